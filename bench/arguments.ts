@@ -1,7 +1,7 @@
 /** Options that several commands have, and their readers, which throw commander's error: it ends as wrong usage. */
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { type CommandOption, commandOptions } from '../lib/command-line.js'
 import type { Semiring } from '../lib/index.js'
+import { flags, libraryOption, readFlag } from './flags.js'
 
 /** A whole number from `least` to `most`. */
 export function wholeNumber(least = 1, most = 2 ** 31 - 1): (text: string) => number {
@@ -26,32 +26,7 @@ export function wholeNumbers(least = 1, most = 2 ** 31 - 1): (text: string) => n
   return (text) => text.split(',').map((part) => read(part.trim()))
 }
 
-/** An option as the library describes it; `summary` in place of what it is for there. */
-export function optionOf(described: CommandOption, summary = described.summary): Option {
-  const option = new Option(described.flag, summary)
-  if (described.choices) return option.choices(described.choices)
-  if (option.isBoolean()) return option
-  return option.argParser((text, before) => {
-    const value = parse(described, text)
-    // A list grows with each text.
-    const isFirst = before === undefined || before === option.defaultValue
-    return option.variadic && !isFirst ? [...(before as unknown[]), ...(value as unknown[])] : value
-  })
-}
-
-/** The same of an option of products. */
-export const libraryOption = (name: keyof typeof commandOptions, summary?: string): Option =>
-  optionOf(commandOptions[name], summary)
-
-function parse(described: CommandOption, text: string): unknown {
-  try {
-    return described.parse(text)
-  } catch (error) {
-    throw new InvalidArgumentError(`${(error as Error).message}.`)
-  }
-}
-
-export const device = (text: string): number => parse(commandOptions.device, text) as number
+export const device = (text: string): number => readFlag('device', text) as number
 
 /** Some of `choices`, separated by commas. */
 export function someOf<Choice extends string>(choices: readonly Choice[]): (text: string) => Choice[] {
@@ -75,15 +50,15 @@ export const squares = (sizes: readonly number[]): ProductShape[] =>
   sizes.map((size) => ({ batch: 1, m: size, n: size, k: size }))
 
 /** More than any machine holds. */
-export const MOST_ROWS = 10 ** 6
+export const MAX_ROWS = 10 ** 6
 
 /** MxKxN or BATCHxMxKxN, several separated by commas. */
 export function shapes(text: string): ProductShape[] {
   return text.split(',').map((part) => {
     const sizes = /^\s*(?:(\d{1,7})x)?(\d{1,7})x(\d{1,7})x(\d{1,7})\s*$/.exec(part)?.slice(1)
     const [batch, m, k, n] = (sizes ?? []).map((size) => (size === undefined ? 1 : Number(size)))
-    if (!batch || !m || !k || !n || Math.max(batch, m, k, n) > MOST_ROWS) {
-      throw new InvalidArgumentError(`A shape is MxKxN or BATCHxMxKxN, with sizes from 1 to ${MOST_ROWS}.`)
+    if (!batch || !m || !k || !n || Math.max(batch, m, k, n) > MAX_ROWS) {
+      throw new InvalidArgumentError(`A shape is MxKxN or BATCHxMxKxN, with sizes from 1 to ${MAX_ROWS}.`)
     }
     return { batch, m, n, k }
   })
@@ -97,7 +72,7 @@ export const productOptions = (): Option[] => [
   libraryOption('semiring').default('max-plus'),
   ...placeOptions(),
   // A product says if there is no such variant.
-  new Option(commandOptions.variant.flag, commandOptions.variant.summary),
+  new Option(flags.variant.flag, flags.variant.summary),
   libraryOption('overflow'),
 ]
 

@@ -2,10 +2,9 @@
 import { stat } from 'node:fs/promises'
 import type { Command } from 'commander'
 import type { ArraysOptions, ArraysResult, PathsArraysOptions } from '../lib/arrays.js'
-import { arraysCommandOptions } from '../lib/command-line.js'
 import type { EdgeList, KeyedEdgeList } from '../lib/graph.js'
 import { type MpmmOptions, ResourceError, type Semiring } from '../lib/index.js'
-import { optionOf } from './arguments.js'
+import { libraryOption } from './flags.js'
 import { bytes, duration, labelled, shapeText } from './output.js'
 import { checkOutputs } from './output-file.js'
 import { withProgress } from './progress.js'
@@ -24,7 +23,7 @@ export interface ArraysFlags {
 const flagNames = ['memory', 'deviceMemory', 'chunks', 'shards', 'codec', 'resume', 'overwrite'] as const
 
 /** The options of what is larger than memory. */
-export const arraysOptions = () => flagNames.map((name) => optionOf(arraysCommandOptions[name]))
+export const arraysOptions = () => flagNames.map((name) => libraryOption(name))
 
 /** For the help of commands. */
 export const ARRAYS_HELP = `
@@ -79,7 +78,7 @@ export async function replaces({
 }
 
 /** Ends as wrong usage if an option was given that blocks on disk don't have, or no output. */
-export function requireOnDisk(
+export function assertOnDisk(
   command: Command,
   flags: object,
   refused: readonly string[],

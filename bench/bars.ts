@@ -1,5 +1,5 @@
 /** Bars in the terminal. */
-import { greatest } from './extremes.js'
+import { greatest } from './min-max.js'
 
 /** Characters of the longest bar. */
 const LONGEST = 40

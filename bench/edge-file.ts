@@ -1,5 +1,5 @@
 /** Edge lists in CSV files, in place of matrices. */
-import { joinEntries, type SparseEntries } from '../lib/files.js'
+import { combineDuplicates, type SparseEntries } from '../lib/files.js'
 import { readGraph } from '../lib/graph.js'
 import {
   type DataType,
@@ -42,7 +42,7 @@ export function dense(
 ): Matrix<ElementArray> {
   const [rows, cols] = entries.shape
   const types = asked === undefined ? typesOf(semiring) : [asked]
-  const list = joinEntries(entries, semiring)
+  const list = combineDuplicates(entries, semiring)
   const value = inType(list.value, types, true)
   const dtype = dtypeOf(value)
   const type = types.includes(dtype) ? dtype : types[0]!

@@ -7,7 +7,7 @@ import { duration, table } from './output.js'
 import { startProgress } from './progress.js'
 
 /** Says what of a case is done now, and how much of it, from 0 to 1. */
-export type OnPart = (what: string, done: number) => void
+export type ProgressListener = (what: string, done: number) => void
 
 /** A point of an experiment's grid. */
 export interface Case<Found> {
@@ -15,7 +15,7 @@ export interface Case<Found> {
   what: string
   /** In any unit that is roughly proportional to the time that it takes. */
   cost: number
-  measure(onPart: OnPart): Promise<Found>
+  measure(onPart: ProgressListener): Promise<Found>
 }
 
 /** What is measured for a request: each case in its turn. */

@@ -189,9 +189,9 @@ const LARGE_ID = /the node where .* must be from 0 to \d+, but it is \d{10,}:/
 /** Numbers of nodes from which they may be ids. */
 const LARGE = 2 ** 20
 /** More numbers than this for each edge are ids, such as those of OpenStreetMap. */
-const PER_EDGE = 32
+const MS_PER_EDGE = 32
 
-const hasIds = ({ nodes, from }: EdgeList) => nodes > LARGE && nodes > PER_EDGE * from.length
+const hasIds = ({ nodes, from }: EdgeList) => nodes > LARGE && nodes > MS_PER_EDGE * from.length
 
 export const graphRecord = ({ path, nodes, edges, firstNode }: GraphFile): GraphRecord => ({
   path,
@@ -267,7 +267,7 @@ export async function namingCycles<T>(
 }
 
 /** A result file's matrix, of the shape that belongs to the graph. */
-export function requireShape(
+export function assertShape(
   path: string,
   matrix: { shape: readonly number[] },
   shape: readonly number[],

@@ -107,11 +107,11 @@ export async function checkMatrixOutputs(
     files.map(({ path }) => path),
     inputs.map((input) => fileOf(input).path),
   )
-  for (const { path, array } of files) if (array !== undefined) await requireOnlyArray(path, array)
+  for (const { path, array } of files) if (array !== undefined) await assertOnlyArray(path, array)
 }
 
 /** A .npz file is written as a whole: what else it has would be lost. */
-async function requireOnlyArray(path: string, array: string): Promise<void> {
+async function assertOnlyArray(path: string, array: string): Promise<void> {
   if (!existsSync(path)) return
   const others = (await npzNames(path).catch(() => [])).filter((name) => name !== array)
   if (others.length === 0) return

@@ -1,5 +1,5 @@
 /** What the commands print: results on stdout, the state of long work on stderr. */
-import { greatest } from './extremes.js'
+import { greatest } from './min-max.js'
 
 /** Results that aren't read any more (`mpmml variants | head`) are no failure, and a full disk isn't a crash. */
 export function watchOutput(): void {
@@ -36,7 +36,7 @@ export function printJson(value: unknown): Promise<void> {
 const styles = { dim: [2, 22], red: [31, 39], green: [32, 39], yellow: [33, 39] } as const
 
 /** The text in a colour, if the stream is a terminal that shows colours and NO_COLOR doesn't forbid them. */
-export function painted(stream: NodeJS.WriteStream, style: keyof typeof styles, text: string): string {
+export function styled(stream: NodeJS.WriteStream, style: keyof typeof styles, text: string): string {
   if (!stream.isTTY || !stream.hasColors?.()) return text
   const [on, off] = styles[style]
   return `\x1b[${on}m${text}\x1b[${off}m`
@@ -47,7 +47,7 @@ export function labelled(rows: [label: string, value: string | undefined][]): st
   const shown = rows.filter(([, value]) => value !== undefined && value !== '')
   const width = widest(shown.map(([label]) => label))
   return shown
-    .map(([label, value]) => `${painted(process.stdout, 'dim', label.padEnd(width))}  ${value}`)
+    .map(([label, value]) => `${styled(process.stdout, 'dim', label.padEnd(width))}  ${value}`)
     .join('\n')
 }
 

@@ -25,6 +25,7 @@ import {
   zeroOf,
 } from '../lib/index.js'
 import {
+  assertShape,
   chainText,
   describeGraph,
   type FileNode,
@@ -36,7 +37,6 @@ import {
   namingCycles,
   nodesOf,
   readGraphFile,
-  requireShape,
 } from './graph.js'
 import {
   checkMatrixOutputs,
@@ -50,7 +50,7 @@ import { shownInput } from './pipes.js'
 import { why } from './place.js'
 import { withProgress } from './progress.js'
 import { describeValues, overflowOf, semiringText, summarize, type ValueSummary } from './summary.js'
-import { MOST_PRINTED, type Values, valuesOf, withValues } from './values.js'
+import { MAX_PRINTED, type Values, valuesOf, withValues } from './values.js'
 import { VerificationError } from './verify.js'
 
 /** What finds the best paths over each semiring, and what the value of a path is called. */
@@ -86,10 +86,10 @@ export interface PathsRequest
 }
 
 /** @throws Error if there is more to print than that. */
-export function requirePrintable(count: number, what: string): void {
-  if (count <= MOST_PRINTED) return
+export function assertPrintable(count: number, what: string): void {
+  if (count <= MAX_PRINTED) return
   throw new Error(
-    `${what}, more than the ${MOST_PRINTED} that are printed: name a file with -o, or fewer nodes with --from and --to`,
+    `${what}, more than the ${MAX_PRINTED} that are printed: name a file with -o, or fewer nodes with --from and --to`,
   )
 }
 
@@ -167,7 +167,7 @@ export async function findPaths(
   const { sources, targets } = askedNodes(request, graph)
   const asked = sources !== undefined || targets !== undefined
   const count = (sources?.length ?? graph.nodes) * (targets?.length ?? graph.nodes)
-  if (asked && output === undefined) requirePrintable(count, `the result has ${count} pairs`)
+  if (asked && output === undefined) assertPrintable(count, `the result has ${count} pairs`)
   const paths = request.verify || next !== undefined || targets !== undefined
   const options = {
     paths,
@@ -245,7 +245,7 @@ function pairsOf(
       if (targets === undefined) return pair
       const path: FileNode[] | null = found.path(i as number, j as number)
       printed += 1 + (path?.length ?? 0)
-      requirePrintable(printed, 'the paths have too many nodes')
+      assertPrintable(printed, 'the paths have too many nodes')
       return { ...pair, path: path === null ? null : path.map(named) }
     }),
   )
@@ -272,7 +272,7 @@ export async function checkPaths(
   const shape = [graph.nodes, graph.nodes]
   const load = async (path: string, flags: ReadFlags) => {
     const matrix = await readMatrixFile(path, flags, signal)
-    requireShape(path, matrix, shape)
+    assertShape(path, matrix, shape)
     return matrix
   }
   const distances = await load(distancesFile, {

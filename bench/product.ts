@@ -38,7 +38,9 @@ export interface ProductRequest
 }
 
 /** What `multiply --json` prints. */
-export interface ProductRecord extends Omit<MpmmResult, 'c'> {
+export interface ProductRecord extends Omit<MpmmResult, 'c' | 'arithmetic'> {
+  /** Arithmetic of the sums. */
+  path: string
   a: FileRecord
   b: FileRecord
   accumulate: FileRecord | null
@@ -67,13 +69,12 @@ export async function multiplyFiles(request: ProductRequest, signal: AbortSignal
   const options = { semiring, overflow, accumulate, signal }
   const dtype = dtypeOf(a.data)
   const { backend, device, devices, variant } = request
-  const { c, ...how } = await withProgress(
+  const product = await withProgress(
     `multiplying ${shapeText(a.shape)} by ${shapeText(b.shape)}`,
     (onProgress) => mpmm(a, b, { ...options, backend, device, devices, variant, onProgress }),
   )
-  const verified = request.verify
-    ? await withStatus('verifying', () => verify(a, b, options, { ...how, c }))
-    : null
+  const { c, arithmetic, ...how } = product
+  const verified = request.verify ? await withStatus('verifying', () => verify(a, b, options, product)) : null
   if (request.output !== undefined) {
     await writeMatrixFile(request.output, c, semiring, signal)
   }
@@ -86,6 +87,7 @@ export async function multiplyFiles(request: ProductRequest, signal: AbortSignal
     semiring,
     dtype,
     overflow: overflowOf(semiring, dtype, overflow),
+    path: arithmetic,
     ...how,
     verified,
   }

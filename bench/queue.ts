@@ -1,19 +1,18 @@
 /** Work by blocks on disk, in this process or by the workers of a queue, as the commands ask for it. */
 import type { Command } from 'commander'
-import { queueCommandOptions as described } from '../lib/command-line.js'
 import type { MpmmOptions, Semiring } from '../lib/index.js'
 import type { QueueProgress, QueueResult, QueueWorkOptions } from '../lib/queue.js'
-import { optionOf } from './arguments.js'
 import {
   ARRAYS_HELP,
   type ArraysFlags,
   arraysOptions,
+  assertOnDisk,
   describeArrays,
   isOnDisk,
   replaces,
-  requireOnDisk,
   runArrays,
 } from './arrays.js'
+import { flags, libraryOption } from './flags.js'
 import { duration, labelled, oneLine, print, printJson } from './output.js'
 import { PIPE } from './pipes.js'
 import { type Progress, startProgress } from './progress.js'
@@ -26,8 +25,8 @@ export interface QueueFlags {
 
 /** The options that say which queue; `what` is done with it. */
 export const queueOptions = (what = 'let the workers of this queue compute blocks on disk') => [
-  optionOf(described.queue, `${what}: ${described.queue.summary}`),
-  optionOf(described.name),
+  libraryOption('queue', `${what}: ${flags.queue.summary}`),
+  libraryOption('name'),
 ]
 
 /** For the help of commands. */
@@ -57,7 +56,7 @@ interface QueueRecord extends QueueResult {
 }
 
 /** Ends as wrong usage if an option was given that workers decide about. */
-function requireForWorkers(command: Command, flags: object): void {
+function assertForWorkers(command: Command, flags: object): void {
   for (const name of ['device', 'backend', 'deviceMemory']) {
     if ((flags as Record<string, unknown>)[name] === undefined) continue
     const option = name === 'deviceMemory' ? 'device-memory' : name
@@ -145,7 +144,7 @@ export const blocksOptions = () => [...arraysOptions(), ...queueOptions()]
 export const BLOCKS_HELP = ARRAYS_HELP + QUEUE_HELP
 
 /** What is asked, as runArrays() has it, but for the output, which may be missing. */
-type Asked = Omit<Parameters<typeof runArrays>[1], 'output' | 'inputs'> &
+type BlocksRequest = Omit<Parameters<typeof runArrays>[1], 'output' | 'inputs'> &
   QueueFlags & { output?: string | undefined }
 
 /**
@@ -157,14 +156,14 @@ export async function doneByBlocks(
   command: Command,
   kind: 'multiply' | 'paths',
   inputs: readonly string[],
-  flags: Asked,
+  flags: BlocksRequest,
   refused: readonly string[],
   json: boolean,
   signal: AbortSignal,
 ): Promise<boolean> {
   const { queue, output } = flags
   if (queue === undefined && !isOnDisk(flags, inputs, output)) return false
-  requireOnDisk(command, flags, refused, output)
+  assertOnDisk(command, flags, refused, output)
   if ([...inputs, output].includes(PIPE)) {
     command.error('error: blocks are read from disk and written there: name files instead of -', {
       exitCode: 2,
@@ -174,7 +173,7 @@ export async function doneByBlocks(
     const record = await runArrays(kind, { ...flags, inputs, output }, signal)
     await (json ? printJson(record) : print(describeArrays(record)))
   } else {
-    requireForWorkers(command, flags)
+    assertForWorkers(command, flags)
     const record = await runOnQueue(kind, { ...flags, queue, inputs, output }, signal)
     await (json ? printJson(record) : print(describeQueueWork(record)))
   }

@@ -19,10 +19,10 @@ import { writeMatrixFile } from './matrix-file.js'
 import { duration, labelled, shapeText, table } from './output.js'
 import {
   askedNodes,
+  assertPrintable,
   finiteOf,
   kinds,
   type PathsRequest,
-  requirePrintable,
   searched,
   valueText,
 } from './paths.js'
@@ -70,7 +70,7 @@ export async function reduceGraph(
   const { semiring, reduce, limit, method, backend, device, devices, output, next } = request
   const { sources, targets } = askedNodes(request, graph)
   const count = (sources?.length ?? graph.nodes) * (typeof reduce === 'object' ? reduce.nearest : 1)
-  if (output === undefined) requirePrintable(count, `the result has ${count} numbers`)
+  if (output === undefined) assertPrintable(count, `the result has ${count} numbers`)
   const options = { semiring, reduce, limit, method, backend, device, devices, sources, targets, signal }
   const found: ReducedPaths | NearestPaths = await searched(graph, (onProgress) =>
     reducePaths(graph.weights, { ...options, onProgress } as ReduceOptions),

@@ -1,8 +1,8 @@
 /** Runs the command line and turns whatever happens into an exit status and at most one line on stderr. */
 import { constants } from 'node:os'
 import { type Command, CommanderError } from 'commander'
-import { inFlags } from './in-flags.js'
-import { oneLine, painted, print, watchOutput } from './output.js'
+import { inFlags } from './option-names.js'
+import { oneLine, print, styled, watchOutput } from './output.js'
 import { closePipes, inPipes } from './pipes.js'
 
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
@@ -25,7 +25,7 @@ export async function run(args: string[]): Promise<number> {
   let command: Command | undefined
   try {
     if (args.length === 0) {
-      const { overview } = await import('./overview.js')
+      const { overview } = await import('./default-help.js')
       await print(overview)
       return 0
     }
@@ -44,7 +44,7 @@ export async function run(args: string[]): Promise<number> {
       process.stderr.write('mpmml: interrupted\n')
       return interruptStatus
     }
-    process.stderr.write(`${painted(process.stderr, 'red', 'mpmml:')} ${describeError(error, command)}\n`)
+    process.stderr.write(`${styled(process.stderr, 'red', 'mpmml:')} ${describeError(error, command)}\n`)
     return 1
   } finally {
     closePipes()

@@ -1,11 +1,11 @@
 /** Finds the known name that a misspelled one stands for. */
 
 /** Largest number of changed characters in a misspelled name. */
-const MOST_CHANGES = 2
+const MAX_CHANGES = 2
 
 /** The known name that is spelled most like a wrong one; undefined if none is like it. Capitals count for nothing. */
 export function nearestSpelling(wrong: string, known: Iterable<string>): string | undefined {
-  const most = Math.min(MOST_CHANGES, Math.floor((wrong.length - 1) / 2))
+  const most = Math.min(MAX_CHANGES, Math.floor((wrong.length - 1) / 2))
   let [nearest, fewest]: [string | undefined, number] = [undefined, most + 1]
   const word = wrong.toLowerCase()
   for (const name of known) {

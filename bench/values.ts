@@ -13,11 +13,11 @@ export type Values = Rows | Rows[]
 const ZERO = '.'
 
 /** A result is small if a screen holds it. */
-const MOST_COLUMNS = 12
-const MOST_ELEMENTS = 144
+const MAX_COLUMNS = 12
+const MAX_ELEMENTS = 144
 
 /** Number of elements, pairs or nodes that are printed: more would fill the memory. */
-export const MOST_PRINTED = 2 ** 22
+export const MAX_PRINTED = 2 ** 22
 
 /** JSON has no infinities. */
 export const jsonNumber = (value: number): JsonNumber =>
@@ -34,10 +34,10 @@ export function valuesOf(
   all: boolean,
 ): Values | undefined {
   const [rows, cols] = shape.slice(-2) as [number, number]
-  if (data.length === 0 || (!all && (cols > MOST_COLUMNS || data.length > MOST_ELEMENTS))) return undefined
-  if (data.length > MOST_PRINTED) {
+  if (data.length === 0 || (!all && (cols > MAX_COLUMNS || data.length > MAX_ELEMENTS))) return undefined
+  if (data.length > MAX_PRINTED) {
     throw new Error(
-      `the result has ${data.length} elements, more than the ${MOST_PRINTED} that are printed: name a file with -o`,
+      `the result has ${data.length} elements, more than the ${MAX_PRINTED} that are printed: name a file with -o`,
     )
   }
   const zero = zeroOf(semiring, dtypeOf(data))

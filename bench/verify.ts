@@ -63,12 +63,12 @@ export async function verifier(
   const variant = naiveVariant(semiring, dtypeOf(a.data))
   const expected = await naive(a, b, options, variant)
   return (product) => {
-    requireAnother(product, variant)
+    assertOtherVariant(product, variant)
     // Only of sums the sign of 0 isn't specified.
     const differs = hasSums(semiring)
       ? undefined
       : (at: number) => !Object.is(product.c.data[at], expected.data[at])
-    requireEqual(product, variant, expected, differs)
+    assertEqual(product, variant, expected, differs)
     return { variant, shareOfErrorBound: null }
   }
 }
@@ -142,7 +142,7 @@ async function sumsVerifier(
   const smallest = roundings * (single ? 2 ** -149 : 2 * Number.MIN_VALUE)
   const largest = single ? 2 ** 128 : Number.MAX_VALUE
   return (product) => {
-    requireAnother(product, variant)
+    assertOtherVariant(product, variant)
     let share = 0
     const wrong = (at: number) => {
       const [came, should, magnitude] = [product.c.data[at]!, expected.data[at]!, magnitudes.data[at]!]
@@ -156,7 +156,7 @@ async function sumsVerifier(
       share = Math.max(share, error)
       return false
     }
-    requireEqual(product, variant, expected, wrong)
+    assertEqual(product, variant, expected, wrong)
     return { variant, shareOfErrorBound: share }
   }
 }
@@ -172,7 +172,7 @@ async function naive(
   throw new VerificationError(`${variant} was asked for to verify, but ${expected.variant} ran`)
 }
 
-function requireAnother(product: Product, variant: VariantName): void {
+function assertOtherVariant(product: Product, variant: VariantName): void {
   if (product.variant !== variant) return
   throw new VerificationError(
     `--verify compares with ${variant}, which computed this product: that would prove nothing; choose another variant`,
@@ -193,7 +193,7 @@ export function naiveVariant(semiring: Semiring, dtype: DataType): VariantName {
   return row.name
 }
 
-function requireEqual(
+function assertEqual(
   { c, variant: computed }: Product,
   variant: VariantName,
   should: DenseMatrix<ElementArray>,

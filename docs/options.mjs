@@ -77,7 +77,6 @@ export const pagesWithOptions = () =>
     .filter((path) => readFileSync(path, 'utf8').includes('<!-- options '))
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const { arraysCommandOptions, commandOptions } = await import('../dist/lib/command-line.js')
-  const flags = { ...commandOptions, ...arraysCommandOptions }
+  const { flags } = await import('../dist/bench/flags.js')
   for (const path of pagesWithOptions()) writeFileSync(path, withOptions(readFileSync(path, 'utf8'), flags))
 }

@@ -26,7 +26,7 @@ export async function makePage(folder) {
         resolveId(id) {
           if (id === '@mpmml/wasm') return { id: './wasm/browser.mjs', external: true }
           // The tokenizer of texts, which is no entry of the library, needs nothing but this of the runtime.
-          if (id.endsWith('/host.js')) return join(root, 'lib', 'browser', 'host.ts')
+          if (id.endsWith('/platform.js')) return join(root, 'lib', 'browser', 'platform.ts')
           const [, entry = '/index'] = /^mpmml(\/\w+)?$/.exec(id) ?? [undefined, null]
           return entry && join(root, 'dist', 'browser', `${entry}.js`)
         },

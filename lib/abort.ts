@@ -5,7 +5,7 @@ import { addon } from './native.js'
 import { option } from './options.js'
 
 /** The flag of work without a signal. */
-export const notCancelled = new Int32Array(1)
+export const NEVER_CANCELLED = new Int32Array(1)
 
 /** What happens when a signal is aborted, and the one listener that does it. */
 interface Watch {
@@ -85,7 +85,7 @@ export function throwIfAborted(signal: AbortSignal | undefined, what: string): v
  *
  * @param errorOf - the error to reject with: AbortedError by default.
  */
-export function unlessAborted<T>(
+export function raceWithAbort<T>(
   promise: Promise<T>,
   signal: AbortSignal | undefined,
   errorOf: (signal: AbortSignal) => unknown = (signal) => aborted(signal, 'the work'),

@@ -24,10 +24,12 @@ export { periodicRegime, type Regime, type RegimeOptions } from './algebra/regim
 export {
   greatestSubsolution,
   leftResidual,
+  type ResidualFunction,
   type ResidualOptions,
   rightResidual,
   type Subsolution,
 } from './algebra/residual.js'
+export { reverseEdges } from './algebra/reverse-edges.js'
 export {
   type EarliestOptions,
   type EarliestStarts,
@@ -39,6 +41,5 @@ export {
 export type { KeyedTokenEdgeList, NamedTokenEdgeList, TokenEdgeList } from './algebra/tokens.js'
 export { type Input, type NamedStates, type TrajectoryOptions, trajectory } from './algebra/trajectory.js'
 export type { Vector } from './algebra/vector.js'
-export { waitsFor } from './algebra/waits.js'
 export { type WeightMatrixOptions, weightMatrix } from './algebra/weight-matrix.js'
 export type { NamedWeights, SumSemiring, Weights } from './algebra/weights.js'

@@ -1,4 +1,4 @@
-/** What kind of array a value is, whatever it pretends to be, and from whichever realm it comes. */
+/** Determines the kind of an array by its internal slots, independent of its prototype and realm. */
 
 /** An array of numbers over a buffer. Declared here because the declarations of Node.js are optional for users of the package. */
 export type TypedArray =
@@ -25,7 +25,7 @@ export const isInt32Array = (value: unknown): value is Int32Array => tag.call(va
 export const isUint8Array = (value: unknown): value is Uint8Array => tag.call(value) === 'Uint8Array'
 export const isFloat64Array = (value: unknown): value is Float64Array => tag.call(value) === 'Float64Array'
 
-/** Whether an array is one of uint32, which only lanes of semirings that users write have. */
+/** Returns whether an array is a Uint32Array, which only lanes of custom semirings use. */
 export const isUint32Array = (value: unknown): value is Uint32Array => tag.call(value) === 'Uint32Array'
 
 export const isBigIntArray = (value: unknown): value is BigInt64Array | BigUint64Array =>

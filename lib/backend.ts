@@ -2,9 +2,9 @@
 import { show } from './describe.js'
 import { environmentBackend } from './environment.js'
 import { OptionError } from './errors.js'
-import { architecture, processor } from './host.js'
 import { addon, indexIn } from './native.js'
-import { LEFT_OUT, Options, type OptionsOf, option, readChoice, wholeOf } from './options.js'
+import { Options, type OptionsOf, option, readChoice, UNSET } from './options.js'
+import { architecture, processor } from './platform.js'
 
 const { backendChoices } = addon
 
@@ -13,10 +13,7 @@ export const CPU = indexIn(backendChoices, 'cpu')
 export const CUDA = indexIn(backendChoices, 'cuda')
 
 /** The option `backend` as an index into the addon's list. */
-export const backend = option(AUTO, (value, name) => readChoice(backendChoices, value, name), {
-  choices: backendChoices,
-  commandLine: { flag: '--backend <name>', summary: 'where to compute' },
-})
+export const backend = option(AUTO, (value, name) => readChoice(backendChoices, value, name), backendChoices)
 
 /** What takes the place of AUTO, by the environment; AUTO if it doesn't say. */
 export function automaticBackend(): number {
@@ -30,34 +27,24 @@ export const builtWithCuda = addon.variants.some(({ backend }) => backend === 'c
 const MAX_DEVICES = 65536
 
 /** The option `device`: the index of a CUDA device. */
-export const device = option(
-  LEFT_OUT,
-  (value, name) => {
-    if (typeof value === 'number' && Number.isInteger(value) && value >= 0 && value < MAX_DEVICES)
-      return value + 0
-    throw new OptionError(
-      `option ${name} must be the index of a CUDA device, an integer from 0 to ${MAX_DEVICES - 1}, but it is ${show(value)}`,
-    )
-  },
-  { commandLine: { flag: '--device <index>', summary: 'the CUDA device, from 0', fromText: wholeOf } },
-)
+export const device = option(UNSET, (value, name) => {
+  if (typeof value === 'number' && Number.isInteger(value) && value >= 0 && value < MAX_DEVICES)
+    return value + 0
+  throw new OptionError(
+    `option ${name} must be the index of a CUDA device, an integer from 0 to ${MAX_DEVICES - 1}, but it is ${show(value)}`,
+  )
+})
 
-/** The index of the device that is taken; `device` may be {@link LEFT_OUT}. */
-export const indexOf = (device: number): number => (device === LEFT_OUT ? 0 : device)
+/** The index of the device that is taken; `device` may be {@link UNSET}. */
+export const indexOf = (device: number): number => (device === UNSET ? 0 : device)
 
 /** More devices than can be named together; native code has a bit for each. */
-const MOST_TOGETHER = 52
+const MAX_TOGETHER = 52
 /** All devices that there are, as the option {@link devices} says it. */
-export const ALL_DEVICES = 2 ** MOST_TOGETHER - 1
+export const ALL_DEVICES = 2 ** MAX_TOGETHER - 1
 
 /** The option `devices`: several CUDA devices as the bits of a number; 0 if none were given. */
-export const devices = option(0, readDevices, {
-  commandLine: {
-    flag: '--devices <list>',
-    summary: "CUDA devices that compute it together: 'all', or 0,1,…",
-    fromText: (text) => (text === 'all' ? text : text.split(',').map(wholeOf)),
-  },
-})
+export const devices = option(0, readDevices)
 
 function readDevices(value: unknown, name: string): number {
   if (value === 'all') return ALL_DEVICES
@@ -69,8 +56,8 @@ function readDevices(value: unknown, name: string): number {
   }
   let set = 0
   for (const index of indices) {
-    if (!(typeof index === 'number' && Number.isInteger(index) && index >= 0 && index < MOST_TOGETHER)) {
-      throw new OptionError(`${expected}, integers from 0 to ${MOST_TOGETHER - 1}, but it has ${show(index)}`)
+    if (!(typeof index === 'number' && Number.isInteger(index) && index >= 0 && index < MAX_TOGETHER)) {
+      throw new OptionError(`${expected}, integers from 0 to ${MAX_TOGETHER - 1}, but it has ${show(index)}`)
     }
     if (devicesIn(set).includes(index)) {
       throw new OptionError(`${expected}, each of them once, but it has ${index} twice`)
@@ -99,7 +86,7 @@ export const firstDevice = ({ device, devices }: Where): number =>
 /** Options that say where to compute. */
 export interface Where {
   backend: number
-  /** {@link LEFT_OUT} if it isn't given. */
+  /** {@link UNSET} if it isn't given. */
   device: number
   /** As the bits of a number; 0 if it isn't given. */
   devices: number
@@ -108,14 +95,14 @@ export interface Where {
 /** What was read, as other functions take it. */
 export const optionsOf = ({ backend, device, devices }: Where) => ({
   backend: backendChoices[backend]!,
-  device: device === LEFT_OUT ? undefined : device,
+  device: device === UNSET ? undefined : device,
   devices: devices === 0 ? undefined : devices === ALL_DEVICES ? ('all' as const) : devicesIn(devices),
 })
 
 /** Throws OptionError if `devices` contradict another option. */
-export function requireDevicesOnly({ devices, device, backend }: Where): void {
+export function assertDevicesOnly({ devices, device, backend }: Where): void {
   if (devices === 0) return
-  if (device !== LEFT_OUT) {
+  if (device !== UNSET) {
     throw new OptionError('options device and devices both say where to compute: leave one of them out')
   }
   if (backend === CPU) {

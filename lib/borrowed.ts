@@ -8,8 +8,8 @@ import { isTypedArray, type TypedArray, typedArrayName } from './array-types.js'
 import type { Name } from './describe.js'
 import { AbortedError } from './errors.js'
 import { isFromListener } from './listener.js'
-import { bytesIn, lengthOf, requireLength, requireOrdinaryBuffer } from './storage.js'
-import { requireThere, type View } from './view.js'
+import { assertLength, assertOrdinaryBuffer, bytesIn, lengthOf } from './storage.js'
+import { assertAttached, type View } from './view.js'
 
 /** Arrays that a call uses. Products implement it by their views, so that no object is made for each. */
 export interface Borrowed {
@@ -18,7 +18,7 @@ export interface Borrowed {
 }
 
 /** In bytes. Copying 64 KiB takes about 5 µs, less than one native call in the background. */
-const MOST_COPIED = 2 ** 16
+const MAX_COPIED = 2 ** 16
 
 /** Copies a typed array. `slice` of a Buffer shares its memory, and a subclass decides what its own `slice` makes. */
 export function copyOf<Values extends TypedArray>(values: Values): Values {
@@ -30,8 +30,8 @@ export function copyOf<Values extends TypedArray>(values: Values): Values {
  * Throws DTypeError for a typed array in a shared, resizable or detached buffer: for arrays that are copied before the event loop turns.
  * Other values pass.
  */
-export function requireOrdinary(values: unknown, name: Name): void {
-  if (isTypedArray(values)) requireOrdinaryBuffer(values, name)
+export function assertOrdinaryArray(values: unknown, name: Name): void {
+  if (isTypedArray(values)) assertOrdinaryBuffer(values, name)
 }
 
 /** Arrays of one call. */
@@ -44,9 +44,9 @@ export class Loan implements Borrowed {
    * @throws ERR_MPMML_DTYPE for a shared, resizable or detached buffer.
    */
   array<Values>(values: Values, name: Name): Values {
-    requireOrdinary(values, name)
+    assertOrdinaryArray(values, name)
     if (!isTypedArray(values)) return values
-    if (bytesIn(values) <= MOST_COPIED) return copyOf(values)
+    if (bytesIn(values) <= MAX_COPIED) return copyOf(values)
     this.#arrays.push({ data: values, length: lengthOf(values), name })
     return values
   }
@@ -57,13 +57,13 @@ export class Loan implements Borrowed {
    * @throws ERR_MPMML_DTYPE for a shared, resizable or detached buffer; ERR_MPMML_SHAPE for one that is too short; ERR_MPMML_DISPOSED.
    */
   view<Any extends View>(view: Any, name: Name): Any {
-    requireThere(view, name)
+    assertAttached(view, name)
     if (!view.memory) this.#arrays.push({ data: view.data, length: view.reach, name: `${name}.data` })
     return view
   }
 
   requireStillThere(): void {
-    for (const { data, length, name } of this.#arrays) requireLength(data, length, name)
+    for (const { data, length, name } of this.#arrays) assertLength(data, length, name)
   }
 }
 

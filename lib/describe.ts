@@ -5,7 +5,10 @@ function article(name: string): string {
   return /^[AEIO]/i.test(name) ? 'an' : 'a'
 }
 
-/** What `value` is, in a word or two: 'a Float32Array', 'an array', 'undefined', 'a string'. Never throws. */
+/**
+ * Describes the type of `value` in a word or two: 'a Float32Array', 'an array', 'undefined', 'a string'.
+ * Never throws.
+ */
 export function typeName(value: unknown): string {
   if (value === null || value === undefined) return String(value)
   if (Array.isArray(value)) return 'an array'
@@ -21,11 +24,11 @@ export function typeName(value: unknown): string {
 }
 
 /** The most characters of a value, and the most entries of a list, that a message shows: users pass whole arrays by mistake. */
-const MOST_CHARACTERS = 60
-const MOST_ENTRIES = 8
+const MAX_CHARACTERS = 60
+const MAX_ENTRIES = 8
 
 const shortened = (text: string) =>
-  text.length > MOST_CHARACTERS ? `${text.slice(0, MOST_CHARACTERS)}…` : text
+  text.length > MAX_CHARACTERS ? `${text.slice(0, MAX_CHARACTERS)}…` : text
 
 /** `value` as it would be typed, shortened. Never throws. */
 export function show(value: unknown): string {
@@ -47,8 +50,8 @@ export function show(value: unknown): string {
 /** [2, 3], shortened. */
 export function showList(values: ArrayLike<unknown>): string {
   const { length } = values
-  const shown = Array.from({ length: Math.min(length, MOST_ENTRIES) }, (_, at) => show(values[at]))
-  return `[${shown.join(', ')}${length > MOST_ENTRIES ? `, … ${length} in all` : ''}]`
+  const shown = Array.from({ length: Math.min(length, MAX_ENTRIES) }, (_, at) => show(values[at]))
+  return `[${shown.join(', ')}${length > MAX_ENTRIES ? `, … ${length} in all` : ''}]`
 }
 
 const joined = (names: readonly string[], word: 'and' | 'or') =>
@@ -58,11 +61,11 @@ const joined = (names: readonly string[], word: 'and' | 'or') =>
 export const showAll = (names: readonly string[]): string => joined(names, 'and')
 
 /** a, b or c */
-export const showAny = (names: readonly string[]): string => joined(names, 'or')
+export const formatAny = (names: readonly string[]): string => joined(names, 'or')
 
 /** 'a', 'b' or 'c' */
 export const showChoices = (choices: readonly string[]): string =>
-  showAny(choices.map((choice) => `'${choice}'`))
+  formatAny(choices.map((choice) => `'${choice}'`))
 
-/** What a message calls something. It may be made only if it is shown. */
+/** Name of a value in messages. An object's text is created only if the message is shown. */
 export type Name = string | { toString(): string }

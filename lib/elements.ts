@@ -1,6 +1,6 @@
 /** The element types, and the arrays that hold them. */
 import { isBigIntArray, isTypedArray, typedArrayName } from './array-types.js'
-import { showAny } from './describe.js'
+import { formatAny } from './describe.js'
 import {
   type ElementArray,
   type NarrowArray,
@@ -9,8 +9,8 @@ import {
   storedArrays,
   widened,
 } from './element-types.js'
-import { mostBytes, unwritten } from './host.js'
 import { addon, indexIn } from './native.js'
+import { mostBytes, unwritten } from './platform.js'
 import type { DataType } from './variant-names.js'
 
 /** Element types by their numbers: indices into the addon's list. */
@@ -18,7 +18,7 @@ export const INT32 = indexIn(addon.dataTypes, 'int32')
 export const FLOAT64 = indexIn(addon.dataTypes, 'float64')
 export const UINT8 = indexIn(addon.dataTypes, 'uint8')
 
-/** What follows from the name of a type that elements are stored as. */
+/** Properties of storage types by their names. */
 export const isIntegers = (name: StoredType): boolean => !name.startsWith('float')
 export const bytesOfStored = (name: StoredType) => storedArrays[name].BYTES_PER_ELEMENT as 1 | 2 | 4 | 8
 
@@ -29,7 +29,7 @@ export function rangeOf(name: StoredType): readonly [least: number, most: number
   return name.startsWith('u') ? [0, values - 1] : [-values / 2, values / 2 - 1]
 }
 
-/** The same of element types, by their numbers. */
+/** Array constructors of element types, by type number. */
 const arrays = addon.dataTypes.map((name) => storedArrays[name])
 const sizes = addon.dataTypes.map(bytesOfStored)
 const integers = addon.dataTypes.map(isIntegers)
@@ -37,9 +37,9 @@ const integers = addon.dataTypes.map(isIntegers)
 /** The numbers of element types by the names of their arrays. */
 const typesOfArrays = new Map(arrays.map(({ name }, type) => [name as string | undefined, type]))
 
-export const arrayNames = showAny(arrays.map(({ name }) => name))
+export const arrayNames = formatAny(arrays.map(({ name }) => name))
 
-/** The element type of an array by its number; -1 for anything that doesn't hold elements, whatever it pretends to be. */
+/** Returns the number of an array's element type; -1 for all other values. */
 export function elementType(data: unknown): number {
   // A Buffer is a Uint8Array too; a Uint8ClampedArray isn't.
   return typesOfArrays.get(typedArrayName(data)) ?? -1
@@ -49,7 +49,7 @@ export const isElementArray = (data: unknown): data is ElementArray => elementTy
 
 /** The narrow types, which hold operands in less memory. */
 const narrowTypes = Object.keys(widened) as (keyof typeof widened)[]
-/** Those that there are of element types, by the numbers of these. */
+/** Narrow storage types by element type number. */
 const narrowed = addon.dataTypes.map((name) => narrowTypes.find((narrow) => widened[narrow] === name))
 /** The numbers of the element types that narrow arrays stand for, by the names of the arrays. */
 const typesOfNarrow = new Map(
@@ -64,7 +64,7 @@ export const narrowType = (data: unknown): number => typesOfNarrow.get(typedArra
 
 export const isNarrowArray = (data: unknown): data is NarrowArray => narrowType(data) >= 0
 
-/** How elements are stored: as a type, in so many bytes each. */
+/** Storage of elements: type and bytes per element. */
 interface Stored {
   readonly type: number
   readonly bytes: number
@@ -76,10 +76,13 @@ const narrowOf = ({ type, bytes }: Stored) => (bytes === sizes[type] ? undefined
 /** The bytes of an element of the type in its narrow array. */
 export const bytesOfNarrow = (type: number): number => bytesOfStored(narrowed[type]!)
 
-/** Whether elements are stored in a narrow array. */
+/** Returns whether elements are stored in a narrow array. */
 export const isNarrow = (stored: Stored): boolean => narrowOf(stored) !== undefined
 
-/** What stands for `zero` in a narrow array: the end of its range with the same sign; `zero` itself in another. */
+/**
+ * Returns the stored value of `zero`: the extreme of the same sign in a narrow array, and `zero` itself in
+ * others.
+ */
 export function storedZero(zero: number, stored: Stored): number {
   const narrow = narrowOf(stored)
   return narrow ? rangeOf(narrow)[zero < 0 ? 0 : 1] : zero
@@ -98,12 +101,12 @@ export const narrowArrayNamed = (dtype: unknown): string | undefined =>
     : undefined
 
 /** The arrays of operands. */
-export const operandArrayNames = showAny(Object.values(storedArrays).map(({ name }) => name))
+export const operandArrayNames = formatAny(Object.values(storedArrays).map(({ name }) => name))
 
 const isBuffer = (data: unknown) =>
   /^\[object (Shared)?ArrayBuffer\]$/.test(Object.prototype.toString.call(data))
 
-/** How `data`, which doesn't hold elements, is made into an array of them: what follows a message. */
+/** Returns the advice for converting `data` to an array of elements, as the end of a message. */
 export function conversionOf(data: unknown): string {
   if (isBigIntArray(data)) {
     return 'Int32Array.from(data, Number) converts what fits, Float64Array.from(data, Number) whole numbers up to 2^53'
@@ -125,7 +128,7 @@ export function typeNameOf(type: number): DataType {
 /** The name of an element type as it is stored. */
 export const storedTypeName = (stored: Stored): StoredType => narrowOf(stored) ?? typeNameOf(stored.type)
 
-/** Whether the elements are integers, whose arithmetic has no infinities. */
+/** Returns whether the elements are integers, whose arithmetic has no infinities. */
 export const isInteger = (type: number): boolean => integers[type]!
 
 /** The bytes of an element. */
@@ -141,13 +144,13 @@ export function newArray(type: number, length: number): OrdinaryArray<ElementArr
 }
 
 /** In bytes. From here on an array of zeros takes longer to make than an unwritten one. */
-const LEAST_UNWRITTEN = 4096
+const MIN_UNWRITTEN = 4096
 
 /**
  * In bytes. Such memory always comes from the system, which gives it out page by page when it is first written. In huge pages a
  * product of 8192 × 16 × 8192 took 90 ms on two cores instead of 110; of a GPU's results it makes no difference.
  */
-const LEAST_FRESH = 2 ** 25
+const MIN_FRESH = 2 ** 25
 
 /**
  * As newArray, but what the array holds is undefined: for results, which are written before they are returned. Clearing
@@ -156,9 +159,9 @@ const LEAST_FRESH = 2 ** 25
  */
 export function newUnwrittenArray(type: number, length: number): OrdinaryArray<ElementArray> {
   const bytes = length * bytesOf(type)
-  const memory = bytes < LEAST_UNWRITTEN || bytes > mostBytes ? null : unwritten(bytes)
+  const memory = bytes < MIN_UNWRITTEN || bytes > mostBytes ? null : unwritten(bytes)
   if (memory === null) return newArray(type, length)
   const data = arrayOver(type, memory)
-  if (bytes >= LEAST_FRESH) addon.preferHugePages(data)
+  if (bytes >= MIN_FRESH) addon.preferHugePages(data)
   return data
 }

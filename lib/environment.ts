@@ -4,8 +4,8 @@
  */
 import { show } from './describe.js'
 import { FileError, OptionError } from './errors.js'
-import { environment, homeFolder, isAbsolute, join, platform } from './host.js'
 import { addon } from './native.js'
+import { environment, homeFolder, isAbsolute, join, platform } from './platform.js'
 
 function read(name: string): string | undefined {
   return environment[name] || undefined
@@ -37,11 +37,11 @@ export function environmentBackend(): 'auto' | 'cuda' | 'cpu' {
   throw wrong('MPMML_BACKEND', "'auto', 'cuda' or 'cpu'", value)
 }
 
-const MOST_MEBIBYTES = 2 ** 32
+const MAX_MEBIBYTES = 2 ** 32
 
 /** The most bytes of device memory that a product may take, by MPMML_DEVICE_MEMORY_MIB; 0 if there is no limit. */
 export function deviceMemoryLimit(): number {
-  return readCount('MPMML_DEVICE_MEMORY_MIB', MOST_MEBIBYTES, 'MiB') * 2 ** 20
+  return readCount('MPMML_DEVICE_MEMORY_MIB', MAX_MEBIBYTES, 'MiB') * 2 ** 20
 }
 
 let limited = false
@@ -52,12 +52,12 @@ let limited = false
  */
 export function limitPinned(): void {
   if (limited) return
-  const mebibytes = readNumber('MPMML_PINNED_MEMORY_MIB', 0, MOST_MEBIBYTES, 'MiB')
+  const mebibytes = readNumber('MPMML_PINNED_MEMORY_MIB', 0, MAX_MEBIBYTES, 'MiB')
   if (mebibytes !== undefined) addon.limitPinned(mebibytes * 2 ** 20)
   limited = true
 }
 
-const MOST_THREADS = 1024
+const MAX_THREADS = 1024
 
 let configured = false
 
@@ -72,7 +72,7 @@ export function configureCpu(): void {
   let threads = 0
   let problem = ''
   try {
-    threads = readCount('MPMML_NUM_THREADS', MOST_THREADS, 'threads')
+    threads = readCount('MPMML_NUM_THREADS', MAX_THREADS, 'threads')
   } catch (error) {
     problem = (error as OptionError).message
   }

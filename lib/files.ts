@@ -7,7 +7,8 @@
 import './globals.js'
 
 export type { ArrayTypes } from './element-types.js'
-export { joinEntries } from './files/join.js'
+export { combineDuplicates } from './files/duplicates.js'
+export type { ContentOptions } from './files/line-feed.js'
 export type { MemoryOptions } from './files/memory.js'
 export { type FileFormat, fileFormatOf } from './files/names.js'
 export { type ReadNpyOptions, readNpy, writeNpy } from './files/npy.js'

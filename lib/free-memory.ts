@@ -1,4 +1,4 @@
-/** How much memory this process can still get. */
+/** Estimates the memory that this process can still allocate. */
 import { readFileSync } from 'node:fs'
 import { freemem, totalmem } from 'node:os'
 
@@ -7,11 +7,11 @@ export function availableMemory(): number {
   const available = process.availableMemory?.() ?? freemem()
   const limit = process.constrainedMemory?.() ?? 0
   if (limit === 0 || limit >= totalmem()) return available
-  // The system's cache of files counts as used there, but it is given up when the memory is needed.
+  // The limit counts the system's file cache as used, but the system reclaims it on demand.
   return Math.min(limit, available + cachedFiles())
 }
 
-/** Where a container sees its own group: version 2, and version 1. */
+/** Files with the statistics of a container's own control group, version 2 and version 1. */
 const statistics = ['/sys/fs/cgroup/memory.stat', '/sys/fs/cgroup/memory/memory.stat']
 
 /** Bytes of files in the cache of this process' group. */

@@ -1,6 +1,7 @@
 /**
- * What the declarations name of the world around: empty here, so that they need neither @types/node nor the DOM. Where one of these
- * is there, it is what counts, because interfaces of one name are one.
+ * Global types that the declarations refer to. They are empty here, so that the declarations need neither
+ * @types/node nor the DOM. If one of these is installed, TypeScript merges its interfaces with the empty
+ * ones.
  */
 declare global {
   interface AbortSignal {}

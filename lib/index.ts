@@ -8,7 +8,7 @@
 import './globals.js'
 
 export { type Explanation, explainBackend } from './backend.js'
-export { EPSILON, zeroOf } from './built-in.js'
+export { EPSILON, zeroOf } from './built-in-semirings.js'
 export {
   type CombineOptions,
   type CopyOptions,

@@ -2,9 +2,9 @@
 import { explainBackend } from './backend.js'
 import { configureCpu, limitPinned } from './environment.js'
 import { natively } from './errors.js'
-import { cores, exists, processor, runtime } from './host.js'
 import { type AddonKind, type AddonOrigin, driverTraces, largerAddons } from './load.js'
 import { addon, addonOrigin, buildAgain, type NativeDescription, version } from './native.js'
+import { cores, exists, processor, runtime } from './platform.js'
 
 /** A row of a device's table: its name and unit, and what the device has. */
 export type DeviceRows = Record<string, number | string>

@@ -1,7 +1,7 @@
 /** Ends of int32, and divisors of integers. */
 
-export const LEAST_INT32 = -(2 ** 31)
-export const MOST_INT32 = 2 ** 31 - 1
+export const MIN_INT32 = -(2 ** 31)
+export const MAX_INT32 = 2 ** 31 - 1
 
 /** Returns the greatest common divisor of two integers that aren't negative. */
 export function greatestDivisor(a: number, b: number): number {

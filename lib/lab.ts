@@ -9,7 +9,6 @@
  */
 import './globals.js'
 
-export type { CommandOption } from './command-option.js'
 export {
   type Bandwidth,
   type BandwidthOptions,
@@ -23,6 +22,15 @@ export {
   calculateOccupancy,
   calculatorGpus,
 } from './lab/calculator.js'
+export {
+  type CpuCeiling,
+  type CpuCeilingOptions,
+  type CpuNaiveLoop,
+  type CpuNaiveLoopOptions,
+  cpuCeiling,
+  cpuCeilingName,
+  cpuNaiveLoop,
+} from './lab/cpu-peak.js'
 export { type Intensity, intensityOf } from './lab/intensity.js'
 export { type Measurement, type MeasureOptions, measure } from './lab/kernels.js'
 export { type Machine, machine, type Peak, peaks, tensorPeak } from './lab/machine.js'
@@ -35,20 +43,9 @@ export {
   type MicrobenchOptions,
   type MicrobenchResult,
   microbench,
-  microbenchCommandOptions,
   microbenches,
 } from './lab/microbenchmarks.js'
 export { microbenchOccupancy, type Occupancy, occupancy } from './lab/occupancy.js'
-export {
-  type CpuCeiling,
-  type CpuCeilingOptions,
-  type CpuNaiveLoop,
-  type CpuNaiveLoopOptions,
-  cpuCeiling,
-  cpuCeilingName,
-  cpuNaiveLoop,
-} from './lab/processor.js'
-export { type RefusedVariant, refusedVariants } from './lab/refused.js'
 export * from './lab/results.js'
 export { type Ceilings, type Roof, roofsOver } from './lab/roofline.js'
 export { type Spread, spread } from './lab/statistics.js'
@@ -62,4 +59,5 @@ export {
   type TuningFile,
   tune,
 } from './lab/tune.js'
+export { type RefusedVariant, refusedVariants } from './lab/unsupported-variants.js'
 export { type MicrobenchKernels, microbenchKernels, microbenchNames } from './variant-names.js'

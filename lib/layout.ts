@@ -1,8 +1,8 @@
-/** Where the elements of matrices are. */
+/** Layouts of the elements of matrices. */
 
 /** The places of elements, counted in elements. */
 export interface Layout {
-  /** Of the first element. */
+  /** Index of the first element. */
   readonly offset: number
   /** 0 for a single matrix, so that it serves every product of a batch. */
   readonly batchStride: number
@@ -14,7 +14,7 @@ export interface Layout {
 export interface Elements extends Layout {
   /** The element type, by its number. */
   readonly type: number
-  /** Of an element as it is stored. */
+  /** Bytes of a stored element. */
   readonly bytes: number
   /** Whether the shape has a batch dimension. */
   readonly batched: boolean

@@ -1,11 +1,11 @@
 /**
- * Which addon is loaded, and from where. There are four, each complete in itself: for the CPU only, with CUDA, with the
- * laboratory's kernels too, and the one for the CPU as WebAssembly, for platforms that there is no other for. Exactly one is loaded:
- * one with CUDA only if this machine has an NVIDIA driver.
+ * Selects, finds and loads the addon. Four addons exist, each complete in itself: for the CPU only, with
+ * CUDA, with the laboratory's kernels too, and for the CPU as WebAssembly, for platforms without a native
+ * one. Exactly one is loaded: one with CUDA only if this machine has an NVIDIA driver.
  *
- * Places, in order: a build of one's own in the package's folder (a clone has that), a build by the package @mpmml/source,
- * and the packages with compiled addons, which are dependencies of mpmml in package.json. What a bundler has put into a program,
- * or keeps beside it, comes last (lib/addons.cjs).
+ * The locations in order are a build in the package's folder (in a Git checkout), a build by the package
+ * @mpmml/source, and the packages with compiled addons, which are dependencies of mpmml in package.json.
+ * Addons that a bundler has put into a program, or next to it, come last (lib/addons.cjs).
  */
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -16,14 +16,17 @@ import { driverTraces, needsCuda12 } from './nvidia.js'
 import { type Manifest, manifest, readManifest, root, version } from './package.js'
 
 /**
- * What an addon has: 'cpu' computes on the CPU, 'cuda' on GPUs too, 'lab' has the laboratory's kernels besides; 'wasm' computes on the
- * CPU, as WebAssembly.
+ * Kind of an addon: 'cpu' computes on the CPU, 'cuda' also on GPUs, 'lab' also has the laboratory's kernels,
+ * and 'wasm' computes on the CPU as WebAssembly.
  */
 export type AddonKind = 'cpu' | 'cuda' | 'lab' | 'wasm'
 
 /** The addon that was loaded. */
 export interface AddonOrigin {
-  /** What it has: kernels of the CPU only, of GPUs too, or the laboratory's besides; or those of the CPU as WebAssembly. */
+  /**
+   * Kind of the addon: kernels for the CPU, also for GPUs, also the laboratory's, or for the CPU as
+   * WebAssembly.
+   */
   readonly kind: AddonKind
   /** The package that it comes from, or 'a build of its own'. */
   readonly from: string
@@ -45,8 +48,8 @@ const fileNames: Record<AddonKind, string> = {
 const platform = `${process.platform}-${process.arch}`
 
 /**
- * Whether there is a driver: the file that tells, '' if there is none. Deno may forbid to look; then it is undefined, and an
- * addon with CUDA, if there is one, finds out itself.
+ * Returns a file that proves that a driver is installed, or '' without one. It is undefined if Deno forbids
+ * the check; an addon with CUDA then checks itself.
  */
 function driverTrace(): string | undefined {
   try {
@@ -56,7 +59,9 @@ function driverTrace(): string | undefined {
   }
 }
 
-/** What bench/bundle.mjs writes in place of this name: those of lib/addons.cjs, in whose place some bundlers have another module too. */
+/**
+ * Replaced by bench/bundle.mjs with the names of lib/addons.cjs, because some bundlers replace that module.
+ */
 declare const MPMML_ADDONS: readonly string[] | undefined
 const published = typeof MPMML_ADDONS === 'undefined' ? addons.names : MPMML_ADDONS
 
@@ -103,7 +108,7 @@ function folderOf(name: string): string | undefined {
   }
 }
 
-/** Why an addon can't be loaded. */
+/** Reason why an addon can't be loaded. */
 interface Failure {
   readonly origin: AddonOrigin
   readonly why: string
@@ -133,7 +138,10 @@ function glibcVersion(): string | undefined {
   return header?.glibcVersionRuntime
 }
 
-/** Whether a package is for this system's C library; all are for glibc that don't name musl. Takes milliseconds. */
+/**
+ * Returns whether a package is for this system's C library. Packages that don't name musl are for glibc.
+ * Takes milliseconds.
+ */
 function fitsLibrary(name: string): boolean {
   if (name === wasmPackage) return true
   return process.platform !== 'linux' || name.endsWith('-musl') === (glibcVersion() === undefined)
@@ -150,9 +158,9 @@ function wantedKinds(asked: string | undefined, driver: boolean): AddonKind[] {
   return driver ? ['lab', 'cuda', 'cpu', 'wasm'] : ['cpu', 'wasm']
 }
 
-/** Where an addon may be. */
+/** Possible location of an addon. */
 interface Candidate extends AddonOrigin {
-  /** What is wrong with it, though it is there; '' if nothing is. */
+  /** Defect of an addon that exists; '' without a defect. */
   readonly problem: string
 }
 
@@ -201,7 +209,9 @@ function candidates(kinds: AddonKind[]): Candidate[] {
   return found.sort((a, b) => rank(a) - rank(b))
 }
 
-/** What a bundler may have put into the program, or left out of it: to see which means to load it. */
+/**
+ * Returns the candidates inside a bundled program. Only loading one shows whether the bundler included it.
+ */
 const inBundle = (kind: AddonKind, names: string[]): Candidate[] =>
   names.filter(fitsLibrary).map((from) => ({ kind, from, file: '', problem: '' }))
 
@@ -213,7 +223,7 @@ function wrongVersion(found: Manifest | undefined): string {
   )
 }
 
-/** Why no addon could be loaded, and the ways out. */
+/** Returns the message for an addon that can't be loaded, with remedies. */
 function failure(kinds: AddonKind[], failed: Failure[]): string {
   const names = kinds.flatMap(packagesOf).filter(fitsLibrary)
   const here = `${platform}${process.platform === 'linux' && glibcVersion() === undefined ? ' with musl' : ''}`
@@ -248,7 +258,7 @@ function failure(kinds: AddonKind[], failed: Failure[]): string {
   return `the native addon can't be loaded${place}: ${found.join('; ')}. Ways out: ${ways.join('; or ')}`
 }
 
-/** Why there is no addon but WebAssembly. */
+/** Returns the reason why only the WebAssembly addon is available. */
 function withoutNative(failed: Failure[]): string {
   const none = `there is no other addon for ${platform} here`
   if (failed.length > 0) return `${none}, because ${failed.map(describeFailure).join('; ')}`
@@ -257,7 +267,7 @@ function withoutNative(failed: Failure[]): string {
   return `${none}, because ${name} isn't installed. It takes less time: npm install ${name}@${version}`
 }
 
-/** Why the addon that was loaded has no CUDA, if that wasn't decided when it was built; undefined otherwise. */
+/** Returns the reason why the loaded addon has no CUDA; undefined if the build decided that. */
 function withoutCuda(
   asked: string | undefined,
   origin: AddonOrigin,
@@ -288,12 +298,12 @@ export function largerAddons({ kind }: AddonOrigin): AddonKind[] {
     .map((candidate) => candidate.kind)
 }
 
-/** What the loader needs of an addon. */
+/** Interface of an addon as far as the loader needs it. */
 interface Loadable {
   explainWithoutCuda(reason: string): void
 }
 
-/** The addon that a bundler has put into the program, or keeps beside it; undefined if it isn't there. */
+/** Returns the addon that a bundler has put into the program, or next to it; undefined without one. */
 function loadBundled<Addon>(name: string): Addon | undefined {
   // Node.js has another module in its place: see bench/bundle.mjs.
   if (!('load' in addons)) return undefined

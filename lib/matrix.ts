@@ -13,7 +13,7 @@ import {
 import { DTypeError, OutOfMemoryError, ShapeError } from './errors.js'
 import { availableMemory } from './free-memory.js'
 import type { ElementArray, MatrixArray, OperandArray, OrdinaryArray } from './storage.js'
-import { lengthOf, requireOrdinaryBuffer } from './storage.js'
+import { assertOrdinaryBuffer, lengthOf } from './storage.js'
 
 /** [rows, cols] of a matrix, or [batch, rows, cols] of a batch of them. */
 export type Shape = [rows: number, cols: number] | [batch: number, rows: number, cols: number]
@@ -39,8 +39,8 @@ export interface Matrix<Data extends MatrixArray = Int32Array> {
 export type DenseMatrix<Data extends MatrixArray = Int32Array> = Required<Matrix<OrdinaryArray<Data>>>
 
 /**
- * Whatever is taken as a matrix: a {@link Matrix}, a scijs `ndarray` (which calls its strides `stride`) or a stdlib
- * ndarray of such elements, as it is. Each property is read once.
+ * Argument that is accepted as a matrix: a {@link Matrix}, a scijs `ndarray` (whose strides are named
+ * `stride`) or a stdlib ndarray of such elements. Each property is read once.
  *
  * @see https://github.com/scijs/ndarray
  * @see https://stdlib.io/docs/api/latest/@stdlib/ndarray/ctor
@@ -52,7 +52,7 @@ export interface MatrixLike<Data extends MatrixArray = Int32Array> {
   readonly shape: ArrayLike<number>
   /** Elements from one neighbour to the next along each dimension, never negative; row-major if left out. */
   readonly strides?: ArrayLike<number> | undefined
-  /** What scijs calls strides. */
+  /** Name of the strides in scijs. */
   readonly stride?: ArrayLike<number> | undefined
   /** The index in `data` of the first element; 0 if left out. */
   readonly offset?: number | undefined
@@ -138,9 +138,9 @@ export function matrix<const Numbers extends readonly number[] = readonly number
 ): DenseMatrix
 export function matrix<Data extends MatrixArray>(rows: number, cols: number, data: Data): DenseMatrix<Data>
 /**
- * The same for shape [rows, cols], or a batch of matrices for shape [batch, rows, cols].
+ * Creates a matrix of shape [rows, cols], or a batch of matrices of shape [batch, rows, cols].
  *
- * @throws What the other form throws.
+ * @throws The errors of the other overload.
  * @example
  * const batch = matrix([10, 64, 64])
  * console.log(batch.data.length) // 40960
@@ -184,8 +184,8 @@ export function readShape(given: ArrayLike<unknown>): Shape {
 function elements(data: unknown, length: number, shape: Shape): MatrixArray {
   if (data === undefined) return allocate(length, 'a matrix', INT32)
   if (isElementArray(data) || isNarrowArray(data) || isUint32Array(data)) {
-    requireOrdinaryBuffer(data, 'data')
-    requireLength(lengthOf(data), length, shape)
+    assertOrdinaryBuffer(data, 'data')
+    assertLength(lengthOf(data), length, shape)
     return data
   }
   if (!Array.isArray(data)) {
@@ -193,7 +193,7 @@ function elements(data: unknown, length: number, shape: Shape): MatrixArray {
       `data must be an ${operandArrayNames}, or an array of int32 integers, but it is ${typeName(data)}: ${conversionOf(data)}`,
     )
   }
-  requireLength(data.length, length, shape)
+  assertLength(data.length, length, shape)
   const copy = allocate(length, 'a matrix', INT32)
   for (let i = 0; i < length; i++) {
     const value: unknown = data[i]
@@ -208,7 +208,7 @@ function elements(data: unknown, length: number, shape: Shape): MatrixArray {
   return copy
 }
 
-function requireLength(came: number, expected: number, shape: Shape): void {
+function assertLength(came: number, expected: number, shape: Shape): void {
   if (came === expected) return
   throw new ShapeError(
     `data must have exactly the ${expected} elements of shape ${showList(shape)}, but it has ${came}: ` +

@@ -1,9 +1,9 @@
 /** The addon. lib/load.ts finds it, and native/variants/addon.mjs says what it exports. */
 import { AddonError } from './errors.js'
-import { architecture, platform } from './host.js'
 import { type AddonOrigin, load, ownBuild, sourcePackage } from './load.js'
 import type { Addon } from './native-interface.js'
 import { packageAround, root, version } from './package.js'
+import { architecture, platform } from './platform.js'
 
 export type * from './native-interface.js'
 export { packageAround, root, version }
@@ -13,7 +13,7 @@ const loaded = load<Addon>()
 /** The addon, loaded once. */
 export const addon: Addon = loaded.addon
 
-/** Which addon it is, and where it comes from. */
+/** Kind and location of the loaded addon. */
 export const addonOrigin: AddonOrigin = loaded.origin
 
 /** Returns the command that renews the loaded addon: another build, or the package in the version of this library. */

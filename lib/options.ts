@@ -1,6 +1,5 @@
 /**
- * Options: each is said once, as a value that knows how it is read, what it is if it is left out, and what the command line calls
- * it. What a function takes is a set of them.
+ * Options: each is defined once, as a value with its reader and its default. The options of a function are a set of such values.
  *
  * Types come first: the interface of a function's options has the docs that editors show and the reference prints, which a type
  * that is computed from values would lose. {@link OptionsOf} lets the compiler refuse a set that lacks a name of it, or has another.
@@ -9,20 +8,7 @@ import { type Name, show, showChoices, typeName } from './describe.js'
 import { DTypeError, OptionError } from './errors.js'
 
 /** A number that isn't given. */
-export const LEFT_OUT = -1
-
-/** What the command line says of an option. */
-export interface CommandLine {
-  /** As in its help: '--device <index>'. */
-  readonly flag: string
-  /** What it is for, in a line. */
-  readonly summary: string
-  /** What functions take for a text: the text itself if this is left out. */
-  readonly fromText?: (text: string) => unknown
-}
-
-/** A text as the whole number that it is; other texts stay, and are refused when they are read. */
-export const wholeOf = (text: string): unknown => (/^\s*-?\d{1,10}\s*$/.test(text) ? Number(text) : text)
+export const UNSET = -1
 
 /** An option of a function. */
 export interface Option<Read> {
@@ -33,39 +19,30 @@ export interface Option<Read> {
   readonly isRequired: boolean
   /** The values that there are, if they have names. */
   readonly choices?: readonly string[]
-  readonly commandLine?: CommandLine
 }
-
-type Facts = Partial<Pick<Option<unknown>, 'choices' | 'commandLine'>>
 
 /** An option that may be left out. */
 export function option<Read, Usual = Read>(
   usual: Usual,
   read: (value: unknown, name: string) => Read,
-  facts: Facts = {},
+  choices?: readonly string[],
 ): Option<Read | Usual> {
-  return { read, usual, isRequired: false, ...facts }
+  return { read, usual, isRequired: false, ...(choices && { choices }) }
 }
 
 /** An option that can't be left out: `read` says so. */
-export const required = <Read>(
-  read: (value: unknown, name: string) => Read,
-  commandLine?: CommandLine,
-): Option<Read> => ({
+export const required = <Read>(read: (value: unknown, name: string) => Read): Option<Read> => ({
   read,
   usual: undefined as never,
   isRequired: true,
-  ...(commandLine && { commandLine }),
 })
 
 /** One of some names. */
 export function choice<Choice extends string, Usual extends Choice | undefined>(
   choices: readonly Choice[],
   usual: Usual,
-  commandLine?: CommandLine,
 ): Option<Choice | Usual> {
-  const read = (value: unknown, name: string) => choices[readChoice(choices, value, name)]!
-  return option(usual, read, { choices, ...(commandLine && { commandLine }) })
+  return option(usual, (value, name) => choices[readChoice(choices, value, name)]!, choices)
 }
 
 /** What the function checks itself, with other arguments. */
@@ -77,18 +54,11 @@ export const whole = <Usual extends number | undefined>(
   usual: Usual,
   least: number,
   most: number,
-  commandLine?: CommandLine,
-): Option<number | Usual> => {
-  const read = (value: unknown, name: string) => readWhole(value, name, least, most)
-  return option(usual, read, commandLine && { commandLine: { fromText: wholeOf, ...commandLine } })
-}
+): Option<number | Usual> => option(usual, (value, name) => readWhole(value, name, least, most))
 
 /** A boolean. */
-export const boolean = <Usual extends boolean | undefined>(
-  usual: Usual,
-  commandLine?: CommandLine,
-): Option<boolean | Usual> =>
-  option(usual, (value, name) => readBoolean(value, `option ${name}`), commandLine && { commandLine })
+export const boolean = <Usual extends boolean | undefined>(usual: Usual): Option<boolean | Usual> =>
+  option(usual, (value, name) => readBoolean(value, `option ${name}`))
 
 /** Throws OptionError unless `value`, which messages call `name`, is a boolean. */
 export function readBoolean(value: unknown, name: string): boolean {
@@ -138,7 +108,7 @@ export class Options<S extends Set> {
       }
     } else {
       // An object of a class may have getters, which no loop finds; to ask for all names takes several times as long.
-      requireNames(options, this.names, what)
+      assertNames(options, this.names, what)
       for (const [name, option] of this.#byName) {
         const value = (options as Record<string, unknown>)[name]
         if (value !== undefined || option.isRequired) read[name] = option.read(value, name)
@@ -152,7 +122,7 @@ const isPlain = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype
 
 /** Throws DTypeError unless `value` is an object that has these properties; `expected` says what it must be. */
-export function requireObject(
+export function assertObject(
   value: unknown,
   name: string,
   expected: string,
@@ -166,7 +136,7 @@ export function requireObject(
 }
 
 /** Throws OptionError unless `options` is an object without other properties than `names`; `what` is what it is called. */
-export function requireNames(
+export function assertNames(
   options: unknown,
   names: readonly string[],
   what: Name = 'options',

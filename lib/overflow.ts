@@ -1,7 +1,7 @@
 /** Overflow policies, where products don't apply them. */
 import { isInteger, typeNameOf } from './elements.js'
 import { OptionError, OverflowError } from './errors.js'
-import { LEAST_INT32, MOST_INT32 } from './integers.js'
+import { MAX_INT32, MIN_INT32 } from './integers.js'
 import { choice } from './options.js'
 import type { Overflow } from './product/options.js'
 
@@ -11,12 +11,12 @@ export const policy = choice(['throw', 'saturate', 'wrap'], undefined)
 /** The policy for elements of a type, by its number. */
 export function policyFor(asked: Overflow | undefined, type: number): Overflow {
   if (asked === undefined) return 'throw'
-  requireIntegers(type, 'the elements are')
+  assertIntegers(type, 'the elements are')
   return asked
 }
 
 /** Throws OptionError if a policy is given for a type that doesn't overflow; `what` is whose type it is: "a is". */
-export function requireIntegers(type: number, what: string): void {
+export function assertIntegers(type: number, what: string): void {
   if (isInteger(type)) return
   throw new OptionError(
     `option overflow is for integers, but ${what} of ${typeNameOf(type)}, which has infinities for what is too large: leave it out`,
@@ -28,7 +28,7 @@ export type Finite = readonly [least: number, most: number]
 
 /** Of int32, whose other end is the zero of a semiring. */
 export const finiteOf = (maximizes: boolean): Finite =>
-  maximizes ? [LEAST_INT32 + 1, MOST_INT32] : [LEAST_INT32, MOST_INT32 - 1]
+  maximizes ? [MIN_INT32 + 1, MAX_INT32] : [MIN_INT32, MAX_INT32 - 1]
 
 /** A value as int32 stores it by a policy; NaN if that is an error. */
 export function storedAs(policy: Overflow, value: number, [least, most]: Finite): number {

@@ -3,13 +3,13 @@ import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** What package.json says that the library needs to know. */
+/** Fields of package.json that the library needs. */
 export interface Manifest {
   name: string
   version: string
   /** The packages with addons for the CPU, each for one platform; a clone has none. */
   optionalDependencies?: Record<string, string>
-  /** Those with addons for CUDA. */
+  /** Packages with addons for CUDA. */
   peerDependencies?: Record<string, string>
 }
 
@@ -32,7 +32,7 @@ export function packageAround(url: string | undefined): { folder: string; manife
   }
 }
 
-// Some bundlers have no URL for what they have bundled.
+// Some bundlers define no URL for bundled modules.
 const found = packageAround(import.meta.url as string | undefined)
 
 /** The folder of the package; '' if a bundler has copied the library out of it. */
@@ -41,7 +41,7 @@ export const root = found?.folder ?? ''
 /** Its package.json; undefined in a bundle. */
 export const manifest = found?.manifest
 
-/** What bench/bundle.mjs writes in place of this name. */
+/** Replaced by bench/bundle.mjs with the version. */
 declare const MPMML_VERSION: string | undefined
 
 /** The version in package.json. */

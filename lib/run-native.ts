@@ -1,5 +1,5 @@
 /** Runs native code for a user: signal, progress, errors and their codes, and the presence of the arrays that it reads. */
-import { aborted, cancelOnAbort, notCancelled, throwIfAborted } from './abort.js'
+import { aborted, cancelOnAbort, NEVER_CANCELLED, throwIfAborted } from './abort.js'
 import type { Borrowed } from './borrowed.js'
 import { configureCpu } from './environment.js'
 import { AbortedError, fromNative } from './errors.js'
@@ -49,7 +49,7 @@ export async function runNative<Result>(
 ): Promise<Result> {
   throwIfAborted(signal, what)
   configureCpu()
-  const cancel = signal || onProgress ? new Int32Array(1) : notCancelled
+  const cancel = signal || onProgress ? new Int32Array(1) : NEVER_CANCELLED
   const forget = signal && cancelOnAbort(signal, cancel)
   let progress: ProgressReports | undefined
   let result: Result

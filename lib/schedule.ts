@@ -21,6 +21,7 @@ export type {
   JobId,
   JobList,
   LinkType,
+  ParsePlanOptions,
   Plan,
   PlanJob,
   PlanLink,

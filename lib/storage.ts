@@ -1,6 +1,6 @@
 /**
- * What the library needs to know of a typed array, read through the language's own accessors: properties of the same
- * names on the object can't deceive native code.
+ * Reads properties of a typed array through the language's own accessors, so that overriding properties can't
+ * mislead native code.
  */
 import type { TypedArray } from './array-types.js'
 import type { Name } from './describe.js'
@@ -54,7 +54,7 @@ function isDetached(data: TypedArray): boolean {
 }
 
 /** Throws DTypeError unless `data` is in an attached ArrayBuffer of fixed length, which no other thread can write or resize. */
-export function requireOrdinaryBuffer(data: TypedArray, name: Name, property = ''): void {
+export function assertOrdinaryBuffer(data: TypedArray, name: Name, property = ''): void {
   let resizes: boolean
   try {
     resizes = resizable.call(buffer.call(data))
@@ -79,7 +79,7 @@ export function requireOrdinaryBuffer(data: TypedArray, name: Name, property = '
 }
 
 /** Throws DTypeError if `data` has lost elements that it had when it was borrowed: its buffer has been transferred. */
-export function requireLength(data: TypedArray, least: number, name: Name, property = ''): void {
+export function assertLength(data: TypedArray, least: number, name: Name, property = ''): void {
   if (length.call(data) >= least) return
   throw new DTypeError(
     `${name}${property} must keep its memory during the call, but its buffer is detached, transferred away meanwhile: ` +

@@ -26,9 +26,9 @@ export interface TunedChoice {
   gops: number
 }
 
-/** What was measured on a GPU model. */
+/** Measurements of a GPU model. */
 export interface GpuTuning {
-  /** When, as ISO 8601, and with what. */
+  /** Time of the measurement, ISO 8601, and version of the library. */
   measured: string
   /** The version of CUDA that the driver supports. */
   driver: string
@@ -36,7 +36,7 @@ export interface GpuTuning {
   toolkit: string
   /** The version of the library. */
   mpmml: string
-  /** What was chosen. */
+  /** Choices by shape and kind of values. */
   choices: TunedChoice[]
 }
 
@@ -44,7 +44,7 @@ export interface GpuTuning {
 export interface TuningFile {
   /** The version of the format. */
   format: 1
-  /** What was measured, by the names of the GPU models. */
+  /** Measurements by the names of the GPU models. */
   gpus: Record<string, GpuTuning>
 }
 
@@ -87,7 +87,7 @@ export function readTuning(path: string): TuningFile | null {
   return file
 }
 
-/** What variants have in common that differ only in the semiring. They take the same time. */
+/** Key of variants that differ only in the semiring and therefore take the same time. */
 const likeness = ({ family, dtype, parameters }: NativeVariant) => JSON.stringify([family, dtype, parameters])
 
 /** Gives native code the choices for a GPU model. Those that name variants of other builds are left out. */

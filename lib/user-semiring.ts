@@ -64,9 +64,9 @@ export interface SemiringJson {
     | false
     | {
         /** The least that elements may be. */
-        readonly least: NumberJson | readonly NumberJson[]
+        readonly min: NumberJson | readonly NumberJson[]
         /** The greatest that they may be. */
-        readonly most: NumberJson | readonly NumberJson[]
+        readonly max: NumberJson | readonly NumberJson[]
       }
 }
 

@@ -21,9 +21,9 @@ export interface Variant {
    * products take if a sample of their values tells that it takes less time.
    */
   readonly automatic: boolean
-  /** What it runs on. */
+  /** Backend of the variant. */
   readonly backend: NativeVariant['backend']
-  /** What it is compiled for: GPU architectures (such as 'sm_90') or CPU instruction sets. */
+  /** Targets of the compiled code: GPU architectures (such as 'sm_90') or CPU instruction sets. */
   readonly architectures: readonly string[]
 }
 

@@ -1,7 +1,7 @@
 /** One matrix argument, read once and checked. */
 import { isUint32Array } from './array-types.js'
 import { type Name, show, showList, typeName } from './describe.js'
-import { Resident, type ResidentView, requireUsable } from './device/resident.js'
+import { assertUsable, Resident, type ResidentView } from './device/resident.js'
 import {
   arrayNames,
   bytesOf,
@@ -20,7 +20,7 @@ import { DTypeError, ShapeError } from './errors.js'
 import { type Elements, shapeOf, stridedElements } from './layout.js'
 import { dimension } from './matrix.js'
 import type { ElementArray, MatrixArray, OperandArray } from './storage.js'
-import { lengthOf, requireLength, requireOrdinaryBuffer } from './storage.js'
+import { assertLength, assertOrdinaryBuffer, lengthOf } from './storage.js'
 import type { LaneArray } from './user-semiring.js'
 
 /** A matrix in an array. */
@@ -38,7 +38,7 @@ export function showShape(view: View, name: Name): string {
 }
 
 /** Throws ShapeError unless a matrix has the expected shape, which is that of `whose`. */
-export function requireShape(
+export function assertShape(
   view: View,
   name: Name,
   whose: Name,
@@ -52,15 +52,15 @@ export function requireShape(
 }
 
 /**
- * What a matrix is to a product: operands may lie in an Int16Array, what has the result's type may not. A lane of a semiring that a user
- * has written may lie in a Uint32Array, whose bits are taken for int32.
+ * Role of a matrix in a product. Operands may be in an Int16Array; matrices of the result's type may not. A
+ * lane of a custom semiring may be in a Uint32Array, whose bits are read as int32.
  */
 export type Role = 'operand' | 'result' | 'lane'
 type DataOf<R extends Role> = R extends 'result' ? ElementArray : R extends 'lane' ? LaneArray : OperandArray
 
 /**
  * Reads what the user passed as `name`: each property once, because a getter or another thread of user code may
- * answer differently the next time. Of the data only the type is checked here; {@link requireThere} does the rest
+ * answer differently the next time. Of the data only the type is checked here; {@link assertAttached} does the rest
  * once no user code can run any more.
  */
 export function readView<R extends Role>(value: unknown, name: Name, role: R): View<DataOf<R>> {
@@ -74,8 +74,8 @@ export function readView<R extends Role>(value: unknown, name: Name, role: R): V
   return readMatrix(value, name, role)
 }
 
-/** The same for a matrix that must be in an array. */
-export function readHostView<R extends Role>(value: unknown, name: Name, role: R): HostView<DataOf<R>> {
+/** Reads a matrix that must be in an array. */
+export function readBack<R extends Role>(value: unknown, name: Name, role: R): HostView<DataOf<R>> {
   const view = readView(value, name, role)
   if (!view.memory) return view
   throw new DTypeError(
@@ -161,18 +161,18 @@ function readMatrix<R extends Role>(value: unknown, name: Name, role: R): HostVi
 }
 
 /**
- * Checks that the elements of the view are there: an array must be in memory that can be used, and long enough; a
- * resident matrix must not have been disposed. Runs no user code.
+ * Checks that the elements of the view are accessible: an array must be attached and long enough, and a
+ * device-resident matrix must not be disposed. Runs no user code.
  */
-export function requireThere(view: View, name: Name): void {
+export function assertAttached(view: View, name: Name): void {
   // Groups ask it of thousands of matrices: short, so that V8 inlines it, and compared with null, because to find an object true V8
   // reads its header.
-  if (view.memory !== null) requireUsable(view, name)
-  else requireArrayThere(view, name)
+  if (view.memory !== null) assertUsable(view, name)
+  else assertArrayAttached(view, name)
 }
 
-function requireArrayThere(view: HostView, name: Name): void {
-  requireOrdinaryBuffer(view.data, name, '.data')
+function assertArrayAttached(view: HostView, name: Name): void {
+  assertOrdinaryBuffer(view.data, name, '.data')
   const length = lengthOf(view.data)
   if (view.reach <= length) return
   throw new ShapeError(
@@ -182,9 +182,9 @@ function requireArrayThere(view: HostView, name: Name): void {
   )
 }
 
-/** Throws DTypeError if the array's memory was taken away after {@link requireThere}. */
-export function requireStillThere(view: View, name: Name): void {
-  if (!view.memory) requireLength(view.data, view.reach, name, '.data')
+/** Throws DTypeError if the array's memory was taken away after {@link assertAttached}. */
+export function assertStillAttached(view: View, name: Name): void {
+  if (!view.memory) assertLength(view.data, view.reach, name, '.data')
 }
 
 /** Two or three numbers. */

@@ -4,8 +4,7 @@ import { type Command, Option } from 'commander'
 import { type DataType, variants } from '../../lib/index.js'
 import type { Spread } from '../../lib/lab.js'
 import {
-  libraryOption,
-  MOST_ROWS,
+  MAX_ROWS,
   type ProductShape,
   shapes,
   someOf,
@@ -14,10 +13,11 @@ import {
   wholeNumbers,
 } from '../arguments.js'
 import { type Bar, barsText } from '../bars.js'
-import { describeCircumstances } from '../circumstances.js'
 import { newCommand } from '../commands.js'
 import { dataTypes, typesOf } from '../dtype.js'
+import { describeCircumstances } from '../environment.js'
 import { type Columns, tableOf, timed } from '../experiment.js'
+import { libraryOption } from '../flags.js'
 import { labelled, print, printJson, rate, shapeName } from '../output.js'
 import { checkOutputs } from '../output-file.js'
 import { openPipes, PIPE, writeOut } from '../pipes.js'
@@ -52,7 +52,7 @@ export function benchCommand(signal: AbortSignal): Command {
         .default('auto'),
     )
     .addOption(libraryOption('device').default(0))
-    .option('--sizes <n,…>', 'square sizes', wholeNumbers(1, MOST_ROWS))
+    .option('--sizes <n,…>', 'square sizes', wholeNumbers(1, MAX_ROWS))
     .option('--shapes <MxKxN,…>', 'shapes: A is M × K, B is K × N; BATCHxMxKxN for a batch', shapes)
     .addOption(
       new Option('--dtype <type>', "the element type (that of the values, or the semiring's first)").choices(
@@ -143,11 +143,11 @@ async function benchProducts(flags: Flags, signal: AbortSignal): Promise<void> {
   const bars = plot ?? process.stdout.isTTY === true
   if (svg !== PIPE) await (json ? printJson(record) : print(describe(record, bars)))
   const failed = record.trials.flatMap(({ failures }) => failures)
-  requireNone(failed.map((failure) => `${shapeName(failure)} ${failure.values}: ${failure.reason}`))
+  assertNone(failed.map((failure) => `${shapeName(failure)} ${failure.values}: ${failure.reason}`))
 }
 
 /** What went wrong decides the exit status, after all that was found has been printed. */
-function requireNone(wrong: readonly string[]): void {
+function assertNone(wrong: readonly string[]): void {
   if (wrong.length > 0) throw new Error(wrong[0] + (wrong.length > 1 ? `, and ${wrong.length - 1} more` : ''))
 }
 
@@ -168,7 +168,7 @@ async function benchSuites(
   )
   if (svg !== undefined) await draw(record, svg)
   if (svg !== PIPE) await (json ? printJson(record) : print(describeSuites(record)))
-  requireNone(record.suites.flatMap((suite) => suite.wrong.map((message) => `${suite.name}: ${message}`)))
+  assertNone(record.suites.flatMap((suite) => suite.wrong.map((message) => `${suite.name}: ${message}`)))
 }
 
 async function draw({ suites, gpu, cpu }: SuitesRecord, output: string): Promise<void> {

@@ -8,8 +8,8 @@ import { promisify } from 'node:util'
 import type { Command } from 'commander'
 import { addonText } from '../addon-text.js'
 import { newCommand } from '../commands.js'
-import { greatest } from '../extremes.js'
-import { bytes, oneLine, painted, print, printJson } from '../output.js'
+import { greatest } from '../min-max.js'
+import { bytes, oneLine, print, printJson, styled } from '../output.js'
 import { nearestSpelling } from '../spelling.js'
 
 /** The oldest Node.js that the package takes. */
@@ -268,7 +268,7 @@ const colours = { ok: 'green', note: 'yellow', problem: 'red' } as const
 function describe(checks: Check[]): string {
   const width = greatest(checks.map(({ name }) => name.length))
   const lines = checks.flatMap(({ name, status, found, advice }) => [
-    `${painted(process.stdout, colours[status], marks[status])} ${name.padEnd(width)}  ${found}`,
+    `${styled(process.stdout, colours[status], marks[status])} ${name.padEnd(width)}  ${found}`,
     ...(advice === null ? [] : [`  ${' '.repeat(width)}  → ${advice}`]),
   ])
   const problems = checks.filter(({ status }) => status === 'problem').length

@@ -2,19 +2,19 @@
 import { type Command, Option } from 'commander'
 import { type DataType, matrix, mpmm, ResourceError, type Semiring } from '../../lib/index.js'
 import { type Machine, machine, type Point, type Results } from '../../lib/lab.js'
-import { libraryOption, usage, wholeNumber, wholeNumbers } from '../arguments.js'
+import { usage, wholeNumber, wholeNumbers } from '../arguments.js'
 import { newCommand } from '../commands.js'
 import { arrays } from '../dtype.js'
 import { runCases } from '../experiment.js'
-import { greatest } from '../extremes.js'
+import { libraryOption } from '../flags.js'
 import { forgetOperands, laddered } from '../lab/calls.js'
 import {
   cpuTable,
   describeTables,
   LadderPoints,
   type LadderTable,
+  ladderTable,
   reportTables,
-  rungTable,
 } from '../lab/describe-ladder.js'
 import { type Dimensions, readDimensions } from '../lab/dimensions.js'
 import type { Job } from '../lab/job.js'
@@ -25,12 +25,13 @@ import {
   algebraOptions,
   type Borders,
   cpuJob,
+  ladderKernels,
   productJobs,
-  rungs,
   sizeOf,
   tableJobs,
 } from '../lab/ladder.js'
 import { runJobs } from '../lab/runner.js'
+import { greatest } from '../min-max.js'
 import { print, printJson } from '../output.js'
 
 interface Flags {
@@ -151,11 +152,11 @@ function tablesOf(
   { borders }: Flags,
 ): LadderTable[] {
   const points = new LadderPoints(all)
-  const list = rungs(algebra, borders)
+  const list = ladderKernels(algebra, borders)
   const measured = points.calls('cuda').length > 0
   const largest = greatest(sizes)
   const { m, k, n } = product ?? sizeOf(largest)
-  const onGpu = [...(product ? [] : reportTables(points, list, sizes)), rungTable(points, list, [m, k, n])]
+  const onGpu = [...(product ? [] : reportTables(points, list, sizes)), ladderTable(points, list, [m, k, n])]
   const onCpu = cpuTable(points)
   return [...(measured ? onGpu : []), ...(onCpu ? [onCpu] : [])]
 }

@@ -1,9 +1,10 @@
 /** mpmml measure VARIANT */
 import type { Command } from 'commander'
 import { type Variant, type VariantName, variants } from '../../lib/index.js'
-import { libraryOption, MOST_ROWS, wholeNumber } from '../arguments.js'
+import { MAX_ROWS, wholeNumber } from '../arguments.js'
 import { newCommand } from '../commands.js'
 import { type Columns, tableOf, timed } from '../experiment.js'
+import { libraryOption } from '../flags.js'
 import { duration, labelled, print, printJson, rate, shapeName, withStatus } from '../output.js'
 import { valueKinds } from '../timing/values.js'
 import { measureVariant, type VariantRecord } from '../timing/variant.js'
@@ -20,7 +21,7 @@ interface Flags {
 }
 
 export function measureCommand(signal: AbortSignal): Command {
-  const size = wholeNumber(1, MOST_ROWS)
+  const size = wholeNumber(1, MAX_ROWS)
   return newCommand('measure')
     .argument('[variant]', 'a name from mpmml variants; without it the families are listed')
     .option('--m <M>', 'rows of A and C (A Height)', size, 1024)

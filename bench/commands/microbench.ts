@@ -4,12 +4,12 @@ import {
   type MicrobenchOptions,
   type MicrobenchPoint,
   machine,
-  microbenchCommandOptions,
   microbenchKernels,
   microbenchNames,
 } from '../../lib/lab.js'
-import { libraryOption, optionOf, wholeNumber } from '../arguments.js'
+import { wholeNumber } from '../arguments.js'
 import { newCommand } from '../commands.js'
+import { libraryOption, parameterNames } from '../flags.js'
 import { describeMicrobench, describePoints, printPoints } from '../lab/describe.js'
 import { microbenchJobs } from '../lab/microbench-sweeps.js'
 import { runJobs } from '../lab/runner.js'
@@ -23,8 +23,6 @@ interface Flags extends Omit<MicrobenchOptions, 'constant' | 'device' | 'warmup'
   json?: true
   csv?: true
 }
-
-const parameterNames = ['x', 'y', 'k', 'max', 'm', 'bsi', 'bsj', 'gsi', 'gsj', 'n'] as const
 
 const kernels = Object.entries(microbenchKernels)
   .map(([name, { summary, tiles, depths, maxima }]) => {
@@ -40,15 +38,14 @@ const kernels = Object.entries(microbenchKernels)
 export function microbenchCommand(signal: AbortSignal): Command {
   const name = new Argument('<name>', 'what to run').choices(microbenchNames)
   const command = newCommand('microbench').addArgument(name)
-  for (const described of Object.values(microbenchCommandOptions)) command.addOption(optionOf(described))
+  for (const parameter of parameterNames) command.addOption(libraryOption(parameter))
   return command
     .option('--repetitions <count>', 'timed launches', wholeNumber(1, 10 ** 6))
     .addOption(libraryOption('device').default(0))
     .addOption(
-      new Option('--sweep', 'run it for every X × Y, K and thread block').conflicts([
-        ...parameterNames,
-        'const',
-      ]),
+      new Option('--sweep', 'run it for every X × Y, K and thread block').conflicts(
+        parameterNames.map(attributeOf),
+      ),
     )
     .option('-o, --output <results.json>', 'keep the results in this file, beside what it has')
     .addOption(new Option('--json', 'print one JSON value').conflicts('csv'))
@@ -72,8 +69,11 @@ export function microbenchCommand(signal: AbortSignal): Command {
     })
 }
 
+/** Returns the name of a parameter among the flags: its text is `--const`, because a variable can't be called so. */
+const attributeOf = (name: (typeof parameterNames)[number]) => (name === 'constant' ? 'const' : name)
+
 function parametersOf(flags: Flags): MicrobenchPoint['parameters'] {
-  const given = parameterNames.filter((name) => flags[name] !== undefined).map((name) => [name, flags[name]])
-  const constant = flags.const === undefined ? [] : [['constant', flags.const]]
-  return Object.fromEntries([...given, ...constant]) as MicrobenchOptions & MicrobenchPoint['parameters']
+  const given = parameterNames.map((name) => [name, flags[attributeOf(name)]] as const)
+  return Object.fromEntries(given.filter(([, value]) => value !== undefined)) as MicrobenchOptions &
+    MicrobenchPoint['parameters']
 }

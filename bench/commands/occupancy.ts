@@ -5,13 +5,13 @@ import {
   calculateOccupancy,
   calculatorGpus,
   type MicrobenchOptions,
-  microbenchCommandOptions,
   microbenchNames,
   microbenchOccupancy,
   occupancy,
 } from '../../lib/lab.js'
-import { libraryOption, optionOf, wholeNumber, wholeNumbers } from '../arguments.js'
+import { wholeNumber, wholeNumbers } from '../arguments.js'
 import { newCommand } from '../commands.js'
+import { libraryOption } from '../flags.js'
 import { describeCalculated, describeOccupancy } from '../lab/describe.js'
 import { print, printJson } from '../output.js'
 
@@ -32,7 +32,7 @@ export function occupancyCommand(): Command {
     .argument('[kernel]', 'a CUDA variant, from mpmml variants, or a microbenchmark; needs a GPU')
     .addOption(libraryOption('device').default(0))
   for (const name of parameterNames) {
-    command.addOption(optionOf(microbenchCommandOptions[name], 'of a microbenchmark'))
+    command.addOption(libraryOption(name, 'of a microbenchmark'))
   }
   return command
     .addOption(

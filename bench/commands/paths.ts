@@ -1,22 +1,22 @@
 /** mpmml paths GRAPH */
 import { type Command, Option } from 'commander'
-import { pathsCommandOptions } from '../../lib/command-line.js'
-import { closureOptions, nodeNumbers, optionOf } from '../arguments.js'
+import { closureOptions, nodeNumbers } from '../arguments.js'
 import {
   ARRAYS_HELP,
   type ArraysFlags,
   type ArraysGraph,
   type ArraysRecord,
+  assertOnDisk,
   describeArrays,
   inMemory,
   isOnDisk,
   isOutOfMemory,
   isZarr,
-  requireOnDisk,
   runArrays,
 } from '../arrays.js'
 import { newCommand } from '../commands.js'
 import { type CsvFlags, csvOptions } from '../csv-kind.js'
+import { libraryOption } from '../flags.js'
 import {
   edgeOptions,
   type FileNode,
@@ -65,9 +65,9 @@ export function pathsCommand(signal: AbortSignal): Command {
         'matrix',
       ),
     )
-    .addOption(optionOf(pathsCommandOptions.limit))
-    .addOption(optionOf(pathsCommandOptions.method))
-    .addOption(optionOf(pathsCommandOptions.reduce))
+    .addOption(libraryOption('limit'))
+    .addOption(libraryOption('method'))
+    .addOption(libraryOption('reduce'))
     .option(
       '-o, --output <D.npy>',
       'write the distances to this file, or .zarr array (without it those of small graphs are printed)',
@@ -110,7 +110,7 @@ min-plus finds shortest paths, max-plus longest, max-min widest, max-times most 
       )
         return
       const isStreamed = !isMatrix && isOnDisk(flags, [], flags.output)
-      if (isStreamed) requireOnDisk(command, asked, [...notStreamed, 'all'], flags.output)
+      if (isStreamed) assertOnDisk(command, asked, [...notStreamed, 'all'], flags.output)
       const { output } = flags
       const input = graph === PIPE ? `.${flags.format}` : graph
       const mayName = /\.[ct]sv(\.gz)?$/i.test(input) && !flags.matrix
@@ -127,7 +127,7 @@ min-plus finds shortest paths, max-plus longest, max-min widest, max-times most 
         isNamed,
         verify: flags.verify === true,
       }
-      requireFitting(command, flags, check)
+      assertApplicable(command, flags, check)
       const pipes = {
         inputs: [graph, check],
         outputs: [output, check === undefined ? flags.next : undefined],
@@ -207,7 +207,7 @@ function numbersIn(command: Command, list: readonly FileNode[], option: string):
 }
 
 /** Options that mean nothing together are wrong usage. */
-function requireFitting(command: Command, flags: Flags, check: string | undefined): void {
+function assertApplicable(command: Command, flags: Flags, check: string | undefined): void {
   const some = flags.from !== undefined || flags.to !== undefined
   if (flags.reduce !== undefined) {
     const others = {

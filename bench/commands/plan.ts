@@ -26,8 +26,8 @@ import {
 import { operandsOf, type ValueKind, valueKinds } from '../timing/values.js'
 
 /** More than a host has. */
-const MOST_GPUS = 64
-const MOST_HOSTS = 4096
+const MAX_GPUS = 64
+const MAX_HOSTS = 4096
 
 type Flags = Pick<MpmmOptions, 'semiring' | 'backend' | 'device' | 'devices' | 'variant' | 'overflow'> & {
   shapes?: ProductShape[]
@@ -47,7 +47,9 @@ interface ScalingRecord {
 }
 
 /** What `plan --json` prints: one for each product. */
-interface PlanRecord extends Plan {
+interface PlanRecord extends Omit<Plan, 'arithmetic'> {
+  /** Arithmetic of the sums. */
+  path: string
   a: readonly number[]
   b: readonly number[]
 }
@@ -67,11 +69,11 @@ export function planCommand(signal: AbortSignal): Command {
       new Option(
         '--gpus <count>',
         'instead of a plan: how long products of these shapes take on up to so many H200s of a host (estimated)',
-      ).argParser(wholeNumber(1, MOST_GPUS)),
+      ).argParser(wholeNumber(1, MAX_GPUS)),
     )
     .addOption(
       new Option('--hosts <count>', 'with --gpus: and on up to so many such hosts').argParser(
-        wholeNumber(1, MOST_HOSTS),
+        wholeNumber(1, MAX_HOSTS),
       ),
     )
     .addOption(
@@ -103,12 +105,10 @@ export function planCommand(signal: AbortSignal): Command {
       }
       const { semiring = 'max-plus' } = options
       const records: PlanRecord[] = []
-      const add = async (a: Matrix<OperandArray>, b: Matrix<OperandArray>) =>
-        records.push({
-          a: [...a.shape],
-          b: [...b.shape],
-          ...(await withStatus('planning', () => plan(a, b, options))),
-        })
+      const add = async (a: Matrix<OperandArray>, b: Matrix<OperandArray>) => {
+        const { arithmetic, ...planned } = await withStatus('planning', () => plan(a, b, options))
+        records.push({ a: [...a.shape], b: [...b.shape], path: arithmetic, ...planned })
+      }
       if (asked === undefined) {
         await openPipes(command, { inputs: [aPath, bPath] }, { format }, signal)
         const [a, b] = await readOperands([aPath!, bPath!], { semiring, edges, matrix }, signal)

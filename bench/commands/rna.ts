@@ -1,8 +1,8 @@
 /** mpmml rna --nussinov FASTA, and mpmml bpmax QUERY TARGET */
 import type { Command } from 'commander'
-import { rnaCommandOptions } from '../../lib/command-line.js'
-import { optionOf, placeOptions } from '../arguments.js'
+import { placeOptions } from '../arguments.js'
 import { newCommand } from '../commands.js'
+import { libraryOption } from '../flags.js'
 import { print, printJson } from '../output.js'
 import { openPipes } from '../pipes.js'
 import {
@@ -17,8 +17,8 @@ const FASTA_HELP = `
 FASTA files may have several records, lower case, and T for U. The name - is standard input.`
 
 function withModel(command: Command): Command {
-  const { weights, minLoop } = rnaCommandOptions
-  for (const option of [...placeOptions(), optionOf(weights), optionOf(minLoop)]) command.addOption(option)
+  const model = [libraryOption('weights'), libraryOption('minLoop')]
+  for (const option of [...placeOptions(), ...model]) command.addOption(option)
   return command
 }
 
@@ -46,8 +46,8 @@ export function bpmaxCommand(signal: AbortSignal): Command {
   const command = newCommand('bpmax')
     .argument('<QUERY>', 'a FASTA file')
     .argument('<TARGET>', 'a FASTA file; both strands from 5′ to 3′')
-    .addOption(optionOf(rnaCommandOptions.window))
-    .addOption(optionOf(rnaCommandOptions.top).default(1))
+    .addOption(libraryOption('window'))
+    .addOption(libraryOption('top').default(1))
   return withModel(command)
     .option('--json', 'print one JSON value')
     .addHelpText('after', FASTA_HELP)

@@ -2,9 +2,9 @@
 import { stat } from 'node:fs/promises'
 import { type Command, Option } from 'commander'
 import {
+  combineDuplicates,
   fileFormatOf,
   isSparseFile,
-  joinEntries,
   npzNames,
   readEntries,
   type SparseEntries,
@@ -27,7 +27,7 @@ import { Pattern } from '../picture.js'
 import { formatOption, openPipes, PIPE_HELP, type PipeFlags, shownInput } from '../pipes.js'
 import { withProgress } from '../progress.js'
 import { Counts, type Range } from '../summary.js'
-import { cellText, type JsonNumber, jsonNumber, MOST_PRINTED } from '../values.js'
+import { cellText, type JsonNumber, jsonNumber, MAX_PRINTED } from '../values.js'
 
 interface Flags extends PipeFlags, CsvFlags {
   semiring?: Semiring
@@ -171,7 +171,7 @@ function lookAtSparse(entries: SparseEntries, asked: Semiring | undefined, most:
   const [rows, cols] = entries.shape
   const dtype = dtypeOf(entries.value)
   const semiring = usual(dtype, asked)
-  const { row, col, value } = joinEntries(entries, semiring)
+  const { row, col, value } = combineDuplicates(entries, semiring)
   const types = typesOf(semiring)
   const zero = zeroOf(semiring, types.includes(dtype) ? dtype : types[0]!)
   const counts = new Counts()
@@ -206,9 +206,9 @@ function lookAtSparse(entries: SparseEntries, asked: Semiring | undefined, most:
 /** How many rows and columns are shown. */
 function cornerOf(rows: number, cols: number, most: number): [rows: number, cols: number] {
   const shown: [number, number] = [Math.min(rows, most), Math.min(cols, most)]
-  if (shown[0] * shown[1] <= MOST_PRINTED) return shown
+  if (shown[0] * shown[1] <= MAX_PRINTED) return shown
   throw new Error(
-    `there are ${rows} × ${cols} elements, more than the ${MOST_PRINTED} that --all shows: leave it out`,
+    `there are ${rows} × ${cols} elements, more than the ${MAX_PRINTED} that --all shows: leave it out`,
   )
 }
 

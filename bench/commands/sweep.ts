@@ -1,7 +1,8 @@
 /** mpmml sweep NAME */
 import { Argument, type Command, Option } from 'commander'
-import { libraryOption, wholeNumber, wholeNumbers } from '../arguments.js'
+import { wholeNumber, wholeNumbers } from '../arguments.js'
 import { newCommand } from '../commands.js'
+import { libraryOption } from '../flags.js'
 import { describePoints, printPoints } from '../lab/describe.js'
 import { defaultSizes } from '../lab/experiments.js'
 import { type KernelSweep, type KernelSweepName, kernelSweeps } from '../lab/kernel-sweeps.js'

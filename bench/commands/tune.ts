@@ -1,8 +1,9 @@
 /** mpmml tune */
 import type { Command } from 'commander'
 import { type TunedShape, type TuneShape, tune } from '../../lib/lab.js'
-import { libraryOption, shapes, squares, wholeNumber, wholeNumbers } from '../arguments.js'
+import { shapes, squares, wholeNumber, wholeNumbers } from '../arguments.js'
 import { newCommand } from '../commands.js'
+import { libraryOption } from '../flags.js'
 import { duration, print, printJson, rate, shapeName, table } from '../output.js'
 import { startProgress } from '../progress.js'
 

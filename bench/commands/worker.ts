@@ -1,9 +1,9 @@
 /** mpmml worker --queue redis://… */
 import type { Command } from 'commander'
-import { queueCommandOptions } from '../../lib/command-line.js'
 import type { QueueWorkerOptions, WorkerEvent } from '../../lib/queue.js'
-import { devicesOption, libraryOption, optionOf } from '../arguments.js'
+import { devicesOption } from '../arguments.js'
 import { newCommand } from '../commands.js'
+import { libraryOption } from '../flags.js'
 import { duration, oneLine, print } from '../output.js'
 import { QUEUE_HELP, type QueueFlags, queueOptions, queuePlace } from '../queue.js'
 
@@ -20,16 +20,15 @@ interface Flags extends QueueFlags {
 
 export function workerCommand(signal: AbortSignal): Command {
   const [address, name] = queueOptions('take blocks from this queue')
-  const { roots, concurrency, memory, lockMs } = queueCommandOptions
   return newCommand('worker')
     .addOption(address!.makeOptionMandatory())
     .addOption(name!)
-    .addOption(optionOf(roots).default(['.']))
+    .addOption(libraryOption('roots').default(['.']))
     .addOption(libraryOption('backend').default('auto'))
     .addOption(devicesOption('the GPUs to use: all, or numbers such as 0,1 (all by default)'))
-    .addOption(optionOf(concurrency))
-    .addOption(optionOf(memory))
-    .addOption(optionOf(lockMs))
+    .addOption(libraryOption('concurrency'))
+    .addOption(libraryOption('memory', 'the most memory that a block may take, such as 8GiB'))
+    .addOption(libraryOption('lockDuration'))
     .option('--json', 'print one JSON value per line: what the worker does, as it does it')
     .addHelpText(
       'after',
@@ -46,7 +45,7 @@ Ctrl-C and SIGTERM give the blocks that are being computed back to the queue.${Q
         backend,
         signal,
         onEvent: (event) => void tell(event, describeEvent(event)),
-        ...{ devices, concurrency, memory, lockMs: lock },
+        ...{ devices, concurrency, memory, lockDuration: lock },
       }
       const worker = await startWorker(options)
       const { id, concurrency: atOnce } = worker

@@ -9,8 +9,8 @@ import {
   type Shape,
   zeroOf,
 } from '../../lib/index.js'
-import { Draw } from '../draw.js'
 import { arrays, hasSums } from '../dtype.js'
+import { Draw } from '../random.js'
 
 /** A product with its options, without the one that chooses the kernel. */
 export interface KernelCase {

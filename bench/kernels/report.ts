@@ -2,14 +2,14 @@
 import { readFile } from 'node:fs/promises'
 import { info, type Variant, type VariantName } from '../../lib/index.js'
 import { addonText } from '../addon-text.js'
-import { ChildError } from '../child.js'
-import { labelled, painted } from '../output.js'
+import { labelled, styled } from '../output.js'
 import { startProgress } from '../progress.js'
-import { runTrial } from '../trials/run.js'
+import { ChildError } from '../subprocess.js'
+import { runInSubprocess } from '../subprocesses/run.js'
 import { checkedVariants, type KernelFound } from './check.js'
 
 /** A kernel that takes longer stands still: the driver compiles PTX of a file with twelve kernels in a minute. */
-const MOST_SECONDS = 300
+const MAX_SECONDS = 300
 
 /** The machine, the build, and every variant that isn't right. */
 export interface KernelReport {
@@ -119,17 +119,17 @@ async function checkUntilBroken(
   const end = new AbortController()
   const stop = () => end.abort()
   signal.addEventListener('abort', stop, { once: true })
-  const late = `it takes longer than ${MOST_SECONDS} s`
+  const late = `it takes longer than ${MAX_SECONDS} s`
   let timer: NodeJS.Timeout | undefined
   const wait = () => {
     clearTimeout(timer)
-    timer = setTimeout(() => end.abort(new ChildError(late)), 1000 * MOST_SECONDS)
+    timer = setTimeout(() => end.abort(new ChildError(late)), 1000 * MAX_SECONDS)
   }
   const broken = new ChildError('')
   let isOver = false
   wait()
   try {
-    await runTrial<KernelFound>(
+    await runInSubprocess<KernelFound>(
       {
         experiment: 'kernels',
         request: { variants },
@@ -180,8 +180,8 @@ export function describeKernels(report: KernelReport): string {
       ['not checked', report.withoutGpu && `variants for GPUs, because ${report.withoutGpu}`],
     ]),
     '',
-    ...reasons.map((reason) => `${painted(process.stdout, 'yellow', '·')} refused: ${reason}`),
-    ...failing.map(({ variant, reason }) => `${painted(process.stdout, 'red', '✗')} ${variant}: ${reason}`),
+    ...reasons.map((reason) => `${styled(process.stdout, 'yellow', '·')} refused: ${reason}`),
+    ...failing.map(({ variant, reason }) => `${styled(process.stdout, 'red', '✗')} ${variant}: ${reason}`),
     report.ok
       ? 'Every variant that runs here is right.'
       : 'Some variants are wrong: report all of this output.',

@@ -38,7 +38,7 @@ const algebras: Partial<
 export const laddered = Object.keys(algebras) as Semiring[]
 
 /** Elements compared at most, spread evenly over C. */
-const MOST_COMPARED = 1000
+const MAX_COMPARED = 1000
 
 let last: Operands | undefined
 
@@ -85,7 +85,7 @@ export function compare(
   const { extend, combine } = algebras[semiring]!
   const roundoff = dtype === 'int32' ? 0 : dtype === 'float32' ? 2 ** -24 : 2 ** -53
   const allowed = (semiring === 'plus-times' ? k : 1) * roundoff
-  const compared = Math.min(MOST_COMPARED, m * n)
+  const compared = Math.min(MAX_COMPARED, m * n)
   let relativeError = 0
   for (let sample = 0; sample < compared; sample++) {
     // Both ends, and a step between that is seldom a multiple of a row.
@@ -109,7 +109,7 @@ export function compare(
 
 /** Calls that are repeated as long as they are short: their median counts. */
 const BUDGET_MS = 1000
-const MOST_CALLS = 5
+const MAX_CALLS = 5
 
 export async function runCall(request: CallRequest): Promise<NonNullable<CallPoint['result']>> {
   const { m, n, k, semiring, backend, variant, device } = request
@@ -132,7 +132,7 @@ export async function runCall(request: CallRequest): Promise<NonNullable<CallPoi
     totals.push(timing.totalMs)
     kernels.push(timing.kernelMs)
     spent += timing.totalMs
-  } while (spent < BUDGET_MS && totals.length < MOST_CALLS)
+  } while (spent < BUDGET_MS && totals.length < MAX_CALLS)
   // The first call may allocate and start what later ones find ready.
   const [totalMs, kernelMs] = totals.length > 2 ? [totals.slice(1), kernels.slice(1)] : [totals, kernels]
   return {

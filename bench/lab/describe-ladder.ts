@@ -1,12 +1,12 @@
 /** The ladder as tables: times here, and those of the report's Tesla K20c if it has them. */
 import type { CallPoint, KernelPoint, Point } from '../../lib/lab.js'
-import { greatest } from '../extremes.js'
+import { greatest } from '../min-max.js'
 import { rate, shapeText, table } from '../output.js'
 import type { Data } from '../report/data.js'
 import { type Html, html, tableOf } from '../report/html.js'
 import type { Section } from '../report/section.js'
 import * as k20 from './k20.js'
-import { type Rung, rungsOf } from './ladder.js'
+import { type LadderKernel, ladderKernelsOf } from './ladder.js'
 
 /** Seconds with what a person compares: 0.0123, 7.99, 1274. */
 export const seconds = (value: number) =>
@@ -71,7 +71,7 @@ export interface LadderTable {
 function overSizes(
   title: string,
   points: LadderPoints,
-  rung: Rung | undefined,
+  rung: LadderKernel | undefined,
   sizes: number[],
   there: ReadonlyMap<number, k20.K20Time>,
 ): LadderTable[] {
@@ -84,8 +84,8 @@ function overSizes(
 }
 
 /** The report's Table 3, at the largest of the sizes; the K20c's column only if that is its size. */
-function overBlocks(points: LadderPoints, rungs: Rung[], size: number): LadderTable[] {
-  const tiled = rungs
+function overBlocks(points: LadderPoints, ladderKernels: LadderKernel[], size: number): LadderTable[] {
+  const tiled = ladderKernels
     .filter(({ variant: { parameters: p } }) => p.technique === 'tiled' && p.order === 'coalesced')
     .sort((x, y) => Number(y.variant.parameters.tile) - Number(x.variant.parameters.tile))
   if (tiled.length === 0) return []
@@ -102,9 +102,13 @@ function overBlocks(points: LadderPoints, rungs: Rung[], size: number): LadderTa
 }
 
 /** Tables 1 to 3 of the report. */
-export function reportTables(points: LadderPoints, rungs: Rung[], sizes: number[]): LadderTable[] {
+export function reportTables(
+  points: LadderPoints,
+  ladderKernels: LadderKernel[],
+  sizes: number[],
+): LadderTable[] {
   const find = (technique: string, order: string) =>
-    rungs.find(
+    ladderKernels.find(
       ({ variant: { parameters: p } }) => p.technique === technique && p.order === order && p.tile === 32,
     )
   const tables12 = [
@@ -123,16 +127,16 @@ export function reportTables(points: LadderPoints, rungs: Rung[], sizes: number[
       k20.sharedMemory,
     ),
   ]
-  return [...tables12, ...overBlocks(points, rungs, greatest(sizes))]
+  return [...tables12, ...overBlocks(points, ladderKernels, greatest(sizes))]
 }
 
 /** Every rung on one product. */
-export function rungTable(
+export function ladderTable(
   points: LadderPoints,
-  rungs: Rung[],
+  ladderKernels: LadderKernel[],
   [m, k, n]: [number, number, number],
 ): LadderTable {
-  const times = rungs.map((rung) => ({ ...rung, ...points.times(rung.variant.name, m, k, n) }))
+  const times = ladderKernels.map((rung) => ({ ...rung, ...points.times(rung.variant.name, m, k, n) }))
   const first = times.find(({ kernel }) => kernel !== undefined)?.kernel
   const error = times.some(({ relativeError }) => relativeError)
   return {
@@ -187,7 +191,7 @@ function ladderTables({ results: { points } }: Data): Html[] {
     const kernels = own.filter(({ sweep, kind }) => sweep === 'ladder' && kind === 'kernel')
     const squares = kernels.filter(({ parameters: p }) => p.m === p.n && p.m === p.k)
     const sizes = [...new Set(squares.map(({ parameters }) => Number(parameters.m)))].sort((x, y) => x - y)
-    const list = rungsOf(kernels)
+    const list = ladderKernelsOf(kernels)
     const ladder = new LadderPoints(own)
     // The product that the most rungs were measured on, and of those the largest.
     const shapes = [...new Set(kernels.map(({ parameters: { m, k, n } }) => `${m} ${k} ${n}`))]
@@ -198,7 +202,7 @@ function ladderTables({ results: { points } }: Data): Html[] {
     )
     const shape = best!.split(' ').map(Number) as [number, number, number]
     return html`<h3>${algebra}</h3>
-${htmlTables([...(sizes.length > 0 ? reportTables(ladder, list, sizes) : []), rungTable(ladder, list, shape)])}`
+${htmlTables([...(sizes.length > 0 ? reportTables(ladder, list, sizes) : []), ladderTable(ladder, list, shape)])}`
   })
 }
 

@@ -1,5 +1,5 @@
 /** The laboratory's experiments in the order of the report: what it measures of each, and the tables and figures that show it. */
-import { greatest } from '../extremes.js'
+import { greatest } from '../min-max.js'
 import type { Data } from '../report/data.js'
 import { html } from '../report/html.js'
 import type { Section } from '../report/section.js'

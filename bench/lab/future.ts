@@ -2,7 +2,7 @@
 import { openDevice } from '../../lib/index.js'
 import { spread, type WorkPoint } from '../../lib/lab.js'
 import type { Columns } from '../experiment.js'
-import { gopsOf, type Timed, timeFolding, timeInteraction, timeProduct, triangles } from '../needed.js'
+import { gopsOf, type Timed, timeFolding, timeInteraction, timeProduct, triangles } from '../future-work.js'
 import { bars, type Figure, lines, ms } from '../report/charts.js'
 import { type Data, type MeasuredWork, sizeName } from '../report/data.js'
 import { html } from '../report/html.js'

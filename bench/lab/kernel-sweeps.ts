@@ -2,7 +2,7 @@
 import { type Variant, variants } from '../../lib/index.js'
 import { type Point, refusedVariants } from '../../lib/lab.js'
 import { type Columns, rowsOf, tableOf } from '../experiment.js'
-import { greatest, least } from '../extremes.js'
+import { greatest, least } from '../min-max.js'
 import { labelled } from '../output.js'
 import {
   bars,

@@ -2,9 +2,9 @@
 import { InvalidArgumentError, Option } from 'commander'
 import { type DataType, type Semiring, type Variant, type VariantName, variants } from '../../lib/index.js'
 import type { Point } from '../../lib/lab.js'
-import { libraryOption } from '../arguments.js'
 import { typesOf } from '../dtype.js'
-import { greatest } from '../extremes.js'
+import { libraryOption } from '../flags.js'
+import { greatest } from '../min-max.js'
 import type { Dimensions } from './dimensions.js'
 import { type CallJob, type Job, jobOf, type KernelJob } from './job.js'
 
@@ -50,7 +50,7 @@ export function algebraOf({
 export type Borders = 'guards' | 'padding'
 
 /** A step of the ladder, and the variant that takes it. */
-export interface Rung {
+export interface LadderKernel {
   /** The technique in words. */
   title: string
   variant: Pick<Variant, 'name' | 'family' | 'parameters'>
@@ -78,7 +78,7 @@ export function titleOf({ family, parameters: p }: Pick<Variant, 'family' | 'par
  * The rungs that this build has of an algebra, from the baseline up: the ladder family with these borders, then tiles in
  * registers, and the tuned kernel.
  */
-export function rungs({ semiring, dtype }: Algebra, borders: Borders = 'guards'): Rung[] {
+export function ladderKernels({ semiring, dtype }: Algebra, borders: Borders = 'guards'): LadderKernel[] {
   const of = variants().filter(
     (row) => row.backend === 'cuda' && row.semiring === semiring && row.dtype === dtype,
   )
@@ -97,7 +97,7 @@ export function rungs({ semiring, dtype }: Algebra, borders: Borders = 'guards')
 }
 
 /** The rungs that points of the ladder were measured on: a file of results may be of another build. */
-export function rungsOf(points: readonly Point[]): Rung[] {
+export function ladderKernelsOf(points: readonly Point[]): LadderKernel[] {
   const named = new Map(points.map((point) => [point.name, point]))
   return [...named.values()]
     .map(({ name, parameters }) => {
@@ -108,7 +108,7 @@ export function rungsOf(points: readonly Point[]): Rung[] {
 }
 
 /** Where a rung stands on the ladder. */
-function height({ variant: { family, parameters: p } }: Rung): number {
+function height({ variant: { family, parameters: p } }: LadderKernel): number {
   const families = ['ladder', 'mpmml', 'pipelined']
   return (
     1000 * families.indexOf(family) +
@@ -122,7 +122,7 @@ export const sizeOf = (m: number): Dimensions => ({ m, k: m, n: m })
 
 export function kernelJob(
   sweep: string,
-  { name, parameters }: Rung['variant'],
+  { name, parameters }: LadderKernel['variant'],
   { semiring, dtype }: Algebra,
   d: Dimensions,
 ): KernelJob {
@@ -138,27 +138,27 @@ function callJob(backend: 'cuda' | 'cpu', name: string, algebra: Algebra, d: Dim
 export const cpuJob = (algebra: Algebra, d: Dimensions) => callJob('cpu', 'cpu', algebra, d)
 
 /** Kernel time and total time of rungs on a product. */
-const both = (algebra: Algebra, list: Rung[], d: Dimensions): Job[] =>
+const both = (algebra: Algebra, list: LadderKernel[], d: Dimensions): Job[] =>
   list.flatMap(({ variant }) => [
     callJob('cuda', variant.name, algebra, d),
     kernelJob('ladder', variant, algebra, d),
   ])
 
 /** The rungs of the report's Tables 1 and 2, and the last one to compare with. */
-function tableRungs(list: Rung[]): Rung[] {
-  const isTiled = ({ variant: { parameters: p } }: Rung) =>
+function tableRungs(list: LadderKernel[]): LadderKernel[] {
+  const isTiled = ({ variant: { parameters: p } }: LadderKernel) =>
     p.technique === 'tiled' && p.tile === 32 && p.order === 'coalesced'
-  const isNaive = ({ variant: { parameters: p } }: Rung) => p.technique === 'naive'
+  const isNaive = ({ variant: { parameters: p } }: LadderKernel) => p.technique === 'naive'
   return list.filter((rung, index) => isNaive(rung) || isTiled(rung) || index === list.length - 1)
 }
 
 /** All rungs on one product. */
 export const productJobs = (algebra: Algebra, borders: Borders, d: Dimensions): Job[] =>
-  both(algebra, rungs(algebra, borders), d)
+  both(algebra, ladderKernels(algebra, borders), d)
 
 /** The report's tables: the baseline and shared memory over sizes, and every rung at the largest. */
 export function tableJobs(algebra: Algebra, borders: Borders, sizes: number[]): Job[] {
-  const list = rungs(algebra, borders)
+  const list = ladderKernels(algebra, borders)
   const largest = greatest(sizes)
   return sizes.flatMap((size) => both(algebra, size === largest ? list : tableRungs(list), sizeOf(size)))
 }

@@ -13,9 +13,9 @@ import {
   type Roof,
   roofsOver,
 } from '../../lib/lab.js'
-import { greatest } from '../extremes.js'
+import { greatest } from '../min-max.js'
 import { type Job, jobOf } from './job.js'
-import { type Algebra, isCoalesced, kernelJob, rungs, sizeOf, titleOf } from './ladder.js'
+import { type Algebra, isCoalesced, kernelJob, ladderKernels, sizeOf, titleOf } from './ladder.js'
 
 const SWEEP = 'roofline'
 
@@ -53,7 +53,7 @@ export function rooflineJobs(algebra: Algebra, size: number): Job[] {
     ...['copy', 'l2', 'shared'].map((name) => jobOf('bandwidth', SWEEP, name, {})),
     ...strides.map((stride) => jobOf('bandwidth', SWEEP, 'strided', { stride })),
     ...operationCeilings(algebra).map((name) => jobOf('microbench', SWEEP, name, instructions)),
-    ...rungs(algebra).map(({ variant }) => kernelJob(SWEEP, variant, algebra, sizeOf(size))),
+    ...ladderKernels(algebra).map(({ variant }) => kernelJob(SWEEP, variant, algebra, sizeOf(size))),
     ...exponents(algebra).map((variant) => {
       const job = kernelJob(SWEEP, variant, algebra, sizeOf(size))
       return { ...job, parameters: { ...job.parameters, ...fewLevels } }

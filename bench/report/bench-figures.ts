@@ -4,7 +4,7 @@ import type { Figure } from '../suites/suite.js'
 import type { BenchRecord, TrialRecord } from '../timing/bench.js'
 import type { Drawing } from './charts.js'
 import { unitFor } from './data.js'
-import type { Datum } from './plot.js'
+import type { DataPoint } from './plot.js'
 
 const whereOf = ({ backend, device, threads }: TrialRecord) =>
   backend === 'cuda' ? device : `CPU, ${threads} ${threads === 1 ? 'thread' : 'threads'}`
@@ -39,7 +39,7 @@ export function benchFigure({ trials }: BenchRecord): Drawing {
 
 /** The speed of products of few levels against their size, as the suite `levels` finds it. Undefined if there are no kernels among the figures. */
 export function levelsFigure(figures: readonly Figure[]): Drawing | undefined {
-  const data = figures.flatMap(({ of, what, value: { median, q1, q3 } }): Datum[] => {
+  const data = figures.flatMap(({ of, what, value: { median, q1, q3 } }): DataPoint[] => {
     const [, size, series] = /^(\d+)³, (.*)$/.exec(of) ?? []
     return what === 'kernel' ? [{ x: `${size}³`, series: series!, y: median, q1, q3 }] : []
   })

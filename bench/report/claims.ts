@@ -1,11 +1,11 @@
 /** Statements of the thesis and of other publications, judged by a GPU's measurements. */
 import type { Data } from './data.js'
-import type { Claim, Statement } from './judge.js'
+import type { PaperClaim, Statement } from './judge.js'
 import { kernelStatements, largeMatrices } from './kernel-claims.js'
 import { microbenchStatements } from './microbench-claims.js'
 import { otherStatements } from './other-claims.js'
 
-const judged = (statements: readonly Statement[], data: Data): Claim[] =>
+const judged = (statements: readonly Statement[], data: Data): PaperClaim[] =>
   statements.map(({ judge, why, ...statement }) => {
     const verdict = judge(data)
     const explained = verdict.verdict !== 'missing' && why !== undefined
@@ -13,16 +13,16 @@ const judged = (statements: readonly Statement[], data: Data): Claim[] =>
   })
 
 /** The thesis' statements. */
-export const claimsOf = (data: Data): Claim[] =>
+export const claimsOf = (data: Data): PaperClaim[] =>
   judged([largeMatrices, ...microbenchStatements, ...kernelStatements], data)
 
 /** Statements of other publications about the ladder and the roofline, as far as these were measured. */
-export const otherClaimsOf = (data: Data): Claim[] =>
+export const otherClaimsOf = (data: Data): PaperClaim[] =>
   judged(otherStatements, data).filter(({ verdict }) => verdict !== 'missing')
 
 /** "agrees with 9 and differs from 4; 3 can’t be judged on it, 0 not measured": the subject is a GPU. */
-export function verdictCounts(claims: readonly Claim[]): string {
-  const count = (verdict: Claim['verdict']) => claims.filter((claim) => claim.verdict === verdict).length
+export function verdictCounts(claims: readonly PaperClaim[]): string {
+  const count = (verdict: PaperClaim['verdict']) => claims.filter((claim) => claim.verdict === verdict).length
   return (
     `agrees with ${count('agrees')} and differs from ${count('differs')}; ` +
     `${count('elsewhere')} can’t be judged on it, ${count('missing')} not measured`

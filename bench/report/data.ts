@@ -9,7 +9,7 @@ import type {
   Spread,
   WorkPoint,
 } from '../../lib/lab.js'
-import { greatest, least } from '../extremes.js'
+import { greatest, least } from '../min-max.js'
 import { type Gpu, gpuNamed } from './thesis.js'
 
 export type MeasuredKernel = KernelPoint & { result: NonNullable<KernelPoint['result']> }

@@ -2,7 +2,7 @@
 import type { Data } from './data.js'
 
 /** `elsewhere`: the statement is about another GPU than the measured one. */
-export type Verdict = 'agrees' | 'differs' | 'elsewhere' | 'missing'
+export type ClaimStatus = 'agrees' | 'differs' | 'elsewhere' | 'missing'
 
 /** A statement in few words, and the rule that judges it. */
 export interface Statement {
@@ -13,22 +13,25 @@ export interface Statement {
   source?: string
   /** Condition of agreement. */
   rule: string
-  judge(data: Data): Judged
+  judge(data: Data): ClaimResult
   /** Reason for the measured behaviour, if it is known. */
   why?: string
 }
 
 /** Whether a GPU agrees, and the measured values. */
-export interface Judged {
-  verdict: Verdict
+export interface ClaimResult {
+  verdict: ClaimStatus
   measured: string
 }
 
-export interface Claim extends Omit<Statement, 'judge'>, Judged {}
+export interface PaperClaim extends Omit<Statement, 'judge'>, ClaimResult {}
 
-export const missing = (what: string): Judged => ({ verdict: 'missing', measured: `${what}: not measured` })
-export const elsewhere = (measured: string): Judged => ({ verdict: 'elsewhere', measured })
-export const judge = (agrees: boolean, measured: string): Judged => ({
+export const missing = (what: string): ClaimResult => ({
+  verdict: 'missing',
+  measured: `${what}: not measured`,
+})
+export const elsewhere = (measured: string): ClaimResult => ({ verdict: 'elsewhere', measured })
+export const judge = (agrees: boolean, measured: string): ClaimResult => ({
   verdict: agrees ? 'agrees' : 'differs',
   measured,
 })

@@ -1,6 +1,7 @@
 /** The thesis' statements about kernels (chapters 3 to 5), judged. */
-import { greatest, least } from '../extremes.js'
+
 import { patternOf } from '../lab/kernel-sweeps.js'
+import { greatest, least } from '../min-max.js'
 import { type Data, type MeasuredKernel, percent, sizeName, speed, speeds } from './data.js'
 import { elsewhere, judge, missing, type Statement, within } from './judge.js'
 import * as thesis from './thesis.js'

@@ -6,13 +6,13 @@ import type { Figure } from './charts.js'
 import { claimsOf, otherClaimsOf, verdictCounts } from './claims.js'
 import { Data } from './data.js'
 import { Html, html, raw, tableOf } from './html.js'
-import type { Claim, Verdict } from './judge.js'
+import type { ClaimStatus, PaperClaim } from './judge.js'
 import { draw, legend } from './plot.js'
 import type { Section } from './section.js'
 import { style } from './style.js'
 import type { Exhibit } from './thesis.js'
 
-export const verdicts: Record<Verdict, string> = {
+export const verdicts: Record<ClaimStatus, string> = {
   agrees: 'agrees',
   differs: 'differs',
   elsewhere: 'can’t be judged here',
@@ -36,7 +36,7 @@ function exhibitNames(exhibits: readonly string[] = []): string {
   return `${kind}s ${numbers.slice(0, -1).join(', ')} and ${numbers.at(-1)}`
 }
 
-function claimItem(claim: Claim): Html {
+function claimItem(claim: PaperClaim): Html {
   return html`<li class="claim ${claim.verdict}">
 <p><strong>${claim.source ?? 'The thesis'}:</strong> ${claim.statement} (${claim.where}).</p>
 <p><strong>This GPU</strong> <span class="verdict">${verdicts[claim.verdict]}</span>: ${claim.measured}.</p>
@@ -57,7 +57,7 @@ ${picture('wide', 760)}${picture('narrow', 350)}
 </figure>`
 }
 
-function sectionOf(section: Section, claims: Claim[]): Html {
+function sectionOf(section: Section, claims: PaperClaim[]): Html {
   const { exhibits = [], title, caption, body, command } = section
   const bearing = claims.filter(({ id }) => section.claims?.includes(id))
   const shown = body.map((part) => (part instanceof Html ? part : figureOf(part)))
@@ -70,7 +70,7 @@ ${bearing.length > 0 ? html`<ul class="claims">${bearing.map(claimItem)}</ul>` :
 `
 }
 
-function overview(claims: Claim[]): Html {
+function overview(claims: PaperClaim[]): Html {
   const rows = claims.map((claim) => [
     claim.source ? `${claim.statement} (${claim.source})` : claim.statement,
     html`<span class="${claim.verdict}"><span class="verdict">${verdicts[claim.verdict]}</span></span>`,
@@ -92,7 +92,7 @@ function days({ points }: Results): string {
  *
  * @param only - the exhibit that is shown, with the statements about it; all by default.
  */
-export function reportPage(results: Results, only?: Exhibit): { page: string; claims: Claim[] } {
+export function reportPage(results: Results, only?: Exhibit): { page: string; claims: PaperClaim[] } {
   const data = new Data(results)
   const shown = sections(data).filter(({ exhibits }) => only === undefined || exhibits?.includes(only))
   const about = shown.flatMap((section) => section.claims ?? [])

@@ -1,10 +1,10 @@
 /** Charts as SVG text: lines over named values, bars, and rooflines. Attributes carry all of the look, so that a file needs no style sheet. */
-import { greatest, least } from '../extremes.js'
+import { greatest, least } from '../min-max.js'
 import type { Drawing } from './charts.js'
 import { light } from './style.js'
 
 /** A measured value, with the quartiles around it. */
-export interface Datum {
+export interface DataPoint {
   x: string
   y: number
   q1: number
@@ -20,7 +20,7 @@ interface Reference {
 }
 
 export interface LineChart {
-  data: Datum[]
+  data: DataPoint[]
   /** The values of x in order. */
   xs: string[]
   xLabel: string
@@ -196,7 +196,7 @@ const longestOf = (labels: readonly string[]) => greatest([0, ...labels.map(({ l
  * Start of the axis of values: 0, unless all lines would lie on each other at its top. The height of a line above the axis says nothing, as
  * that of a bar does, and the axis says where it starts.
  */
-function lowest(data: readonly Datum[], top: number): number {
+function lowest(data: readonly DataPoint[], top: number): number {
   const bottom = least(data.map(({ q1 }) => q1))
   return bottom > 0.9 * top ? bottom - (top - bottom) : 0
 }

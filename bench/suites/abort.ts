@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type DenseMatrix, type Device, type DeviceMatrix, type MpmmOptions, mpmm } from '../../lib/index.js'
 import { elapsed, repeat } from '../experiment.js'
-import { greatest } from '../extremes.js'
+import { greatest } from '../min-max.js'
 import { integers } from '../timing/values.js'
 import { firstDifference } from '../verify.js'
 import { type Bench, naiveProduct, type Suite } from './suite.js'

@@ -1,8 +1,8 @@
 /** The first calls of a process: the slowest beside the median, where each call makes a new result. */
 import { mpmm } from '../../lib/index.js'
 import { type Experiment, median } from '../experiment.js'
+import { runInSubprocess } from '../subprocesses/run.js'
 import { randomMatrix, valueKinds } from '../timing/values.js'
-import { runTrial } from '../trials/run.js'
 import { type Bench, differsFromNaive, type Suite } from './suite.js'
 
 /** The first two calls start the backend and compile kernels. */
@@ -64,7 +64,7 @@ async function show(
 ) {
   const calls = bench.times(5, CALLS)
   const of = `${size}³, results ${isKept ? 'kept' : 'dropped'}`
-  await runTrial<ColdFound>(
+  await runInSubprocess<ColdFound>(
     {
       experiment: 'first calls',
       request: { place: bench.place, size, calls: FIRST + calls, isKept } satisfies ColdRequest,

@@ -3,9 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { mpmm } from '../../lib/index.js'
 import { integers } from '../timing/values.js'
 import { delaysDuring } from './event-loop.js'
-import type { Asked, Bench, Suite } from './suite.js'
+import type { Bench, FigureGoal, Suite } from './suite.js'
 
-async function watch(bench: Bench, of: string, work: () => Promise<unknown>, asked: Asked = {}) {
+async function watch(bench: Bench, of: string, work: () => Promise<unknown>, asked: FigureGoal = {}) {
   const found = await delaysDuring(work)
   bench.figures(
     of,

@@ -1,5 +1,5 @@
 /** Tables of what suites found. */
-import { describeCircumstances } from '../circumstances.js'
+import { describeCircumstances } from '../environment.js'
 import { type Columns, tableOf } from '../experiment.js'
 import { bytes, duration, labelled, rate } from '../output.js'
 import type { SuiteRecord, SuitesRecord } from './run.js'

@@ -14,7 +14,7 @@ import {
 import { median } from '../experiment.js'
 import { ANY_INT32, integers } from '../timing/values.js'
 import { firstDifference } from '../verify.js'
-import type { Asked, Bench, Suite, SuiteCase } from './suite.js'
+import type { Bench, FigureGoal, Suite, SuiteCase } from './suite.js'
 
 /**
  * The kernel that limits a product, as the numbers to reach mean it: for random operands that are large enough another
@@ -90,8 +90,8 @@ interface Ready {
 
 /** How long a row is repeated: the largest products of one GPU take two seconds each. */
 const ROW_MS = 3000
-const LEAST_REPETITIONS = 2
-const MOST_REPETITIONS = 5
+const MIN_REPETITIONS = 2
+const MAX_REPETITIONS = 5
 
 class Measured {
   /** What there is; set before anything is timed. */
@@ -102,7 +102,7 @@ class Measured {
   /** Times something on one device, on two and so on. */
   async times(
     of: string,
-    asked: Pick<Asked, 'must' | 'aim'>,
+    asked: Pick<FigureGoal, 'must' | 'aim'>,
     open: (devices: readonly number[]) => Promise<Ready>,
   ): Promise<void> {
     let one = 0
@@ -134,8 +134,8 @@ class Measured {
     const began = performance.now()
     const samples: Sample[] = []
     const isEnough = () =>
-      samples.length >= (asked ?? MOST_REPETITIONS) ||
-      (asked === null && samples.length >= LEAST_REPETITIONS && performance.now() - began > ROW_MS)
+      samples.length >= (asked ?? MAX_REPETITIONS) ||
+      (asked === null && samples.length >= MIN_REPETITIONS && performance.now() - began > ROW_MS)
     while (!isEnough()) samples.push(await ready.run())
     return samples
   }
@@ -160,7 +160,7 @@ async function hostToHost(
   measured: Measured,
   { kind, a, b, out }: Host,
   { by, ...options }: Kernels,
-  limits: Asked,
+  limits: FigureGoal,
 ): Promise<void> {
   await measured.times(`${kind}, ${by}`, limits, async (devices) => ({
     async run() {
@@ -174,7 +174,7 @@ async function resident(
   measured: Measured,
   { a, b }: Host,
   { by, ...options }: Kernels,
-  limits: Asked,
+  limits: FigureGoal,
 ): Promise<void> {
   const { shape } = a
   await measured.times(`${shape[0]}³ resident, ${by}`, limits, async (devices) => {
@@ -192,7 +192,7 @@ async function resident(
   })
 }
 
-async function paths(measured: Measured, size: number, limits: Asked): Promise<void> {
+async function paths(measured: Measured, size: number, limits: FigureGoal): Promise<void> {
   const lengths = await filled(size, true, 1, (number) => Math.abs(number >> 8))
   await measured.times(`all-pairs shortest paths of ${size} nodes, resident`, limits, async (devices) => {
     const device = await openDevice({ devices })

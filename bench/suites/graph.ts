@@ -2,15 +2,15 @@
 import { type CycleMean, maximumCycleMean } from '../../lib/algebra.js'
 import { shortestPaths } from '../../lib/graph.js'
 import { type DenseMatrix, type ElementArray, info, mpmm } from '../../lib/index.js'
-import { Draw } from '../draw.js'
 import { elapsed, median } from '../experiment.js'
+import { Draw } from '../random.js'
 import { randomMatrix, type ValueKind, type Values, valueKinds } from '../timing/values.js'
 import { firstDifference } from '../verify.js'
 import { randomNetwork, wrongMean } from './graph/network.js'
 import { wrongDistances, wrongPath, wrongWitness } from './graph/samples.js'
 import { compete } from './peers/contest.js'
 import { programs } from './peers/programs.js'
-import { type Asked, type Bench, type Repetitions, type Suite, type SuiteCase, topsOf } from './suite.js'
+import { type Bench, type FigureGoal, type Repetitions, type Suite, type SuiteCase, topsOf } from './suite.js'
 
 /** Small enough for paths of any length to be int32. */
 const weights: Values = {
@@ -34,7 +34,7 @@ async function timeCalls<Result extends { distances: object; next?: unknown }>(
   what: string,
   call: () => Promise<Result>,
   check: (result: Result) => Promise<void> | void,
-  asked: Asked,
+  asked: FigureGoal,
   repetitions = USUALLY,
 ): Promise<number[]> {
   return bench.measure(
@@ -213,7 +213,7 @@ export function differenceOf(
 }
 
 /** The values, and goals of the witness on an H200 in 10^12 operations per second. */
-const kinds: [values: ValueKind, asked?: Asked][] = [
+const kinds: [values: ValueKind, asked?: FigureGoal][] = [
   ['int32', { must: 24, aim: 30 }],
   ['16bit', { must: 32, aim: 36 }],
   ['float32', { must: 22, aim: 28 }],
@@ -221,7 +221,7 @@ const kinds: [values: ValueKind, asked?: Asked][] = [
 ]
 
 /** Resident products with their witness on a GPU, beside the product without. */
-async function witnessOnGpu(bench: Bench, values: ValueKind, asked: Asked | undefined): Promise<void> {
+async function witnessOnGpu(bench: Bench, values: ValueKind, asked: FigureGoal | undefined): Promise<void> {
   const size = bench.quick ? 128 : 8192
   const random = (seed: number) => randomMatrix([size, size], valueKinds[values], seed)
   const [a, b] = [random(1), random(2)]
@@ -232,7 +232,7 @@ async function witnessOnGpu(bench: Bench, values: ValueKind, asked: Asked | unde
     const { witness, ...tracked } = await mpmm(left, right, { out, witness: true })
     if (nth === -2) bench.wrong(wrongWitness(a, b, await out.download(), await witness.download(), 64), of)
     witness.dispose()
-    return { plain: plain.gops, tracked: tracked.gops, note: `${tracked.variant}, ${tracked.path}` }
+    return { plain: plain.gops, tracked: tracked.gops, note: `${tracked.variant}, ${tracked.arithmetic}` }
   }
   await bench.measure(of, [3, 7, 2], both, [
     ['the product', 'TOPS', ({ plain }) => plain / 1000],

@@ -1,6 +1,6 @@
 /** Many small products of different shapes in one call, as a tensor network has them. */
 import { type DeviceMatrix, type GroupedProduct, mpmmGrouped } from '../../lib/index.js'
-import { Draw } from '../draw.js'
+import { Draw } from '../random.js'
 import { integers } from '../timing/values.js'
 import { type Bench, differsFromNaive, type Suite } from './suite.js'
 

@@ -11,17 +11,17 @@ import {
 import { measure } from '../../lib/lab.js'
 import { elapsed } from '../experiment.js'
 import { integers, operandsOf, randomMatrix, type ValueKind } from '../timing/values.js'
-import { type Asked, type Bench, differsFromNaive, type Suite, type SuiteCase, topsOf } from './suite.js'
+import { type Bench, differsFromNaive, type FigureGoal, type Suite, type SuiteCase, topsOf } from './suite.js'
 
 /** What the issue of the tensor cores asks of products of 16 levels on an H200, by their size: TOPS. */
-const asked: Record<number, Asked> = {
+const asked: Record<number, FigureGoal> = {
   1024: { must: 105, aim: 250 },
   4096: { must: 510, aim: 700 },
   8192: { must: 610, aim: 780 },
   16384: { must: 630, aim: 800 },
 }
 /** And of more levels, or bounded differences, at 8192³. */
-const askedOfMore: Record<string, Asked> = {
+const askedOfMore: Record<string, FigureGoal> = {
   '38 levels': { must: 410, aim: 600 },
   'bounded differences': { must: 250, aim: 450 },
 }
@@ -48,7 +48,7 @@ function operands(size: number, kind: Kind): { a: MatrixLike<OperandArray>; b: M
   return { a: levelsOf(size, kind.levels, 1), b: levelsOf(size, kind.levels, 2) }
 }
 
-function askedOf(size: number, kind: Kind): Asked | undefined {
+function askedOf(size: number, kind: Kind): FigureGoal | undefined {
   if (typeof kind !== 'string' && kind.levels === 16) return asked[size]
   return size === 8192 ? askedOfMore[nameOf(kind)] : undefined
 }
@@ -65,8 +65,8 @@ async function kernels(bench: Bench, size: number, kind: Kind): Promise<void> {
       'kernel',
       'TOPS',
       ({ timing }) => topsOf(size ** 3, timing.kernelMs),
-      // The family tells more than the path: on the path 'direct' are kernels of very different speeds.
-      ({ path, variant }) => ({ ...goal, note: `${variant.split('_')[0]}, ${path}` }),
+      // The family tells more than the arithmetic: with the arithmetic 'direct' are kernels of very different speeds.
+      ({ arithmetic, variant }) => ({ ...goal, note: `${variant.split('_')[0]}, ${arithmetic}` }),
     ],
   ])
   if (size <= 256) bench.wrong(differsFromNaive(await out.download(), a, b), of)
@@ -83,11 +83,11 @@ async function wholeCalls(bench: Bench, size: number): Promise<void> {
   ] as const) {
     const call = async () => {
       const begin = performance.now()
-      const { timing, path } = await mpmm(a, b, { ...bench.place, out })
-      return { whole: performance.now() - begin, ...timing, path }
+      const { timing, arithmetic } = await mpmm(a, b, { ...bench.place, out })
+      return { whole: performance.now() - begin, ...timing, arithmetic }
     }
     await bench.measure(`${size}³, 16 levels, Int16Arrays, ${what}`, [3, 11, 2], call, [
-      ['the whole call', 'ms', ({ whole }) => whole, ({ path }) => ({ ...goal, note: path })],
+      ['the whole call', 'ms', ({ whole }) => whole, ({ arithmetic }) => ({ ...goal, note: arithmetic })],
       ['until the operands are on the GPU', 'ms', ({ h2dMs }) => h2dMs],
       ['kernels', 'ms', ({ kernelMs }) => kernelMs],
       ['from the last kernel to the last element', 'ms', ({ d2hMs }) => d2hMs],

@@ -1,6 +1,6 @@
 /** Whether many small calls leave something behind. */
 import { type DenseMatrix, type Device, type DeviceMatrix, info, matrix, mpmm } from '../../lib/index.js'
-import { Draw } from '../draw.js'
+import { Draw } from '../random.js'
 import { integers } from '../timing/values.js'
 import { type ProcessState, processState } from './process-state.js'
 import type { Bench, Suite, SuiteCase } from './suite.js'
@@ -10,7 +10,7 @@ const SIZE = 16
 const AT_ONCE = 64
 /** For results that are kept for a while. On a GPU those of 128 × 128 elements or more are in pinned memory. */
 const SIZES = [16, 64, 128, 192, 256]
-const MOST_KEPT = 256
+const MAX_KEPT = 256
 
 interface State extends ProcessState {
   used: number
@@ -94,7 +94,7 @@ export const memory: Suite = {
       watched('of arrays, results kept and dropped at random', async () => {
         const operand = draw.pick(operands)
         const { c } = await mpmm(operand, operand, bench.place)
-        kept[draw.integer(0, MOST_KEPT - 1)] = draw.chance(0.5) ? c : null
+        kept[draw.integer(0, MAX_KEPT - 1)] = draw.chance(0.5) ? c : null
       }),
       [
         'matrices',

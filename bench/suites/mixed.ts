@@ -1,11 +1,11 @@
 /** Calls of all kinds at once, every result compared with the naive product, every error with its code. */
 import { mpmm, openDevice } from '../../lib/index.js'
-import { Draw } from '../draw.js'
 import { elapsed, repeat } from '../experiment.js'
-import { type Call, describeCall, drawCalls, matricesOf, type Problem } from '../mixed/calls.js'
-import type { Dense, Places } from '../mixed/matrices.js'
-import { mistakes } from '../mixed/mistakes.js'
-import { judge, type Outcome, perform, untilIdle } from '../mixed/perform.js'
+import { Draw } from '../random.js'
+import { type Call, describeCall, drawCalls, matricesOf, type Problem } from '../stress/calls.js'
+import type { Dense, OperandPlacements } from '../stress/matrices.js'
+import { invalidCalls } from '../stress/mistakes.js'
+import { judge, type Outcome, perform, untilIdle } from '../stress/perform.js'
 import { firstDifference, naiveVariant } from '../verify.js'
 import { processState } from './process-state.js'
 import type { Bench, Suite } from './suite.js'
@@ -47,7 +47,7 @@ async function each<T>(items: readonly T[], atOnce: number, work: (item: T) => P
   await Promise.all(Array.from({ length: atOnce }, worker))
 }
 
-interface Tally {
+interface Counters {
   results: number
   rightResults: number
   codes: number
@@ -62,8 +62,8 @@ async function round(
   bench: Bench,
   calls: readonly Call[],
   hashes: ReadonlyMap<number, number>,
-  places: Places,
-  tally: Tally,
+  places: OperandPlacements,
+  tally: Counters,
 ): Promise<void> {
   await each(calls, AT_ONCE, async (call) => {
     const outcome = await perform(call, places)
@@ -115,7 +115,7 @@ async function run(bench: Bench): Promise<void> {
     if (hashes.size % 100 === 0) bench.onPart('naive products', (0.5 * hashes.size) / problems.length)
     hashes.set(problem.seed, hashOf(await naive(problem)))
   })
-  const tally: Tally = { results: 0, rightResults: 0, codes: 0, rightCodes: 0, givenUp: 0 }
+  const tally: Counters = { results: 0, rightResults: 0, codes: 0, rightCodes: 0, givenUp: 0 }
   const before = device.memory()
   let warm = 0
   // The library's own memory and that of JavaScript grow to what such calls need, in each thread for itself.
@@ -140,7 +140,7 @@ async function run(bench: Bench): Promise<void> {
   })
   bench.figure(of, 'right codes of errors', '%', (100 * tally.rightCodes) / tally.codes, {
     ...right,
-    note: `${tally.rightCodes} of ${tally.codes}: ${mistakes.length} kinds of mistakes in ${given} of the ${count} calls, ${tally.givenUp} times given up meanwhile`,
+    note: `${tally.rightCodes} of ${tally.codes}: ${invalidCalls.length} kinds of mistakes in ${given} of the ${count} calls, ${tally.givenUp} times given up meanwhile`,
   })
   bench.figures(of, samples, [['a round', 'ms', ({ ms }) => ms]])
   bench.figure(of, 'RSS after warming up', 'bytes', warm, { note: `${warmingUp} rounds` })

@@ -2,7 +2,7 @@
 import { type MpmmOptions, matrix, mpmm, mpmmSync } from '../../lib/index.js'
 import { elapsed } from '../experiment.js'
 import { integers } from '../timing/values.js'
-import type { Asked, Suite } from './suite.js'
+import type { FigureGoal, Suite } from './suite.js'
 
 const SIZE = 16
 /** Calls that are timed together. */
@@ -15,7 +15,7 @@ export const promises: Suite = {
     const options: MpmmOptions = { backend: 'cpu' }
     const into: MpmmOptions = { ...options, out: matrix(SIZE, SIZE) }
     const asked = { must: 15, aim: 8 }
-    const kinds: [what: string, call: () => unknown, asked?: Asked][] = [
+    const kinds: [what: string, call: () => unknown, asked?: FigureGoal][] = [
       ["await mpmm, backend 'cpu'", () => mpmm(a, b, options), asked],
       ['await mpmm, left to choose', () => mpmm(a, b), asked],
       ['await mpmm, into out', () => mpmm(a, b, into), asked],

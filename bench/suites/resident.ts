@@ -2,7 +2,7 @@
 import { type DeviceMatrix, mpmm } from '../../lib/index.js'
 import { elapsed } from '../experiment.js'
 import { ANY_INT32 } from '../timing/values.js'
-import type { Asked, Bench, Suite, SuiteCase } from './suite.js'
+import type { Bench, FigureGoal, Suite, SuiteCase } from './suite.js'
 
 const CHAIN = 10
 
@@ -10,7 +10,7 @@ const CHAIN = 10
 const kinds = { 'any int32': ANY_INT32, '16-bit sums': 1000 }
 
 /** Goals of a chain on an H200, as multiples of its kernels. */
-const asked: Record<number, Asked> = {
+const asked: Record<number, FigureGoal> = {
   1024: { must: 1.25, aim: 1.1 },
   2048: { must: 1.1, aim: 1.04 },
   4096: { must: 1.04, aim: 1.01 },
@@ -37,7 +37,7 @@ async function chains(bench: Bench, size: number, kind: keyof typeof kinds): Pro
     const results = await Promise.all(running)
     const whole = performance.now() - begin
     const kernels = results.reduce((sum, { timing }) => sum + timing.kernelMs, 0)
-    return { whole, queued, kernels, path: results[0]!.path }
+    return { whole, queued, kernels, arithmetic: results[0]!.arithmetic }
   }
   // The first two warm up: kernels are loaded, and packed forms are made.
   await bench.measure(`ten of ${size}³, ${kind}`, [3, 21, 2], call, [
@@ -47,7 +47,7 @@ async function chains(bench: Bench, size: number, kind: keyof typeof kinds): Pro
       ({ whole, kernels }) => whole / kernels,
       bench.gpu ? asked[size] : {},
     ],
-    ['whole time', 'ms', ({ whole }) => whole, ({ path }) => ({ note: path })],
+    ['whole time', 'ms', ({ whole }) => whole, ({ arithmetic }) => ({ note: arithmetic })],
     ['sum of the kernels', 'ms', ({ kernels }) => kernels],
     ['until the ten calls have returned', 'ms', ({ queued }) => queued],
   ])
@@ -57,7 +57,7 @@ async function single(bench: Bench, size: number): Promise<void> {
   const { a, b, out } = await bench.squares(size)
   const second = await bench.full([size, size])
   const of = `${size}³, any int32`
-  const goal = (limits: Asked) => (bench.gpu && size === 256 ? limits : {})
+  const goal = (limits: FigureGoal) => (bench.gpu && size === 256 ? limits : {})
   const awaited = (what: string, call: () => Promise<number>) => {
     const time = async () => {
       const begin = performance.now()

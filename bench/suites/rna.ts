@@ -1,13 +1,13 @@
 /** Interaction and folding of strands of RNA: whole calls. */
 import { info } from '../../lib/index.js'
 import { bpmax, nussinov } from '../../lib/rna.js'
-import { gopsOf, strandOf, timeFolding, timeInteraction } from '../needed.js'
-import type { Asked, Bench, Suite, SuiteCase } from './suite.js'
+import { gopsOf, strandOf, timeFolding, timeInteraction } from '../future-work.js'
+import type { Bench, FigureGoal, Suite, SuiteCase } from './suite.js'
 
 /** Sizes, and goals: of an interaction in TOPS or of a whole call in ms. */
 interface Work {
-  interactions: { n: number; m: number; speed?: Asked; ms?: Asked }[]
-  foldings: { count: number; n: number; ms?: Asked }[]
+  interactions: { n: number; m: number; speed?: FigureGoal; ms?: FigureGoal }[]
+  foldings: { count: number; n: number; ms?: FigureGoal }[]
 }
 
 const onGpu: Work = {

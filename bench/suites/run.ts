@@ -1,6 +1,6 @@
 /** Runs suites, each in a process of its own, and makes the record of what they find. */
-import { backendsOf, type Circumstances, circumstances } from '../circumstances.js'
-import { runTrials, type Trial } from '../trials/run.js'
+import { backendsOf, type RunEnvironment, runEnvironment } from '../environment.js'
+import { runInSubprocesses, type Subprocess } from '../subprocesses/run.js'
 import { type SuiteName, suites } from './names.js'
 import type { SuiteFound, SuiteRequest } from './suite.js'
 
@@ -16,7 +16,7 @@ export interface SuiteRecord extends SuiteFound {
 }
 
 /** What `bench --suite … --json` prints. */
-export interface SuitesRecord extends Circumstances {
+export interface SuitesRecord extends RunEnvironment {
   suites: SuiteRecord[]
 }
 
@@ -30,7 +30,7 @@ export async function runSuites(request: SuitesRequest, signal: AbortSignal): Pr
   const trialOf = (
     { name, backend, figures, wrong }: SuiteRecord,
     onOneCore: boolean,
-  ): Trial<SuiteFound> => ({
+  ): Subprocess<SuiteFound> => ({
     experiment: `suite ${name}`,
     request: { backend, device, quick, repetitions, onOneCore } satisfies SuiteRequest,
     what: name,
@@ -47,6 +47,6 @@ export async function runSuites(request: SuitesRequest, signal: AbortSignal): Pr
       ? [trialOf(record, false), trialOf(record, true)]
       : [trialOf(record, false)],
   )
-  await runTrials(trials, signal)
-  return { ...circumstances(backends.includes('cuda') ? device : null), suites: records }
+  await runInSubprocesses(trials, signal)
+  return { ...runEnvironment(backends.includes('cuda') ? device : null), suites: records }
 }

@@ -13,7 +13,7 @@ import {
 } from '../../lib/semirings.js'
 import { elapsed } from '../experiment.js'
 import { ANY_INT32, integers } from '../timing/values.js'
-import { type Asked, type Bench, type Suite, type SuiteCase, topsOf } from './suite.js'
+import { type Bench, type FigureGoal, type Suite, type SuiteCase, topsOf } from './suite.js'
 
 /** `shift` is a constant that changes nothing, so that two kernels of max-plus aren't the same one. */
 const maxPlus = (shift = 0) =>
@@ -47,7 +47,7 @@ const xorAnd = semiring({
 })
 
 /** What is asked of an H200 at 8192³: TOPS. */
-const written = (): [name: string, semiring: UserSemiring, asked: Asked][] => [
+const written = (): [name: string, semiring: UserSemiring, asked: FigureGoal][] => [
   ['max-plus of float32', maxPlusOfFloats, { must: 24, aim: 31 }],
   ['xor-and of 32 bits', xorAnd, { must: 28, aim: 33 }],
   ['counting max-plus', counting('max-plus'), { must: 8, aim: 14 }],
@@ -56,7 +56,7 @@ const written = (): [name: string, semiring: UserSemiring, asked: Asked][] => [
 ]
 
 /** Shares of the library's kernel for any int32, in percent. */
-const shares: Record<number, Asked> = {
+const shares: Record<number, FigureGoal> = {
   256: { must: 50, aim: 90 },
   1024: { must: 60, aim: 90 },
   8192: { must: 80, aim: 95 },
@@ -74,7 +74,13 @@ function laneOf(size: number, dtype: LaneType, seed: number): DenseMatrix<Int32A
   )
 }
 
-async function speed(bench: Bench, size: number, of: string, own: UserSemiring, asked: Asked): Promise<void> {
+async function speed(
+  bench: Bench,
+  size: number,
+  of: string,
+  own: UserSemiring,
+  asked: FigureGoal,
+): Promise<void> {
   const types = [own.dtype].flat()
   const lanes = (seed: number) => bench.upload(...types.map((type, at) => laneOf(size, type, seed + at)))
   const [a, b] = [await lanes(1), await lanes(11)]

@@ -17,8 +17,8 @@ async function time(bench: Bench, count: number, size: number): Promise<void> {
   const call = async () => {
     let how = { kernel: 0, note: '' }
     const whole = await elapsed(async () => {
-      const { timing, variant, path } = await mpmm(left, right, { out })
-      how = { kernel: timing.kernelMs, note: `${variant}, ${path}` }
+      const { timing, variant, arithmetic } = await mpmm(left, right, { out })
+      how = { kernel: timing.kernelMs, note: `${variant}, ${arithmetic}` }
     })
     return { whole, ...how }
   }

@@ -7,9 +7,9 @@ import {
   type VariantName,
 } from '../../lib/index.js'
 import { elapsed, median } from '../experiment.js'
-import { gopsOf, type Timed, timeProduct, triangles } from '../needed.js'
+import { gopsOf, type Timed, timeProduct, triangles } from '../future-work.js'
 import { integers } from '../timing/values.js'
-import { type Asked, type Bench, differsFromNaive, type Suite, type SuiteCase, topsOf } from './suite.js'
+import { type Bench, differsFromNaive, type FigureGoal, type Suite, type SuiteCase, topsOf } from './suite.js'
 
 /** The tables of a strand of so many bases, by the first one and the last one: BPMax multiplies each by others. */
 const tablesOf = (bases: number) => (bases * (bases - 1)) / 2
@@ -32,7 +32,7 @@ async function against(
   of: string,
   n: number,
   structure: ProductStructure,
-  limits: Asked = {},
+  limits: FigureGoal = {},
 ): Promise<void> {
   const device = await bench.device()
   const request = { n, repetitions: bench.times(3, 11) }

@@ -13,7 +13,7 @@ import {
   type Shape,
 } from '../../lib/index.js'
 import { type Spread, spread } from '../../lib/lab.js'
-import { type Experiment, type OnPart, repeat } from '../experiment.js'
+import { type Experiment, type ProgressListener, repeat } from '../experiment.js'
 import { ANY_INT32, integers } from '../timing/values.js'
 import { firstDifference, naiveVariant } from '../verify.js'
 
@@ -36,8 +36,8 @@ export interface Figure {
   note: string
 }
 
-/** What is asked of a figure; of speeds more is better unless it says otherwise. */
-export type Asked = Partial<Pick<Figure, 'must' | 'aim' | 'moreIsBetter' | 'note'>>
+/** Goal of a figure, and how it is read; more is better for speeds unless the goal says otherwise. */
+export type FigureGoal = Partial<Pick<Figure, 'must' | 'aim' | 'moreIsBetter' | 'note'>>
 
 export interface SuiteRequest {
   backend: 'cuda' | 'cpu'
@@ -73,7 +73,7 @@ export type FigureOf<Sample> = [
   what: string,
   unit: Unit,
   value: (sample: Sample) => number,
-  asked?: Asked | ((last: Sample) => Asked) | undefined,
+  asked?: FigureGoal | ((last: Sample) => FigureGoal) | undefined,
 ]
 
 /** Numbers of repetitions, unless the user names one, and of calls that warm up. */
@@ -87,7 +87,7 @@ export class Bench {
   /** Repetitions that the user names; null without. */
   readonly repetitions: number | null
   /** Reports the part of the case that runs now, and how much of the case is done. */
-  onPart: OnPart = () => {}
+  onPart: ProgressListener = () => {}
   #found: SuiteFound = { figures: [], wrong: [] }
   #device: Promise<Device> | undefined
   #matrices: { dispose(): void }[] = []
@@ -145,17 +145,23 @@ export class Bench {
   }
 
   /** Returns a goal for the usual sizes. */
-  usually(asked: Asked | undefined): Asked {
+  usually(asked: FigureGoal | undefined): FigureGoal {
     return this.quick ? {} : (asked ?? {})
   }
 
   /** Returns a goal for a GPU and the usual sizes. */
-  ofGpu(asked: Asked | undefined): Asked {
+  ofGpu(asked: FigureGoal | undefined): FigureGoal {
     return this.gpu ? this.usually(asked) : {}
   }
 
   /** @param samples - the measurements, at least one. */
-  figure(of: string, what: string, unit: Unit, samples: number | readonly number[], asked: Asked = {}): void {
+  figure(
+    of: string,
+    what: string,
+    unit: Unit,
+    samples: number | readonly number[],
+    asked: FigureGoal = {},
+  ): void {
     const { must = null, aim = null, moreIsBetter = unit === 'TOPS', note = '' } = asked
     const value = spread(typeof samples === 'number' ? [samples] : samples)
     this.#found.figures.push({ of, what, unit, value, must, aim, moreIsBetter, note })

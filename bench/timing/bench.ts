@@ -2,11 +2,11 @@
 import { type DataType, info, type Semiring } from '../../lib/index.js'
 import { machine, tensorPeak } from '../../lib/lab.js'
 import { type ProductShape, squares } from '../arguments.js'
-import { ChildError } from '../child.js'
-import { backendsOf, type Circumstances, circumstances } from '../circumstances.js'
 import { hasSums } from '../dtype.js'
+import { backendsOf, type RunEnvironment, runEnvironment } from '../environment.js'
 import { costOf } from '../experiment.js'
-import { runTrials, type Trial } from '../trials/run.js'
+import { ChildError } from '../subprocess.js'
+import { runInSubprocesses, type Subprocess } from '../subprocesses/run.js'
 import {
   ceilingOf,
   type Product,
@@ -41,7 +41,7 @@ export interface TrialRecord {
 }
 
 /** What `bench --json` prints. */
-export interface BenchRecord extends Circumstances {
+export interface BenchRecord extends RunEnvironment {
   dtype: DataType
   semiring: Semiring
   trials: TrialRecord[]
@@ -88,14 +88,14 @@ function requestsOf(request: BenchRequest): { request: ProductsRequest; threads:
 export async function runBench(request: BenchRequest, signal: AbortSignal): Promise<BenchRecord> {
   const requests = requestsOf(request)
   const trials = requests.map((one) => trialOf(one.request, one.threads))
-  await runTrials(
+  await runInSubprocesses(
     trials.map(({ trial }) => trial),
     signal,
   )
   const { dtype, semiring } = request
   const onGpu = requests.some((one) => one.request.backend === 'cuda')
   return {
-    ...circumstances(onGpu ? request.device : null),
+    ...runEnvironment(onGpu ? request.device : null),
     dtype,
     semiring,
     trials: trials.map(({ record }) => record),
@@ -106,7 +106,7 @@ export async function runBench(request: BenchRequest, signal: AbortSignal): Prom
 function trialOf(
   request: ProductsRequest,
   threads: number | null,
-): { trial: Trial<ProductsFound>; record: TrialRecord } {
+): { trial: Subprocess<ProductsFound>; record: TrialRecord } {
   const { backend, device } = request
   const record: TrialRecord = {
     backend,
@@ -118,7 +118,7 @@ function trialOf(
     failures: [],
   }
   let started = false
-  const trial: Trial<ProductsFound> = {
+  const trial: Subprocess<ProductsFound> = {
     experiment: 'products',
     request,
     what: backend,

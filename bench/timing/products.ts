@@ -196,7 +196,7 @@ export async function timeKernel(
 async function timeProduct(request: ProductsRequest, product: Product, threads: number | null): Promise<Row> {
   const { backend, device, semiring } = request
   const { a, b } = operandsOf(product, product.values, { semiring })
-  const { variant, path } = await plan(a, b, { backend, device, semiring })
+  const { variant, arithmetic: path } = await plan(a, b, { backend, device, semiring })
   const verified = await verifySmall(product, semiring, variant)
   const calls = await timeCalls(request, product, false)
   const kernel = await timeKernel(request, product, variant, calls.kernelMs)

@@ -10,8 +10,8 @@ import {
   zeroOf,
 } from '../../lib/index.js'
 import type { ProductShape } from '../arguments.js'
-import { Draw } from '../draw.js'
 import { arrays } from '../dtype.js'
+import { Draw } from '../random.js'
 
 export interface Values {
   /** The element type. */
@@ -156,7 +156,7 @@ export function newArray(dtype: DataType, length: number): ElementArray {
 }
 
 /** So many elements are drawn, a prime number: in longer matrices they repeat, but in other columns. */
-const MOST_DRAWN = 2 ** 22 - 3
+const MAX_DRAWN = 2 ** 22 - 3
 
 /** A matrix of random values, or a batch of them; the same for the same seed. */
 export function randomMatrix(
@@ -171,7 +171,7 @@ export function randomMatrix(
   const spread = maximum - minimum + 1
   const zeroBelow = zeroFraction * 2 ** 32
   const draw = new Draw(seed)
-  const drawn = Math.min(length, MOST_DRAWN)
+  const drawn = Math.min(length, MAX_DRAWN)
   for (let index = 0; index < drawn; index++) {
     data[index] = zeroBelow > 0 && draw.word() < zeroBelow ? zero : minimum + (draw.word() % spread)
   }

@@ -118,7 +118,7 @@ async function operandsFor({ name, semiring, dtype }: Variant, { shape, device }
   for (const values of kinds.filter((kind) => valueKinds[kind].dtype === dtype)) {
     const { a, b } = operandsOf(shape, values, { semiring, inElements: true })
     try {
-      const { path } = await plan(a, b, { semiring, variant: name, device })
+      const { arithmetic: path } = await plan(a, b, { semiring, variant: name, device })
       return { a, b, values, path }
     } catch (error) {
       if ((error as MpmmlError).code !== 'ERR_MPMML_VARIANT') throw error

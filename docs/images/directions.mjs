@@ -25,7 +25,7 @@ const parts = [
   ...node(630, 110, 'B'),
   ...edge(630, 450, 110, '5'),
   text(540, 156, 'element [B, A] is 5: B waits for A', { anchor: 'middle' }),
-  text(width / 2, 190, 'waitsFor makes the second from the first', { anchor: 'middle' }),
+  text(width / 2, 190, 'reverseEdges makes the second from the first', { anchor: 'middle' }),
 ]
 
 console.log(picture(width, 210, 'Which way an edge points', parts).trimEnd())

@@ -3,7 +3,7 @@ import { cellsOfLine } from '../../lib/files/cells.js'
 import { decideDialect } from '../../lib/files/dialect.js'
 import { TextReader } from '../../lib/files/text.js'
 import { atOnce } from '../../lib/graph-core/slices.js'
-import { toUtf8 } from '../../lib/host.js'
+import { toUtf8 } from '../../lib/platform.js'
 import { PER_STEP, type Steps } from './slices.js'
 
 const COMMENT = '#'.charCodeAt(0)

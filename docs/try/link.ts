@@ -2,9 +2,9 @@
 import type { Values } from './tool.js'
 
 /** Longer links are cut by programs that pass them on. */
-const MOST_LETTERS = 16_000
+const MAX_LETTERS = 16_000
 /** What a link may become when it is unpacked. */
-const MOST_BYTES = 1 << 20
+const MAX_BYTES = 1 << 20
 
 async function through(
   bytes: Uint8Array<ArrayBuffer>,
@@ -17,7 +17,7 @@ async function through(
     const { done, value } = await reader.read()
     if (done) break
     size += value.length
-    if (size > MOST_BYTES) throw new Error('it holds too much')
+    if (size > MAX_BYTES) throw new Error('it holds too much')
     parts.push(value)
   }
   return new Uint8Array(await new Blob(parts as Uint8Array<ArrayBuffer>[]).arrayBuffer())
@@ -26,10 +26,10 @@ async function through(
 /** Letters that stand for themselves in an address. */
 export async function toLetters(values: Values): Promise<string | null> {
   const bytes = new TextEncoder().encode(JSON.stringify(values))
-  if (bytes.length > MOST_BYTES) return null
+  if (bytes.length > MAX_BYTES) return null
   const packed = await through(bytes, new CompressionStream('deflate-raw'))
   const letters = btoa(Array.from(packed, (byte) => String.fromCharCode(byte)).join(''))
-  if (letters.length > MOST_LETTERS) return null
+  if (letters.length > MAX_LETTERS) return null
   return letters.replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '')
 }
 

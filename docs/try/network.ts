@@ -5,11 +5,11 @@ import { html, picture, shown, svg } from './dom.js'
 import type { Steps } from './slices.js'
 
 /** More nodes or edges than these would only be a knot. */
-const MOST_DRAWN = 80
-const MOST_DRAWN_EDGES = 400
-const MOST_LINES = 20_000
+const MAX_DRAWN = 80
+const MAX_DRAWN_EDGES = 400
+const MAX_LINES = 20_000
 /** Letters within which the first line ends. */
-const MOST_LETTERS = 10_000
+const MAX_LETTERS = 10_000
 
 const formats = new Map<string, GraphFormat>([
   ['graphml', 'graphml'],
@@ -18,7 +18,7 @@ const formats = new Map<string, GraphFormat>([
 ])
 
 const tooMany = (edges: number) =>
-  new InputError(`These are ${edges} edges, and this page takes ${MOST_LINES}: the library takes more.`)
+  new InputError(`These are ${edges} edges, and this page takes ${MAX_LINES}: the library takes more.`)
 
 /** The graph that was read last: each change of a field asks for its edges and for the choices of other fields. */
 let last: { text: string; graph: NamedGraph } | undefined
@@ -29,16 +29,16 @@ export function readEdges(text: string): NamedGraph {
 }
 
 function parseEdges(text: string): NamedGraph {
-  const graph = reading(() => parseGraph(text, { format: 'csv', keys: true }, 'the edges'))
+  const graph = reading(() => parseGraph(text, { format: 'csv', keys: true, name: 'the edges' }))
   if (graph.weight.length === 0) throw new InputError('Enter a line for each edge: from, to, weight.')
-  if (graph.weight.length > MOST_LINES) throw tooMany(graph.weight.length)
+  if (graph.weight.length > MAX_LINES) throw tooMany(graph.weight.length)
   // Sums of int32 could leave it.
   return { ...graph, weight: Float64Array.from(graph.weight) }
 }
 
 /** What is said of edges that have no weights. */
 export const weightless = (text: string): Node | false =>
-  cellsOf(text.slice(0, text.indexOf('\n', MOST_LETTERS) + 1 || undefined)).at(0)?.cells.length === 2 &&
+  cellsOf(text.slice(0, text.indexOf('\n', MAX_LETTERS) + 1 || undefined)).at(0)?.cells.length === 2 &&
   html('p', { class: 'hint' }, 'The edges have no weights: each weighs 1.')
 
 /** A file of edges as lines of CSV. */
@@ -47,8 +47,8 @@ export async function edgeLines(file: File): Promise<string> {
   if (/\.(csv|tsv|txt)$/i.test(file.name)) return text
   const format = formats.get(/\w*$/.exec(file.name.toLowerCase())![0])
   if (!format) throw new InputError(`${file.name}: expected .csv, .tsv, .txt, .graphml, .gr or .mtx.`)
-  const read = reading(() => parseGraph(text, { format }, file.name))
-  if (read.weight.length > MOST_LINES) throw tooMany(read.weight.length)
+  const read = reading(() => parseGraph(text, { format, name: file.name }))
+  if (read.weight.length > MAX_LINES) throw tooMany(read.weight.length)
   const keys = 'keys' in read ? (read as NamedGraph).keys : undefined
   // What has no names counts from 1: .gr and .mtx.
   const name = (node: number) => (keys ? `"${keys[node]!.replaceAll('"', '""')}"` : `${node + 1}`)
@@ -67,7 +67,7 @@ export type Places = readonly { x: number; y: number }[]
  */
 export function* placesOf({ keys, from, to }: NamedGraph): Steps<Places | null> {
   const nodes = keys.length
-  if (nodes > MOST_DRAWN || from.length > MOST_DRAWN_EDGES) return null
+  if (nodes > MAX_DRAWN || from.length > MAX_DRAWN_EDGES) return null
   const at = keys.map((_, node) => {
     const angle = (2 * Math.PI * node) / nodes - Math.PI / 2
     return { x: Math.cos(angle), y: Math.sin(angle) }

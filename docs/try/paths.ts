@@ -5,7 +5,7 @@ import { InputError } from './csv.js'
 import { html, shown, table } from './dom.js'
 import { drawNetwork, edgeLines, type Marks, notDrawn, placesOf, readEdges, weightless } from './network.js'
 import { inSlices } from './slices.js'
-import { MOST_ROWS, type Tool, type Values } from './tool.js'
+import { MAX_ROWS, type Tool, type Values } from './tool.js'
 
 const kinds = {
   shortest: {
@@ -142,7 +142,7 @@ console.log(distances.data.at(-1)) // 273`,
     const places = await inSlices(placesOf(read), signal)
     const marks = marksOf(graph, path ?? [], better, read.from.length)
     const words = path?.map((node) => graph.keys[node]).join(' → ')
-    const rows = graph.keys.slice(0, MOST_ROWS).map((key) => [key, ''])
+    const rows = graph.keys.slice(0, MAX_ROWS).map((key) => [key, ''])
     await inSlices(
       (function* () {
         for (const [node, row] of rows.entries()) {
@@ -166,7 +166,7 @@ console.log(distances.data.at(-1)) // 273`,
         ? drawNetwork(read, places, marks, `The graph; the path is ${words ?? 'missing'}`, width)
         : html('p', {}, notDrawn(read)),
       table(
-        graph.keys.length > MOST_ROWS ? `From ${from} to the first ${MOST_ROWS} nodes` : `From ${from}`,
+        graph.keys.length > MAX_ROWS ? `From ${from} to the first ${MAX_ROWS} nodes` : `From ${from}`,
         ['to', 'weight of the best path'],
         rows,
         (node) => marks.nodes.has(node),

@@ -1,4 +1,4 @@
-/** The product of two matrices, with the range path on which it was computed. */
+/** The product of two matrices, with the arithmetic of its sums. */
 import { type ElementArray, type Matrix, mpmm, OverflowError, type Semiring, zeroOf } from 'mpmml'
 import { formatNpy, parseNpy } from 'mpmml/files'
 import { InputError, reading, textIn } from './csv.js'
@@ -31,8 +31,8 @@ const semirings: Record<Semiring, string> = {
 /** Rows and columns that are shown. */
 const SHOWN = 16
 /** Elements that are written into a field; a larger matrix of a file is kept as it is. */
-const MOST_WRITTEN = 2500
-const MOST_SIZE = 4096
+const MAX_WRITTEN = 2500
+const MAX_SIZE = 4096
 
 /** Matrices of files that are too large for a field, by what the field says instead. */
 const kept = new Map<string, Numbers>()
@@ -53,14 +53,14 @@ async function textOf(file: File): Promise<string> {
   )
     throw new InputError(`${file.name} has NaN, which this page doesn’t take.`)
   const row = (index: number) => Array.from(values.subarray(index * cols, (index + 1) * cols)).join(',')
-  if (values.length <= MOST_WRITTEN) return Array.from({ length: rows }, (_, index) => row(index)).join('\n')
+  if (values.length <= MAX_WRITTEN) return Array.from({ length: rows }, (_, index) => row(index)).join('\n')
   const name = `file ${file.name}: ${rows} × ${cols}`
   kept.set(name, numbers)
   return name
 }
 
-/** Why sums may be of the type that a path is called by. */
-const paths: Record<string, string> = {
+/** Explanations of the arithmetics of sums. */
+const arithmetics: Record<string, string> = {
   direct: 'Sums are of the type of the elements.',
   translated: 'Sums are of the type of the elements; another number stands for the semiring’s zero.',
   half: 'The values lie close enough together for sums in 16 bits, which are faster and as exact.',
@@ -78,8 +78,8 @@ function* read(text: string, name: string, seed: number): Steps<Numbers> {
   const asked = /^\s*random\s+(\d+)\D+(\d+)\s*$/i.exec(text)
   if (asked) {
     const [rows, cols] = [Number(asked[1]), Number(asked[2])]
-    if (!(rows >= 1 && cols >= 1 && rows <= MOST_SIZE && cols <= MOST_SIZE)) {
-      throw wrong(`Rows and columns must be from 1 to ${MOST_SIZE}.`)
+    if (!(rows >= 1 && cols >= 1 && rows <= MAX_SIZE && cols <= MAX_SIZE)) {
+      throw wrong(`Rows and columns must be from 1 to ${MAX_SIZE}.`)
     }
     return yield* random(rows, cols, seed)
   }
@@ -118,8 +118,8 @@ export const product: Tool = {
 const e = zeroOf('max-plus', 'int32')
 const a = matrix(3, 3, [3, 7, e, 2, 4, 1, e, 0, 5])
 const b = matrix(3, 3, [0, 2, e, 1, e, 3, 4, 1, 0])
-const { c, path } = await mpmm(a, b)
-console.log(path, c.data.join()) // translated 8,5,10,5,4,7,9,6,5`,
+const { c, arithmetic } = await mpmm(a, b)
+console.log(arithmetic, c.data.join()) // translated 8,5,10,5,4,7,9,6,5`,
   textOf,
   async answer({ a, b, semiring: name, type: asked }, signal) {
     const semiring = name as Semiring
@@ -147,7 +147,7 @@ console.log(path, c.data.join()) // translated 8,5,10,5,4,7,9,6,5`,
       throw new Error('An element of C is beyond int32: choose float64 as its type, or automatic.')
     })
     const c = result.c as Matrix<ElementArray>
-    const { path, variant, gops } = result
+    const { arithmetic, variant, gops } = result
     const zero = zeroOf(semiring, type)
     const [rows, cols] = [Math.min(left.rows, SHOWN), Math.min(right.cols, SHOWN)]
     const cell = (i: number, j: number) => {
@@ -159,14 +159,14 @@ console.log(path, c.data.join()) // translated 8,5,10,5,4,7,9,6,5`,
       html(
         'p',
         { class: 'answer' },
-        `C is ${left.rows} × ${right.cols}, computed on the path `,
-        html('strong', {}, path),
+        `C is ${left.rows} × ${right.cols}, computed with the arithmetic `,
+        html('strong', {}, arithmetic),
         ` of ${type}.`,
       ),
       html(
         'p',
         {},
-        `Each element is ${semirings[semiring]}. ${paths[path.replace('-translated', '')] ?? ''}`,
+        `Each element is ${semirings[semiring]}. ${arithmetics[arithmetic.replace('-translated', '')] ?? ''}`,
       ),
       html(
         'p',

@@ -2,7 +2,7 @@
 import { drawGantt, parsePlan, schedule } from 'mpmml/schedule'
 import { InputError, reading } from './csv.js'
 import { html, parsedSvg, shown, table } from './dom.js'
-import { MOST_ROWS, type Tool } from './tool.js'
+import { MAX_ROWS, type Tool } from './tool.js'
 
 export const project: Tool = {
   id: 'project',
@@ -41,7 +41,7 @@ console.log(end, criticalPath.join(' → '), jobs[1].totalSlack) // 35 plans →
       throw new InputError(
         'Enter a line for each job: its name, how long it takes, and the jobs it waits for.',
       )
-    const plan = reading(() => parsePlan(text!, {}, 'The plan'))
+    const plan = reading(() => parsePlan(text!, { name: 'The plan' }))
     const found = await schedule(plan, { signal }).catch((error) =>
       reading(() => {
         throw error
@@ -52,14 +52,14 @@ console.log(end, criticalPath.join(' → '), jobs[1].totalSlack) // 35 plans →
     return () => [
       html('p', { class: 'answer' }, `All is done after `, html('strong', {}, shown(end)), '.'),
       html('p', {}, `What decides it: ${criticalPath.map((id) => names.get(id)).join(' → ')}`),
-      jobs.length > MOST_ROWS
+      jobs.length > MAX_ROWS
         ? html('p', {}, `${jobs.length} jobs: too many to draw.`)
         : parsedSvg(drawGantt(found, plan)),
       table(
-        jobs.length > MOST_ROWS ? `Starts of the first ${MOST_ROWS} jobs` : 'Starts',
+        jobs.length > MAX_ROWS ? `Starts of the first ${MAX_ROWS} jobs` : 'Starts',
         ['job', 'takes', 'earliest', 'latest', 'slack'],
         jobs
-          .slice(0, MOST_ROWS)
+          .slice(0, MAX_ROWS)
           .map(({ name, ...job }) => [
             name,
             ...[job.duration, job.earliestStart, job.latestStart, job.totalSlack].map(shown),

@@ -5,7 +5,7 @@ import { html, shown } from './dom.js'
 import type { Tool } from './tool.js'
 
 /** The time grows with the third power of both. */
-const MOST_BASES = 120
+const MAX_BASES = 120
 
 function strand(text: string, name: string, field: string): string {
   if (text.trim() === '') throw new InputError(`Enter ${name}: letters A, C, G and U.`, field)
@@ -14,9 +14,9 @@ function strand(text: string, name: string, field: string): string {
     throw new InputError(`In ${name}: expected one strand, but found ${records.length}. Leave one.`, field)
   }
   const { sequence } = records[0]!
-  if (sequence.length > MOST_BASES) {
+  if (sequence.length > MAX_BASES) {
     throw new InputError(
-      `These are ${sequence.length} bases, and this page takes ${MOST_BASES}: the library takes more.`,
+      `These are ${sequence.length} bases, and this page takes ${MAX_BASES}: the library takes more.`,
       field,
     )
   }

@@ -4,7 +4,7 @@ import type { NamedGraph } from 'mpmml/graph'
 import { html, shown, table } from './dom.js'
 import { drawNetwork, edgeLines, notDrawn, placesOf, readEdges, weightless } from './network.js'
 import { forEachIndex, inSlices, type Steps } from './slices.js'
-import { MOST_ROWS, type Tool } from './tool.js'
+import { MAX_ROWS, type Tool } from './tool.js'
 
 /**
  * The earliest departures that repeat with a period: `to` departs at least `weight` after `from` of the period before. If no circuit has a
@@ -97,11 +97,11 @@ console.log(best.value, best.cycle.map((node) => keys[node])) // 15 [ 'Airport',
         ? drawNetwork(graph, places, marks, `The graph; the circuit ${circuit} decides`, width)
         : html('p', {}, notDrawn(graph)),
       table(
-        keys.length > MOST_ROWS
-          ? `A timetable with this period, its first ${MOST_ROWS} departures`
+        keys.length > MAX_ROWS
+          ? `A timetable with this period, its first ${MAX_ROWS} departures`
           : 'A timetable with this period',
         ['departure', 'minute'],
-        keys.slice(0, MOST_ROWS).map((key, node) => [key, shown(departures[node]!)]),
+        keys.slice(0, MAX_ROWS).map((key, node) => [key, shown(departures[node]!)]),
         (node) => marks.nodes.has(node),
       ),
     ]

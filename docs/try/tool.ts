@@ -1,7 +1,7 @@
 /** What a tool of the page is: its fields, and what it shows for what they hold. */
 
 /** Rows of a table or a chart: a page with more of them is slow. */
-export const MOST_ROWS = 200
+export const MAX_ROWS = 200
 
 /** What the fields hold, by their names. */
 export type Values = Record<string, string>

@@ -2,16 +2,16 @@
 import { signal } from '../abort.js'
 import { OverflowError } from '../errors.js'
 import { type Components, findingComponents } from '../graph-core/components.js'
-import { leastOf, turned } from '../graph-core/cycles.js'
+import { leastOf, rotated } from '../graph-core/cycles.js'
 import { signOf, unscaled } from '../graph-core/fractions.js'
+import { assertMemoryFits, type MemoryRequirement } from '../graph-core/memory-check.js'
 import { naming } from '../graph-core/names.js'
 import { atOnce, inSlices, type Steps } from '../graph-core/slices.js'
-import { type Need, requireSpace } from '../graph-core/space.js'
 import { greatestDivisor } from '../integers.js'
 import { Options, type OptionsOf } from '../options.js'
 import type { MpmmOptions } from '../product/options.js'
+import { type Inner, innerEdges } from './component-edges.js'
 import { PolicyIteration } from './howard.js'
-import { type Inner, innerEdges } from './inner-edges.js'
 import {
   numberOf,
   readGraph,
@@ -80,11 +80,11 @@ export async function onSpectral<Result>(
   return await inSlices(steps(), signal, what)
 }
 
-const CYCLES: Need = { what: 'the search for the best cycles', perNode: 200, perEdge: 56 }
+const CYCLES: MemoryRequirement = { what: 'the search for the best cycles', perNode: 200, perEdge: 56 }
 
 export function* prepare(graph: WeightedGraph): Steps<Spectral> {
   const { rows } = graph
-  requireSpace(CYCLES, rows.nodes, rows.to.length)
+  assertMemoryFits(CYCLES, rows.nodes, rows.to.length)
   yield
   const components = yield* findingComponents(rows)
   const inner = yield* innerEdges(graph, components)
@@ -156,7 +156,7 @@ export function asMean(spectral: Spectral, best: BestCycle): CycleMean<unknown> 
     numerator,
     denominator,
     value: numerator / denominator,
-    cycle: atOnce(naming(turned(cycle, first), graph.names)),
-    edges: turned(edges, first),
+    cycle: atOnce(naming(rotated(cycle, first), graph.names)),
+    edges: rotated(edges, first),
   }
 }

@@ -1,6 +1,6 @@
 /** The closures of matrices: A ⊕ A² ⊕ A³ ⊕ …, with and without the identity. */
 
-import { type Closed, closeWeights } from '../closure/close.js'
+import { type ClosureResult, computeClosure } from '../closure/closure.js'
 import type { DeviceMatrix } from '../device/device.js'
 import { type EdgeList, isEdgeList, type NamedEdgeList } from '../graph-core/edges.js'
 import type { DenseMatrix, MatrixLike } from '../matrix.js'
@@ -111,7 +111,7 @@ async function closed(a: unknown, value: unknown, reflexive: boolean): Promise<A
   const options = readAlgebraOptions(value)
   const listed = isEdgeList(a) ? await listMatrix(a, options) : null
   const view = readView(listed ? listed.matrix : a, 'a', 'operand')
-  const { distances, backend, device, timing }: Closed = await closeWeights(view, options, {
+  const { distances, backend, device, timing }: ClosureResult = await computeClosure(view, options, {
     reflexive,
     next: false,
     names: listed?.names,

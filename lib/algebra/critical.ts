@@ -1,5 +1,5 @@
 /** Critical graphs: the cycles that have the best mean. */
-import { requireEnd } from '../graph-core/caps.js'
+import { assertTerminates } from '../graph-core/caps.js'
 import { findingComponents } from '../graph-core/components.js'
 import { naming } from '../graph-core/names.js'
 import { type EdgeRows, picking, restrict, startsOf } from '../graph-core/rows.js'
@@ -230,7 +230,7 @@ export function criticalCycle({ rows: { start, to, edge } }: Critical, place: nu
   const by = new Map<number, { from: number; edge: number }>()
   const queue = [place]
   for (let at = 0; !by.has(place); at++) {
-    requireEnd(at + 1, queue.length, 'the search for a critical cycle')
+    assertTerminates(at + 1, queue.length, 'the search for a critical cycle')
     const p = queue[at]!
     for (let k = start[p]!; k < start[p + 1]!; k++) {
       const j = to[k]!

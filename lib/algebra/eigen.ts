@@ -1,10 +1,10 @@
 /** Eigenvalues and eigenvectors. */
 import { OutOfMemoryError } from '../errors.js'
 import { unscaled } from '../graph-core/fractions.js'
-import { findingReached } from '../graph-core/reached.js'
+import { availableFor } from '../graph-core/memory-check.js'
+import { findReachable } from '../graph-core/reached.js'
 import { type Rows, transpose } from '../graph-core/rows.js'
 import { PER_STEP, type Steps } from '../graph-core/slices.js'
-import { availableFor } from '../graph-core/space.js'
 import {
   asMean,
   bestCycle,
@@ -15,9 +15,9 @@ import {
   onSpectral,
   type Spectral,
 } from './best-cycles.js'
+import { innerEdges } from './component-edges.js'
 import { type Critical, criticalCycle, findCritical } from './critical.js'
 import { PolicyIteration } from './howard.js'
-import { innerEdges } from './inner-edges.js'
 import { keysOf, type NamedWeights, type Weights } from './weights.js'
 
 /** An eigenvector: entry i of each array is node i's. */
@@ -29,7 +29,7 @@ export interface Eigenvector<Key = number> {
    * −Infinity (Infinity in min-plus).
    */
   numerators: Float64Array
-  /** Of int32 weights this is the eigenvalue's denominator. */
+  /** Denominator of the eigenvalue, for int32 weights. */
   denominator: number
   /** The eigenvector as numbers. */
   values: Float64Array
@@ -80,7 +80,7 @@ export async function eigenvectors(
   return await onSpectral(graph, options, 'the search for the eigenvectors', function* (spectral) {
     const critical = yield* findCritical(spectral)
     if (!critical) return null
-    requireRoom(critical.parts.length, spectral.components.of.length)
+    assertCapacity(critical.parts.length, spectral.components.of.length)
     const vectors: Eigenvector<unknown>[] = []
     if (spectral.components.count === 1) {
       for (const [target] of critical.parts) {
@@ -105,7 +105,7 @@ function* vectorTo(
   before: Rows,
 ): Steps<Eigenvector<unknown>> {
   const { graph, inner, components } = spectral
-  const { members, within } = yield* findingReached(before, Int32Array.of(components.members[target]!))
+  const { members, within } = yield* findReachable(before, Int32Array.of(components.members[target]!))
   // The part from which it can be reached is one component, and the other nodes are in none.
   const of = Int32Array.from(within, (is) => is - 1)
   const own = yield* innerEdges(graph, { of, members })
@@ -119,7 +119,7 @@ function* vectorTo(
   return yield* vectorOf({ graph, inner: own, iteration, components: { members } }, cycle)
 }
 
-/** The values of all places of what was solved, which lead to the first edge of a cycle. */
+/** Computes the values of all nodes of a solved component from the first edge of a cycle. */
 function* vectorOf(
   solved: Pick<Spectral, 'graph' | 'inner' | 'iteration'> & { components: { members: Int32Array } },
   cycle: number[],
@@ -149,7 +149,7 @@ function* vectorOf(
 }
 
 /** Throws OutOfMemoryError if the eigenvectors would be more than there is memory for. */
-function requireRoom(count: number, length: number): void {
+function assertCapacity(count: number, length: number): void {
   const bytes = 16 * count * length
   const available = availableFor(bytes)
   if (bytes <= available) return

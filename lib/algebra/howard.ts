@@ -18,16 +18,16 @@
  *   which compares it with others
  */
 
-import { requireEnd } from '../graph-core/caps.js'
+import { assertTerminates } from '../graph-core/caps.js'
 import { scaled, signOf } from '../graph-core/fractions.js'
 import { type EdgeRows, picking, transpose } from '../graph-core/rows.js'
 import { PER_STEP, type Steps } from '../graph-core/slices.js'
-import type { Inner } from './inner-edges.js'
+import type { Inner } from './component-edges.js'
 
 const EXACT = Number.MAX_SAFE_INTEGER
 /** Twice the error of one rounding, relative to its result. */
 const ROUNDING = 2 ** -52
-/** Below so many steps the order of places makes no difference to the number of rounds. */
+/** Depth below which the order of nodes doesn't change the number of rounds. */
 const SHALLOW = 64
 
 /** The sums of a policy in integers of any size, in units of 2^-bits. */
@@ -64,7 +64,7 @@ export class PolicyIteration {
   readonly #steps: Int32Array
   readonly #tokens: Float64Array
   readonly value: Float64Array
-  /** How many times a policy was evaluated. */
+  /** Number of policy evaluations. */
   rounds = 0
   readonly #order: Int32Array
   readonly #mark: Int32Array
@@ -121,7 +121,7 @@ export class PolicyIteration {
     const most = this.rounds + SHALLOW + 2 * (start[end]! - start[first]!)
     do {
       yield
-      requireEnd(++this.rounds, most, 'the search for the best cycle')
+      assertTerminates(++this.rounds, most, 'the search for the best cycle')
       yield* this.#evaluate()
       yield
     } while (yield* this.#error === 0 ? this.#improve() : this.#improveCarefully())
@@ -186,7 +186,10 @@ export class PolicyIteration {
     return sums[place - this.#first]! * BigInt(this.#cycle.tokens) - mean * BigInt(this.#tokens[place]!)
   }
 
-  /** Whether edge k, from `place`, is as good as the chosen one: it is on a way along which values lose nothing. */
+  /**
+   * Returns whether edge k from `place` is as good as the chosen one: it lies on a path along which values
+   * don't decrease.
+   */
   isTight(k: number, place: number): boolean {
     if (k === this.policy[place]) return true
     const difference = this.#candidate(k) - this.value[place]!
@@ -204,7 +207,7 @@ export class PolicyIteration {
     let p = place
     do {
       edges.push(this.policy[p]!)
-      requireEnd(edges.length, this.policy.length, 'a cycle')
+      assertTerminates(edges.length, this.policy.length, 'a cycle')
       p = this.#next[p]!
     } while (p !== place)
     return edges
@@ -222,7 +225,7 @@ export class PolicyIteration {
     do {
       sum += cost[p]!
       size += Math.abs(cost[p]!)
-      requireEnd(++length, cost.length, 'a cycle')
+      assertTerminates(++length, cost.length, 'a cycle')
       tokens += tokensOf[this.policy[p]!]!
       p = next[p]!
     } while (p !== place)
@@ -497,7 +500,9 @@ export class PolicyIteration {
     }
   }
 
-  /** The same if values have an error, which may be infinite if weights are near the largest numbers. */
+  /**
+   * Improves the policy for values with an error, which may be infinite for weights near the largest numbers.
+   */
   *#improveCarefully(): Steps<boolean> {
     const { start } = this.inner
     const { policy, value } = this

@@ -1,9 +1,9 @@
 /** The options and the results that functions on matrices have in common. */
-import { requireDevicesOnly, type Where, whereSet } from '../backend.js'
-import { semiring } from '../built-in.js'
+import { assertDevicesOnly, type Where, whereSet } from '../backend.js'
+import type { PlaceRequest } from '../backend-selection.js'
+import { semiring } from '../built-in-semirings.js'
 import type { DenseMatrix, MatrixLike } from '../matrix.js'
-import { checkedLater, LEFT_OUT, Options, type OptionsOf } from '../options.js'
-import type { PlaceRequest } from '../placement.js'
+import { checkedLater, Options, type OptionsOf, UNSET } from '../options.js'
 import {
   type AnyResult,
   asProduct,
@@ -31,19 +31,19 @@ export interface AlgebraOptions<Out extends AnyResult = MatrixLike>
   overflow?: Overflow | undefined
 }
 
-/** What {@link star}, {@link plus} and {@link power} give. */
+/** Result of {@link star}, {@link plus} and {@link power}. */
 export interface AlgebraResult<C extends AnyResult = DenseMatrix> {
   /** The result: `out` itself if it was given, otherwise a new row-major matrix; on a device if a is. */
   c: C
   /** The names of the nodes, by rows and columns of `c`, if a is an edge list whose nodes have names. */
   keys?: ArrayLike<unknown>
-  /** What computed it. */
+  /** Backend that computed the result. */
   backend: 'cuda' | 'cpu'
   /** The name of the GPU or of the processor. */
   device: string
   /** Milliseconds. */
   timing: {
-    /** From the call to the result. */
+    /** Milliseconds from the call to the result. */
     totalMs: number
     /** Computing, without copies between arrays and the device. */
     kernelMs: number
@@ -63,7 +63,7 @@ export const readAlgebraOptions = (options: unknown): ReadOptions => asProduct(a
 
 /** Where to compute, of functions whose other options aren't those of a product. */
 export function placeOf({ backend, device, devices }: Where): PlaceRequest {
-  const place = { backend, device, devices, variant: LEFT_OUT }
-  requireDevicesOnly(place)
+  const place = { backend, device, devices, variant: UNSET }
+  assertDevicesOnly(place)
   return place
 }

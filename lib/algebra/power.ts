@@ -1,26 +1,25 @@
 /** Powers of matrices. */
-import { notCancelled } from '../abort.js'
-import { oneOf, zeroOf } from '../built-in.js'
+import { NEVER_CANCELLED } from '../abort.js'
+import { oneOf, zeroOf } from '../built-in-semirings.js'
 import {
   deliver,
   onItsDevice,
   resident,
+  type SquareRequest,
   settled,
   stored,
   upload,
-  type Wanted,
   want,
-} from '../closure/square.js'
-import { show } from '../describe.js'
+} from '../closure/square-matrix.js'
 import { DeviceMatrix } from '../device/device.js'
 import { fillRequest } from '../device/requests.js'
 import { Resident, ResidentView, type Session } from '../device/resident.js'
 import { newArray, typeNameOf } from '../elements.js'
-import { OptionError } from '../errors.js'
 import { type EdgeList, isEdgeList, type NamedEdgeList } from '../graph-core/edges.js'
 import { allocate, type DenseMatrix, type MatrixLike } from '../matrix.js'
 import { addon } from '../native.js'
-import { LEFT_OUT } from '../options.js'
+import { UNSET } from '../options.js'
+import { multiplyFactors, readExponent } from '../product/factors.js'
 import { mpmm } from '../product/multiply.js'
 import type { AnyResult, ElementsOf, MpmmOptions, ReadOptions } from '../product/options.js'
 import type {
@@ -37,7 +36,7 @@ import { listMatrix } from './weight-matrix.js'
 import { keysOf } from './weights.js'
 
 /** A checked call. */
-interface Call extends Wanted {
+interface Call extends SquareRequest {
   readonly n: number
   /** By which the products are computed. */
   readonly productOptions: MpmmOptions<DeviceMatrix<ElementArray>>
@@ -103,18 +102,16 @@ export async function power(a: unknown, n: number, options?: unknown): Promise<u
 
 function check(matrix: unknown, n: unknown, options: ReadOptions): Call {
   const a = readView(matrix, 'a', 'operand')
-  if (typeof n !== 'number' || !Number.isSafeInteger(n) || n < 0) {
-    throw new OptionError(`the exponent n must be an integer from 0 to 2^53 - 1, but it is ${show(n)}`)
-  }
+  const exponent = readExponent(n)
   const wanted = want('a', a, options, 'the power', ', so that it can be its own factor')
   const { semiring, overflow, signal, onProgress } = options
   const productOptions = {
     semiring: addon.semirings[semiring]!.name,
-    overflow: overflow === LEFT_OUT ? undefined : addon.overflowPolicies[overflow],
+    overflow: overflow === UNSET ? undefined : addon.overflowPolicies[overflow],
     signal,
     onProgress,
   }
-  return { ...wanted, n: n + 0, productOptions }
+  return { ...wanted, n: exponent, productOptions }
 }
 
 async function raise(session: Session, call: Call, started: number): Promise<AlgebraResult<AnyResult>> {
@@ -146,31 +143,21 @@ interface Power {
   readonly kernelMs: number
 }
 
-/** n ≥ 2. */
+/** Computes the power for n ≥ 2. */
 async function byProducts({ n, productOptions }: Call, base: DeviceMatrix<OperandArray>): Promise<Power> {
-  const factors: ('itself' | 'base')[] = []
-  for (let m = n; m > 1; m = Math.floor(m / 2)) {
-    if (m % 2 === 1) factors.unshift('base')
-    factors.unshift('itself')
+  let kernelMs = 0
+  const multiply = async (
+    x: DeviceMatrix<OperandArray>,
+    y: DeviceMatrix<OperandArray>,
+    onProgress: MpmmOptions['onProgress'],
+  ) => {
+    const { c, timing } = await mpmm(x, y, { ...productOptions, onProgress })
+    kernelMs += timing.kernelMs
+    return c as DeviceMatrix<OperandArray>
   }
   const { onProgress } = productOptions
-  let kernelMs = 0
-  let power: DeviceMatrix<ElementArray> | null = null
-  for (const [done, factor] of factors.entries()) {
-    const last: DeviceMatrix<OperandArray> = power ?? base
-    try {
-      const { c, timing } = await mpmm(last, factor === 'itself' ? last : base, {
-        ...productOptions,
-        onProgress:
-          onProgress && ((progress) => onProgress({ done: (done + progress.done) / factors.length })),
-      })
-      power = c
-      kernelMs += timing.kernelMs
-    } finally {
-      if (last !== base) last.dispose()
-    }
-  }
-  return { c: power!, kernelMs }
+  const c = await multiplyFactors(base, n, { multiply, onProgress, dispose: (power) => power.dispose() })
+  return { c: c as DeviceMatrix<ElementArray>, kernelMs }
 }
 
 /** zero ⊕ a, which has no int16, and no other forms of an element. */
@@ -192,7 +179,7 @@ async function firstPower(
 }
 
 async function uploaded(session: Session, view: HostView): Promise<DeviceMatrix<OperandArray>> {
-  return resident(await upload(session, view, notCancelled, 'a'), session, stored(view))
+  return resident(await upload(session, view, NEVER_CANCELLED, 'a'), session, stored(view))
 }
 
 /** The identities of a batch, in an array. */

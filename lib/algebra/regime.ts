@@ -1,20 +1,20 @@
 /** Periodic regimes: how trajectories go on after a while. */
 import { signal } from '../abort.js'
-import { zeroOf } from '../built-in.js'
+import { zeroOf } from '../built-in-semirings.js'
 import { elementType, typeNameOf } from '../elements.js'
 import { LimitError, OverflowError, ValueError } from '../errors.js'
 import { fractionBits } from '../graph-core/fractions.js'
+import { assertMemoryFits } from '../graph-core/memory-check.js'
 import { nodeText } from '../graph-core/names.js'
-import { findingReached } from '../graph-core/reached.js'
+import { findReachable } from '../graph-core/reached.js'
 import { picking, restrict, transpose } from '../graph-core/rows.js'
 import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
-import { requireSpace } from '../graph-core/space.js'
 import { Options, type OptionsOf, whole } from '../options.js'
 import type { MpmmOptions } from '../product/options.js'
 import type { ElementArray } from '../storage.js'
 import { prepare } from './best-cycles.js'
 import { type CycleTimes, timesOf } from './cycle-mean.js'
-import { MOST_STEPS } from './trajectory.js'
+import { MAX_STEPS } from './trajectory.js'
 import { elementText, readStates, readVector, type Vector } from './vector.js'
 import {
   keysOf,
@@ -44,8 +44,8 @@ export interface Regime<Key = number> {
   /** The number of steps after which it repeats itself; also called its cyclicity. */
   period: number
   /**
-   * What each element grows by in a period; growth / period is its cycle time. It is 0 for elements that are the semiring's zero
-   * from some step on.
+   * Growth of each element in a period; growth / period is its cycle time. It is 0 for elements that are the
+   * semiring's zero from some step on.
    */
   growth: Float64Array
   /** The names of the nodes, by their numbers, if they have names. */
@@ -53,7 +53,7 @@ export interface Regime<Key = number> {
 }
 
 const regimeOptions = new Options({
-  maxSteps: whole(100_000, 1, MOST_STEPS),
+  maxSteps: whole(100_000, 1, MAX_STEPS),
   semiring: sumSemiring,
   signal,
 } satisfies OptionsOf<RegimeOptions>)
@@ -112,7 +112,7 @@ function* findRegime(graph: WeightedGraph, x0: ElementArray, maxSteps: number): 
   const { nodes } = rows
   const { weight, start: last, unit } = yield* scaled(graph, x0)
   const depth = tokens ? tokens.most : 1
-  requireSpace({ what: WHAT, perNode: 40 * depth, perEdge: 0 }, nodes, rows.to.length)
+  assertMemoryFits({ what: WHAT, perNode: 40 * depth, perEdge: 0 }, nodes, rows.to.length)
   const start = startOf(last, nodes, depth)
   // What doesn't lead to an element of x(0) that is there never gets one.
   const isThere = (i: number) => {
@@ -120,7 +120,7 @@ function* findRegime(graph: WeightedGraph, x0: ElementArray, maxSteps: number): 
     return false
   }
   const support = Int32Array.from({ length: nodes }, (_, i) => i).filter(isThere)
-  const { within } = yield* findingReached(yield* transpose(rows), support)
+  const { within } = yield* findReachable(yield* transpose(rows), support)
   const among = yield* restrict(
     rows,
     Int32Array.from(within, (is) => is - 1),
@@ -203,7 +203,7 @@ class System {
     this.#times = times
   }
 
-  /** What element i grows by in a period of its regime. */
+  /** Returns the growth of element i in a period of its regime. */
   growth(i: number, period: number): number {
     const denominator = this.#times.denominators[i]!
     return denominator === 0 ? 0 : (period / denominator) * this.#times.numerators[i]!
@@ -250,7 +250,7 @@ class System {
     return regular
   }
 
-  /** Whether `later` is what `earlier` becomes after a number of steps at these rates. */
+  /** Returns whether `later` follows from `earlier` after a number of steps at these rates. */
   matches(earlier: Float64Array, later: Float64Array, steps: number): boolean {
     const { numerators, denominators } = this.#times
     const { nodes } = this.#graph.rows

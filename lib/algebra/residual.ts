@@ -1,7 +1,7 @@
 /** Residuals: the greatest solutions of A ⊗ X ≤ B and of X ⊗ B ≤ A. */
 import { optionsOf, whereSet } from '../backend.js'
 import { during, Loan } from '../borrowed.js'
-import { readSemiring, requireSemiringType, storedZeroOf } from '../built-in.js'
+import { assertSemiringType, readSemiring, storedZeroOf } from '../built-in-semirings.js'
 import { showList } from '../describe.js'
 import { type Device, DeviceMatrix, onHost } from '../device/device.js'
 import { Resident, type Session } from '../device/resident.js'
@@ -9,17 +9,17 @@ import { FLOAT64, INT32, isNarrow, newUnwrittenArray, typeNameOf } from '../elem
 import { DeviceError, DTypeError, ShapeError } from '../errors.js'
 import { type EdgeList, isEdgeList, type NamedEdgeList } from '../graph-core/edges.js'
 import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
-import { LEAST_INT32, MOST_INT32 } from '../integers.js'
+import { MAX_INT32, MIN_INT32 } from '../integers.js'
 import { shapeOf } from '../layout.js'
 import { allocate, type DenseMatrix, type MatrixLike, rowMajorMatrix, type Shape } from '../matrix.js'
 import { Options, type OptionsOf } from '../options.js'
 import { outsideError, policy, policyFor, storedAs } from '../overflow.js'
 import { mpmm } from '../product/multiply.js'
 import { type AnyOperand, longWorkSet, type MpmmOptions, type Overflow } from '../product/options.js'
-import { requireNoContradiction } from '../product/prepare.js'
+import { assertConsistent } from '../product/prepare.js'
 import type { MpmmResult, ResultOf } from '../product/result.js'
 import type { ElementArray, OperandArray } from '../storage.js'
-import { type HostView, readHostView } from '../view.js'
+import { type HostView, readBack } from '../view.js'
 import { type AlgebraResult, placeOf } from './options.js'
 import { listMatrix } from './weight-matrix.js'
 import { type SumSemiring, sumSemiring } from './weights.js'
@@ -44,6 +44,37 @@ const residualOptions = new Options({
 } satisfies OptionsOf<ResidualOptions>)
 
 /**
+ * A function that computes a residual of two matrices, each in an array, on a device or as an edge list. The result is on a device if an
+ * operand is, and in an array otherwise.
+ */
+export interface ResidualFunction {
+  <
+    A extends OperandArray = never,
+    B extends OperandArray = never,
+    ThereA extends OperandArray = never,
+    ThereB extends OperandArray = never,
+  >(
+    a: MatrixLike<A> | DeviceMatrix<ThereA>,
+    b: MatrixLike<B> | DeviceMatrix<ThereB>,
+    options?: ResidualOptions,
+  ): Promise<AlgebraResult<ResultOf<A, B, ThereA, ThereB>>>
+  <Data extends ElementArray = Int32Array>(
+    a: MatrixLike<Data> | EdgeList<Data> | NamedEdgeList<unknown, Data>,
+    b: MatrixLike<Data> | EdgeList<Data> | NamedEdgeList<unknown, Data>,
+    options?: ResidualOptions,
+  ): Promise<AlgebraResult<DenseMatrix<Data>>>
+}
+
+const residualFunction = (left: boolean) =>
+  (async (a: Listed, b: Listed, options?: ResidualOptions): Promise<AlgebraResult<AnyMatrix>> => {
+    const began = performance.now()
+    const question = await ask(a, b, options, left)
+    const { c, backend, device, kernelMs } = await during(question.borrowed, () => compute(question))
+    const placed = await question.place(c)
+    return { c: placed, backend, device, timing: { totalMs: performance.now() - began, kernelMs } }
+  }) as ResidualFunction
+
+/**
  * The residual A \ B: the greatest X with A ⊗ X ≤ B. Element [i, j] is the minimum over k of B[k, j] − A[k, i], a product over
  * min-plus of −Aᵀ and B.
  *
@@ -66,28 +97,7 @@ const residualOptions = new Options({
  * const { c } = await leftResidual(matrix(2, 2, [3, 7, 2, 4]), matrix(2, 1, [7, 4]))
  * console.log(c.data.join()) // 2,0
  */
-export function leftResidual<
-  A extends OperandArray = never,
-  B extends OperandArray = never,
-  ThereA extends OperandArray = never,
-  ThereB extends OperandArray = never,
->(
-  a: MatrixLike<A> | DeviceMatrix<ThereA>,
-  b: MatrixLike<B> | DeviceMatrix<ThereB>,
-  options?: ResidualOptions,
-): Promise<AlgebraResult<ResultOf<A, B, ThereA, ThereB>>>
-export function leftResidual<Data extends ElementArray = Int32Array>(
-  a: MatrixLike<Data> | EdgeList<Data> | NamedEdgeList<unknown, Data>,
-  b: MatrixLike<Data> | EdgeList<Data> | NamedEdgeList<unknown, Data>,
-  options?: ResidualOptions,
-): Promise<AlgebraResult<DenseMatrix<Data>>>
-export function leftResidual(
-  a: Listed,
-  b: Listed,
-  options?: ResidualOptions,
-): Promise<AlgebraResult<AnyMatrix>> {
-  return residual(a, b, options, true)
-}
+export const leftResidual: ResidualFunction = residualFunction(true)
 
 /**
  * The residual A / B: the greatest X with X ⊗ B ≤ A. Element [i, j] is the minimum over k of A[i, k] − B[j, k]. All else is as for
@@ -101,28 +111,7 @@ export function leftResidual(
  * const { c } = await rightResidual(matrix(1, 2, [7, 4]), matrix(2, 2, [3, 2, 7, 4]))
  * console.log(c.data.join()) // 2,0
  */
-export function rightResidual<
-  A extends OperandArray = never,
-  B extends OperandArray = never,
-  ThereA extends OperandArray = never,
-  ThereB extends OperandArray = never,
->(
-  a: MatrixLike<A> | DeviceMatrix<ThereA>,
-  b: MatrixLike<B> | DeviceMatrix<ThereB>,
-  options?: ResidualOptions,
-): Promise<AlgebraResult<ResultOf<A, B, ThereA, ThereB>>>
-export function rightResidual<Data extends ElementArray = Int32Array>(
-  a: MatrixLike<Data> | EdgeList<Data> | NamedEdgeList<unknown, Data>,
-  b: MatrixLike<Data> | EdgeList<Data> | NamedEdgeList<unknown, Data>,
-  options?: ResidualOptions,
-): Promise<AlgebraResult<DenseMatrix<Data>>>
-export function rightResidual(
-  a: Listed,
-  b: Listed,
-  options?: ResidualOptions,
-): Promise<AlgebraResult<AnyMatrix>> {
-  return residual(a, b, options, false)
-}
+export const rightResidual: ResidualFunction = residualFunction(false)
 
 /** A matrix, or an edge list that is made one first. */
 type Listed = AnyOperand | EdgeList | NamedEdgeList
@@ -214,7 +203,7 @@ async function ask(
   const { semiring, signal, overflow: chosen, onProgress, ...asked } = residualOptions.read(options)
   const place = placeOf(asked)
   const session = sessionOf(a, b)
-  if (session) requireNoContradiction(place, session)
+  if (session) assertConsistent(place, session)
   const owner = session?.owner as Device | undefined
   const common = { signal, onProgress }
   const where = !owner
@@ -227,16 +216,16 @@ async function ask(
     isEdgeList(value) ? (await listMatrix(value, { semiring: index, signal })).matrix : onHost(value)
   const [first, second] = await Promise.all([hostOf(a), hostOf(b)])
   const borrowed = new Loan()
-  const viewA = borrowed.view(readHostView(first, 'a', 'operand'), 'a')
-  const viewB = borrowed.view(readHostView(second, 'b', 'operand'), 'b')
+  const viewA = borrowed.view(readBack(first, 'a', 'operand'), 'a')
+  const viewB = borrowed.view(readBack(second, 'b', 'operand'), 'b')
   if (viewA.type !== viewB.type) {
     throw new DTypeError(
       `a and b must be of one element type, but a is of ${typeNameOf(viewA.type)} and b of ${typeNameOf(viewB.type)}: convert one of them`,
     )
   }
-  requireSemiringType(index, viewA.type)
+  assertSemiringType(index, viewA.type)
   const overflow = policyFor(chosen, viewA.type)
-  requireFit(viewA, viewB, left)
+  assertFit(viewA, viewB, left)
   const [negated, kept] = left ? [viewA, viewB] : [viewB, viewA]
   return {
     left,
@@ -264,7 +253,7 @@ function sessionOf(a: unknown, b: unknown): Session | undefined {
   return first ?? second
 }
 
-function requireFit(a: HostView, b: HostView, left: boolean): void {
+function assertFit(a: HostView, b: HostView, left: boolean): void {
   const [came, expected, what] = left ? [b.rows, a.rows, 'rows'] : [b.cols, a.cols, 'columns']
   if (came !== expected) {
     throw new ShapeError(
@@ -275,21 +264,6 @@ function requireFit(a: HostView, b: HostView, left: boolean): void {
   throw new ShapeError(
     `a and b must be batches of one size, but their shapes are ${showList(shapeOf(a))} and ${showList(shapeOf(b))}`,
   )
-}
-
-async function residual<C extends AnyMatrix>(
-  a: Listed,
-  b: Listed,
-  options: ResidualOptions | undefined,
-  left: boolean,
-): Promise<AlgebraResult<C>> {
-  const began = performance.now()
-  const question = await ask(a, b, options, left)
-  const { c, backend, device, kernelMs } = await during(question.borrowed, () => compute(question))
-  const placed = await question.place(c)
-  const timing = { totalMs: performance.now() - began, kernelMs }
-  // On a device if an operand is, as the types say.
-  return { c: placed as C, backend, device, timing }
 }
 
 interface Computed {
@@ -313,9 +287,9 @@ async function compute(question: ResidualRequest): Promise<Computed> {
   const n = await inSlices(rangeOf(negated, semiring), signal, what)
   const k = await inSlices(rangeOf(kept, semiring), signal, what)
   // −A, B and all sums are finite in the dual semiring, and none is what means ε or ⊤.
-  const fits = -n.least < MOST_INT32 && -n.most > LEAST_INT32 && k.least > LEAST_INT32 && k.most < MOST_INT32
-  if (fits && !k.zeros && k.least - n.most > LEAST_INT32 && k.most - n.least < MOST_INT32) {
-    const dualZero = semiring === 'max-plus' ? MOST_INT32 : LEAST_INT32
+  const fits = -n.least < MAX_INT32 && -n.most > MIN_INT32 && k.least > MIN_INT32 && k.most < MAX_INT32
+  if (fits && !k.zeros && k.least - n.most > MIN_INT32 && k.most - n.least < MAX_INT32) {
+    const dualZero = semiring === 'max-plus' ? MAX_INT32 : MIN_INT32
     const own = storedZeroOf(semiring, negated)
     const minus = await inSlices(
       copied(negated, INT32, (value) => (value === own ? dualZero : -value)),
@@ -426,7 +400,7 @@ function* rangeOf(view: HostView, semiring: SumSemiring) {
 }
 
 /** Neither ε nor ⊤. */
-const FINITE = [LEAST_INT32 + 1, MOST_INT32 - 1] as const
+const FINITE = [MIN_INT32 + 1, MAX_INT32 - 1] as const
 
 /** The int32 elements of a result in float64. */
 function* narrowed(
@@ -437,8 +411,8 @@ function* narrowed(
   for (let at = 0; at < data.length; at++) {
     if (at % PER_STEP === PER_STEP - 1) yield
     const value = data[at]!
-    if (value === -Infinity) narrow[at] = LEAST_INT32
-    else if (value === Infinity) narrow[at] = MOST_INT32
+    if (value === -Infinity) narrow[at] = MIN_INT32
+    else if (value === Infinity) narrow[at] = MAX_INT32
     else {
       const kept = storedAs(overflow, value, FINITE)
       if (Number.isNaN(kept)) outside(value, at, shape)
@@ -466,7 +440,7 @@ function* attained(
   const [zeroA, zeroB] = [storedZeroOf(semiring, a), storedZeroOf(semiring, b)]
   const top = zeroB < 0 ? Infinity : -Infinity
   const bottom = -top
-  const zeroX = x.data instanceof Int32Array ? (semiring === 'max-plus' ? LEAST_INT32 : MOST_INT32) : bottom
+  const zeroX = x.data instanceof Int32Array ? (semiring === 'max-plus' ? MIN_INT32 : MAX_INT32) : bottom
   const cols = b.cols
   let looked = 0
   for (let i = 0; i < b.rows; i++) {

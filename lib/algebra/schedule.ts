@@ -13,11 +13,11 @@ import {
 } from '../graph/paths.js'
 import { cycleText } from '../graph-core/cycles.js'
 import { type EdgeList, type KeyedEdgeList, makeEdges, type NamedEdgeList } from '../graph-core/edges.js'
+import { assertMemoryFits, type MemoryRequirement } from '../graph-core/memory-check.js'
 import { type NodeNames, naming, nodeText } from '../graph-core/names.js'
 import { ownersOf, type WeightedRows } from '../graph-core/rows.js'
 import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
-import { type Need, requireSpace } from '../graph-core/space.js'
-import { LEAST_INT32, MOST_INT32 } from '../integers.js'
+import { MAX_INT32, MIN_INT32 } from '../integers.js'
 import { checkedLater, Options, type OptionsOf, type ReadOf } from '../options.js'
 import type { ElementsOf, MpmmOptions } from '../product/options.js'
 import type { ElementArray, OperandArray } from '../storage.js'
@@ -30,7 +30,10 @@ import { keysOf, readGraph, type WeightedGraph, type Weights } from './weights.j
 export interface EarliestOptions extends Pick<MpmmOptions, 'signal'> {
   /** From when on each job may start: one number for all, 0 by default, or one for each. */
   release?: number | Vector | undefined
-  /** How long each job takes: one number of 0 or more for all, 0 by default, or one for each. They only say when the project ends. */
+  /**
+   * Durations of the jobs: one number of at least 0 for all, or one for each. Default 0. They only affect the
+   * end of the project.
+   */
   durations?: number | Vector | undefined
 }
 
@@ -46,7 +49,7 @@ const earliestOptions = new Options(earliestSet)
 export interface EarliestStarts<Data extends ElementArray = ElementArray, Key = number> {
   /** The earliest start of each job. */
   starts: Data
-  /** When the last job ends: the greatest of starts[i] + durations[i]. It is 0 without jobs. */
+  /** End of the last job: the greatest of starts[i] + durations[i]. It is 0 without jobs. */
   end: number
   /**
    * A critical path: the jobs of which each starts as soon as the one before it lets it; the first starts at its release, and the last
@@ -63,8 +66,8 @@ export interface EarliestStarts<Data extends ElementArray = ElementArray, Key = 
  * The earliest start times of jobs with precedences, as in PERT and the critical path method: the least x with
  * x[j] ≥ x[i] + w for each edge from i to j of weight w, and x[i] ≥ release[i].
  *
- * An edge from i to j of weight w says that j starts at least w after the start of i: w is how long i takes, and what is waited
- * besides. If w is negative, it is a deadline: i starts at most −w after the start of j.
+ * An edge from i to j of weight w says that j starts at least w after the start of i: w is the duration of i
+ * plus a lag. A negative w is a deadline: i starts at most −w after the start of j.
  *
  * The work is a search of longest paths: see {@link longestPaths}. Without circles each edge is looked at once. Over int32 it is exact,
  * over floats each sum is rounded; a job is critical if it can be later by no more than rounding errors.
@@ -139,7 +142,7 @@ export interface LatestStarts<Data extends ElementArray = ElementArray, Key = nu
   critical: Key[]
   /** The names of the jobs, by their numbers, if they have names. */
   keys?: ArrayLike<Key>
-  /** What {@link earliestStarts} gives for the same project. */
+  /** Result of {@link earliestStarts} for the same project. */
   earliest: EarliestStarts<Data, Key>
 }
 
@@ -213,7 +216,7 @@ interface Project {
 }
 
 const WORK = 'the search for start times'
-const PROJECT: Need = { what: 'a project', perNode: 240, perEdge: 80 }
+const PROJECT: MemoryRequirement = { what: 'a project', perNode: 240, perEdge: 80 }
 
 async function readProject(
   precedences: Weights,
@@ -222,7 +225,7 @@ async function readProject(
   refuseTokens(precedences, 'a project is done once: leave out `tokens`, and the edges that have some')
   const graph = await readGraph(precedences, 'max-plus', signal, WORK)
   const { nodes, weight } = graph.rows
-  requireSpace(PROJECT, nodes, weight.length)
+  assertMemoryFits(PROJECT, nodes, weight.length)
   const type = elementType(weight)
   const release = await times(options.release ?? 0, graph, type, 'release')
   const durations = await times(options.durations ?? 0, graph, type, 'durations', 0)
@@ -242,7 +245,7 @@ async function times(
     ? await readVector([value], 1, type, 'max-plus', name)
     : await readVector(value, nodes, type, 'max-plus', name, names)
   for (let i = 0; i < read.length; i++) {
-    const isTime = Number.isFinite(read[i]) && !(type === INT32 && read[i] === LEAST_INT32)
+    const isTime = Number.isFinite(read[i]) && !(type === INT32 && read[i] === MIN_INT32)
     if (isTime && read[i]! >= least) continue
     const expected = isTime ? `${show(least)} or more` : 'a time, which is finite'
     const place = isOne ? name : elementText(name, i, nodes, nodes, names)
@@ -392,7 +395,7 @@ function waitingForItself(
 
 /** A time as the type holds it. */
 function exactly(value: number, type: number, what: () => string): number {
-  if (type !== INT32 || (value > LEAST_INT32 && value <= MOST_INT32)) return value
+  if (type !== INT32 || (value > MIN_INT32 && value <= MAX_INT32)) return value
   throw new OverflowError(
     `${what()} is ${value}, outside the finite range -2^31 + 1 to 2^31 - 1: use weights of float64, or a coarser unit of time`,
   )

@@ -3,7 +3,7 @@ import { Loan, throughout } from '../borrowed.js'
 import { show, typeName } from '../describe.js'
 import { CycleError, DTypeError, OverflowError, ShapeError, ValueError } from '../errors.js'
 import { findingComponents } from '../graph-core/components.js'
-import { cycleText, leastOf, turned } from '../graph-core/cycles.js'
+import { cycleText, leastOf, rotated } from '../graph-core/cycles.js'
 import {
   type EdgeList,
   isEdgeList,
@@ -15,7 +15,7 @@ import {
 import type { NodeNames } from '../graph-core/names.js'
 import type { EdgeRows, Rows } from '../graph-core/rows.js'
 import { PER_STEP, type Steps } from '../graph-core/slices.js'
-import { MOST_INT32 } from '../integers.js'
+import { MAX_INT32 } from '../integers.js'
 import type { ElementArray } from '../storage.js'
 
 /**
@@ -28,7 +28,7 @@ import type { ElementArray } from '../storage.js'
  * @see F. Baccelli, G. Cohen, G. J. Olsder, J.-P. Quadrat, Synchronization and Linearity, section 2.5
  */
 export interface TokenEdgeList<Data extends ElementArray = ElementArray> extends EdgeList<Data> {
-  /** How many tokens each edge has, an integer of 0 or more; 1 for all if it is left out. */
+  /** Number of tokens of each edge, an integer of at least 0. Default 1 for all. */
   readonly tokens?: ArrayLike<number> | undefined
 }
 
@@ -48,7 +48,7 @@ export interface KeyedTokenEdgeList<Key = unknown, Data extends ElementArray = E
 
 /** Tokens that have been read. */
 export interface Tokens {
-  /** Of each edge of the rows. */
+  /** Tokens of each edge of the rows. */
   readonly of: Int32Array
   /** The most that any edge has, at least 1. */
   readonly most: number
@@ -110,7 +110,7 @@ function readCount(value: unknown, place: string): number {
   if (typeof value !== 'number' || !Number.isInteger(value)) {
     throw new DTypeError(`${place} must be a number of tokens, an integer, but it is ${show(value)}`)
   }
-  if (value >= 0 && value <= MOST_INT32) return value
+  if (value >= 0 && value <= MAX_INT32) return value
   throw new ValueError(`${place} is ${show(value)}, but an edge has from 0 to 2^31 - 1 tokens`)
 }
 
@@ -155,7 +155,7 @@ function cycleOf({ nodes, start, to }: Rows, of: Int32Array): number[] {
 }
 
 function withoutToken(nodes: number[], names: NodeNames | null): CycleError {
-  const cycle = turned(nodes, leastOf(nodes))
+  const cycle = rotated(nodes, leastOf(nodes))
   return new CycleError(
     `the cycle ${cycleText(cycle, names)} has no token, so each of its nodes waits for itself and none ever begins: ` +
       'put a token on one of its edges',

@@ -1,7 +1,8 @@
 /** Trajectories of linear systems: x(k + 1) = A ⊗ x(k) ⊕ B ⊗ u(k + 1). */
 import { throwIfAborted } from '../abort.js'
 import { CUDA, optionsOf, whereSet } from '../backend.js'
-import { readSemiring, requireSemiringType, zeroOf } from '../built-in.js'
+import type { PlaceRequest } from '../backend-selection.js'
+import { assertSemiringType, readSemiring, zeroOf } from '../built-in-semirings.js'
 import { showList } from '../describe.js'
 import { DeviceMatrix } from '../device/device.js'
 import type { Session } from '../device/resident.js'
@@ -12,9 +13,8 @@ import { nodeText } from '../graph-core/names.js'
 import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
 import { shapeOf } from '../layout.js'
 import { allocate, type DenseMatrix, MAX_DIMENSION, type MatrixLike, rowMajorMatrix } from '../matrix.js'
-import { checkedLater, Options, type OptionsOf, readWhole, required, requireNames } from '../options.js'
+import { assertNames, checkedLater, Options, type OptionsOf, readWhole, required } from '../options.js'
 import { type Finite, finiteOf, outsideError, policy, policyFor, storedAs } from '../overflow.js'
-import type { PlaceRequest } from '../placement.js'
 import { mpmm } from '../product/multiply.js'
 import {
   type AnyOperand,
@@ -24,24 +24,24 @@ import {
   type Overflow,
   type Progress,
 } from '../product/options.js'
-import { requireNoContradiction } from '../product/prepare.js'
+import { assertConsistent } from '../product/prepare.js'
 import { reporting } from '../product/progress.js'
 import type { ElementArray, OperandArray } from '../storage.js'
-import { readView, requireThere, type View } from '../view.js'
+import { assertAttached, readView, type View } from '../view.js'
 import { placeOf } from './options.js'
 import type { KeyedTokenEdgeList, NamedTokenEdgeList, TokenEdgeList } from './tokens.js'
 import { readStates, readVector, type Vector } from './vector.js'
 import {
+  assertSquare,
   keysOf,
   readGraph,
-  requireSquare,
   type SumSemiring,
   sumSemiring,
   type WeightedGraph,
   type Weights,
 } from './weights.js'
 
-/** What drives a system from outside. Either matrix may be on a device: on that of A if A is on one. */
+/** External input of a system. Either matrix may be on a device, which must be that of A if A is on one. */
 export interface Input {
   /** n × m: what each input adds to each element of the state. */
   b: AnyOperand
@@ -52,13 +52,13 @@ export interface Input {
 /** The options of {@link trajectory}. `undefined` means the default. */
 export interface TrajectoryOptions
   extends Pick<MpmmOptions, 'overflow' | 'backend' | 'device' | 'devices' | 'signal'> {
-  /** How many states follow x(0). */
+  /** Number of states after x(0). */
   steps: number
   /** B and u of x(k + 1) = A ⊗ x(k) ⊕ B ⊗ u(k + 1). */
   input?: Input | undefined
   /** 'max-plus' (default) or 'min-plus'. */
   semiring?: SumSemiring | undefined
-  /** As {@link MpmmOptions.onProgress}: `done` is the share of the steps. */
+  /** See {@link MpmmOptions.onProgress}; `done` is the share of the steps. */
   onProgress?: ((progress: Progress) => void) | undefined
 }
 
@@ -69,10 +69,10 @@ export type NamedStates<Data extends ElementArray = ElementArray, Key = unknown>
 }
 
 /** The most steps: an array of states has one more row. */
-export const MOST_STEPS = MAX_DIMENSION - 1
+export const MAX_STEPS = MAX_DIMENSION - 1
 
 const trajectoryOptions = new Options({
-  steps: required((value, name) => readWhole(value, name, 0, MOST_STEPS)),
+  steps: required((value, name) => readWhole(value, name, 0, MAX_STEPS)),
   input: checkedLater(),
   overflow: policy,
   ...whereSet,
@@ -163,11 +163,11 @@ export async function trajectory(
     return { ...states, ...keysOf(graph) }
   }
   const view = readView(a, 'a', 'operand')
-  requireThere(view, 'a')
-  requireSquare(view)
-  requireSemiringType(readSemiring(semiring), view.type)
+  assertAttached(view, 'a')
+  assertSquare(view)
+  assertSemiringType(readSemiring(semiring), view.type)
   policyFor(overflow, view.type)
-  if (view.memory) requireNoContradiction(place, view.memory.session)
+  if (view.memory) assertConsistent(place, view.memory.session)
   const common = { semiring, overflow, signal }
   const where = view.memory ? common : { ...common, ...optionsOf(asked) }
   const input = readInput(driving, view, steps, place)
@@ -199,7 +199,7 @@ function refuseOfList(what: string): never {
   )
 }
 
-/** How far it is. */
+/** Progress of the iteration. */
 interface Walked {
   /** Steps that are done. */
   done: number
@@ -233,7 +233,7 @@ function readInput(
   place: PlaceRequest,
 ): ReadInput | null {
   if (input === undefined) return null
-  requireNames(input, ['b', 'u'], 'input')
+  assertNames(input, ['b', 'u'], 'input')
   const { b, u } = input as unknown as Input
   const [viewB, viewU] = [readView(b, 'input.b', 'operand'), readView(u, 'input.u', 'operand')]
   let on: [session: Session, name: string] | null = a.memory && [a.memory.session, 'a']
@@ -249,9 +249,9 @@ function readInput(
         `${name} must be of ${typeNameOf(a.type)}, as a is, but it is of ${typeNameOf(view.type)}`,
       )
     }
-    requireThere(view, name)
+    assertAttached(view, name)
     if (!view.memory) continue
-    requireNoContradiction(place, view.memory.session)
+    assertConsistent(place, view.memory.session)
     on ??= [view.memory.session, name]
     if (on[0] === view.memory.session) continue
     throw new DeviceError(

@@ -1,7 +1,7 @@
 /** Vectors: what the toolkit takes as one, and reads into an array of its own. */
 
-import { requireOrdinary } from '../borrowed.js'
-import { storedZeroOf, zeroOf } from '../built-in.js'
+import { assertOrdinaryArray } from '../borrowed.js'
+import { storedZeroOf, zeroOf } from '../built-in-semirings.js'
 import { show, showList, typeName } from '../describe.js'
 import { type DeviceMatrix, onHost } from '../device/device.js'
 import { elementType, isElementArray, isInteger, isNarrow, newArray, typeNameOf } from '../elements.js'
@@ -10,7 +10,7 @@ import type { NodeNames } from '../graph-core/names.js'
 import { shapeOf } from '../layout.js'
 import type { MatrixLike } from '../matrix.js'
 import type { ElementArray, OperandArray } from '../storage.js'
-import { type HostView, readHostView, requireThere } from '../view.js'
+import { assertAttached, type HostView, readBack } from '../view.js'
 import type { SumSemiring } from './weights.js'
 
 /** A vector of n elements: an n × 1 matrix, or an array. */
@@ -35,8 +35,8 @@ export async function readVector(
       `${name} must be of ${typeNameOf(type)}, as the weights are, but it is ${typeName(value)}`,
     )
   }
-  const view = readHostView(await onHost(value as MatrixLike<OperandArray>), name, 'operand')
-  requireThere(view, name)
+  const view = readBack(await onHost(value as MatrixLike<OperandArray>), name, 'operand')
+  assertAttached(view, name)
   if (view.batched || view.cols !== 1 || view.rows !== length) {
     throw new ShapeError(
       `${name} must be a vector of ${length} elements, a ${length} × 1 matrix, but its shape is ${showList(shapeOf(view))}`,
@@ -55,7 +55,7 @@ function elementsOf(
   names: NodeNames | null,
 ): ElementArray {
   const { data, rows, cols, offset, rowStride, colStride } = view
-  requireType(view.type, type, name)
+  assertType(view.type, type, name)
   const zero = isNarrow(view) ? storedZeroOf(semiring, view) : undefined
   const whole = zeroOf(semiring, 'int32')
   const copy = newArray(type, rows * cols)
@@ -65,7 +65,7 @@ function elementsOf(
       copy[i * cols + j] = element === zero ? whole : element
     }
   }
-  requireNumbers(copy, nodes, name, names)
+  assertNumbers(copy, nodes, name, names)
   return copy
 }
 
@@ -85,11 +85,11 @@ export async function readStates(
     return await readVector(value, length, type, semiring, name, names)
   }
   const matrix = await onHost(value as MatrixLike<OperandArray>)
-  const view = readHostView(matrix, name, 'operand')
+  const view = readBack(matrix, name, 'operand')
   if (view.batched || view.cols !== length || view.rows === 0) {
     return await readVector(matrix, length, type, semiring, name, names)
   }
-  requireThere(view, name)
+  assertAttached(view, name)
   return elementsOf(view, length, type, semiring, name, names)
 }
 
@@ -100,13 +100,13 @@ function readArray(
   name: string,
   names: NodeNames | null,
 ): ElementArray {
-  requireOrdinary(value, name)
+  assertOrdinaryArray(value, name)
   if (value.length !== length) {
     throw new ShapeError(
       `${name} must have ${length} elements, one for each node, but it has ${value.length}`,
     )
   }
-  if (!Array.isArray(value)) requireType(elementType(value), type, name)
+  if (!Array.isArray(value)) assertType(elementType(value), type, name)
   const copy = newArray(type, length)
   for (let i = 0; i < length; i++) {
     const element: unknown = value[i]
@@ -117,18 +117,18 @@ function readArray(
     }
     copy[i] = element
   }
-  requireNumbers(copy, length, name, names)
+  assertNumbers(copy, length, name, names)
   return copy
 }
 
-function requireType(came: number, type: number, name: string): void {
+function assertType(came: number, type: number, name: string): void {
   if (came === type) return
   throw new DTypeError(
     `${name} must be of ${typeNameOf(type)}, as the weights are, but it is of ${typeNameOf(came)}`,
   )
 }
 
-function requireNumbers(values: ElementArray, nodes: number, name: string, names: NodeNames | null): void {
+function assertNumbers(values: ElementArray, nodes: number, name: string, names: NodeNames | null): void {
   for (let i = 0; i < values.length; i++) {
     if (!Number.isNaN(values[i])) continue
     throw new ValueError(

@@ -1,21 +1,21 @@
 /** Weighted graphs, as the functions of the toolkit take them: an edge list, or a matrix in an array or on a device. */
 
 import { Loan, throughout } from '../borrowed.js'
-import { storedZeroOf, zeroOf } from '../built-in.js'
+import { storedZeroOf, zeroOf } from '../built-in-semirings.js'
 import { show, showList } from '../describe.js'
 import { type DeviceMatrix, onHost } from '../device/device.js'
 import { INT32, isInteger, newArray, typeNameOf } from '../elements.js'
 import { ShapeError, ValueError } from '../errors.js'
 import { isEdgeList, readingEdges } from '../graph-core/edges.js'
+import { assertMemoryFits, type MemoryRequirement } from '../graph-core/memory-check.js'
 import type { NodeNames } from '../graph-core/names.js'
 import { inMemory, listRows, matrixRows, picking, type WeightedRows } from '../graph-core/rows.js'
 import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
-import { type Need, requireSpace } from '../graph-core/space.js'
 import { shapeOf } from '../layout.js'
 import type { MatrixLike } from '../matrix.js'
 import { choice } from '../options.js'
 import type { OperandArray } from '../storage.js'
-import { type HostView, readHostView, type View } from '../view.js'
+import { type HostView, readBack, type View } from '../view.js'
 import {
   type KeyedTokenEdgeList,
   type NamedTokenEdgeList,
@@ -53,10 +53,10 @@ export interface WeightedGraph {
   readonly names: NodeNames | null
 }
 
-/** Where the edges of rows are in an edge list. */
+/** Positions of the rows' edges in an edge list. */
 interface ListedEdges {
   readonly index: Int32Array
-  /** How many entries the list has. */
+  /** Number of entries of the list. */
   readonly length: number
 }
 
@@ -76,19 +76,19 @@ export async function readGraph(
   what: string,
 ): Promise<WeightedGraph> {
   if (isEdgeList(graph)) return await inSlices(readList(graph, semiring), signal, what)
-  const view = readHostView(await onHost(graph), 'the matrix', 'operand')
+  const view = readBack(await onHost(graph), 'the matrix', 'operand')
   const loan = new Loan()
   loan.view(view, 'the matrix')
-  requireSquare(view)
+  assertSquare(view)
   return await inSlices(throughout(loan, readMatrix(view, semiring)), signal, what)
 }
 
-const ROWS: Need = { what: 'a graph', perNode: 16, perEdge: 28 }
+const ROWS: MemoryRequirement = { what: 'a graph', perNode: 16, perEdge: 28 }
 
 function* readList(given: TokenEdgeList | NamedWeights, semiring: SumSemiring): Steps<WeightedGraph> {
   const edges = yield* readingEdges(given)
   const { nodes, type, from, weight } = edges
-  requireSpace(ROWS, nodes, from.length)
+  assertMemoryFits(ROWS, nodes, from.length)
   const making = function* () {
     const rows = yield* listRows(edges, zeroOf(semiring, typeNameOf(type)))
     const index = rows.edge
@@ -97,11 +97,11 @@ function* readList(given: TokenEdgeList | NamedWeights, semiring: SumSemiring): 
     return { rows: { ...rows, weight: values }, list: { index, length: from.length }, tokens }
   }
   const { rows, list, tokens } = yield* inMemory(nodes, making())
-  yield* requireFinite(rows, type, (_, k) => `weight[${list.index[k]}]`)
+  yield* assertFinite(rows, type, (_, k) => `weight[${list.index[k]}]`)
   return { rows, semiring, exact: type === INT32, list, tokens, names: edges.names }
 }
 
-export function requireSquare(view: View): void {
+export function assertSquare(view: View): void {
   if (view.batched || view.rows !== view.cols) {
     throw new ShapeError(`the matrix must be one square matrix, but its shape is ${showList(shapeOf(view))}`)
   }
@@ -110,12 +110,12 @@ export function requireSquare(view: View): void {
 function* readMatrix(view: HostView, semiring: SumSemiring): Steps<WeightedGraph> {
   const { type } = view
   const rows = yield* inMemory(view.rows, matrixRows(view, storedZeroOf(semiring, view), type))
-  yield* requireFinite(rows, type, (i, k) => `element [${i}, ${rows.to[k]}]`)
+  yield* assertFinite(rows, type, (i, k) => `element [${i}, ${rows.to[k]}]`)
   return { rows, semiring, exact: type === INT32, list: null, tokens: null, names: null }
 }
 
 /** Throws ValueError for a weight that isn't finite. `placeOf` is what messages call the weight of edge k of node i. */
-function* requireFinite(
+function* assertFinite(
   { start, weight }: WeightedRows,
   type: number,
   placeOf: (i: number, k: number) => string,

@@ -1,4 +1,4 @@
-/** What all matrices on disk have in common when blocks of them are read. */
+/** Interface of matrices on disk, from which blocks are read. */
 
 import { storedArrays } from '../element-types.js'
 import { bytesOfStored } from '../elements.js'
@@ -6,13 +6,13 @@ import type { OperandArray } from '../storage.js'
 import type { ArrayType, PlannedInput } from './job.js'
 import type { Stored } from './store.js'
 
-/** From the first up to but without the second. */
+/** Half-open interval: the second end is excluded. */
 export type Range = readonly [from: number, to: number]
 
 /** A block in memory. */
 export interface ReadBlock {
   readonly strides: [number, number]
-  /** What was read of files. */
+  /** Bytes read from files. */
   readonly bytesRead: number
 }
 

@@ -5,10 +5,10 @@ import { AbortedError, OverflowError } from '../errors.js'
 import type { FoundBy } from '../graph/options.js'
 import type { ElementArray } from '../storage.js'
 import type { BlockJob } from './job.js'
+import type { Computing, Result, Task } from './job-tasks.js'
 import type { ReadAhead } from './read-ahead.js'
-import type { Computing, Result, Task } from './tasks.js'
 
-/** What became of a block. */
+/** Outcome of one block. */
 export interface BlockDone {
   readonly job: BlockJob
   readonly kernelMs: number
@@ -40,15 +40,15 @@ export interface JobRunner {
   close(): Promise<void>
 }
 
-/** Where a result grows on the device, once it is needed. */
-export interface Place {
+/** Device memory of one result, allocated on first use. */
+export interface BlockPlacement {
   matrix: DeviceMatrix<ElementArray> | null
 }
 
 /** A block that is being computed. */
 export interface Growing {
   readonly task: Task
-  readonly place: Place
+  readonly place: BlockPlacement
   /** The steps that have been started. */
   readonly steps: Promise<void>[]
   readonly computing: Computing
@@ -57,21 +57,21 @@ export interface Growing {
   overflow: OverflowError | null
 }
 
-/** Where results grow, and where they go. */
+/** Accumulates results on the device and writes them to disk. */
 export interface Results {
-  take(): Promise<Place>
-  give(place: Place): void
+  take(): Promise<BlockPlacement>
+  give(place: BlockPlacement): void
   /** The part of a place that a block takes. */
-  outOf(place: Place, task: Task): Promise<Result>
+  outOf(place: BlockPlacement, task: Task): Promise<Result>
   /** Brings a result to the disk. Returns how many bytes that are. */
   finish(block: Growing): Promise<number>
 }
 
-/** What is called as the work goes on. */
+/** Callbacks of the work's progress. */
 export interface Listener {
   /** A block is on the disk. */
   done(block: BlockDone): void
-  /** A step of a block has ended: so much of the block is computed. */
+  /** Called after each step of a block with the share of the block that is computed, from 0 to 1. */
   began?: ((share: number) => void) | undefined
 }
 
@@ -83,14 +83,14 @@ export class Batch {
   readonly #reading: ReadAhead
   readonly #results: Results
   readonly #listener: Listener
-  /** What fails while other work goes on ends that too. */
+  /** Aborts the concurrent work if one part of it fails. */
   readonly #stop = new AbortController()
   readonly #flights: Promise<void>[] = []
   readonly #behind = new Set<Promise<void>>()
   #failure: { error: unknown } | undefined
   /** The next one that a step takes, of all that are read. */
   #operand = 0
-  /** How long products waited for blocks to be read, and for results to be written. */
+  /** Milliseconds that products waited for reads of blocks and for writes of results. */
   readMs = 0
   writeMs = 0
 
@@ -154,7 +154,7 @@ export class Batch {
     settled.then(() => this.#behind.delete(settled))
   }
 
-  #growing(task: Task, place: Place): Growing {
+  #growing(task: Task, place: BlockPlacement): Growing {
     const spent = (ms: number) => {
       block.kernelMs += ms
     }
@@ -163,7 +163,7 @@ export class Batch {
     return block
   }
 
-  /** Starts a step when its operands are there and the device has room for it. */
+  /** Starts a step once its operands are in memory and the device has room for it. */
   async #start(block: Growing, index: number): Promise<void> {
     const { task, computing } = block
     const operands = task.steps[index]!.map((_, at) => this.#operand + at)

@@ -6,11 +6,11 @@ import type { ArrayType } from './job.js'
 /** Products of larger blocks are no faster, and take longer until the first begins. */
 const LARGEST_BLOCK = 8192
 
-/** What a block's bytes are multiplied with: see {@link hostBytes}. */
+/** Element types that determine the bytes of a block: see {@link hostBytes}. */
 export interface BlockTypes {
-  /** Of the operands as they are on disk. */
+  /** Type of the operands on disk. */
   readonly operand: ArrayType
-  /** Of the result. */
+  /** Type of the result. */
   readonly result: ArrayType
 }
 
@@ -21,7 +21,7 @@ export const READ_BUFFERS = 2
 export const WRITE_BUFFERS = 2
 
 /** Operands on the device: two that are multiplied, two for the next product. */
-export const LEAST_CACHED = 4
+export const MIN_CACHED = 4
 
 /** Blocks of the result on the device: one grows, one is downloaded. */
 export const RESULTS = 2
@@ -33,17 +33,17 @@ export const RESULTS = 2
  */
 export function hostBytes(size: number, { operand, result }: BlockTypes): number {
   const [a, c] = [bytesOfStored(operand), bytesOfStored(result)]
-  return size ** 2 * (LEAST_CACHED * a + fixedBytes(a, c))
+  return size ** 2 * (MIN_CACHED * a + fixedBytes(a, c))
 }
 
-/** The same without the operands on the device, for each element of a square block. */
+/** Host bytes per element of a square block, without the operands on the device. */
 export const fixedBytes = (operand: number, result: number) =>
   READ_BUFFERS * operand + (WRITE_BUFFERS + RESULTS) * result + packedBytes(result) + EXACT_BYTES
 
-/** What a block takes that is computed in float64 after a step overflowed. */
+/** Bytes per element of a block that is recomputed in float64 after an overflow. */
 const EXACT_BYTES = 8
 
-/** What a product on the CPU packs, for each element of a square block. */
+/** Bytes that a product on the CPU packs per element of a square block. */
 export const packedBytes = (element: number) => 4 * Math.max(4, element)
 
 /** Bytes in a message, rounded up: that many are enough. */

@@ -3,28 +3,28 @@ import { onAbort, signal, throwIfAborted } from '../abort.js'
 import { openDevice } from '../device/device.js'
 import { ExistsError, FileError, ResumeError } from '../errors.js'
 import { checkedLater, Options, type OptionsOf, type ReadOf } from '../options.js'
+import { assertInside } from './allowed-roots.js'
+import { Engine } from './block-pipeline.js'
 import { inputChanged } from './disk.js'
-import { Engine } from './engine.js'
 import { planInput } from './fingerprint.js'
 import {
   type AnyPlan,
+  assertJob,
+  assertPlan,
+  assertStage,
   type BlockJob,
   type BlockPlan,
   type BlockResult,
   inputsOf,
   jobNames,
   jobsIn,
-  requireJob,
-  requirePlan,
-  requireStage,
 } from './job.js'
 import { Journal, Output } from './journal.js'
 import { layoutSet, type RunOptions, runSet } from './options.js'
-import { isMadeBy, requireReplaceable } from './plan.js'
-import { requireInside } from './roots.js'
+import { assertReplaceable, isMadeBy } from './plan.js'
 import { openSource } from './source.js'
 
-/** What a job may touch. */
+/** Options that limit which files a job may access. */
 export interface RootOptions {
   /** Folders, and addresses s3://bucket/prefix: a plan that reads or writes outside of them is refused with ERR_MPMML_ROOTS. All may be touched if left out. */
   roots?: readonly string[] | undefined
@@ -49,8 +49,8 @@ const blockOptions = new Options({
 type Limits = Pick<ReadOf<typeof blockOptions>, 'memory' | 'deviceMemory'>
 
 /**
- * Does a job, unless it has been done. It may run twice at once, and be cut off anywhere: its block then is there as a whole, or
- * isn't. All jobs of the stages before it must have been done.
+ * Computes one block job and writes its block, unless the block exists already. Concurrent calls and
+ * interruptions are safe, because blocks are written atomically. All jobs of earlier stages must be done.
  *
  * @throws Rejects with an {@link MpmmlError}: ERR_MPMML_CHANGED, ERR_MPMML_CHUNK, ERR_MPMML_DISK_FULL, ERR_MPMML_FILE,
  *   ERR_MPMML_ROOTS, ERR_MPMML_RESUME and ERR_MPMML_OPTION for a plan that was changed and a job that it doesn't have,
@@ -75,12 +75,14 @@ export async function runBlock(
   }
 }
 
-/** How long a device and memory are kept for the next block: others may need them. */
+/**
+ * Milliseconds for which a device and memory are retained for the next block. Other processes may need them.
+ */
 const KEPT_MS = 10_000
 
-/** What jobs of a plan are computed with. */
+/** Resources retained between jobs of a plan. */
 interface Kept {
-  /** For which plan and options. */
+  /** Identifies the plan and the options. */
   readonly key: string
   readonly engine: Promise<Engine>
   /** Ends what it does. */
@@ -92,14 +94,14 @@ export class BlockComputer {
   #kept: Kept | undefined
   #timer: NodeJS.Timeout | undefined
 
-  /** As {@link runBlock}; one at a time. */
+  /** Calls {@link runBlock}; calls are serialized. */
   async runBlock(plan: BlockPlan, job: BlockJob, options: RunBlockOptions): Promise<BlockResult> {
     const { signal, memory, deviceMemory } = blockOptions.read(options)
     clearTimeout(this.#timer)
     try {
       return await this.#run(plan, job, options, signal, { memory, deviceMemory })
     } finally {
-      // Whatever became of it: the device may be another block's.
+      // The timer starts after failures too, because another block may need the device.
       if (this.#kept) this.#timer = setTimeout(() => void this.close().catch(() => {}), KEPT_MS).unref()
     }
   }
@@ -113,8 +115,8 @@ export class BlockComputer {
   ): Promise<BlockResult> {
     const started = performance.now()
     const { roots } = options
-    requirePlan(plan)
-    requireJob(plan, job)
+    assertPlan(plan)
+    assertJob(plan, job)
     throwIfAborted(signal, `the job ${job.name}`)
     const already = () => ({
       job: job.name,
@@ -165,13 +167,13 @@ export class BlockComputer {
     await this.close()
     const stop = new AbortController()
     const engine = Engine.open(plan, openDevice({ backend, device }), { ...limits, signal: stop.signal })
-    // Whoever waits for it sees its error.
+    // The caller that awaits the engine handles its error.
     engine.catch(() => {})
     this.#kept = { key, engine, stop }
     return this.#kept
   }
 
-  /** Lets go of the device and the memory; not while a job is done. */
+  /** Releases the device and the memory. No job may be running. */
   async close(): Promise<void> {
     clearTimeout(this.#timer)
     const kept = this.#kept
@@ -182,7 +184,8 @@ export class BlockComputer {
 }
 
 /**
- * Whether a job has been done; of a .npy output that has its name, as far as its file system tells files apart.
+ * Returns whether a job is done. For a finished .npy output the answer is reliable only if its file system
+ * has file ids.
  *
  * @throws Rejects with ERR_MPMML_ROOTS, and ERR_MPMML_RESUME and ERR_MPMML_OPTION for a plan that was changed and a job that it
  *   doesn't have.
@@ -193,8 +196,8 @@ export class BlockComputer {
  * console.log(await isDone(plan, job)) // false
  */
 export async function isDone(plan: BlockPlan, job: BlockJob, options: FinishOptions = {}): Promise<boolean> {
-  requirePlan(plan)
-  requireJob(plan, job)
+  assertPlan(plan)
+  assertJob(plan, job)
   const signal = await readFinish(plan, options)
   if (await new Journal(plan, signal).isMarked(plan, job)) return true
   return isFinished(plan, signal)
@@ -216,13 +219,13 @@ export async function doneJobs(
   stage: number,
   options: FinishOptions = {},
 ): Promise<Set<string>> {
-  requirePlan(plan)
-  requireStage(plan, stage)
+  assertPlan(plan)
+  assertStage(plan, stage)
   const signal = await readFinish(plan, options)
   return jobNames(plan, stage, await new Journal(plan, signal).marked(stage))
 }
 
-/** Whether the output has its name. */
+/** Returns whether the output has its final name. */
 export async function isFinished(plan: AnyPlan, signal: AbortSignal | undefined): Promise<boolean> {
   if (await new Journal(plan, signal).isGrown()) return false
   return isMadeBy(plan, signal)
@@ -230,7 +233,7 @@ export async function isFinished(plan: AnyPlan, signal: AbortSignal | undefined)
 
 /** The options of {@link isDone}, {@link doneJobs} and {@link finish}. */
 export interface FinishOptions extends RootOptions {
-  /** Gives up, with ERR_MPMML_ABORTED. */
+  /** Aborts the call with ERR_MPMML_ABORTED. */
   signal?: AbortSignal | undefined
 }
 
@@ -239,7 +242,7 @@ const finishOptions = new Options({ roots, signal } satisfies OptionsOf<FinishOp
 /** Throws unless the options are right, and allow what the plan touches. */
 async function readFinish(plan: BlockPlan, options: FinishOptions): Promise<AbortSignal | undefined> {
   const { roots, signal } = finishOptions.read(options)
-  await requireInside(plan, roots)
+  await assertInside(plan, roots)
   return signal
 }
 
@@ -259,7 +262,7 @@ async function readFinish(plan: BlockPlan, options: FinishOptions): Promise<Abor
  * console.log((await readNpy('c.npy')).data.join()) // 5,6,7,8
  */
 export async function finish(plan: BlockPlan, options: FinishOptions = {}): Promise<void> {
-  requirePlan(plan)
+  assertPlan(plan)
   const signal = await readFinish(plan, options)
   await complete(plan, signal)
 }
@@ -270,8 +273,8 @@ export async function complete(plan: AnyPlan, signal: AbortSignal | undefined): 
   const { path } = plan.output
   await unlessFinished(plan, signal, async () => {
     if (await isFinished(plan, signal)) return
-    await requireDone(plan, signal)
-    await requireReplaceable(path, signal)
+    await assertDone(plan, signal)
+    await assertReplaceable(path, signal)
     await journal.place()
   })
   // Also of a process that was ended before it removed all of it.
@@ -279,8 +282,8 @@ export async function complete(plan: AnyPlan, signal: AbortSignal | undefined): 
 }
 
 /**
- * Does what is to be done for a plan. If that fails because another process has completed the same work and removed what is needed
- * for it, all is well.
+ * Runs work of a plan. An error is ignored if another process completed the plan and removed its intermediate
+ * files.
  */
 export async function unlessFinished(
   plan: AnyPlan,
@@ -301,7 +304,7 @@ export async function unlessFinished(
 }
 
 /** Throws unless all jobs are done, and of the inputs that the plan was made for. */
-async function requireDone(plan: AnyPlan, signal: AbortSignal | undefined): Promise<void> {
+async function assertDone(plan: AnyPlan, signal: AbortSignal | undefined): Promise<void> {
   const journal = new Journal(plan, signal)
   if (!(await journal.isGrown()))
     throw new ResumeError(`there is no work on ${plan.output.path} of this plan`)

@@ -1,10 +1,11 @@
 /**
- * Checks of Blosc containers, by hand because the decoder of zarrita's registry never fails: it returns whatever memory held if a container is
- * damaged. So what can be seen of damage is looked for before. A container has no checksum: a changed element that still decodes is not found.
- * Source: c-blosc, README_CHUNK_FORMAT.rst (version 2 of the format).
+ * Checks of Blosc containers, by hand because the decoder of zarrita's registry never fails: it returns
+ * uninitialized memory for a damaged container. These checks find detectable damage first. A container has no
+ * checksum: a changed element that still decodes is not found. Source: c-blosc, README_CHUNK_FORMAT.rst
+ * (version 2 of the format).
  */
 import { inflateSync } from 'node:zlib'
-import { inflated } from './inflated.js'
+import { inflated } from './zlib.js'
 
 const HEADER_BYTES = 16
 
@@ -13,14 +14,16 @@ const LZ4 = 1
 const ZLIB = 3
 const ZSTD = 4
 
-/** Decodes a stream of zstd to at most so many bytes; throws if it is damaged. */
+/** Decodes a stream of zstd to at most `most` bytes. Throws if the stream is damaged. */
 type DecodeZstd = (stream: Uint8Array, most: number) => Promise<Uint8Array>
 
 /** A block is split into a stream per byte of its elements, if they have at most this many bytes and there are enough of them. */
-const MOST_SPLITS = 16
-const LEAST_ELEMENTS = 128
+const MAX_SPLITS = 16
+const MIN_ELEMENTS = 128
 
-/** Throws an error that says what is wrong with a container, which may decode to at most so many bytes. */
+/**
+ * Throws an error that describes the damage of a container. Its decoded length must be at most `most` bytes.
+ */
 export async function checkBlosc(bytes: Uint8Array, most: number, decodeZstd: DecodeZstd): Promise<void> {
   const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   if (view.length < HEADER_BYTES) throw new Error('its header (blosc) is cut off')
@@ -43,7 +46,7 @@ export async function checkBlosc(bytes: Uint8Array, most: number, decodeZstd: De
   if (decoded > 0 && (blocks === 0 || HEADER_BYTES + 4 * blocks > view.length)) {
     throw new Error('its list of blocks (blosc) is cut off')
   }
-  const mayBeSplit = (flags & 16) === 0 && typeSize <= MOST_SPLITS && blockSize / typeSize >= LEAST_ELEMENTS
+  const mayBeSplit = (flags & 16) === 0 && typeSize <= MAX_SPLITS && blockSize / typeSize >= MIN_ELEMENTS
   for (let block = 0; block < blocks; block++) {
     const length = Math.min(blockSize, decoded - block * blockSize)
     const streams = mayBeSplit && length === blockSize ? typeSize : 1
@@ -64,7 +67,7 @@ export async function checkBlosc(bytes: Uint8Array, most: number, decodeZstd: De
   }
 }
 
-/** What a stream decodes to; throws, or returns another number, if it is damaged. */
+/** Returns the decoded length of a stream in bytes. A damaged stream throws or yields another length. */
 async function decodedLength(
   stream: Buffer,
   compressor: number,

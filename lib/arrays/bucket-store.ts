@@ -1,5 +1,5 @@
 /** Arrays in buckets of S3. An object appears as a whole by nature; nothing can be renamed. */
-import { unlessAborted } from '../abort.js'
+import { raceWithAbort } from '../abort.js'
 import { ChunkError, FileError } from '../errors.js'
 import { atOnce, inputChanged } from './disk.js'
 import { formatAddress, parseAddress } from './names.js'
@@ -20,7 +20,7 @@ import {
 const KEYS = '1000'
 
 /** More pages than a list of objects fits in memory. */
-const MOST_PAGES = 1 << 20
+const MAX_PAGES = 1 << 20
 
 /** Bytes that are asked for at once. */
 const RANGE_BYTES = 1 << 24
@@ -77,7 +77,7 @@ export class BucketStore implements Store {
       if (textOf(xml, 'IsTruncated') !== 'true') return
       const next = textOf(xml, 'NextContinuationToken')
       const first = textOf(xml, 'Key')
-      if (next === '' || next === token || firsts.has(first) || firsts.size === MOST_PAGES) {
+      if (next === '' || next === token || firsts.has(first) || firsts.size === MAX_PAGES) {
         throw new FileError(
           `${path} can't be read: the storage gives only a part of the list of its objects: use one that knows ListObjectsV2`,
         )
@@ -92,7 +92,7 @@ export class BucketStore implements Store {
     return false
   }
 
-  /** What an object is; undefined if it isn't there. */
+  /** Returns the metadata of an object; undefined if the object doesn't exist. */
   async #described(path: string): Promise<Stored | undefined> {
     const address = parseAddress(path)
     const { status, headers } = await this.#request({
@@ -137,7 +137,7 @@ export class BucketStore implements Store {
     return null
   }
 
-  /** A server that doesn't know such requests writes over what is there. */
+  /** A server without conditional writes overwrites an existing object. */
   async create(path: string, _temporary: string, bytes: Uint8Array): Promise<boolean> {
     const { status } = await this.#request({
       method: 'PUT',
@@ -150,7 +150,10 @@ export class BucketStore implements Store {
     return status < 300
   }
 
-  /** Copies an object within the storage: none of its bytes come here. Throws FileError if it isn't there. */
+  /**
+   * Copies an object within the storage: none of its bytes come here. Throws FileError if the object doesn't
+   * exist.
+   */
   async #copy(from: string, to: string): Promise<void> {
     const { bucket, key } = parseAddress(from)
     const source = `/${bucket}/${encodeKey(key)}`
@@ -164,7 +167,7 @@ export class BucketStore implements Store {
     if (status === 404) throw new FileError(`${to} can't be written: ${from} is gone`)
   }
 
-  /** The bytes of an object from one position up to another; null if it isn't there. */
+  /** Returns the bytes of an object in a half-open range; null if the object doesn't exist. */
   async #bytesOf(
     path: string,
     { from, to, version }: { from?: number; to?: number; version?: string } = {},
@@ -217,7 +220,7 @@ export class BucketStore implements Store {
   async open(path: string, expected: Expected | null): Promise<OpenFile | null> {
     // What an array was when it was planned is known from one list: so each object is asked for by its version.
     const stored = expected
-      ? (await unlessAborted(expected.files(), this.#signal)).get(path)
+      ? (await raceWithAbort(expected.files(), this.#signal)).get(path)
       : await this.#described(path)
     if (!stored) return null
     const { size, version } = stored
@@ -265,7 +268,10 @@ export class BucketStore implements Store {
     return true
   }
 
-  /** zarr.json comes last: an array without it isn't there. What was to be overwritten has been removed when the work was begun. */
+  /**
+   * zarr.json is copied last, because an array without it doesn't exist. An array to be overwritten was
+   * removed when the work began.
+   */
   async place({ array, output }: Placement): Promise<boolean> {
     const made = this.join(output, 'zarr.json')
     const source = this.join(array, 'zarr.json')
@@ -277,7 +283,7 @@ export class BucketStore implements Store {
       return there !== null
     }
     if (await isPlaced()) return false
-    await this.#requireOwn(array, output)
+    await this.#assertOwn(array, output)
     const chunks = (await this.names(array)).filter((name) => name !== 'zarr.json')
     await atOnce(REQUESTS_AT_ONCE, chunks.length, (index) =>
       this.#copy(this.join(array, chunks[index]!), this.join(output, chunks[index]!)),
@@ -289,7 +295,7 @@ export class BucketStore implements Store {
   }
 
   /** Throws ExistsError unless each object of an output is a copy of an object of the array: a process that was ended left such copies. */
-  async #requireOwn(array: string, output: string): Promise<void> {
+  async #assertOwn(array: string, output: string): Promise<void> {
     const there = await this.list(output)
     const own = new Map((await this.list(array)).map((stored) => [stored.name.slice(array.length), stored]))
     await atOnce(REQUESTS_AT_ONCE, there.length, async (index) => {

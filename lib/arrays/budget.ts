@@ -1,4 +1,4 @@
-/** What the work takes of the memory that it may take. */
+/** Accounts for the host memory of work on arrays, within its limit. */
 
 export class Budget {
   used = 0
@@ -14,7 +14,7 @@ export class Budget {
   }
 }
 
-/** Things of which there are few, and who waits for one. */
+/** Pool of a limited number of resources with a queue of waiting callers. */
 export class Pool<Thing> {
   readonly #free: Thing[]
   readonly #waiting: ((thing: Thing) => void)[] = []

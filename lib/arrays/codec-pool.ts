@@ -50,7 +50,7 @@ function start(): Thread {
   return thread
 }
 
-/** What those who wait for a thread see of its end. */
+/** Returns the error that pending calls of a terminated thread reject with. */
 const endOf = (error: NodeJS.ErrnoException) =>
   error.code === 'ERR_WORKER_OUT_OF_MEMORY'
     ? new OutOfMemoryError('a thread that decodes chunks had too little memory: choose smaller chunks', {

@@ -16,7 +16,7 @@ export interface CodecRequest {
   }
 }
 
-/** What a thread answers. */
+/** Response of a thread. */
 export interface Answer {
   readonly id: number
   readonly bytes?: Uint8Array

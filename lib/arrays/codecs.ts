@@ -4,8 +4,8 @@
  */
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { checkBlosc } from './blosc.js'
-import { inflated } from './inflated.js'
 import { crc32cOf, loadZarrita } from './packages.js'
+import { inflated } from './zlib.js'
 import { withChecksum, withinZstd } from './zstd.js'
 
 /** A codec as zarr.json names it. */
@@ -19,7 +19,7 @@ export const byteCodecs = ['gzip', 'zstd', 'blosc', 'crc32c'] as const
 
 interface Coder {
   encode(bytes: Uint8Array): Uint8Array | Promise<Uint8Array>
-  /** @param most - so many bytes may come of it: a few bytes can stand for a thousand times as many. */
+  /** @param most - limit of the decoded bytes, because a few bytes can encode a thousand times as many. */
   decode(bytes: Uint8Array, most: number): Uint8Array | Promise<Uint8Array>
 }
 
@@ -75,14 +75,17 @@ const checked: Coder = {
   },
 }
 
-/** The most bytes that so many codecs make of `size`: deflate at its worst adds an eighth. */
+/**
+ * Returns an upper bound for the encoded bytes of `size` bytes after `codecs` codecs: deflate adds at most an
+ * eighth.
+ */
 export function mostEncoded(size: number, codecs: number): number {
   let most = size
   for (let codec = 0; codec < codecs; codec++) most += Math.ceil(most / 8) + 1024
   return most
 }
 
-/** What the codecs were given, which was of `size` bytes, from what they made of it. */
+/** Decodes `size` bytes from the output of a chain of codecs. */
 export async function decodeBytes(
   bytes: Uint8Array,
   codecs: readonly CodecEntry[],

@@ -1,6 +1,6 @@
 /** Elements from one type to another, with the zeros of each. */
 
-import { storedZeroOf, zeroOf } from '../built-in.js'
+import { storedZeroOf, zeroOf } from '../built-in-semirings.js'
 import { bytesOfStored } from '../elements.js'
 import { addon } from '../native.js'
 import { finiteOf, outsideError, storedAs } from '../overflow.js'
@@ -9,7 +9,7 @@ import type { ElementArray, OperandArray } from '../storage.js'
 import type { Semiring } from '../variant-names.js'
 import { type ArrayType, resultType } from './job.js'
 
-/** What stands for the zero among elements of a type on disk. */
+/** Returns the element that represents the semiring's zero in a type on disk. */
 export function zeroOn(semiring: Semiring, dtype: ArrayType): number {
   const type = addon.dataTypes.indexOf(resultType(dtype))
   return storedZeroOf(semiring, { type, bytes: bytesOfStored(dtype) })

@@ -8,7 +8,7 @@ import { systemReason } from '../files/files.js'
 import type { Rectangle } from './rectangle.js'
 
 /** Buffers of one system call; Linux takes 1024. */
-const MOST_BUFFERS = 1024
+const MAX_BUFFERS = 1024
 
 /** Bytes of one system call: few enough that no thread of Node.js's pool is busy for long. */
 const CALL_BYTES = 1 << 24
@@ -16,7 +16,10 @@ const CALL_BYTES = 1 << 24
 /** Calls at once for rows that are apart in the file. */
 const ROWS_AT_ONCE = 16
 
-/** Runs `work` on 0 … count − 1, so many at once; all of it has ended when this returns or throws. */
+/**
+ * Runs `work` on 0 … count − 1 with limited concurrency. All of it has ended when the function returns or
+ * throws.
+ */
 export async function atOnce(
   most: number,
   count: number,
@@ -70,7 +73,7 @@ async function moveRectangle(rectangle: Rectangle, reads: boolean, move: Move): 
   const gap = pitch - width
   if (gap === 0 || (reads && gap <= width)) {
     const between = gap === 0 ? [] : [new Uint8Array(gap)]
-    const most = Math.floor(MOST_BUFFERS / (1 + between.length))
+    const most = Math.floor(MAX_BUFFERS / (1 + between.length))
     const step = Math.max(1, Math.min(most, Math.floor(CALL_BYTES / pitch)))
     for (let first = 0; first < rows; first += step) {
       const last = Math.min(first + step, rows) - 1
@@ -114,7 +117,7 @@ export function writeError(path: string, error: unknown): MpmmlError {
 }
 
 /** Refuses a file that has changed after `changedMs`. */
-export function requireUnchanged(path: string, mtimeMs: number, changedMs: number): void {
+export function assertUnchanged(path: string, mtimeMs: number, changedMs: number): void {
   if (mtimeMs <= changedMs) return
   throw inputChanged(path, ` (at ${new Date(mtimeMs).toISOString()}): results of both would be mixed`)
 }

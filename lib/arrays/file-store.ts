@@ -17,7 +17,7 @@ import { hostname } from 'node:os'
 import { dirname, join, relative, sep } from 'node:path'
 import { FileError } from '../errors.js'
 import { moveToFree, readError, systemReason, writeUnder } from '../files/files.js'
-import { atOnce, readRectangle, requireUnchanged, writeError, writeRectangle } from './disk.js'
+import { assertUnchanged, atOnce, readRectangle, writeError, writeRectangle } from './disk.js'
 import { arrayGone, type Kept, madeMeanwhile, type Store, type Stored } from './store.js'
 
 const FILES_AT_ONCE = 16
@@ -25,7 +25,7 @@ const FILES_AT_ONCE = 16
 /** Attempts to give an array its name: processes that do the same can each take one. */
 const PLACING_ATTEMPTS = 6
 
-/** What the files of these names are. */
+/** Returns the metadata of files. */
 export async function describeFiles(names: readonly string[]): Promise<Stored[]> {
   const files = new Array<Stored>(names.length)
   await atOnce(FILES_AT_ONCE, names.length, async (index) => {
@@ -35,7 +35,7 @@ export async function describeFiles(names: readonly string[]): Promise<Stored[]>
   return files
 }
 
-/** Null if a file isn't there; any other error is thrown. */
+/** Returns null if a file doesn't exist, and throws every other error. */
 function orNull(error: NodeJS.ErrnoException): null {
   if (error.code === 'ENOENT') return null
   throw error
@@ -132,7 +132,7 @@ export const files: Store = {
     if (!file) return null
     try {
       const { size, mtimeMs } = await file.stat()
-      if (expected) requireUnchanged(path, mtimeMs, expected.changedMs)
+      if (expected) assertUnchanged(path, mtimeMs, expected.changedMs)
       return { size, read: (rectangle) => readRectangle(file, rectangle), close: () => file.close() }
     } catch (error) {
       await file.close()
@@ -202,7 +202,7 @@ export const files: Store = {
   sweep,
 }
 
-/** In the names of files that are being written: who does. */
+/** Identifies the writing process in the names of temporary files. */
 const writer = `${hostname()}-${process.pid}`
 
 async function sweep(temporary: string): Promise<void> {
@@ -256,9 +256,9 @@ async function removeBut(path: string, kept: Kept = () => false): Promise<void> 
 }
 
 /**
- * Writes a file under another name, in the folder `temporary` of the same file system, and then gives it its own. So it is there
- * and complete, or not there, whenever the process ends. Its folder is made if there is none, but not those above: if they are
- * gone, so is the work.
+ * Writes a file under a temporary name in the folder `temporary` of the same file system and renames it into
+ * place. So the file is complete or absent, whenever the process ends. The file's folder is created if
+ * necessary, but its parents are not: if they were removed, the work was dropped.
  */
 export async function writeWhole(
   path: string,

@@ -1,4 +1,4 @@
-/** What an array on disk is made of: its files' names, sizes and times. */
+/** Fingerprints of arrays on disk: names, sizes and modification times of their files. */
 import { createHash } from 'node:crypto'
 import { stat } from 'node:fs/promises'
 import { FileError } from '../errors.js'
@@ -29,14 +29,17 @@ async function look(path: string, list: () => Promise<readonly Stored[]>): Promi
   }
 }
 
-/** What a file is to its file system, whatever its name is; undefined if there is none, or files can't be told apart for sure. */
+/**
+ * Returns the file system's identity of a file, independent of its name; undefined if the file doesn't exist
+ * or its file system has no reliable ids.
+ */
 export async function fileIdentity(path: string): Promise<string | undefined> {
   const there = await stat(path, { bigint: true }).catch(() => null)
   // The number of a file that was removed is given to another one: the time of its birth tells them apart, if the system keeps it.
   return there?.isFile() && there.birthtimeNs > 0n ? `${there.ino}-${there.birthtimeNs}` : undefined
 }
 
-/** What an array is, and when it was last changed. */
+/** Returns the description of an array with its fingerprint. */
 export async function planInput(source: ArraySource): Promise<PlannedInput> {
   const { path, shape, dtype } = source
   const { fingerprint, changedMs } = await look(path, () => source.files())
@@ -45,7 +48,7 @@ export async function planInput(source: ArraySource): Promise<PlannedInput> {
 
 /** The files that arrays had when they were planned, of the latest that were asked for. */
 const known = new Map<string, Promise<Map<string, Stored>>>()
-const MOST_KNOWN = 4
+const MAX_KNOWN = 4
 
 /** The files of an array when the plan was made. @throws ERR_MPMML_CHANGED if they are others now. */
 export function knownFiles({ path, fingerprint }: PlannedInput): Promise<ReadonlyMap<string, Stored>> {
@@ -58,7 +61,7 @@ export function knownFiles({ path, fingerprint }: PlannedInput): Promise<Readonl
     })
     known.set(key, files)
     files.catch(() => known.delete(key))
-    if (known.size > MOST_KNOWN) known.delete(known.keys().next().value!)
+    if (known.size > MAX_KNOWN) known.delete(known.keys().next().value!)
   }
   return files
 }
@@ -72,7 +75,7 @@ export const expectedOf = (planned: PlannedInput): Expected => ({
  * Throws if a file that isn't there was when the plan was made. All files are missing while storage is away, and what they hold would
  * be taken for the fill value: also if the storage comes back, and the array is the same as before.
  */
-export async function requireAbsent(file: string, planned: PlannedInput): Promise<void> {
+export async function assertAbsent(file: string, planned: PlannedInput): Promise<void> {
   if (!(await knownFiles(planned)).has(file)) return
   throw new FileError(`${file} is gone, or was for a moment: look after the storage, and resume`)
 }

@@ -11,7 +11,7 @@ import { bytesOf, newArray, typeNameOf } from '../elements.js'
 import { OptionError, ResumeError } from '../errors.js'
 import type { FoundBy } from '../graph/options.js'
 import type { AnyWeights } from '../graph/paths.js'
-import { ask, type Question, sizesOf } from '../graph/question.js'
+import { type PathQuery, readQuery, sizesOf } from '../graph/query.js'
 import { readGraph } from '../graph/read.js'
 import { type PathSemiring, pathSemirings } from '../graph/rules.js'
 import { divide, type Query, search, searchBytes } from '../graph/search.js'
@@ -21,6 +21,7 @@ import { allocate } from '../matrix.js'
 import { runNative } from '../run-native.js'
 import type { ElementArray } from '../storage.js'
 import type { Range } from './array-source.js'
+import { extraBytes, writeBlock } from './array-writer.js'
 import type { JobRunner } from './batch.js'
 import { kib } from './block-size.js'
 import { inputChanged } from './disk.js'
@@ -29,29 +30,28 @@ import {
   type BlockJob,
   blocksIn,
   type GraphPlan,
-  MOST_STEPS,
+  MAX_STEPS,
   type PlannedGraph,
   placeOf,
 } from './job.js'
+import { cut } from './job-tasks.js'
 import { Journal } from './journal.js'
 import {
   aligned,
+  assertMultiple,
   beginning,
   chunkOf,
   identified,
   type PlanRequest,
   planOutput,
   readPolicy,
-  requireUnit,
   unitOf,
 } from './layout.js'
 import { isZarr } from './names.js'
 import { readPath } from './options.js'
-import { askedOf, requireApart, resumeOrBegin } from './plan.js'
-import { extraBytes, writeBlock } from './target.js'
-import { cut } from './tasks.js'
+import { askedOf, assertSeparate, resumeOrBegin } from './plan.js'
 
-/** Whether a file has a graph, and no matrix, by the end of its name. */
+/** Returns whether a file's extension is that of a graph format. */
 export const isGraphName = (path: string) => /\.(gr|mtx|csv|graphml)(\.gz)?$/i.test(path)
 
 /** Rows in memory: some are searched while others are written. */
@@ -61,15 +61,15 @@ const BUFFERS = 2
 const USUAL_BYTES = BUFFERS * 2 ** 28
 
 /** Rows of a block for each core: dissection sweeps from 64 nodes at a time. */
-const LEAST_ROWS = 256
+const MIN_ROWS = 256
 
 /** Chunks of an output, if nothing else is asked for. */
 const USUAL_CHUNK = 1024
 
-/** What messages of work that was given up call it. */
+/** Name of the work in messages about aborts. */
 const WORK = 'the work on arrays'
 
-/** What is asked of a graph, besides what is asked of all work. */
+/** Request for paths of a graph, in addition to the options of all work. */
 export interface GraphRequest {
   readonly weights: unknown
   readonly output: string | URL
@@ -88,7 +88,7 @@ export async function graphPaths(request: GraphRequest): Promise<{ plan: GraphPl
   const { signal, overflow } = work
   throwIfAborted(signal, WORK)
   const asked = await askedOf(work, output, 'min-plus')
-  const semiring = requirePaths(asked.semiring)
+  const semiring = assertPaths(asked.semiring)
   if (backend === CUDA) {
     throw new OptionError(
       "backend 'cuda' is for the paths of matrices on disk, and those of an edge list are searched on the CPU: leave it out",
@@ -97,11 +97,11 @@ export async function graphPaths(request: GraphRequest): Promise<{ plan: GraphPl
   const began = performance.now()
   const read = await readWeights(weights, asked)
   const options = { sources, targets, limit, method, overflow, signal }
-  const question = await ask(semiring, read.weights, options)
+  const question = await readQuery(semiring, read.weights, options)
   const a = await plannedGraph(read.path, question, limit, signal)
   const readMs = performance.now() - began
   const plan = await resumeOrBegin<GraphPlan>(asked, 'graph-paths', {
-    requireSame({ a: { fingerprint, asked: before } }) {
+    assertSame({ a: { fingerprint, asked: before } }) {
       if (fingerprint !== a.fingerprint) throw inputChanged(a.path ?? 'the graph')
       if (before === a.asked) return
       throw new ResumeError(
@@ -114,7 +114,7 @@ export async function graphPaths(request: GraphRequest): Promise<{ plan: GraphPl
   return { plan, rows: new RowsSearch(plan, question, work.memory, read.bytes, readMs) }
 }
 
-function requirePaths(semiring: string): PathSemiring {
+function assertPaths(semiring: string): PathSemiring {
   const known = pathSemirings.find((name) => name === semiring && name !== 'or-and')
   if (known) return known
   throw new OptionError(
@@ -134,11 +134,11 @@ async function readWeights(weights: unknown, { output, signal }: PlanRequest): P
   }
   const path = readPath(weights)
   const list = await readGraph(path, { signal })
-  await requireApart(output, path)
+  await assertSeparate(output, path)
   return { weights: list, path, bytes: (await stat(path)).size }
 }
 
-const edgesOf = ({ weights }: Question): Edges => weights.edges!
+const edgesOf = ({ weights }: PathQuery): Edges => weights.edges!
 
 /** Bytes that are hashed at once. */
 const HASHED_BYTES = 1 << 20
@@ -156,10 +156,10 @@ function* hashing(head: string, arrays: readonly (ElementArray | null)[]): Steps
   return hash.digest('hex').slice(0, 32)
 }
 
-/** What a graph is, and what is asked of it. */
+/** Returns the plan's description of a graph and of its request. */
 async function plannedGraph(
   path: string | null,
-  question: Question,
+  question: PathQuery,
   limit: number | undefined,
   signal: AbortSignal | undefined,
 ): Promise<PlannedGraph> {
@@ -185,7 +185,7 @@ function fixedBytes({ nodes, to, type }: Edges): number {
   return to.length * (8 + bytesOf(type)) + searchBytes(nodes, to.length)
 }
 
-function planRows(question: Question, a: PlannedGraph, asked: PlanRequest): GraphPlan {
+function planRows(question: PathQuery, a: PlannedGraph, asked: PlanRequest): GraphPlan {
   const { layout } = asked
   const [, rows, cols] = sizesOf(question)
   const { dtype } = a
@@ -212,11 +212,11 @@ function planRows(question: Question, a: PlannedGraph, asked: PlanRequest): Grap
     ;({ output, unit, size, least } = laidOut(chunk))
   }
   if (size < unit && layout.block.rows === undefined) throw tooLittle(least)
-  requireUnit(layout.block.rows, unit, rows, 'rows')
+  assertMultiple(layout.block.rows, unit, rows, 'rows')
   const most = Math.ceil(Math.max(1, rows) / unit) * unit
-  const wanted = Math.max(LEAST_ROWS * availableParallelism(), Math.floor(USUAL_BYTES / perRow))
+  const wanted = Math.max(MIN_ROWS * availableParallelism(), Math.floor(USUAL_BYTES / perRow))
   const block = layout.block.rows ?? Math.min(most, aligned(Math.min(size, wanted), unit, 1))
-  if (blocksIn(rows, block) > MOST_STEPS) throw tooLittle(fixed + 2 * perRow * Math.ceil(rows / MOST_STEPS))
+  if (blocksIn(rows, block) > MAX_STEPS) throw tooLittle(fixed + 2 * perRow * Math.ceil(rows / MAX_STEPS))
   return identified({
     kind: 'graph-paths' as const,
     begun: beginning(),
@@ -243,14 +243,14 @@ export class RowsSearch implements JobRunner {
   writeMs = 0
   readonly peakBytes: number
   readonly #plan: GraphPlan
-  readonly #question: Question
-  /** What searches may take. */
+  readonly #question: PathQuery
+  /** Limit of the searches' memory in bytes. */
   readonly #memory: number
   readonly #buffers: ElementArray[] = []
 
   constructor(
     plan: GraphPlan,
-    question: Question,
+    question: PathQuery,
     memory: number,
     readonly bytesRead: number,
     readonly readMs: number,

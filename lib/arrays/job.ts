@@ -60,17 +60,17 @@ export interface PlannedOutput {
 }
 
 interface PlanBase {
-  /** What the plan and its inputs are, as 32 hexadecimal digits: blocks carry it. */
+  /** Hash of the plan and its inputs, 32 hexadecimal digits. Each block carries it. */
   readonly id: string
-  /** Another one each time that work is begun, also with the same inputs and options. */
+  /** Unique id of each start of the work, even with the same inputs and options. */
   readonly begun: string
   /** The semiring of its products. */
   readonly semiring: Semiring
-  /** What becomes of int32 results outside of the finite range; null for floats. */
+  /** Treatment of int32 results outside the finite range; null for floats. */
   readonly overflow: Overflow | null
-  /** What is written. */
+  /** Description of the output. */
   readonly output: PlannedOutput
-  /** How many jobs there are in each stage. */
+  /** Number of jobs of each stage. */
   readonly stages: readonly number[]
   /** The id of the plan that made the output, if it was complete when this one was made. */
   readonly madeBy?: string
@@ -103,7 +103,7 @@ export interface PathsPlan extends PlanBase {
   readonly a: PlannedInput
   /** Rows and columns of a block. */
   readonly block: { readonly size: number }
-  /** What distances are held in until the last step: float64 if sums of int32 weights may leave int32 on the way. */
+  /** Type of intermediate distances: float64 if intermediate sums of int32 weights may exceed int32. */
   readonly between: 'int32' | 'float32' | 'float64'
 }
 
@@ -114,24 +114,24 @@ export type BlockPlan = MultiplyPlan | PathsPlan
 export interface GraphPlan extends PlanBase {
   readonly kind: 'graph-paths'
   readonly a: PlannedGraph
-  /** How many rows a block has. */
+  /** Number of rows of a block. */
   readonly block: { readonly rows: number }
 }
 
 /** A graph: what it was when the plan was made. */
 export interface PlannedGraph {
-  /** Of its file; null if it came as an edge list. */
+  /** Path of the file; null if the graph was passed as an edge list. */
   readonly path: string | null
   readonly nodes: number
   readonly edges: number
   readonly dtype: ArrayType
-  /** Of its nodes and edges, whatever they came from. */
+  /** Hash of the nodes and edges, independent of their source. */
   readonly fingerprint: string
   /** Of the sources, the targets and the limit. */
   readonly asked: string
 }
 
-/** Whatever work is begun and resumed. */
+/** Plan of any resumable work. */
 export type AnyPlan = BlockPlan | GraphPlan
 
 /** Returns the arrays on disk that a plan reads. */
@@ -150,19 +150,19 @@ export function blockOf(plan: AnyPlan): MultiplyPlan['block'] {
 
 /** One block of a plan. */
 export interface BlockJob {
-  /** The same in every process: letters, digits and hyphens. */
+  /** Name of the job, equal in every process: letters, digits and hyphens. */
   readonly name: string
   /** The stage that it belongs to, from 0. */
   readonly stage: number
 }
 
-/** What a job did. */
+/** Result of a job. */
 export interface BlockResult {
   /** The name of the job. */
   readonly job: string
   /** Whether it had been done before; then nothing else was done. */
   readonly already: boolean
-  /** Where it was computed; null if it had been done before. */
+  /** Backend of the job; null if the job had been done before. */
   readonly backend: 'cuda' | 'cpu' | null
   /** The name of the GPU or processor; null if it had been done before. */
   readonly device: string | null
@@ -173,18 +173,21 @@ export interface BlockResult {
     /** Its products. */
     readonly kernelMs: number
   }
-  /** From files. */
+  /** Bytes read from files. */
   readonly bytesRead: number
-  /** To files. */
+  /** Bytes written to files. */
   readonly bytesWritten: number
 }
 
-/** What the id of a plan is made from: all the rest of it, but for the file, which is made in a folder of that name. */
+/**
+ * Returns the fields that determine the id of a plan: all but the id itself and the file, whose folder is
+ * named by the id.
+ */
 export const identity = (plan: object) =>
   createHash('sha256').update(JSON.stringify(plan)).digest('hex').slice(0, 32)
 
 /** Throws ResumeError for a plan that isn't as it was made. It may have come through other hands, which can hash too. */
-export function requirePlan(plan: AnyPlan, isTaken = isBlockPlan): void {
+export function assertPlan(plan: AnyPlan, isTaken = isBlockPlan): void {
   const { id, file: _, ...rest } = plan ?? {}
   if (typeof id === 'string' && isIdentity(rest, id) && isTaken(plan) && isPossible(plan)) return
   throw changedPlan()
@@ -194,8 +197,8 @@ export function requirePlan(plan: AnyPlan, isTaken = isBlockPlan): void {
 const isBlockPlan = ({ kind }: AnyPlan): boolean => kind === 'multiply' || kind === 'shortest-paths'
 
 /** Throws ResumeError for a plan of any work that isn't as it was made. */
-export const requireAnyPlan = (plan: AnyPlan): void =>
-  requirePlan(plan, (made) => isBlockPlan(made) || made.kind === 'graph-paths')
+export const assertAnyPlan = (plan: AnyPlan): void =>
+  assertPlan(plan, (made) => isBlockPlan(made) || made.kind === 'graph-paths')
 
 function isIdentity(plan: object, id: string): boolean {
   try {
@@ -209,8 +212,8 @@ function isIdentity(plan: object, id: string): boolean {
 const changedPlan = () =>
   new ResumeError('the plan is not as it was made: pass on what planBlocks() gave, as JSON, without changes')
 
-/** Throws ResumeError unless a plan has what its jobs follow from. Unlike {@link requirePlan} it takes no time for many stages. */
-function requireSizes(plan: BlockPlan): void {
+/** Throws ResumeError unless a plan has what its jobs follow from. Unlike {@link assertPlan} it takes no time for many stages. */
+function assertSizes(plan: BlockPlan): void {
   const { kind, output, block, stages } = (plan ?? {}) as { [Name in keyof BlockPlan]?: unknown }
   const { shape } = (output ?? {}) as Unknown
   const { rows, cols, size } = (block ?? {}) as Unknown
@@ -220,7 +223,7 @@ function requireSizes(plan: BlockPlan): void {
 }
 
 /** The most products that a block is accumulated from, and blocks of a diagonal: there are lists of them. */
-export const MOST_STEPS = 2 ** 18
+export const MAX_STEPS = 2 ** 18
 
 type Unknown = Record<string, unknown>
 
@@ -235,8 +238,8 @@ const isDimension = (size: unknown) => isSize(size, 0) && size <= MAX_DIMENSION
 const isCount = (size: unknown) => isSize(size, 1)
 
 /**
- * Whether only Zarr arrays are in buckets. What `roots` allow is decided by names: one that is taken for an address there must not be
- * taken for a path when it is opened.
+ * Returns whether a location is valid: only Zarr arrays may be in buckets. `roots` are checked by name, so a
+ * name that is an address there must not be opened as a path.
  */
 const isPlace = (path: unknown): path is string =>
   typeof path === 'string' && (!isS3(path) || (isAddress(path) && isZarr(path)))
@@ -254,7 +257,7 @@ function isLayout(layout: unknown): layout is ZarrLayout {
   )
 }
 
-/** Whether blocks of this size never share a file. */
+/** Returns whether blocks of this size never share a file. */
 function isUnit(size: unknown, axis: 0 | 1, { shape, layout }: PlannedOutput): size is number {
   if (!isCount(size)) return false
   const unit = layout ? (layout.shards ?? layout.chunks)[axis] : 1
@@ -262,8 +265,8 @@ function isUnit(size: unknown, axis: 0 | 1, { shape, layout }: PlannedOutput): s
 }
 
 /**
- * Whether the parts of a plan fit together. What blocks take of memory then follows from the arrays, whose shapes and types are
- * compared when they are opened.
+ * Returns whether the parts of a plan are consistent. The memory of blocks then follows from the arrays,
+ * whose shapes and types are compared on opening.
  */
 function isPossible(plan: AnyPlan): boolean {
   const { begun, semiring, overflow, a, output, stages } = plan
@@ -293,7 +296,7 @@ function stagesOfProduct({ a, b, output, block }: MultiplyPlan): number[] | null
   if (output.shape[0] !== a.shape[0] || output.shape[1] !== b.shape[1]) return null
   const { rows, cols, depth } = (block ?? {}) as Unknown
   if (!isUnit(rows, 0, output) || !isUnit(cols, 1, output) || !isSize(depth, 1)) return null
-  if (blocksIn(a.shape[1], depth) > MOST_STEPS) return null
+  if (blocksIn(a.shape[1], depth) > MAX_STEPS) return null
   return [blocksIn(output.shape[0], rows) * blocksIn(output.shape[1], cols)]
 }
 
@@ -305,21 +308,24 @@ function stagesOfPaths({ a, output, block, between }: PathsPlan): number[] | nul
   const { size } = (block ?? {}) as Unknown
   if (!isUnit(size, 0, output) || !isUnit(size, 1, output)) return null
   const count = blocksIn(n, size)
-  return count > MOST_STEPS ? null : pathStages(count)
+  return count > MAX_STEPS ? null : pathStages(count)
 }
 
-/** How many jobs there are in each stage of paths over so many blocks: the diagonal's, its row and column, the rest. */
+/**
+ * Returns the number of jobs of each stage of blocked Floyd–Warshall over `count` blocks a side: diagonal,
+ * row and column, remainder.
+ */
 export const pathStages = (count: number): number[] =>
   Array.from({ length: count }, () => [1, 2 * (count - 1), (count - 1) ** 2]).flat()
 
-/** How many blocks of `size` cover `length`. */
+/** Returns the number of blocks of `size` that cover `length`. */
 export const blocksIn = (length: number, size: number): number => Math.ceil(length / size)
 
 /**
- * The jobs of a stage, in the order in which one process had best do them: neighbours share what they read.
+ * Yields the jobs of a stage in the order that is best for one process: neighbouring jobs share inputs.
  *
- * @param together - of a product: so many rows of blocks are done for each column of blocks of B, which then is read once for all of
- *   them; 1 if left out.
+ * @param together - for a product, the number of rows of blocks that are computed for each column of blocks
+ * of B, which is then read once for all of them. Default 1.
  * @throws ArgumentError (ERR_MPMML_OPTION) if the plan has no such stage, or `together` isn't an integer of 1 or more; FileError
  *   (ERR_MPMML_RESUME) for any other value than a plan.
  * @example
@@ -328,8 +334,8 @@ export const blocksIn = (length: number, size: number): number => Math.ceil(leng
  * console.log([...jobsOf(plan, 0)].map(({ name }) => name).join()) // c-0-0,c-0-1,c-1-1,c-1-0
  */
 export function jobsOf(plan: BlockPlan, stage: number, together = 1): Generator<BlockJob, void> {
-  requireSizes(plan)
-  requireStage(plan, stage)
+  assertSizes(plan)
+  assertStage(plan, stage)
   if (!isCount(together)) {
     throw new OptionError(`together must be an integer of 1 or more, but it is ${show(together)}`)
   }
@@ -371,7 +377,7 @@ export function* jobsIn(plan: AnyPlan, stage: number, together = 1): Generator<B
 }
 
 /** Throws OptionError unless the plan has such a stage. */
-export function requireStage(plan: BlockPlan, stage: number): void {
+export function assertStage(plan: BlockPlan, stage: number): void {
   if (hasStage(plan, stage)) return
   throw new OptionError(`there is no stage ${show(stage)} in this plan: it has 0 … ${plan.stages.length - 1}`)
 }
@@ -389,7 +395,7 @@ const letters: Record<AnyPlan['kind'], string> = { multiply: 'c', 'shortest-path
 export const placeOf = ({ name }: BlockJob) => name.split('-').slice(-2).map(Number) as [number, number]
 
 /** Throws OptionError unless the plan has such a job: names come from elsewhere, and become names of files. */
-export function requireJob(plan: BlockPlan, job: BlockJob): void {
+export function assertJob(plan: BlockPlan, job: BlockJob): void {
   if (hasJob(plan, job)) return
   const { name, stage } = job ?? {}
   throw new OptionError(
@@ -397,7 +403,7 @@ export function requireJob(plan: BlockPlan, job: BlockJob): void {
   )
 }
 
-/** Those of names that are of jobs of a stage: anything may be where the marks of jobs are. */
+/** Returns the names that belong to jobs of a stage, because the folder of marks may contain other files. */
 export const jobNames = (plan: AnyPlan, stage: number, names: Iterable<string>): Set<string> =>
   new Set([...names].filter((name) => hasJob(plan, { name, stage })))
 
@@ -430,7 +436,7 @@ function isJob(plan: AnyPlan, stage: number, [step, i, j]: readonly number[]): b
  * console.log([...allJobs(plan)].length, plan.stages.join()) // 4 4
  */
 export function allJobs(plan: BlockPlan): Generator<BlockJob, void> {
-  requireSizes(plan)
+  assertSizes(plan)
   return jobsOfStages(plan)
 }
 

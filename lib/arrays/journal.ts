@@ -2,13 +2,13 @@
  * Unfinished work on an array, beside the place where the array will be, under its name with `.partial`: the plan, and under the plan's id
  * the array, intermediate blocks, and a mark for each block that is done.
  *
- * What is written is under the plan's id, so that who still does jobs of another plan can't touch it. In a bucket nothing can be renamed:
- * there the store copies the array to its place when all is done.
+ * Written files are in a folder named by the plan's id, so processes with jobs of another plan can't modify
+ * them. In a bucket nothing can be renamed: there the store copies the array to its place when all is done.
  */
 import { stat } from 'node:fs/promises'
 import { ExistsError, FileError, MpmmlError, ResumeError } from '../errors.js'
 import { readError } from '../files/files.js'
-import { type AnyPlan, type BlockJob, requireAnyPlan } from './job.js'
+import { type AnyPlan, assertAnyPlan, type BlockJob } from './job.js'
 import { isZarr } from './names.js'
 import { asRow, type Content, type Store } from './store.js'
 import { storeOf } from './stores.js'
@@ -31,13 +31,13 @@ function isOwn(name: string): boolean {
 /** Returns whether a file or folder is a part of a Zarr array: its metadata, of this version or the one before, or a chunk. */
 const isPart = (name: string) => /^(zarr\.json|\.zarray|\.zattrs|(c|\d+)([./]\d+)*\/?)$/.test(name)
 
-/** What the mark of a block that is done says: of which plan it is. */
+/** Returns the content of a completed block's mark, which names the plan. */
 const markOf = (plan: AnyPlan, job: BlockJob) => Buffer.from(JSON.stringify({ plan: plan.id, job: job.name }))
 
-/** What is under an output's name, and beside it. */
+/** Files of an output: under its name and in its `.partial` folder. */
 export class Output {
   readonly store: Store
-  /** Where unfinished work is. */
+  /** Path of the folder of unfinished work. */
   readonly partial: string
   readonly plan: string
 
@@ -57,7 +57,7 @@ export class Output {
       const bytes = await this.store.readWhole(this.plan)
       if (!bytes) return null
       const plan = JSON.parse(bytes.toString()) as AnyPlan
-      requireAnyPlan(plan)
+      assertAnyPlan(plan)
       return plan
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOTDIR') return null
@@ -69,7 +69,10 @@ export class Output {
     }
   }
 
-  /** A file that says, where no folder can be gone, that work was dropped: who is about to complete it must not. */
+  /**
+   * Returns the path of the marker of dropped work in stores that have no folders. A process that is about to
+   * complete the work checks it.
+   */
   dropped(id: string): string {
     return this.store.join(this.partial, `${id}.dropped`)
   }
@@ -87,13 +90,13 @@ export class Output {
       const [, id] = /"id":"([0-9a-f]{32})"/.exec(`${await store.readWhole(this.plan)}`) ?? []
       if (id !== undefined) await store.create(this.dropped(id), '', Buffer.from('\n'))
     }
-    // The plan goes first: what is left without it if the process ends here is never resumed, for it isn't whole.
+    // The plan is removed first, because incomplete remains without a plan are never resumed.
     await store.remove([this.plan])
     await store.removeUnder(partial, (name) => name.endsWith('.dropped') || !isOwn(name))
     return null
   }
 
-  /** Whether something has the name. */
+  /** Returns whether the output's name is taken. */
   isTaken(): Promise<boolean> {
     return this.store.isTaken(this.path)
   }
@@ -145,7 +148,7 @@ export class Output {
 /** The work of one plan. */
 export class Journal {
   readonly store: Store
-  /** What belongs to this plan. */
+  /** Path of the folder of this plan's files. */
   readonly own: string
   /** Files that are being written. */
   readonly temporary: string
@@ -153,7 +156,7 @@ export class Journal {
   readonly array: string
   readonly #output: Output
   readonly #id: string
-  /** Is there as long as the array has not got its name. */
+  /** Path that exists until the array is renamed into place. */
   readonly #grown: string
   readonly #replaces: string | undefined
 
@@ -181,7 +184,7 @@ export class Journal {
     )
   }
 
-  /** From now on the work can be resumed. */
+  /** Writes the plan, which makes the work resumable. */
   async writePlan(plan: AnyPlan): Promise<void> {
     const bytes = Buffer.from(JSON.stringify(plan))
     const { plan: path } = this.#output
@@ -202,10 +205,11 @@ export class Journal {
     return this.store.join(this.own, 'done', String(stage), ...job)
   }
 
-  /** Marks a block as done, and says and of what it was made. Its files must have their names by now. */
+  /** Marks a block as done. All its files must have been renamed into place. */
   async mark(plan: AnyPlan, job: BlockJob): Promise<void> {
     await this.store.write(this.#marks(job.stage, job.name), this.temporary, [asRow(markOf(plan, job))])
-    // What was written after the work had been removed must not stay. Whoever removes it after this finds it.
+    // A mark written after the removal of the work must be removed again. A later removal finds the mark
+    // itself.
     if (this.store.renames || (await this.isGrown())) return
     await this.store.removeUnder(this.own)
     throw new FileError(`${this.own} can't be written: the work was completed or removed meanwhile`)
@@ -224,7 +228,7 @@ export class Journal {
     return new Set(await this.store.names(this.#marks(stage)))
   }
 
-  /** Where an intermediate block is: that of a matrix after so many steps. */
+  /** Returns the path of an intermediate block: a block of the matrix after `step` steps. */
   step(step: number, row: number, col: number): string {
     return this.store.join(this.own, 'steps', String(step), `${row}-${col}`)
   }
@@ -234,7 +238,10 @@ export class Journal {
     await this.store.removeUnder(this.store.join(this.own, 'steps', String(step)))
   }
 
-  /** Whether the array is still here. Without it, it has got its name, whatever else is left here. */
+  /**
+   * Returns whether the array is still unfinished. Otherwise it has been renamed into place, even if other
+   * files remain.
+   */
   isGrown(): Promise<boolean> {
     return this.store.exists(this.#grown)
   }

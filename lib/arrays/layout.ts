@@ -1,21 +1,22 @@
 /** Plans of blocks: how an output is laid out, and how work on it is cut into blocks. */
 import { randomBytes } from 'node:crypto'
-import { readSemiring, requireSemiringType } from '../built-in.js'
+import { assertSemiringType, readSemiring } from '../built-in-semirings.js'
 import { isIntegers } from '../elements.js'
 import { DTypeError, OptionError, ShapeError } from '../errors.js'
 import { greatestDivisor } from '../integers.js'
 import { addon } from '../native.js'
-import { requireOrder } from '../orders.js'
 import type { Overflow } from '../product/options.js'
+import { assertOrder } from '../semiring-order.js'
 import type { Semiring } from '../variant-names.js'
 import type { ArraySource } from './array-source.js'
+import { extraBytes } from './array-writer.js'
 import { type BlockTypes, blockSize, hostBytes } from './block-size.js'
 import {
   type AnyPlan,
   type ArrayType,
   blocksIn,
   identity,
-  MOST_STEPS,
+  MAX_STEPS,
   type MultiplyPlan,
   type PathsPlan,
   type PlannedInput,
@@ -27,13 +28,12 @@ import {
 import { isNpy } from './names.js'
 import type { ReadBegin, ReadLayout } from './options.js'
 import { greatestWeight } from './range-of.js'
-import { extraBytes } from './target.js'
 
 /** Chunks of an output, if nothing else is asked for: 4 MiB of int32. */
 const USUAL_CHUNK = 1024
 
 /** Smaller files take longer to open than to read. */
-const LEAST_CHUNK = 64
+const MIN_CHUNK = 64
 
 /** A plan with the id that it then has. */
 export function identified<Plan extends Omit<AnyPlan, 'id'>>(
@@ -61,9 +61,9 @@ export function readPolicy(dtype: ArrayType, overflow: Overflow | undefined): Ov
   )
 }
 
-function requireType(semiring: Semiring, dtype: ArrayType): void {
+function assertType(semiring: Semiring, dtype: ArrayType): void {
   const index = addon.semirings.findIndex(({ name }) => name === semiring)
-  requireSemiringType(index, addon.dataTypes.indexOf(resultType(dtype)))
+  assertSemiringType(index, addon.dataTypes.indexOf(resultType(dtype)))
 }
 
 export function planOutput(
@@ -97,7 +97,7 @@ export function planOutput(
 function usualChunk({ memory }: ReadLayout, types: BlockTypes): number {
   let size = USUAL_CHUNK
   // A half is left for the buffers of chunks.
-  while (size > LEAST_CHUNK && hostBytes(size, types) > memory / 2) size /= 2
+  while (size > MIN_CHUNK && hostBytes(size, types) > memory / 2) size /= 2
   return size
 }
 
@@ -121,7 +121,7 @@ export function aligned(size: number, unit: number, wish: number): number {
 }
 
 /** Refuses block sizes that were asked for and that would have two blocks write one file. */
-export function requireUnit(size: number | undefined, unit: number, length: number, name: string): void {
+export function assertMultiple(size: number | undefined, unit: number, length: number, name: string): void {
   if (size === undefined || size % unit === 0 || size >= length) return
   throw new OptionError(
     `option block: ${name} must be a multiple of ${unit}, what one file of the output has, but it is ${size}`,
@@ -129,10 +129,10 @@ export function requireUnit(size: number | undefined, unit: number, length: numb
 }
 
 /** Refuses blocks of which there would be too many for a list of them. */
-function requireFew(length: number, size: number, name: string): void {
-  if (blocksIn(length, size) <= MOST_STEPS) return
+function assertAtMost(length: number, size: number, name: string): void {
+  if (blocksIn(length, size) <= MAX_STEPS) return
   throw new OptionError(
-    `option block: ${name} must be at least ${Math.ceil(length / MOST_STEPS)} for ${length} rows and columns, but it is ${size}`,
+    `option block: ${name} must be at least ${Math.ceil(length / MAX_STEPS)} for ${length} rows and columns, but it is ${size}`,
   )
 }
 
@@ -153,7 +153,7 @@ export function planMultiply(
       `${a.path} is of ${a.dtype} and ${b.path} of ${b.dtype}: both must be of one type; int16 goes with int32`,
     )
   }
-  requireType(semiring, a.dtype)
+  assertType(semiring, a.dtype)
   const result = resultType(a.dtype)
   const types: BlockTypes = { operand: a.dtype === b.dtype ? a.dtype : 'int32', result }
   const output = planOutput(asked.output, [a.shape[0], b.shape[1]], result, layout, types)
@@ -166,14 +166,14 @@ export function planMultiply(
   const lengths = [output.shape[0], output.shape[1], a.shape[1]] as const
   const size = blockSize(layout.memory, Math.max(...lengths, 1), Math.max(...unit), extra, types)
   const { block } = layout
-  requireUnit(block.rows, unit[0], lengths[0], 'rows')
-  requireUnit(block.cols, unit[1], lengths[1], 'cols')
+  assertMultiple(block.rows, unit[0], lengths[0], 'rows')
+  assertMultiple(block.cols, unit[1], lengths[1], 'cols')
   const blocks = {
     rows: block.rows ?? aligned(size, unit[0], inA[0]),
     cols: block.cols ?? aligned(size, unit[1], inB[1]),
     depth: block.depth ?? aligned(size, 1, commonMultiple(inA[1], inB[0])),
   }
-  requireFew(lengths[2], blocks.depth, 'depth')
+  assertAtMost(lengths[2], blocks.depth, 'depth')
   const plan = {
     kind: 'multiply' as const,
     begun: beginning(),
@@ -200,8 +200,8 @@ export async function planPaths(
       `${a.path} has the shape [${a.shape}], but weights must be square: row i has the edges that leave node i`,
     )
   }
-  requireOrder(readSemiring(semiring))
-  requireType(semiring, a.dtype)
+  assertOrder(readSemiring(semiring))
+  assertType(semiring, a.dtype)
   const policy = readPolicy(a.dtype, asked.overflow)
   if (policy === 'wrap') {
     throw new OptionError("option overflow must be 'throw' or 'saturate' for paths, but it is 'wrap'")
@@ -217,8 +217,8 @@ export async function planPaths(
       unit,
       commonMultiple(...(source.unit as [number, number])),
     )
-  requireUnit(size, unit, n, 'size')
-  requireFew(n, size, 'size')
+  assertMultiple(size, unit, n, 'size')
+  assertAtMost(n, size, 'size')
   const count = blocksIn(n, size)
   const plan = {
     kind: 'shortest-paths' as const,

@@ -7,8 +7,8 @@ import { DTypeError, OptionError } from '../errors.js'
 import { pathOf } from '../files/files.js'
 import { type PathOptions, pathSet } from '../graph/options.js'
 import { type EdgeList, isEdgeList, type KeyedEdgeList, type NamedEdgeList } from '../graph-core/edges.js'
-import { checkedLater, choice, LEFT_OUT, listener, Options, type OptionsOf } from '../options.js'
-import { Engine } from './engine.js'
+import { checkedLater, choice, listener, Options, type OptionsOf, UNSET } from '../options.js'
+import { Engine } from './block-pipeline.js'
 import { graphPaths, isGraphName } from './graph-paths.js'
 import type { BlockPlan } from './job.js'
 import {
@@ -37,9 +37,9 @@ export interface PathsArraysOptions<Key = unknown> extends ArraysOptions {
   sources?: PathOptions['sources'] | ArrayLike<Key> | Key | undefined
   /** The nodes that paths end at: the columns. */
   targets?: PathOptions['targets'] | ArrayLike<Key> | Key | undefined
-  /** As {@link PathOptions.limit}. */
+  /** See {@link PathOptions.limit}. */
   limit?: PathOptions['limit']
-  /** As {@link PathOptions.method}: 'auto', the default, 'search' or 'dissection'. */
+  /** See {@link PathOptions.method}: 'auto' (default), 'search' or 'dissection'. */
   method?: 'auto' | 'search' | 'dissection' | undefined
 }
 
@@ -124,7 +124,7 @@ export async function shortestPathsArrays(
       )
     }
     const { onProgress, backend, device, deviceMemory, ...work } = rest
-    requireForEdges({ device: device === LEFT_OUT ? undefined : device, deviceMemory }, work.block)
+    assertForEdges({ device: device === UNSET ? undefined : device, deviceMemory }, work.block)
     const memory = memoryOf(work)
     const { plan, rows } = await graphPaths({
       ...{ weights, output: distances, work: { ...work, memory }, backend },
@@ -145,7 +145,7 @@ export async function shortestPathsArrays(
 }
 
 /** Throws OptionError for options of products of blocks, which searches of an edge list don't have. */
-function requireForEdges(
+function assertForEdges(
   given: Readonly<Record<string, unknown>>,
   {
     rows,
@@ -177,11 +177,11 @@ async function run(
   const started = performance.now()
   const { onProgress, deviceMemory, signal, backend, device, ...asked } = arraysOptions.read(options)
   throwIfAborted(signal, 'the work on arrays')
-  // Once, because the default is a share of what is free.
+  // Evaluated once, because the default is a share of the free memory.
   const memory = memoryOf(asked)
-  // CUDA takes some hundred milliseconds to start.
+  // CUDA takes hundreds of milliseconds to start.
   const opened = openDevice(optionsOf({ backend, device, devices: 0 }))
-  // Its error is seen when the plan is there.
+  // Its error is handled once the plan is ready.
   opened.catch(() => {})
   let engine!: Engine
   let planned: BlockPlan

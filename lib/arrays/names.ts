@@ -1,4 +1,4 @@
-/** What names of arrays say: paths of files and folders, and addresses of S3. */
+/** Parses names of arrays: paths of files and folders, and S3 addresses. */
 import { FileError } from '../errors.js'
 
 export const isNpy = (path: string) => /\.npy$/i.test(path)
@@ -39,7 +39,7 @@ export function parseAddress(path: string): Address {
 
 export const formatAddress = ({ bucket, key }: Address) => `s3://${bucket}${key === '' ? '' : `/${key}`}`
 
-/** Whether a text is an address in the one way that it can be written, so that equal places have equal names. */
+/** Returns whether a string is an address in canonical form, so that equal locations have equal names. */
 export function isAddress(text: string): boolean {
   try {
     return formatAddress(parseAddress(text)) === text

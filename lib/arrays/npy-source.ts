@@ -5,10 +5,10 @@ import { convertElements, decodeHeader } from '../files/npy-decoder.js'
 import { decodeFile, readingNpy } from '../files/npy-file.js'
 import { NpyProblem } from '../files/npy-header.js'
 import { booleansRefused, type FileType } from '../files/npy-types.js'
-import { swapBytes } from '../host.js'
+import { swapBytes } from '../platform.js'
 import type { ElementArray } from '../storage.js'
 import { type ArraySource, elementsIn, type Range, type ReadBlock } from './array-source.js'
-import { readRectangle, requireUnchanged } from './disk.js'
+import { assertUnchanged, readRectangle } from './disk.js'
 import { describeFiles } from './file-store.js'
 import type { ArrayType, PlannedInput } from './job.js'
 import type { Stored } from './store.js'
@@ -67,7 +67,7 @@ export class NpySource implements ArraySource {
     const pitch = this.shape[this.#byColumns ? 0 : 1] * size
     const position = this.#start + outer[0] * pitch + inner[0] * size
     return readingNpy(this.path, async (file) => {
-      requireUnchanged(this.path, (await file.stat()).mtimeMs, changedMs)
+      assertUnchanged(this.path, (await file.stat()).mtimeMs, changedMs)
       const place = { pitch, width: width * size, memoryPitch: width * size }
       if (!convert) {
         await readRectangle(file, { ...place, position, rows: count, memory })

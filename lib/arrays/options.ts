@@ -2,47 +2,38 @@
 import { resolve } from 'node:path'
 import { signal } from '../abort.js'
 import { backend, device } from '../backend.js'
-import { semiringName } from '../built-in.js'
+import { semiringName } from '../built-in-semirings.js'
 import { show } from '../describe.js'
 import { FileError, OptionError } from '../errors.js'
 import { pathOf } from '../files/files.js'
 import { availableMemory } from '../free-memory.js'
-import {
-  boolean,
-  choice,
-  Options,
-  type OptionsOf,
-  option,
-  type ReadOf,
-  requireNames,
-  wholeOf,
-} from '../options.js'
+import { assertNames, boolean, choice, Options, type OptionsOf, option, type ReadOf } from '../options.js'
 import { policy } from '../overflow.js'
 import type { BackendChoice, MpmmOptions, Overflow, Progress } from '../product/options.js'
 import type { Semiring } from '../variant-names.js'
 import type { ZarrLayout } from './job.js'
 import { formatAddress, isS3, parseAddress } from './names.js'
 
-/** How far work on arrays is. */
+/** Progress of work on arrays. */
 export interface ArraysProgress extends Progress {
   /** Blocks that are done. */
   readonly blocks: number
-  /** How many blocks there are. */
+  /** Number of blocks. */
   readonly total: number
   /** Estimated from the pace of the blocks since the start; undefined until one is done. */
   readonly secondsLeft: number | undefined
 }
 
-/** What says how an output is laid out and the work is cut: see {@link planBlocks}. */
+/** Options for the layout of the output and the block size: see {@link planBlocks}. */
 export interface LayoutOptions {
   /**
-   * The most bytes of host memory that the work takes: a number, or a text such as '8GiB'. Half of what is free, if left out, and at
+   * Limit of host memory in bytes: a number or a string such as '8GiB'. Default: half of the free memory, at
    * most 8 GiB.
    */
   memory?: number | string | undefined
   /** Of a Zarr output: rows and columns of a chunk; [1024, 1024] if left out, and no more than the output has. */
   chunks?: readonly [number, number] | undefined
-  /** Of a Zarr output: rows and columns of a shard, multiples of those of a chunk; no shards if left out. */
+  /** Rows and columns of a shard of a Zarr output, multiples of the chunk's. Default: no shards. */
   shards?: readonly [number, number] | undefined
   /** Of a Zarr output: how its chunks are compressed; 'none' if left out. */
   codec?: 'none' | 'zstd' | 'gzip' | 'blosc' | undefined
@@ -60,15 +51,15 @@ export interface LayoutOptions {
     | undefined
 }
 
-/** What says what is done if there is something already. */
+/** Options for outputs and work that exist already. */
 export interface BeginOptions {
-  /** Goes on with what was begun: blocks that are done aren't computed again. Begins if nothing was. */
+  /** Resumes unfinished work: completed blocks aren't computed again. Starts new work if none was begun. */
   resume?: boolean | undefined
   /** Replaces an output that exists, and drops work on it that was begun. */
   overwrite?: boolean | undefined
 }
 
-/** What is computed of matrices on disk, and how its output is made. */
+/** Options of a computation on matrices on disk and of its output. */
 export interface WorkOptions extends LayoutOptions, BeginOptions {
   /** 'max-plus' for products and 'min-plus' for paths, if left out. */
   semiring?: Semiring | undefined
@@ -76,19 +67,19 @@ export interface WorkOptions extends LayoutOptions, BeginOptions {
   overflow?: Overflow | undefined
 }
 
-/** Where blocks are computed, and what is called meanwhile. */
+/** Options for the backend of block computations, and callbacks. */
 export interface RunOptions extends Pick<MpmmOptions, 'device'> {
   /** 'auto', the default, takes CUDA if it can be used, otherwise the CPU. */
   backend?: BackendChoice | undefined
-  /** The most bytes of a GPU's memory that blocks take: a number, or a text such as '8GiB'. Most of what is free, if left out. */
+  /** Limit of GPU memory in bytes: a number or a string such as '8GiB'. Default: most of the free memory. */
   deviceMemory?: number | string | undefined
-  /** Gives up, with ERR_MPMML_ABORTED; what is done stays, and can be resumed. */
+  /** Aborts the work with ERR_MPMML_ABORTED. Completed blocks are kept, and the work can be resumed. */
   signal?: AbortSignal | undefined
 }
 
 const GIB = 2 ** 30
 
-/** Of memory that has no limit. */
+/** Returns the default of `memory` in bytes. */
 const usualMemory = () => Math.min(8 * GIB, Math.floor(availableMemory() / 2))
 
 const units: Record<string, number> = {
@@ -142,56 +133,30 @@ function readBlockSizes(value: unknown): BlockSizes {
 }
 
 function blockObject(value: unknown): Record<string, unknown> {
-  requireNames(value, ['rows', 'cols', 'depth'], 'block')
+  assertNames(value, ['rows', 'cols', 'depth'], 'block')
   return { ...value }
 }
 
-/** What `read` makes of the text of a command line, which has no quotation marks and brackets to speak of. */
-const fromText =
-  (parse: (text: string) => unknown, read: (value: unknown, name: string) => unknown, expected: string) =>
-  (text: string) => {
-    try {
-      return read(parse(text), '')
-    } catch (cause) {
-      throw new OptionError(`It must be ${expected}`, { cause })
-    }
-  }
-
-const bytesOf = fromText((text) => text, readBytes, 'a number of bytes, such as 8GiB')
-const pairOf = fromText((text) => text.split(/[x×]/).map(wholeOf), readPair, 'ROWSxCOLS, such as 1024x1024')
-
-const bytesAs = (flag: string, summary: string) =>
-  option(undefined, readBytes, { commandLine: { flag, summary, fromText: bytesOf } })
-
-const pairAs = (flag: string, summary: string) =>
-  option(undefined, readPair, { commandLine: { flag, summary, fromText: pairOf } })
-
-/** The most host memory that something takes. */
-export const memoryFor = (summary: string) => bytesAs('--memory <bytes>', summary)
+/** Limit of memory in bytes. */
+export const bytes = option(undefined, readBytes)
 
 export const layoutSet = {
-  memory: memoryFor('work on blocks on disk, in no more memory than this, such as 8GiB'),
-  chunks: pairAs('--chunks <RxC>', 'of a .zarr output: rows and columns of a chunk'),
-  shards: pairAs('--shards <RxC>', 'of a .zarr output: rows and columns of a shard'),
-  codec: choice<ZarrLayout['codec'], undefined>(['none', 'zstd', 'gzip', 'blosc'], undefined, {
-    flag: '--codec <name>',
-    summary: 'of a .zarr output: how chunks are compressed',
-  }),
+  memory: bytes,
+  chunks: option(undefined, readPair),
+  shards: option(undefined, readPair),
+  codec: choice<ZarrLayout['codec'], undefined>(['none', 'zstd', 'gzip', 'blosc'], undefined),
   block: option<BlockSizes>({}, readBlockSizes),
 } satisfies OptionsOf<LayoutOptions>
 
 export const beginSet = {
-  resume: boolean(false, { flag: '--resume', summary: 'of blocks on disk: go on with what was begun' }),
-  overwrite: boolean(false, {
-    flag: '--overwrite',
-    summary: 'of blocks on disk: replace a .zarr output, or what was begun of an output',
-  }),
+  resume: boolean(false),
+  overwrite: boolean(false),
 } satisfies OptionsOf<BeginOptions>
 
 export const runSet = {
   backend,
   device,
-  deviceMemory: bytesAs('--device-memory <bytes>', "of blocks on disk: the most of a GPU's memory"),
+  deviceMemory: bytes,
   signal,
 } satisfies OptionsOf<RunOptions>
 
@@ -212,13 +177,13 @@ export type ReadLayout = Omit<Layout, 'memory'> & { readonly memory: number }
 export const memoryOf = ({ memory = usualMemory() }: Pick<Layout, 'memory'>): number => memory
 
 /** Throws OptionError for options that contradict each other. */
-export function requireOneOf({ resume, overwrite }: ReadBegin): void {
+export function assertOneOf({ resume, overwrite }: ReadBegin): void {
   if (resume && overwrite) {
     throw new OptionError('options resume and overwrite contradict each other: leave one of them out')
   }
 }
 
-/** A path as it is in every process of this machine. */
+/** Returns a path in a form that is valid in every process of the machine. */
 export function readPath(path: string | URL): string {
   const text = pathOf(path)
   if (isS3(text)) return formatAddress(parseAddress(text))

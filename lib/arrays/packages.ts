@@ -1,4 +1,4 @@
-/** What Zarr arrays need of packages: loaded when such an array is named. */
+/** Loads the optional packages for Zarr arrays when such an array is named. */
 import { optionalPackages } from '../optional-packages.js'
 
 export const loadZarrita = optionalPackages('Zarr arrays need', ['zarrita'], () => import('zarrita'))

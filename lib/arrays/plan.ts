@@ -7,20 +7,20 @@ import { ExistsError, FileError, OptionError, ResumeError } from '../errors.js'
 import { checkedLater, Options, type OptionsOf, type ReadOf } from '../options.js'
 import type { Semiring } from '../variant-names.js'
 import type { ArraySource } from './array-source.js'
+import { createTarget } from './array-writer.js'
 import { inputChanged } from './disk.js'
 import { fileIdentity, planInput } from './fingerprint.js'
 import { type AnyPlan, type BlockPlan, blockOf, inputsOf, type PlannedInput } from './job.js'
 import { Journal, Output } from './journal.js'
 import { identified, type PlanRequest, planMultiply, planPaths } from './layout.js'
 import { groupsOf, isNpy, isS3, isZarr } from './names.js'
-import { memoryOf, readPath, requireOneOf, type WorkOptions, workSet } from './options.js'
+import { assertOneOf, memoryOf, readPath, type WorkOptions, workSet } from './options.js'
 import { loadHashes, loadZarrita } from './packages.js'
 import { openSource } from './source.js'
-import { createTarget } from './target.js'
 import { isArrayMetadata } from './zarr-metadata.js'
 
 interface AnyRequest extends WorkOptions {
-  /** Gives up. */
+  /** Aborts the call. */
   signal?: AbortSignal | undefined
 }
 
@@ -46,7 +46,7 @@ export interface PathsRequest extends AnyRequest {
   c: string | URL
 }
 
-/** What {@link planBlocks} is asked for. */
+/** Request of {@link planBlocks}. */
 export type BlockRequest = MultiplyRequest | PathsRequest
 
 const requestOptions = new Options({
@@ -60,13 +60,13 @@ const requestOptions = new Options({
 } satisfies OptionsOf<MultiplyRequest>)
 
 /**
- * Cuts work on arrays on disk into block jobs, and makes the folder in which the output grows: its name with `.partial` at the
- * end. With `resume`, the plan that was begun is returned if it is of the same inputs and options.
+ * Cuts work on arrays on disk into block jobs, and makes the folder in which the output grows: its name with
+ * `.partial` at the end. With `resume`, an unfinished plan with the same inputs and options is returned.
  *
- * @throws Rejects with an {@link MpmmlError}: ERR_MPMML_EXISTS if the output exists, or was begun, and neither `resume` nor
- *   `overwrite` is true; ERR_MPMML_RESUME and ERR_MPMML_CHANGED if what was begun is other work, or an input has changed since;
- *   ERR_MPMML_FILE, ERR_MPMML_PACKAGE, ERR_MPMML_SHAPE, ERR_MPMML_DTYPE, ERR_MPMML_OPTION, ERR_MPMML_DISK_FULL,
- *   ERR_MPMML_ABORTED.
+ * @throws Rejects with an {@link MpmmlError}: ERR_MPMML_EXISTS if the output exists, or was begun, and
+ * neither `resume` nor `overwrite` is true; ERR_MPMML_RESUME and ERR_MPMML_CHANGED if the unfinished work is
+ * another, or an input has changed since; ERR_MPMML_FILE, ERR_MPMML_PACKAGE, ERR_MPMML_SHAPE,
+ * ERR_MPMML_DTYPE, ERR_MPMML_OPTION, ERR_MPMML_DISK_FULL, ERR_MPMML_ABORTED.
  * @example
  * await writeNpy('a.npy', matrix(2, 2, [1, 2, 3, 4]))
  * const plan = await planBlocks({ kind: 'multiply', a: 'a.npy', b: 'a.npy', c: 'c.npy', block: 1 })
@@ -77,7 +77,7 @@ export async function planBlocks(request: BlockRequest): Promise<BlockPlan> {
 }
 
 /**
- * The same, if all is `ready` for the plan: otherwise nothing is made on the disk.
+ * Begins the work like {@link planBlocks} if `ready` accepts the plan; otherwise creates nothing on disk.
  *
  * @param ready - throws if it isn't.
  */
@@ -98,9 +98,9 @@ export async function begin(
   if (kind === 'multiply') inputs.push(await openSource(readPath(b as string | URL), asked.signal))
   const planned: PlannedInput[] = []
   for (const input of inputs) planned.push(await planInput(input))
-  for (const { path } of planned) await requireApart(asked.output, path)
+  for (const { path } of planned) await assertSeparate(asked.output, path)
   return resumeOrBegin<BlockPlan>(asked, kind, {
-    requireSame(begun) {
+    assertSame(begun) {
       const before = inputsOf(begun)
       for (const [index, { path, shape, dtype, fingerprint }] of planned.entries()) {
         const was = before[index]!
@@ -118,13 +118,13 @@ export async function begin(
   })
 }
 
-/** What the options of work ask for. */
+/** Returns the request that the options of work describe. */
 export async function askedOf(
   read: Omit<ReadOf<typeof requestOptions>, 'kind' | 'a' | 'b' | 'c'>,
   output: string | URL,
   usual: Semiring,
 ): Promise<PlanRequest> {
-  requireOneOf(read)
+  assertOneOf(read)
   const asked = {
     begin: read,
     layout: { ...read, memory: memoryOf(read) },
@@ -133,7 +133,7 @@ export async function askedOf(
     output: await outputPath(readPath(output)),
     signal: read.signal,
   }
-  // A missing package is said before any work.
+  // A missing package is reported before any work.
   if (isZarr(asked.output)) await loadZarrita()
   if (asked.layout.shards || asked.layout.codec === 'zstd') await loadHashes()
   return asked
@@ -142,7 +142,7 @@ export async function askedOf(
 /** How work is resumed or begun. */
 interface Beginning<Plan> {
   /** Throws ResumeError or ChangedError if the plan that exists is for other inputs. */
-  requireSame(begun: Plan): void
+  assertSame(begun: Plan): void
   make(): Promise<Plan>
   /** Throws if not all is ready for the plan. */
   ready(plan: Plan): Promise<void>
@@ -152,14 +152,14 @@ interface Beginning<Plan> {
 export async function resumeOrBegin<Plan extends AnyPlan>(
   asked: PlanRequest,
   kind: Plan['kind'],
-  { requireSame, make, ready }: Beginning<Plan>,
+  { assertSame, make, ready }: Beginning<Plan>,
 ): Promise<Plan> {
   const { begun: there, replaces } = await lookAround(asked)
   if (there) {
     if (there.kind !== kind) throw differs('the work', there.kind, kind)
     const begun = there as Plan
-    requireSame(begun)
-    requireSameOutput(begun, asked)
+    assertSame(begun)
+    assertSameOutput(begun, asked)
     await ready(begun)
     await new Journal(begun).sweep()
     return begun
@@ -199,7 +199,7 @@ async function outputPath(path: string): Promise<string> {
   }
 }
 
-export async function requireApart(output: string, input: string): Promise<void> {
+export async function assertSeparate(output: string, input: string): Promise<void> {
   const real = isS3(input) ? input : await realpath(input)
   const isInside = (path: string, folder: string) => path.startsWith(`${folder}${isS3(folder) ? '/' : sep}`)
   if (output === real) throw new OptionError(`the output ${output} is also an input: name another one`)
@@ -236,7 +236,7 @@ async function lookAround({
   if (isTaken && !overwrite && !(resume && isZarr(output))) throw exists(output, resume)
   // First the identity: so a file that others add is seen here, or has changed it at the end.
   const replaces = overwrite ? await place.identity() : null
-  await requireReplaceable(output, signal)
+  await assertReplaceable(output, signal)
   const stranger = overwrite ? await place.stranger() : undefined
   if (stranger !== undefined) {
     throw new ExistsError(
@@ -269,7 +269,7 @@ async function clear({ output, begin, signal }: PlanRequest): Promise<void> {
   if (isTaken) await place.clear()
 }
 
-/** Whether the output is there, and this plan made it. */
+/** Returns whether the output exists and was created by this plan. */
 export async function isMadeBy(plan: AnyPlan, signal: AbortSignal | undefined): Promise<boolean> {
   const { output, file, madeBy, id } = plan
   if (output.layout) return (await makerOf(plan, signal)) === (madeBy ?? id)
@@ -293,7 +293,7 @@ async function makerOf(plan: AnyPlan, signal: AbortSignal | undefined): Promise<
 }
 
 /** Throws ExistsError if something has the output's name that is never replaced. */
-export async function requireReplaceable(output: string, signal: AbortSignal | undefined): Promise<void> {
+export async function assertReplaceable(output: string, signal: AbortSignal | undefined): Promise<void> {
   const obstacle = await new Output(output, signal).obstacle()
   if (obstacle === null) return
   throw new ExistsError(`${output} exists and ${obstacle}, so it is not replaced: name another output`)
@@ -306,7 +306,7 @@ export const differs = (what: string, was: unknown, is: unknown) =>
   )
 
 /** Throws ResumeError if the same is to be done in another way, or elsewhere. */
-function requireSameOutput(begun: AnyPlan, asked: PlanRequest): void {
+function assertSameOutput(begun: AnyPlan, asked: PlanRequest): void {
   if (begun.output.path !== asked.output) throw differs('the output', begun.output.path, asked.output)
   if (begun.semiring !== asked.semiring) throw differs('semiring', begun.semiring, asked.semiring)
   if ((asked.overflow ?? 'throw') !== (begun.overflow ?? 'throw')) {
@@ -326,7 +326,7 @@ function requireSameOutput(begun: AnyPlan, asked: PlanRequest): void {
   }
 }
 
-/** What an array's attributes say of it. */
+/** Returns the attributes of an array that describe its origin. */
 function madeFrom(plan: AnyPlan): Record<string, unknown> {
   const { id, kind, semiring, overflow } = plan
   const inputs = plan.kind === 'graph-paths' ? [plan.a] : inputsOf(plan)

@@ -1,4 +1,4 @@
-/** How large the weights of an array are. */
+/** Computes the magnitude of the weights of an array. */
 import { throwIfAborted } from '../abort.js'
 import { bytesOfStored } from '../elements.js'
 import type { Semiring } from '../variant-names.js'
@@ -6,7 +6,10 @@ import { type ArraySource, elementsIn } from './array-source.js'
 import { zeroOn } from './convert.js'
 import type { PlannedInput } from './job.js'
 
-/** The greatest absolute value of elements that aren't the semiring's zero; reads all of it once, in at most so many bytes. */
+/**
+ * Returns the greatest absolute value of elements other than the semiring's zero. Reads the array once, with
+ * at most `memory` bytes of buffers.
+ */
 export async function greatestWeight(
   source: ArraySource,
   semiring: Semiring,

@@ -10,11 +10,11 @@ import type { Budget } from './budget.js'
 
 /** A block that a product needs. */
 export interface Operand {
-  /** The same for the same block. */
+  /** Key of the block: equal keys mean equal blocks. */
   readonly key: string
   /** Bytes of its elements. */
   readonly bytes: number
-  /** Reads it into memory of so many bytes. */
+  /** Reads the block into `memory`. */
   read(memory: Uint8Array): Promise<{ matrix: MatrixLike<OperandArray>; bytesRead: number }>
 }
 
@@ -81,7 +81,7 @@ export class ReadAhead {
     this.#readAhead()
   }
 
-  /** Lets go of all blocks, once what is being read has been. */
+  /** Releases all blocks after pending reads have ended. */
   async end(): Promise<void> {
     this.#stopped = true
     await Promise.allSettled(this.#loads)
@@ -100,7 +100,7 @@ export class ReadAhead {
       if (!entry) {
         if (this.#buffers.length === 0 || !this.#makeRoom(operand.bytes)) return
         entry = { matrix: this.#load(operand), bytes: operand.bytes, uses: 0, next: 0 }
-        // Whoever takes it sees the error.
+        // The caller that takes the block handles the error.
         entry.matrix.catch(() => {})
         this.#entries.set(operand.key, entry)
       }
@@ -152,7 +152,9 @@ export class ReadAhead {
   }
 }
 
-/** For each use the index of the next one of the same block; the greatest number if there is none. */
+/**
+ * Returns for each use the index of the next use of the same block, or the greatest integer if none follows.
+ */
 function nextUses(operands: readonly Operand[]): Int32Array {
   const next = new Int32Array(operands.length)
   const seen = new Map<string, number>()

@@ -59,7 +59,7 @@ export async function runJobs(
   runner: JobRunner,
   { started, onProgress, signal }: Running,
 ): Promise<ArraysResult> {
-  const pace = new Pace(
+  const pace = new ProgressTracker(
     plan.stages.reduce((sum, count) => sum + count, 0),
     onProgress,
   )
@@ -117,7 +117,7 @@ function* without(jobs: Iterable<BlockJob>, done: Set<string>): Generator<BlockJ
 }
 
 /** Progress of the work, and the time that the rest takes. */
-class Pace {
+class ProgressTracker {
   /** The number of all blocks. */
   readonly total: number
   readonly #listener: ProgressListener<ArraysProgress>

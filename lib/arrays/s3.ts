@@ -14,11 +14,14 @@ import { systemReason } from '../files/files.js'
 import { optionalPackages } from '../optional-packages.js'
 import { type Address, formatAddress } from './names.js'
 
-/** How often a request is tried. The pauses between are 0.1 s, 0.2 s, … up to 1.6 s, each by chance from half to one and a half. */
+/**
+ * Number of attempts of a request. The pauses between them are 0.1 s, 0.2 s, … up to 1.6 s, each with a
+ * random factor from 0.5 to 1.5.
+ */
 const ATTEMPTS = 6
 const FIRST_PAUSE_MS = 100
 
-/** A connection on which nothing moves for so long is given up. */
+/** Milliseconds after which an idle connection is aborted. */
 const SILENCE_MS = 60_000
 
 /** Bytes that are hashed at once: a few ms of JavaScript's thread. */
@@ -32,9 +35,9 @@ export interface S3Request {
   readonly address: Address
   readonly query?: Readonly<Record<string, string>>
   readonly headers?: Readonly<Record<string, string>>
-  /** What is sent, one after the other. */
+  /** Parts of the body, sent in order. */
   readonly body?: readonly Uint8Array[]
-  /** What can't be done if the request fails, for messages. */
+  /** Purpose of the request, for messages. */
   readonly purpose: 'read' | 'written' | 'removed'
   /** Other answers than 200 … 299 that the caller understands. */
   readonly accept?: readonly number[]
@@ -91,7 +94,7 @@ async function hashOf(body: readonly Uint8Array[]): Promise<string> {
   return hash.digest('hex')
 }
 
-/** What requests are signed with, which follows from a secret and the day: to work it out takes longer than the signature. */
+/** Signing keys by secret and day, cached because deriving a key takes longer than signing a request. */
 const signingKeys = new Map<string, ArrayBuffer>()
 
 /** Sends a request once. */

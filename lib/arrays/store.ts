@@ -1,4 +1,4 @@
-/** Where arrays are: folders of a file system, or what has a common prefix in a bucket of S3. */
+/** Storage of arrays: folders of a file system, or common prefixes in an S3 bucket. */
 import { ExistsError, FileError } from '../errors.js'
 import type { Rectangle } from './rectangle.js'
 
@@ -13,7 +13,7 @@ export interface Stored {
   /** Its whole name: a path or an address. */
   readonly name: string
   readonly size: number
-  /** Another one once it has changed. */
+  /** Version, which differs after each change. */
   readonly version: string
   readonly changedMs: number
 }
@@ -26,11 +26,11 @@ export interface OpenFile {
   close(): Promise<void>
 }
 
-/** What an array was when the plan was made. */
+/** State of an array when the plan was created. */
 export interface Expected {
   /** Nothing of it has changed after this. */
   readonly changedMs: number
-  /** What it is made of, by name. */
+  /** Returns the array's files by name. */
   files(): Promise<ReadonlyMap<string, Stored>>
 }
 
@@ -55,7 +55,7 @@ export interface Placement {
   readonly replaces: string | undefined
 }
 
-/** What is written is there as a whole, or not there, whenever a process ends. */
+/** Store of arrays with atomic writes: a written file is complete or absent, whenever a process ends. */
 export interface Store {
   /** A name below another. */
   join(path: string, ...names: string[]): string
@@ -67,15 +67,17 @@ export interface Store {
   exists(path: string): Promise<boolean>
   /** Whether a file or a folder has the name, or is below it. */
   isTaken(path: string): Promise<boolean>
-  /** The bytes under a name; null if nothing is there. */
+  /** Returns the bytes of a file; null if it doesn't exist. */
   readWhole(path: string): Promise<Content | null>
-  /** Null if nothing is there. Throws ChangedError if it isn't what is expected. */
+  /** Opens a file; null if it doesn't exist. Throws ChangedError if its state isn't `expected`. */
   open(path: string, expected: Expected | null): Promise<OpenFile | null>
   /** Writes pieces, one after the other, as one file. `temporary` is a folder for files without their name, if there is need of one. */
   write(path: string, temporary: string, pieces: readonly Rows[]): Promise<void>
   /** Writes a file into a folder that this process has made, or only if nothing has its name: false if something has. */
   create(path: string, temporary: string, bytes: Uint8Array): Promise<boolean>
-  /** Makes folders, each in one that is there, if there are any in the store: false if one is there already. */
+  /**
+   * Creates folders, each in an existing one, if the store has folders. Returns false if one exists already.
+   */
   makeFolders(paths: readonly string[]): Promise<boolean>
   /** Removes files, and folders (their names end with a slash) that are empty. */
   remove(paths: readonly string[]): Promise<void>
@@ -99,8 +101,8 @@ export interface Store {
   /** Removes what processes of this machine were writing when they were killed. */
   sweep(temporary: string): Promise<void>
   /**
-   * Whether things can be renamed. Then an array takes the place of another at once, and who still does work that was dropped is stopped by
-   * the folder that is gone.
+   * Whether the store can rename. Then an array replaces another atomically, and processes with jobs of
+   * dropped work fail because its folder is gone.
    */
   readonly renames: boolean
   /** Buffers that reading a part of a chunk takes, in chunks. */

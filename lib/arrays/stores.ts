@@ -1,4 +1,4 @@
-/** Which store a name belongs to. */
+/** Selects the store of a name. */
 import { BucketStore } from './bucket-store.js'
 import { files } from './file-store.js'
 import { isS3 } from './names.js'

@@ -1,4 +1,7 @@
-/** What zarr.json says of a matrix. Source: Zarr core specification, version 3.1; sharding codec, version 1.0. */
+/**
+ * Metadata of a matrix in zarr.json. Source: Zarr core specification, version 3.1; sharding codec, version
+ * 1.0.
+ */
 import { show, showChoices, showList, typeName } from '../describe.js'
 import { FileError, MpmmlError } from '../errors.js'
 import { systemReason } from '../files/files.js'
@@ -21,12 +24,12 @@ export interface ZarrMatrix {
   readonly file: readonly [number, number]
   /** Rows and columns of a chunk. */
   readonly chunk: readonly [number, number]
-  /** Where a shard's index is, and whether its checksum follows it; null without shards. */
+  /** Position of a shard's index, and whether a checksum follows it; null without shards. */
   readonly index: { readonly first: boolean; readonly checked: boolean } | null
   /** Whether the elements of a chunk's column are neighbours. */
   readonly byColumns: boolean
   readonly codecs: readonly CodecEntry[]
-  /** What chunks hold that aren't there; null if the array doesn't say. */
+  /** Value of the elements of missing chunks; null if the metadata doesn't specify it. */
   readonly fill: number | null
   /** The path of a file by its place in the grid. */
   name(row: number, col: number): string
@@ -34,7 +37,7 @@ export interface ZarrMatrix {
 
 type Json = Record<string, unknown>
 
-/** Whether the bytes of a zarr.json are those of an array, and not of a group. */
+/** Returns whether the content of a zarr.json describes an array rather than a group. */
 export function isArrayMetadata(bytes: Content | null): boolean {
   try {
     return JSON.parse(`${bytes}`)?.node_type === 'array'
@@ -84,7 +87,7 @@ export async function readZarrMatrix(path: string, store: Store): Promise<ZarrMa
   const refuse = (problem: string): never => {
     throw new FileError(`${path}: ${problem}`)
   }
-  requireUnderstood(json, refuse)
+  assertUnderstood(json, refuse)
   const shape = readShape(json.shape, refuse)
   const grid = extension(json.chunk_grid)
   const file =
@@ -153,7 +156,7 @@ function readType(value: unknown, endian: unknown, refuse: Refuse): { type: File
   }
 }
 
-/** What the metadata of an array may have. */
+/** Keys allowed in the metadata of an array. */
 const known: ReadonlySet<string> = new Set([
   'zarr_format',
   'node_type',
@@ -169,7 +172,7 @@ const known: ReadonlySet<string> = new Set([
 ])
 
 /** Refuses what may change what the array's bytes mean. */
-function requireUnderstood(json: Json, refuse: Refuse): void {
+function assertUnderstood(json: Json, refuse: Refuse): void {
   const mustBe = (value: unknown) => (value as Json | null)?.must_understand !== false
   const unknown = Object.keys(json).find((name) => !known.has(name) && mustBe(json[name]))
   if (unknown !== undefined) {

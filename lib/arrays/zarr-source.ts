@@ -10,17 +10,17 @@ import { type ArraySource, elementsIn, type Range, type ReadBlock } from './arra
 import { CODEC_THREADS, codeAside } from './codec-pool.js'
 import { mostEncoded } from './codecs.js'
 import { atOnce } from './disk.js'
-import { expectedOf, requireAbsent } from './fingerprint.js'
+import { assertAbsent, expectedOf } from './fingerprint.js'
 import type { ArrayType, PlannedInput } from './job.js'
 import { crc32cOf } from './packages.js'
 import type { Rectangle } from './rectangle.js'
 import { type OpenFile, rowAt, type Store, type Stored } from './store.js'
 import { readZarrMatrix, type ZarrMatrix } from './zarr-metadata.js'
 
-/** A chunk is not there. */
+/** Offset in a shard's index that marks a missing chunk. */
 const ABSENT = 2n ** 64n - 1n
 
-/** Where a chunk is in its file; undefined if it isn't there, and null if it is the file. */
+/** Position of a chunk in its file; undefined if the chunk is missing, null if the file is the chunk. */
 type Piece = { position: number; length: number } | null | undefined
 
 export class ZarrSource implements ArraySource {
@@ -120,7 +120,7 @@ export class ZarrSource implements ArraySource {
           await file.close()
         }
       }
-      if (piece !== undefined) await requireAbsent(path, planned)
+      if (piece !== undefined) await assertAbsent(path, planned)
       if (this.#matrix.fill === null) {
         throw new FileError(
           `${what} is not there, and the fill value of ${this.path} is null: expected a number in its zarr.json`,
@@ -138,7 +138,7 @@ export class ZarrSource implements ArraySource {
     }
   }
 
-  /** From the chunk's bytes as they are: straight into the block. */
+  /** Reads an uncompressed chunk directly into the block. */
   async #readPlain(file: OpenFile, position: number, length: number, part: Rectangle): Promise<number> {
     const expected = this.#chunkBytes()
     if (length !== expected) throw new ChunkError(`it has ${length} bytes and not ${expected}`)
@@ -246,7 +246,7 @@ async function readIndex(
 ): Promise<BigUint64Array | null> {
   const file = await store.open(path, expectedOf(planned))
   if (!file) {
-    await requireAbsent(path, planned)
+    await assertAbsent(path, planned)
     return null
   }
   try {

@@ -8,7 +8,7 @@ const MAGIC = 0xfd2fb528
 /** Of frames that decoders skip, but for their last four bits. */
 const SKIPPED = 0x184d2a50
 const DICTIONARY_BYTES = [0, 1, 2, 4] as const
-const MOST_OF_BLOCK = 1 << 17
+const MAX_OF_BLOCK = 1 << 17
 
 /** Kinds of blocks. */
 const RLE = 1
@@ -18,11 +18,11 @@ const COMPRESSED = 2
 const CHECKSUM = 4
 
 interface Frame {
-  /** Where its header begins. */
+  /** Offset of the frame's header. */
   readonly start: number
-  /** Where its blocks begin. */
+  /** Offset of the frame's first block. */
   readonly blocks: number
-  /** What it decodes to, as its header says; null if that doesn't. */
+  /** Decoded size in bytes according to the header; null if the header doesn't specify it. */
   readonly size: number | null
   /** The most that it can decode to. */
   readonly most: number
@@ -45,7 +45,7 @@ function framesOf(view: Buffer): Frame[] {
       }
     }
   } catch (error) {
-    // What Node.js says of places beyond the end.
+    // Node.js reports positions beyond the end as RangeError.
     throw error instanceof RangeError ? new Error('its frame (zstd) is cut off', { cause: error }) : error
   }
   return frames
@@ -57,7 +57,7 @@ function readFrame(view: Buffer, start: number): { frame: Frame; end: number } {
   const sizeFlag = flags >> 6
   const sizeBytes = sizeFlag === 0 ? Number(isSingle) : 1 << sizeFlag
   let at = start + 5
-  let mostOfBlock = MOST_OF_BLOCK
+  let mostOfBlock = MAX_OF_BLOCK
   if (!isSingle) {
     const window = view.readUInt8(at++)
     mostOfBlock = Math.min(mostOfBlock, 2 ** (10 + (window >> 3)) * (1 + (window & 7) / 8))
@@ -85,8 +85,9 @@ function readFrame(view: Buffer, start: number): { frame: Frame; end: number } {
 }
 
 /**
- * The same frames, if they decode to at most so many bytes; throws if they decode to more. A frame whose header doesn't say how many gets a
- * header that does, if it may be too many, because a decoder would take any memory for it.
+ * Returns frames whose decoded size is at most `most` bytes, and throws for larger ones. A frame that may be
+ * too large and doesn't specify its size gets a header that does, because a decoder would allocate any amount
+ * of memory for it.
  */
 export function withinZstd(bytes: Uint8Array, most: number): Uint8Array {
   const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
@@ -105,7 +106,7 @@ export function withinZstd(bytes: Uint8Array, most: number): Uint8Array {
   return sized
 }
 
-/** A frame with the checksum of what it was made from. */
+/** Returns a frame with the checksum of its content. */
 export async function withChecksum(frame: Uint8Array, content: Uint8Array): Promise<Uint8Array> {
   if ((frame[4]! & CHECKSUM) !== 0) return frame
   const bytes = Buffer.concat([frame, await xxh64Of(content)])

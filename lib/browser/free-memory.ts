@@ -1,4 +1,4 @@
-/** How much memory a page can still get. Browsers don't say: what they refuse is an error where it is asked for. */
+/** Memory that a page can still allocate. Browsers don't report it; a refused allocation is an error. */
 import type * as inNode from '../free-memory.js'
 
 export const availableMemory: typeof inNode.availableMemory = () => 2 ** 32

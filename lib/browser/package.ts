@@ -1,7 +1,7 @@
 /** The package in a browser, where it has no folder: lib/package.ts is that of Node.js. */
 import type * as inNode from '../package.js'
 
-/** What bench/bundle.mjs writes in place of this name. */
+/** Replaced by bench/bundle.mjs with the version. */
 declare const MPMML_VERSION: string
 
 export const root: typeof inNode.root = ''

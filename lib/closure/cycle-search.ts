@@ -1,7 +1,7 @@
 /** Finding a cycle that gains, on the host. */
-import { type GainingCycle, leastOf, turned } from '../graph-core/cycles.js'
+import { type GainingCycle, leastOf, rotated } from '../graph-core/cycles.js'
 import { PER_STEP, type Steps } from '../graph-core/slices.js'
-import type { Order } from '../orders.js'
+import type { Order } from '../semiring-order.js'
 import type { OperandArray } from '../storage.js'
 
 /** Weights of edges between nodes. */
@@ -30,7 +30,7 @@ export function* findCycle(
   const weight = (from: number, to: number) => data[offset + from * rowStride + to * colStride]!
   const cycleOf = (cycle: number[]) => {
     // Floats are rounded in this order.
-    const nodes = turned(cycle, leastOf(cycle))
+    const nodes = rotated(cycle, leastOf(cycle))
     const way = (sum: number, from: number, k: number) =>
       extend(sum, weight(from, nodes[(k + 1) % nodes.length]!))
     return { nodes, weight: nodes.reduce(way, one) }

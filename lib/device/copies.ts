@@ -2,7 +2,7 @@
 import { natively } from '../errors.js'
 import type { Elements } from '../layout.js'
 import { addon, type NativeMemory } from '../native.js'
-import { type HostView, requireStillThere, requireThere } from '../view.js'
+import { assertAttached, assertStillAttached, type HostView } from '../view.js'
 import { copyRequest } from './requests.js'
 import type { Session } from './resident.js'
 
@@ -19,11 +19,11 @@ export async function copyToDevice(
   cancel: Int32Array,
   name: string,
 ): Promise<NativeMemory> {
-  requireThere(view, name)
+  assertAttached(view, name)
   const request = copyRequest(view, elements)
   const memory = await natively(() => addon.upload(session.native, view.data, request, cancel))
   try {
-    requireStillThere(view, name)
+    assertStillAttached(view, name)
   } catch (error) {
     addon.release(memory)
     throw error

@@ -1,16 +1,17 @@
 /** Devices that are opened, and the matrices that stay on them. */
-import { aborted, signal, throwIfAborted, unlessAborted } from '../abort.js'
+import { aborted, raceWithAbort, signal, throwIfAborted } from '../abort.js'
 import {
   AUTO,
+  assertDevicesOnly,
   automaticBackend,
   CPU,
   deviceName,
   devicesIn,
   indexOf,
-  requireDevicesOnly,
   whereSet,
 } from '../backend.js'
-import { requireSemiringType, semiring } from '../built-in.js'
+import { ready } from '../backend-selection.js'
+import { assertSemiringType, semiring } from '../built-in-semirings.js'
 import { show, showChoices, showList, typeName } from '../describe.js'
 import type { ArrayTypes, OperandsOf, StoredType } from '../element-types.js'
 import {
@@ -33,27 +34,26 @@ import {
   rowMajorMatrix,
   type Shape,
 } from '../matrix.js'
+import { assertCapacity, overlap, sameLayout } from '../memory-overlap.js'
 import { addon } from '../native.js'
 import { checkedLater, Options, type OptionsOf } from '../options.js'
-import { overlap, requireRoom, sameLayout } from '../overlap.js'
-import { ready } from '../placement.js'
 import { runNative } from '../run-native.js'
 import type { ElementArray, KindOf, OperandArray } from '../storage.js'
 import type { DataType, Semiring } from '../variant-names.js'
 import {
+  assertAttached,
+  assertShape,
+  assertStillAttached,
   type HostView,
-  readHostView,
+  readBack,
   readView,
-  requireShape,
-  requireStillThere,
-  requireThere,
 } from '../view.js'
 import { copyToDevice } from './copies.js'
 import { pinnedResult } from './pinned.js'
 import { combineRequest, copyRequest, fillRequest } from './requests.js'
-import { Resident, ResidentView, requireOpen, requireUsable, Session, SharedMemory } from './resident.js'
+import { assertOpen, assertUsable, Resident, ResidentView, Session, SharedMemory } from './resident.js'
 
-/** What Node.js calls to show an object. Not that of node:util, whose type would need @types/node. */
+/** Symbol of the method with which Node.js formats an object. The one of node:util would need @types/node. */
 const inspected: unique symbol = Symbol.for('nodejs.util.inspect.custom') as never
 
 /** The options of {@link openDevice}. */
@@ -86,23 +86,25 @@ const copyOptions = new Options({ signal } satisfies OptionsOf<CopyOptions>)
 
 /** The memory of a device, in bytes. */
 export interface MemoryUse {
-  /** By the matrices that exist. */
+  /** Bytes of existing matrices. */
   used: number
-  /** What the library holds: matrices, other forms of them that products made, and what it keeps for the next ones. */
+  /**
+   * Bytes that the library has allocated: matrices, their packed forms and buffers cached for later products.
+   */
   reserved: number
   /** The most that `used` has been. */
   peak: number
-  /** What is free on the device. */
+  /** Free bytes of the device. */
   free: number
-  /** What the device has. */
+  /** Total bytes of the device. */
   total: number
 }
 
 /** A part of a matrix, or of each matrix of a batch: see {@link DeviceMatrix.view}. */
 export interface Part {
-  /** From the first of these rows up to but without the second; all by default. */
+  /** Half-open range of rows. Default: all. */
   rows?: readonly [from: number, to: number] | undefined
-  /** The same for columns. */
+  /** Half-open range of columns. Default: all. */
   cols?: readonly [from: number, to: number] | undefined
   /** Only one matrix of a batch, by its index; the view then is a single matrix. */
   batch?: number | undefined
@@ -141,11 +143,11 @@ const combineOptions = new Options({ semiring, signal } satisfies OptionsOf<Comb
  */
 export async function openDevice(options?: OpenOptions): Promise<Device> {
   const asked = openOptions.read(options)
-  requireDevicesOnly(asked)
+  assertDevicesOnly(asked)
   throwIfAborted(asked.signal, OPENING)
   const opening = openSession(asked.backend, indexOf(asked.device), asked.devices)
   try {
-    return new Device(await unlessAborted(opening, asked.signal, (signal) => aborted(signal, OPENING)))
+    return new Device(await raceWithAbort(opening, asked.signal, (signal) => aborted(signal, OPENING)))
   } catch (error) {
     // Native code opens it all the same.
     opening.then(({ native }) => addon.closeDevice(native)).catch(() => {})
@@ -188,7 +190,7 @@ export class Device {
     this.#session = session
   }
 
-  /** What was opened. */
+  /** Backend of the device. */
   get backend(): 'cuda' | 'cpu' {
     return this.#session.backend
   }
@@ -228,9 +230,9 @@ export class Device {
     options?: CopyOptions,
   ): Promise<DeviceMatrix<KindOf<Data>>> {
     const { signal } = copyOptions.read(options)
-    const view = readHostView(matrix, 'matrix', 'operand')
+    const view = readBack(matrix, 'matrix', 'operand')
     const session = this.#session
-    requireOpen(session)
+    assertOpen(session)
     const { type, bytes, batched, batch, rows, cols } = view
     const elements = rowMajorElements(type, bytes, batched, batch, rows, cols)
     const native = await runNative(
@@ -260,7 +262,7 @@ export class Device {
     value: number,
     dtype: Type,
   ): Promise<DeviceMatrix<ArrayTypes[Type]>>
-  /** The same of int32. */
+  /** Creates an int32 matrix of one value. */
   full(shape: Readonly<Shape>, value: number): Promise<DeviceMatrix>
   async full(
     shape: Readonly<Shape>,
@@ -272,9 +274,9 @@ export class Device {
     }
     const sizes = readShape(shape)
     const type = readType(dtype)
-    requireValue(value, type)
+    assertValue(value, type)
     const session = this.#session
-    requireOpen(session)
+    assertOpen(session)
     const batched = sizes.length === 3
     const [batch, rows, cols] = batched ? sizes : [1, ...sizes]
     const elements = rowMajorElements(type, bytesOf(type), batched, batch, rows, cols)
@@ -295,7 +297,7 @@ export class Device {
    * await device.close()
    */
   memory(): MemoryUse {
-    requireOpen(this.#session)
+    assertOpen(this.#session)
     return natively(() => addon.memoryUse(this.#session.native))
   }
 
@@ -335,7 +337,7 @@ function readType(dtype: unknown): number {
 }
 
 /** Throws DTypeError unless the type has the value. */
-function requireValue(value: unknown, type: number): void {
+function assertValue(value: unknown, type: number): void {
   const name = addon.dataTypes[type]!
   const [least, most] = rangeOf(name)
   if (typeof value === 'number') {
@@ -384,7 +386,7 @@ export class DeviceMatrix<Data extends OperandArray = Int32Array> extends Reside
     return viewOf(this).memory.session.owner as Device
   }
 
-  /** Whether it can't be used any more: it has been disposed, or its device has been closed. */
+  /** Returns whether the matrix was disposed or its device was closed. */
   get disposed(): boolean {
     const { disposed, memory } = viewOf(this)
     return disposed || memory.session.closing !== undefined
@@ -446,7 +448,7 @@ export class DeviceMatrix<Data extends OperandArray = Int32Array> extends Reside
     colStride: number,
   ): DeviceMatrix<Data> {
     const whole = viewOf(this)
-    requireUsable(whole, 'the matrix')
+    assertUsable(whole, 'the matrix')
     const { type, bytes, batchStride } = whole
     const layout = { offset, batchStride, rowStride, colStride }
     return new DeviceMatrix(
@@ -475,8 +477,8 @@ export class DeviceMatrix<Data extends OperandArray = Int32Array> extends Reside
     const c = readView(this, 'the matrix', 'result') as ResidentView
     const other = readView(d, 'd', 'operand')
     throwIfAborted(signal, 'the combination')
-    requireThere(c, 'the matrix')
-    requireThere(other, 'd')
+    assertAttached(c, 'the matrix')
+    assertAttached(other, 'd')
     const { session } = c.memory
     if (!other.memory || other.memory.session !== session) {
       const place = other.memory ? `on ${other.memory.session}` : 'in an array'
@@ -489,8 +491,8 @@ export class DeviceMatrix<Data extends OperandArray = Int32Array> extends Reside
         `d must be of ${storedTypeName(c)}, as the matrix is, but it is of ${storedTypeName(other)}`,
       )
     }
-    requireSemiringType(semiring, c.type)
-    requireShape(other, 'd', 'the matrix', c)
+    assertSemiringType(semiring, c.type)
+    assertShape(other, 'd', 'the matrix', c)
     if (!sameLayout(c, other) && overlap(c, other)) {
       throw new ShapeError(
         'd overlaps the matrix without being the same: combine with a matrix in memory of its own',
@@ -526,17 +528,17 @@ export class DeviceMatrix<Data extends OperandArray = Int32Array> extends Reside
   ): Promise<MatrixLike<Data> | DenseMatrix<Data>> {
     const { signal } = copyOptions.read(options)
     const from = readView(this, 'the matrix', 'operand') as ResidentView
-    const into = out === undefined ? null : readHostView(out, 'out', 'operand')
-    requireThere(from, 'the matrix')
-    if (into) requireFits(into, from)
+    const into = out === undefined ? null : readBack(out, 'out', 'operand')
+    assertAttached(from, 'the matrix')
+    if (into) assertFits(into, from)
     const made = into ? null : rowMajorMatrix(this.#newArray(from) as Data, shapeOf(from))
     const layout =
       into ?? rowMajorElements(from.type, from.bytes, from.batched, from.batch, from.rows, from.cols)
     const array = into ? into.data : made!.data
     const { session } = from.memory
-    const borrowed = into && { requireStillThere: () => requireStillThere(into, 'out') }
+    const borrowed = into && { requireStillThere: () => assertStillAttached(into, 'out') }
     await runNative({ what: 'the download', signal, borrowed }, ({ cancel }) => {
-      if (signal) requireThere(from, 'the matrix')
+      if (signal) assertAttached(from, 'the matrix')
       return addon.download(session.native, from.data, array, copyRequest(layout, from), cancel)
     })
     return out ?? made!
@@ -554,7 +556,7 @@ export class DeviceMatrix<Data extends OperandArray = Int32Array> extends Reside
   }
 
   /**
-   * Lets go of the matrix. It can't be used any more; its views can. Disposing it again is harmless.
+   * Releases the matrix. Views of it stay valid. Disposing it again has no effect.
    *
    * @throws Nothing.
    * @example
@@ -615,13 +617,13 @@ export const onHost = async <Data extends OperandArray, Host extends MatrixLike<
 ): Promise<Host | DenseMatrix<Data>> => (matrix instanceof DeviceMatrix ? await matrix.download() : matrix)
 
 /** Throws unless what is `from` a device can be copied `into` a matrix of the user's. */
-function requireFits(into: HostView, from: ResidentView): void {
-  requireThere(into, 'out')
+function assertFits(into: HostView, from: ResidentView): void {
+  assertAttached(into, 'out')
   if (into.type !== from.type || into.bytes !== from.bytes) {
     throw new DTypeError(
       `out must be of ${storedTypeName(from)}, as the matrix is, but out.data is ${typeName(into.data)}`,
     )
   }
-  requireShape(into, 'out', 'the matrix', from)
-  requireRoom(into, 'out', 'the matrix')
+  assertShape(into, 'out', 'the matrix', from)
+  assertCapacity(into, 'out', 'the matrix')
 }

@@ -1,21 +1,21 @@
 /** Devices that the library opens by itself, for work on arrays that takes several steps. */
 import { CPU } from '../backend.js'
+import { type PlaceRequest, placeClosure } from '../backend-selection.js'
 import { OutOfMemoryError } from '../errors.js'
 import { isFromListener } from '../listener.js'
-import { type PlaceRequest, placeOfSteps } from '../placement.js'
 import { openSession } from './device.js'
 import type { Session } from './resident.js'
 
 /** Opened when they are first needed. An open device keeps no process alive. */
 const sessions = new Map<string, Promise<Session>>()
 
-/** Does work of about so many steps where the options, or else the library, wants it. */
+/** Runs work of about `steps` steps on the backend that the options or the library choose. */
 export async function onImplicitDevice<Result>(
   options: PlaceRequest,
   steps: number,
   work: (session: Session) => Promise<Result>,
 ): Promise<Result> {
-  const { backend, device, mayTryCpu } = placeOfSteps(options, steps)
+  const { backend, device, mayTryCpu } = placeClosure(options, steps)
   const session = await opened(backend, device, options.devices)
   try {
     return await work(session)

@@ -4,11 +4,11 @@ import { show, showChoices } from '../describe.js'
 import { type ElementArray, type PinnedArrays, storedArrays } from '../element-types.js'
 import { bytesOfStored, bytesOf as bytesOfType, arrayOver as elementsOver } from '../elements.js'
 import { DTypeError, fromNative, OutOfMemoryError } from '../errors.js'
-import { mostBytes, takesForeignMemory } from '../host.js'
 import { addon } from '../native.js'
+import { mostBytes, takesForeignMemory } from '../platform.js'
 
 /** In bytes. To find pinned memory takes some microseconds, in which a smaller array has been made and written. */
-const LEAST_PINNED = 2 ** 16
+const MIN_PINNED = 2 ** 16
 
 /**
  * An array in pinned memory, for the result of a product that device `device` may compute; null if there is none for it. What it
@@ -16,7 +16,7 @@ const LEAST_PINNED = 2 ** 16
  */
 export function pinnedResult(type: number, length: number, device: number): ElementArray | null {
   const bytes = length * bytesOfType(type)
-  if (bytes < LEAST_PINNED || bytes > mostBytes || !takesForeignMemory) return null
+  if (bytes < MIN_PINNED || bytes > mostBytes || !takesForeignMemory) return null
   const buffer = addon.resultBuffer(bytes, device)
   return buffer && elementsOver(type, buffer)
 }
@@ -61,7 +61,7 @@ export function pinnedBytes(length: number): Uint8Array {
   }
 }
 
-/** Throws unless there may be an array of so many elements. */
+/** Returns the bytes of an array. Throws if `length` exceeds the limits. */
 function bytesOf(dtype: keyof PinnedArrays, length: number): number {
   if (!Number.isSafeInteger(length) || length < 0) {
     throw new DTypeError(`length must be an integer of 0 or more, but it is ${show(length)}`)

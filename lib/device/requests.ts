@@ -1,4 +1,4 @@
-/** What is asked of a device besides products, in the form that native code reads. */
+/** Encodes requests to a device other than products for native code. */
 import { COPY_FIELDS, copyAt, REQUEST_FIELDS, requestAt, writeLayout } from '../fields.js'
 import type { Elements, Layout } from '../layout.js'
 

@@ -28,7 +28,7 @@ export class Session {
     this.#native = native
   }
 
-  /** What native code is asked by. A device does what it is asked in the order of the calls. */
+  /** Handle of the device in native code. A device executes requests in the order of the calls. */
   get native(): NativeDevice {
     this.catchUp()
     return this.#native
@@ -41,7 +41,7 @@ export class Session {
     rest?.()
   }
 
-  /** What messages call it. */
+  /** Name of the matrix in messages. */
   toString(): string {
     if (this.devices > 0) return `devices ${devicesIn(this.devices).join(', ')} (${this.name})`
     return this.backend === 'cuda' ? `CUDA device ${this.index} (${this.name})` : 'the CPU'
@@ -49,7 +49,7 @@ export class Session {
 }
 
 /** Throws DisposedError if the device has been closed. */
-export function requireOpen(session: Session): void {
+export function assertOpen(session: Session): void {
   if (session.closing === undefined) return
   throw new DisposedError(`the device, ${session}, has been closed: open it again with openDevice()`)
 }
@@ -65,14 +65,14 @@ export class SharedMemory {
     readonly session: Session,
   ) {}
 
-  /** By which requests name it. */
+  /** Number of the matrix in requests. */
   get number(): number {
     if (this.#number === 0) this.#number = addon.memoryNumber(this.native)
     return this.#number
   }
 }
 
-/** What a DeviceMatrix holds: a matrix on a device, as calls of the library see it. */
+/** Internal state of a DeviceMatrix: a matrix on a device. */
 export class ResidentView implements Elements {
   readonly offset: number
   readonly batchStride: number
@@ -117,7 +117,7 @@ export class ResidentView implements Elements {
 }
 
 /** Throws DisposedError if the matrix can't be used any more. */
-export function requireUsable(view: ResidentView, name: Name): void {
+export function assertUsable(view: ResidentView, name: Name): void {
   if (view.disposed || view.memory.session.closing !== undefined) refuseUnusable(view, name)
 }
 

@@ -1,34 +1,38 @@
 /** Matrices of one element type as another. */
 
-import { zeroOf } from '../built-in.js'
+import { zeroOf } from '../built-in-semirings.js'
 import { elementType, isIntegers, newArray, typeNameOf } from '../elements.js'
 import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
 import { shapeOf } from '../layout.js'
 import type { Matrix } from '../matrix.js'
 import type { ElementArray } from '../storage.js'
 import type { DataType, Semiring } from '../variant-names.js'
-import { type HostView, readHostView } from '../view.js'
-import { ElementMaker, hasType, infiniteZero, typeFor, type Wanted } from './dense.js'
+import { type HostView, readBack } from '../view.js'
+import { type DenseRequest, ElementMaker, hasType, infiniteZero, typeFor } from './dense.js'
 import { newMatrixData } from './memory.js'
 import { gather } from './npy-content.js'
 
 /** The type of a matrix of a file that states its type, and the one that it is to have. */
-function typeOfTyped(dtype: DataType, wanted: Wanted, name: string): DataType {
+function typeOfTyped(dtype: DataType, wanted: DenseRequest, name: string): DataType {
   // Bytes may be booleans, which are no numbers unless the caller says so.
   if (wanted.dtype === undefined && (hasType(wanted.semiring, dtype) || dtype === 'uint8')) return dtype
   return typeFor(wanted, isIntegers(dtype) ? 'integer' : 'real', name)
 }
 
-/** Whether a matrix must be read as bytes: then integers of any type and booleans are. */
-export const bytesOnly = ({ semiring, dtype }: Wanted) => dtype === 'uint8' || !hasType(semiring, 'float64')
+/**
+ * Returns whether a matrix must be read as bytes, into which integers of any type and booleans are converted.
+ */
+export const bytesOnly = ({ semiring, dtype }: DenseRequest) =>
+  dtype === 'uint8' || !hasType(semiring, 'float64')
 
 /**
- * The matrix with elements of the type that is wanted: the semiring's zero stays its zero, other numbers are held exactly or
- * refused, and fractions are rounded to float32. If it has that type, it is given back as it is.
+ * Converts a matrix to the requested element type. The semiring's zero stays its zero, other numbers are
+ * converted exactly or refused, and fractions are rounded to float32. A matrix of that type is returned
+ * unchanged.
  */
 export async function convertMatrix(
   matrix: Matrix<ElementArray>,
-  wanted: Wanted,
+  wanted: DenseRequest,
   name: string,
   signal: AbortSignal | undefined,
 ): Promise<Matrix<ElementArray>> {
@@ -36,7 +40,7 @@ export async function convertMatrix(
   const to = typeOfTyped(from, wanted, name)
   if (from === to) return matrix
   const { semiring } = wanted
-  const view = readHostView(matrix, name, 'result')
+  const view = readBack(matrix, name, 'result')
   const shape = shapeOf(view)
   const count = view.batch * view.rows * view.cols
   const data = newMatrixData(count, name, to, wanted.maxBytes)

@@ -2,7 +2,7 @@
 
 import { show } from '../describe.js'
 import { PER_STEP, type Steps } from '../graph-core/slices.js'
-import { MOST_INT32 } from '../integers.js'
+import { MAX_INT32 } from '../integers.js'
 import { MAX_DIMENSION } from '../matrix.js'
 import { cellsOfLine, cellText, isQuoted, nextCell, stepsUntilUnfinished, untilUnfinished } from './cells.js'
 import { decideDialect } from './dialect.js'
@@ -19,7 +19,7 @@ const EXCLAMATION = '!'.charCodeAt(0)
 const FIRST_STEP = 64
 
 /** Comments before the first edge that are looked at. */
-const MOST_DOUBTFUL = 64
+const MAX_DOUBTFUL = 64
 
 /** Names of the columns, in messages. */
 const shown: Record<Role, string> = {
@@ -91,7 +91,7 @@ export function csvEdgesParser<Node, Result extends object>(
           : reader.number(shown.weight)
         integral = reader.integral
       } else if (role === 'tokens') {
-        tokens = reader.integer(shown.tokens, 0, MOST_INT32)
+        tokens = reader.integer(shown.tokens, 0, MAX_INT32)
       } else cellText(reader)
       const more = nextCell(reader)
       if (more && column + 1 === roles.length) refuseLonger(reader, roles, isHeading)
@@ -107,10 +107,10 @@ export function csvEdgesParser<Node, Result extends object>(
   const hasRecord = (reader: TextReader): boolean => {
     while (reader.nextContent()) {
       if (reader.bytes[reader.position] !== COMMENT) return true
-      const isDoubtful = wishes.named && (columns || doubtfulComments.length < MOST_DOUBTFUL)
+      const isDoubtful = wishes.named && (columns || doubtfulComments.length < MAX_DOUBTFUL)
       if (isDoubtful && mayBeName(reader)) {
         const comment = { line: reader.line, text: reader.restOfLine() }
-        if (columns) requireComment(reader, comment, columns.roles.length)
+        if (columns) assertComment(reader, comment, columns.roles.length)
         else doubtfulComments.push(comment)
       }
       reader.nextLine()
@@ -136,7 +136,7 @@ export function csvEdgesParser<Node, Result extends object>(
           const found = yield* stepsUntilUnfinished(reader, begin(reader))
           if (!found) return
           yield* edges.begin(reader)
-          for (const comment of doubtfulComments) requireComment(reader, comment, found.roles.length)
+          for (const comment of doubtfulComments) assertComment(reader, comment, found.roles.length)
           columns = found
           continue
         }
@@ -149,7 +149,7 @@ export function csvEdgesParser<Node, Result extends object>(
       edges.flush()
     },
     *end(reader) {
-      reader.requireClear()
+      reader.assertClear()
       const name = columns?.doubtful.find((each) => edges.has(each))
       if (name !== undefined) {
         reader.line = headingLine
@@ -188,7 +188,7 @@ function refuseShorter(reader: TextReader, role: Role, named: boolean): never {
 }
 
 /** Refuses a line that begins with # and may be an edge. */
-function requireComment(
+function assertComment(
   reader: TextReader,
   { line, text }: { line: number; text: string },
   cells: number,

@@ -9,7 +9,7 @@ import type { TextReader } from './text.js'
 const COMMENT = '#'.charCodeAt(0)
 
 /** Lines of data that are counted. */
-const MOST_ROWS = 4
+const MAX_ROWS = 4
 
 /** The result of {@link lookAtCsv}. */
 export interface CsvLook {
@@ -66,7 +66,7 @@ function lookOf(records: readonly (readonly string[])[]): CsvLook {
   const [first = []] = records
   const isList = namesColumns(first)
   const hasHeading = isList || first.every((cell) => isWord(cell))
-  const body = records.slice(hasHeading ? 1 : 0, (hasHeading ? 1 : 0) + MOST_ROWS)
+  const body = records.slice(hasHeading ? 1 : 0, (hasHeading ? 1 : 0) + MAX_ROWS)
   const [from, to] = isList ? placesOf(records) : [0, 1]
   return {
     columns: (hasHeading && body.length > 0 ? body[0]! : hasHeading ? [] : first).length,

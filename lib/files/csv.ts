@@ -4,23 +4,23 @@ import { show } from '../describe.js'
 import { bytesOfStored, newArray } from '../elements.js'
 import { FileError } from '../errors.js'
 import { PER_STEP, type Steps } from '../graph-core/slices.js'
-import { toUtf8 } from '../host.js'
-import { LEAST_INT32, MOST_INT32 } from '../integers.js'
+import { MAX_INT32, MIN_INT32 } from '../integers.js'
 import { allocate, MAX_DIMENSION, type Matrix } from '../matrix.js'
 import { addon } from '../native.js'
+import { toUtf8 } from '../platform.js'
 import type { ElementArray } from '../storage.js'
 import type { DataType } from '../variant-names.js'
 import { cellText, isQuoted, lookAhead, nextCell, stepsUntilUnfinished } from './cells.js'
-import { ElementMaker, infiniteZero, typeFor, type Wanted } from './dense.js'
+import { type DenseRequest, ElementMaker, infiniteZero, typeFor } from './dense.js'
 import { decideDialect } from './dialect.js'
 import { isWord } from './headings.js'
-import { newMatrixData, requireWithin } from './memory.js'
+import { assertWithinLimit, newMatrixData } from './memory.js'
 import { Pieces } from './pieces.js'
 import type { LineParser, TextReader } from './text.js'
 
 const COMMENT = '#'.charCodeAt(0)
 
-/** What stands for the semiring's zero, whatever that is. */
+/** Words for the zero of any semiring. */
 const zeros = [toUtf8('.'), toUtf8('ε')]
 
 const cellsText = (count: number) => (count === 1 ? '1 cell' : `${count} cells`)
@@ -32,7 +32,11 @@ const newFloats = (length: number, name: string) =>
  * @param name - name of the file in errors.
  * @param isTsv - whether it is TSV, where tabs separate.
  */
-export function csvParser(name: string, wanted: Wanted, isTsv: boolean): LineParser<Matrix<ElementArray>> {
+export function csvParser(
+  name: string,
+  wanted: DenseRequest,
+  isTsv: boolean,
+): LineParser<Matrix<ElementArray>> {
   // The type of an element may follow from the numbers yet to come.
   const leastBytes = bytesOfStored(wanted.dtype ?? 'int32')
   const infinity = infiniteZero(wanted.semiring)
@@ -48,7 +52,7 @@ export function csvParser(name: string, wanted: Wanted, isTsv: boolean): LinePar
   const cell = (reader: TextReader, col: number): number => {
     const value = reader.decimal()
     if (!Number.isNaN(value)) {
-      if (!(reader.integral && value >= LEAST_INT32 && value <= MOST_INT32)) integral = false
+      if (!(reader.integral && value >= MIN_INT32 && value <= MAX_INT32)) integral = false
       return value
     }
     for (const word of zeros) if (reader.skipIf(word)) return zero
@@ -70,7 +74,7 @@ export function csvParser(name: string, wanted: Wanted, isTsv: boolean): LinePar
     const start = count
     do {
       if (count % PER_STEP === 0) {
-        requireWithin(count * leastBytes, wanted.maxBytes, name)
+        assertWithinLimit(count * leastBytes, wanted.maxBytes, name)
         yield
       }
       numbers.add(cell(reader, count++ - start))
@@ -101,7 +105,7 @@ export function csvParser(name: string, wanted: Wanted, isTsv: boolean): LinePar
       }
     },
     *end(reader) {
-      reader.requireClear()
+      reader.assertClear()
       if (rows === 0)
         throw new FileError(`${name}: expected a row of numbers in each line, but it has no row`)
       const dtype = typeFor(wanted, integral ? 'integer' : 'real', name)
@@ -125,7 +129,7 @@ const isHeading = (reader: TextReader): boolean =>
 function* joined(
   numbers: Pieces<Float64Array>,
   dtype: DataType,
-  { semiring, maxBytes }: Wanted,
+  { semiring, maxBytes }: DenseRequest,
   name: string,
   cols: number,
 ): Steps<ElementArray> {

@@ -84,7 +84,7 @@ function power(exponent: number): Pair {
 }
 for (let exponent = 0; exponent <= LARGEST_POWER; exponent++) power(exponent)
 
-/** The error of what is computed here, relative to the value, is far below this. */
+/** Bound of the relative error of the values computed here, with a wide margin. */
 const TOLERANCE = 2 ** -98
 
 /**

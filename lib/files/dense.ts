@@ -1,13 +1,13 @@
 /** Dense matrices of what files hold: of which type they are, and how their elements are made. */
 
-import { readSemiring, zeroOf } from '../built-in.js'
+import { readSemiring, zeroOf } from '../built-in-semirings.js'
 import { show } from '../describe.js'
 import { isIntegers, rangeOf } from '../elements.js'
 import { DTypeError, FileError } from '../errors.js'
 import type { Steps } from '../graph-core/slices.js'
 import type { Matrix, Shape } from '../matrix.js'
 import { addon } from '../native.js'
-import { joinOf } from '../orders.js'
+import { joinOf } from '../semiring-order.js'
 import type { ElementArray } from '../storage.js'
 import type { DataType, Semiring } from '../variant-names.js'
 import type { Accepted, EntriesHead, EntryBlock, EntrySink, Values } from './entries.js'
@@ -15,34 +15,34 @@ import type { ArraySink } from './matrix-market.js'
 import { newMatrixData } from './memory.js'
 import type { TextReader } from './text.js'
 
-/** What a file's numbers are to become. */
-export interface Wanted {
+/** Requested conversion of a file's numbers. */
+export interface DenseRequest {
   readonly semiring: Semiring
   /** Undefined: what holds the file's values. */
   readonly dtype: DataType | undefined
-  /** Infinity if nothing is said. */
+  /** Limit of the elements' bytes. Default Infinity. */
   readonly maxBytes: number
 }
 
-/** What is wanted of a file. Throws DTypeError if the semiring doesn't have the type. */
+/** Returns the requested conversion of a file. Throws DTypeError if the semiring doesn't have the type. */
 export function wantedOf(
   semiring: Semiring | undefined,
   dtype: DataType | undefined,
   maxBytes = Number.POSITIVE_INFINITY,
-): Wanted {
+): DenseRequest {
   // Bytes have only one semiring.
   const name = semiring ?? (dtype === 'uint8' ? 'or-and' : 'max-plus')
   if (dtype !== undefined) zeroOf(name, dtype)
   return { semiring: name, dtype, maxBytes }
 }
 
-/** Whether a semiring has an element type. */
+/** Returns whether a semiring has an element type. */
 export function hasType(semiring: Semiring, dtype: DataType): boolean {
   return addon.semirings[readSemiring(semiring)]!.zeros[dtype] !== undefined
 }
 
-/** The element type for a file's values: the first that the semiring has of those that hold them. */
-export function typeFor({ semiring, dtype }: Wanted, values: Values, name: string): DataType {
+/** Returns the element type for a file's values: the semiring's first type that can represent them. */
+export function typeFor({ semiring, dtype }: DenseRequest, values: Values, name: string): DataType {
   if (dtype !== undefined) return dtype
   const possible: DataType[] = values === 'real' ? ['float64'] : ['int32', 'float64', 'uint8']
   const found = possible.find((type) => hasType(semiring, type))
@@ -93,7 +93,7 @@ export class ElementMaker {
     return Number.isInteger(value) || !Number.isFinite(rounded) ? undefined : rounded
   }
 
-  /** What a file of `values` may hold. */
+  /** Returns the values that a file of kind `values` may contain. */
   accepted(values: Values): Accepted {
     return { least: this.#least, most: this.#most, special: values !== 'integer' }
   }
@@ -116,13 +116,13 @@ const PER_FILL = 1 << 18
 /** Puts entries into a dense matrix: what has none is the semiring's zero, and several of one place are joined by ⊕. */
 export class DenseEntries implements EntrySink<Matrix<ElementArray>> {
   readonly #name: string
-  readonly #wanted: Wanted
+  readonly #wanted: DenseRequest
   readonly #join: (x: number, y: number) => number
   #make!: ElementMaker
   #data!: ElementArray
   #cols = 0
 
-  constructor(name: string, wanted: Wanted) {
+  constructor(name: string, wanted: DenseRequest) {
     this.#name = name
     this.#wanted = wanted
     this.#join = joinOf(readSemiring(wanted.semiring))
@@ -164,12 +164,12 @@ export class DenseEntries implements EntrySink<Matrix<ElementArray>> {
 /** Puts the elements of an array file into a matrix, column after column as the file has them. */
 export class DenseArray implements ArraySink<Matrix<ElementArray>> {
   readonly #name: string
-  readonly #wanted: Wanted
+  readonly #wanted: DenseRequest
   #make!: ElementMaker
   #data!: ElementArray
   #shape!: Shape
 
-  constructor(name: string, wanted: Wanted) {
+  constructor(name: string, wanted: DenseRequest) {
     this.#name = name
     this.#wanted = wanted
   }

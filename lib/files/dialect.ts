@@ -2,7 +2,7 @@
  * The separator of a CSV file, decided from all of its first lines: a comma may be part of a name or a number, so that one line, or one
  * character of it, doesn't tell.
  */
-import { showAny } from '../describe.js'
+import { formatAny } from '../describe.js'
 import { FileError } from '../errors.js'
 import type { Steps } from '../graph-core/slices.js'
 import { awaitMore, cellText, nextCell, untilUnfinished } from './cells.js'
@@ -19,8 +19,8 @@ const BLANKS = -1
 const candidates = [TAB, ';'.charCodeAt(0), COMMA, '|'.charCodeAt(0)]
 
 /** Records and bytes that are looked at. */
-const MOST_RECORDS = 64
-const MOST_BYTES = 1 << 13
+const MAX_RECORDS = 64
+const MAX_BYTES = 1 << 13
 
 /** Returns whether a file's name says that tabs separate its cells. */
 export const isTsvName = (name: string) => /\.tsv(\.gz)?$/i.test(name)
@@ -58,7 +58,7 @@ export function* decideDialect(
   isTsv: boolean,
   isList: boolean,
 ): Steps<Sample['records']> {
-  if (!reader.isLast && reader.end - reader.position < MOST_BYTES) awaitMore()
+  if (!reader.isLast && reader.end - reader.position < MAX_BYTES) awaitMore()
   // A tab at the end of the line isn't part of its text.
   const told = /^"?sep=([,;|]?)"?$/i.exec(reader.restOfLine())?.[1]
   if (told !== undefined) reader.nextLine()
@@ -73,7 +73,7 @@ export function* decideDialect(
     }
     return samples
   }
-  let size = MOST_BYTES
+  let size = MAX_BYTES
   let samples = yield* sampled(size)
   // A first record with long quoted cells needs more than the usual bytes.
   while (samples.some(({ isUnfinished }) => isUnfinished)) {
@@ -115,7 +115,7 @@ function sampleOf(reader: TextReader, separator: number): Sample {
   let cells: string[] = []
   const isFinished = untilUnfinished(reader, () => {
     try {
-      while (records.length < MOST_RECORDS && reader.nextContent(COMMENT)) {
+      while (records.length < MAX_RECORDS && reader.nextContent(COMMENT)) {
         cells = []
         do cells.push(cellText(reader))
         while (nextCell(reader))
@@ -161,7 +161,7 @@ function best(reader: TextReader, samples: readonly Sample[], isTsv: boolean, is
   if (isTie && first !== tab) {
     const names = [first, second].map(({ separator }) => `'${String.fromCharCode(separator)}'`)
     reader.fail(
-      `the separator may be ${showAny(names)}: put a line sep=${names[0]![1]} before it, or quote the cells that have the other one`,
+      `the separator may be ${formatAny(names)}: put a line sep=${names[0]![1]} before it, or quote the cells that have the other one`,
     )
   }
   if (first) return first

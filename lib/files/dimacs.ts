@@ -8,9 +8,9 @@
 import { show } from '../describe.js'
 import { FileError } from '../errors.js'
 import type { Steps } from '../graph-core/slices.js'
-import { fromLatin1 } from '../host.js'
 import { MAX_DIMENSION } from '../matrix.js'
-import { type Accepted, EntryCollector, type EntrySink, requireCount, requireRoom } from './entries.js'
+import { fromLatin1 } from '../platform.js'
+import { type Accepted, assertCapacity, assertCount, EntryCollector, type EntrySink } from './entries.js'
 import type { LineParser, TextReader } from './text.js'
 
 const code = (character: string) => character.charCodeAt(0)
@@ -34,7 +34,7 @@ export function dimacsParser<Result>(sink: EntrySink<Result>): LineParser<Result
     reader.position += 2
     nodes = reader.integer('the number of nodes', 0, MAX_DIMENSION)
     arcs = reader.integer('the number of arcs', 0, MAX_DIMENSION)
-    requireRoom(reader, arcs, 'a 1 1 1\n'.length, 'arcs')
+    assertCapacity(reader, arcs, 'a 1 1 1\n'.length, 'arcs')
     accepted = yield* sink.begin({ rows: nodes, cols: nodes, most: arcs, values: 'integer' }, reader)
     reader.endLine()
   }
@@ -44,7 +44,7 @@ export function dimacsParser<Result>(sink: EntrySink<Result>): LineParser<Result
         const kind = reader.bytes[reader.position++]
         if (kind === ARC) {
           if (nodes < 0) reader.fail('an arc comes before the line "p sp NODES ARCS"')
-          if (count++ === arcs) requireCount(reader, count, arcs, 'arcs')
+          if (count++ === arcs) assertCount(reader, count, arcs, 'arcs')
           const from = reader.index('the node where the arc begins', nodes)
           const to = reader.index('the node where the arc ends', nodes)
           entries.add(from - 1, to - 1, reader.integer('the weight', accepted.least, accepted.most))
@@ -68,7 +68,7 @@ export function dimacsParser<Result>(sink: EntrySink<Result>): LineParser<Result
       if (nodes < 0) {
         throw new FileError(`${reader.name}: there is no line "p sp NODES ARCS": is it a DIMACS .gr file?`)
       }
-      requireCount(reader, count, arcs, 'arcs')
+      assertCount(reader, count, arcs, 'arcs')
       return yield* sink.end(nodes, nodes, true)
     },
   }

@@ -1,20 +1,20 @@
 /** The entries of sparse files: what the readers of formats hand over, and what edge lists are made of. */
 import { FileError } from '../errors.js'
 import type { Steps } from '../graph-core/slices.js'
-import { LEAST_INT32, MOST_INT32 } from '../integers.js'
+import { MAX_INT32, MIN_INT32 } from '../integers.js'
 import { allocate } from '../matrix.js'
 import { addon } from '../native.js'
-import { requireWithin } from './memory.js'
+import { assertWithinLimit } from './memory.js'
 import { Pieces } from './pieces.js'
 
 /** Entries that are handed over at once. */
 const BLOCK = 4096
 
-/** What is needed of the text that entries are read from. */
+/** Interface of the text that entries are read from. */
 interface Source {
-  /** What errors call it. */
+  /** Name of the text in errors. */
   readonly name: string
-  /** At most so many bytes are left of it. */
+  /** Upper bound of the remaining bytes. */
   readonly left: number
   fail(problem: string): never
 }
@@ -24,31 +24,31 @@ export interface EntryBlock {
   readonly row: Int32Array
   readonly col: Int32Array
   readonly value: Float64Array
-  /** How many there are: the arrays may be longer. */
+  /** Number of entries. The arrays may be longer. */
   count: number
 }
 
-/** What values a file has: integers, numbers, only ones, or whatever its lines show. */
+/** Kind of a file's values: integers, numbers, only ones, or unknown until its lines are read. */
 export type Values = 'integer' | 'real' | 'pattern' | 'unknown'
 
-/** What a file says before its entries. */
+/** Contents of a file's header. */
 export interface EntriesHead {
   /** Undefined if only the entries tell. */
   readonly rows: number | undefined
   readonly cols: number | undefined
-  /** At most so many entries come; undefined if the file doesn't say how many. */
+  /** Upper bound of the number of entries; undefined if the header doesn't specify it. */
   readonly most: number | undefined
   readonly values: Values
 }
 
-/** What integers a file may hold, and whether its numbers may be infinite or NaN. */
+/** Range of a file's integers, and whether its numbers may be infinite or NaN. */
 export interface Accepted {
   readonly least: number
   readonly most: number
   readonly special: boolean
 }
 
-/** What takes the entries of a file. */
+/** Receiver of the entries of a file. */
 export interface EntrySink<Result> {
   /** Called once, before any entry. May refuse what the file says, in its line. */
   begin(head: EntriesHead, reader: Pick<Source, 'fail'>): Steps<Accepted>
@@ -87,7 +87,7 @@ export class EntryCollector {
 }
 
 /** A file can't hold more entries than it has bytes for: then its count lies, and needs no memory. */
-export function requireRoom(reader: Source, count: number, bytesPerEntry: number, what: string): void {
+export function assertCapacity(reader: Source, count: number, bytesPerEntry: number, what: string): void {
   // The last line may lack its end.
   if (count * bytesPerEntry <= reader.left + 1) return
   reader.fail(
@@ -95,7 +95,7 @@ export function requireRoom(reader: Source, count: number, bytesPerEntry: number
   )
 }
 
-export function requireCount(reader: Source, came: number, said: number, what: string): void {
+export function assertCount(reader: Source, came: number, said: number, what: string): void {
   if (came === said) return
   throw new FileError(
     `${reader.name}: the file says that it has ${said} ${what}, but there are ${came > said ? 'more' : `only ${came}`}`,
@@ -137,11 +137,11 @@ export class EntryList implements EntrySink<EntryArrays> {
       reader.fail(`a graph has a square matrix, but this one is ${rows} × ${cols}`)
     }
     if (values === 'integer' || values === 'pattern') this.#bytesPerEntry = 12
-    return { least: LEAST_INT32, most: MOST_INT32, special: !this.#graph }
+    return { least: MIN_INT32, most: MAX_INT32, special: !this.#graph }
   }
 
   take({ row, col, value, count }: EntryBlock): void {
-    requireWithin((this.#rows.count + count) * this.#bytesPerEntry, this.#maxBytes, this.#name)
+    assertWithinLimit((this.#rows.count + count) * this.#bytesPerEntry, this.#maxBytes, this.#name)
     for (let e = 0; e < count; e++) {
       const number = value[e]!
       this.#rows.add(row[e]!)

@@ -8,7 +8,7 @@ import { throwIfAborted } from '../abort.js'
 import { show } from '../describe.js'
 import { ExistsError, FileError, MpmmlError } from '../errors.js'
 
-/** What went wrong, in the system's words: "no space left on device (ENOSPC)". */
+/** Returns the system's message for an error, such as "no space left on device (ENOSPC)". */
 export function systemReason(error: unknown): string {
   const { errno, code, message } = error as NodeJS.ErrnoException
   const words = errno === undefined ? undefined : getSystemErrorMap().get(errno)?.[1]
@@ -33,7 +33,7 @@ export function pathOf(path: string | URL): string {
   }
 }
 
-/** What kind of thing a directory entry is. */
+/** Returns the kind of a directory entry in words. */
 function kindOf(stats: Stats): string {
   if (stats.isFile()) return 'a regular file'
   if (stats.isDirectory()) return 'a folder'

@@ -1,5 +1,5 @@
 /** Names of columns in the first line of CSV: whether it has names, and which column is what of an edge. */
-import { show, showAll, showAny } from '../describe.js'
+import { formatAny, show, showAll } from '../describe.js'
 
 /** Part of an edge that a column has. */
 export type Role = 'from' | 'to' | 'weight' | 'tokens' | 'none'
@@ -53,7 +53,7 @@ const plain = (name: string) =>
     .replace(/[\s_.:-]+/g, '')
 
 /** Most names of columns in a message. */
-const MOST_SHOWN = 8
+const MAX_SHOWN = 8
 
 /** Longer texts are no names of columns. */
 const LONGEST_NAME = 60
@@ -129,7 +129,7 @@ export function edgeColumns(
       ['end', to],
     ] as const) {
       if (columns.length > 1) {
-        const names = columns.slice(0, MOST_SHOWN).map((column) => show(cells[column]))
+        const names = columns.slice(0, MAX_SHOWN).map((column) => show(cells[column]))
         fail(
           `edges must ${role} in one column, but ${showAll(names)} may be it: name one from or to, and rename the others`,
         )
@@ -169,7 +169,7 @@ export function edgeColumns(
     return { roles: positional, isHeading: true, doubtful: [] }
   }
   if (wishes.named && !isWord(cells[2]!)) return { roles: positional, isHeading: false, doubtful: [] }
-  const names = showAny(cells.slice(0, 4).map((cell) => show(cell)))
+  const names = formatAny(cells.slice(0, 4).map((cell) => show(cell)))
   return fail(
     `a heading must name the columns where edges begin and end, but it is ${names}: ${KNOWN} are known${wishes.named ? '' : '; if these are nodes, read them as names (keys: true)'}`,
   )
@@ -184,7 +184,7 @@ function weightColumn(
 ): number | undefined {
   if (weight === null) return undefined
   const [cells = []] = records
-  const all = () => showAll(cells.slice(0, MOST_SHOWN).map((cell) => show(cell)))
+  const all = () => showAll(cells.slice(0, MAX_SHOWN).map((cell) => show(cell)))
   if (weight !== undefined) {
     const column = cells.indexOf(weight)
     if (column < 0)
@@ -200,6 +200,6 @@ function weightColumn(
     known.length > 0 ? known : columns.filter((column) => found[column] === undefined && hasNumbers(column))
   if (possible.length < 2) return possible[0]
   return fail(
-    `the weight must be one column, but ${showAll(possible.slice(0, MOST_SHOWN).map((column) => show(cells[column])))} may be it: choose one by the option weight, such as weight: ${show(cells[possible[0]!])}`,
+    `the weight must be one column, but ${showAll(possible.slice(0, MAX_SHOWN).map((column) => show(cells[column])))} may be it: choose one by the option weight, such as weight: ${show(cells[possible[0]!])}`,
   )
 }

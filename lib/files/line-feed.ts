@@ -3,11 +3,12 @@
  * It needs no files, so that texts in memory go the same way.
  */
 import { isUint8Array } from '../array-types.js'
-import { requireOrdinary } from '../borrowed.js'
+import { assertOrdinaryArray } from '../borrowed.js'
 import { show, typeName } from '../describe.js'
-import { DTypeError } from '../errors.js'
+import { DTypeError, OptionError } from '../errors.js'
 import { atOnce, type Steps } from '../graph-core/slices.js'
-import { newBytes, toUtf8 } from '../host.js'
+import { option } from '../options.js'
+import { newBytes, toUtf8 } from '../platform.js'
 import { StrictDecoder } from './encoding.js'
 import { type LineParser, TextReader } from './text.js'
 
@@ -119,13 +120,26 @@ function joinLineEnds(bytes: Uint8Array): Uint8Array {
 }
 
 /** Throws DTypeError unless `content` is a text in memory, and `name` the one that messages call it. */
-function requireText(content: unknown, name: unknown): asserts content is Uint8Array | string {
+function assertText(content: unknown, name: unknown): asserts content is Uint8Array | string {
   if (typeof name !== 'string') throw new DTypeError(`name must be a string, but it is ${show(name)}`)
   if (typeof content !== 'string' && !isUint8Array(content)) {
     throw new DTypeError(`${name} must be text, or its bytes in a Uint8Array, but it is ${typeName(content)}`)
   }
-  requireOrdinary(content, `the bytes of ${name}`)
+  assertOrdinaryArray(content, `the bytes of ${name}`)
 }
+
+/** Options of functions that parse text in memory. */
+export interface ContentOptions {
+  /** Name of the content in errors. The default names its kind, such as 'the graph'. */
+  name?: string | undefined
+}
+
+/** Option `name` of {@link ContentOptions}, with this default. */
+export const contentName = (byDefault: string) =>
+  option(byDefault, (value, name) => {
+    if (typeof value === 'string') return value
+    throw new OptionError(`option ${name} must be a string, but it is ${show(value)}`)
+  })
 
 /** Parses all of a text in memory. */
 export function parseText<Result>(
@@ -146,7 +160,7 @@ export function parseLines<Result>(
 }
 
 function* parsing<Result>(content: Uint8Array | string, name: string, feed: TextFeed<Result>): Steps<Result> {
-  requireText(content, name)
+  assertText(content, name)
   const { length } = content
   const decoder = new StrictDecoder(name)
   for (let at = 0, end = 0; at < length; at = end) {

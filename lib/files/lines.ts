@@ -13,8 +13,8 @@ import type { LineParser, TextReader } from './text.js'
 /** Name of the work in messages. */
 const READING = 'reading a file'
 
-/** Deflate makes at most so many bytes of one. */
-export const MOST_INFLATED = 1032
+/** Greatest number of bytes that deflate encodes in one byte. */
+export const MAX_INFLATED = 1032
 
 /** Bytes one after the other. */
 interface ByteSource {
@@ -22,7 +22,7 @@ interface ByteSource {
   fill(buffer: Buffer, start: number): Promise<number>
   /** The share of the file that has been read. */
   readonly share: number
-  /** At most so many bytes follow. */
+  /** Upper bound of the bytes that follow. */
   readonly later: number
   close(): void
 }
@@ -62,7 +62,7 @@ class PlainSource implements ByteSource {
   close(): void {}
 }
 
-/** What gunzip gives of a file. */
+/** Decompressed bytes of a gzip file. */
 class GzipSource implements ByteSource {
   readonly #input
   readonly #output
@@ -109,7 +109,7 @@ class GzipSource implements ByteSource {
 
   get later(): number {
     const compressed = Math.max(this.#size - this.#output.bytesWritten, 0)
-    return this.#chunk.length + 2 * WINDOW + MOST_INFLATED * compressed
+    return this.#chunk.length + 2 * WINDOW + MAX_INFLATED * compressed
   }
 
   close(): void {

@@ -1,9 +1,9 @@
 /** Matrix Market's formats (.mtx): coordinate, for sparse matrices, and array. https://math.nist.gov/MatrixMarket/formats.html */
 import { show } from '../describe.js'
 import { PER_STEP, type Steps } from '../graph-core/slices.js'
-import { LEAST_INT32, MOST_INT32 } from '../integers.js'
+import { MAX_INT32, MIN_INT32 } from '../integers.js'
 import { MAX_DIMENSION } from '../matrix.js'
-import { type Accepted, EntryCollector, type EntrySink, requireCount, requireRoom } from './entries.js'
+import { type Accepted, assertCapacity, assertCount, EntryCollector, type EntrySink } from './entries.js'
 import type { LineParser, TextReader } from './text.js'
 
 const COMMENT = '%'.charCodeAt(0)
@@ -52,8 +52,8 @@ function readBanner(reader: TextReader, arrays: boolean): Banner {
 }
 
 /**
- * What takes a dense matrix, as an array file has it: column after column. Elements that aren't set are 0, as the diagonal of a
- * skew-symmetric matrix is, which files leave out.
+ * Receiver of a dense matrix in the order of an array file, column by column. Elements that aren't set are 0,
+ * such as the diagonal of a skew-symmetric matrix, which files omit.
  */
 export interface ArraySink<Result> {
   begin(rows: number, cols: number, values: 'integer' | 'real', reader: TextReader): Accepted
@@ -95,7 +95,7 @@ function* coordinateParser<Result>(
   const { field, symmetry } = banner
   const [rows, cols] = readSizes(reader, symmetry)
   const said = reader.integer('the number of entries', 0, MAX_DIMENSION)
-  requireRoom(reader, said, field === 'pattern' ? '1 1\n'.length : '1 1 1\n'.length, 'entries')
+  assertCapacity(reader, said, field === 'pattern' ? '1 1\n'.length : '1 1 1\n'.length, 'entries')
   const skew = symmetry === 'skew-symmetric'
   const general = symmetry === 'general'
   const accepted = yield* sink.begin({ rows, cols, most: general ? said : 2 * said, values: field }, reader)
@@ -105,7 +105,7 @@ function* coordinateParser<Result>(
   return {
     *lines(reader) {
       while (reader.nextContent(COMMENT)) {
-        if (count++ === said) requireCount(reader, count, said, 'entries')
+        if (count++ === said) assertCount(reader, count, said, 'entries')
         const i = reader.index('the row', rows) - 1
         const j = reader.index('the column', cols) - 1
         const value = readValue(reader, banner, accepted)
@@ -120,7 +120,7 @@ function* coordinateParser<Result>(
       entries.flush()
     },
     *end(reader) {
-      requireCount(reader, count, said, 'entries')
+      assertCount(reader, count, said, 'entries')
       return yield* sink.end(rows, cols, field !== 'real')
     },
   }
@@ -136,7 +136,7 @@ function arrayParser<Result>(
   const skew = symmetry === 'skew-symmetric'
   const general = symmetry === 'general'
   const said = general ? rows * cols : (rows * (skew ? rows - 1 : rows + 1)) / 2
-  requireRoom(reader, said, '1\n'.length, 'elements')
+  assertCapacity(reader, said, '1\n'.length, 'elements')
   const accepted = sink.begin(rows, cols, field === 'integer' ? 'integer' : 'real', reader)
   reader.endLine()
   const first = (col: number) => (general ? 0 : skew ? col + 1 : col)
@@ -148,7 +148,7 @@ function arrayParser<Result>(
       while (reader.nextContent(COMMENT)) {
         // Some programs write more than one element in a line.
         do {
-          if (count++ === said) requireCount(reader, count, said, 'elements')
+          if (count++ === said) assertCount(reader, count, said, 'elements')
           const value = readValue(reader, banner, accepted)
           sink.set(row, col, value)
           if (!general && row !== col) sink.set(col, row, skew ? 0 - value : value)
@@ -160,7 +160,7 @@ function arrayParser<Result>(
     },
     // biome-ignore lint/correctness/useYield: other parsers have work to do here
     *end(reader) {
-      requireCount(reader, count, said, 'elements')
+      assertCount(reader, count, said, 'elements')
       return sink.end()
     },
   }
@@ -183,9 +183,9 @@ function readValue(
   const what = format === 'array' ? 'the element' : 'the entry'
   if (field === 'real') return special ? reader.floating(what) : reader.number(what)
   const advice =
-    most === MOST_INT32 ? ": read it with dtype: 'float64', or write real in the first line of the file" : ''
+    most === MAX_INT32 ? ": read it with dtype: 'float64', or write real in the first line of the file" : ''
   const value = reader.integer(what, least, most, advice)
-  if (symmetry === 'skew-symmetric' && value === LEAST_INT32 && -value > most)
+  if (symmetry === 'skew-symmetric' && value === MIN_INT32 && -value > most)
     reader.fail(`the entry −2^31 has no negative in int32${advice}`)
   return value
 }

@@ -8,11 +8,11 @@ import { option } from '../options.js'
 import type { ElementArray } from '../storage.js'
 import type { DataType } from '../variant-names.js'
 
-/** What readers of matrices take. */
+/** Memory options of readers of matrices. */
 export interface MemoryOptions {
   /**
-   * The most bytes that the elements, or entries, of what is read may take: for files of strangers, because a few bytes of a sparse or
-   * compressed file can stand for many elements. What memory is available, if left out.
+   * Limit in bytes of the elements or entries that are read. It protects against untrusted input, because a
+   * few bytes of a sparse or compressed file can encode many elements. Default: the available memory.
    */
   maxBytes?: number | undefined
 }
@@ -23,7 +23,7 @@ export const maxBytes = option(Number.POSITIVE_INFINITY, (value, name) => {
   throw new OptionError(`option ${name} must be a number of bytes, 0 or more, but it is ${show(value)}`)
 })
 
-export function requireWithin(bytes: number, maxBytes: number, name: string): void {
+export function assertWithinLimit(bytes: number, maxBytes: number, name: string): void {
   if (bytes <= maxBytes) return
   throw new LimitError(
     `${name}: its elements take ${bytes} bytes, but the option maxBytes allows ${maxBytes}: raise it, or refuse the file`,
@@ -36,7 +36,7 @@ const advice =
 /** Memory for a matrix of a file. */
 export function newMatrixData(count: number, name: string, dtype: DataType, maxBytes: number): ElementArray {
   const type = addon.dataTypes.indexOf(dtype)
-  requireWithin(count * bytesOf(type), maxBytes, name)
+  assertWithinLimit(count * bytesOf(type), maxBytes, name)
   const data = allocate(count, name, type, newArray, advice)
   // Reading 1 GB into small pages took three times as long.
   addon.preferHugePages(data)

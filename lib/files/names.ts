@@ -4,7 +4,7 @@ import { FileError, OptionError } from '../errors.js'
 import { option } from '../options.js'
 import { pathOf } from './files.js'
 
-/** What a file's bytes mean. */
+/** Format of a file. */
 export type FileFormat = 'npy' | 'npz' | 'matrix-market' | 'csv' | 'tsv' | 'dimacs'
 
 /** Formats of graphs in addition to those of matrices. */
@@ -25,7 +25,7 @@ export const fileFormats: readonly FileFormat[] = ['npy', 'npz', 'matrix-market'
 /** Formats of text, which gzip may have compressed. */
 const isText = (format: AnyFormat) => format !== 'npy' && format !== 'npz'
 
-/** Whether a file's name says that gzip compressed it. */
+/** Returns whether a file's extension is that of gzip. */
 export const isGzipName = (name: string) => /\.gz$/i.test(name)
 
 /**
@@ -40,7 +40,7 @@ export function fileFormatOf(path: string | URL): FileFormat {
   const name = pathOf(path)
   const format = formatInName(name, fileFormats)
   if (format === undefined) throw new FileError(mustEnd(name, fileFormats))
-  return requireFitting(name, format)
+  return assertApplicable(name, format)
 }
 
 /** The option `array`: a name in an archive. */
@@ -59,15 +59,15 @@ export function formatOf<Format extends AnyFormat>(
   option: Format | undefined,
   known: readonly Format[],
 ): Format {
-  if (option !== undefined) return requireFitting(name, option)
+  if (option !== undefined) return assertApplicable(name, option)
   const format = formatInName(name, known)
-  if (format !== undefined) return requireFitting(name, format)
+  if (format !== undefined) return assertApplicable(name, format)
   throw new FileError(
     `${mustEnd(name, known)}, or the option format must say what it is: ${showChoices(known)}`,
   )
 }
 
-/** What a name says; undefined if it says none of the formats. */
+/** Returns the format that a file's extension names; undefined if it names none of the formats. */
 export function formatInName<Format extends AnyFormat>(
   name: string,
   known: readonly Format[],
@@ -79,7 +79,7 @@ export function formatInName<Format extends AnyFormat>(
 const mustEnd = (name: string, known: readonly AnyFormat[]) =>
   `${name}: the name must end with ${showChoices(known.map((format) => endings[format]))}`
 
-function requireFitting<Format extends AnyFormat>(name: string, format: Format): Format {
+function assertApplicable<Format extends AnyFormat>(name: string, format: Format): Format {
   if (isText(format) || !isGzipName(name)) return format
   throw new FileError(
     `${name}: only text is compressed by gzip, but this is ${format}; numpy.savez_compressed makes a smaller .npz`,

@@ -1,7 +1,7 @@
 /** The bytes of .npy files in memory, such as those that a service gets and sends. */
 
 import { isUint8Array } from '../array-types.js'
-import { requireOrdinary } from '../borrowed.js'
+import { assertOrdinaryArray } from '../borrowed.js'
 import { show } from '../describe.js'
 import { bytesOf, newUnwrittenArray, typeNameOf, UINT8 } from '../elements.js'
 import { DTypeError } from '../errors.js'
@@ -11,7 +11,7 @@ import { addon } from '../native.js'
 import { Options, type OptionsOf } from '../options.js'
 import type { ElementArray } from '../storage.js'
 import type { DataType } from '../variant-names.js'
-import { readHostView, requireThere } from '../view.js'
+import { assertAttached, readBack } from '../view.js'
 import { bytesType, npyPieces } from './npy-content.js'
 import { DecodedStream, decodeMatrix } from './npy-decoder.js'
 import { formatHeader, namedProblem } from './npy-header.js'
@@ -37,7 +37,7 @@ export function parseNpy(bytes: Uint8Array, options?: { dtype?: 'uint8' | undefi
   if (!isUint8Array(bytes)) {
     throw new DTypeError(`expected the bytes of a .npy file in a Uint8Array, but got ${show(bytes)}`)
   }
-  requireOrdinary(bytes, 'the bytes')
+  assertOrdinaryArray(bytes, 'the bytes')
   const newData = (count: number, type: DataType) =>
     allocate(count, 'the matrix', addon.dataTypes.indexOf(type))
   try {
@@ -59,8 +59,8 @@ export function parseNpy(bytes: Uint8Array, options?: { dtype?: 'uint8' | undefi
  * console.log(bytes.length, Buffer.from(bytes).toString('latin1', 1, 6)) // 144 NUMPY
  */
 export function formatNpy(matrix: MatrixLike<ElementArray>): Uint8Array {
-  const view = readHostView(matrix, 'matrix', 'result')
-  requireThere(view, 'matrix')
+  const view = readBack(matrix, 'matrix', 'result')
+  assertAttached(view, 'matrix')
   const header = formatHeader(shapeOf(view), typeNameOf(view.type))
   const length = header.length + view.batch * view.rows * view.cols * bytesOf(view.type)
   const file = allocate(length, 'the file', UINT8, newUnwrittenArray) as Uint8Array

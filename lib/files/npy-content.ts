@@ -2,12 +2,12 @@
 import { show } from '../describe.js'
 import { bytesOf, newArray, typeNameOf } from '../elements.js'
 import { OptionError } from '../errors.js'
-import { swapBytes } from '../host.js'
 import { shapeOf } from '../layout.js'
 import { MAX_DIMENSION, type Matrix, type Shape } from '../matrix.js'
 import { option } from '../options.js'
+import { swapBytes } from '../platform.js'
 import { bufferOf, type ElementArray, firstByteOf } from '../storage.js'
-import { type HostView, requireStillThere } from '../view.js'
+import { assertStillAttached, type HostView } from '../view.js'
 import { formatHeader, type NpyHeader, NpyProblem } from './npy-header.js'
 import { type FileType, fileType, littleEndian } from './npy-types.js'
 
@@ -17,7 +17,7 @@ export const bytesType = option(undefined, (value, name): 'uint8' => {
   throw new OptionError(`option ${name} must be 'uint8' or left out, but it is ${show(value)}`)
 })
 
-/** What a header promises, checked against the bytes of data that follow it. */
+/** Checks a header against the bytes of data that follow it, and returns its content. */
 export function checkedContent(
   header: NpyHeader,
   present: number,
@@ -52,7 +52,7 @@ function checkedShape(claimed: bigint[], text: string): Shape {
   return (shape.length === 1 ? [1, ...shape] : shape) as Shape
 }
 
-/** The number of elements, once the header's claim agrees with the bytes that are there. */
+/** Returns the number of elements after checking that the header agrees with the number of bytes. */
 function checkedCount(shape: number[], text: string, type: FileType, present: bigint): number {
   const count = shape.map(BigInt).reduce((product, dimension) => product * dimension)
   const claimed = count * BigInt(type.size)
@@ -135,7 +135,7 @@ export function* npyPieces(
   const chunk = isFile ? null : newArray(type, step)
   for (let done = 0; done < count; done += step) {
     reached(done / count)
-    requireStillThere(view, 'matrix')
+    assertStillAttached(view, 'matrix')
     const length = Math.min(step, count - done)
     if (chunk) gather(view, done, chunk.subarray(0, length))
     const bytes = chunk
@@ -144,5 +144,5 @@ export function* npyPieces(
     if (!littleEndian) swapBytes(bytes, size)
     yield bytes
   }
-  requireStillThere(view, 'matrix')
+  assertStillAttached(view, 'matrix')
 }

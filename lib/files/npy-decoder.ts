@@ -2,8 +2,9 @@
  * Decoders of .npy files. A decoder is a generator that yields the memory of the next bytes of a file: its caller fills that memory and
  * goes on. So bytes in memory, streams and files with several reads at once have one decoder.
  */
-import { fromLatin1, swapBytes } from '../host.js'
+
 import type { Matrix } from '../matrix.js'
+import { fromLatin1, swapBytes } from '../platform.js'
 import type { ElementArray } from '../storage.js'
 import type { DataType } from '../variant-names.js'
 import { asMatrix, checkedContent, elementIndex, valueRefused } from './npy-content.js'

@@ -5,10 +5,10 @@
 
 import { bytesOfStored } from '../elements.js'
 import { FileError } from '../errors.js'
-import { fromLatin1 } from '../host.js'
+import { fromLatin1 } from '../platform.js'
 import type { DataType } from '../variant-names.js'
 
-/** What a header says. Its numbers aren't checked yet. */
+/** Fields of a header. Its numbers aren't checked yet. */
 export interface NpyHeader {
   /** The element type, for example "<i4"; undefined for a structured type. */
   descr: string | undefined
@@ -31,7 +31,7 @@ export const preambleLength = 12
 /** No array of numbers has a longer header; only structured types do. */
 const longestHeader = 65535
 
-/** Where the header's text is in the file, after its first bytes (up to {@link preambleLength}). */
+/** Returns the position of the header's text from the file's first bytes (up to {@link preambleLength}). */
 export function parsePreamble(bytes: Uint8Array): { start: number; length: number } {
   if (bytes.length === 0) {
     throw new NpyProblem('expected a NumPy .npy file, but it is empty; write one with numpy.save')
@@ -155,10 +155,10 @@ export function parseHeader(text: string): NpyHeader {
   }
 }
 
-/** NumPy leaves room in the header for the first dimension to grow to so many digits. */
+/** Number of digits to which the first dimension can grow in NumPy's padded header. */
 const growthDigits = 21
 
-/** What NumPy calls an element type, little-endian: <f8 for float64. */
+/** Returns NumPy's name of an element type, little-endian: <f8 for float64. */
 function description(dtype: DataType): string {
   const bytes = bytesOfStored(dtype)
   return `${bytes > 1 ? '<' : '|'}${dtype[0]}${bytes}`

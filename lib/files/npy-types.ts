@@ -1,6 +1,6 @@
 /**
- * The element types of .npy files: which are taken as they are, which are converted to int32 or uint8, and why the others
- * aren't.
+ * Element types of .npy files: types that are read unchanged, types that are converted to int32 or uint8, and
+ * the reasons for refusing the others.
  */
 import type { ElementArray } from '../storage.js'
 import type { DataType } from '../variant-names.js'
@@ -11,7 +11,7 @@ type Convert = (bytes: Uint8Array, count: number, out: ElementArray, at: number)
 
 export interface FileType {
   name: string
-  /** What a matrix of it holds. */
+  /** Element type of the resulting matrix. */
   dtype: DataType
   size: 1 | 2 | 4 | 8
   /** Whether the file's byte order is the other one than this machine's. */
@@ -20,7 +20,7 @@ export interface FileType {
   convert: Convert | undefined
   /** Element `index`, for a message. */
   value(bytes: Uint8Array, index: number): number | bigint
-  /** All elements as they are, of bytes that are aligned and in this machine's order. */
+  /** Views aligned bytes in this machine's byte order as elements. */
   elements(bytes: Uint8Array): ArrayLike<number | bigint>
 }
 
@@ -93,7 +93,7 @@ const asItIs = undefined
 interface Known {
   name: string
   View: View<number> | View<bigint>
-  /** What it can become, and how; the first is what it becomes unasked. */
+  /** Conversions by target type. The first one is the default. */
   as: Partial<Record<DataType, Convert | undefined>>
 }
 
@@ -113,7 +113,7 @@ const types: Record<string, Known> = {
 
 const names = 'bool, int8, int16, int32, int64 or their unsigned kin, float32 or float64'
 
-/** Why another type isn't read, by its letter. */
+/** Reasons for refusing other types, by their letters. */
 const refusals: Record<string, string> = {
   e: 'half precision; convert with a.astype(numpy.float32), which is exact',
   f: 'floating-point numbers of another size; convert half precision with a.astype(numpy.float32), which is exact, and long double with a.astype(numpy.float64), which rounds',

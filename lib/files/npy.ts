@@ -4,7 +4,7 @@ import type { Matrix, MatrixLike } from '../matrix.js'
 import { Options, type OptionsOf } from '../options.js'
 import { longWorkSet } from '../product/options.js'
 import type { ElementArray } from '../storage.js'
-import { readHostView, requireThere } from '../view.js'
+import { assertAttached, readBack } from '../view.js'
 import { pathOf } from './files.js'
 import { type MemoryOptions, maxBytes, newMatrixData } from './memory.js'
 import { bytesType, npyPieces } from './npy-content.js'
@@ -24,14 +24,15 @@ const readOptions = new Options(readNpySet)
 /**
  * Reads a matrix (2-D), a row (1-D), or a batch of matrices (3-D), from a NumPy .npy file of format 1.0, 2.0 or 3.0.
  *
- * int32, float32 and float64 in C order are read straight into the result, whose data is an Int32Array, a Float32Array or a
- * Float64Array. Fortran order is kept and described by strides. The other integer types of 8 to 64 bits are converted
- * to int32 exactly, and so are big-endian files: a value outside int32's range is an error that names it and its index.
- * Note that −2^31 is {@link EPSILON} whichever integer type it comes from. Booleans become a Uint8Array of 0 and 1; any byte
- * but 0 is true, as it is in NumPy.
+ * int32, float32 and float64 in C order are read straight into the result, whose data is an Int32Array, a
+ * Float32Array or a Float64Array. Fortran order is kept and described by strides. The other integer types of
+ * 8 to 64 bits are converted to int32 exactly, and so are big-endian files: a value outside int32's range is
+ * an error that names it and its index. Note that −2^31 is {@link EPSILON} whichever integer type it comes
+ * from. Booleans become a Uint8Array of 0 and 1; any byte but 0 is true, as in NumPy.
  *
- * With the option `dtype: 'uint8'` uint8 is read as it is into a Uint8Array, booleans become 0 and 1, and the other integer
- * types are converted exactly: a value outside 0 … 255 is an error that names it and its index.
+ * With the option `dtype: 'uint8'` uint8 is read unchanged into a Uint8Array, booleans become 0 and 1, and
+ * the other integer types are converted exactly: a value outside 0 … 255 is an error that names it and its
+ * index.
  *
  * @param path - a regular file.
  * @returns a matrix with data of its own.
@@ -80,7 +81,7 @@ export async function writeNpy(
 ): Promise<void> {
   const asked = writeFileOptions.read(options)
   const name = pathOf(path)
-  const view = readHostView(matrix, 'matrix', 'result')
-  requireThere(view, 'matrix')
+  const view = readBack(matrix, 'matrix', 'result')
+  assertAttached(view, 'matrix')
   await FileWork.write(name, asked, (work) => npyPieces(view, (share) => work.reached(share)))
 }

@@ -11,11 +11,11 @@ import { FileError, MpmmlError, OptionError } from '../errors.js'
 import { allocate, type Matrix, type MatrixLike } from '../matrix.js'
 import { boolean, Options, type OptionsOf, option } from '../options.js'
 import type { ElementArray } from '../storage.js'
-import { readHostView, requireThere } from '../view.js'
+import { assertAttached, readBack } from '../view.js'
 import type { EntrySink } from './entries.js'
 import { openForReading, pathOf, systemReason } from './files.js'
-import { MOST_INFLATED } from './lines.js'
-import { newMatrixData, requireWithin } from './memory.js'
+import { MAX_INFLATED } from './lines.js'
+import { assertWithinLimit, newMatrixData } from './memory.js'
 import { type ReadNpyOptions, readNpySet } from './npy.js'
 import { npyPieces } from './npy-content.js'
 import { DecodedStream, decodeArray, decodeMatrix, type NpyDecoder } from './npy-decoder.js'
@@ -39,7 +39,7 @@ const PIECE = 1 << 18
 const LONGEST_HEADER = 1 << 16
 
 /** An archive of more files is no archive of matrices. */
-const MOST_ENTRIES = 65536
+const MAX_ENTRIES = 65536
 
 /** The options of {@link readNpz}. `undefined` means the default. */
 export interface ReadNpzOptions extends ReadNpyOptions {
@@ -56,8 +56,8 @@ const readOptions = new Options({
 } satisfies OptionsOf<ReadNpzOptions>)
 
 /**
- * Reads the arrays of a NumPy .npz file, compressed or not, as matrices or batches of matrices. What {@link readNpy} says of
- * types and orders is true of each. Only the arrays that are wanted are read.
+ * Reads the arrays of a NumPy .npz file, compressed or not, as matrices or batches of matrices. Types and
+ * orders are read as by {@link readNpy}. Only the requested arrays are read.
  *
  * @param path - a regular file.
  * @returns the matrices by their names.
@@ -117,7 +117,7 @@ export async function readSparseNpz<Result>(
     const readPart = async (array: string) => {
       const entry = there.get(array)!
       // An element takes a byte or more of the matrix, and at most 8 here.
-      requireWithin(Math.floor((entry.uncompressedSize - LONGEST_HEADER) / 8), maxBytes, name)
+      assertWithinLimit(Math.floor((entry.uncompressedSize - LONGEST_HEADER) / 8), maxBytes, name)
       const newBytes = (length: number) => allocate(length, called, UINT8) as Uint8Array
       const called = `${name}, array ${show(array)}`
       return decodeEntry(zip, entry, called, decodeArray(entry.uncompressedSize, newBytes), work, read)
@@ -142,7 +142,7 @@ export async function npzNames(path: string | URL, options?: FileOptions): Promi
   return withArchive(name, asked, async (zip) => [...(await listArrays(zip, name)).keys()])
 }
 
-/** @param choose - says which arrays are wanted, of the names of those that are there; undefined: all. */
+/** @param choose - selects the requested arrays from the archive's names; undefined selects all. */
 async function readArrays(
   path: string | URL,
   choose: (there: readonly string[]) => readonly string[] | undefined,
@@ -208,8 +208,8 @@ async function withArchive<Result>(
 }
 
 /**
- * Reads a file for yauzl, which takes places from the file as they are. Those that Node.js refuses are errors thrown in a
- * callback, where they can't be caught, and would end the process.
+ * Reads a file for yauzl, which uses positions from the file unchecked. Node.js throws for invalid positions
+ * inside a callback, where the error can't be caught and would end the process.
  */
 function archiveReader(
   { RandomAccessReader }: typeof import('yauzl'),
@@ -249,9 +249,9 @@ async function* pieces(file: FileHandle, start: number, end: number): AsyncGener
 }
 
 async function listArrays(zip: ZipFile, name: string): Promise<Map<string, Entry>> {
-  if (zip.entryCount > MOST_ENTRIES) {
+  if (zip.entryCount > MAX_ENTRIES) {
     throw new FileError(
-      `${name}: expected a few arrays, but the archive has ${zip.entryCount} files, more than ${MOST_ENTRIES}`,
+      `${name}: expected a few arrays, but the archive has ${zip.entryCount} files, more than ${MAX_ENTRIES}`,
     )
   }
   const arrays = new Map<string, Entry>()
@@ -283,8 +283,8 @@ async function decodeEntry<Result>(
 }
 
 /** Refuses an array that claims more bytes than its compressed ones can give. */
-function requireInflatable({ compressedSize, uncompressedSize }: Entry, name: string): void {
-  if (uncompressedSize <= MOST_INFLATED * (compressedSize + 1)) return
+function assertInflatable({ compressedSize, uncompressedSize }: Entry, name: string): void {
+  if (uncompressedSize <= MAX_INFLATED * (compressedSize + 1)) return
   throw new FileError(
     `${name} claims ${uncompressedSize} bytes of ${compressedSize} compressed ones, more than deflate can make: it is damaged`,
   )
@@ -309,7 +309,7 @@ async function readEntry(
   if (compressionMethod !== STORED && compressionMethod !== DEFLATED) {
     throw new FileError(`${name} is compressed by method ${compressionMethod}: only deflate can be read`)
   }
-  requireInflatable(entry, name)
+  assertInflatable(entry, name)
   const stream = await zip.openReadStreamPromise(entry)
   try {
     let checksum = 0
@@ -381,8 +381,8 @@ export async function writeNpz(
     if (array === '' || /^\/|\\|^[a-zA-Z]:|(^|\/)\.\.(\/|$)|\p{Cc}/u.test(array) || array.length > 1000) {
       throw new OptionError(`the name of an array can't be ${show(array)}: use letters, digits and _`)
     }
-    const view = readHostView(matrix, `matrix ${show(array)}`, 'result')
-    requireThere(view, `matrix ${show(array)}`)
+    const view = readBack(matrix, `matrix ${show(array)}`, 'result')
+    assertAttached(view, `matrix ${show(array)}`)
     return [array, view] as const
   })
   const bytesOfAll = views.reduce((sum, [, view]) => sum + view.batch * view.rows * view.cols * view.bytes, 0)

@@ -9,9 +9,9 @@ import { writePieces } from './files.js'
 /** Bytes of a file, piece by piece. */
 export type Pieces = Iterable<Uint8Array> | AsyncIterable<Uint8Array>
 
-/** What all that reads or writes files takes. */
+/** Options of all functions that read or write files. */
 export interface FileOptions {
-  /** Gives up reading or writing; the error's `cause` is the signal's reason. */
+  /** Aborts reading or writing. The error's `cause` is the signal's reason. */
   signal?: AbortSignal | undefined
   /** Is called several times a second if there is much to do. If it throws, the work ends with what it threw. */
   onProgress?: ((progress: Progress) => void) | undefined

@@ -1,6 +1,6 @@
 /** Reading a matrix from a file of any format. What a format needs is loaded when it is asked for. */
 
-import { semiringName } from '../built-in.js'
+import { semiringName } from '../built-in-semirings.js'
 import { show } from '../describe.js'
 import type { ArrayTypes } from '../element-types.js'
 import { OptionError } from '../errors.js'
@@ -17,9 +17,12 @@ import type { FileOptions } from './progress.js'
 
 /** The options of {@link readMatrix}. `undefined` means the default. */
 export interface ReadMatrixOptions<Type extends DataType = DataType> extends FileOptions, MemoryOptions {
-  /** By the end of the file's name if left out. */
+  /** Format of the file. Default: by the file's extension. */
   format?: FileFormat | undefined
-  /** What its zero is, elements are that a file doesn't have; 'max-plus' if left out, and 'or-and' for bytes. */
+  /**
+   * Semiring whose zero is the value of elements missing in the file. Default: 'max-plus', or 'or-and' for
+   * bytes.
+   */
   semiring?: Semiring | undefined
   /** The element type; if left out, the file's, or the first of int32, float64 and uint8 that the semiring has and that holds the values. */
   dtype?: Type | undefined
@@ -100,7 +103,7 @@ export async function readMatrix(
           (called) => new DenseEntries(called, wanted),
           { maxBytes, ...rest },
         )
-  // These files state their type, which stands if nothing else is said.
+  // These files specify their type, which is the default.
   return semiring === undefined && dtype === undefined
     ? matrix
     : convertMatrix(matrix, wanted, name, rest.signal)

@@ -6,14 +6,14 @@
 import { show } from '../describe.js'
 import { FileError } from '../errors.js'
 import { PER_STEP, type Steps } from '../graph-core/slices.js'
-import { fromLatin1, swapBytes } from '../host.js'
 import { MAX_DIMENSION } from '../matrix.js'
+import { fromLatin1, swapBytes } from '../platform.js'
 import { type Accepted, EntryCollector, type EntrySink } from './entries.js'
 import { type NpyHeader, NpyProblem, namedProblem } from './npy-header.js'
 import { fileType } from './npy-types.js'
 import type { FileWork } from './progress.js'
 
-/** Whether arrays of these names are a sparse matrix. */
+/** Returns whether arrays of these names represent a sparse matrix. */
 export const isSparseArchive = (names: readonly string[]): boolean =>
   ['format', 'shape', 'data'].every((name) => names.includes(name))
 
@@ -80,7 +80,7 @@ export async function readSparseArchive<Result>(
     ),
   )
   const [first, second] = [integersOf(await part(needed[0]!)), integersOf(await part(needed[1]!))]
-  requireLength(second, values.length, `${name}, array ${show(needed[1])}`)
+  assertLength(second, values.length, `${name}, array ${show(needed[1])}`)
   const sizes = [rows!, cols!] as const
   const entries = { name, values, integral, accepted, sizes, first, second }
   await work.inSlices(
@@ -134,7 +134,7 @@ class EntryReader {
 /** Entries in coordinate format. */
 function* pairs(entries: Entries, sink: EntrySink<unknown>): Steps<void> {
   const { name, values, first, second } = entries
-  requireLength(first, values.length, `${name}, array "row"`)
+  assertLength(first, values.length, `${name}, array "row"`)
   const reader = new EntryReader(entries, sink)
   for (let e = 0; e < values.length; e++) {
     if (e % PER_STEP === 0) yield
@@ -146,7 +146,7 @@ function* pairs(entries: Entries, sink: EntrySink<unknown>): Steps<void> {
 /** Entries in compressed rows (axis 0) or columns (axis 1). */
 function* lines(entries: Entries, sink: EntrySink<unknown>, axis: 0 | 1): Steps<void> {
   const { name, values, sizes, first, second } = entries
-  requireLength(first, sizes[axis] + 1, `${name}, array "indptr"`)
+  assertLength(first, sizes[axis] + 1, `${name}, array "indptr"`)
   const reader = new EntryReader(entries, sink)
   let e = 0
   for (let line = 0; line < sizes[axis]; line++) {
@@ -201,7 +201,7 @@ function inRange(value: number | bigint, least: number, most: number, what: () =
   throw new FileError(`${what()} must be from ${least} to ${most}, but it is ${value}`)
 }
 
-function requireLength(values: Integers, length: number, what: string): void {
+function assertLength(values: Integers, length: number, what: string): void {
   if (values.length === length) return
   throw new FileError(`${what}: expected ${length} elements, but it has ${values.length}: it is damaged`)
 }

@@ -2,7 +2,7 @@
 
 import { throwIfAborted } from '../abort.js'
 import { isFloat64Array, isInt32Array } from '../array-types.js'
-import { Loan, requireOrdinary, throughout } from '../borrowed.js'
+import { assertOrdinaryArray, Loan, throughout } from '../borrowed.js'
 import { show, typeName } from '../describe.js'
 import { DTypeError, FileError, ShapeError, ValueError } from '../errors.js'
 import { atOnce, PER_STEP, type Steps } from '../graph-core/slices.js'
@@ -47,13 +47,13 @@ export interface SparseEntries {
 
 /** The options of {@link readEntries}. `undefined` means the default. */
 export interface ReadEntriesOptions extends FileOptions, MemoryOptions {
-  /** By the end of the file's name if left out. */
+  /** Format of the file. Default: by the file's extension. */
   format?: SparseFormat | 'npz' | undefined
 }
 
 /** The options of {@link writeEntries}. `undefined` means the default. */
 export interface WriteEntriesOptions extends WriteFileOptions {
-  /** By the end of the file's name if left out. */
+  /** Format of the file. Default: by the file's extension. */
   format?: SparseFormat | undefined
 }
 
@@ -72,7 +72,7 @@ const writeOptions = new Options({
  * Reads the entries of a Matrix Market coordinate file (.mtx), of a DIMACS file (.gr) or of a sparse matrix that
  * scipy.sparse.save_npz wrote (.npz: csr, csc or coo), in the order of the file. A symmetric or skew-symmetric file has those of
  * its other half too. Integers and patterns become int32, real numbers float64. Several entries of one place stay several:
- * {@link joinEntries} joins them.
+ * {@link combineDuplicates} joins them.
  *
  * @throws FileError (ERR_MPMML_FILE) for a file that can't be read or isn't what it should be; ERR_MPMML_OPTION; LimitError;
  *   ERR_MPMML_OUT_OF_MEMORY; AbortedError.
@@ -112,8 +112,8 @@ async function read(
 }
 
 /**
- * Whether a file holds the entries of a sparse matrix, which {@link readEntries} reads: it looks at the name, and at the first line
- * or the names of arrays.
+ * Returns whether a file contains the entries of a sparse matrix, which {@link readEntries} reads. The name
+ * and the first line or the names of arrays decide.
  *
  * @throws Rejects with FileError (ERR_MPMML_FILE) if the file can't be read; ERR_MPMML_OPTION; AbortedError.
  * @example
@@ -157,7 +157,7 @@ export async function writeEntries(
   const { format: asked, ...rest } = writeOptions.read(options)
   const name = pathOf(path)
   const format = formatOf(name, asked, formats)
-  requireEntryArrays(entries)
+  assertEntryArrays(entries)
   const { shape, row, col, value } = entries
   const loan = new Loan()
   const borrowed = {
@@ -174,13 +174,13 @@ export async function writeEntries(
 }
 
 /** @throws ERR_MPMML_SHAPE, ERR_MPMML_DTYPE, ERR_MPMML_VALUE. */
-export function requireEntries(entries: SparseEntries): void {
-  requireEntryArrays(entries)
+export function assertEntries(entries: SparseEntries): void {
+  assertEntryArrays(entries)
   atOnce(checkingPlaces(entries))
 }
 
 /** @throws ERR_MPMML_SHAPE, ERR_MPMML_DTYPE. */
-function requireEntryArrays(entries: SparseEntries): void {
+function assertEntryArrays(entries: SparseEntries): void {
   if (typeof entries !== 'object' || entries === null) {
     throw new DTypeError(
       `entries must be a sparse matrix { shape, row, col, value }, but it is ${typeName(entries)}: readEntries gives one`,
@@ -195,9 +195,9 @@ function requireEntryArrays(entries: SparseEntries): void {
   if (!(isInt32Array(value) || isFloat64Array(value))) {
     throw new DTypeError(`value must be an Int32Array or a Float64Array, but it is ${typeName(value)}`)
   }
-  requireOrdinary(row, 'row')
-  requireOrdinary(col, 'col')
-  requireOrdinary(value, 'value')
+  assertOrdinaryArray(row, 'row')
+  assertOrdinaryArray(col, 'col')
+  assertOrdinaryArray(value, 'value')
   if (!Array.isArray(shape) || shape.length !== 2) {
     throw new ShapeError(`shape must be [rows, cols], but it is ${show(shape)}`)
   }

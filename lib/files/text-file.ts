@@ -7,7 +7,7 @@ import { readText } from './lines.js'
 import { FileWork, type WriteFileOptions, writeFileOptions } from './progress.js'
 
 /** Far more than any results take; a wrong file is refused before it fills the memory. */
-const MOST_CHARACTERS = 2 ** 28
+const MAX_CHARACTERS = 2 ** 28
 
 /** Reads a text file, which messages call `expected`, as one string. */
 export function readWholeText(path: string | URL, expected: string): Promise<string> {
@@ -17,9 +17,9 @@ export function readWholeText(path: string | URL, expected: string): Promise<str
     *characters(text) {
       yield
       whole += text
-      if (whole.length <= MOST_CHARACTERS) return
+      if (whole.length <= MAX_CHARACTERS) return
       throw new FileError(
-        `${name}: expected ${expected}, but the file has more than ${MOST_CHARACTERS} characters`,
+        `${name}: expected ${expected}, but the file has more than ${MAX_CHARACTERS} characters`,
       )
     },
     *end() {

@@ -1,5 +1,5 @@
 /** Dense matrices in text. */
-import { semiringName } from '../built-in.js'
+import { semiringName } from '../built-in-semirings.js'
 import type { ArrayTypes } from '../element-types.js'
 import type { Matrix } from '../matrix.js'
 import { addon } from '../native.js'
@@ -7,9 +7,9 @@ import { choice, Options, type OptionsOf, readChoice, required } from '../option
 import type { ElementArray } from '../storage.js'
 import type { DataType, Semiring } from '../variant-names.js'
 import { csvParser } from './csv.js'
-import { DenseArray, DenseEntries, type Wanted, wantedOf } from './dense.js'
+import { DenseArray, DenseEntries, type DenseRequest, wantedOf } from './dense.js'
 import { dimacsParser } from './dimacs.js'
-import { LineFeed, parseText } from './line-feed.js'
+import { type ContentOptions, contentName, LineFeed, parseText } from './line-feed.js'
 import { readText } from './lines.js'
 import { matrixMarketParser } from './matrix-market.js'
 import { type MemoryOptions, maxBytes } from './memory.js'
@@ -22,7 +22,7 @@ export type TextFormat = Exclude<FileFormat, 'npy' | 'npz'>
 const formats: readonly TextFormat[] = ['matrix-market', 'csv', 'tsv', 'dimacs']
 
 /** The options of {@link parseMatrix}. `undefined` means the default. */
-export interface ParseMatrixOptions<Type extends DataType = DataType> extends MemoryOptions {
+export interface ParseMatrixOptions<Type extends DataType = DataType> extends MemoryOptions, ContentOptions {
   /** Format of the text. */
   format: TextFormat
   /** Semiring whose zero elements are that the text doesn't have; 'max-plus' by default, and 'or-and' for bytes. */
@@ -36,9 +36,10 @@ const parseOptions = new Options({
   semiring: semiringName,
   dtype: choice(addon.dataTypes, undefined),
   maxBytes,
+  name: contentName('the matrix'),
 } satisfies OptionsOf<ParseMatrixOptions>)
 
-const matrixFeed = (name: string, format: TextFormat, wanted: Wanted) => {
+const matrixFeed = (name: string, format: TextFormat, wanted: DenseRequest) => {
   if (format === 'csv' || format === 'tsv')
     return new LineFeed(name, csvParser(name, wanted, format === 'tsv'))
   const entries = new DenseEntries(name, wanted)
@@ -49,13 +50,16 @@ const matrixFeed = (name: string, format: TextFormat, wanted: Wanted) => {
   )
 }
 
-export const readTextMatrix = (name: string, format: TextFormat, wanted: Wanted, options: ReadFileOptions) =>
-  readText(name, 'a matrix', matrixFeed(name, format, wanted), options)
+export const readTextMatrix = (
+  name: string,
+  format: TextFormat,
+  wanted: DenseRequest,
+  options: ReadFileOptions,
+) => readText(name, 'a matrix', matrixFeed(name, format, wanted), options)
 
 /**
  * Reads a matrix from a text, or from its bytes, as {@link readMatrix} reads a file of the format. It blocks until all is read.
  *
- * @param name - name of the matrix in errors.
  * @throws FileError (ERR_MPMML_FILE) with the number of the line; ERR_MPMML_DTYPE for content that is neither text nor bytes, and if the semiring
  *   doesn't have the type; ERR_MPMML_OPTION; LimitError; ERR_MPMML_OUT_OF_MEMORY.
  * @example
@@ -65,18 +69,9 @@ export const readTextMatrix = (name: string, format: TextFormat, wanted: Wanted,
 export function parseMatrix<Type extends DataType>(
   content: Uint8Array | string,
   options: ParseMatrixOptions<Type> & { dtype: Type },
-  name?: string,
 ): Matrix<ArrayTypes[Type]>
-export function parseMatrix(
-  content: Uint8Array | string,
-  options: ParseMatrixOptions,
-  name?: string,
-): Matrix<ElementArray>
-export function parseMatrix(
-  content: Uint8Array | string,
-  options: ParseMatrixOptions,
-  name = 'the matrix',
-): Matrix<ElementArray> {
-  const { format, semiring, dtype, maxBytes } = parseOptions.read(options)
+export function parseMatrix(content: Uint8Array | string, options: ParseMatrixOptions): Matrix<ElementArray>
+export function parseMatrix(content: Uint8Array | string, options: ParseMatrixOptions): Matrix<ElementArray> {
+  const { format, semiring, dtype, maxBytes, name } = parseOptions.read(options)
   return parseText(content, name, matrixFeed(name, format, wantedOf(semiring, dtype, maxBytes)))
 }

@@ -2,7 +2,7 @@
 import { show } from '../describe.js'
 import { FileError } from '../errors.js'
 import type { Steps } from '../graph-core/slices.js'
-import { fromLatin1, fromUtf8, toUtf8 } from '../host.js'
+import { fromLatin1, fromUtf8, toUtf8 } from '../platform.js'
 import { adviceFor } from './advice.js'
 import {
   HALF_DIGITS,
@@ -32,10 +32,10 @@ const LOWER_CASE = 32
 const EXACT = Number.MAX_SAFE_INTEGER
 const tens = Array.from({ length: 23 }, (_, digits) => Number(`1e${digits}`))
 
-/** So many bytes of a line tell what it is. */
+/** Number of bytes that identify a line in messages. */
 const SHORTENED = 1000
 /** Bytes of a word that messages show. */
-const MOST_OF_WORD = 400
+const MAX_OF_WORD = 400
 
 /** Characters of most names, and the number of names that are remembered. */
 const SHORT = 24
@@ -64,12 +64,12 @@ export interface LineParser<Result> {
 /** Text in UTF-8, line by line, in a window of whole lines: each ends with \n, the last one too. */
 export class TextReader {
   bytes: Uint8Array = new Uint8Array(0)
-  /** What errors call the text. */
+  /** Name of the text in errors. */
   readonly name: string
   position = 0
-  /** Where the window ends. */
+  /** End of the window. */
   end = 0
-  /** At most so many bytes follow the window. */
+  /** Upper bound of the bytes after the window. */
   later = 0
   /** The number of the line, from 1. */
   line = 1
@@ -106,7 +106,7 @@ export class TextReader {
     this.isLast = isLast
   }
 
-  /** At most so many bytes are left of the text. */
+  /** Upper bound of the remaining bytes of the text. */
   get left(): number {
     return this.end - this.position + this.later
   }
@@ -119,7 +119,7 @@ export class TextReader {
     while (byte === SPACE || byte === tab) byte = bytes[++this.position]
   }
 
-  /** Whether nothing but blanks is left of the line; they are skipped. */
+  /** Skips blanks, and returns whether the line ends after them. */
   atLineEnd(): boolean {
     this.skipBlanks()
     return this.bytes[this.position] === NEWLINE
@@ -196,10 +196,10 @@ export class TextReader {
   /** The bytes up to the next blank, separator or line end, shortened. */
   word(): string {
     this.skipBlanks()
-    const most = this.position + MOST_OF_WORD
+    const most = this.position + MAX_OF_WORD
     let end = this.position
     while (end <= most && !this.ends(end)) end++
-    return this.#text(this.position, end, MOST_OF_WORD)
+    return this.#text(this.position, end, MAX_OF_WORD)
   }
 
   /** Goes behind what {@link word} gave. */
@@ -207,7 +207,7 @@ export class TextReader {
     while (!this.ends(this.position)) this.position++
   }
 
-  /** Whether no number goes on at `at`. */
+  /** Returns whether no number continues at `at`. */
   ends(at: number): boolean {
     const byte = this.bytes[at]
     return byte === NEWLINE || byte === SPACE || byte === TAB || byte === this.separator
@@ -219,7 +219,7 @@ export class TextReader {
     return Number.isNaN(value) ? this.#wrongNumber(what, this.word(), advice) : value
   }
 
-  /** Whether the next word is `word`; goes behind it if it is. */
+  /** Returns whether the next word is `word`, and skips it in this case. */
   skipIf(word: Uint8Array): boolean {
     this.skipBlanks()
     const { bytes, position } = this
@@ -229,7 +229,7 @@ export class TextReader {
     return true
   }
 
-  /** The same as {@link number}, or an infinity, or NaN. */
+  /** Reads a number like {@link number}, an infinity or NaN. */
   floating(what: string): number {
     const value = this.decimal()
     if (!Number.isNaN(value)) return value
@@ -346,7 +346,7 @@ export class TextReader {
   }
 
   /** Refuses numbers of which none shows that their points don't separate thousands; for the end of the text. */
-  requireClear(): void {
+  assertClear(): void {
     if (!this.#doubtful) return
     this.line = this.#doubtful.line
     const { text } = this.#doubtful
@@ -383,7 +383,7 @@ export class TextReader {
     return this.fail(`${what} must be ${expected}, but it is ${word}${advice}`)
   }
 
-  /** The same for integers from 1 on, which are most of a large file. */
+  /** Reads an integer of at least 1; most numbers of a large file are such integers. */
   index(what: string, most: number): number {
     const { bytes } = this
     let at = this.position

@@ -8,8 +8,8 @@ import { type ReadNpyOptions, readNpy } from './npy.js'
 import { type ReadNpzOptions, readNpz } from './npz.js'
 
 /**
- * Reads a vector from a NumPy .npy file: an array of one dimension, or a matrix of one row or one column. What {@link readNpy} says of
- * types and options is true of it.
+ * Reads a vector from a NumPy .npy file: an array of one dimension, or a matrix of one row or one column.
+ * Types and options are those of {@link readNpy}.
  *
  * @param path - a regular file.
  * @throws Rejects as {@link readNpy} does, and with FileError (ERR_MPMML_FILE) for an array that is no vector.
@@ -22,8 +22,8 @@ export async function readVector(path: string | URL, options: ReadNpyOptions = {
 }
 
 /**
- * Reads vectors from a NumPy .npz file, such as the edges of a graph: arrays of one dimension, or matrices of one row or one column.
- * What {@link readNpz} says of types and options is true of them.
+ * Reads vectors from a NumPy .npz file, such as the edges of a graph: arrays of one dimension, or matrices of
+ * one row or one column. Types and options are those of {@link readNpz}.
  *
  * @param path - a regular file.
  * @returns the vectors by the names of the arrays.

@@ -1,12 +1,12 @@
 /** Matrices as text: Matrix Market, CSV and DIMACS. */
 import { Readable } from 'node:stream'
-import { zeroOf } from '../built-in.js'
+import { zeroOf } from '../built-in-semirings.js'
 import { isInteger, newArray, typeNameOf } from '../elements.js'
 import { FileError, ShapeError } from '../errors.js'
 import { shapeOf } from '../layout.js'
 import type { ElementArray } from '../storage.js'
 import type { Semiring } from '../variant-names.js'
-import { type HostView, requireStillThere } from '../view.js'
+import { assertStillAttached, type HostView } from '../view.js'
 import { infiniteZero } from './dense.js'
 import { isGzipName } from './names.js'
 import { gather } from './npy-content.js'
@@ -18,7 +18,7 @@ interface Source {
   readonly view: HostView<ElementArray>
   readonly semiring: Semiring
   readonly zero: number
-  /** How many elements are the zero. */
+  /** Number of elements that are the zero. */
   readonly zeros: number
   readonly name: string
   readonly reached: (share: number) => void
@@ -63,7 +63,7 @@ async function* bytesOf(lines: Iterable<string>, isCompressed: boolean): AsyncGe
   yield* pieces.pipe(compressed)
 }
 
-/** How many elements are `zero`. The event loop has its turn between some of them. */
+/** Counts the elements that equal `zero`, and yields to the event loop at intervals. */
 async function countZeros(view: HostView<ElementArray>, zero: number, goOn: () => void): Promise<number> {
   const row = newArray(view.type, view.cols)
   let zeros = 0
@@ -103,7 +103,7 @@ function* rowsOf({ view, reached }: Source): Generator<ElementArray, void> {
   const row = newArray(view.type, view.cols)
   for (let i = 0; i < view.rows; i++) {
     reached(i / view.rows)
-    requireStillThere(view, 'matrix')
+    assertStillAttached(view, 'matrix')
     gather(view, i * view.cols, row)
     yield row
   }

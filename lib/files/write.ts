@@ -1,14 +1,14 @@
 /** Writing a matrix to a file of any format. What a format needs is loaded when it is asked for. */
 
 import { during, Loan } from '../borrowed.js'
-import { semiringName } from '../built-in.js'
+import { semiringName } from '../built-in-semirings.js'
 import { typeNameOf } from '../elements.js'
 import { OptionError } from '../errors.js'
 import type { MatrixLike } from '../matrix.js'
 import { boolean, choice, Options, type OptionsOf } from '../options.js'
 import type { ElementArray } from '../storage.js'
 import type { Semiring } from '../variant-names.js'
-import { readHostView } from '../view.js'
+import { readBack } from '../view.js'
 import { pathOf } from './files.js'
 import { arrayName, type FileFormat, fileFormats, formatOf } from './names.js'
 import { writeNpy } from './npy.js'
@@ -16,11 +16,11 @@ import { FileWork, type WriteFileOptions, writeFileSet } from './progress.js'
 
 /** The options of {@link writeMatrix}. `undefined` means the default. */
 export interface WriteMatrixOptions extends WriteFileOptions {
-  /** By the end of the file's name if left out. */
+  /** Format of the file. Default: by the file's extension. */
   format?: FileFormat | undefined
   /** Elements that are its zero are left out of sparse files, and are infinities in CSV; 'max-plus' if left out, and 'or-and' for bytes. */
   semiring?: Semiring | undefined
-  /** What a .npz file calls the matrix; 'arr_0' if left out, as NumPy does. */
+  /** Name of the matrix in a .npz file. Default 'arr_0', as in NumPy. */
   array?: string | undefined
   /** Whether a .npz file is compressed; false by default. */
   compress?: boolean | undefined
@@ -76,7 +76,7 @@ export async function writeMatrix(
   }
   if (format === 'npy') return writeNpy(path, matrix, rest)
   const loan = new Loan()
-  const view = loan.view(readHostView(matrix, 'matrix', 'result'), 'matrix')
+  const view = loan.view(readBack(matrix, 'matrix', 'result'), 'matrix')
   await during(loan, async () => {
     const [{ wantedOf }, { writeTextMatrix }] = await Promise.all([
       import('./dense.js'),

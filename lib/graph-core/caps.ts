@@ -2,7 +2,7 @@
 import { LimitError } from '../errors.js'
 
 /** @throws LimitError (ERR_MPMML_LIMIT) if a loop has taken more than its `most` rounds. */
-export function requireEnd(rounds: number, most: number, loop: string): void {
+export function assertTerminates(rounds: number, most: number, loop: string): void {
   if (rounds <= most) return
   throw new LimitError(
     `${loop} must end after ${most} rounds, but it has begun round ${rounds}: this is an error of the library, so report the graph`,

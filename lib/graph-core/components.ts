@@ -19,7 +19,7 @@ export interface Components {
 export interface GraphPart {
   /** Only the nodes that these reach; all nodes by default. */
   readonly roots?: Int32Array | null
-  /** Only the nodes with a 1; as if the others weren't there. */
+  /** Mask of nodes: only nodes with a 1 are considered. */
   readonly within?: Uint8Array | null | undefined
 }
 

@@ -7,8 +7,8 @@ import { type NodeNames, nodeText } from './names.js'
 export const leastOf = (cycle: readonly number[]): number =>
   cycle.reduce((best, node, at) => (node < cycle[best]! ? at : best), 0)
 
-/** What goes round, from another place on. */
-export const turned = <T>(list: readonly T[], first: number): T[] => [
+/** Rotates a cyclic list so that it starts at index `first`. */
+export const rotated = <T>(list: readonly T[], first: number): T[] => [
   ...list.slice(first),
   ...list.slice(0, first),
 ]
@@ -17,20 +17,20 @@ export const turned = <T>(list: readonly T[], first: number): T[] => [
 export interface GainingCycle {
   /** Its nodes, in order. */
   readonly nodes: readonly number[]
-  /** What the semiring's ⊗ makes of the weights of its edges. */
+  /** Product of the weights of its edges by the semiring's ⊗. */
   readonly weight: number
   /** The index of the matrix, if it is one of a batch. */
   readonly batch: number | undefined
 }
 
-/** What decides whether a cycle gains: its weight is better than one. */
+/** Rule that decides whether a cycle is improving: its weight is better than the semiring's one. */
 export interface Gain {
   readonly maximizes: boolean
   /** The value of the empty path. */
   readonly one: number
 }
 
-const MOST_SHOWN = 8
+const MAX_SHOWN = 8
 
 /** The error for a cycle that gains. */
 export function cycleError(
@@ -38,7 +38,7 @@ export function cycleError(
   { maximizes, one }: Gain,
   names: NodeNames | null = null,
 ): CycleError {
-  const cycle = turned(nodes, leastOf(nodes))
+  const cycle = rotated(nodes, leastOf(nodes))
   const where = batch === undefined ? '' : ` in matrix ${batch} of the batch`
   return new CycleError(
     `the cycle ${cycleText(cycle, names)}${where} has the weight ${show(weight)}, ${maximizes ? 'above' : 'below'} ${one}, ` +
@@ -50,6 +50,6 @@ export function cycleError(
 /** "0 → 3 → 0" */
 export function cycleText(cycle: readonly number[], names: NodeNames | null): string {
   const text = (node: number) => nodeText(node, names)
-  const shown = cycle.slice(0, MOST_SHOWN).map(text)
-  return [...shown, ...(cycle.length > MOST_SHOWN ? ['…'] : []), text(cycle[0]!)].join(' → ')
+  const shown = cycle.slice(0, MAX_SHOWN).map(text)
+  return [...shown, ...(cycle.length > MAX_SHOWN ? ['…'] : []), text(cycle[0]!)].join(' → ')
 }

@@ -1,6 +1,6 @@
 /** Edge lists: the graphs of people whose networks have few edges for each node. */
 import { isBigIntArray, isInt32Array, isTypedArray } from '../array-types.js'
-import { copyOf, Loan, requireOrdinary, throughout } from '../borrowed.js'
+import { assertOrdinaryArray, copyOf, Loan, throughout } from '../borrowed.js'
 import { show, typeName } from '../describe.js'
 import { conversionOf, elementType, INT32, isElementArray, isInteger } from '../elements.js'
 import { DTypeError, OutOfMemoryError, ShapeError, ValueError } from '../errors.js'
@@ -20,7 +20,7 @@ export type NodeNumbers = ArrayLike<number>
  * semiring's zero is no edge.
  */
 export interface EdgeList<Data extends ElementArray = ElementArray> {
-  /** How many nodes there are; they are numbered from 0. */
+  /** Number of nodes, which are numbered from 0. */
   readonly nodes: number
   /** The node that each edge leaves. */
   readonly from: NodeNumbers
@@ -41,7 +41,7 @@ export interface Edges {
   readonly weight: ElementArray
   /** The number of the element type. */
   readonly type: number
-  /** What the user calls the nodes; null if they are numbered. */
+  /** The user's keys of the nodes; null if nodes are numbers. */
   readonly names: NodeNames | null
   /** The arrays that are those of the user. */
   readonly borrowed: Loan
@@ -55,7 +55,7 @@ export interface NamedEdgeList<Key = unknown, Data extends ElementArray = Elemen
   readonly from: ArrayLike<Key>
   /** The name of the node that each edge enters. */
   readonly to: ArrayLike<Key>
-  /** As in an {@link EdgeList}. */
+  /** Weights, see {@link EdgeList}. */
   readonly weight: Data | readonly number[]
 }
 
@@ -66,7 +66,10 @@ export interface KeyedEdgeList<Key = unknown, Data extends ElementArray = Elemen
   readonly keys: ArrayLike<Key>
 }
 
-/** Whether `value` is meant as an edge list, of which parts may be missing: a matrix has none of them. */
+/**
+ * Returns whether `value` is meant as an edge list, possibly an incomplete one. A matrix has none of its
+ * fields.
+ */
 export const isEdgeList = (value: unknown): value is EdgeList | NamedEdgeList =>
   typeof value === 'object' && value !== null && ('nodes' in value || 'from' in value || 'to' in value)
 
@@ -78,7 +81,7 @@ function lengthOf(values: unknown): number {
   return typedLength(values as Int32Array)
 }
 
-/** Whether `values` can hold numbers of nodes. */
+/** Returns whether `values` can contain node indices. */
 export const isNodeArray = (values: unknown): values is NodeNumbers => lengthOf(values) >= 0
 
 /** Checks numbers of nodes, which messages call `name`, and copies them. */
@@ -170,8 +173,8 @@ export function* readingEdges(graph: unknown, { weightless = false, takes = fals
   if (prepared) return prepared
   const given = graph as Record<'nodes' | 'keys' | 'from' | 'to' | 'weight', unknown>
   const { nodes: counted, keys, weight: weighing } = given
-  requireOrdinary(counted, 'nodes')
-  requireOrdinary(keys, 'keys')
+  assertOrdinaryArray(counted, 'nodes')
+  assertOrdinaryArray(keys, 'keys')
   const loan = new Loan()
   const from = loan.array(given.from, 'from')
   const to = loan.array(given.to, 'to')

@@ -14,7 +14,7 @@ function split(value: number): { mantissa: bigint; exponent: number } {
   return { mantissa: bits >> 63n ? -mantissa : mantissa, exponent: Math.max(biased, 1) - 1075 }
 }
 
-/** How many binary digits finite numbers have after the point, at most. */
+/** Returns the greatest number of fractional binary digits of finite numbers. */
 export function fractionBits(values: ArrayLike<number>): number {
   let most = 0
   let unit = 1

@@ -6,7 +6,7 @@ import { ShapeError, ValueError } from '../errors.js'
 import { PER_STEP, type Steps } from './slices.js'
 
 export class NodeNames {
-  /** By the numbers of the nodes. */
+  /** Keys by node index. */
   readonly keys: ArrayLike<unknown>
   readonly #numbers: ReadonlyMap<unknown, number>
 
@@ -20,7 +20,9 @@ export class NodeNames {
     return this.#numbers.get(key)
   }
 
-  /** Throws ValueError for what is no key; `place` is what messages call it. */
+  /**
+   * Returns the index of a key. Throws ValueError for other values; `place` names the argument in messages.
+   */
   numberOf(key: unknown, place: string): number {
     const node = this.find(key)
     if (node !== undefined) return node
@@ -74,7 +76,7 @@ export function* naming(nodes: ArrayLike<number>, names: NodeNames | null): Step
 /** A node in messages. */
 export const nodeText = (node: number, names: NodeNames | null): string => names?.show(node) ?? `${node}`
 
-/** Whether `value` can hold keys. */
+/** Returns whether `value` can contain keys. */
 export const isKeyArray = (value: unknown): value is ArrayLike<unknown> =>
   Array.isArray(value) || isTypedArray(value)
 

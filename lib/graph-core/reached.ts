@@ -1,4 +1,4 @@
-/** What some nodes reach. */
+/** Finds the nodes that are reachable from a set of nodes. */
 import type { Rows } from './rows.js'
 import { PER_STEP, type Steps } from './slices.js'
 
@@ -10,7 +10,7 @@ export interface Reached {
 }
 
 /** The nodes that some of `roots` reach, themselves included; in rows that were transposed, those that reach them. */
-export function* findingReached({ nodes, start, to }: Rows, roots: Int32Array): Steps<Reached> {
+export function* findReachable({ nodes, start, to }: Rows, roots: Int32Array): Steps<Reached> {
   const within = new Uint8Array(nodes)
   const members = new Int32Array(nodes)
   let count = 0

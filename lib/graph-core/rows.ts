@@ -25,12 +25,12 @@ export interface WeightedRows<Data extends ElementArray = ElementArray> extends 
   readonly weight: Data
 }
 
-/** Which way edges lead: from their rows' nodes, or to them. */
+/** Direction of edges: from their rows' nodes, or to them. */
 export type Direction = 'forward' | 'backward'
 
 /**
- * Where each label's items begin if they are sorted by labels: those of label l are `start[l]` up to `start[l + 1]`. Items whose
- * label is below 0 are left out.
+ * Computes the start of each label's items in an order sorted by label: label l has the items `start[l]` up
+ * to `start[l + 1]`. Items with negative labels are omitted.
  */
 export function* startsOf(label: Int32Array, labels: number): Steps<Int32Array> {
   const start = new Int32Array(labels + 1)
@@ -149,7 +149,7 @@ export function ownersOf({ nodes, start, to }: Rows): Int32Array {
   return owner
 }
 
-/** The same edges by their other ends: each row in the order of the rows that they come from. */
+/** Transposes rows: groups the edges by their other end, each row in the order of the original rows. */
 export function* transpose(rows: Rows): Steps<EdgeRows> {
   const { start, item: edge } = yield* sorted(rows.to, rows.nodes)
   const to = yield* picking(ownersOf(rows), edge, new Int32Array(edge.length))
@@ -189,7 +189,7 @@ export function* restrict(
   return { nodes: count, start: first, to: ends.subarray(0, kept), edge: edge.subarray(0, kept) }
 }
 
-/** Makes rows of a graph of so many nodes; if there is no memory for its edges, the error says so. */
+/** Creates rows of a graph of `nodes` nodes. An allocation failure becomes an error that names the edges. */
 export function* inMemory<Result>(nodes: number, making: Steps<Result>): Steps<Result> {
   try {
     return yield* making

@@ -1,11 +1,14 @@
 /** Long work on JavaScript's thread in slices, between which the event loop turns. */
 import { throwIfAborted } from '../abort.js'
-import { turn } from '../host.js'
+import { turn } from '../platform.js'
 
 /** Work that yields every millisecond or so. What it returns is its result. */
 export type Steps<Result> = Generator<void, Result, void>
 
-/** Edges, elements or nodes that are looked at between two yields: some 100 µs, or 1 ms if none of them is in a cache. */
+/**
+ * Number of edges, elements or nodes that are processed between two yields: about 100 µs, or 1 ms if all of
+ * them miss the caches.
+ */
 export const PER_STEP = 1 << 13
 
 /** Milliseconds after which the event loop has its turn: a step and a collection of garbage may follow, and all should take less than 10. */

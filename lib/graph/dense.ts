@@ -4,7 +4,7 @@ import { type Edges, isNode, wrongNode } from '../graph-core/edges.js'
 import { PER_STEP, type Steps } from '../graph-core/slices.js'
 import type { DenseMatrix } from '../matrix.js'
 import type { ElementArray } from '../storage.js'
-import { requireWeight, weightsOf } from './keyed.js'
+import { assertWeight, weightsOf } from './keyed.js'
 import type { PathRules } from './rules.js'
 import { makeArray } from './search.js'
 
@@ -21,7 +21,7 @@ export function* denseMatrix(edges: Edges, rules: PathRules, type: number): Step
   for (let e = 0; e < from.length; e++) {
     if (e % PER_STEP === PER_STEP - 1) yield
     const weight = weights ? weights[e]! : 1
-    if (!(weight > 0)) requireWeight(rules, weight, () => `weight[${e}]`)
+    if (!(weight > 0)) assertWeight(rules, weight, () => `weight[${e}]`)
     const [i, j] = [from[e], to[e]]
     if (!isNode(i, nodes)) wrongNode(i, nodes, `from[${e}]`)
     if (!isNode(j, nodes)) wrongNode(j, nodes, `to[${e}]`)

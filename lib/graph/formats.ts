@@ -6,7 +6,7 @@ import { cellText } from '../files/cells.js'
 import { csvEdgesParser, type EdgeCells, NumberedCells } from '../files/csv-edges.js'
 import { dimacsParser } from '../files/dimacs.js'
 import { EntryList, type EntrySink } from '../files/entries.js'
-import { LineFeed, parseText, type TextFeed } from '../files/line-feed.js'
+import { type ContentOptions, contentName, LineFeed, parseText, type TextFeed } from '../files/line-feed.js'
 import { matrixMarketParser } from '../files/matrix-market.js'
 import { type MemoryOptions, maxBytes } from '../files/memory.js'
 import type { TextReader } from '../files/text.js'
@@ -26,7 +26,7 @@ import {
 import { GraphmlParser } from './graphml.js'
 import { joiningGraphs } from './joined-files.js'
 import { NamedEdges, type NamedGraph, type ReadEdgeList } from './named-edges.js'
-import { requireSaxes, type Saxes } from './saxes.js'
+import { assertSaxes, type Saxes } from './saxes.js'
 
 /** The formats of graphs in text. */
 export type GraphFormat = 'dimacs' | 'matrix-market' | 'csv' | 'tsv' | 'graphml'
@@ -65,7 +65,7 @@ export interface GraphTextOptions extends MemoryOptions {
 }
 
 /** The options of {@link parseGraph}. `undefined` means the default. */
-export interface ParseGraphOptions extends GraphTextOptions {
+export interface ParseGraphOptions extends GraphTextOptions, ContentOptions {
   /** Format of the text. */
   format: GraphFormat
 }
@@ -83,6 +83,7 @@ export const graphTextSet = {
 const parseOptions = new Options({
   format: required((value, name) => graphFormats[readChoice(graphFormats, value, name)]!),
   ...graphTextSet,
+  name: contentName('the graph'),
 } satisfies OptionsOf<ParseGraphOptions>)
 
 /**
@@ -98,7 +99,6 @@ const parseOptions = new Options({
  * The weights are int32 if all of them are integers in its range, and float64 otherwise. Integers beyond 2^53 must be exact in float64; with a
  * decimal point or an exponent they are real numbers, which are rounded.
  *
- * @param name - name of the graph in errors.
  * @throws FileError with the number of the line; ERR_MPMML_DTYPE for content that is neither text nor bytes; ERR_MPMML_OPTION; ERR_MPMML_VALUE for a weight
  *   that `scale` makes no int32 integer; LimitError; ERR_MPMML_OUT_OF_MEMORY; ERR_MPMML_PACKAGE if the XML parser is not installed.
  * @example
@@ -108,25 +108,16 @@ const parseOptions = new Options({
 export function parseGraph(
   content: Uint8Array | string,
   options: ParseGraphOptions & ({ keys: true } | { format: 'graphml' }),
-  name?: string,
 ): NamedGraph & { readonly tokens?: Int32Array }
-export function parseGraph(
-  content: Uint8Array | string,
-  options: ParseGraphOptions,
-  name?: string,
-): ReadEdgeList
-export function parseGraph(
-  content: Uint8Array | string,
-  options: ParseGraphOptions,
-  name = 'the graph',
-): ReadEdgeList {
-  const { format, twoWay, scale, ...wishes } = parseOptions.read(options)
-  const saxes = format === 'graphml' ? requireSaxes() : null
+export function parseGraph(content: Uint8Array | string, options: ParseGraphOptions): ReadEdgeList
+export function parseGraph(content: Uint8Array | string, options: ParseGraphOptions): ReadEdgeList {
+  const { format, twoWay, scale, name, ...wishes } = parseOptions.read(options)
+  const saxes = format === 'graphml' ? assertSaxes() : null
   const graph = parseText(content, name, graphFeed(name, format, wishes, saxes))
   return atOnce(joiningGraphs([graph], [name], twoWay, scale))
 }
 
-type Wishes = Omit<ReadOf<typeof parseOptions>, 'format' | 'twoWay' | 'scale'>
+type Wishes = Omit<ReadOf<typeof parseOptions>, 'format' | 'twoWay' | 'scale' | 'name'>
 
 /**
  * Returns a parser of a graph.

@@ -1,10 +1,10 @@
 /** Graphs in GraphML: their nodes, by name, and edges with the attribute that is the weight. */
-import { show, showAny } from '../describe.js'
+import { formatAny, show } from '../describe.js'
 import { newArray } from '../elements.js'
 import { FileError } from '../errors.js'
 import { isDecimal, refusalOf } from '../files/decimal.js'
 import type { TextFeed } from '../files/line-feed.js'
-import { requireWithin } from '../files/memory.js'
+import { assertWithinLimit } from '../files/memory.js'
 import { PER_STEP, type Steps } from '../graph-core/slices.js'
 import { addon } from '../native.js'
 import { NamedEdges, type NamedGraph } from './named-edges.js'
@@ -39,7 +39,7 @@ const BYTES_PER_EDGE = 16
 const BYTES_PER_NAME = 64
 const BYTES_PER_ATTRIBUTE = 256
 /** More attributes than any graph has; each takes microseconds. */
-const MOST_ATTRIBUTES = 1 << 15
+const MAX_ATTRIBUTES = 1 << 15
 const BYTES_PER_CHARACTER = 2
 
 const directions = new Map([
@@ -99,7 +99,7 @@ export class GraphmlParser implements TextFeed<NamedGraph>, XmlHandler {
   /** Parses the next characters of the document. */
   *characters(text: string): Steps<void> {
     for (const _ of this.#xml.write(text)) {
-      requireWithin(
+      assertWithinLimit(
         this.#bytes + BYTES_PER_EDGE * this.#count + BYTES_PER_ATTRIBUTE * this.#attributes.size,
         this.#maxBytes,
         this.#name,
@@ -113,7 +113,7 @@ export class GraphmlParser implements TextFeed<NamedGraph>, XmlHandler {
     if (this.#graphs === 0)
       this.#refuse('the document must have a <graph>, but it has none: is this GraphML?')
     const graph = yield* this.#edges.ending()
-    this.#requireDeclared(graph)
+    this.#assertDeclared(graph)
     yield
     return { ...graph, weight: yield* this.#weights(graph) }
   }
@@ -131,7 +131,7 @@ export class GraphmlParser implements TextFeed<NamedGraph>, XmlHandler {
     this.#path.push(tag)
     const allowed = parents.get(tag)
     if (allowed && !allowed.includes(parent)) {
-      const places = showAny(allowed.map((name) => (name === '' ? 'the document' : `<${name}>`)))
+      const places = formatAny(allowed.map((name) => (name === '' ? 'the document' : `<${name}>`)))
       this.#fail(
         `<${tag}> must stand in ${places}, but it stands in ${parent === '' ? 'the document' : `<${parent}>`}`,
       )
@@ -273,9 +273,9 @@ export class GraphmlParser implements TextFeed<NamedGraph>, XmlHandler {
   #attributeOf(id: string, name?: string): EdgeAttribute {
     let attribute = this.#attributes.get(id)
     if (!attribute) {
-      if (this.#attributes.size === MOST_ATTRIBUTES)
+      if (this.#attributes.size === MAX_ATTRIBUTES)
         this.#fail(
-          `edges and nodes must have at most ${MOST_ATTRIBUTES} attributes, but ${show(id)} is one more`,
+          `edges and nodes must have at most ${MAX_ATTRIBUTES} attributes, but ${show(id)} is one more`,
         )
       attribute = new EdgeAttribute(id, name)
       this.#attributes.set(id, attribute)
@@ -306,7 +306,7 @@ export class GraphmlParser implements TextFeed<NamedGraph>, XmlHandler {
   }
 
   /** Refuses edges that lead to nodes which the document doesn't have, unless it declares none. */
-  #requireDeclared({ keys }: NamedGraph): void {
+  #assertDeclared({ keys }: NamedGraph): void {
     if (!this.#hasNodes) return
     const node = this.#lines.findIndex((line) => line > 0)
     if (node < 0) return

@@ -19,7 +19,7 @@ import { sourceOf } from './keyed.js'
 import { pathSet } from './options.js'
 import { shortestPaths, transitiveClosure } from './paths.js'
 import { type PathRules, rulesOf } from './rules.js'
-import { keysOf, onGraph, requireAnswer } from './structure.js'
+import { assertAnswer, keysOf, onGraph } from './structure.js'
 
 /** The options of {@link kShortestPaths}. `undefined` means the default. */
 export interface KShortestOptions {
@@ -36,8 +36,8 @@ const rankedOptions = new Options({
   ...longWorkSet,
 } satisfies OptionsOf<KShortestOptions>)
 
-const MOST_PATHS = 2 ** 24
-const count = whole(undefined, 0, MOST_PATHS)
+const MAX_PATHS = 2 ** 24
+const count = whole(undefined, 0, MAX_PATHS)
 
 /** Path with its length. */
 export interface RankedPath<Key = number> {
@@ -122,7 +122,7 @@ async function rank(
     addon.graphShortest(request, report, cancel),
   )
   if (refusal?.kind === 'gains' && query.limit === undefined) return null
-  requireAnswer(refusal, edges, rules)
+  assertAnswer(refusal, edges, rules)
   return paths.map((path, at) => ({ path, length: lengths[at]! }))
 }
 

@@ -1,6 +1,6 @@
 /** Graphs as searches read them: rows of edges with keys that are to be minimised. */
 
-import { storedZeroOf } from '../built-in.js'
+import { storedZeroOf } from '../built-in-semirings.js'
 import { show } from '../describe.js'
 import { FLOAT64, UINT8 } from '../elements.js'
 import { ValueError } from '../errors.js'
@@ -26,7 +26,7 @@ export function keyedRows(graph: Graph, direction: Direction, rules: PathRules):
 }
 
 /** Throws ValueError for a weight that no path can have. */
-export function requireWeight(
+export function assertWeight(
   { extension, semiring, zero }: PathRules,
   value: number,
   place: () => string,
@@ -111,7 +111,7 @@ function* keyed(
     const end = start[i + 1]!
     for (let k = start[i]!; k < end; k++) {
       const weight = links ? 1 : key[k]!
-      if (!(weight > 0)) requireWeight(rules, weight, () => placeOf(i, k))
+      if (!(weight > 0)) assertWeight(rules, weight, () => placeOf(i, k))
       key[k] = edgeKey(rules, weight)
     }
     looked += end - start[i]! + 1

@@ -3,7 +3,7 @@
 import { show } from '../describe.js'
 import { DTypeError, ValueError } from '../errors.js'
 import { EntryCollector, EntryList } from '../files/entries.js'
-import { requireWithin } from '../files/memory.js'
+import { assertWithinLimit } from '../files/memory.js'
 import type { EdgeList } from '../graph-core/edges.js'
 import { atOnce, type Steps } from '../graph-core/slices.js'
 import { TextNumbers } from './text-numbers.js'
@@ -69,7 +69,7 @@ export class NamedEdges<Key> {
     this.#keys.push(key)
     if (typeof key !== 'string') this.#others.set(key, node)
     this.#nameBytes += BYTES_PER_NAME + (typeof key === 'string' ? key.length : 0)
-    if (this.#nameBytes > this.#maxBytes) requireWithin(this.#nameBytes, this.#maxBytes, this.#name)
+    if (this.#nameBytes > this.#maxBytes) assertWithinLimit(this.#nameBytes, this.#maxBytes, this.#name)
     return node
   }
 

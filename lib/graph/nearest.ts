@@ -17,12 +17,12 @@ import { choice, Options, type OptionsOf } from '../options.js'
 import { longWorkSet, type Progress } from '../product/options.js'
 import type { ElementArray } from '../storage.js'
 import { pathSet } from './options.js'
+import { readPath } from './path-trees.js'
 import type { NamedIntegers } from './paths.js'
-import { readNodes } from './question.js'
+import { readNodes } from './query.js'
 import { type PathSemiring, rulesOf, weightedSemirings } from './rules.js'
 import { makeRoom, type Query, search, waysOf } from './search.js'
 import { keysOf, onGraph } from './structure.js'
-import { readPath } from './walk.js'
 
 /** The options of {@link nearestSources}. `undefined` means the default. */
 export interface NearestSourcesOptions {

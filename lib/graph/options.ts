@@ -70,27 +70,12 @@ export const pathSet = {
   paths: boolean(false),
   sources: checkedLater(),
   targets: checkedLater(),
-  limit: option(undefined, readLimit, {
-    commandLine: {
-      flag: '--limit <value>',
-      summary: 'paths with worse values count as none, and nothing farther is searched',
-      fromText: numberOf,
-    },
-  }),
-  method: choice(pathMethods, 'auto', {
-    flag: '--method <name>',
-    summary: 'how paths are found, in place of what is estimated to be cheapest',
-  }),
+  limit: option(undefined, readLimit),
+  method: choice(pathMethods, 'auto'),
   overflow,
   ...whereSet,
   ...longWorkSet,
 } satisfies OptionsOf<PathOptions>
-
-/** A text as the number that it is; other texts stay, and are refused when they are read. */
-function numberOf(text: string): unknown {
-  const value = text.trim() === '' ? Number.NaN : Number(text)
-  return Number.isNaN(value) ? text : value
-}
 
 function readLimit(value: unknown): number {
   if (typeof value === 'number' && !Number.isNaN(value)) return value

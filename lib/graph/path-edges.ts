@@ -1,7 +1,7 @@
 /** The edges that paths go along. */
 
 import { signal } from '../abort.js'
-import { requireOrdinary } from '../borrowed.js'
+import { assertOrdinaryArray } from '../borrowed.js'
 import { show } from '../describe.js'
 import { UINT8 } from '../elements.js'
 import { DTypeError, ValueError } from '../errors.js'
@@ -15,7 +15,7 @@ import {
 import { isKeyArray, nodeText } from '../graph-core/names.js'
 import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
 import { choice, Options, type OptionsOf } from '../options.js'
-import { requireWeight, weightsOf } from './keyed.js'
+import { assertWeight, weightsOf } from './keyed.js'
 import type { KeyedLinkList, LinkList, NamedLinkList } from './paths.js'
 import { edgeKey, isBetterEdge, type PathSemiring, pathSemirings, rulesOf } from './rules.js'
 import { onGraph } from './structure.js'
@@ -65,7 +65,7 @@ export async function pathEdges(
   const { semiring, signal } = edgesOptions.read(options)
   const what = 'the search for edges'
   if (!isKeyArray(path)) throw new DTypeError(`path must be an array of nodes, but it is ${show(path)}`)
-  requireOrdinary(path, 'path')
+  assertOrdinaryArray(path, 'path')
   const given = Array.from(path)
   return await onGraph(graph, { signal }, what, semiring !== 'or-and', (edges) => {
     const nodes = Int32Array.from(given, (node, at) => numberOfNode(node, edges, `path[${at}]`))
@@ -93,7 +93,7 @@ function* findingEdges(edges: Edges, path: Int32Array, semiring: PathSemiring): 
     if (e % PER_STEP === PER_STEP - 1) yield
     const leaving = steps.get(from[e]!)
     if (!leaving || (weights && weights[e] === rules.zero)) continue
-    if (weights) requireWeight(rules, weights[e]!, () => `weight[${e}]`)
+    if (weights) assertWeight(rules, weights[e]!, () => `weight[${e}]`)
     const key = weights && !links ? edgeKey(rules, weights[e]!) : 1
     for (const at of leaving) {
       if (path[at + 1] !== to[e] || !isBetterEdge(rules, key, best[at]!)) continue

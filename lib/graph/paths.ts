@@ -4,9 +4,8 @@ import type { EdgeList, KeyedEdgeList, NamedEdgeList, NodeNumbers } from '../gra
 import type { MatrixLike } from '../matrix.js'
 import type { ElementsOf } from '../product/options.js'
 import type { ElementArray, OperandArray } from '../storage.js'
-import { answer } from './answer.js'
 import type { PathOptions } from './options.js'
-import { answering, ask } from './question.js'
+import { answering, readQuery } from './query.js'
 import {
   type NamedPaths,
   type PathsResult,
@@ -16,6 +15,7 @@ import {
   resultOf,
 } from './result.js'
 import type { PathSemiring } from './rules.js'
+import { answer } from './solve.js'
 
 /** The options of path functions for nodes that have names. */
 export interface NamedPathOptions<Key = unknown> extends Omit<PathOptions, 'sources' | 'targets'> {
@@ -142,7 +142,7 @@ export interface ClosureFunction {
 
 const finder = (semiring: PathSemiring) =>
   (async (graph: unknown, options?: unknown) => {
-    const question = await ask(semiring, graph, options)
+    const question = await readQuery(semiring, graph, options)
     return resultOf(question, await answering(question, () => answer(question)))
   }) as PathFunction & ClosureFunction
 

@@ -27,10 +27,10 @@ import {
   type NamedLinkList,
   shortestPaths,
 } from './paths.js'
-import { ask, type Question, shapeOf, WORK } from './question.js'
+import { type PathQuery, readQuery, shapeOf, WORK } from './query.js'
 import { type Distances, Places, readable } from './result.js'
 import { divide, makeArray, makeRoom, type Query, search } from './search.js'
-import { requireEdgeList } from './structure.js'
+import { assertEdgeList } from './structure.js'
 
 /** The options of {@link prepareGraph}. `undefined` means the default. */
 export interface PrepareOptions {
@@ -127,7 +127,7 @@ export function prepareGraph<Data extends ElementArray = Uint8Array>(
 ): Promise<PreparedGraph<Data>>
 export async function prepareGraph(graph: unknown, options?: PrepareOptions): Promise<PreparedGraph> {
   const { memory, signal } = prepareOptions.read(options)
-  requireEdgeList(graph)
+  assertEdgeList(graph)
   if ('tokens' in graph && graph.tokens !== undefined) {
     throw new ValueError(
       'the edges have tokens, but a prepared graph keeps none: leave them out, or call the functions of mpmml/algebra with the edge list',
@@ -156,7 +156,7 @@ export async function prepareGraph(graph: unknown, options?: PrepareOptions): Pr
   const kept = new KeptDistances(edges, memory)
   const table: PreparedGraph['table'] = async (sources, targets, options) => {
     const asked = { sources, targets, ...tableOptions.read(options) }
-    const question = await ask('min-plus', prepared, asked)
+    const question = await readQuery('min-plus', prepared, asked)
     const data = await kept.find(question)
     // Errors are those of pairs that were asked for.
     if (!data) return (await shortestPaths(prepared, asked)).distances
@@ -171,7 +171,7 @@ export async function prepareGraph(graph: unknown, options?: PrepareOptions): Pr
 }
 
 /** Number of searches, for each target, from which a search from the targets takes less time, even if rows are kept. */
-const MOST_FOR_EACH_TARGET = 4
+const MAX_FOR_EACH_TARGET = 4
 
 /** Sources from which a divided graph is swept at once. */
 const SWEPT_AT_ONCE = 64
@@ -193,11 +193,11 @@ class KeptDistances {
   }
 
   /** Returns the distances of a question; null if {@link shortestPaths} answers it sooner, or without an error. */
-  async find({ query, type, closing }: Question): Promise<ElementArray | null> {
+  async find({ query, type, closing }: PathQuery): Promise<ElementArray | null> {
     const { nodes, sources, targets, limit } = query
     if (!sources?.length || !targets?.length || limit !== undefined) return null
     const its = { signal: closing.signal, onProgress: closing.onProgress }
-    const mostSources = MOST_FOR_EACH_TARGET * targets.length
+    const mostSources = MAX_FOR_EACH_TARGET * targets.length
     try {
       if (this.#division === undefined) await this.#divide(query, type, its.signal)
       if (this.#division) {

@@ -1,13 +1,13 @@
 /** Proofs that distances and paths are right, from the edges: they need nothing of what found them. */
 import { show } from '../describe.js'
 import { ValueError } from '../errors.js'
-import { findingReached } from '../graph-core/reached.js'
+import { findReachable } from '../graph-core/reached.js'
 import { PER_STEP, type Steps } from '../graph-core/slices.js'
 import type { OperandArray } from '../storage.js'
 import { bestKey, type Graph, type KeyedRows, keyedRows } from './keyed.js'
+import { findNextNodeCycle } from './path-trees.js'
 import { isBetterEdge, type PathRules, valueOfKey } from './rules.js'
 import type { Query } from './search.js'
-import { findingRound } from './walk.js'
 
 /** A matrix of a batch. */
 export interface Table {
@@ -18,7 +18,7 @@ export interface Table {
 }
 
 /** What is proved of one graph. */
-export interface Subject {
+export interface VerificationTask {
   readonly graph: Graph
   readonly query: Query
   readonly distances: Table
@@ -43,7 +43,7 @@ function extend({ extension, single }: PathRules, path: number, edge: number): n
 }
 
 /** How far keys may be apart that are equal but for rounding. */
-export class Closeness {
+export class Tolerance {
   /** The unit of rounding times how often there may have been one; 0 if nothing is rounded. */
   readonly #relative: number
   /** The same of the numbers next to 0, among which products have ever fewer digits. */
@@ -85,17 +85,17 @@ export class Closeness {
  * Proves all distances of a graph: those of a line (from one source to all nodes, or from all nodes to one target) by their
  * edges, those from some sources to some targets by another computation.
  */
-export function* proveDistances(subject: Subject): Steps<void> {
+export function* proveDistances(subject: VerificationTask): Steps<void> {
   const { graph, query, distances } = subject
   const { nodes, rules, sources, targets } = query
   const forward = sources !== null || targets === null
   const rows = yield* keyedRows(graph, forward ? 'forward' : 'backward', rules)
   const key = new Float64Array(nodes)
-  const closeness = new Closeness(rules, nodes)
+  const closeness = new Tolerance(rules, nodes)
   const roots = forward ? sources : targets
   const count = roots?.length ?? nodes
   if (sources && targets) {
-    const { within } = yield* findingReached(yield* keyedRows(graph, 'backward', rules), targets)
+    const { within } = yield* findReachable(yield* keyedRows(graph, 'backward', rules), targets)
     for (let row = 0; row < count; row++) {
       yield* relax(rows, rules, within, sources[row]!, key)
       closeness.over(key)
@@ -129,7 +129,13 @@ export function* proveDistances(subject: Subject): Steps<void> {
   }
 }
 
-function fail({ where }: Subject, from: number, to: number, value: number | string, problem: string): never {
+function fail(
+  { where }: VerificationTask,
+  from: number,
+  to: number,
+  value: number | string,
+  problem: string,
+): never {
   throw new ValueError(`the distance from ${from} to ${to}${where} is ${value}, but ${problem}`)
 }
 
@@ -140,7 +146,7 @@ function fail({ where }: Subject, from: number, to: number, value: number | stri
 function* proveLine(
   { nodes, start, to, key: weight }: KeyedRows,
   rules: PathRules,
-  closeness: Closeness,
+  closeness: Tolerance,
   key: Float64Array,
   root: number,
   queue: Int32Array,
@@ -220,11 +226,11 @@ function* relax(
  * Proves the next nodes of all pairs: each step leads along an edge to where the rest of the distance is, and the steps to
  * a node are a tree. So each path has the length that is stated.
  */
-export function* proveNext(subject: Subject, next: Table): Steps<void> {
+export function* proveNext(subject: VerificationTask, next: Table): Steps<void> {
   const { graph, query, distances, where } = subject
   const { nodes, rules } = query
   const rows = yield* keyedRows(graph, 'forward', rules)
-  const closeness = new Closeness(rules, nodes)
+  const closeness = new Tolerance(rules, nodes)
   const best = new Float64Array(nodes)
   const key = new Float64Array(nodes)
   const wrong = (from: number, to: number, problem: string): never => {
@@ -265,23 +271,26 @@ export function* proveNext(subject: Subject, next: Table): Steps<void> {
     }
   }
   const { data, offset, rowStride, colStride } = next
-  const round = yield* findingRound({ data, offset, rootStride: colStride, nodeStride: rowStride }, nodes)
+  const round = yield* findNextNodeCycle(
+    { data, offset, rootStride: colStride, nodeStride: rowStride },
+    nodes,
+  )
   if (round) wrong(...round, 'the next nodes go round in a cycle')
 }
 
 /** Reads the path between two nodes. */
-export type Way = (from: number, to: number) => number[] | null | Promise<number[] | null>
+export type PathReader = (from: number, to: number) => number[] | null | Promise<number[] | null>
 
 /** Proves the paths between sources and targets by walking along each. */
-export async function* provingWays(
-  subject: Subject,
+export async function* verifyPathsBetween(
+  subject: VerificationTask,
   next: Table,
-  way: Way,
+  way: PathReader,
 ): AsyncGenerator<void, void, void> {
   const { graph, query, distances, where } = subject
   const { nodes, rules } = query
   const rows = yield* keyedRows(graph, 'forward', rules)
-  const closeness = new Closeness(rules, nodes)
+  const closeness = new Tolerance(rules, nodes)
   const rowCount = query.sources?.length ?? nodes
   const colCount = query.targets?.length ?? nodes
   for (let row = 0; row < rowCount; row++) {

@@ -7,7 +7,8 @@ import { formatOf } from '../files/names.js'
 import type { FileOptions } from '../files/progress.js'
 import { inSlices } from '../graph-core/slices.js'
 import { choice, Options, type OptionsOf } from '../options.js'
-import { longWorkSet, type Progress } from '../product/options.js'
+import { longWorkSet } from '../product/options.js'
+import { partOf } from '../product/progress.js'
 import { type GraphFormat, type GraphTextOptions, graphFeed, graphFormats, graphTextSet } from './formats.js'
 import { joiningGraphs } from './joined-files.js'
 import type { NamedGraph, ReadEdgeList } from './named-edges.js'
@@ -56,8 +57,8 @@ export async function readGraph(
   for (const name of names) {
     const format = formatOf(name, given, graphFormats)
     const feed = graphFeed(name, format, wishes, format === 'graphml' ? await loadSaxes() : null)
-    const share = ({ done }: Progress) => onProgress!({ done: (graphs.length + done) / names.length })
-    graphs.push(await readText(name, 'a graph', feed, { signal, onProgress: onProgress && share }))
+    const options = { signal, onProgress: partOf(onProgress, graphs.length, names.length) }
+    graphs.push(await readText(name, 'a graph', feed, options))
   }
   return inSlices(joiningGraphs(graphs, names, twoWay, scale), signal, 'the reading of a graph')
 }

@@ -11,16 +11,16 @@ import { longWorkSet, type Progress } from '../product/options.js'
 import { runNative } from '../run-native.js'
 import type { ElementArray } from '../storage.js'
 import { showShape } from '../view.js'
-import { answer, cheapestWay, mustClose } from './answer.js'
-import { inFloat64 } from './closing.js'
+import { inFloat64 } from './all-pairs.js'
 import { type PathOptions, pathSet } from './options.js'
 import type { AnyWeights } from './paths.js'
-import { answering, ask, graphsOf, type Question, WORK } from './question.js'
-import { reducingRows } from './reducing.js'
+import { answering, graphsOf, type PathQuery, readQuery, WORK } from './query.js'
+import { reducingRows } from './reducers.js'
 import { type Nearest, type ReadReduction, type Reduced, type Reduction, reduction } from './reduction.js'
 import { type FoundPaths, Places } from './result.js'
 import { type PathSemiring, weightedSemirings } from './rules.js'
 import { roomForReduced, searchReduced } from './search.js'
+import { answer, choose } from './solve.js'
 
 /** The options of {@link reducePaths}. `undefined` means the default. */
 export interface ReduceOptions<Key = unknown>
@@ -114,7 +114,7 @@ export async function reducePaths(
 ): Promise<ReducedPaths | NearestPaths> {
   const began = performance.now()
   const { reduce, semiring, ...asked } = reduceOptions.read(options)
-  const question = await ask(semiring as PathSemiring, graph, asked)
+  const question = await readQuery(semiring as PathSemiring, graph, asked)
   const { query, weights: given, batched } = question
   const { sources, targets } = query
   // Of the nearest each node is one.
@@ -135,12 +135,12 @@ interface Found extends Pick<FoundPaths, 'method' | 'backend' | 'device' | 'timi
   readonly found: Reduced
 }
 
-async function reduced(question: Question, reduction: ReadReduction): Promise<Found> {
+async function reduced(question: PathQuery, reduction: ReadReduction): Promise<Found> {
   const { query, weights, type, closing, borrowed } = question
-  const must = mustClose(question)
   // An edge list may have few edges for its nodes, so that nothing may be made of the size of all pairs.
-  if (must || (weights.view && cheapestWay(question) === 'closure')) {
-    const closed = await byClosure(question, reduction, must)
+  const { how, must } = choose(question, weights.view ? 'either' : 'search')
+  if (how === 'closure') {
+    const closed = await solveByClosure(question, reduction, must)
     if (closed) return closed
   }
   const graphOf = await graphsOf(question)
@@ -155,11 +155,15 @@ async function reduced(question: Question, reduction: ReadReduction): Promise<Fo
 }
 
 /** Closes the weights, and makes of the distances what is asked for; null if there is no memory for that and it needn't be. */
-async function byClosure(question: Question, reduction: ReadReduction, must: boolean): Promise<Found | null> {
+async function solveByClosure(
+  question: PathQuery,
+  reduction: ReadReduction,
+  must: boolean,
+): Promise<Found | null> {
   const { query, closing } = question
   const method = query.method === 'auto' ? 'closure' : query.method
   const found = roomForReduced(query, reduction)
-  const closeOver = async (asked: Question) => {
+  const closeOver = async (asked: PathQuery) => {
     const { rules } = asked.query
     return { rules, ...(await answer({ ...asked, query: { ...asked.query, method } })) }
   }
@@ -213,7 +217,7 @@ export async function eachBlock(
 
 /** The nearest targets as they are given. */
 function nearestOf(
-  question: Question,
+  question: PathQuery,
   { values, nodes, reached }: Reduced,
   { most }: ReadReduction,
 ): Pick<NearestPaths, 'nodes' | 'distances' | 'reached' | 'keys' | 'of'> {

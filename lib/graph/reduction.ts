@@ -39,19 +39,4 @@ function readReduction(value: unknown, name: string): ReadReduction {
   )
 }
 
-/** The value of a text of the command line. */
-function fromText(text: string): unknown {
-  if (text === 'eccentricity' || text === 'mean') return text
-  const [, digits] = /^nearest=([1-9]\d{0,9})$/.exec(text) ?? []
-  if (digits !== undefined) return { nearest: Number(digits) }
-  throw new OptionError("It must be 'eccentricity', 'mean' or 'nearest=5', with any whole number from 1")
-}
-
-export const reduction: Option<ReadReduction> = option({ kind: 'eccentricity', most: 1 }, readReduction, {
-  commandLine: {
-    flag: '--reduce <what>',
-    summary:
-      'a number for each node in place of distances: eccentricity or mean; or nearest=5, its nearest nodes',
-    fromText,
-  },
-})
+export const reduction: Option<ReadReduction> = option({ kind: 'eccentricity', most: 1 }, readReduction)

@@ -6,7 +6,7 @@ import { type NodeNames, nodeText } from '../graph-core/names.js'
 import type { GraphRefusal } from '../native.js'
 import { finiteOf, outsideError } from '../overflow.js'
 import { exactWeight } from './cycles.js'
-import { type Graph, requireWeight } from './keyed.js'
+import { assertWeight, type Graph } from './keyed.js'
 import type { PathRules } from './rules.js'
 
 /** `backward`: the search was; `item`: the index of the matrix if there is a batch. */
@@ -66,13 +66,13 @@ function wrongWeight(graph: Graph, at: number, rules: PathRules): Error {
     const value = graph.edges.weight[at]!
     if (Number.isNaN(value))
       return new ValueError(`weight[${at}] is NaN, which no path can be compared with: leave the edge out`)
-    return thrownBy(() => requireWeight(rules, value, () => `weight[${at}]`))
+    return thrownBy(() => assertWeight(rules, value, () => `weight[${at}]`))
   }
   const { matrix, item } = graph
   const [row, col] = [Math.floor(at / matrix.rows), at % matrix.rows]
   const place = matrix.offset + item * matrix.batchStride + row * matrix.rowStride + col * matrix.colStride
   const where = `graph[${matrix.batched ? `${item}, ` : ''}${row}, ${col}]`
-  return thrownBy(() => requireWeight(rules, matrix.data[place]!, () => where))
+  return thrownBy(() => assertWeight(rules, matrix.data[place]!, () => where))
 }
 
 const wrongEnd = (graph: Graph, end: 'from' | 'to', at: number): Error =>

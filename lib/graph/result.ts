@@ -6,12 +6,12 @@ import { numberOfNode } from '../graph-core/edges.js'
 import { type NodeNames, nodeText } from '../graph-core/names.js'
 import type { DenseMatrix } from '../matrix.js'
 import type { ElementArray } from '../storage.js'
-import type { Answer } from './closing.js'
+import type { PathResult } from './all-pairs.js'
 import type { FoundBy, PathOptions } from './options.js'
-import type { Question } from './question.js'
+import { type Place, readPath } from './path-trees.js'
+import type { PathQuery } from './query.js'
 import type { PathSemiring } from './rules.js'
 import type { Query } from './search.js'
-import { type Place, readPath } from './walk.js'
 
 /** Fields of all results about paths: which nodes they are between, and how they were found. */
 export interface FoundPaths {
@@ -178,8 +178,8 @@ export function readable(distances: DenseMatrix<ElementArray>, places: Places): 
 
 /** The result of a path function. */
 export function resultOf(
-  { query, batch, names }: Question,
-  { distances, next, ways, ...how }: Answer,
+  { query, batch, names }: PathQuery,
+  { distances, next, ways, ...how }: PathResult,
 ): unknown {
   const { sources, targets, rules, nodes } = query
   const places = new Places(query, batch, names)

@@ -1,6 +1,6 @@
 /** What a semiring is to paths. */
 
-import { oneOf, readSemiring, requireSemiringType, zeroOf } from '../built-in.js'
+import { assertSemiringType, oneOf, readSemiring, zeroOf } from '../built-in-semirings.js'
 import { typeNameOf } from '../elements.js'
 import { addon, indexIn, type NativeSemiring } from '../native.js'
 import type { DataType } from '../variant-names.js'
@@ -71,7 +71,7 @@ export function rulesOf(semiring: PathSemiring, type: number): PathRules {
 
 function makeRules(semiring: PathSemiring, type: number): PathRules {
   const index = readSemiring(semiring)
-  requireSemiringType(index, type)
+  assertSemiringType(index, type)
   const form = formOf(addon.semirings[index]!)
   const dtype = typeNameOf(type)
   const zero = zeroOf(semiring, dtype)

@@ -8,7 +8,7 @@ export interface Saxes {
 }
 
 /** Returns the parser at once. In a bundle it must lie in node_modules. */
-export function requireSaxes(): Saxes {
+export function assertSaxes(): Saxes {
   try {
     return createRequire(import.meta.url)('saxes')
   } catch (error) {
@@ -25,7 +25,7 @@ export function requireSaxes(): Saxes {
  */
 export async function loadSaxes(): Promise<Saxes> {
   try {
-    return requireSaxes()
+    return assertSaxes()
   } catch {
     return import('saxes')
   }

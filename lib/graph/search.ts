@@ -1,10 +1,10 @@
 /** Best paths from some nodes to some, by a search from each: in native code, on all cores. */
 
-import { zeroOf } from '../built-in.js'
+import { zeroOf } from '../built-in-semirings.js'
 import { bytesOf, elementType, FLOAT64, INT32, newArray } from '../elements.js'
 import { OutOfMemoryError } from '../errors.js'
+import { assertMemoryFits, type MemoryRequirement } from '../graph-core/memory-check.js'
 import type { Direction } from '../graph-core/rows.js'
-import { type Need, requireSpace } from '../graph-core/space.js'
 import { allocate } from '../matrix.js'
 import { addon, type GraphSearchRequest, type GraphSource, indexIn, type NativeDivision } from '../native.js'
 import { finiteOf } from '../overflow.js'
@@ -13,10 +13,10 @@ import { callNative, type NativeCall } from '../run-native.js'
 import type { ElementArray, OrdinaryArray } from '../storage.js'
 import { type Graph, sourceOf } from './keyed.js'
 import type { FoundBy, PathMethod } from './options.js'
+import type { Ways } from './path-trees.js'
 import type { ReadReduction, Reduced } from './reduction.js'
 import { refusalError } from './refusals.js'
 import { excludesEmpty, type PathRules } from './rules.js'
-import type { Ways } from './walk.js'
 
 /** What is asked of a graph. */
 export interface Query {
@@ -114,7 +114,7 @@ export function waysOf(query: Query, { next, trees }: Room): Ways {
 }
 
 /** With one thread. */
-const SEARCH: Need = { what: 'a search', perNode: 112, perEdge: 24 }
+const SEARCH: MemoryRequirement = { what: 'a search', perNode: 112, perEdge: 24 }
 /** Of each more. */
 const BYTES_PER_WORKER = 40
 
@@ -122,7 +122,7 @@ const BYTES_PER_WORKER = 40
 export const searchBytes = (nodes: number, edges: number) => nodes * SEARCH.perNode + edges * SEARCH.perEdge
 
 /** Fields of a request that differ from call to call. */
-type Asked = Omit<Partial<GraphSearchRequest>, keyof GraphSource | 'roots' | 'ends'>
+type RequestFields = Omit<Partial<GraphSearchRequest>, keyof GraphSource | 'roots' | 'ends'>
 
 /**
  * Calls native code for one graph: the one place that does.
@@ -136,13 +136,13 @@ async function searchGraph(
   query: Query,
   type: number,
   call: NativeCall,
-  asked: Asked,
+  asked: RequestFields,
   item?: number,
 ) {
   const { rules, nodes, sources, targets } = query
   const backward = asked.backward ?? directionOf(query) === 'backward'
   const edges = 'edges' in graph ? graph.edges.to.length : 0
-  const available = requireSpace(SEARCH, nodes, edges)
+  const available = assertMemoryFits(SEARCH, nodes, edges)
   const spare = Math.min(available, query.memory ?? Number.POSITIVE_INFINITY) - searchBytes(nodes, edges)
   const [least, most] = finiteOf(rules.maximizes)
   const request: GraphSearchRequest = {

@@ -5,7 +5,7 @@ import { during } from '../borrowed.js'
 import { show } from '../describe.js'
 import { newArray, UINT8 } from '../elements.js'
 import { CycleError, DTypeError, OptionError } from '../errors.js'
-import { cycleText, leastOf, turned } from '../graph-core/cycles.js'
+import { cycleText, leastOf, rotated } from '../graph-core/cycles.js'
 import {
   type EdgeList,
   type Edges,
@@ -15,10 +15,10 @@ import {
   type NamedEdgeList,
   readingEdges,
 } from '../graph-core/edges.js'
+import { assertMemoryFits, type MemoryRequirement } from '../graph-core/memory-check.js'
 import { type NodeNames, naming } from '../graph-core/names.js'
 import { picking } from '../graph-core/rows.js'
 import { atOnce, inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
-import { type Need, requireSpace } from '../graph-core/space.js'
 import { addon, type GraphRefusal } from '../native.js'
 import { choice, Options, type OptionsOf } from '../options.js'
 import { type NativeCall, runNative, type Watch } from '../run-native.js'
@@ -32,8 +32,8 @@ import { type PathRules, rulesOf } from './rules.js'
 export interface GraphComponents<Key = number> {
   /** How many there are. */
   readonly count: number
-  /** The component of each node, by its number. */
-  readonly of: Int32Array
+  /** Component of each node, by its number. */
+  readonly labels: Int32Array
   /** The nodes of a component, in the order of their numbers. */
   members(component: number): Key[]
 }
@@ -51,10 +51,10 @@ const componentOptions = new Options({
   signal,
 } satisfies OptionsOf<ComponentOptions>)
 
-const NEED: Need = { what: 'the work on a graph', perNode: 64, perEdge: 32 }
+const NEED: MemoryRequirement = { what: 'the work on a graph', perNode: 64, perEdge: 32 }
 
 /** Throws DTypeError for a value that isn't meant as an edge list. */
-export function requireEdgeList(graph: unknown): asserts graph is EdgeList | NamedEdgeList {
+export function assertEdgeList(graph: unknown): asserts graph is EdgeList | NamedEdgeList {
   if (isEdgeList(graph)) return
   throw new DTypeError(`the graph must be an edge list { nodes, from, to }, but it is ${show(graph)}`)
 }
@@ -67,13 +67,13 @@ export async function onGraph<Result>(
   isWeighted: boolean,
   work: (edges: Edges, call: NativeCall) => Promise<Result>,
 ): Promise<Result> {
-  requireEdgeList(graph)
+  assertEdgeList(graph)
   const edges = await inSlices(
     readingEdges(graph, { weightless: !isWeighted, takes: true }),
     its.signal,
     what,
   )
-  requireSpace(NEED, edges.nodes, edges.to.length)
+  assertMemoryFits(NEED, edges.nodes, edges.to.length)
   const { borrowed } = edges
   return during(borrowed, () => runNative({ ...its, what, borrowed }, (call) => work(edges, call)))
 }
@@ -83,7 +83,7 @@ const linkRules = () => rulesOf('or-and', UINT8)
 const linksOf = (edges: Edges) => sourceOf({ edges }, linkRules())
 
 /** Throws the error for a refusal, if there is one. */
-export function requireAnswer(refusal: GraphRefusal | undefined, edges: Edges, rules: PathRules): void {
+export function assertAnswer(refusal: GraphRefusal | undefined, edges: Edges, rules: PathRules): void {
   if (refusal) throw refusalError(refusal, { edges }, rules, false, undefined)
 }
 
@@ -110,12 +110,12 @@ export async function components(
   const { kind, ...its } = componentOptions.read(options)
   return onGraph(graph, its, 'the search for components', false, async (edges, { report, cancel }) => {
     const request = { ...linksOf(edges), strong: kind === 'strong' }
-    const { refusal, of, members, start } = await addon.graphComponents(request, report, cancel)
-    requireAnswer(refusal, edges, linkRules())
+    const { refusal, of: labels, members, start } = await addon.graphComponents(request, report, cancel)
+    assertAnswer(refusal, edges, linkRules())
     const count = start.length - 1
     return {
       count,
-      of,
+      labels,
       members(component) {
         if (isNode(component, count))
           return keysOf(members.subarray(start[component], start[component + 1]), edges.names)
@@ -152,13 +152,13 @@ export async function topologicalOrder(graph: unknown, options?: OrderOptions): 
   return onGraph(graph, its, what, false, async (edges, { report, cancel }) => {
     const { refusal, order } = await addon.graphOrder(linksOf(edges), report, cancel)
     if (refusal?.kind === 'cycle') throw unordered([...refusal.cycle], edges.names)
-    requireAnswer(refusal, edges, linkRules())
+    assertAnswer(refusal, edges, linkRules())
     return inSlices(naming(order, edges.names), its.signal, what)
   })
 }
 
 function unordered(nodes: number[], names: NodeNames | null): CycleError {
-  const cycle = turned(nodes, leastOf(nodes))
+  const cycle = rotated(nodes, leastOf(nodes))
   return new CycleError(
     `the cycle ${cycleText(cycle, names)} has no order, because each of its nodes comes before itself: leave out one of its edges`,
     { cycle, keys: names ? cycle.map((node) => names.keys[node]) : undefined },
@@ -217,7 +217,7 @@ export async function spanningTree(graph: unknown, options?: SpanningTreeOptions
     const rules = rulesOf(semiring, given.type)
     const request = { ...sourceOf({ edges: given }, rules), ...rules.native }
     const { refusal, edges } = await addon.graphSpanningTree(request, report, cancel)
-    requireAnswer(refusal, given, rules)
+    assertAnswer(refusal, given, rules)
     return inSlices(pickingTree(given, new Int32Array(edges)), its.signal, what)
   })
 }

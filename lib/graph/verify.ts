@@ -9,12 +9,12 @@ import type { NodeNumbers } from '../graph-core/edges.js'
 import type { NodeNames } from '../graph-core/names.js'
 import { inSlices } from '../graph-core/slices.js'
 import type { MatrixLike } from '../matrix.js'
-import { choice, Options, type OptionsOf, readChoice, requireObject } from '../options.js'
+import { assertObject, choice, Options, type OptionsOf, readChoice } from '../options.js'
 import type { ElementArray } from '../storage.js'
-import { type HostView, readView, requireShape } from '../view.js'
+import { assertShape, type HostView, readView } from '../view.js'
 import type { AnyWeights } from './paths.js'
-import { proveDistances, proveNext, provingWays, type Table, type Way } from './proof.js'
-import { answering, ask, graphsOf, hostViewOf, type Question } from './question.js'
+import { type PathReader, proveDistances, proveNext, type Table, verifyPathsBetween } from './proof.js'
+import { answering, graphsOf, materialize, type PathQuery, readQuery } from './query.js'
 import { type PathSemiring, pathSemirings } from './rules.js'
 
 /** What {@link verifyPaths} looks at: a result of a path function, or as much of one as there is. */
@@ -76,16 +76,16 @@ export async function verifyPaths(
   result: Verifiable,
   options?: VerifyOptions,
 ): Promise<Verified> {
-  requireObject(result, 'result', 'the result of a path function, or { distances }', ['distances'])
+  assertObject(result, 'result', 'the result of a path function, or { distances }', ['distances'])
   const { signal: its, semiring: wished = result.semiring } = verifyOptions.read(options)
   const { sources, targets } = result
   const semiring = pathSemirings[readChoice(pathSemirings, wished, 'semiring')]!
   const asked = { sources: sources ?? undefined, targets: targets ?? undefined, signal: its }
-  const question = await ask(semiring, graph, asked, true)
+  const question = await readQuery(semiring, graph, asked, true)
   return answering(question, () => verify(question, result))
 }
 
-async function verify(question: Question, { distances, next, path }: Verifiable): Promise<Verified> {
+async function verify(question: PathQuery, { distances, next, path }: Verifiable): Promise<Verified> {
   if (path !== undefined && typeof path !== 'function')
     throw new DTypeError(`path of the result must be a function, but it is ${typeName(path)}`)
   const { query, batch, batched, closing } = question
@@ -102,7 +102,7 @@ async function verify(question: Question, { distances, next, path }: Verifiable)
     if (all) await inSlices(proveNext(subject, table), closing.signal, WORK)
     else if (path) {
       const way = inNumbers(question.names, (from, to) => path(from, to, item))
-      await inSlices(provingWays(subject, table, way), closing.signal, WORK)
+      await inSlices(verifyPathsBetween(subject, table, way), closing.signal, WORK)
     }
   }
   const pairs = values.batch * values.rows * values.cols
@@ -122,7 +122,7 @@ async function readResult(
   value: unknown,
   name: string,
   type: number,
-  { query, batched, batch, borrowed }: Question,
+  { query, batched, batch, borrowed }: PathQuery,
 ): Promise<HostView> {
   const given = readView(value, name, 'result')
   borrowed.view(given, name)
@@ -130,16 +130,16 @@ async function readResult(
     throw new DTypeError(`${name} must be of ${typeNameOf(type)}, but it is of ${typeNameOf(given.type)}`)
   }
   const [rows, cols] = [query.sources?.length ?? query.nodes, query.targets?.length ?? query.nodes]
-  requireShape(given, name, 'the answer', { batched, batch, rows, cols })
-  return hostViewOf(given)
+  assertShape(given, name, 'the answer', { batched, batch, rows, cols })
+  return materialize(given)
 }
 
 /** What reads paths of nodes by their numbers. */
 function inNumbers(
   names: NodeNames | null,
   path: (from: unknown, to: unknown) => unknown[] | null | Promise<unknown[] | null>,
-): Way {
-  if (!names) return path as Way
+): PathReader {
+  if (!names) return path as PathReader
   return async (from, to) => {
     const found = await path(names.keys[from], names.keys[to])
     return found === null ? null : found.map((key) => names.numberOf(key, 'a node of the path'))

@@ -37,7 +37,7 @@ export interface PlacedText {
 }
 
 /** Most names in a message. */
-const MOST_SHOWN = 8
+const MAX_SHOWN = 8
 const BYTES_PER_VALUE = 12
 
 /** An attribute of edges, with its numbers. */
@@ -134,7 +134,7 @@ export function chooseWeight(
 ): EdgeAttribute | null {
   const present = joined(attributes)
   const namesOf = (list: readonly EdgeAttribute[]) => {
-    const names = list.slice(0, MOST_SHOWN).map(({ name }) => show(name))
+    const names = list.slice(0, MAX_SHOWN).map(({ name }) => show(name))
     return showAll(list.length > names.length ? [...names, 'others'] : names)
   }
   if (wanted !== undefined) {

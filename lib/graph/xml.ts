@@ -8,7 +8,7 @@ import type { Saxes } from './saxes.js'
 const LONGEST_MARKUP = 2 ** 20
 /** Most characters of a text that is kept. */
 const LONGEST_TEXT = 2 ** 24
-const MOST_LEVELS = 1000
+const MAX_LEVELS = 1000
 /** Characters that are parsed at once, in about a millisecond. */
 const SLICE = 1 << 14
 
@@ -39,7 +39,7 @@ export class XmlReader {
   readonly #add = (text: string): void => {
     if (!this.#keepsText) return
     this.#text += text
-    this.#requireShort(this.#text.length)
+    this.#assertShort(this.#text.length)
   }
   #written = 0
   /** Place behind the last tag. */
@@ -80,7 +80,7 @@ export class XmlReader {
     for (let at = 0; at < text.length; at += SLICE) {
       const slice = text.slice(at, at + SLICE)
       this.#parse(slice)
-      this.#requireBounded(slice)
+      this.#assertBounded(slice)
       yield
     }
   }
@@ -108,7 +108,7 @@ export class XmlReader {
   #open({ name, attributes }: SaxesTagPlain): void {
     this.#done = this.#parser.position
     this.#passText()
-    if (++this.#level > MOST_LEVELS) this.fail(`elements are nested more than ${MOST_LEVELS} deep`)
+    if (++this.#level > MAX_LEVELS) this.fail(`elements are nested more than ${MAX_LEVELS} deep`)
     this.#handler.open(name, attributes)
   }
 
@@ -126,17 +126,17 @@ export class XmlReader {
     this.#handler.text(this.#text)
   }
 
-  #requireShort(length: number): void {
+  #assertShort(length: number): void {
     if (length > LONGEST_TEXT) this.fail(`a text has more than ${LONGEST_TEXT} characters`)
   }
 
-  #requireBounded(slice: string): void {
+  #assertBounded(slice: string): void {
     if (this.#begun < this.#done) {
       const next = slice.indexOf('<', Math.max(this.#done - this.#written, 0))
       this.#begun = next < 0 ? -1 : this.#written + next
     }
     this.#written += slice.length
-    if (this.#keepsText) this.#requireShort(this.#text.length + this.#written - this.#done)
+    if (this.#keepsText) this.#assertShort(this.#text.length + this.#written - this.#done)
     if (this.#begun >= 0 && this.#written - this.#begun > LONGEST_MARKUP) {
       this.fail(`a tag, a comment or a declaration has more than ${LONGEST_MARKUP} characters`)
     }

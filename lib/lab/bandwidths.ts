@@ -4,7 +4,7 @@ import { natively } from '../errors.js'
 import { addon, type LabBandwidth, type LabBandwidthRequest, type LabBandwidthResult } from '../native.js'
 import { Options, type OptionsOf, whole } from '../options.js'
 import { bandwidthNames } from '../variant-names.js'
-import { requireKnown } from './machine.js'
+import { assertKnown } from './machine.js'
 import { given, launchesSet } from './options.js'
 import { type Spread, spread } from './statistics.js'
 
@@ -14,9 +14,9 @@ export interface Bandwidth extends Readonly<LabBandwidth> {}
 /** The options of {@link bandwidth}. `undefined` means the default. */
 export interface BandwidthOptions extends Omit<LabBandwidthRequest, 'name'> {}
 
-/** What {@link bandwidth} measures. */
+/** Result of {@link bandwidth}. */
 export interface BandwidthResult extends Omit<LabBandwidthResult, 'ms'> {
-  /** Of {@link bandwidths}. */
+  /** Name from {@link bandwidths}. */
   name: string
   /** Milliseconds of a launch. */
   ms: Spread
@@ -51,7 +51,7 @@ export function bandwidths(): Bandwidth[] {
  * console.log(gbps.median > 0) // true
  */
 export async function bandwidth(name: string, options?: BandwidthOptions): Promise<BandwidthResult> {
-  requireKnown('bandwidth', name, bandwidthNames)
+  assertKnown('bandwidth', name, bandwidthNames)
   const request = given(bandwidthOptions.read(options))
   const { ms, ...facts } = await natively(() => addon.labBandwidth({ ...request, name }))
   return { name, ...facts, ms: spread(ms), gbps: spread(ms.map((time) => facts.bytes / time / 1e6)) }

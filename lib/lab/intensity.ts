@@ -1,5 +1,5 @@
-/** How many operations a kernel does per byte that it moves: its place on a roofline. */
-import { requireObject } from '../options.js'
+/** Arithmetic intensity of a kernel, in operations per byte moved: its position on a roofline. */
+import { assertObject } from '../options.js'
 import type { Variant } from '../variants.js'
 
 /** Operations per byte; an addition, a multiplication or a maximum is one, so that a step is two. */
@@ -143,8 +143,8 @@ function exponentIntensity({ BM = 0, BN = 0 }: Record<string, number>): Intensit
  * console.log(global) // 32
  */
 export function intensityOf(variant: Pick<Variant, 'family' | 'parameters'>): Intensity | undefined {
-  requireObject(variant, 'variant', 'one of variants(), or { family, parameters }', ['family'])
-  requireObject(variant.parameters, 'parameters of the variant', 'an object with its parameters')
+  assertObject(variant, 'variant', 'one of variants(), or { family, parameters }', ['family'])
+  assertObject(variant.parameters, 'parameters of the variant', 'an object with its parameters')
   const { family, parameters } = variant
   if (family === 'exponent') return exponentIntensity(parameters as Record<string, number>)
   if (parameters.accumulator !== 'int32' && parameters.accumulator !== 'float32') return undefined

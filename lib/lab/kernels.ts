@@ -1,7 +1,7 @@
 /** Kernel variants, timed without transfers. */
 
 import { natively, OptionError } from '../errors.js'
-import { LEAST_INT32, MOST_INT32 } from '../integers.js'
+import { MAX_INT32, MIN_INT32 } from '../integers.js'
 import { addon, type LabMeasurement, type LabMeasureRequest } from '../native.js'
 import { Options, type OptionsOf, whole } from '../options.js'
 import type { VariantName } from '../variant-names.js'
@@ -9,10 +9,10 @@ import { variantIndex } from '../variants.js'
 import { fraction, given, launchesSet, requiredSize, size } from './options.js'
 import { type Spread, spread } from './statistics.js'
 
-/** What to measure a variant on. */
+/** Problem on which a variant is measured. */
 export interface MeasureOptions extends Omit<LabMeasureRequest, 'variant'> {}
 
-/** What measuring a variant gives. */
+/** Result of measuring a variant. */
 export interface Measurement
   extends Pick<LabMeasureRequest, 'm' | 'n' | 'k'>,
     Omit<LabMeasurement, 'kernelMs' | 'prepareMs' | 'analysisMs'> {
@@ -31,7 +31,7 @@ export interface Measurement
 }
 
 /** An int32 that is zero in no semiring. */
-const finite = whole(undefined, LEAST_INT32 + 1, MOST_INT32 - 1)
+const finite = whole(undefined, MIN_INT32 + 1, MAX_INT32 - 1)
 
 const measureOptions = new Options({
   m: requiredSize(),

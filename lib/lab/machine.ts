@@ -3,7 +3,7 @@ import { show, showChoices } from '../describe.js'
 import { AddonError, NoCudaError, VariantError } from '../errors.js'
 import { type DeviceRows, describeMachine, info } from '../info.js'
 import { addon, addonOrigin, type LabPeak, withoutLaboratory } from '../native.js'
-import { requireObject } from '../options.js'
+import { assertObject } from '../options.js'
 
 /**
  * Results per clock and multiprocessor of 32-bit integer instructions, by compute capability; 0 if an architecture
@@ -29,7 +29,7 @@ export function checkLaboratory(): void {
 }
 
 /** Throws VariantError if `name` is none of the names, which every build knows, and AddonError as {@link checkLaboratory} does. */
-export function requireKnown(what: string, name: unknown, names: readonly string[]): void {
+export function assertKnown(what: string, name: unknown, names: readonly string[]): void {
   if (!names.includes(name as string))
     throw new VariantError(`there is no ${what} ${show(name)}: expected ${showChoices(names)}`)
   checkLaboratory()
@@ -42,21 +42,21 @@ export function peakOf(device: number): Peak | undefined {
 }
 
 /**
- * What the tensor cores of a machine's GPU could do on bfloat16 at its highest clock, 10^9 operations per second; undefined if
- * that isn't known, as of measurements that are older than the number.
+ * Returns the peak rate of a GPU's tensor cores on bfloat16 at its highest clock, in 10^9 operations per
+ * second. It is undefined if unknown, as in older measurements.
  *
  * @throws ArgumentError (ERR_MPMML_DTYPE) if it isn't a machine.
  * @example
  * console.log(tensorPeak({ gpu: {}, peak: null })) // undefined
  */
 export function tensorPeak(machine: Pick<Machine, 'gpu' | 'peak'>): number | undefined {
-  requireObject(machine, 'machine', 'a result of machine(), or { gpu, peak }', ['gpu', 'peak'])
+  assertObject(machine, 'machine', 'a result of machine(), or { gpu, peak }', ['gpu', 'peak'])
   const { gpu, peak } = machine
   if (!peak?.tensor) return undefined
   return (peak.tensor * Number(gpu.multiprocessors) * Number(gpu.maxClockMHz)) / 1000
 }
 
-/** What measurements depend on besides their parameters. */
+/** Hardware and software that measurements depend on in addition to their parameters. */
 export interface Machine {
   /** Table 1.2 of the thesis for this GPU, by the names that `info()` has. */
   gpu: DeviceRows
@@ -64,7 +64,7 @@ export interface Machine {
   driver: string
   /** The version of the toolkit that built the library. */
   toolkit: string
-  /** What the kernels were compiled for. */
+  /** Architectures that the kernels were compiled for. */
   architectures: string[]
   /** The library's version and, if it runs from a clone, the commit. */
   mpmml: string

@@ -1,15 +1,14 @@
 /** Microbenchmarks: chapter 2 of the thesis, and the instruction mixes that bound newer GPUs. */
 
-import { semiringName } from '../built-in.js'
-import { type CommandOption, commandOptionsOf } from '../command-option.js'
+import { semiringName } from '../built-in-semirings.js'
 import { DTypeError, natively } from '../errors.js'
-import { LEAST_INT32, MOST_INT32 } from '../integers.js'
 import { addon, type LabMicrobench, type LabMicrobenchRequest, type LabMicrobenchResult } from '../native.js'
-import { choice, Options, type OptionsOf, whole } from '../options.js'
+import { choice, Options, type OptionsOf } from '../options.js'
 import type { DataType, Semiring } from '../variant-names.js'
 import { microbenchNames } from '../variant-names.js'
-import { peakOf, requireKnown } from './machine.js'
+import { assertKnown, peakOf } from './machine.js'
 import { deviceOrFirst, given, launchesSet } from './options.js'
+import { parameterSet } from './parameters.js'
 import { type Spread, spread } from './statistics.js'
 
 /** A microbenchmark of this build, with the compile-time parameters that it exists for. */
@@ -18,9 +17,9 @@ export interface Microbench extends Readonly<LabMicrobench> {}
 /** The parameters of a microbenchmark, by the thesis' names. Which of them one has, {@link microbenches} tells. */
 export interface MicrobenchOptions extends Omit<LabMicrobenchRequest, 'name'> {}
 
-/** What a microbenchmark gives: what ran, and how fast in operations, steps and instructions. */
+/** Result of a microbenchmark: the kernel that ran, and its rates of operations, steps and instructions. */
 export interface MicrobenchResult extends Omit<LabMicrobenchResult, 'ms'> {
-  /** Of {@link microbenches}. */
+  /** Name from {@link microbenches}. */
   name: string
   /** Milliseconds of a launch. */
   ms: Spread
@@ -39,41 +38,10 @@ export interface MicrobenchResult extends Omit<LabMicrobenchResult, 'ms'> {
   percentOfMachine: number
 }
 
-const parameter = (flag: string, summary: string, most = MOST_INT32, least = 1) =>
-  whole(undefined, least, most, { flag, summary })
-
-const parameterSet = {
-  x: parameter('--x <X>', 'rows of steps of a thread and iteration (compiled in)'),
-  y: parameter('--y <Y>', 'columns of them (compiled in)'),
-  k: parameter('--k <K>', 'iterations between two reads of shared memory (compiled in)'),
-  max: choice(['ternary', 'intrinsic'] as const, undefined, {
-    flag: '--max <form>',
-    summary: 'how the maximum is written',
-  }),
-  m: parameter('--m <M>', 'columns of the operand in shared memory', 2 ** 20),
-  bsi: parameter('--bsi <BS_i>', 'rows of threads of a block', 1024),
-  bsj: parameter('--bsj <BS_j>', 'columns of threads of a block', 1024),
-  gsi: parameter('--gsi <GS_i>', 'rows of blocks of the grid', 65535),
-  gsj: parameter('--gsj <GS_j>', 'columns of blocks of the grid', 2 ** 20),
-  n: parameter('--n <N>', 'iterations of the outermost loop', 2 ** 30),
-  constant: parameter('--const <Const>', "Const of the thesis' listings", MOST_INT32, LEAST_INT32),
-}
-
 const microbenchOptions = new Options({
   ...parameterSet,
   ...launchesSet,
 } satisfies OptionsOf<MicrobenchOptions>)
-
-/**
- * What a command line can say of the parameters of microbenchmarks, by their names.
- *
- * @example
- * const { flag, parse } = microbenchCommandOptions.bsi
- * console.log(flag, parse('32')) // --bsi <BS_i> 32
- */
-export const microbenchCommandOptions: Readonly<
-  Record<Exclude<keyof MicrobenchOptions, 'repetitions' | 'warmup' | 'device'>, CommandOption>
-> = commandOptionsOf(parameterSet)
 
 /**
  * The microbenchmarks of the addon that is loaded; none if it is without the laboratory.
@@ -88,7 +56,7 @@ export function microbenches(): Microbench[] {
 
 /** A request that names an existing microbenchmark, with its numbers checked. */
 export function readMicrobench(name: string, options: unknown): LabMicrobenchRequest {
-  requireKnown('microbenchmark', name, microbenchNames)
+  assertKnown('microbenchmark', name, microbenchNames)
   return { ...given(microbenchOptions.read(options)), name }
 }
 

@@ -8,7 +8,7 @@ import { variantIndex } from '../variants.js'
 import { type MicrobenchOptions, readMicrobench } from './microbenchmarks.js'
 import { deviceOrFirst } from './options.js'
 
-/** How many threads of a kernel a multiprocessor holds, from the compiled code through the CUDA runtime. */
+/** Occupancy of a multiprocessor by a kernel, which the CUDA runtime computes from the compiled code. */
 export interface Occupancy extends Readonly<LabOccupancy> {}
 
 const ask = (request: LabOccupancyRequest) => natively(() => addon.labOccupancy(request))

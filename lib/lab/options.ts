@@ -2,13 +2,13 @@
 import { device } from '../backend.js'
 import { show } from '../describe.js'
 import { OptionError } from '../errors.js'
-import { MOST_INT32 } from '../integers.js'
+import { MAX_INT32 } from '../integers.js'
 import type { LabLaunches } from '../native.js'
 import { type OptionsOf, option, readWhole, required, whole } from '../options.js'
 
 /** A number of elements. */
-export const size = whole(undefined, 1, MOST_INT32)
-export const requiredSize = (most = MOST_INT32) => required((value, name) => readWhole(value, name, 1, most))
+export const size = whole(undefined, 1, MAX_INT32)
+export const requiredSize = (most = MAX_INT32) => required((value, name) => readWhole(value, name, 1, most))
 /** Timed launches. */
 export const repetitions = whole(undefined, 1, 1e6)
 /** The first device, if none is named. */
@@ -28,6 +28,6 @@ export const fraction = (least: number, most: number) =>
     )
   })
 
-/** What isn't left out. */
+/** Returns the fields that are set. */
 export const given = <Read extends object>(read: Read): Read =>
   Object.fromEntries(Object.entries(read).filter(([, value]) => value !== undefined)) as Read

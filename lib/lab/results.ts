@@ -3,7 +3,7 @@ import { show } from '../describe.js'
 import { DTypeError, FileError } from '../errors.js'
 import { pathOf } from '../files/files.js'
 import { readWholeText, writeText } from '../files/text-file.js'
-import { requireObject } from '../options.js'
+import { assertObject } from '../options.js'
 import type { BandwidthResult } from './bandwidths.js'
 import type { Measurement } from './kernels.js'
 import type { Machine } from './machine.js'
@@ -19,11 +19,11 @@ interface PointBase {
   sweep: string
   /** The kernel variant, or the microbenchmark. */
   name: string
-  /** What it was asked for by. */
+  /** Parameters of the request. */
   parameters: PointParameters
-  /** When it was measured, as ISO 8601. */
+  /** Time of the measurement, ISO 8601. */
   measured: string
-  /** Why there is no result; the point was tried. */
+  /** Reason for the missing result of a failed measurement. */
   failure?: string
 }
 
@@ -31,7 +31,7 @@ interface PointBase {
 export interface KernelPoint extends PointBase {
   /** Tells it from points of other kinds. */
   kind: 'kernel'
-  /** What was measured; missing if it failed. */
+  /** Measurement; missing if it failed. */
   result?: Omit<Measurement, 'variant' | 'm' | 'n' | 'k' | 'batch'> & {
     /** Bytes of a launch by hardware counters, if they were read. */
     counters?: { deviceMemory: number; l2: number; sharedMemory: number }
@@ -44,7 +44,7 @@ export interface MicrobenchPoint extends PointBase {
   kind: 'microbench'
   /** The options that it was asked for by. */
   parameters: Omit<MicrobenchOptions, 'repetitions' | 'warmup' | 'device'> & PointParameters
-  /** What was measured; missing if it failed. */
+  /** Measurement; missing if it failed. */
   result?: Omit<MicrobenchResult, 'name'>
 }
 
@@ -52,7 +52,7 @@ export interface MicrobenchPoint extends PointBase {
 export interface OccupancyPoint extends PointBase {
   /** Tells it from points of other kinds. */
   kind: 'occupancy'
-  /** What was measured; missing if it failed. */
+  /** Measurement; missing if it failed. */
   result?: Occupancy
 }
 
@@ -60,7 +60,7 @@ export interface OccupancyPoint extends PointBase {
 export interface BandwidthPoint extends PointBase {
   /** Tells it from points of other kinds. */
   kind: 'bandwidth'
-  /** What was measured; missing if it failed. */
+  /** Measurement; missing if it failed. */
   result?: Omit<BandwidthResult, 'name'>
 }
 
@@ -68,9 +68,9 @@ export interface BandwidthPoint extends PointBase {
 export interface CallPoint extends PointBase {
   /** Tells it from points of other kinds. */
   kind: 'call'
-  /** What was measured; missing if it failed. */
+  /** Measurement; missing if it failed. */
   result?: {
-    /** What computed it. */
+    /** Backend that computed the result. */
     backend: 'cuda' | 'cpu'
     /** The GPU's or the processor's name. */
     device: string
@@ -84,7 +84,7 @@ export interface CallPoint extends PointBase {
     gops: Spread
     /** The largest relative error of a sample of elements against sums in float64; 0 if all are equal. */
     relativeError: number
-    /** How many elements the sample has. */
+    /** Number of elements of the sample. */
     compared: number
   }
 }
@@ -93,9 +93,9 @@ export interface CallPoint extends PointBase {
 export interface WorkPoint extends PointBase {
   /** Tells it from points of other kinds. */
   kind: 'work'
-  /** What was measured; missing if it failed. */
+  /** Measurement; missing if it failed. */
   result?: {
-    /** What computed it. */
+    /** Backend that computed the result. */
     backend: 'cuda' | 'cpu'
     /** The GPU's or the processor's name. */
     device: string
@@ -110,7 +110,7 @@ export interface WorkPoint extends PointBase {
   }
 }
 
-/** A point of a results file: what was measured, and what came of it. */
+/** Point of a results file: the request and its measurement. */
 export type Point = KernelPoint | MicrobenchPoint | OccupancyPoint | BandwidthPoint | CallPoint | WorkPoint
 
 const FORMAT = 'mpmml-lab-results'
@@ -120,11 +120,11 @@ const VERSION = 1
 export interface Results {
   /** Says what the file is. */
   format: typeof FORMAT
-  /** Of the format. */
+  /** Version of the format. */
   version: typeof VERSION
-  /** What was measured on. */
+  /** Machine of the measurements. */
   machine: Machine
-  /** What was measured. */
+  /** Measurements. */
   points: Point[]
 }
 
@@ -138,7 +138,7 @@ export interface Results {
  * console.log(results.format, results.points.length) // mpmml-lab-results 0
  */
 export function newResults(machine: Machine): Results {
-  requireObject(machine, 'machine', 'a result of machine()', ['gpu'])
+  assertObject(machine, 'machine', 'a result of machine()', ['gpu'])
   return { format: FORMAT, version: VERSION, machine, points: [] }
 }
 
@@ -153,7 +153,7 @@ export function newResults(machine: Machine): Results {
  * console.log((await readResults('results.json')).format) // mpmml-lab-results
  */
 export async function writeResults(path: string | URL, results: Results): Promise<void> {
-  requireResults(results)
+  assertResults(results)
   const { points, ...head } = results
   const lines = points.map((point) => `    ${JSON.stringify(point)}`)
   const text = JSON.stringify({ ...head, points: [] }, null, 2)
@@ -163,7 +163,7 @@ export async function writeResults(path: string | URL, results: Results): Promis
 /**
  * Reads a results file.
  *
- * @throws FileError (ERR_MPMML_FILE) for what isn't one, or one of a newer version, and says what is wrong with it.
+ * @throws FileError (ERR_MPMML_FILE) for other files and for newer versions, with the reason.
  * @example
  * await readResults('missing.json').catch(({ code }) => console.log(code)) // ERR_MPMML_FILE
  */
@@ -194,7 +194,7 @@ export async function readResults(path: string | URL): Promise<Results> {
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Whether a value has the fields of a machine that results are compared by. */
+/** Returns whether a value has the fields of a machine that comparisons of results need. */
 function isMachine(value: unknown): boolean {
   return (
     isRecord(value) &&
@@ -213,7 +213,7 @@ const isSpread = (value: unknown): value is Spread =>
 const isCounters = (value: unknown) =>
   isRecord(value) && [value.deviceMemory, value.l2, value.sharedMemory].every(Number.isFinite)
 
-/** What each kind of result must have, as far as anything is computed from it. */
+/** Required fields of each kind of result, as far as computations use them. */
 const spreads: Record<Point['kind'], string[]> = {
   kernel: ['kernelMs', 'prepareMs', 'gops'],
   microbench: ['ms', 'gops'],
@@ -282,9 +282,9 @@ function problemOf(point: unknown): string | undefined {
 }
 
 /** Throws DTypeError unless there are a machine and points, of which each can be read again. */
-function requireResults(results: unknown): asserts results is Results {
-  requireObject(results, 'results', 'what newResults or readResults gives', ['machine', 'points'])
-  requireObject(results.machine, 'machine of the results', 'a result of machine()', ['gpu'])
+function assertResults(results: unknown): asserts results is Results {
+  assertObject(results, 'results', 'what newResults or readResults gives', ['machine', 'points'])
+  assertObject(results.machine, 'machine of the results', 'a result of machine()', ['gpu'])
   if (!Array.isArray(results.points))
     throw new DTypeError(`points of the results must be an array, but it is ${show(results.points)}`)
   for (const [index, point] of results.points.entries()) {
@@ -315,7 +315,7 @@ const machineColumns: [name: string, value: (machine: Machine) => unknown][] = [
  * console.log(resultsCsv(results).trimEnd().split('\n').length) // 2
  */
 export function resultsCsv(results: Results): string {
-  requireResults(results)
+  assertResults(results)
   const { machine, points } = results
   const rows = points.map((point) => {
     const { kind, sweep, name, measured, failure } = point

@@ -1,8 +1,8 @@
 /** Rooflines: which ceiling of a GPU bounds a kernel. Williams, Waterman, Patterson, "Roofline", CACM 52(4), 2009. */
-import { requireObject } from '../options.js'
+import { assertObject } from '../options.js'
 import type { Intensity } from './intensity.js'
 
-/** What a GPU reaches. Bandwidths in 10^9 bytes per second, operations in 10^9 per second. */
+/** Measured peaks of a GPU. Bandwidths in 10^9 bytes per second, operations in 10^9 per second. */
 export interface Ceilings {
   /** Operations on registers. */
   operations: number
@@ -35,14 +35,8 @@ export interface Roof {
  * console.log(binding.name, binding.gops) // deviceMemory 950
  */
 export function roofsOver(ceilings: Ceilings, intensity: Intensity, coalesced: boolean): Roof[] {
-  requireObject(ceilings, 'ceilings', 'an object { operations, deviceMemory }', [
-    'operations',
-    'deviceMemory',
-  ])
-  requireObject(intensity, 'intensity', 'a result of intensityOf, or { global, shared }', [
-    'global',
-    'shared',
-  ])
+  assertObject(ceilings, 'ceilings', 'an object { operations, deviceMemory }', ['operations', 'deviceMemory'])
+  assertObject(intensity, 'intensity', 'a result of intensityOf, or { global, shared }', ['global', 'shared'])
   const { global, shared } = intensity
   const roofs: { name: keyof Ceilings; gops: number | undefined }[] = [
     { name: 'operations', gops: ceilings.operations },

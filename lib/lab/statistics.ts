@@ -4,7 +4,7 @@ import { isTypedArray } from '../array-types.js'
 import { showList, typeName } from '../describe.js'
 import { ValueError } from '../errors.js'
 
-/** What repeated measurements of one quantity say. */
+/** Summary of repeated measurements of one quantity. */
 export interface Spread {
   /** Half of the measurements lie below it. */
   median: number
@@ -12,7 +12,7 @@ export interface Spread {
   q1: number
   /** See q1. */
   q3: number
-  /** How many measurements there were. */
+  /** Number of measurements. */
   count: number
 }
 

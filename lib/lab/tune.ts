@@ -2,7 +2,7 @@
 import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { signal, throwIfAborted } from '../abort.js'
-import { semiringName } from '../built-in.js'
+import { semiringName } from '../built-in-semirings.js'
 import { show } from '../describe.js'
 import { FileError, OptionError, VariantError } from '../errors.js'
 import { writeText } from '../files/text-file.js'
@@ -29,13 +29,13 @@ export interface TuneShape {
   batch?: number | undefined
 }
 
-/** What to measure. */
+/** Options of the measurement. */
 export interface TuneOptions extends Pick<LabLaunches, 'repetitions' | 'device'> {
   /** The sizes to measure. */
   shapes: readonly TuneShape[]
   /** The semiring whose variants are measured, 'max-plus' by default. The other semirings' take the same time. */
   semiring?: Semiring | undefined
-  /** Gives up, with ERR_MPMML_ABORTED. */
+  /** Aborts the call with ERR_MPMML_ABORTED. */
   signal?: AbortSignal | undefined
   /** Is called before each measurement: `done` is the share of all `total` measurements that are `measured`. */
   onProgress?:
@@ -71,9 +71,9 @@ export interface TunedTime {
   ms: number
 }
 
-/** What was measured for a shape and a kind of values. */
+/** Measurement of a shape and a kind of values. */
 export interface TunedShape {
-  /** What is planned by from now on. */
+  /** Choice that later plans use. */
   choice: TunedChoice
   /** All that were measured, the fastest first. */
   times: TunedTime[]
@@ -151,7 +151,7 @@ export async function tune(options: TuneOptions): Promise<{ path: string; shapes
   return { path: file, shapes: tuned }
 }
 
-/** What a file holds; nothing if it is no such file. */
+/** Returns the content of a tuning file; an empty one for other files. */
 function storedIn(path: string): TuningFile {
   try {
     return readTuning(path) ?? { format: 1, gpus: {} }

@@ -1,10 +1,10 @@
 /** The algebra of semirings of the library: how native code is asked for products and parts of groups. */
-import { readSemiring, requireDecided, requireSemiringType } from '../built-in.js'
+import { assertSelective, assertSemiringType, readSemiring } from '../built-in-semirings.js'
 import { OutOfMemoryError } from '../errors.js'
 import { MEMBER_FIELDS, memberAt, REPORT_FIELDS, REQUEST_FIELDS, requestAt, writeLayout } from '../fields.js'
 import { addon, type FurtherMatrices, type Made, type NativeMemory } from '../native.js'
-import { LEFT_OUT, option } from '../options.js'
-import { requireIntegers } from '../overflow.js'
+import { option, UNSET } from '../options.js'
+import { assertIntegers } from '../overflow.js'
 import type { OperandArray } from '../storage.js'
 import { userAlgebraOf } from '../user-semiring.js'
 import type { View } from '../view.js'
@@ -18,7 +18,7 @@ import {
   type Product,
   type Result,
 } from './product.js'
-import { madeMemories, type Plan, planOf, releaseMade, resultOf } from './result.js'
+import { allocatedMemories, type Plan, planOf, releaseAllocated, resultOf } from './result.js'
 import { type StructureFields, writeStructure } from './structure.js'
 
 /** Alignment of the results of a group in memory of a device, in bytes. */
@@ -53,10 +53,10 @@ class BuiltInAlgebra implements Algebra {
     readonly index: number,
   ) {}
 
-  requireOperation({ options, asked }: Call, type: number): void {
-    requireSemiringType(this.index, type)
-    if (asked.length > 0) requireDecided(this.index, asked[0]!.name)
-    if (options.overflow !== LEFT_OUT) requireIntegers(type, 'the operands are')
+  assertOperation({ options, asked }: Call, type: number): void {
+    assertSemiringType(this.index, type)
+    if (asked.length > 0) assertSelective(this.index, asked[0]!.name)
+    if (options.overflow !== UNSET) assertIntegers(type, 'the operands are')
   }
 
   multiply(product: Product, report: Float64Array, cancel: Int32Array): Promise<Made> {
@@ -144,9 +144,9 @@ export function writeCall(
 ): void {
   request[requestAt.semiring] = semiring
   request[requestAt.dtype] = type
-  request[requestAt.overflow] = options.overflow === LEFT_OUT ? THROW : options.overflow
+  request[requestAt.overflow] = options.overflow === UNSET ? THROW : options.overflow
   request[requestAt.backend] = place.backend
-  request[requestAt.device] = options.device === LEFT_OUT ? 0 : options.device
+  request[requestAt.device] = options.device === UNSET ? 0 : options.device
   request[requestAt.devices] = options.devices
   request[requestAt.variant] = options.variant
   request[requestAt.planOnly] = 0
@@ -189,7 +189,7 @@ async function multiplyPart(
   const native = session ? session.native : null
   const made = await addon.multiplyGroup(arrays, request, members, reports, cancel, native)
   const take = () => {
-    const memories = madeMemories(made, call)
+    const memories = allocatedMemories(made, call)
     const offsets = new Offsets()
     const furtherOffsets = new Offsets()
     const results = products.map((product, index) => {
@@ -200,7 +200,7 @@ async function multiplyPart(
     giveBack(buffer)
     return results
   }
-  return { take, release: () => releaseMade(made) }
+  return { take, release: () => releaseAllocated(made) }
 }
 
 /**
@@ -267,7 +267,7 @@ function writePlace(members: Float64Array, start: number, offset: number): void 
 const spareBuffers: ArrayBuffer[] = []
 const BYTES_OF_PRODUCT = (MEMBER_FIELDS + REPORT_FIELDS) * Float64Array.BYTES_PER_ELEMENT
 const BYTES_OF_PART = PART * BYTES_OF_PRODUCT
-const MOST_SPARE = 16
+const MAX_SPARE = 16
 
 function takeBuffer(count: number): ArrayBuffer {
   if (count > PART) return new ArrayBuffer(count * BYTES_OF_PRODUCT)
@@ -275,7 +275,7 @@ function takeBuffer(count: number): ArrayBuffer {
 }
 
 function giveBack(buffer: ArrayBuffer): void {
-  if (buffer.byteLength === BYTES_OF_PART && spareBuffers.length < MOST_SPARE) spareBuffers.push(buffer)
+  if (buffer.byteLength === BYTES_OF_PART && spareBuffers.length < MAX_SPARE) spareBuffers.push(buffer)
 }
 
 /** Places of results of products, or of auxiliary outputs, in the memory that is made for them. */

@@ -1,15 +1,15 @@
 /** Many products in one call. */
-import { notCancelled, signal, throwIfAborted } from '../abort.js'
+import { NEVER_CANCELLED, signal, throwIfAborted } from '../abort.js'
 import { whereSet } from '../backend.js'
+import { placeProduct } from '../backend-selection.js'
 import { typeName } from '../describe.js'
 import type { DeviceMatrix } from '../device/device.js'
 import { typeNameOf } from '../elements.js'
 import { AbortedError, DTypeError, fromNative } from '../errors.js'
-import { turn } from '../host.js'
 import type { MatrixLike } from '../matrix.js'
-import { Options, type OptionsOf, requireNames } from '../options.js'
-import { requireApart } from '../overlap.js'
-import { placeOfProducts } from '../placement.js'
+import { assertSeparate } from '../memory-overlap.js'
+import { assertNames, Options, type OptionsOf } from '../options.js'
+import { turn } from '../platform.js'
 import { runNative } from '../run-native.js'
 import type { Lanes } from '../user-semiring.js'
 import { algebra } from './algebra.js'
@@ -28,8 +28,8 @@ import {
   allocateResult,
   checkCall,
   checkProduct,
-  type Located,
   locate,
+  type NamedDeviceMatrix,
   nameOf,
   readProduct,
 } from './prepare.js'
@@ -108,8 +108,8 @@ const groupedOptions = new Options({
 const productNames: readonly (keyof GroupedProduct)[] = ['a', 'b', 'out', 'accumulate', 'structure']
 
 /**
- * On several GPUs as one device, results of so many bytes or more have memory of their own, which is spread. Smaller ones share
- * memory, which is on the first GPU.
+ * Size from which a result on several GPUs has sharded memory of its own. Smaller results share memory on the
+ * first GPU.
  */
 const ALONE_BYTES = 2 ** 20
 
@@ -160,12 +160,12 @@ async function multiplyAll(
   const { semiring, ...options } = groupedOptions.read(optionsValue)
   const { signal } = options
   const call = new Call(semiring, asProduct(options))
-  const group = new Group(requireArray(productsValue), call, trace)
+  const group = new Group(assertArray(productsValue), call, trace)
   const startsAtOnce = () => call.session && !signal && !trace
   try {
     // The device begins while the others are read. If one of those turns out to be wrong, what it has computed is dropped.
     group.read(group.partEnd)
-    if (startsAtOnce()) group.startPart(notCancelled)
+    if (startsAtOnce()) group.startPart(NEVER_CANCELLED)
     // For the rest everything that can run user code comes first, as for one product.
     group.read(group.length)
     throwIfAborted(signal, WORK)
@@ -177,7 +177,7 @@ async function multiplyAll(
     group.fail(error)
     return group.end()
   }
-  if (!signal) return group.run(notCancelled)
+  if (!signal) return group.run(NEVER_CANCELLED)
   // Each part looks for its arrays when it has ended.
   return runNative({ what: WORK, signal, borrowed: null }, ({ cancel }) => {
     group.each((product, names) => product.requireThere(names))
@@ -188,7 +188,7 @@ async function multiplyAll(
 /** Name of the work in messages. */
 const WORK = 'the group'
 
-function requireArray(products: unknown): readonly unknown[] {
+function assertArray(products: unknown): readonly unknown[] {
   if (Array.isArray(products)) return products
   throw new DTypeError(
     `products must be an array of { a, b, out?, accumulate? }, but it is ${typeName(products)}`,
@@ -232,7 +232,7 @@ class Group {
       if (typeof value !== 'object' || value === null) {
         throw new DTypeError(`${names} must be { a, b, out?, accumulate? }, but it is ${typeName(value)}`)
       }
-      requireNames(value, productNames, names)
+      assertNames(value, productNames, names)
       const { a, b, out, accumulate, structure: its } = value as GroupedProduct
       const own = its === undefined ? call.options.structure : readStructure(its, names.structure)
       const product = readProduct(call, a, b, out, accumulate, names, own)
@@ -265,7 +265,7 @@ class Group {
     const { isList } = call.algebra
     const lanes = isList ? products.flatMap((product) => product.lanes) : products
     const each = isList ? call.algebra.lanes!.length : 1
-    requireApart(lanes, (index, view) => {
+    assertSeparate(lanes, (index, view) => {
       const names = new NamesInGroup(Math.floor(index / each))
       return nameOf(lanes[index]!, isList ? namesOfLane(names, index % each) : names, view)
     })
@@ -273,7 +273,7 @@ class Group {
   }
 
   /** The first matrix that is on a device. */
-  #locate(): Located {
+  #locate(): NamedDeviceMatrix {
     for (let index = 0; ; index++) {
       const located = locate(this.products[index]!, new NamesInGroup(index))
       if (located) return located
@@ -282,7 +282,7 @@ class Group {
 
   /** Chooses where the host computes, and makes the results there. */
   place(): void {
-    this.call.place = placeOfProducts(this.call.options)
+    this.call.place = placeProduct(this.call.options)
     this.each((product, names) => allocateResult(product, { toString: () => `the result of ${names}` }))
   }
 
@@ -306,11 +306,11 @@ class Group {
 
   async #runPart(first: number, end: number, cancel: Int32Array): Promise<void> {
     const { call, trace } = this
-    const requireArrays = () => {
+    const assertArrays = () => {
       if (this.#usesArrays) this.each((product, names) => product.requireStillThere(names), first, end)
     }
     // The event loop has turned since the arrays of later parts were checked.
-    if (first > 0) requireArrays()
+    if (first > 0) assertArrays()
     const products = this.products.slice(first, end)
     let part: PartResults
     try {
@@ -319,7 +319,7 @@ class Group {
       throw namingProduct(fromNative(error), first, products.length, trace)
     }
     try {
-      requireArrays()
+      assertArrays()
     } catch (error) {
       part.release()
       throw error
@@ -393,7 +393,7 @@ class Group {
   }
 }
 
-/** Whether a result is made, and has memory of its own on several devices. */
+/** Returns whether a result is allocated and has memory of its own on several devices. */
 const isAlone = ({ out, batch, m, n, bytes }: Product) => !out && batch * m * n * bytes >= ALONE_BYTES
 
 function refuseTypes({ type }: Product, { a }: NamesInGroup, first: Product): never {

@@ -18,11 +18,11 @@ import {
 import { allocateResult, prepare } from './prepare.js'
 import { type Product, workOf } from './product.js'
 import {
+  allocatedMemories,
   type Fitting,
   type MpmmResult,
-  madeMemories,
   type ResultOf,
-  releaseMade,
+  releaseAllocated,
   resultOf,
   type WitnessedResult,
 } from './result.js'
@@ -33,7 +33,7 @@ import type { UserOperand, UserProductOptions, UserResultOf, UserWitnessedResult
  * Products in a row that JavaScript's thread may compute itself. Then one goes to another thread, so that the event loop
  * turns in a program that only awaits small products.
  */
-const MOST_IN_A_ROW = 64
+const MAX_IN_A_ROW = 64
 let inARow = 0
 
 const syncReport = new Float64Array(REPORT_FIELDS)
@@ -118,7 +118,7 @@ async function multiply(
 ): Promise<MpmmResult<AnyResult>> {
   const product = prepare(a, b, options, trace)
   const { call } = product
-  if (call.place.atOnce && ++inARow < MOST_IN_A_ROW) return computeNow(product)
+  if (call.place.atOnce && ++inARow < MAX_IN_A_ROW) return computeNow(product)
   inARow = 0
   allocateResult(product)
   const report = new Float64Array(REPORT_FIELDS)
@@ -127,8 +127,8 @@ async function multiply(
     if (call.options.signal) product.requireThere()
     return call.algebra.multiply(product, report, cancel)
   }
-  const made = await runNative(workOf(product, 'the product', report), start, releaseMade)
-  return resultOf(product, madeMemories(made, call), report)
+  const made = await runNative(workOf(product, 'the product', report), start, releaseAllocated)
+  return resultOf(product, allocatedMemories(made, call), report)
 }
 
 /** Computes a product before it returns. */
@@ -140,7 +140,7 @@ function computeNow(product: Product): MpmmResult<AnyResult> {
   } catch (error) {
     throw fromNative(error)
   }
-  return resultOf(product, madeMemories(made, product.call), syncReport)
+  return resultOf(product, allocatedMemories(made, product.call), syncReport)
 }
 
 /**

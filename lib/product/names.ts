@@ -1,4 +1,4 @@
-/** What messages call the matrices of products. */
+/** Names of the matrices of products in messages. */
 import type { Name } from '../describe.js'
 
 export interface Names {
@@ -8,7 +8,7 @@ export interface Names {
   readonly accumulate: Name
 }
 
-/** Those of a product by itself. */
+/** Names in a single product. */
 export const plainNames: Names = { a: 'a', b: 'b', out: 'out', accumulate: 'accumulate' }
 
 /** The name of a matrix of the product that the group's names are about. */
@@ -26,7 +26,7 @@ class NameInGroup {
   }
 }
 
-/** Those of the products of a group, one after the other: texts are made only for messages. */
+/** Names in the products of a group, in turn. Their texts are created only for messages. */
 export class NamesInGroup implements Names {
   readonly a = new NameInGroup(this, 'a')
   readonly b = new NameInGroup(this, 'b')

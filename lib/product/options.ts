@@ -1,7 +1,7 @@
 /** The options of a product, read once and checked. */
 import { signal } from '../abort.js'
-import { requireDevicesOnly, whereSet } from '../backend.js'
-import { semiring } from '../built-in.js'
+import { assertDevicesOnly, whereSet } from '../backend.js'
+import { semiring } from '../built-in-semirings.js'
 import type { DeviceMatrix } from '../device/device.js'
 import { OptionError } from '../errors.js'
 import type { MatrixLike } from '../matrix.js'
@@ -9,7 +9,6 @@ import { addon, type FurtherName, indexIn } from '../native.js'
 import {
   boolean,
   checkedLater,
-  LEFT_OUT,
   listener,
   type Option,
   Options,
@@ -17,6 +16,7 @@ import {
   option,
   type ReadOf,
   readChoice,
+  UNSET,
 } from '../options.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import type { Semiring, VariantName } from '../variant-names.js'
@@ -36,13 +36,13 @@ export type AnyOperand<Data extends OperandArray = OperandArray> = MatrixLike<Da
 export type { ElementsOf } from '../element-types.js'
 export type { Progress }
 
-/** What a result can be written into. */
+/** Destination of a result. */
 export type AnyResult = MatrixLike<ElementArray> | DeviceMatrix<ElementArray>
 
-/** What the option `witness` may be. */
+/** Type of the option `witness`. */
 export type AnyWitness = boolean | undefined
 
-/** What the option `accumulate` may be. */
+/** Type of the option `accumulate`. */
 export type AnyAccumulate = AnyResult | boolean | undefined
 
 /** The options of {@link mpmm}. `undefined` means the default. */
@@ -97,45 +97,41 @@ export interface MpmmOptions<
    */
   witness?: Witness
   /**
-   * Which elements of the matrices belong to the product; all of them by default. The elements of a and b that don't are the
-   * semiring's zero, and are never read: only steps of which both elements belong to their matrices count, and the others
-   * aren't computed. The elements of c that don't are no results: `out` keeps what it holds there (a new c has the semiring's
-   * zero there, and a witness −1), nothing is accumulated to them, and they can't overflow. See {@link MatrixStructure}.
+   * Elements of the matrices that belong to the product. Default: all. Other elements of a and b are the
+   * semiring's zero and are never read; only steps with both elements inside are computed and counted. Other
+   * elements of c are no results: `out` is unchanged there (a new c has the semiring's zero, and a witness
+   * −1), nothing is accumulated to them, and they can't overflow. See {@link MatrixStructure}.
    */
   structure?: ProductStructure | undefined
-  /** Gives up the work, with ERR_MPMML_ABORTED and the signal's reason as `cause`. */
+  /** Aborts the work with ERR_MPMML_ABORTED and the signal's reason as `cause`. */
   signal?: AbortSignal | undefined
   /**
-   * Is called four times per second while the product runs, and with `done: 1` when it has succeeded: so a product that
-   * takes less than a quarter of a second never calls it. If it throws, the product is given up and rejected with what it
-   * threw. mpmmSync can't call it.
+   * Called four times per second while the product runs, and with `done: 1` after its success. A product of
+   * less than a quarter of a second never calls it. If it throws, the product is aborted and rejects with
+   * that error. mpmmSync can't call it.
    */
   onProgress?: ((progress: Progress) => void) | undefined
 }
 
-/** What products give beside c. */
+/** Options of auxiliary outputs. */
 export const furtherSet = { witness: boolean(false) } satisfies Record<FurtherName, Option<boolean>>
 
-/** Of work that takes long: it can be given up, and says how far it is. */
+/** Options of long-running work: abort and progress. */
 export const longWorkSet = { signal, onProgress: listener<Progress>() }
 
 // Reading a property of the addon's object at each product would take longer.
 const { overflowPolicies } = addon
 export const THROW = indexIn(overflowPolicies, 'throw')
 
-/** The option `overflow` as an index into the addon's list; {@link LEFT_OUT} if it isn't given. */
-export const overflow = option(LEFT_OUT, (value, name) => readChoice(overflowPolicies, value, name), {
-  choices: overflowPolicies,
-  commandLine: {
-    flag: '--overflow <policy>',
-    summary: 'what a sum outside the finite int32 range does ("throw" by default)',
-  },
-})
+/** The option `overflow` as an index into the addon's list; {@link UNSET} if it isn't given. */
+export const overflow = option(
+  UNSET,
+  (value, name) => readChoice(overflowPolicies, value, name),
+  overflowPolicies,
+)
 
-/** The option `variant` as an index into the addon's list; {@link LEFT_OUT} if it isn't given. */
-export const variant = option(LEFT_OUT, variantIndex, {
-  commandLine: { flag: '--variant <name>', summary: 'a kernel variant, from mpmml variants' },
-})
+/** The option `variant` as an index into the addon's list; {@link UNSET} if it isn't given. */
+export const variant = option(UNSET, variantIndex)
 
 /** The options of a product, with a semiring of the library. */
 export const productSet = {
@@ -164,7 +160,7 @@ const leftOut = productOptions.read(undefined)
 /** Some of a product's options; the others are as if they were left out. */
 export function asProduct(some: Partial<ReadOptions>): ReadOptions {
   const read = { ...leftOut, ...some }
-  requireDevicesOnly(read)
+  assertDevicesOnly(read)
   return read
 }
 

@@ -14,16 +14,16 @@ import type { UserOperand, UserPlan, UserProductOptions } from './user-product.j
  * The plan of the product that `mpmm(a, b, options)` would compute: chosen by the sizes and by a scan of the values,
  * off the event loop. Computes nothing, and allocates nothing for the result.
  *
- * Of a product on several devices it is the plan of their parts; if these take different paths, the one of the most bits.
+ * Of a product on several devices it is the plan of their parts; if these take different arithmetics, that of the most bits.
  *
- * A GPU computes a large product in panels, each of which may take a cheaper path than the plan's. It also looks at a sample
+ * A GPU computes a large product in panels, each of which may take a cheaper arithmetic than the plan's. It also looks at a sample
  * of a large int32 product, which may take the family `ranked` then; for matrices on the host the plan doesn't know that.
  *
  * @throws Rejects with what {@link mpmm} rejects with for the same arguments, as far as that shows without computing.
  * @example
  * const a = matrix(64, 64, new Float32Array(64 * 64))
- * const { backend, path } = await plan(a, a, { backend: 'cpu' })
- * console.log(backend, path) // cpu direct
+ * const { backend, arithmetic } = await plan(a, a, { backend: 'cpu' })
+ * console.log(backend, arithmetic) // cpu direct
  */
 export function plan(a: AnyOperand, b: AnyOperand, options?: MpmmOptions<AnyResult>): Promise<Plan>
 /**

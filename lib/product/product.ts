@@ -1,16 +1,16 @@
 /** Products, and what they need of their algebra. */
 
+import type { Placement } from '../backend-selection.js'
 import type { Borrowed } from '../borrowed.js'
 import type { Session } from '../device/resident.js'
 import { bytesOf, INT32 } from '../elements.js'
 import { requestAt as at, furtherResults } from '../fields.js'
 import { type Elements, rowMajorElements } from '../layout.js'
 import type { FurtherName, Made, NativeMemory } from '../native.js'
-import type { Place } from '../placement.js'
 import type { NativeWork } from '../run-native.js'
 import type { ElementArray } from '../storage.js'
 import type { LaneType } from '../user-semiring.js'
-import { requireStillThere, requireThere, type View } from '../view.js'
+import { assertAttached, assertStillAttached, type View } from '../view.js'
 import { type Names, namesOfLane, plainNames } from './names.js'
 import type { CallOptions } from './options.js'
 import type { ReadStructure } from './structure.js'
@@ -63,7 +63,7 @@ export interface Algebra {
   /** Number of the products of a group on a device that are computed in one native call. */
   readonly partOfGroup: number
   /** Throws unless the algebra has what a call asks for, on elements of this type. */
-  requireOperation(call: Call, type: number): void
+  assertOperation(call: Call, type: number): void
   /** Starts a product. Returns the memories that native code makes for results, those of auxiliary outputs last. */
   multiply(product: Product, report: Float64Array, cancel: Int32Array): Promise<Made>
   /** Computes a product. */
@@ -79,7 +79,7 @@ export class Call {
   /** The device that the matrices are on; null if all are in arrays. */
   session: Session | null = null
   /** Of products of arrays; matrices of a device decide for themselves. */
-  place: Place
+  place: Placement
   /** The further results that are asked for. */
   readonly asked: readonly Further[]
 
@@ -164,11 +164,11 @@ export class Product implements Borrowed {
 
   /** Checks again what user code may have taken away since checkProduct(). */
   requireThere(names: Names = plainNames): void {
-    this.eachLane(names, requireLaneThere)
+    this.eachLane(names, assertLaneAttached)
   }
 
   requireStillThere(names: Names = plainNames): void {
-    this.eachLane(names, requireLaneStillThere)
+    this.eachLane(names, assertLaneStillAttached)
   }
 
   /** The elements of the result from `offset` on, if it is made for the product. */
@@ -186,18 +186,18 @@ export class Product implements Borrowed {
 
 const usesArrays = (product: Product) => product.usesArrays
 
-function requireLaneThere({ a, b, c0, out }: Product, names: Names): void {
-  requireThere(a, names.a)
-  requireThere(b, names.b)
-  if (c0) requireThere(c0, names.accumulate)
-  if (out) requireThere(out, names.out)
+function assertLaneAttached({ a, b, c0, out }: Product, names: Names): void {
+  assertAttached(a, names.a)
+  assertAttached(b, names.b)
+  if (c0) assertAttached(c0, names.accumulate)
+  if (out) assertAttached(out, names.out)
 }
 
-function requireLaneStillThere({ a, b, c0, out }: Product, names: Names): void {
-  requireStillThere(a, names.a)
-  requireStillThere(b, names.b)
-  if (c0) requireStillThere(c0, names.accumulate)
-  if (out) requireStillThere(out, names.out)
+function assertLaneStillAttached({ a, b, c0, out }: Product, names: Names): void {
+  assertStillAttached(a, names.a)
+  assertStillAttached(b, names.b)
+  if (c0) assertStillAttached(c0, names.accumulate)
+  if (out) assertStillAttached(out, names.out)
 }
 
 /** A product as work of native code. */

@@ -31,6 +31,15 @@ export function forwardOnly(
   )
 }
 
+/** Returns a listener of part `index` of `count` equal parts of the work, of which the parts before are done. */
+export function partOf(
+  listener: ((progress: Progress) => void) | undefined,
+  index: number,
+  count: number,
+): ((progress: Progress) => void) | undefined {
+  return listener && (({ done }) => listener({ done: (index + done) / count }))
+}
+
 /** Calls the listener of one piece of work. An exception of the listener ends the work, which rejects with exactly that. */
 export class ProgressListener<Told> {
   readonly #listener: ((told: Told) => void) | undefined

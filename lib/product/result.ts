@@ -24,17 +24,17 @@ export interface MpmmResult<C extends AnyResult = DenseMatrix> {
   device: string
   /** The indices of the CUDA devices that computed it: one, or several if the option `devices` names them; none on the CPU. */
   devices: readonly number[]
-  /** The kernel variant that computed it. On several devices it is that of the part whose path has the most bits. */
+  /** The kernel variant that computed it. On several devices it is that of the part whose arithmetic has the most bits. */
   variant: VariantName
   /**
-   * How it was computed. The values of the operands decide; results of integers are exact on every path. 'direct': sums in
-   * the element type itself, the only path for floating-point elements. 'translated': the same, with another value in place
+   * Arithmetic of the sums. The values of the operands decide; results of integers are exact in all of them. 'direct': sums in
+   * the element type itself, the only one for floating-point elements. 'translated': the same, with another value in place
    * of the semiring's zero. 'half' and 'half-translated': 16-bit sums, after an offset is subtracted from each operand;
    * 'byte' and 'byte-translated': 8-bit sums, on the CPU.
    * 'exponent', 'exponent-wide' and 'exponent-bounded': on tensor cores, as exponents of numbers, if there are few levels.
    * 'wide': 64-bit sums. 'wrapping': 64-bit sums, the finite ones modulo 2^32.
    */
-  path: string
+  arithmetic: string
   /** Milliseconds. */
   timing: {
     /** The whole work outside JavaScript. */
@@ -73,7 +73,7 @@ export interface Plan {
    * 'translated' in the element type ('translated' if the semiring's zero occurs in the operands), 'wide' and 'wrapping' in 64
    * bits, 'exponent', 'exponent-wide' and 'exponent-bounded' on tensor cores.
    */
-  path: string
+  arithmetic: string
   /** The structure of the matrices, if the option was given. */
   structure?: Readonly<Required<ProductStructure>>
 }
@@ -109,7 +109,7 @@ type PlacesOf<Host, There> = [Host | There] extends [never]
 /** A result is in an array if all matrices are, and on a device if any is. */
 type PlacesOfResult<A, B, C0> = ('host' & A & B & C0) | Extract<A | B | C0, 'device'>
 
-type NewResult<Data extends ElementArray, Place> = Place extends 'host'
+type NewResult<Data extends ElementArray, Placement> = Placement extends 'host'
   ? DenseMatrix<Data>
   : DeviceMatrix<KindOf<Data, ElementArray>>
 
@@ -150,25 +150,25 @@ export type Fitting<
         : { out: MatrixLike<KindOf<ElementsOfBoth<A, B>, ElementArray>> }
       : unknown)
 
-const { variants, backends, paths } = addon
+const { variants, backends, paths: arithmetics } = addon
 
 /** Memories of results on a device: of the lanes of c unless `out` was given, and of the auxiliary outputs. */
-export interface MadeMemories {
+export interface AllocatedMemories {
   readonly results: readonly SharedMemory[]
   readonly further: readonly SharedMemory[]
 }
 
-const nothingMade: MadeMemories = { results: [], further: [] }
+const nothingMade: AllocatedMemories = { results: [], further: [] }
 
 const listOf = (made: Made): readonly NativeMemory[] =>
   made === undefined ? [] : Array.isArray(made) ? made : [made as NativeMemory]
 
 /** Gives back what native code has made for a result that isn't returned. */
-export function releaseMade(made: Made): void {
+export function releaseAllocated(made: Made): void {
   for (const memory of listOf(made)) addon.release(memory)
 }
 
-export function madeMemories(made: Made, { session, asked }: Call): MadeMemories {
+export function allocatedMemories(made: Made, { session, asked }: Call): AllocatedMemories {
   if (made === undefined) return nothingMade
   const all = listOf(made).map((memory) => new SharedMemory(memory, session!))
   // Those of further results come last.
@@ -182,7 +182,7 @@ export function madeMemories(made: Made, { session, asked }: Call): MadeMemories
  */
 export function resultOf<C extends AnyResult>(
   product: Product,
-  made: MadeMemories,
+  made: AllocatedMemories,
   report: Float64Array,
   start = 0,
   offset = 0,
@@ -197,11 +197,11 @@ export function resultOf<C extends AnyResult>(
   const gops = gopsOf(report, start)
   const isBuiltIn = call.algebra.lanes === null
   const variant = isBuiltIn ? (variants[report[start + at.variant]!] as NativeVariant).name : undefined
-  const path = isBuiltIn ? paths[report[start + at.path]!] : undefined
+  const arithmetic = isBuiltIn ? arithmetics[report[start + at.path]!] : undefined
   // Whole objects, because groups make thousands, and a member that is added later takes long. Semirings of users have no variants.
   const result = (
     isBuiltIn
-      ? { c, backend, device, devices, variant, path, timing, gops }
+      ? { c, backend, device, devices, variant, arithmetic, timing, gops }
       : { c, backend, device, devices, timing, gops }
   ) as WitnessedResult<C, boolean>
   if (structure) result.structure = structure.shown
@@ -221,7 +221,7 @@ export function planOf(report: Float64Array, structure: ReadStructure | null): P
     backend: backends[report[at.backend]!]!,
     variant: name,
     parameters,
-    path: paths[report[at.path]!]!,
+    arithmetic: arithmetics[report[at.path]!]!,
     ...(structure && { structure: structure.shown }),
   }
 }
@@ -252,7 +252,7 @@ function devicesOf(together: number, device: number): readonly number[] {
   return oneDevice[device]
 }
 
-function newResult(product: Product, made: MadeMemories, offset: number): unknown {
+function newResult(product: Product, made: AllocatedMemories, offset: number): unknown {
   const { lanes: types, isList } = product.call.algebra
   const ofLane = (lane: Product, index: number): unknown => {
     const memory = made.results[index]

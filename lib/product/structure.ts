@@ -1,14 +1,14 @@
-/** Which elements of its matrices belong to a product: the option `structure`. */
+/** Reads the option `structure`: the elements of the matrices that belong to a product. */
 import { show, showChoices, showList, typeName } from '../describe.js'
 import { OptionError } from '../errors.js'
 import { requestAt } from '../fields.js'
-import { option, requireNames } from '../options.js'
+import { assertNames, option } from '../options.js'
 
 /**
- * Which elements of a matrix belong to a product: (i, j) does if −below ≤ j − i ≤ above. 'upper' is { band: [0, Infinity] },
- * with the diagonal; 'strictly-upper', without it, is { band: [-1, Infinity] }; 'lower' and 'strictly-lower' are their
- * mirror images; all elements of a 'general' matrix belong to it. Both numbers are integers or Infinity. A negative one
- * puts the band beside the diagonal, and a band may be empty.
+ * Band of the elements of a matrix that belong to a product: −below ≤ j − i ≤ above. 'upper' is { band: [0,
+ * Infinity] }, with the diagonal; 'strictly-upper', without it, is { band: [-1, Infinity] }; 'lower' and
+ * 'strictly-lower' are their mirror images; 'general' has all elements. Both numbers are integers or
+ * Infinity. A negative number moves the band away from the diagonal, and a band may be empty.
  */
 export type MatrixStructure =
   | 'general'
@@ -50,7 +50,7 @@ export interface ReadStructure {
   readonly a: Band
   readonly b: Band
   readonly c: Band
-  /** What results and messages show. */
+  /** Value in results and messages. */
   readonly shown: Readonly<Required<ProductStructure>>
 }
 
@@ -63,7 +63,7 @@ export function readStructure(value: unknown, name: string | object): ReadStruct
       `option ${name} must be an object such as { a: 'upper', b: 'upper' }, but it is ${show(value)}`,
     )
   }
-  requireNames(value, names, `option ${name}`)
+  assertNames(value, names, `option ${name}`)
   const { a, b, c } = value as Record<string, unknown>
   const left = readMatrix(a, `${name}.a`)
   const right = readMatrix(b, `${name}.b`)
@@ -90,7 +90,7 @@ function readMatrix(value: unknown, name: string): { band: Band; shown: MatrixSt
       `option ${name} must be ${showChoices(Object.keys(bands))}, or { band: [below, above] }, but it is ${show(value)}`,
     )
   }
-  requireNames(value, ['band'], `option ${name}`)
+  assertNames(value, ['band'], `option ${name}`)
   const { band } = value as { band: unknown }
   if (!Array.isArray(band)) {
     throw new OptionError(`option ${name}.band must be an array [below, above], but it is ${typeName(band)}`)

@@ -1,10 +1,10 @@
 /** The tracing channel of products. As long as it has no subscriber, a product costs one look at its channels. */
 import type { StoredType } from '../element-types.js'
 import { isInteger, storedTypeName, typeNameOf } from '../elements.js'
-import { tracingChannel } from '../host.js'
 import { type Elements, shapeOf } from '../layout.js'
 import { addon } from '../native.js'
-import { LEFT_OUT } from '../options.js'
+import { UNSET } from '../options.js'
+import { tracingChannel } from '../platform.js'
 import type { Lanes } from '../user-semiring.js'
 import type { DataType, Semiring } from '../variant-names.js'
 import { type Overflow, THROW } from './options.js'
@@ -112,7 +112,7 @@ export function tracePromise<Result>(
 function describeProduct(product: Product): TracedProduct {
   const { call, type, a, b, c0, out, session, otherLanes, batch, m, n, k, structure } = product
   const { algebra, options } = call
-  const policy = options.overflow === LEFT_OUT ? THROW : options.overflow
+  const policy = options.overflow === UNSET ? THROW : options.overflow
   const dtype = algebra.lanes && (algebra.isList ? algebra.lanes : algebra.lanes[0]!)
   const describe = (elements: Elements, resident: boolean): TracedMatrix => ({
     shape: shapeOf(elements),

@@ -25,14 +25,17 @@ export type LanesInArrays<L extends Lanes> = L extends readonly LaneType[]
     ? DenseMatrix<LaneArray<L>>
     : never
 
-/** The same on a device. Lanes of uint32 are int32 there, bit by bit. */
+/** Lanes of an operand on a device. Lanes of uint32 are int32 there, with the same bits. */
 export type LanesOnDevice<L extends Lanes> = L extends readonly LaneType[]
   ? { [Lane in keyof L]: LaneOnDevice<Extract<L[Lane], LaneType>> }
   : L extends LaneType
     ? LaneOnDevice<L>
     : never
 
-/** Those of matrices, or of the lanes of matrices, that are on a device: `disposed` is what DeviceMatrix has and other matrices don't. */
+/**
+ * Matrices, or lanes of matrices, on a device. The property `disposed` distinguishes DeviceMatrix from other
+ * matrices.
+ */
 export type Placed<Operand> = Operand extends readonly (infer Lane)[]
   ? Extract<Lane, { readonly disposed: boolean }>
   : Extract<Operand, { readonly disposed: boolean }>
@@ -51,7 +54,7 @@ export interface UserProductOptions<
   C0 extends UserOperand<L> | boolean | undefined = UserOperand<L> | boolean | undefined,
   Witness extends AnyWitness = AnyWitness,
 > extends Pick<MpmmOptions, 'backend' | 'device' | 'devices' | 'structure' | 'signal' | 'onProgress'> {
-  /** What `semiring()` of mpmml/semirings has made. */
+  /** Semiring from `semiring()` of mpmml/semirings. */
   semiring: UserSemiring<L>
   /** As the option of {@link mpmm}: a matrix for each lane if elements have lanes. */
   out?: Out | undefined
@@ -64,18 +67,18 @@ export interface UserProductOptions<
   witness?: Witness
 }
 
-/** What a product over a semiring that a user has written gives. */
+/** Result of a product over a custom semiring. */
 export interface UserProductResult<C = unknown>
   extends Pick<MpmmResult, 'backend' | 'device' | 'devices' | 'timing' | 'gops' | 'structure'> {
   /** The product: `out` itself if it was given, otherwise a new row-major matrix, one for each lane; on a device if an operand is. */
   c: C
 }
 
-/** {@link UserProductResult} with the witness, as far as the type of the option tells whether it is there. */
+/** {@link UserProductResult} with the witness, if the type of the option `witness` implies it. */
 export type UserWitnessedResult<C, Witness extends AnyWitness> = UserProductResult<C> &
   ([Witness] extends [true]
     ? {
-        /** Which k decides each element of c; see the option `witness`. */
+        /** Argmax index: the k that decides each element of c; see the option `witness`. */
         witness: UserWitnessOf<C>
       }
     : true extends Witness
@@ -107,7 +110,7 @@ export type UserGroupedOptions<L extends Lanes = Lanes, Witness extends AnyWitne
 
 /** How a product over a semiring that a user has written would be computed. */
 export interface UserPlan {
-  /** What would compute it. */
+  /** Backend of the planned product. */
   backend: 'cuda' | 'cpu'
   /** In some lines: the backend, the kernel, and where its machine code comes from. */
   explanation: string
@@ -119,17 +122,17 @@ export type UserAlgebraOptions<L extends Lanes = Lanes> = Pick<
   'semiring' | 'backend' | 'device' | 'devices' | 'signal' | 'onProgress'
 >
 
-/** What {@link star} and {@link power} give over a semiring that a user has written. */
+/** Result of {@link star} and {@link power} over a custom semiring. */
 export interface UserAlgebraResult<C = unknown> {
   /** The result, of a's shape, row-major; a matrix for each lane if elements have lanes; on a device if a is. */
   c: C
-  /** What computed it. */
+  /** Backend that computed the result. */
   backend: 'cuda' | 'cpu'
   /** The name of the GPU or of the processor. */
   device: string
   /** Milliseconds. */
   timing: {
-    /** From the call to the result. */
+    /** Milliseconds from the call to the result. */
     totalMs: number
     /** Computing, without copies between arrays and the device. */
     kernelMs: number

@@ -27,7 +27,7 @@ const CONNECT_MS = 10_000
 const SILENCE_MS = 20_000
 
 /** The least that has all commands that are used here. */
-const LEAST_VERSION = [6, 2] as const
+const MIN_VERSION = [6, 2] as const
 
 /** @throws ERR_MPMML_OPTION; never shows the address, which may hold a password. */
 function readAddress(url: string): URL {
@@ -129,7 +129,7 @@ export async function connect(
       throw error instanceof QueueError ? error : refused(error)
     })
   try {
-    requireVersion(await Promise.race([answered, failed]), address)
+    assertVersion(await Promise.race([answered, failed]), address)
   } catch (error) {
     redis.disconnect()
     throw error
@@ -163,13 +163,13 @@ export async function connect(
   }
 }
 
-function requireVersion(server: string, address: string): void {
+function assertVersion(server: string, address: string): void {
   const [, major, minor] = /^redis_version:(\d+)\.(\d+)/m.exec(server) ?? []
-  const [leastMajor, leastMinor] = LEAST_VERSION
+  const [leastMajor, leastMinor] = MIN_VERSION
   const isOld = Number(major) < leastMajor || (Number(major) === leastMajor && Number(minor) < leastMinor)
   if (!isOld) return
   throw new QueueError(
-    `the queue ${address} can't be used: expected Redis ${LEAST_VERSION.join('.')} or later, or Valkey, but it is Redis ${major}.${minor}; ` +
+    `the queue ${address} can't be used: expected Redis ${MIN_VERSION.join('.')} or later, or Valkey, but it is Redis ${major}.${minor}; ` +
       'update it, or name another',
   )
 }

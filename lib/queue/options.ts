@@ -1,11 +1,11 @@
 /** The options of producers, workers and status. */
 import { signal } from '../abort.js'
 import type { BlockResult } from '../arrays/job.js'
-import { memoryFor } from '../arrays/options.js'
+import { bytes } from '../arrays/options.js'
 import { backend, devices } from '../backend.js'
 import { show } from '../describe.js'
 import { OptionError } from '../errors.js'
-import { listener, type OptionsOf, option, required, whole, wholeOf } from '../options.js'
+import { listener, type OptionsOf, option, required, whole } from '../options.js'
 import type { BackendChoice } from '../product/options.js'
 import type { Failure } from './records.js'
 
@@ -27,21 +27,13 @@ export interface Patience {
    * After how long a worker or a producer that is silent is taken for dead, in ms: 30 000 by default, and from 500. Its
    * blocks go to others after up to twice that time.
    */
-  lockMs?: number | undefined
+  lockDuration?: number | undefined
 }
 
 /** The address, which connecting checks, and the name. */
 export const placeSet = {
-  queue: required((value) => value as string, {
-    flag: '--queue <url>',
-    summary: 'redis://HOST:6379, or rediss://USER:PASSWORD@HOST:6379 for TLS',
-  }),
-  name: option('blocks', readQueueName, {
-    commandLine: {
-      flag: '--queue-name <name>',
-      summary: 'one of several queues on the same Redis ("blocks" by default)',
-    },
-  }),
+  queue: required((value) => value as string),
+  name: option('blocks', readQueueName),
 } satisfies OptionsOf<QueuePlace>
 
 function readQueueName(value: unknown, name: string): string {
@@ -57,14 +49,7 @@ const MOST = Number.MAX_SAFE_INTEGER
 export const from = (least: number, usual: number) => whole(usual, least, MOST)
 
 export const patienceSet = {
-  lockMs: whole(30_000, 500, MOST, {
-    flag: '--lock <seconds>',
-    summary: 'after how long without a sign of life others take the blocks of this worker (30 by default)',
-    fromText(text) {
-      const seconds = wholeOf(text)
-      return typeof seconds === 'number' ? 1000 * seconds : seconds
-    },
-  }),
+  lockDuration: from(500, 30_000),
 } satisfies OptionsOf<Patience>
 
 /** What a worker does, as it does it. */
@@ -94,7 +79,7 @@ export interface QueueWorkerOptions extends QueuePlace, Patience {
   /** The most bytes of host memory that a block may take: a number, or a text such as '8GiB'. As much as it needs, if left out. */
   memory?: number | string | undefined
   /** How often a block may have lost its worker before it fails: 5 by default. A block that ends each process that computes it must not end them all. */
-  takeovers?: number | undefined
+  maxStalledCount?: number | undefined
   /** Stops the worker, as {@link QueueWorker.stop} does. */
   signal?: AbortSignal | undefined
   /** Is called with what the worker does. If it throws, the worker stops, and {@link QueueWorker.stopped} rejects with that. */
@@ -104,21 +89,12 @@ export interface QueueWorkerOptions extends QueuePlace, Patience {
 export const workerSet = {
   ...placeSet,
   ...patienceSet,
-  roots: required(readRoots, {
-    flag: '--root <folder...>',
-    summary:
-      'folders, or s3://bucket/prefix, that blocks may be read from and written to; all else is refused',
-    fromText: (text) => [text],
-  }),
+  roots: required(readRoots),
   backend,
   devices,
-  concurrency: whole(2, 1, MOST, {
-    flag: '--concurrency <count>',
-    summary:
-      'blocks at once on each GPU, or on the CPU (2 by default: one is read while another is computed)',
-  }),
-  memory: memoryFor('the most memory that a block may take, such as 8GiB'),
-  takeovers: from(0, 5),
+  concurrency: from(1, 2),
+  memory: bytes,
+  maxStalledCount: from(0, 5),
   signal,
   onEvent: listener<WorkerEvent>(),
 } satisfies OptionsOf<QueueWorkerOptions>

@@ -7,7 +7,7 @@
  * and a plan can have millions.
  */
 import { randomUUID } from 'node:crypto'
-import { aborted, onAbort, signal, throwIfAborted, unlessAborted } from '../abort.js'
+import { aborted, onAbort, raceWithAbort, signal, throwIfAborted } from '../abort.js'
 import { type BlockJob, type BlockPlan, jobsOf } from '../arrays/job.js'
 import { QueueError } from '../errors.js'
 import { listener, Options, type OptionsOf, type ReadOf } from '../options.js'
@@ -54,9 +54,9 @@ export interface ProducerOptions extends QueuePlace, Patience {
   /** How long to wait before the second attempt, in ms; twice as long before each further one. 1000 by default. */
   retryMs?: number | undefined
   /** The most jobs that are in Redis at a time: 1024 by default. Take four times the blocks that all workers compute at once, or more. */
-  window?: number | undefined
+  maxQueuedJobs?: number | undefined
   /** After how long without a connection the work is given up, in ms: 300 000 by default. It can be resumed then. */
-  patienceMs?: number | undefined
+  connectionTimeoutMs?: number | undefined
   /** Gives up: blocks that wait are taken from the queue, those that are being computed are left to their workers. The work can be resumed. */
   signal?: AbortSignal | undefined
   /** Is called when blocks are done, an attempt has failed, workers come or go, and the connection is lost or back. */
@@ -87,8 +87,8 @@ export const producerSet = {
   ...patienceSet,
   attempts: from(1, 3),
   retryMs: from(0, 1000),
-  window: from(1, 1024),
-  patienceMs: from(1, 300_000),
+  maxQueuedJobs: from(1, 1024),
+  connectionTimeoutMs: from(1, 300_000),
   signal,
   onProgress: listener<QueueProgress>(),
 } satisfies OptionsOf<ProducerOptions>
@@ -97,8 +97,8 @@ export type ProducerSettings = Readonly<ReadOf<typeof producerOptions>>
 
 /** How many questions are put to the queue at a time. */
 const AT_ONCE = 64
-const LEAST_PAUSE_MS = 5
-const MOST_PAUSE_MS = 100
+const MIN_PAUSE_MS = 5
+const MAX_PAUSE_MS = 100
 /** How long the last words to a queue may take. */
 const FAREWELL_MS = 2000
 
@@ -170,7 +170,7 @@ class Producer {
 
   /** Connects, and takes the plan over from a producer that died. */
   async begin(): Promise<void> {
-    const { queue, name, lockMs, attempts, retryMs } = this.settings
+    const { queue, name, lockDuration, attempts, retryMs } = this.settings
     // What a listener throws ends the work, also where no promise waits for it.
     const tell = () => {
       try {
@@ -188,7 +188,7 @@ class Producer {
         this.#lost = null
         this.#mustPut = true
         // Blocks that were being computed are given time to be there before lost jobs are put again.
-        this.#checkAt = performance.now() + lockMs
+        this.#checkAt = performance.now() + lockDuration
         tell()
       },
     })
@@ -214,23 +214,23 @@ class Producer {
     for (const id of await this.#within(this.#queue.getRanges(['failed'], 0, -1))) {
       if (id.startsWith(jobId(this.plan.id, ''))) await this.#within(this.#queue.remove(id))
     }
-    this.#checkAt = performance.now() + lockMs
+    this.#checkAt = performance.now() + lockDuration
   }
 
   #watch(): void {
-    const { signal, patienceMs } = this.settings
+    const { signal, connectionTimeoutMs } = this.settings
     const forget = signal && onAbort(signal, () => this.#stopWith(aborted(signal, 'the work')))
     const timer = setInterval(
       () => {
-        if (this.#connection.lostMs() < patienceMs) return
+        if (this.#connection.lostMs() < connectionTimeoutMs) return
         this.#stopWith(
           new QueueError(
-            `the queue ${this.#connection.address} was lost for ${Math.round(patienceMs / 1000)} s (${this.#lost}): ` +
+            `the queue ${this.#connection.address} was lost for ${Math.round(connectionTimeoutMs / 1000)} s (${this.#lost}): ` +
               'resume the work when it is back',
           ),
         )
       },
-      Math.min(1000, patienceMs),
+      Math.min(1000, connectionTimeoutMs),
     )
     this.#stopWatching = () => {
       forget?.()
@@ -245,20 +245,20 @@ class Producer {
 
   /** Commands wait while there is no connection: nothing waits longer than the work goes on. */
   #within<T>(work: Promise<T>): Promise<T> {
-    return unlessAborted(work, this.#stop.signal, ({ reason }) => reason.error)
+    return raceWithAbort(work, this.#stop.signal, ({ reason }) => reason.error)
   }
 
   /** Becomes the one producer of the plan. */
   async #take(): Promise<void> {
-    const { lockMs } = this.settings
+    const { lockDuration } = this.settings
     const { redis } = this.#connection
-    const until = performance.now() + lockMs + 1000
+    const until = performance.now() + lockDuration + 1000
     for (;;) {
       const key = this.#keys.producer(this.plan.id)
-      if ((await this.#within(redis.set(key, this.#token, 'PX', lockMs, 'NX'))) === 'OK') return
+      if ((await this.#within(redis.set(key, this.#token, 'PX', lockDuration, 'NX'))) === 'OK') return
       if (performance.now() > until) {
         throw new QueueError(
-          `another process is producing ${this.plan.output.path} on this queue: let it finish, or end it and wait ${lockMs / 1000} s`,
+          `another process is producing ${this.plan.output.path} on this queue: let it finish, or end it and wait ${lockDuration / 1000} s`,
         )
       }
       await this.#within(new Promise((resolve) => setTimeout(resolve, 100)))
@@ -291,15 +291,15 @@ class Producer {
   }
 
   async runStage(stage: number): Promise<void> {
-    const { window } = this.settings
+    const { maxQueuedJobs } = this.settings
     const jobs = this.#undone(stage)
     let isAllIn = false
-    let pauseMs = LEAST_PAUSE_MS
+    let pauseMs = MIN_PAUSE_MS
     while (!isAllIn || this.#inFlight.size > 0) {
       if (this.#mustPut) await this.#within(this.#put())
-      if (!isAllIn && this.#inFlight.size <= window / 2) {
+      if (!isAllIn && this.#inFlight.size <= maxQueuedJobs / 2) {
         const next: BlockJob[] = []
-        while (next.length < window - this.#inFlight.size) {
+        while (next.length < maxQueuedJobs - this.#inFlight.size) {
           const { value, done } = await this.#within(jobs.next())
           if (done) {
             isAllIn = true
@@ -312,11 +312,11 @@ class Producer {
       }
       const count = await this.#within(this.#readReports())
       if (count > 0) {
-        pauseMs = LEAST_PAUSE_MS
+        pauseMs = MIN_PAUSE_MS
         this.#tell()
       } else {
         await this.#within(new Promise((resolve) => setTimeout(resolve, pauseMs)))
-        pauseMs = Math.min(MOST_PAUSE_MS, pauseMs * 1.5)
+        pauseMs = Math.min(MAX_PAUSE_MS, pauseMs * 1.5)
       }
       if (performance.now() > this.#beatAt) await this.#within(this.#beat())
       if (performance.now() > this.#checkAt) await this.#within(this.#check())
@@ -373,9 +373,9 @@ class Producer {
 
   /** Tells the queue that the producer is there, and how far it is. */
   async #beat(): Promise<void> {
-    const { lockMs } = this.settings
+    const { lockDuration } = this.settings
     const { redis } = this.#connection
-    this.#beatAt = performance.now() + Math.min(1000, lockMs / 3)
+    this.#beatAt = performance.now() + Math.min(1000, lockDuration / 3)
     const key = this.#keys.producer(this.plan.id)
     const holder = await redis.get(key)
     if (holder !== null && holder !== this.#token) {
@@ -383,7 +383,7 @@ class Producer {
     }
     await redis
       .multi()
-      .set(key, this.#token, 'PX', lockMs)
+      .set(key, this.#token, 'PX', lockDuration)
       .hset(this.#keys.plan(this.plan.id), { done: this.#done, retries: this.#retries })
       .exec()
     const alive = (await workersOf(redis, this.#keys)).length
@@ -395,7 +395,7 @@ class Producer {
 
   /** Looks for jobs that failed without a report, and for those that Redis has lost. */
   async #check(): Promise<void> {
-    this.#checkAt = performance.now() + this.settings.lockMs
+    this.#checkAt = performance.now() + this.settings.lockDuration
     await this.#put()
     const { id } = this.plan
     const jobs = [...this.#inFlight.values()]

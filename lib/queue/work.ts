@@ -26,7 +26,7 @@ type PlanOptions = Omit<MultiplyRequest, 'kind' | 'a' | 'b' | 'c'>
  * @param c - the output, M × N
  * @throws Rejects with an {@link MpmmlError}: what planning rejects with, as `multiplyArrays`; ERR_MPMML_PACKAGE if bullmq or ioredis
  *   is missing; ERR_MPMML_QUEUE if the queue can't be reached, refuses user or password, or is lost for longer than
- *   `patienceMs`; the error of the first block that failed for good, with its reason, such as ERR_MPMML_OVERFLOW or
+ *   `connectionTimeoutMs`; the error of the first block that failed for good, with its reason, such as ERR_MPMML_OVERFLOW or
  *   ERR_MPMML_ROOTS; ERR_MPMML_ABORTED.
  * @example
  * ```ts

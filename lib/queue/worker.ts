@@ -5,12 +5,12 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { onAbort } from '../abort.js'
+import { assertRoot } from '../arrays/allowed-roots.js'
 import type { BlockPlan } from '../arrays/job.js'
-import { requireRoot } from '../arrays/roots.js'
-import { ALL_DEVICES, AUTO, CPU, CUDA, devicesIn, requireDevicesOnly, type Where } from '../backend.js'
+import { ALL_DEVICES, AUTO, assertDevicesOnly, CPU, CUDA, devicesIn, type Where } from '../backend.js'
 import { NoCudaError, QueueError } from '../errors.js'
 import { info } from '../info.js'
-import { LEFT_OUT, Options } from '../options.js'
+import { Options, UNSET } from '../options.js'
 import { type Connection, connect, reasonOf } from './connect.js'
 import { type QueueWorkerOptions, type WorkerEvent, workerSet } from './options.js'
 import { readPlan } from './read.js'
@@ -90,11 +90,12 @@ export function startWorker(options: QueueWorkerOptions): Promise<QueueWorker> {
 }
 
 export async function startWorkerWith(options: QueueWorkerOptions, runner: Runner): Promise<QueueWorker> {
-  const { queue, name, lockMs, roots, takeovers, memory, signal, ...read } = workerOptions.read(options)
+  const { queue, name, lockDuration, roots, maxStalledCount, memory, signal, ...read } =
+    workerOptions.read(options)
   const { concurrency: each, onEvent = () => {}, ...asked } = read
-  requireDevicesOnly({ ...asked, device: LEFT_OUT })
+  assertDevicesOnly({ ...asked, device: UNSET })
   // A folder that isn't there, and a wrong key, would be found by each block.
-  await Promise.all(roots.map((root) => requireRoot(root, signal)))
+  await Promise.all(roots.map((root) => assertRoot(root, signal)))
   const devices = findDevices(asked)
   let tell: (event: WorkerEvent) => void = onEvent
   const connection = await connect(queue, {
@@ -104,8 +105,8 @@ export async function startWorkerWith(options: QueueWorkerOptions, runner: Runne
   const worker = new Worker(connection, runner, {
     roots,
     name,
-    lockMs,
-    takeovers,
+    lockDuration,
+    maxStalledCount,
     memory,
     devices,
     each,
@@ -130,8 +131,8 @@ export async function startWorkerWith(options: QueueWorkerOptions, runner: Runne
 interface Settings {
   readonly roots: readonly string[]
   readonly name: string
-  readonly lockMs: number
-  readonly takeovers: number
+  readonly lockDuration: number
+  readonly maxStalledCount: number
   readonly memory: number | undefined
   readonly devices: readonly number[]
   readonly each: number
@@ -139,7 +140,7 @@ interface Settings {
 }
 
 /** Where blocks are computed, one after the other. */
-interface Place {
+interface JobPlacement {
   /** The index of a GPU; null for the CPU. */
   readonly device: number | null
   readonly computer: Computer
@@ -153,7 +154,7 @@ class Worker implements QueueWorker {
   readonly stopped: Promise<void>
   readonly #keys
   /** On the GPUs, or the CPU, each as often as it computes blocks at once: those that are free. */
-  readonly #free: Place[]
+  readonly #free: JobPlacement[]
   readonly #plans = new Map<string, Promise<BlockPlan>>()
   readonly #now = new Set<string>()
   #done = 0
@@ -191,7 +192,7 @@ class Worker implements QueueWorker {
 
   async start(): Promise<void> {
     const { bull } = this.connection.packages
-    const { name, lockMs, takeovers } = this.settings
+    const { name, lockDuration, maxStalledCount } = this.settings
     this.#bull = new bull.Worker<JobData, null>(
       name,
       (job, token, signal) => this.#work(job, token, signal ?? new AbortController().signal),
@@ -200,9 +201,9 @@ class Worker implements QueueWorker {
         prefix: PREFIX,
         name: this.id,
         concurrency: this.concurrency,
-        lockDuration: lockMs,
-        stalledInterval: lockMs / 2,
-        maxStalledCount: takeovers,
+        lockDuration: lockDuration,
+        stalledInterval: lockDuration / 2,
+        maxStalledCount: maxStalledCount,
         runRetryDelay: 1000,
       },
     )
@@ -216,7 +217,7 @@ class Worker implements QueueWorker {
     })
     await this.#bull.waitUntilReady()
     await this.#beat()
-    this.#beats = setInterval(() => void this.#beat().catch(() => {}), Math.min(2000, lockMs / 3))
+    this.#beats = setInterval(() => void this.#beat().catch(() => {}), Math.min(2000, lockDuration / 3))
   }
 
   /** Tells the queue that this worker is there, and what it does. */
@@ -234,7 +235,7 @@ class Worker implements QueueWorker {
     }
     await this.connection.redis
       .multi()
-      .set(this.#keys.worker(this.id), JSON.stringify(record), 'PX', this.settings.lockMs)
+      .set(this.#keys.worker(this.id), JSON.stringify(record), 'PX', this.settings.lockDuration)
       .sadd(this.#keys.workers, this.id)
       .exec()
   }

@@ -10,7 +10,7 @@ import { readStrand } from './strand.js'
 export interface InteractionWindow {
   /** The sum of the weights of all pairs. */
   score: number
-  /** What sequence1 and the window are worth if they don't interact: the interaction adds `score − alone`. */
+  /** Score of sequence1 and the window without interaction: the interaction adds `score − alone`. */
   alone: number
   /** The index in sequence2 of the window's first base. */
   start: number
@@ -37,7 +37,7 @@ export interface InteractionTable {
   at(i1: number, j1: number, i2: number, j2: number): number
 }
 
-/** What {@link bpmax} gives: the best window, and more. */
+/** Result of {@link bpmax}: the best window, further windows and the backend. */
 export interface InteractionResult extends InteractionWindow {
   /** The best windows that don't overlap, best first; as many as `top` asks for, or as there are. The result is the first. */
   windows: InteractionWindow[]
@@ -45,7 +45,7 @@ export interface InteractionResult extends InteractionWindow {
   table?: InteractionTable
   /** Steps of ⊗ and ⊕ that the recurrence has. */
   steps: number
-  /** What computed it. */
+  /** Backend that computed the result. */
   backend: 'cuda' | 'cpu'
   /** The name of the GPU or of the processor. */
   device: string
@@ -126,11 +126,11 @@ class Call {
     this.#turn = antiparallel ? (index) => m - 1 - index : (index) => index
     this.#reach = Math.min(window ?? m, m)
     this.#swapped = this.#reach === m && n > m
-    const turned = antiparallel ? second.slice().reverse() : second
+    const rotated = antiparallel ? second.slice().reverse() : second
     this.request = {
       ...requestOf(options, isWide(options, [options.weights, between], n + this.#reach)),
-      strand1: this.#swapped ? turned : first,
-      strand2: this.#swapped ? first : turned,
+      strand1: this.#swapped ? rotated : first,
+      strand2: this.#swapped ? first : rotated,
       between,
       reach: this.#swapped ? n : this.#reach,
       top,
@@ -181,8 +181,8 @@ class Call {
     return {
       shape: [n, n, m, m],
       at(i1, j1, i2, j2) {
-        requireInterval(i1, j1, n, 'i1 and j1')
-        requireInterval(i2, j2, m, 'i2 and j2')
+        assertInterval(i1, j1, n, 'i1 and j1')
+        assertInterval(i2, j2, m, 'i2 and j2')
         const a = Math.min(turn(i2), turn(j2))
         const b = Math.max(turn(i2), turn(j2))
         const [x, y] = swapped
@@ -194,7 +194,7 @@ class Call {
   }
 }
 
-function requireInterval(i: number, j: number, length: number, name: string): void {
+function assertInterval(i: number, j: number, length: number, name: string): void {
   if (Number.isInteger(i) && Number.isInteger(j) && i >= 0 && i <= j && j < length) return
   throw new ShapeError(
     `${name} must be whole numbers with 0 ≤ i ≤ j < ${length}, but they are ${show(i)} and ${show(j)}`,

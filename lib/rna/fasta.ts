@@ -1,11 +1,11 @@
 /** Sequences in FASTA. */
 
 import { show } from '../describe.js'
-import { FileError, OptionError } from '../errors.js'
-import { parseLines } from '../files/line-feed.js'
+import { FileError } from '../errors.js'
+import { type ContentOptions, contentName, parseLines } from '../files/line-feed.js'
 import type { LineParser, TextReader } from '../files/text.js'
-import { fromLatin1 } from '../host.js'
-import { Options, type OptionsOf, option } from '../options.js'
+import { Options, type OptionsOf } from '../options.js'
+import { fromLatin1 } from '../platform.js'
 import { codeOfBase, expectedBases } from './strand.js'
 
 const [NEWLINE, RECORD, COMMENT] = ['\n', '>', ';'].map((mark) => mark.charCodeAt(0))
@@ -14,24 +14,16 @@ const [NEWLINE, RECORD, COMMENT] = ['\n', '>', ';'].map((mark) => mark.charCodeA
 export interface FastaRecord {
   /** The first word after >; '' if there is none. */
   name: string
-  /** What follows the name on its line. */
+  /** Text after the name on its line. */
   description: string
   /** Upper case, with U and never T. */
   sequence: string
 }
 
 /** The options of {@link parseFasta}. `undefined` means the default. */
-export interface FastaOptions {
-  /** Name of the content in messages; 'the text' by default. */
-  name?: string | undefined
-}
+export interface FastaOptions extends ContentOptions {}
 
-const fastaOptions = new Options({
-  name: option('the text', (value, name) => {
-    if (typeof value === 'string') return value
-    throw new OptionError(`option ${name} must be a string, but it is ${show(value)}`)
-  }),
-} satisfies OptionsOf<FastaOptions>)
+const fastaOptions = new Options({ name: contentName('the text') } satisfies OptionsOf<FastaOptions>)
 
 /**
  * Reads FASTA: records of a line that starts with > and of lines of bases. Lower case and T are taken, empty lines and spaces

@@ -3,10 +3,10 @@ import type { DenseMatrix } from '../matrix.js'
 import { rowMajorMatrix } from '../matrix.js'
 import { addon, type RnaFolding } from '../native.js'
 import { type BasePair, type FoldOptions, foldOptions, isWide } from './options.js'
-import { mark, pairsOf, type RnaPlace, requestOf, run } from './run.js'
+import { mark, pairsOf, type RnaPlacement, requestOf, run } from './run.js'
 import { readStrand } from './strand.js'
 
-/** What {@link nussinov} gives. */
+/** Result of {@link nussinov}. */
 export interface FoldResult {
   /** The sum of the weights of the pairs: no set of pairs that don't cross has a greater one. */
   score: number
@@ -16,7 +16,7 @@ export interface FoldResult {
   dotBracket: string
   /** n × n, if it was asked for: element [i, j] is the best score of bases i to j; 0 below the diagonal. */
   table?: DenseMatrix<Int32Array>
-  /** What computed it. */
+  /** Backend that computed the result. */
   backend: 'cuda' | 'cpu'
   /** The name of the GPU or of the processor. */
   device: string
@@ -66,7 +66,7 @@ export async function nussinov(
 function resultOf(
   { score, pairs, table }: RnaFolding,
   n: number,
-  place: RnaPlace,
+  place: RnaPlacement,
   timing: FoldResult['timing'],
 ): FoldResult {
   const found = pairsOf(pairs)

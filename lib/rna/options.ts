@@ -1,8 +1,9 @@
 /** The options of folding and interaction, read once and checked. */
 import { backend, device } from '../backend.js'
-import { OptionError, OverflowError } from '../errors.js'
+import { OverflowError } from '../errors.js'
 import type { RnaScores } from '../native.js'
 import {
+  assertNames,
   boolean,
   checkedLater,
   choice,
@@ -11,13 +12,11 @@ import {
   option,
   type ReadOf,
   readWhole,
-  requireNames,
   whole,
-  wholeOf,
 } from '../options.js'
 import { type BackendChoice, longWorkSet, type MpmmOptions } from '../product/options.js'
 
-/** What a pair of two bases is worth: whole numbers from 0. With 0 they don't pair. */
+/** Scores of pairs of bases: integers of at least 0. Bases with score 0 don't pair. */
 export interface PairWeights {
   /** 3 by default. */
   GC?: number | undefined
@@ -35,7 +34,7 @@ export type RnaStorage = 'int16' | 'int32'
 
 /** The options of {@link nussinov}. `undefined` means the default. */
 export interface FoldOptions extends Pick<MpmmOptions, 'device' | 'signal' | 'onProgress'> {
-  /** What pairs are worth: GC 3, AU 2 and GU 1 by default. */
+  /** Scores of pairs. Default: GC 3, AU 2 and GU 1. */
   weights?: PairWeights | undefined
   /** The fewest bases between two bases of one strand that pair; 3 by default. */
   minLoop?: number | undefined
@@ -52,7 +51,7 @@ export interface FoldOptions extends Pick<MpmmOptions, 'device' | 'signal' | 'on
 
 /** The options of {@link bpmax}. `undefined` means the default. */
 export interface InteractionOptions extends FoldOptions {
-  /** What pairs between the strands are worth; what `weights` says by default. */
+  /** Scores of pairs between the strands. Default: `weights`. */
   weightsBetween?: PairWeights | undefined
   /**
    * Whether sequence2 is written from 5′ to 3′, as sequence1: true by default. Strands pair antiparallel, so the first base
@@ -64,32 +63,16 @@ export interface InteractionOptions extends FoldOptions {
    * length of sequence2 and not with its square or cube. No windows by default.
    */
   window?: number | undefined
-  /** How many windows are wanted; 1 by default. They don't overlap. */
+  /** Number of windows, which don't overlap. Default 1. */
   top?: number | undefined
 }
 
 const MOST = 2 ** 20
 const usual: RnaScores = { gc: 3, au: 2, gu: 1 }
 
-/** '3,2,1' as weights. */
-function weightsOf(text: string): unknown {
-  const [GC, AU, GU, ...more] = text.split(',').map(wholeOf)
-  if (GU !== undefined && more.length === 0) return { GC, AU, GU }
-  throw new OptionError('It must be three whole numbers, for GC, AU and GU, such as 3,2,1')
-}
-
 export const foldSet = {
-  weights: option(usual, (value, name) => readWeights(value, name, usual), {
-    commandLine: {
-      flag: '--weights <GC,AU,GU>',
-      summary: 'what pairs are worth; 3,2,1 by default',
-      fromText: weightsOf,
-    },
-  }),
-  minLoop: whole(3, 0, MOST, {
-    flag: '--min-loop <bases>',
-    summary: 'the fewest bases between two that pair; 3 by default',
-  }),
+  weights: option(usual, (value, name) => readWeights(value, name, usual)),
+  minLoop: whole(3, 0, MOST),
   storage: choice<RnaStorage, undefined>(['int16', 'int32'], undefined),
   table: boolean(false),
   backend,
@@ -101,23 +84,19 @@ export const interactionSet = {
   ...foldSet,
   weightsBetween: checkedLater(),
   antiparallel: boolean(true),
-  window: whole(undefined, 1, MOST, {
-    flag: '--window <bases>',
-    summary: 'only structures within so many bases of the target',
-  }),
-  top: whole(1, 1, MOST, {
-    flag: '--top <n>',
-    summary: 'show the best n interactions of all records; windows of a record do not overlap',
-  }),
+  window: whole(undefined, 1, MOST),
+  top: whole(1, 1, MOST),
 } satisfies OptionsOf<InteractionOptions>
 
 export const foldOptions = new Options(foldSet)
 const interactionOptions = new Options(interactionSet)
 
-/** What folding and interaction have in common. */
+/** Options that folding and interaction share. */
 export type ReadFold = ReadOf<typeof foldOptions>
 
-/** Reads the options of an interaction: its pairs between strands are worth what others are, if nothing else is said. */
+/**
+ * Reads the options of an interaction. The default scores of pairs between strands are those of other pairs.
+ */
 export function readInteraction(options: unknown) {
   const { weightsBetween, ...rest } = interactionOptions.read(options)
   const between =
@@ -126,7 +105,7 @@ export function readInteraction(options: unknown) {
 }
 
 function readWeights(value: unknown, name: string, otherwise: RnaScores): RnaScores {
-  requireNames(value, ['GC', 'AU', 'GU'], `option ${name}`)
+  assertNames(value, ['GC', 'AU', 'GU'], `option ${name}`)
   const { GC, AU, GU } = value as Record<string, unknown>
   const read = (weight: unknown, pair: string, usually: number) =>
     weight === undefined ? usually : readWhole(weight, `${name}.${pair}`, 0, MOST)
@@ -140,7 +119,7 @@ function readWeights(value: unknown, name: string, otherwise: RnaScores): RnaSco
 /** The largest scores that each type of tables holds: native/core/rna/triangle.h. */
 const mostScore: Record<RnaStorage, number> = { int16: 2 ** 14 - 1, int32: 2 ** 30 - 1 }
 
-/** Whether scores of strands with so many bases in all need 32 bits. */
+/** Returns whether scores of strands with `bases` bases in total need 32 bits. */
 export function isWide({ storage }: ReadFold, weights: readonly RnaScores[], bases: number): boolean {
   const most = Math.max(...weights.flatMap((scores) => Object.values(scores))) * Math.floor(bases / 2)
   const wanted = storage ?? (most <= mostScore.int16 ? 'int16' : 'int32')

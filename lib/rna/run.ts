@@ -1,4 +1,4 @@
-/** Calls of native code that can be given up, and say how far they are. */
+/** Cancellable calls of native code with progress. */
 import { AUTO, automaticBackend, deviceName, indexOf } from '../backend.js'
 import { deviceMemoryLimit } from '../environment.js'
 import { REPORT_FIELDS, reportAt } from '../fields.js'
@@ -7,7 +7,7 @@ import { addon, type RnaRequest } from '../native.js'
 import { runNative } from '../run-native.js'
 import type { BasePair, ReadFold } from './options.js'
 
-/** What all requests have. */
+/** Returns the fields that all requests share. */
 export function requestOf({ weights, minLoop, table, backend, device }: ReadFold, wide: boolean): RnaRequest {
   const mostBytes = availableMemory()
   return {
@@ -22,8 +22,8 @@ export function requestOf({ weights, minLoop, table, backend, device }: ReadFold
   }
 }
 
-/** What computed a result. */
-export interface RnaPlace {
+/** Backend and device of a result. */
+export interface RnaPlacement {
   backend: 'cuda' | 'cpu'
   /** The name of the GPU or of the processor. */
   device: string
@@ -34,7 +34,7 @@ export async function run<Result>(
   { signal, onProgress }: ReadFold,
   what: string,
   start: (report: Float64Array, cancel: Int32Array) => Promise<Result>,
-): Promise<[Result, RnaPlace]> {
+): Promise<[Result, RnaPlacement]> {
   const report = new Float64Array(REPORT_FIELDS)
   const work = { signal, onProgress, what, report, borrowed: null }
   const result = await runNative(work, ({ cancel }) => start(report, cancel))

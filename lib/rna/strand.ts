@@ -6,7 +6,7 @@ import { ShapeError, ValueError } from '../errors.js'
 const BASES = 'ACGU'
 
 /** More than any table over intervals can be of. */
-const MOST_BASES = 2 ** 20
+const MAX_BASES = 2 ** 20
 
 /** Code of the base of each letter by its own code: in upper case, and with U for T; 0 for other letters. */
 export const codeOfBase = new Uint8Array(256)
@@ -21,8 +21,8 @@ export function readStrand(sequence: unknown, name: string): Uint8Array {
   if (typeof sequence !== 'string') {
     throw new ValueError(`${name} must be a string of bases such as 'GGGAAAUCC', but it is ${show(sequence)}`)
   }
-  if (sequence.length > MOST_BASES) {
-    throw new ShapeError(`${name} must have at most ${MOST_BASES} bases, but it has ${sequence.length}`)
+  if (sequence.length > MAX_BASES) {
+    throw new ShapeError(`${name} must have at most ${MAX_BASES} bases, but it has ${sequence.length}`)
   }
   const bases = new Uint8Array(sequence.length)
   for (let at = 0; at < bases.length; at++) {

@@ -1,5 +1,5 @@
 /** Columns of plans: the headings of MS Project, Primavera and spreadsheets, in English and German. */
-import { show, showAll, showAny } from '../describe.js'
+import { formatAny, show, showAll } from '../describe.js'
 import type { ColumnRole } from './options.js'
 import { type TimeUnit, unitOf } from './units.js'
 
@@ -129,7 +129,7 @@ export function columnsOf(
     if (role === 'more') continue
     if (meaning.rank === rank[role])
       fail(
-        `one column must have the ${role}, but ${showAny([names[at[role]!]!, names[column]!].map(show))} may: choose one by the option columns, such as columns: { ${role}: ${show(names[column])} }`,
+        `one column must have the ${role}, but ${formatAny([names[at[role]!]!, names[column]!].map(show))} may: choose one by the option columns, such as columns: { ${role}: ${show(names[column])} }`,
       )
     if (meaning.rank > (rank[role] ?? Infinity)) continue
     at[role] = column

@@ -1,6 +1,6 @@
 /** Drawing of the spread of a delay in SVG. */
 import { LimitError } from '../errors.js'
-import { requireObject } from '../options.js'
+import { assertObject } from '../options.js'
 import type { DelayResult } from './delay.js'
 import { bar, frame, shortened, shown, text } from './svg.js'
 
@@ -20,7 +20,7 @@ const MOST = 200
  * console.log(svg.includes('A in round 0: 4 late')) // true
  */
 export function drawDelay(result: DelayResult): string {
-  requireObject(result, 'result', 'a result of delay()', ['late', 'goneBy'])
+  assertObject(result, 'result', 'a result of delay()', ['late', 'goneBy'])
   const { late, goneBy } = result
   const rows = [...new Set(late.map(({ departure }) => departure))]
   const rounds = Math.max(...late.map(({ round }) => round)) + 1

@@ -1,6 +1,6 @@
 /** Drawing of a schedule as a Gantt chart in SVG. */
 import { LimitError } from '../errors.js'
-import { Options, requireObject } from '../options.js'
+import { assertObject, Options } from '../options.js'
 import { Calendar } from './calendar.js'
 import {
   type GanttOptions,
@@ -19,14 +19,14 @@ const TOP = 46
 const PITCH = 36
 const FOOT = 34
 /** Labels of the axis: as many dates fit into 360 pixels. */
-const MOST_TICKS = 4
-const MOST_JOBS = 5000
+const MAX_TICKS = 4
+const MAX_JOBS = 5000
 const LONGEST_NAME = 30
 
 /** Throws unless these are a schedule and its plan. */
-export function requireSchedule(schedule: unknown, plan: unknown): void {
-  requireObject(schedule, 'schedule', 'a result of schedule()', ['end', 'jobs'])
-  requireObject(plan, 'plan', 'the plan of the schedule, as parsePlan() returns it', ['jobs', 'unit'])
+export function assertSchedule(schedule: unknown, plan: unknown): void {
+  assertObject(schedule, 'schedule', 'a result of schedule()', ['end', 'jobs'])
+  assertObject(plan, 'plan', 'the plan of the schedule, as parsePlan() returns it', ['jobs', 'unit'])
 }
 
 /** Step of an axis: 1, 2 or 5 times a power of ten. */
@@ -39,7 +39,7 @@ function niceStep(length: number, most: number): number {
 function ticksOf({ dates }: Schedule, plan: Plan, length: number): { time: number; label: string }[] {
   const perDay = inUnit(1, 'days', plan)
   const unit = dates ? perDay : 1
-  const step = dates ? Math.max(1, niceStep(length / unit, MOST_TICKS)) : niceStep(length, 2 * MOST_TICKS)
+  const step = dates ? Math.max(1, niceStep(length / unit, MAX_TICKS)) : niceStep(length, 2 * MAX_TICKS)
   const calendar = dates && new Calendar(dates.start, dates.weekdays, dates.holidays)
   return Array.from({ length: Math.floor(length / (step * unit) + 1e-9) + 1 }, (_, at) => ({
     time: at * step * unit,
@@ -67,11 +67,11 @@ export const aboutJob = (job: ScheduledJob, unit: string): string =>
  */
 export function drawGantt(schedule: Schedule, plan: Plan, given?: GanttOptions): string {
   const { title, width, arrows } = options.read(given)
-  requireSchedule(schedule, plan)
+  assertSchedule(schedule, plan)
   const { jobs, end, dates } = schedule
-  if (jobs.length > MOST_JOBS)
+  if (jobs.length > MAX_JOBS)
     throw new LimitError(
-      `a Gantt chart must have at most ${MOST_JOBS} jobs, but it has ${jobs.length}: give it some of them, such as { ...schedule, jobs: schedule.jobs.filter((job) => job.critical) }`,
+      `a Gantt chart must have at most ${MAX_JOBS} jobs, but it has ${jobs.length}: give it some of them, such as { ...schedule, jobs: schedule.jobs.filter((job) => job.critical) }`,
     )
   const last = Math.max(end, ...jobs.map((job) => job.latestFinish))
   const length = last > 0 ? last : 1

@@ -6,7 +6,7 @@
  */
 import { show } from '../describe.js'
 import { CycleError, OverflowError, ValueError } from '../errors.js'
-import { leastOf, turned } from '../graph-core/cycles.js'
+import { leastOf, rotated } from '../graph-core/cycles.js'
 import { PER_STEP, type Steps } from '../graph-core/slices.js'
 import { greatestDivisor } from '../integers.js'
 import type { Calendar } from './calendar.js'
@@ -45,7 +45,7 @@ export interface Network {
 }
 
 /** Largest sum of times: sums of a few of them stay exact. */
-const MOST_TIME = 2 ** 50
+const MAX_TIME = 2 ** 50
 
 /** Collects the fractions of times, for which it finds the common part of the unit. */
 export class Parts {
@@ -58,7 +58,7 @@ export class Parts {
     if (Number.isFinite(value) && !found) this.#refuse(`${what()} is ${value}`)
     if (!found) throw new ValueError(`${what()} must be a finite number, but it is ${show(value)}`)
     const scale = (this.scale / greatestDivisor(this.scale, found[1])) * found[1]
-    if (!(scale <= MOST_TIME)) this.#refuse(`${what()} is ${value} beside times with other fractions`)
+    if (!(scale <= MAX_TIME)) this.#refuse(`${what()} is ${value} beside times with other fractions`)
     this.scale = scale
     this.#known.set(value, found)
   }
@@ -79,7 +79,7 @@ export class Parts {
 
 /** Returns the time in parts; refuses one whose sums would be rounded. */
 export function exact(value: number, what: () => string): number {
-  if (Math.abs(value) <= MOST_TIME) return value
+  if (Math.abs(value) <= MAX_TIME) return value
   throw new OverflowError(
     `${what()} is beyond the range of exact sums: use a coarser unit of time, or round times to fewer decimals`,
   )
@@ -247,7 +247,7 @@ function weightOf({ start, from, lag, times }: Rows, circle: readonly number[]):
   return sum
 }
 
-const MOST_SHOWN = 12
+const MAX_SHOWN = 12
 
 /** The error for jobs that wait for each other. `circle` has a job behind each one that it waits for. */
 export function waitingInCircle(
@@ -256,10 +256,10 @@ export function waitingInCircle(
   weight: number,
   cause?: unknown,
 ): CycleError {
-  const cycle = turned(circle, leastOf(circle))
+  const cycle = rotated(circle, leastOf(circle))
   const name = (job: number) => plan.jobs[job]!.name
   const chain = [cycle[0]!, ...[...cycle.slice(1)].reverse(), cycle[0]!].map(name)
-  const shown = chain.length > MOST_SHOWN ? [...chain.slice(0, MOST_SHOWN - 1), '…', chain.at(-1)!] : chain
+  const shown = chain.length > MAX_SHOWN ? [...chain.slice(0, MAX_SHOWN - 1), '…', chain.at(-1)!] : chain
   const [first, second, ...others] = shown
   const text = [`${first} waits for ${second}`, ...others.map((each) => `which waits for ${each}`)].join(', ')
   return new CycleError(

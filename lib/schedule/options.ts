@@ -1,8 +1,9 @@
 /** Types of plans and schedules, and their options. */
 import { show } from '../describe.js'
 import { OptionError } from '../errors.js'
+import type { ContentOptions } from '../files/line-feed.js'
 import type { FileOptions } from '../files/progress.js'
-import { boolean, choice, Options, type OptionsOf, option, type ReadOf, requireNames } from '../options.js'
+import { assertNames, boolean, choice, Options, type OptionsOf, option, type ReadOf } from '../options.js'
 import { type TimeUnit, timeUnits } from './units.js'
 
 /** Id of a job: text in files, a number or text in objects. 4 and '4' name one job. */
@@ -78,6 +79,9 @@ export interface PlanOptions {
 
 /** The options of {@link readPlan}. `undefined` means the default. */
 export interface ReadPlanOptions extends PlanOptions, FileOptions {}
+
+/** The options of {@link parsePlan}. `undefined` means the default. */
+export interface ParsePlanOptions extends PlanOptions, ContentOptions {}
 
 /** The options of {@link schedule} and {@link prepareSchedule}. `undefined` means the default. */
 export interface ScheduleOptions {
@@ -166,7 +170,7 @@ const part = (usual: number, most: number) =>
 
 export const planSet = {
   columns: option<Partial<Record<ColumnRole, string>>>({}, (value, name) => {
-    requireNames(value, roles, `option ${name}`)
+    assertNames(value, roles, `option ${name}`)
     for (const [role, column] of Object.entries(value))
       if (column !== undefined && typeof column !== 'string')
         throw new OptionError(

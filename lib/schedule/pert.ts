@@ -1,11 +1,11 @@
 /** Drawing of a plan as a network of boxes in SVG (PERT). */
 import { LimitError } from '../errors.js'
 import { escapeXml } from '../xml-text.js'
-import { aboutJob, requireSchedule } from './gantt.js'
+import { aboutJob, assertSchedule } from './gantt.js'
 import type { Plan, Schedule, ScheduledJob } from './options.js'
 import { curve, frame, rectangle, shortened, shown, text } from './svg.js'
 
-const MOST_JOBS = 50
+const MAX_JOBS = 50
 const [WIDTH, HEIGHT, ACROSS, DOWN, MARGIN, TOP] = [150, 62, 56, 22, 12, 34]
 const ROUNDS = 4
 
@@ -24,11 +24,11 @@ const ROUNDS = 4
  * console.log((await readFile('network.svg', 'utf8')).includes('roof')) // true
  */
 export function drawNetwork(schedule: Schedule, plan: Plan): string {
-  requireSchedule(schedule, plan)
+  assertSchedule(schedule, plan)
   const { jobs, end } = schedule
-  if (jobs.length > MOST_JOBS)
+  if (jobs.length > MAX_JOBS)
     throw new LimitError(
-      `a network must have at most ${MOST_JOBS} jobs to be readable, but it has ${jobs.length}: draw a Gantt chart, or a part of the plan`,
+      `a network must have at most ${MAX_JOBS} jobs to be readable, but it has ${jobs.length}: draw a Gantt chart, or a part of the plan`,
     )
   const numbers = new Map(jobs.map(({ id }, at) => [`${id}`, at]))
   const links = plan.jobs.flatMap(({ id, predecessors }) =>

@@ -1,19 +1,32 @@
 /** Reading of plans: CSV, JSON, lists of objects, and XML of MS Project. */
 import { isUint8Array } from '../array-types.js'
-import { requireOrdinary } from '../borrowed.js'
+import { assertOrdinaryArray } from '../borrowed.js'
 import { show, typeName } from '../describe.js'
 import { DTypeError, FileError, ValueError } from '../errors.js'
 import { cellsOfLine, stepsUntilUnfinished, untilUnfinished } from '../files/cells.js'
 import { decideDialect, isTsvName } from '../files/dialect.js'
-import { parseLines, parseText, type TextFeed } from '../files/line-feed.js'
+import { contentName, parseLines, parseText, type TextFeed } from '../files/line-feed.js'
 import type { LineParser, TextReader } from '../files/text.js'
-import { requireSaxes } from '../graph/saxes.js'
+import { assertSaxes } from '../graph/saxes.js'
 import { atOnce, type Steps } from '../graph-core/slices.js'
+import { Options, type OptionsOf } from '../options.js'
 import { areHeadings, type Columns, columnsOf, positionalColumns } from './columns.js'
-import { type JobList, type Plan, type PlanOptions, planOptions, type ReadPlanSet } from './options.js'
+import {
+  type JobList,
+  type ParsePlanOptions,
+  type Plan,
+  planOptions,
+  planSet,
+  type ReadPlanSet,
+} from './options.js'
 import { ProjectXml } from './project-xml.js'
 import { PlanRows } from './table.js'
 import type { Units } from './units.js'
+
+const parseOptions = new Options({
+  ...planSet,
+  name: contentName('the plan'),
+} satisfies OptionsOf<ParsePlanOptions>)
 
 const COMMENT = '#'.charCodeAt(0)
 
@@ -203,7 +216,6 @@ function parsedJson(text: string, name: string): unknown {
  * commas or semicolons between them. The German EA, AA, EE and AE are FS, SS, FF and SF. A row that summarizes others is left out.
  *
  * @param content - text, bytes or a list of objects.
- * @param name - name of the plan in errors.
  * @throws FileError (ERR_MPMML_FILE) for a wrong text, with the number of the line; ArgumentError (ERR_MPMML_VALUE) for a wrong object;
  *   ERR_MPMML_DTYPE; ERR_MPMML_OPTION; ERR_MPMML_PACKAGE if the XML parser is not installed.
  * @example
@@ -212,18 +224,16 @@ function parsedJson(text: string, name: string): unknown {
  */
 export function parsePlan(
   content: string | Uint8Array | JobList | { readonly jobs: JobList },
-  options?: PlanOptions,
-  name = 'the plan',
+  options?: ParsePlanOptions,
 ): Plan {
-  const read = planOptions.read(options)
-  if (typeof name !== 'string') throw new DTypeError(`name must be a string, but it is ${show(name)}`)
+  const { name, ...read } = parseOptions.read(options)
   if (typeof content !== 'string' && !isUint8Array(content))
     return atOnce(readingRecords(content, read, name))
-  requireOrdinary(content, `the bytes of ${name}`)
+  assertOrdinaryArray(content, `the bytes of ${name}`)
   const first =
     typeof content === 'string' ? content.slice(0, 256) : new TextDecoder().decode(content.subarray(0, 256))
   const start = first.replace(/[\0\uFEFF\uFFFD]/g, '').trimStart()[0]
   if (start !== '<' && start !== '[' && start !== '{') return parseLines(content, name, csvPlan(name, read))
-  const feed = start === '<' ? new ProjectXml(name, requireSaxes(), read) : new JsonPlan(name, read)
+  const feed = start === '<' ? new ProjectXml(name, assertSaxes(), read) : new JsonPlan(name, read)
   return parseText(content, name, feed)
 }

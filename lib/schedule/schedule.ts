@@ -4,7 +4,7 @@ import { show } from '../describe.js'
 import { OptionError, ValueError } from '../errors.js'
 import { inSlices, type Steps } from '../graph-core/slices.js'
 import { greatestDivisor } from '../integers.js'
-import { Options, type OptionsOf, option, requireNames, requireObject } from '../options.js'
+import { assertNames, assertObject, Options, type OptionsOf, option } from '../options.js'
 import { Calendar, limitOf, readHolidays, readWeekdays } from './calendar.js'
 import { buildingNetwork, daysOf, exact, type Network, type Times } from './network.js'
 import {
@@ -282,7 +282,7 @@ function datesOf(
 
 /** Network with other times of some jobs. */
 function changing(network: Network, changes: unknown, calendar: Calendar | null): Network {
-  requireObject(changes, 'changes', 'an object with changes by the ids of jobs')
+  assertObject(changes, 'changes', 'an object with changes by the ids of jobs')
   const { plan, numbers, scale, perDay } = network
   const fail = (problem: string): never => {
     throw new ValueError(problem)
@@ -292,7 +292,7 @@ function changing(network: Network, changes: unknown, calendar: Calendar | null)
     const job = numbers.get(id) ?? named(plan, id)
     if (job === undefined)
       return fail(`changes must be of jobs of the plan, but no job has the id ${show(id)}`)
-    requireNames(change, ['duration', 'notBefore', 'deadline'], `the change of job ${show(id)}`)
+    assertNames(change, ['duration', 'notBefore', 'deadline'], `the change of job ${show(id)}`)
     const { duration, notBefore, deadline } = change as JobChange
     if (duration !== undefined) {
       const value = timeOf(duration, `the duration of job ${show(id)}`, plan, false, fail)

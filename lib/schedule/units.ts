@@ -37,7 +37,7 @@ const reduced = (p: number, q: number): Fraction => {
 }
 
 /** Largest denominator of a fraction whose decimals don't end, such as 22 / 3. */
-const MOST_PARTS = 10 ** 6
+const MAX_PARTS = 10 ** 6
 
 /** Returns the fraction that a number stands for: a decimal of up to 9 places, or the simplest one that rounds to it. Null for others. */
 export function fractionOf(value: number): Fraction | null {
@@ -52,7 +52,7 @@ export function fractionOf(value: number): Fraction | null {
   for (let rest = Math.abs(value), step = 0; step < 40; step++) {
     const whole = Math.floor(rest)
     ;[p0, q0, p, q] = [p, q, whole * p + p0, whole * q + q0]
-    if (!(q <= MOST_PARTS) || !Number.isSafeInteger(p)) return null
+    if (!(q <= MAX_PARTS) || !Number.isSafeInteger(p)) return null
     if (p / q === Math.abs(value)) return [value < 0 ? -p : p, q]
     rest = 1 / (rest - whole)
   }

@@ -3,10 +3,10 @@ import { OptionError } from '../errors.js'
 import { REPORT_FIELDS, writeLayout } from '../fields.js'
 import { addon, type FurtherMatrices, type LaneMatrix, type Made } from '../native.js'
 import { userRequestAt as at, userRequestFields } from '../native-interface.js'
-import { LEFT_OUT } from '../options.js'
+import { UNSET } from '../options.js'
 import { furtherOf, writeSizes } from '../product/algebra.js'
 import { type Algebra, asksField, type Call, type PartResults, type Product } from '../product/product.js'
-import { madeMemories, releaseMade, resultOf } from '../product/result.js'
+import { allocatedMemories, releaseAllocated, resultOf } from '../product/result.js'
 import type { UserPlan } from '../product/user-product.js'
 import type { LaneType } from '../user-semiring.js'
 import { configureCode } from './code-cache.js'
@@ -29,15 +29,15 @@ export class UserAlgebra implements Algebra {
     this.isList = Array.isArray(semiring.dtype)
   }
 
-  requireOperation({ options, asked: [asked] }: Call): void {
+  assertOperation({ options, asked: [asked] }: Call): void {
     configureCode()
-    if (options.overflow !== LEFT_OUT) {
+    if (options.overflow !== UNSET) {
       throw refused(
         'overflow',
         'integers are computed modulo 2^32 here, and what else is to happen is written into times',
       )
     }
-    if (options.variant !== LEFT_OUT) {
+    if (options.variant !== UNSET) {
       throw refused('variant', 'plan() shows which kernel a semiring of your own takes')
     }
     if (asked === undefined || this.semiring.selective) return
@@ -78,9 +78,9 @@ export class UserAlgebra implements Algebra {
     )
     const take = () =>
       products.map((product, index) =>
-        resultOf(product, madeMemories(made[index], call), reports, index * REPORT_FIELDS),
+        resultOf(product, allocatedMemories(made[index], call), reports, index * REPORT_FIELDS),
       )
-    return { take, release: () => made.forEach(releaseMade) }
+    return { take, release: () => made.forEach(releaseAllocated) }
   }
 
   async plan(product: Product): Promise<UserPlan> {

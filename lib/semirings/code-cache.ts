@@ -1,10 +1,10 @@
-/** Where the machine code of semirings that users write is kept. */
+/** Cache on disk for the machine code of custom semirings. */
 import { builtWithCuda } from '../backend.js'
 import { codeFolder } from '../environment.js'
 import { addon } from '../native.js'
 
-/** A kernel takes some 100 KB. */
-const MOST_BYTES = 64 * 2 ** 20
+/** A kernel takes about 100 KB. */
+const MAX_BYTES = 64 * 2 ** 20
 
 let configured: string | undefined
 
@@ -14,5 +14,5 @@ export function configureCode(): void {
   const folder = codeFolder()
   if (folder === configured) return
   configured = folder
-  addon.configureUserKernels(folder, MOST_BYTES)
+  addon.configureUserKernels(folder, MAX_BYTES)
 }

@@ -1,10 +1,10 @@
 /** The numbers of lanes: what their types have, their bits, and their arrays. */
 import { show } from '../describe.js'
 import { OptionError } from '../errors.js'
-import { LEAST_INT32, MOST_INT32 } from '../integers.js'
+import { MAX_INT32, MIN_INT32 } from '../integers.js'
 import type { LaneArray, LaneType, NumberJson } from '../user-semiring.js'
 
-export const limits = { int32: [LEAST_INT32, MOST_INT32], uint32: [0, 2 ** 32 - 1] } as const
+export const limits = { int32: [MIN_INT32, MAX_INT32], uint32: [0, 2 ** 32 - 1] } as const
 
 /**
  * A number as the type has it: float32 rounds. `where` begins messages.

@@ -2,7 +2,7 @@
 import { show, showChoices, typeName } from '../describe.js'
 import { LimitError, OptionError } from '../errors.js'
 import { type ExpressionType, mostNodes, nodeWords } from '../expression-table.js'
-import { requireNames } from '../options.js'
+import { assertNames } from '../options.js'
 import type { ExpressionJson, ExpressionStep, LaneType } from '../user-semiring.js'
 import { bitsOf, numberFromJson, numberOf, numberToJson, readNumber, showNumber } from './constants.js'
 import { ARGUMENT, applicable, CONSTANT, type Operation, operations, typeIndex, typingOf } from './rules.js'
@@ -12,14 +12,14 @@ interface Step {
   readonly operation: Operation
   readonly type: ExpressionType
   readonly operands: readonly number[]
-  /** Of a constant. */
+  /** Bits of a constant. */
   readonly bits: number
 }
 
 /** An expression: operands come before what takes them. */
 export interface Expression {
   readonly steps: readonly Step[]
-  /** For each lane the index of its step. */
+  /** Index of the result's step for each lane. */
   readonly results: readonly number[]
 }
 
@@ -149,7 +149,7 @@ export function expressionToJson({ steps, results }: Expression): ExpressionJson
  * @throws ArgumentError (ERR_MPMML_OPTION), LimitError (ERR_MPMML_LIMIT).
  */
 export function expressionFromJson(value: unknown, lanes: readonly LaneType[], where: string): Expression {
-  requireNames(value, ['steps', 'results'], where)
+  assertNames(value, ['steps', 'results'], where)
   const { steps, results } = value as Record<string, unknown>
   if (!Array.isArray(steps))
     throw new OptionError(`${where}.steps must be an array, but it is ${typeName(steps)}`)
@@ -252,7 +252,8 @@ const prefix = new Map([
 ])
 
 /**
- * An expression as it would be written in a book: what is needed twice has a name of its own. Lanes are x0, x1, …; the only lane is x.
+ * Prints an expression in mathematical notation; a subexpression that is used twice gets a name. Lanes are
+ * x0, x1, …; the only lane is x.
  */
 export function printExpression(
   { steps, results }: Expression,

@@ -28,8 +28,8 @@ export interface CheckOptions<L extends Lanes = Lanes> extends CheckedElements<L
 
 const checkOptions = new Options({
   laws: choice(['all', 'product'], 'all'),
-  least: checkedLater(),
-  most: checkedLater(),
+  min: checkedLater(),
+  max: checkedLater(),
 } satisfies OptionsOf<CheckOptions>)
 
 /** Elements, one array per lane. */
@@ -197,14 +197,14 @@ const SIMPLE = 8
 const TOLERANCE = 2 ** -16
 
 /**
- * Looks for counterexamples to the laws of a semiring: at the edges of its types or of `least` and `most`, and at random elements.
+ * Looks for counterexamples to the laws of a semiring: at the edges of its types or of `min` and `max`, and at random elements.
  * What it doesn't find isn't proved.
  *
- * The elements that are tried are zero and one, those within `least` and `most`, and x ⊕ y of two of these. Integers have to be the same.
+ * The elements that are tried are zero and one, those within `min` and `max`, and x ⊕ y of two of these. Integers have to be the same.
  * Floats may differ by 2^−16 of the greatest finite number that led to them, inputs included; infinities are tried only
  * as zero and one, NaN isn't.
  *
- * A law that only elements of some kind keep needs `least` and `most`: integers whose sums leave the type break those of x.add(y), and
+ * A law that only elements of some kind keep needs `min` and `max`: integers whose sums leave the type break those of x.add(y), and
  * negative ones those of a greatest product.
  *
  * @throws ArgumentError (ERR_MPMML_OPTION) with the law and the counterexample.
@@ -239,7 +239,7 @@ export function checkQuickly(semiring: WrittenSemiring): void {
 const checked = new WeakSet<WrittenSemiring>()
 
 /** Checks once what products of products rely on, unless the definition says that nothing is to be checked. */
-export function requireLaws(semiring: WrittenSemiring): void {
+export function assertLaws(semiring: WrittenSemiring): void {
   const ranges = checkedOf(semiring)
   if (!ranges || checked.has(semiring)) return
   check(semiring, true, QUICK, ranges)
@@ -331,7 +331,7 @@ class Trials implements Trial {
       const values = shown.filter((text) => !/^[xyz] is/.test(text))
       throw new OptionError(
         `semiring '${this.#semiring.name}' breaks the law that ${law.name}: for ${variables.join(', ')}, ${values.join(', and ')}. ` +
-          'If there are no such elements, say so by check: { least, most }',
+          'If there are no such elements, say so by check: { min, max }',
       )
     }
   }
@@ -389,9 +389,9 @@ function simpleElements(
   neutral: readonly (readonly number[])[],
 ): readonly (readonly number[])[] {
   const small = [0, 1, 2, 3, -1].map((value) =>
-    lanes.map((_, lane) => Math.min(Math.max(value, ranges[lane]!.least), ranges[lane]!.most)),
+    lanes.map((_, lane) => Math.min(Math.max(value, ranges[lane]!.min), ranges[lane]!.max)),
   )
-  const edges = (['most', 'least'] as const).map((edge) => ranges.map((range) => range[edge]))
+  const edges = (['max', 'min'] as const).map((edge) => ranges.map((range) => range[edge]))
   const all = [...neutral, ...small, ...edges]
   const texts = all.map((element) => element.join())
   return all.filter((_, index) => texts.indexOf(texts[index]!) === index)
@@ -400,21 +400,21 @@ function simpleElements(
 /** A random number of a lane: small, near an edge, or any. */
 function drawNumber(
   type: LaneType,
-  { least, most }: LaneRange,
+  { min, max }: LaneRange,
   isOneOfSeveral: boolean,
   next: () => number,
 ): number {
-  if (least === most) return least
+  if (min === max) return min
   const kind = next()
-  const within = (value: number) => Math.min(Math.max(value, least), most)
+  const within = (value: number) => Math.min(Math.max(value, min), max)
   if (type === 'float32') {
-    const any = least + next() * (most - least)
+    const any = min + next() * (max - min)
     // Sums of such numbers aren't rounded: so equal ones are equal in the other lanes too.
     const coarse = Math.round(any * 16) / 16
     return within(isOneOfSeveral || kind < 0.5 ? coarse : any)
   }
   if (kind < 0.4) return within(Math.floor(next() * 20) - 8)
-  if (kind < 0.5) return within(least + Math.floor(next() * 4))
-  if (kind < 0.6) return within(most - Math.floor(next() * 4))
-  return within(Math.floor(least + next() * (most - least + 1)))
+  if (kind < 0.5) return within(min + Math.floor(next() * 4))
+  if (kind < 0.6) return within(max - Math.floor(next() * 4))
+  return within(Math.floor(min + next() * (max - min + 1)))
 }

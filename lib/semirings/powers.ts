@@ -2,7 +2,6 @@
 import { throwIfAborted } from '../abort.js'
 import { deviceName, optionsOf, whereSet } from '../backend.js'
 import { throughout } from '../borrowed.js'
-import { show } from '../describe.js'
 import { type Device, DeviceMatrix } from '../device/device.js'
 import { ResidentView } from '../device/resident.js'
 import { CycleError, natively, OptionError, ShapeError } from '../errors.js'
@@ -11,17 +10,19 @@ import { rowMajorMatrix, type Shape } from '../matrix.js'
 import { addon } from '../native.js'
 import { checkedLater, Options, type OptionsOf } from '../options.js'
 import { algebra } from '../product/algebra.js'
+import { multiplyFactors, readExponent } from '../product/factors.js'
 import { mpmm } from '../product/multiply.js'
 import { namesOfLane, plainNames } from '../product/names.js'
-import { asProduct, longWorkSet, overflow, type Progress } from '../product/options.js'
+import { asProduct, longWorkSet, overflow } from '../product/options.js'
 import { checkCall, checkProduct, locate, readProduct } from '../product/prepare.js'
 import { Call, type Product } from '../product/product.js'
+import { partOf } from '../product/progress.js'
 import type { UserAlgebraOptions, UserAlgebraResult, UserProductOptions } from '../product/user-product.js'
 import type { LaneArray, LaneType } from '../user-semiring.js'
 import { showShape, type View } from '../view.js'
 import type { UserAlgebra } from './algebra.js'
 import { laneOf } from './constants.js'
-import { requireLaws } from './laws.js'
+import { assertLaws } from './laws.js'
 import { nativeOf, neutralOf, type WrittenSemiring } from './semiring.js'
 
 const algebraOptions = new Options({
@@ -76,7 +77,7 @@ class Powers {
     }
     checkCall(call, square)
     checkProduct(square, names, () => locate(square, names)!)
-    requireLaws(semiring)
+    assertLaws(semiring)
     this.what = what
     this.semiring = semiring
     this.n = m
@@ -96,7 +97,7 @@ class Powers {
     return this.#given
   }
 
-  requireOne(what: string): void {
+  assertOne(what: string): void {
     const { name, one } = this.semiring
     if (one !== undefined) return
     throw new OptionError(
@@ -168,13 +169,13 @@ class Powers {
     )
   }
 
-  /** A product, before which `done` of `most` steps are done. */
-  async multiply(x: unknown, y: unknown, done: number, most: number): Promise<unknown> {
-    const { onProgress } = this.#square.call.options
-    const options = {
-      ...this.#options,
-      onProgress: onProgress && ((progress: Progress) => onProgress({ done: (done + progress.done) / most })),
-    }
+  get onProgress() {
+    return this.#square.call.options.onProgress
+  }
+
+  /** Multiplies two matrices. */
+  async multiply(x: unknown, y: unknown, onProgress: Powers['onProgress']): Promise<unknown> {
+    const options = { ...this.#options, onProgress }
     const { c, timing, backend, device } = await mpmm(x as never, y as never, options)
     this.kernelMs += timing.kernelMs
     this.backend = backend
@@ -237,33 +238,23 @@ function* inParts(length: number, look: (start: number, end: number) => void): S
 /** {@link power}. */
 export async function power(a: unknown, n: unknown, options: unknown): Promise<UserAlgebraResult> {
   const powers = new Powers(a, options, 'the power', ', so that it can be its own factor')
-  if (typeof n !== 'number' || !Number.isSafeInteger(n) || n < 0) {
-    throw new OptionError(`the exponent n must be an integer from 0 to 2^53 - 1, but it is ${show(n)}`)
-  }
-  if (n === 0) {
-    powers.requireOne('the power 0')
+  const exponent = readExponent(n)
+  if (exponent === 0) {
+    powers.assertOne('the power 0')
     return powers.result(await powers.placed(await powers.sliced(powers.identity())))
   }
-  if (n === 1) return powers.result(await powers.placed(await powers.onHost()))
-  const factors: ('itself' | 'base')[] = []
-  for (let m = n; m > 1; m = Math.floor(m / 2)) {
-    if (m % 2 === 1) factors.unshift('base')
-    factors.unshift('itself')
-  }
-  let last = powers.given
-  for (const [done, factor] of factors.entries()) {
-    const before = last
-    try {
-      last = await powers.multiply(before, factor === 'itself' ? before : powers.given, done, factors.length)
-    } finally {
-      powers.dispose(before)
-    }
-  }
-  return powers.result(last)
+  if (exponent === 1) return powers.result(await powers.placed(await powers.onHost()))
+  return powers.result(
+    await multiplyFactors(powers.given, exponent, {
+      multiply: (x, y, onProgress) => powers.multiply(x, y, onProgress),
+      dispose: (matrix) => powers.dispose(matrix),
+      onProgress: powers.onProgress,
+    }),
+  )
 }
 
 /** A star is given up when paths of so many times n edges still make it better. */
-const MOST_PATHS = 4
+const MAX_PATHS = 4
 
 /** {@link star}: I ⊕ A is squared until it stays the same. */
 export async function star(a: unknown, options: unknown): Promise<UserAlgebraResult> {
@@ -275,14 +266,14 @@ export async function star(a: unknown, options: unknown): Promise<UserAlgebraRes
         'say idempotent: true if x ⊕ x is x, or add up powers',
     )
   }
-  powers.requireOne('star')
+  powers.assertOne('star')
   let known = await powers.sliced(sum(powers, await powers.sliced(powers.identity()), await powers.onHost()))
   let last = await powers.placed(known)
-  const most = Math.ceil(Math.log2(Math.max(n, 1) * MOST_PATHS))
+  const most = Math.ceil(Math.log2(Math.max(n, 1) * MAX_PATHS))
   for (let done = 0; done < most; done++) {
     const before = last
     try {
-      last = await powers.multiply(before, before, done, most)
+      last = await powers.multiply(before, before, partOf(powers.onProgress, done, most))
     } finally {
       powers.dispose(before)
     }

@@ -1,7 +1,7 @@
 /** Semirings that are ready to use, each written as a user would write it. */
 import { show, showChoices } from '../describe.js'
 import { OptionError } from '../errors.js'
-import { LEAST_INT32, MOST_INT32 } from '../integers.js'
+import { MAX_INT32, MIN_INT32 } from '../integers.js'
 import type { UserSemiring } from '../user-semiring.js'
 // The tests check the laws of all of these: it would take most of the time of loading this.
 import { write as semiring } from './semiring.js'
@@ -65,7 +65,7 @@ export const lInfinityDistance: UserSemiring<'float32'> = semiring({
   absorbs: false,
   selective: true,
   // What ⊕ joins are distances.
-  check: { least: 0 },
+  check: { min: 0 },
 })
 
 /**
@@ -102,14 +102,14 @@ const sumOf =
     select(equal(x, zero).or(equal(y, zero)), zero, x.add(y))
 
 const sums = {
-  'max-plus': { better: 'max', worse: 'min', zero: LEAST_INT32, one: 0, times: sumOf(LEAST_INT32) },
-  'min-plus': { better: 'min', worse: 'max', zero: MOST_INT32, one: 0, times: sumOf(MOST_INT32) },
+  'max-plus': { better: 'max', worse: 'min', zero: MIN_INT32, one: 0, times: sumOf(MIN_INT32) },
+  'min-plus': { better: 'min', worse: 'max', zero: MAX_INT32, one: 0, times: sumOf(MAX_INT32) },
 } as const satisfies Record<string, Ordered>
 
 const ordered = {
   ...sums,
-  'max-min': { better: 'max', worse: 'min', zero: LEAST_INT32, one: MOST_INT32, times: (x, y) => x.min(y) },
-  'min-max': { better: 'min', worse: 'max', zero: MOST_INT32, one: LEAST_INT32, times: (x, y) => x.max(y) },
+  'max-min': { better: 'max', worse: 'min', zero: MIN_INT32, one: MAX_INT32, times: (x, y) => x.min(y) },
+  'min-max': { better: 'min', worse: 'max', zero: MAX_INT32, one: MIN_INT32, times: (x, y) => x.max(y) },
 } as const satisfies Record<string, Ordered>
 
 /** The names of semirings whose ⊗ is a sum. */
@@ -156,7 +156,7 @@ export function counting(name: SumName): UserSemiring<readonly ['int32', 'uint32
       return [select(isWorse, x, y), select(isWorse, n, select(equal(x, y), n.add(m), m))]
     },
     times: ([x, n], [y, m], operations) => [times(x, y, operations), n.mul(m)],
-    check: { least: [-SMALL, 1], most: [SMALL, 2 ** 32 - 1] },
+    check: { min: [-SMALL, 1], max: [SMALL, 2 ** 32 - 1] },
   })
 }
 
@@ -211,7 +211,7 @@ export function kBest<const K extends 2 | 3 | 4>(name: SumName, k: K): UserSemir
       ) as [[Value<'int32'>, ...List], ...List[]]
       return [best, ...others.reduce((left, right) => merged(k - 1, left, right, operations), first)]
     },
-    check: { least: [-SMALL, ...none], most: [SMALL, ...none] },
+    check: { min: [-SMALL, ...none], max: [SMALL, ...none] },
   }) as unknown as UserSemiring<Repeated<K>>
 }
 
@@ -255,6 +255,6 @@ export function lexicographic(
       right.times(x2, y2, operations),
     ],
     selective: true,
-    check: { least: [-SMALL, -SMALL], most: [SMALL, SMALL] },
+    check: { min: [-SMALL, -SMALL], max: [SMALL, SMALL] },
   })
 }

@@ -24,7 +24,10 @@ export const operations: ReadonlyMap<string, Operation> = new Map(
 export const ARGUMENT = operations.get('argument')!
 export const CONSTANT = operations.get('constant')!
 
-/** Those that are written between values, or that a user calls: all but arguments, constants, and what only native code writes. */
+/**
+ * Operations that users write or call: all except arguments, constants and operations that only native code
+ * generates.
+ */
 export const applicable: readonly Operation[] = [...operations.values()].filter(
   (operation) => operation !== ARGUMENT && operation !== CONSTANT && operation.becomes !== 'internal',
 )

@@ -4,7 +4,7 @@ import { configureCpu } from '../environment.js'
 import { natively, OptionError } from '../errors.js'
 import { expressionTypes, mostLanes } from '../expression-table.js'
 import { addon, type NativeUserSemiring } from '../native.js'
-import { readBoolean, requireNames } from '../options.js'
+import { assertNames, readBoolean } from '../options.js'
 import type { ElementOf, Lanes, LaneType, SemiringJson, UserSemiring } from '../user-semiring.js'
 import { bitsOf, limits, numberFromJson, numberToJson, readNumber, showNumber } from './constants.js'
 import {
@@ -84,15 +84,15 @@ export interface SemiringDefinition<L extends Lanes = Lanes> {
 /** From which elements the laws are checked: from random ones within these bounds, zero, one, and what ⊕ makes of two of these. */
 export interface CheckedElements<L extends Lanes = Lanes> {
   /** The least that elements may be; for each lane if dtype is an array. By default the least of the type; −1024 for float32. */
-  least?: ElementOf<L> | undefined
+  min?: ElementOf<L> | undefined
   /** The greatest that elements may be; by default the greatest of the type; 1024 for float32. */
-  most?: ElementOf<L> | undefined
+  max?: ElementOf<L> | undefined
 }
 
 /** The elements of a lane from which the laws are checked. */
 export interface LaneRange {
-  readonly least: number
-  readonly most: number
+  readonly min: number
+  readonly max: number
 }
 
 /** Everything about a semiring that isn't its name or an expression. */
@@ -190,9 +190,9 @@ export class WrittenSemiring<L extends Lanes = Lanes> implements UserSemiring<L>
 
   toJSON(): SemiringJson {
     const { name, dtype, lanes, zero, one, absorbs, idempotent, selective, logarithms, checked } = this.#facts
-    const isUsual = checked?.every(({ least, most }, lane) => {
+    const isUsual = checked?.every(({ min, max }, lane) => {
       const usual = rangeOf(lanes[lane]!)
-      return least === usual.least && most === usual.most
+      return min === usual.min && max === usual.max
     })
     const json = (element: readonly number[]) => elementOf(this.#facts, element.map(numberToJson) as never)
     return {
@@ -210,8 +210,8 @@ export class WrittenSemiring<L extends Lanes = Lanes> implements UserSemiring<L>
       ...(!isUsual && {
         check: checked
           ? {
-              least: json(checked.map(({ least }) => least)),
-              most: json(checked.map(({ most }) => most)),
+              min: json(checked.map(({ min }) => min)),
+              max: json(checked.map(({ max }) => max)),
             }
           : false,
       }),
@@ -252,16 +252,16 @@ function elementOf<L extends Lanes>({ dtype }: Facts<L>, lanes: readonly number[
 
 /** From which values of a lane laws are checked if nothing else is said. */
 export function rangeOf(type: LaneType): LaneRange {
-  const [least, most] = type === 'float32' ? [-1024, 1024] : limits[type]
-  return { least, most }
+  const [min, max] = type === 'float32' ? [-1024, 1024] : limits[type]
+  return { min, max }
 }
 
-const MOST_NAME = 100
+const MAX_NAME = 100
 
 function readName(value: unknown, where: string): string {
-  if (typeof value !== 'string' || value === '' || value.length > MOST_NAME) {
+  if (typeof value !== 'string' || value === '' || value.length > MAX_NAME) {
     const came = typeof value === 'string' && value !== '' ? `one of ${value.length}` : show(value)
-    throw new OptionError(`${where}.name must be a text of 1 to ${MOST_NAME} characters, but it is ${came}`)
+    throw new OptionError(`${where}.name must be a text of 1 to ${MAX_NAME} characters, but it is ${came}`)
   }
   // They would break or forge lines of messages and logs.
   if (/\p{Cc}|[\u2028\u2029]/u.test(value)) {
@@ -361,7 +361,7 @@ const definitionNames: readonly (keyof SemiringDefinition)[] = [
 
 /** Makes a semiring of a definition; the quick check is left to who calls it. */
 export function write<L extends Lanes>(definition: SemiringDefinition<L>): WrittenSemiring<L> {
-  requireNames(definition, definitionNames, 'the semiring')
+  assertNames(definition, definitionNames, 'the semiring')
   const { plus, times, ...given } = { ...(definition as unknown as Record<string, unknown>) }
   const facts = readFacts(given, 'the semiring')
   const traced = (work: unknown, name: string) => {
@@ -390,20 +390,17 @@ export function readRanges(
   read?: (value: unknown) => unknown,
 ): readonly LaneRange[] {
   if (value === undefined || value === true) return usual
-  requireNames(value, ['least', 'most'], 'option check')
-  const { least, most } = value as Record<string, unknown>
-  const low = least === undefined ? null : readElement(least, types, 'option check.least', read)
-  const high = most === undefined ? null : readElement(most, types, 'option check.most', read)
+  assertNames(value, ['min', 'max'], 'option check')
+  const { min, max } = value as Record<string, unknown>
+  const low = min === undefined ? null : readElement(min, types, 'option check.min', read)
+  const high = max === undefined ? null : readElement(max, types, 'option check.max', read)
   return usual.map((range, lane) => {
-    const found = { least: low?.[lane] ?? range.least, most: high?.[lane] ?? range.most }
-    if (
-      found.least === found.most ||
-      (found.least < found.most && Number.isFinite(found.most - found.least))
-    ) {
+    const found = { min: low?.[lane] ?? range.min, max: high?.[lane] ?? range.max }
+    if (found.min === found.max || (found.min < found.max && Number.isFinite(found.max - found.min))) {
       return found
     }
     throw new OptionError(
-      `option check must have finite numbers with least ≤ most, but they are ${found.least} and ${found.most}${types.lanes.length > 1 ? ` in lane ${lane}` : ''}`,
+      `option check must have finite numbers with min ≤ max, but they are ${found.min} and ${found.max}${types.lanes.length > 1 ? ` in lane ${lane}` : ''}`,
     )
   })
 }
@@ -411,12 +408,12 @@ export function readRanges(
 const jsonNames: readonly (keyof SemiringJson)[] = ['semiring', ...definitionNames]
 
 /** The most characters of a text of JSON: several times as many as a semiring can need. */
-const MOST_JSON = 2 ** 17
+const MAX_JSON = 2 ** 17
 
 /** Reads the form of {@link UserSemiring.toJSON}, of which nothing is believed. */
 export function read(json: unknown): WrittenSemiring {
   const value = typeof json === 'string' ? parsed(json) : json
-  requireNames(value, jsonNames, 'the semiring in JSON')
+  assertNames(value, jsonNames, 'the semiring in JSON')
   const { semiring: version, plus, times, ...given } = { ...(value as Record<string, unknown>) }
   if (version !== 1) {
     throw new OptionError(
@@ -430,9 +427,9 @@ export function read(json: unknown): WrittenSemiring {
 }
 
 function parsed(text: string): unknown {
-  if (text.length > MOST_JSON) {
+  if (text.length > MAX_JSON) {
     throw new OptionError(
-      `the semiring in JSON must have at most ${MOST_JSON} characters, but it has ${text.length}`,
+      `the semiring in JSON must have at most ${MAX_JSON} characters, but it has ${text.length}`,
     )
   }
   try {

@@ -12,7 +12,7 @@ import {
 } from './expression.js'
 import { applicable, type Operation } from './rules.js'
 
-/** What operations take: a value, or a number, which is of the type that the other operands have. */
+/** Operand of operations: a value, or a number of the other operands' type. */
 export type ValueOrNumber<T extends LaneType = LaneType> = Value<T> | number
 
 /**
@@ -35,7 +35,7 @@ export interface Value<T extends LaneType = LaneType> {
   fma(y: ValueOrNumber<T>, z: ValueOrNumber<T>): Value<T>
   /** −this */
   neg(): Value<T>
-  /** Of int32 and float32; −2^31 stays. */
+  /** Absolute value of int32 and float32; −2^31 stays. */
   abs(): Value<T>
   /** The lesser: −0 is less than +0, and NaN is skipped. */
   min(y: ValueOrNumber<T>): Value<T>
@@ -53,7 +53,7 @@ export interface Value<T extends LaneType = LaneType> {
   shiftLeft(y: ValueOrNumber<T>): Value<T>
   /** By y bits, y modulo 32, with the sign of int32 kept; of integers. */
   shiftRight(y: ValueOrNumber<T>): Value<T>
-  /** How many bits are 1; of integers. */
+  /** Number of 1 bits of an integer. */
   popcount(): Value<T>
   /** this = y; false if one is NaN. */
   equal(y: ValueOrNumber<T>): Condition
@@ -79,9 +79,9 @@ export interface Value<T extends LaneType = LaneType> {
   toFloat32(): Value<'float32'>
 }
 
-/** What a comparison gives. */
+/** Result of a comparison. */
 export interface Condition {
-  /** What tells it from values. */
+  /** Distinguishes conditions from values. */
   readonly type: 'predicate'
   /** Whether both are true. */
   and(other: Condition): Condition
@@ -144,7 +144,7 @@ export interface Operations {
   shiftLeft: Binary
   /** x by y bits, y modulo 32; of integers. */
   shiftRight: Binary
-  /** How many bits are 1; of integers. */
+  /** Number of 1 bits of an integer. */
   popcount: Unary
   /** x = y */
   equal: Comparison
@@ -186,7 +186,7 @@ class Traced {
     return this.#builder.typeOf(this.#step)
   }
 
-  /** The step of what is a value of this expression; undefined if it is no value. */
+  /** Returns the step of a value of this expression; undefined for other values. */
   static stepOf(value: unknown, builder: Builder): number | undefined {
     if (typeof value !== 'object' || value === null || !(#step in value)) return undefined
     if (value.#builder === builder) return value.#step

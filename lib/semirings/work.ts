@@ -1,4 +1,4 @@
-/** Tells the rest of the library that semirings of users are there. */
+/** Registers the implementation of custom semirings with the rest of the library. */
 import { provideUserWork } from '../user-semiring.js'
 import { algebraOf } from './algebra.js'
 import { power, star } from './powers.js'

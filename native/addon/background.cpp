@@ -12,12 +12,12 @@ namespace {
 
 /// After so many works in a row that were done at once, one goes to its executor, so that the event loop turns in a
 /// program that only awaits brief works.
-constexpr int kMostAtOnce = 64;
+constexpr int kMaxAtOnce = 64;
 
 std::atomic<bool> has_been_opened{false};
 
 /// On JavaScript's thread.
-void do_here(Work& work) {
+void run_inline(Work& work) {
   work.try_start();
   work.can_finish();
   work.try_finish();
@@ -80,16 +80,16 @@ std::unique_ptr<Work> Background::take(const Work& work) {
 Napi::Promise Background::run(Executor& executor, std::unique_ptr<Work> work) {
   work->deferred_.emplace(Napi::Promise::Deferred::New(env_));
   const Napi::Promise promise = work->deferred_->Promise();
-  if (work->is_brief() && done_at_once_ < kMostAtOnce && executor.is_idle()) {
+  if (work->is_brief() && done_at_once_ < kMaxAtOnce && executor.is_idle()) {
     ++done_at_once_;
-    do_here(*work);
+    run_inline(*work);
     if (work->failure()) {
       // What is called before JavaScript can know of it depends on it.
       tell(&adopt(std::move(work)));
     } else {
       settle(*work);
     }
-  } else if (!run_and_look(executor, work)) {
+  } else if (!run_and_poll(executor, work)) {
     done_at_once_ = 0;
     submit(executor, std::move(work));
   }
@@ -98,10 +98,10 @@ Napi::Promise Background::run(Executor& executor, std::unique_ptr<Work> work) {
 
 /// If the work is short and nothing is before it, looks whether it is done in a moment, and settles it then. Being woken
 /// takes longer: some 15 µs (host of an H200). Returns whether the work has been submitted.
-bool Background::run_and_look(Executor& executor, std::unique_ptr<Work>& work) {
+bool Background::run_and_poll(Executor& executor, std::unique_ptr<Work>& work) {
   constexpr int kTurns = 2;  // It counts as so many that are done at once.
   constexpr std::chrono::microseconds kMoment{60};
-  if (done_at_once_ >= kMostAtOnce || !work->is_short() || !executor.is_idle()) return false;
+  if (done_at_once_ >= kMaxAtOnce || !work->is_short() || !executor.is_idle()) return false;
   done_at_once_ += kTurns;
   Work* const submitted = &submit_awaited(executor, std::move(work));
   const auto until = std::chrono::steady_clock::now() + kMoment;
@@ -120,11 +120,11 @@ bool Background::run_and_look(Executor& executor, std::unique_ptr<Work>& work) {
   return true;
 }
 
-void Background::run_unseen(Executor& executor, std::unique_ptr<Work> work) { submit(executor, std::move(work)); }
+void Background::run_detached(Executor& executor, std::unique_ptr<Work> work) { submit(executor, std::move(work)); }
 
 Napi::Value Background::run_and_wait(Executor& executor, std::unique_ptr<Work> work) {
   if (work->runs_anywhere() && executor.is_idle()) {
-    do_here(*work);
+    run_inline(*work);
     if (work->failure()) throw to_javascript(env_, *work->failure());
     return work->result(env_);
   }
@@ -238,7 +238,7 @@ void Background::end_before_process_does(Napi::Env env) {
   if (!process.IsObject()) return;
   const Napi::Value once = process.As<Napi::Object>().Get("once");
   if (!once.IsFunction()) return;
-  const auto end = [](const Napi::CallbackInfo& info) { Executor::abandon_before_process_ends(&of(info.Env())); };
+  const auto end = [](const Napi::CallbackInfo& info) { Executor::detach_at_exit(&of(info.Env())); };
   once.As<Napi::Function>().Call(process, {Napi::String::New(env, "exit"), Napi::Function::New(env, end)});
 }
 

@@ -54,7 +54,7 @@ class Background final : public Client {
   Napi::Promise run(Executor& executor, std::unique_ptr<Work> work);
 
   /// The same without a promise: how it went isn't reported.
-  void run_unseen(Executor& executor, std::unique_ptr<Work> work);
+  void run_detached(Executor& executor, std::unique_ptr<Work> work);
 
   /// Blocks until `work` is done. Throws what its promise would be rejected with.
   Napi::Value run_and_wait(Executor& executor, std::unique_ptr<Work> work);
@@ -90,7 +90,7 @@ class Background final : public Client {
   std::unique_ptr<Work> take(const Work& work);
   void settle(Work& work);
   static void reject(Work& work, const Napi::Error& error);
-  bool run_and_look(Executor& executor, std::unique_ptr<Work>& work);
+  bool run_and_poll(Executor& executor, std::unique_ptr<Work>& work);
   void wait_for_awaited();
   void close();
 

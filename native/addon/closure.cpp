@@ -5,7 +5,7 @@
 
 #include "addon/request.h"
 #include "core/algebra/dispatch.h"
-#include "core/closure/wide_closure.h"
+#include "core/closure/float64_closure.h"
 #include "core/session/user_operands.h"
 #include "core/status.h"
 
@@ -40,7 +40,7 @@ class ClosureWork : public DeviceWork {
     if (!closing_.in_place) take_matrix(session);
     normalize(session);
     if (wants_next_) find_best_edge(session, closure_);
-    const std::optional<BoundOfWays> known = bound_of_ways(session, closure_);
+    const std::optional<PathRange> known = path_range(session, closure_);
     std::unique_ptr<Pending> pending;
     if (known) {
       closure_.known = *known;
@@ -52,7 +52,7 @@ class ClosureWork : public DeviceWork {
     // What is asked of the device next may read it, and it changes only if no cycle gains.
     const std::vector<Outcome> outcomes = pending->finish();
     end(outcomes);
-    auto copying = std::make_unique<KeepingWorks>(KeptMemory{apart});
+    auto copying = std::make_unique<WhenAll>(WhenAll::Kind::kParts, KeptMemory{apart});
     copying->add(session.copy(closing_.operation.dtype, closing_.batch, read_only(closure_.d), closing_.out));
     return copying;
   }

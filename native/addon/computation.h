@@ -45,7 +45,7 @@ class Computation final : public Work {
     if constexpr (std::is_void_v<Result>) {
       return env.Undefined();
     } else {
-      return to_value(env, std::move(*result_));
+      return to_value(Env(env), std::move(*result_));
     }
   }
 

@@ -2,7 +2,7 @@
 #include <cstddef>
 
 #include "addon/request.h"
-#include "core/host/pages.h"
+#include "core/host/huge_pages.h"
 
 namespace mpmml::addon {
 namespace {

@@ -6,14 +6,11 @@
 
 #include "addon/engine.h"
 #include "core/algebra/dispatch.h"
-#include "cpu/backend.h"
-#include "cpu/machine.h"
 #include "generated/addon.h"
 #include "generated/refused.h"
 #if defined(MPMML_WITH_CUDA)
 #include "cuda/device/device.h"
-#include "cuda/plan/choices.h"
-#include "cuda/runtime/ability.h"
+#include "cuda/runtime/self_test.h"
 #include "cuda/user/kernels.h"
 #endif
 
@@ -127,7 +124,7 @@ std::vector<NativeSemiring> semirings() {
 
 NativeDescription describe() {
   const cpu::CpuInfo info = cpu::info();
-  return {MPMML_COMPILER, describe_cuda(), {info.instruction_set, info.instruction_sets, info.threads}};
+  return {MPMML_COMPILER, describe_cuda(), info};
 }
 
 std::string device_name([[maybe_unused]] int device) {
@@ -146,23 +143,16 @@ std::string tensor_cores([[maybe_unused]] int device) {
 #endif
 }
 
-NativeExplanation explain(int device) {
-  const Explanation explanation = engine().explain(device);
-  return {kBackendNames[static_cast<size_t>(explanation.backend)], explanation.reason};
-}
+NativeExplanation explain(int device) { return engine().explain(device); }
 
-void configure_cpu(const CpuSettings& settings) {
-  cpu::configure({settings.threads, settings.instruction_set, settings.wrong});
-}
+void configure_cpu(const CpuSettings& settings) { cpu::configure(settings); }
 
 void explain_without_cuda(const std::string& reason) { engine().explain_without_gpu(reason); }
 
 void set_measured_choices([[maybe_unused]] const std::string& gpu,
                           [[maybe_unused]] const std::vector<MeasuredChoice>& choices) {
 #if defined(MPMML_WITH_CUDA)
-  std::vector<cuda::MeasuredChoice> measured;
-  for (const MeasuredChoice& it : choices) measured.push_back({it.variant, it.path, it.m, it.n, it.k, it.batch});
-  cuda::set_measured_choices(gpu, measured);
+  cuda::set_measured_choices(gpu, choices);
 #endif
 }
 

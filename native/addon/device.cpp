@@ -82,7 +82,7 @@ Turn Device::take_turn() {
   return turn;
 }
 
-void Device::tidy() noexcept {
+void Device::prune_completed() noexcept {
   give_back();
   // It may have been closed since the chore was asked for.
   if (session_) session_->collect();
@@ -104,7 +104,7 @@ void Device::shut() {
   executor_->stop();
 }
 
-uint32_t Device::know(KnownMemory memory) {
+uint32_t Device::know(RegisteredMemory memory) {
   if (free_numbers_.empty()) {
     known_.push_back(std::move(memory));
     return static_cast<uint32_t>(known_.size());
@@ -115,14 +115,14 @@ uint32_t Device::know(KnownMemory memory) {
   return number;
 }
 
-KnownMemory* Device::known(double number) {
+RegisteredMemory* Device::known(double number) {
   if (!(number >= 1 && number <= static_cast<double>(known_.size()))) return nullptr;
-  KnownMemory& known = known_[static_cast<size_t>(number) - 1];
+  RegisteredMemory& known = known_[static_cast<size_t>(number) - 1];
   return known.memory ? &known : nullptr;
 }
 
 void Device::release(uint32_t number) {
-  KnownMemory& known = known_[number - 1];
+  RegisteredMemory& known = known_[number - 1];
   drop(known.memory, known.last_use);
   known = {};
   free_numbers_.push_back(number);
@@ -173,7 +173,7 @@ std::shared_ptr<Device> device_of(const Napi::Value& value) {
   return handle.kept;
 }
 
-void Uses::add_bytes(KnownMemory& memory, const char* name, Access access, Bytes bytes) {
+void Uses::add_bytes(RegisteredMemory& memory, const char* name, Access access, Bytes bytes) {
   auto& writes = memory.writes;
   const auto is_settled = [](const auto& it) { return it.second->is_settled; };
   writes.erase(std::remove_if(writes.begin(), writes.end(), is_settled), writes.end());
@@ -190,12 +190,12 @@ DeviceWork::~DeviceWork() { write_->is_settled = true; }
 /// What is called from now on depends on this.
 void DeviceWork::announce() {
   // Each call looks at all of them. From so many on, what a group writes counts as one piece.
-  constexpr size_t kMostPieces = 64;
+  constexpr size_t kMaxPieces = 64;
   for (const Uses::Written& it : uses_.written_) {
     auto& writes = it.memory->writes;
     const bool follows = !writes.empty() && writes.back().second == write_;
     Bytes* const last = follows ? &writes.back().first : nullptr;
-    if (last && (writes.size() >= kMostPieces || (it.bytes.first <= last->end && last->first <= it.bytes.end))) {
+    if (last && (writes.size() >= kMaxPieces || (it.bytes.first <= last->end && last->first <= it.bytes.end))) {
       *last = {std::min(last->first, it.bytes.first), std::max(last->end, it.bytes.end)};
     } else {
       writes.emplace_back(it.bytes, write_);
@@ -329,7 +329,7 @@ class OpenWork : public Work {
       Device& device = *of.kept;
       // An environment that ends has closed it.
       if (device.is_shut()) return;
-      Background::of(env).run_unseen(device.executor(), std::make_unique<CloseWork>(of.kept));
+      Background::of(env).run_detached(device.executor(), std::make_unique<CloseWork>(of.kept));
       device.shut();
     });
   }
@@ -362,11 +362,7 @@ NativeDeviceDescription describe_device(const std::shared_ptr<Device>& device) {
   return {static_cast<int>(it.backend), it.index, it.name, devices, it.is_all};
 }
 
-NativeMemoryUse memory_use(const std::shared_ptr<Device>& device) {
-  const MemoryUse use = device->memory_use();
-  const auto number = [](int64_t bytes) { return static_cast<double>(bytes); };
-  return {number(use.used), number(use.reserved), number(use.peak), number(use.free), number(use.total)};
-}
+NativeMemoryUse memory_use(const std::shared_ptr<Device>& device) { return device->memory_use(); }
 
 Napi::Value close_device(const Napi::CallbackInfo& info, const std::shared_ptr<Device>& device) {
   const Napi::Promise closed = Background::of(info.Env()).run(device->executor(), std::make_unique<CloseWork>(device));

@@ -21,14 +21,14 @@ namespace mpmml::addon {
 
 [[noreturn]] void malformed(Napi::Env env, const std::string& what);
 
-struct KnownMemory;
+struct RegisteredMemory;
 
 /// The number of a work in the order in which works are asked of a device, from 1 on. The work has an owner of it until it
 /// has ended.
 using Turn = std::shared_ptr<const uint64_t>;
 
 /// A session and the thread that calls it.
-class Device final : public Chore, public std::enable_shared_from_this<Device> {
+class Device final : public DetachedTask, public std::enable_shared_from_this<Device> {
  public:
   explicit Device(const Background& background) : executor_(Executor::for_device(background)) {}
 
@@ -63,16 +63,16 @@ class Device final : public Chore, public std::enable_shared_from_this<Device> {
   void drop(const Memory* memory, uint64_t last_use);
   /// Gives back what has been dropped and isn't used any more, so that there is room. May take long.
   void give_back();
-  void tidy() noexcept override;
+  void prune_completed() noexcept override;
 
   /// On JavaScript's thread, as description() and memory_use(). From shut() on it takes no work: what was submitted before is its last.
   void shut();
   bool is_shut() const { return is_shut_; }
   Turn take_turn();
   /// Gives a memory of it a number by which requests name it: from 1 on, until it is released.
-  uint32_t know(KnownMemory memory);
+  uint32_t know(RegisteredMemory memory);
   /// Null if there is none.
-  KnownMemory* known(double number);
+  RegisteredMemory* known(double number);
   /// JavaScript has let go of it.
   void release(uint32_t number);
   /// Whether any thread may call its session, if only one does at a time.
@@ -98,7 +98,7 @@ class Device final : public Chore, public std::enable_shared_from_this<Device> {
   std::deque<std::weak_ptr<const uint64_t>> turns_;  ///< latest last
   uint64_t turns_taken_ = 0;
   /// On JavaScript's thread. By number, less 1.
-  std::vector<KnownMemory> known_;
+  std::vector<RegisteredMemory> known_;
   std::vector<uint32_t> free_numbers_;
   bool is_shut_ = false;
 };
@@ -115,7 +115,7 @@ struct Bytes {
 
 /// What JavaScript's thread knows of a memory. A group names thousands of them: nothing of each is elsewhere, so that only
 /// these lines are fetched.
-struct KnownMemory {
+struct RegisteredMemory {
   Memory* memory = nullptr;  ///< null: there is none of this number
   char* data = nullptr;
   int64_t bytes = 0;
@@ -188,7 +188,7 @@ class Uses {
   enum class Access : bool { kReads, kWrites };
   /// `name` is what an error calls the matrix, and must be a literal. `bytes_of` says where it is, if that matters.
   template <class BytesOf>
-  void add(KnownMemory& memory, const char* name, Access access, BytesOf&& bytes_of) {
+  void add(RegisteredMemory& memory, const char* name, Access access, BytesOf&& bytes_of) {
     memory.last_use = *turn_;
     if (access == Access::kWrites || !memory.writes.empty()) add_bytes(memory, name, access, bytes_of());
   }
@@ -206,11 +206,11 @@ class Uses {
     std::shared_ptr<Write> write;
   };
   struct Written {
-    KnownMemory* memory;  ///< only used before the call returns
+    RegisteredMemory* memory;  ///< only used before the call returns
     Bytes bytes;
   };
 
-  void add_bytes(KnownMemory& memory, const char* name, Access access, Bytes bytes);
+  void add_bytes(RegisteredMemory& memory, const char* name, Access access, Bytes bytes);
 
   std::shared_ptr<Device> device_;
   Turn turn_;
@@ -269,16 +269,6 @@ class DeviceWork : public Work {
   Napi::Value external(Napi::Env env, const Made& made) const;
   std::vector<Made> made_;
 };
-
-/// Queues products, which `read(uses)` gives: on a device, or of arrays, without uses.
-template <class OnHost, class OnDevice, class Read>
-Napi::Value run_products(const Napi::CallbackInfo& info, const std::shared_ptr<Device>& device,
-                         std::atomic<int32_t>* cancel, Read read) {
-  if (!device) return run_in_background(info.Env(), std::make_unique<OnHost>(info, read(nullptr), cancel));
-  Uses uses(device);
-  auto products = read(&uses);
-  return DeviceWork::run(info.Env(), std::make_unique<OnDevice>(info, std::move(products), std::move(uses), cancel));
-}
 
 /// What `begin(work, session)` starts. Nothing is to be said of it when it ends.
 template <class Begin>

@@ -11,7 +11,7 @@
 #endif
 
 #include "addon/task.h"
-#include "core/host/fault.h"
+#include "core/host/fault_injection.h"
 #include "core/host/has_threads.h"
 #include "core/status.h"
 
@@ -29,7 +29,7 @@ constexpr int kPartOfWait = 64;
 constexpr microseconds kLongestSleep{1000};
 
 constexpr size_t kPoolThreads = 4, kPoolOnDevices = 4;
-constexpr size_t kMostInFlight = 64;
+constexpr size_t kMaxInFlight = 64;
 constexpr std::chrono::seconds kPatience{5};
 
 /// With one processor, spinning keeps the others from working.
@@ -55,7 +55,7 @@ struct Registry {
     // Never destroyed: at the end of the process threads are still there.
     static Registry* const registry = [] {
       // For programs that call exit() without JavaScript's 'exit' event: see end_before_process_does().
-      std::atexit([] { Executor::abandon_before_process_ends(nullptr); });
+      std::atexit([] { Executor::detach_at_exit(nullptr); });
       return new Registry;
     }();
     return *registry;
@@ -83,11 +83,8 @@ bool belongs(const Client* of, const Client* client) { return !client || of == c
 
 }  // namespace
 
-Executor::Executor(size_t most_threads, size_t most_in_flight, const Client* client, size_t most_on_devices)
-    : most_threads_(most_threads),
-      most_in_flight_(most_in_flight),
-      most_on_devices_(most_on_devices),
-      client_(client) {}
+Executor::Executor(size_t max_threads, size_t max_in_flight, const Client* client, size_t max_on_devices)
+    : max_threads_(max_threads), max_in_flight_(max_in_flight), max_on_devices_(max_on_devices), client_(client) {}
 
 Executor& Executor::pool() {
   static auto* const executor = new std::shared_ptr<Executor>(
@@ -96,21 +93,21 @@ Executor& Executor::pool() {
 }
 
 std::shared_ptr<Executor> Executor::for_device(const Client& client) {
-  return Registry::instance().add(std::make_shared<Executor>(1, kMostInFlight, &client));
+  return Registry::instance().add(std::make_shared<Executor>(1, kMaxInFlight, &client));
 }
 
 void Executor::submit(Task* task) {
-  if (!kHasThreads) return do_here(task);
+  if (!kHasThreads) return run_inline(task);
   std::lock_guard<std::mutex> lock(mutex_);
-  if (idle_ <= waiting_.size() && threads_ < most_threads_ + on_devices_) add_thread();
+  if (idle_ <= waiting_.size() && threads_ < max_threads_ + on_devices_) add_thread();
   waiting_.push_back(task);
   arrivals_.store(waiting_.size(), std::memory_order_relaxed);
   // Threads that spin look at the queue again before they sleep.
   if (spinning_ < waiting_.size()) arrived_.notify_one();
 }
 
-void Executor::do_here(Task* task) {
-  if (most_on_devices_ > 0) task->place();
+void Executor::run_inline(Task* task) {
+  if (max_on_devices_ > 0) task->place();
   task->try_start();
   while (!task->can_finish()) {
   }
@@ -118,11 +115,11 @@ void Executor::do_here(Task* task) {
   task->client()->tell(task);
 }
 
-void Executor::ask_for(std::shared_ptr<Chore> chore) {
-  if (!kHasThreads) return chore->tidy();
+void Executor::ask_for(std::shared_ptr<DetachedTask> task) {
+  if (!kHasThreads) return task->prune_completed();
   std::lock_guard<std::mutex> lock(mutex_);
-  if (chore_ || stops_ || refuses_chores_) return;
-  chore_ = std::move(chore);
+  if (task_ || stops_ || refuses_chores_) return;
+  task_ = std::move(task);
   arrived_.notify_one();
 }
 
@@ -186,15 +183,15 @@ void Executor::wait_for(const Client* client) {
   ended_.wait(lock, [&] { return !runs(client); });
 }
 
-void Executor::abandon_before_process_ends(const Client* client) {
+void Executor::detach_at_exit(const Client* client) {
   const auto executors = Registry::instance().all();
-  std::vector<std::shared_ptr<Chore>> dropped;
+  std::vector<std::shared_ptr<DetachedTask>> dropped;
   for (const auto& executor : executors) {
     executor->give_up(client);
     if (!belongs(executor->client_, client)) continue;
     std::lock_guard<std::mutex> lock(executor->mutex_);
     executor->refuses_chores_ = true;
-    dropped.push_back(std::move(executor->chore_));
+    dropped.push_back(std::move(executor->task_));
   }
   const auto latest = Clock::now() + kPatience;
   for (const auto& executor : executors) {
@@ -204,10 +201,10 @@ void Executor::abandon_before_process_ends(const Client* client) {
 }
 
 void Executor::stop() {
-  std::shared_ptr<Chore> dropped;
+  std::shared_ptr<DetachedTask> dropped;
   std::lock_guard<std::mutex> lock(mutex_);
   stops_ = true;
-  dropped = std::move(chore_);
+  dropped = std::move(task_);
   arrived_.notify_all();
 }
 
@@ -216,7 +213,7 @@ void Executor::serve() {
   // The system may otherwise wake a thread 50 µs late.
   prctl(PR_SET_TIMERSLACK, 1000UL);
 #endif
-  Flight flight;
+  ThreadQueue flight;
   std::unique_lock<std::mutex> lock(mutex_);
   for (;;) {
     const bool started = start_next(flight, lock);
@@ -231,11 +228,11 @@ void Executor::serve() {
   }
 }
 
-bool Executor::can_start(const Flight& flight) const { return flight.tasks.size() < most_in_flight_; }
+bool Executor::can_start(const ThreadQueue& flight) const { return flight.tasks.size() < max_in_flight_; }
 
 bool Executor::has_room(Place place) const {
-  if (most_on_devices_ == 0) return true;
-  return place == Place::kDevice ? on_devices_ < most_on_devices_ : on_processors_ < most_threads_;
+  if (max_on_devices_ == 0) return true;
+  return place == Place::kDevice ? on_devices_ < max_on_devices_ : on_processors_ < max_threads_;
 }
 
 /// Whether there is a task that may be started now.
@@ -245,7 +242,7 @@ bool Executor::has_next() const {
 }
 
 /// Starts the oldest task that may be, if there is any. The lock is held before and after, as in the functions below.
-bool Executor::start_next(Flight& flight, std::unique_lock<std::mutex>& lock) {
+bool Executor::start_next(ThreadQueue& flight, std::unique_lock<std::mutex>& lock) {
   if (!has_next() || !can_start(flight)) return false;
   const bool is_placed = !waiting_for_devices_.empty() && has_room(Place::kDevice);
   std::deque<Task*>& queue = is_placed ? waiting_for_devices_ : waiting_;
@@ -257,7 +254,7 @@ bool Executor::start_next(Flight& flight, std::unique_lock<std::mutex>& lock) {
   ++(is_placed ? on_devices_ : on_processors_);
   const Entry entry = running_.insert(running_.end(), {task->client(), task, place, false});
   flight.tasks.push_back(entry);
-  if (most_on_devices_ > 0 && !is_placed && !goes_on(entry, lock)) {
+  if (max_on_devices_ > 0 && !is_placed && !goes_on(entry, lock)) {
     flight.tasks.pop_back();
     running_.erase(entry);
     ++idle_;
@@ -292,7 +289,7 @@ bool Executor::goes_on(const Entry& entry, std::unique_lock<std::mutex>& lock) {
   if (waiting_.empty() || !has_place) return has_place;
   if (idle_ > 0) {
     arrived_.notify_one();
-  } else if (threads_ < most_threads_ + on_devices_) {
+  } else if (threads_ < max_threads_ + on_devices_) {
     try {
       add_thread();
     } catch (...) {
@@ -302,7 +299,7 @@ bool Executor::goes_on(const Entry& entry, std::unique_lock<std::mutex>& lock) {
   return true;
 }
 
-bool Executor::finish_first(Flight& flight, std::unique_lock<std::mutex>& lock) {
+bool Executor::finish_first(ThreadQueue& flight, std::unique_lock<std::mutex>& lock) {
   if (flight.tasks.empty()) return false;
   const Entry entry = flight.tasks.front();
   Task* const task = entry->task;
@@ -324,7 +321,7 @@ bool Executor::finish_first(Flight& flight, std::unique_lock<std::mutex>& lock) 
 }
 
 /// Waits for a while, for new tasks or for what is in flight.
-void Executor::pause(Flight& flight, std::unique_lock<std::mutex>& lock) {
+void Executor::pause(ThreadQueue& flight, std::unique_lock<std::mutex>& lock) {
   const auto now = Clock::now();
   const auto spins_until = flight.last_progress + (flight.tasks.empty() ? kSpinIdle : kSpinInFlight);
   if (now < spins_until && spinning_ == 0 && may_spin()) {
@@ -336,25 +333,25 @@ void Executor::pause(Flight& flight, std::unique_lock<std::mutex>& lock) {
   } else if (!flight.tasks.empty()) {
     const auto part = std::chrono::duration_cast<microseconds>(now - flight.last_progress) / kPartOfWait;
     arrived_.wait_for(lock, std::clamp(part, microseconds{5}, kLongestSleep));
-  } else if (chore_) {
+  } else if (task_) {
     do_chore(lock);
   } else {
-    arrived_.wait(lock, [&] { return has_next() || chore_ || stops_; });
+    arrived_.wait(lock, [&] { return has_next() || task_ || stops_; });
   }
 }
 
 void Executor::do_chore(std::unique_lock<std::mutex>& lock) {
-  std::shared_ptr<Chore> chore = std::move(chore_);
+  std::shared_ptr<DetachedTask> task = std::move(task_);
   tidies_ = true;
   lock.unlock();
-  chore->tidy();
-  chore.reset();
+  task->prune_completed();
+  task.reset();
   lock.lock();
   tidies_ = false;
   ended_.notify_all();
 }
 
-void Executor::spin(const Flight& flight, Clock::time_point end) const {
+void Executor::spin(const ThreadQueue& flight, Clock::time_point end) const {
   // Only this ends what is in flight here.
   Task* const first = flight.tasks.empty() ? nullptr : flight.tasks.front()->task;
   do {

@@ -17,10 +17,10 @@ class Task;
 enum class Place : uint8_t;
 
 /// What is left to be done on an executor's thread without a promise that waits for it.
-class Chore {
+class DetachedTask {
  public:
-  virtual ~Chore() = default;
-  virtual void tidy() noexcept = 0;
+  virtual ~DetachedTask() = default;
+  virtual void prune_completed() noexcept = 0;
 };
 
 /// Threads that start tasks in the order in which they were submitted. They are made when there are tasks for them, and
@@ -38,9 +38,9 @@ class Executor : public std::enable_shared_from_this<Executor> {
   /// Throws Error if the system refuses the first thread.
   void submit(Task* task);
 
-  /// Has `chore` done on a thread before that sleeps. There is one chore of an executor; to ask again before it is done
+  /// Has `task` done on a thread before that sleeps. There is one chore of an executor; to ask again before it is done
   /// changes nothing. It isn't done if the executor is stopped before. Only while there is a thread.
-  void ask_for(std::shared_ptr<Chore> chore);
+  void ask_for(std::shared_ptr<DetachedTask> task);
 
   /// Whether it has no tasks.
   bool is_idle();
@@ -59,11 +59,11 @@ class Executor : public std::enable_shared_from_this<Executor> {
 
   /// Gives up the tasks of a client on all executors, and waits for them for a limited time, because the process is
   /// about to end: a GPU that hangs must not keep the process from ending. Null: of all clients.
-  static void abandon_before_process_ends(const Client* client);
+  static void detach_at_exit(const Client* client);
 
-  /// `most_on_devices`: the most tasks at a time whose place is a device; 0: they aren't asked for their place. `most_threads`
+  /// `max_on_devices`: the most tasks at a time whose place is a device; 0: they aren't asked for their place. `max_threads`
   /// are for the others then.
-  Executor(size_t most_threads, size_t most_in_flight, const Client* client, size_t most_on_devices = 0);
+  Executor(size_t max_threads, size_t max_in_flight, const Client* client, size_t max_on_devices = 0);
 
  private:
   struct Running {
@@ -75,29 +75,29 @@ class Executor : public std::enable_shared_from_this<Executor> {
   using Entry = std::list<Running>::iterator;
 
   /// What one thread has started and not finished, oldest first.
-  struct Flight {
+  struct ThreadQueue {
     std::deque<Entry> tasks;
     Clock::time_point last_progress{};
   };
 
   /// A whole task on the caller's thread, which is the only one.
-  void do_here(Task* task);
+  void run_inline(Task* task);
   void add_thread();
   void serve();
-  bool start_next(Flight& flight, std::unique_lock<std::mutex>& lock);
-  bool finish_first(Flight& flight, std::unique_lock<std::mutex>& lock);
-  void pause(Flight& flight, std::unique_lock<std::mutex>& lock);
-  void spin(const Flight& flight, Clock::time_point end) const;
+  bool start_next(ThreadQueue& flight, std::unique_lock<std::mutex>& lock);
+  bool finish_first(ThreadQueue& flight, std::unique_lock<std::mutex>& lock);
+  void pause(ThreadQueue& flight, std::unique_lock<std::mutex>& lock);
+  void spin(const ThreadQueue& flight, Clock::time_point end) const;
   void do_chore(std::unique_lock<std::mutex>& lock);
-  bool can_start(const Flight& flight) const;
+  bool can_start(const ThreadQueue& flight) const;
   bool has_room(Place place) const;
   bool has_next() const;
   bool goes_on(const Entry& entry, std::unique_lock<std::mutex>& lock);
   bool runs(const Client* client) const;
 
-  const size_t most_threads_;
-  const size_t most_in_flight_;  ///< of one thread
-  const size_t most_on_devices_;
+  const size_t max_threads_;
+  const size_t max_in_flight_;  ///< of one thread
+  const size_t max_on_devices_;
   const Client* const client_;  ///< the only one; null if there may be several
   std::mutex mutex_;
   std::condition_variable arrived_;
@@ -106,7 +106,7 @@ class Executor : public std::enable_shared_from_this<Executor> {
   std::deque<Task*> waiting_for_devices_;  ///< those whose place is known
   std::atomic<size_t> arrivals_{0};        ///< the size of waiting_, for threads that spin
   std::list<Running> running_;
-  std::shared_ptr<Chore> chore_;               ///< null if there is none to do
+  std::shared_ptr<DetachedTask> task_;         ///< null if there is none to do
   size_t on_processors_ = 0, on_devices_ = 0;  ///< tasks that run, if they are asked for their place
   size_t threads_ = 0;
   size_t idle_ = 0;      ///< threads with nothing in flight

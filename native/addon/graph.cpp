@@ -6,9 +6,9 @@
 #include "addon/computation.h"
 #include "addon/device.h"
 #include "addon/request.h"
-#include "core/graph/division.h"
+#include "core/graph/dissection/dissection_cache.h"
 #include "core/graph/k_shortest.h"
-#include "core/graph/refusal.h"
+#include "core/graph/query_error.h"
 #include "core/graph/search.h"
 #include "core/graph/source.h"
 #include "core/graph/structure.h"
@@ -43,8 +43,7 @@ void require_inside(Napi::Env env, int64_t length, int64_t first, int64_t steps1
   if (least < 0 || most >= length) malformed(env, "elements outside of an array");
 }
 
-template <class Request>
-graph::Source graph_of(Napi::Env env, const Request& request) {
+graph::Source graph_of(Napi::Env env, const GraphSource& request) {
   graph::Source source;
   source.nodes = request.nodes;
   source.zero = request.zero;
@@ -79,8 +78,7 @@ graph::Source graph_of(Napi::Env env, const Request& request) {
 }
 
 /// An edge list, for work that looks at nothing else.
-template <class Request>
-graph::Source list_of(Napi::Env env, const Request& request) {
+graph::Source list_of(Napi::Env env, const GraphSource& request) {
   if (!request.from) malformed(env, "no edges");
   return graph_of(env, request);
 }
@@ -99,22 +97,22 @@ graph::Nodes nodes_of(Napi::Env env, const std::optional<TypedArray>& list, cons
   return {data, length_of(*list)};
 }
 
-graph::ValueType value_type(Napi::Env env, napi_typedarray_type type) {
-  switch (type) {
-    case napi_uint8_array:
-      return graph::ValueType::kUint8;
-    case napi_int32_array:
-      return graph::ValueType::kInt32;
-    case napi_float32_array:
-      return graph::ValueType::kFloat32;
-    case napi_float64_array:
-      return graph::ValueType::kFloat64;
+/// The type of elements; narrow ones are refused.
+DataType element_type(Napi::Env env, const TypedArray& array, const char* name) {
+  switch (array.type) {
+#define MPMML_CASE(of_array, stored, id, element, storage)          \
+  case napi_##of_array##_array:                                     \
+    if (Storage::storage == Storage::kElement) return DataType::id; \
+    break;
+    MPMML_FOR_EACH_STORED_TYPE(MPMML_CASE)
+#undef MPMML_CASE
     default:
-      malformed(env, "distances");
+      break;
   }
+  malformed(env, name);
 }
 
-graph::Query query_of(Napi::Env env, const GraphSearchRequest& request, const graph::Watch& watch) {
+graph::Query query_of(Napi::Env env, const GraphSearchRequest& request, const graph::CancellationToken& watch) {
   graph::Query query{};
   query.source = graph_of(env, request);
   query.rules = rules_of(request);
@@ -122,20 +120,20 @@ graph::Query query_of(Napi::Env env, const GraphSearchRequest& request, const gr
   query.roots = nodes_of(env, request.roots, "roots", query.source.nodes);
   query.ends = nodes_of(env, request.ends, "ends", query.source.nodes);
   query.limit = request.limit;
-  query.overflow = static_cast<graph::Overflow>(request.overflow);
+  query.overflow = request.overflow;
   query.least = request.least;
   query.most = request.most;
   query.method = request.method;
   query.within = request.within;
-  query.most_workers = request.most_workers;
+  query.max_workers = request.max_workers;
   query.memory = request.memory;
   query.division = request.division;
   query.watch = watch;
 
-  query.type = value_type(env, request.distances.type);
+  query.type = element_type(env, request.distances, "distances");
   const bool is_link = query.rules.extension == graph::Extension::kLinks;
-  if (is_link != (query.type == graph::ValueType::kUint8)) malformed(env, "distances");
-  const bool is_integer = query.type == graph::ValueType::kInt32;
+  if (is_link != (query.type == DataType::kUint8)) malformed(env, "distances");
+  const bool is_integer = query.type == DataType::kInt32;
   if (is_integer && query.rules.extension == graph::Extension::kProduct) malformed(env, "distances");
   graph::Results& results = query.results;
   results.root_stride = request.root_stride;
@@ -143,7 +141,7 @@ graph::Query query_of(Napi::Env env, const GraphSearchRequest& request, const gr
   results.reduction = request.reduction;
   if (results.reduction != graph::Reduction::kNone) {
     const bool is_nearest = results.reduction == graph::Reduction::kNearest;
-    const int64_t each = is_nearest ? request.most_nearest : 1;
+    const int64_t each = is_nearest ? request.max_nearest : 1;
     const auto has_room = [&](const std::optional<TypedArray>& array, int64_t for_each) {
       return array && length_of(*array) / std::max<int64_t>(1, for_each) >= query.roots.count;
     };
@@ -153,7 +151,7 @@ graph::Query query_of(Napi::Env env, const GraphSearchRequest& request, const gr
     if (is_nearest && !has_room(request.nearest, each)) malformed(env, "nearest");
     results.reduced = static_cast<double*>(request.reduced->data);
     results.reached = static_cast<int32_t*>(request.reached->data);
-    results.most_nearest = each;
+    results.max_nearest = each;
     results.nearest = is_nearest ? static_cast<int32_t*>(request.nearest->data) : nullptr;
     return query;
   }
@@ -169,8 +167,7 @@ graph::Query query_of(Napi::Env env, const GraphSearchRequest& request, const gr
                    query.ends.count - 1, results.end_stride);
   };
   require(request.distances);
-  constexpr int64_t kBytes[] = {1, 4, 4, 8};
-  results.distances = static_cast<char*>(request.distances.data) + request.place * kBytes[static_cast<int>(query.type)];
+  results.distances = static_cast<char*>(request.distances.data) + request.place * element_bytes(query.type);
   if (request.next) {
     require(*request.next);
     results.next = static_cast<int32_t*>(request.next->data) + request.place;
@@ -184,23 +181,15 @@ graph::Query query_of(Napi::Env env, const GraphSearchRequest& request, const gr
   return query;
 }
 
-graph::Crew crew() {
+graph::ThreadPool crew() {
   return {cpu::thread_count(), [](int64_t count, const std::function<void(int64_t)>& call) {
             auto body = [&](int64_t index) { call(index); };
             cpu::parallel_for(count, cpu::Task(body));
           }};
 }
 
-graph::Watch watch_of(double* report, std::atomic<int32_t>* cancel) { return {cancel, steps_done_in(report)}; }
-
-GraphRefusal refusal_of(graph::Refusal&& it) {
-  return {graph::kRefusalKindNames[static_cast<int>(it.kind)],
-          static_cast<double>(it.at),
-          it.from,
-          it.to,
-          it.value,
-          std::move(it.cycle),
-          Floats(it.keys.begin(), it.keys.end())};
+graph::CancellationToken watch_of(double* report, std::atomic<int32_t>* cancel) {
+  return {cancel, steps_done_in(report)};
 }
 
 /// A promise of an answer that `write` writes, or of why there is none.
@@ -210,8 +199,8 @@ Napi::Value answered(const Napi::CallbackInfo& info, std::atomic<int32_t>* cance
     Answer answer{};
     try {
       write(answer);
-    } catch (graph::Refusal& refusal) {
-      answer.refusal = refusal_of(std::move(refusal));
+    } catch (graph::QueryError& refusal) {
+      answer.refusal = std::move(refusal);
     }
     return answer;
   };
@@ -226,7 +215,7 @@ std::shared_ptr<const graph::Division> division_of(const Napi::Value& value) {
   return handle_in<DivisionHandle>(value, "expected a division").kept;
 }
 
-Napi::Value to_value(Napi::Env env, const std::shared_ptr<const graph::Division>& division) {
+Napi::Value to_value(Env env, const std::shared_ptr<const graph::Division>& division) {
   const Napi::Value external = external_of<DivisionHandle>(
       env, std::make_unique<DivisionHandle>(division), [](Napi::Env env, DivisionHandle& released) {
         Napi::MemoryManagement::AdjustExternalMemory(env, -released.kept->bytes());
@@ -252,20 +241,18 @@ Napi::Value graph_search(const Napi::CallbackInfo& info, const GraphSearchReques
 Napi::Value graph_components(const Napi::CallbackInfo& info, const GraphComponentsRequest& request, double* report,
                              std::atomic<int32_t>* cancel) {
   const graph::Source source = list_of(info.Env(), request);
-  const graph::Watch watch = watch_of(report, cancel);
+  const graph::CancellationToken watch = watch_of(report, cancel);
   const bool is_strong = request.strong;
   return answered<GraphComponents>(info, cancel, [=](GraphComponents& answer) {
-    graph::Parts parts = is_strong ? graph::strong_components(source, watch) : graph::weak_components(source, watch);
-    answer.of = std::move(parts.of);
-    answer.members = std::move(parts.members);
-    answer.start = std::move(parts.start);
+    static_cast<graph::Parts&>(answer) =
+        is_strong ? graph::strong_components(source, watch) : graph::weak_components(source, watch);
   });
 }
 
 Napi::Value graph_order(const Napi::CallbackInfo& info, const GraphSource& request, double* report,
                         std::atomic<int32_t>* cancel) {
   const graph::Source source = list_of(info.Env(), request);
-  const graph::Watch watch = watch_of(report, cancel);
+  const graph::CancellationToken watch = watch_of(report, cancel);
   return answered<GraphOrder>(info, cancel,
                               [=](GraphOrder& answer) { answer.order = graph::topological_order(source, watch); });
 }
@@ -275,7 +262,7 @@ Napi::Value graph_spanning_tree(const Napi::CallbackInfo& info, const GraphTreeR
   const graph::Source source = list_of(info.Env(), request);
   if (!source.weights && source.edges > 0) malformed(info.Env(), "weights");
   const graph::Rules rules = rules_of(request);
-  const graph::Watch watch = watch_of(report, cancel);
+  const graph::CancellationToken watch = watch_of(report, cancel);
   return answered<GraphTree>(info, cancel, [=](GraphTree& answer) {
     for (const int64_t edge : graph::spanning_tree(source, rules, watch)) {
       answer.edges.push_back(static_cast<double>(edge));
@@ -287,19 +274,8 @@ Napi::Value graph_shortest(const Napi::CallbackInfo& info, const GraphShortestRe
                            std::atomic<int32_t>* cancel) {
   graph::RankedQuery query{};
   query.source = list_of(info.Env(), request);
-  switch (query.source.type) {
-    case graph::WeightType::int32:
-      query.type = graph::ValueType::kInt32;
-      break;
-    case graph::WeightType::float32:
-      query.type = graph::ValueType::kFloat32;
-      break;
-    case graph::WeightType::float64:
-      query.type = graph::ValueType::kFloat64;
-      break;
-    default:
-      malformed(info.Env(), "weights");
-  }
+  query.type = request.weights ? element_type(info.Env(), *request.weights, "weights") : DataType::kInt32;
+  if (query.type == DataType::kUint8) malformed(info.Env(), "weights");
   if (request.source >= query.source.nodes) malformed(info.Env(), "source");
   if (request.target >= query.source.nodes) malformed(info.Env(), "target");
   query.from = request.source;

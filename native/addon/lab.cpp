@@ -1,16 +1,12 @@
-// The laboratory: times of kernels without transfers, microbenchmarks, occupancy. Each call that uses a GPU runs off the event
-// loop.
+// The laboratory: times of kernels without transfers, microbenchmarks, occupancy, and what products on the CPU are compared with. Calls
+// that take long run off the event loop.
 #include <algorithm>
 
 #include "addon/computation.h"
 #include "addon/engine.h"
 #include "core/status.h"
 #include "generated/addon.h"
-#if defined(MPMML_WITH_CUDA)
-#include "lab/measure.h"
-#include "lab/microbench/bandwidth.h"
-#include "lab/microbench/machine.h"
-#endif
+#include "lab/cpu/peak_benchmarks.h"
 
 namespace mpmml::addon {
 namespace {
@@ -29,100 +25,32 @@ Napi::Value on_device(const Napi::CallbackInfo& info, int device, Compute comput
 
 #if defined(MPMML_WITH_CUDA)
 
-namespace {
-
-Properties<double> properties_of(const std::map<std::string, double>& map) { return {map.begin(), map.end()}; }
-
-LabOccupancy described(const cuda::Occupancy& it) {
-  return {it.registers,      it.shared_bytes, it.local_bytes,   it.threads,
-          it.active_threads, it.active_warps, it.active_blocks, it.percent};
+Napi::Value lab_measure(const Napi::CallbackInfo& info, const LabMeasureRequest& request) {
+  if (request.minimum > request.maximum) malformed(info.Env(), "maximum");
+  return on_device(info, request.device, [request] { return cuda::measure(request); });
 }
 
-}  // namespace
+std::vector<LabMicrobench> lab_microbenches() { return microbench::microbenchmarks(); }
 
-Napi::Value lab_measure(const Napi::CallbackInfo& info, const LabMeasureRequest& asked) {
-  if (asked.minimum > asked.maximum) malformed(info.Env(), "maximum");
-  const cuda::MeasureRequest request{asked.variant,       asked.m,      asked.n,      asked.k,       asked.batch,
-                                     asked.repetitions,   asked.warmup, asked.device, asked.minimum, asked.maximum,
-                                     asked.zero_fraction, asked.seed};
-  return on_device(info, request.device, [request] {
-    const cuda::Measurement it = cuda::measure(request);
-    const char* const path = kRangePathNames[static_cast<int>(it.path)];
-    return LabMeasurement{it.kernel, it.prepare, it.analysis, path, it.operand_sets, it.clock_mhz};
-  });
+Napi::Value lab_microbench(const Napi::CallbackInfo& info, const LabMicrobenchRequest& request) {
+  return on_device(info, request.device, [request] { return microbench::run(request); });
 }
 
-std::vector<LabMicrobench> lab_microbenches() {
-  std::vector<LabMicrobench> rows;
-  for (const microbench::Microbenchmark& it : microbench::microbenchmarks()) {
-    LabMicrobench row{it.name, it.summary, {}, {"bsi", "bsj", "gsi", "gsj", "n", "constant"}};
-    bool in_shared = false;
-    for (const microbench::Instance& instance : it.instances) {
-      row.instances.push_back({instance.x, instance.y, instance.k, instance.max});
-      in_shared = in_shared || instance.shared_a || instance.shared_b;
-    }
-    if (in_shared) row.parameters.push_back("m");
-    rows.push_back(std::move(row));
-  }
-  return rows;
-}
+std::vector<LabBandwidth> lab_bandwidths() { return microbench::bandwidths(); }
 
-Napi::Value lab_microbench(const Napi::CallbackInfo& info, const LabMicrobenchRequest& asked) {
-  const microbench::Request request{{asked.name, asked.x, asked.y, asked.k, asked.max},
-                                    asked.m,
-                                    asked.bsi,
-                                    asked.bsj,
-                                    asked.gsi,
-                                    asked.gsj,
-                                    asked.n,
-                                    asked.constant,
-                                    asked.repetitions,
-                                    asked.warmup,
-                                    asked.device};
-  return on_device(info, request.device, [request] {
-    const microbench::Result it = microbench::run(request);
-    const auto iterations = static_cast<double>(it.iterations);
-    return LabMicrobenchResult{it.ms,
-                               it.clock_mhz,
-                               it.multiprocessors,
-                               static_cast<double>(it.threads_per_block),
-                               static_cast<double>(it.threads),
-                               iterations,
-                               it.lanes,
-                               it.steps_per_iteration,
-                               it.operations_per_iteration,
-                               it.operations_per_iteration * iterations,
-                               properties_of(it.instructions),
-                               it.peak_operations_per_clock,
-                               it.peak_reason};
-  });
-}
-
-std::vector<LabBandwidth> lab_bandwidths() {
-  std::vector<LabBandwidth> rows;
-  for (const microbench::Bandwidth& it : microbench::bandwidths()) rows.push_back({it.name, it.summary});
-  return rows;
-}
-
-Napi::Value lab_bandwidth(const Napi::CallbackInfo& info, const LabBandwidthRequest& asked) {
-  const microbench::BandwidthRequest request{asked.name, asked.stride, asked.repetitions, asked.warmup, asked.device};
-  return on_device(info, request.device, [request] {
-    const microbench::BandwidthResult it = microbench::run(request);
-    return LabBandwidthResult{it.ms, static_cast<double>(it.bytes), static_cast<double>(it.buffer_bytes), it.clock_mhz,
-                              it.multiprocessors};
-  });
+Napi::Value lab_bandwidth(const Napi::CallbackInfo& info, const LabBandwidthRequest& request) {
+  return on_device(info, request.device, [request] { return microbench::run(request); });
 }
 
 Napi::Value lab_occupancy(const Napi::CallbackInfo& info, const LabOccupancyRequest& asked) {
   if (!asked.microbench) {
     if (!asked.variant) malformed(info.Env(), "variant");
-    return on_device(info, asked.device, [asked] { return described(cuda::occupancy(*asked.variant, asked.device)); });
+    return on_device(info, asked.device, [asked] { return cuda::occupancy(*asked.variant, asked.device); });
   }
   return on_device(info, asked.device, [kernel = *asked.microbench, device = asked.device] {
-    const auto& instance = microbench::find({kernel.name, kernel.x, kernel.y, kernel.k, kernel.max});
+    const auto& instance = microbench::find(kernel.selection);
     const int64_t shared_bytes = std::min(instance.shared_bytes(kernel.m, kernel.bsi, kernel.bsj), int64_t{1} << 30);
-    return described(
-        cuda::occupancy(instance.function, kernel.bsi * kernel.bsj, static_cast<int>(shared_bytes), device));
+    return cuda::occupancy(instance.function, kernel.bsi * kernel.bsj, static_cast<int>(shared_bytes), device);
   });
 }
 
@@ -130,15 +58,7 @@ Napi::Value lab_fault(const Napi::CallbackInfo& info, const LabFaultRequest& ask
   return on_device(info, asked.device, [device = asked.device] { cuda::fault(device); });
 }
 
-std::vector<LabPeak> lab_peaks() {
-  std::vector<LabPeak> rows;
-  for (const microbench::Peak& it : microbench::peaks()) {
-    const std::string capability = std::to_string(it.capability / 10) + "." + std::to_string(it.capability % 10);
-    rows.push_back(
-        {capability, it.add, it.minmax, it.multiply_add, it.fused, it.packed, it.issue, it.cores, it.tensor});
-  }
-  return rows;
-}
+std::vector<LabPeak> lab_peaks() { return microbench::peaks(); }
 
 #else
 
@@ -168,5 +88,22 @@ std::vector<LabBandwidth> lab_bandwidths() { return {}; }
 std::vector<LabPeak> lab_peaks() { return {}; }
 
 #endif
+
+Napi::Value cpu_ceiling(const Napi::CallbackInfo& info, const CpuCeilingRequest& request) {
+  const cpu::PeakBenchmark& benchmark = cpu::find_peak_benchmark(request.isa);
+  const cpu::PeakBenchmark::Steps& steps = cpu::find_steps(benchmark, request.steps);
+  return in_background(info, [=, &benchmark, &steps] {
+    return CpuCeilingSamples{benchmark.isa,
+                             cpu::measure_ceiling(steps, request.threads, request.samples, request.milliseconds)};
+  });
+}
+
+Napi::Value cpu_naive_loop(const Napi::CallbackInfo& info, const CpuNaiveLoopRequest& request) {
+  const cpu::PeakBenchmark& benchmark = cpu::find_peak_benchmark(request.isa);
+  return in_background(info, [=, &benchmark] {
+    return CpuNaiveLoopSamples{
+        benchmark.isa, cpu::measure_naive_loop(benchmark, request.m, request.n, request.k, request.repetitions)};
+  });
+}
 
 }  // namespace mpmml::addon

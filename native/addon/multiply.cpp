@@ -1,8 +1,8 @@
 // Products: off the event loop or on the calling thread, one or a group of them, on the host or on a device that has been opened.
 #include <algorithm>
 
-#include "addon/background.h"
 #include "addon/engine.h"
+#include "addon/products.h"
 #include "addon/request.h"
 #include "core/host/clock.h"
 
@@ -24,12 +24,20 @@ constexpr size_t place_field(size_t matrix) {
 }
 static_assert(place_field(kFirstFurther) == MemberField::witnessMemory);
 
+/// Computes, or only plans, and reports one product.
+void compute_one(const Problem& problem, const Request& request, bool is_only_planned, double* report) {
+  const auto start = Clock::now();
+  const Result result = is_only_planned ? engine().plan(problem, request) : engine().execute(problem, request);
+  write_report(report, problem, result, milliseconds_since(start));
+  find_name(result.backend, result.device);
+}
+
 /// The products of a call.
 struct Products {
   std::vector<Problem> problems;
   Request request;  ///< of all of them
   double* reports = nullptr;
-  double steps = 0;  ///< see DeviceWork
+  double all_steps = 0;  ///< see DeviceWork
   const std::atomic<int32_t>* cancel = nullptr;
   bool is_group = false;
   bool is_only_planned = false;
@@ -104,133 +112,78 @@ struct Products {
   void count_steps(const double* member) {
     using F = MemberField;
     // Without steps there is still C to write.
-    steps += member[F::batch] * member[F::m] * member[F::n] *
-             std::max(member[F::k], static_cast<double>(DeviceWork::kStepsPerElement));
+    all_steps += member[F::batch] * member[F::m] * member[F::n] *
+                 std::max(member[F::k], static_cast<double>(DeviceWork::kStepsPerElement));
+  }
+
+  double steps() const { return all_steps; }
+
+  bool is_for_gpu() {
+    read();
+    return !is_only_planned && engine().is_for_gpu(problems, request);
+  }
+
+  void compute() {
+    if (!is_group) return compute_one(problems[0], request, is_only_planned, reports);
+    const auto start = Clock::now();
+    read();
+    const std::vector<Result> results = engine().execute(problems, request);
+    const double total = milliseconds_since(start);
+    for (size_t index = 0; index < results.size(); ++index) {
+      report(index, results[index], total);
+      find_name(results[index].backend, results[index].device);
+    }
+  }
+
+  std::unique_ptr<Pending> start(DeviceWork& work, Session& session) {
+    read();
+    request.where.device = session.device();
+    request.backend = only(session.backend());
+    if (is_only_planned) {
+      Outcome outcome;
+      outcome.plan = engine().plan(session, problems[0], request.where);
+      return std::make_unique<Done>(std::vector<Outcome>{outcome});
+    }
+    if (results.is_needed()) place_results(work);
+    for (size_t which = 0; which < kFurtherCount; ++which) {
+      if (further[which].is_needed()) place_further(work, which);
+    }
+    return engine().multiply(session, problems, request.where);
+  }
+
+  bool is_short() const {
+    // 256³, which take 20 µs on an H200.
+    constexpr double kShort = 2e7;
+    if (!may_wait || is_group) return false;
+    const Problem& it = problems.front();
+    return it.a.memory && it.b.memory && (!it.c0.data || it.c0.memory) && all_steps <= kShort;
   }
 
   void report(size_t index, const Result& result, double total_ms) const {
     write_report(reports + index * ReportField::count, problems[index], result, total_ms);
   }
-};
 
-/// Computes, or only plans, and reports one product.
-void compute(const Problem& problem, const Request& request, bool is_only_planned, double* report) {
-  const auto start = Clock::now();
-  const Result result = is_only_planned ? engine().plan(problem, request) : engine().execute(problem, request);
-  write_report(report, problem, result, milliseconds_since(start));
-  find_name(result.backend, result.device);
-}
-
-class HostProducts : public Work {
- public:
-  HostProducts(const Napi::CallbackInfo& info, Products products, std::atomic<int32_t>* cancel)
-      : Work(cancel), products_(std::move(products)), arguments_(keep(info)) {}
-
-  Place place() noexcept override {
-    try {
-      products_.read();
-      return !products_.is_only_planned && engine().is_for_gpu(products_.problems, products_.request)
-                 ? Place::kDevice
-                 : Place::kProcessor;
-    } catch (...) {
-      return Place::kProcessor;  // start() says what is wrong.
-    }
-  }
-
- protected:
-  void start() override {
-    if (!products_.is_group)
-      return compute(products_.problems[0], products_.request, products_.is_only_planned, products_.reports);
-    const auto start = Clock::now();
-    products_.read();
-    const std::vector<Result> results = engine().execute(products_.problems, products_.request);
-    const double total = milliseconds_since(start);
-    for (size_t index = 0; index < results.size(); ++index) {
-      products_.report(index, results[index], total);
-      find_name(results[index].backend, results[index].device);
-    }
-  }
-  bool is_group() const override { return products_.is_group; }
-
- private:
-  Products products_;
-  Napi::ObjectReference arguments_;
-};
-
-class DeviceProducts : public DeviceWork {
- public:
-  DeviceProducts(const Napi::CallbackInfo& info, Products products, Uses uses, std::atomic<int32_t>* cancel)
-      : DeviceWork(std::move(uses), cancel), products_(std::move(products)), arguments_(keep(info)) {}
-
- protected:
-  std::unique_ptr<Pending> begin(Session& session) override {
-    start_ = Clock::now();
-    products_.read();
-    backend_ = session.backend();
-    for (const int device : session.devices()) devices_ |= DeviceSet{1} << device;
-    Request& request = products_.request;
-    request.where.device = device_ = session.device();
-    request.backend = only(backend_);
-    if (products_.is_only_planned) {
-      Outcome outcome;
-      outcome.plan = engine().plan(session, products_.problems[0], request.where);
-      return std::make_unique<Done>(std::vector<Outcome>{outcome});
-    }
-    if (products_.results.is_needed()) place_results();
-    for (size_t which = 0; which < kFurtherCount; ++which) {
-      if (products_.further[which].is_needed()) place_further(which);
-    }
-    return engine().multiply(session, products_.problems, request.where);
-  }
-
-  void end(const std::vector<Outcome>& outcomes) override {
-    const double total = milliseconds_since(start_);
-    for (size_t index = 0; index < outcomes.size(); ++index) {
-      products_.report(index, {backend_, outcomes[index], device_, devices_}, total);
-    }
-  }
-  double steps() const override { return products_.steps; }
-  bool is_group() const override { return products_.is_group; }
-
-  bool is_short() const override {
-    // 256³, which take 20 µs on an H200.
-    constexpr double kShort = 2e7;
-    if (!products_.may_wait || products_.is_group) return false;
-    const Problem& it = products_.problems.front();
-    const bool is_there = it.a.memory && it.b.memory && (!it.c0.data || it.c0.memory);
-    return is_there && !runs_anywhere() && steps() <= kShort;
-  }
+  Napi::Value result(Napi::Env, Napi::Value memories) const { return memories; }
 
  private:
   /// Results of several products share memory.
   int64_t units_of_result() const {
-    const Problem& problem = products_.problems[0];
-    return products_.problems.size() > 1 ? 1 : problem.batch > 1 ? problem.batch : problem.m();
+    return problems.size() > 1 ? 1 : problems[0].batch > 1 ? problems[0].batch : problems[0].m();
   }
 
-  void place_results() {
-    Memory& memory =
-        make(products_.results.bytes, products_.problems[0].operation.dtype, Storage::kElement, units_of_result());
-    for (size_t index = 0; index < products_.problems.size(); ++index) {
-      Problem& problem = products_.problems[index];
-      products_.results.place(index, memory, problem.c);
-      if (products_.results.has(index)) problem.keeps_c = false;
+  void place_results(DeviceWork& work) {
+    Memory& memory = work.make(results.bytes, problems[0].operation.dtype, Storage::kElement, units_of_result());
+    for (size_t index = 0; index < problems.size(); ++index) {
+      results.place(index, memory, problems[index].c);
+      if (results.has(index)) problems[index].keeps_c = false;
     }
   }
-  void place_further(size_t which) {
-    const Products::Made& made = products_.further[which];
-    Memory& memory = make(made.bytes, kFurtherType, Storage::kElement, units_of_result());
-    for (size_t index = 0; index < products_.problems.size(); ++index) {
-      made.place(index, memory, products_.problems[index].*kFurtherResults[which].view);
+  void place_further(DeviceWork& work, size_t which) {
+    Memory& memory = work.make(further[which].bytes, kFurtherType, Storage::kElement, units_of_result());
+    for (size_t index = 0; index < problems.size(); ++index) {
+      further[which].place(index, memory, problems[index].*kFurtherResults[which].view);
     }
   }
-
-  Products products_;
-  Napi::ObjectReference arguments_;
-  Clock::time_point start_;
-  BackendKind backend_{};
-  int device_ = 0;
-  DeviceSet devices_ = 0;
 };
 
 Matrices matrices_of(const Napi::Value& a, const Napi::Value& b, const Napi::Value& c, const Napi::Value& c0,
@@ -266,7 +219,7 @@ Source source_at(double place, const Napi::Array& arrays, const Uses* uses) {
   if (place <= -1 && place >= -static_cast<double>(arrays.Length())) {
     return source_of(arrays.Get(static_cast<uint32_t>(-1 - place)), nullptr);
   }
-  KnownMemory* const memory = uses ? uses->device()->known(place) : nullptr;
+  RegisteredMemory* const memory = uses ? uses->device()->known(place) : nullptr;
   if (!memory) malformed(arrays.Env(), "a matrix that isn't there");
   return source_in(*memory);
 }
@@ -308,7 +261,7 @@ Products read_group(const Napi::Value& list, const double* asked, const Napi::Va
 Napi::Value multiply(const Napi::CallbackInfo& info, const Napi::Value& a, const Napi::Value& b, const Napi::Value& c,
                      const Napi::Value& c0, const double* request, double* report, std::atomic<int32_t>* cancel,
                      const std::shared_ptr<Device>& device, const Napi::Value& further) {
-  return run_products<HostProducts, DeviceProducts>(info, device, cancel, [&](Uses* uses) {
+  return run_products(info, device, cancel, [&](Uses* uses) {
     return read_one(matrices_of(a, b, c, c0, further, uses), request, report, cancel, uses);
   });
 }
@@ -321,20 +274,19 @@ Napi::Value multiply_sync(const Napi::CallbackInfo& info, const Napi::Value& a, 
     const Call call = read_call(request);
     Problem problem;
     read_product(call, matrices_of(a, b, c, c0, further, nullptr), request, false, problem);
-    compute(problem, call.request, call.is_only_planned, report);
+    compute_one(problem, call.request, call.is_only_planned, report);
     return env.Undefined();
   }
-  Uses uses(device);
-  Products products = read_one(matrices_of(a, b, c, c0, further, &uses), request, report, nullptr, &uses);
-  return DeviceWork::run_and_wait(
-      env, std::make_unique<DeviceProducts>(info, std::move(products), std::move(uses), nullptr));
+  return run_products_and_wait(info, device, [&](Uses* uses) {
+    return read_one(matrices_of(a, b, c, c0, further, uses), request, report, nullptr, uses);
+  });
 }
 
 Napi::Value multiply_group(const Napi::CallbackInfo& info, const Napi::Value& arrays, const double* request,
                            const Napi::Value& members, const Napi::Value& reports, std::atomic<int32_t>* cancel,
                            const std::shared_ptr<Device>& device) {
-  return run_products<HostProducts, DeviceProducts>(
-      info, device, cancel, [&](Uses* uses) { return read_group(arrays, request, members, reports, cancel, uses); });
+  return run_products(info, device, cancel,
+                      [&](Uses* uses) { return read_group(arrays, request, members, reports, cancel, uses); });
 }
 
 }  // namespace mpmml::addon

@@ -33,9 +33,9 @@ const PinnedMemory& pinned_memory() {
 
 /// To free 8 GiB takes most of a second, and to lock them some, in which JavaScript's thread has other things to do.
 template <class Body>
-class Aside final : public Work {
+class BackgroundFree final : public Work {
  public:
-  explicit Aside(Body body) : body_(std::move(body)) {}
+  explicit BackgroundFree(Body body) : body_(std::move(body)) {}
   Place place() noexcept override { return Place::kDevice; }
 
  protected:
@@ -47,10 +47,10 @@ class Aside final : public Work {
 
 /// If the system refuses a thread, it is done on this one.
 template <class Body>
-void run_aside(Napi::Env env, const std::weak_ptr<const void>& presence, Body body) {
+void run_on_new_thread(Napi::Env env, const std::weak_ptr<const void>& presence, Body body) {
   if (presence.expired()) return body();  // The environment has ended: nothing waits for this thread.
   try {
-    Background::of(env).run_unseen(Executor::pool(), std::make_unique<Aside<Body>>(body));
+    Background::of(env).run_detached(Executor::pool(), std::make_unique<BackgroundFree<Body>>(body));
   } catch (...) {
     body();
   }
@@ -116,7 +116,8 @@ void release(Napi::Env env, Owner* owned) {
     // Products that are being given up may still write to it.
     return Background::of(env).keep_until_closed(std::make_shared<Pinned>(std::move(owner->piece)));
   }
-  if (owner->piece.give_back()) run_aside(env, owner->presence, [of = owner->piece.pool] { of->free_surplus(); });
+  if (owner->piece.give_back())
+    run_on_new_thread(env, owner->presence, [of = owner->piece.pool] { of->free_surplus(); });
 }
 
 /// The same buffer as one that postMessage() can transfer: Node-API's can't be, but what their transfer() returns can. Node.js 20 has
@@ -164,7 +165,7 @@ Napi::Value result_buffer(const Napi::CallbackInfo& info, int64_t bytes, int dev
   if (!background.is_first() && from->has_lost_much()) return info.Env().Null();
   void* const piece = from->take(bytes);
   if (const auto growth = from->begin_growth()) {
-    run_aside(info.Env(), background.presence(), [growth, device] { growth->run(device); });
+    run_on_new_thread(info.Env(), background.presence(), [growth, device] { growth->run(device); });
   }
   if (!piece) return info.Env().Null();
   const Napi::Value buffer = to_value(info.Env(), Pinned(from, piece, bytes));

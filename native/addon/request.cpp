@@ -50,10 +50,10 @@ uint64_t index_in(const double* fields, size_t field, uint64_t count) {
   return static_cast<uint64_t>(value);
 }
 
-constexpr uint64_t kMostSize = uint64_t{1} << 31;
-constexpr int64_t kMostBytes = int64_t{1} << 53;
+constexpr uint64_t kMaxSize = uint64_t{1} << 31;
+constexpr int64_t kMaxBytes = int64_t{1} << 53;
 
-int64_t size_in(const double* fields, size_t field) { return static_cast<int64_t>(index_in(fields, field, kMostSize)); }
+int64_t size_in(const double* fields, size_t field) { return static_cast<int64_t>(index_in(fields, field, kMaxSize)); }
 
 DataType dtype_in(const double* fields, size_t field) {
   return static_cast<DataType>(index_in(fields, field, std::size(kDataTypeNames)));
@@ -68,6 +68,23 @@ Band band_in(const double* fields, size_t first) {
     return static_cast<int64_t>(std::clamp(value, -most, most));
   };
   return {reach(first), reach(first + 1)};
+}
+
+template <class F>
+Structure structure_in(const double* fields) {
+  if (fields[F::structured] == 0) return {};
+  return {band_in(fields, F::aBelow), band_in(fields, F::bBelow), band_in(fields, F::cBelow)};
+}
+
+/// Reads the backend and the devices of a call, not its variant.
+template <class F>
+Request request_in(const double* fields) {
+  Request request;
+  request.backend = static_cast<BackendChoice>(index_in(fields, F::backend, std::size(kBackendChoiceNames)));
+  request.where.device = static_cast<int>(index_in(fields, F::device, 1 << 16));
+  request.devices = index_in(fields, F::devices, kAllDevices + 1);
+  request.where.device_memory = static_cast<int64_t>(index_in(fields, F::deviceMemory, uint64_t{1} << 53));
+  return request;
 }
 
 Operation operation_in(const double* fields) {
@@ -106,7 +123,7 @@ struct Reader {
   /// An offset or a stride.
   int64_t count_at(size_t field) const {
     const double count = fields[field];
-    if (!(count >= 0 && count <= static_cast<double>(kMostBytes))) malformed_request("field " + std::to_string(field));
+    if (!(count >= 0 && count <= static_cast<double>(kMaxBytes))) malformed_request("field " + std::to_string(field));
     return static_cast<int64_t>(count);
   }
 
@@ -176,7 +193,7 @@ constexpr size_t further_field(size_t index) {
 static_assert(further_field<MemberField>(0) == MemberField::witnessOffset);
 constexpr size_t kFieldsOfLane = UserRequestField::aLane1Offset - UserRequestField::aLane0Offset;
 constexpr size_t further_field_of_user(size_t index) {
-  return UserRequestField::c0Lane0Offset + (kMostUserLanes + index) * kFieldsOfLane;
+  return UserRequestField::c0Lane0Offset + (kMaxUserLanes + index) * kFieldsOfLane;
 }
 static_assert(further_field_of_user(0) == UserRequestField::witnessOffset);
 
@@ -204,12 +221,12 @@ Source source_of(const Napi::Value& value, const Uses* uses) {
   MemoryHandle* const handle = uses ? handle_of<MemoryHandle>(value) : nullptr;
   if (!handle) return source_in(typed_array(value));
   if (handle->device != uses->device()) malformed_request("a memory of another device");
-  KnownMemory* const memory = uses->device()->known(handle->number);
+  RegisteredMemory* const memory = uses->device()->known(handle->number);
   if (!memory) throw Error(ErrorCode::kDisposed, "a matrix has been disposed");
   return source_in(*memory);
 }
 
-Source source_in(KnownMemory& memory) {
+Source source_in(RegisteredMemory& memory) {
   return {memory.data, memory.bytes, memory.memory, &memory, memory.dtype, memory.storage, false, true};
 }
 
@@ -236,10 +253,7 @@ Call read_call(const double* request) {
   }
   call.is_only_planned = request[F::planOnly] != 0;
   call.may_wait = request[F::mayWait] != 0;
-  call.request.backend = static_cast<BackendChoice>(index(F::backend, std::size(kBackendChoiceNames)));
-  call.request.where.device = static_cast<int>(index(F::device, 1 << 16));
-  call.request.devices = index(F::devices, kAllDevices + 1);
-  call.request.where.device_memory = static_cast<int64_t>(index(F::deviceMemory, uint64_t{1} << 53));
+  call.request = request_in<F>(request);
   const auto& variants = engine_of_build().variants();
   if (request[F::variant] >= 0) call.request.where.variant = variants[index(F::variant, variants.size())];
   return call;
@@ -282,9 +296,7 @@ Places read_product(const Call& call, const Matrices& matrices, const double* me
       places.further[index] = read_further.count_at(field) * kFurtherBytes;
     }
   }
-  if (member[F::structured] != 0) {
-    problem.structure = {band_in(member, F::aBelow), band_in(member, F::bBelow), band_in(member, F::cBelow)};
-  }
+  problem.structure = structure_in<F>(member);
   problem.keeps_c = member[F::keepsC] != 0;
   return places;
 }
@@ -324,7 +336,6 @@ UserMatricesOf user_matrices_of(const Napi::Value& a, const Napi::Value& b, cons
 UserCall read_user_call(std::shared_ptr<const UserSemiring> semiring, const UserMatricesOf& matrices,
                         const double* fields, Uses* uses, bool is_explained) {
   using F = UserRequestField;
-  const auto index = [&](size_t field, uint64_t count) { return index_in(fields, field, count); };
   UserCall call;
   UserProduct& product = call.product;
   product.semiring = std::move(semiring);
@@ -359,14 +370,9 @@ UserCall read_user_call(std::shared_ptr<const UserSemiring> semiring, const User
         further_result(read, source, name, further_field_of_user(index), m, n, is_explained, uses != nullptr);
     call.makes_further[index] = !source.is_there && !is_explained;
   }
-  if (fields[F::structured] != 0) {
-    product.structure = {band_in(fields, F::aBelow), band_in(fields, F::bBelow), band_in(fields, F::cBelow)};
-  }
+  product.structure = structure_in<F>(fields);
   product.keeps_c = fields[F::keepsC] != 0;
-  call.request.backend = static_cast<BackendChoice>(index(F::backend, std::size(kBackendChoiceNames)));
-  call.request.where.device = static_cast<int>(index(F::device, 1 << 16));
-  call.request.devices = index(F::devices, kAllDevices + 1);
-  call.request.where.device_memory = static_cast<int64_t>(index(F::deviceMemory, uint64_t{1} << 53));
+  call.request = request_in<F>(fields);
   return call;
 }
 
@@ -378,7 +384,7 @@ std::atomic<double>* steps_done_in(double* report) {
 
 int64_t bytes_of_matrices(int64_t batch, int64_t rows, int64_t cols, int64_t element) {
   const __int128 bytes = static_cast<__int128>(batch) * rows * cols * element;
-  if (bytes <= kMostBytes) return static_cast<int64_t>(bytes);
+  if (bytes <= kMaxBytes) return static_cast<int64_t>(bytes);
   throw Error(ErrorCode::kOutOfMemory, "a matrix of " + std::to_string(batch) + " × " + std::to_string(rows) + " × " +
                                            std::to_string(cols) + " elements is larger than memory can be");
 }

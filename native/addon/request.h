@@ -16,8 +16,8 @@ namespace mpmml::addon {
 struct Source {
   char* data = nullptr;
   int64_t bytes = 0;
-  Memory* memory = nullptr;      ///< null: it is in an array
-  KnownMemory* known = nullptr;  ///< of the memory; only JavaScript's thread may use it, before the call returns
+  Memory* memory = nullptr;           ///< null: it is in an array
+  RegisteredMemory* known = nullptr;  ///< of the memory; only JavaScript's thread may use it, before the call returns
   DataType dtype{};
   Storage storage{};
   bool are_words = false;  ///< whether the array is a Uint32Array
@@ -28,7 +28,7 @@ struct Source {
 /// gone.
 Source source_of(const Napi::Value& value, const Uses* uses);
 /// A matrix in a memory.
-Source source_in(KnownMemory& memory);
+Source source_in(RegisteredMemory& memory);
 
 /// The further results of a product; those that are nowhere are made or not asked for.
 using FurtherSources = std::array<Source, kFurtherCount>;

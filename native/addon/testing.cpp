@@ -8,7 +8,7 @@
 
 #include "addon/engine.h"
 #include "addon/pinned.h"
-#include "core/host/fault.h"
+#include "core/host/fault_injection.h"
 #include "core/session/packed_bytes.h"
 #include "core/session/readers.h"
 #include "core/status.h"
@@ -82,8 +82,9 @@ void pretend_pinned(bool flag) {
     if (!block) throw Error(ErrorCode::kOutOfMemory, "there is no more memory");
     return block;
   };
+  const auto free = [](void* block, int64_t) { std::free(block); };
   static const auto& ordinary =
-      *new PinnedMemory{new PinnedPool({allocate, std::free}), [] { return true; }, [](int) { return true; }};
+      *new PinnedMemory{new PinnedPool({allocate, free}), [] { return true; }, [](int) { return true; }};
   replace_pinned(flag ? &ordinary : nullptr);
 }
 

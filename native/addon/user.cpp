@@ -5,8 +5,10 @@
 #include <utility>
 
 #include "addon/computation.h"
+#include "addon/products.h"
 #include "addon/request.h"
 #include "core/host/clock.h"
+#include "core/session/user_operands.h"
 #include "cpu/user_product.h"
 #include "generated/addon.h"
 
@@ -15,59 +17,10 @@ namespace {
 
 using UserSemiringHandle = HandleOf<HandleKind::kUserSemiring, const UserSemiring>;
 
-const int32_t* words_of(const TypedArray& array) { return static_cast<const int32_t*>(array.data); }
-
-/// So many that nothing that is checked later is large.
-size_t word_count(const TypedArray& array) {
-  if (array.length > (kMostUserNodes + 1) * kUserNodeWords) {
-    throw Error(ErrorCode::kOption, "an expression has more than " + std::to_string(kMostUserNodes) +
-                                        " nodes: write it with fewer operations");
-  }
-  return array.length;
-}
-
-std::vector<uint32_t> bits_of(const TypedArray& array) {
-  const int32_t* const words = words_of(array);
-  return {words, words + word_count(array)};
-}
-
 /// What isn't in the table stays outside of it.
 template <class Enum>
 Enum enumerator_of(int32_t word, size_t count) {
   return static_cast<Enum>(word >= 0 && static_cast<size_t>(word) < count ? static_cast<size_t>(word) : count);
-}
-
-UserExpression expression_of(Napi::Env env, const TypedArray& nodes, const TypedArray& results) {
-  UserExpression expression;
-  const size_t length = word_count(nodes);
-  if (length % kUserNodeWords != 0) malformed(env, "nodes");
-  for (const int32_t* word = words_of(nodes); word < words_of(nodes) + length; word += kUserNodeWords) {
-    expression.nodes.push_back({enumerator_of<UserOp>(word[0], std::size(kUserOpNames)),
-                                enumerator_of<UserType>(word[1], std::size(kUserTypeNames)),
-                                {word[2], word[3], word[4]},
-                                static_cast<uint32_t>(word[5])});
-  }
-  const int32_t* const words = words_of(results);
-  expression.results.assign(words, words + word_count(results));
-  return expression;
-}
-
-mpmml::UserDefinition definition_of(Napi::Env env, const addon::UserDefinition& from) {
-  mpmml::UserDefinition definition;
-  definition.name = from.name;
-  const int32_t* const lanes = words_of(from.lanes);
-  for (size_t lane = 0; lane < word_count(from.lanes); ++lane) {
-    definition.lanes.push_back(enumerator_of<UserType>(lanes[lane], std::size(kUserTypeNames)));
-  }
-  definition.zero = bits_of(from.zero);
-  if (from.one) definition.one = bits_of(*from.one);
-  definition.plus = expression_of(env, from.plus, from.plus_results);
-  definition.times = expression_of(env, from.times, from.times_results);
-  definition.absorbs = from.absorbs;
-  definition.idempotent = from.idempotent;
-  definition.selective = from.selective;
-  definition.logarithms = from.logarithms;
-  return definition;
 }
 
 /// The arrays of an element's lanes, of `count` values each; at first `count` is −1.
@@ -102,6 +55,12 @@ UserCall read(const std::shared_ptr<const UserSemiring>& semiring, const Napi::V
   return read_user_call(semiring, user_matrices_of(a, b, c, c0, further, semiring->lane_count(), uses), request, uses);
 }
 
+void compute_one(const UserJob& asked) {
+  const auto start = Clock::now();
+  const Result result = engine().execute_user(asked.call.product, asked.call.request);
+  write_user_report(asked.report, asked.call.product, result, milliseconds_since(start));
+}
+
 /// The products of a call.
 struct UserProducts {
   std::vector<UserJob> all;
@@ -113,115 +72,47 @@ struct UserProducts {
       if (all.size() == 1) it.call.product.steps_done = steps_done_in(it.report);
     }
   }
-};
 
-void compute(const UserJob& asked) {
-  const auto start = Clock::now();
-  const Result result = engine().execute_user(asked.call.product, asked.call.request);
-  write_user_report(asked.report, asked.call.product, result, milliseconds_since(start));
-}
-
-class HostUserProducts final : public Work {
- public:
-  HostUserProducts(const Napi::CallbackInfo& info, UserProducts products, std::atomic<int32_t>* cancel)
-      : Work(cancel), products_(std::move(products)), arguments_(keep(info)) {
-    products_.watch(cancel);
-  }
-
-  Place place() noexcept override {
-    try {
-      const bool is_for_gpu = !products_.all.empty() && engine().is_for_gpu(products_.all.front().call.product,
-                                                                            products_.all.front().call.request);
-      return is_for_gpu ? Place::kDevice : Place::kProcessor;
-    } catch (...) {
-      return Place::kProcessor;  // start() says what is wrong.
-    }
-  }
-
- protected:
-  void start() override {
-    for (size_t index = 0; index < products_.all.size(); ++index) {
-      of_product(index, [&] { compute(products_.all[index]); });
-    }
-  }
-  bool is_group() const override { return products_.is_group; }
-  Napi::Value result(Napi::Env env) override {
-    if (!products_.is_group) return env.Undefined();
-    return Napi::Array::New(env, products_.all.size());
-  }
-
- private:
-  UserProducts products_;
-  const Napi::ObjectReference arguments_;
-};
-
-/// Works that have been started one after the other.
-class AllPending final : public Pending {
- public:
-  void add(std::unique_ptr<Pending> work) { all_.push_back(std::move(work)); }
-  bool is_done() override {
-    for (const auto& work : all_) {
-      if (!work->is_done()) return false;
-    }
-    return true;
-  }
-  std::vector<Outcome> finish() override {
-    std::vector<Outcome> outcomes;
-    for (const auto& work : all_) {
-      of_product(outcomes.size(), [&] { outcomes.push_back(std::move(work->finish().front())); });
-    }
-    return outcomes;
-  }
-
- private:
-  std::vector<std::unique_ptr<Pending>> all_;
-};
-
-class DeviceUserProducts final : public DeviceWork {
- public:
-  DeviceUserProducts(const Napi::CallbackInfo& info, UserProducts products, Uses uses, std::atomic<int32_t>* cancel)
-      : DeviceWork(std::move(uses), cancel), products_(std::move(products)), arguments_(keep(info)) {
-    products_.watch(cancel);
-  }
-
- protected:
-  std::unique_ptr<Pending> begin(Session& session) override {
-    start_ = Clock::now();
-    backend_ = session.backend();
-    device_ = session.device();
-    for (const int device : session.devices()) devices_ |= DeviceSet{1} << device;
-    auto all = std::make_unique<AllPending>();
-    for (size_t index = 0; index < products_.all.size(); ++index) {
-      of_product(index, [&] {
-        UserCall& call = products_.all[index].call;
-        make_room(call);
-        call.request.where.device = device_;
-        all->add(engine().multiply_user(session, call.product, call.request.where));
-      });
-    }
-    return all;
-  }
-
-  void end(const std::vector<Outcome>& outcomes) override {
-    const double total = milliseconds_since(start_);
-    for (size_t index = 0; index < outcomes.size(); ++index) {
-      write_user_report(products_.all[index].report, products_.all[index].call.product,
-                        {backend_, outcomes[index], device_, devices_}, total);
-    }
-  }
-
-  double steps() const override {
+  double steps() const {
     double steps = 0;
-    for (const UserJob& it : products_.all) {
+    for (const UserJob& it : all) {
       const UserProduct& product = it.call.product;
-      steps += product.operations() + static_cast<double>(product.outputs()) * kStepsPerElement;
+      steps += product.operations() + static_cast<double>(product.outputs()) * DeviceWork::kStepsPerElement;
     }
     return steps;
   }
-  bool is_group() const override { return products_.is_group; }
 
-  Napi::Value result(Napi::Env env) override {
-    const Napi::Value made = DeviceWork::result(env);
+  bool is_for_gpu() const {
+    return !all.empty() && engine().is_for_gpu(all.front().call.product, all.front().call.request);
+  }
+
+  void compute() const {
+    for (size_t index = 0; index < all.size(); ++index) {
+      of_product(index, [&] { compute_one(all[index]); });
+    }
+  }
+
+  std::unique_ptr<Pending> start(DeviceWork& work, Session& session) {
+    auto started = std::make_unique<WhenAll>(WhenAll::Kind::kProducts);
+    for (size_t index = 0; index < all.size(); ++index) {
+      of_product(index, [&] {
+        UserCall& call = all[index].call;
+        make_room(work, call);
+        call.request.where.device = session.device();
+        started->add(engine().multiply_user(session, call.product, call.request.where));
+      });
+    }
+    return started;
+  }
+
+  bool is_short() const { return false; }
+
+  void report(size_t index, const Result& result, double total_ms) const {
+    write_user_report(all[index].report, all[index].call.product, result, total_ms);
+  }
+
+  /// The memories by product, with those of its lanes in an array.
+  Napi::Value result(Napi::Env env, Napi::Value made) const {
     std::vector<Napi::Value> memories;
     if (made.IsArray()) {
       const auto array = made.As<Napi::Array>();
@@ -230,26 +121,26 @@ class DeviceUserProducts final : public DeviceWork {
       memories.push_back(made);
     }
     size_t next = 0;
-    Napi::Array all = Napi::Array::New(env, products_.all.size());
-    for (uint32_t index = 0; index < products_.all.size(); ++index) {
-      const UserCall& call = products_.all[index].call;
+    Napi::Array by_product = Napi::Array::New(env, all.size());
+    for (uint32_t index = 0; index < all.size(); ++index) {
+      const UserCall& call = all[index].call;
       const size_t count = (call.makes_c ? call.product.lane_count() : 0) +
                            static_cast<size_t>(std::count(call.makes_further.begin(), call.makes_further.end(), true));
       if (count == 0) continue;
       Napi::Array own = Napi::Array::New(env, count);
       for (uint32_t lane = 0; lane < count; ++lane) own.Set(lane, memories[next++]);
-      all.Set(index, own);
+      by_product.Set(index, own);
     }
-    return products_.is_group ? all : all.Get(uint32_t{0});
+    return is_group ? by_product : by_product.Get(uint32_t{0});
   }
 
  private:
-  void make_room(UserCall& call) {
+  static void make_room(DeviceWork& work, UserCall& call) {
     UserProduct& product = call.product;
     const auto make_matrix = [&](DataType dtype) {
       const int64_t bytes = bytes_of_matrices(product.batch, product.m, product.n, element_bytes(dtype));
       const int64_t units = product.batch > 1 ? product.batch : product.m;
-      Memory& memory = make(bytes, dtype, Storage::kElement, units);
+      Memory& memory = work.make(bytes, dtype, Storage::kElement, units);
       MutableMatrixView view = row_major(memory.data(), product.m, product.n);
       view.memory = &memory;
       return view;
@@ -264,17 +155,20 @@ class DeviceUserProducts final : public DeviceWork {
       if (call.makes_further[which]) product.*kFurtherResults[which].view = make_matrix(kFurtherType);
     }
   }
-
-  UserProducts products_;
-  const Napi::ObjectReference arguments_;
-  Clock::time_point start_;
-  BackendKind backend_{};
-  int device_ = 0;
-  DeviceSet devices_ = 0;
 };
 
+UserProducts read_one(const std::shared_ptr<const UserSemiring>& semiring, const Napi::Value& a, const Napi::Value& b,
+                      const Napi::Value& c, const Napi::Value& c0, const Napi::Value& further, const double* request,
+                      double* report, const std::atomic<int32_t>* cancel, Uses* uses) {
+  UserProducts products;
+  products.all.push_back({read(semiring, a, b, c, c0, further, request, uses), report});
+  products.watch(cancel);
+  return products;
+}
+
 UserProducts read_group(const std::shared_ptr<const UserSemiring>& semiring, const Napi::Value& products,
-                        const Napi::Value& requests, const Napi::Value& reports, Uses* uses) {
+                        const Napi::Value& requests, const Napi::Value& reports, const std::atomic<int32_t>* cancel,
+                        Uses* uses) {
   const Napi::Env env = products.Env();
   if (!products.IsArray()) malformed(env, "expected an array of products");
   const auto list = products.As<Napi::Array>();
@@ -296,19 +190,48 @@ UserProducts read_group(const std::shared_ptr<const UserSemiring>& semiring, con
         {read(semiring, at(0), at(1), at(2), at(3), at(4), fields + index * UserRequestField::count, uses),
          report + index * ReportField::count});
   }
+  asked.watch(cancel);
   return asked;
 }
 
 }  // namespace
+
+TypedArray In::definition_words() const {
+  // So many that nothing that is checked later is large.
+  const TypedArray array = elements(napi_int32_array);
+  if (array.length <= (kMaxUserNodes + 1) * kUserNodeWords) return array;
+  throw Error(ErrorCode::kOption, "an expression has more than " + std::to_string(kMaxUserNodes) +
+                                      " nodes: write it with fewer operations");
+}
+
+std::vector<UserType> In::user_types() const {
+  std::vector<UserType> types;
+  for (const int32_t word : words<int32_t>()) {
+    types.push_back(enumerator_of<UserType>(word, std::size(kUserTypeNames)));
+  }
+  return types;
+}
+
+std::vector<UserNode> In::user_nodes() const {
+  const std::vector<int32_t> all = words<int32_t>();
+  if (all.size() % kUserNodeWords != 0) refuse();
+  std::vector<UserNode> nodes;
+  for (auto word = all.begin(); word != all.end(); word += kUserNodeWords) {
+    nodes.push_back({enumerator_of<UserOp>(word[0], std::size(kUserOpNames)),
+                     enumerator_of<UserType>(word[1], std::size(kUserTypeNames)),
+                     {word[2], word[3], word[4]},
+                     static_cast<uint32_t>(word[5])});
+  }
+  return nodes;
+}
 
 std::shared_ptr<const UserSemiring> user_semiring_of(const Napi::Value& value) {
   return handle_in<UserSemiringHandle>(value, "expected a semiring").kept;
 }
 
 Napi::Value user_semiring(const Napi::CallbackInfo& info, const UserDefinition& definition) {
-  const Napi::Env env = info.Env();
-  auto handle = std::make_unique<UserSemiringHandle>(make_user_semiring(definition_of(env, definition)));
-  return external_of<UserSemiringHandle>(env, std::move(handle), [](Napi::Env, UserSemiringHandle&) {});
+  auto handle = std::make_unique<UserSemiringHandle>(make_user_semiring(definition));
+  return external_of<UserSemiringHandle>(info.Env(), std::move(handle), [](Napi::Env, UserSemiringHandle&) {});
 }
 
 UserDescription describe_user_semiring(const std::shared_ptr<const UserSemiring>& semiring) {
@@ -339,8 +262,8 @@ Napi::Value multiply_user(const Napi::CallbackInfo& info, const std::shared_ptr<
                           const Napi::Value& a, const Napi::Value& b, const Napi::Value& c, const Napi::Value& c0,
                           const double* request, double* report, std::atomic<int32_t>* cancel,
                           const std::shared_ptr<Device>& device, const Napi::Value& further) {
-  return run_products<HostUserProducts, DeviceUserProducts>(info, device, cancel, [&](Uses* uses) {
-    return UserProducts{{{read(semiring, a, b, c, c0, further, request, uses), report}}};
+  return run_products(info, device, cancel, [&](Uses* uses) {
+    return read_one(semiring, a, b, c, c0, further, request, report, cancel, uses);
   });
 }
 
@@ -348,22 +271,20 @@ Napi::Value multiply_user_sync(const Napi::CallbackInfo& info, const std::shared
                                const Napi::Value& a, const Napi::Value& b, const Napi::Value& c, const Napi::Value& c0,
                                const double* request, double* report, const std::shared_ptr<Device>& device,
                                const Napi::Value& further) {
-  const Napi::Env env = info.Env();
   if (!device) {
-    compute({read(semiring, a, b, c, c0, further, request, nullptr), report});
-    return env.Undefined();
+    compute_one({read(semiring, a, b, c, c0, further, request, nullptr), report});
+    return info.Env().Undefined();
   }
-  Uses uses(device);
-  UserProducts products{{{read(semiring, a, b, c, c0, further, request, &uses), report}}};
-  return DeviceWork::run_and_wait(
-      env, std::make_unique<DeviceUserProducts>(info, std::move(products), std::move(uses), nullptr));
+  return run_products_and_wait(info, device, [&](Uses* uses) {
+    return read_one(semiring, a, b, c, c0, further, request, report, nullptr, uses);
+  });
 }
 
 Napi::Value multiply_user_group(const Napi::CallbackInfo& info, const std::shared_ptr<const UserSemiring>& semiring,
                                 const Napi::Value& products, const Napi::Value& requests, const Napi::Value& reports,
                                 std::atomic<int32_t>* cancel, const std::shared_ptr<Device>& device) {
-  return run_products<HostUserProducts, DeviceUserProducts>(
-      info, device, cancel, [&](Uses* uses) { return read_group(semiring, products, requests, reports, uses); });
+  return run_products(info, device, cancel,
+                      [&](Uses* uses) { return read_group(semiring, products, requests, reports, cancel, uses); });
 }
 
 Napi::Value explain_user(const Napi::CallbackInfo& info, const std::shared_ptr<const UserSemiring>& semiring,

@@ -59,9 +59,9 @@ TypedArray In::elements(std::optional<napi_typedarray_type> type) const {
 namespace {
 
 template <class Array, class Numbers>
-Napi::Value array_of(Napi::Env env, const Numbers& numbers) {
-  Array array = Array::New(env, static_cast<size_t>(numbers.size()));
-  std::copy(numbers.begin(), numbers.end(), array.Data());
+Napi::Value array_of(Napi::Env env, const Numbers* numbers, size_t count) {
+  Array array = Array::New(env, count);
+  std::copy_n(numbers, count, array.Data());
 #if defined(__EMSCRIPTEN__)
   // The array isn't in the module's memory: what was written is a copy there. Of nothing there is none.
   if (array.ByteLength() == 0) return array;
@@ -74,15 +74,21 @@ Napi::Value array_of(Napi::Env env, const Numbers& numbers) {
 
 }  // namespace
 
-Napi::Value to_value(Napi::Env env, const std::vector<int32_t>& numbers) {
-  return array_of<Napi::Int32Array>(env, numbers);
+Napi::Value to_value(Env env, const std::vector<int32_t>& numbers) {
+  return array_of<Napi::Int32Array>(env, numbers.data(), numbers.size());
 }
-Napi::Value to_value(Napi::Env env, const graph::Array<int32_t>& numbers) {
-  return array_of<Napi::Int32Array>(env, numbers);
+Napi::Value to_value(Env env, const graph::Array<int32_t>& numbers) {
+  return array_of<Napi::Int32Array>(env, numbers.data(), static_cast<size_t>(numbers.size()));
 }
-Napi::Value to_value(Napi::Env env, const Floats& numbers) { return array_of<Napi::Float64Array>(env, numbers); }
+Napi::Value to_value(Env env, const Floats& floats) {
+  return array_of<Napi::Float64Array>(env, floats.numbers.data(), floats.numbers.size());
+}
+Napi::Value to_value(Env env, const std::vector<BasePair>& pairs) {
+  static_assert(sizeof(BasePair) == 2 * sizeof(int32_t));
+  return array_of<Napi::Int32Array>(env, reinterpret_cast<const int32_t*>(pairs.data()), 2 * pairs.size());
+}
 
-Napi::Value to_value(Napi::Env env, OfTwo function) {
+Napi::Value to_value(Env env, OfTwo function) {
   return Napi::Function::New(env, [function](const Napi::CallbackInfo& info) {
     const auto number = [&](size_t index) { return info[index].As<Napi::Number>().DoubleValue(); };
     return Napi::Number::New(info.Env(), function(number(0), number(1)));

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,6 +17,8 @@
 #include "addon/user.h"
 #include "core/graph/array.h"
 #include "core/graph/search.h"
+#include "core/rna/rna.h"
+#include "core/user/semiring.h"
 
 namespace mpmml::addon {
 
@@ -124,16 +127,33 @@ class In {
   std::shared_ptr<const graph::Division> division() const { return division_of(value_); }
   std::shared_ptr<const UserSemiring> user_semiring() const { return user_semiring_of(value_); }
 
+  PairScores pair_scores() const;
+  /// The words of an Int32Array that describes a semiring. Throws Error(kOption) if there are more than its expressions may have.
+  template <class Word>
+  std::vector<Word> words() const {
+    const TypedArray array = definition_words();
+    const auto* const first = static_cast<const Word*>(array.data);
+    return {first, first + array.length};
+  }
+  std::vector<UserType> user_types() const;
+  std::vector<UserNode> user_nodes() const;
+
  private:
   [[noreturn]] void refuse() const { malformed(value_.Env(), name_); }
+  TypedArray definition_words() const;
 
   Napi::Value value_;
   const char* name_;
 };
 
+/// The environment in which values are made: a type of this namespace, so that to_value() is found for types of others.
+struct Env : Napi::Env {
+  Env(Napi::Env env) : Napi::Env(env) {}
+};
+
 /// The numbers of a Float64Array that is made.
-struct Floats : std::vector<double> {
-  using std::vector<double>::vector;
+struct Floats {
+  const std::vector<double>& numbers;
 };
 
 /// The properties of an object, in order.
@@ -142,38 +162,48 @@ struct Properties : std::vector<std::pair<std::string, Value>> {
   using std::vector<std::pair<std::string, Value>>::vector;
 };
 
-inline Napi::Value to_value(Napi::Env env, double number) { return Napi::Number::New(env, number); }
-inline Napi::Value to_value(Napi::Env env, int number) { return Napi::Number::New(env, number); }
-inline Napi::Value to_value(Napi::Env env, bool flag) { return Napi::Boolean::New(env, flag); }
-inline Napi::Value to_value(Napi::Env env, const char* text) { return Napi::String::New(env, text); }
-inline Napi::Value to_value(Napi::Env env, const std::string& text) { return Napi::String::New(env, text); }
-inline Napi::Value to_value(Napi::Env /*env*/, Napi::Value value) { return value; }
+inline Napi::Value to_value(Env env, double number) { return Napi::Number::New(env, number); }
+inline Napi::Value to_value(Env env, int number) { return Napi::Number::New(env, number); }
+inline Napi::Value to_value(Env env, int64_t number) { return Napi::Number::New(env, static_cast<double>(number)); }
+inline Napi::Value to_value(Env env, bool flag) { return Napi::Boolean::New(env, flag); }
+inline Napi::Value to_value(Env env, const char* text) { return Napi::String::New(env, text); }
+inline Napi::Value to_value(Env env, const std::string& text) { return Napi::String::New(env, text); }
+inline Napi::Value to_value(Env /*env*/, Napi::Value value) { return value; }
 /// An Int32Array.
-Napi::Value to_value(Napi::Env env, const std::vector<int32_t>& numbers);
-Napi::Value to_value(Napi::Env env, const graph::Array<int32_t>& numbers);
-Napi::Value to_value(Napi::Env env, const Floats& numbers);
+Napi::Value to_value(Env env, const std::vector<int32_t>& numbers);
+Napi::Value to_value(Env env, const graph::Array<int32_t>& numbers);
+Napi::Value to_value(Env env, const Floats& floats);
+/// The indices i and j of each pair in turn.
+Napi::Value to_value(Env env, const std::vector<BasePair>& pairs);
 
 /// An external.
-Napi::Value to_value(Napi::Env env, const std::shared_ptr<const graph::Division>& division);
+Napi::Value to_value(Env env, const std::shared_ptr<const graph::Division>& division);
 
 /// A function of two numbers.
 using OfTwo = double (*)(double, double);
-Napi::Value to_value(Napi::Env env, OfTwo function);
+Napi::Value to_value(Env env, OfTwo function);
 
 template <class... Values>
-Napi::Value to_value(Napi::Env env, const std::variant<Values...>& value) {
+Napi::Value to_value(Env env, const std::variant<Values...>& value) {
   return std::visit([&](const auto& content) { return to_value(env, content); }, value);
 }
 
-template <class Value>
-Napi::Value to_value(Napi::Env env, const Properties<Value>& properties) {
+template <class Named>
+Napi::Value object_of(Env env, const Named& properties) {
   Napi::Object object = Napi::Object::New(env);
   for (const auto& [name, value] : properties) object.Set(name, to_value(env, value));
   return object;
 }
+template <class Value>
+Napi::Value to_value(Env env, const Properties<Value>& properties) {
+  return object_of(env, properties);
+}
+inline Napi::Value to_value(Env env, const std::map<std::string, double>& properties) {
+  return object_of(env, properties);
+}
 
 template <class Value>
-Napi::Value to_value(Napi::Env env, const std::vector<Value>& values) {
+Napi::Value to_value(Env env, const std::vector<Value>& values) {
   Napi::Array array = Napi::Array::New(env, values.size());
   for (uint32_t index = 0; index < values.size(); ++index) array.Set(index, to_value(env, values[index]));
   return array;
@@ -181,7 +211,7 @@ Napi::Value to_value(Napi::Env env, const std::vector<Value>& values) {
 
 template <class Value>
 void set(Napi::Object object, const char* name, const Value& value) {
-  object.Set(name, to_value(object.Env(), value));
+  object.Set(name, to_value(Env(object.Env()), value));
 }
 
 template <class Value>

@@ -15,7 +15,7 @@ inline void add_to(std::atomic<double>* number, double amount) {
   }
 }
 
-struct Watch {
+struct CancellationToken {
   const std::atomic<int32_t>* cancelled = nullptr;
   std::atomic<double>* done = nullptr;  ///< the share of all work: 1 in the end
 

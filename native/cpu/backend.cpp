@@ -5,9 +5,11 @@
 
 #include "core/algebra/dispatch.h"
 #include "core/problem/structured.h"
+#include "cpu/compute.h"
 #include "cpu/loop.h"
 #include "cpu/machine.h"
 #include "cpu/planner.h"
+#include "cpu/product.h"
 #include "cpu/rna.h"
 #include "cpu/session.h"
 #include "cpu/threads.h"
@@ -26,10 +28,13 @@ class CpuBackend final : public Backend {
   }
   std::string refuses(const Problem&, const Placement&) override { return {}; }
 
-  bool scans_lines(const Problem&, const Placement&) override { return false; }
   ForRuns for_runs(const Problem& problem) override { return scan_runs_of(problem); }
-  Plan plan(const Problem& problem, const ValueRange& a, const ValueRange& b, const Placement& where) override {
-    return planner_.plan(problem, {a, b}, where.variant);
+  Plan plan(const Problem& problem, const Placement& where, const ForRuns&) override {
+    return planner_.plan(problem, scan(problem), where.variant);
+  }
+
+  std::optional<Outcome> multiply(const Problem& problem, const Placement& where) override {
+    return compute(problem, where.variant, planner_);
   }
 
   double estimate_ms(const Problem& problem, int) override {

@@ -229,13 +229,13 @@ class BitPacker {
 };
 
 template <class Arithmetic, int width>
-static Occurring pack_bits(const PackRequest& request) {
+static Range pack_bits(const PackRequest& request) {
   static_assert(std::is_same_v<Arithmetic, Bits<typename Arithmetic::Semiring>> &&
                 std::is_same_v<typename Arithmetic::Element, uint8_t> && Arithmetic::Semiring::zero == 0);
   const BitPacker<width> packer(request);
   packer.pack();
   if (request.is_partial) packer.keep_band();
-  return kNothingSeen;
+  return {};
 }
 
 }  // namespace mpmml::cpu::MPMML_ISA

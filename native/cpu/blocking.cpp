@@ -32,11 +32,11 @@ Blocking choose_blocking(const PackedKernel& kernel, int64_t m, int64_t n, int64
   const int64_t cell = (with_witnesses ? 2 : 1) * kernel.accumulator_size;
   int64_t NC = equal_parts(n, caches().level2 / 4 / (MC * cell), kernel.NR);
   // The windows of a block of B are near if they take half of the second level. That isn't worth few columns.
-  constexpr int64_t least_near = 64;
+  constexpr int64_t min_near = 64;
   bool are_near = false;
   if (with_witnesses) {
     const int64_t near = caches().level2 / 2 / (padded_k * size);
-    are_near = near >= least_near;
+    are_near = near >= min_near;
     if (are_near) {
       NC = equal_parts(n, near, kernel.NR);
       MC = equal_parts(m, caches().level2 / 4 / (NC * cell), kernel.MR);

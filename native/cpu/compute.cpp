@@ -7,6 +7,7 @@
 #include "core/host/clock.h"
 #include "core/host/host_memory.h"
 #include "core/problem/destination.h"
+#include "core/problem/empty_product.h"
 #include "core/problem/overflow.h"
 #include "core/problem/scan.h"
 #include "core/problem/structured.h"
@@ -39,98 +40,91 @@ Ranges ranges_of(const Problem& problem, Scan scan) {
   return ranges;
 }
 
-Destination destination_of(const Problem& problem, const Plan& plan) {
-  return Destination(problem, may_overflow(problem, plan.path));
-}
-
-/// Throws Error if a result has overflowed; else copies the results to C if they aren't there.
-void settle(const Problem& problem, const Destination& destination, int64_t overflow) {
-  if (problem.operation.overflow == OverflowPolicy::kThrow && overflow != kNoOverflow) {
-    throw overflow_error(problem, overflow);
-  }
-  // Copying a result takes as long as this many k-steps.
-  constexpr int64_t kStepsPerCopy = 8, kStepsAtOnce = 1 << 20;
-  destination.commit([&](int64_t rows, const Destination::CopyRows& copy) {
-    for_each_run(problem, rows, saturating_product(problem.outputs(), kStepsPerCopy), kStepsAtOnce, copy);
-  });
-}
-
-class Product {
+class ProductRun {
  public:
-  Product(const Problem& problem, const Variant* requested, const Planner& planner)
+  ProductRun(const Problem& problem, const Variant* requested, const Planner& planner)
       : problem_(problem), requested_(requested), planner_(planner) {}
 
-  Outcome compute() const {
+  Outcome run() const {
     if (requested_) {
-      check_requested(problem_.operation, *requested_);
       const std::string refused = planner_.refusal(problem_, *requested_);
       if (!refused.empty()) {
         throw Error(ErrorCode::kVariant,
                     "variant " + std::string(requested_->name) + " can't run this product: " + refused);
       }
-      if (planner_.kernel_of(*requested_).rows.multiply) return multiply_where_they_are(*requested_);
+      if (planner_.kernel_of(*requested_).rows.multiply) return multiply_in_place();
     }
-    const Variant* likely = planner_.likely_variant(problem_, requested_);
-    if (planner_.kernel_of(*likely).thin.accumulate) return multiply_thin(*likely);
-    if (problem_.witness.data && planner_.kernel_of(*likely).first_true.multiply) return find_first_true(*likely);
+    const Variant& likely = *planner_.likely_variant(problem_, requested_);
+    const Kernel& kernel = planner_.kernel_of(likely);
+    if (kernel.thin.accumulate) return multiply_thin(likely);
+    if (problem_.witness.data && kernel.first_true.multiply) return find_first_true(likely);
     std::optional<PackedProduct> product;
     const Ranges ranges = ranges_of(problem_, [&] {
-      const PackedKernel& kernel = planner_.kernel_of(*likely).packed;
-      if (planner_.is_unlikely(*likely, problem_, requested_)) return scan(problem_);
-      return product.emplace(problem_, kernel).ranges();
+      if (planner_.is_unlikely(likely, problem_, requested_)) return scan(problem_);
+      return product.emplace(problem_, kernel.packed).ranges();
     });
-    Outcome outcome;
-    outcome.plan = planner_.plan(problem_, ranges, requested_, likely);
-    const Destination destination = destination_of(problem_, outcome.plan);
-    if (!product || outcome.plan.variant != likely) {
-      product.emplace(problem_, planner_.kernel_of(*outcome.plan.variant).packed, ranges, outcome.plan.path);
-    }
-    settle(problem_, destination, product->multiply(outcome.plan.path, destination.view()));
-    outcome.timing.kernel = milliseconds_since(start_);
-    return outcome;
+    const Plan plan = planner_.plan(problem_, ranges, requested_, &likely);
+    return write(plan, [&](const MutableMatrixView& c) {
+      if (!product || plan.variant != &likely) {
+        product.emplace(problem_, planner_.kernel_of(*plan.variant).packed, ranges, plan.path);
+      }
+      return product->multiply(plan.path, c);
+    });
   }
 
  private:
+  /// Writes the results of `multiply(c)`, which returns the index of the first one that overflowed. Throws Error if that is an
+  /// error; C is then unchanged.
+  template <class Multiply>
+  Outcome write(const Plan& plan, Multiply&& multiply, double analysis_ms = 0) const {
+    const Destination destination(problem_, may_overflow(problem_, plan.path));
+    const int64_t overflow = multiply(destination.view());
+    if (problem_.operation.overflow == OverflowPolicy::kThrow && overflow != kNoOverflow) {
+      throw overflow_error(problem_, overflow);
+    }
+    // Copying a result takes as long as this many k-steps.
+    constexpr int64_t kStepsPerCopy = 8, kStepsAtOnce = 1 << 20;
+    destination.commit([&](int64_t rows, const Destination::CopyRows& copy) {
+      for_each_run(problem_, rows, saturating_product(problem_.outputs(), kStepsPerCopy), kStepsAtOnce, copy);
+    });
+    Outcome outcome;
+    outcome.plan = plan;
+    outcome.timing.analysis = analysis_ms;
+    outcome.timing.kernel = milliseconds_since(start_) - analysis_ms;
+    return outcome;
+  }
+
   Outcome multiply_thin(const Variant& likely) const {
     std::optional<ThinProduct> product;
-    const RangePath any = !can_overflow(problem_.operation)                      ? RangePath::kDirect
-                          : problem_.operation.overflow == OverflowPolicy::kWrap ? RangePath::kWrapping
-                                                                                 : RangePath::kWide;
+    const ArithmeticKind any = !can_overflow(problem_.operation)                      ? ArithmeticKind::kDirect
+                               : problem_.operation.overflow == OverflowPolicy::kWrap ? ArithmeticKind::kWrapping
+                                                                                      : ArithmeticKind::kWide;
     const Ranges ranges =
         ranges_of(problem_, [&] { return product.emplace(problem_, planner_.kernel_of(likely)).accumulate(any); });
-    Outcome outcome;
-    outcome.plan = planner_.plan(problem_, ranges, requested_, &likely);
-    if (!product || outcome.plan.variant != &likely) {
+    const Plan plan = planner_.plan(problem_, ranges, requested_, &likely);
+    if (!product || plan.variant != &likely) {
       if (product) product->retract_steps();
-      product.emplace(problem_, planner_.kernel_of(*outcome.plan.variant)).accumulate(outcome.plan.path);
+      product.emplace(problem_, planner_.kernel_of(*plan.variant)).accumulate(plan.path);
     }
-    const Destination destination = destination_of(problem_, outcome.plan);
-    settle(problem_, destination, product->finish(outcome.plan.path, destination.view()));
-    outcome.timing.kernel = milliseconds_since(start_);
-    return outcome;
+    return write(plan, [&](const MutableMatrixView& c) { return product->finish(plan.path, c); });
   }
 
   /// Truth values can't overflow, so nothing is to be known of them.
   Outcome find_first_true(const Variant& variant) const {
-    Outcome outcome;
-    outcome.plan = planner_.plan(problem_, {}, &variant, &variant);
-    const Destination destination = destination_of(problem_, outcome.plan);
-    multiply_first_true(problem_, planner_.kernel_of(variant).first_true, destination.view());
-    settle(problem_, destination, kNoOverflow);
-    outcome.timing.kernel = milliseconds_since(start_);
-    return outcome;
+    return write(planner_.plan(problem_, {}, &variant, &variant), [&](const MutableMatrixView& c) {
+      multiply_first_true(problem_, planner_.kernel_of(variant).first_true, c);
+      return kNoOverflow;
+    });
   }
 
-  Outcome multiply_where_they_are(const Variant& variant) const {
+  /// Computes with a requested kernel that packs no operand.
+  Outcome multiply_in_place() const {
     const Ranges ranges = ranges_of(problem_, [&] { return scan(problem_); });
-    Outcome outcome;
-    outcome.timing.analysis = milliseconds_since(start_);
-    outcome.plan = planner_.plan(problem_, ranges, &variant, &variant);
-    const Destination destination = destination_of(problem_, outcome.plan);
-    const RowsKernel& kernel = planner_.kernel_of(variant).rows;
-    settle(problem_, destination, multiply_rows(problem_, kernel, outcome.plan.path, destination.view()));
-    outcome.timing.kernel = milliseconds_since(start_) - outcome.timing.analysis;
-    return outcome;
+    const double analysis_ms = milliseconds_since(start_);
+    const Plan plan = planner_.plan(problem_, ranges, requested_, requested_);
+    const RowsKernel& kernel = planner_.kernel_of(*requested_).rows;
+    return write(
+        plan, [&](const MutableMatrixView& c) { return multiply_rows(problem_, kernel, plan.path, c); }, analysis_ms);
   }
 
   const Problem& problem_;
@@ -139,13 +133,23 @@ class Product {
   const Clock::time_point start_ = Clock::now();
 };
 
+/// Computes C = C0 ⊕ zero.
+Outcome compute_without_steps(const Problem& problem, const Variant* requested, const Planner& planner) {
+  Outcome outcome;
+  outcome.plan = plan_without_steps(problem.operation, planner.variants(), requested);
+  store_without_steps(problem);
+  return outcome;
+}
+
 }  // namespace
 
 Outcome compute(const Problem& problem, const Variant* requested, const Planner& planner) {
+  if (!problem.has_steps()) return compute_without_steps(problem, requested, planner);
+  if (!problem.known) require_elements_of_c0(problem);
   planner.require_settings();
   claim_result(problem);
   try {
-    return Product(problem, requested, planner).compute();
+    return ProductRun(problem, requested, planner).run();
   } catch (const std::bad_alloc&) {
     throw Error(ErrorCode::kOutOfMemory, "the cpu backend found no memory for a product of " +
                                              std::to_string(problem.batch) + " × [" + std::to_string(problem.m()) +

@@ -5,7 +5,7 @@
 
 namespace mpmml::cpu {
 
-/// Computes a product that has steps, whose matrices are in host memory. Throws Error, as Session::multiply() does.
+/// Computes a product of matrices in host memory. Throws Error, as Session::multiply() does.
 Outcome compute(const Problem& problem, const Variant* requested, const Planner& planner);
 
 }  // namespace mpmml::cpu

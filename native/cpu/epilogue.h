@@ -5,7 +5,6 @@
 #include "core/algebra/arithmetic.h"
 #include "cpu/bits.h"
 #include "cpu/kernel.h"
-#include "cpu/offset.h"
 #include "cpu/vector.h"
 #include "cpu/wide.h"
 
@@ -21,13 +20,13 @@ MPMML_INLINE void prefetch(const void* from, int64_t bytes) {
 /// Writes adjacent results, `kLanes` at a time. Used for arithmetics whose finish() compilers don't turn into vector
 /// code. write() sets bits in `beyond` for results that overflowed.
 template <class Arithmetic>
-struct Settled {
+struct VectorEpilogue {
   static constexpr int kLanes = 0;
 };
 
 /// 64-bit sums.
 template <class Arithmetic>
-struct SettledSums {
+struct Int64Epilogue {
   using Element = typename Arithmetic::Element;
   using Accumulator = typename Arithmetic::Accumulator;
   using Sums = Vector<Accumulator>;
@@ -55,13 +54,13 @@ struct SettledSums {
   }
 };
 template <class S>
-struct Settled<Wide<S>> : SettledSums<Wide<S>> {};
+struct VectorEpilogue<Wide<S>> : Int64Epilogue<Wide<S>> {};
 template <class S>
-struct Settled<Wrapping<S>> : SettledSums<Wrapping<S>> {};
+struct VectorEpilogue<Wrapping<S>> : Int64Epilogue<Wrapping<S>> {};
 
 /// Words of truth values.
 template <class S>
-struct Settled<Bits<S>> {
+struct VectorEpilogue<Bits<S>> {
   using Element = typename S::Element;
   using Word = typename Bits<S>::Operand;
   using Words = Vector<Word>;
@@ -102,7 +101,7 @@ class Epilogue {
   using S = typename Arithmetic::Semiring;
   using Element = typename Arithmetic::Element;
   using Accumulator = typename Arithmetic::Accumulator;
-  static constexpr int kAtOnce = Settled<Arithmetic>::kLanes;
+  static constexpr int kAtOnce = VectorEpilogue<Arithmetic>::kLanes;
 
  public:
   MPMML_HOST_DEVICE Epilogue(const Arithmetic& arithmetic, const Results& results)
@@ -221,7 +220,8 @@ class Epilogue {
 
   MPMML_HOST_DEVICE Element finish(Accumulator acc, Element c0, bool& overflowed) const {
     if constexpr (takes_offsets<Arithmetic>) {
-      return arithmetic_.finish(acc, c0, overflowed, results_.offset_a, results_.offset_b);
+      const Arithmetic with_offsets{results_.offset_a, results_.offset_b, arithmetic_.has_zero};
+      return with_offsets.finish(acc, c0, overflowed);
     } else {
       return arithmetic_.finish(acc, c0, overflowed);
     }
@@ -245,7 +245,7 @@ class Epilogue {
   MPMML_HOST_DEVICE int32_t witness(Accumulator acc, Element c0, int32_t found, int64_t row, int64_t col) const {
     bool overflowed = false;
     const Element best = finish(acc, S::zero, overflowed), result = result_of(acc, c0);
-    if constexpr (Arithmetic::paths.has(RangePath::kWide)) {
+    if constexpr (Arithmetic::paths.has(ArithmeticKind::kWide)) {
       const Problem& problem = *results_.witnesses.problem;
       if (problem.operation.overflow == OverflowPolicy::kSaturate &&
           (result == FiniteRange<S>::least || result == FiniteRange<S>::most)) {
@@ -265,7 +265,7 @@ class Epilogue {
       const Place to = at(row + i, col);
       MPMML_UNROLL
       for (int j = 0; j < NR; j += kAtOnce) {
-        Settled<Arithmetic>::write(tile + i * NR + j, to.c0 ? to.c0 + j : nullptr, to.c + j, beyond);
+        VectorEpilogue<Arithmetic>::write(tile + i * NR + j, to.c0 ? to.c0 + j : nullptr, to.c + j, beyond);
       }
     }
     return any(beyond);
@@ -293,7 +293,7 @@ class Epilogue {
       Vector<Accumulator> beyond = {};
       int64_t j = 0;
       for (; are_adjacent() && j + kAtOnce <= cols; j += kAtOnce) {
-        Settled<Arithmetic>::write(acc + j, to.c0 ? to.c0 + j : nullptr, to.c + j, beyond);
+        VectorEpilogue<Arithmetic>::write(acc + j, to.c0 ? to.c0 + j : nullptr, to.c + j, beyond);
       }
       overflowed = any(beyond);
       for (; j < cols; ++j) to.c[j * results_.c_col_stride] = finish(acc[j], c0_at(to, j), overflowed);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/algebra/value_range.h"
 #include "core/plan/variant.h"
 #include "core/problem/problem.h"
 
@@ -24,15 +25,11 @@ struct Lanes {
   Storage storage;
 };
 
-/// The values in an operand, like ValueRange (core/algebra/value_range.h), but only what the CPU's kernels must know: the range if
-/// sums can overflow, and outsiders if there may be any. Nothing else is checked.
-struct Occurring {
-  int64_t minimum;
-  int64_t maximum;
-  bool has_zero;
-  bool has_outsider;
+/// The ranges of both operands.
+struct Ranges {
+  ValueRange a;
+  ValueRange b;
 };
-constexpr Occurring kNothingSeen{INT64_MAX, INT64_MIN, false, false};
 
 /// Where the witnesses of a part of a product go (Problem::witness). The strides are those of the part's rows and columns.
 struct Witnesses {
@@ -106,7 +103,7 @@ struct WindowsOfBlock {
 
 /// One slab's part of a block of C: rows × cols results from whole panels.
 struct BlockRequest {
-  RangePath path;
+  ArithmeticKind path;
   const void* a;  ///< in the slab, the panel of the block's first row
   const void* b;
   int64_t steps;  ///< of the slab
@@ -137,16 +134,18 @@ struct PackedKernel {
   int operand_size;
   int a_size;  ///< of an operand of A as it is packed
   int accumulator_size;
-  bool takes_offsets;  ///< whether an offset is subtracted from each operand before it is packed (offset.h)
+  bool takes_offsets;  ///< whether an offset is subtracted from each operand before it is packed (BiasedIntArithmetic)
   int window;          ///< operands in a window (WindowsOfBlock); 0 if witnesses aren't found in windows
-  Occurring (*pack_a)(const PackRequest& request);
-  Occurring (*pack_b)(const PackRequest& request);
+  // Packing returns the values' minimum and maximum if sums can overflow, and whether some aren't elements if the semiring restricts
+  // its elements.
+  Range (*pack_a)(const PackRequest& request);
+  Range (*pack_b)(const PackRequest& request);
   /// Writes the steps past k of a packed operand. `path` must be known by then.
-  void (*fill_border_a)(const PackRequest& request, RangePath path);
-  void (*fill_border_b)(const PackRequest& request, RangePath path);
+  void (*fill_border_a)(const PackRequest& request, ArithmeticKind path);
+  void (*fill_border_b)(const PackRequest& request, ArithmeticKind path);
   /// Packs the windows of an operand. In the request lanes and k-steps have changed places, so that a panel holds a window
   /// of each lane.
-  Occurring (*pack_windows)(const PackRequest& request);
+  Range (*pack_windows)(const PackRequest& request);
   /// Computes a slab. After the last slab it writes C and the witnesses, and returns the smallest linear index of a result that
   /// overflowed, or kNoOverflow.
   int64_t (*multiply)(const BlockRequest& request);
@@ -156,7 +155,7 @@ struct PackedKernel {
 struct RowsKernel {
   /// Writes rows [first_row, end_row) of one product of the batch to `c`; returns the linear index (batch, row,
   /// column) of the first result that overflowed, or kNoOverflow.
-  int64_t (*multiply)(const Problem& problem, RangePath path, const MutableMatrixView& c, int64_t batch,
+  int64_t (*multiply)(const Problem& problem, ArithmeticKind path, const MutableMatrixView& c, int64_t batch,
                       int64_t first_row, int64_t end_row);
 };
 
@@ -189,7 +188,7 @@ struct FirstTrueKernel {
 
 /// A part of a thin product (thin_product.h): some steps of the small operand ⊗ some lanes of the large one.
 struct ThinRequest {
-  RangePath path;  ///< only the arithmetic that it needs matters
+  ArithmeticKind path;  ///< only the arithmetic that it needs matters
   Lanes small;
   Lanes large;
   bool may_be_zero;    ///< whether the large operand may hold zero
@@ -204,15 +203,15 @@ struct ThinRequest {
 };
 
 /// The values in a part of a thin product.
-struct ThinOccurring {
-  Occurring small;
+struct ThinRanges {
+  Range small;
   /// If the large operand contains zero though it may not, the accumulators are invalid and nothing else is known.
-  Occurring large;
+  Range large;
 };
 
 /// The accumulators of an item of a thin product, to be turned into results.
 struct ThinAccumulators {
-  RangePath path;
+  ArithmeticKind path;
   int64_t rows;
   int64_t cols;
   void* accumulators;
@@ -229,14 +228,14 @@ struct ThinKernel {
   int accumulator_size;
   /// accumulators ⊕= small ⊗ large. 64-bit sums allow any elements: then the values of the large operand aren't
   /// checked.
-  ThinOccurring (*accumulate)(const ThinRequest& request);
+  ThinRanges (*accumulate)(const ThinRequest& request);
   /// Writes C; returns the smallest linear index of a result that overflowed, or kNoOverflow.
   int64_t (*finish)(const ThinAccumulators& accumulators);
 };
 
 /// The functions of a variant. Each family has its own; the others are null.
 struct Kernel {
-  PathSet paths;
+  ArithmeticSet paths;
   PackedKernel packed;
   RowsKernel rows;
   ThinKernel thin;

@@ -40,7 +40,7 @@ void for_each_part(const Watched& watched, int64_t count, bool together, Body bo
     check_cancelled(watched);
     body(index);
   };
-  if (together) return parallel_for(count, Task(part));
+  if (together) return parallel_for(count, part);
   for (int64_t index = 0; index < count; ++index) part(index);
 }
 

@@ -7,6 +7,7 @@
 #include <sstream>
 #include <thread>
 
+#include "core/host/control_groups.h"
 #include "core/host/has_threads.h"
 #include "core/status.h"
 #include "cpu/processor.h"
@@ -87,36 +88,19 @@ double quota_of(const std::string& quota, const std::string& period) {
   return microseconds > 0 && each > 0 ? microseconds / each : 1e9;
 }
 
-/// The smallest quota of this process's control group and of its parent groups, versions 1 and 2. In a container the
-/// path in /proc may be the host's; then the groups mounted at the root are the container's own.
+/// The smallest quota of the control groups of this process.
 double cgroup_quota() {
   double least = 1e9;
-  std::ifstream groups("/proc/self/cgroup");
-  for (std::string line; std::getline(groups, line);) {
-    const size_t first = line.find(':');
-    const size_t second = line.find(':', first + 1);
-    if (first == std::string::npos || second == std::string::npos) continue;
-    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
-    const bool unified = controllers == ",,";
-    if (!unified && controllers.find(",cpu,") == std::string::npos) continue;
-    std::string path = line.substr(second + 1);
-    for (;;) {
-      if (unified) {
-        for (const char* root : {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"}) {
-          std::istringstream words(first_line(root + path + "/cpu.max"));
-          std::string quota, period;
-          if (words >> quota >> period) least = std::min(least, quota_of(quota, period));
-        }
-      } else {
-        for (const char* root : {"/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"}) {
-          least = std::min(least, quota_of(first_line(root + path + "/cpu.cfs_quota_us"),
-                                           first_line(root + path + "/cpu.cfs_period_us")));
-        }
-      }
-      if (path.empty() || path == "/") break;
-      path.resize(path.rfind('/'));
+  for_each_control_group("cpu", [&](const std::string& folder, bool is_unified) {
+    if (!is_unified) {
+      least = std::min(least,
+                       quota_of(first_line(folder + "/cpu.cfs_quota_us"), first_line(folder + "/cpu.cfs_period_us")));
+      return;
     }
-  }
+    std::istringstream words(first_line(folder + "/cpu.max"));
+    std::string quota, period;
+    if (words >> quota >> period) least = std::min(least, quota_of(quota, period));
+  });
   return least;
 }
 
@@ -184,7 +168,7 @@ const Caches& caches() {
 
 int available_threads() {
   if (!kHasThreads) return 1;
-  if (const int asked = settings().threads; asked > 0) return std::min(asked, kMostThreads);
+  if (const int asked = settings().threads; asked > 0) return std::min(asked, kMaxThreads);
 #if defined(__linux__)
   // A fraction of a processor counts as one, because rounding down would leave it unused.
   const double quota = cgroup_quota() + 0.999;
@@ -192,7 +176,7 @@ int available_threads() {
 #else
   const int count = static_cast<int>(std::thread::hardware_concurrency());
 #endif
-  return std::min(std::max(count, 1), kMostThreads);
+  return std::min(std::max(count, 1), kMaxThreads);
 }
 
 }  // namespace mpmml::cpu

@@ -8,7 +8,7 @@
 namespace mpmml::cpu {
 
 /// The most threads that a product is spread over.
-constexpr int kMostThreads = 1024;
+constexpr int kMaxThreads = 1024;
 
 /// What the user asks of the CPU backend. One for the process.
 struct Settings {

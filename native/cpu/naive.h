@@ -18,7 +18,7 @@ struct Naive {
 
  private:
   template <class First, class... Others>
-  static int64_t multiply(const Problem& problem, RangePath path, const MutableMatrixView& c, int64_t batch,
+  static int64_t multiply(const Problem& problem, ArithmeticKind path, const MutableMatrixView& c, int64_t batch,
                           int64_t first_row, int64_t end_row) {
     if constexpr (sizeof...(Others) > 0) {
       if (!First::paths.has(path)) return multiply<Others...>(problem, path, c, batch, first_row, end_row);

@@ -5,7 +5,6 @@
 
 #include "core/problem/structured.h"
 #include "cpu/loop.h"
-#include "cpu/ranges.h"
 
 namespace mpmml::cpu {
 namespace {
@@ -17,43 +16,53 @@ constexpr int64_t kWorkAtOnce = kWorkPerElement << 17;
 
 }  // namespace
 
-PackedOperand::PackedOperand(const Problem& problem, const PackedKernel& kernel, bool is_b, int64_t padded_k,
-                             int64_t KC, int64_t granule)
+PackedForm panel_form(const Problem& problem, const PackedKernel& kernel, bool is_b, int64_t padded_k, int64_t KC,
+                      int64_t granule) {
+  const bool has_border = padded_k * kernel.steps_per_operand != problem.k();
+  if (is_b) {
+    return {kernel.pack_b, has_border ? kernel.fill_border_b : nullptr,
+            kernel.NR,     kernel.operand_size,
+            padded_k,      KC,
+            granule,       false};
+  }
+  return {kernel.pack_a, has_border ? kernel.fill_border_a : nullptr, kernel.MR, kernel.a_size, padded_k, KC, granule,
+          false};
+}
+
+PackedForm window_form(const Problem& problem, const PackedKernel& kernel, bool is_b) {
+  const int64_t lanes = round_up(is_b ? problem.n() : problem.m(), kLanesTogether);
+  return {kernel.pack_windows, nullptr, kernel.window, kernel.operand_size, lanes, kLanesTogether, 0, true};
+}
+
+PackedOperand::PackedOperand(const Problem& problem, bool is_b, const PackedForm& form)
     : problem_(problem),
-      kernel_(kernel),
-      is_b_(is_b),
-      view_(is_b ? problem.b : problem.a),
-      padded_k_(padded_k),
-      KC_(KC),
-      granule_(granule),
-      band_(is_b ? problem.structure.b.transposed() : problem.structure.a),
-      is_partial_(!band_.is_all(is_b ? view_.cols : view_.rows, problem.k())),
-      width_(is_b ? kernel.NR : kernel.MR),
-      size_(is_b ? kernel.operand_size : kernel.a_size),
-      lanes_(is_b ? view_.cols : view_.rows),
+      form_(form),
+      view_(is_b == form.is_across ? (is_b ? problem.b : problem.a) : transposed(is_b ? problem.b : problem.a)),
+      band_(is_b == form.is_across ? (is_b ? problem.structure.b : problem.structure.a)
+                                   : (is_b ? problem.structure.b : problem.structure.a).transposed()),
+      is_partial_(!band_.is_all(view_.rows, view_.cols)),
       items_(items_of(view_, problem.batch)),
-      panels_(ceil_div(lanes_, width_)),
-      item_bytes_(saturating_product(panels_, saturating_product(padded_k, width_ * size_))),
+      panels_(ceil_div(view_.rows, form.width)),
+      item_bytes_(saturating_product(panels_, saturating_product(form.padded_k, form.width * form.size))),
       data_(checked_size(item_bytes_, items_)) {}
 
 PackRequest PackedOperand::request(int64_t item) const {
-  const MatrixView first = view_from(view_, problem_.operation.dtype, item, 0, 0);
   PackRequest request{};
-  request.source = {first.data,
-                    lanes_,
-                    problem_.k(),
-                    is_b_ ? view_.col_stride : view_.row_stride,
-                    is_b_ ? view_.row_stride : view_.col_stride,
+  request.source = {view_from(view_, problem_.operation.dtype, item, 0, 0).data,
+                    view_.rows,
+                    view_.cols,
+                    view_.row_stride,
+                    view_.col_stride,
                     view_.storage};
   request.end_panel = panels_;
   request.packed = static_cast<char*>(data_.data()) + item * item_bytes_;
   request.panels = panels_;
-  request.padded_k = padded_k_;
-  request.KC = KC_;
+  request.padded_k = form_.padded_k;
+  request.KC = form_.KC;
   request.offset = offset_;
   request.band = band_;
   request.is_partial = is_partial_;
-  request.granule = granule_;
+  request.granule = form_.granule;
   return request;
 }
 
@@ -61,14 +70,14 @@ ValueRange PackedOperand::pack() {
   const int64_t count = panels_ * items_;
   ValueRange range;
   std::mutex mutex;
-  for_each_run(problem_, count, saturating_product(count, kWorkPerElement * width_ * padded_k_), kWorkAtOnce,
+  for_each_run(problem_, count, saturating_product(count, kWorkPerElement * form_.width * form_.padded_k), kWorkAtOnce,
                [&](int64_t first, int64_t end) {
                  ValueRange seen;
                  while (first < end) {
                    PackRequest part = request(first / panels_);
                    part.first_panel = first % panels_;
                    part.end_panel = std::min(panels_, part.first_panel + end - first);
-                   seen.merge(range_of((is_b_ ? kernel_.pack_b : kernel_.pack_a)(part)));
+                   seen.merge(form_.pack(part));
                    first += part.end_panel - part.first_panel;
                  }
                  std::lock_guard<std::mutex> lock(mutex);
@@ -78,17 +87,18 @@ ValueRange PackedOperand::pack() {
   return range;
 }
 
-void PackedOperand::fill_border(RangePath path) {
-  if (padded_k_ * kernel_.steps_per_operand == problem_.k()) return;
-  for (int64_t item = 0; item < items_; ++item) {
-    (is_b_ ? kernel_.fill_border_b : kernel_.fill_border_a)(request(item), path);
-  }
+void PackedOperand::fill_border(ArithmeticKind path) {
+  for (int64_t item = 0; form_.fill_border && item < items_; ++item) form_.fill_border(request(item), path);
+}
+
+const char* PackedOperand::item(int64_t item) const {
+  // An operand that is the same for the whole batch is packed once.
+  return static_cast<const char*>(data_.data()) + (items_ == 1 ? 0 : item) * item_bytes_;
 }
 
 const void* PackedOperand::panel(int64_t item, int64_t k, int64_t lane) const {
-  const int64_t steps = std::min(KC_, padded_k_ - k);
-  return static_cast<const char*>(data_.data()) + own(item) * item_bytes_ +
-         (k * panels_ * width_ + lane * steps) * size_;
+  const int64_t steps = std::min(form_.KC, form_.padded_k - k);
+  return this->item(item) + (k * panels_ * form_.width + lane * steps) * form_.size;
 }
 
 }  // namespace mpmml::cpu

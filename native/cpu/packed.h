@@ -4,9 +4,8 @@
 #pragma once
 #include "core/algebra/arithmetic.h"
 #include "cpu/bit_packing.h"
-#include "cpu/first_true.h"
+#include "cpu/boolean_witness.h"
 #include "cpu/kernel.h"
-#include "cpu/offset.h"
 #include "cpu/packing.h"
 #include "cpu/tile.h"
 
@@ -32,7 +31,7 @@ struct Packed {
 
  private:
   template <class Arithmetic, int width, class Stored = typename Arithmetic::Operand>
-  static Occurring pack_panels(const PackRequest& request) {
+  static Range pack_panels(const PackRequest& request) {
     if constexpr (steps_per_operand<Arithmetic> > 1) {
       return pack_bits<Arithmetic, width>(request);
     } else {
@@ -59,16 +58,16 @@ struct Packed {
   }
 
   template <class Arithmetic>
-  static Occurring pack_windows(const PackRequest& request) {
+  static Range pack_windows(const PackRequest& request) {
     if constexpr (has_windows<Arithmetic>) {
       return pack<Arithmetic, Windows<Arithmetic>::kWindow>(request);
     } else {
-      return kNothingSeen;
+      return {};
     }
   }
 
   template <class Arithmetic, class... Others>
-  static void fill_border_a(const PackRequest& request, RangePath path) {
+  static void fill_border_a(const PackRequest& request, ArithmeticKind path) {
     with_arithmetic<Arithmetic, Others...>(path, [&](auto arithmetic) __attribute__((always_inline)) {
       if constexpr (takes_offsets<Arithmetic>) {
         fill_border<Arithmetic, MR>(request, repeated(arithmetic.border_a()));
@@ -79,7 +78,7 @@ struct Packed {
   }
 
   template <class Arithmetic, class... Others>
-  static void fill_border_b(const PackRequest& request, RangePath path) {
+  static void fill_border_b(const PackRequest& request, ArithmeticKind path) {
     with_arithmetic<Arithmetic, Others...>(path, [&](auto arithmetic) __attribute__((always_inline)) {
       if constexpr (takes_offsets<Arithmetic>) {
         fill_border<Arithmetic, NR>(request, arithmetic.border_b());

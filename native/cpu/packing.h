@@ -6,7 +6,6 @@
 #pragma once
 #include "core/algebra/arithmetic.h"
 #include "cpu/kernel.h"
-#include "cpu/offset.h"
 #include "cpu/vector.h"
 
 namespace mpmml::cpu::MPMML_ISA {
@@ -38,12 +37,9 @@ struct Scan {
     zeros |= x == S::zero;
   }
 
-  MPMML_HOST_DEVICE void merge_into(Occurring& all) const {
+  MPMML_HOST_DEVICE void merge_into(Range& all) const {
     for (int i = 0; i < n; ++i) {
-      if (minimum[i] <= maximum[i]) {
-        all.minimum = minimum[i] < all.minimum ? minimum[i] : all.minimum;
-        all.maximum = maximum[i] > all.maximum ? maximum[i] : all.maximum;
-      }
+      if (minimum[i] <= maximum[i]) all.include(minimum[i], maximum[i]);
       all.has_zero = all.has_zero || zeros[i] != 0;
     }
   }
@@ -58,8 +54,8 @@ struct Outsiders {
   V least = S::zero - V{};
 
   MPMML_HOST_DEVICE void see(const V& x) { least = x < least ? x : least; }
-  MPMML_HOST_DEVICE void merge_into(Occurring& all) const {
-    for (int i = 0; i < n; ++i) all.has_outsider = all.has_outsider || !S::holds(least[i]);
+  MPMML_HOST_DEVICE void merge_into(Range& all) const {
+    for (int i = 0; i < n; ++i) all.has_invalid_element = all.has_invalid_element || !S::holds(least[i]);
   }
 };
 
@@ -67,7 +63,7 @@ struct Outsiders {
 template <class S, int n>
 struct Nothing {
   MPMML_HOST_DEVICE void see(const ShortVector<typename S::Element, n>&) {}
-  MPMML_HOST_DEVICE void merge_into(Occurring&) const {}
+  MPMML_HOST_DEVICE void merge_into(Range&) const {}
 };
 
 template <class S, int n>
@@ -105,7 +101,7 @@ class Packer {
   using S = typename Arithmetic::Semiring;
   using Element = typename Arithmetic::Element;
   using Operand = typename Arithmetic::Operand;
-  static constexpr Arithmetic arithmetic = Arithmetic::for_operands(RangePath::kTranslated);
+  static constexpr Arithmetic arithmetic = Arithmetic::for_operands(ArithmeticKind::kTranslated);
   static constexpr int kLanes = VectorOf<Element>::lanes < width ? VectorOf<Element>::lanes : width;
 
  public:
@@ -152,8 +148,8 @@ class Packer {
     pack_some(first_lane, end_whole, needed.end, to + (end_whole - first_k) * width);
   }
 
-  MPMML_HOST_DEVICE Occurring occurring() const {
-    Occurring all = kNothingSeen;
+  MPMML_HOST_DEVICE Range range() const {
+    Range all;
     lanes_.merge_into(all);
     fours_.merge_into(all);
     ones_.merge_into(all);
@@ -168,7 +164,7 @@ class Packer {
   MPMML_HOST_DEVICE void encode(const V& x, Stored* to) const {
     constexpr int lanes = sizeof(V) / sizeof(Element);
     if constexpr (takes_offsets<Arithmetic>) {
-      auto wide = Arithmetic::encode(x, offset_);
+      auto wide = Arithmetic::encode_vector(x, offset_);
       if constexpr (!std::is_same_v<Stored, Operand>) {
         static_assert(sizeof(Stored) == sizeof(Element));
         if constexpr (sizeof(Operand) == 1) wide |= wide << 8;
@@ -308,10 +304,10 @@ class Packer {
   const int64_t granule_;
   /// Offsets follow from the values, so with them the values are known already.
   template <int n>
-  using Sight = std::conditional_t<takes_offsets<Arithmetic>, Nothing<S, n>, ScanOf<S, n>>;
-  Sight<kLanes> lanes_;
-  Sight<4> fours_;
-  Sight<1> ones_;
+  using PackScan = std::conditional_t<takes_offsets<Arithmetic>, Nothing<S, n>, ScanOf<S, n>>;
+  PackScan<kLanes> lanes_;
+  PackScan<4> fours_;
+  PackScan<1> ones_;
 };
 
 /// The place of step k of a panel in a packed operand, counted in operands.
@@ -329,7 +325,7 @@ MPMML_INLINE int64_t border_of(const PackRequest& request) {
 }
 
 template <class Arithmetic, int width, class Stored, class Source>
-static Occurring pack_stored(const PackRequest& request) {
+static Range pack_stored(const PackRequest& request) {
   Packer<Arithmetic, width, Stored, Source> packer(request);
   const int64_t most = request.source.lane_stride == 1 ? kPackingSteps : request.KC;
   const int64_t first_lane = request.first_panel * width, end_lane = request.end_panel * width;
@@ -347,11 +343,11 @@ static Occurring pack_stored(const PackRequest& request) {
     for (int64_t lane = first_lane; lane < end_lane; lane += width, to += stride)
       packer.pack_partial(lane, k, end_k, to);
   }
-  return packer.occurring();
+  return packer.range();
 }
 
 template <class Arithmetic, int width, class Stored = typename Arithmetic::Operand>
-static Occurring pack(const PackRequest& request) {
+static Range pack(const PackRequest& request) {
   return with_stored<typename Arithmetic::Semiring>(request.source.storage, [&](auto zero) {
     return pack_stored<Arithmetic, width, Stored, decltype(zero)>(request);
   });

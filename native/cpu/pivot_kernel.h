@@ -38,7 +38,7 @@ struct PivotLoops {
   using V = Vector<Work>;
   using N = Vector<Node>;
 
-  static constexpr int kMost = kMostPivots;
+  static constexpr int kMost = kMaxPivots;
   static constexpr int kLanes = VectorOf<Work>::lanes;
   static constexpr int kVectors = kMost / kLanes > 0 ? kMost / kLanes : 1;
   static constexpr int kWidth = kVectors * kLanes;
@@ -47,11 +47,11 @@ struct PivotLoops {
 
   /// What zero is in a tile, and in what is added.
   static constexpr Work zero_in_tile() {
-    if constexpr (kEncodes) return Narrow<S>::for_operands(RangePath::kTranslated).encoding.threshold;
+    if constexpr (kEncodes) return Narrow<S>::for_operands(ArithmeticKind::kTranslated).encoding.threshold;
     return static_cast<Work>(S::zero);
   }
   static constexpr Work zero_as_operand() {
-    if constexpr (kEncodes) return Narrow<S>::for_operands(RangePath::kTranslated).encoding.zero;
+    if constexpr (kEncodes) return Narrow<S>::for_operands(ArithmeticKind::kTranslated).encoding.zero;
     return static_cast<Work>(S::zero);
   }
   static constexpr Work kZero = zero_in_tile();
@@ -80,7 +80,7 @@ struct PivotLoops {
   }
 
   /// The pivots' own columns and rows, as operands, each as it is when its pivot's turn comes.
-  struct Room {
+  struct PivotPanel {
     Work columns[kMost][kMost];  ///< [node][pivot]
     Work rows[kMost][kWidth];    ///< [pivot][node]
     int32_t next_columns[kWithNext ? kMost : 1][kMost];
@@ -138,7 +138,7 @@ struct PivotLoops {
     const int64_t count = block.count;
     alignas(64) Work tile[kMost][kWidth];
     alignas(64) Node next[kWithNext ? kMost : 1][kWithNext ? kWidth : 1];
-    auto& room = *static_cast<Room*>(block.room);
+    auto& room = *static_cast<PivotPanel*>(block.room);
     const auto d = [&](int64_t row) { return element(block.down, block.down_stride, block.first_row + row, 0); };
     const auto next_row = [&](int64_t row) {
       return block.next_down + (block.first_row + row) * block.next_down_stride;
@@ -197,7 +197,7 @@ struct PivotLoops {
 
   static void row_down(const PivotBlock& block, int64_t row) {
     const int64_t count = block.count;
-    const auto& room = *static_cast<const Room*>(block.room);
+    const auto& room = *static_cast<const PivotPanel*>(block.room);
     alignas(64) Work tile[kWidth], passed[kWidth];
     alignas(64) Node next[kWithNext ? kWidth : 1]{};
     Element* const d = element(block.down, block.down_stride, row, 0);
@@ -222,7 +222,7 @@ struct PivotLoops {
   template <int rows>
   static void rows_down(const PivotBlock& block, int64_t first_row) {
     const int64_t count = block.count;
-    const auto& room = *static_cast<const Room*>(block.room);
+    const auto& room = *static_cast<const PivotPanel*>(block.room);
     alignas(64) Work tile[rows][kWidth];
     alignas(64) Node next[rows][kWithNext ? kWidth : 1];
     alignas(64) Work passed[rows][kWidth];  // as recorded
@@ -300,7 +300,7 @@ struct PivotLoops {
   };
 
   /// Row `i` by way of the pivots first + [from, to), whose rows are in tile.passed.
-  MPMML_INLINE void improve_row(Tile& tile, const Room& room, int64_t i, int64_t first, int from, int to) {
+  MPMML_INLINE void improve_row(Tile& tile, const PivotPanel& room, int64_t i, int64_t first, int from, int to) {
     for (int u = from; u < to; ++u) {
       const Node node = kWithNext ? static_cast<Node>(room.next_columns[kWithNext ? i : 0][first + u]) : 0;
       improve_line<kTileVectors>(tile.d[i], tile.next[kWithNext ? i : 0], room.columns[i][first + u], tile.passed[u],
@@ -309,7 +309,7 @@ struct PivotLoops {
   }
 
   /// All rows in [first_row, end_row) by way of kTogether pivots, two vectors of columns at a time.
-  static void improve_rows(Tile& tile, const Room& room, int64_t first_row, int64_t end_row, int64_t first) {
+  static void improve_rows(Tile& tile, const PivotPanel& room, int64_t first_row, int64_t end_row, int64_t first) {
     constexpr int kAtOnce = 2;
     static_assert(kTileVectors % kAtOnce == 0);
     for (int v = 0; v < kTileVectors; v += kAtOnce) {
@@ -346,7 +346,7 @@ struct PivotLoops {
 
   static void tile_along(const PivotBlock& block, int64_t col, int64_t width) {
     const int64_t count = block.count;
-    const auto& room = *static_cast<const Room*>(block.room);
+    const auto& room = *static_cast<const PivotPanel*>(block.room);
     Tile tile;
     const auto d = [&](int64_t row) { return element(block.along, block.along_stride, row, col); };
     const auto next_row = [&](int64_t row) { return block.next_along + row * block.next_along_stride + col; };
@@ -379,7 +379,7 @@ struct PivotLoops {
     }
   }
 
-  static PivotKernel kernel() { return {sizeof(Room), among, down, along}; }
+  static PivotKernel kernel() { return {sizeof(PivotPanel), among, down, along}; }
 };
 
 template <class S>

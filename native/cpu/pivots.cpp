@@ -87,7 +87,7 @@ void eliminate_pivots(const Pivots& pivots) {
   std::optional<Workspace> rooms;
   if (!is_alone) rooms.emplace(checked_size(room, at_once));
 
-  const Watch watched{pivots.cancelled};
+  const CancellationToken watched{pivots.cancelled};
   for (int64_t first_item = 0; first_item < pivots.batch; first_item += at_once) {
     const int64_t items = std::min(at_once, pivots.batch - first_item);
     const auto room_of = [&](int64_t item) { return static_cast<char*>(rooms->data()) + (item - first_item) * room; };

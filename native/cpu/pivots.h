@@ -8,7 +8,7 @@
 namespace mpmml::cpu {
 
 /// The most pivots at a time. 64 × 64 elements fit the first cache, and GPUs take as many.
-constexpr int64_t kMostPivots = 64;
+constexpr int64_t kMaxPivots = 64;
 
 /// Pivots of one matrix. Strides are those of rows, in elements.
 struct PivotBlock {

@@ -1,6 +1,7 @@
 #include "cpu/planner.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <limits>
 
@@ -51,8 +52,7 @@ Planner::Planner() {
     variants_.push_back(&row.variant);
     const char* isa = instruction_set(row.variant);
     const bool runs = !isa || std::find(supported.begin(), supported.end(), isa) != supported.end();
-    known_[&row.variant] = {row.kernel,
-                            runs ? "" : "this processor doesn't have the instruction set " + std::string(isa)};
+    known_.push_back({row.kernel, runs ? "" : "this processor doesn't have the instruction set " + std::string(isa)});
   }
 }
 
@@ -89,8 +89,11 @@ const std::vector<const Variant*>& Planner::candidates(const Operation& operatio
 }
 
 const Planner::Known& Planner::known(const Variant& variant) const {
-  const auto row = known_.find(&variant);
-  if (row != known_.end()) return row->second;
+  // The place of its row: to look it up in a map takes longer than a small product's sums.
+  const auto& rows = kernel_variants();
+  const auto place = reinterpret_cast<uintptr_t>(&variant) - reinterpret_cast<uintptr_t>(&rows.front().variant);
+  const size_t row = place / sizeof(KernelVariant);
+  if (row < known_.size()) return known_[row];
   throw Error(ErrorCode::kVariant, "variant " + std::string(variant.name) + " isn't one of the cpu backend's");
 }
 
@@ -104,26 +107,27 @@ std::string Planner::refusal(const Problem& problem, const Variant& variant) con
 
 Plan Planner::plan(const Problem& problem, const Ranges& ranges, const Variant* requested,
                    const Variant* likely) const {
-  const PathSet exact = exact_paths(problem.operation, ranges.a, ranges.b);
+  const ArithmeticSet exact = exact_arithmetics(problem.operation, ranges.a, ranges.b);
   return cheapest(problem, exact, requested, problem.known ? nullptr : likely);
 }
 
-Plan Planner::cheapest(const Problem& problem, PathSet exact, const Variant* requested, const Variant* started) const {
+Plan Planner::cheapest(const Problem& problem, ArithmeticSet exact, const Variant* requested,
+                       const Variant* started) const {
   return make_plan(problem.operation, exact, candidates(problem.operation), requested,
-                   [&](const Variant& variant, RangePath) {
+                   [&](const Variant& variant, ArithmeticKind) {
                      double cost = cost_of(problem, kernel_of(variant));
                      if (started && &variant != started) cost += cost_of_knowing(problem);
-                     return Judgement{refusal(problem, variant), cost};
+                     return VariantCost{refusal(problem, variant), cost};
                    });
 }
 
 const Variant* Planner::likely_variant(const Problem& problem, const Variant* requested) const {
-  const PathSet likely{can_overflow(problem.operation) ? RangePath::kTranslated : RangePath::kDirect};
+  const ArithmeticSet likely{can_overflow(problem.operation) ? ArithmeticKind::kTranslated : ArithmeticKind::kDirect};
   if (!requested) return cheapest(problem, likely, nullptr, nullptr).variant;
   if (!kernel_of(*requested).packed.takes_offsets) return requested;
   return make_plan(problem.operation, likely, candidates(problem.operation), nullptr,
-                   [&](const Variant& variant, RangePath) {
-                     return Judgement{kernel_of(variant).packed.multiply ? "" : "its operands aren't packed", 0};
+                   [&](const Variant& variant, ArithmeticKind) {
+                     return VariantCost{kernel_of(variant).packed.multiply ? "" : "its operands aren't packed", 0};
                    })
       .variant;
 }

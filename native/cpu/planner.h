@@ -5,13 +5,11 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "core/plan/plan.h"
 #include "core/status.h"
 #include "cpu/kernel.h"
-#include "cpu/ranges.h"
 
 namespace mpmml::cpu {
 
@@ -63,13 +61,13 @@ class Planner {
 
   /// The plan for values that allow the paths `exact`. `started`: the variant that has started without the ranges; null if none
   /// has.
-  Plan cheapest(const Problem& problem, PathSet exact, const Variant* requested, const Variant* started) const;
+  Plan cheapest(const Problem& problem, ArithmeticSet exact, const Variant* requested, const Variant* started) const;
 
   const Known& known(const Variant& variant) const;
   const std::vector<const Variant*>& candidates(const Operation& operation) const;
   void settle() const;
 
-  std::unordered_map<const Variant*, Known> known_;
+  std::vector<Known> known_;  ///< by row of kernel_variants()
   std::vector<const Variant*> variants_;
   mutable std::mutex mutex_;
   mutable std::atomic<bool> is_settled_{false};

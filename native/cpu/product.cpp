@@ -1,9 +1,6 @@
 #include "cpu/product.h"
 
 #include <algorithm>
-#include <atomic>
-#include <optional>
-#include <vector>
 
 #include "core/algebra/arithmetic.h"
 #include "core/algebra/dispatch.h"
@@ -12,36 +9,20 @@
 #include "cpu/loop.h"
 #include "cpu/results.h"
 #include "cpu/slots.h"
-#include "cpu/windowed.h"
 
 namespace mpmml::cpu {
-namespace {
-
-/// Keeps the smallest index that any thread reports.
-class FirstIndex {
- public:
-  void report(int64_t index) {
-    int64_t known = first_.load(std::memory_order_relaxed);
-    while (index < known && !first_.compare_exchange_weak(known, index, std::memory_order_relaxed)) {
-    }
-  }
-  int64_t value() const { return first_.load(std::memory_order_relaxed); }
-
- private:
-  std::atomic<int64_t> first_{kNoOverflow};
-};
-
-}  // namespace
-
-PackedProduct::PackedProduct(const Problem& problem, const PackedKernel& kernel, const Ranges& ranges, RangePath path)
+PackedProduct::PackedProduct(const Problem& problem, const PackedKernel& kernel, const Ranges& ranges,
+                             ArithmeticKind path)
     : problem_(problem),
       kernel_(kernel),
       is_structured_(is_structured(problem)),
       padded_k_(round_up(ceil_div(problem.k(), kernel.steps_per_operand), kernel.k_multiple)),
       blocking_(choose_blocking(kernel, problem.m(), problem.n(), padded_k_, problem.batch, thread_count(),
                                 problem.witness.data != nullptr)),
-      a_(problem, kernel, false, padded_k_, blocking_.KC, granule()),
-      b_(problem, kernel, true, padded_k_, blocking_.KC, granule()) {
+      blocks_m_(ceil_div(problem.m(), blocking_.MC)),
+      blocks_n_(ceil_div(problem.n(), blocking_.NC)),
+      a_(problem, false, panel_form(problem, kernel, false, padded_k_, blocking_.KC, granule())),
+      b_(problem, true, panel_form(problem, kernel, true, padded_k_, blocking_.KC, granule())) {
   if (kernel.takes_offsets) {
     with_semiring<CanOverflow>(problem.operation, [&](auto semiring) {
       using S = decltype(semiring);
@@ -59,127 +40,107 @@ PackedProduct::PackedProduct(const Problem& problem, const PackedKernel& kernel,
   ranges_ = {a_.pack(), b_.pack()};
 }
 
-/// One pass over all blocks of C.
-class PackedProduct::Run {
- public:
-  Run(const PackedProduct& product, RangePath path, const MutableMatrixView& c)
-      : product_(product),
-        problem_(product.problem_),
-        path_(path),
-        c_(c),
-        blocks_m_(ceil_div(problem_.m(), product.blocking_.MC)),
-        blocks_n_(ceil_div(problem_.n(), product.blocking_.NC)) {}
-
-  int64_t run() {
-    const Blocking& blocking = product_.blocking_;
-    const int64_t cells = blocking.MC * blocking.NC;
-    const bool keeps =
-        blocking.KC < product_.padded_k_ || (problem_.witness.data && blocking.stretch < product_.padded_k_);
-    const int64_t bytes = cells * product_.kernel_.accumulator_size;
-    std::optional<Slots> accumulators;
-    if (keeps) accumulators.emplace(problem_.witness.data ? 2 * bytes : bytes, thread_count());
-    if (problem_.witness.data) {
-      windows_a_.emplace(problem_, product_.kernel_, false, product_.a_.offset());
-      windows_b_.emplace(problem_, product_.kernel_, true, product_.b_.offset());
-    }
-    for_each_run(problem_, blocks_m_ * blocks_n_ * problem_.batch, work(), kStepsAtOnce,
-                 [&](int64_t first, int64_t end) {
-                   BlockRequest request{};
-                   std::optional<Slots::Slot> slot;
-                   if (keeps) {
-                     request.accumulators = slot.emplace(*accumulators).data();
-                     if (windows_a_) request.windows.notes = static_cast<char*>(request.accumulators) + bytes;
-                   }
-                   for (int64_t index = first; index < end; ++index) block(index, request);
-                 });
-    return overflow_.value();
-  }
-
- private:
-  /// The steps that one thread computes at a time.
-  static constexpr int64_t kStepsAtOnce = 1 << 20;
-  int64_t work() const {
-    if (!product_.is_structured_) return saturating_product(problem_.outputs(), product_.padded_k_);
-    const double steps = steps_of(problem_) / product_.kernel_.steps_per_operand;
-    return static_cast<int64_t>(std::min(steps, 0x1p62));
-  }
-
-  /// The slabs that a block has, from the first step of the first to the end of the last: one at least, because C0 and zero are
-  /// results too.
-  Span steps_of_block(Span rows, Span cols) const {
-    const int64_t KC = product_.blocking_.KC, padded = product_.padded_k_;
-    if (!product_.is_structured_) return {0, padded};
-    const Span steps = problem_.structure.steps(rows, cols, problem_.k());
-    if (steps.is_empty()) return {0, std::min(KC, padded)};
-    const int64_t each = product_.kernel_.steps_per_operand;
-    return {steps.first / each / KC * KC, std::min(round_up(ceil_div(steps.end, each), KC), padded)};
-  }
-
-  void block(int64_t index, BlockRequest& request) {
-    const Blocking& blocking = product_.blocking_;
-    const int64_t blocks = blocks_m_ * blocks_n_;
-    const int64_t batch = index / blocks;
-    // Consecutive blocks share columns of B, so threads that run at the same time do too.
-    const int64_t row = index % blocks % blocks_m_ * blocking.MC;
-    const int64_t col = index % blocks / blocks_m_ * blocking.NC;
-    request.path = path_;
-    request.rows = std::min(blocking.MC, problem_.m() - row);
-    request.cols = std::min(blocking.NC, problem_.n() - col);
-    const Span rows{row, row + request.rows}, cols{col, col + request.cols};
-    const auto count = [&](int64_t steps) {
-      const double share = static_cast<double>(steps) / static_cast<double>(product_.padded_k_);
-      problem_.count_steps(static_cast<double>(request.rows * request.cols), share);
-    };
-    if (product_.is_structured_ && !problem_.structure.c.has_some(rows, cols)) return count(product_.padded_k_);
-    const Span slabs = steps_of_block(rows, cols);
-    request.is_structured = product_.is_structured_;
-    request.structure = problem_.structure.from(row, col);
-    request.k = problem_.k();
-    request.granule = product_.granule();
-    request.results = results_from(problem_, c_, batch, row, col);
-    request.results.offset_a = product_.a_.offset();
-    request.results.offset_b = product_.b_.offset();
-    if (windows_a_) {
-      request.windows.a = windows_a_->item(batch);
-      request.windows.b = windows_b_->item(batch);
-      request.windows.row = row;
-      request.windows.col = col;
-      request.windows.count = windows_a_->count();
-      request.windows.are_near = blocking.windows_are_near;
-      request.windows.of_stretch = blocking.stretch / product_.kernel_.window;
-    }
-    for (int64_t k = slabs.first; k < slabs.end; k += blocking.KC) {
-      if (k > slabs.first) check_cancelled(problem_);
-      request.a = product_.a_.panel(batch, k, row);
-      request.b = product_.b_.panel(batch, k, col);
-      request.steps = std::min(blocking.KC, product_.padded_k_ - k);
-      if (windows_a_) request.stretch = k / blocking.stretch;
-      request.starts = k == slabs.first;
-      request.ends = k + request.steps == slabs.end;
-      request.first_step = k;
-      overflow_.report(product_.kernel_.multiply(request));
-      count(request.steps);
-    }
-    if (const int64_t skipped = product_.padded_k_ - (slabs.end - slabs.first)) count(skipped);
-  }
-
-  const PackedProduct& product_;
-  const Problem& problem_;
-  const RangePath path_;
-  const MutableMatrixView& c_;
-  const int64_t blocks_m_;
-  const int64_t blocks_n_;
-  std::optional<WindowedOperand> windows_a_, windows_b_;  ///< if there are witnesses to be found
-  FirstIndex overflow_;
-};
-
-int64_t PackedProduct::multiply(RangePath path, const MutableMatrixView& c) {
-  a_.fill_border(path);
-  b_.fill_border(path);
-  return Run(*this, path, c).run();
+void PackedProduct::pack_windows() {
+  const auto pack = [&](std::optional<PackedOperand>& windows, bool is_b, int32_t offset) {
+    windows.emplace(problem_, is_b, window_form(problem_, kernel_, is_b)).set_offset(offset);
+    windows->pack();
+  };
+  pack(windows_a_, false, a_.offset());
+  pack(windows_b_, true, b_.offset());
 }
 
-int64_t multiply_rows(const Problem& problem, const RowsKernel& kernel, RangePath path, const MutableMatrixView& c) {
+int64_t PackedProduct::multiply(ArithmeticKind path, const MutableMatrixView& c) {
+  a_.fill_border(path);
+  b_.fill_border(path);
+  const int64_t bytes = blocking_.MC * blocking_.NC * kernel_.accumulator_size;
+  const bool keeps = blocking_.KC < padded_k_ || (problem_.witness.data && blocking_.stretch < padded_k_);
+  std::optional<Slots> accumulators;
+  if (keeps) accumulators.emplace(problem_.witness.data ? 2 * bytes : bytes, thread_count());
+  if (problem_.witness.data) pack_windows();
+  // The steps that one thread computes at a time.
+  constexpr int64_t kStepsAtOnce = 1 << 20;
+  FirstIndex overflow;
+  for_each_run(problem_, blocks_m_ * blocks_n_ * problem_.batch, work(), kStepsAtOnce, [&](int64_t first, int64_t end) {
+    BlockRequest request{};
+    request.path = path;
+    std::optional<Slots::Slot> slot;
+    if (keeps) {
+      request.accumulators = slot.emplace(*accumulators).data();
+      if (windows_a_) request.windows.notes = static_cast<char*>(request.accumulators) + bytes;
+    }
+    for (int64_t index = first; index < end; ++index) overflow.report(multiply_block(index, c, request));
+  });
+  return overflow.value();
+}
+
+int64_t PackedProduct::work() const {
+  if (!is_structured_) return saturating_product(problem_.outputs(), padded_k_);
+  const double steps = steps_of(problem_) / kernel_.steps_per_operand;
+  return static_cast<int64_t>(std::min(steps, 0x1p62));
+}
+
+Span PackedProduct::steps_of_block(Span rows, Span cols) const {
+  if (!is_structured_) return {0, padded_k_};
+  const int64_t KC = blocking_.KC;
+  const Span steps = problem_.structure.steps(rows, cols, problem_.k());
+  if (steps.is_empty()) return {0, std::min(KC, padded_k_)};
+  const int64_t each = kernel_.steps_per_operand;
+  return {steps.first / each / KC * KC, std::min(round_up(ceil_div(steps.end, each), KC), padded_k_)};
+}
+
+int64_t PackedProduct::multiply_block(int64_t index, const MutableMatrixView& c, BlockRequest& request) const {
+  const int64_t blocks = blocks_m_ * blocks_n_;
+  const int64_t batch = index / blocks;
+  // Consecutive blocks share columns of B, so threads that run at the same time do too.
+  const int64_t row = index % blocks % blocks_m_ * blocking_.MC;
+  const int64_t col = index % blocks / blocks_m_ * blocking_.NC;
+  request.rows = std::min(blocking_.MC, problem_.m() - row);
+  request.cols = std::min(blocking_.NC, problem_.n() - col);
+  const Span rows{row, row + request.rows}, cols{col, col + request.cols};
+  const auto count = [&](int64_t steps) {
+    const double share = static_cast<double>(steps) / static_cast<double>(padded_k_);
+    problem_.count_steps(static_cast<double>(request.rows * request.cols), share);
+  };
+  if (is_structured_ && !problem_.structure.c.has_some(rows, cols)) {
+    count(padded_k_);
+    return kNoOverflow;
+  }
+  const Span slabs = steps_of_block(rows, cols);
+  request.is_structured = is_structured_;
+  request.structure = problem_.structure.from(row, col);
+  request.k = problem_.k();
+  request.granule = granule();
+  request.results = results_from(problem_, c, batch, row, col);
+  request.results.offset_a = a_.offset();
+  request.results.offset_b = b_.offset();
+  if (windows_a_) {
+    request.windows.a = windows_a_->item(batch);
+    request.windows.b = windows_b_->item(batch);
+    request.windows.row = row;
+    request.windows.col = col;
+    request.windows.count = windows_a_->panels();
+    request.windows.are_near = blocking_.windows_are_near;
+    request.windows.of_stretch = blocking_.stretch / kernel_.window;
+  }
+  int64_t overflow = kNoOverflow;
+  for (int64_t k = slabs.first; k < slabs.end; k += blocking_.KC) {
+    if (k > slabs.first) check_cancelled(problem_);
+    request.a = a_.panel(batch, k, row);
+    request.b = b_.panel(batch, k, col);
+    request.steps = std::min(blocking_.KC, padded_k_ - k);
+    if (windows_a_) request.stretch = k / blocking_.stretch;
+    request.starts = k == slabs.first;
+    request.ends = k + request.steps == slabs.end;
+    request.first_step = k;
+    overflow = std::min(overflow, kernel_.multiply(request));
+    count(request.steps);
+  }
+  if (const int64_t skipped = padded_k_ - (slabs.end - slabs.first)) count(skipped);
+  return overflow;
+}
+
+int64_t multiply_rows(const Problem& problem, const RowsKernel& kernel, ArithmeticKind path,
+                      const MutableMatrixView& c) {
   constexpr int64_t steps_at_once = 1 << 16;
   const int64_t work = saturating_product(problem.outputs(), problem.k());
   FirstIndex overflow;

@@ -85,7 +85,8 @@ class Table {
 int64_t bytes_of(const Triangle& shape, bool wide) { return shape.elements() * (wide ? 4 : 2); }
 
 /// Closes a table, block diagonal by block diagonal; `together` spreads each over the threads. It is this share of all work.
-void close(const Triangle& shape, const Closing& closing, bool wide, bool together, double share, const Watch& watch) {
+void close(const Triangle& shape, const Closing& closing, bool wide, bool together, double share,
+           const CancellationToken& watch) {
   const RnaKernel& loops = kernel(wide);
   // The work is in the blocks between a block and the diagonal.
   const auto work = [&](int64_t distance) { return static_cast<double>((shape.blocks() - distance) * (distance + 1)); };
@@ -102,7 +103,7 @@ void close(const Triangle& shape, const Closing& closing, bool wide, bool togeth
 class Folded {
  public:
   Folded(const Strand& strand, int64_t reach, const PairScores& scores, int64_t min_loop, bool wide, bool together,
-         double share, const Watch& watch)
+         double share, const CancellationToken& watch)
       : strand_(strand),
         scores_(scores),
         min_loop_(min_loop),
@@ -190,7 +191,7 @@ class InteractionTables {
     const auto tables = static_cast<double>(count_of_intervals(n_)),
                copied = static_cast<double>(count_of_intervals(m_));
     const double copy = request_.wants_table ? tables * copied * 2 * sizeof(int32_t) : 0;
-    require_room(static_cast<double>(bytes) * (tables + 1) + copy, request_.most_bytes,
+    require_room(static_cast<double>(bytes) * (tables + 1) + copy, request_.max_bytes,
                  "take shorter strands, or a window of the longer one");
     return bytes;
   }
@@ -291,8 +292,7 @@ std::vector<Folding> fold(const FoldRequest& request) {
   }
   std::sort(bytes.rbegin(), bytes.rend());
   const auto at_once = std::min<int64_t>(strands, beside ? thread_count() : 1);
-  require_room(std::accumulate(bytes.begin(), bytes.begin() + at_once, 0.0), request.most_bytes,
-               "take shorter strands");
+  require_room(std::accumulate(bytes.begin(), bytes.begin() + at_once, 0.0), request.max_bytes, "take shorter strands");
   std::vector<Folding> results(request.strands.size());
   for_each_part(request.watch, strands, beside, [&](int64_t index) {
     results[index] = fold_one(request, request.strands[index], !beside, all > 0 ? work[index] / all : 0);

@@ -7,7 +7,7 @@
 namespace mpmml::cpu {
 
 /// One for each strand. Throws Error(kOutOfMemory), before it computes anything, if it needs more than the request's
-/// most_bytes, and Error(kAborted) if it is cancelled.
+/// max_bytes, and Error(kAborted) if it is cancelled.
 std::vector<Folding> fold(const FoldRequest& request);
 
 /// The same for two strands, which aren't empty.

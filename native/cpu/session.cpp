@@ -12,7 +12,6 @@
 #include "core/host/workspace.h"
 #include "core/problem/scan.h"
 #include "core/problem/with_size.h"
-#include "core/problem/without_steps.h"
 #include "core/status.h"
 #include "cpu/compute.h"
 #include "cpu/loop.h"
@@ -62,7 +61,7 @@ void for_each_line(int64_t batch, const Lines& lines, const std::atomic<int32_t>
   constexpr int64_t kStepsPerElement = 8;
   constexpr int64_t kStepsAtOnce = 1 << 20;
   const int64_t work = saturating_product(saturating_product(batch * lines.count, lines.length), kStepsPerElement);
-  for_each_run(Watch{cancelled}, batch * lines.count, work, kStepsAtOnce, [&](int64_t first, int64_t end) {
+  for_each_run(CancellationToken{cancelled}, batch * lines.count, work, kStepsAtOnce, [&](int64_t first, int64_t end) {
     for (int64_t line = first; line < end; ++line) body(line / lines.count, line % lines.count);
   });
 }
@@ -209,7 +208,7 @@ class CpuSession final : public Session {
     return scan_matrices(operation, matrix, batch, {}, scan_runs_of(Problem{}));
   }
 
-  int64_t most_pivots(const Operation&) const override { return kMostPivots; }
+  int64_t max_pivots(const Operation&) const override { return kMaxPivots; }
 
   std::unique_ptr<Pending> eliminate(const Pivots& pivots) override {
     eliminate_pivots(pivots);
@@ -222,13 +221,13 @@ class CpuSession final : public Session {
     return std::make_unique<Done>();
   }
 
-  std::unique_ptr<Pending> mark_edges(const Successors& successors) override {
-    cpu::mark_edges(successors);
+  std::unique_ptr<Pending> mark_tight_edges(const NextNodes& successors) override {
+    cpu::mark_tight_edges(successors);
     return std::make_unique<Done>();
   }
 
-  std::unique_ptr<Pending> find_successors(const Successors& successors) override {
-    cpu::find_successors(successors);
+  std::unique_ptr<Pending> find_next_nodes(const NextNodes& successors) override {
+    cpu::find_next_nodes(successors);
     return std::make_unique<Done>();
   }
 
@@ -236,11 +235,11 @@ class CpuSession final : public Session {
     std::vector<Outcome> outcomes;
     outcomes.reserve(problems.size());
     if (problems.size() == 1) {
-      outcomes.push_back(multiply(problems.front(), where.variant));
+      outcomes.push_back(compute(problems.front(), where.variant, planner_));
       return std::make_unique<Done>(std::move(outcomes));
     }
     for (const Problem& problem : problems) {
-      of_product(outcomes.size(), [&] { outcomes.push_back(multiply(problem, where.variant)); });
+      of_product(outcomes.size(), [&] { outcomes.push_back(compute(problem, where.variant, planner_)); });
     }
     return std::make_unique<Done>(std::move(outcomes));
   }
@@ -266,17 +265,6 @@ class CpuSession final : public Session {
   }
 
  private:
-  Outcome multiply(const Problem& problem, const Variant* requested) const {
-    if (problem.has_steps()) {
-      if (!problem.known) require_elements_of_c0(problem);
-      return compute(problem, requested, planner_);
-    }
-    Outcome outcome;
-    outcome.plan = plan_without_steps(problem.operation, planner_.variants(), requested);
-    store_without_steps(problem);
-    return outcome;
-  }
-
   const Planner& planner_;
   const std::shared_ptr<Count> count_ = std::make_shared<Count>();
 };

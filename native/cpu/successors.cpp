@@ -44,7 +44,7 @@ class Search {
   using Element = typename S::Element;
 
  public:
-  explicit Search(const Successors& successors) : successors_(successors) {}
+  explicit Search(const NextNodes& successors) : successors_(successors) {}
 
   void mark(int64_t item, int64_t row) const {
     const auto* const d = row_of<Element>(successors_.d, item, row);
@@ -77,18 +77,18 @@ class Search {
   }
 
  private:
-  const Successors& successors_;
+  const NextNodes& successors_;
 };
 
 /// Calls `act(search, item, row)` for the rows of `next`, of which each element takes so many steps.
 template <class Act>
-void for_each_row(const Successors& successors, int64_t steps_of_element, Act act) {
+void for_each_row(const NextNodes& successors, int64_t steps_of_element, Act act) {
   const int64_t rows = successors.next.rows, count = successors.batch * rows;
   if (count == 0) return;
   const int64_t steps = saturating_product(count, successors.next.cols * steps_of_element);
   with_semiring<HasSuccessors>(successors.operation, [&](auto semiring) {
     const Search<decltype(semiring)> search(successors);
-    for_each_run(Watch{successors.cancelled}, count, steps, 1 << 20, [&](int64_t first, int64_t end) {
+    for_each_run(CancellationToken{successors.cancelled}, count, steps, 1 << 20, [&](int64_t first, int64_t end) {
       for (int64_t index = first; index < end; ++index) act(search, index / rows, index % rows);
     });
   });
@@ -96,12 +96,12 @@ void for_each_row(const Successors& successors, int64_t steps_of_element, Act ac
 
 }  // namespace
 
-void mark_edges(const Successors& successors) {
+void mark_tight_edges(const NextNodes& successors) {
   constexpr int64_t kSteps = 8;
   for_each_row(successors, kSteps, [](const auto& search, int64_t item, int64_t row) { search.mark(item, row); });
 }
 
-void find_successors(const Successors& successors) {
+void find_next_nodes(const NextNodes& successors) {
   // How many nodes are looked at depends on the weights.
   constexpr int64_t kNodes = 64;
   for_each_row(successors, kNodes, [](const auto& search, int64_t item, int64_t row) { search.find(item, row); });

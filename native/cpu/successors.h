@@ -4,7 +4,7 @@
 
 namespace mpmml::cpu {
 
-void mark_edges(const Successors& successors);
-void find_successors(const Successors& successors);
+void mark_tight_edges(const NextNodes& successors);
+void find_next_nodes(const NextNodes& successors);
 
 }  // namespace mpmml::cpu

@@ -6,7 +6,7 @@
 #include "cpu/kernel.h"
 #include "cpu/packing.h"
 #include "cpu/tile.h"
-#include "cpu/windows.h"
+#include "cpu/witness_windows.h"
 
 namespace mpmml::cpu::MPMML_ISA {
 
@@ -28,10 +28,9 @@ struct Ends {
     minimum = x < minimum ? x : minimum;
     maximum = x > maximum ? x : maximum;
   }
-  MPMML_HOST_DEVICE void merge_into(Occurring& all) const {
+  MPMML_HOST_DEVICE void merge_into(Range& all) const {
     for (int i = 0; i < n && minimum[0] <= maximum[0]; ++i) {
-      all.minimum = minimum[i] < all.minimum ? minimum[i] : all.minimum;
-      all.maximum = maximum[i] > all.maximum ? maximum[i] : all.maximum;
+      all.include(minimum[i], maximum[i]);
       all.has_zero = all.has_zero || minimum[i] == zero || maximum[i] == zero;
     }
   }
@@ -40,21 +39,21 @@ struct Ends {
 /// accumulators ⊕= small ⊗ large. `zeros`: whether the large operand may contain zero that is encoded as another value.
 /// The large operand's elements are stored as `Source`.
 template <class Arithmetic, bool zeros, class Source = typename Arithmetic::Element>
-class ThinPart {
+class ThreadTile {
   template <class, bool, class>
-  friend class ThinPart;
+  friend class ThreadTile;
   using S = typename Arithmetic::Semiring;
   using Element = typename Arithmetic::Element;
   using Operand = typename Arithmetic::Operand;
   using Accumulator = typename Arithmetic::Accumulator;
   static constexpr bool is_held_as_it_is = std::is_same_v<Operand, Element>;
-  static constexpr Arithmetic arithmetic = Arithmetic::for_operands(RangePath::kTranslated);
+  static constexpr Arithmetic arithmetic = Arithmetic::for_operands(ArithmeticKind::kTranslated);
   static constexpr int kLanes = VectorOf<Operand>::lanes;
 
  public:
   using Note = std::conditional_t<sizeof(Accumulator) == 4, int32_t, int64_t>;
 
-  MPMML_HOST_DEVICE explicit ThinPart(const ThinRequest& request)
+  MPMML_HOST_DEVICE explicit ThreadTile(const ThinRequest& request)
       : small_(request.small),
         large_(request.large),
         from_(static_cast<const Source*>(large_.data)),
@@ -65,9 +64,9 @@ class ThinPart {
         notes_(static_cast<Note*>(request.notes)),
         first_k_(request.first_k) {}
 
-  MPMML_HOST_DEVICE ThinOccurring accumulate() {
-    ThinOccurring occurring{kNothingSeen, kNothingSeen};
-    with_stored<S>(small_.storage, [&](auto zero) { encode_small<decltype(zero)>(occurring.small); });
+  MPMML_HOST_DEVICE ThinRanges accumulate() {
+    ThinRanges ranges;
+    with_stored<S>(small_.storage, [&](auto zero) { encode_small<decltype(zero)>(ranges.small); });
     if (starts_) start();
     if (large_.k_stride == 1 && large_.lane_stride != 1 && large_.k >= kLanes) {
       along_steps();
@@ -76,10 +75,10 @@ class ThinPart {
     } else {
       along_lanes<false>();
     }
-    full_.merge_into(occurring.large);
-    few_.merge_into(occurring.large);
-    one_.merge_into(occurring.large);
-    return occurring;
+    full_.merge_into(ranges.large);
+    few_.merge_into(ranges.large);
+    one_.merge_into(ranges.large);
+    return ranges;
   }
 
  private:
@@ -96,8 +95,8 @@ class ThinPart {
   template <int n>
   using Operands = ShortVector<Operand, n>;
   template <int n>
-  using Sight = std::conditional_t<!is_held_as_it_is, Nothing<S, n>,
-                                   std::conditional_t<S::can_overflow && !zeros, Ends<S, n, Source>, ScanOf<S, n>>>;
+  using PackScan = std::conditional_t<!is_held_as_it_is, Nothing<S, n>,
+                                      std::conditional_t<S::can_overflow && !zeros, Ends<S, n, Source>, ScanOf<S, n>>>;
 
   /// Elements of the large operand. A narrow zero stays narrow if accumulators are invalid with any zero: Ends finds it.
   template <int n>
@@ -127,7 +126,7 @@ class ThinPart {
   }
 
   template <int n>
-  MPMML_HOST_DEVICE Sight<n>& sight() {
+  MPMML_HOST_DEVICE PackScan<n>& sight() {
     if constexpr (n == kLanes) {
       return full_;
     } else if constexpr (n == 1) {
@@ -138,7 +137,7 @@ class ThinPart {
   }
 
   template <class SmallSource>
-  MPMML_HOST_DEVICE void encode_small(Occurring& occurring) {
+  MPMML_HOST_DEVICE void encode_small(Range& range) {
     ScanOf<S, kLanes> scan;
     ScanOf<S, 1> rest;
     for (int64_t lane = 0; lane < small_.lanes; ++lane) {
@@ -149,7 +148,7 @@ class ThinPart {
         Elements<kLanes> x;
         load_elements<S, kLanes>(x, from + k);
         scan.see(x);
-        const Operands<kLanes> encoded = ThinPart<Arithmetic, true>::template encode<kLanes>(x);
+        const Operands<kLanes> encoded = ThreadTile<Arithmetic, true>::template encode<kLanes>(x);
         __builtin_memcpy(to + k, &encoded, sizeof encoded);
       }
       for (; k < small_.k; ++k) {
@@ -159,12 +158,12 @@ class ThinPart {
         to[k] = arithmetic.encode(x[0]);
       }
     }
-    scan.merge_into(occurring);
-    rest.merge_into(occurring);
+    scan.merge_into(range);
+    rest.merge_into(range);
   }
 
   MPMML_HOST_DEVICE void start() {
-    const Accumulator initial = Arithmetic::for_operands(RangePath::kDirect).initial();
+    const Accumulator initial = Arithmetic::for_operands(ArithmeticKind::kDirect).initial();
     for (int64_t row = 0; row < small_.lanes; ++row) {
       for (int64_t col = 0; col < large_.lanes; ++col) accumulators_[row * row_stride_ + col] = initial;
       for (int64_t col = 0; notes_ && col < large_.lanes; ++col) notes_[row * row_stride_ + col] = kNoWitness;
@@ -242,7 +241,7 @@ class ThinPart {
   template <int R, int NV, int n, bool noted>
   __attribute__((noinline)) void row_along_lanes(int64_t row, int64_t first_k, int64_t end_k) {
     using Notes = ShortVector<Note, n>;
-    Sight<n> seen = sight<n>();
+    PackScan<n> seen = sight<n>();
     in_parts(large_.lanes, NV * n, [&](int64_t col, int64_t done) __attribute__((always_inline)) {
       const int64_t place = row * row_stride_ + col;
       Accumulator* to = accumulators_ + place;
@@ -329,13 +328,14 @@ class ThinPart {
   template <int R, int NJ>
   __attribute__((noinline)) void row_along_steps(int64_t row) {
     constexpr int n = kLanes;
-    Sight<n> seen = full_;
+    PackScan<n> seen = full_;
     in_parts(large_.lanes, NJ, [&](int64_t col, int64_t done) __attribute__((always_inline)) {
       Operands<n> acc[R][NJ];
       MPMML_UNROLL
       for (int i = 0; i < R; ++i) {
         MPMML_UNROLL
-        for (int j = 0; j < NJ; ++j) acc[i][j] = Arithmetic::for_operands(RangePath::kDirect).initial() - Operands<n>{};
+        for (int j = 0; j < NJ; ++j)
+          acc[i][j] = Arithmetic::for_operands(ArithmeticKind::kDirect).initial() - Operands<n>{};
       }
       const Source* from = from_ + col * large_.lane_stride;
       const Operand* a = encoded_ + row * small_.k;
@@ -395,9 +395,9 @@ class ThinPart {
   const bool starts_;
   Note* const notes_;
   const int64_t first_k_;
-  Sight<kLanes> full_;
-  Sight<kFew> few_;
-  Sight<1> one_;
+  PackScan<kLanes> full_;
+  PackScan<kFew> few_;
+  PackScan<1> one_;
 };
 
 /// Writes the witnesses of a row, whose accumulators are still in parts.
@@ -405,7 +405,7 @@ template <class Arithmetic>
 MPMML_INLINE void store_thin_witnesses(const Epilogue<Arithmetic>& epilogue, const ThinAccumulators& all, int64_t row) {
   using S = typename Arithmetic::Semiring;
   using Accumulator = typename Arithmetic::Accumulator;
-  using Note = typename ThinPart<Arithmetic, false>::Note;
+  using Note = typename ThreadTile<Arithmetic, false>::Note;
   constexpr int kAtOnce = 64;
   const Accumulator* acc = static_cast<const Accumulator*>(all.accumulators) + row * all.row_stride;
   const Note* notes = static_cast<const Note*>(all.notes) + row * all.row_stride;
@@ -467,14 +467,14 @@ struct Thin {
 
  private:
   template <class Arithmetic, class... Others>
-  static ThinOccurring accumulate(const ThinRequest& request) {
-    ThinOccurring occurring{};
+  static ThinRanges accumulate(const ThinRequest& request) {
+    ThinRanges ranges;
     with_arithmetic<Arithmetic, Others...>(request.path, [&](auto arithmetic) __attribute__((always_inline)) {
       using Chosen = decltype(arithmetic);
       using S = typename Chosen::Semiring;
       const auto accumulate_with = [&](auto zeros) {
-        occurring = with_stored<S>(request.large.storage, [&](auto zero) {
-          return ThinPart<Chosen, zeros, decltype(zero)>(request).accumulate();
+        ranges = with_stored<S>(request.large.storage, [&](auto zero) {
+          return ThreadTile<Chosen, zeros, decltype(zero)>(request).accumulate();
         });
       };
       if constexpr (!S::can_overflow) {
@@ -484,7 +484,7 @@ struct Thin {
       }
       accumulate_with(std::true_type{});
     });
-    return occurring;
+    return ranges;
   }
 
   template <class Arithmetic, class... Others>

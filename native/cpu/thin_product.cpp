@@ -12,7 +12,7 @@ namespace mpmml::cpu {
 namespace {
 
 /// With at most this many lanes in the small operand, packing the large one takes longer than it saves.
-constexpr int64_t kMostThinLanes = 12;
+constexpr int64_t kMaxThinLanes = 12;
 /// The bytes of a strip's accumulators, and of the steps of the small operand that are used at a time, so that they
 /// stay in the first-level cache.
 constexpr int64_t kBytesAtHand = 16 << 10;
@@ -39,7 +39,7 @@ bool a_is_large(const Problem& problem) {
 }  // namespace
 
 bool is_thin(const Problem& problem) {
-  return std::min(problem.m(), problem.n()) <= kMostThinLanes && !is_structured(problem) &&
+  return std::min(problem.m(), problem.n()) <= kMaxThinLanes && !is_structured(problem) &&
          is_adjacent(a_is_large(problem) ? strides_of_a(problem) : strides_of_b(problem));
 }
 
@@ -122,7 +122,7 @@ Lanes ThinProduct::masked(const Lanes& lanes, const Band& band, void* room) cons
 
 Ranges ThinProduct::in_order(const Ranges& ranges) const { return a_is_large_ ? Ranges{ranges.b, ranges.a} : ranges; }
 
-bool ThinProduct::accumulate_part(const Part& part, RangePath path, Ranges& ranges,
+bool ThinProduct::accumulate_part(const Part& part, ArithmeticKind path, Ranges& ranges,
                                   const std::atomic<bool>& given_up) const {
   const Workspace encoded(checked_size(depth_, rows_ * kernel_.thin.operand_size));
   std::optional<Workspace> small_room, large_room;
@@ -145,21 +145,21 @@ bool ThinProduct::accumulate_part(const Part& part, RangePath path, Ranges& rang
     request.first_k = k;
     request.starts = k == part.first_k;
     const auto [small, large] = kernel_.thin.accumulate(request);
-    ranges.a.merge(range_of(small));
+    ranges.a.merge(small);
     if (large.has_zero && !request.may_be_zero) {
       request.may_be_zero = true;
       k = part.first_k;
       continue;
     }
-    ranges.b.merge(range_of(large));
+    ranges.b.merge(large);
     const Ranges seen = in_order(ranges);
-    if (!exact_paths(problem_.operation, seen.a, seen.b).meets(kernel_.paths)) return false;
+    if (!exact_arithmetics(problem_.operation, seen.a, seen.b).meets(kernel_.paths)) return false;
     k += request.large.k;
   }
   return true;
 }
 
-Ranges ThinProduct::accumulate(RangePath path) {
+Ranges ThinProduct::accumulate(ArithmeticKind path) {
   const int64_t count = ceil_div(cols_, strip_) * parts_ * problem_.batch;
   const int64_t work = saturating_product(problem_.outputs(), problem_.k());
   steps_counted_ = 0;
@@ -185,7 +185,7 @@ Ranges ThinProduct::accumulate(RangePath path) {
   return in_order(all);
 }
 
-int64_t ThinProduct::finish(RangePath path, const MutableMatrixView& c) const {
+int64_t ThinProduct::finish(ArithmeticKind path, const MutableMatrixView& c) const {
   int64_t first_overflow = kNoOverflow;
   for (int64_t item = 0; item < problem_.batch; ++item) {
     const Results results = results_from(problem_, c, item, 0, 0);

@@ -5,7 +5,6 @@
 
 #include "core/host/workspace.h"
 #include "cpu/kernel.h"
-#include "cpu/ranges.h"
 
 namespace mpmml::cpu {
 
@@ -20,13 +19,13 @@ class ThinProduct {
   /// Accumulates A ⊗ B. Returns the ranges of the operands as far as they were needed. An operand isn't scanned if the
   /// path allows any elements in it; its range then stays empty. If the values of a part exclude all paths of the
   /// kernel, the rest is given up and the ranges are those of a part of the operands.
-  Ranges accumulate(RangePath path);
+  Ranges accumulate(ArithmeticKind path);
 
   /// Takes back the steps that accumulate() has counted, because another kernel computes the product anew.
   void retract_steps() const { problem_.count_steps(-steps_counted_); }
 
   /// C = C0 ⊕ the accumulators, into `c`. Returns the linear index of the first result that overflowed, or kNoOverflow.
-  int64_t finish(RangePath path, const MutableMatrixView& c) const;
+  int64_t finish(ArithmeticKind path, const MutableMatrixView& c) const;
 
  private:
   struct Part {
@@ -40,7 +39,7 @@ class ThinProduct {
 
   Part part(int64_t index) const;
   /// Returns whether the kernel has a path for the values seen so far.
-  bool accumulate_part(const Part& part, RangePath path, Ranges& ranges, const std::atomic<bool>& given_up) const;
+  bool accumulate_part(const Part& part, ArithmeticKind path, Ranges& ranges, const std::atomic<bool>& given_up) const;
   /// Lanes of an operand over some steps of a part. Those of a structured operand are copied to `room`, with zero outside of
   /// the structure.
   Lanes lanes(bool of_large, const Part& part, int64_t k, void* room) const;

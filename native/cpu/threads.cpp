@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/host/fault.h"
+#include "core/host/fault_injection.h"
 #include "cpu/machine.h"
 
 namespace mpmml::cpu {

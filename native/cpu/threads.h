@@ -1,22 +1,13 @@
 // The library's threads. The first product that is large enough for several makes them; they sleep while there is none.
 #pragma once
 #include <cstdint>
-#include <memory>
+
+#include "core/function_ref.h"
 
 namespace mpmml::cpu {
 
-/// What `parallel_for` calls for each index. Refers to the body but doesn't own it.
-class Task {
- public:
-  template <class Body>
-  explicit Task(Body& body)
-      : body_(&body), call_([](void* body, int64_t index) { (*static_cast<Body*>(body))(index); }) {}
-  void operator()(int64_t index) const { call_(body_, index); }
-
- private:
-  void* body_;
-  void (*call_)(void*, int64_t);
-};
+/// The function that parallel_for() calls for each index.
+using Task = FunctionRef<void(int64_t)>;
 
 /// How many threads a product may use, the calling one included: as the settings say (machine.h), or as many as the
 /// processors that this process may use, by its affinity and the quota of its cgroup. Throws Error(kOption) if the

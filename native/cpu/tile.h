@@ -4,7 +4,7 @@
 #include "cpu/epilogue.h"
 #include "cpu/kernel.h"
 #include "cpu/vector.h"
-#include "cpu/windows.h"
+#include "cpu/witness_windows.h"
 
 namespace mpmml::cpu::MPMML_ISA {
 
@@ -18,13 +18,13 @@ constexpr int kStepsAtOnce = 4;
 
 /// Calls `body` with the arithmetic for `path`, which is known to the compiler.
 template <class Arithmetic, class... Others, class Body>
-MPMML_INLINE void with_arithmetic(RangePath path, Body body) {
+MPMML_INLINE void with_arithmetic(ArithmeticKind path, Body body) {
   if constexpr (sizeof...(Others) > 0) {
     if (!Arithmetic::paths.has(path)) return with_arithmetic<Others...>(path, body);
   }
   constexpr auto paths = [] {
     if constexpr (takes_offsets<Arithmetic>) return std::pair{Arithmetic::kWithoutZero, Arithmetic::kWithZero};
-    return std::pair{RangePath::kDirect, RangePath::kTranslated};
+    return std::pair{ArithmeticKind::kDirect, ArithmeticKind::kTranslated};
   }();
   constexpr Arithmetic plain = Arithmetic::for_operands(paths.first);
   constexpr Arithmetic translated = Arithmetic::for_operands(paths.second);

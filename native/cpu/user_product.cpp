@@ -19,7 +19,7 @@ namespace {
 
 /// Rows of C that are computed together, and the columns of a block of the interpreter. Measured on Sapphire Rapids: so many that
 /// calling a loop costs little, so few that the blocks of an expression with several operations fit the first-level cache.
-constexpr int64_t kRows = kUserTileRows, kMostCols = 192;
+constexpr int64_t kRows = kUserTileRows, kMaxCols = 192;
 /// Steps between two looks at whether the product is cancelled; of a tile, what fits the first-level cache.
 constexpr int64_t kStepsAtOnce = 128;
 /// Tiles of rows that a task computes one after the other, with the same part of B.
@@ -184,7 +184,7 @@ class Packed {
     const int64_t steps_at_once = std::max<int64_t>(kPackedAtOnce / width_, 1);
     const int64_t room = round_up(steps_at_once * width_, kUserGranule);
     bool computes = false;
-    std::array<bool, kMostUserLanes> is_taken{};
+    std::array<bool, kMaxUserLanes> is_taken{};
     for (const UserNode& node : expression_.nodes) {
       if (node.op == UserOp::kArgument) {
         is_taken[static_cast<size_t>(node.operands[1])] = true;
@@ -258,7 +258,7 @@ class Run {
         semiring_(*product.semiring),
         compiled_(semiring_, kernels),
         lanes_(static_cast<int64_t>(semiring_.lane_count())),
-        cols_(compiled_.tile ? kUserTileCols : std::min(kMostCols, round_up(product.n, kUserGranule))),
+        cols_(compiled_.tile ? kUserTileCols : std::min(kMaxCols, round_up(product.n, kUserGranule))),
         a_(product, false, compiled_.split.of_a, compiled_.of_a, kRows),
         b_(product, true, compiled_.split.of_b, compiled_.of_b, cols_),
         tiles_(ceil_div(product.m, kRows)),

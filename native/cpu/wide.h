@@ -76,8 +76,8 @@ struct Wide : BiasedEncoding<S> {
   using typename Base::Accumulator;
   using typename Base::Element;
 
-  static constexpr PathSet paths = Core::paths;
-  static constexpr Wide for_operands(RangePath) { return {}; }
+  static constexpr ArithmeticSet paths = Core::paths;
+  static constexpr Wide for_operands(ArithmeticKind) { return {}; }
 
   template <class V>
   MPMML_HOST_DEVICE static V accumulate(V acc, V a, V b) {
@@ -114,8 +114,8 @@ struct Wrapping : BiasedEncoding<S> {
   using typename Base::Accumulator;
   using typename Base::Element;
 
-  static constexpr PathSet paths = Core::paths;
-  static constexpr Wrapping for_operands(RangePath) { return {}; }
+  static constexpr ArithmeticSet paths = Core::paths;
+  static constexpr Wrapping for_operands(ArithmeticKind) { return {}; }
 
   template <class V>
   MPMML_HOST_DEVICE static V accumulate(V acc, V a, V b) {

@@ -1,11 +1,13 @@
 #include "cuda/backend.h"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <utility>
 
 #include "core/algebra/dispatch.h"
+#include "core/problem/scan.h"
 #include "core/problem/structured.h"
 #include "core/session/blocks.h"
 #include "core/status.h"
@@ -15,27 +17,29 @@
 #include "cuda/plan/choices.h"
 #include "cuda/plan/cost.h"
 #include "cuda/plan/workspace.h"
-#include "cuda/runtime/ability.h"
-#include "cuda/runtime/admission.h"
-#include "cuda/runtime/divided.h"
 #include "cuda/runtime/executor.h"
+#include "cuda/runtime/host_levels.h"
 #include "cuda/runtime/host_products.h"
+#include "cuda/runtime/memory_reservation.h"
 #include "cuda/runtime/product.h"
 #include "cuda/runtime/ranked_choice.h"
 #include "cuda/runtime/rna.h"
+#include "cuda/runtime/self_test.h"
 #include "cuda/runtime/session.h"
 #include "cuda/runtime/session_user.h"
+#include "cuda/runtime/stream_k.h"
 
 namespace mpmml::cuda {
 namespace {
 
 /// Whether there is a better kernel for the same: Hopper's own instructions are, so the others needn't be checked.
 bool is_second(const Kernel& kernel, const Placement& where) {
-  return kernel.needs == Ability::kWarpExponents && !where.variant && has_ability(where.device, Ability::kExponents);
+  return kernel.needs == DeviceFeature::kWarpExponents && !where.variant &&
+         has_ability(where.device, DeviceFeature::kExponents);
 }
 
 /// Whether a product's last tiles would be divided.
-bool divides(const Variant& variant, RangePath path, const Problem& problem, int device) {
+bool divides(const Variant& variant, ArithmeticKind path, const Problem& problem, int device) {
   return division_of(kernel_of(variant), launch_of(problem, {&variant, path}), device).shares > 0;
 }
 
@@ -55,13 +59,11 @@ class CudaBackend : public Backend, private Planner {
   BackendKind kind() const override { return BackendKind::kCuda; }
   const std::vector<const Variant*>& variants() const override { return variants_; }
   std::string unusable(int device) override {
-    return cuda::unusable(device, kernel_variants().front().kernel->function(RangePath::kDirect), architectures_);
+    return cuda::unusable(device, kernel_variants().front().kernel->function(ArithmeticKind::kDirect), architectures_);
   }
   int device_count() override { return cuda::device_count(); }
   std::string refuses(const Problem& problem, const Placement& where) override;
-  bool scans_lines(const Problem& problem, const Placement& where) override {
-    return cuda::scans_lines(problem, where, *this);
-  }
+  Plan plan(const Problem& problem, const Placement& where, const ForRuns& for_runs) override;
   Plan plan(const Problem& problem, const ValueRange& a, const ValueRange& b, const Placement& where) override;
   double estimate_ms(const Problem& problem, int device) override;
   bool runs_together(const Problem& problem, const Placement& where) override {
@@ -82,9 +84,10 @@ class CudaBackend : public Backend, private Planner {
   }
 
  private:
-  Judgement judge(const Variant& variant, RangePath path, const Problem& problem, bool numbered, int device);
+  VariantCost judge(const Variant& variant, ArithmeticKind path, const Problem& problem, bool numbered, int device);
   /// `numbered` says whether numbers_fit() for the operands.
-  Judge judge_for(const Problem& problem, PathSet exact, bool numbered, const Placement& where);
+  std::function<VariantCost(const Variant&, ArithmeticKind)> judge_for(const Problem& problem, ArithmeticSet exact,
+                                                                       bool numbered, const Placement& where);
   int64_t bytes(const Problem& block, const Problem& whole, const Placement& where) override;
 
   const std::vector<const Variant*>& candidates(const Operation& operation) const {
@@ -100,7 +103,7 @@ class CudaBackend : public Backend, private Planner {
 };
 
 std::string CudaBackend::refuses(const Problem& problem, const Placement& where) {
-  if (can_have(where.device, roughly_needed_bytes(problem), where.device_memory)) return {};
+  if (fits_device(where.device, estimate_workspace_bytes(problem), where.device_memory)) return {};
   const int64_t least = bytes(smallest_block(problem), problem, where),
                 capacity = device_capacity(where.device, where.device_memory);
   if (least <= capacity) return {};
@@ -141,8 +144,8 @@ double CudaBackend::estimate_ms(const Problem& problem, int device) {
   return copied + 2 * packed / limits.bytes_per_ms + steps / steps_per_ms;
 }
 
-Judgement CudaBackend::judge(const Variant& variant, RangePath path, const Problem& problem, bool numbered,
-                             int device) {
+VariantCost CudaBackend::judge(const Variant& variant, ArithmeticKind path, const Problem& problem, bool numbered,
+                               int device) {
   const Kernel& kernel = kernel_for(problem, {&variant, path}, numbered, device);
   if (!has_ability(device, kernel.needs)) {
     return {"device " + std::to_string(device) +
@@ -167,12 +170,14 @@ Judgement CudaBackend::judge(const Variant& variant, RangePath path, const Probl
   return {{}, clocks};
 }
 
-Judge CudaBackend::judge_for(const Problem& problem, PathSet exact, bool numbered, const Placement& where) {
+std::function<VariantCost(const Variant&, ArithmeticKind)> CudaBackend::judge_for(const Problem& problem,
+                                                                                  ArithmeticSet exact, bool numbered,
+                                                                                  const Placement& where) {
   // What has been measured is known by the cheapest path that the device has.
-  const auto needs_exponents = [&](RangePath path) { return exact.has(path); };
+  const auto needs_exponents = [&](ArithmeticKind path) { return exact.has(path); };
   if (std::any_of(std::begin(kExponentPaths), std::end(kExponentPaths), needs_exponents) &&
       !has_exponents(where.device)) {
-    for (const RangePath path : kExponentPaths) exact.remove(path);
+    for (const ArithmeticKind path : kExponentPaths) exact.remove(path);
   }
   // Choices are measured without further results and structures.
   const std::optional<MeasuredChoice> measured = where.variant || further_asked(problem) || is_structured(problem)
@@ -186,17 +191,17 @@ Judge CudaBackend::judge_for(const Problem& problem, PathSet exact, bool numbere
     like.a.rows = measured->m;
     like.a.cols = like.b.rows = measured->k;
     like.b.cols = measured->n;
-    find_plan(problem.operation, exact, {}, measured->variant, [&](const Variant& variant, RangePath path) {
-      const Judgement judgement = judge(variant, path, problem, numbered, where.device);
+    find_plan(problem.operation, exact, {}, measured->variant, [&](const Variant& variant, ArithmeticKind path) {
+      const VariantCost judgement = judge(variant, path, problem, numbered, where.device);
       clocks_of_choice = judgement.cost;
       clocks_of_measured = judge(variant, path, like, numbered, where.device).cost;
       return judgement;
     });
   }
   return [this, &problem, measured, like, clocks_of_choice, clocks_of_measured, numbered, &where](
-             const Variant& variant, RangePath path) -> Judgement {
+             const Variant& variant, ArithmeticKind path) -> VariantCost {
     if (is_second(kernel_of(variant), where)) return {"the family exponent takes less time", 0};
-    Judgement judgement = judge(variant, path, problem, numbered, where.device);
+    VariantCost judgement = judge(variant, path, problem, numbered, where.device);
     if (!measured || !judgement.refusal.empty()) return judgement;
     // The choice holds for all products that are like the measured one, but their tiles fill whole waves to different
     // degrees, so the estimates compare other kernels with the choice. They err: by so much in general, and if they prefer a
@@ -215,9 +220,26 @@ Judge CudaBackend::judge_for(const Problem& problem, PathSet exact, bool numbere
   };
 }
 
+Plan CudaBackend::plan(const Problem& problem, const Placement& where, const ForRuns& for_runs) {
+  const Operation& operation = problem.operation;
+  const Structure& structure = problem.structure;
+  const int64_t batch = problem.batch;
+  ValueRange a, b;
+  const bool scans_lines = cuda::scans_lines(problem, where, *this);
+  if (scans_lines || can_overflow(operation)) {
+    a = scan_matrices(operation, problem.a, batch, structure.a, for_runs);
+    b = scan_matrices(operation, problem.b, batch, structure.b, for_runs);
+  }
+  if (scans_lines) {
+    a.levels = levels_of_rows(operation, problem.a, batch, structure.a, for_runs);
+    b.levels = levels_of_columns(operation, problem.b, batch, structure.b, for_runs);
+  }
+  return plan(problem, a, b, where);
+}
+
 Plan CudaBackend::plan(const Problem& problem, const ValueRange& a, const ValueRange& b, const Placement& where) {
   if (!problem.has_steps()) return plan_without_steps(problem.operation, variants(), where.variant);
-  const PathSet exact = exact_paths(problem.operation, a, b);
+  const ArithmeticSet exact = exact_arithmetics(problem.operation, a, b);
   return make_plan(problem.operation, exact, candidates(problem.operation), where.variant,
                    judge_for(problem, exact, numbers_fit(a, b, problem.k()), where));
 }
@@ -225,7 +247,7 @@ Plan CudaBackend::plan(const Problem& problem, const ValueRange& a, const ValueR
 /// What the block can need with any kernel that may be chosen.
 int64_t CudaBackend::bytes(const Problem& part, const Problem& problem, const Placement& where) {
   int64_t widened = 0, others = 0;
-  const Cut cut = cut_into_cells(part);
+  const Cut cut = partition_into_blocks(part);
   const Operand a(part.operation, part.a, part.batch), b(part.operation, part.b, part.batch);
   const auto consider = [&](const Plan& plan, const Kernel& kernel) {
     if (is_second(kernel, where) || !has_ability(where.device, kernel.needs)) return;
@@ -235,7 +257,7 @@ int64_t CudaBackend::bytes(const Problem& part, const Problem& problem, const Pl
   };
   const auto consider_variant = [&](const Variant& variant) {
     for (int index = 0; index < kRangePaths; ++index) {
-      const Plan plan{&variant, static_cast<RangePath>(index)};
+      const Plan plan{&variant, static_cast<ArithmeticKind>(index)};
       if (!variant.paths.has(plan.path)) continue;
       consider(plan, kernel_for(part, plan, false, where.device));
       if (part.witness.data) consider(plan, kernel_for(part, plan, true, where.device));
@@ -246,8 +268,8 @@ int64_t CudaBackend::bytes(const Problem& part, const Problem& problem, const Pl
   } else {
     for (const Variant* variant : candidates(problem.operation)) consider_variant(*variant);
     // It isn't among them: a sample decides.
-    const PathSet any{RangePath::kDirect, RangePath::kTranslated};
-    const std::optional<Plan> ranked = ranked_plan(part, {nullptr, RangePath::kDirect}, any, where);
+    const ArithmeticSet any{ArithmeticKind::kDirect, ArithmeticKind::kTranslated};
+    const std::optional<Plan> ranked = ranked_plan(part, {nullptr, ArithmeticKind::kDirect}, any, where);
     if (ranked) consider(*ranked, kernel_of(*ranked->variant));
   }
   return matrix_bytes(part) + widened + others;

@@ -64,7 +64,7 @@ void fill_random(const Operation& operation, void* data, int64_t count, const Ra
   MPMML_CUDA(cudaGetLastError());
 }
 
-void give_lead(cudaStream_t stream) {
+void prime_stream(cudaStream_t stream) {
   wait_for_host<<<1, 1, 0, stream>>>();
   MPMML_CUDA(cudaGetLastError());
 }

@@ -19,7 +19,7 @@ void fill_random(const Operation& operation, void* data, int64_t count, const Ra
                  cudaStream_t stream);
 
 /// Queues a kernel that does nothing for 40 µs, in which the host can queue what comes next.
-void give_lead(cudaStream_t stream);
+void prime_stream(cudaStream_t stream);
 
 /// Queues a kernel that reads from where no memory is.
 void read_from_nowhere(void* target, cudaStream_t stream);

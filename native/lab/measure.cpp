@@ -10,12 +10,13 @@
 #include "cuda/device/error.h"
 #include "cuda/launch/function.h"
 #include "cuda/launch/kernel.h"
-#include "cuda/runtime/admission.h"
-#include "cuda/runtime/divided.h"
 #include "cuda/runtime/lane.h"
 #include "cuda/runtime/memory.h"
+#include "cuda/runtime/memory_reservation.h"
 #include "cuda/runtime/range.h"
+#include "cuda/runtime/stream_k.h"
 #include "lab/kernels.h"
+#include "lab/timing.h"
 
 namespace mpmml::cuda {
 namespace {
@@ -39,7 +40,7 @@ class Bench {
   }
 
   Measurement run() {
-    const Quiesce quiesce{lane_};
+    const StreamSyncGuard guard{lane_};
     Measurement measurement{};
     measurement.operand_sets = static_cast<int>(sets_);
     const ValueRange range = scan();
@@ -49,15 +50,15 @@ class Bench {
       const int64_t set = (repetition + request_.warmup) % sets_;
       Launch launch = launch_of(set, measurement.path, range);
       // Otherwise the time of a short kernel has the host's time to launch it in it (H200: 2 µs of 79 at 1024³).
-      give_lead(stream_);
+      prime_stream(stream_);
       start.record(stream_);
       if (kernel_.pack) {
         pack(launch, Side::kA, packed_a_);
         pack(launch, Side::kB, packed_b_);
       }
-      const Division division = division_of(kernel_, launch, lane_.device());
-      Room room(bytes_beside(kernel_, launch, division), lane_.device(), stream_);
-      const Parts parts(kernel_, launch, division, room);
+      const StreamKSchedule division = division_of(kernel_, launch, lane_.device());
+      ScratchArena room(extra_workspace_bytes(kernel_, launch, division), lane_.device(), stream_);
+      const StreamKLaunch parts(kernel_, launch, division, room);
       prepared.record(stream_);
       parts.launch(kernel_, launch);
       computed.record(stream_);
@@ -69,17 +70,12 @@ class Bench {
       measurement.kernel.push_back(computed.since(prepared));
       measurement.analysis.push_back(scanned.since(computed));
     }
-    measurement.clock_mhz = clock_mhz();
+    probe_clock(ticks(), stream_);
+    measurement.clock_mhz = clock_mhz_of(lane_, ticks());
     return measurement;
   }
 
  private:
-  /// Waits for the stream before the buffers are freed.
-  struct Quiesce {
-    Lane& lane;
-    ~Quiesce() { lane.quiesce(); }
-  };
-
   int64_t elements_a() const { return request_.batch * request_.m * request_.k; }
   int64_t elements_b() const { return request_.batch * request_.k * request_.n; }
   int64_t elements_c() const { return request_.batch * request_.m * request_.n; }
@@ -102,7 +98,7 @@ class Bench {
     const double cached = 2.0 * attribute(cudaDevAttrL2CacheSize, request_.device);
     const double wanted = std::min(cached / one + 2, double(request_.repetitions + request_.warmup));
     sets_ = std::max(int64_t{1}, static_cast<int64_t>(std::min(wanted, (0.8 * capacity - rest) / one)));
-    reservation_ = std::make_unique<Reservation>(
+    reservation_ = std::make_unique<MemoryReservation>(
         admit(request_.device, {static_cast<int64_t>(sets_ * one + rest)}, 0, [] { return false; }));
     const auto buffer = [&](int64_t bytes) { return DeviceBuffer(bytes, request_.device, stream_); };
     operands_ = buffer(sets_ * (elements_a() + elements_b()) * element_bytes_);
@@ -144,22 +140,22 @@ class Bench {
     return range;
   }
 
-  RangePath choose_path(const ValueRange& range) const {
-    const PathSet exact = exact_paths(problem_.operation, range, range);
-    const auto judge = [&](const Variant&, RangePath path) {
+  ArithmeticKind choose_path(const ValueRange& range) const {
+    const ArithmeticSet exact = exact_arithmetics(problem_.operation, range, range);
+    const auto judge = [&](const Variant&, ArithmeticKind path) {
       const bool fits = resident_blocks(kernel_, path, request_.device) > 0;
-      return Judgement{fits ? "" : "a block of it doesn't fit a multiprocessor of this device", 0};
+      return VariantCost{fits ? "" : "a block of it doesn't fit a multiprocessor of this device", 0};
     };
     return make_plan(problem_.operation, exact, {}, request_.variant, judge).path;
   }
 
-  Launch launch_of(int64_t set, RangePath path, const ValueRange& range) const {
+  Launch launch_of(int64_t set, ArithmeticKind path, const ValueRange& range) const {
     Launch launch = mpmml::cuda::launch_of(problem_, {request_.variant, path});
     launch.a.data = a(set);
     launch.b.data = b(set);
     launch.c = row_major(c_.get(), request_.m, request_.n);
     launch.range_a = launch.range_b = range;
-    if (path == RangePath::kWide) launch.overflow = reinterpret_cast<unsigned long long*>(ticks() + 2);
+    if (path == ArithmeticKind::kWide) launch.overflow = reinterpret_cast<unsigned long long*>(ticks() + 2);
     launch.stream = stream_;
     return launch;
   }
@@ -172,14 +168,6 @@ class Bench {
     kernel_.pack(launch, side);
   }
 
-  double clock_mhz() {
-    probe_clock(ticks(), stream_);
-    auto* result = static_cast<uint64_t*>(lane_.results());
-    MPMML_CUDA(cudaMemcpyAsync(result, ticks(), 2 * sizeof(uint64_t), cudaMemcpyDeviceToHost, stream_));
-    MPMML_CUDA(cudaStreamSynchronize(stream_));
-    return 1e3 * double(result[0]) / double(result[1]);
-  }
-
   const MeasureRequest& request_;
   Lane& lane_;
   cudaStream_t stream_;
@@ -187,7 +175,7 @@ class Bench {
   Problem problem_;
   const int64_t element_bytes_ = element_bytes(request_.variant->dtype);
   int64_t sets_ = 1;
-  std::unique_ptr<Reservation> reservation_;
+  std::unique_ptr<MemoryReservation> reservation_;
   DeviceBuffer operands_, c_, small_, packed_a_, packed_b_;
 };
 
@@ -207,9 +195,9 @@ Occupancy occupancy(const void* function, int64_t threads, int dynamic_shared_by
   occupancy.local_bytes = static_cast<int>(attributes.localSizeBytes);
   occupancy.shared_bytes = static_cast<int>(attributes.sharedSizeBytes) + dynamic_shared_bytes;
   occupancy.threads = static_cast<int>(std::min<int64_t>(threads, 1 << 20));
-  occupancy.most_threads = attributes.maxThreadsPerBlock;
-  const int most_shared = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
-  if (threads > attributes.maxThreadsPerBlock || occupancy.shared_bytes > most_shared) return occupancy;
+  occupancy.max_threads = attributes.maxThreadsPerBlock;
+  const int max_shared = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+  if (threads > attributes.maxThreadsPerBlock || occupancy.shared_bytes > max_shared) return occupancy;
   allow_shared_bytes(function, dynamic_shared_bytes);
   MPMML_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&occupancy.active_blocks, function, occupancy.threads,
                                                            static_cast<size_t>(dynamic_shared_bytes)));

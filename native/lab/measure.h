@@ -21,7 +21,7 @@ struct MeasureRequest {
 /// Milliseconds, one for each repetition.
 struct Measurement {
   std::vector<double> kernel, prepare, analysis;
-  RangePath path;
+  ArithmeticKind path;
   int operand_sets;  ///< used in turn by the repetitions, so that no operand is still in the L2 cache
   double clock_mhz;  ///< of the multiprocessors, just after the last repetition
 };
@@ -35,7 +35,7 @@ struct Occupancy {
   int shared_bytes;  ///< per block, static and dynamic
   int local_bytes;   ///< per thread: spilled registers
   int threads;       ///< per block
-  int most_threads;  ///< the most that a block of this kernel may have
+  int max_threads;   ///< the most that a block of this kernel may have
   int active_threads, active_warps, active_blocks;
   double percent;
 };

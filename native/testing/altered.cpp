@@ -18,7 +18,7 @@ namespace {
 class DelayedWork final : public Pending {
  public:
   DelayedWork(std::unique_ptr<Pending> work, Clock::time_point end, std::shared_ptr<void> running,
-              Ledger::Reservation reservation)
+              Ledger::MemoryReservation reservation)
       : work_(std::move(work)), end_(end), running_(std::move(running)), reservation_(std::move(reservation)) {}
 
   bool is_done() override { return Clock::now() >= end_ && work_->is_done(); }
@@ -31,7 +31,7 @@ class DelayedWork final : public Pending {
   const std::unique_ptr<Pending> work_;
   const Clock::time_point end_;
   const std::shared_ptr<void> running_;
-  const Ledger::Reservation reservation_;
+  const Ledger::MemoryReservation reservation_;
 };
 
 bool is_gone(const std::weak_ptr<Memory>& memory) { return memory.expired(); }
@@ -75,8 +75,8 @@ class AlteredSession final : public Session {
     return later(session_->copy(dtype, batch, from, to));
   }
 
-  std::shared_ptr<Moment> moment() override { return session_->moment(); }
-  void follow(const Moment* moment) override { session_->follow(moment); }
+  std::shared_ptr<StreamEvent> moment() override { return session_->moment(); }
+  void follow(const StreamEvent* moment) override { session_->follow(moment); }
   void receive(Session& from, const Memory& source, int64_t source_at, Memory& target, int64_t target_at,
                int64_t bytes) override {
     session_->receive(*static_cast<AlteredSession&>(from).session_, source, source_at, target, target_at, bytes);
@@ -89,17 +89,17 @@ class AlteredSession final : public Session {
     return session_->find_nan(dtype, batch, matrix);
   }
 
-  int64_t most_pivots(const Operation& operation) const override { return session_->most_pivots(operation); }
+  int64_t max_pivots(const Operation& operation) const override { return session_->max_pivots(operation); }
   std::unique_ptr<Pending> eliminate(const Pivots& pivots) override { return later(session_->eliminate(pivots)); }
   std::unique_ptr<Pending> set_successors(const Operation& operation, int64_t batch, const MatrixView& d,
                                           const MutableMatrixView& next) override {
     return later(session_->set_successors(operation, batch, d, next));
   }
-  std::unique_ptr<Pending> mark_edges(const Successors& successors) override {
-    return later(session_->mark_edges(successors));
+  std::unique_ptr<Pending> mark_tight_edges(const NextNodes& successors) override {
+    return later(session_->mark_tight_edges(successors));
   }
-  std::unique_ptr<Pending> find_successors(const Successors& successors) override {
-    return later(session_->find_successors(successors));
+  std::unique_ptr<Pending> find_next_nodes(const NextNodes& successors) override {
+    return later(session_->find_next_nodes(successors));
   }
   Relaxer* relaxer() override { return session_->relaxer(); }
 
@@ -107,7 +107,7 @@ class AlteredSession final : public Session {
     const Problem& first = problems.front();
     const bool divides = alteration_.block_bytes > 0 && problems.size() == 1 && !first.c.memory && first.has_steps();
     if (!divides) return later(session_->multiply(problems, where));
-    Ledger::Reservation reservation = reserve_block(first, where);
+    Ledger::MemoryReservation reservation = reserve_block(first, where);
     return later(multiply_in_blocks(first, where), std::move(reservation));
   }
   bool writes_at_finish() const override { return session_->writes_at_finish(); }
@@ -125,14 +125,14 @@ class AlteredSession final : public Session {
   void collect() override { session_->collect(); }
 
  private:
-  std::unique_ptr<Pending> later(std::unique_ptr<Pending> work, Ledger::Reservation reservation = {}) {
+  std::unique_ptr<Pending> later(std::unique_ptr<Pending> work, Ledger::MemoryReservation reservation = {}) {
     // One after the other, as in a stream.
     end_ = std::max(end_, Clock::now()) + alteration_.delay;
     return std::make_unique<DelayedWork>(std::move(work), end_, running_, std::move(reservation));
   }
 
   /// Reserves the memory of a block, which is all that the device has for products. As on a GPU, the result keeps it.
-  Ledger::Reservation reserve_block(const Problem& problem, const Placement& where) const {
+  Ledger::MemoryReservation reserve_block(const Problem& problem, const Placement& where) const {
     // Never destroyed, because threads may still give memory back at the end of the process.
     static auto& ledger = *new Ledger;
     return ledger.admit(
@@ -177,23 +177,20 @@ class AlteredBackend final : public Backend {
            std::to_string(alteration_.devices) + ", numbered from 0";
   }
   int device_count() override { return has_own_devices() ? alteration_.devices : backend_->device_count(); }
-  SeveralLimits several_limits() const override {
+  MultiDeviceThresholds several_limits() const override {
     if (!has_own_devices()) return backend_->several_limits();
-    SeveralLimits limits;
+    MultiDeviceThresholds limits;
     limits.uses_all = true;
-    limits.least_bytes = 0;
-    limits.least_nodes = 4;
+    limits.min_bytes = 0;
+    limits.min_nodes = 4;
     limits.steps_worth_ahead = 1e6;
     return limits;
   }
   std::string refuses(const Problem& problem, const Placement& where) override {
     return backend_->refuses(problem, real(where));
   }
-  bool scans_lines(const Problem& problem, const Placement& where) override {
-    return backend_->scans_lines(problem, real(where));
-  }
-  Plan plan(const Problem& problem, const ValueRange& a, const ValueRange& b, const Placement& where) override {
-    return backend_->plan(problem, a, b, real(where));
+  Plan plan(const Problem& problem, const Placement& where, const ForRuns& for_runs) override {
+    return backend_->plan(problem, real(where), for_runs);
   }
   double estimate_ms(const Problem& problem, int device) override {
     return backend_->estimate_ms(problem, real(device));

@@ -1,6 +1,7 @@
 // Compiles kernels for Maxwell, Pascal and Volta, which CUDA 13 no longer supports, with CUDA 12.4 (older-toolkit.mjs), and checks the
 // machine code: no warning, no spilled register where a kernel promises none, and the instructions of a step. It compiles the families
-// pipelined, small, thin and mpmml (the thesis'), and the microbenchmarks.
+// pipelined, small, thin and mpmml (the thesis'), and the microbenchmarks. The kernels of native/cuda/runtime are compiled to PTX of
+// compute_50, the oldest architecture that is released.
 //
 //   node native/tools/check-older-gpus.mjs              all of them, in about an hour of a processor
 //   node native/tools/check-older-gpus.mjs --sample     one source of each for sm_52 and sm_61, in 3 minutes, as .ci/run does
@@ -8,7 +9,7 @@
 //
 // Prints a table of the max-plus variants that products take; the exit status is 1 if something isn't as it should be.
 import { execFile, execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -63,13 +64,30 @@ function generate(folder) {
   execFileSync(process.execPath, [...args, '--isas', 'portable', '--cuda'], { stdio: 'inherit' })
 }
 
-/** Compiles a source for all architectures. An object with a warning is a problem. */
-function compile(nvcc, folder, { file }) {
-  const codes = architectures.map((name) => `-gencode=arch=${name.replace('sm', 'compute')},code=${name}`)
+/** nvcc's options for an object with machine code for all architectures. */
+const objectTargets = [
+  '-c',
+  ...architectures.map((name) => `-gencode=arch=${name.replace('sm', 'compute')},code=${name}`),
+]
+
+/** Returns the sources of native/cuda/runtime that match --only. */
+function runtimeSources() {
+  const folder = join(native, 'cuda', 'runtime')
+  const files = readdirSync(folder).filter((file) => file.endsWith('.cu') && file.includes(options.only))
+  return files.map((file) => ({
+    file,
+    path: join(folder, file),
+    targets: ['-arch=compute_50', '-ptx'],
+    rows: [],
+  }))
+}
+
+/** Compiles a source, by default to an object for all architectures. A warning is a problem. */
+function compile(nvcc, folder, { file, path = join(folder, 'generated', file), targets = objectTargets }) {
   const host = ['-fPIC', '-fwrapv', '-Wall', '-Wextra'].map((option) => `-Xcompiler=${option}`)
-  const settings = ['-c', '-std=c++17', '-O3', '-DNDEBUG', `-ccbin=${process.env.CUDAHOSTCXX ?? 'g++-12'}`]
-  const paths = [`-I${native}`, `-I${folder}`, join(folder, 'generated', file), '-o', objectOf(folder, file)]
-  const args = [...settings, '-Wno-deprecated-gpu-targets', ...host, ...codes, ...paths]
+  const settings = ['-std=c++17', '-O3', '-DNDEBUG', `-ccbin=${process.env.CUDAHOSTCXX ?? 'g++-12'}`]
+  const paths = [`-I${native}`, `-I${folder}`, path, '-o', objectOf(folder, file)]
+  const args = [...settings, '-Wno-deprecated-gpu-targets', ...host, ...targets, ...paths]
   return new Promise((resolve) => {
     execFile(nvcc, args, { encoding: 'utf8', maxBuffer: 1 << 28 }, (error, stdout, stderr) => {
       const output = `${stdout}${stderr}`.trim()
@@ -221,7 +239,8 @@ function printTable() {
 }
 
 const sources = sourcesToCompile()
-if (sources.length === 0) {
+const ofRuntime = runtimeSources()
+if (sources.length + ofRuntime.length === 0) {
   say(`--only must be part of a source's name, but it is ${options.only}`)
   process.exit(2)
 }
@@ -230,6 +249,7 @@ const folder = mkdtempSync(join(tmpdir(), 'mpmml-older-gpus-'))
 try {
   generate(folder)
   const compiled = await compileAll(join(bin, 'nvcc'), folder, sources)
+  await compileAll(join(bin, 'nvcc'), folder, ofRuntime)
   for (const architecture of architectures) {
     for (const { file, rows } of compiled) {
       const made = inspect(join(bin, 'cuobjdump'), objectOf(folder, file), architecture)
@@ -242,5 +262,7 @@ try {
 }
 printTable()
 for (const problem of problems) say(problem)
-say(`${sources.length} sources for ${architectures.join(', ')}: ${problems.length} problems`)
+say(
+  `${sources.length + ofRuntime.length} sources for ${architectures.join(', ')}: ${problems.length} problems`,
+)
 process.exitCode = problems.length > 0 ? 1 : 0

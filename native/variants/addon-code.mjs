@@ -16,17 +16,29 @@ const enumerator = (name) => `k${name.replaceAll(/(^| )(.)/g, (_, __, letter) =>
 /** A line for each. */
 const lines = (all, print) => all.map(print).join('\n')
 
-/** A line for each field of a record and of the one that it extends. */
-function fieldLines(name, print) {
+/** The fields of a record and of the one that it extends, each with its type. */
+function fieldsOf(name) {
   const { extends: base, fields } = requests[name] ?? results[name]
   const all = Object.entries({ ...(base && requests[base].fields), ...fields })
-  return lines(all, ([field, { type }]) => print(field, type))
+  return all.map(([field, { type }]) => [field, type])
 }
 
-const structOf = (name) => `struct ${name} {
-${fieldLines(name, (field, { cpp, usual = '' }) => `  ${cpp} ${snake(field)}{${usual}};`)}
+/** The fields of a record that the struct which its own extends doesn't have. */
+const ownFieldsOf = (name) => {
+  const { cpp, fields } = requests[name] ?? results[name]
+  return fieldsOf(name).filter(([field, { isAdded }]) => (cpp === undefined ? field in fields : isAdded))
+}
+
+const structOf = (name) => {
+  const { cpp, extends: extended } = requests[name] ?? results[name]
+  const base = cpp ?? extended
+  const own = ownFieldsOf(name)
+  if (cpp !== undefined && own.length === 0) return `using ${name} = ${cpp};`
+  return `struct ${name}${base === undefined ? '' : ` : ${base}`} {
+${lines(own, ([field, { cpp, usual = '' }]) => `  ${cpp} ${snake(field)}{${usual}};`)}
 };
 `
+}
 
 /** Sets what has been made with the usual value, if something was passed. */
 const assign = (target, { read, usual }, from) =>
@@ -34,14 +46,26 @@ const assign = (target, { read, usual }, from) =>
     ? `  ${target} = ${from}.${read};`
     : `  if (const In in = ${from}; !in.is_missing()) ${target} = in.${read};`
 
-const readerOf = (name) => `void read(const In& from, ${name}& to) {
-${fieldLines(name, (field, type) => assign(`to.${snake(field)}`, type, `from.property("${field}")`))}
+const readerOf = (name) => {
+  // A struct of native code has no usual values, or others.
+  const { cpp, extends: extended } = requests[name]
+  const first =
+    cpp === undefined && extended !== undefined ? `  read(from, static_cast<${extended}&>(to));\n` : ''
+  const reader = ([field, type]) => {
+    const target = `to.${type.member ?? snake(field)}`
+    const start =
+      cpp === undefined || type.usual === undefined ? '' : `  ${target} = ${type.usual || '{}'};\n`
+    return start + assign(target, type, `from.property("${field}")`)
+  }
+  return `void read(const In& from, ${name}& to) {
+${first}${lines(first === '' ? fieldsOf(name) : ownFieldsOf(name), reader)}
 }
 `
+}
 
-const writerOf = (name) => `Napi::Value to_value(Napi::Env env, const ${name}& from) {
+const writerOf = (name) => `Napi::Value to_value(Env env, const ${name}& it) {
   Napi::Object object = Napi::Object::New(env);
-${fieldLines(name, (field) => `  set(object, "${field}", from.${snake(field)});`)}
+${lines(fieldsOf(name), ([field, { member = snake(field), write = (value) => value }]) => `  set(object, "${field}", ${write(`it.${member}`)});`)}
   return object;
 }
 `
@@ -101,6 +125,14 @@ constexpr const char* k${id}Names[] = {${Object.keys(members)
 export const addonHeader = (notice) => `// ${notice}
 #pragma once
 #include "addon/values.h"
+#include "core/graph/structure.h"
+#include "core/rna/rna.h"
+#include "cpu/backend.h"
+#include "cpu/machine.h"
+#include "cuda/plan/choices.h"
+#include "lab/measure.h"
+#include "lab/microbench/bandwidth.h"
+#include "lab/microbench/machine.h"
 
 namespace mpmml::addon {
 
@@ -115,7 +147,7 @@ struct ${name}Field {
 )}
 ${lines([...Object.keys(requests), ...Object.keys(results)], structOf)}
 ${lines(Object.keys(requests), (name) => `void read(const In& from, ${name}& to);`)}
-${lines(Object.keys(results), (name) => `Napi::Value to_value(Napi::Env env, const ${name}& from);`)}
+${lines(Object.keys(results), (name) => `Napi::Value to_value(Env env, const ${name}& it);`)}
 
 ${lines(Object.entries(constants), ([name, { cpp }]) => `${cpp} ${snake(name)}();`)}
 
@@ -138,7 +170,8 @@ ${lines(Object.keys(results), writerOf)}
 function exported([name, signature]) {
   const taken = takesOf(signature)
   const values = [...(isTold(signature) ? ['info'] : []), ...taken.map(([argument]) => snake(argument))]
-  const call = `${snake(name)}(${values.join(', ')})`
+  // Arguments may be of other namespaces, which have functions of their own.
+  const call = `addon::${snake(name)}(${values.join(', ')})`
   const reads = taken.flatMap(([argument, type], index) => {
     const [name, from] = [snake(argument), `In(info[${index}], "${argument}")`]
     if (type.usual === undefined) return [`  const auto ${name} = ${from}.${type.read};`]

@@ -35,7 +35,7 @@ const plain = (names) => Object.fromEntries(names.split(' ').map((name) => [name
 /** The lists of names of native code's enumerators, in their order: requests and reports have the indices. */
 export const lists = {
   dataTypes: { names: 'kDataTypeNames', ids: 'DataType', ts: 'DataType' },
-  paths: { names: 'kRangePathNames', ids: 'RangePath', ts: 'string' },
+  paths: { names: 'kRangePathNames', ids: 'ArithmeticKind', ts: 'string' },
   overflowPolicies: {
     names: 'kOverflowPolicyNames',
     ids: 'OverflowPolicy',
@@ -87,7 +87,7 @@ const layoutOf = (...matrices) => of(matrices, 'Offset', 'RowStride', 'ColStride
 /** Names of the lanes of a matrix. */
 const lanesOf = (matrix) => Array.from({ length: most.lanes }, (_, lane) => `${matrix}Lane${lane}`)
 
-/** Results of a product in addition to C, in the order of kFurtherResults (native/core/problem/further.h). */
+/** Results of a product in addition to C, in the order of kFurtherResults (native/core/problem/auxiliary_outputs.h). */
 export const further = ['witness']
 const asksFurther = further.map((name) => `asks${name[0].toUpperCase()}${name.slice(1)}`)
 

@@ -1,6 +1,8 @@
 // Objects that native code takes from JavaScript.
 import { backendChoice, bytes, deviceIndex, division, lists, MAXIMA } from './addon-lists.mjs'
 import {
+  added,
+  at,
   count,
   elements,
   flag,
@@ -13,6 +15,7 @@ import {
   named,
   number,
   object,
+  objectOf,
   optional,
   real,
   record,
@@ -26,7 +29,7 @@ const anyBytes = number(0, 1e18)
 
 const stride = integer(-Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER)
 
-const MOST_SIZE = 2 ** 15
+const MAX_SIZE = 2 ** 15
 
 const isa = named('InstructionSet', text)
 
@@ -38,25 +41,27 @@ const launches = table`
 
 /** The parameters that a microbenchmark's kernel is compiled for, and those that its occupancy depends on. */
 const kernel = table`
-  name: ${text}
-  x: ${optional(count(1), 0)} X × Y steps per thread and iteration; compile-time, the first instance by default.
-  y: ${optional(count(1), 0)} See x.
-  k: ${optional(count(1), 0)} Iterations between two reads of shared memory; compile-time.
-  max: ${optional(named(MAXIMA, text), '""')} How the maximum is written: \`a > b ? a : b\` or \`max(a, b)\`; compile-time.
+  name: ${at('selection.name', text)}
+  x: ${at('selection.x', optional(count(1), 0))} X × Y steps per thread and iteration; compile-time, the first instance by default.
+  y: ${at('selection.y', optional(count(1), 0))} See x.
+  k: ${at('selection.k', optional(count(1), 0))} Iterations between two reads of shared memory; compile-time.
+  max: ${at('selection.max', optional(named(MAXIMA, text), '""'))} How the maximum is written: \`a > b ? a : b\` or \`max(a, b)\`; compile-time.
   m: ${optional(integer(1, 2 ** 20), 32)} Columns of the operand in shared memory; 32 by default. Powers of two bring bank conflicts.
   bsi: ${optional(integer(1, 1024), 16)} Threads of a block: BS_i rows of BS_j. 16 × 16 by default.
   bsj: ${optional(integer(1, 1024), 16)} See bsi.
 `
 
+const pairScores = { ...record('RnaScores'), cpp: 'PairScores', read: 'pair_scores()' }
+
 const rnaRequest = table`
-  within: ${record('RnaScores')}
+  within: ${pairScores}
   minLoop: ${integer(0)}
   wide: ${flag} Whether scores take 32 bits, not 16.
   wantsTable: ${flag}
   mostBytes: ${anyBytes} With more bytes of tables on the host there is ERR_MPMML_OUT_OF_MEMORY, before any is allocated.
-  backend: ${backendChoice} An index in {@link Addon.backendChoices}.
-  device: ${deviceIndex}
-  deviceMemory: ${bytes} The most bytes of device memory; 0: there is no limit.
+  backend: ${added(backendChoice)} An index in {@link Addon.backendChoices}.
+  device: ${added(deviceIndex)}
+  deviceMemory: ${added(bytes)} The most bytes of device memory; 0: there is no limit.
 `
 
 const score = integer(0, 2 ** 29, 'int32_t')
@@ -79,16 +84,22 @@ const pathRules = table`
   noPath: ${real} What distances have where there is no path.
 `
 
+// Parts of definitions of semirings, which are small.
+const userTypes = { ...int32Elements, cpp: 'std::vector<UserType>', read: 'user_types()' }
+const userNodes = { ...int32Elements, cpp: 'std::vector<UserNode>', read: 'user_nodes()' }
+const words = (cpp) => ({ ...int32Elements, cpp: `std::vector<${cpp}>`, read: `words<${cpp}>()` })
+
 const limit = maybe(real)
 
 /** Objects that native code takes, each after those that it has. */
 export const requests = {
-  CpuSettings: object('The settings of the CPU backend.')`
+  CpuSettings: objectOf('cpu::Settings', 'The settings of the CPU backend.')`
     threads: ${count(0, 1024)} 0: as many as this process may use.
     instructionSet: ${text} '': the best that processor and build have.
     wrong: ${text} What is wrong with the settings; '' if nothing is. Products on the CPU then fail with this message.
   `,
-  MeasuredChoice: object(
+  MeasuredChoice: objectOf(
+    'cuda::MeasuredChoice',
     'The variant that was the fastest for products of some size whose cheapest exact path is `path`.',
   )`
     variant: ${variant}
@@ -101,7 +112,8 @@ export const requests = {
   LabLaunches: object('How often the laboratory launches what it times, and where.')`
     ...: ${launches}
   `,
-  LabMeasureRequest: object(
+  LabMeasureRequest: objectOf(
+    'cuda::MeasureRequest',
     'A kernel variant to be timed on operands that are made on the device: nothing is copied between host and device.',
     'LabLaunches',
   )`
@@ -115,17 +127,24 @@ export const requests = {
     zeroFraction: ${optional(number(0, 1), 0)} The share of the elements that are the semiring's zero; 0 by default.
     seed: ${optional(integer(0, Number.MAX_SAFE_INTEGER, 'uint64_t'), 1)} Of the random values; 1 by default.
   `,
-  LabMicrobenchKernel: object('The kernel of a microbenchmark, as its occupancy is asked for.')`
+  LabMicrobenchKernel: objectOf(
+    'microbench::Kernel',
+    'The kernel of a microbenchmark, as its occupancy is asked for.',
+  )`
     ...: ${kernel}
   `,
-  LabMicrobenchRequest: object('A microbenchmark and its parameters.', 'LabLaunches')`
+  LabMicrobenchRequest: objectOf(
+    'microbench::Request',
+    'A microbenchmark and its parameters.',
+    'LabLaunches',
+  )`
     ...: ${kernel}
     gsi: ${optional(integer(1, 65535), 0)} Blocks of the grid: GS_i rows of GS_j. As many as fill the device by default.
     gsj: ${optional(integer(1, 2 ** 20), 0)} See gsi.
     n: ${optional(integer(1, 2 ** 30), 1000)} Iterations of the outermost loop; 1000 by default. It is rounded up to whole bodies of the unrolled loop.
     constant: ${optional(integer(-(2 ** 31), 2 ** 31 - 1, 'int32_t'), 1)} Const of the thesis' listings; 1 by default.
   `,
-  LabBandwidthRequest: object('A bandwidth to be measured.', 'LabLaunches')`
+  LabBandwidthRequest: objectOf('microbench::BandwidthRequest', 'A bandwidth to be measured.', 'LabLaunches')`
     name: ${text}
     stride: ${optional(integer(1, 2 ** 20, 'int32_t'), 1)} 32-bit words from one thread to the next, for 'strided'; 1 by default.
   `,
@@ -149,13 +168,17 @@ export const requests = {
   )`
     ...: ${rnaRequest}
   `,
-  RnaFoldRequest: object('Strands to fold.', 'RnaRequest')`
+  RnaFoldRequest: objectOf('FoldRequest', 'Strands to fold.', 'RnaRequest')`
     strands: ${list(strand)}
   `,
-  RnaInteractRequest: object("Two strands that interact. They aren't empty.", 'RnaRequest')`
+  RnaInteractRequest: objectOf(
+    'InteractionRequest',
+    "Two strands that interact. They aren't empty.",
+    'RnaRequest',
+  )`
     strand1: ${strand}
     strand2: ${strand}
-    between: ${record('RnaScores')}
+    between: ${pairScores}
     reach: ${integer(1)} The length of windows of strand 2; its own length if there are none.
     top: ${integer(1)} The most windows that are wanted.
   `,
@@ -208,34 +231,37 @@ export const requests = {
     most: ${integer(1, 2 ** 24)}
     limit: ${limit}
   `,
-  UserDefinition: object(
+  UserDefinition: objectOf(
+    'mpmml::UserDefinition',
     "A semiring of one's own (native/core/user/semiring.h), by the indices of types and operations in native/variants/expressions.mjs. Throws ERR_MPMML_OPTION if it is none.",
   )`
     name: ${text}
-    lanes: ${int32Elements} The type of each lane.
-    zero: ${int32Elements} The bits of each lane.
-    one: ${named('Int32Array | null', maybe(int32Elements))}
-    plus: ${int32Elements} Nodes of six words: operation, type, three operands, and a constant's bits.
-    plusResults: ${int32Elements} The node that each lane is.
-    times: ${int32Elements}
-    timesResults: ${int32Elements}
+    lanes: ${userTypes} The type of each lane.
+    zero: ${words('uint32_t')} The bits of each lane.
+    one: ${named('Int32Array | null', maybe(words('uint32_t')))}
+    plus: ${at('plus.nodes', userNodes)} Nodes of six words: operation, type, three operands, and a constant's bits.
+    plusResults: ${at('plus.results', words('int32_t'))} The node that each lane is.
+    times: ${at('times.nodes', userNodes)}
+    timesResults: ${at('times.results', words('int32_t'))}
     absorbs: ${flag}
     idempotent: ${flag}
     selective: ${flag}
     logarithms: ${flag}
   `,
-  CpuCeilingRequest: object('What products on the CPU are measured against (native/cpu/yardstick.h).')`
+  CpuCeilingRequest: object(
+    'What products on the CPU are measured against (native/lab/cpu/peak_benchmark.h).',
+  )`
     isa: ${optional(isa, '""')} The one that products take by default.
-    steps: ${text} The name of the steps (native/cpu/yardsticks.h).
+    steps: ${text} The name of the steps (native/lab/cpu/peak_benchmarks.h).
     threads: ${count(1, 1024)} Threads that run at once.
     samples: ${count(1, 1000)}
     milliseconds: ${number(0.01, 1e5)} Of a sample, about.
   `,
   CpuNaiveLoopRequest: object('The size of the naive product.')`
     isa: ${optional(isa, '""')}
-    m: ${count(1, MOST_SIZE)}
-    n: ${count(1, MOST_SIZE)}
-    k: ${count(1, MOST_SIZE)}
+    m: ${count(1, MAX_SIZE)}
+    n: ${count(1, MAX_SIZE)}
+    k: ${count(1, MAX_SIZE)}
     repetitions: ${count(1, 1000)}
   `,
 }

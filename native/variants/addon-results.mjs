@@ -1,6 +1,8 @@
 // Objects that native code gives to JavaScript.
 import { division, lists, MAXIMA } from './addon-lists.mjs'
 import {
+  added,
+  at,
   flag,
   float64Array,
   int,
@@ -9,9 +11,11 @@ import {
   literal,
   maybe,
   named,
+  nameIn,
   nodeArray,
   numberOrText,
   object,
+  objectOf,
   ofTwo,
   properties,
   real,
@@ -27,7 +31,7 @@ const dataType = named('DataType', literal)
 const reals = list(real)
 
 const answer = table`
-  refusal: ${maybe(record('GraphRefusal'))} Why there is no answer.
+  refusal: ${added(maybe(record('GraphRefusal')))} Why there is no answer.
 `
 
 const row = table`
@@ -71,8 +75,8 @@ export const results = {
     reason: ${text} Why CUDA can't be used; '' if it can.
     devices: ${list(properties(numberOrText))}
   `,
-  NativeCpu: object('The CPU backend.')`
-    simd: ${text}
+  NativeCpu: objectOf('cpu::CpuInfo', 'The CPU backend.')`
+    simd: ${at('instruction_set', text)}
     instructionSets: ${list(text)}
     threads: ${int}
   `,
@@ -88,8 +92,8 @@ export const results = {
     held: ${real}
     used: ${real}
   `,
-  NativeExplanation: object('The backend that `auto` takes, and why.')`
-    backend: ${named("'cpu' | 'cuda'", literal)}
+  NativeExplanation: objectOf('Explanation', 'The backend that `auto` takes, and why.')`
+    backend: ${nameIn(lists.backends)}
     reason: ${text}
   `,
   NativeDeviceDescription: object('A device that has been opened.')`
@@ -99,22 +103,23 @@ export const results = {
     devices: ${real} The bits of those that it consists of; 0 if it is one.
     all: ${flag} Whether there is no other CUDA device.
   `,
-  NativeMemoryUse: object('The memory of a device, in bytes.')`
+  NativeMemoryUse: objectOf('MemoryUse', 'The memory of a device, in bytes.')`
     used: ${real}
     reserved: ${real}
     peak: ${real}
     free: ${real}
     total: ${real}
   `,
-  LabMeasurement: object('Milliseconds, one for each repetition.')`
-    kernelMs: ${reals} Only the kernel of the product.
-    prepareMs: ${reals} What the variant runs before it (packing, transposing A); zeros if it runs nothing.
-    analysisMs: ${reals} The scan of both operands for their range of values.
-    path: ${literal} How the values were computed with: see {@link MpmmResult.path}.
+  LabMeasurement: objectOf('cuda::Measurement', 'Milliseconds, one for each repetition.')`
+    kernelMs: ${at('kernel', reals)} Only the kernel of the product.
+    prepareMs: ${at('prepare', reals)} What the variant runs before it (packing, transposing A); zeros if it runs nothing.
+    analysisMs: ${at('analysis', reals)} The scan of both operands for their range of values.
+    path: ${nameIn(lists.paths)} Arithmetic of the kernel: see {@link MpmmResult.arithmetic}.
     operandSets: ${int} Sets of operands that the repetitions took in turn, so that no operand is still in the L2 cache.
     clockMHz: ${real} The clock of the multiprocessors, just after the last repetition.
   `,
-  LabMicrobenchInstance: object(
+  LabMicrobenchInstance: objectOf(
+    'microbench::Instance',
     'The compile-time parameters of a microbenchmark: X × Y steps per thread and iteration.',
   )`
     x: ${int}
@@ -122,13 +127,13 @@ export const results = {
     k: ${int} Steps between two reads of shared memory; 1 if there are none.
     max: ${named(MAXIMA, literal)} How the maximum is written: \`a > b ? a : b\` or \`max(a, b)\`.
   `,
-  LabMicrobench: object('A microbenchmark of the build.')`
+  LabMicrobench: objectOf('microbench::Microbenchmark', 'A microbenchmark of the build.')`
     name: ${literal} 'reg-reg', 'shared-one', 'shared-both', or the name of an instruction mix.
     summary: ${literal} What a step is made of, in one line.
     instances: ${list(record('LabMicrobenchInstance'))}
-    parameters: ${list(text)} The run-time parameters that it has: of 'm', 'bsi', 'bsj', 'gsi', 'gsj', 'n' and 'constant'.
+    parameters: ${at('parameters()', list(text))} The run-time parameters that it has: of 'm', 'bsi', 'bsj', 'gsi', 'gsj', 'n' and 'constant'.
   `,
-  LabMicrobenchResult: object('What a microbenchmark gives.')`
+  LabMicrobenchResult: objectOf('microbench::Result', 'What a microbenchmark gives.')`
     ms: ${reals} Milliseconds, one for each repetition.
     clockMHz: ${real} Clock of the multiprocessors during the last repetition.
     multiprocessors: ${int}
@@ -138,36 +143,37 @@ export const results = {
     lanes: ${int} Elements that an instruction works on: 2 for the packed forms.
     stepsPerIteration: ${int} Max-plus steps per thread and iteration; each is 2 operations.
     operationsPerIteration: ${real} Operations per thread and iteration, as the thesis counts them: 2·(X·Y+X+Y) for reg-reg.
-    operationsPerThread: ${real} Operations per thread and launch.
-    instructionsPerIteration: ${properties(real)} Machine instructions per thread and iteration that do these operations on this device's architecture, by opcode; empty if they weren't counted.
+    operationsPerThread: ${at('operations_per_thread()', real)} Operations per thread and launch.
+    instructionsPerIteration: ${at('instructions', properties(real))} Machine instructions per thread and iteration that do these operations on this device's architecture, by opcode; empty if they weren't counted.
     peakOperationsPerClock: ${real} The most operations per clock and multiprocessor that the pipes allow for these instructions; 0 if unknown.
     peakReason: ${text} How that peak is made up.
   `,
-  LabBandwidth: object('A bandwidth that the build can measure.')`
+  LabBandwidth: objectOf('microbench::Bandwidth', 'A bandwidth that the build can measure.')`
     name: ${literal} 'copy', 'l2', 'shared' or 'strided'.
     summary: ${literal} What is read, and how, in one line.
   `,
-  LabBandwidthResult: object('What measuring a bandwidth gives.')`
+  LabBandwidthResult: objectOf('microbench::BandwidthResult', 'What measuring a bandwidth gives.')`
     ms: ${reals} Milliseconds, one for each repetition.
     bytes: ${real} Bytes that the threads of a launch read and write.
     bufferBytes: ${real} The size of the buffer that they are in; 0 for shared memory.
     clockMHz: ${real} Clock of the multiprocessors just after the last repetition.
     multiprocessors: ${int}
   `,
-  LabOccupancy: object('Table 2.1 of the thesis; active ones are per multiprocessor.')`
-    registersPerThread: ${int}
-    sharedBytesPerBlock: ${int}
+  LabOccupancy: objectOf('cuda::Occupancy', 'Table 2.1 of the thesis; active ones are per multiprocessor.')`
+    registersPerThread: ${at('registers', int)}
+    sharedBytesPerBlock: ${at('shared_bytes', int)}
     localBytes: ${int} Bytes of local memory per thread: spilled registers.
-    threadsPerBlock: ${int}
+    threadsPerBlock: ${at('threads', int)}
     activeThreads: ${int}
     activeWarps: ${int}
     activeBlocks: ${int}
-    occupancyPercent: ${real}
+    occupancyPercent: ${at('percent', real)}
   `,
-  LabPeak: object(
+  LabPeak: objectOf(
+    'microbench::Peak',
     'Results per clock and multiprocessor of 32-bit integer instructions; 0 if the architecture has no such instruction.',
   )`
-    capability: ${text} Compute capability, such as '9.0'.
+    capability: ${at('version()', text)} Compute capability, such as '9.0'.
     add: ${int}
     minmax: ${int}
     multiplyAdd: ${int}
@@ -177,12 +183,15 @@ export const results = {
     cores: ${int} CUDA cores, by which theoretical machine peaks are usually given.
     tensor: ${int} Operations of tensor cores on bfloat16, two per multiply-add; 0 if there is no published number.
   `,
-  RnaFolding: object('Pairs are i and j in turn.')`
+  RnaFolding: objectOf('Folding', 'Pairs are i and j in turn.')`
     score: ${int}
     pairs: ${int32Array}
     table: ${maybe(int32Array)}
   `,
-  RnaInteraction: object('A window of strand 2 and what it is worth; pairs are i and j in turn.')`
+  RnaInteraction: objectOf(
+    'Interaction',
+    'A window of strand 2 and what it is worth; pairs are i and j in turn.',
+  )`
     score: ${int}
     alone: ${int} What both strands are worth if they don't interact.
     start: ${real}
@@ -190,15 +199,16 @@ export const results = {
     within2: ${int32Array}
     between: ${int32Array}
   `,
-  RnaInteractions: object('The best windows.')`
+  RnaInteractions: objectOf('Interactions', 'The best windows.')`
     best: ${list(record('RnaInteraction'))}
     steps: ${real}
     table: ${maybe(int32Array)} By (i1, j1, i2, j2) in lexicographic order, j1 ≥ i1 and j2 ≥ i2.
   `,
-  GraphRefusal: object(
-    'Why a question about a graph has no answer; native/core/graph/refusal.h has the meaning.',
+  GraphRefusal: objectOf(
+    'graph::Refusal',
+    'Why a question about a graph has no answer; native/core/graph/query_error.h has the meaning.',
   )`
-    kind: ${named(lists.refusalKinds.ts, literal)}
+    kind: ${nameIn(lists.refusalKinds)}
     at: ${real}
     from: ${int}
     to: ${int}
@@ -211,7 +221,10 @@ export const results = {
     dissected: ${flag} Whether the graph was dissected, and not searched.
     division: ${maybe(division)} If that was asked for.
   `,
-  GraphComponents: object('The nodes of component c are `members[start[c]]` up to `start[c + 1]`.')`
+  GraphComponents: objectOf(
+    'graph::Parts',
+    'The nodes of component c are `members[start[c]]` up to `start[c + 1]`.',
+  )`
     ...: ${answer}
     of: ${nodeArray}
     members: ${nodeArray}

@@ -9,22 +9,28 @@ export const optional = (type, usual) => ({ ...type, usual })
 /** The same type by a TypeScript name that says more. */
 export const named = (ts, type) => ({ ...type, ts })
 
+/** A field whose member in a struct of native code has another name; of results it may be any expression after `it.`. */
+export const at = (member, type) => ({ ...type, member })
+
+/** A field that a record has in addition to the struct of native code that it extends. */
+export const added = (type) => ({ ...type, isAdded: true })
+
 export const number = (least, most) => ({
   ts: 'number',
   cpp: 'double',
   read: `number(${limit(least)}, ${limit(most)})`,
 })
 
-const MOST_INT = 2 ** 31 - 1
+const MAX_INT = 2 ** 31 - 1
 
-export const integer = (least, most = MOST_INT, cpp = 'int64_t') => ({
+export const integer = (least, most = MAX_INT, cpp = 'int64_t') => ({
   ts: 'number',
   cpp,
   read: `integer<${cpp}>(${limit(least)}, ${limit(most)})`,
 })
 
 /** A count of launches, threads and the like. */
-export const count = (least, most = MOST_INT) => integer(least, most, 'int')
+export const count = (least, most = MAX_INT) => integer(least, most, 'int')
 
 export const real = { ts: 'number', cpp: 'double', read: 'real()' }
 export const int = { ts: 'number', cpp: 'int' }
@@ -35,7 +41,11 @@ export const literal = { ts: 'string', cpp: 'const char*' }
 /** A function of two numbers, which JavaScript gets. */
 export const ofTwo = { ts: '((x: number, y: number) => number)', cpp: 'OfTwo' }
 export const int32Array = { ts: 'Int32Array', cpp: 'std::vector<int32_t>' }
-export const float64Array = { ts: 'Float64Array', cpp: 'Floats' }
+export const float64Array = {
+  ts: 'Float64Array',
+  cpp: 'std::vector<double>',
+  write: (value) => `Floats{${value}}`,
+}
 /** An Int32Array that native code of graphs has made. */
 export const nodeArray = { ts: 'Int32Array', cpp: 'graph::Array<int32_t>' }
 /** A type whose values are typed arrays, or have some inside: WebAssembly takes copies of them in its own memory. */
@@ -84,6 +94,12 @@ export const indexIn = ({ ids, names }) => ({
   ts: 'number',
   cpp: ids,
   read: `index<${ids}>(std::size(${names}))`,
+})
+/** The name of an enumerator. */
+export const nameIn = ({ ts, ids, names }) => ({
+  ts,
+  cpp: ids,
+  write: (value) => `${names}[static_cast<size_t>(${value})]`,
 })
 export const variant = { ts: 'number', cpp: 'const Variant*', read: 'variant()' }
 
@@ -134,3 +150,8 @@ export function table(strings, ...types) {
 export const object =
   (doc, base) =>
   (...fields) => ({ doc, extends: base, fields: table(...fields) })
+
+/** A record whose fields are members of a struct of native code, whose name is `cpp`; what is added() comes on top. */
+export const objectOf =
+  (cpp, doc, base) =>
+  (...fields) => ({ ...object(doc, base)(...fields), cpp })

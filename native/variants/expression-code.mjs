@@ -45,9 +45,9 @@ ${operations.map((operation) => `    ${ruleOf(operation)},  // ${operation.name}
 };
 constexpr const UserRule& user_rule(UserOp op) { return kUserRules[static_cast<int>(op)]; }
 
-constexpr size_t kMostUserLanes = ${most.lanes};
+constexpr size_t kMaxUserLanes = ${most.lanes};
 /// Of an expression as it is written.
-constexpr size_t kMostUserNodes = ${most.nodes};
+constexpr size_t kMaxUserNodes = ${most.nodes};
 /// Words of 32 bits that are a node where it crosses the addon: operation, type, three operands, and a constant's bits.
 constexpr size_t kUserNodeWords = ${nodeWords};
 

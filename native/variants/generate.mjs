@@ -163,7 +163,9 @@ const registry = (backend, rows) =>
 
 /** The rows that no kernel can be built for: error messages say why, and sweeps leave them out. */
 function refusedHeader() {
-  const rows = refusedRows().map((row) => `      {${variantOf(row, 'PathSet{}', false)}, "${row.refused}"}`)
+  const rows = refusedRows().map(
+    (row) => `      {${variantOf(row, 'ArithmeticSet{}', false)}, "${row.refused}"}`,
+  )
   return `// ${notice}
 #pragma once
 #include "core/plan/variant.h"

@@ -3,7 +3,11 @@
 
 const orders = { coalesced: 'ladder::Order::kCoalesced', uncoalesced: 'ladder::Order::kUncoalesced' }
 const borderings = { guards: 'ladder::Borders::kGuards', padding: 'ladder::Borders::kPadding' }
-const techniques = { naive: 'Naive', tiled: 'Tiled', prefetch: 'Prefetch' }
+const techniques = {
+  naive: 'ladder::Technique::kNaive',
+  tiled: 'ladder::Technique::kTiled',
+  prefetch: 'ladder::Technique::kPrefetch',
+}
 
 const row = (technique, tile, order, borders) => ({ technique, tile, order, borders })
 
@@ -26,8 +30,8 @@ export const ladder = {
   name: 'ladder',
   backend: 'cuda',
   header: 'lab/ladder/launch.cuh',
-  template: (p) => `ladder::${techniques[p.technique]}`,
-  arguments: (p) => [p.tile, orders[p.order], ...(p.technique === 'naive' ? [] : [borderings[p.borders]])],
+  template: 'ladder::Config',
+  arguments: (p) => [techniques[p.technique], p.tile, orders[p.order], borderings[p.borders]],
   parameters: ['technique', 'tile', 'order', 'borders', 'accumulator'],
   label: (p) =>
     `${p.technique}_${p.tile}x${p.tile}_${p.order}${p.technique === 'naive' ? '' : `_${p.borders}`}`,

@@ -9,12 +9,12 @@
  */
 export const loops = [
   {
-    name: 'yardstick',
-    header: 'cpu/yardstick.h',
-    type: 'Yardstick',
-    value: (isa) => ` = ${isa}::yardstick("${isa}")`,
-    list: 'yardsticks',
-    declared: 'cpu/yardsticks.h',
+    name: 'peak_benchmark',
+    header: 'lab/cpu/peak_benchmark.h',
+    type: 'PeakBenchmark',
+    value: (isa) => ` = ${isa}::peak_benchmark("${isa}")`,
+    list: 'peak_benchmarks',
+    declared: 'lab/cpu/peak_benchmarks.h',
   },
   {
     name: 'pivots',

@@ -54,7 +54,7 @@ function numberType(name, what, narrow) {
 
 /**
  * Element types: the public name and what the reference says of their arrays. The last is the type of fewer bits that operands may be
- * stored as, if there is one (NarrowOf in core/algebra/semiring.h).
+ * stored as, if there is one (StorageTypeOf in core/algebra/semiring.h).
  */
 export const dataTypes = [
   numberType(
@@ -108,8 +108,8 @@ export const optionsBehindOthers = ['-O2']
 /**
  * Accumulators. `overflowing` and `plain` list the arithmetics that a kernel with this accumulator is instantiated
  * over: `overflowing` for semirings whose ⊗ can overflow, `plain` for the others. The arithmetics are in
- * core/algebra/arithmetic.h; backends have versions of their own of some, in cpu/offset.h, cpu/wide.h, cpu/bits.h and
- * cuda/kernels/words.cuh. `dataTypes` are the element types that it supports, and `suffix` is its part of a variant's
+ * core/algebra/arithmetic.h; backends have versions of their own of some, in cpu/wide.h, cpu/bits.h and
+ * cuda/kernels/simd_step.cuh. `dataTypes` are the element types that it supports, and `suffix` is its part of a variant's
  * name.
  */
 export const accumulators = {

@@ -12,10 +12,10 @@ add_compile_options(${mpmml_wasm_options})
 # A page loads the module over a network: loops whose counts aren't known aren't repeated, unless the source asks for it, and what
 # takes little of the time is compiled for size.
 add_compile_options("SHELL:-mllvm -unroll-runtime=0" "SHELL:-mllvm -unroll-allow-partial=0")
-set(mpmml_small_cpu blocking session windowed yardsticks)
+set(mpmml_small_cpu blocking session)
 list(TRANSFORM mpmml_small_cpu REPLACE "(.+)" "native/cpu/\\1.cpp")
-file(GLOB mpmml_small_sources native/core/graph/*.cpp)
-list(FILTER mpmml_small_sources EXCLUDE REGEX "/(lanes|search|ways)[.]cpp$")
+file(GLOB mpmml_small_sources native/core/graph/*.cpp native/core/graph/*/*.cpp native/lab/cpu/*.cpp)
+list(FILTER mpmml_small_sources EXCLUDE REGEX "/(lanes|search|path_algebra)[.]cpp$")
 set_source_files_properties(${mpmml_small_sources} ${mpmml_small_cpu} PROPERTIES COMPILE_OPTIONS -Os)
 
 # The same for kernels of the table, which have options of their own.

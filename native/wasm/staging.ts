@@ -24,7 +24,7 @@ export interface Memory {
 const ALIGNMENT = 16
 /** How often the report of a call that runs is copied back: it counts the steps. */
 const REPORT_MS = 20
-const MOST_BYTES = 2 ** 32
+const MAX_BYTES = 2 ** 32
 
 export const isTypedArray = (value: unknown): value is TypedArray =>
   ArrayBuffer.isView(value) && !(value instanceof DataView)
@@ -79,7 +79,7 @@ class Staged {
       range.address = bytes + (range.first % ALIGNMENT)
       bytes = Math.ceil((range.address + range.end - range.first) / ALIGNMENT) * ALIGNMENT
     }
-    this.#block = bytes < MOST_BYTES ? memory.allocate(Math.max(bytes, ALIGNMENT)) : 0
+    this.#block = bytes < MAX_BYTES ? memory.allocate(Math.max(bytes, ALIGNMENT)) : 0
     if (this.#block === 0) throw outOfMemory(bytes)
     for (const range of ranges) range.address += this.#block
   }

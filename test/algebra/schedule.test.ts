@@ -6,7 +6,7 @@ import {
   earliestStarts,
   type LatestOptions,
   latestStarts,
-  waitsFor,
+  reverseEdges,
 } from '../../lib/algebra.js'
 import { CycleError, EPSILON, matrix, openDevice } from '../../lib/index.js'
 import { coded } from '../support/coded.js'
@@ -477,7 +477,7 @@ describe('bad input', () => {
   })
 })
 
-describe('waitsFor', () => {
+describe('reverseEdges', () => {
   it('makes of precedences what cycle times are computed from', async () => {
     const random = new Random(7)
     const [nodes, periods] = [9, 2000]
@@ -497,7 +497,7 @@ describe('waitsFor', () => {
       }
       starts = next
     }
-    const { values } = await cycleTimes(waitsFor(edges))
+    const { values } = await cycleTimes(reverseEdges(edges))
     // The transient moves the mean of all periods by less than this.
     for (let job = 0; job < nodes; job++)
       expect(Math.abs(starts[job]! / periods - values[job]!)).toBeLessThan(0.5)
@@ -506,19 +506,19 @@ describe('waitsFor', () => {
 
   it('twice is nothing', () => {
     const edges = { nodes: 3, from: [0, 1], to: [1, 2], weight: Float64Array.of(1, 2) }
-    expect(waitsFor(edges)).toEqual({ nodes: 3, from: [1, 2], to: [0, 1], weight: edges.weight })
-    expect(waitsFor(waitsFor(edges))).toEqual(edges)
+    expect(reverseEdges(edges)).toEqual({ nodes: 3, from: [1, 2], to: [0, 1], weight: edges.weight })
+    expect(reverseEdges(reverseEdges(edges))).toEqual(edges)
   })
 
   it('transposes matrices, in arrays and on a device', async () => {
     const a = matrix(2, 2, [1, 2, 3, 4])
-    const turned = waitsFor(a)
+    const turned = reverseEdges(a)
     expect(turned).toEqual({ data: a.data, shape: [2, 2], strides: [1, 2], offset: 0 })
-    expect(waitsFor(turned)).toEqual({ ...a, strides: [2, 1], offset: 0 })
+    expect(reverseEdges(turned)).toEqual({ ...a, strides: [2, 1], offset: 0 })
     const inner = { data: Int16Array.of(0, 1, 2, 0, 3, 4), shape: [2, 2], strides: [3, 1], offset: 1 }
-    expect(waitsFor(inner)).toEqual({ ...inner, strides: [1, 3] })
+    expect(reverseEdges(inner)).toEqual({ ...inner, strides: [1, 3] })
     const device = await openDevice({ backend: 'cpu' })
-    const there = waitsFor(await device.upload(a))
+    const there = reverseEdges(await device.upload(a))
     expect([...(await there.download()).data]).toEqual([1, 3, 2, 4])
     await device.close()
   })
@@ -530,6 +530,6 @@ describe('waitsFor', () => {
     ['a matrix that is not square', matrix(2, 3), 'SHAPE', 'square'],
     ['a batch', matrix([2, 2, 2]), 'SHAPE', 'square'],
   ])('rejects %s', (_, graph, code, message) => {
-    expect(() => waitsFor(graph as never)).toThrow(coded(code, message))
+    expect(() => reverseEdges(graph as never)).toThrow(coded(code, message))
   })
 })

@@ -9,11 +9,11 @@ import {
   minimumCycleMean,
   periodicRegime,
   plus,
+  reverseEdges,
   type SumSemiring,
   star,
   type TokenEdgeList,
   trajectory,
-  waitsFor,
   weightMatrix,
 } from '../../lib/algebra.js'
 import { EPSILON, matrix, mpmm, zeroOf } from '../../lib/index.js'
@@ -243,7 +243,7 @@ describe('tokens', () => {
   })
 
   it('are kept when edges are turned round', async () => {
-    const turned = waitsFor({ ...list, tokens: [0, 2] })
+    const turned = reverseEdges({ ...list, tokens: [0, 2] })
     expect((await cycleTimes(turned)).values.join()).toBe('3.5,3.5')
   })
 

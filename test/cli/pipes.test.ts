@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import { painted, reflow } from '../../bench/output.js'
+import { reflow, styled } from '../../bench/output.js'
 import { createProgram } from '../../bench/program.js'
 import { leastDifference } from '../support/user-semirings.js'
 import { cli, fails, json, onTerminal, root, runMpmml, succeeds, useFolder, writeNumbers } from './support.js'
@@ -473,9 +473,9 @@ describe('a terminal', () => {
     ({ isTTY, hasColors: () => colours }) as unknown as NodeJS.WriteStream
 
   it('is shown colours if it has them', () => {
-    expect(painted(stream(true, true), 'red', 'text')).toBe('\x1b[31mtext\x1b[39m')
-    expect(painted(stream(true, false), 'red', 'text')).toBe('text')
-    expect(painted(stream(false, true), 'red', 'text')).toBe('text')
+    expect(styled(stream(true, true), 'red', 'text')).toBe('\x1b[31mtext\x1b[39m')
+    expect(styled(stream(true, false), 'red', 'text')).toBe('text')
+    expect(styled(stream(false, true), 'red', 'text')).toBe('text')
   })
 
   it('has help that fits it', () => {

@@ -91,7 +91,7 @@ describe.skipIf(!redisProgram)(`a queue${why}`, () => {
     const work = multiplyOnQueue(path('product/a.npy'), path('product/b.npy'), path('product/c.npy'), {
       queue: redis.url,
       block: 32,
-      lockMs: 1000,
+      lockDuration: 1000,
     })
     await killed!.until('begun', 4)
     killed!.child.kill('SIGKILL')
@@ -387,15 +387,15 @@ describe.skipIf(!redisProgram)(`a queue${why}`, () => {
       [{ queue, roots, backend: 'cpu', devices: [0] }, /devices/],
       [{ queue, roots, backend: 'gpu' }, /backend/],
       [{ queue, roots, concurrency: 0 }, /concurrency/],
-      [{ queue, roots, lockMs: 1 }, /lockMs/],
+      [{ queue, roots, lockDuration: 1 }, /lockDuration/],
       [{ queue, roots, name: 'a:b' }, /name/],
       [{ queue, roots, room: 1 }, /room/],
     ]
     for (const [options, message] of given) {
       await expect(startWorker(options as never)).rejects.toEqual(coded('OPTION', message))
     }
-    await expect(multiplyOnQueue('a', 'b', 'c', { queue, window: 0 })).rejects.toEqual(
-      coded('OPTION', /window/),
+    await expect(multiplyOnQueue('a', 'b', 'c', { queue, maxQueuedJobs: 0 })).rejects.toEqual(
+      coded('OPTION', /maxQueuedJobs/),
     )
   })
 })

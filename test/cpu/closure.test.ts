@@ -35,9 +35,9 @@ describe.skipIf(!built)(built ? 'processes' : 'processes (skipped: run npm run b
   /** All elements and all next nodes, as one number. */
   const digest = `
     import { createHash } from 'node:crypto'
-    import { closeWeights } from ${JSON.stringify(new URL('closure/close.js', library).href)}
+    import { closeWeights } from ${JSON.stringify(new URL('closure/closure.js', library).href)}
     import { readAlgebraOptions } from ${JSON.stringify(new URL('algebra/options.js', library).href)}
-    import { zeroOf } from ${JSON.stringify(new URL('built-in.js', library).href)}
+    import { zeroOf } from ${JSON.stringify(new URL('built-in-semirings.js', library).href)}
     import { readView } from ${JSON.stringify(new URL('view.js', library).href)}
     const types = { int32: Int32Array, float32: Float32Array, float64: Float64Array, uint8: Uint8Array }
     const hash = createHash('sha256')

@@ -1,7 +1,7 @@
 /** Calls of all kinds at once, on the CPU; and that what checks them finds what is wrong. */
 import { describe, expect, it } from 'vitest'
-import { describeCall, drawCalls } from '../../bench/mixed/calls.js'
-import { judge } from '../../bench/mixed/perform.js'
+import { describeCall, drawCalls } from '../../bench/stress/calls.js'
+import { judge } from '../../bench/stress/perform.js'
 import { OverflowError, ShapeError } from '../../lib/errors.js'
 import { variants } from '../../lib/index.js'
 import { mixedSuite } from '../support/suite-mixed.js'

@@ -1,7 +1,7 @@
 /** Products on several devices, each of which is the CPU. */
 import { describe } from 'vitest'
 import { withoutCuda } from '../support/machine.js'
-import { severalSuite } from '../support/suite-several.js'
+import { severalSuite } from '../support/suite-multi-device.js'
 
 // With a GPU, that is what is pretended to be several.
 const hasCuda = withoutCuda() === undefined

@@ -72,9 +72,9 @@ describe('thin products', () => {
           const a = randomMatrix(m, k, 1, [-300_000_000, 300_000_000])
           const b = randomMatrix(k, n, 2, [-300_000_000, 300_000_000])
           b.data[place] = value
-          const { c, path, variant } = mpmmSync(a, b, { backend, semiring, overflow: 'saturate' })
+          const { c, arithmetic, variant } = mpmmSync(a, b, { backend, semiring, overflow: 'saturate' })
           expect(familyOf(variant)).toBe('thin')
-          expect(path).toBe(value === zero ? 'translated' : 'wide')
+          expect(arithmetic).toBe(value === zero ? 'translated' : 'wide')
           expectElements(
             c,
             oracle(a, b, { semiring, overflow: 'saturate' }) as Dense,

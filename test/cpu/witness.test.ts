@@ -48,14 +48,14 @@ describe('witnesses along many k-steps', () => {
     const random = new Random(8)
     const values = (length: number) => Int32Array.from({ length }, () => random.integer(0, 127))
     const [a, b] = [matrix(m, k, values(m * k)), matrix(k, n, values(k * n))]
-    const { c, witness, path } = mpmmSync(a, b, { semiring, backend: 'cpu', witness: true })
-    expect(path).toBe('byte')
+    const { c, witness, arithmetic } = mpmmSync(a, b, { semiring, backend: 'cpu', witness: true })
+    expect(arithmetic).toBe('byte')
     const one = {
       algebra: algebraOf(semiring),
       a: elementsOf(a),
       b: elementsOf(b),
       witness: true,
-      what: path,
+      what: arithmetic,
     }
     expectValues(one, c, { witness })
     expect(Math.max(...witness.data)).toBeGreaterThan(k / 2)

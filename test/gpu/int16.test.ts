@@ -24,7 +24,7 @@ describe.skipIf(reason !== undefined)(
       const b = { data: filled(k * n, 40503), shape: [k, n] }
       const cuda = mpmmSync(a, b, { backend: 'cuda' })
       const cpu = mpmmSync(a, b, { backend: 'cpu' })
-      expect(cuda.path).toBe(path)
+      expect(cuda.arithmetic).toBe(path)
       expect(Buffer.from(cuda.c.data.buffer).equals(Buffer.from(cpu.c.data.buffer))).toBe(true)
     })
   },

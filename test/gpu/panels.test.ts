@@ -52,7 +52,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
 
   describe('panels', () => {
     it('of one path', () => {
-      expect(compare(filled(m, k, scattered(20_000)), b).path).toBe('half')
+      expect(compare(filled(m, k, scattered(20_000)), b).arithmetic).toBe('half')
     })
 
     it('that each take the path of their own values', () => {
@@ -62,7 +62,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
         if (row < 2500) return (row + col) % 11 === 0 ? EPSILON : scattered(300_000_000)(row, col)
         return (row + col) % 7 === 0 ? EPSILON : 2_147_480_000 - scattered(30_000)(row, col)
       })
-      expect(compare(a, b, { overflow: 'saturate' }).path).toBe('wide')
+      expect(compare(a, b, { overflow: 'saturate' }).arithmetic).toBe('wide')
     })
 
     it('with C0, strides and a strided result', () => {

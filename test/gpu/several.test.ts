@@ -5,7 +5,7 @@ import { addon } from '../../lib/native.js'
 import { Random } from '../support/generators.js'
 import { withoutCuda } from '../support/machine.js'
 import { caught, expectError } from '../support/resident.js'
-import { severalSuite } from '../support/suite-several.js'
+import { severalSuite } from '../support/suite-multi-device.js'
 
 const reason = withoutCuda()
 

@@ -1,7 +1,7 @@
 /** Matrices spread among devices, each of which is the same GPU. */
 import { describe } from 'vitest'
 import { withoutCuda } from '../support/machine.js'
-import { spreadSuite } from '../support/suite-spread.js'
+import { spreadSuite } from '../support/suite-sharded.js'
 
 const reason = withoutCuda()
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { elementType } from '../../lib/elements.js'
 import { findingComponents } from '../../lib/graph-core/components.js'
 import { readingEdges } from '../../lib/graph-core/edges.js'
-import { findingReached } from '../../lib/graph-core/reached.js'
+import { findReachable } from '../../lib/graph-core/reached.js'
 import {
   inMemory,
   listRows,
@@ -197,7 +197,7 @@ describe('what some nodes reach', () => {
         random.integer(0, graph.nodes - 1),
       )
       const expected = reach.map((_, i) => (roots.some((root) => root === i || reach[root]![i]) ? 1 : 0))
-      const { members, within } = atOnce(findingReached(rowsOf(graph), roots))
+      const { members, within } = atOnce(findReachable(rowsOf(graph), roots))
       expect([...within]).toEqual(expected)
       expect([...members].sort((a, b) => a - b)).toEqual(expected.flatMap((is, i) => (is ? [i] : [])))
       expect([...members.subarray(0, new Set(roots).size)]).toEqual([...new Set(roots)])

@@ -20,7 +20,7 @@ interface Wishes {
 /** Edges as `from>to:weight` or `from>to:weight/tokens`. */
 function edges(content: string | Uint8Array, { name = 'a.csv', ...options }: Wishes = {}): Edge[] {
   const format = /\.tsv/i.test(name) ? 'tsv' : 'csv'
-  const list = parseGraph(content, { format, ...options }, name) as ReturnType<typeof parseGraph> & {
+  const list = parseGraph(content, { format, ...options, name }) as ReturnType<typeof parseGraph> & {
     keys?: string[]
   }
   const { from, to, weight, tokens, keys } = list

@@ -22,7 +22,7 @@ const edge = (from: string, to: string, inner = '', more = '') =>
   `<edge source="${from}" target="${to}" ${more}>${inner}</edge>`
 const data = (id: string, text: string | number) => `<data key="${id}">${text}</data>`
 const parse = (content: string | Uint8Array, options: { weight?: string | null } = {}) =>
-  parseGraph(content, { format: 'graphml', ...options }, 'g')
+  parseGraph(content, { format: 'graphml', ...options, name: 'g' })
 /** The edges as texts: from, to and weight. */
 const edgesOf = ({ keys, from, to, weight }: NamedGraph) =>
   Array.from(weight, (value, at) => `${keys[from[at]!]}>${keys[to[at]!]}:${value}`)

@@ -16,7 +16,7 @@ import { givenUp } from '../support/in-time.js'
 
 // What the estimate says, if a test says it.
 const forced = vi.hoisted(() => ({ search: undefined as boolean | undefined }))
-vi.mock('../../lib/placement.js', async (original) =>
+vi.mock('../../lib/backend-selection.js', async (original) =>
   (await import('../support/forced-search.js')).forcedSearch(original, forced),
 )
 beforeEach(() => {

@@ -29,7 +29,7 @@ import { bestFrom, pathAlgebras, valueOfPath, type WeightedEdges } from '../supp
 
 // What the estimate says, if a test says it.
 const forced = vi.hoisted(() => ({ search: undefined as boolean | undefined }))
-vi.mock('../../lib/placement.js', async (original) =>
+vi.mock('../../lib/backend-selection.js', async (original) =>
   (await import('../support/forced-search.js')).forcedSearch(original, forced),
 )
 beforeEach(() => {

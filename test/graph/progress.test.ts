@@ -11,7 +11,7 @@ const forced = vi.hoisted(() => {
   process.env.MPMML_NUM_THREADS = '1'
   return { search: undefined as boolean | undefined }
 })
-vi.mock('../../lib/placement.js', async (original) =>
+vi.mock('../../lib/backend-selection.js', async (original) =>
   (await import('../support/forced-search.js')).forcedSearch(original, forced),
 )
 const { setInterval } = globalThis

@@ -28,18 +28,18 @@ describe('components', () => {
       const graph = smallGraph(random, -6)
       for (const kind of ['strong', 'weak'] as const) {
         const reach = reachability(kind === 'strong' ? graph : both(graph))
-        const { count, of, members } = await components(graph, { kind })
-        expect(new Set(of).size).toBe(count)
+        const { count, labels, members } = await components(graph, { kind })
+        expect(new Set(labels).size).toBe(count)
         for (let i = 0; i < graph.nodes; i++) {
           for (let j = 0; j < graph.nodes; j++) {
-            expectSame(of[i] === of[j], i === j || (reach[i]![j]! && reach[j]![i]!))
-            if (reach[i]![j]) expectSame(of[i]! <= of[j]!, true)
+            expectSame(labels[i] === labels[j], i === j || (reach[i]![j]! && reach[j]![i]!))
+            if (reach[i]![j]) expectSame(labels[i]! <= labels[j]!, true)
           }
         }
         const all = Array.from({ length: count }, (_, component) => members(component))
-        expect(all.flat().sort((a, b) => a - b)).toEqual([...of.keys()])
+        expect(all.flat().sort((a, b) => a - b)).toEqual([...labels.keys()])
         for (const [component, nodes] of all.entries())
-          for (const node of nodes) expectSame(of[node], component)
+          for (const node of nodes) expectSame(labels[node], component)
       }
     }
   })
@@ -50,7 +50,7 @@ describe('components', () => {
       expect((await components({ ...ring, weight })).count).toBe(1)
     const cut = { ...ring, weight: Uint8Array.of(1, 0, 255) }
     expect((await components(cut)).count).toBe(3)
-    expect([...(await components(cut, { kind: 'weak' })).of]).toEqual([0, 0, 0])
+    expect([...(await components(cut, { kind: 'weak' })).labels]).toEqual([0, 0, 0])
     expect(await topologicalOrder(cut)).toEqual([2, 0, 1])
   })
 

@@ -15,7 +15,7 @@ import { RedisServer, redisProgram } from '../support/redis.js'
 import { take } from './process.mjs'
 
 const script = fileURLToPath(new URL('process.mjs', import.meta.url))
-const lockMs = 1000
+const lockDuration = 1000
 
 // biome-ignore lint/suspicious/noExplicitAny: what a process printed
 type Line = any
@@ -121,7 +121,7 @@ describe.skipIf(!redisProgram)(`blocks on a queue${why}`, () => {
 
   function joined<One extends Member>(begin: (role: Role, options: object) => One) {
     return (role: Role, options: object = {}): One => {
-      const member = begin(role, { queue: redis.url, lockMs, ...options })
+      const member = begin(role, { queue: redis.url, lockDuration, ...options })
       members.push(member)
       return member
     }
@@ -179,7 +179,7 @@ describe.skipIf(!redisProgram)(`blocks on a queue${why}`, () => {
     try {
       orders({ ms: 1 })
       worker()
-      expect(await producer(100, { window: 4 }).end()).toMatchObject({ type: 'result', computed: 100 })
+      expect(await producer(100, { maxQueuedJobs: 4 }).end()).toMatchObject({ type: 'result', computed: 100 })
     } finally {
       // biome-ignore lint/suspicious/noThenProperty: as it was
       Promise.prototype.then = then
@@ -193,7 +193,7 @@ describe.skipIf(!redisProgram)(`blocks on a queue${why}`, () => {
     const workers = [workerApart(), workerApart(), workerApart({ concurrency: 2 })]
     await Promise.all(workers.map((one) => one.says('started')))
     // Fewer in Redis at a time than there are; and the producer looks for lost ones meanwhile.
-    const result = await producerApart(60, { window: 10, lockMs: 500 }).end()
+    const result = await producerApart(60, { maxQueuedJobs: 10, lockDuration: 500 }).end()
     expect(result).toMatchObject({ type: 'result', blocks: 60, computed: 60, retries: 0, workers: 3 })
     expectAllDone(60)
     expect(repeated()).toEqual([])
@@ -254,7 +254,7 @@ describe.skipIf(!redisProgram)(`blocks on a queue${why}`, () => {
     redis.options.keeps = false
     orders({ ms: 30_000 })
     const one = worker()
-    const begun = producer(1, { lockMs: 30_000 })
+    const begun = producer(1, { lockDuration: 30_000 })
     await one.says('begun')
     await redis.kill()
     await redis.start()
@@ -296,7 +296,7 @@ describe.skipIf(!redisProgram)(`blocks on a queue${why}`, () => {
   it('that always fail make the producer fail with the reason, and can be resumed', async () => {
     orders({ ms: 5, fails: { 'c-2-0': { times: 99 } } })
     const one = worker()
-    const failed = await producer(40, { window: 8 }).end()
+    const failed = await producer(40, { maxQueuedJobs: 8 }).end()
     expect(failed).toEqual({
       type: 'error',
       code: 'ERR_MPMML_FILE',
@@ -359,8 +359,8 @@ describe.skipIf(!redisProgram)(`blocks on a queue${why}`, () => {
     orders({ ms: 5, ends: 'c-0-0' })
     const begun = producer(1)
     // Each worker may lose it once.
-    for (let count = 0; count < 2; count++) await workerApart({ takeovers: 1 }).ended
-    workerApart({ takeovers: 1 })
+    for (let count = 0; count < 2; count++) await workerApart({ maxStalledCount: 1 }).ended
+    workerApart({ maxStalledCount: 1 })
     const failed = await begun.end()
     expect(failed).toMatchObject({ code: 'ERR_MPMML_QUEUE' })
     expect(failed.message).toMatch(/^block c-0-0 failed: job stalled/)
@@ -474,13 +474,13 @@ describe.skipIf(!redisProgram)(`blocks on a queue${why}`, () => {
     orders({ ms: 1500 })
     const first = workerApart()
     await first.says('started')
-    const begun = producer(1, { lockMs: 30_000 })
+    const begun = producer(1, { lockDuration: 30_000 })
     await begunComputing()
     orders({ ms: 5 })
     first.child.kill('SIGINT')
     expect(await first.end()).toEqual({ type: 'stopped', blocks: 0 })
     expect(first.child.exitCode).toBe(0)
-    const second = worker({ lockMs: 30_000 })
+    const second = worker({ lockDuration: 30_000 })
     // Long before the lock would have run out.
     expect(await begun.end()).toMatchObject({ type: 'result', workers: 1 })
     expect(second.of('done')).toHaveLength(1)
@@ -504,13 +504,13 @@ describe.skipIf(!redisProgram)(`blocks on a queue${why}`, () => {
   it('have one producer; when it dies, the next one goes on', async () => {
     orders({ ms: 30 })
     const one = worker()
-    const first = producerApart(300, { lockMs: 2000 })
+    const first = producerApart(300, { lockDuration: 2000 })
     await one.says('done')
-    const second = producer(300, { lockMs: 500 })
+    const second = producer(300, { lockDuration: 500 })
     expect(await second.end()).toMatchObject({ type: 'error', code: 'ERR_MPMML_QUEUE' })
     first.child.kill('SIGKILL')
     orders({ ms: 1 })
-    const last = producer(300, { lockMs: 2000, resume: true })
+    const last = producer(300, { lockDuration: 2000, resume: true })
     expect(await last.end()).toMatchObject({ type: 'result', blocks: 300 })
     expectAllDone(300)
     expect(repeated()).toEqual([])
@@ -519,7 +519,7 @@ describe.skipIf(!redisProgram)(`blocks on a queue${why}`, () => {
   it('are given up when the queue is away too long', async () => {
     orders({ ms: 30 })
     const one = worker()
-    const begun = producer(100, { patienceMs: 300 })
+    const begun = producer(100, { connectionTimeoutMs: 300 })
     await one.says('done')
     await redis.kill()
     expect(await begun.end()).toMatchObject({ type: 'error', code: 'ERR_MPMML_QUEUE' })

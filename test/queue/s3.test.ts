@@ -69,7 +69,12 @@ describe.skipIf(!redisProgram)(`a queue with a bucket${why}`, () => {
     await vi.waitUntil(() => all.every(({ has }) => has('started')), soon)
     let requests = 0
     server.fails = () => (++requests % 40 === 0 ? 503 : undefined)
-    const work = multiplyOnQueue(...names, { queue: redis.url, block: 30, chunks: [30, 30], lockMs: 1000 })
+    const work = multiplyOnQueue(...names, {
+      queue: redis.url,
+      block: 30,
+      chunks: [30, 30],
+      lockDuration: 1000,
+    })
     // Which one depends on how busy this machine is.
     const [victim] = await vi.waitUntil(() => {
       const busy = all.filter(({ has }) => has('begun', 2))

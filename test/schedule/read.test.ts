@@ -255,6 +255,12 @@ describe('parsePlan', () => {
     expect(() => parsePlan(shared)).toThrow(/SharedArrayBuffer|shared/)
   })
 
+  it('names the content in errors as the option name says', () => {
+    expect(() => parsePlan('id,days\n1,x\n', { name: 'house.csv' })).toThrow(/^house\.csv, line 2: /)
+    expect(() => parsePlan('id,days\n1,x\n')).toThrow(/^the plan, line 2: /)
+    expect(() => parsePlan('id,days\n1,x\n', { name: 5 as never })).toThrow(ArgumentError)
+  })
+
   it('names a wrong object with ArgumentError', () => {
     expect(() => parsePlan([{ id: 1, duration: 1, after: 3 }])).toThrow(ArgumentError)
   })

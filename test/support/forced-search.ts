@@ -1,7 +1,7 @@
 /** Paths by searches or by closures as a test says, and not by what they are estimated to take. */
-type Placement = typeof import('../../lib/placement.js')
+type Placement = typeof import('../../lib/backend-selection.js')
 
-/** What stands in the place of lib/placement.js: `forced.search` says it; undefined: the estimate does. For vi.mock(). */
+/** What stands in the place of lib/backend-selection.js: `forced.search` says it; undefined: the estimate does. For vi.mock(). */
 export async function forcedSearch(
   original: () => Promise<unknown>,
   forced: { search: boolean | undefined },

@@ -157,7 +157,7 @@ function outs(backend: 'cpu' | 'cuda'): void {
     ] as const) {
       const data = new Int32Array((m + 3) * (n + 3)).fill(123456789)
       const out = { data, shape: [m, n], strides, offset: 2 }
-      expect(mpmmSync(a, b, { backend, out }).path).toBe('wide')
+      expect(mpmmSync(a, b, { backend, out }).arithmetic).toBe('wide')
       expectElements(out, oracle(a, b) as Dense)
       expect(out.data.filter((value) => value === 123456789)).toHaveLength(out.data.length - m * n)
     }
@@ -172,7 +172,7 @@ function outs(backend: 'cpu' | 'cuda'): void {
         [rows * cols + 7, 1, rows],
       ] as const) {
         const out = { data: new Int32Array(batch * (rows * cols + 7)), shape: [batch, rows, cols], strides }
-        expect(mpmmSync(a, b, { backend, semiring, out, accumulate: c0 }).path).toBe('wide')
+        expect(mpmmSync(a, b, { backend, semiring, out, accumulate: c0 }).arithmetic).toBe('wide')
         expectElements(out, expected, `${semiring}, ${strides}`)
       }
     }
@@ -285,7 +285,7 @@ function int16(backend: 'cpu' | 'cuda'): void {
         ]) {
           const outcome = await compute(place, one, 'new')
           expectValues(one, outcome.c!)
-          if (algebra.isInteger) expect(outcome.result!.path).toBe('wide')
+          if (algebra.isInteger) expect(outcome.result!.arithmetic).toBe('wide')
         }
       }
     },

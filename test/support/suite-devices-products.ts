@@ -126,8 +126,8 @@ export function products(backend: 'cpu' | 'cuda', open: () => Device): void {
 
   it('plan: what computes them', async () => {
     const A = await open().upload(randomMatrix(200, 200, 1))
-    const { variant, path } = await mpmm(A, A)
-    expect(await plan(A, A)).toMatchObject({ backend, variant, path })
+    const { variant, arithmetic } = await mpmm(A, A)
+    expect(await plan(A, A)).toMatchObject({ backend, variant, arithmetic })
   })
 
   it('a variant by its name', async () => {

@@ -407,7 +407,7 @@ export function levelsSuite(backend: 'cpu' | 'cuda'): void {
       await check(one, fitting, places, ['new'], byLines)
       for (const [path, variant] of variantsOf(algebra, fitting)) {
         expect(
-          (await plan(sourceOf(one.a) as never, sourceOf(one.b) as never, { semiring, variant })).path,
+          (await plan(sourceOf(one.a) as never, sourceOf(one.b) as never, { semiring, variant })).arithmetic,
         ).toBe(path)
       }
     })
@@ -462,12 +462,12 @@ export function levelsSuite(backend: 'cpu' | 'cuda'): void {
         elementsOf({ data: x.data, shape: [x.cols, x.rows], strides: [1, x.cols] })
       for (const [path, variant] of [[undefined, undefined], ...variantsOf(algebra, wide)] as const) {
         const options = variant ? { semiring, variant } : { semiring }
-        const { c, path: taken } = await mpmm(all, there.b, options)
+        const { c, arithmetic: taken } = await mpmm(all, there.b, options)
         expectValues(caseOf(algebra, some, b, 'without the last row'), await c.download())
         // Bᵀ ⊗ Aᵀ: the columns of Aᵀ are the rows of A.
         const other = await mpmm(there.b.transpose(), all.transpose(), options)
         expectValues(caseOf(algebra, transposed(b), transposed(some), 'transposed'), await other.c.download())
-        if (path) expect([taken, other.path]).toEqual([path, path])
+        if (path) expect([taken, other.arithmetic]).toEqual([path, path])
         if (variant) {
           expectError(await caught(mpmm(there.a, there.b, options)), 'ERR_MPMML_VARIANT')
           // The lines of Aᵀ as the left operand are A's columns.
@@ -659,9 +659,9 @@ export function levelsSuite(backend: 'cpu' | 'cuda'): void {
     const b = levels('B', algebra, upTo(15), steps, cols, 12)
     const [x, y] = [await device.upload(sourceOf(a) as never), await device.upload(sourceOf(b) as never)]
     const without = await mpmm(x, y)
-    const { c, witness, path } = await mpmm(x, y, { witness: true })
-    if (computes) expect(path).toBe('exponent')
-    expect(path).toBe(without.path)
+    const { c, witness, arithmetic } = await mpmm(x, y, { witness: true })
+    if (computes) expect(arithmetic).toBe('exponent')
+    expect(arithmetic).toBe(without.arithmetic)
     const [values, found] = [(await c.download()).data, (await witness.download()).data]
     for (let index = 0; index < rows * cols; index += 7919) {
       const [row, col] = [Math.floor(index / cols), index % cols]

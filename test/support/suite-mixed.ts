@@ -1,9 +1,9 @@
 /** Calls of all kinds at once: every result by the definition, every mistake by its code. The same for both backends. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { describeCall, drawCalls, matricesOf, type Product } from '../../bench/mixed/calls.js'
-import type { Dense, Places } from '../../bench/mixed/matrices.js'
-import { type Mistake, mistakes } from '../../bench/mixed/mistakes.js'
-import { judge, perform, untilIdle } from '../../bench/mixed/perform.js'
+import { describeCall, drawCalls, matricesOf, type Product } from '../../bench/stress/calls.js'
+import type { Dense, OperandPlacements } from '../../bench/stress/matrices.js'
+import { type InvalidCall, invalidCalls } from '../../bench/stress/mistakes.js'
+import { judge, perform, untilIdle } from '../../bench/stress/perform.js'
 import { openDevice } from '../../lib/index.js'
 import { Tally, wrongIn } from '../../native/tools/fuzz/check.mjs'
 import { expectError } from './expect.js'
@@ -13,7 +13,7 @@ import { type AnyMatrix, algebraOf, elementsOf, problemOf, sourceOf } from './pr
 const limits = { largest: 200, large: 0.02 }
 
 export function mixedSuite(backend: 'cpu' | 'cuda', count: number): void {
-  const places = {} as Places
+  const places = {} as OperandPlacements
   beforeAll(async () => {
     places.device = await openDevice({ backend })
     places.elsewhere = await openDevice({ backend: 'cpu' })
@@ -40,7 +40,7 @@ export function mixedSuite(backend: 'cpu' | 'cuda', count: number): void {
   })
 
   describe('mistakes', () => {
-    it.each(mistakes.map((mistake) => [mistake.name, mistake] as [string, Mistake]))(
+    it.each(invalidCalls.map((mistake) => [mistake.name, mistake] as [string, InvalidCall]))(
       '%s',
       async (_, mistake) => {
         const outcome = await perform({ seed: 1, mistake, code: mistake.code }, places)

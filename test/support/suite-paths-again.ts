@@ -1,8 +1,8 @@
 /** Paths that a closure can't answer: what it does once more in float64, on both backends. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { closeAgain } from '../../lib/graph/closing.js'
-import { ask } from '../../lib/graph/question.js'
-import { walk } from '../../lib/graph/walk.js'
+import { solveInFloat64 } from '../../lib/graph/all-pairs.js'
+import { walk } from '../../lib/graph/path-trees.js'
+import { readQuery } from '../../lib/graph/query.js'
 import {
   longestPaths,
   mostReliablePaths,
@@ -91,8 +91,8 @@ export function pathsAgain(backend: 'cpu' | 'cuda'): void {
       })
       data[3 * 6 + 4] = data[4 * 6 + 5] = 3e38
       const weights = matrix(6, 6, data)
-      const question = await ask('min-plus', weights, { backend, paths: true })
-      expect(await closeAgain(question)).toBeNull()
+      const question = await readQuery('min-plus', weights, { backend, paths: true })
+      expect(await solveInFloat64(question)).toBeNull()
       await expect(shortestPaths(weights, { backend, paths: true, method: 'closure' })).rejects.toEqual(
         coded('OPTION', 'computes the paths of all pairs'),
       )
@@ -156,7 +156,7 @@ export function pathsAgain(backend: 'cpu' | 'cuda'): void {
     const find = semiring === 'min-plus' ? shortestPaths : longestPaths
     const sign = semiring === 'min-plus' ? 1 : -1
     const again = async (weights: unknown, options: PathOptions) =>
-      closeAgain(await ask(semiring, weights, { backend, paths: true, ...options }))
+      solveInFloat64(await readQuery(semiring, weights, { backend, paths: true, ...options }))
     const dataOf = async (
       of: { data: ArrayLike<number> } | { download(): Promise<{ data: ArrayLike<number> }> },
     ) => Array.from('data' in of ? of.data : (await of.download()).data)

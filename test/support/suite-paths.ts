@@ -24,9 +24,9 @@ export function edgesOfPaths(backend: 'cpu' | 'cuda'): void {
         const variant = variantWith(backend, semiring, accumulator)
         if (!variant) continue
         try {
-          const { c, path } = mpmmSync(left, right, { ...options, variant: variant.name })
+          const { c, arithmetic } = mpmmSync(left, right, { ...options, variant: variant.name })
           expect([...c.data], accumulator).toEqual(expected.overflow ?? [...expected.data])
-          ran[accumulator] = path
+          ran[accumulator] = arithmetic
         } catch (error) {
           const { code } = error as MpmmlError
           if (code === 'ERR_MPMML_VARIANT') ran[accumulator] = ''

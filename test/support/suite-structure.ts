@@ -253,8 +253,8 @@ function readings(backend: 'cpu' | 'cuda'): void {
       const one = withStructure(drawn(maxPlus, kind, [90, 100, 80]), upper)
       const [a, b] = [sourceOf(one.a), sourceOf(one.b)] as DenseMatrix<Int32Array>[]
       const options = { backend, structure: upper, overflow: 'saturate' } as const
-      const { path, variant } = await plan(a!, b!, options)
-      expect(productNow(a, b, options)).toMatchObject({ path, variant })
+      const { arithmetic, variant } = await plan(a!, b!, options)
+      expect(productNow(a, b, options)).toMatchObject({ arithmetic, variant })
     }
   })
 }

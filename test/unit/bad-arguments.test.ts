@@ -30,7 +30,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 /** Good arguments; the last one, the options, may be left out or empty. */
 const good: Record<string, () => unknown[]> = {
-  joinEntries: () => [entries, 'max-plus'],
+  combineDuplicates: () => [entries, 'max-plus'],
   fileFormatOf: () => ['a.npy'],
   readNpy: () => [at('a.npy'), {}],
   writeNpy: () => [fresh('.npy'), square, {}],

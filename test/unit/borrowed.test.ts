@@ -138,7 +138,7 @@ const own = semirings.semiring({
   one: 0,
   plus: (x, y) => x.min(y),
   times: (x, y) => x.add(y).min(2 ** 29),
-  check: { least: 0, most: 2 ** 29 },
+  check: { min: 0, max: 2 ** 29 },
   idempotent: true,
 })
 const downloaded = async (matrix: Promise<mpmml.DeviceMatrix>) => (await matrix).download()
@@ -205,10 +205,10 @@ const calls: Record<string, Call> = {
       },
     ]),
   ),
-  joinEntries: {
+  combineDuplicates: {
     arrays: pick('row', 'col', 'value'),
     run: (entries: { row: Int32Array; col: Int32Array; value: Int32Array }) =>
-      files.joinEntries({ shape: [NODES, NODES], ...entries }, 'max-plus'),
+      files.combineDuplicates({ shape: [NODES, NODES], ...entries }, 'max-plus'),
   },
   ...Object.fromEntries(
     (
@@ -443,7 +443,7 @@ describe.each(Object.keys(calls))('%s', (name) => {
 const without = `
   explainBackend info openDevice pinned readMatrix readNpy variants zeroOf
   fileFormatOf isSparseFile npzNames readEntries readNpz readVector readVectors writeText
-  toEdgeList readGraph waitsFor
+  toEdgeList readGraph reverseEdges
 `
   .trim()
   .split(/\s+/)

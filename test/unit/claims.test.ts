@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { claimsOf, otherClaimsOf, verdictCounts } from '../../bench/report/claims.js'
 import { Data } from '../../bench/report/data.js'
-import type { Claim } from '../../bench/report/judge.js'
+import type { PaperClaim } from '../../bench/report/judge.js'
 import type { Machine, MicrobenchPoint, Occupancy, OccupancyPoint, Point, Results } from '../../lib/lab.js'
 import {
   bandwidthPoint,
@@ -54,7 +54,7 @@ const thesisGpus: Record<string, Machine> = {
 const dataOf = (points: Point[], machine = machineOf()) =>
   new Data({ format: 'mpmml-lab-results', version: 1, machine, points } as unknown as Results)
 
-const claim = (id: string, points: Point[], machine?: Machine): Claim =>
+const claim = (id: string, points: Point[], machine?: Machine): PaperClaim =>
   [...claimsOf(dataOf(points, machine)), ...otherClaimsOf(dataOf(points, machine))].find(
     (one) => one.id === id,
   )!
@@ -397,7 +397,7 @@ describe('other publications', () => {
 
 it('counts verdicts', () => {
   const verdicts = ['agrees', 'agrees', 'differs', 'elsewhere', 'missing'] as const
-  expect(verdictCounts(verdicts.map((verdict) => ({ verdict }) as Claim))).toBe(
+  expect(verdictCounts(verdicts.map((verdict) => ({ verdict }) as PaperClaim))).toBe(
     'agrees with 2 and differs from 1; 1 can’t be judged on it, 1 not measured',
   )
 })

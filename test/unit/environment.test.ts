@@ -187,7 +187,7 @@ it('lib reads the library’s variables in one file, but for the one that says w
     files
       .filter((file) => file.endsWith('.ts') && pattern.test(readFileSync(join(root, 'lib', file), 'utf8')))
       .sort()
-  expect(having(/\bprocess\.env\b/)).toEqual(['host.ts', 'load.ts'])
+  expect(having(/\bprocess\.env\b/)).toEqual(['platform.ts', 'load.ts'])
   expect(having(/import \{[^}]*\benvironment\b[^}]*\} from '.*\/host\.js'/)).toEqual(['environment.ts'])
 })
 

@@ -117,11 +117,11 @@ describe('hostile text', () => {
     ['comments that may be edges', filled('#a,b\n')],
     ['line ends', filled('\r')],
   ])('is read with a right result: %s', (name, text) => {
-    const { keys, from, to } = parseGraph(
-      text,
-      { format: name.endsWith('.tsv') ? 'tsv' : 'csv', keys: true },
+    const { keys, from, to } = parseGraph(text, {
+      format: name.endsWith('.tsv') ? 'tsv' : 'csv',
+      keys: true,
       name,
-    )
+    })
     const edges = text.split(/\r|\n/).filter((line) => line !== '' && !line.startsWith('#'))
     const read = Array.from(from, (node, edge) => `${keys[node]},${keys[to[edge]!]}`)
     expect(read.join() === edges.join()).toBe(true)

@@ -3,11 +3,11 @@ import { describe, expect, it } from 'vitest'
 import { averageText, borders, experiments } from '../../bench/lab/borders.js'
 import { compare, laddered } from '../../bench/lab/calls.js'
 import { addCounters, readMetrics } from '../../bench/lab/counters.js'
-import { LadderPoints, reportTables, rungTable, seconds } from '../../bench/lab/describe-ladder.js'
+import { LadderPoints, ladderTable, reportTables, seconds } from '../../bench/lab/describe-ladder.js'
 import { rooflineDrawing } from '../../bench/lab/describe-roofline.js'
 import { readDimensions } from '../../bench/lab/dimensions.js'
 import * as k20 from '../../bench/lab/k20.js'
-import { isCoalesced, rungs, rungsOf, sizeOf, tableJobs } from '../../bench/lab/ladder.js'
+import { isCoalesced, ladderKernels, ladderKernelsOf, sizeOf, tableJobs } from '../../bench/lab/ladder.js'
 import { bindingText, rooflineJobs, rooflines } from '../../bench/lab/roofline.js'
 import { svgFile } from '../../bench/report/plot.js'
 import { wavefronts } from '../../lib/lab/intensity.js'
@@ -89,7 +89,7 @@ describe('tables', () => {
     ...at('ladder_naive', 1, 5, 1000, naive),
   ]
   const points = new LadderPoints(all)
-  const list = rungsOf(all.filter(({ kind }) => kind === 'kernel'))
+  const list = ladderKernelsOf(all.filter(({ kind }) => kind === 'kernel'))
 
   it('have the K20c beside what was measured, and the ratio', () => {
     const [first, second, third] = reportTables(points, list, [1000, 10000])
@@ -107,7 +107,7 @@ describe('tables', () => {
     expect(reportTables(points, list, [1000])[2]!.rows[1]!.slice(0, 3)).toEqual(['32', '', ''])
   })
   it('have every rung from the lowest, compared with it', () => {
-    const { rows } = rungTable(points, list, [10000, 10000, 10000])
+    const { rows } = ladderTable(points, list, [10000, 10000, 10000])
     expect(rows.slice(1).map(([title, kernel, , , ratio]) => [title, kernel, ratio])).toEqual([
       ['one thread per cell, uncoalesced', '0.5', '1'],
       ['tiles in shared memory 32×32, coalesced', '0.02', '25'],
@@ -130,7 +130,7 @@ it('the ladder is offered for the semirings that the table has it for', async ()
 
 describe.skipIf(noLab !== undefined)(named('rungs of this build', noLab), () => {
   it('go from the baseline to the tuned kernel', () => {
-    const names = rungs({ semiring: 'max-plus', dtype: 'int32' }).map(({ variant }) => variant.name)
+    const names = ladderKernels({ semiring: 'max-plus', dtype: 'int32' }).map(({ variant }) => variant.name)
     expect(names[0]).toBe('ladder_maxplus_i32_naive_32x32_uncoalesced')
     expect(names.at(-2)).toMatch(/^mpmml_maxplus_i32_/)
     expect(names.at(-1)).toMatch(/^pipelined_maxplus_i32_/)
@@ -139,26 +139,26 @@ describe.skipIf(noLab !== undefined)(named('rungs of this build', noLab), () => 
     }
   })
   it.each(['guards', 'padding'] as const)('with %s', (borders) => {
-    const tiled = rungs({ semiring: 'min-plus', dtype: 'int32' }, borders).filter(
+    const tiled = ladderKernels({ semiring: 'min-plus', dtype: 'int32' }, borders).filter(
       ({ variant: { parameters: p } }) => p.technique === 'tiled' && Number(p.tile) > 1,
     )
     expect(tiled).toHaveLength(10)
     for (const { variant } of tiled) expect(variant.parameters.borders).toBe(borders)
   })
   it('are there for plus-times on float32 too', () => {
-    expect(rungs({ semiring: 'plus-times', dtype: 'float32' }).length).toBeGreaterThan(14)
+    expect(ladderKernels({ semiring: 'plus-times', dtype: 'float32' }).length).toBeGreaterThan(14)
   })
   it('are timed over all sizes for Tables 1 and 2, and all of them at the largest', () => {
     const jobs = tableJobs({ semiring: 'max-plus', dtype: 'int32' }, 'guards', [1000, 2000])
     const kernels = (m: number) =>
       jobs.filter(({ kind, parameters }) => kind === 'kernel' && parameters.m === m)
     expect(kernels(1000)).toHaveLength(4)
-    expect(kernels(2000)).toHaveLength(rungs({ semiring: 'max-plus', dtype: 'int32' }).length)
+    expect(kernels(2000)).toHaveLength(ladderKernels({ semiring: 'max-plus', dtype: 'int32' }).length)
     // Each has a whole call beside it.
     expect(jobs.filter(({ kind }) => kind === 'call')).toHaveLength(jobs.length / 2)
   })
   it('have an intensity each', () => {
-    for (const { variant } of rungs({ semiring: 'max-plus', dtype: 'int32' })) {
+    for (const { variant } of ladderKernels({ semiring: 'max-plus', dtype: 'int32' })) {
       expect(lab.intensityOf(variant), variant.name).toBeDefined()
     }
   })
@@ -385,7 +385,10 @@ describe('rooflines', () => {
     expect(new Set(names('bandwidth'))).toEqual(new Set(['copy', 'l2', 'shared', 'strided']))
     expect(lab.bandwidths().map(({ name }) => name)).toEqual(['copy', 'l2', 'shared', 'strided'])
     expect(names('microbench')).toEqual(['fused', 'mixed'])
-    const all = [...rungs(algebra).map(({ variant }) => variant.name), 'exponent_maxplus_i32_128x128x64_st6']
+    const all = [
+      ...ladderKernels(algebra).map(({ variant }) => variant.name),
+      'exponent_maxplus_i32_128x128x64_st6',
+    ]
     expect(names('kernel')).toEqual(all)
     expect(jobs.at(-1)!.parameters).toMatchObject({ ...sizeOf(4096), ...algebra })
   })

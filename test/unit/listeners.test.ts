@@ -295,8 +295,8 @@ it('turns the event loop while JavaScript looks at elements of a matrix', async 
 
 /** Functions that take no signal: they do what they do before they return, or in a moment. */
 const without = `
-  explainBackend info matrix pinned variants zeroOf formatNpy parseNpy weightMatrix waitsFor
-  fileFormatOf joinEntries parseFasta
+  explainBackend info matrix pinned variants zeroOf formatNpy parseNpy weightMatrix reverseEdges
+  fileFormatOf combineDuplicates parseFasta
   toEdgeList parseGraph parseMatrix
 `
   .trim()

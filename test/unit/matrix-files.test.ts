@@ -155,7 +155,9 @@ describe('round trips', () => {
       for (const content of [bytes, bytes.toString()])
         expect(shown(parseMatrix(content, { format }))).toEqual(shown(original))
     }
-    expect(() => parseMatrix('1,2\n3\n', { format: 'csv' }, 'it')).toThrow(coded('FILE', 'it, line 2: '))
+    expect(() => parseMatrix('1,2\n3\n', { format: 'csv', name: 'it' })).toThrow(
+      coded('FILE', 'it, line 2: '),
+    )
     expect(() => parseMatrix('7', { format: 'csv', dtype: 'float64', maxBytes: 7 })).toThrow(coded('LIMIT'))
     const long = `${'1,2\n'.repeat(1e5)}x,y\n`
     expect(() => parseMatrix(long, { format: 'csv' })).toThrow(coded('FILE', 'line 100001'))

@@ -3,16 +3,17 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { flags } from '../../bench/flags.js'
 import { pagesWithOptions, withOptions } from '../../docs/options.mjs'
 import * as algebra from '../../lib/algebra.js'
 import * as arrays from '../../lib/arrays.js'
-import { arraysCommandOptions, commandOptions } from '../../lib/command-line.js'
 import * as files from '../../lib/files.js'
 import * as graphs from '../../lib/graph.js'
 import * as mpmml from '../../lib/index.js'
 import * as lab from '../../lib/lab.js'
 import * as queue from '../../lib/queue.js'
 import * as rna from '../../lib/rna.js'
+import * as schedules from '../../lib/schedule.js'
 import { coded } from '../support/coded.js'
 
 const a = mpmml.matrix(2, 2, [1, 2, 3, 4])
@@ -68,6 +69,7 @@ const calls: Record<string, (options: never) => unknown> = {
   isSparseFile: (o) => files.isSparseFile(at('a.mtx'), o),
   writeText: (o) => files.writeText(at('out.txt'), 'text', o),
   readGraph: (o) => graphs.readGraph(at('a.gr'), o),
+  parsePlan: (o) => schedules.parsePlan('id,days\n1,2\n', o),
   parseFasta: (o) => rna.parseFasta('>a\nGC\n', o),
   readFasta: (o) => rna.readFasta(at('a.fasta'), o),
   shortestPaths: (o) => graphs.shortestPaths(graph, o),
@@ -115,7 +117,6 @@ it.each(Object.keys(calls))('%s', async (name) => {
 
 it('the guides have the tables that npm run options writes', () => {
   expect(pagesWithOptions().length).toBeGreaterThan(5)
-  const flags = { ...commandOptions, ...arraysCommandOptions }
   for (const path of pagesWithOptions()) {
     const page = readFileSync(path, 'utf8')
     expect(withOptions(page, flags), path).toBe(page)

@@ -1,6 +1,6 @@
 /** Overlaps of views, against the sets of their elements. */
 import { describe, expect, it } from 'vitest'
-import { overlap, overlapsItself, requireApart } from '../../lib/overlap.js'
+import { assertSeparate, overlap, overlapsItself } from '../../lib/memory-overlap.js'
 import { readView, type View } from '../../lib/view.js'
 import { thrown } from '../support/expect.js'
 import { Random } from '../support/generators.js'
@@ -142,12 +142,12 @@ describe('products of a group', () => {
       found[expected ? 1 : 0]!++
       if (expected) {
         expectError(
-          thrown(() => requireApart(products, nameOf)),
+          thrown(() => assertSeparate(products, nameOf)),
           'SHAPE',
           /^\d overlaps \d in memory/,
         )
       } else {
-        requireApart(products, nameOf)
+        assertSeparate(products, nameOf)
       }
     }
     expect(Math.min(...found)).toBeGreaterThan(300)
@@ -166,10 +166,10 @@ describe('products of a group', () => {
       return readView({ data: large, shape, strides: [pitch, 1], offset }, 'out', 'result')
     }
     const products = Array.from({ length: 8100 }, (_, index) => writing(part(index)))
-    requireApart(products, nameOf)
+    assertSeparate(products, nameOf)
     products[4000] = writing(part(kind === 'columns' ? 4000 : 4001, 1))
     expectError(
-      thrown(() => requireApart(products, nameOf)),
+      thrown(() => assertSeparate(products, nameOf)),
       'SHAPE',
       /^400[01] overlaps 400[01] /,
     )

@@ -87,7 +87,7 @@ describe('laws that hold', () => {
     ['bits', semiring({ ...integers, one: -1, plus: (x, y) => x.xor(y), times: (x, y) => x.and(y) })],
     [
       'probabilities',
-      semiring({ ...floats, plus: (x, y) => x.max(y), selective: true, check: { least: 0, most: 1 } }),
+      semiring({ ...floats, plus: (x, y) => x.max(y), selective: true, check: { min: 0, max: 1 } }),
     ],
   ])('pass: %s', (_, lawful) => {
     expect(() => checkSemiring(lawful as typeof logSumExp)).not.toThrow()
@@ -120,8 +120,8 @@ describe('laws that hold', () => {
       'ERR_MPMML_OPTION',
       /distributive|associative/,
     )
-    expect(() => checkSemiring(wraps, { least: -1000, most: 1000 })).not.toThrow()
-    expect(() => checkSemiring(semiring({ ...maxPlus, check: { least: -1000, most: 1000 } }))).not.toThrow()
+    expect(() => checkSemiring(wraps, { min: -1000, max: 1000 })).not.toThrow()
+    expect(() => checkSemiring(semiring({ ...maxPlus, check: { min: -1000, max: 1000 } }))).not.toThrow()
   })
 })
 
@@ -263,8 +263,8 @@ describe('laws that are broken', () => {
 it('options that are wrong are errors', () => {
   for (const [options, message] of [
     [{ laws: 'some' }, /option laws must be 'all' or 'product'/],
-    [{ least: 0.5 }, /least must be an integer/],
-    [{ least: 2, most: 1 }, /least ≤ most/],
+    [{ min: 0.5 }, /min must be an integer/],
+    [{ min: 2, max: 1 }, /min ≤ max/],
     [{ rounds: 3 }, /no option 'rounds'/],
   ] as const) {
     expectError(

@@ -1,6 +1,6 @@
 /** Sparse matrices as lists of entries: what joining entries of one place makes of them, and what the name of a file says. */
 import { describe, expect, it } from 'vitest'
-import { fileFormatOf, joinEntries, type SparseEntries } from '../../lib/files.js'
+import { combineDuplicates, fileFormatOf, type SparseEntries } from '../../lib/files.js'
 import type { Semiring } from '../../lib/index.js'
 
 const list = (value: Int32Array | Float64Array): SparseEntries => ({
@@ -10,13 +10,13 @@ const list = (value: Int32Array | Float64Array): SparseEntries => ({
   value,
 })
 
-describe('joinEntries', () => {
+describe('combineDuplicates', () => {
   const joined = (semiring: Semiring, ...values: number[]) => [
-    ...joinEntries(list(Float64Array.from(values)), semiring).value,
+    ...combineDuplicates(list(Float64Array.from(values)), semiring).value,
   ]
 
   it('joins entries of one place by ⊕; the others stay in their order', () => {
-    expect(joinEntries(list(Int32Array.of(5, 4, -9, 3, 6)), 'max-plus')).toEqual({
+    expect(combineDuplicates(list(Int32Array.of(5, 4, -9, 3, 6)), 'max-plus')).toEqual({
       shape: [3, 2 ** 31 - 1],
       row: Int32Array.of(2, 0, 1),
       col: Int32Array.of(7, 1, 2 ** 31 - 2),
@@ -34,14 +34,14 @@ describe('joinEntries', () => {
 
   it('joins those of a place that comes after others were joined', () => {
     const [row, col] = [Int32Array.of(0, 0, 1, 1, 2), Int32Array.of(0, 0, 1, 1, 2)]
-    expect(joinEntries({ shape: [3, 3], row, col, value: Int32Array.of(1, 2, 3, 9, 5) }, 'max-plus')).toEqual(
-      {
-        shape: [3, 3],
-        row: Int32Array.of(0, 1, 2),
-        col: Int32Array.of(0, 1, 2),
-        value: Int32Array.of(2, 9, 5),
-      },
-    )
+    expect(
+      combineDuplicates({ shape: [3, 3], row, col, value: Int32Array.of(1, 2, 3, 9, 5) }, 'max-plus'),
+    ).toEqual({
+      shape: [3, 3],
+      row: Int32Array.of(0, 1, 2),
+      col: Int32Array.of(0, 1, 2),
+      value: Int32Array.of(2, 9, 5),
+    })
   })
 
   it('a NaN stays, whatever it is joined with', () => {
@@ -52,20 +52,22 @@ describe('joinEntries', () => {
   })
 
   it('sums of int32 entries may leave int32', () => {
-    const { value } = joinEntries(list(Int32Array.of(2 ** 31 - 1, 4, 2 ** 31 - 1, 3, 1)), 'plus-times')
+    const { value } = combineDuplicates(list(Int32Array.of(2 ** 31 - 1, 4, 2 ** 31 - 1, 3, 1)), 'plus-times')
     expect(value).toEqual(Float64Array.of(2 ** 32 - 1, 4, 3))
   })
 
   it('leaves its argument as it is', () => {
     const entries = list(Int32Array.of(1, 2, 3, 4, 5))
-    joinEntries(entries, 'max-plus')
+    combineDuplicates(entries, 'max-plus')
     expect(entries).toEqual(list(Int32Array.of(1, 2, 3, 4, 5)))
   })
 
   it('refuses what is no list of entries, and a semiring that there is not', () => {
     const wrong = { ...list(Int32Array.of(1, 2, 3, 4, 5)), col: Int32Array.of(0) }
-    expect(() => joinEntries(wrong, 'max-plus')).toThrow('must have one entry each')
-    expect(() => joinEntries(list(Int32Array.of(1, 2, 3, 4, 5)), 'max' as never)).toThrow('option semiring')
+    expect(() => combineDuplicates(wrong, 'max-plus')).toThrow('must have one entry each')
+    expect(() => combineDuplicates(list(Int32Array.of(1, 2, 3, 4, 5)), 'max' as never)).toThrow(
+      'option semiring',
+    )
   })
 })
 

@@ -1,7 +1,7 @@
 /** Sparse networks, and a check of their maximum cycle mean. */
 import type { CycleMean } from '../../../lib/algebra.js'
 import type { EdgeList } from '../../../lib/graph.js'
-import { Draw } from '../../draw.js'
+import { Draw } from '../../random.js'
 
 type Network = EdgeList<Int32Array> & { from: Int32Array; to: Int32Array; weight: Int32Array }
 

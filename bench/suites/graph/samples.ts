@@ -1,7 +1,7 @@
 /** A few results, computed again in another way: by definition, and by Dijkstra's algorithm. */
 import { type DenseMatrix, type ElementArray, zeroOf } from '../../../lib/index.js'
-import { Draw } from '../../draw.js'
 import { dtypeOf } from '../../dtype.js'
+import { Draw } from '../../random.js'
 
 /** The largest candidate of an element of a max-plus product, and the smallest k that has it; −1 if all are zero. */
 function winner(

@@ -9,16 +9,16 @@ import { readNpy, writeNpy } from '../../../lib/files.js'
 import type { DenseMatrix, ElementArray } from '../../../lib/index.js'
 import { median } from '../../experiment.js'
 import { oneLine } from '../../output.js'
-import type { Asked, Bench, Unit } from '../suite.js'
+import type { Bench, FigureGoal, Unit } from '../suite.js'
 import { type ProgramName, programs, source } from './programs.js'
 
 const PYTHON = 'python3'
 
 /** Seconds for a program to start, which may compile, and for a call. */
-const MOST_SECONDS = 180
+const MAX_SECONDS = 180
 
 /** Characters of an error that a table has room for. */
-const MOST_CHARACTERS = 160
+const MAX_CHARACTERS = 160
 
 /** Reason for which a program isn't measured. */
 class NotMeasured extends Error {}
@@ -87,10 +87,10 @@ class Program {
     const timer = setTimeout(() => {
       isLate = true
       this.child.kill('SIGKILL')
-    }, 1000 * MOST_SECONDS)
+    }, 1000 * MAX_SECONDS)
     const { done, value } = await this.#lines.next()
     clearTimeout(timer)
-    if (isLate) throw new NotMeasured(`it takes longer than ${MOST_SECONDS} s`)
+    if (isLate) throw new NotMeasured(`it takes longer than ${MAX_SECONDS} s`)
     if (done) throw new NotMeasured(`it ended: ${this.#errors.trim().split('\n').at(-1)}`)
     const answer = JSON.parse(value) as Answer
     if (answer.failed !== undefined) throw new NotMeasured(answer.failed)
@@ -127,7 +127,7 @@ export interface Contest {
   /** Figure of a call, from its milliseconds. */
   figureOf(ms: number): number
   /** Goal of the first way. */
-  asked?: Asked
+  asked?: FigureGoal
   /** Appended to the version of a program, such as its threads. */
   remark?: string
 }
@@ -172,7 +172,7 @@ export async function compete(bench: Bench, contest: Contest): Promise<Samples> 
         ways.push({ what: title, note, call: () => program.call(request, false) })
       } catch (error) {
         if (!(error instanceof NotMeasured)) throw error
-        failures.push([title, oneLine(error.message).slice(0, MOST_CHARACTERS)])
+        failures.push([title, oneLine(error.message).slice(0, MAX_CHARACTERS)])
       }
     }
     const samples = await inTurns(bench, contest.rounds, ways)

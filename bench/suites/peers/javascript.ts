@@ -13,7 +13,7 @@ interface Loaded {
   between?: (source: number, target: number) => number
 }
 
-export interface Rival {
+export interface PeerLibrary {
   name: string
   version: string
   load(network: Network): Loaded
@@ -53,7 +53,7 @@ function lengthOf<Node>(path: readonly Node[], weightOf: (from: Node, to: Node) 
   return path.slice(1).reduce((sum, node, at) => sum + weightOf(path[at]!, node), 0)
 }
 
-function graphology({ DirectedGraph }: Library, { dijkstra }: Library): Rival['load'] {
+function graphology({ DirectedGraph }: Library, { dijkstra }: Library): PeerLibrary['load'] {
   return (network) => {
     const graph = new DirectedGraph()
     for (const node of nodesOf(network)) graph.addNode(node)
@@ -74,7 +74,7 @@ function graphology({ DirectedGraph }: Library, { dijkstra }: Library): Rival['l
   }
 }
 
-function cytoscape(make: Library): Rival['load'] {
+function cytoscape(make: Library): PeerLibrary['load'] {
   return (network) => {
     const edges = edgesOf(network).map(([source, target, weight], e) => ({
       data: { id: `e${e}`, source, target, weight },
@@ -92,7 +92,7 @@ function cytoscape(make: Library): Rival['load'] {
   }
 }
 
-function ngraph(make: Library, paths: Library): Rival['load'] {
+function ngraph(make: Library, paths: Library): PeerLibrary['load'] {
   return (network) => {
     const graph = make()
     for (const node of nodesOf(network)) graph.addNode(node)
@@ -110,7 +110,7 @@ function ngraph(make: Library, paths: Library): Rival['load'] {
   }
 }
 
-function graphlib({ Graph, alg }: Library): Rival['load'] {
+function graphlib({ Graph, alg }: Library): PeerLibrary['load'] {
   return (network) => {
     const graph = new Graph({ directed: true })
     for (const node of nodesOf(network)) graph.setNode(node)
@@ -124,7 +124,7 @@ function graphlib({ Graph, alg }: Library): Rival['load'] {
   }
 }
 
-const known: { packages: string[]; make: (...libraries: Library[]) => Rival['load'] }[] = [
+const known: { packages: string[]; make: (...libraries: Library[]) => PeerLibrary['load'] }[] = [
   { packages: ['graphology', 'graphology-shortest-path'], make: graphology },
   { packages: ['cytoscape'], make: cytoscape },
   { packages: ['ngraph.graph', 'ngraph.path'], make: ngraph },
@@ -132,8 +132,8 @@ const known: { packages: string[]; make: (...libraries: Library[]) => Rival['loa
 ]
 
 /** Finds the libraries that are installed, and the names of the others. */
-export async function javascriptRivals(): Promise<{ rivals: Rival[]; missing: string[] }> {
-  const rivals: Rival[] = []
+export async function javascriptRivals(): Promise<{ rivals: PeerLibrary[]; missing: string[] }> {
+  const rivals: PeerLibrary[] = []
   const missing: string[] = []
   for (const { packages, make } of known) {
     const name = packages.at(-1)!

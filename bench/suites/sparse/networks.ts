@@ -1,5 +1,5 @@
 /** Networks with few edges for each node, the same for the same seed. No two edges are parallel. */
-import { Draw } from '../../draw.js'
+import { Draw } from '../../random.js'
 
 export interface Network {
   nodes: number

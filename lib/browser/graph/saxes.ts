@@ -2,4 +2,4 @@
 import * as saxes from 'saxes'
 import type * as inNode from '../../graph/saxes.js'
 
-export const requireSaxes: typeof inNode.requireSaxes = () => saxes
+export const assertSaxes: typeof inNode.assertSaxes = () => saxes

@@ -34,18 +34,26 @@ void expect(bool condition, const char* what) {
 }
 
 /// What tasks of one device share, and only its thread touches.
-struct Device : Chore {
-  void tidy() noexcept override { ++tidied; }
+struct Device : DetachedTask {
+  void prune_completed() noexcept override { ++tidied; }
   int last_started = -1, last_finished = -1;
   int tidied = 0;
   bool closed = false;
 };
 
-enum class Behaviour { kQuick, kGoesOn, kFailsAtStart, kFailsWhenAsked, kFailsAtFinish, kObeys };
+enum class CancelBehaviour {
+  kQuick,
+  kRunsUntilCancelled,
+  kFailsAtStart,
+  kFailsWhenAsked,
+  kFailsAtFinish,
+  kHonoursCancel
+};
 
 class Job final : public Task {
  public:
-  Job(Client& client, Device* device, int index, Behaviour behaviour, microseconds length, std::atomic<int32_t>* cancel)
+  Job(Client& client, Device* device, int index, CancelBehaviour behaviour, microseconds length,
+      std::atomic<int32_t>* cancel)
       : Task(cancel), device_(device), index_(index), behaviour_(behaviour), length_(length), flag_(cancel) {
     set_client(client);
   }
@@ -62,15 +70,15 @@ class Job final : public Task {
       device_->last_started = index_;
     }
     end_ = Clock::now() + length_;
-    if (behaviour_ == Behaviour::kFailsAtStart) throw Error(ErrorCode::kValue, "at the start");
-    if (behaviour_ == Behaviour::kObeys) {
+    if (behaviour_ == CancelBehaviour::kFailsAtStart) throw Error(ErrorCode::kValue, "at the start");
+    if (behaviour_ == CancelBehaviour::kHonoursCancel) {
       while (flag_->load(std::memory_order_relaxed) == 0 && Clock::now() < end_) std::this_thread::yield();
       if (flag_->load(std::memory_order_relaxed) != 0) throw given_up();
     }
   }
   bool is_done() override {
-    if (behaviour_ == Behaviour::kFailsWhenAsked) throw Error(ErrorCode::kCuda, "when asked");
-    return behaviour_ != Behaviour::kGoesOn || Clock::now() >= end_;
+    if (behaviour_ == CancelBehaviour::kFailsWhenAsked) throw Error(ErrorCode::kCuda, "when asked");
+    return behaviour_ != CancelBehaviour::kRunsUntilCancelled || Clock::now() >= end_;
   }
   void finish() override {
     if (device_) {
@@ -78,7 +86,7 @@ class Job final : public Task {
       device_->last_finished = index_;
     }
     std::this_thread::sleep_until(end_);
-    if (behaviour_ == Behaviour::kFailsAtFinish) throw Error(ErrorCode::kCuda, "at the finish");
+    if (behaviour_ == CancelBehaviour::kFailsAtFinish) throw Error(ErrorCode::kCuda, "at the finish");
   }
   void conclude(const Failure* failure) noexcept override {
     expect((failure != nullptr) == failed(), "what a task is told of its end");
@@ -89,7 +97,7 @@ class Job final : public Task {
  private:
   Device* const device_;
   const int index_;
-  const Behaviour behaviour_;
+  const CancelBehaviour behaviour_;
   const microseconds length_;
   std::atomic<int32_t>* const flag_;
   Clock::time_point end_{};
@@ -152,14 +160,14 @@ class User final : public Client {
   void wait_on_devices();
 
  private:
-  void work(Executor& executor, Device* device, const std::shared_ptr<Chore>& chore) {
+  void work(Executor& executor, Device* device, const std::shared_ptr<DetachedTask>& chore) {
     const int count = 1 + static_cast<int>(random_() % 200);
     std::list<std::atomic<int32_t>> flags;
     for (int index = 0; index < count; ++index) {
       if (flags.empty() || random_() % 8 == 0) flags.emplace_back(0);
       std::atomic<int32_t>* const flag = &flags.back();
-      const auto behaviour = static_cast<Behaviour>(random_() % 6);
-      const microseconds length(behaviour == Behaviour::kQuick ? 0 : random_() % 150);
+      const auto behaviour = static_cast<CancelBehaviour>(random_() % 6);
+      const microseconds length(behaviour == CancelBehaviour::kQuick ? 0 : random_() % 150);
       submit(executor, std::make_unique<Job>(*this, device, index, behaviour, length, flag));
       switch (random_() % 16) {
         case 0:
@@ -233,9 +241,9 @@ class User final : public Client {
 };
 
 /// Tasks on devices that end only when one on a processor has: more than run at the same time.
-class Awaited final : public Task {
+class BlockedTask final : public Task {
  public:
-  Awaited(Client& client, Place place, std::atomic<bool>& done) : place_(place), done_(done) { set_client(client); }
+  BlockedTask(Client& client, Place place, std::atomic<bool>& done) : place_(place), done_(done) { set_client(client); }
   Place place() noexcept override { return place_; }
 
  protected:
@@ -254,8 +262,8 @@ class Awaited final : public Task {
 void User::wait_on_devices() {
   std::atomic<bool> done{false};
   for (int index = 0; index < 20; ++index)
-    submit(Executor::pool(), std::make_unique<Awaited>(*this, Place::kDevice, done));
-  submit(Executor::pool(), std::make_unique<Awaited>(*this, Place::kProcessor, done));
+    submit(Executor::pool(), std::make_unique<BlockedTask>(*this, Place::kDevice, done));
+  submit(Executor::pool(), std::make_unique<BlockedTask>(*this, Place::kProcessor, done));
   settle_all();
 }
 
@@ -274,7 +282,7 @@ int main(int count, char** arguments) {
     });
   }
   for (std::thread& thread : threads) thread.join();
-  Executor::abandon_before_process_ends(nullptr);
+  Executor::detach_at_exit(nullptr);
   std::printf("%d rounds of 4 threads, %d wrong\n", rounds, wrong.load());
   return wrong == 0 ? 0 : 1;
 }

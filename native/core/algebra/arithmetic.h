@@ -42,11 +42,11 @@ struct Narrow {
 
   NarrowEncoding<Element> encoding;
 
-  static constexpr PathSet paths{RangePath::kDirect, RangePath::kTranslated};
+  static constexpr ArithmeticSet paths{ArithmeticKind::kDirect, ArithmeticKind::kTranslated};
 
-  static constexpr Narrow for_operands(RangePath path, const ValueRange& = {}, const ValueRange& = {}) {
-    return path == RangePath::kDirect ? Narrow{{S::zero, S::zero}}
-                                      : Narrow{{EncodedZero<S>::value, translated_threshold()}};
+  static constexpr Narrow for_operands(ArithmeticKind path, const ValueRange& = {}, const ValueRange& = {}) {
+    return path == ArithmeticKind::kDirect ? Narrow{{S::zero, S::zero}}
+                                           : Narrow{{EncodedZero<S>::value, translated_threshold()}};
   }
 
   MPMML_HOST_DEVICE Operand encode(Element x) const { return x == S::zero ? encoding.zero : x; }
@@ -84,7 +84,7 @@ struct Narrow {
 ///   max-plus  zero 0, finite values 16384 to 32767, finite sums from 32768;
 ///   min-plus  finite values 0 to 16383, zero 32767, finite sums to 32766.
 template <class S, class Word>
-struct OffsetSums {
+struct BiasedIntArithmetic {
   static_assert(is_integer_sum<S>);
   using Semiring = S;
   using Element = typename S::Element;
@@ -94,15 +94,18 @@ struct OffsetSums {
   Element offset_a, offset_b;  ///< a finite x is encoded as x − offset
   bool has_zero;
 
-  static constexpr RangePath kWithoutZero = sizeof(Word) == 1 ? RangePath::kByte : RangePath::kHalf;
-  static constexpr RangePath kWithZero = sizeof(Word) == 1 ? RangePath::kByteTranslated : RangePath::kHalfTranslated;
-  static constexpr PathSet paths{kWithoutZero, kWithZero};
+  static constexpr ArithmeticKind kWithoutZero = sizeof(Word) == 1 ? ArithmeticKind::kByte : ArithmeticKind::kHalf;
+  static constexpr ArithmeticKind kWithZero =
+      sizeof(Word) == 1 ? ArithmeticKind::kByteTranslated : ArithmeticKind::kHalfTranslated;
+  static constexpr ArithmeticSet paths{kWithoutZero, kWithZero};
   static constexpr int kMost = static_cast<Word>(~Word{0});  ///< of a sum
   static constexpr Operand kZero = S::maximizes ? 0 : kMost / 2;
   /// Neutral for ⊕ on sums. Together with `neutral_b` it is a border.
   static constexpr Accumulator kNeutral = S::maximizes ? 0 : kMost;
 
-  static OffsetSums for_operands(RangePath path, const ValueRange& a, const ValueRange& b) {
+  /// Makes sums whose offsets are 0.
+  static constexpr BiasedIntArithmetic for_operands(ArithmeticKind path) { return {0, 0, path == kWithZero}; }
+  static BiasedIntArithmetic for_operands(ArithmeticKind path, const ValueRange& a, const ValueRange& b) {
     const bool has_zero = path == kWithZero;
     const int64_t base = has_zero && S::maximizes ? kMost / 4 + 1 : 0;
     const auto offset = [&](const ValueRange& range) {
@@ -114,11 +117,21 @@ struct OffsetSums {
   MPMML_HOST_DEVICE static Operand encode(Element x, Element offset) {
     return x == S::zero ? kZero : static_cast<Operand>(wrapping_subtract(x, offset));
   }
+  /// Encodes a vector of elements. The operands are the low bits of its elements.
+  template <class V>
+  MPMML_HOST_DEVICE static V encode_vector(V x, Element offset) {
+    return x == S::zero ? Element{kZero} - V{} : x - offset;
+  }
   MPMML_HOST_DEVICE Operand encode_a(Element x) const { return encode(x, offset_a); }
   MPMML_HOST_DEVICE Operand encode_b(Element x) const { return encode(x, offset_b); }
   MPMML_HOST_DEVICE static constexpr Operand border_a() { return kNeutral; }
   MPMML_HOST_DEVICE static constexpr Operand border_b() { return 0; }
   MPMML_HOST_DEVICE static constexpr Accumulator initial() { return kNeutral; }
+
+  template <class V>
+  MPMML_HOST_DEVICE static V accumulate(V acc, V a, V b) {
+    return S::combine(acc, a + b);
+  }
 
   MPMML_HOST_DEVICE Element finish(Accumulator acc, Element c0, bool& /*overflowed*/) const {
     const bool is_zero = has_zero && (S::maximizes ? acc <= kMost / 2 : acc >= kMost / 2);
@@ -128,9 +141,15 @@ struct OffsetSums {
 };
 
 template <class S>
-using Half = OffsetSums<S, uint16_t>;
+using Half = BiasedIntArithmetic<S, uint16_t>;
 template <class S>
-using Byte = OffsetSums<S, uint8_t>;
+using Byte = BiasedIntArithmetic<S, uint8_t>;
+
+/// Whether an offset is subtracted from each operand.
+template <class Arithmetic>
+constexpr bool takes_offsets = false;
+template <class S, class Word>
+constexpr bool takes_offsets<BiasedIntArithmetic<S, Word>> = true;
 
 /// What the distances of an operand are counted between: integers themselves, and of floats the numbers of their steps
 /// (LineLevels).
@@ -159,7 +178,7 @@ struct Levels<float> {
 
 /// Distances from the best element of a line, or of a chunk of one, as exponents of numbers that tensor cores multiply and
 /// add: see ExponentScale. A kernel decodes its accumulators into levels itself.
-template <class S, RangePath kPath>
+template <class S, ArithmeticKind kPath>
 struct Exponents {
   static_assert(has_range<S>);
   using Semiring = S;
@@ -175,13 +194,13 @@ struct Exponents {
   bool is_a_rough = false, is_b_rough = false;
   bool in_halves = false;  ///< whether offsets and sums fit halves of words
 
-  static constexpr PathSet paths{kPath};
+  static constexpr ArithmeticSet paths{kPath};
   static constexpr ExponentScale kScale = exponent_scale_of(kPath);
-  static constexpr bool kByChunks = kPath == RangePath::kExponentBounded;
+  static constexpr bool kByChunks = kPath == ArithmeticKind::kExponentBounded;
   /// What the exponents of sums are more than they would be without offsets.
-  static constexpr int32_t kBias = kByChunks ? kMostDistance : 0;
+  static constexpr int32_t kBias = kByChunks ? kMaxDistance : 0;
 
-  static Exponents for_operands(RangePath, const ValueRange& a, const ValueRange& b) {
+  static Exponents for_operands(ArithmeticKind, const ValueRange& a, const ValueRange& b) {
     const double step = common_step(a.levels, b.levels);
     Exponents exponents{{a.levels, step}, {b.levels, step}, a.levels.offset + b.levels.offset, step};
     if constexpr (kByChunks) {
@@ -202,20 +221,20 @@ struct Exponents {
   MPMML_HOST_DEVICE static Operand encode(int32_t x, int32_t best, int top) {
     if (x == OnLevels::zero) return 0;
     const uint32_t away = distance(best, x);
-    if (away > static_cast<uint32_t>((top - kLeastExponent) / kScale.scale)) return 0;
-    return static_cast<Operand>((top + kMostExponent - kScale.scale * static_cast<int>(away)) << 7);
+    if (away > static_cast<uint32_t>((top - kMinExponent) / kScale.scale)) return 0;
+    return static_cast<Operand>((top + kMaxExponent - kScale.scale * static_cast<int>(away)) << 7);
   }
   /// The level that the exponent of a sum (with float's bias) stands for, if `best` is the best of the row ⊗ the best of
   /// the column.
   MPMML_HOST_DEVICE Accumulator decode(int32_t exponent, int32_t best) const {
     if (exponent <= 0) return OnLevels::zero;
-    constexpr uint32_t kTop = kScale.top_a + kScale.top_b + kMostExponent + uint32_t{kBias}, kScaleBits = kScale.scale;
+    constexpr uint32_t kTop = kScale.top_a + kScale.top_b + kMaxExponent + uint32_t{kBias}, kScaleBits = kScale.scale;
     const uint32_t away = (kTop - static_cast<uint32_t>(exponent) + kScaleBits - 1) / kScaleBits;
     return wrapping_add(best, static_cast<int32_t>(S::maximizes ? 0 - away : away));
   }
   /// The same of what is in a half of a word.
   MPMML_HOST_DEVICE Accumulator decode_half(int32_t half, int32_t best) const {
-    return decode(half > kNothingOfHalves ? 2 * (half - 2 * kMostOffsetOfHalves) + kBias : 0, best);
+    return decode(half > kNothingOfHalves ? 2 * (half - 2 * kMaxOffsetOfHalves) + kBias : 0, best);
   }
   MPMML_HOST_DEVICE Element finish(Accumulator acc, Element c0, bool& /*overflowed*/) const {
     if constexpr (std::is_same_v<Element, int32_t>) {
@@ -226,11 +245,11 @@ struct Exponents {
   }
 };
 template <class S>
-using Exponent = Exponents<S, RangePath::kExponent>;
+using Exponent = Exponents<S, ArithmeticKind::kExponent>;
 template <class S>
-using ExponentBounded = Exponents<S, RangePath::kExponentBounded>;
+using ExponentBounded = Exponents<S, ArithmeticKind::kExponentBounded>;
 template <class S>
-using ExponentWide = Exponents<S, RangePath::kExponentWide>;
+using ExponentWide = Exponents<S, ArithmeticKind::kExponentWide>;
 
 /// What the two 64-bit arithmetics share. Zero is ±2^61, so that no sum of two operands wraps. An accumulator at or
 /// beyond ±2^60 is zero.
@@ -258,8 +277,8 @@ struct Wide : WideEncoding<S> {
   using typename Base::Accumulator;
   using typename Base::Element;
 
-  static constexpr PathSet paths{RangePath::kWide};
-  static constexpr Wide for_operands(RangePath, const ValueRange& = {}, const ValueRange& = {}) { return {}; }
+  static constexpr ArithmeticSet paths{ArithmeticKind::kWide};
+  static constexpr Wide for_operands(ArithmeticKind, const ValueRange& = {}, const ValueRange& = {}) { return {}; }
 
   template <class V>
   MPMML_HOST_DEVICE static V accumulate(V acc, V a, V b) {
@@ -284,8 +303,8 @@ struct Wrapping : WideEncoding<S> {
   using typename Base::Accumulator;
   using typename Base::Element;
 
-  static constexpr PathSet paths{RangePath::kWrapping};
-  static constexpr Wrapping for_operands(RangePath, const ValueRange& = {}, const ValueRange& = {}) { return {}; }
+  static constexpr ArithmeticSet paths{ArithmeticKind::kWrapping};
+  static constexpr Wrapping for_operands(ArithmeticKind, const ValueRange& = {}, const ValueRange& = {}) { return {}; }
 
   template <class V>
   MPMML_HOST_DEVICE static V accumulate(V acc, V a, V b) {
@@ -347,9 +366,9 @@ struct Plain {
 
   SumSigns signs = SumSigns::kUnknown;
 
-  static constexpr PathSet paths{RangePath::kDirect};
-  static constexpr Plain for_operands(RangePath) { return {}; }
-  static Plain for_operands(RangePath, const ValueRange& a, const ValueRange& b) {
+  static constexpr ArithmeticSet paths{ArithmeticKind::kDirect};
+  static constexpr Plain for_operands(ArithmeticKind) { return {}; }
+  static Plain for_operands(ArithmeticKind, const ValueRange& a, const ValueRange& b) {
     if constexpr (has_sum_signs<S>) return {signs_of_sums<S>(a, b)};
     return {};
   }
@@ -407,9 +426,9 @@ struct PackedBits {
   using Accumulator = Word;
 
   static constexpr int kStepsPerOperand = 8 * sizeof(Word);
-  static constexpr PathSet paths{RangePath::kDirect};
-  static constexpr PackedBits for_operands(RangePath) { return {}; }
-  static constexpr PackedBits for_operands(RangePath, const ValueRange&, const ValueRange&) { return {}; }
+  static constexpr ArithmeticSet paths{ArithmeticKind::kDirect};
+  static constexpr PackedBits for_operands(ArithmeticKind) { return {}; }
+  static constexpr PackedBits for_operands(ArithmeticKind, const ValueRange&, const ValueRange&) { return {}; }
 
   /// The bit of an element.
   MPMML_HOST_DEVICE static constexpr Operand encode(Element x) { return x != S::zero; }

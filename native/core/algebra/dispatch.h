@@ -35,6 +35,10 @@ struct IsBoolean {
   template <class S>
   static constexpr bool holds = S::is_boolean;
 };
+struct IsIntegerSum {
+  template <class S>
+  static constexpr bool holds = is_integer_sum<S>;
+};
 /// Semirings whose elements may be stored narrow.
 struct HasNarrow {
   template <class S>
@@ -98,9 +102,9 @@ inline bool is_boolean(const Operation& operation) {
 }
 
 /// The paths that are exact for a product of operands with these ranges.
-inline PathSet exact_paths(const Operation& operation, const ValueRange& a, const ValueRange& b) {
+inline ArithmeticSet exact_arithmetics(const Operation& operation, const ValueRange& a, const ValueRange& b) {
   return with_semiring(operation,
-                       [&](auto semiring) { return exact_paths<decltype(semiring)>(a, b, operation.overflow); });
+                       [&](auto semiring) { return exact_arithmetics<decltype(semiring)>(a, b, operation.overflow); });
 }
 
 /// The cost of a step relative to a step on single elements: truth values are computed many at a time.

@@ -8,7 +8,7 @@
 
 namespace mpmml {
 
-/// The greatest sum of both operands' spreads for RangePath::kByte, and the greatest spread of each for kByteTranslated.
+/// The greatest sum of both operands' spreads for ArithmeticKind::kByte, and the greatest spread of each for kByteTranslated.
 constexpr int64_t kByteSpread = 255;
 constexpr int64_t kByteTranslatedSpread = 63;
 /// The same for kHalf and kHalfTranslated.
@@ -19,7 +19,7 @@ constexpr int64_t kHalfTranslatedSpread = 16383;
 constexpr bool fits_exponents(const ExponentScale& scale, int64_t spread_a, bool zero_a, int64_t spread_b,
                               bool zero_b) {
   return (!zero_a && spread_a <= scale.most) || (!zero_b && spread_b <= scale.most) ||
-         (spread_a <= scale.most && spread_b <= scale.most && spread_a + spread_b <= scale.most_of_both);
+         (spread_a <= scale.most && spread_b <= scale.most && spread_a + spread_b <= scale.max_of_both);
 }
 
 /// Whether something must be known about the elements before they are multiplied.
@@ -38,7 +38,7 @@ inline bool sums_are_exact(const ValueRange& a, const ValueRange& b) {
 
 /// The exponents that suffice for operands of integers, or of floats that are integers of steps, if their sums are exact.
 template <class S>
-void add_exponent_paths(PathSet& paths, const ValueRange& a, const ValueRange& b) {
+void add_exponent_paths(ArithmeticSet& paths, const ValueRange& a, const ValueRange& b) {
   if (!a.has_finite() || !b.has_finite()) return;
   int64_t spread_a = a.spread_of_lines(), spread_b = b.spread_of_lines();
   if constexpr (!S::can_overflow) {
@@ -47,18 +47,18 @@ void add_exponent_paths(PathSet& paths, const ValueRange& a, const ValueRange& b
     spread_a = a.levels.spread * static_cast<int64_t>(a.levels.step / step);
     spread_b = b.levels.spread * static_cast<int64_t>(b.levels.step / step);
   }
-  for (const RangePath path : {RangePath::kExponent, RangePath::kExponentWide}) {
+  for (const ArithmeticKind path : {ArithmeticKind::kExponent, ArithmeticKind::kExponentWide}) {
     if (fits_exponents(exponent_scale_of(path), spread_a, a.lines_have_zero(), spread_b, b.lines_have_zero())) {
       paths.add(path);
     }
   }
   if constexpr (S::can_overflow) {
-    if (fits_chunks(a, b) || fits_chunks(b, a)) paths.add(RangePath::kExponentBounded);
+    if (fits_chunks(a, b) || fits_chunks(b, a)) paths.add(ArithmeticKind::kExponentBounded);
   }
 }
 
 template <class S>
-PathSet exact_integer_paths(const ValueRange& a, const ValueRange& b, OverflowPolicy overflow) {
+ArithmeticSet exact_integer_paths(const ValueRange& a, const ValueRange& b, OverflowPolicy overflow) {
   const bool wraps = overflow == OverflowPolicy::kWrap;
   const bool has_zero = a.has_zero || b.has_zero;
   const bool fits = !a.has_finite() || !b.has_finite() ||
@@ -67,27 +67,27 @@ PathSet exact_integer_paths(const ValueRange& a, const ValueRange& b, OverflowPo
     return !range.has_finite() ||
            (range.minimum >= -int64_t{EncodedZero<S>::limit} && range.maximum <= int64_t{EncodedZero<S>::limit});
   };
-  PathSet paths{wraps ? RangePath::kWrapping : RangePath::kWide};
+  ArithmeticSet paths{wraps ? ArithmeticKind::kWrapping : ArithmeticKind::kWide};
   if (fits) add_exponent_paths<S>(paths, a, b);
   if (has_zero) {
-    if (within_limit(a) && within_limit(b)) paths.add(RangePath::kTranslated);
-    if (fits && std::max(a.spread(), b.spread()) <= kByteTranslatedSpread) paths.add(RangePath::kByteTranslated);
-    if (fits && std::max(a.spread(), b.spread()) <= kHalfTranslatedSpread) paths.add(RangePath::kHalfTranslated);
+    if (within_limit(a) && within_limit(b)) paths.add(ArithmeticKind::kTranslated);
+    if (fits && std::max(a.spread(), b.spread()) <= kByteTranslatedSpread) paths.add(ArithmeticKind::kByteTranslated);
+    if (fits && std::max(a.spread(), b.spread()) <= kHalfTranslatedSpread) paths.add(ArithmeticKind::kHalfTranslated);
   } else {
-    if (fits || wraps) paths.add(RangePath::kDirect);
-    if (fits && a.spread() + b.spread() <= kByteSpread) paths.add(RangePath::kByte);
-    if (fits && a.spread() + b.spread() <= kHalfSpread) paths.add(RangePath::kHalf);
+    if (fits || wraps) paths.add(ArithmeticKind::kDirect);
+    if (fits && a.spread() + b.spread() <= kByteSpread) paths.add(ArithmeticKind::kByte);
+    if (fits && a.spread() + b.spread() <= kHalfSpread) paths.add(ArithmeticKind::kHalf);
   }
   return paths;
 }
 
 /// The paths on which the product of operands with these ranges is exact under `overflow`.
 template <class S>
-PathSet exact_paths(const ValueRange& a, const ValueRange& b, OverflowPolicy overflow) {
+ArithmeticSet exact_arithmetics(const ValueRange& a, const ValueRange& b, OverflowPolicy overflow) {
   if constexpr (S::can_overflow) {
     return exact_integer_paths<S>(a, b, overflow);
   } else {
-    PathSet paths{RangePath::kDirect};
+    ArithmeticSet paths{ArithmeticKind::kDirect};
     if constexpr (has_range<S>) add_exponent_paths<S>(paths, a, b);
     return paths;
   }

@@ -7,7 +7,7 @@ namespace mpmml {
 
 /// The ways to compute a product, cheapest first. Its values decide which of them are exact (range.h). Each arithmetic
 /// of arithmetic.h can compute some of them.
-enum class RangePath : uint8_t {
+enum class ArithmeticKind : uint8_t {
   kExponent,         ///< one operand has few levels, or both with zero do: as exponents of numbers (ExponentScale)
   kExponentWide,     ///< the same with some more levels
   kExponentBounded,  ///< one operand has few levels within each chunk of K
@@ -26,23 +26,23 @@ constexpr const char* kRangePathNames[] = {"exponent",        "exponent-wide", "
 constexpr int kRangePaths = 11;
 
 /// A set of range paths.
-class PathSet {
+class ArithmeticSet {
  public:
-  constexpr PathSet() = default;
-  constexpr PathSet(std::initializer_list<RangePath> paths) {
-    for (const RangePath path : paths) add(path);
+  constexpr ArithmeticSet() = default;
+  constexpr ArithmeticSet(std::initializer_list<ArithmeticKind> paths) {
+    for (const ArithmeticKind path : paths) add(path);
   }
-  constexpr void add(RangePath path) { bits_ |= 1u << static_cast<unsigned>(path); }
-  constexpr void remove(RangePath path) { bits_ &= ~(1u << static_cast<unsigned>(path)); }
-  constexpr bool has(RangePath path) const { return (bits_ >> static_cast<unsigned>(path)) & 1u; }
+  constexpr void add(ArithmeticKind path) { bits_ |= 1u << static_cast<unsigned>(path); }
+  constexpr void remove(ArithmeticKind path) { bits_ &= ~(1u << static_cast<unsigned>(path)); }
+  constexpr bool has(ArithmeticKind path) const { return (bits_ >> static_cast<unsigned>(path)) & 1u; }
   /// The set must not be empty.
-  constexpr RangePath cheapest() const {
+  constexpr ArithmeticKind cheapest() const {
     int path = 0;
-    while (!has(static_cast<RangePath>(path))) ++path;
-    return static_cast<RangePath>(path);
+    while (!has(static_cast<ArithmeticKind>(path))) ++path;
+    return static_cast<ArithmeticKind>(path);
   }
-  constexpr bool meets(PathSet other) const { return (bits_ & other.bits_) != 0; }
-  constexpr bool operator==(PathSet other) const { return bits_ == other.bits_; }
+  constexpr bool meets(ArithmeticSet other) const { return (bits_ & other.bits_) != 0; }
+  constexpr bool operator==(ArithmeticSet other) const { return bits_ == other.bits_; }
 
  private:
   unsigned bits_ = 0;

@@ -294,15 +294,15 @@ struct FiniteRange {
 
 /// The type of fewer bits that elements may be stored as (Storage::kNarrow); void if there is none.
 template <class Element>
-struct NarrowOf {
+struct StorageTypeOf {
   using Type = void;
 };
 template <>
-struct NarrowOf<int32_t> {
+struct StorageTypeOf<int32_t> {
   using Type = int16_t;
 };
 template <class Element>
-using NarrowType = typename NarrowOf<Element>::Type;
+using NarrowType = typename StorageTypeOf<Element>::Type;
 template <class Element>
 constexpr bool has_narrow = !std::is_void_v<NarrowType<Element>>;
 

@@ -24,10 +24,10 @@ template <class S>
 constexpr typename S::Element kUnwanted =
     S::can_overflow ? S::zero : std::numeric_limits<typename S::Element>::quiet_NaN();
 
-/// What `next` holds for a pair that mark_edges() leaves to find_successors().
+/// What `next` holds for a pair that mark_tight_edges() leaves to find_next_nodes().
 constexpr int32_t kOpenSuccessor = -2;
 
-/// What mark_edges() makes of a weight from one node to another, of which `distance` is the distance.
+/// What mark_tight_edges() makes of a weight from one node to another, of which `distance` is the distance.
 template <class S>
 MPMML_HOST_DEVICE int32_t marked(int32_t weight, typename S::Element distance, int64_t from, int64_t to) {
   constexpr int32_t kNoEdge = S::maximizes ? kLowest<int32_t> : kHighest<int32_t>;

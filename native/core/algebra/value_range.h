@@ -30,24 +30,25 @@ struct EncodedZero {
 /// the best of their distances (docs/tensor-cores.md has the proofs).
 struct ExponentScale {
   int scale;
-  int steps;             ///< that one sum may have
-  int top_a, top_b;      ///< the exponents of distance 0; products have at most the sum of both
-  int64_t most;          ///< the greatest spread of one operand without zero; the other may be anything
-  int64_t most_of_both;  ///< the greatest sum of both spreads otherwise
+  int steps;            ///< that one sum may have
+  int top_a, top_b;     ///< the exponents of distance 0; products have at most the sum of both
+  int64_t most;         ///< the greatest spread of one operand without zero; the other may be anything
+  int64_t max_of_both;  ///< the greatest sum of both spreads otherwise
 };
 /// The exponents of normal numbers, of bfloat16 and of float. The greatest is also the bias.
-constexpr int kLeastExponent = -126, kMostExponent = 127;
+constexpr int kMinExponent = -126, kMaxExponent = 127;
 constexpr ExponentScale exponent_scale(int scale, int steps, int top_a, int top_b) {
-  const int most = (top_a < top_b ? top_a : top_b) - kLeastExponent;
-  const bool fits = steps < 1 << scale && top_a + top_b + scale - 1 <= kMostExponent;
-  return fits ? ExponentScale{scale, steps, top_a, top_b, most / scale, (top_a + top_b - kLeastExponent) / scale}
+  const int most = (top_a < top_b ? top_a : top_b) - kMinExponent;
+  const bool fits = steps < 1 << scale && top_a + top_b + scale - 1 <= kMaxExponent;
+  return fits ? ExponentScale{scale, steps, top_a, top_b, most / scale, (top_a + top_b - kMinExponent) / scale}
               : throw "a sum could leave the range of float";
 }
-constexpr RangePath kExponentPaths[] = {RangePath::kExponent, RangePath::kExponentWide, RangePath::kExponentBounded};
-constexpr ExponentScale exponent_scale_of(RangePath path) {
-  if (path == RangePath::kExponentWide) return exponent_scale(5, 31, 61, 62);
+constexpr ArithmeticKind kExponentPaths[] = {ArithmeticKind::kExponent, ArithmeticKind::kExponentWide,
+                                             ArithmeticKind::kExponentBounded};
+constexpr ExponentScale exponent_scale_of(ArithmeticKind path) {
+  if (path == ArithmeticKind::kExponentWide) return exponent_scale(5, 31, 61, 62);
   // With an even sum of tops and bias, half an exponent tells the distance too: see offset_in_halves().
-  return path == RangePath::kExponentBounded ? exponent_scale(6, 32, 61, 60) : exponent_scale(6, 32, 61, 61);
+  return path == ArithmeticKind::kExponentBounded ? exponent_scale(6, 32, 61, 60) : exponent_scale(6, 32, 61, 61);
 }
 
 /// Whether the least and the greatest element decide how to compute: if sums can overflow, and for float, where their
@@ -85,8 +86,8 @@ MPMML_HOST_DEVICE float from_order_key(int64_t key) {
   return x;
 }
 
-/// The steps of a chunk of RangePath::kExponentBounded.
-constexpr int kChunkSteps = exponent_scale_of(RangePath::kExponentBounded).steps;
+/// The steps of a chunk of ArithmeticKind::kExponentBounded.
+constexpr int kChunkSteps = exponent_scale_of(ArithmeticKind::kExponentBounded).steps;
 
 /// What is known of the lines of an operand, the rows of A or the columns of B, if they have been looked at.
 struct LineLevels {
@@ -94,7 +95,7 @@ struct LineLevels {
   int64_t spread = kUnknown;  ///< the greatest difference of two finite elements of a line, in steps
   bool has_zero = true;       ///< whether a line has the semiring's zero beside finite elements
   /// K is divided into chunks of kChunkSteps elements, the first from the first element on. This is the share of them that
-  /// are rough: in some line they have zero, or spread by more than RangePath::kExponentBounded takes.
+  /// are rough: in some line they have zero, or spread by more than ArithmeticKind::kExponentBounded takes.
   double rough_share = 1;
   /// Of float: each finite element is offset + an integer · step, and an integer · granule, which is a power of two. The
   /// step is 0 if all elements are equal. Integers have steps of 1.
@@ -104,17 +105,30 @@ struct LineLevels {
   constexpr bool is_known() const { return spread != kUnknown; }
 };
 
-/// The values in one operand: its finite minimum and maximum (minimum > maximum if it has no finite value), whether it
-/// contains the semiring's zero, and whether it contains a value that isn't an element of the semiring. For float the
+/// The values among some elements, as every scan gives them: the finite minimum and maximum (minimum > maximum if there is no finite
+/// value), whether the semiring's zero is among them, and whether a value is that isn't an element of the semiring. For float the
 /// minimum and the maximum are order keys: those of the least and the greatest element other than zero.
-struct ValueRange {
+struct Range {
   int64_t minimum = std::numeric_limits<int64_t>::max();
   int64_t maximum = std::numeric_limits<int64_t>::min();
   bool has_zero = false;
-  bool has_outsider = false;  ///< a value that isn't an element: see Semiring::holds
-  LineLevels levels{};
+  bool has_invalid_element = false;  ///< a value that isn't an element: see Semiring::holds
 
-  bool has_finite() const { return minimum <= maximum; }
+  MPMML_HOST_DEVICE bool has_finite() const { return minimum <= maximum; }
+  MPMML_HOST_DEVICE void include(int64_t least, int64_t greatest) {
+    minimum = least < minimum ? least : minimum;
+    maximum = greatest > maximum ? greatest : maximum;
+  }
+  MPMML_HOST_DEVICE void merge(const Range& other) {
+    include(other.minimum, other.maximum);
+    has_zero = has_zero || other.has_zero;
+    has_invalid_element = has_invalid_element || other.has_invalid_element;
+  }
+};
+
+/// The range of the values in one operand, with bounds of its lines.
+struct ValueRange : Range {
+  LineLevels levels{};
 
   /// Finite maximum minus finite minimum.
   int64_t spread() const { return has_finite() ? maximum - minimum : 0; }
@@ -124,11 +138,8 @@ struct ValueRange {
   bool lines_have_zero() const { return has_zero && levels.has_zero; }
 
   /// Nothing is known then of the lines of both.
-  void merge(const ValueRange& other) {
-    if (other.minimum < minimum) minimum = other.minimum;
-    if (other.maximum > maximum) maximum = other.maximum;
-    has_zero = has_zero || other.has_zero;
-    has_outsider = has_outsider || other.has_outsider;
+  void merge(const Range& other) {
+    Range::merge(other);
     levels = {};
   }
 };
@@ -159,45 +170,45 @@ inline double common_step(const LineLevels& a, const LineLevels& b) {
 /// The share of chunks that are rough, as far as is known.
 inline double rough_share(const ValueRange& range) {
   const bool is_smooth =
-      !range.has_zero && range.spread_of_lines() <= exponent_scale_of(RangePath::kExponentBounded).most;
+      !range.has_zero && range.spread_of_lines() <= exponent_scale_of(ArithmeticKind::kExponentBounded).most;
   return is_smooth ? 0 : range.levels.rough_share;
 }
 /// More of them would take longer than the rest of the product: they are computed in integers.
-constexpr double kMostRoughShare = 0.125;
+constexpr double kMaxRoughShare = 0.125;
 
-/// RangePath::kExponentBounded counts exponents up to kMostDistance, which is that of the best sum that there could be; what is
-/// 0 or less is zero. A chunk without a finite element is kMostDistance away from its line's best, and one that is left out
+/// ArithmeticKind::kExponentBounded counts exponents up to kMaxDistance, which is that of the best sum that there could be; what is
+/// 0 or less is zero. A chunk without a finite element is kMaxDistance away from its line's best, and one that is left out
 /// because it is rough kRoughPenalty more, so that no exponent of a sum makes up for it. Both together fit int32.
-constexpr int32_t kMostDistance = kHighest<int32_t> - 255, kRoughPenalty = 255;
-static_assert(int64_t{kMostDistance} - kMostDistance - (int64_t{kMostDistance} + kRoughPenalty) >= kLowest<int32_t>);
+constexpr int32_t kMaxDistance = kHighest<int32_t> - 255, kRoughPenalty = 255;
+static_assert(int64_t{kMaxDistance} - kMaxDistance - (int64_t{kMaxDistance} + kRoughPenalty) >= kLowest<int32_t>);
 
 /// Whether `narrow` has few levels within nearly all chunks, so that the other operand may hold anything, and distances
 /// aren't too far.
 inline bool fits_chunks(const ValueRange& narrow, const ValueRange& other) {
-  constexpr ExponentScale kScale = exponent_scale_of(RangePath::kExponentBounded);
-  return rough_share(narrow) <= kMostRoughShare &&
-         kScale.scale * (narrow.spread_of_lines() + other.spread_of_lines()) + (1 << 8) < kMostDistance;
+  constexpr ExponentScale kScale = exponent_scale_of(ArithmeticKind::kExponentBounded);
+  return rough_share(narrow) <= kMaxRoughShare &&
+         kScale.scale * (narrow.spread_of_lines() + other.spread_of_lines()) + (1 << 8) < kMaxDistance;
 }
 
-/// Sums and offsets of RangePath::kExponentBounded also fit halves of words, counted in pairs of exponents, if the narrow
-/// operand is smooth and no line of it spreads by more than kMostSpreadOfHalves. An offset is at most kMostOffsetOfHalves,
+/// Sums and offsets of ArithmeticKind::kExponentBounded also fit halves of words, counted in pairs of exponents, if the narrow
+/// operand is smooth and no line of it spreads by more than kMaxSpreadOfHalves. An offset is at most kMaxOffsetOfHalves,
 /// and 0 if it is farther. Two of them and a sum's pairs are at most 2^16 − 1. What is not more than kNothingOfHalves is
 /// zero, or less than the result (docs/tensor-cores.md has the proof).
-constexpr int32_t kMostOffsetOfHalves = 32704, kNothingOfHalves = kMostOffsetOfHalves + 127;
-constexpr int32_t kPairsOfLevel = exponent_scale_of(RangePath::kExponentBounded).scale / 2;
-constexpr int32_t kTopOfBounded = exponent_scale_of(RangePath::kExponentBounded).top_a +
-                                  exponent_scale_of(RangePath::kExponentBounded).top_b + kMostExponent;
-static_assert(kTopOfBounded % 2 == 0 && kPairsOfLevel * 2 == exponent_scale_of(RangePath::kExponentBounded).scale);
-static_assert(2 * kMostOffsetOfHalves + 127 < 1 << 16);
-constexpr int64_t kMostSpreadOfHalves =
-    (2 * kMostOffsetOfHalves + kTopOfBounded / 2 - (kNothingOfHalves + 1)) / kPairsOfLevel;
+constexpr int32_t kMaxOffsetOfHalves = 32704, kNothingOfHalves = kMaxOffsetOfHalves + 127;
+constexpr int32_t kPairsOfLevel = exponent_scale_of(ArithmeticKind::kExponentBounded).scale / 2;
+constexpr int32_t kTopOfBounded = exponent_scale_of(ArithmeticKind::kExponentBounded).top_a +
+                                  exponent_scale_of(ArithmeticKind::kExponentBounded).top_b + kMaxExponent;
+static_assert(kTopOfBounded % 2 == 0 && kPairsOfLevel * 2 == exponent_scale_of(ArithmeticKind::kExponentBounded).scale);
+static_assert(2 * kMaxOffsetOfHalves + 127 < 1 << 16);
+constexpr int64_t kMaxSpreadOfHalves =
+    (2 * kMaxOffsetOfHalves + kTopOfBounded / 2 - (kNothingOfHalves + 1)) / kPairsOfLevel;
 /// The offset of a chunk that is so far from the best of its line.
 MPMML_HOST_DEVICE constexpr uint16_t offset_in_halves(uint32_t distance) {
-  constexpr uint32_t kMost = kMostOffsetOfHalves / kPairsOfLevel;
-  return static_cast<uint16_t>(distance > kMost ? 0 : kMostOffsetOfHalves - kPairsOfLevel * distance);
+  constexpr uint32_t kMost = kMaxOffsetOfHalves / kPairsOfLevel;
+  return static_cast<uint16_t>(distance > kMost ? 0 : kMaxOffsetOfHalves - kPairsOfLevel * distance);
 }
 inline bool fits_halves(const ValueRange& narrow) {
-  return rough_share(narrow) == 0 && narrow.spread_of_lines() <= kMostSpreadOfHalves;
+  return rough_share(narrow) == 0 && narrow.spread_of_lines() <= kMaxSpreadOfHalves;
 }
 
 }  // namespace mpmml

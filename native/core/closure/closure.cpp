@@ -7,10 +7,12 @@
 #include <vector>
 
 #include "core/algebra/dispatch.h"
+#include "core/closure/float64_closure.h"
 #include "core/closure/in_flight.h"
-#include "core/closure/spread_closure.h"
+#include "core/closure/multi_device_closure.h"
+#include "core/closure/owned_matrix.h"
 #include "core/closure/squarings.h"
-#include "core/closure/wide_closure.h"
+#include "core/closure/steps.h"
 #include "core/host/clock.h"
 #include "core/problem/region.h"
 #include "core/status.h"
@@ -45,7 +47,7 @@ class ClosureWork final : public Pending {
     }
     found_.resize(static_cast<size_t>(closure_.batch), kNoGain);
     const MutableMatrixView to = row_major<void*>(found_.data(), 1, 1);
-    in_flight_.add(session_.download(DataType::kInt32, closure_.batch, read_only(gain_), to, nullptr), 0);
+    in_flight_.add(session_.download(DataType::kInt32, closure_.batch, read_only(gain_.view), to, nullptr), 0);
   }
 
   bool is_done() override { return in_flight_.is_done(); }
@@ -67,27 +69,20 @@ class ClosureWork final : public Pending {
 
   int64_t items_at_once() const {
     const auto n = static_cast<double>(n_);
-    const double recorded = n * static_cast<double>(kMostPivotsOfGroup * (2 * element_bytes(dtype()) + 4));
+    const double recorded = n * static_cast<double>(kMaxPivotsOfGroup * (2 * element_bytes(dtype()) + 4));
     const double most = std::min(kStepsAtOnce / (n * n * n), kRecordedBytesAtOnce / recorded);
     return static_cast<int64_t>(std::clamp(most, 1.0, static_cast<double>(closure_.batch)));
   }
 
-  MutableMatrixView make(DataType dtype, int64_t items, int64_t rows, int64_t cols) {
-    memories_.push_back(session_.allocate(items * rows * cols * element_bytes(dtype)));
-    MutableMatrixView view = row_major(memories_.back()->data(), rows, cols);
-    view.memory = memories_.back().get();
-    return view;
-  }
-
   void make_memory(int64_t items) {
-    gain_ = make(DataType::kInt32, closure_.batch, 1, 1);
-    in_flight_.add(session_.fill(DataType::kInt32, closure_.batch, gain_, kNoGain), 0);
-    most_pivots_ = session_.most_pivots(closure_.operation);
-    if (n_ <= most_pivots_) return;
-    const int64_t pivots = std::min(n_, kMostPivotsOfGroup);
-    columns_ = make(dtype(), items, n_, pivots);
-    rows_ = make(dtype(), items, pivots, n_);
-    if (closure_.next.data) next_columns_ = make(DataType::kInt32, items, n_, pivots);
+    gain_ = allocate_matrix(session_, DataType::kInt32, closure_.batch, 1, 1);
+    in_flight_.add(session_.fill(DataType::kInt32, closure_.batch, gain_.view, kNoGain), 0);
+    max_pivots_ = session_.max_pivots(closure_.operation);
+    if (n_ <= max_pivots_) return;
+    const int64_t pivots = std::min(n_, kMaxPivotsOfGroup);
+    columns_ = allocate_matrix(session_, dtype(), items, n_, pivots);
+    rows_ = allocate_matrix(session_, dtype(), items, pivots, n_);
+    if (closure_.next.data) next_columns_ = allocate_matrix(session_, DataType::kInt32, items, n_, pivots);
   }
 
   /// A part of one of the matrices of the closure, of all items that are being closed.
@@ -96,11 +91,13 @@ class ClosureWork final : public Pending {
     return sub(closure_.next, DataType::kInt32, {items(), rows, cols});
   }
   /// What was recorded of these pivots.
-  MutableMatrixView columns(Span rows, Span pivots) const { return sub(columns_, dtype(), rows, in_group(pivots)); }
-  MutableMatrixView next_columns(Span rows, Span pivots) const {
-    return sub(next_columns_, DataType::kInt32, rows, in_group(pivots));
+  MutableMatrixView columns(Span rows, Span pivots) const {
+    return sub(columns_.view, dtype(), rows, in_group(pivots));
   }
-  MutableMatrixView rows(Span pivots, Span cols) const { return sub(rows_, dtype(), in_group(pivots), cols); }
+  MutableMatrixView next_columns(Span rows, Span pivots) const {
+    return sub(next_columns_.view, DataType::kInt32, rows, in_group(pivots));
+  }
+  MutableMatrixView rows(Span pivots, Span cols) const { return sub(rows_.view, dtype(), in_group(pivots), cols); }
   Span in_group(Span pivots) const { return pivots.from(group_.first); }
 
   Span items() const { return {first_item_, first_item_ + items_}; }
@@ -111,30 +108,22 @@ class ClosureWork final : public Pending {
   }
 
   void close_items() {
-    const Operation& operation = closure_.operation;
-    known_ = TrackedBound(operation, closure_.known);
+    known_ = PathRangeTracker(closure_.operation, closure_.known);
     for (int64_t first = 0; first < n_; first = group_.end) {
-      group_ = {first, std::min(first + kMostPivotsOfGroup, n_)};
+      group_ = {first, std::min(first + kMaxPivotsOfGroup, n_)};
       eliminate(group_);
-      improve_others();
+      relax_others();
       if (goes_too_far_) return;
     }
     if (!closure_.reflexive) return;
-    MutableMatrixView diagonal = d(all(), {0, 1});
-    ++diagonal.row_stride;
-    const double one = with_semiring(operation, [](auto semiring) { return double(decltype(semiring)::one); });
-    in_flight_.add(session_.fill(dtype(), items_, diagonal, one), 0);
-    if (!closure_.next.data) return;
-    MutableMatrixView next_diagonal = next(all(), {0, 1});
-    ++next_diagonal.row_stride;
-    in_flight_.add(session_.fill(DataType::kInt32, items_, next_diagonal, -1), 0);
+    set_diagonals(in_flight_, session_, closure_, items_, d(all(), all()), next(all(), all()), 0);
   }
 
   /// Afterwards the rows and the columns of these pivots are as good as they get by way of them, and what the others need
   /// is recorded.
   void eliminate(Span pivots) {
-    if (pivots.size() <= most_pivots_) return eliminate_at_once(pivots);
-    const int64_t half = round_up(ceil_div(pivots.size(), 2), most_pivots_);
+    if (pivots.size() <= max_pivots_) return eliminate_batched(pivots);
+    const int64_t half = round_up(ceil_div(pivots.size(), 2), max_pivots_);
     const Span before{pivots.first, pivots.first + half}, after{before.end, pivots.end};
     eliminate(before);
     improve(before, after, before, after, pivots);
@@ -142,8 +131,8 @@ class ClosureWork final : public Pending {
     improve(after, before, after, before, pivots);
   }
 
-  void eliminate_at_once(Span pivots) {
-    require_wanted();
+  void eliminate_batched(Span pivots) {
+    require_wanted(closure_);
     Pivots request;
     request.operation = closure_.operation;
     request.batch = items_;
@@ -156,7 +145,7 @@ class ClosureWork final : public Pending {
     request.columns = columns(all(), pivots);
     request.rows = rows(pivots, all());
     request.next_columns = next_columns(all(), pivots);
-    request.gain = view_from(gain_, DataType::kInt32, first_item_, 0, 0);
+    request.gain = view_from(gain_.view, DataType::kInt32, first_item_, 0, 0);
     request.cancelled = closure_.cancelled;
     in_flight_.add(session_.eliminate(request), steps(n_, n_, pivots.size()) - steps_of_others(pivots.size()));
   }
@@ -181,7 +170,7 @@ class ClosureWork final : public Pending {
   }
 
   /// Improves what is neither in a row nor in a column of this group.
-  void improve_others() {
+  void relax_others() {
     if (group_.size() == n_) return;
     scan_group();
     std::vector<Problem>& products = in_flight_.products();
@@ -195,7 +184,7 @@ class ClosureWork final : public Pending {
   }
 
   void tighten() {
-    if (!known_.is_worth_tightening(group_.end / kMostPivotsOfGroup, is_worth_scanning())) return;
+    if (!known_.is_worth_tightening(group_.end / kMaxPivotsOfGroup, is_worth_scanning())) return;
     goes_too_far_ =
         !known_.tighten(session_.range(closure_.operation, items_, read_only(d(all(), all())))) && group_.end < n_;
   }
@@ -223,33 +212,18 @@ class ClosureWork final : public Pending {
   }
 
   void add_product(std::vector<Problem>& products, Span pivots, Span to_rows, Span to_cols) const {
-    Problem problem;
-    problem.operation = closure_.operation;
-    // Sums leave the type only once a cycle has gained, and then no element is specified.
-    problem.operation.overflow = OverflowPolicy::kSaturate;
+    Problem problem = relaxation(closure_, columns(to_rows, pivots), rows(pivots, to_cols), d(to_rows, to_cols),
+                                 known_.range(), session_.is_host());
     problem.batch = items_;
-    problem.a = read_only(columns(to_rows, pivots));
-    problem.b = read_only(rows(pivots, to_cols));
-    problem.c = d(to_rows, to_cols);
-    problem.c0 = read_only(problem.c);
     problem.witness = next(to_rows, to_cols);
     if (problem.witness.data) problem.through = read_only(next_columns(to_rows, pivots));
-    // The host sees the range of integers when it packs the operands, for nothing, and it may be narrower.
-    const bool is_seen = session_.is_host() && can_overflow(closure_.operation);
-    if (!is_seen) problem.known = &known_.range();
     if (operands_) problem.known_operands = &*operands_;
-    problem.keeps_c = false;
-    problem.cancelled = closure_.cancelled;
     products.push_back(problem);
   }
 
   void multiply(const std::vector<Problem>& products, double steps) {
-    require_wanted();
+    require_wanted(closure_);
     in_flight_.add(session_.multiply(products, where_), steps);
-  }
-
-  void require_wanted() const {
-    if (is_set(closure_.cancelled)) throw given_up();
   }
 
   const Clock::time_point start_ = Clock::now();
@@ -257,22 +231,21 @@ class ClosureWork final : public Pending {
   const Closure closure_;
   const Placement where_;
   const int64_t n_;
-  int64_t most_pivots_ = 0;
-  std::vector<std::shared_ptr<Memory>> memories_;
-  MutableMatrixView columns_, rows_, next_columns_, gain_;
+  int64_t max_pivots_ = 0;
+  OwnedMatrix columns_, rows_, next_columns_, gain_;
   int64_t first_item_ = 0, items_ = 0;
   Span group_{0, 0};
   bool goes_too_far_ = false;
-  TrackedBound known_{closure_.operation, closure_.known};
+  PathRangeTracker known_{closure_.operation, closure_.known};
   std::optional<ValueRange> operands_;  ///< of what was recorded of the group, once it has been scanned
   std::vector<int32_t> found_;          ///< the gains of all items
-  InFlight in_flight_;                  ///< last: what is under way uses the others
+  InFlightWork in_flight_;              ///< last: what is under way uses the others
 };
 
 /// Work, and what was started after it in the same session.
-class Then final : public Pending {
+class SequencedWork final : public Pending {
  public:
-  Then(std::unique_ptr<Pending> first, std::unique_ptr<Pending> second)
+  SequencedWork(std::unique_ptr<Pending> first, std::unique_ptr<Pending> second)
       : first_(std::move(first)), second_(std::move(second)) {}
 
   bool is_done() override { return first_->is_done() && second_->is_done(); }
@@ -290,12 +263,12 @@ class Then final : public Pending {
 
 }  // namespace
 
-std::optional<BoundOfWays> bound_of_ways(Session& session, const Closure& closure) {
+std::optional<PathRange> path_range(Session& session, const Closure& closure) {
   const bool has_range =
       with_semiring(closure.operation, [](auto semiring) { return mpmml::has_range<decltype(semiring)>; });
-  if (!has_range) return BoundOfWays{};
-  return bound_of_ways(closure.operation, session.range(closure.operation, closure.batch, read_only(closure.d)),
-                       closure.d.rows);
+  if (!has_range) return PathRange{};
+  return path_range(closure.operation, session.range(closure.operation, closure.batch, read_only(closure.d)),
+                    closure.d.rows);
 }
 
 void find_best_edge(Session& session, Closure& closure) {
@@ -325,20 +298,20 @@ std::unique_ptr<Pending> keep_weights(Session& session, const Closure& closure) 
 }
 
 std::unique_ptr<Pending> find_next(Session& session, const Closure& closure) {
-  Successors successors;
+  NextNodes successors;
   successors.operation = closure.operation;
   successors.batch = closure.batch;
   successors.d = successors.via = read_only(closure.d);
   successors.next = closure.next;
   successors.best_edge = *closure.best_edge;
   successors.cancelled = closure.cancelled;
-  std::unique_ptr<Pending> marking = session.mark_edges(successors);
-  std::unique_ptr<Pending> finding = session.find_successors(successors);
-  return std::make_unique<Then>(std::move(marking), std::move(finding));
+  std::unique_ptr<Pending> marking = session.mark_tight_edges(successors);
+  std::unique_ptr<Pending> finding = session.find_next_nodes(successors);
+  return std::make_unique<SequencedWork>(std::move(marking), std::move(finding));
 }
 
 StartedClosure start_closure(Session& session, const Closure& closure, const Placement& where) {
-  if (Peers* const peers = session.peers()) return start_closure(*peers, closure, where);
+  if (PeerTransfers* const peers = session.peers()) return start_closure(*peers, closure, where);
   Closure rest = closure;
   if (std::unique_ptr<Pending> squared = close_by_squarings(session, rest, where)) return {std::move(squared), false};
   auto work = std::make_unique<ClosureWork>(session, rest, where);
@@ -357,8 +330,8 @@ std::unique_ptr<Pending> close(Session& session, const Closure& closure, const P
   }
   StartedClosure started = start_closure(session, ways, where);
   if (keeping && !started.goes_too_far) {
-    auto closing = std::make_unique<Then>(std::move(keeping), std::move(started.work));
-    return std::make_unique<Then>(std::move(closing), find_next(session, closure));
+    auto closing = std::make_unique<SequencedWork>(std::move(keeping), std::move(started.work));
+    return std::make_unique<SequencedWork>(std::move(closing), find_next(session, closure));
   }
   if (!started.goes_too_far) return std::move(started.work);
   std::vector<Outcome> outcomes = started.work->finish();

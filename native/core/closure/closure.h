@@ -3,7 +3,7 @@
 #include <memory>
 #include <optional>
 
-#include "core/closure/bound_of_ways.h"
+#include "core/closure/path_range.h"
 #include "core/session/session.h"
 
 namespace mpmml {
@@ -20,7 +20,7 @@ struct Closure {
   /// node after i on a best cycle through it.
   MutableMatrixView next;
   bool reflexive = true;
-  BoundOfWays known;  ///< bound_of_ways()
+  PathRange known;  ///< path_range()
   /// Whether `next` is set already, because d has been closed by way of some nodes.
   bool continues = false;
   /// Successors::best_edge, if `next` follows from the weights and the distances: see find_best_edge().
@@ -31,7 +31,7 @@ struct Closure {
 
 /// As far as the range of d tells. Nothing if finite sums might leave the type even by way of one group: so close() must not
 /// be called. May wait.
-std::optional<BoundOfWays> bound_of_ways(Session& session, const Closure& closure);
+std::optional<PathRange> path_range(Session& session, const Closure& closure);
 
 /// A closure by way of all pivots, or of the first ones.
 struct StartedClosure {

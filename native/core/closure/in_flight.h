@@ -13,9 +13,9 @@
 namespace mpmml {
 
 /// Work that has been started and not finished, oldest first.
-class InFlight {
+class InFlightWork {
  public:
-  explicit InFlight(std::atomic<double>* steps_done) : steps_done_(steps_done) {}
+  explicit InFlightWork(std::atomic<double>* steps_done) : steps_done_(steps_done) {}
 
   /// What is started next are these products. They must stay until they are finished.
   std::vector<Problem>& products() {

@@ -6,6 +6,7 @@
 
 #include "core/algebra/dispatch.h"
 #include "core/closure/in_flight.h"
+#include "core/closure/owned_matrix.h"
 #include "core/host/clock.h"
 #include "core/problem/region.h"
 #include "core/status.h"
@@ -17,11 +18,11 @@ namespace {
 // long as an elimination unless they take a small part of their steps.
 constexpr int64_t kMinNodes = 768, kFastSquares = 1537;
 /// Essential edges per node that are worth a try, and rows that the rounds may read for each row of D. Random graphs have 16 edges per
-/// node after two squarings, and read 120 rows; distances in a plane with noise 140 and 470. Elimination of n nodes takes as long as
-/// about n/32 such reads of every row, and as 128 of them for its launches.
+/// node after two squarings, and read 120 rows; distances in a plane with noise 140 and 470. Each round counts as 4 reads more (up to 24
+/// rounds, random graphs). Elimination of n nodes takes as long as about n/32 such reads of every row, and as 128 of them for its launches.
 int64_t max_edges_per_node(int64_t nodes) { return nodes < kFastSquares ? 128 + nodes / 32 : 64; }
 int64_t max_reads_per_node(int64_t nodes) {
-  return nodes < kFastSquares ? 2 * max_edges_per_node(nodes) : 192 + nodes / 128;
+  return nodes < kFastSquares ? 2 * max_edges_per_node(nodes) : 288 + nodes / 128;
 }
 
 constexpr int64_t kSampledRows = 16;
@@ -56,17 +57,7 @@ class Squarings {
     return where;
   }
 
-  struct Made {
-    std::shared_ptr<Memory> memory;
-    MutableMatrixView view;
-  };
-
-  Made make(int64_t rows) {
-    Made made{session_.allocate(rows * n_ * element_bytes(DataType::kInt32)), {}};
-    made.view = row_major(made.memory->data(), rows, n_);
-    made.view.memory = made.memory.get();
-    return made;
-  }
+  OwnedMatrix allocate(int64_t rows) { return allocate_matrix(session_, DataType::kInt32, 1, rows, n_); }
 
   bool close_item(const MutableMatrixView& d) {
     MutableMatrixView diagonal = sub(d, DataType::kInt32, {0, n_}, {0, 1});
@@ -74,9 +65,9 @@ class Squarings {
     in_flight_.add(session_.fill(DataType::kInt32, 1, diagonal, 0), 0);
     if (!is_worth(read_only(d))) return false;
     const double steps = static_cast<double>(n_) * static_cast<double>(n_) * static_cast<double>(n_);
-    const Made ways = make(n_);
+    const OwnedMatrix ways = allocate(n_);
     {
-      const Made once = make(n_);
+      const OwnedMatrix once = allocate(n_);
       multiply(read_only(d), read_only(d), once.view, steps / 3);
       multiply(read_only(once.view), read_only(once.view), ways.view, steps / 3);
       in_flight_.finish();
@@ -100,7 +91,7 @@ class Squarings {
     MatrixView rows = weights;
     rows.rows = kSampledRows;
     rows.row_stride *= apart;
-    const Made first = make(kSampledRows), second = make(kSampledRows);
+    const OwnedMatrix first = allocate(kSampledRows), second = allocate(kSampledRows);
     MutableMatrixView ways = first.view, longer = second.view;
     multiply(rows, weights, ways, 0);
     for (int edges = 2; edges < kEdgesOfWays; ++edges) {
@@ -140,7 +131,7 @@ class Squarings {
   const Closure& closure_;
   const Placement where_;
   const int64_t n_;
-  InFlight in_flight_;
+  InFlightWork in_flight_;
 };
 
 /// Returns whether no edge makes a way better, and no sum of two elements leaves the type.

@@ -3,10 +3,9 @@
 #include <utility>
 
 #include "core/algebra/dispatch.h"
-#include "core/problem/levels.h"
+#include "core/problem/empty_product.h"
 #include "core/problem/scan.h"
 #include "core/problem/structured.h"
-#include "core/problem/without_steps.h"
 #include "core/problem/witness.h"
 #include "core/status.h"
 
@@ -18,20 +17,6 @@ int64_t bytes_of(const Problem& problem) {
   const int64_t elements = items_of(problem.a, problem.batch) * problem.m() * problem.k() +
                            items_of(problem.b, problem.batch) * problem.k() * problem.n() + problem.outputs();
   return elements * element_bytes(problem.operation.dtype);
-}
-
-/// The same as clear_outside(problem) for matrices on a device. They are set as a whole: the product comes after that.
-void clear_outside(Session& session, const Problem& problem) {
-  if (problem.structure.c.is_all(problem.m(), problem.n())) return;
-  if (!problem.keeps_c) {
-    const double zero =
-        with_semiring(problem.operation, [](auto semiring) { return static_cast<double>(decltype(semiring)::zero); });
-    session.fill(problem.operation.dtype, problem.batch, problem.c, zero)->finish();
-  }
-  if (problem.updates_further()) return;
-  for_further(problem, [&](const FurtherResult& it) {
-    session.fill(kFurtherType, problem.batch, problem.*it.view, it.none)->finish();
-  });
 }
 
 }  // namespace
@@ -58,72 +43,62 @@ Explanation Engine::explain(int device) {
   return {gpu().kind(), name_of_device(gpu().kind(), device) + " is usable (products too small for it go to the CPU)"};
 }
 
-std::optional<Engine::Choice> Engine::without_gpu(const Request& request) {
+bool Engine::needs_processor(const Request& request, std::string* reason) {
   const Variant* const variant = request.where.variant;
   if (is_processor_demanded(request) || (variant && variant->backend == processor().kind())) {
-    return Choice{&processor(), "it was asked for"};
+    if (reason) *reason = "it was asked for";
+    return true;
   }
-  std::string unusable = gpu_unusable(request.where.device);
-  if (unusable.empty()) return std::nullopt;
+  const std::string found = has_gpu() ? gpu().unusable(request.where.device) : std::string();
+  const std::string& unusable = has_gpu() ? found : backends_.without_gpu;
+  if (unusable.empty()) return false;
   if (is_gpu_demanded(request)) throw gpu_error(unusable);
-  return Choice{&processor(), std::move(unusable)};
+  if (reason) *reason = unusable;
+  return true;
 }
 
-Engine::Choice Engine::prefer(const Problem& problem, const Request& request) {
+Backend& Engine::prefer(const Problem& problem, const Request& request) {
   const Variant* variant = request.where.variant;
   if (variant && request.backend != BackendChoice::kAuto && request.backend != only(variant->backend)) {
     throw Error(ErrorCode::kVariant, "variant " + std::string(variant->name) +
                                          " belongs to another backend than the one asked for: leave `backend` out");
   }
-  if (std::optional<Choice> choice = without_gpu(request)) return *choice;
-  const int device = request.where.device;
-  if (problem.has_steps() && !is_gpu_demanded(request) &&
-      processor().estimate_ms(problem, 0) <= gpu().estimate_ms(problem, device)) {
-    return {&processor(), kSooner};
-  }
-  return {&gpu(), explain(device).reason};
+  if (needs_processor(request)) return processor();
+  const bool is_sooner = problem.has_steps() && !is_gpu_demanded(request) &&
+                         processor().estimate_ms(problem, 0) <= gpu().estimate_ms(problem, request.where.device);
+  return is_sooner ? processor() : gpu();
 }
 
-Engine::Choice Engine::choose(const Problem& problem, const Request& request) {
-  const Choice preferred = prefer(problem, request);
-  if (preferred.backend == &processor() || !problem.has_steps()) return preferred;
+Backend& Engine::choose(const Problem& problem, const Request& request) {
+  Backend& preferred = prefer(problem, request);
+  if (&preferred == &processor() || !problem.has_steps()) return preferred;
   const std::string refused = gpu().refuses(problem, request.where);
   if (refused.empty()) return preferred;
   if (is_gpu_demanded(request)) throw Error(ErrorCode::kOutOfMemory, refused);
-  return {&processor(), refused};
+  return processor();
 }
 
 Plan Engine::plan(Backend& backend, const Problem& problem, const Placement& where) {
   if (!problem.has_steps()) return plan_without_steps(problem.operation, backend.variants(), where.variant);
-  ValueRange a, b;
-  const ForRuns for_runs = processor().for_runs(problem);
-  const bool scans_lines = backend.scans_lines(problem, where);
-  if (scans_lines || can_overflow(problem.operation)) {
-    a = scan_matrices(problem.operation, problem.a, problem.batch, problem.structure.a, for_runs);
-    b = scan_matrices(problem.operation, problem.b, problem.batch, problem.structure.b, for_runs);
-  }
-  if (scans_lines) {
-    a.levels = levels_of_rows(problem.operation, problem.a, problem.batch, problem.structure.a, for_runs);
-    b.levels = levels_of_columns(problem.operation, problem.b, problem.batch, problem.structure.b, for_runs);
-  }
-  return backend.plan(problem, a, b, where);
+  return backend.plan(problem, where, processor().for_runs(problem));
 }
 
 bool Engine::is_for_gpu(const std::vector<Problem>& problems, const Request& request) {
   if (!has_gpu() || problems.empty() || is_processor_demanded(request)) return false;
-  return request.devices != 0 || is_group_for_gpu(problems, request) ||
-         prefer(problems.front(), request).backend == &gpu();
+  return request.devices != 0 || is_group_for_gpu(problems, request) || &prefer(problems.front(), request) == &gpu();
 }
 
 Result Engine::execute(const Problem& problem, const Request& request) {
   if (is_for_several(request)) return execute_on_several(problem, request);
   const Placement& where = request.where;
   if (where.variant) check_requested(problem.operation, *where.variant);
-  Backend& backend = *choose(problem, request).backend;
+  Backend& backend = choose(problem, request);
   clear_outside(problem);
   Result result{backend.kind(), {}, where.device};
-  if (problem.has_steps()) {
-    const SessionPool::Loan loan = take_session(backend, where);
+  if (std::optional<Outcome> outcome = backend.multiply(problem, where)) {
+    result.outcome = std::move(*outcome);
+  } else if (problem.has_steps()) {
+    const SessionPool::Lease loan = take_session(backend, where);
     Session& session = *loan.session();
     result.outcome = std::move(session.multiply(problem, on_session(session, where))->finish().front());
     result.device = session.device();
@@ -138,7 +113,7 @@ Result Engine::plan(const Problem& problem, const Request& request) {
   if (is_for_several(request)) return plan_on_several(problem, request);
   const Placement& where = request.where;
   if (where.variant) check_requested(problem.operation, *where.variant);
-  Backend& backend = *choose(problem, request).backend;
+  Backend& backend = choose(problem, request);
   Result result{backend.kind(), {}, where.device};
   result.outcome.plan = plan(backend, problem, where);
   return result;
@@ -160,7 +135,7 @@ std::vector<Result> Engine::execute(const std::vector<Problem>& problems, const 
   }
   try {
     if (!together.empty()) {
-      const SessionPool::Loan loan = take_session(gpu(), request.where);
+      const SessionPool::Lease loan = take_session(gpu(), request.where);
       Session& session = *loan.session();
       std::vector<Outcome> outcomes = session.multiply(together, on_session(session, request.where))->finish();
       for (size_t index = 0; index < places.size(); ++index) {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/devices/parts.h"
+#include "core/devices/partition.h"
 #include "core/session/backend.h"
 #include "core/session/session.h"
 #include "core/session/session_pool.h"
@@ -19,9 +19,9 @@ namespace mpmml {
 /// Bit i is for device i.
 using DeviceSet = uint64_t;
 /// So many can be in a set, because JavaScript's numbers hold no more bits.
-constexpr int kMostDevices = 52;
+constexpr int kMaxDevices = 52;
 /// All that there are.
-constexpr DeviceSet kAllDevices = (DeviceSet{1} << kMostDevices) - 1;
+constexpr DeviceSet kAllDevices = (DeviceSet{1} << kMaxDevices) - 1;
 
 inline DeviceSet set_of(const std::vector<int>& devices) {
   DeviceSet set = 0;
@@ -136,20 +136,16 @@ class Engine {
   std::unique_ptr<Pending> multiply(Session& session, const std::vector<Problem>& problems, const Placement& where);
 
  private:
-  struct Choice {
-    Backend* backend;
-    std::string reason;  ///< as Explanation's
-  };
   static constexpr const char* kSooner = "the cpu backend is estimated to take less time";
-  /// Which backend takes a product, whatever memory its devices have.
-  Choice prefer(const Problem& problem, const Request& request);
-  /// The same, if the product has memory there.
-  Choice choose(const Problem& problem, const Request& request);
+  /// Returns the backend that takes a product if its devices have the memory.
+  Backend& prefer(const Problem& problem, const Request& request);
+  /// Returns the backend that takes a product and has memory for it.
+  Backend& choose(const Problem& problem, const Request& request);
   /// The plan of a product of host matrices.
   Plan plan(Backend& backend, const Problem& problem, const Placement& where);
 
   /// A session for products of host matrices there. They are placed on_session().
-  SessionPool::Loan take_session(Backend& backend, const Placement& where) {
+  SessionPool::Lease take_session(Backend& backend, const Placement& where) {
     return sessions_.take(backend, &backend == &processor() ? 0 : where.device, where.device_memory);
   }
 
@@ -164,8 +160,8 @@ class Engine {
   Computed<Answer> compute_rna(const Asked& asked, const Request& request,
                                Answer (Backend::*compute)(const Asked&, const Placement&));
 
-  /// Which backend takes a product over a semiring of one's own.
-  Choice choose_user(const UserProduct& product, const Request& request);
+  /// Returns the backend that takes a product over a semiring of one's own. `reason`, as Explanation's, isn't set if it is null.
+  Backend& choose_user(const UserProduct& product, const Request& request, std::string* reason = nullptr);
   /// Computes parts of it, each on a device.
   Outcome execute_user_parts(const UserProduct& product, const Placement& where, const std::vector<int>& devices);
 
@@ -186,8 +182,9 @@ class Engine {
     return request.backend == only(backends_.gpu_kind) || (variant && variant->backend == backends_.gpu_kind);
   }
   bool is_for_several(const Request& request) const { return request.devices != 0 && !is_processor_demanded(request); }
-  /// The processor, if it was asked for or no GPU can be used. Throws Error if a GPU has to be.
-  std::optional<Choice> without_gpu(const Request& request);
+  /// Returns whether the processor was demanded or no GPU can be used. Throws Error if a GPU was demanded. `reason`, as
+  /// Explanation's, isn't set if it is null: a text takes as long as a small product.
+  bool needs_processor(const Request& request, std::string* reason = nullptr);
   /// GPUs were asked for, but can't be used for this reason.
   Error gpu_error(const std::string& reason) const;
 
@@ -223,7 +220,7 @@ class Engine {
   std::vector<Result> execute_each_on_several(const std::vector<Problem>& problems, const Request& request);
   Outcome compute_parts(const Problem& problem, const Placement& where, const Division& division);
   /// Remembers how fast devices were, if their parts took long enough to tell. `times`: of each part, in ms.
-  void learn_speeds(const Problem& problem, const Division& division, const std::vector<double>& times);
+  void update_device_throughput(const Problem& problem, const Division& division, const std::vector<double>& times);
   /// One product on several devices at a time: two that wait for each other's memory would wait for ever.
   std::mutex several_mutex_;
   Speeds speeds_;

@@ -7,8 +7,7 @@ Backend& Engine::choose_rna(double steps, const Request& request) {
   // With fewer steps one processor is done before a GPU has begun, and no GPU is asked whether it can be used.
   constexpr double kWorthGpu = 1e9;
   if (!is_gpu_demanded(request) && steps <= kWorthGpu) return processor();
-  const std::optional<Choice> choice = without_gpu(request);
-  return choice ? *choice->backend : gpu();
+  return needs_processor(request) ? processor() : gpu();
 }
 
 template <class Asked, class Answer>

@@ -1,6 +1,5 @@
 // Products over semirings of one's own.
 #include <algorithm>
-#include <cstring>
 #include <deque>
 #include <optional>
 #include <utility>
@@ -14,27 +13,7 @@
 namespace mpmml {
 namespace {
 
-double number_of(UserType type, uint32_t bits) {
-  if (type != UserType::kFloat32) return static_cast<int32_t>(bits);
-  float value;
-  std::memcpy(&value, &bits, sizeof value);
-  return value;
-}
-
 bool has_whole_c(const UserProduct& product) { return product.structure.c.is_all(product.m, product.n); }
-
-/// The same as clear_outside(product) for matrices of a session.
-void clear_outside(Session& session, const UserProduct& product) {
-  if (has_whole_c(product)) return;
-  const UserSemiring& semiring = *product.semiring;
-  for (size_t lane = 0; !product.keeps_c && lane < semiring.lane_count(); ++lane) {
-    const double zero = number_of(semiring.lanes[lane], semiring.zero[lane]);
-    session.fill(stored_type(semiring.lanes[lane]), product.batch, product.c[lane], zero)->finish();
-  }
-  for_further(product, [&](const FurtherResult& it) {
-    session.fill(kFurtherType, product.batch, product.*it.view, it.none)->finish();
-  });
-}
 
 /// A product of host matrices, whose operands a device has memory for as well as for its results. All of C is written.
 Outcome multiply_at_once(Session& session, const UserProduct& product, const Placement& where) {
@@ -86,7 +65,7 @@ class SeparateResults {
 
 /// Two halves of C. Nothing if it is one result.
 std::optional<std::pair<Region, Region>> halves(const UserProduct& product) {
-  const Region all{{0, product.batch}, {0, product.m}, {0, product.n}};
+  const Region all = whole(product);
   std::pair<Region, Region> parts{all, all};
   const auto cut = [&](Span Region::* side) {
     const int64_t middle = (all.*side).end / 2;
@@ -137,41 +116,31 @@ Outcome multiply_on(Session& session, const UserProduct& product, const Placemen
   return outcome;
 }
 
-/// Rows, or instances of a batch, for so many devices.
+/// Returns a part for each of `devices` devices, or fewer.
 std::vector<Region> parts_of(const UserProduct& product, size_t devices) {
-  const bool by_items = product.batch >= static_cast<int64_t>(devices);
-  const int64_t size = by_items ? product.batch : product.m;
-  const std::vector<double> speeds(devices, 1);
-  std::vector<Region> regions;
-  for (const Span share : shares_of(size, speeds, !by_items)) {
-    if (share.is_empty()) continue;
-    Region region{{0, product.batch}, {0, product.m}, {0, product.n}};
-    (by_items ? region.items : region.rows) = share;
-    regions.push_back(region);
-  }
+  std::vector<Region> regions = divide(whole(product), std::vector<double>(devices, 1));
+  regions.erase(std::remove_if(regions.begin(), regions.end(), [](const Region& region) { return region.is_empty(); }),
+                regions.end());
   return regions;
 }
 
 }  // namespace
 
-Engine::Choice Engine::choose_user(const UserProduct& product, const Request& request) {
-  if (std::optional<Choice> choice = without_gpu(request)) return *choice;
+Backend& Engine::choose_user(const UserProduct& product, const Request& request, std::string* reason) {
+  if (needs_processor(request, reason)) return processor();
   const int device = request.where.device;
   const bool is_demanded = is_gpu_demanded(request);
   const std::string refused = gpu().refuses_user(product, request.where);
-  if (!refused.empty()) {
-    if (is_demanded) throw gpu_error(refused);
-    return {&processor(), refused};
-  }
-  if (!is_demanded && processor().estimate_user_ms(product, 0) <= gpu().estimate_user_ms(product, device)) {
-    return {&processor(), kSooner};
-  }
-  return {&gpu(), explain(device).reason};
+  if (!refused.empty() && is_demanded) throw gpu_error(refused);
+  const bool is_sooner = refused.empty() && !is_demanded &&
+                         processor().estimate_user_ms(product, 0) <= gpu().estimate_user_ms(product, device);
+  if (reason) *reason = !refused.empty() ? refused : is_sooner ? kSooner : explain(device).reason;
+  return !refused.empty() || is_sooner ? processor() : gpu();
 }
 
 bool Engine::is_for_gpu(const UserProduct& product, const Request& request) {
   if (!has_gpu() || is_processor_demanded(request)) return false;
-  return request.devices != 0 || choose_user(product, request).backend == &gpu();
+  return request.devices != 0 || &choose_user(product, request) == &gpu();
 }
 
 Outcome Engine::execute_user_parts(const UserProduct& product, const Placement& where,
@@ -181,7 +150,7 @@ Outcome Engine::execute_user_parts(const UserProduct& product, const Placement& 
   if (!may_overwrite(product)) separate.emplace(product);
   const UserProduct& whole = separate ? separate->there() : product;
   const std::vector<Region> regions = parts_of(product, devices.size());
-  std::vector<SessionPool::Loan> loans;
+  std::vector<SessionPool::Lease> loans;
   for (size_t index = 0; index < regions.size(); ++index) {
     loans.push_back(take_session(several_backend(), on_device(devices[index], where)));
   }
@@ -201,7 +170,7 @@ Outcome Engine::execute_user_parts(const UserProduct& product, const Placement& 
 }
 
 Result Engine::execute_user(const UserProduct& product, const Request& request) {
-  mpmml::clear_outside(product);
+  clear_outside(product);
   Request one = request;
   if (is_for_several(request)) {
     const std::vector<int> devices = devices_of(request.devices, request.backend);
@@ -213,11 +182,11 @@ Result Engine::execute_user(const UserProduct& product, const Request& request) 
               set_of(devices)};
     }
   }
-  Backend& chosen = *choose_user(product, one).backend;
+  Backend& chosen = choose_user(product, one);
   Result result{chosen.kind(), {}, one.where.device};
   if (product.outputs() == 0) return result;
   const auto compute = [&](Backend& backend) {
-    const SessionPool::Loan loan = take_session(backend, one.where);
+    const SessionPool::Lease loan = take_session(backend, one.where);
     Session& session = *loan.session();
     result.backend = backend.kind();
     result.device = session.device();
@@ -236,10 +205,10 @@ Result Engine::execute_user(const UserProduct& product, const Request& request) 
 std::string Engine::explain_user(const UserProduct& product, const Request& request) {
   Request one = request;
   if (request.devices != 0) one = for_one(request, devices_of(request.devices, request.backend));
-  const Choice choice = choose_user(product, one);
-  const SessionPool::Loan loan = take_session(*choice.backend, one.where);
+  std::string reason;
+  const SessionPool::Lease loan = take_session(choose_user(product, one, &reason), one.where);
   Session& session = *loan.session();
-  return explain_user(session, product, on_session(session, one.where)) + "\nbecause " + choice.reason;
+  return explain_user(session, product, on_session(session, one.where)) + "\nbecause " + reason;
 }
 
 std::string Engine::explain_user(Session& session, const UserProduct& product, const Placement& where) {
@@ -253,7 +222,7 @@ std::unique_ptr<Pending> Engine::multiply_user(Session& session, const UserProdu
   if (session.is_host() || !session.devices().empty()) return start_user(session, product, where);
   KeptMemory kept;
   std::unique_ptr<Pending> work = start_user(session, with_operands_in(session, product, kept), where);
-  auto all = std::make_unique<KeepingWorks>(std::move(kept));
+  auto all = std::make_unique<WhenAll>(WhenAll::Kind::kParts, std::move(kept));
   all->add(std::move(work));
   return all;
 }

@@ -5,7 +5,7 @@
 #include <memory>
 #include <new>
 
-#include "core/host/fault.h"
+#include "core/host/fault_injection.h"
 #include "core/status.h"
 
 namespace mpmml::graph {

@@ -4,8 +4,8 @@
 
 #include "core/graph/array.h"
 #include "core/graph/dijkstra.h"
+#include "core/graph/progress.h"
 #include "core/graph/rows.h"
-#include "core/graph/watch.h"
 
 namespace mpmml::graph {
 
@@ -13,18 +13,23 @@ namespace mpmml::graph {
 template <class Key>
 class BreadthFirst {
  public:
-  explicit BreadthFirst(const Rows<Key>& rows)
-      : rows_(rows), tree_{Array<uint8_t>(rows.nodes), Array<int32_t>(rows.nodes)}, queue_(rows.nodes) {}
+  /// The key of nodes that aren't reached; that of others is 0.
+  static constexpr uint8_t kUnreached = 1;
 
-  /// Keys are 0 for nodes that are reached, and 1.
+  BreadthFirst(const Rows<Key>& rows, const Wanted& wanted)
+      : rows_(rows),
+        wanted_(wanted),
+        tree_{Array<uint8_t>(rows.nodes), Array<int32_t>(rows.nodes)},
+        queue_(rows.nodes) {}
+
   Tree<uint8_t>& tree() { return tree_; }
 
-  void search(int32_t root, const Wanted& wanted, Looker& looker) {
-    tree_.key.fill(1);
+  void search(int32_t root, ProgressReporter& reporter) {
+    tree_.key.fill(kUnreached);
     tree_.before.fill(-1);
     tree_.key[root] = 0;
-    int64_t left = wanted.count;
-    if (!wanted.is.empty() && wanted.is[root] && --left == 0) return;
+    int64_t left = wanted_.count;
+    if (!wanted_.is.empty() && wanted_.is[root] && --left == 0) return;
     int64_t length = 0;
     queue_[length++] = root;
     for (int64_t head = 0; head < length; ++head) {
@@ -35,14 +40,15 @@ class BreadthFirst {
         tree_.key[j] = 0;
         tree_.before[j] = i;
         queue_[length++] = j;
-        if (!wanted.is.empty() && wanted.is[j] && --left == 0) return;
+        if (!wanted_.is.empty() && wanted_.is[j] && --left == 0) return;
       }
-      looker.count(rows_.degree(i) + 1);
+      reporter.count(rows_.degree(i) + 1);
     }
   }
 
  private:
   const Rows<Key>& rows_;
+  const Wanted& wanted_;
   Tree<uint8_t> tree_;
   Array<int32_t> queue_;
 };
@@ -50,17 +56,18 @@ class BreadthFirst {
 /// What each of several roots reaches, without the paths: a bit for each of them. M. Then and others, The more the merrier:
 /// efficient multi-source graph traversal, VLDB 8 (2014); here nodes are looked at again when they have new bits.
 template <class Key>
-class Together {
+class MultiSourceBfs {
  public:
   static constexpr int64_t kRoots = 64;
 
-  explicit Together(const Rows<Key>& rows) : rows_(rows), seen_(rows.nodes), fresh_(rows.nodes), queue_(rows.nodes) {}
+  explicit MultiSourceBfs(const Rows<Key>& rows)
+      : rows_(rows), seen_(rows.nodes), fresh_(rows.nodes), queue_(rows.nodes) {}
 
   /// The roots that reach a node: bit r stands for the one at `first + r`.
   uint64_t reaching(int32_t node) const { return seen_[node]; }
 
   template <class Roots>
-  void search(const Roots& roots, int64_t first, int64_t count, Looker& looker) {
+  void search(const Roots& roots, int64_t first, int64_t count, ProgressReporter& reporter) {
     seen_.fill(0);
     fresh_.fill(0);
     int64_t head = 0, queued = 0;
@@ -83,7 +90,7 @@ class Together {
       const uint64_t bits = fresh_[i];
       fresh_[i] = 0;
       for (auto edge = rows_.begin(i), end = rows_.end(i); edge != end; ++edge) add(edge->to, bits);
-      looker.count(rows_.degree(i) + 1);
+      reporter.count(rows_.degree(i) + 1);
     }
   }
 

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "core/graph/array.h"
+#include "core/graph/progress.h"
 #include "core/graph/rows.h"
-#include "core/graph/watch.h"
 
 namespace mpmml::graph {
 
@@ -19,7 +19,7 @@ struct Nodes {
 
 /// 1 for each node that some of `roots` reach, themselves included; in rows of the edges that enter nodes, that reach them.
 template <class Key>
-Array<uint8_t> reached(const Rows<Key>& rows, const Nodes& roots, const Watch& watch) {
+Array<uint8_t> reached(const Rows<Key>& rows, const Nodes& roots, const CancellationToken& watch) {
   Array<uint8_t> within(rows.nodes, 0);
   Array<int32_t> members(rows.nodes);
   int64_t count = 0;
@@ -29,11 +29,11 @@ Array<uint8_t> reached(const Rows<Key>& rows, const Nodes& roots, const Watch& w
     members[count++] = node;
   };
   for (int64_t at = 0; at < roots.count; ++at) add(roots[at]);
-  Looker looker(watch, 0, 0);
+  ProgressReporter reporter(watch, 0, 0);
   for (int64_t at = 0; at < count; ++at) {
     const int32_t i = members[at];
     for (const Edge<Key>* edge = rows.begin(i); edge != rows.end(i); ++edge) add(edge->to);
-    looker.count(rows.degree(i) + 1);
+    reporter.count(rows.degree(i) + 1);
   }
   return within;
 }
@@ -55,7 +55,8 @@ struct Components {
 /// search and linear graph algorithms, SIAM Journal on Computing 1 (1972); the recursion is a list here, because a path
 /// may be as long as there are nodes.
 template <class Key>
-Components components_of(const Rows<Key>& rows, const Nodes& roots, const uint8_t* within, const Watch& watch) {
+Components components_of(const Rows<Key>& rows, const Nodes& roots, const uint8_t* within,
+                         const CancellationToken& watch) {
   /// Not to be looked at, and later than all nodes that are.
   constexpr int32_t kMasked = std::numeric_limits<int32_t>::max();
   const int32_t nodes = rows.nodes;
@@ -70,7 +71,7 @@ Components components_of(const Rows<Key>& rows, const Nodes& roots, const uint8_
   }
   int32_t visited = 0, closed = 0;
   int64_t depth = 0, opened = 0;
-  Looker looker(watch, 0, 0);
+  ProgressReporter reporter(watch, 0, 0);
   const auto enter = [&](int32_t node) {
     path[depth++] = node;
     open[opened++] = node;
@@ -95,7 +96,7 @@ Components components_of(const Rows<Key>& rows, const Nodes& roots, const uint8_
         }
         if (seen < lowest && found.of[j] == -1) lowest = seen;
       }
-      looker.count(int64_t{k} - next[i] + 1);
+      reporter.count(int64_t{k} - next[i] + 1);
       low[i] = lowest;
       next[i] = k;
       if (child >= 0) {

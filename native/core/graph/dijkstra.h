@@ -5,13 +5,14 @@
 #include <limits>
 #include <optional>
 #include <type_traits>
+#include <vector>
 
 #include "core/graph/array.h"
+#include "core/graph/progress.h"
+#include "core/graph/query_error.h"
 #include "core/graph/radix_heap.h"
-#include "core/graph/refusal.h"
 #include "core/graph/rows.h"
 #include "core/graph/rules.h"
-#include "core/graph/watch.h"
 
 namespace mpmml::graph {
 
@@ -45,7 +46,36 @@ struct Tree {
   Array<int32_t> before;  ///< the node before each on that path; -1 for the root, and for nodes that aren't reached
 };
 
-/// Best paths from one root after another.
+/// Settles reached nodes in order of their keys, which then are final, until none is left or the next one is above `limit`. The frontier
+/// and `key` have the nodes to begin with. `settle(key, node)` returns whether to go on to the edges of the node and may lower the limit;
+/// `reach(from, to, key)` returns whether the edge may be taken, and then notes it.
+template <class K, class NormalizeResult, class Reach>
+void settle_in_order(const Rows<typename K::EdgeKey>& rows, RadixHeap<typename K::PathKey>& frontier,
+                     Array<typename K::PathKey>& keys, const typename K::PathKey& limit, ProgressReporter& reporter,
+                     NormalizeResult settle, Reach reach) {
+  using PathKey = typename K::PathKey;
+  PathKey* const key = keys.data();
+  // Otherwise there was a better path meanwhile.
+  const auto is_current = [key](const HeapEntry<PathKey>& reached) { return reached.key == key[reached.node]; };
+  for (HeapEntry<PathKey> least; frontier.take(least, is_current);) {
+    const auto [own, i] = least;
+    if (own > limit) break;
+    if (is_inexact<K>(own)) throw QueryError{RefusalKind::kInexact};
+    if (!settle(own, i)) break;
+    const PathKey most = limit;
+    for (auto edge = rows.begin(i), end = rows.end(i); edge != end; ++edge) {
+      const PathKey candidate = K::extend(own, edge->key);
+      const int32_t j = edge->to;
+      // A node that is final has a key that no candidate is below.
+      if (!(candidate < key[j]) || candidate > most || !reach(i, j, candidate)) continue;
+      key[j] = candidate;
+      frontier.push({candidate, j});
+    }
+    reporter.count(rows.degree(i) + 1);
+  }
+}
+
+/// Best paths from one root after another to the nodes that are wanted.
 template <class K>
 class Dijkstra {
  public:
@@ -53,85 +83,69 @@ class Dijkstra {
   using Graph = Rows<typename K::EdgeKey>;
 
   /// Paths whose key is above `limit` aren't looked for, the empty path of the root included.
-  Dijkstra(const Graph& rows, bool keeps_tree, PathKey limit)
-      : rows_(rows), limit_(limit), tree_{Array<PathKey>(rows.nodes), Array<int32_t>(keeps_tree ? rows.nodes : 0)} {}
+  Dijkstra(const Graph& rows, const Wanted& wanted, bool keeps_tree, PathKey limit)
+      : rows_(rows),
+        wanted_(wanted),
+        limit_(limit),
+        tree_{Array<PathKey>(rows.nodes), Array<int32_t>(keeps_tree ? rows.nodes : 0)} {}
 
   Tree<PathKey>& tree() { return tree_; }
 
-  void search(int32_t root, const Wanted& wanted, Looker& looker) {
+  void search(int32_t root, ProgressReporter& reporter) {
     tree_.key.fill(K::unreached());
     tree_.before.fill(-1);
-    if (K::start() > limit_) return;
-    frontier_.reset(K::start());
-    tree_.key[root] = K::start();
-    frontier_.push({K::start(), root});
-    tree_.before.empty() ? run<false>(wanted, looker) : run<true>(wanted, looker);
+    if (!begin(root)) return;
+    int64_t left = wanted_.count;
+    const auto settle = [&](PathKey, int32_t node) { return wanted_.is.empty() || !wanted_.is[node] || --left != 0; };
+    if (tree_.before.empty()) {
+      settle_in_order<K>(rows_, frontier_, tree_.key, limit_, reporter, settle,
+                         [](int32_t, int32_t, PathKey) { return true; });
+    } else {
+      int32_t* const before = tree_.before.data();
+      settle_in_order<K>(rows_, frontier_, tree_.key, limit_, reporter, settle,
+                         [before](int32_t i, int32_t j, PathKey) {
+                           before[j] = i;
+                           return true;
+                         });
+    }
   }
 
   /// Ends when it has the `most` nearest of the wanted nodes, the root left out, and all others that are as near as the last of
   /// them. It takes no time for nodes that it doesn't see.
-  void search_nearest(int32_t root, const Wanted& wanted, int64_t most, Looker& looker) {
+  void search_nearest(int32_t root, int64_t most, ProgressReporter& reporter) {
     if (is_fresh_) tree_.key.fill(K::unreached());
     is_fresh_ = false;
     for (const int32_t node : seen_) tree_.key[node] = K::unreached();
     seen_.clear();
-    if (K::start() > limit_) return;
-    frontier_.reset(K::start());
-    tree_.key[root] = K::start();
+    if (!begin(root)) return;
     seen_.push_back(root);
-    frontier_.push({K::start(), root});
-    run_nearest(root, wanted, most, looker);
+    PathKey limit = limit_;
+    const auto settle = [&](PathKey own, int32_t node) {
+      if (node != root && (wanted_.is.empty() || wanted_.is[node]) && --most == 0) limit = own;
+      return true;
+    };
+    const auto reach = [key = tree_.key.data(), this](int32_t, int32_t node, PathKey) {
+      if (key[node] == K::unreached()) seen_.push_back(node);
+      return true;
+    };
+    settle_in_order<K>(rows_, frontier_, tree_.key, limit, reporter, settle, reach);
   }
 
   /// The nodes that search_nearest() has seen. They are those that it was to find, and some that are farther.
   const std::vector<int32_t>& seen() const { return seen_; }
 
  private:
-  void run_nearest(int32_t root, const Wanted& wanted, int64_t left, Looker& looker) {
-    PathKey* const key = tree_.key.data();
-    PathKey limit = limit_;
-    // Otherwise there was a better path meanwhile.
-    const auto is_current = [key](const Reached<PathKey>& reached) { return reached.key == key[reached.node]; };
-    for (Reached<PathKey> least; frontier_.take(least, is_current);) {
-      const auto [own, i] = least;
-      if (own > limit) break;
-      if (is_inexact<K>(own)) throw Refusal{RefusalKind::kInexact};
-      if (i != root && (wanted.is.empty() || wanted.is[i]) && --left == 0) limit = own;
-      for (auto edge = rows_.begin(i), end = rows_.end(i); edge != end; ++edge) {
-        const PathKey candidate = K::extend(own, edge->key);
-        const int32_t j = edge->to;
-        if (!(candidate < key[j]) || candidate > limit) continue;
-        if (key[j] == K::unreached()) seen_.push_back(j);
-        key[j] = candidate;
-        frontier_.push({candidate, j});
-      }
-      looker.count(rows_.degree(i) + 1);
-    }
-  }
-
-  template <bool keeps_tree>
-  void run(const Wanted& wanted, Looker& looker) {
-    PathKey* const key = tree_.key.data();
-    int64_t left = wanted.count;
-    const auto is_current = [key](const Reached<PathKey>& reached) { return reached.key == key[reached.node]; };
-    for (Reached<PathKey> least; frontier_.take(least, is_current);) {
-      const auto [own, i] = least;
-      if (is_inexact<K>(own)) throw Refusal{RefusalKind::kInexact};
-      if (!wanted.is.empty() && wanted.is[i] && --left == 0) break;
-      for (auto edge = rows_.begin(i), end = rows_.end(i); edge != end; ++edge) {
-        const PathKey candidate = K::extend(own, edge->key);
-        const int32_t j = edge->to;
-        // A node that is final has a key that no candidate is below.
-        if (!(candidate < key[j]) || candidate > limit_) continue;
-        key[j] = candidate;
-        if constexpr (keeps_tree) tree_.before[j] = i;
-        frontier_.push({candidate, j});
-      }
-      looker.count(rows_.degree(i) + 1);
-    }
+  /// False if even the empty path is beyond the limit.
+  bool begin(int32_t root) {
+    if (K::start() > limit_) return false;
+    frontier_.reset(K::start());
+    tree_.key[root] = K::start();
+    frontier_.push({K::start(), root});
+    return true;
   }
 
   const Graph& rows_;
+  const Wanted& wanted_;
   const PathKey limit_;
   Tree<PathKey> tree_;
   RadixHeap<PathKey> frontier_;

@@ -46,7 +46,7 @@ bool sum_is_negative(const std::vector<double>& terms) {
 }
 
 /// Whether a product of numbers above 0 is above 1, from its digits.
-bool product_is_above_one(const std::vector<double>& factors, const Looker& looker) {
+bool product_is_above_one(const std::vector<double>& factors, const ProgressReporter& reporter) {
   std::vector<uint64_t> digits{1};
   int64_t exponent = 0, steps = 0;
   for (const double factor : factors) {
@@ -59,7 +59,7 @@ bool product_is_above_one(const std::vector<double>& factors, const Looker& look
     if (mantissa == 1) continue;
     steps += static_cast<int64_t>(digits.size());
     if (steps > kStepsBetweenLooks) {
-      looker.look();
+      reporter.look();
       steps = 0;
     }
     unsigned __int128 carry = 0;
@@ -102,13 +102,13 @@ int rough_product(const std::vector<double>& factors) {
 
 }  // namespace
 
-bool cycle_gains(Extension extension, const std::vector<double>& keys, const Looker& looker) {
+bool cycle_gains(Extension extension, const std::vector<double>& keys, const ProgressReporter& reporter) {
   for (const double key : keys) {
     if (!std::isfinite(key)) return true;
   }
   if (extension != Extension::kProduct) return sum_is_negative(keys);
   const int rough = rough_product(keys);
-  return rough != 0 ? rough > 0 : product_is_above_one(keys, looker);
+  return rough != 0 ? rough > 0 : product_is_above_one(keys, reporter);
 }
 
 }  // namespace mpmml::graph

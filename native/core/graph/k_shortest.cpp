@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
-#include <exception>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <utility>
 
@@ -12,6 +10,7 @@
 #include "core/graph/dijkstra.h"
 #include "core/graph/potentials.h"
 #include "core/graph/radix_heap.h"
+#include "core/graph/results.h"
 #include "core/graph/rows.h"
 
 namespace mpmml::graph {
@@ -30,15 +29,15 @@ struct Path {
 
 /// Finds the best way from a node to the target that avoids some nodes, and some edges of the first one. One for each thread.
 template <class K>
-class Deviating {
+class SpurPathSearch {
  public:
   using Key = typename K::PathKey;
 
-  Deviating(const Rows<typename K::EdgeKey>& rows, int32_t target, Key limit, const Watch& watch)
+  SpurPathSearch(const Rows<typename K::EdgeKey>& rows, int32_t target, Key limit, const CancellationToken& watch)
       : rows_(rows),
         target_(target),
         limit_(limit),
-        looker_(watch, 0, 0),
+        reporter_(watch, 0, 0),
         key_(rows.nodes, K::unreached()),
         before_(rows.nodes),
         avoided_(rows.nodes, 0) {}
@@ -47,28 +46,21 @@ class Deviating {
   std::optional<Path<Key>> find(const Path<Key>& path, size_t place, const std::vector<int32_t>& next) {
     const int32_t spur = path.nodes[place];
     for (size_t at = 0; at < place; ++at) avoided_[path.nodes[at]] = 1;
-    looker_.count(static_cast<int64_t>(place));
+    reporter_.count(static_cast<int64_t>(place));
     frontier_.reset(path.keys[place]);
-    reach(spur, path.keys[place], -1);
+    note(spur, -1);
+    key_[spur] = path.keys[place];
+    frontier_.push({path.keys[place], spur});
+    bool is_found = false;
+    const auto settle = [&](Key, int32_t node) { return !(is_found = node == target_); };
+    const auto may_reach = [&](int32_t from, int32_t to, Key) {
+      if (avoided_[to] || (from == spur && std::find(next.begin(), next.end(), to) != next.end())) return false;
+      note(to, from);
+      return true;
+    };
+    settle_in_order<K>(rows_, frontier_, key_, limit_, reporter_, settle, may_reach);
     std::optional<Path<Key>> found;
-    // Otherwise there was a better path meanwhile.
-    const auto is_current = [this](const Reached<Key>& reached) { return reached.key == key_[reached.node]; };
-    for (Reached<Key> least; frontier_.take(least, is_current);) {
-      const auto [own, i] = least;
-      if (is_inexact<K>(own)) throw Refusal{RefusalKind::kInexact};
-      if (i == target_) {
-        found = path_to(path, place);
-        break;
-      }
-      for (auto edge = rows_.begin(i), end = rows_.end(i); edge != end; ++edge) {
-        const int32_t j = edge->to;
-        if (avoided_[j]) continue;
-        if (i == spur && std::find(next.begin(), next.end(), j) != next.end()) continue;
-        const Key candidate = K::extend(own, edge->key);
-        if (candidate < key_[j] && !(candidate > limit_)) reach(j, candidate, i);
-      }
-      looker_.count(rows_.degree(i) + 1);
-    }
+    if (is_found) found = path_to(path, place);
     for (const int32_t node : touched_) key_[node] = K::unreached();
     touched_.clear();
     for (size_t at = 0; at < place; ++at) avoided_[path.nodes[at]] = 0;
@@ -76,11 +68,9 @@ class Deviating {
   }
 
  private:
-  void reach(int32_t node, Key key, int32_t before) {
+  void note(int32_t node, int32_t before) {
     if (key_[node] == K::unreached()) touched_.push_back(node);
-    key_[node] = key;
     before_[node] = before;
-    frontier_.push({key, node});
   }
 
   Path<Key> path_to(const Path<Key>& path, size_t place) const {
@@ -101,7 +91,7 @@ class Deviating {
   const Rows<typename K::EdgeKey>& rows_;
   const int32_t target_;
   const Key limit_;
-  Looker looker_;
+  ProgressReporter reporter_;
   Array<Key> key_;
   Array<int32_t> before_;
   Array<uint8_t> avoided_;
@@ -115,8 +105,8 @@ class Ranking {
   using Key = typename K::PathKey;
   using Graph = Rows<typename K::EdgeKey>;
 
-  Ranking(const RankedQuery& query, const Graph& rows, Key limit, const Crew& crew)
-      : query_(query), rows_(rows), limit_(limit), crew_(crew), searches_(static_cast<size_t>(crew.threads)) {}
+  Ranking(const RankedQuery& query, const Graph& rows, Key limit, const ThreadPool& pool)
+      : query_(query), rows_(rows), limit_(limit), pool_(pool), searches_(static_cast<size_t>(pool.threads)) {}
 
   std::vector<Path<Key>> find() {
     std::vector<Path<Key>> found;
@@ -131,9 +121,9 @@ class Ranking {
   }
 
  private:
-  Deviating<K>& search(size_t thread) {
+  SpurPathSearch<K>& search(size_t thread) {
     auto& search = searches_[thread];
-    if (!search) search = std::make_unique<Deviating<K>>(rows_, query_.to, limit_, query_.watch);
+    if (!search) search = std::make_unique<SpurPathSearch<K>>(rows_, query_.to, limit_, query_.watch);
     return *search;
   }
 
@@ -142,25 +132,14 @@ class Ranking {
     const Path<Key>& path = found.back();
     const size_t count = path.nodes.size() - 1 - path.deviates;
     std::vector<std::optional<Path<Key>>> made(count);
-    std::atomic<size_t> next{0};
-    std::mutex mutex;
-    std::exception_ptr failure;
-    const auto work = [&](int64_t thread) {
-      try {
-        for (size_t at = next.fetch_add(1); at < count; at = next.fetch_add(1)) {
-          query_.watch.look();
-          const size_t place = path.deviates + at;
-          made[at] = search(static_cast<size_t>(thread)).find(path, place, taken(found, place));
-        }
-      } catch (...) {
-        next.store(count);
-        std::lock_guard<std::mutex> lock(mutex);
-        if (!failure) failure = std::current_exception();
-      }
-    };
-    const auto threads = static_cast<int64_t>(std::min(searches_.size(), count));
-    threads > 1 ? crew_.for_each(threads, work) : work(0);
-    if (failure) std::rethrow_exception(failure);
+    std::atomic<size_t> next_search{0};
+    deal(pool_, pool_.threads, static_cast<int64_t>(count), [&] {
+      return [&, &search = search(next_search.fetch_add(1))](int64_t part) {
+        query_.watch.look();
+        const auto at = static_cast<size_t>(part);
+        made[at] = search.find(path, path.deviates + at, taken(found, path.deviates + at));
+      };
+    });
     for (auto& candidate : made) {
       if (candidate) candidates_.insert(*std::move(candidate));
     }
@@ -172,11 +151,11 @@ class Ranking {
 
   /// The nodes to which paths that were found go on after having the same nodes up to `place`.
   std::vector<int32_t> taken(const std::vector<Path<Key>>& found, size_t place) const {
-    Looker looker(query_.watch, 0, 0);
+    ProgressReporter reporter(query_.watch, 0, 0);
     const Path<Key>& last = found.back();
     std::vector<int32_t> next;
     for (const Path<Key>& path : found) {
-      looker.count(static_cast<int64_t>(place) + 1);
+      reporter.count(static_cast<int64_t>(place) + 1);
       if (path.nodes.size() < place + 2) continue;
       if (std::equal(last.nodes.begin(), last.nodes.begin() + static_cast<std::ptrdiff_t>(place) + 1,
                      path.nodes.begin())) {
@@ -189,16 +168,16 @@ class Ranking {
   const RankedQuery& query_;
   const Graph& rows_;
   const Key limit_;
-  const Crew& crew_;
-  std::vector<std::unique_ptr<Deviating<K>>> searches_;
+  const ThreadPool& pool_;
+  std::vector<std::unique_ptr<SpurPathSearch<K>>> searches_;
   std::set<Path<Key>> candidates_;
 };
 
 template <class K>
 std::vector<RankedPath> ranked(const RankedQuery& query, const Rows<typename K::EdgeKey>& rows,
-                               typename K::PathKey limit, typename K::PathKey offset, const Crew& crew) {
+                               typename K::PathKey limit, typename K::PathKey offset, const ThreadPool& pool) {
   std::vector<RankedPath> paths;
-  for (auto& path : Ranking<K>(query, rows, limit, crew).find()) {
+  for (auto& path : Ranking<K>(query, rows, limit, pool).find()) {
     paths.push_back({static_cast<double>(path.key + offset), std::move(path.nodes)});
   }
   return paths;
@@ -208,22 +187,23 @@ using Integers = Keys<Extension::kSum, int32_t, int64_t>;
 using Wide = Keys<Extension::kSum, int64_t, int64_t>;
 
 /// Integers with negative ones among them: see potentials.h.
-Reweighted without_negative(const RankedQuery& query, const Rules& rules, const Rows<int32_t>& rows) {
-  if (query.limit) throw Refusal{RefusalKind::kGains};
+JohnsonGraph without_negative(const RankedQuery& query, const Rules& rules, const Rows<int32_t>& rows) {
+  if (query.limit) throw QueryError{RefusalKind::kGains};
   const auto back = make_rows<int32_t>(query.source, rules, Direction::kBackward, query.watch);
   const Array<uint8_t> reaching = reached(back, {&query.to, 1}, query.watch);
   const Components components = components_of(rows, {&query.from, 1}, reaching.data(), query.watch);
-  if (3 * rows.largest * rows.nodes > static_cast<double>(kMostExact)) throw Refusal{RefusalKind::kInexact};
+  if (3 * rows.largest * rows.nodes > static_cast<double>(kMaxExact)) throw QueryError{RefusalKind::kInexact};
   return reweight<Integers>(rows, components, query.watch);
 }
 
 /// The distances to the target as potentials: an edge then weighs by how much it is a detour, so that searches go straight
 /// to the target.
-Reweighted by_detours(const RankedQuery& query, const Rules& rules, const Rows<int32_t>& rows) {
+JohnsonGraph reduced_costs(const RankedQuery& query, const Rules& rules, const Rows<int32_t>& rows) {
   const auto back = make_rows<int32_t>(query.source, rules, Direction::kBackward, query.watch);
-  Dijkstra<Integers> dijkstra(back, false, Integers::unreached());
-  Looker looker(query.watch, 0, 0);
-  dijkstra.search(query.to, {}, looker);
+  const Wanted all;
+  Dijkstra<Integers> dijkstra(back, all, false, Integers::unreached());
+  ProgressReporter reporter(query.watch, 0, 0);
+  dijkstra.search(query.to, reporter);
   Array<int64_t> potential = std::move(dijkstra.tree().key);
   Array<uint8_t> reaches(rows.nodes);
   for (int32_t node = 0; node < rows.nodes; ++node) {
@@ -233,9 +213,10 @@ Reweighted by_detours(const RankedQuery& query, const Rules& rules, const Rows<i
   return reweight_by(std::move(potential), rows, [&](int32_t node) { return reaches[node] != 0; }, query.watch);
 }
 
-std::vector<RankedPath> ranked_integers(const RankedQuery& query, const Rules& rules, const Crew& crew) {
+std::vector<RankedPath> ranked_integers(const RankedQuery& query, const Rules& rules, const ThreadPool& pool) {
   Rows<int32_t> rows = make_rows<int32_t>(query.source, rules, Direction::kForward, query.watch);
-  const Reweighted reweighted = rows.monotone ? by_detours(query, rules, rows) : without_negative(query, rules, rows);
+  const JohnsonGraph reweighted =
+      rows.monotone ? reduced_costs(query, rules, rows) : without_negative(query, rules, rows);
   rows = {};
   const int64_t offset = reweighted.potential[query.to] - reweighted.potential[query.from];
   // There is no way, and no potential.
@@ -243,23 +224,23 @@ std::vector<RankedPath> ranked_integers(const RankedQuery& query, const Rules& r
   const int64_t limit = limit_key<int64_t>(query.limit, false);
   // Then it may be so low that nothing can be taken from it.
   if (query.limit && limit < offset) return {};
-  return ranked<Wide>(query, reweighted.rows, query.limit ? limit - offset : limit, offset, crew);
+  return ranked<Wide>(query, reweighted.rows, query.limit ? limit - offset : limit, offset, pool);
 }
 
 }  // namespace
 
-std::vector<RankedPath> k_shortest_paths(const RankedQuery& query, const Crew& crew) {
+std::vector<RankedPath> k_shortest_paths(const RankedQuery& query, const ThreadPool& pool) {
   const Rules rules{Extension::kSum, false, query.source.zero};
-  if (query.type == ValueType::kInt32) return ranked_integers(query, rules, crew);
+  if (query.type == DataType::kInt32) return ranked_integers(query, rules, pool);
   const auto of_floats = [&](auto zero) {
     using Key = decltype(zero);
     const auto rows = make_rows<Key>(query.source, rules, Direction::kForward, query.watch);
-    if (!rows.monotone) throw Refusal{RefusalKind::kGains};
+    if (!rows.monotone) throw QueryError{RefusalKind::kGains};
     const Key limit = limit_key<Key>(query.limit, false);
     return limit < zero ? std::vector<RankedPath>()
-                        : ranked<Keys<Extension::kSum, Key, Key>>(query, rows, limit, zero, crew);
+                        : ranked<Keys<Extension::kSum, Key, Key>>(query, rows, limit, zero, pool);
   };
-  return query.type == ValueType::kFloat32 ? of_floats(0.0F) : of_floats(0.0);
+  return query.type == DataType::kFloat32 ? of_floats(0.0F) : of_floats(0.0);
 }
 
 }  // namespace mpmml::graph

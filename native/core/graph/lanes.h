@@ -9,10 +9,10 @@
 
 #include "core/graph/array.h"
 #include "core/graph/components.h"
+#include "core/graph/path_algebra.h"
 #include "core/graph/preorder.h"
+#include "core/graph/progress.h"
 #include "core/graph/rows.h"
-#include "core/graph/watch.h"
-#include "core/graph/ways.h"
 
 namespace mpmml::graph {
 
@@ -22,7 +22,7 @@ int64_t relax_waiting(int32_t* table, int vectors, const Rows<int32_t>& rows, No
 
 class Lanes {
  public:
-  using Ways = Lengths<int32_t>;
+  using PathAlgebra = Lengths<int32_t>;
   static constexpr int64_t kMost = 32;
 
   static constexpr int vectors_of(int64_t lanes) { return lanes <= 8 ? 1 : lanes <= 16 ? 2 : 4; }
@@ -30,7 +30,7 @@ class Lanes {
     return nodes * (32 * vectors_of(lanes) + 5) + kAligned;
   }
 
-  /// Makes a table for up to `lanes` roots. No edge makes a path better, and Ways holds all lengths of paths.
+  /// Makes a table for up to `lanes` roots. No edge makes a path better, and PathAlgebra holds all lengths of paths.
   Lanes(const Rows<int32_t>& rows, int64_t lanes)
       : rows_(rows),
         vectors_(vectors_of(lanes)),
@@ -40,20 +40,20 @@ class Lanes {
 
   /// Searches from the roots [first, first + count). False if nodes wait for so many rounds that searches from one root take less time; then
   /// the object can't search any more.
-  bool search(const Nodes& roots, int64_t first, int64_t count, Looker& looker) {
-    std::fill(table_, table_ + int64_t{rows_.nodes} * 8 * vectors_, Ways::unreached());
+  bool search(const Nodes& roots, int64_t first, int64_t count, ProgressReporter& reporter) {
+    std::fill(table_, table_ + int64_t{rows_.nodes} * 8 * vectors_, PathAlgebra::unreached());
     waiting_.begin(rows_.nodes);
     for (int64_t lane = 0; lane < count; ++lane) {
       const int32_t root = roots[first + lane];
-      table_[place(root, lane)] = Ways::start();
+      table_[place(root, lane)] = PathAlgebra::start();
       waiting_.add(root);
     }
-    int64_t left = kMostRounds * (rows_.edges.size() + rows_.nodes);
+    int64_t left = kMaxRounds * (rows_.edges.size() + rows_.nodes);
     while (!waiting_.empty()) {
       if (left <= 0) return false;
       const int64_t looked = relax_waiting(table_, vectors_, rows_, waiting_, kBetweenLooks);
       left -= looked;
-      looker.count(looked);
+      reporter.count(looked);
     }
     return true;
   }
@@ -61,7 +61,7 @@ class Lanes {
   int32_t length(int32_t node, int64_t lane) const { return table_[place(node, lane)]; }
 
  private:
-  static constexpr int64_t kMostRounds = 16;
+  static constexpr int64_t kMaxRounds = 16;
   /// Bytes of a cache line.
   static constexpr int64_t kAligned = 64;
 

@@ -7,9 +7,9 @@
 #include "core/graph/array.h"
 #include "core/graph/components.h"
 #include "core/graph/label_correcting.h"
+#include "core/graph/progress.h"
 #include "core/graph/rows.h"
 #include "core/graph/rules.h"
-#include "core/graph/watch.h"
 
 namespace mpmml::graph {
 
@@ -17,26 +17,27 @@ namespace mpmml::graph {
 constexpr int64_t kFewestForPotentials = 3;
 
 /// Whether it takes less time than LabelCorrecting from each node, and is exact: for sums of integers.
-inline bool potentials_pay(int32_t nodes, double largest, const Components& components, int64_t searches) {
+inline bool should_use_potentials(int32_t nodes, double largest, const Components& components, int64_t searches) {
   if (searches < kFewestForPotentials) return false;
   // Without cycles each edge is looked at once anyway.
   if (2 * (components.size() - components.count) < components.size()) return false;
   // A key, and the potentials of two nodes.
-  return 3 * largest * nodes <= static_cast<double>(kMostExact);
+  return 3 * largest * nodes <= static_cast<double>(kMaxExact);
 }
 
 /// Edges with the keys by which they differ from the potentials of their ends: none is negative, and best paths stay the
 /// best.
-struct Reweighted {
+struct JohnsonGraph {
   Rows<int64_t> rows;
   Array<int64_t> potential;
 };
 
 /// `is_kept` says of a node whether it can be on a path that matters: the edges of others are left out.
 template <class Key, class IsKept>
-Reweighted reweight_by(Array<int64_t> potential, const Rows<Key>& rows, IsKept is_kept, const Watch& watch) {
-  Looker looker(watch, 0, 0);
-  Reweighted made;
+JohnsonGraph reweight_by(Array<int64_t> potential, const Rows<Key>& rows, IsKept is_kept,
+                         const CancellationToken& watch) {
+  ProgressReporter reporter(watch, 0, 0);
+  JohnsonGraph made;
   made.potential = std::move(potential);
   made.rows.nodes = rows.nodes;
   made.rows.start = Array<uint32_t>(int64_t{rows.nodes} + 1);
@@ -44,7 +45,7 @@ Reweighted reweight_by(Array<int64_t> potential, const Rows<Key>& rows, IsKept i
   uint32_t kept = 0;
   for (int32_t i = 0; i < rows.nodes; ++i) {
     made.rows.start[i] = kept;
-    looker.count(rows.degree(i) + 1);
+    reporter.count(rows.degree(i) + 1);
     if (!is_kept(i)) continue;
     for (auto edge = rows.begin(i), end = rows.end(i); edge != end; ++edge) {
       if (!is_kept(edge->to)) continue;
@@ -60,10 +61,11 @@ Reweighted reweight_by(Array<int64_t> potential, const Rows<Key>& rows, IsKept i
 /// Throws a cycle that gains as a Refusal; it is reached from a root, as all components are. What isn't looked at leads to no
 /// node that was asked for.
 template <class K>
-Reweighted reweight(const Rows<typename K::EdgeKey>& rows, const Components& components, const Watch& watch) {
+JohnsonGraph reweight(const Rows<typename K::EdgeKey>& rows, const Components& components,
+                      const CancellationToken& watch) {
   LabelCorrecting<K> labels(rows, components);
-  Looker looker(watch, 0, 0);
-  labels.search_from_all(looker);
+  ProgressReporter reporter(watch, 0, 0);
+  labels.search_from_all(reporter);
   const auto is_kept = [&](int32_t node) { return components.of[node] >= 0; };
   return reweight_by(std::move(labels.tree().key), rows, is_kept, watch);
 }

@@ -6,10 +6,10 @@
 
 namespace mpmml::graph {
 
-class Preorder {
+class PreorderTree {
  public:
   /// All others hang below the top.
-  explicit Preorder(int32_t nodes)
+  explicit PreorderTree(int32_t nodes)
       : top_(nodes), after_(int64_t{nodes} + 1), previous_(int64_t{nodes} + 1), children_(int64_t{nodes} + 1) {}
 
   int32_t top() const { return top_; }
@@ -19,10 +19,10 @@ class Preorder {
     after_[top_] = previous_[top_] = top_;
     children_[top_] = 0;
   }
-  void leave_out(int32_t node) { children_[node] = kOut; }
+  void exclude(int32_t node) { children_[node] = kOut; }
   bool has(int32_t node) const { return children_[node] != kOut; }
 
-  void hang(int32_t node, int32_t parent) {
+  void attach(int32_t node, int32_t parent) {
     const int32_t next = after_[parent];
     after_[parent] = node;
     previous_[node] = parent;
@@ -47,7 +47,7 @@ class Preorder {
   }
 
   /// Takes out a child of `parent` and all that hang below it, after which `end` comes.
-  void take_out(int32_t node, int32_t parent, int32_t end) {
+  void detach_subtree(int32_t node, int32_t parent, int32_t end) {
     const int32_t last = previous_[node];
     --children_[parent];
     for (int32_t below = node; below != end; below = after_[below]) children_[below] = kOut;

@@ -12,7 +12,7 @@ namespace mpmml::graph {
 
 /// A node with the key of a path to it.
 template <class Key>
-struct Reached {
+struct HeapEntry {
   Key key;
   int32_t node;
 };
@@ -47,7 +47,7 @@ class RadixHeap {
     last_ = ordinal(least);
   }
 
-  void push(Reached<Key> reached) {
+  void push(HeapEntry<Key> reached) {
     const Word differing = ordinal(reached.key) ^ last_;
     if (differing == 0) {
       equal_.push_back(reached);
@@ -60,7 +60,7 @@ class RadixHeap {
 
   /// Takes the least for which `is_current` holds, and drops others; false if there is none.
   template <class IsCurrent>
-  bool take(Reached<Key>& least, const IsCurrent& is_current) {
+  bool take(HeapEntry<Key>& least, const IsCurrent& is_current) {
     for (;;) {
       while (!equal_.empty()) {
         least = equal_.back();
@@ -79,7 +79,7 @@ class RadixHeap {
 
   /// Moves what is in the first bucket to those before it: the bits above are the same, and the least of its keys is the next one taken.
   template <class IsCurrent>
-  void divide(std::vector<Reached<Key>>& bucket, const IsCurrent& is_current) {
+  void divide(std::vector<HeapEntry<Key>>& bucket, const IsCurrent& is_current) {
     size_t kept = 0;
     Word least = std::numeric_limits<Word>::max();
     for (const auto& reached : bucket) {
@@ -92,8 +92,8 @@ class RadixHeap {
     bucket.clear();
   }
 
-  std::vector<Reached<Key>> equal_;  ///< to the last one taken
-  std::array<std::vector<Reached<Key>>, 8 * sizeof(Key)> buckets_;
+  std::vector<HeapEntry<Key>> equal_;  ///< to the last one taken
+  std::array<std::vector<HeapEntry<Key>>, 8 * sizeof(Key)> buckets_;
   uint64_t filled_ = 0;  ///< a bit for each bucket that isn't empty
   Word last_ = 0;
 };

@@ -5,38 +5,44 @@
 
 namespace mpmml::graph {
 
-void Reducing::write(const Query& query, int64_t index) const {
-  const Results& results = query.results;
+void Reducing::begin() {
+  count_ = 0;
+  sum_ = 0;
+  worst_ = -std::numeric_limits<double>::infinity();
+  nearest_.clear();
+}
+
+void Reducing::add_near(const Found& one) {
+  if (static_cast<int64_t>(nearest_.size()) < query_.results.max_nearest) {
+    nearest_.push_back(one);
+    std::push_heap(nearest_.begin(), nearest_.end());
+  } else if (one < nearest_.front()) {
+    std::pop_heap(nearest_.begin(), nearest_.end());
+    nearest_.back() = one;
+    std::push_heap(nearest_.begin(), nearest_.end());
+  }
+}
+
+void Reducing::write(int64_t index) {
+  const Results& results = query_.results;
+  if (keeps_nearest_) return write_nearest(index);
   const double key = results.reduction == Reduction::kMean ? sum_ / count_ : worst_;
-  const bool is_negative = query.rules.maximizes;
-  results.reduced[index] = count_ == 0 ? std::numeric_limits<double>::quiet_NaN() : is_negative ? 0 - key : key + 0;
+  results.reduced[index] = count_ == 0 ? std::numeric_limits<double>::quiet_NaN() : value_of(key);
   results.reached[index] = count_;
 }
 
-void Nearest::add(double key, int32_t node, int64_t most) {
-  const Found one{key, node};
-  if (static_cast<int64_t>(found_.size()) < most) {
-    found_.push_back(one);
-    std::push_heap(found_.begin(), found_.end());
-  } else if (one < found_.front()) {
-    std::pop_heap(found_.begin(), found_.end());
-    found_.back() = one;
-    std::push_heap(found_.begin(), found_.end());
-  }
-}
-
-void Nearest::write(const Query& query, int64_t index) {
-  const Results& results = query.results;
-  std::sort_heap(found_.begin(), found_.end());
-  const auto count = static_cast<int64_t>(found_.size());
-  double* const values = results.reduced + index * results.most_nearest;
-  int32_t* const nodes = results.nearest + index * results.most_nearest;
+void Reducing::write_nearest(int64_t index) {
+  const Results& results = query_.results;
+  std::sort_heap(nearest_.begin(), nearest_.end());
+  const auto count = static_cast<int64_t>(nearest_.size());
+  double* const values = results.reduced + index * results.max_nearest;
+  int32_t* const nodes = results.nearest + index * results.max_nearest;
   for (int64_t at = 0; at < count; ++at) {
-    values[at] = query.rules.maximizes ? 0 - found_[at].key : found_[at].key + 0;
-    nodes[at] = found_[at].node;
+    values[at] = value_of(nearest_[at].key);
+    nodes[at] = nearest_[at].node;
   }
-  std::fill(values + count, values + results.most_nearest, query.rules.zero);
-  std::fill(nodes + count, nodes + results.most_nearest, -1);
+  std::fill(values + count, values + results.max_nearest, query_.rules.zero);
+  std::fill(nodes + count, nodes + results.max_nearest, -1);
   results.reached[index] = static_cast<int32_t>(count);
 }
 
@@ -58,7 +64,7 @@ int32_t FirstNodes::of(int32_t root, int32_t end, const Array<int32_t>& before) 
   return found;
 }
 
-void deal(const Query& query, const Crew& crew, int64_t parts, const std::function<Worker()>& make_worker) {
+void deal(const ThreadPool& pool, int64_t max_workers, int64_t parts, const std::function<Worker()>& make_worker) {
   std::atomic<int64_t> next{0}, end{parts};
   std::mutex mutex;
   std::exception_ptr failure;
@@ -78,8 +84,8 @@ void deal(const Query& query, const Crew& crew, int64_t parts, const std::functi
       fail(part);
     }
   };
-  const int64_t threads = std::min({int64_t{crew.threads}, parts, query.most_workers});
-  threads > 1 ? crew.for_each(threads, work) : work(0);
+  const int64_t threads = std::min({int64_t{pool.threads}, parts, max_workers});
+  threads > 1 ? pool.for_each(threads, work) : work(0);
   if (failure) std::rethrow_exception(failure);
 }
 

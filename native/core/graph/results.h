@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/graph/array.h"
-#include "core/graph/refusal.h"
+#include "core/graph/query_error.h"
 #include "core/graph/search.h"
 
 namespace mpmml::graph {
@@ -25,7 +25,7 @@ class FirstOverflow {
   }
   void end(Direction direction) const {
     if (place_ == kNone) return;
-    Refusal refusal{RefusalKind::kOverflow};
+    QueryError refusal{RefusalKind::kOverflow};
     refusal.from = direction == Direction::kForward ? found_.root : found_.end;
     refusal.to = direction == Direction::kForward ? found_.end : found_.root;
     refusal.value = found_.value;
@@ -65,11 +65,11 @@ class Storing {
         return static_cast<Value>(value);
       }
       switch (query_.overflow) {
-        case Overflow::kSaturate:
+        case OverflowPolicy::kSaturate:
           return static_cast<Value>(value < least ? least : most);
-        case Overflow::kWrap:
+        case OverflowPolicy::kWrap:
           return static_cast<Value>(static_cast<uint32_t>(static_cast<uint64_t>(value)));
-        case Overflow::kThrow:
+        case OverflowPolicy::kThrow:
           break;
       }
       overflow_.note(root * query_.ends.count + end, query_.roots[root], query_.ends[end], static_cast<double>(value));
@@ -82,30 +82,22 @@ class Storing {
   FirstOverflow& overflow_;
 };
 
-/// What is made of the keys of a root.
+/// Reduces the keys of the ends that a root reaches, itself left out, to what the query wants.
 class Reducing {
  public:
-  void add(double key) {
+  explicit Reducing(const Query& query)
+      : query_(query), keeps_nearest_(query.results.reduction == Reduction::kNearest) {}
+
+  /// Begins another root.
+  void begin();
+  void add(double key, int32_t node) {
+    if (keeps_nearest_) return add_near({key, node});
     ++count_;
     sum_ += key;
     worst_ = std::max(worst_, key);
   }
   /// Writes it as that of the root with this index.
-  void write(const Query& query, int64_t index) const;
-
- private:
-  int32_t count_ = 0;
-  double sum_ = 0, worst_ = -std::numeric_limits<double>::infinity();
-};
-
-/// The nearest ends of a root.
-class Nearest {
- public:
-  void begin() { found_.clear(); }
-
-  void add(double key, int32_t node, int64_t most);
-  /// Writes them as those of the root with this index.
-  void write(const Query& query, int64_t index);
+  void write(int64_t index);
 
  private:
   struct Found {
@@ -114,7 +106,15 @@ class Nearest {
     bool operator<(const Found& other) const { return key < other.key || (key == other.key && node < other.node); }
   };
 
-  std::vector<Found> found_;  ///< a heap: the farthest on top
+  void add_near(const Found& one);
+  void write_nearest(int64_t index);
+  double value_of(double key) const { return query_.rules.maximizes ? 0 - key : key + 0; }
+
+  const Query& query_;
+  const bool keeps_nearest_;
+  int32_t count_ = 0;
+  double sum_ = 0, worst_ = 0;
+  std::vector<Found> nearest_;  ///< a heap: the farthest on top
 };
 
 /// The nodes after the root on the paths of a tree.
@@ -132,15 +132,15 @@ class FirstNodes {
   Array<int32_t> first_, chain_;  ///< nodes after the root, and nodes whose one is looked for
 };
 
-/// Does one part of the roots after the other.
+/// Does one part after the other.
 using Worker = std::function<void(int64_t part)>;
 
-/// Deals parts of the roots to threads. Each thread has a worker, which `make_worker` makes. What is thrown is what the first of
-/// the parts that fail throws, whatever the number of threads.
-void deal(const Query& query, const Crew& crew, int64_t parts, const std::function<Worker()>& make_worker);
+/// Deals parts to at most `max_workers` threads. Each thread has a worker, which `make_worker` makes. The exception of the first part
+/// that fails is thrown, whatever the number of threads.
+void deal(const ThreadPool& pool, int64_t max_workers, int64_t parts, const std::function<Worker()>& make_worker);
 
 /// For so many of the searches, each of which looks at `size` nodes and edges, about.
-inline Looker looker_of(const Query& query, int64_t searches, int64_t size) {
+inline ProgressReporter reporter_of(const Query& query, int64_t searches, int64_t size) {
   const double of_each = 1 / static_cast<double>(query.roots.count);
   return {query.watch, of_each / static_cast<double>(size), of_each * static_cast<double>(searches)};
 }

@@ -6,10 +6,10 @@
 #include <type_traits>
 
 #include "core/graph/array.h"
-#include "core/graph/refusal.h"
+#include "core/graph/progress.h"
+#include "core/graph/query_error.h"
 #include "core/graph/rules.h"
 #include "core/graph/source.h"
-#include "core/graph/watch.h"
 
 namespace mpmml::graph {
 
@@ -59,10 +59,10 @@ class Checking {
 
   /// Throws Refusal for what is wrong.
   void end() const {
-    if (nan_ >= 0) throw Refusal{RefusalKind::kNan, nan_};
-    if (from_ >= 0) throw Refusal{RefusalKind::kFrom, from_};
-    if (to_ >= 0) throw Refusal{RefusalKind::kTo, to_};
-    if (negative_ >= 0) throw Refusal{RefusalKind::kNegative, negative_};
+    if (nan_ >= 0) throw QueryError{RefusalKind::kNan, nan_};
+    if (from_ >= 0) throw QueryError{RefusalKind::kFrom, from_};
+    if (to_ >= 0) throw QueryError{RefusalKind::kTo, to_};
+    if (negative_ >= 0) throw QueryError{RefusalKind::kNegative, negative_};
   }
 
  private:
@@ -77,8 +77,8 @@ class Checking {
 template <class Key>
 class RowsMaker {
  public:
-  RowsMaker(const Source& source, const Rules& rules, Direction direction, const Watch& watch)
-      : source_(source), rules_(rules), forward_(direction == Direction::kForward), looker_(watch, 0, 0) {}
+  RowsMaker(const Source& source, const Rules& rules, Direction direction, const CancellationToken& watch)
+      : source_(source), rules_(rules), forward_(direction == Direction::kForward), reporter_(watch, 0, 0) {}
 
   /// Throws Refusal for what is no graph.
   Rows<Key> make() {
@@ -97,7 +97,7 @@ class RowsMaker {
     const auto nodes = static_cast<uint32_t>(source_.nodes);
     const auto zero = static_cast<Weight>(source_.zero);
     const auto is_left_out = [&](int64_t e) { return weights && source_.has_zero && weights[e] == zero; };
-    if (source_.edges > std::numeric_limits<uint32_t>::max()) throw Refusal{RefusalKind::kTooMany};
+    if (source_.edges > std::numeric_limits<uint32_t>::max()) throw QueryError{RefusalKind::kTooMany};
     Checking checking(rules_);
     uint32_t* const count = rows_.start.data() + 1;
     for (int64_t first = 0; first < source_.edges; first += kBetweenLooks) {
@@ -112,7 +112,7 @@ class RowsMaker {
           ++count[i];
         }
       }
-      looker_.count(end - first);
+      reporter_.count(end - first);
     }
     checking.end();
     begin_rows();
@@ -126,7 +126,7 @@ class RowsMaker {
         if (is_left_out(e) || i >= nodes || j >= nodes || next[i] >= rows_.start[i + 1]) continue;
         put(next[i]++, static_cast<int32_t>(j), weights ? weights[e] : Weight{});
       }
-      looker_.count(end - first);
+      reporter_.count(end - first);
     }
     for (uint32_t i = 0; i < nodes; ++i) fill(next[i], rows_.start[i + 1]);
   }
@@ -150,8 +150,8 @@ class RowsMaker {
       }
       rows_.start[int64_t{i} + 1] = count;
       all += count;
-      if (all > static_cast<uint64_t>(std::numeric_limits<int32_t>::max())) throw Refusal{RefusalKind::kTooMany};
-      looker_.count(nodes);
+      if (all > static_cast<uint64_t>(std::numeric_limits<int32_t>::max())) throw QueryError{RefusalKind::kTooMany};
+      reporter_.count(nodes);
     }
     checking.end();
     begin_rows();
@@ -164,7 +164,7 @@ class RowsMaker {
         if (weight != zero) put(at++, j, weight);
       }
       fill(at, end);
-      looker_.count(nodes);
+      reporter_.count(nodes);
     }
   }
 
@@ -191,12 +191,12 @@ class RowsMaker {
   const Source& source_;
   const Rules& rules_;
   const bool forward_;
-  Looker looker_;
+  ProgressReporter reporter_;
   Rows<Key> rows_;
 };
 
 template <class Key>
-Rows<Key> make_rows(const Source& source, const Rules& rules, Direction direction, const Watch& watch) {
+Rows<Key> make_rows(const Source& source, const Rules& rules, Direction direction, const CancellationToken& watch) {
   return RowsMaker<Key>(source, rules, direction, watch).make();
 }
 

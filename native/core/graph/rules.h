@@ -80,11 +80,11 @@ struct Keys {
 };
 
 /// Sums of integers are exact up to here, as they are in JavaScript.
-constexpr int64_t kMostExact = (int64_t{1} << 53) - 1;
+constexpr int64_t kMaxExact = (int64_t{1} << 53) - 1;
 
 template <class K>
 bool is_inexact(typename K::PathKey key) {
-  if constexpr (K::is_exact) return key > kMostExact || key < -kMostExact;
+  if constexpr (K::is_exact) return key > kMaxExact || key < -kMaxExact;
   return false;
 }
 

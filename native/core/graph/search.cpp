@@ -5,13 +5,12 @@
 #include <cmath>
 #include <limits>
 #include <memory>
-#include <mutex>
 #include <stdexcept>
 #include <utility>
 
 #include "core/graph/breadth_first.h"
 #include "core/graph/dijkstra.h"
-#include "core/graph/dissection.h"
+#include "core/graph/dissection/dissection.h"
 #include "core/graph/label_correcting.h"
 #include "core/graph/lanes.h"
 #include "core/graph/potentials.h"
@@ -41,7 +40,10 @@ template <class Value>
 class Writer {
  public:
   Writer(const Query& query, FirstOverflow& overflow)
-      : query_(query), storing_(query, overflow), distances_(static_cast<Value*>(query.results.distances)) {
+      : query_(query),
+        storing_(query, overflow),
+        distances_(static_cast<Value*>(query.results.distances)),
+        reducing_(query) {
     if (query.results.next && query.direction == Direction::kForward) first_.emplace(query.source.nodes);
   }
 
@@ -50,25 +52,14 @@ class Writer {
   void write(int64_t index, const Array<int32_t>& before, Key unreached, KeyOf key_of) {
     const Results& results = query_.results;
     const int32_t root = query_.roots[index];
-    if (results.reduction == Reduction::kNearest) {
-      nearest_.begin();
-      for (int64_t at = 0; at < query_.ends.count; ++at) {
-        const int32_t end = query_.ends[at];
-        const Key key = key_of(end);
-        if (end != root && key != unreached) nearest_.add(static_cast<double>(key), end, results.most_nearest);
-      }
-      nearest_.write(query_, index);
-      return;
-    }
     if (results.reduction != Reduction::kNone) {
-      Reducing reducing;
+      reducing_.begin();
       for (int64_t at = 0; at < query_.ends.count; ++at) {
         const int32_t end = query_.ends[at];
         const Key key = key_of(end);
-        if (end != root && key != unreached) reducing.add(static_cast<double>(key));
+        if (end != root && key != unreached) reducing_.add(static_cast<double>(key), end);
       }
-      reducing.write(query_, index);
-      return;
+      return reducing_.write(index);
     }
     if (first_) first_->begin();
     for (int64_t at = 0; at < query_.ends.count; ++at) {
@@ -87,7 +78,7 @@ class Writer {
   Storing<Value> storing_;
   Value* const distances_;
   std::optional<FirstNodes> first_;
-  Nearest nearest_;
+  Reducing reducing_;
 };
 
 template <class Key>
@@ -96,170 +87,134 @@ int64_t size_of(const Rows<Key>& rows) {
 }
 
 /// A part is one root. `make_search` makes what finds a tree from a root, and looks at `size` nodes and edges for that.
-template <class Value, class K, class MakeSearch>
-void search_each(const Query& query, const Crew& crew, int64_t size, MakeSearch make_search) {
+/// `key_of(tree, root, node)` is the key of a path, or `unreached`.
+template <class Value, class Key, class MakeSearch, class KeyOf>
+void search_each(const Query& query, const ThreadPool& pool, int64_t size, Key unreached, MakeSearch make_search,
+                 KeyOf key_of) {
   FirstOverflow overflow;
-  deal(query, crew, query.roots.count, [&] {
-    return [&query, size, search = make_search(),
+  deal(pool, query.max_workers, query.roots.count, [&] {
+    return [&, search = std::shared_ptr<decltype(make_search())>(new auto(make_search())),
             writer = std::make_shared<Writer<Value>>(query, overflow)](int64_t part) {
-      Looker looker = looker_of(query, 1, size);
-      const auto& tree = search->find(query.roots[part], looker);
-      writer->write(part, tree.before, K::unreached(), [&](int32_t node) { return search->key(node); });
-      looker.end();
+      ProgressReporter reporter = reporter_of(query, 1, size);
+      const int32_t root = query.roots[part];
+      search->search(root, reporter);
+      const auto& tree = search->tree();
+      writer->write(part, tree.before, unreached, [&](int32_t node) { return key_of(tree, root, node); });
+      reporter.end();
     };
   });
   // Last, because a cycle that gains is the worse news, as it is of a closure.
   overflow.end(query.direction);
 }
 
+/// As trees have them.
+constexpr auto kKeyOfTree = [](const auto& tree, int32_t /*root*/, int32_t node) { return tree.key[node]; };
+
+bool keeps_tree(const Query& query) { return query.results.next || query.results.trees; }
+
 template <class K>
 typename K::PathKey limit_of(const Query& query) {
   return limit_key<typename K::PathKey>(query.limit, query.rules.maximizes);
 }
 
-template <class K>
-struct MonotoneSearch {
-  Dijkstra<K> dijkstra;
-  const Wanted& wanted;
-
-  const Tree<typename K::PathKey>& find(int32_t root, Looker& looker) {
-    dijkstra.search(root, wanted, looker);
-    return dijkstra.tree();
-  }
-  typename K::PathKey key(int32_t node) { return dijkstra.tree().key[node]; }
-};
-
 /// Searches that end when they have the nearest.
 template <class K>
-void search_nearest(const Query& query, const Crew& crew, const Rows<typename K::EdgeKey>& rows) {
+void search_nearest(const Query& query, const ThreadPool& pool, const Rows<typename K::EdgeKey>& rows) {
   const Wanted wanted = wanted_of(query);
-  deal(query, crew, query.roots.count, [&] {
-    return [&, dijkstra = std::make_shared<Dijkstra<K>>(rows, false, limit_of<K>(query)),
-            nearest = Nearest()](int64_t part) mutable {
-      Looker looker = looker_of(query, 1, size_of(rows));
+  deal(pool, query.max_workers, query.roots.count, [&] {
+    return [&, dijkstra = std::make_shared<Dijkstra<K>>(rows, wanted, false, limit_of<K>(query)),
+            reducing = Reducing(query)](int64_t part) mutable {
+      ProgressReporter reporter = reporter_of(query, 1, size_of(rows));
       const int32_t root = query.roots[part];
-      const int64_t most = query.results.most_nearest;
-      dijkstra->search_nearest(root, wanted, most, looker);
-      nearest.begin();
+      dijkstra->search_nearest(root, query.results.max_nearest, reporter);
+      reducing.begin();
       for (const int32_t node : dijkstra->seen()) {
         if (node == root || (!wanted.is.empty() && !wanted.is[node])) continue;
-        nearest.add(static_cast<double>(dijkstra->tree().key[node]), node, most);
+        reducing.add(static_cast<double>(dijkstra->tree().key[node]), node);
       }
-      nearest.write(query, part);
-      looker.end();
+      reducing.write(part);
+      reporter.end();
     };
   });
 }
 
 template <class K, class Value>
-void search_monotone(const Query& query, const Crew& crew, const Rows<typename K::EdgeKey>& rows) {
-  if (query.results.reduction == Reduction::kNearest) return search_nearest<K>(query, crew, rows);
+void search_monotone(const Query& query, const ThreadPool& pool, const Rows<typename K::EdgeKey>& rows) {
+  if (query.results.reduction == Reduction::kNearest) return search_nearest<K>(query, pool, rows);
   const Wanted wanted = wanted_of(query);
-  search_each<Value, K>(query, crew, size_of(rows), [&] {
-    const bool keeps_tree = query.results.next || query.results.trees;
-    return std::shared_ptr<MonotoneSearch<K>>(
-        new MonotoneSearch<K>{Dijkstra<K>(rows, keeps_tree, limit_of<K>(query)), wanted});
-  });
+  const auto make_search = [&] { return Dijkstra<K>(rows, wanted, keeps_tree(query), limit_of<K>(query)); };
+  search_each<Value>(query, pool, size_of(rows), K::unreached(), make_search, kKeyOfTree);
 }
 
 /// Roots of a thread from which lanes take less time than searches from one root after another.
 constexpr int64_t kFewestLanes = 6;
 
 /// Tables of more bytes are in no near cache.
-constexpr int64_t kMostBytesOfLanes = int64_t{1} << 21;
+constexpr int64_t kMaxBytesOfLanes = int64_t{1} << 21;
 
 /// Searches from many roots at once; false if that is left to searches from one root after another.
 template <class K, class Value>
-bool search_in_lanes(const Query& query, const Crew& crew, const Rows<int32_t>& rows) {
+bool search_in_lanes(const Query& query, const ThreadPool& pool, const Rows<int32_t>& rows) {
   const Results& results = query.results;
   const bool ends_early = query.limit || results.reduction == Reduction::kNearest;
-  if (results.next || results.trees || ends_early || !rows.monotone) return false;
-  if (!Lanes::Ways::holds(rows.largest * query.source.nodes)) return false;
-  const int64_t threads = std::min<int64_t>(crew.threads, query.most_workers);
+  if (keeps_tree(query) || ends_early || !rows.monotone) return false;
+  if (!Lanes::PathAlgebra::holds(rows.largest * query.source.nodes)) return false;
+  const int64_t threads = std::min<int64_t>(pool.threads, query.max_workers);
   const int64_t lanes = std::min(Lanes::kMost, ceil_div(query.roots.count, threads));
   if (lanes < kFewestLanes || (query.ends.list && query.ends.count < kFewestLanes)) return false;
   const int64_t bytes = Lanes::bytes(query.source.nodes, lanes);
-  if (bytes > std::min(kMostBytesOfLanes, query.memory)) return false;
-  Query dealt = query;
-  dealt.most_workers = std::min(query.most_workers, query.memory / bytes);
+  if (bytes > std::min(kMaxBytesOfLanes, query.memory)) return false;
   const Wanted wanted = wanted_of(query);
   const Array<int32_t> no_tree;
   FirstOverflow overflow;
   std::atomic<bool> is_slow{false};
-  deal(dealt, crew, ceil_div(query.roots.count, lanes), [&] {
+  const int64_t max_workers = std::min(query.max_workers, query.memory / bytes);
+  deal(pool, max_workers, ceil_div(query.roots.count, lanes), [&] {
     return [&, own = std::make_shared<Lanes>(rows, lanes), dijkstra = std::shared_ptr<Dijkstra<K>>(),
             writer = std::make_shared<Writer<Value>>(query, overflow)](int64_t part) mutable {
       const int64_t first = part * lanes, count = std::min(lanes, query.roots.count - first);
-      Looker looker = looker_of(query, count, size_of(rows) * count);
-      if (!is_slow.load() && own->search(query.roots, first, count, looker)) {
+      ProgressReporter reporter = reporter_of(query, count, size_of(rows) * count);
+      if (!is_slow.load() && own->search(query.roots, first, count, reporter)) {
         for (int64_t lane = 0; lane < count; ++lane) {
           const auto key_of = [&](int32_t node) {
             const int32_t length = own->length(node, lane);
-            return Lanes::Ways::is_way(length) ? length : K::unreached();
+            return Lanes::PathAlgebra::is_reachable(length) ? length : K::unreached();
           };
           writer->write(first + lane, no_tree, K::unreached(), key_of);
         }
       } else {
         is_slow.store(true);
-        if (!dijkstra) dijkstra = std::make_shared<Dijkstra<K>>(rows, false, limit_of<K>(query));
+        if (!dijkstra) dijkstra = std::make_shared<Dijkstra<K>>(rows, wanted, false, limit_of<K>(query));
         for (int64_t index = first; index < first + count; ++index) {
-          dijkstra->search(query.roots[index], wanted, looker);
+          dijkstra->search(query.roots[index], reporter);
           const auto key_of = [&](int32_t node) { return dijkstra->tree().key[node]; };
           writer->write(index, no_tree, K::unreached(), key_of);
         }
       }
-      looker.end();
+      reporter.end();
     };
   });
   overflow.end(query.direction);
   return true;
 }
 
-/// As MonotoneSearch, with the keys that paths have in the graph as it was.
-template <class K>
-struct ReweightedSearch {
-  Dijkstra<K> dijkstra;
-  const Wanted& wanted;
-  const Array<int64_t>& potential;
-  int32_t root = 0;
-
-  const Tree<typename K::PathKey>& find(int32_t from, Looker& looker) {
-    root = from;
-    dijkstra.search(from, wanted, looker);
-    return dijkstra.tree();
-  }
-  int64_t key(int32_t node) {
-    const auto own = dijkstra.tree().key[node];
-    return own == K::unreached() ? std::numeric_limits<int64_t>::max() : own + potential[node] - potential[root];
-  }
-};
-
+/// Writes the keys that paths have with the weights of the query.
 template <class Value>
-void search_reweighted(const Query& query, const Crew& crew, const Reweighted& reweighted) {
+void search_reweighted(const Query& query, const ThreadPool& pool, const JohnsonGraph& reweighted) {
   using K = Keys<Extension::kSum, int64_t, int64_t>;
   const Wanted wanted = wanted_of(query);
-  search_each<Value, K>(query, crew, size_of(reweighted.rows), [&] {
-    const bool keeps_tree = query.results.next || query.results.trees;
-    return std::shared_ptr<ReweightedSearch<K>>(new ReweightedSearch<K>{
-        Dijkstra<K>(reweighted.rows, keeps_tree, K::unreached()), wanted, reweighted.potential});
-  });
+  const auto make_search = [&] { return Dijkstra<K>(reweighted.rows, wanted, keeps_tree(query), K::unreached()); };
+  const auto key_of = [&](const Tree<int64_t>& tree, int32_t root, int32_t node) {
+    const int64_t own = tree.key[node];
+    return own == K::unreached() ? own : own + reweighted.potential[node] - reweighted.potential[root];
+  };
+  search_each<Value>(query, pool, size_of(reweighted.rows), K::unreached(), make_search, key_of);
 }
-
-template <class K>
-struct CorrectingSearch {
-  LabelCorrecting<K> labels;
-
-  const Tree<typename K::PathKey>& find(int32_t root, Looker& looker) {
-    labels.search(root, looker);
-    return labels.tree();
-  }
-  typename K::PathKey key(int32_t node) { return labels.tree().key[node]; }
-};
 
 /// `rows` are let go of as soon as there are others in their place.
 template <class K, class Value>
-void search_correcting(const Query& query, const Crew& crew, Rows<typename K::EdgeKey> rows) {
-  if (query.limit) throw Refusal{RefusalKind::kGains};
+void search_correcting(const Query& query, const ThreadPool& pool, Rows<typename K::EdgeKey> rows) {
+  if (query.limit) throw QueryError{RefusalKind::kGains};
   // A cycle from which no asked node is reached makes nothing better that was asked for.
   Array<uint8_t> reaching;
   if (query.ends.list) {
@@ -269,15 +224,14 @@ void search_correcting(const Query& query, const Crew& crew, Rows<typename K::Ed
   const Components components =
       components_of(rows, query.roots, query.ends.list ? reaching.data() : nullptr, query.watch);
   if constexpr (K::is_exact) {
-    if (potentials_pay(rows.nodes, rows.largest, components, query.roots.count)) {
-      const Reweighted reweighted = reweight<K>(rows, components, query.watch);
+    if (should_use_potentials(rows.nodes, rows.largest, components, query.roots.count)) {
+      const JohnsonGraph reweighted = reweight<K>(rows, components, query.watch);
       rows = {};
-      return search_reweighted<Value>(query, crew, reweighted);
+      return search_reweighted<Value>(query, pool, reweighted);
     }
   }
-  search_each<Value, K>(query, crew, size_of(rows), [&] {
-    return std::shared_ptr<CorrectingSearch<K>>(new CorrectingSearch<K>{LabelCorrecting<K>(rows, components)});
-  });
+  const auto make_search = [&] { return LabelCorrecting<K>(rows, components); };
+  search_each<Value>(query, pool, size_of(rows), K::unreached(), make_search, kKeyOfTree);
 }
 
 /// Whether every edge makes paths worse, by an amount that sums show.
@@ -288,100 +242,84 @@ bool is_strict(const Rows<Key>& rows) {
 
 /// False if it is left to searches.
 template <class K, class Value>
-bool search_dissected(const Query& query, const Crew& crew, const Rows<typename K::EdgeKey>& rows) {
+bool search_dissected(const Query& query, const ThreadPool& pool, const Rows<typename K::EdgeKey>& rows) {
   using Key = typename K::EdgeKey;
   if (query.method == Method::kSearch || query.limit) return false;
   if constexpr (K::extension == Extension::kBottleneck) {
     if constexpr (std::is_integral_v<Key>) {
       if (!Bottlenecks<int32_t>::holds(rows.largest)) {
-        return search_by_dissection<WideBottlenecks, Value>(query, crew, rows, false);
+        return search_by_dissection<WideBottlenecks, Value>(query, pool, rows, false);
       }
     }
-    return search_by_dissection<Bottlenecks<Key>, Value>(query, crew, rows, false);
+    return search_by_dissection<Bottlenecks<Key>, Value>(query, pool, rows, false);
   } else if constexpr (K::is_exact) {
     const double most = rows.largest * query.source.nodes;
     if (Lengths<int32_t>::holds(most)) {
-      return search_by_dissection<Lengths<int32_t>, Value>(query, crew, rows, is_strict(rows));
+      return search_by_dissection<Lengths<int32_t>, Value>(query, pool, rows, is_strict(rows));
     }
     if (!Lengths<double>::holds(most)) return false;
-    return search_by_dissection<Lengths<double>, Value>(query, crew, rows, is_strict(rows));
+    return search_by_dissection<Lengths<double>, Value>(query, pool, rows, is_strict(rows));
   } else {
     // What is rounded differs by the order of sums, so that equal values don't show the way.
-    if (!rows.monotone || query.results.next || query.results.trees) return false;
-    using Ways = std::conditional_t<K::extension == Extension::kSum, Lengths<Key>, Products<Key>>;
-    return search_by_dissection<Ways, Value>(query, crew, rows, false);
+    if (!rows.monotone || keeps_tree(query)) return false;
+    using PathAlgebra = std::conditional_t<K::extension == Extension::kSum, Lengths<Key>, Products<Key>>;
+    return search_by_dissection<PathAlgebra, Value>(query, pool, rows, false);
   }
 }
 
 template <class K, class Value>
-Method search_keyed(const Query& query, const Crew& crew) {
+Method search_keyed(const Query& query, const ThreadPool& pool) {
   auto rows = make_rows<typename K::EdgeKey>(query.source, query.rules, query.direction, query.watch);
-  if (search_dissected<K, Value>(query, crew, rows)) return Method::kDissection;
+  if (search_dissected<K, Value>(query, pool, rows)) return Method::kDissection;
   if (query.divided) return Method::kSearch;
   if constexpr (K::is_exact) {
     using Narrow = Keys<Extension::kSum, int32_t, int32_t>;
     // A search looks at paths with one edge more than the longest that it keeps: back to a node that is on it.
     const bool fits = rows.largest * query.source.nodes < std::numeric_limits<int32_t>::max();
-    if (search_in_lanes<Narrow, Value>(query, crew, rows)) return Method::kSearch;
+    if (search_in_lanes<Narrow, Value>(query, pool, rows)) return Method::kSearch;
     if (rows.monotone && fits) {
-      search_monotone<Narrow, Value>(query, crew, rows);
+      search_monotone<Narrow, Value>(query, pool, rows);
       return Method::kSearch;
     }
   }
   if constexpr (K::extension == Extension::kBottleneck) {
-    search_monotone<K, Value>(query, crew, rows);
+    search_monotone<K, Value>(query, pool, rows);
   } else if (rows.monotone) {
-    search_monotone<K, Value>(query, crew, rows);
+    search_monotone<K, Value>(query, pool, rows);
   } else {
-    search_correcting<K, Value>(query, crew, std::move(rows));
+    search_correcting<K, Value>(query, pool, std::move(rows));
   }
   return Method::kSearch;
 }
 
-struct LinkSearch {
-  BreadthFirst<NoKey> first;
-  const Wanted& wanted;
-
-  const Tree<uint8_t>& find(int32_t root, Looker& looker) {
-    first.search(root, wanted, looker);
-    return first.tree();
-  }
-  uint8_t key(int32_t node) { return first.tree().key[node]; }
-};
-
-struct LinkKeys {
-  static constexpr uint8_t unreached() { return 1; }
-};
-
-Method search_links(const Query& query, const Crew& crew) {
+Method search_links(const Query& query, const ThreadPool& pool) {
   const Rows<NoKey> rows = make_rows<NoKey>(query.source, query.rules, query.direction, query.watch);
   // Searches look at 64 roots at once, an edge in a step, so they take less time.
   if (query.method == Method::kDissection &&
-      search_by_dissection<Bottlenecks<int32_t>, uint8_t>(query, crew, rows, false)) {
+      search_by_dissection<Bottlenecks<int32_t>, uint8_t>(query, pool, rows, false)) {
     return Method::kDissection;
   }
   if (query.divided) return Method::kSearch;
-  if (query.results.next || query.results.trees) {
+  if (keeps_tree(query)) {
     const Wanted wanted = wanted_of(query);
-    search_each<uint8_t, LinkKeys>(query, crew, size_of(rows), [&] {
-      return std::shared_ptr<LinkSearch>(new LinkSearch{BreadthFirst<NoKey>(rows), wanted});
-    });
+    const auto make_search = [&] { return BreadthFirst<NoKey>(rows, wanted); };
+    search_each<uint8_t>(query, pool, size_of(rows), BreadthFirst<NoKey>::kUnreached, make_search, kKeyOfTree);
     return Method::kSearch;
   }
-  constexpr int64_t kRoots = Together<NoKey>::kRoots;
+  constexpr int64_t kRoots = MultiSourceBfs<NoKey>::kRoots;
   auto* const distances = static_cast<uint8_t*>(query.results.distances);
   const Results& results = query.results;
-  deal(query, crew, ceil_div(query.roots.count, kRoots), [&] {
-    return [&, together = std::make_shared<Together<NoKey>>(rows)](int64_t part) {
+  deal(pool, query.max_workers, ceil_div(query.roots.count, kRoots), [&] {
+    return [&, together = std::make_shared<MultiSourceBfs<NoKey>>(rows)](int64_t part) {
       const int64_t first = part * kRoots, count = std::min(kRoots, query.roots.count - first);
-      Looker looker = looker_of(query, count, size_of(rows) * count);
-      together->search(query.roots, first, count, looker);
+      ProgressReporter reporter = reporter_of(query, count, size_of(rows) * count);
+      together->search(query.roots, first, count, reporter);
       for (int64_t at = 0; at < query.ends.count; ++at) {
         const uint64_t reaching = together->reaching(query.ends[at]);
         uint8_t* const place = distances + first * results.root_stride + at * results.end_stride;
         for (int64_t root = 0; root < count; ++root) place[root * results.root_stride] = reaching >> root & 1;
       }
-      looker.end();
+      reporter.end();
     };
   });
   return Method::kSearch;
@@ -392,14 +330,14 @@ constexpr int64_t kBestBottleneck = -int64_t{MaxMin<int32_t>::one};
 static_assert(Keys<Extension::kBottleneck, int32_t, int64_t>::start() == kBestBottleneck);
 static_assert(Bottlenecks<int32_t>::start() == kBestBottleneck && WideBottlenecks::start() == kBestBottleneck);
 
-Method search_of_type(const Query& query, const Crew& crew) {
+Method search_of_type(const Query& query, const ThreadPool& pool) {
   using E = Extension;
   const auto of_type = [&](auto kind) {
     constexpr Extension extension = decltype(kind)::value;
-    if (query.type == ValueType::kFloat32) return search_keyed<Keys<extension, float, float>, float>(query, crew);
-    if (query.type == ValueType::kFloat64) return search_keyed<Keys<extension, double, double>, double>(query, crew);
+    if (query.type == DataType::kFloat32) return search_keyed<Keys<extension, float, float>, float>(query, pool);
+    if (query.type == DataType::kFloat64) return search_keyed<Keys<extension, double, double>, double>(query, pool);
     if constexpr (extension != E::kProduct) {
-      return search_keyed<Keys<extension, int32_t, int64_t>, int32_t>(query, crew);
+      return search_keyed<Keys<extension, int32_t, int64_t>, int32_t>(query, pool);
     } else {
       return query.method;
     }
@@ -415,16 +353,16 @@ Method search_of_type(const Query& query, const Crew& crew) {
     case E::kLinks:
       break;
   }
-  return search_links(query, crew);
+  return search_links(query, pool);
 }
 
 }  // namespace
 
-Method search(const Query& query, const Crew& crew) {
+Method search(const Query& query, const ThreadPool& pool) {
   if (query.roots.count == 0 || query.ends.count == 0) return query.method;
-  const Method method = search_of_type(query, crew);
+  const Method method = search_of_type(query, pool);
   // If a cycle gains, searches have said so, or that it doesn't matter.
-  if (query.method == Method::kDissection && method != query.method) throw Refusal{RefusalKind::kUndivided};
+  if (query.method == Method::kDissection && method != query.method) throw QueryError{RefusalKind::kUndivided};
   return method;
 }
 

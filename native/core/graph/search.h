@@ -4,19 +4,17 @@
 #include <memory>
 #include <optional>
 
+#include "core/algebra/operation.h"
 #include "core/graph/components.h"
-#include "core/graph/refusal.h"
+#include "core/graph/progress.h"
+#include "core/graph/query_error.h"
 #include "core/graph/rules.h"
 #include "core/graph/source.h"
-#include "core/graph/watch.h"
 #include "generated/enumerators.h"
 
 namespace mpmml::graph {
 
 class Division;
-
-enum class Overflow : uint8_t { kThrow, kSaturate, kWrap };
-enum class ValueType : uint8_t { kUint8, kInt32, kFloat32, kFloat64 };
 
 /// Where results go: arrays of the user's.
 struct Results {
@@ -32,35 +30,35 @@ struct Results {
   int32_t* reached = nullptr;
   /// Of kNearest: for each root the values of so many ends, the best first and of equal ones that with the lower number, and the
   /// ends; then `reached` says how many there are, and the rest has the value of no path, and -1. Ends must be distinct.
-  int64_t most_nearest = 0;
+  int64_t max_nearest = 0;
   int32_t* nearest = nullptr;
 };
 
 struct Query {
   Source source;
   Rules rules;
-  ValueType type;  ///< of distances
+  DataType type;  ///< of distances
   Direction direction;
   /// Where searches begin, and which nodes they are to reach: sources and targets, or targets and sources.
   Nodes roots, ends;
   std::optional<double> limit;  ///< paths with worse values count as none
-  Overflow overflow = Overflow::kThrow;
+  OverflowPolicy overflow = OverflowPolicy::kThrow;
   double least = 0, most = 0;  ///< the finite range of integers
   Results results;
   Method method = Method::kAuto;
   /// The milliseconds that another way takes, with which dissection is compared in place of searches.
   std::optional<double> within;
-  int64_t most_workers = 1;  ///< threads for which there is memory
-  int64_t memory = 0;        ///< bytes that dissection may take
+  int64_t max_workers = 1;  ///< threads for which there is memory
+  int64_t memory = 0;       ///< bytes that dissection may take
   /// What another query of the same graph and rules has divided; null: it is divided if that takes less time.
   std::shared_ptr<const Division> division{};
   /// If it is there, nothing else is written: the division of the graph; null if searches are to answer.
   std::shared_ptr<const Division>* divided = nullptr;
-  Watch watch;
+  CancellationToken watch;
 };
 
 /// Searches a graph and writes what is asked for, which don't depend on the number of threads. Gives how: never kAuto. Throws
 /// Refusal and Error.
-Method search(const Query& query, const Crew& crew);
+Method search(const Query& query, const ThreadPool& pool);
 
 }  // namespace mpmml::graph

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/graph/components.h"
-#include "core/graph/refusal.h"
+#include "core/graph/query_error.h"
 #include "core/graph/rows.h"
 
 namespace mpmml::graph {
@@ -54,24 +54,24 @@ Parts parts_of(Array<int32_t> of, int32_t count) {
 }
 
 /// A cycle among nodes each of which has an edge from another of them.
-Refusal cycle_among(const Source& source, const Array<int32_t>& left, const Watch& watch) {
+QueryError cycle_among(const Source& source, const Array<int32_t>& left, const CancellationToken& watch) {
   const auto rows = make_rows<NoKey>(source, kLinkRules, Direction::kBackward, watch);
   int32_t node = 0;
   while (left[node] == 0) ++node;
   Array<int32_t> place(source.nodes, -1);
   std::vector<int32_t> walk;
-  Looker looker(watch, 0, 0);
+  ProgressReporter reporter(watch, 0, 0);
   while (place[node] < 0) {
     place[node] = static_cast<int32_t>(walk.size());
     walk.push_back(node);
-    looker.count(rows.degree(node) + 1);
+    reporter.count(rows.degree(node) + 1);
     for (auto edge = rows.begin(node); edge != rows.end(node); ++edge) {
       if (left[edge->to] == 0) continue;
       node = edge->to;
       break;
     }
   }
-  Refusal refusal{RefusalKind::kCycle};
+  QueryError refusal{RefusalKind::kCycle};
   // It was walked against the edges.
   refusal.cycle.assign(walk.rbegin(), walk.rend() - place[node]);
   return refusal;
@@ -79,20 +79,20 @@ Refusal cycle_among(const Source& source, const Array<int32_t>& left, const Watc
 
 }  // namespace
 
-Parts strong_components(const Source& source, const Watch& watch) {
+Parts strong_components(const Source& source, const CancellationToken& watch) {
   const auto rows = make_rows<NoKey>(source, kLinkRules, Direction::kForward, watch);
   Components found = components_of(rows, {nullptr, source.nodes}, nullptr, watch);
   for (int32_t& component : found.of) component = found.count - 1 - component;
   return parts_of(std::move(found.of), found.count);
 }
 
-Parts weak_components(const Source& source, const Watch& watch) {
+Parts weak_components(const Source& source, const CancellationToken& watch) {
   const auto rows = make_rows<NoKey>(source, kLinkRules, Direction::kForward, watch);
   Sets sets(source.nodes);
-  Looker looker(watch, 0, 0);
+  ProgressReporter reporter(watch, 0, 0);
   for (int32_t i = 0; i < source.nodes; ++i) {
     for (auto edge = rows.begin(i); edge != rows.end(i); ++edge) sets.join(i, edge->to);
-    looker.count(rows.degree(i) + 1);
+    reporter.count(rows.degree(i) + 1);
   }
   Array<int32_t> number(source.nodes, -1), of(source.nodes);
   int32_t count = 0;
@@ -104,14 +104,14 @@ Parts weak_components(const Source& source, const Watch& watch) {
   return parts_of(std::move(of), count);
 }
 
-Array<int32_t> topological_order(const Source& source, const Watch& watch) {
+Array<int32_t> topological_order(const Source& source, const CancellationToken& watch) {
   const auto rows = make_rows<NoKey>(source, kLinkRules, Direction::kForward, watch);
   // The edges from nodes that aren't in the order.
   Array<int32_t> left(source.nodes, 0);
-  Looker looker(watch, 0, 0);
+  ProgressReporter reporter(watch, 0, 0);
   for (const auto& edge : rows.edges) {
     ++left[edge.to];
-    looker.count(1);
+    reporter.count(1);
   }
   Array<int32_t> order(source.nodes);
   int64_t count = 0;
@@ -123,13 +123,13 @@ Array<int32_t> topological_order(const Source& source, const Watch& watch) {
     for (auto edge = rows.begin(i); edge != rows.end(i); ++edge) {
       if (--left[edge->to] == 0) order[count++] = edge->to;
     }
-    looker.count(rows.degree(i) + 1);
+    reporter.count(rows.degree(i) + 1);
   }
   if (count < source.nodes) throw cycle_among(source, left, watch);
   return order;
 }
 
-std::vector<int64_t> spanning_tree(const Source& source, const Rules& rules, const Watch& watch) {
+std::vector<int64_t> spanning_tree(const Source& source, const Rules& rules, const CancellationToken& watch) {
   // Checks the edges.
   make_rows<NoKey>(source, rules, Direction::kForward, watch);
   std::vector<int64_t> tree;
@@ -145,19 +145,19 @@ std::vector<int64_t> spanning_tree(const Source& source, const Rules& rules, con
     const auto* const weights = static_cast<const Weight*>(source.weights);
     const auto zero = static_cast<Weight>(source.zero);
     std::vector<Weighted> order;
-    Looker looker(watch, 0, 0);
+    ProgressReporter reporter(watch, 0, 0);
     for (int64_t e = 0; e < source.edges; ++e) {
-      looker.count(1);
+      reporter.count(1);
       if (weights[e] != zero) order.push_back({weights[e], static_cast<uint32_t>(e)});
     }
     std::sort(order.begin(), order.end(), [&](const Weighted& a, const Weighted& b) {
-      looker.count(1);
+      reporter.count(1);
       if (a.weight != b.weight) return rules.maximizes ? a.weight > b.weight : a.weight < b.weight;
       return a.edge < b.edge;
     });
     watch.look();
     for (const auto& [weight, e] : order) {
-      looker.count(1);
+      reporter.count(1);
       const int32_t i = source.from[e], j = source.to[e];
       if (static_cast<uint32_t>(i) < nodes && static_cast<uint32_t>(j) < nodes && sets.join(i, j)) tree.push_back(e);
       if (tree.size() + 1 == nodes) break;

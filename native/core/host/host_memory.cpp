@@ -19,6 +19,7 @@
 #include <malloc.h>
 #endif
 
+#include "core/host/control_groups.h"
 #include "core/status.h"
 
 namespace mpmml {
@@ -57,31 +58,13 @@ int64_t left_in_group(const std::string& folder, const char* limit_name, const c
   return std::min(limit, std::max<int64_t>(0, limit - used + std::max<int64_t>(cached, 0)));
 }
 
-/// The least that is left of all control groups that the process is in: of versions 1 and 2.
+/// The least that is left of all control groups that the process is in.
 int64_t left_in_groups() {
   int64_t least = std::numeric_limits<int64_t>::max();
-  std::FILE* const file = std::fopen("/proc/self/cgroup", "r");
-  if (!file) return least;
-  char line[4096];
-  while (std::fgets(line, sizeof(line), file)) {
-    const char* const controllers = std::strchr(line, ':');
-    const char* const path = controllers ? std::strchr(controllers + 1, ':') : nullptr;
-    if (!path) continue;
-    const std::string of(controllers + 1, path);
-    const bool is_second = of.empty();
-    if (!is_second && of != "memory") continue;
-    std::string group = path + 1;
-    while (!group.empty() && (group.back() == '\n' || group.back() == '/')) group.pop_back();
-    // The groups above have limits too. A container may see its own group as the uppermost.
-    while (true) {
-      least = std::min(least, is_second ? left_in_group("/sys/fs/cgroup" + group, "/memory.max", "/memory.current")
-                                        : left_in_group("/sys/fs/cgroup/memory" + group, "/memory.limit_in_bytes",
-                                                        "/memory.usage_in_bytes"));
-      if (group.empty()) break;
-      group.erase(group.find_last_of('/') == std::string::npos ? 0 : group.find_last_of('/'));
-    }
-  }
-  std::fclose(file);
+  for_each_control_group("memory", [&](const std::string& folder, bool is_unified) {
+    least = std::min(least, is_unified ? left_in_group(folder, "/memory.max", "/memory.current")
+                                       : left_in_group(folder, "/memory.limit_in_bytes", "/memory.usage_in_bytes"));
+  });
   return least;
 }
 #endif

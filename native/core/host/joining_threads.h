@@ -7,7 +7,7 @@
 #include <thread>
 #include <utility>
 
-#include "core/host/fault.h"
+#include "core/host/fault_injection.h"
 #include "core/status.h"
 
 namespace mpmml {

@@ -4,9 +4,9 @@
 #include <cstring>
 #include <exception>
 
-#include "core/host/fault.h"
+#include "core/host/fault_injection.h"
 #include "core/host/host_memory.h"
-#include "core/host/pages.h"
+#include "core/host/huge_pages.h"
 #include "core/rounding.h"
 
 namespace mpmml {
@@ -22,7 +22,7 @@ constexpr int kTimesWorthReplacing = 8;
 
 /// The share of the memory that is free at first which is kept at most, and the most of much.
 constexpr int64_t kShareKept = 8;
-constexpr int64_t kMostKept = int64_t{8} << 30;
+constexpr int64_t kMaxKept = int64_t{8} << 30;
 /// More than this share of the limit is much.
 constexpr int64_t kShareLost = 8;
 /// A block must leave most of what is free.
@@ -34,7 +34,7 @@ int64_t bytes_of_piece(int64_t bytes) { return round_up(std::max<int64_t>(bytes,
 }  // namespace
 
 PinnedPool::PinnedPool(const Source& source)
-    : source_(source), limit_(std::min(kMostKept, available_host_bytes() / kShareKept)) {}
+    : source_(source), limit_(std::min(kMaxKept, available_host_bytes() / kShareKept)) {}
 
 void PinnedPool::set_limit(int64_t bytes) {
   const std::lock_guard<std::mutex> lock(mutex_);
@@ -53,9 +53,9 @@ void* PinnedPool::take(int64_t bytes) {
   return piece;
 }
 
-std::shared_ptr<PinnedPool::Growth> PinnedPool::begin_growth() {
+std::shared_ptr<PinnedPool::BlockAllocation> PinnedPool::begin_growth() {
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (is_growing_ || times_lacking_ < (blocks_.empty() ? kTimesWorthFirstBlock : 1)) return nullptr;
+  if (growth_ || times_lacking_ < (blocks_.empty() ? kTimesWorthFirstBlock : 1)) return nullptr;
   const int64_t several = std::clamp(kPiecesOfBlock * lacking_, kMinBlockBytes, kMaxBlockBytes);
   const int64_t bytes = std::max(lacking_, std::min(several, limit_));
   int64_t unused = 0;
@@ -63,39 +63,42 @@ std::shared_ptr<PinnedPool::Growth> PinnedPool::begin_growth() {
     for (const auto& [first, block] : blocks_) unused += block.used == 0 ? block.bytes : 0;
   }
   if (held_ - unused + bytes > limit_) return nullptr;
-  std::shared_ptr<Growth> growth = std::make_shared<Growth>(*this, bytes);
-  is_growing_ = true;
-  return growth;
+  return std::make_shared<BlockAllocation>(*this, bytes);
 }
 
-void PinnedPool::end_growth() {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  is_growing_ = false;
+PinnedPool::BlockAllocation::~BlockAllocation() {
+  const std::lock_guard<std::mutex> lock(pool_.mutex_);
+  end();
 }
 
-void PinnedPool::grow(int64_t bytes, int device) noexcept {
+/// The caller holds the pool's mutex.
+void PinnedPool::BlockAllocation::end() {
+  if (pool_.growth_ == this) pool_.growth_ = nullptr;
+}
+
+void PinnedPool::BlockAllocation::run(int device) noexcept {
   char* block = nullptr;
   bool is_refused = false;
   try {
     bool has_room;
     {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      has_room = make_room(bytes);
+      const std::lock_guard<std::mutex> lock(pool_.mutex_);
+      has_room = pool_.make_room(bytes_);
     }
-    free_surplus();
-    if (has_room && bytes <= available_host_bytes() / kShareOfFree) {
-      block = static_cast<char*>(source_.allocate(bytes, device));
+    pool_.free_surplus();
+    if (has_room && bytes_ <= available_host_bytes() / kShareOfFree) {
+      block = static_cast<char*>(pool_.source_.allocate(bytes_, device));
     }
   } catch (const std::exception&) {
     is_refused = true;
   }
-  const std::lock_guard<std::mutex> lock(mutex_);
-  is_growing_ = false;
-  lacking_ = 0;
-  times_lacking_ = 0;
-  if (block) add_block(block, bytes);
+  const std::lock_guard<std::mutex> lock(pool_.mutex_);
+  end();
+  pool_.lacking_ = 0;
+  pool_.times_lacking_ = 0;
+  if (block) pool_.add_block(block, bytes_);
   // Further results stay in ordinary memory.
-  if (is_refused) limit_ = std::min(limit_, held_);
+  if (is_refused) pool_.limit_ = std::min(pool_.limit_, pool_.held_);
 }
 
 void* PinnedPool::take_zeros(int64_t bytes, int device) {
@@ -147,15 +150,15 @@ bool PinnedPool::give_back(void* memory) {
 }
 
 void PinnedPool::free_surplus() noexcept {
-  std::vector<char*> blocks;
+  std::vector<std::pair<char*, int64_t>> blocks;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     blocks.swap(surplus_);
   }
-  for (char* const block : blocks) source_.free(block);
+  for (const auto& [block, bytes] : blocks) source_.free(block, bytes);
 }
 
-void PinnedPool::lose(void* piece) {
+void PinnedPool::detach(void* piece) {
   const std::lock_guard<std::mutex> lock(mutex_);
   lost_ += taken_.at(static_cast<char*>(piece));
 }
@@ -210,7 +213,7 @@ void PinnedPool::remove_free(char* first, int64_t bytes) {
 void PinnedPool::make_surplus(Blocks::iterator block) {
   remove_free(block->first, block->second.bytes);
   held_ -= block->second.bytes;
-  surplus_.push_back(block->first);
+  surplus_.emplace_back(block->first, block->second.bytes);
   blocks_.erase(block);
 }
 

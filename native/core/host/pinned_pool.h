@@ -25,7 +25,7 @@ class PinnedPool {
   /// Where blocks come from.
   struct Source {
     void* (*allocate)(int64_t bytes, int device);  ///< throws Error
-    void (*free)(void* block);
+    void (*free)(void* block, int64_t bytes);
   };
 
   /// With a limit that is a share of the host's free memory.
@@ -38,28 +38,26 @@ class PinnedPool {
   /// for a block.
   void* take(int64_t bytes);
 
-  /// A block that take() lacked, or that the next call of it would lack. As long as there is one, the pool asks for no other.
-  class Growth {
+  /// A block that take() lacked, or that the next call of it would lack. The pool has at most one growth that hasn't run: the
+  /// constructor enters it, and the growth removes itself when it has run or is destroyed.
+  class BlockAllocation {
    public:
-    Growth(PinnedPool& pool, int64_t bytes) : pool_(pool), bytes_(bytes) {}
-    Growth(const Growth&) = delete;
-    ~Growth() {
-      if (!has_run_) pool_.end_growth();
-    }
+    /// The caller holds the pool's mutex.
+    BlockAllocation(PinnedPool& pool, int64_t bytes) : pool_(pool), bytes_(bytes) { pool_.growth_ = this; }
+    BlockAllocation(const BlockAllocation&) = delete;
+    ~BlockAllocation();
 
     /// Adds the block. For a thread that has time.
-    void run(int device) noexcept {
-      has_run_ = true;
-      pool_.grow(bytes_, device);
-    }
+    void run(int device) noexcept;
 
    private:
+    void end();
+
     PinnedPool& pool_;
     const int64_t bytes_;
-    bool has_run_ = false;
   };
   /// Null if there should be none now.
-  std::shared_ptr<Growth> begin_growth();
+  std::shared_ptr<BlockAllocation> begin_growth();
 
   /// Zeros, in a new block if none is free. Throws Error.
   void* take_zeros(int64_t bytes, int device);
@@ -68,7 +66,7 @@ class PinnedPool {
   bool give_back(void* piece);
   void free_surplus() noexcept;
   /// Takes back a piece that may be used until the process ends: it stays as it is for ever.
-  void lose(void* piece);
+  void detach(void* piece);
   /// Whether so much has been lost that those who may lose more should take none.
   bool has_lost_much();
 
@@ -80,8 +78,6 @@ class PinnedPool {
   };
   using Blocks = std::map<char*, Block>;
 
-  void grow(int64_t bytes, int device) noexcept;
-  void end_growth();
   char* take_free(int64_t bytes);
   void take_of(char* piece, int64_t size, int64_t bytes);
   void add_block(char* block, int64_t bytes);
@@ -96,13 +92,13 @@ class PinnedPool {
   int64_t limit_;
   int64_t held_ = 0, used_ = 0, lost_ = 0;
   Blocks blocks_;
-  std::map<char*, int64_t> free_;                ///< bytes by their first; neighbours in a block are one
-  std::set<std::pair<int64_t, char*>> by_size_;  ///< the same
-  std::unordered_map<char*, int64_t> taken_;     ///< pieces
-  std::vector<char*> surplus_;                   ///< blocks that no piece is of
-  int64_t lacking_ = 0;                          ///< the largest piece of whose size no other is free
-  int times_lacking_ = 0;                        ///< since the last block was added
-  bool is_growing_ = false;
+  std::map<char*, int64_t> free_;                   ///< bytes by their first; neighbours in a block are one
+  std::set<std::pair<int64_t, char*>> by_size_;     ///< the same
+  std::unordered_map<char*, int64_t> taken_;        ///< pieces
+  std::vector<std::pair<char*, int64_t>> surplus_;  ///< blocks that no piece is of, and their bytes
+  int64_t lacking_ = 0;                             ///< the largest piece of whose size no other is free
+  int times_lacking_ = 0;                           ///< since the last block was added
+  const BlockAllocation* growth_ = nullptr;         ///< that hasn't run
 };
 
 }  // namespace mpmml

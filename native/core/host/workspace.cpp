@@ -7,31 +7,15 @@
 #include <string>
 #include <vector>
 
-#include "core/host/fault.h"
+#include "core/host/fault_injection.h"
 #include "core/host/host_memory.h"
-#include "core/host/pages.h"
+#include "core/host/huge_pages.h"
 #include "core/status.h"
 
 namespace mpmml {
 namespace {
 
-constexpr size_t kMostKeptAllocated = size_t{64} << 20;  ///< bytes that stay allocated between products
-
-/// From this size on memory is requested in huge pages. Panels would otherwise be spread over many small pages, and
-/// each costs an entry of the translation buffer and a page fault.
-std::align_val_t alignment_of(size_t capacity) { return std::align_val_t{capacity >= kHugePage ? kHugePage : 64}; }
-
-void* allocate(size_t capacity) {
-  void* data = ::operator new(capacity, alignment_of(capacity), std::nothrow);
-  if (data) prefer_huge_pages(data, capacity);
-  return data;
-}
-
-void release(void* data, size_t capacity) {
-  constexpr size_t kWorthPieces = size_t{64} << 20;
-  if (capacity >= kWorthPieces) give_back_pages(data, capacity / kHugePage * kHugePage);
-  ::operator delete(data, alignment_of(capacity));
-}
+constexpr size_t kMaxKeptAllocated = size_t{64} << 20;  ///< bytes that stay allocated between products
 
 struct Block {
   void* data;
@@ -84,12 +68,12 @@ Workspace::Workspace(int64_t size, Use use) : data_(nullptr) {
       return;
     }
   }
-  if (!must_fail) data_ = allocate(capacity_);
+  if (!must_fail) data_ = allocate_pages(capacity_);
   if (!data_) throw refused(static_cast<int64_t>(capacity_), use);
   try {
     claim_memory(data_, capacity_, use == Use::kMatrix ? "a matrix" : "the product");
   } catch (...) {
-    release(data_, capacity_);
+    free_pages(data_, capacity_);
     throw;
   }
 }
@@ -104,7 +88,7 @@ Workspace::~Workspace() {
   KeptBlocks& all = kept();
   {
     std::lock_guard<std::mutex> lock(all.mutex);
-    if (all.bytes + capacity_ <= kMostKeptAllocated) {
+    if (all.bytes + capacity_ <= kMaxKeptAllocated) {
       try {
         all.blocks.push_back({data_, capacity_});
         all.bytes += capacity_;
@@ -113,7 +97,7 @@ Workspace::~Workspace() {
       }
     }
   }
-  release(data_, capacity_);
+  free_pages(data_, capacity_);
 }
 
 }  // namespace mpmml

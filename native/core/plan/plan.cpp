@@ -12,9 +12,9 @@ bool computes(const Variant& variant, const Operation& operation) {
 }
 
 /// The cheapest path that is in both sets.
-std::optional<RangePath> common_path(const Variant& variant, PathSet exact) {
+std::optional<ArithmeticKind> common_path(const Variant& variant, ArithmeticSet exact) {
   for (int index = 0; index < kRangePaths; ++index) {
-    const auto path = static_cast<RangePath>(index);
+    const auto path = static_cast<ArithmeticKind>(index);
     if (exact.has(path) && variant.paths.has(path)) return path;
   }
   return std::nullopt;
@@ -33,15 +33,16 @@ void check_requested(const Operation& operation, const Variant& variant) {
                                        (variant.semiring == operation.semiring ? "that type" : "that semiring"));
 }
 
-std::optional<Plan> find_plan(const Operation& operation, PathSet exact, const std::vector<const Variant*>& variants,
-                              const Variant* requested, const Judge& judge) {
+std::optional<Plan> find_plan(const Operation& operation, ArithmeticSet exact,
+                              const std::vector<const Variant*>& variants, const Variant* requested,
+                              CostEstimator judge) {
   std::optional<Plan> plan;
   double least = 0;
   const auto consider = [&](const Variant& variant) {
     if (!computes(variant, operation)) return;
-    const std::optional<RangePath> path = common_path(variant, exact);
+    const std::optional<ArithmeticKind> path = common_path(variant, exact);
     if (!path) return;
-    const Judgement judgement = judge(variant, *path);
+    const VariantCost judgement = judge(variant, *path);
     if (!judgement.refusal.empty() || (plan && judgement.cost >= least)) return;
     plan = {&variant, *path};
     least = judgement.cost;
@@ -56,8 +57,8 @@ std::optional<Plan> find_plan(const Operation& operation, PathSet exact, const s
   return plan;
 }
 
-Plan make_plan(const Operation& operation, PathSet exact, const std::vector<const Variant*>& variants,
-               const Variant* requested, const Judge& judge) {
+Plan make_plan(const Operation& operation, ArithmeticSet exact, const std::vector<const Variant*>& variants,
+               const Variant* requested, CostEstimator judge) {
   if (requested) check_requested(operation, *requested);
   if (const std::optional<Plan> plan = find_plan(operation, exact, variants, requested, judge)) return *plan;
   if (!requested) {
@@ -65,7 +66,7 @@ Plan make_plan(const Operation& operation, PathSet exact, const std::vector<cons
                 "no variant of this build runs a " + std::string(semiring_name(operation.semiring)) + " " +
                     data_type_name(operation.dtype) + " product of such values on this device: see variants()");
   }
-  const std::optional<RangePath> path = common_path(*requested, exact);
+  const std::optional<ArithmeticKind> path = common_path(*requested, exact);
   throw Error(ErrorCode::kVariant,
               "variant " + std::string(requested->name) + " can't run this product: " +
                   (path ? judge(*requested, *path).refusal
@@ -75,9 +76,9 @@ Plan make_plan(const Operation& operation, PathSet exact, const std::vector<cons
 
 Plan plan_without_steps(const Operation& operation, const std::vector<const Variant*>& variants,
                         const Variant* requested) {
-  PathSet every;
-  for (int index = 0; index < kRangePaths; ++index) every.add(static_cast<RangePath>(index));
-  return make_plan(operation, every, variants, requested, [](const Variant&, RangePath) { return Judgement{}; });
+  ArithmeticSet every;
+  for (int index = 0; index < kRangePaths; ++index) every.add(static_cast<ArithmeticKind>(index));
+  return make_plan(operation, every, variants, requested, [](const Variant&, ArithmeticKind) { return VariantCost{}; });
 }
 
 }  // namespace mpmml

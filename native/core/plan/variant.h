@@ -24,17 +24,17 @@ struct Variant {
   DataType dtype;
   std::vector<Parameter> parameters;
   /// The range paths that the kernel can compute.
-  PathSet paths;
+  ArithmeticSet paths;
   /// Whether the planner may choose the variant by itself; the others run only by name.
   bool automatic;
 };
 
 /// The range paths that a kernel over these arithmetics can compute.
 template <class... Arithmetic>
-constexpr PathSet paths_of() {
-  PathSet paths;
+constexpr ArithmeticSet paths_of() {
+  ArithmeticSet paths;
   for (int index = 0; index < kRangePaths; ++index) {
-    const auto path = static_cast<RangePath>(index);
+    const auto path = static_cast<ArithmeticKind>(index);
     if ((Arithmetic::paths.has(path) || ...)) paths.add(path);
   }
   return paths;

@@ -11,8 +11,8 @@
 namespace mpmml {
 
 /// Whether a result may turn out to overflow after others have been written: only 64-bit sums can.
-inline bool may_overflow(const Problem& problem, RangePath path) {
-  return path == RangePath::kWide && problem.operation.overflow == OverflowPolicy::kThrow;
+inline bool may_overflow(const Problem& problem, ArithmeticKind path) {
+  return path == ArithmeticKind::kWide && problem.operation.overflow == OverflowPolicy::kThrow;
 }
 
 /// Copies rows [first, end) of all batch · M rows of dense results to `c`, the product's C or its witness. What is outside

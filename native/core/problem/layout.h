@@ -12,7 +12,7 @@ namespace mpmml {
 /// In bytes, of matrices side by side in one memory.
 constexpr int64_t kMatrixAlignment = 256;
 
-/// How the elements of an operand are stored: as the element type, or as a type of 16 bits that stands for it (NarrowOf).
+/// How the elements of an operand are stored: as the element type, or as a type of 16 bits that stands for it (StorageTypeOf).
 enum class Storage : uint8_t { kElement, kNarrow };
 
 class Memory;

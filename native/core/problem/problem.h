@@ -5,7 +5,7 @@
 
 #include "core/algebra/operation.h"
 #include "core/algebra/range_path.h"
-#include "core/problem/further.h"
+#include "core/problem/auxiliary_outputs.h"
 #include "core/problem/layout.h"
 #include "core/problem/structure.h"
 

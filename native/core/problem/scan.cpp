@@ -9,35 +9,23 @@
 #include <type_traits>
 
 #include "core/algebra/dispatch.h"
-#include "core/algebra/extent.h"
+#include "core/algebra/scan_run.h"
 #include "core/problem/structured.h"
 #include "core/status.h"
 
 namespace mpmml {
 namespace {
 
-/// For elements without a range: whether there are values that aren't elements of S.
 template <class S>
-ValueRange scan_for_outsiders(const typename S::Element* data, int64_t count) {
-  bool all = true;
-  for (int64_t index = 0; index < count; ++index) all &= S::holds(data[index]);
-  ValueRange range;
-  range.has_outsider = !all;
-  return range;
-}
-
-template <class S>
-ValueRange scan_run(const typename S::Element* data, int64_t count) {
+Range scan_run(const typename S::Element* data, int64_t count) {
   if constexpr (has_range<S>) {
-    const Extent extent = extent_of(data, count, S::zero);
-    ValueRange range;
-    range.has_zero = extent.has_zero;
-    if (extent.is_empty()) return range;
-    range.minimum = extent.least;
-    range.maximum = extent.most;
-    return range;
+    return mpmml::scan_run(data, count, S::zero);
   } else {
-    return scan_for_outsiders<S>(data, count);
+    bool all = true;
+    for (int64_t index = 0; index < count; ++index) all &= S::holds(data[index]);
+    Range range;
+    range.has_invalid_element = !all;
+    return range;
   }
 }
 
@@ -45,12 +33,12 @@ ValueRange scan_run(const typename S::Element* data, int64_t count) {
 constexpr int64_t kBuffered = 4096;
 
 template <class S, class Stored>
-ValueRange scan_strided(const Stored* data, int64_t count, int64_t stride) {
+Range scan_strided(const Stored* data, int64_t count, int64_t stride) {
   using Element = typename S::Element;
   if constexpr (std::is_same_v<Stored, Element>) {
     if (stride == 1) return scan_run<S>(data, count);
   }
-  ValueRange range;
+  Range range;
   Element buffer[kBuffered];
   for (int64_t first = 0; first < count; first += kBuffered) {
     const int64_t run = std::min(kBuffered, count - first);
@@ -100,8 +88,8 @@ ValueRange scan_elements(const Operation& operation, Storage storage, const void
   ValueRange range;
   with_scanned_semiring(operation, [&](auto value) {
     using S = decltype(value);
-    range = with_stored<S>(
-        storage, [&](auto zero) { return scan_strided<S>(static_cast<const decltype(zero)*>(data), count, 1); });
+    range.merge(with_stored<S>(
+        storage, [&](auto zero) { return scan_strided<S>(static_cast<const decltype(zero)*>(data), count, 1); }));
   });
   return range;
 }
@@ -115,9 +103,9 @@ ValueRange scan_matrices(const Operation& operation, const MatrixView& view, int
   with_scanned_semiring(operation, [&](auto value) {
     using S = decltype(value);
     for_runs(items_of(view, batch) * lines.count, lines.length, [&](int64_t first_line, int64_t end) {
-      const ValueRange seen = with_stored<S>(view.storage, [&](auto zero) {
+      const Range seen = with_stored<S>(view.storage, [&](auto zero) {
         const auto* const stored = static_cast<const decltype(zero)*>(view.data);
-        ValueRange all;
+        Range all;
         for (int64_t index = first_line; index < end; ++index) {
           const int64_t item = index / lines.count, line = index % lines.count;
           const Span inside = span_of_row(of_lines, line, lines.length);
@@ -138,14 +126,15 @@ ValueRange scan_matrices(const Operation& operation, const MatrixView& view, int
 
 void require_elements(const Problem& problem, const ValueRange& a, const ValueRange& b) {
   const Structure& structure = problem.structure;
-  if (a.has_outsider) refuse_outsider(problem.operation, problem.a, problem.batch, structure.a, "a");
-  if (b.has_outsider) refuse_outsider(problem.operation, problem.b, problem.batch, structure.b, "b");
+  if (a.has_invalid_element) refuse_outsider(problem.operation, problem.a, problem.batch, structure.a, "a");
+  if (b.has_invalid_element) refuse_outsider(problem.operation, problem.b, problem.batch, structure.b, "b");
 }
 
 void require_elements(const Operation& operation, const MatrixView& view, int64_t batch, const char* name,
                       const Band& band) {
   if (!restricts_elements(operation)) return;
-  if (scan_matrices(operation, view, batch, band).has_outsider) refuse_outsider(operation, view, batch, band, name);
+  if (scan_matrices(operation, view, batch, band).has_invalid_element)
+    refuse_outsider(operation, view, batch, band, name);
 }
 
 void require_elements_of_c0(const Problem& problem) {

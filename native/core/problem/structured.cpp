@@ -57,15 +57,19 @@ double steps_of(const Problem& problem) {
   return static_cast<double>(problem.batch) * steps_of(problem.structure, problem.m(), problem.n(), problem.k());
 }
 
-void clear_outside(const Problem& problem) {
-  const Band& band = problem.structure.c;
-  if (band.is_all(problem.m(), problem.n())) return;
+std::vector<ClearedResult> cleared_results(const Problem& problem) {
+  std::vector<ClearedResult> results;
+  if (problem.structure.c.is_all(problem.m(), problem.n())) return results;
   if (!problem.keeps_c) {
-    with_semiring(problem.operation,
-                  [&](auto semiring) { fill_outside(problem.c, problem.batch, band, decltype(semiring)::zero); });
+    const double zero =
+        with_semiring(problem.operation, [](auto semiring) { return static_cast<double>(decltype(semiring)::zero); });
+    results.push_back({problem.c, problem.operation.dtype, zero});
   }
-  if (problem.updates_further()) return;
-  for (const auto& [view, name, none] : kFurtherResults) fill_outside(problem.*view, problem.batch, band, none);
+  if (problem.updates_further()) return results;
+  for_further(problem, [&](const FurtherResult& it) {
+    results.push_back({problem.*it.view, kFurtherType, static_cast<double>(it.none)});
+  });
+  return results;
 }
 
 }  // namespace mpmml

@@ -1,7 +1,9 @@
 // What follows from the structure of a product (structure.h).
 #pragma once
 #include <algorithm>
+#include <vector>
 
+#include "core/algebra/element_types.h"
 #include "core/problem/layout.h"
 #include "core/problem/problem.h"
 #include "core/problem/structure.h"
@@ -49,8 +51,25 @@ void fill_outside(const MutableMatrixView& view, int64_t batch, const Band& band
   }
 }
 
-/// Sets the elements that are no results: of C to zero, of further results to what stands for none. For matrices that have
-/// not been seen yet: C only if it needn't be kept, further results only if they aren't updated.
-void clear_outside(const Problem& problem);
+/// A result of a product and the value of its elements outside of the structure.
+struct ClearedResult {
+  MutableMatrixView view;
+  DataType dtype;
+  double value;
+};
+
+/// Returns the results whose elements outside of the structure are set, because nobody has seen them: C if it needn't be kept,
+/// the witness if it isn't updated.
+std::vector<ClearedResult> cleared_results(const Problem& problem);
+
+/// Sets the elements outside of the structure of results in host memory.
+template <class Product>
+void clear_outside(const Product& product) {
+  for (const ClearedResult& it : cleared_results(product)) {
+    with_element(it.dtype, [&](auto element) {
+      fill_outside(it.view, product.batch, product.structure.c, static_cast<decltype(element)>(it.value));
+    });
+  }
+}
 
 }  // namespace mpmml

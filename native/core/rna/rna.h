@@ -1,6 +1,7 @@
 // Folding a strand of RNA, and the interaction of two, by the weights of their base pairs: what is asked and what comes out.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "core/watch.h"
@@ -16,7 +17,7 @@ using Strand = std::vector<uint8_t>;
 struct PairScores {
   int32_t of[4][4] = {};
 
-  PairScores(int32_t gc, int32_t au, int32_t gu) {
+  PairScores(int32_t gc = 0, int32_t au = 0, int32_t gu = 0) {
     constexpr int a = 0, c = 1, g = 2, u = 3;
     of[g][c] = of[c][g] = gc;
     of[a][u] = of[u][a] = au;
@@ -40,8 +41,8 @@ struct FoldRequest {
   int64_t min_loop;
   bool wide;  ///< scores take 32 bits, not 16
   bool wants_table;
-  double most_bytes;
-  Watch watch;
+  double max_bytes;
+  CancellationToken watch;
 };
 
 /// Steps of ⊗ and ⊕ that the recurrence has.
@@ -56,8 +57,8 @@ inline double steps_of(const FoldRequest& request) {
 
 struct Folding {
   int32_t score = 0;
-  std::vector<BasePair> pairs;  ///< i < j, in order of i
-  std::vector<int32_t> table;   ///< n × n, 0 below the diagonal; empty if it isn't asked for
+  std::vector<BasePair> pairs;                ///< i < j, in order of i
+  std::optional<std::vector<int32_t>> table;  ///< n × n, 0 below the diagonal; if it is asked for
 };
 
 /// The best joint structure of two strands (BPMax). Strand 2 is numbered so that pairs between strands don't cross if both
@@ -70,8 +71,8 @@ struct InteractionRequest {
   int64_t top;  ///< windows that are wanted
   bool wide;
   bool wants_table;
-  double most_bytes;
-  Watch watch;
+  double max_bytes;
+  CancellationToken watch;
 };
 
 /// Strand 1 and bases [start, start + reach) of strand 2.
@@ -103,8 +104,8 @@ inline double steps_of(const InteractionRequest& request) {
 
 struct Interactions {
   std::vector<Interaction> best;  ///< windows that don't overlap, best first
-  /// F[i1, j1, i2, j2], j1 ≥ i1 and j2 ≥ i2, in lexicographic order of (i1, j1, i2, j2); empty if it isn't asked for.
-  std::vector<int32_t> table;
+  /// F[i1, j1, i2, j2], j1 ≥ i1 and j2 ≥ i2, in lexicographic order of (i1, j1, i2, j2); if it is asked for.
+  std::optional<std::vector<int32_t>> table;
   double steps = 0;  ///< of ⊗ and ⊕ that the recurrence has
 };
 

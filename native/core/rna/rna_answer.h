@@ -28,9 +28,9 @@ Folding answer_fold(const FoldRequest& request, int64_t n, const Fold& fold) {
   fold.trace(0, n, result.pairs);
   std::sort(result.pairs.begin(), result.pairs.end(), [](BasePair x, BasePair y) { return x.i < y.i; });
   if (request.wants_table) {
-    result.table.resize(n * n);
+    std::vector<int32_t>& table = result.table.emplace(n * n);
     for (int64_t i = 0; i < n; ++i) {
-      for (int64_t j = i; j < n; ++j) result.table[i * n + j] = fold(i, j + 1);
+      for (int64_t j = i; j < n; ++j) table[i * n + j] = fold(i, j + 1);
     }
   }
   return result;

@@ -92,13 +92,13 @@ inline Placement on_device(int device, Placement where) {
 }
 
 /// From when on several devices take less time than one.
-struct SeveralLimits {
+struct MultiDeviceThresholds {
   /// Whether all that are asked for compute a product, though fewer may take less time.
   bool uses_all = false;
   /// To ask several devices for something takes longer than one needs for a matrix of fewer bytes (estimated).
-  int64_t least_bytes = int64_t{1} << 20;
+  int64_t min_bytes = int64_t{1} << 20;
   /// For a closure. One H200 closes 2048 nodes in 3.2 ms, as two do, and four in 3.9 ms.
-  int64_t least_nodes = 2049;
+  int64_t min_nodes = 2049;
   /// For pivots that are eliminated ahead: the steps that a device does by way of a group of them. Four H200 close 32768 nodes
   /// in 357 ms with a session ahead, and in 383 ms without one; 16384 nodes in 75 and 77 ms; but 8192 nodes in 22 and 20 ms.
   double steps_worth_ahead = 1.5e10;
@@ -119,18 +119,20 @@ class Backend {
   /// How many devices there are, whether they can be used or not. Never throws.
   virtual int device_count() { return 1; }
 
-  virtual SeveralLimits several_limits() const { return {}; }
+  virtual MultiDeviceThresholds several_limits() const { return {}; }
 
   /// Why this product can't be computed there, whatever its values; empty if it can. Called only while the device is
   /// usable.
   virtual std::string refuses(const Problem& problem, const Placement& where) = 0;
 
-  /// Whether the lines of these operands are scanned before the product, so that plan() has to know their levels. Throws
-  /// Error.
-  virtual bool scans_lines(const Problem& problem, const Placement& where) = 0;
+  /// Returns the plan of a product of host matrices, which has steps. `for_runs` scans what it needs of their elements. Throws Error.
+  virtual Plan plan(const Problem& problem, const Placement& where, const ForRuns& for_runs) = 0;
 
-  /// The plan of a product whose operands have these ranges. Throws Error.
-  virtual Plan plan(const Problem& problem, const ValueRange& a, const ValueRange& b, const Placement& where) = 0;
+  /// Computes a product of host matrices on the calling thread, if the backend needs no session for that: else returns nothing.
+  /// Throws Error, as Session::multiply().
+  virtual std::optional<Outcome> multiply(const Problem& /*problem*/, const Placement& /*where*/) {
+    return std::nullopt;
+  }
 
   /// A rough estimate, from the sizes only, of the milliseconds that the product takes, transfers included.
   virtual double estimate_ms(const Problem& problem, int device) = 0;

@@ -4,12 +4,13 @@
 #include <optional>
 
 #include "core/problem/overflow.h"
+#include "core/problem/partition.h"
 #include "core/problem/scan.h"
 
 namespace mpmml {
 namespace {
 
-constexpr int64_t kLeastSide = 128;
+constexpr int64_t kMinSide = 128;
 
 Region first_block(const Problem& problem, int64_t items, int64_t rows, int64_t cols) {
   return {{0, std::min(items, problem.batch)}, {0, std::min(rows, problem.m())}, {0, std::min(cols, problem.n())}};
@@ -18,38 +19,26 @@ Region first_block(const Problem& problem, int64_t items, int64_t rows, int64_t 
 /// Halves the batch, then the longer side, until a block fits.
 Region fitting_block(const Problem& problem, int64_t bytes, const std::function<int64_t(const Problem&)>& bytes_of) {
   Region block = whole(problem);
-  const auto halve = [](Span& span) { span.end = (span.end + 1) / 2; };
   while (bytes_of(sub(problem, block)) > bytes) {
-    if (block.items.size() > 1) {
-      halve(block.items);
-    } else if (block.rows.size() >= block.cols.size() && block.rows.size() > kLeastSide) {
-      halve(block.rows);
-    } else if (block.cols.size() > kLeastSide) {
-      halve(block.cols);
-    } else {
-      break;
-    }
+    const bool by_items = block.items.size() > 1;
+    Span& longest = block.*longest_axis(block);
+    if (!by_items && longest.size() <= kMinSide) break;
+    longest.end = (longest.end + 1) / 2;
   }
   return block;
 }
 
 }  // namespace
 
-Problem smallest_block(const Problem& problem) { return sub(problem, first_block(problem, 1, kLeastSide, kLeastSide)); }
+Problem smallest_block(const Problem& problem) { return sub(problem, first_block(problem, 1, kMinSide, kMinSide)); }
 
 std::vector<Region> blocks_of(const Problem& problem, int64_t bytes,
                               const std::function<int64_t(const Problem& block)>& bytes_of) {
   const Region size = fitting_block(problem, bytes, bytes_of);
-  const auto next = [](int64_t first, Span block, int64_t end) {
-    return Span{first, std::min(first + block.size(), end)};
-  };
   std::vector<Region> blocks;
-  for (int64_t item = 0; item < problem.batch; item += size.items.size()) {
-    for (int64_t row = 0; row < problem.m(); row += size.rows.size()) {
-      for (int64_t col = 0; col < problem.n(); col += size.cols.size()) {
-        blocks.push_back({next(item, size.items, problem.batch), next(row, size.rows, problem.m()),
-                          next(col, size.cols, problem.n())});
-      }
+  for (const Region& items : cut(whole(problem), &Region::items, size.items.size())) {
+    for (const Region& rows : cut(items, &Region::rows, size.rows.size())) {
+      for (const Region& block : cut(rows, &Region::cols, size.cols.size())) blocks.push_back(block);
     }
   }
   return blocks;

@@ -34,8 +34,9 @@ void Ledger::await_change() {
   changed_.wait_for(lock, kPatience);
 }
 
-Ledger::Reservation Ledger::admit(const Demand& demand, const std::function<int64_t(int64_t held)>& capacity_beside,
-                                  const std::function<bool()>& is_cancelled) {
+Ledger::MemoryReservation Ledger::admit(const Demand& demand,
+                                        const std::function<int64_t(int64_t held)>& available_capacity,
+                                        const std::function<bool()>& is_cancelled) {
   std::unique_lock<std::mutex> lock(mutex_);
   const void* const ticket = &demand;
   waiting_.push_back(ticket);
@@ -45,7 +46,7 @@ Ledger::Reservation Ledger::admit(const Demand& demand, const std::function<int6
   };
   const auto must_wait = [&] {
     if (has_reserved(demand.call)) return false;
-    return waiting_.front() != ticket || (reserved_ > 0 && reserved_ + demand.bytes > capacity_beside(held_));
+    return waiting_.front() != ticket || (reserved_ > 0 && reserved_ + demand.bytes > available_capacity(held_));
   };
   try {
     while (must_wait()) {
@@ -59,10 +60,10 @@ Ledger::Reservation Ledger::admit(const Demand& demand, const std::function<int6
   }
   reserved_ += demand.bytes;
   leave();
-  return Reservation(*this, demand.bytes, demand.call);
+  return MemoryReservation(*this, demand.bytes, demand.call);
 }
 
-void Ledger::give_back(const Reservation& reservation) {
+void Ledger::give_back(const MemoryReservation& reservation) {
   const std::lock_guard<std::mutex> lock(mutex_);
   reserved_ -= reservation.bytes_;
   if (reservation.call_) calls_.erase(std::find(calls_.begin(), calls_.end(), reservation.call_));

@@ -15,19 +15,19 @@ namespace mpmml {
 class Ledger {
  public:
   /// A share of the memory; given back when it goes out of scope.
-  class Reservation {
+  class MemoryReservation {
    public:
-    Reservation() = default;
-    ~Reservation() {
+    MemoryReservation() = default;
+    ~MemoryReservation() {
       if (ledger_) ledger_->give_back(*this);
     }
-    Reservation(Reservation&& other) noexcept
+    MemoryReservation(MemoryReservation&& other) noexcept
         : ledger_(std::exchange(other.ledger_, nullptr)), bytes_(other.bytes_), call_(other.call_) {}
-    Reservation& operator=(Reservation&&) = delete;
+    MemoryReservation& operator=(MemoryReservation&&) = delete;
 
    private:
     friend class Ledger;
-    Reservation(Ledger& ledger, int64_t bytes, const void* call) : ledger_(&ledger), bytes_(bytes), call_(call) {}
+    MemoryReservation(Ledger& ledger, int64_t bytes, const void* call) : ledger_(&ledger), bytes_(bytes), call_(call) {}
 
     Ledger* ledger_ = nullptr;
     int64_t bytes_ = 0;
@@ -49,15 +49,15 @@ class Ledger {
   /// Waits until memory may have been given back, but not for long.
   void await_change();
 
-  /// Reserves bytes as soon as the products that arrived earlier leave them. `capacity_beside` returns the bytes that
+  /// Reserves bytes as soon as the products that arrived earlier leave them. `available_capacity` returns the bytes that
   /// `held` bytes of matrices leave to products. A product is always admitted if no other holds memory, because the caller checks
   /// that it fits at all, and if its call holds memory: parts of a call may end together, so none waits for another.
   /// Throws Error(kAborted) if `is_cancelled` while it waits.
-  Reservation admit(const Demand& demand, const std::function<int64_t(int64_t held)>& capacity_beside,
-                    const std::function<bool()>& is_cancelled);
+  MemoryReservation admit(const Demand& demand, const std::function<int64_t(int64_t held)>& available_capacity,
+                          const std::function<bool()>& is_cancelled);
 
  private:
-  void give_back(const Reservation& reservation);
+  void give_back(const MemoryReservation& reservation);
   bool has_reserved(const void* call) const;
 
   mutable std::mutex mutex_;

@@ -59,7 +59,7 @@ class Logarithms {
     multiply(logarithms);
     if (session_.find_nan(DataType::kFloat32, product_.batch, read_only(result_))) choose_pairs();
     write();
-    auto all = std::make_unique<KeepingWorks>(std::move(kept_));
+    auto all = std::make_unique<WhenAll>(WhenAll::Kind::kParts, std::move(kept_));
     for (std::unique_ptr<Pending>& work : works_) all->add(std::move(work));
     return all;
   }

@@ -12,7 +12,7 @@
 
 namespace mpmml {
 
-class Peers;  // core/devices/spread_memory.h
+class PeerTransfers;  // core/devices/sharded_memory.h
 
 /// Memory of a device that holds elements. Matrices are views of it: their `memory` points to it. It is given back when
 /// its last owner lets go of it, which may be on any thread.
@@ -88,7 +88,7 @@ class Done final : public Pending {
 struct Pivots {
   Operation operation;  ///< ⊕ is idempotent
   int64_t batch = 1;
-  int64_t count = 0;  ///< 1 … most_pivots()
+  int64_t count = 0;  ///< 1 … max_pivots()
   /// m × count and count × n. The pivots are rows first_row … of `down` and columns first_col … of `along`. If these two are
   /// parts of one matrix, they overlap in what pivots have among each other. Otherwise both must have it, and it is
   /// unspecified afterwards.
@@ -114,13 +114,13 @@ struct Pivots {
 /// of such edges. For i ≠ j the next node becomes j if there is a tight edge from i to j, else the smallest v with one from i
 /// to v and d[i, v] + d[v, j] = d[i, j]. On the diagonal, and if there is no way, it is −1. Who follows it is nearer with
 /// each edge.
-struct Successors {
+struct NextNodes {
   Operation operation;  ///< of the distances: ⊗ is the sum, over int32 or over float64 that holds integers
   int64_t batch = 1;
   MatrixView d;            ///< m × n: the distances from the nodes first_row …
   int64_t first_row = 0;   ///< the nodes of these rows
   MutableMatrixView next;  ///< m × n, int32
-  MatrixView via;          ///< k × n: the distances from the nodes first_via …, by way of which find_successors() looks
+  MatrixView via;          ///< k × n: the distances from the nodes first_via …, by way of which find_next_nodes() looks
   int64_t first_via = 0;
   double best_edge = 0;  ///< no edge has a better weight
   const std::atomic<int32_t>* cancelled = nullptr;
@@ -134,7 +134,7 @@ struct EssentialEdges {
   MatrixView weights;     ///< n × n
   MutableMatrixView d;    ///< n × n: lengths of ways of the graph, none worse than its edge
   int64_t max_edges = 0;  ///< essential edges that are worth a try
-  int64_t max_reads = 0;  ///< rows that all rounds together may read
+  int64_t max_reads = 0;  ///< rows that all rounds together may read; each round counts as additional reads
   const std::atomic<int32_t>* cancelled = nullptr;
 };
 
@@ -158,9 +158,9 @@ class Relaxer {
 };
 
 /// A place in the order of a session's work.
-class Moment {
+class StreamEvent {
  public:
-  virtual ~Moment() = default;
+  virtual ~StreamEvent() = default;
 };
 
 /// A device that has been opened. What is started takes effect in the order of the calls, as if each were complete
@@ -194,7 +194,7 @@ class Session {
 
   /// The devices that it consists of, if they are several.
   virtual std::vector<int> devices() const { return {}; }
-  virtual Peers* peers() { return nullptr; }
+  virtual PeerTransfers* peers() { return nullptr; }
 
   /// Another session of the same device, whose work runs before that of this one if both are ready; null if there is none.
   virtual std::unique_ptr<Session> open_ahead() { return nullptr; }
@@ -221,9 +221,9 @@ class Session {
                                         const MutableMatrixView& to) = 0;
 
   /// What it has been asked for until now, for other sessions of the same backend to wait for; null if all of it is done.
-  virtual std::shared_ptr<Moment> moment() { return nullptr; }
+  virtual std::shared_ptr<StreamEvent> moment() { return nullptr; }
   /// What it is asked for from now on begins after a moment of another session; null: at once.
-  virtual void follow(const Moment* /*moment*/) {}
+  virtual void follow(const StreamEvent* /*moment*/) {}
 
   /// Starts to copy bytes from memory of another session of the same backend, which must be for peers. Nothing of the
   /// other session waits for it, nor it for that: see moment(). What is known of all elements of a memory goes with them, if
@@ -238,7 +238,7 @@ class Session {
   virtual std::optional<int64_t> find_nan(DataType dtype, int64_t batch, const MatrixView& matrix);
 
   /// The most pivots at a time.
-  virtual int64_t most_pivots(const Operation& operation) const = 0;
+  virtual int64_t max_pivots(const Operation& operation) const = 0;
   /// All matrices are of this session, and have contiguous rows (column stride 1).
   virtual std::unique_ptr<Pending> eliminate(const Pivots& pivots) = 0;
   /// Starts to set next[i, j] = j if d[i, j] isn't zero, and −1 if it is. Both are of this session.
@@ -246,9 +246,9 @@ class Session {
                                                   const MutableMatrixView& next) = 0;
   /// Starts to replace the weights of edges in `next`, as int32 with its zero for no edge, by the next nodes of tight edges;
   /// other ways are open (core/algebra/successors.h).
-  virtual std::unique_ptr<Pending> mark_edges(const Successors& successors) = 0;
+  virtual std::unique_ptr<Pending> mark_tight_edges(const NextNodes& successors) = 0;
   /// Starts to look for what is open by way of some nodes. By way of all of them, in ascending order, everything is found.
-  virtual std::unique_ptr<Pending> find_successors(const Successors& successors) = 0;
+  virtual std::unique_ptr<Pending> find_next_nodes(const NextNodes& successors) = 0;
 
   /// Null if the session closes matrices by elimination only.
   virtual Relaxer* relaxer() { return nullptr; }
@@ -266,8 +266,8 @@ class Session {
   /// What the parts of a product of host matrices, which are rows of it, need to give each other B, which all of them read,
   /// so that the host sends it only once; null if each part had better read it itself. `sessions` are of this backend, and
   /// compute the parts.
-  virtual std::unique_ptr<SharedOperand> share_b(const std::vector<Problem>& /*parts*/,
-                                                 const std::vector<Session*>& /*sessions*/) {
+  virtual std::unique_ptr<SharedOperand> broadcast_b(const std::vector<Problem>& /*parts*/,
+                                                     const std::vector<Session*>& /*sessions*/) {
     return nullptr;
   }
 
@@ -293,5 +293,14 @@ class Session {
   /// Gives memory back that isn't used any more. Called when nothing runs and nothing waits.
   virtual void collect() {}
 };
+
+/// Sets the elements outside of the structure of results in memory of the session. They are set as a whole, because the product
+/// comes after that.
+template <class Product>
+void clear_outside(Session& session, const Product& product) {
+  for (const ClearedResult& it : cleared_results(product)) {
+    session.fill(it.dtype, product.batch, it.view, it.value)->finish();
+  }
+}
 
 }  // namespace mpmml

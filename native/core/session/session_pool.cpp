@@ -6,35 +6,29 @@
 
 namespace mpmml {
 
-SessionPool::Loan SessionPool::take(Backend& backend, int device, int64_t limit) {
-  using Entry = std::unique_ptr<Idle>;
-  const auto is_of_device = [&](const Entry& it) { return it->backend == &backend && it->device == device; };
-  const auto is_wanted = [&](const Entry& it) { return is_of_device(it) && it->limit == limit; };
-  Entry latest(latest_.exchange(nullptr));
-  if (latest && is_wanted(latest)) return {*this, std::move(latest)};
-  std::vector<Entry> outdated;  // Closed when the lock is free again.
+SessionPool::Lease SessionPool::take(Backend& backend, int device, int64_t limit) {
+  const auto is_of_device = [&](const IdleSession& it) { return it.backend == &backend && it.device == device; };
+  const auto is_wanted = [&](const IdleSession& it) { return is_of_device(it) && it.limit == limit; };
+  std::vector<IdleSession> outdated;  // Closed when the lock is free again.
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (latest) others_.push_back(std::move(latest));
-    const auto found = std::find_if(others_.rbegin(), others_.rend(), is_wanted);
-    if (found != others_.rend()) {
-      Entry taken = std::move(*found);
-      others_.erase(std::next(found).base());
+    const auto found = std::find_if(idle_.rbegin(), idle_.rend(), is_wanted);
+    if (found != idle_.rend()) {
+      IdleSession taken = std::move(*found);
+      idle_.erase(std::next(found).base());
       return {*this, std::move(taken)};
     }
     const auto kept =
-        std::stable_partition(others_.begin(), others_.end(), [&](const Entry& it) { return !is_of_device(it); });
-    std::move(kept, others_.end(), std::back_inserter(outdated));
-    others_.erase(kept, others_.end());
+        std::stable_partition(idle_.begin(), idle_.end(), [&](const IdleSession& it) { return !is_of_device(it); });
+    std::move(kept, idle_.end(), std::back_inserter(outdated));
+    idle_.erase(kept, idle_.end());
   }
-  return {*this, std::make_unique<Idle>(Idle{&backend, device, limit, backend.open(device, limit)})};
+  return {*this, {&backend, device, limit, backend.open(device, limit)}};
 }
 
-void SessionPool::give_back(std::unique_ptr<Idle> idle) {
-  std::unique_ptr<Idle> before(latest_.exchange(idle.release()));
-  if (!before) return;
+void SessionPool::give_back(IdleSession idle) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  others_.push_back(std::move(before));
+  idle_.push_back(std::move(idle));
 }
 
 }  // namespace mpmml

@@ -1,6 +1,5 @@
 // Sessions for calls whose matrices are in host memory.
 #pragma once
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -14,7 +13,7 @@ namespace mpmml {
 
 /// Each call has a session for itself, so that none waits for another one. It is kept for the next call.
 class SessionPool {
-  struct Idle {
+  struct IdleSession {
     const Backend* backend;
     int device;
     int64_t limit;
@@ -23,32 +22,29 @@ class SessionPool {
 
  public:
   /// A session that no other call uses while this is there.
-  class Loan {
+  class Lease {
    public:
-    Loan(SessionPool& pool, std::unique_ptr<Idle> idle) : pool_(pool), idle_(std::move(idle)) {}
-    Loan(Loan&& other) noexcept = default;
-    ~Loan() {
-      if (idle_) pool_.give_back(std::move(idle_));
+    Lease(SessionPool& pool, IdleSession idle) : pool_(pool), idle_(std::move(idle)) {}
+    Lease(Lease&& other) noexcept = default;
+    ~Lease() {
+      if (idle_.session) pool_.give_back(std::move(idle_));
     }
 
-    const std::shared_ptr<Session>& session() const { return idle_->session; }
+    const std::shared_ptr<Session>& session() const { return idle_.session; }
 
    private:
     SessionPool& pool_;
-    std::unique_ptr<Idle> idle_;
+    IdleSession idle_;
   };
 
   /// A session of `device` that may take `limit` bytes of its memory. Throws Error.
-  Loan take(Backend& backend, int device, int64_t limit);
+  Lease take(Backend& backend, int device, int64_t limit);
 
  private:
-  void give_back(std::unique_ptr<Idle> idle);
+  void give_back(IdleSession idle);
 
-  /// The one that was given back last, which needs no lock: a small product takes little longer than a lock. Null if it has been
-  /// taken.
-  std::atomic<Idle*> latest_{nullptr};
   std::mutex mutex_;
-  std::vector<std::unique_ptr<Idle>> others_;  ///< guarded by mutex_
+  std::vector<IdleSession> idle_;  ///< latest last; guarded by mutex_
 };
 
 }  // namespace mpmml

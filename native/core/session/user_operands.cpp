@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/status.h"
+
 namespace mpmml {
 
 UserProduct with_operands_in(Session& session, const UserProduct& product, KeptMemory& kept) {
@@ -18,13 +20,17 @@ UserProduct with_operands_in(Session& session, const UserProduct& product, KeptM
   return there;
 }
 
-bool KeepingWorks::is_done() {
+bool WhenAll::is_done() {
   return std::all_of(works_.begin(), works_.end(), [](const auto& work) { return work->is_done(); });
 }
 
-std::vector<Outcome> KeepingWorks::finish() {
+std::vector<Outcome> WhenAll::finish() {
   std::vector<Outcome> all;
   for (const auto& work : works_) {
+    if (kind_ == Kind::kProducts) {
+      of_product(all.size(), [&] { all.push_back(std::move(work->finish().front())); });
+      continue;
+    }
     for (const Outcome& outcome : work->finish()) {
       all.resize(1);
       all.front().timing.add(outcome.timing);

@@ -27,17 +27,21 @@ MutableMatrixView make_like(Session& session, const View& view, int64_t batch, K
 /// The product with those operands that are in host memory copied to the session's.
 UserProduct with_operands_in(Session& session, const UserProduct& product, KeptMemory& kept);
 
-/// Works that were started one after the other, with memory that nothing else owns. They have one outcome, with the time of all, if any
-/// has one.
-class KeepingWorks final : public Pending {
+/// Works that were started one after the other, and memory that nothing else owns.
+class WhenAll final : public Pending {
  public:
-  explicit KeepingWorks(KeptMemory kept) : kept_(std::move(kept)) {}
+  enum class Kind : uint8_t {
+    kProducts,  ///< a product each: there are as many outcomes, and an error says which product failed
+    kParts      ///< parts of one product: there is one outcome with the time of all, if any part has one
+  };
+  explicit WhenAll(Kind kind, KeptMemory kept = {}) : kind_(kind), kept_(std::move(kept)) {}
   void add(std::unique_ptr<Pending> work) { works_.push_back(std::move(work)); }
 
   bool is_done() override;
   std::vector<Outcome> finish() override;
 
  private:
+  const Kind kind_;
   const KeptMemory kept_;
   std::vector<std::unique_ptr<Pending>> works_;  ///< last: they use the memory
 };

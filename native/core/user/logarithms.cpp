@@ -11,9 +11,9 @@ namespace {
 constexpr UserType kFloat = UserType::kFloat32;
 
 /// Exponentials of a row are at most this, and their sums at most its square times k, which float32 can hold.
-constexpr float kMostExponential = 0x1p+50f;
-constexpr float kLeastExponential = 0x1p-74f;
-constexpr float kLeastSum = 0x1p+20f;
+constexpr float kMaxExponential = 0x1p+50f;
+constexpr float kMinExponential = 0x1p-74f;
+constexpr float kMinSum = 0x1p+20f;
 constexpr float kUnit = 0x1p-100f;
 
 uint32_t bits_of(float value) {
@@ -59,8 +59,8 @@ LogarithmSteps make_steps() {
                              [](ExpressionWriter& w, Written x, Written y) { return w.binary(UserOp::kMax, x, y); });
   // No weight is its zero, unless the greatest of the row is infinite, too.
   steps.to_numbers = with_sums("exponentials", INFINITY, false, [](ExpressionWriter& w, Written x, Written y) {
-    const Written least = w.number(kLeastExponential);
-    const Written number = w.mul(w.unary(UserOp::kExp, w.sub(x, y)), w.number(kMostExponential));
+    const Written least = w.number(kMinExponential);
+    const Written number = w.mul(w.unary(UserOp::kExp, w.sub(x, y)), w.number(kMaxExponential));
     const Written counted = w.select(w.less(number, least), least, number);
     const Written finite = w.select(w.compare(UserOp::kEqual, x, w.number(-INFINITY)), w.number(0), counted);
     return w.select(w.compare(UserOp::kEqual, x, w.number(INFINITY)), y, finite);
@@ -69,7 +69,7 @@ LogarithmSteps make_steps() {
   steps.to_logarithms = with_sums("logarithms", -1, false, [](ExpressionWriter& w, Written x, Written y) {
     const Written zero = w.number(0);
     const Written log = w.add(y, w.unary(UserOp::kLog, w.mul(x, w.number(kUnit))));
-    const Written sure = w.select(w.less(x, w.number(kLeastSum)), w.integer(kFloat, kUserNan), log);
+    const Written sure = w.select(w.less(x, w.number(kMinSum)), w.integer(kFloat, kUserNan), log);
     const Written any = w.select(w.compare(UserOp::kEqual, x, zero), w.number(-INFINITY), sure);
     return w.select(w.less(x, zero), y, any);
   });

@@ -26,7 +26,7 @@
 namespace mpmml {
 
 /// From so many steps on a product is computed so. Of all sizes only k is the same for each part of a product.
-constexpr int64_t kLeastStepsOfLogarithms = 32;
+constexpr int64_t kMinStepsOfLogarithms = 32;
 
 /// The parts.
 struct LogarithmSteps {

@@ -1,8 +1,18 @@
 #include "core/user/product.h"
 
-#include "core/problem/structured.h"
+#include <cstring>
 
 namespace mpmml {
+namespace {
+
+double number_of(UserType type, uint32_t bits) {
+  if (type != UserType::kFloat32) return static_cast<int32_t>(bits);
+  float value;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+}  // namespace
 
 double UserProduct::steps() const { return static_cast<double>(batch) * steps_of(structure, m, n, k); }
 
@@ -35,15 +45,18 @@ UserProduct sub(const UserProduct& product, const Region& region) {
   return part;
 }
 
-void clear_outside(const UserProduct& product) {
-  const Band& band = product.structure.c;
-  if (band.is_all(product.m, product.n)) return;
-  if (!product.keeps_c) {
-    for (size_t lane = 0; lane < product.lane_count(); ++lane) {
-      fill_outside(product.c[lane], product.batch, band, product.semiring->zero[lane]);
-    }
+std::vector<ClearedResult> cleared_results(const UserProduct& product) {
+  std::vector<ClearedResult> results;
+  if (product.structure.c.is_all(product.m, product.n)) return results;
+  const UserSemiring& semiring = *product.semiring;
+  for (size_t lane = 0; !product.keeps_c && lane < semiring.lane_count(); ++lane) {
+    results.push_back(
+        {product.c[lane], stored_type(semiring.lanes[lane]), number_of(semiring.lanes[lane], semiring.zero[lane])});
   }
-  for (const auto& [view, name, none] : kFurtherResults) fill_outside(product.*view, product.batch, band, none);
+  for_further(product, [&](const FurtherResult& it) {
+    results.push_back({product.*it.view, kFurtherType, static_cast<double>(it.none)});
+  });
+  return results;
 }
 
 }  // namespace mpmml

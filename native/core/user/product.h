@@ -7,6 +7,7 @@
 
 #include "core/problem/problem.h"
 #include "core/problem/region.h"
+#include "core/problem/structured.h"
 #include "core/user/logarithms.h"
 #include "core/user/semiring.h"
 #include "core/watch.h"
@@ -15,7 +16,7 @@ namespace mpmml {
 
 /// A matrix for each lane of the semiring; the others aren't there.
 template <class View>
-using UserLanes = std::array<View, kMostUserLanes>;
+using UserLanes = std::array<View, kMaxUserLanes>;
 
 /// For each element of C, in this order, so that the bits of a result are the same everywhere:
 ///
@@ -48,7 +49,7 @@ struct UserProduct : FurtherResults {
   int64_t outputs() const { return batch * m * n; }
   bool has_steps() const { return outputs() > 0 && k > 0; }
   /// Whether it is one of logarithms that is computed with their exponentials.
-  bool is_of_logarithms() const { return semiring->logarithms && k >= kLeastStepsOfLogarithms; }
+  bool is_of_logarithms() const { return semiring->logarithms && k >= kMinStepsOfLogarithms; }
   bool is_structured() const { return !structure.is_general(m, n, k); }
   /// Those that count.
   double steps() const;
@@ -59,10 +60,12 @@ struct UserProduct : FurtherResults {
   void count_steps(double steps) const { add_to(steps_done, steps); }
 };
 
+inline Region whole(const UserProduct& product) { return {{0, product.batch}, {0, product.m}, {0, product.n}}; }
+
 /// The product that a region of C is.
 UserProduct sub(const UserProduct& product, const Region& region);
 
-/// As that of other products (structured.h), for matrices in host memory.
-void clear_outside(const UserProduct& product);
+/// The results that clear_outside() sets, as those of a Problem (structured.h).
+std::vector<ClearedResult> cleared_results(const UserProduct& product);
 
 }  // namespace mpmml

@@ -9,9 +9,9 @@
 namespace mpmml {
 namespace {
 
-/// More than any expression of kMostUserNodes becomes, unless nearly all of it are exponentials and logarithms.
-constexpr size_t kMostLoweredNodes = 4096;
-constexpr size_t kMostNameBytes = 1000;
+/// More than any expression of kMaxUserNodes becomes, unless nearly all of it are exponentials and logarithms.
+constexpr size_t kMaxLoweredNodes = 4096;
+constexpr size_t kMaxNameBytes = 1000;
 
 constexpr int kPlusSide = 2;  ///< an argument is of x or y
 
@@ -31,9 +31,9 @@ class Check {
 
   void run() {
     auto& nodes = expression_.nodes;
-    if (nodes.empty() || nodes.size() > kMostUserNodes) {
+    if (nodes.empty() || nodes.size() > kMaxUserNodes) {
       refuse(definition_, std::string(name_) + " has " + std::to_string(nodes.size()) +
-                              " nodes, but it must have 1 to " + std::to_string(kMostUserNodes) +
+                              " nodes, but it must have 1 to " + std::to_string(kMaxUserNodes) +
                               ": write it with fewer operations");
     }
     for (size_t at = 0; at < nodes.size(); ++at) {
@@ -138,10 +138,10 @@ void check_element(const UserDefinition& definition, const char* name, std::vect
 
 UserExpression lowered(const UserDefinition& definition, const char* name, const UserExpression& expression) {
   UserExpression result = lower(expression);
-  if (result.nodes.size() > kMostLoweredNodes) {
+  if (result.nodes.size() > kMaxLoweredNodes) {
     refuse(definition, std::string(name) + " has too many exponentials and logarithms: it becomes " +
                            std::to_string(result.nodes.size()) + " operations, but " +
-                           std::to_string(kMostLoweredNodes) + " is the most");
+                           std::to_string(kMaxLoweredNodes) + " is the most");
   }
   return result;
 }
@@ -159,13 +159,13 @@ std::string key_of(const UserSemiring& semiring) {
 }  // namespace
 
 std::shared_ptr<const UserSemiring> make_user_semiring(UserDefinition definition) {
-  if (definition.name.size() > kMostNameBytes) {
+  if (definition.name.size() > kMaxNameBytes) {
     definition.name.resize(0);
-    refuse(definition, "the name is longer than " + std::to_string(kMostNameBytes) + " bytes");
+    refuse(definition, "the name is longer than " + std::to_string(kMaxNameBytes) + " bytes");
   }
-  if (definition.lanes.empty() || definition.lanes.size() > kMostUserLanes) {
+  if (definition.lanes.empty() || definition.lanes.size() > kMaxUserLanes) {
     refuse(definition, "there are " + std::to_string(definition.lanes.size()) + " lanes, but there must be 1 to " +
-                           std::to_string(kMostUserLanes));
+                           std::to_string(kMaxUserLanes));
   }
   for (const UserType lane : definition.lanes) {
     if (lane >= UserType::kPredicate) refuse(definition, "a lane must be int32, uint32 or float32");

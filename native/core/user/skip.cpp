@@ -10,9 +10,9 @@ namespace mpmml {
 namespace {
 
 /// A condition takes about as long as so many instructions, because what follows it waits for it. So many it must save at least.
-constexpr int kLeastSaved = 6;
+constexpr int kMinSaved = 6;
 /// Nodes that a condition may gain by being made stronger.
-constexpr size_t kMostGained = 32;
+constexpr size_t kMaxGained = 32;
 
 enum Side { kSum, kOfA, kOfB };
 
@@ -40,11 +40,11 @@ class Step {
     const int instructions = instructions_of(needed_of(whole_));
     const std::optional<Fact> kept = when_kept();
     if (!kept) return std::nullopt;
-    most_ = whole_.nodes.size() + kMostGained;
+    most_ = whole_.nodes.size() + kMaxGained;
     std::vector<int32_t> of_sum, of_step;
     split(sufficient(kept->first, kept->second), of_sum, of_step);
     const SkipCondition found{all(of_sum), all(of_step)};
-    if (found.of_step && instructions_of(*found.of_step) + kLeastSaved > instructions) return std::nullopt;
+    if (found.of_step && instructions_of(*found.of_step) + kMinSaved > instructions) return std::nullopt;
     return found;
   }
 

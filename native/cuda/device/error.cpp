@@ -9,11 +9,11 @@
 namespace mpmml::cuda {
 namespace {
 
-constexpr int kMostKnown = 64;
+constexpr int kMaxKnown = 64;
 /// By device: an error that lasts destroys the context of one device.
-std::atomic<const char*> lost[kMostKnown];
+std::atomic<const char*> lost[kMaxKnown];
 
-std::atomic<const char*>& lost_of(int device) { return lost[device >= 0 && device < kMostKnown ? device : 0]; }
+std::atomic<const char*>& lost_of(int device) { return lost[device >= 0 && device < kMaxKnown ? device : 0]; }
 
 }  // namespace
 

@@ -10,9 +10,9 @@
 #include "cuda/kernels/epilogue.cuh"
 #include "cuda/kernels/packed.cuh"
 #include "cuda/kernels/packing.cuh"
+#include "cuda/kernels/simd_step.cuh"
 #include "cuda/kernels/tile_witness.cuh"
 #include "cuda/kernels/warpgroup.cuh"
-#include "cuda/kernels/words.cuh"
 
 namespace mpmml::cuda {
 
@@ -233,7 +233,7 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kFindsWitnesses ? 1 
   using S = typename Arithmetic::Semiring;
   constexpr int kStages = Config::kStages, kStageBytes = Config::kStageBytes, kCounters = Config::kCounters;
   // A count must not reach 2^32. So after this many tiles of K, what it means takes its place.
-  constexpr int kMostTiles = (1 << 30) / Config::BK;
+  constexpr int kMaxTiles = (1 << 30) / Config::BK;
   extern __shared__ __align__(1024) unsigned char memory[];
   const auto unaligned = static_cast<unsigned>(__cvta_generic_to_shared(memory));
   const unsigned base = first_tile_place(unaligned);
@@ -335,7 +335,7 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kFindsWitnesses ? 1 
       }
     } else {
       for (int tile = 0; tile < tiles_k;) {
-        const int end = min(tiles_k, tile + kMostTiles);
+        const int end = min(tiles_k, tile + kMaxTiles);
         int before = -1;
         for (; tile < end; ++tile) {
           count_tile();

@@ -42,7 +42,7 @@ struct ClosureWords<S, true> {
   using Word = int32_t;
   static constexpr bool kHasApproximateZeros = true;
 
-  static constexpr Word kThreshold = Narrow<S>::for_operands(RangePath::kTranslated).encoding.threshold;
+  static constexpr Word kThreshold = Narrow<S>::for_operands(ArithmeticKind::kTranslated).encoding.threshold;
   static __device__ __forceinline__ Narrow<S> narrow() { return {{EncodedZero<S>::value, kThreshold}}; }
   static __device__ __forceinline__ Word zero() { return EncodedZero<S>::value; }
   static __device__ __forceinline__ Word word_of(Element x) { return narrow().encode(x); }
@@ -109,12 +109,12 @@ struct ClosureConfig {
 };
 
 /// A pivot's row and column.
-template <class Word, int kMostRows, int kMostColumns, bool kNext>
+template <class Word, int kMaxRows, int kMaxColumns, bool kNext>
 struct ClosureBuffers {
   static constexpr int kAlignment = 16;
-  alignas(kAlignment) Word row[2][kMostColumns];
-  alignas(kAlignment) Word column[2][kMostRows];
-  alignas(kAlignment) int32_t next[2][kNext ? kMostRows : 1];
+  alignas(kAlignment) Word row[2][kMaxColumns];
+  alignas(kAlignment) Word column[2][kMaxRows];
+  alignas(kAlignment) int32_t next[2][kNext ? kMaxRows : 1];
 };
 
 /// What threads of a block tell each other.

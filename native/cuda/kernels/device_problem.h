@@ -58,7 +58,7 @@ MPMML_HOST_DEVICE constexpr int chunk_elements(int64_t bytes) { return bytes == 
 enum class Side { kA, kB };
 
 /// The largest multiple that a kernel may round a size up to: rows, columns, or operands along K.
-constexpr int64_t kMostTile = 256;
+constexpr int64_t kMaxTile = 256;
 
 /// The bits of a word of 32 that number the steps of a product of this depth.
 constexpr int bits_of_numbers(int64_t k) {

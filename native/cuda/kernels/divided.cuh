@@ -1,7 +1,7 @@
 // Blocks that compute parts of tiles: see division.h.
 #pragma once
-#include "cuda/kernels/division.h"
 #include "cuda/kernels/packed.cuh"
+#include "cuda/kernels/stream_k.h"
 
 namespace mpmml::cuda {
 
@@ -46,7 +46,8 @@ class TilePart {
   static constexpr bool kIsPart = true;
 
   /// `step` is in shared memory: the part's first tile of K, among those of all divided tiles.
-  __device__ __forceinline__ TilePart(const Division& division, const PartMemory& memory, const volatile unsigned* step)
+  __device__ __forceinline__ TilePart(const StreamKSchedule& division, const PartialTiles& memory,
+                                      const volatile unsigned* step)
       : division_(division), memory_(memory), step_(step) {}
 
   static __device__ __forceinline__ unsigned thread() {
@@ -126,8 +127,8 @@ class TilePart {
     return last;
   }
 
-  const Division& division_;
-  const PartMemory& memory_;
+  const StreamKSchedule& division_;
+  const PartialTiles& memory_;
   const volatile unsigned* const step_;
 };
 

@@ -45,6 +45,16 @@ constexpr int kRoundThreads = 256;
 /// In a round a warp has a row and a stripe of columns.
 constexpr int kRowsOfBlock = kRoundThreads / 32, kColumnsOfLane = 4, kStripe = 32 * kColumnsOfLane;
 
+/// Returns the sum over the lanes of a warp in each lane. GPUs before Ampere have no instruction for it.
+static __device__ __forceinline__ int warp_sum(int value) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  return __reduce_add_sync(~0u, value);
+#else
+  for (int lanes = 16; lanes > 0; lanes /= 2) value += __shfl_xor_sync(~0u, value, lanes);
+  return value;
+#endif
+}
+
 /// Counts equal elements. A block of threads has a row.
 template <class S>
 __global__ void count_equal_kernel(MatrixView a, MatrixView b, unsigned long long* counts) {
@@ -59,8 +69,8 @@ __global__ void count_equal_kernel(MatrixView a, MatrixView b, unsigned long lon
       ++equal;
     }
   }
-  equal = __reduce_add_sync(~0u, equal);
-  zeros = __reduce_add_sync(~0u, zeros);
+  equal = warp_sum(equal);
+  zeros = warp_sum(zeros);
   if (threadIdx.x % 32 != 0) return;
   if (equal) atomicAdd(&counts[0], equal);
   if (zeros) atomicAdd(&counts[1], zeros);
@@ -183,7 +193,7 @@ static __global__ void __launch_bounds__(kRoundThreads)
        at += int64_t{gridDim.x} * kRoundThreads) {
     changed_here += changed[at];
   }
-  changed_here = __reduce_add_sync(~0u, changed_here);
+  changed_here = warp_sum(changed_here);
   if (threadIdx.x % 32 == 0 && changed_here) atomicAdd(count, changed_here);
 }
 

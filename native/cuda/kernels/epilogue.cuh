@@ -3,7 +3,7 @@
 #pragma once
 #include "core/algebra/arithmetic.h"
 #include "cuda/kernels/device_problem.h"
-#include "cuda/kernels/numbered.cuh"
+#include "cuda/kernels/indexed_sum.cuh"
 
 namespace mpmml::cuda {
 
@@ -79,7 +79,7 @@ class Epilogue {
   }
 
  private:
-  static constexpr bool kReportsOverflow = Arithmetic::paths.has(RangePath::kWide);
+  static constexpr bool kReportsOverflow = Arithmetic::paths.has(ArithmeticKind::kWide);
 
   /// The columns of this row's results.
   __device__ __forceinline__ Span results_of(int64_t row) const {

@@ -93,7 +93,7 @@ struct EncodeExponents {
   }
   /// Of a chunk whose best element this is.
   __device__ __forceinline__ int32_t offset(int32_t best_of_chunk, int32_t best_of_line) const {
-    if (best_of_chunk == OnLevels::zero) return bias - kMostDistance;
+    if (best_of_chunk == OnLevels::zero) return bias - kMaxDistance;
     return bias - Arithmetic::kScale.scale * static_cast<int32_t>(Arithmetic::distance(best_of_line, best_of_chunk));
   }
   __device__ __forceinline__ uint16_t half_offset(int32_t best_of_chunk, int32_t best_of_line) const {

@@ -32,7 +32,7 @@ template <class Arithmetic>
 struct ExponentNote {
   static constexpr int kScale = Arithmetic::kScale.scale;
   /// Of distance 0, with float's bias.
-  static constexpr int kTop = Arithmetic::kScale.top_a + Arithmetic::kScale.top_b + kMostExponent;
+  static constexpr int kTop = Arithmetic::kScale.top_a + Arithmetic::kScale.top_b + kMaxExponent;
   /// A level is (exponent + kShift) / kScale, rounded down. So the exponents of a distance have the same, and that of a sum
   /// of nothing is 0.
   static constexpr int kShift = (kScale - kTop % kScale) % kScale;

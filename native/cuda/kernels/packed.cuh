@@ -4,7 +4,7 @@
 #include "cuda/kernels/device_problem.h"
 #include "cuda/kernels/epilogue.cuh"
 #include "cuda/kernels/packing.cuh"
-#include "cuda/kernels/words.cuh"
+#include "cuda/kernels/simd_step.cuh"
 
 namespace mpmml::cuda {
 

@@ -7,8 +7,8 @@
 #pragma once
 #include "core/algebra/arithmetic.h"
 #include "cuda/kernels/device_problem.h"
-#include "cuda/kernels/numbered.cuh"
-#include "cuda/kernels/words.cuh"
+#include "cuda/kernels/indexed_sum.cuh"
+#include "cuda/kernels/simd_step.cuh"
 
 namespace mpmml::cuda {
 
@@ -110,10 +110,10 @@ constexpr int kPackBlocks = 1;
 enum class InBand { kNothing, kSome, kAll };
 
 /// Of kPackTile lines from `line0` on and as many steps from `k0` on. kNothing means that no tile of C needs them either:
-/// those begin and end within kMostTile lines and steps of what they need.
+/// those begin and end within kMaxTile lines and steps of what they need.
 __device__ __forceinline__ InBand in_band(const PackSource& source, int64_t line0, int64_t k0) {
   if (!source.is_banded) return InBand::kAll;
-  constexpr int64_t kMargin = 2 * kMostTile;
+  constexpr int64_t kMargin = 2 * kMaxTile;
   const Span lines{min(line0, source.lines - 1), min(line0 + kPackTile, source.lines)}, steps{k0, k0 + kPackTile};
   if (!source.band.widened(kMargin).has_some(lines, steps)) return InBand::kNothing;
   return source.band.has_all(lines, steps) ? InBand::kAll : InBand::kSome;

@@ -117,29 +117,6 @@ __global__ void __launch_bounds__(kRankedListThreads)
   }
 }
 
-/// copy[item][line][k] of lines that aren't along K.
-template <class S>
-__global__ void __launch_bounds__(256) ranked_copy_kernel(RankedLines lines, int32_t* copy) {
-  __shared__ int32_t tile[32][33];
-  const int x = threadIdx.x % 32, y = threadIdx.x / 32;
-  const int64_t first_line = int64_t{blockIdx.x} * 32, item = blockIdx.z;
-  for (int64_t first_k = int64_t{blockIdx.y} * 32; first_k < lines.depth; first_k += int64_t{gridDim.y} * 32) {
-    for (int step = y; step < 32; step += 8) {
-      if (first_line + x < lines.count && first_k + step < lines.depth) {
-        tile[step][x] = lines.data[item * lines.batch_stride + (first_line + x) * lines.line_stride +
-                                   (first_k + step) * lines.k_stride];
-      }
-    }
-    __syncthreads();
-    for (int line = y; line < 32; line += 8) {
-      if (first_line + line < lines.count && first_k + x < lines.depth) {
-        copy[(item * lines.count + first_line + line) * lines.depth + first_k + x] = tile[x][line];
-      }
-    }
-    __syncthreads();
-  }
-}
-
 template <int BN_, int kThreads_>
 struct Ranked {
   static constexpr int BN = BN_, kThreads = kThreads_;
@@ -166,7 +143,7 @@ __global__ void __launch_bounds__(Config::kThreads, MPMML_RANKED_THREADS / Confi
     ranked_kernel(DeviceProblem problem, RankedProblem operands, const RankedDepths* known, Arithmetic arithmetic) {
   using S = typename Arithmetic::Semiring;
   constexpr int kThreads = Config::kThreads, kWarps = kThreads / 32, kFound = 32 * Config::kGroups;
-  constexpr int kMostUncertain = kWarps * kFound;
+  constexpr int kMaxUncertain = kWarps * kFound;
   extern __shared__ __align__(16) int32_t best[];
   __shared__ int32_t found_steps[kWarps][kFound];
   __shared__ int32_t found_values[kWarps][kFound];
@@ -255,7 +232,7 @@ __global__ void __launch_bounds__(Config::kThreads, MPMML_RANKED_THREADS / Confi
       const int32_t sum = best[col];
       if (tries && sum != S::zero && lead<S>(sum, reference + references[col]) >= -depth) continue;
       const int place = atomicAdd(&uncertain, 1);
-      if (place < kMostUncertain) listed[place] = col;
+      if (place < kMaxUncertain) listed[place] = col;
     }
   }
   __syncthreads();
@@ -264,7 +241,7 @@ __global__ void __launch_bounds__(Config::kThreads, MPMML_RANKED_THREADS / Confi
     const MatrixView& view = problem.b;
     const int32_t* const b =
         static_cast<const int32_t*>(view.data) + (operands.b_is_shared ? 0 : blockIdx.z) * view.batch_stride;
-    if (count <= kMostUncertain) {
+    if (count <= kMaxUncertain) {
       for (int index = warp; index < count; index += kWarps) {
         const int col = listed[index];
         const int32_t* const column = b + (first_col + col) * view.col_stride;

@@ -13,7 +13,7 @@
 namespace mpmml::cuda {
 
 /// Matrices on the device.
-struct SuccessorSearch {
+struct NextNodeSearch {
   MatrixView d, via;
   MutableMatrixView next;
   int64_t first_via;
@@ -29,7 +29,7 @@ struct SuccessorConfig {
 
 template <class Config, class S>
 __global__ void __launch_bounds__(Config::kThreads, sizeof(typename S::Element) == 8 ? 1 : 768 / Config::kThreads)
-    find_successors_kernel(SuccessorSearch search, typename S::Element best_edge) {
+    find_successors_kernel(NextNodeSearch search, typename S::Element best_edge) {
   using Element = typename S::Element;
   constexpr unsigned kAll = ~0u;
   constexpr int kRows = kRowsOfSuccessors, kColumns = Config::kColumns, kThreads = Config::kThreads;

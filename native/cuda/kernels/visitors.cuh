@@ -13,7 +13,7 @@
 #pragma once
 #include <type_traits>
 
-#include "cuda/kernels/numbered.cuh"
+#include "cuda/kernels/indexed_sum.cuh"
 #include "cuda/kernels/packed.cuh"
 
 namespace mpmml::cuda {

@@ -27,7 +27,7 @@ struct Family<BooleanTiles<parameters...>> {
   static constexpr Kernel kernel_of(double steps_per_clock) {
     Kernel kernel{};
     kernel.paths = paths_of<Arithmetic>();
-    kernel.needs = Ability::kPairs;
+    kernel.needs = DeviceFeature::kPairs;
     kernel.launch = &launch<Tiles, Arithmetic>;
     kernel.function = &function<Tiles, Arithmetic>;
     kernel.packed_bytes = &packed_bytes;
@@ -67,14 +67,15 @@ struct Family<BooleanTiles<parameters...>> {
     const int64_t tiles = is_a ? problem.tiles_m : problem.tiles_n;
     const int64_t items = items_of(view, launch.batch);
     auto* const target = static_cast<unsigned char*>(is_a ? launch.packed_a : launch.packed_b);
-    for (int64_t first = 0; first < items; first += kMostBlocks) {
+    for_runs(items, [&](Span run) {
       PackSource source = pack_source(launch, side);
-      source.data = static_cast<const Element*>(source.data) + first * source.batch_stride;
-      const auto limited = [](int64_t blocks) { return static_cast<unsigned>(std::min(kMostBlocks, blocks)); };
-      const dim3 grid(static_cast<unsigned>(tiles * kBooleanParts), limited(problem.tiles_k), limited(items - first));
+      source.data = static_cast<const Element*>(source.data) + run.first * source.batch_stride;
+      const dim3 grid(static_cast<unsigned>(tiles * kBooleanParts),
+                      static_cast<unsigned>(std::min<int64_t>(kMaxBlocks, problem.tiles_k)),
+                      static_cast<unsigned>(run.size()));
       boolean_pack_kernel<Element><<<grid, kBooleanPackThreads, 0, launch.stream>>>(
-          source, target + first * tiles * problem.tiles_k * kBooleanTileBytes, problem.tiles_k);
-    }
+          source, target + run.first * tiles * problem.tiles_k * kBooleanTileBytes, problem.tiles_k);
+    });
     MPMML_CUDA(cudaGetLastError());
   }
 
@@ -102,7 +103,7 @@ struct Family<BooleanTiles<parameters...>> {
   }
 
   template <class Tiles, class Arithmetic>
-  static const void* function(RangePath) {
+  static const void* function(ArithmeticKind) {
     return reinterpret_cast<const void*>(&boolean_kernel<Tiles, Arithmetic>);
   }
 };

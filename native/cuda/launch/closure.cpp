@@ -12,7 +12,7 @@ bool is_for(const ClosureKernel& kernel, const Operation& operation) {
 
 }  // namespace
 
-int64_t most_pivots(const Operation& operation) {
+int64_t max_pivots(const Operation& operation) {
   int most = 0;
   for (const ClosureKernel& kernel : closure_kernels()) {
     if (is_for(kernel, operation) && kernel.others > 0) most = std::max(most, kernel.pivots);

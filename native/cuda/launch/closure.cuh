@@ -37,7 +37,7 @@ struct Family<ClosureConfig<parameters...>> {
       grid.row_blocks = blocks_for(whole.down.rows);
       blocks = grid.row_blocks + blocks_for(whole.along.cols);
     }
-    const int64_t most = blocks > 1 ? kArrivals : kMostBlocks;
+    const int64_t most = blocks > 1 ? kArrivals : kMaxBlocks;
     for (int64_t first = 0; first < whole.batch; first += most) {
       ClosureLaunch part = whole;
       part.batch = std::min(most, whole.batch - first);

@@ -30,7 +30,7 @@ struct ClosureKernel {
 const std::vector<ClosureKernel>& closure_kernels();
 
 /// The most pivots that kernels can eliminate if there are other nodes.
-int64_t most_pivots(const Operation& operation);
+int64_t max_pivots(const Operation& operation);
 
 /// The first kernel in the table that can eliminate these pivots.
 const ClosureKernel& closure_kernel(const Pivots& pivots);

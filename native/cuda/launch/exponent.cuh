@@ -8,7 +8,7 @@ namespace mpmml::cuda {
 template <int... parameters>
 struct Family<ExponentTiles<parameters...>>
     : ExponentFamily<Family<ExponentTiles<parameters...>>, ExponentTiles<parameters...>> {
-  static constexpr Ability kNeeds = Ability::kExponents;
+  static constexpr DeviceFeature kNeeds = DeviceFeature::kExponents;
   static constexpr int kFullSpeedFrom = 90;
 
   /// As if there were 16 warps, from what was measured on an H200: a kernel has 12.

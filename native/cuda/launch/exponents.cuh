@@ -2,7 +2,7 @@
 #pragma once
 #include "cuda/device/error.h"
 #include "cuda/kernels/exponent_witness.cuh"
-#include "cuda/kernels/rough_chunks.cuh"
+#include "cuda/kernels/outlier_chunks.cuh"
 #include "cuda/launch/function.h"
 #include "cuda/launch/packing.cuh"
 #include "cuda/launch/tile_witness.cuh"
@@ -24,12 +24,12 @@ void pack_exponents(const PackSource& whole, const ExponentTarget& target, int64
   constexpr int kTilesOfBlock = 4;
   const auto lines = static_cast<unsigned>(target.padded_lines / kExponentPackLines);
   const auto depths =
-      static_cast<unsigned>(std::min(kMostBlocks, ceil_div(int64_t{target.tiles_k}, int64_t{kTilesOfBlock})));
-  for (int64_t first = 0; first < items; first += kMostBlocks) {
-    const auto count = static_cast<unsigned>(std::min(kMostBlocks, items - first));
+      static_cast<unsigned>(std::min(kMaxBlocks, ceil_div(int64_t{target.tiles_k}, int64_t{kTilesOfBlock})));
+  for_runs(items, [&](Span run) {
+    const auto count = static_cast<unsigned>(run.size());
     PackSource source = whole;
-    source.data = static_cast<const Stored*>(whole.data) + first * whole.batch_stride;
-    const ExponentTarget part = target.from(first);
+    source.data = static_cast<const Stored*>(whole.data) + run.first * whole.batch_stride;
+    const ExponentTarget part = target.from(run.first);
     const dim3 grid(lines, depths, count);
     if (along_k) {
       constexpr int kLines = kBestThreadsAlong / 32;
@@ -44,7 +44,7 @@ void pack_exponents(const PackSource& whole, const ExponentTarget& target, int64
       exponent_pack_kernel<Arithmetic, Stored, false>
           <<<grid, kExponentPackThreads, 0, stream>>>(source, part, encode, is_dense);
     }
-  }
+  });
   MPMML_CUDA(cudaGetLastError());
 }
 
@@ -115,12 +115,12 @@ void pack_without_rough(const Launch& launch, Side side) {
     if (!(is_a ? arithmetic.is_a_rough : arithmetic.is_b_rough)) return;
     const ExponentTarget whole = exponent_target<Arithmetic>(launch, side);
     const int64_t items = exponent_items(launch, side), tiles = whole.padded_lines / kExponentLines * whole.tiles_k;
-    for (int64_t first = 0; first < items; first += kMostBlocks) {
-      const dim3 grid(static_cast<unsigned>(tiles), 1, static_cast<unsigned>(std::min(kMostBlocks, items - first)));
+    for_runs(items, [&](Span run) {
+      const dim3 grid(static_cast<unsigned>(tiles), 1, static_cast<unsigned>(run.size()));
       leave_out_rough_kernel<<<grid, kRoughThreads, 0, launch.stream>>>(
-          whole.from(first), is_a ? launch.m : launch.n, launch.k,
-          EncodeExponents<Arithmetic>::of(arithmetic, side).bias - kMostDistance - kRoughPenalty);
-    }
+          whole.from(run.first), is_a ? launch.m : launch.n, launch.k,
+          EncodeExponents<Arithmetic>::of(arithmetic, side).bias - kMaxDistance - kRoughPenalty);
+    });
     MPMML_CUDA(cudaGetLastError());
   }
 }
@@ -160,9 +160,9 @@ void find_exponent_witnesses(const Launch& launch, const ExponentOperand& a, con
                                             {{a.tiles, a.instance_tiles}, {b.tiles, b.instance_tiles}, tiles_k});
 }
 
-/// An exponent family. `Own` says what differs: kNeeds, kFullSpeedFrom, steps_per_clock<Tiles, Arithmetic>(), entry<Tiles>() of
+/// An exponent family. `TileOf` says what differs: kNeeds, kFullSpeedFrom, steps_per_clock<Tiles, Arithmetic>(), entry<Tiles>() of
 /// an arithmetic, and operands(), what the kernels get besides. Tiles are those of Config, with or without witnesses.
-template <class Own, class Config>
+template <class TileOf, class Config>
 struct ExponentFamily {
   template <class Arithmetic>
   static constexpr Kernel kernel() {
@@ -178,7 +178,7 @@ struct ExponentFamily {
     Kernel kernel{};
     kernel.paths = paths_of<Arithmetic>();
     kernel.takes_int16 = true;
-    kernel.needs = Own::kNeeds;
+    kernel.needs = TileOf::kNeeds;
     kernel.launch = &launch<Tiles, Arithmetic>;
     kernel.function = &function<Tiles, Arithmetic>;
     kernel.packed_bytes = &exponent_bytes<Arithmetic>;
@@ -188,8 +188,8 @@ struct ExponentFamily {
                     kTileSteps<Arithmetic>,
                     Config::kThreads,
                     Config::template kSharedBytes<Arithmetic>,
-                    Own::template steps_per_clock<Tiles, Arithmetic>(),
-                    Own::kFullSpeedFrom};
+                    TileOf::template steps_per_clock<Tiles, Arithmetic>(),
+                    TileOf::kFullSpeedFrom};
     return kernel;
   }
 
@@ -205,13 +205,13 @@ struct ExponentFamily {
     const ExponentOperand all_a = exponent_operand<Arithmetic>(launch, Side::kA),
                           all_b = exponent_operand<Arithmetic>(launch, Side::kB);
     for_arithmetic<Arithmetic>(launch, [&](const Arithmetic& arithmetic) {
-      auto* const entry = Own::template entry<Tiles>(arithmetic);
+      auto* const entry = TileOf::template entry<Tiles>(arithmetic);
       allow_shared_bytes(reinterpret_cast<const void*>(entry), kSharedBytes);
       for_instances(launch, [&](const Launch& part) {
         const ExponentOperand a = all_a.from(part.first_instance), b = all_b.from(part.first_instance);
         const dim3 grid(static_cast<unsigned>(int64_t{tiles_m} * tiles_n), 1, static_cast<unsigned>(part.batch));
         entry<<<grid, Config::kThreads, kSharedBytes, part.stream>>>(
-            part, Own::operands(a, b, tiles_m, tiles_n, tiles_k), arithmetic);
+            part, TileOf::operands(a, b, tiles_m, tiles_n, tiles_k), arithmetic);
         if constexpr (Arithmetic::kByChunks) add_rough_chunks(part, a, b, arithmetic);
         if constexpr (Tiles::kFindsWitnesses) find_exponent_witnesses<Arithmetic>(part, a, b, tiles_k);
       });
@@ -220,8 +220,8 @@ struct ExponentFamily {
   }
 
   template <class Tiles, class Arithmetic>
-  static const void* function(RangePath) {
-    return reinterpret_cast<const void*>(Own::template entry<Tiles>(Arithmetic{}));
+  static const void* function(ArithmeticKind) {
+    return reinterpret_cast<const void*>(TileOf::template entry<Tiles>(Arithmetic{}));
   }
 };
 

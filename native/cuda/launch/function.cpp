@@ -34,7 +34,7 @@ void allow_shared_bytes(const void* function, int bytes) {
   most = bytes;
 }
 
-int resident_blocks(const Kernel& kernel, RangePath path, int device) {
+int resident_blocks(const Kernel& kernel, ArithmeticKind path, int device) {
   const int bytes = kernel.shape.shared_bytes;
   if (bytes > device_limits(device).shared_bytes_per_block) return 0;
   static auto& known = *new std::map<std::tuple<const void*, int, int, int>, int>;
@@ -53,7 +53,7 @@ int resident_blocks(const Kernel& kernel, RangePath path, int device) {
   return known[key] = blocks;
 }
 
-const Kernel* witness_kernel(const Kernel& kernel, RangePath path, bool numbered, int device) {
+const Kernel* witness_kernel(const Kernel& kernel, ArithmeticKind path, bool numbered, int device) {
   const auto runs = [&](const Kernel* found) {
     return found && found->paths.has(path) && resident_blocks(*found, path, device) > 0;
   };

@@ -10,10 +10,10 @@ void allow_shared_bytes(const void* function, int bytes);
 
 /// Blocks of the kernel that runs `path` that fit a multiprocessor of `device` at a time; 0 if none fits, because
 /// shared memory or registers are too few. Makes the device current. CUDA is asked only once.
-int resident_blocks(const Kernel& kernel, RangePath path, int device);
+int resident_blocks(const Kernel& kernel, ArithmeticKind path, int device);
 
 /// The kernel that computes products on `path` as `kernel` would, and finds witnesses on `device`; null if there is none,
 /// or no block of it fits. `numbered` says whether numbers_fit().
-const Kernel* witness_kernel(const Kernel& kernel, RangePath path, bool numbered, int device);
+const Kernel* witness_kernel(const Kernel& kernel, ArithmeticKind path, bool numbered, int device);
 
 }  // namespace mpmml::cuda

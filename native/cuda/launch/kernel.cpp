@@ -20,9 +20,9 @@ const Kernel& kernel_of(const Variant& variant) {
 }
 
 bool numbers_fit(const ValueRange& a, const ValueRange& b, int64_t k) {
-  constexpr int kWordBits = 32, kLeastSumBits = 2;
+  constexpr int kWordBits = 32, kMinSumBits = 2;
   const int sum_bits = kWordBits - bits_of_numbers(k);
-  if (sum_bits < kLeastSumBits) return false;
+  if (sum_bits < kMinSumBits) return false;
   const bool leaves = a.has_finite() && b.has_finite() &&
                       (a.minimum + b.minimum <= kLowest<int32_t> || a.maximum + b.maximum >= kHighest<int32_t>);
   if (leaves) return false;
@@ -31,10 +31,10 @@ bool numbers_fit(const ValueRange& a, const ValueRange& b, int64_t k) {
 }
 
 int chunk_shift_for(const Kernel& kernel, int64_t k) {
-  constexpr int64_t kMostChunks = 65536;
+  constexpr int64_t kMaxChunks = 65536;
   if (!kernel.notes_chunks) return 0;
-  int shift = kernel.least_chunk_shift;
-  while (ceil_div(k, int64_t{kernel.shape.tile_k} << shift) > kMostChunks) ++shift;
+  int shift = kernel.min_chunk_shift;
+  while (ceil_div(k, int64_t{kernel.shape.tile_k} << shift) > kMaxChunks) ++shift;
   return shift;
 }
 

@@ -14,14 +14,14 @@
 #include "core/problem/problem.h"
 #include "core/problem/region.h"
 #include "cuda/kernels/device_problem.h"
-#include "cuda/kernels/division.h"
+#include "cuda/kernels/stream_k.h"
 
 namespace mpmml::cuda {
 
 /// One launch: a product, or a part of one, and what kernels needn't know of it.
 struct Launch : DeviceProblem {
   DataType dtype;
-  RangePath path;
+  ArithmeticKind path;
   ValueRange range_a, range_b;
   void* packed_a;  ///< Kernel::packed_bytes of device memory each
   void* packed_b;
@@ -31,7 +31,7 @@ struct Launch : DeviceProblem {
 /// A launch of a group, whose products have the semiring, type and path in common. set_first_tiles() gives the first tiles.
 struct GroupLaunch : DeviceGroup {
   DataType dtype;
-  RangePath path;
+  ArithmeticKind path;
   cudaStream_t stream;
 };
 
@@ -50,7 +50,7 @@ struct KernelShape {
 };
 
 /// What a kernel relies on that not every device has. It is checked by a product before a device's first use of it.
-enum class Ability : uint8_t {
+enum class DeviceFeature : uint8_t {
   kNone,
   kExponents,      ///< exact sums of exponents by Hopper's instructions
   kWarpExponents,  ///< the same by instructions of single warps
@@ -58,15 +58,15 @@ enum class Ability : uint8_t {
 };
 
 struct Kernel {
-  PathSet paths;
+  ArithmeticSet paths;
   bool takes_int16;  ///< whether it reads operands stored as int16 without widening
-  Ability needs;
+  DeviceFeature needs;
   KernelShape shape;
   void (*launch)(const Launch&);
   /// The same with the last tiles divided; null if the kernel can't. No structure may leave anything out.
-  void (*launch_divided)(const Launch&, const Division&, const PartMemory&);
+  void (*launch_divided)(const Launch&, const StreamKSchedule&, const PartialTiles&);
   /// The __global__ function that runs `path`, for the runtime's queries.
-  const void* (*function)(RangePath path);
+  const void* (*function)(ArithmeticKind path);
   /// Device memory for an operand in the kernel's own form. Only sizes, types and strides of the launch are used. This
   /// and pack() are null if the kernel reads operands as they are.
   int64_t (*packed_bytes)(const Launch&, Side);
@@ -81,9 +81,9 @@ struct Kernel {
   /// numbers_fit().
   const Kernel* in_chunks;
   const Kernel* numbered;
-  /// Of a kernel that notes chunks: they have at least 2^least_chunk_shift tiles.
+  /// Of a kernel that notes chunks: they have at least 2^min_chunk_shift tiles.
   bool notes_chunks;
-  int least_chunk_shift;
+  int min_chunk_shift;
   int64_t scratch_bytes;  ///< see the function of that name
 };
 
@@ -123,7 +123,7 @@ int64_t set_first_tiles(const KernelShape& shape, const GroupItem* items, int64_
 
 /// Calls `body` with the one of `Arithmetics` that can compute `path`, made for operands with these ranges.
 template <class... Arithmetics, class Body>
-void for_arithmetic(RangePath path, const ValueRange& range_a, const ValueRange& range_b, Body&& body) {
+void for_arithmetic(ArithmeticKind path, const ValueRange& range_a, const ValueRange& range_b, Body&& body) {
   const auto consider = [&](auto* type) {
     using Arithmetic = std::remove_pointer_t<decltype(type)>;
     if (!Arithmetic::paths.has(path)) return;
@@ -154,17 +154,21 @@ void for_arithmetic(const Launch& launch, Body&& body) {
 Launch part_of(const Launch& whole, const Region& region);
 
 /// The most blocks in the second and third dimension of a grid.
-constexpr int64_t kMostBlocks = 65535;
+constexpr int64_t kMaxBlocks = 65535;
+
+/// Calls `body` with runs of [0, size) that have at most `most` each, by default what the second or third dimension of a grid can hold.
+template <class Body>
+void for_runs(int64_t size, Body&& body, int64_t most = kMaxBlocks) {
+  for (int64_t first = 0; first < size; first += most) body(Span{first, std::min(first + most, size)});
+}
 
 /// Calls `body` with parts of the launch that have no more than `most` instances, by default what a grid's third dimension
 /// can hold.
 template <class Body>
-void for_instances(const Launch& launch, Body&& body, int64_t most = kMostBlocks) {
+void for_instances(const Launch& launch, Body&& body, int64_t most = kMaxBlocks) {
   // A small kernel takes less time than it takes to make its part.
   if (launch.batch <= most) return body(launch);
-  for (int64_t first = 0; first < launch.batch; first += most) {
-    body(part_of(launch, {{first, std::min(first + most, launch.batch)}, {0, launch.m}, {0, launch.n}}));
-  }
+  for_runs(launch.batch, [&](Span items) { body(part_of(launch, {items, {0, launch.m}, {0, launch.n}})); }, most);
 }
 
 }  // namespace mpmml::cuda

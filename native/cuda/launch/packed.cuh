@@ -34,8 +34,8 @@ struct PackedKernel {
 
   template <class Arithmetic>
   static constexpr Kernel kernel(double steps_per_clock, int full_speed_from) {
-    static_assert(Config::BM <= kMostTile && Config::BN * Words<Arithmetic>::kLanes <= kMostTile &&
-                      Config::BK * Config::kSlices <= kMostTile,
+    static_assert(Config::BM <= kMaxTile && Config::BN * Words<Arithmetic>::kLanes <= kMaxTile &&
+                      Config::BK * Config::kSlices <= kMaxTile,
                   "workspace estimates assume tiles of at most kMostTile");
     Kernel kernel{};
     kernel.paths = paths_of<Arithmetic>();
@@ -90,7 +90,7 @@ struct PackedKernel {
 
   /// The same with the last tiles divided.
   template <class Arithmetic>
-  static void launch_divided(const Launch& launch, const Division& division, const PartMemory& memory) {
+  static void launch_divided(const Launch& launch, const StreamKSchedule& division, const PartialTiles& memory) {
     if (division.whole > 0) {
       Launch whole = launch;
       if (launch.batch > 1) whole.batch = division.whole / division.of_instance;
@@ -107,7 +107,7 @@ struct PackedKernel {
   }
 
   template <class Arithmetic>
-  static const void* function(RangePath) {
+  static const void* function(ArithmeticKind) {
     return reinterpret_cast<const void*>(Config::template entry<Arithmetic>());
   }
 

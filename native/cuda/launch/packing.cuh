@@ -25,15 +25,14 @@ inline PackSource pack_source(const Launch& launch, Side side) {
 /// `depth_of_block` steps of k of the target.
 template <class Stored, class Word, class Body>
 void for_pack_grids(const PackSource& source, const PackTarget& target, int depth_of_block, Body&& body) {
-  constexpr int64_t kMaxGrid = 65535;
-  for (int64_t first = 0; first < target.items; first += kMaxGrid) {
+  for_runs(target.items, [&](Span items) {
     PackSource part = source;
-    part.data = static_cast<const Stored*>(source.data) + first * source.batch_stride;
+    part.data = static_cast<const Stored*>(source.data) + items.first * source.batch_stride;
     const dim3 grid(static_cast<unsigned>(ceil_div(target.padded_lines, kPackTile)),
-                    static_cast<unsigned>(std::min(kMaxGrid, ceil_div(target.padded_depth, depth_of_block))),
-                    static_cast<unsigned>(std::min(kMaxGrid, target.items - first)));
-    body(part, static_cast<Word*>(target.data) + first * target.padded_lines * target.padded_depth, grid);
-  }
+                    static_cast<unsigned>(std::min(kMaxBlocks, ceil_div(target.padded_depth, depth_of_block))),
+                    static_cast<unsigned>(items.size()));
+    body(part, static_cast<Word*>(target.data) + items.first * target.padded_lines * target.padded_depth, grid);
+  });
   MPMML_CUDA(cudaGetLastError());
 }
 

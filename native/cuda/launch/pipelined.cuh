@@ -53,14 +53,14 @@ struct Family<Pipelined<parameters...>> {
     // The notes take 160 of the 2800 instructions of a chunk.
     kernel.shape.steps_per_clock *= 0.94;
     kernel.notes_chunks = true;
-    kernel.least_chunk_shift = Tiles::template least_chunk_shift<Arithmetic>;
+    kernel.min_chunk_shift = Tiles::template min_chunk_shift<Arithmetic>;
     return kernel;
   }
 
   template <class Arithmetic>
   static constexpr Kernel kInChunks = chunk_kernel<Arithmetic>();
   template <class S>
-  static constexpr Kernel kNumbered = plain_kernel<Config, Numbered<S>>();
+  static constexpr Kernel kNumbered = plain_kernel<Config, IndexedSum<S>>();
 };
 
 }  // namespace mpmml::cuda

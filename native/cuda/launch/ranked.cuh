@@ -6,6 +6,7 @@
 #include "cuda/kernels/ranked.cuh"
 #include "cuda/launch/function.h"
 #include "cuda/launch/kernel.h"
+#include "cuda/launch/packing.cuh"
 #include "cuda/launch/ranked_sample.cuh"
 
 namespace mpmml::cuda {
@@ -43,7 +44,7 @@ struct Family<Ranked<parameters...>> {
     // Not among the packed operands, because launches in several streams may share these.
     kernel.scratch_bytes = sizeof(RankedSample);
     // How long it takes depends on the values. They are sampled before it is taken: see runtime/ranked_choice.h.
-    kernel.shape = {1, kMostTile, 1, Config::kThreads, Config::kSharedBytes, 1.0, 70};
+    kernel.shape = {1, kMaxTile, 1, Config::kThreads, Config::kSharedBytes, 1.0, 70};
     return kernel;
   }
 
@@ -98,31 +99,34 @@ struct Family<Ranked<parameters...>> {
     layout(launch, problem);
     RankedLines lines = lines_of(launch, side);
     const int64_t items = items_of(side == Side::kA ? launch.a : launch.b, launch.batch);
-    for (int64_t first = 0; first < items; first += kMostBlocks) {
-      const auto count = static_cast<unsigned>(std::min(kMostBlocks, items - first));
+    for_runs(items, [&](Span run) {
+      const int64_t first = run.first;
+      const auto count = static_cast<unsigned>(run.size());
       RankedLines part = lines;
       part.data += first * lines.batch_stride;
       if (side == Side::kA) {
         if (lines.k_stride != 1) {
           auto* const copy = const_cast<int32_t*>(problem.rows) + first * problem.a_batch;
-          const dim3 grid(static_cast<unsigned>(ceil_div(launch.m, 32)),
-                          static_cast<unsigned>(std::min(kMostBlocks, ceil_div(launch.k, 32))), count);
-          if (launch.k > 0) ranked_copy_kernel<S><<<grid, 256, 0, launch.stream>>>(part, copy);
+          // The steps of K take the part of the lines that packing puts side by side.
+          const PackSource source{part.data,         launch.k,           launch.m,         lines.k_stride,
+                                  lines.line_stride, lines.batch_stride, Storage::kElement};
+          const PackTarget target{copy, count, launch.k, launch.m};
+          if (launch.k > 0) pack_stored<int32_t>(source, target, CopyElements<S>{S::zero}, launch.stream);
           part = {copy, launch.m, launch.k, launch.k, 1, problem.a_batch};
         }
         find_references<S>(part, count, const_cast<int32_t*>(problem.reference_a) + first * launch.m, launch.stream);
-        continue;
+        return;
       }
       auto* const references = const_cast<int32_t*>(problem.reference_b) + first * launch.n;
       find_references<S>(part, count, references, launch.stream);
-      if (launch.k == 0) continue;
+      if (launch.k == 0) return;
       const int64_t row = first * problem.slices * launch.k;
       const dim3 grid(static_cast<unsigned>(launch.k), static_cast<unsigned>(problem.slices), count);
       ranked_list_kernel<S, Config::BN><<<grid, kRankedListThreads, 0, launch.stream>>>(
           part, references, const_cast<int64_t*>(problem.tops) + row,
           const_cast<uint16_t*>(problem.counts) + row * kRankedLevels,
           const_cast<RankedEntry*>(problem.entries) + row * problem.width, problem.width);
-    }
+    });
     MPMML_CUDA(cudaGetLastError());
   }
 
@@ -154,7 +158,7 @@ struct Family<Ranked<parameters...>> {
   }
 
   template <class Arithmetic>
-  static const void* function(RangePath) {
+  static const void* function(ArithmeticKind) {
     return reinterpret_cast<const void*>(&ranked_kernel<Config, Arithmetic>);
   }
 };

@@ -2,42 +2,56 @@
 #pragma once
 #include <tuple>
 
-#include "cuda/device/error.h"
-#include "cuda/kernels/small.cuh"
-#include "cuda/launch/kernel.h"
+#include "cuda/kernels/single_tile.cuh"
+#include "cuda/launch/direct.h"
 
 namespace mpmml::cuda {
 
 /// Calls `body` with parts of the launch that have no more tiles of C than a grid's second and third dimension can hold.
 template <class Config, class Body>
 void for_tiles(const Launch& launch, Body&& body) {
-  constexpr int64_t kMostRows = kMostBlocks * Config::BM, kMostCols = kMostBlocks * Config::BN;
-  if (launch.m <= kMostRows && launch.n <= kMostCols) return body(launch);
-  for (int64_t row = 0; row < launch.m; row += kMostRows) {
-    for (int64_t col = 0; col < launch.n; col += kMostCols) {
-      body(part_of(
-          launch,
-          {{0, launch.batch}, {row, std::min(row + kMostRows, launch.m)}, {col, std::min(col + kMostCols, launch.n)}}));
-    }
-  }
+  constexpr int64_t kMaxRows = kMaxBlocks * Config::BM, kMaxCols = kMaxBlocks * Config::BN;
+  if (launch.m <= kMaxRows && launch.n <= kMaxCols) return body(launch);
+  const auto for_rows = [&](Span rows) {
+    for_runs(launch.n, [&](Span cols) { body(part_of(launch, {{0, launch.batch}, rows, cols})); }, kMaxCols);
+  };
+  for_runs(launch.m, for_rows, kMaxRows);
 }
 
 template <int... parameters>
-struct Family<Small<parameters...>> {
+struct Family<Small<parameters...>> : DirectFamily<Family<Small<parameters...>>> {
   using Config = Small<parameters...>;
 
   template <class... Arithmetics>
   static constexpr Kernel kernel() {
-    Kernel kernel{};
-    kernel.paths = paths_of<Arithmetics...>();
+    Kernel kernel = Family::template direct_kernel<Arithmetics...>(
+        {Config::BM, Config::BN, Config::BK * Config::kSlices, Config::kThreads, 0, steps_per_clock<Arithmetics...>(),
+         0, Config::kTiles});
     kernel.takes_int16 = true;
-    kernel.launch = &launch<Arithmetics...>;
-    kernel.function = &function<Arithmetics...>;
     if constexpr (kTakesGroups) kernel.launch_group = &launch_group<Arithmetics...>;
-    kernel.shape = {
-        Config::BM, Config::BN,    Config::BK * Config::kSlices, Config::kThreads, 0, steps_per_clock<Arithmetics...>(),
-        0,          Config::kTiles};
     return kernel;
+  }
+
+  template <class Arithmetic>
+  static auto* entry() {
+    return &small_kernel<Config, Arithmetic>;
+  }
+
+  template <class Arithmetic>
+  static void queue(const Launch& launch, const Arithmetic& arithmetic) {
+    // As few threads as the batch needs, in whole warps, or all that are slices.
+    constexpr int64_t kTilesOfWarp = 32 / Config::kTileThreads;
+    const int64_t tiles = std::min<int64_t>(Config::kTiles, round_up(launch.batch, kTilesOfWarp));
+    const auto threads = static_cast<unsigned>(tiles * Config::kTileThreads * Config::kSlices);
+    constexpr int64_t kMaxBlocksOfInstances = (int64_t{1} << 31) - 1;
+    const auto queue_piece = [&](const Launch& piece) {
+      const dim3 grid(static_cast<unsigned>(ceil_div(piece.batch, tiles)),
+                      static_cast<unsigned>(ceil_div(piece.m, Config::BM)),
+                      static_cast<unsigned>(ceil_div(piece.n, Config::BN)));
+      small_kernel<Config, Arithmetic><<<grid, threads, 0, piece.stream>>>(piece, arithmetic);
+    };
+    for_instances(
+        launch, [&](const Launch& part) { for_tiles<Config>(part, queue_piece); }, kMaxBlocksOfInstances * tiles);
   }
 
  private:
@@ -62,30 +76,6 @@ struct Family<Small<parameters...>> {
   }
 
   template <class... Arithmetics>
-  static void launch(const Launch& launch) {
-    // As few threads as the batch needs, in whole warps, or all that are slices.
-    constexpr int64_t kTilesOfWarp = 32 / Config::kTileThreads;
-    const int64_t tiles = std::min<int64_t>(Config::kTiles, round_up(launch.batch, kTilesOfWarp));
-    const auto threads = static_cast<unsigned>(tiles * Config::kTileThreads * Config::kSlices);
-    constexpr int64_t kMostBlocksOfInstances = (int64_t{1} << 31) - 1;
-    for_arithmetic<Arithmetics...>(launch, [&](const auto& arithmetic) {
-      using Arithmetic = std::decay_t<decltype(arithmetic)>;
-      for_instances(
-          launch,
-          [&](const Launch& part) {
-            for_tiles<Config>(part, [&](const Launch& piece) {
-              const dim3 grid(static_cast<unsigned>(ceil_div(piece.batch, tiles)),
-                              static_cast<unsigned>(ceil_div(piece.m, Config::BM)),
-                              static_cast<unsigned>(ceil_div(piece.n, Config::BN)));
-              small_kernel<Config, Arithmetic><<<grid, threads, 0, piece.stream>>>(piece, arithmetic);
-            });
-          },
-          kMostBlocksOfInstances * tiles);
-    });
-    MPMML_CUDA(cudaGetLastError());
-  }
-
-  template <class... Arithmetics>
   static void launch_group(const GroupLaunch& group) {
     if (group.tiles == 0) return;
     for_arithmetic<Arithmetics...>(group.path, {}, {}, [&](const auto& arithmetic) {
@@ -94,15 +84,6 @@ struct Family<Small<parameters...>> {
       small_group_kernel<Config, Arithmetic><<<blocks, Config::kThreads, 0, group.stream>>>(group, arithmetic);
     });
     MPMML_CUDA(cudaGetLastError());
-  }
-
-  template <class... Arithmetics>
-  static const void* function(RangePath path) {
-    const void* found = nullptr;
-    for_arithmetic<Arithmetics...>(path, {}, {}, [&](const auto& arithmetic) {
-      found = reinterpret_cast<const void*>(&small_kernel<Config, std::decay_t<decltype(arithmetic)>>);
-    });
-    return found;
   }
 };
 

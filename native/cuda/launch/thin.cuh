@@ -2,27 +2,45 @@
 #pragma once
 #include <tuple>
 
-#include "cuda/device/error.h"
-#include "cuda/kernels/thin.cuh"
-#include "cuda/launch/kernel.h"
+#include "cuda/kernels/skinny.cuh"
+#include "cuda/launch/direct.h"
 
 namespace mpmml::cuda {
 
 template <int... parameters>
-struct Family<Thin<parameters...>> {
-  using Config = Thin<parameters...>;
+struct Family<SkinnyConfig<parameters...>> : DirectFamily<Family<SkinnyConfig<parameters...>>> {
+  using Config = SkinnyConfig<parameters...>;
 
   template <class... Arithmetics>
   static constexpr Kernel kernel() {
     using Arithmetic = std::tuple_element_t<0, std::tuple<Arithmetics...>>;
-    Kernel kernel{};
-    kernel.paths = paths_of<Arithmetics...>();
+    KernelShape shape = {Config::BM, lines<Arithmetic>, Config::BK, Config::kThreads, 0, steps_per_clock<Arithmetic>(),
+                         0};
+    shape.turns = true;
+    Kernel kernel = Family::template direct_kernel<Arithmetics...>(shape);
     kernel.takes_int16 = true;
-    kernel.launch = &launch<Arithmetics...>;
-    kernel.function = &function<Arithmetics...>;
-    kernel.shape = {Config::BM, lines<Arithmetic>, Config::BK, Config::kThreads, 0, steps_per_clock<Arithmetic>(), 0};
-    kernel.shape.turns = true;
     return kernel;
+  }
+
+  template <class Arithmetic>
+  static auto* entry() {
+    return &thin_kernel<Config, Arithmetic, true>;
+  }
+
+  template <class Arithmetic>
+  static void queue(const Launch& launch, const Arithmetic& arithmetic) {
+    const bool few_are_columns = launch.n < launch.m;
+    const MatrixView &a = launch.a, &b = launch.b;
+    const bool steps_are_near = few_are_columns ? a.col_stride <= a.row_stride : b.row_stride < b.col_stride;
+    auto* const kernel = steps_are_near ? entry<Arithmetic>() : &thin_kernel<Config, Arithmetic, false>;
+    for_instances(launch, [&](const Launch& instances) {
+      for_lines(instances, few_are_columns, [&](const Launch& part) {
+        const int64_t few = few_are_columns ? part.n : part.m, many = few_are_columns ? part.m : part.n;
+        const dim3 grid(static_cast<unsigned>(ceil_div(many, lines<Arithmetic>)),
+                        static_cast<unsigned>(ceil_div(few, Config::BM)), static_cast<unsigned>(part.batch));
+        kernel<<<grid, Config::kThreads, 0, part.stream>>>(part, arithmetic, few_are_columns);
+      });
+    });
   }
 
  private:
@@ -36,46 +54,14 @@ struct Family<Thin<parameters...>> {
     return Config::BM <= 4 ? 12.5 : 19;
   }
 
-  template <class... Arithmetics>
-  static void launch(const Launch& launch) {
-    const bool few_are_columns = launch.n < launch.m;
-    const MatrixView &a = launch.a, &b = launch.b;
-    const bool steps_are_near = few_are_columns ? a.col_stride <= a.row_stride : b.row_stride < b.col_stride;
-    for_arithmetic<Arithmetics...>(launch, [&](const auto& arithmetic) {
-      using Arithmetic = std::decay_t<decltype(arithmetic)>;
-      auto* kernel = &thin_kernel<Config, Arithmetic, false>;
-      if (steps_are_near) kernel = &thin_kernel<Config, Arithmetic, true>;
-      for_instances(launch, [&](const Launch& instances) {
-        for_lines(instances, few_are_columns, [&](const Launch& part) {
-          const int64_t few = few_are_columns ? part.n : part.m, many = few_are_columns ? part.m : part.n;
-          const dim3 grid(static_cast<unsigned>(ceil_div(many, lines<Arithmetic>)),
-                          static_cast<unsigned>(ceil_div(few, Config::BM)), static_cast<unsigned>(part.batch));
-          kernel<<<grid, Config::kThreads, 0, part.stream>>>(part, arithmetic, few_are_columns);
-        });
-      });
-    });
-    MPMML_CUDA(cudaGetLastError());
-  }
-
   /// Calls `body` with parts of the launch that have no more of the fewer lines than a grid's second dimension can hold.
   template <class Body>
   static void for_lines(const Launch& launch, bool few_are_columns, Body&& body) {
-    constexpr int64_t kMost = kMostBlocks * Config::BM;
-    const int64_t few = few_are_columns ? launch.n : launch.m;
-    for (int64_t first = 0; first < few; first += kMost) {
-      const Span lines{first, std::min(first + kMost, few)};
+    const auto for_run = [&](Span lines) {
       body(few_are_columns ? part_of(launch, {{0, launch.batch}, {0, launch.m}, lines})
                            : part_of(launch, {{0, launch.batch}, lines, {0, launch.n}}));
-    }
-  }
-
-  template <class... Arithmetics>
-  static const void* function(RangePath path) {
-    const void* found = nullptr;
-    for_arithmetic<Arithmetics...>(path, {}, {}, [&](const auto& arithmetic) {
-      found = reinterpret_cast<const void*>(&thin_kernel<Config, std::decay_t<decltype(arithmetic)>, true>);
-    });
-    return found;
+    };
+    for_runs(few_are_columns ? launch.n : launch.m, for_run, kMaxBlocks * Config::BM);
   }
 };
 

@@ -8,7 +8,7 @@ namespace mpmml::cuda {
 template <int... parameters>
 struct Family<WarpExponentTiles<parameters...>>
     : ExponentFamily<Family<WarpExponentTiles<parameters...>>, WarpExponentTiles<parameters...>> {
-  static constexpr Ability kNeeds = Ability::kWarpExponents;
+  static constexpr DeviceFeature kNeeds = DeviceFeature::kWarpExponents;
   static constexpr int kFullSpeedFrom = 80;
 
   /// As if there were 16 warps, from what was measured on an H200.

@@ -11,8 +11,8 @@ namespace mpmml::cuda {
 namespace {
 
 /// What products must have in common to share a choice.
-using Likeness = std::tuple<SemiringId, DataType, RangePath, std::array<int, 4>>;
-using Choices = std::map<Likeness, MeasuredChoice>;
+using TuningKey = std::tuple<SemiringId, DataType, ArithmeticKind, std::array<int, 4>>;
+using Choices = std::map<TuningKey, MeasuredChoice>;
 
 std::mutex mutex;
 
@@ -22,11 +22,11 @@ std::map<std::string, std::shared_ptr<const Choices>>& known() {
   return *choices;
 }
 
-Likeness likeness(SemiringId semiring, DataType dtype, RangePath path, std::array<int64_t, 4> sizes) {
+TuningKey likeness(SemiringId semiring, DataType dtype, ArithmeticKind path, std::array<int64_t, 4> sizes) {
   // Only the CPU has 8-bit sums.
-  const PathSet narrow{RangePath::kByte, RangePath::kByteTranslated, RangePath::kHalfTranslated};
-  if (narrow.has(path)) path = RangePath::kHalf;
-  if (path == RangePath::kTranslated) path = RangePath::kDirect;
+  const ArithmeticSet narrow{ArithmeticKind::kByte, ArithmeticKind::kByteTranslated, ArithmeticKind::kHalfTranslated};
+  if (narrow.has(path)) path = ArithmeticKind::kHalf;
+  if (path == ArithmeticKind::kTranslated) path = ArithmeticKind::kDirect;
   std::array<int, 4> powers{};
   for (size_t index = 0; index < sizes.size(); ++index) {
     powers[index] = static_cast<int>(std::lround(std::log2(static_cast<double>(sizes[index]))));
@@ -47,7 +47,7 @@ void set_measured_choices(const std::string& gpu, const std::vector<MeasuredChoi
   known()[gpu] = std::move(table);
 }
 
-std::optional<MeasuredChoice> measured_choice(const std::string& gpu, const Problem& problem, PathSet exact) {
+std::optional<MeasuredChoice> measured_choice(const std::string& gpu, const Problem& problem, ArithmeticSet exact) {
   // No power of two is near 0.
   if (problem.outputs() == 0 || problem.k() == 0) return std::nullopt;
   std::shared_ptr<const Choices> table;

@@ -13,7 +13,7 @@ namespace mpmml::cuda {
 /// `variant` was the fastest for products of these sizes whose cheapest exact path was `path`.
 struct MeasuredChoice {
   const Variant* variant;
-  RangePath path;
+  ArithmeticKind path;
   int64_t m, n, k, batch;
 };
 
@@ -22,6 +22,6 @@ void set_measured_choices(const std::string& gpu, const std::vector<MeasuredChoi
 
 /// The choice measured on `gpu` for a similar product: each size is nearest to the same power of two, and the cheapest
 /// path is the same, except that a zero in the operands makes no difference.
-std::optional<MeasuredChoice> measured_choice(const std::string& gpu, const Problem& problem, PathSet exact);
+std::optional<MeasuredChoice> measured_choice(const std::string& gpu, const Problem& problem, ArithmeticSet exact);
 
 }  // namespace mpmml::cuda

@@ -38,7 +38,7 @@ class BlockClocks {
     return clocks;
   }
 
-  double of_division(const Division& division) const {
+  double of_division(const StreamKSchedule& division) const {
     const double whole = division.whole > 0 ? of_tiles(division.whole, double(division.depth) * shape_.tile_k) : 0;
     if (division.shares == 0) return whole;
     const auto longest = double(division.least + (division.longer > 0 ? 1 : 0));
@@ -63,9 +63,9 @@ class BlockClocks {
 };
 
 /// Divides all tiles but the first `whole`.
-Division divide(const TileGrid& grid, int64_t whole, int64_t shares) {
+StreamKSchedule divide(const TileGrid& grid, int64_t whole, int64_t shares) {
   const int64_t tiles = grid.of_instance * grid.instances - whole, steps = tiles * grid.depth;
-  Division division{};
+  StreamKSchedule division{};
   division.whole = whole;
   division.tiles = static_cast<unsigned>(tiles);
   division.of_instance = static_cast<unsigned>(grid.of_instance);
@@ -83,13 +83,13 @@ struct Needed {
 
 /// A kernel that packs leaves out what the structure does. Of many tiles some are sampled.
 Needed needed_of(const KernelShape& shape, bool packs, const Problem& problem) {
-  constexpr int64_t kMostSamples = 16;  // along each dimension
+  constexpr int64_t kMaxSamples = 16;  // along each dimension
   const int64_t m = problem.m(), n = problem.n(), k = problem.k();
   const int64_t tiles_m = ceil_div(m, shape.tile_m), tiles_n = ceil_div(n, shape.tile_n);
   const double tiles = double(tiles_m) * double(tiles_n) * double(problem.batch);
   const auto depth = double(round_up(k, shape.tile_k));
   if (!packs || problem.structure.is_general(m, n, k)) return {tiles, depth};
-  const int64_t samples_m = std::min(kMostSamples, tiles_m), samples_n = std::min(kMostSamples, tiles_n);
+  const int64_t samples_m = std::min(kMaxSamples, tiles_m), samples_n = std::min(kMaxSamples, tiles_n);
   const auto tile = [](int64_t sample, int64_t samples, int64_t tiles, int64_t size, int64_t end) {
     const int64_t first = (2 * sample + 1) * tiles / (2 * samples) * size;
     return Span{first, std::min(first + size, end)};
@@ -115,12 +115,12 @@ TileGrid tile_grid(const KernelShape& shape, int64_t m, int64_t n, int64_t k, in
   return {ceil_div(m, shape.tile_m) * ceil_div(n, shape.tile_n), instances, ceil_div(k, shape.tile_k)};
 }
 
-Division best_division(const KernelShape& shape, const TileGrid& grid, const DeviceLimits& device, int blocks) {
+StreamKSchedule best_division(const KernelShape& shape, const TileGrid& grid, const DeviceLimits& device, int blocks) {
   // What numbers of 32 bits can count, with room for one share more.
-  constexpr int64_t kMostTilesOfK = int64_t{1} << 30;
+  constexpr int64_t kMaxTilesOfK = int64_t{1} << 30;
   const int64_t tiles = grid.of_instance * grid.instances;
-  Division best{};
-  if (!shape.divides || blocks == 0 || tiles == 0 || tiles > kMostTilesOfK) return best;
+  StreamKSchedule best{};
+  if (!shape.divides || blocks == 0 || tiles == 0 || tiles > kMaxTilesOfK) return best;
   const BlockClocks clocks(shape, device, blocks);
   double least = kWorthDividing * clocks.of_tiles(tiles, double(grid.depth) * shape.tile_k);
   const int64_t at_once = clocks.at_once(), in_waves = tiles / at_once * at_once;
@@ -128,9 +128,9 @@ Division best_division(const KernelShape& shape, const TileGrid& grid, const Dev
   const int64_t granule = grid.instances > 1 ? grid.of_instance : at_once;
   for (const int64_t whole : {in_waves / granule * granule, int64_t{0}}) {
     const int64_t steps = (tiles - whole) * grid.depth;
-    if (steps > kMostTilesOfK) continue;
+    if (steps > kMaxTilesOfK) continue;
     for (int64_t shares = std::min(at_once, steps); shares > 0; shares /= 2) {
-      const Division division = divide(grid, whole, shares);
+      const StreamKSchedule division = divide(grid, whole, shares);
       const double taken = clocks.of_division(division);
       if (taken >= least) continue;
       least = taken;
@@ -150,7 +150,7 @@ double estimate_clocks(const KernelShape& of_rows, bool packs, const Problem& pr
   double clocks = kLaunchClocks + block_clocks.of_tiles(tiles, needed.depth);
   const int64_t m = problem.m(), n = problem.n(), k = problem.k();
   if (shape.divides && problem.structure.is_general(m, n, k)) {
-    const Division division = best_division(shape, tile_grid(shape, m, n, k, problem.batch), device, blocks);
+    const StreamKSchedule division = best_division(shape, tile_grid(shape, m, n, k, problem.batch), device, blocks);
     if (division.shares > 0) clocks = kLaunchClocks + block_clocks.of_division(division);
   }
   const int64_t items_a = items_of(problem.a, problem.batch), items_b = items_of(problem.b, problem.batch);

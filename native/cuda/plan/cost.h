@@ -14,7 +14,7 @@ TileGrid tile_grid(const KernelShape& shape, int64_t m, int64_t n, int64_t k, in
 
 /// The division with which a launch is estimated to take least time; without shares if that is none. It must have the
 /// multiprocessors for itself, and no structure may leave anything out.
-Division best_division(const KernelShape& shape, const TileGrid& grid, const DeviceLimits& device, int blocks);
+StreamKSchedule best_division(const KernelShape& shape, const TileGrid& grid, const DeviceLimits& device, int blocks);
 
 /// Estimated clocks of packing and product, if `blocks` blocks of the kernel fit a multiprocessor at a time.
 double estimate_clocks(const KernelShape& shape, bool packs, const Problem& problem, const DeviceLimits& device,

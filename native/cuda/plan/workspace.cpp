@@ -41,7 +41,7 @@ int64_t widened_bytes(const Problem& problem, const Kernel& kernel) {
   return bytes;
 }
 
-int64_t packed_bytes(const Problem& problem, const Cut& cut, const Plan& plan, const Kernel& kernel) {
+int64_t packed_bytes(const Problem& problem, const BlockPartition& cut, const Plan& plan, const Kernel& kernel) {
   if (!kernel.packed_bytes) return 0;
   const auto bytes_of = [&](const Region& region, Side side) {
     const Problem part = sub(problem, region);
@@ -58,15 +58,15 @@ int64_t packed_bytes(const Problem& problem, const Cut& cut, const Plan& plan, c
   return bytes;
 }
 
-int64_t roughly_needed_bytes(const Problem& problem) {
-  const int64_t depth = round_up(problem.k(), kMostTile),
+int64_t estimate_workspace_bytes(const Problem& problem) {
+  const int64_t depth = round_up(problem.k(), kMaxTile),
                 word = std::max<int64_t>(sizeof(int32_t), element_bytes(problem.operation.dtype));
-  const int64_t lines = items_of(problem.a, problem.batch) * round_up(problem.m(), kMostTile) +
-                        items_of(problem.b, problem.batch) * round_up(problem.n(), kMostTile);
+  const int64_t lines = items_of(problem.a, problem.batch) * round_up(problem.m(), kMaxTile) +
+                        items_of(problem.b, problem.batch) * round_up(problem.n(), kMaxTile);
   // Each of the paths that need packing may take its share. So does the search for witnesses, with a number for each result.
   const int64_t forms = kPackedForms + (problem.witness.data ? 1 : 0);
-  const int64_t hints = problem.witness.data ? problem.batch * round_up(problem.m(), kMostTile) *
-                                                   round_up(problem.n(), kMostTile) * int64_t{sizeof(uint16_t)}
+  const int64_t hints = problem.witness.data ? problem.batch * round_up(problem.m(), kMaxTile) *
+                                                   round_up(problem.n(), kMaxTile) * int64_t{sizeof(uint16_t)}
                                              : 0;
   return matrix_bytes(problem) + forms * lines * depth * word + hints;
 }

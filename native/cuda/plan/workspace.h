@@ -3,7 +3,7 @@
 #pragma once
 #include "core/problem/problem.h"
 #include "cuda/launch/kernel.h"
-#include "cuda/plan/cells.h"
+#include "cuda/plan/block_partition.h"
 
 namespace mpmml::cuda {
 
@@ -16,9 +16,9 @@ int64_t matrix_bytes(const Problem& problem);
 int64_t widened_bytes(const Problem& problem, const Kernel& kernel);
 
 /// The forms that the kernel needs of copies of the operands, which are cut like that.
-int64_t packed_bytes(const Problem& problem, const Cut& cut, const Plan& plan, const Kernel& kernel);
+int64_t packed_bytes(const Problem& problem, const BlockPartition& cut, const Plan& plan, const Kernel& kernel);
 
 /// At least as many bytes as a product needs with any kernel, computed from the sizes only.
-int64_t roughly_needed_bytes(const Problem& problem);
+int64_t estimate_workspace_bytes(const Problem& problem);
 
 }  // namespace mpmml::cuda

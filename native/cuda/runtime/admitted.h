@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "core/session/session.h"
-#include "cuda/runtime/admission.h"
+#include "cuda/runtime/memory_reservation.h"
 #include "cuda/runtime/session_device.h"
 
 namespace mpmml::cuda {
@@ -17,7 +17,7 @@ class Admitted final : public Share {
   /// nobody asks for it is there at once. Throws Error(kAborted) if `is_cancelled` while it waits.
   Admitted(SessionDevice& device, const Ledger::Demand& needed, int64_t limit,
            const std::function<bool()>& is_cancelled)
-      : device_(device), bytes_(little_memory(limit)) {
+      : device_(device), bytes_(unreserved_threshold(limit)) {
     if (needed.bytes > bytes_) {
       bytes_ = std::min(needed.bytes, device_capacity(device.device(), limit));
       reservation_.emplace(admit(device.device(), {bytes_, needed.call}, limit, is_cancelled));
@@ -31,7 +31,7 @@ class Admitted final : public Share {
  private:
   SessionDevice& device_;
   int64_t bytes_;
-  std::optional<Reservation> reservation_;
+  std::optional<MemoryReservation> reservation_;
 };
 
 }  // namespace mpmml::cuda

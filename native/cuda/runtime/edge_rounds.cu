@@ -10,13 +10,9 @@
 namespace mpmml::cuda {
 namespace {
 
-struct IsIntegerSum {
-  template <class S>
-  static constexpr bool holds = is_integer_sum<S>;
-};
-
-/// Random graphs take up to 24. An empty round reads the list of edges once for each stripe.
-constexpr int64_t kMaxRounds = 64;
+/// Reads of each row that a round counts as in addition to its own, for its launches and its pass over the list of edges. It bounds the
+/// rounds of graphs with long best paths, in which few rows change. Random graphs take up to 24 rounds.
+constexpr double kReadsOfRound = 4;
 /// Blocks that count what a round changed.
 constexpr int64_t kMaxCounting = 128;
 
@@ -56,7 +52,6 @@ class ListedGraph {
     return state;
   }
 
-  int64_t rounds() const { return rounds_; }
   int64_t stripes() const { return stripes_; }
 
  private:
@@ -115,15 +110,16 @@ bool EdgeRounds::relax(const EssentialEdges& edges) {
   const int64_t n = edges.d.rows;
   return with_semiring_that<IsIntegerSum>(edges.operation.semiring, edges.operation.dtype, [&](auto semiring) {
     ListedGraph<decltype(semiring)> graph(device_, edges, listed);
-    mark_written(edges.d, DataType::kInt32, 1, no_facts());
+    mark_written(edges.d, DataType::kInt32, 1, unbounded());
     const double reads_per_row = static_cast<double>(listed) / static_cast<double>(n);
     double reads = static_cast<double>(listed);
-    while (reads <= static_cast<double>(edges.max_reads) && graph.rounds() < kMaxRounds) {
+    while (reads <= static_cast<double>(edges.max_reads)) {
       if (is_set(edges.cancelled)) throw given_up();
       const RoundState state = graph.run_rounds();
       if (state.changed[kRoundsTogether - 1] == 0) return true;
       for (const unsigned changed : state.changed)
-        reads += reads_per_row * changed / static_cast<double>(graph.stripes());
+        reads +=
+            kReadsOfRound * static_cast<double>(n) + reads_per_row * changed / static_cast<double>(graph.stripes());
     }
     return false;
   });

@@ -6,89 +6,14 @@
 #include "core/algebra/successors.h"
 #include "core/problem/with_size.h"
 #include "cuda/device/error.h"
+#include "cuda/runtime/elements.cuh"
 #include "cuda/runtime/elementwise.h"
 
 namespace mpmml::cuda {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int64_t kMostBlocks = 65535;
-
-/// Where element `along` of line `line` is, in elements from the first.
-struct Walk {
-  int64_t item_stride, line_stride, element_stride;
-};
-
-/// Two views of the same sizes as items × lines × length elements.
-struct Extent {
-  int64_t items, lines, length;
-  Walk to, from;
-};
-
-/// Lines are those of `to`. If both are contiguous, everything is one line.
-Extent extent_of(int64_t batch, const MutableMatrixView& to, const MatrixView& from) {
-  const Lines lines(to);
-  const auto walk = [&](const auto& view) {
-    return Walk{view.batch_stride, lines.are_columns ? view.col_stride : view.row_stride,
-                lines.are_columns ? view.row_stride : view.col_stride};
-  };
-  Extent extent{batch, lines.count, lines.length, walk(to), walk(from)};
-  const auto merge_lines = [&] {
-    return extent.to.line_stride == extent.length * extent.to.element_stride &&
-           extent.from.line_stride == extent.length * extent.from.element_stride;
-  };
-  if (extent.lines == 1 || merge_lines()) {
-    extent.length *= extent.lines;
-    extent.lines = 1;
-    if (batch == 1 || (extent.to.item_stride == extent.length * extent.to.element_stride &&
-                       extent.from.item_stride == extent.length * extent.from.element_stride)) {
-      extent.length *= batch;
-      extent.items = 1;
-    }
-  }
-  return extent;
-}
-
-/// Calls body(place in `to`, place in `from`) for each element.
-template <class Body>
-__global__ void __launch_bounds__(kThreads) for_elements_kernel(Extent extent, Body body) {
-  const int64_t lines = extent.items * extent.lines;
-  for (int64_t line = blockIdx.y; line < lines; line += gridDim.y) {
-    const int64_t item = extent.lines == 1 ? line : line / extent.lines;
-    const int64_t within = line - item * extent.lines;
-    const int64_t to = item * extent.to.item_stride + within * extent.to.line_stride;
-    const int64_t from = item * extent.from.item_stride + within * extent.from.line_stride;
-    for (int64_t at = int64_t{blockIdx.x} * kThreads + threadIdx.x; at < extent.length;
-         at += int64_t{gridDim.x} * kThreads) {
-      body(to + at * extent.to.element_stride, from + at * extent.from.element_stride);
-    }
-  }
-}
-
-template <class Body>
-void for_elements(const Extent& extent, cudaStream_t stream, Body body) {
-  const int64_t lines = extent.items * extent.lines;
-  if (lines == 0 || extent.length == 0) return;
-  constexpr int64_t kBlocksOfALine = 4096;
-  const dim3 grid(static_cast<unsigned>(std::min(kBlocksOfALine, ceil_div(extent.length, kThreads))),
-                  static_cast<unsigned>(std::min(kMostBlocks, lines)));
-  for_elements_kernel<<<grid, kThreads, 0, stream>>>(extent, body);
-  MPMML_CUDA(cudaGetLastError());
-}
-
-template <class T>
-struct Copy {
-  T* to;
-  const T* from;
-  __device__ void operator()(int64_t target, int64_t source) const { to[target] = from[source]; }
-};
-
-template <class T>
-struct Fill {
-  T* to;
-  T value;
-  __device__ void operator()(int64_t target, int64_t) const { to[target] = value; }
-};
+constexpr int64_t kMaxBlocks = 65535;
 
 template <class S>
 struct Widen {
@@ -111,7 +36,7 @@ struct Combine {
 };
 
 template <class S>
-struct Settle {
+struct NormalizeResult {
   using Element = typename S::Element;
   Element* c;
   __device__ void operator()(int64_t target, int64_t) const {
@@ -120,6 +45,12 @@ struct Settle {
     c[target] = Arithmetic::finish(Arithmetic::initial(), c[target], overflowed);
   }
 };
+
+/// Calls body(place in `to`, place in `from`) for all elements.
+template <class Body>
+void for_all(int64_t batch, const MutableMatrixView& to, const MatrixView& from, cudaStream_t stream, Body body) {
+  for_elements(joined(walk_of(batch, to, from)), AllElements{}, stream, body);
+}
 
 /// Calls body(item, row, column, element) for each element.
 template <class T, class Body>
@@ -138,8 +69,8 @@ __global__ void __launch_bounds__(kThreads) for_places_kernel(int64_t batch, Mat
 template <class T, class Body>
 void for_places(int64_t batch, const MatrixView& matrix, cudaStream_t stream, Body body) {
   if (batch * matrix.rows * matrix.cols == 0) return;
-  const dim3 grid(static_cast<unsigned>(std::min(kMostBlocks, ceil_div(matrix.cols, kThreads))),
-                  static_cast<unsigned>(std::min(kMostBlocks, batch * matrix.rows)));
+  const dim3 grid(static_cast<unsigned>(std::min(kMaxBlocks, ceil_div(matrix.cols, kThreads))),
+                  static_cast<unsigned>(std::min(kMaxBlocks, batch * matrix.rows)));
   for_places_kernel<T><<<grid, kThreads, 0, stream>>>(batch, matrix, body);
   MPMML_CUDA(cudaGetLastError());
 }
@@ -178,15 +109,14 @@ void copy_matrices(DataType dtype, int64_t batch, const MatrixView& from, const 
                    cudaStream_t stream) {
   with_size(stored_bytes(dtype, from.storage), [&](auto element) {
     using T = decltype(element);
-    for_elements(extent_of(batch, to, from), stream,
-                 Copy<T>{static_cast<T*>(to.data), static_cast<const T*>(from.data)});
+    for_all(batch, to, from, stream, CopyElement<T>{static_cast<T*>(to.data), static_cast<const T*>(from.data)});
   });
 }
 
 void fill_matrices(DataType dtype, int64_t batch, const MutableMatrixView& to, double value, cudaStream_t stream) {
   with_element(dtype, [&](auto element) {
     using T = decltype(element);
-    for_elements(extent_of(batch, to, read_only(to)), stream, Fill<T>{static_cast<T*>(to.data), static_cast<T>(value)});
+    for_all(batch, to, read_only(to), stream, FillElement<T>{static_cast<T*>(to.data), static_cast<T>(value)});
   });
 }
 
@@ -198,7 +128,7 @@ void set_successors(const Operation& operation, int64_t batch, const MatrixView&
   });
 }
 
-void mark_edges(const Successors& successors, cudaStream_t stream) {
+void mark_tight_edges(const NextNodes& successors, cudaStream_t stream) {
   with_semiring<HasSuccessors>(successors.operation, [&](auto semiring) {
     using S = decltype(semiring);
     for_places<typename S::Element>(successors.batch, successors.d, stream,
@@ -219,11 +149,10 @@ void combine_matrices(const Operation& operation, int64_t batch, const MutableMa
   with_semiring(operation, [&](auto semiring) {
     using S = decltype(semiring);
     using Element = typename S::Element;
-    const Extent extent = extent_of(batch, c, d);
     with_stored<S>(d.storage, [&](auto zero) {
       using Stored = decltype(zero);
-      for_elements(extent, stream,
-                   Combine<S, Stored>{static_cast<Element*>(c.data), static_cast<const Stored*>(d.data)});
+      for_all(batch, c, d, stream,
+              Combine<S, Stored>{static_cast<Element*>(c.data), static_cast<const Stored*>(d.data)});
     });
   });
 }
@@ -231,7 +160,7 @@ void combine_matrices(const Operation& operation, int64_t batch, const MutableMa
 void settle_matrices(const Operation& operation, int64_t batch, const MutableMatrixView& c, cudaStream_t stream) {
   with_semiring(operation, [&](auto semiring) {
     using S = decltype(semiring);
-    for_elements(extent_of(batch, c, read_only(c)), stream, Settle<S>{static_cast<typename S::Element*>(c.data)});
+    for_all(batch, c, read_only(c), stream, NormalizeResult<S>{static_cast<typename S::Element*>(c.data)});
   });
 }
 
@@ -242,8 +171,8 @@ void widen(const Operation& operation, int64_t batch, const MatrixView& from, co
     using Element = typename S::Element;
     MutableMatrixView target{
         const_cast<void*>(to.data), to.rows, to.cols, to.row_stride, to.col_stride, to.batch_stride};
-    for_elements(extent_of(batch, target, from), stream,
-                 Widen<S>{static_cast<Element*>(target.data), static_cast<const NarrowType<Element>*>(from.data)});
+    for_all(batch, target, from, stream,
+            Widen<S>{static_cast<Element*>(target.data), static_cast<const NarrowType<Element>*>(from.data)});
   });
 }
 

@@ -18,8 +18,8 @@ void fill_matrices(DataType dtype, int64_t batch, const MutableMatrixView& to, d
 void set_successors(const Operation& operation, int64_t batch, const MatrixView& d, const MutableMatrixView& next,
                     cudaStream_t stream);
 
-/// Queues what Session::mark_edges() says.
-void mark_edges(const Successors& successors, cudaStream_t stream);
+/// Queues what Session::mark_tight_edges() says.
+void mark_tight_edges(const NextNodes& successors, cudaStream_t stream);
 
 /// Queues the search for the first element that is NaN, of float or double. Lowers *index, in device memory, to its index
 /// (item, row, column in row-major order).

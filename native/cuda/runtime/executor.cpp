@@ -5,9 +5,9 @@
 #include "core/problem/destination.h"
 #include "cuda/device/error.h"
 #include "cuda/launch/function.h"
-#include "cuda/runtime/banded.h"
-#include "cuda/runtime/divided.h"
+#include "cuda/runtime/band_copy.h"
 #include "cuda/runtime/ranked_choice.h"
+#include "cuda/runtime/stream_k.h"
 #include "cuda/runtime/trace.h"
 #include "cuda/runtime/witness.h"
 
@@ -69,11 +69,11 @@ RegionPlan plan_region(const Problem& whole, const Plan& plan, const Kernel& ker
   launch.range_b = b.range();
   launch.chunk_shift = chunk_shift_for(kernel, launch.k);
   if (!overlaps) planned.division = division_of(kernel, launch, device);
-  planned.room_bytes = bytes_beside(kernel, launch, planned.division);
+  planned.room_bytes = extra_workspace_bytes(kernel, launch, planned.division);
   for (const Side side : {Side::kA, Side::kB}) {
     const Operand& operand = side == Side::kA ? a : b;
-    planned.room_bytes += operand.bytes_beside(kernel, launch, side) +
-                          Room::piece(bytes_of_lines(whole, kernel, launch.batch, operand, side));
+    planned.room_bytes += operand.extra_workspace_bytes(kernel, launch, side) +
+                          ScratchArena::piece(bytes_of_lines(whole, kernel, launch.batch, operand, side));
   }
   return planned;
 }
@@ -82,7 +82,7 @@ Plan Executor::improve(const Plan& plan, const ValueRange& range_a, const Matrix
                        const MatrixView& b) {
   // A caller that knows the values queues many products, which must not wait for a sample, unless it waits for each.
   if (where_.variant || (problem_.known && !where_.waits)) return plan;
-  const PathSet exact = exact_paths(problem_.operation, range_a, range_b);
+  const ArithmeticSet exact = exact_arithmetics(problem_.operation, range_a, range_b);
   const std::optional<Plan> ranked = ranked_plan(problem_, plan, exact, where_);
   if (!ranked) return plan;
   if (!favours_ranked_) {
@@ -91,7 +91,7 @@ Plan Executor::improve(const Plan& plan, const ValueRange& range_a, const Matrix
   return *favours_ranked_ ? *ranked : plan;
 }
 
-LaunchTimes Executor::launch(RegionPlan& plan, Operand& a, Operand& b, cudaStream_t stream, Room* room) {
+LaunchTimes Executor::launch(RegionPlan& plan, Operand& a, Operand& b, cudaStream_t stream, ScratchArena* room) {
   const Kernel& kernel = *plan.kernel;
   Launch& launch = plan.launch;
   // An event costs a small product a microsecond.
@@ -99,9 +99,9 @@ LaunchTimes Executor::launch(RegionPlan& plan, Operand& a, Operand& b, cudaStrea
   LaunchTimes times{started, started, &lane_.event()};
   if (timed_ == Timed::kPreparation) started->record(stream);
   const TraceRange range(*plan.variant, launch);
-  Room own;
+  ScratchArena own;
   if (!room) {
-    own = Room(plan.room_bytes, lane_.device(), stream);
+    own = ScratchArena(plan.room_bytes, lane_.device(), stream);
     room = &own;
   }
   launch.stream = stream;
@@ -113,7 +113,7 @@ LaunchTimes Executor::launch(RegionPlan& plan, Operand& a, Operand& b, cudaStrea
   }
   launch.packed_a = a.packed_for(kernel, launch, Side::kA, lane_, *room);
   launch.packed_b = b.packed_for(kernel, launch, Side::kB, lane_, *room);
-  const Parts parts(kernel, launch, plan.division, *room);
+  const StreamKLaunch parts(kernel, launch, plan.division, *room);
   if (timed_ == Timed::kPreparation) times.packed = &lane_.event();
   times.packed->record(stream);
   parts.launch(kernel, launch);
@@ -123,7 +123,7 @@ LaunchTimes Executor::launch(RegionPlan& plan, Operand& a, Operand& b, cudaStrea
   return times;
 }
 
-void Executor::find_noted_witnesses(const RegionPlan& plan, const Operand& a, const Operand& b, Room& room) {
+void Executor::find_noted_witnesses(const RegionPlan& plan, const Operand& a, const Operand& b, ScratchArena& room) {
   const Kernel& kernel = *plan.kernel;
   const Launch& launch = plan.launch;
   const auto lines_of = [&](const Operand& operand, Side side) {
@@ -146,7 +146,7 @@ LaunchTimes Executor::find_further(const RegionPlan& plan, const Operand& a, con
   all.a = a.searched();
   all.b = b.searched();
   const double steps_of_row = kSearchCost * double(all.batch) * double(all.n) * double(all.k);
-  const auto rows = static_cast<int64_t>(std::clamp(SessionDevice::kMostSteps / steps_of_row, 1.0, double(all.m)));
+  const auto rows = static_cast<int64_t>(std::clamp(SessionDevice::kMaxSteps / steps_of_row, 1.0, double(all.m)));
   for (Span part{0, 0}; part.end < all.m;) {
     part = {part.end, std::min(part.end + round_up(rows, kSearchedRows), all.m)};
     const Launch launch = part_of(all, {{0, all.batch}, part, {0, all.n}});

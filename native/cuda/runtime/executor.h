@@ -20,9 +20,9 @@ struct LaunchTimes {
 /// How a region of a product is computed. What estimates, reserves and launches goes by it; it allocates nothing.
 struct RegionPlan {
   const Variant* variant;
-  const Kernel* kernel;  ///< the variant's, or one that finds witnesses too
-  Launch launch;         ///< without what is packed
-  Division division;     ///< without shares if whole tiles take less time
+  const Kernel* kernel;      ///< the variant's, or one that finds witnesses too
+  Launch launch;             ///< without what is packed
+  StreamKSchedule division;  ///< without shares if whole tiles take less time
   /// Of device memory, beside what operands keep: for operands, for the kernel itself, for parts of tiles, and for the lines
   /// in which witnesses are looked for.
   int64_t room_bytes;
@@ -62,7 +62,7 @@ class Executor {
 
   /// Packs and computes a region as planned, from operands whose ranges are known, on `stream`, and finds the witnesses that its
   /// kernel has told of. What it needs is taken of `room`; if that is null, memory is allocated.
-  LaunchTimes launch(RegionPlan& plan, Operand& a, Operand& b, cudaStream_t stream, Room* room = nullptr);
+  LaunchTimes launch(RegionPlan& plan, Operand& a, Operand& b, cudaStream_t stream, ScratchArena* room = nullptr);
 
   /// Whether the kernel for a plan doesn't tell all further results that are asked for: then find_further() is called too.
   bool leaves_further(const Variant& variant, const Kernel& kernel) const {
@@ -80,7 +80,7 @@ class Executor {
 
  private:
   void watch_overflow(cudaStream_t stream);
-  void find_noted_witnesses(const RegionPlan& plan, const Operand& a, const Operand& b, Room& room);
+  void find_noted_witnesses(const RegionPlan& plan, const Operand& a, const Operand& b, ScratchArena& room);
   OverflowError overflow(int64_t index);
 
   const Problem& problem_;

@@ -18,7 +18,7 @@ namespace mpmml::cuda {
 namespace {
 
 /// The matrices of products that go to a device at once.
-constexpr int64_t kMostBytesTogether = int64_t{1} << 30;
+constexpr int64_t kMaxBytesTogether = int64_t{1} << 30;
 
 /// Computes products in a session's memory, and copies their results to the host in one copy for all. What is outside of the
 /// caller's matrices stays.
@@ -57,8 +57,8 @@ class HostProduct final : public Pending {
     if (!problem_.known) require_elements_of_c0(problem_);
     const auto bytes_of = [&](const Problem& part) { return tools_.planner.bytes(part, problem_, where_); };
     // To count what is little takes longer than the product.
-    const int64_t roughly = roughly_needed_bytes(problem_), limit = where_.device_memory;
-    const int64_t needed = roughly <= little_memory(limit) ? roughly : bytes_of(problem_);
+    const int64_t roughly = estimate_workspace_bytes(problem_), limit = where_.device_memory;
+    const int64_t needed = roughly <= unreserved_threshold(limit) ? roughly : bytes_of(problem_);
     admitted_.emplace(tools_.device, Ledger::Demand{needed, where_.call}, limit,
                       [this] { return problem_.is_cancelled(); });
     if (needed > admitted_->bytes()) return start_blocks(blocks_of(problem_, admitted_->bytes(), bytes_of));
@@ -81,7 +81,7 @@ class HostProduct final : public Pending {
   void start_blocks(std::vector<Region> blocks) {
     if (where_.shared_b) {
       // Blocks have other strips.
-      static_cast<SharedB*>(where_.shared_b)->refuse();
+      static_cast<BroadcastOperand*>(where_.shared_b)->refuse();
       throw given_up();
     }
     blocks_.emplace(problem_, std::move(blocks),
@@ -104,13 +104,13 @@ class BytesTogether {
   void add(const Problem& problem) {
     matrices_ += matrix_bytes(problem);
     // Each of a batch that is gathered is there twice.
-    most_of_one_ = std::max(most_of_one_, 2 * roughly_needed_bytes(problem));
+    max_of_one_ = std::max(max_of_one_, 2 * estimate_workspace_bytes(problem));
   }
   int64_t matrices() const { return matrices_; }
-  int64_t all() const { return matrices_ + most_of_one_; }
+  int64_t all() const { return matrices_ + max_of_one_; }
 
  private:
-  int64_t matrices_ = 0, most_of_one_ = 0;
+  int64_t matrices_ = 0, max_of_one_ = 0;
 };
 
 /// Computes products together, as many at a time as there is memory for.
@@ -118,7 +118,7 @@ std::vector<Outcome> multiply_together(const HostTools& tools, Problems problems
   // CUDA isn't asked for each product.
   std::optional<int64_t> known;
   const auto fits = [&](int64_t bytes) {
-    if (bytes <= little_memory(where.device_memory)) return true;
+    if (bytes <= unreserved_threshold(where.device_memory)) return true;
     if (!known) known = device_capacity(tools.device.device(), where.device_memory);
     return bytes <= *known;
   };
@@ -129,7 +129,7 @@ std::vector<Outcome> multiply_together(const HostTools& tools, Problems problems
     while (first + part.size() < problems.size()) {
       BytesTogether with_next = bytes;
       with_next.add(problems[first + part.size()]);
-      if (!part.empty() && (with_next.matrices() > kMostBytesTogether || !fits(with_next.all()))) break;
+      if (!part.empty() && (with_next.matrices() > kMaxBytesTogether || !fits(with_next.all()))) break;
       bytes = with_next;
       part.push_back(problems[first + part.size()]);
     }
@@ -159,7 +159,7 @@ bool runs_together(const Problem& problem, const Placement& where) {
   if (further_asked(problem)) return false;
   BytesTogether bytes;
   bytes.add(problem);
-  return bytes.matrices() <= kMostBytesTogether / 16 && can_have(where.device, bytes.all(), where.device_memory);
+  return bytes.matrices() <= kMaxBytesTogether / 16 && fits_device(where.device, bytes.all(), where.device_memory);
 }
 
 }  // namespace mpmml::cuda

@@ -5,7 +5,7 @@
 #include <map>
 #include <mutex>
 
-#include "core/host/fault.h"
+#include "core/host/fault_injection.h"
 #include "cuda/device/error.h"
 
 namespace mpmml::cuda {

@@ -3,8 +3,8 @@
 #include <iterator>
 
 #include "core/algebra/dispatch.h"
-#include "core/problem/levels.h"
 #include "cuda/device/error.h"
+#include "cuda/runtime/host_levels.h"
 #include "cuda/runtime/levels.h"
 
 namespace mpmml::cuda {
@@ -15,8 +15,8 @@ constexpr int kWarps = 16, kThreads = kWarps * 32;
 constexpr int kLines = 32;    ///< that a block looks at
 constexpr int kSampled = 16;  ///< elements that a thread looks at for the sample, all of one line
 static_assert(kChunkSteps == 32, "the lanes of a warp look at a chunk");
-constexpr int64_t kMostOfChunk = exponent_scale_of(RangePath::kExponentBounded).most;  ///< spread of a smooth one
-constexpr int kMostNumber = 1 << 24;                                                   ///< floats have 24 bits
+constexpr int64_t kMaxOfChunk = exponent_scale_of(ArithmeticKind::kExponentBounded).most;  ///< spread of a smooth one
+constexpr int kMaxNumber = 1 << 24;                                                        ///< floats have 24 bits
 
 /// How the elements of an operand become integers whose differences count steps.
 template <class Stored>
@@ -36,7 +36,7 @@ struct Numbers<float> {
   __device__ int32_t granules_of(float x, bool& misfits) const {
     const float number = x * per_granule;
     const int32_t integer = __float2int_rn(number);
-    const bool fits = static_cast<float>(integer) == number && integer >= -kMostNumber && integer <= kMostNumber;
+    const bool fits = static_cast<float>(integer) == number && integer >= -kMaxNumber && integer <= kMaxNumber;
     misfits |= !fits;
     return fits ? integer : offset;
   }
@@ -64,7 +64,7 @@ struct Extent {
     return is_empty() ? 0 : static_cast<uint32_t>(most) - static_cast<uint32_t>(least);
   }
   /// Of integers in a chunk.
-  __device__ bool is_rough() const { return has_zero || spread() > static_cast<uint32_t>(kMostOfChunk); }
+  __device__ bool is_rough() const { return has_zero || spread() > static_cast<uint32_t>(kMaxOfChunk); }
   __device__ void include(const Extent& other) {
     least = min(least, other.least);
     most = max(most, other.most);
@@ -157,8 +157,8 @@ __global__ void __launch_bounds__(kThreads) sample(OperandLines lines, Stored ze
     }
     granule = join_block(granule, of_warps, minimum);
     if (granule == kHighest<int32_t>) granule = 0;
-    misfits = abs(granule) > kMostGranule;
-    granule = min(max(granule, -kMostGranule), kMostGranule);
+    misfits = abs(granule) > kMaxGranule;
+    granule = min(max(granule, -kMaxGranule), kMaxGranule);
     numbers.per_granule = power_of_two(-granule);
     int32_t least = kHighest<int32_t>;
     for (const float x : elements) {
@@ -279,7 +279,7 @@ __global__ void __launch_bounds__(kThreads) look(OperandLines lines, Numbers<Sto
 
 /// A look by chunks takes twice as long, and only decides if lines have too many levels (more than in the sample) or zero.
 bool worth_scanning_by_chunks(const LevelsFound& sample, bool has_zero) {
-  return sample.rough_share() <= kMostRoughShare && (sample.spread > kMostOfChunk / 2 || has_zero);
+  return sample.rough_share() <= kMaxRoughShare && (sample.spread > kMaxOfChunk / 2 || has_zero);
 }
 
 /// Calls `body` with the zero as it is stored, if the operation has levels.
@@ -383,7 +383,7 @@ bool may_scan_lines(const Problem& problem, const Placement& where, Planner& pla
   range.minimum = range.maximum = 0;
   range.levels.spread = 0;
   range.levels.has_zero = false;
-  const RangePath path = planner.plan(problem, range, range, where).path;
+  const ArithmeticKind path = planner.plan(problem, range, range, where).path;
   return std::find(std::begin(kExponentPaths), std::end(kExponentPaths), path) != std::end(kExponentPaths);
 }
 
@@ -393,15 +393,15 @@ WorthScanning worth_scanning(const Operation& operation, const ValueRange& a, co
     range.levels = levels;
     return range;
   };
-  const PathSet known = exact_paths(operation, a, b),
-                possible = exact_paths(operation, as_if(a, sample_a), as_if(b, sample_b));
-  for (const RangePath path : kExponentPaths) {
+  const ArithmeticSet known = exact_arithmetics(operation, a, b),
+                      possible = exact_arithmetics(operation, as_if(a, sample_a), as_if(b, sample_b));
+  for (const ArithmeticKind path : kExponentPaths) {
     if (!possible.has(path) || known.has(path)) continue;
     // Of floats both are needed, and of integers those that have few levels.
     if (operation.dtype == DataType::kFloat32) return {true, true};
-    if (path == RangePath::kExponentBounded)
+    if (path == ArithmeticKind::kExponentBounded)
       return worth_scanning_at_chunks(a, as_if(a, sample_a), b, as_if(b, sample_b));
-    const int64_t most = exponent_scale_of(RangePath::kExponentWide).most;
+    const int64_t most = exponent_scale_of(ArithmeticKind::kExponentWide).most;
     return {sample_a.spread <= most, sample_b.spread <= most};
   }
   return {false, false};

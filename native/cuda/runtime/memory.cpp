@@ -1,16 +1,13 @@
 #include "cuda/runtime/memory.h"
 
-#include <malloc.h>
-
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 #include <mutex>
 #include <stdexcept>
 #include <utility>
 
-#include "core/host/fault.h"
-#include "core/host/pages.h"
+#include "core/host/fault_injection.h"
+#include "core/host/huge_pages.h"
 #include "core/rounding.h"
 #include "cuda/device/error.h"
 #include "cuda/runtime/packed_forms.h"
@@ -69,31 +66,33 @@ void keep_share(int device, cudaMemPool_t pool) {
   MPMML_CUDA(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &kept));
 }
 
-/// Returns whether `device` reads registered memory of the host at the host's addresses.
+/// Returns whether `device` reads registered memory of the host at the host's addresses. The driver is asked once per device.
 bool can_register(int device) {
+  static std::mutex mutex;
+  static auto& answers = *new std::map<int, bool>;
+  const std::lock_guard<std::mutex> lock(mutex);
+  const auto known = answers.find(device);
+  if (known != answers.end()) return known->second;
   int is_supported = 0, has_same_addresses = 0;
   MPMML_CUDA(cudaDeviceGetAttribute(&is_supported, cudaDevAttrHostRegisterSupported, device));
   MPMML_CUDA(cudaDeviceGetAttribute(&has_same_addresses, cudaDevAttrCanUseHostPointerForRegisteredMem, device));
-  return is_supported && has_same_addresses;
+  return answers[device] = is_supported && has_same_addresses;
 }
 
-void free_pages(void* memory) {
-  give_back_pages(memory, malloc_usable_size(memory) / kHugePage * kHugePage);
-  std::free(memory);
-}
+/// Size of registered memory: whole huge pages.
+size_t registered_bytes(int64_t bytes) { return static_cast<size_t>(round_up(bytes, static_cast<int64_t>(kHugePage))); }
 
 /// Huge pages that are written before CUDA locks them. cudaHostAlloc() blocks the page faults of all threads of the process
 /// while it makes the pages, 20 ms for 64 MiB; locking pages that exist takes 1.4 ms (docs/notes.md, "Page-locked memory").
 /// Null if the system or the driver refuses the memory.
 void* allocate_registered(int64_t bytes) {
-  const auto size = static_cast<size_t>(round_up(bytes, static_cast<int64_t>(kHugePage)));
-  void* const memory = std::aligned_alloc(kHugePage, size);
+  const size_t size = registered_bytes(bytes);
+  void* const memory = allocate_pages(size);
   if (!memory) return nullptr;
-  prefer_huge_pages(memory, size);
   for (size_t at = 0; at < size; at += kPage) static_cast<volatile char*>(memory)[at] = 0;
   if (cudaHostRegister(memory, size, cudaHostRegisterPortable) == cudaSuccess) return memory;
   cudaGetLastError();
-  free_pages(memory);
+  free_pages(memory, size);
   return nullptr;
 }
 
@@ -128,11 +127,11 @@ DeviceBuffer::~DeviceBuffer() {
   }
 }
 
-Room::Room(int64_t bytes, int device, cudaStream_t stream) : bytes_(bytes) {
+ScratchArena::ScratchArena(int64_t bytes, int device, cudaStream_t stream) : bytes_(bytes) {
   if (bytes > 0) buffer_ = DeviceBuffer(bytes, device, stream);
 }
 
-void* Room::take(int64_t bytes) {
+void* ScratchArena::take(int64_t bytes) {
   if (bytes == 0) return nullptr;
   if (piece(bytes) > bytes_ - used_)
     throw std::logic_error("a product needs more device memory than was counted for it");
@@ -164,9 +163,9 @@ void* allocate_pinned(int64_t bytes, int device) {
   return memory;
 }
 
-void free_pinned(void* memory) {
+void free_pinned(void* memory, int64_t bytes) {
   if (cudaHostUnregister(memory) == cudaSuccess) {
-    free_pages(memory);
+    free_pages(memory, registered_bytes(bytes));
   } else {
     // The memory is cudaHostAlloc's. Otherwise the next call would report the error.
     cudaGetLastError();

@@ -39,10 +39,10 @@ class DeviceBuffer {
 };
 
 /// Memory that is taken at once and given out in pieces, to work in one stream.
-class Room {
+class ScratchArena {
  public:
-  Room() = default;
-  Room(int64_t bytes, int device, cudaStream_t stream);
+  ScratchArena() = default;
+  ScratchArena(int64_t bytes, int device, cudaStream_t stream);
 
   /// What a piece takes of the room.
   static constexpr int64_t piece(int64_t bytes) { return round_up(bytes, kMatrixAlignment); }
@@ -59,9 +59,10 @@ class Room {
 /// Lets the device `reader` access what is taken for peers on `owner`. Returns whether there is a pool for that.
 bool open_pool_to(int owner, int reader);
 
-/// Pinned memory that every device can copy. `device` is one that is in use.
+/// Allocates pinned memory that every device can copy. `device` is one that is in use. Throws Error.
 void* allocate_pinned(int64_t bytes, int device);
-void free_pinned(void* memory);
+/// Frees memory of allocate_pinned(bytes, …).
+void free_pinned(void* memory, int64_t bytes);
 
 /// Bytes of device memory: what is free, what the library's pool holds, and what the device has.
 struct DeviceMemory {

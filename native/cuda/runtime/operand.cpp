@@ -3,7 +3,7 @@
 #include "core/algebra/arithmetic.h"
 #include "core/algebra/dispatch.h"
 #include "cuda/device/error.h"
-#include "cuda/runtime/banded.h"
+#include "cuda/runtime/band_copy.h"
 #include "cuda/runtime/elementwise.h"
 
 namespace mpmml::cuda {
@@ -91,7 +91,7 @@ MatrixView Operand::view_to_be(const Kernel& kernel) const {
   return widened;
 }
 
-const MatrixView& Operand::view_for(const Kernel& kernel, Lane& lane, cudaStream_t stream, Room& room) {
+const MatrixView& Operand::view_for(const Kernel& kernel, Lane& lane, cudaStream_t stream, ScratchArena& room) {
   if (widened_) widened_->hold(stream);
   if (kernel.takes_int16 || view_.storage == Storage::kElement) return view_;
   const int64_t bytes = host_.elements() * element_bytes(operation_.dtype);
@@ -112,7 +112,7 @@ PackedKey Operand::key_for(const Kernel& kernel, const Launch& launch, Side side
     key.offset = range_.levels.offset;
     key.step = common_step(launch.range_a.levels, launch.range_b.levels);
   }
-  if (launch.path == RangePath::kExponentBounded) {
+  if (launch.path == ArithmeticKind::kExponentBounded) {
     const auto exponents = ExponentBounded<MaxPlus<int32_t>>::for_operands(launch.path, launch.range_a, launch.range_b);
     key.offset = 0;
     key.leaves_out_rough = key.is_a ? exponents.is_a_rough : exponents.is_b_rough;
@@ -126,13 +126,13 @@ int64_t Operand::bytes_to_keep(const Kernel& kernel, const Launch& launch, Side 
   return held_form_ ? 0 : kernel.packed_bytes(launch, side);
 }
 
-int64_t Operand::bytes_beside(const Kernel& kernel, const Launch& launch, Side side) const {
+int64_t Operand::extra_workspace_bytes(const Kernel& kernel, const Launch& launch, Side side) const {
   const bool widens = !is_copy_ && must_widen(kernel), packs = kernel.pack && !keeps_forms(kernel);
-  return Room::piece(widens ? host_.elements() * element_bytes(operation_.dtype) : 0) +
-         Room::piece(packs ? kernel.packed_bytes(launch, side) : 0);
+  return ScratchArena::piece(widens ? host_.elements() * element_bytes(operation_.dtype) : 0) +
+         ScratchArena::piece(packs ? kernel.packed_bytes(launch, side) : 0);
 }
 
-void* Operand::packed_for(const Kernel& kernel, const Launch& launch, Side side, Lane& lane, Room& room) {
+void* Operand::packed_for(const Kernel& kernel, const Launch& launch, Side side, Lane& lane, ScratchArena& room) {
   const int64_t bytes = kernel.pack ? kernel.packed_bytes(launch, side) : 0;
   if (bytes == 0) return nullptr;
   if (keeps_forms(kernel)) return kept_form(kernel, launch, side, bytes, lane);

@@ -60,13 +60,13 @@ class Operand {
   const MatrixView& searched() const { return searched_.data ? searched_ : view_; }
   /// The same for a kernel on `stream`. int16 is converted to int32 when a kernel first needs that: in `room`, unless the
   /// operand keeps it.
-  const MatrixView& view_for(const Kernel& kernel, Lane& lane, cudaStream_t stream, Room& room);
+  const MatrixView& view_for(const Kernel& kernel, Lane& lane, cudaStream_t stream, ScratchArena& room);
   /// The view that view_for() returns. Without data, if elements must be converted first.
   MatrixView view_to_be(const Kernel& kernel) const;
 
   /// The form of this side of the launch that the kernel needs. It is packed in the launch's stream unless it
   /// already exists; null if the kernel reads the elements. A form that isn't kept is packed in `room`.
-  void* packed_for(const Kernel& kernel, const Launch& launch, Side side, Lane& lane, Room& room);
+  void* packed_for(const Kernel& kernel, const Launch& launch, Side side, Lane& lane, ScratchArena& room);
   /// Packs that form unless it already exists, if it is kept.
   void keep_packed(const Kernel& kernel, const Launch& launch, Side side, Lane& lane);
   /// The bytes that packed_for() allocates for a form that is kept. If the form exists, it is held.
@@ -80,7 +80,7 @@ class Operand {
     own_forms_.clear();
   }
   /// What view_for() and packed_for() take of a room. The launch has the view_to_be().
-  int64_t bytes_beside(const Kernel& kernel, const Launch& launch, Side side) const;
+  int64_t extra_workspace_bytes(const Kernel& kernel, const Launch& launch, Side side) const;
 
   /// Milliseconds from `begin` until the elements were there, and those of the scan.
   double arrival(const Event& begin) const { return arrived_ ? arrived_->since(begin) : 0; }

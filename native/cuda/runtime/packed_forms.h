@@ -18,7 +18,7 @@ namespace mpmml::cuda {
 /// left out.
 struct PackedKey {
   const Kernel* kernel;
-  RangePath path;
+  ArithmeticKind path;
   bool is_a;
   MatrixView view;
   int64_t items;

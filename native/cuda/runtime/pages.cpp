@@ -16,7 +16,7 @@
 namespace mpmml::cuda {
 namespace {
 
-constexpr int64_t kLeastBytes = int64_t{32} << 20;
+constexpr int64_t kMinBytes = int64_t{32} << 20;
 constexpr int64_t kPartBytes = int64_t{4} << 20;
 /// More of them are slower: they wait for each other in the system (seen on an H200's host, for 256 MiB in huge pages:
 /// 40 ms with one thread, 13 with four, 36 with eight).
@@ -88,7 +88,7 @@ Pages::Pages(void* memory, int64_t bytes) {
   const auto address = static_cast<int64_t>(reinterpret_cast<uintptr_t>(memory));
   auto* const begin = static_cast<char*>(memory) + (round_up(address, page) - address);
   auto* const end = static_cast<char*>(memory) + ((address + bytes) / page * page - address);
-  if (bytes < kLeastBytes || !lacks_pages(begin, end - begin)) return;
+  if (bytes < kMinBytes || !lacks_pages(begin, end - begin)) return;
   // With larger pages there are fewer to ask for. It is a hint.
   madvise(begin, end - begin, MADV_HUGEPAGE);
   work_ = std::make_unique<Work>();

@@ -9,13 +9,13 @@
 #include "core/algebra/dispatch.h"
 #include "core/host/clock.h"
 #include "core/problem/destination.h"
-#include "core/problem/levels.h"
 #include "core/problem/scan.h"
 #include "core/status.h"
 #include "cuda/device/error.h"
-#include "cuda/plan/cells.h"
+#include "cuda/plan/block_partition.h"
 #include "cuda/plan/workspace.h"
 #include "cuda/runtime/executor.h"
+#include "cuda/runtime/host_levels.h"
 #include "cuda/runtime/pages.h"
 #include "cuda/runtime/shared_b.h"
 
@@ -211,15 +211,15 @@ class SmallProduct final : public OnStreams {
 
 /// For a part of a product whose B is shared: keeps the part's memory until no part reads it. Must be declared after
 /// everything that is shared.
-class Sharing {
+class SharedOperandLease {
  public:
-  Sharing(SharedB* shared, size_t part) : shared_(shared), part_(part) {}
-  ~Sharing() {
+  SharedOperandLease(BroadcastOperand* shared, size_t part) : shared_(shared), part_(part) {}
+  ~SharedOperandLease() {
     if (!shared_) return;
     if (!has_received_) shared_->received(part_, true);
     shared_->await_readers(part_);
   }
-  Sharing(const Sharing&) = delete;
+  SharedOperandLease(const SharedOperandLease&) = delete;
 
   /// Marks B as there.
   void received() {
@@ -228,19 +228,19 @@ class Sharing {
   }
 
  private:
-  SharedB* const shared_;
+  BroadcastOperand* const shared_;
   const size_t part_;
   bool has_received_ = false;
 };
 
 /// A product in cells: see plan/cells.h.
-class CellProduct final : public OnStreams {
+class BlockedProduct final : public OnStreams {
  public:
-  CellProduct(const Problem& problem, const Problem& whole, const Placement& where, Planner& planner,
-              SessionDevice& device, Cut cut)
+  BlockedProduct(const Problem& problem, const Problem& whole, const Placement& where, Planner& planner,
+                 SessionDevice& device, BlockPartition cut)
       : OnStreams(problem, whole, where, planner, device, cut.cells.size() > 1),
         dtype_(problem.operation.dtype),
-        shared_(static_cast<SharedB*>(where.shared_b)),
+        shared_(static_cast<BroadcastOperand*>(where.shared_b)),
         cut_(std::move(cut)),
         room_(device.reserved() - matrix_bytes(problem)),
         there_(problem),
@@ -258,7 +258,7 @@ class CellProduct final : public OnStreams {
       c0_.emplace_back(problem.operation, part.c0, part.batch);
     }
   }
-  ~CellProduct() override { end(); }
+  ~BlockedProduct() override { end(); }
 
   void start() {
     compute();
@@ -316,7 +316,7 @@ class CellProduct final : public OnStreams {
       for (Operand& operand : *operands) operand.allocate(lane_, first, is_for_peers);
     }
     for (const Upload& upload : cut_.uploads) add_upload(queue, upload);
-    reset_scans(device_.results_on_device()->scans[0], 2 * kMostParts, first);
+    reset_scans(device_.results_on_device()->scans[0], 2 * kMaxParts, first);
     // Memory is allocated and set in the order of one stream but used in others, so they wait.
     Event& ready = lane_.event();
     ready.record(first);
@@ -383,8 +383,8 @@ class CellProduct final : public OnStreams {
   void compute_cells(TransferQueue& uploads) {
     const bool sleeps = cut_.cells.size() > 1;
     std::vector<size_t> left(cut_.c.size());
-    for (const Cell& cell : cut_.cells) ++left[cell.c];
-    for (const Cell& cell : cut_.cells) {
+    for (const OutputBlock& cell : cut_.cells) ++left[cell.c];
+    for (const OutputBlock& cell : cut_.cells) {
       await(uploads, Input::kA, cell.a);
       await(uploads, Input::kB, cell.b);
       if (!c0_.empty()) await(uploads, Input::kC0, cell.c0);
@@ -425,7 +425,7 @@ class CellProduct final : public OnStreams {
   }
 
   /// The product that a cell is, with C0 and the results on the device.
-  Problem problem_of(const Cell& cell) const {
+  Problem problem_of(const OutputBlock& cell) const {
     Problem part = sub(there_, cell.region);
     if (!c0_.empty()) part.c0 = sub(c0_[cell.c0].view(), dtype_, {0, part.m()}, cell.region.cols);
     return part;
@@ -493,8 +493,8 @@ class CellProduct final : public OnStreams {
   }
 
   const DataType dtype_;
-  SharedB* const shared_;
-  const Cut cut_;
+  BroadcastOperand* const shared_;
+  const BlockPartition cut_;
   const int64_t room_;  ///< for packed forms, in bytes
   int64_t packed_ = 0;
   Problem there_;  ///< the same with its results on the device
@@ -506,7 +506,7 @@ class CellProduct final : public OnStreams {
   Event* begin_ = nullptr;
   std::deque<Pages> pages_;
   std::unique_ptr<TransferQueue> downloads_;
-  Sharing sharing_;
+  SharedOperandLease sharing_;
 };
 
 }  // namespace
@@ -527,9 +527,9 @@ std::unique_ptr<Pending> stream_product(const Problem& problem, const Problem& w
     product->start();
     return product;
   }
-  const auto* const shared = static_cast<const SharedB*>(where.shared_b);
-  auto product = std::make_unique<CellProduct>(problem, whole, where, planner, device,
-                                               cut_into_cells(problem, shared ? shared->strips() : 0));
+  const auto* const shared = static_cast<const BroadcastOperand*>(where.shared_b);
+  auto product = std::make_unique<BlockedProduct>(problem, whole, where, planner, device,
+                                                  partition_into_blocks(problem, shared ? shared->strips() : 0));
   product->start();
   return product;
 }

@@ -3,7 +3,7 @@
 #include <cuda_runtime_api.h>
 
 #include "core/algebra/element_types.h"
-#include "core/problem/facts.h"
+#include "cuda/runtime/facts.h"
 
 namespace mpmml::cuda {
 
@@ -15,8 +15,8 @@ struct ScanResult {
   int32_t has_highest;
   int32_t has_negative;
 
-  Facts facts() const {
-    Facts facts;
+  ValueBounds facts() const {
+    ValueBounds facts;
     if (minimum <= maximum) facts.include(minimum, maximum);
     facts.has_lowest = has_lowest != 0;
     facts.has_highest = has_highest != 0;

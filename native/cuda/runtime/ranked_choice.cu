@@ -14,17 +14,11 @@ namespace mpmml::cuda {
 namespace {
 
 // A sample takes 0.13 ms on an H200, which is to be less than a hundredth of the product (11 ms from here on).
-constexpr double kLeastSteps = 2e11;
+constexpr double kMinSteps = 2e11;
 /// A caller that waits for each product loses less by a sample: a fourth of the product where the ranked family isn't taken, and the
 /// family takes half of the time.
-constexpr double kLeastStepsIfWaiting = 3e9;
-constexpr int64_t kLeastSide = 1024;
-
-/// Semirings that the family computes.
-struct IsIntegerSum {
-  template <class S>
-  static constexpr bool holds = is_integer_sum<S>;
-};
+constexpr double kMinStepsIfWaiting = 3e9;
+constexpr int64_t kMinSide = 1024;
 
 bool is_integer_sum_of(const Operation& operation) {
   return with_semiring(operation, [](auto semiring) { return is_integer_sum<decltype(semiring)>; });
@@ -43,12 +37,12 @@ const Variant* ranked_variant(const Operation& operation) {
 
 }  // namespace
 
-std::optional<Plan> ranked_plan(const Problem& problem, const Plan& plan, PathSet exact, const Placement& where) {
+std::optional<Plan> ranked_plan(const Problem& problem, const Plan& plan, ArithmeticSet exact, const Placement& where) {
   // Many times sooner for the whole product is many times sooner for a part of it.
   const int64_t m = std::max(problem.m(), where.whole_m), n = std::max(problem.n(), where.whole_n);
   const double steps = double(problem.batch) * double(m) * double(n) * double(problem.k());
-  const bool is_large = problem.batch == 1 && steps >= (where.waits ? kLeastStepsIfWaiting : kLeastSteps) &&
-                        std::min({m, n, problem.k()}) >= kLeastSide;
+  const bool is_large = problem.batch == 1 && steps >= (where.waits ? kMinStepsIfWaiting : kMinSteps) &&
+                        std::min({m, n, problem.k()}) >= kMinSide;
   if (!is_large || is_structured(problem) || further_asked(problem) || problem.has_narrow() ||
       !is_integer_sum_of(problem.operation) || problem.operation.overflow == OverflowPolicy::kWrap) {
     return std::nullopt;
@@ -58,7 +52,7 @@ std::optional<Plan> ranked_plan(const Problem& problem, const Plan& plan, PathSe
   }
   const Variant* const variant = ranked_variant(problem.operation);
   if (!variant) return std::nullopt;
-  for (const RangePath path : {RangePath::kDirect, RangePath::kTranslated}) {
+  for (const ArithmeticKind path : {ArithmeticKind::kDirect, ArithmeticKind::kTranslated}) {
     if (exact.has(path) && variant->paths.has(path)) return Plan{variant, path};
   }
   return std::nullopt;
@@ -87,7 +81,7 @@ bool has_few_pairs(const Operation& operation, const MatrixView& a, const Matrix
 
 bool sample_favours_ranked(const Problem& problem, const Plan& plan, const MatrixView& a, const MatrixView& b,
                            int device, cudaStream_t stream) {
-  const bool is_half = plan.path == RangePath::kHalf || plan.path == RangePath::kHalfTranslated;
+  const bool is_half = plan.path == ArithmeticKind::kHalf || plan.path == ArithmeticKind::kHalfTranslated;
   return has_few_pairs(problem.operation, a, b, double(problem.k()) / (is_half ? 2 : 1), device, stream);
 }
 

@@ -9,7 +9,7 @@ namespace mpmml::cuda {
 
 /// The ranked family's plan for the product, if its size, its operation and the best other plan's path make a look
 /// worthwhile. Nothing otherwise.
-std::optional<Plan> ranked_plan(const Problem& problem, const Plan& plan, PathSet exact, const Placement& where);
+std::optional<Plan> ranked_plan(const Problem& problem, const Plan& plan, ArithmeticSet exact, const Placement& where);
 
 /// Returns whether so few pairs of elements of a ⊗ b are near the best that the ranked family takes less time than a kernel that takes
 /// `dense_steps` steps, in units of the word kernels' time, for each result. Computes a sample of the product on `device` in `stream`, for

@@ -7,9 +7,9 @@
 #include <mutex>
 #include <vector>
 
-#include "core/problem/facts.h"
 #include "core/session/readers.h"
 #include "core/session/session.h"
+#include "cuda/runtime/facts.h"
 #include "cuda/runtime/levels.h"
 #include "cuda/runtime/memory.h"
 #include "cuda/runtime/packed_forms.h"
@@ -37,7 +37,7 @@ class ResidentMemory final : public Memory {
         held_(std::make_shared<Held>(std::move(buffer), PackedForms(device))),
         release_(std::move(release)) {}
   /// A part of other memory, which outlives it, with facts of its own.
-  ResidentMemory(void* data, int64_t bytes, const Facts& facts)
+  ResidentMemory(void* data, int64_t bytes, const ValueBounds& facts)
       : Memory(data, bytes),
         facts_(facts),
         is_exact_(true),
@@ -57,11 +57,11 @@ class ResidentMemory final : public Memory {
     __builtin_prefetch(&facts_);
     __builtin_prefetch(&facts_ + 1);
   }
-  const Facts& facts() const { return facts_; }
+  const ValueBounds& facts() const { return facts_; }
   /// Whether the facts come from the elements themselves, so that a scan would find no others.
   bool is_exact() const { return is_exact_; }
   /// Facts that a scan of all elements has found.
-  void found(const Facts& facts) {
+  void found(const ValueBounds& facts) {
     if (!is_exact_) forms().clear();
     facts_ = facts;
     is_exact_ = true;
@@ -70,7 +70,7 @@ class ResidentMemory final : public Memory {
   /// Marks elements as written: all, or a part. `facts` are about the new ones, and `exact` if they come from the elements
   /// themselves. Of a part they are bounds for the whole, because what was there may have been the least or the greatest.
   /// Called before the elements are written.
-  void written(bool all, const Facts& facts, bool exact) {
+  void written(bool all, const ValueBounds& facts, bool exact) {
     wait_for_readers();
     forms().clear();
     known_lines_.clear();
@@ -107,7 +107,7 @@ class ResidentMemory final : public Memory {
 
  private:
   // Next to what a memory begins with: groups only read this.
-  Facts facts_;
+  ValueBounds facts_;
   bool is_exact_ = false, counts_ = true;
   std::list<KnownLines> known_lines_;  ///< the latest at the end
   std::shared_ptr<Held> held_;
@@ -118,7 +118,7 @@ class ResidentMemory final : public Memory {
 inline ResidentMemory& resident(Memory* memory) { return static_cast<ResidentMemory&>(*memory); }
 
 /// ResidentMemory::written() of these matrices.
-inline void mark_written(const MutableMatrixView& view, DataType dtype, int64_t batch, const Facts& facts,
+inline void mark_written(const MutableMatrixView& view, DataType dtype, int64_t batch, const ValueBounds& facts,
                          bool exact = false) {
   ResidentMemory& memory = resident(view.memory);
   memory.written(memory.is_covered_by(view, dtype, batch), facts, exact);

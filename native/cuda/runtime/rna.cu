@@ -11,9 +11,9 @@
 #include "core/rna/triangle.h"
 #include "cuda/device/error.h"
 #include "cuda/kernels/rna.cuh"
-#include "cuda/runtime/admission.h"
 #include "cuda/runtime/lane.h"
 #include "cuda/runtime/memory.h"
+#include "cuda/runtime/memory_reservation.h"
 #include "cuda/runtime/rna.h"
 
 namespace mpmml::cuda {
@@ -25,7 +25,7 @@ using rna::kThreads;
 using rna::Pairs;
 
 /// Most strands that are folded by the same launches: the second dimension of a grid.
-constexpr size_t kMostStrands = 65535;
+constexpr size_t kMaxStrands = 65535;
 
 /// A device, and the most bytes of its memory that may be used; 0: all that is free.
 struct Device {
@@ -33,25 +33,26 @@ struct Device {
   int64_t limit;
 
   /// What a computation can have of it when no other runs.
-  int64_t capacity() const { return std::max(little_memory(limit), device_capacity(index, limit)); }
+  int64_t capacity() const { return std::max(unreserved_threshold(limit), device_capacity(index, limit)); }
 };
 
 /// Calls `body` with a lane and with `bytes` of the device, at most its capacity, as soon as others leave it so many. The lane's
 /// streams are idle afterwards, and then the bytes are given back.
 template <class Body>
-auto run_on(const Device& device, int64_t bytes, const Watch& watch, Body body) {
-  const Reservation reserved = bytes <= little_memory(device.limit)
-                                   ? Reservation()
-                                   : admit(device.index, {bytes}, device.limit, [&] { return watch.is_cancelled(); });
+auto run_on(const Device& device, int64_t bytes, const CancellationToken& watch, Body body) {
+  const MemoryReservation reserved =
+      bytes <= unreserved_threshold(device.limit)
+          ? MemoryReservation()
+          : admit(device.index, {bytes}, device.limit, [&] { return watch.is_cancelled(); });
   const LaneHandle lane = take_lane(device.index);
-  struct Idle {
+  struct IdleSession {
     Lane& lane;
-    ~Idle() {
+    ~IdleSession() {
       lane.quiesce();
       lane.reset();
     }
   } idle{*lane};
-  Room room(bytes, device.index, lane->compute(0));
+  ScratchArena room(bytes, device.index, lane->compute(0));
   return body(*lane, room);
 }
 
@@ -61,7 +62,7 @@ int64_t bytes_of(const std::vector<T>& values) {
 }
 
 template <class T>
-const T* copy_to(Room& room, const std::vector<T>& values, cudaStream_t stream) {
+const T* copy_to(ScratchArena& room, const std::vector<T>& values, cudaStream_t stream) {
   const int64_t bytes = bytes_of(values);
   void* const copy = room.take(bytes);
   // From pageable memory it is copied when this returns.
@@ -96,12 +97,17 @@ template <class Score>
 struct FoldBytes {
   int64_t tables = 0, rows = 0, bases = 0, strands = 0;
 
-  static int64_t of_table(const Triangle& shape) { return Room::piece(shape.elements() * int64_t{sizeof(Score)}); }
+  static int64_t of_table(const Triangle& shape) {
+    return ScratchArena::piece(shape.elements() * int64_t{sizeof(Score)});
+  }
   FoldBytes with(const Triangle& shape) const {
     return {tables + of_table(shape), rows + shape.blocks() * int64_t{sizeof(int64_t)}, bases + shape.positions(),
             strands + int64_t{sizeof(Closed<Score>)}};
   }
-  int64_t all() const { return Room::piece(tables) + Room::piece(rows) + Room::piece(bases) + Room::piece(strands); }
+  int64_t all() const {
+    return ScratchArena::piece(tables) + ScratchArena::piece(rows) + ScratchArena::piece(bases) +
+           ScratchArena::piece(strands);
+  }
 };
 
 /// Strands that are folded by the same launches, one for each diagonal of blocks.
@@ -134,7 +140,7 @@ class Folded {
       : plan_(plan), scores_(scores), min_loop_(min_loop) {}
 
   /// Takes the plan's bytes of the room, and is this share of all work. The tables are on the host, too, when it returns.
-  void run(Lane& lane, Room& room, const Watch& watch, double share) {
+  void run(Lane& lane, ScratchArena& room, const CancellationToken& watch, double share) {
     const cudaStream_t stream = lane.compute(0);
     void* const tables = room.take(plan_.bytes.tables);
     const Closed<Score>* const strands = describe(static_cast<char*>(tables), room, stream);
@@ -172,7 +178,7 @@ class Folded {
 
  private:
   /// Copies what kernels read of the strands. Returns where it is.
-  const Closed<Score>* describe(char* tables, Room& room, cudaStream_t stream) {
+  const Closed<Score>* describe(char* tables, ScratchArena& room, cudaStream_t stream) {
     std::vector<int64_t> rows;
     std::vector<uint8_t> bases;
     for (const auto& item : plan_.items) {
@@ -208,13 +214,13 @@ std::vector<Folding> fold_all(const FoldRequest& request, const Device& device) 
     bases += length;
   }
   // The host has all tables of a plan, too.
-  const auto most = static_cast<int64_t>(std::min(static_cast<double>(device.capacity()), request.most_bytes));
+  const auto most = static_cast<int64_t>(std::min(static_cast<double>(device.capacity()), request.max_bytes));
   require_room(FoldBytes<Score>().with(Triangle(longest, longest)).all(), most, "take shorter strands");
   std::vector<Folding> results;
   while (results.size() < request.strands.size()) {
     FoldPlan<Score> plan;
     double share = 0;
-    for (size_t next = results.size(); next < request.strands.size() && plan.items.size() < kMostStrands; ++next) {
+    for (size_t next = results.size(); next < request.strands.size() && plan.items.size() < kMaxStrands; ++next) {
       const auto length = static_cast<int64_t>(request.strands[next].size());
       Triangle shape(length, length);
       if (plan.bytes.with(shape).all() > most) break;
@@ -223,7 +229,7 @@ std::vector<Folding> fold_all(const FoldRequest& request, const Device& device) 
     }
     Folded<Score> folded(plan, request.within, request.min_loop);
     run_on(device, plan.bytes.all(), request.watch,
-           [&](Lane& lane, Room& room) { folded.run(lane, room, request.watch, share); });
+           [&](Lane& lane, ScratchArena& room) { folded.run(lane, room, request.watch, share); });
     for (size_t index = 0; index < plan.items.size(); ++index) {
       const auto length = static_cast<int64_t>(plan.items[index].strand->size());
       results.push_back(answer_fold(request, length, folded.trace(index)));
@@ -252,7 +258,7 @@ struct InteractionPlan {
   int64_t table_bytes() const { return FoldBytes<Score>::of_table(shape()); }
   /// Of the device's memory.
   int64_t bytes() const {
-    return strands.bytes.all() + Room::piece(tables() * table_bytes()) + Room::piece(bytes_of(tiles));
+    return strands.bytes.all() + ScratchArena::piece(tables() * table_bytes()) + ScratchArena::piece(bytes_of(tiles));
   }
 
  private:
@@ -282,7 +288,7 @@ class InteractionTables {
         host_(static_cast<size_t>(plan.tables())) {}
 
   /// Takes the plan's bytes of the room.
-  void fill(Room& room) {
+  void fill(ScratchArena& room) {
     strands_.run(lane_, room, request_.watch, 0);
     const cudaStream_t stream = lane_.compute(0);
     tables_ = static_cast<Score*>(room.take(plan_.tables() * plan_.table_bytes()));
@@ -359,7 +365,7 @@ template <class Score>
 Interactions interact_as(const InteractionRequest& request, const Device& device) {
   const InteractionPlan<Score> plan(request);
   require_room(plan.bytes(), device.capacity(), "take shorter strands, a window of the longer one, or the CPU");
-  return run_on(device, plan.bytes(), request.watch, [&](Lane& lane, Room& room) {
+  return run_on(device, plan.bytes(), request.watch, [&](Lane& lane, ScratchArena& room) {
     InteractionTables<Score> tables(request, plan, lane);
     tables.fill(room);
     const auto score = [&](int64_t a1, int64_t b1, int64_t a2, int64_t b2) { return tables(a1, b1, a2, b2); };
@@ -369,18 +375,18 @@ Interactions interact_as(const InteractionRequest& request, const Device& device
 
 }  // namespace
 
-std::vector<Folding> fold(const FoldRequest& request, int device, int64_t most_device_bytes) {
-  const Device on{device, most_device_bytes};
+std::vector<Folding> fold(const FoldRequest& request, int device, int64_t max_device_bytes) {
+  const Device on{device, max_device_bytes};
   return request.wide ? fold_all<int32_t>(request, on) : fold_all<int16_t>(request, on);
 }
 
-Interactions interact(const InteractionRequest& request, int device, int64_t most_device_bytes) {
+Interactions interact(const InteractionRequest& request, int device, int64_t max_device_bytes) {
   // Rows and columns take 16 bits in the list of tiles.
   constexpr size_t most = 32000;
   if (request.strand1.size() > most || request.strand2.size() > most) {
     throw Error(ErrorCode::kShape, "on a GPU strands that interact must have at most 32000 bases: take the CPU");
   }
-  const Device on{device, most_device_bytes};
+  const Device on{device, max_device_bytes};
   return request.wide ? interact_as<int32_t>(request, on) : interact_as<int16_t>(request, on);
 }
 

@@ -6,10 +6,10 @@
 
 namespace mpmml::cuda {
 
-/// As cpu::fold(). `most_device_bytes` limits the device's memory that is used; 0: all that is free. The device is usable.
-std::vector<Folding> fold(const FoldRequest& request, int device, int64_t most_device_bytes);
+/// As cpu::fold(). `max_device_bytes` limits the device's memory that is used; 0: all that is free. The device is usable.
+std::vector<Folding> fold(const FoldRequest& request, int device, int64_t max_device_bytes);
 
 /// As cpu::interact().
-Interactions interact(const InteractionRequest& request, int device, int64_t most_device_bytes);
+Interactions interact(const InteractionRequest& request, int device, int64_t max_device_bytes);
 
 }  // namespace mpmml::cuda

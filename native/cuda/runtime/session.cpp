@@ -178,7 +178,7 @@ class LatestPlans final : public Planner {
     const Key key{problem.operation.semiring,
                   problem.operation.dtype,
                   where.variant,
-                  exact_paths(problem.operation, a, b),
+                  exact_arithmetics(problem.operation, a, b),
                   {problem.batch, problem.m(), problem.n(), problem.k(), items_of(problem.a, problem.batch),
                    items_of(problem.b, problem.batch), problem.has_narrow(), further_asked(problem),
                    problem.witness.data && numbers_fit(a, b, problem.k())},
@@ -198,7 +198,7 @@ class LatestPlans final : public Planner {
     SemiringId semiring;
     DataType dtype;
     const Variant* requested;
-    PathSet exact;
+    ArithmeticSet exact;
     std::array<int64_t, 9> sizes;
     Structure structure;
 
@@ -212,7 +212,7 @@ class LatestPlans final : public Planner {
   size_t next_ = 0;
 };
 
-class Reached final : public Moment {
+class Reached final : public StreamEvent {
  public:
   explicit Reached(cudaStream_t stream) { event_.record(stream); }
   void hold(cudaStream_t stream) const { event_.hold(stream); }
@@ -289,7 +289,7 @@ class CudaSession final : public Session {
     }
     ResidentMemory& memory = resident(to.memory);
     const bool all = memory.is_covered_by(to, dtype, batch);
-    memory.written(all, all ? device_->scan(dtype, to.storage, memory) : no_facts(), true);
+    memory.written(all, all ? device_->scan(dtype, to.storage, memory) : unbounded(), true);
   }
 
   std::unique_ptr<Pending> download(DataType dtype, int64_t batch, const MatrixView& from, const MutableMatrixView& to,
@@ -344,12 +344,12 @@ class CudaSession final : public Session {
     return queued();
   }
 
-  std::shared_ptr<Moment> moment() override {
+  std::shared_ptr<StreamEvent> moment() override {
     device_->enter();
     return std::make_shared<Reached>(stream());
   }
 
-  void follow(const Moment* moment) override {
+  void follow(const StreamEvent* moment) override {
     if (moment) static_cast<const Reached*>(moment)->hold(stream());
   }
 
@@ -378,7 +378,7 @@ class CudaSession final : public Session {
     const DeviceBuffer gathered =
         device_->workspace(batch * matrix.rows * matrix.cols * stored_bytes(dtype, matrix.storage));
     copy_matrices(dtype, batch, matrix, row_major(gathered.get(), matrix.rows, matrix.cols), stream());
-    const Facts facts = device_->scan(dtype, matrix.storage, gathered.get(), batch * matrix.rows * matrix.cols);
+    const ValueBounds facts = device_->scan(dtype, matrix.storage, gathered.get(), batch * matrix.rows * matrix.cols);
     return range_of(operation, facts, matrix.storage);
   }
 
@@ -388,12 +388,12 @@ class CudaSession final : public Session {
     return device_->find_nan(dtype, batch, matrix);
   }
 
-  int64_t most_pivots(const Operation& operation) const override { return cuda::most_pivots(operation); }
+  int64_t max_pivots(const Operation& operation) const override { return cuda::max_pivots(operation); }
 
   std::unique_ptr<Pending> eliminate(const Pivots& pivots) override {
     device_->enter();
     const auto write = [&](const MutableMatrixView& view, DataType dtype, bool may_be_negative) {
-      Facts facts = no_facts();
+      ValueBounds facts = unbounded();
       facts.has_negative = may_be_negative;
       mark_written(view, dtype, pivots.batch, facts);
     };
@@ -430,7 +430,7 @@ class CudaSession final : public Session {
   std::unique_ptr<Pending> set_successors(const Operation& operation, int64_t batch, const MatrixView& d,
                                           const MutableMatrixView& next) override {
     device_->enter();
-    Facts facts;
+    ValueBounds facts;
     facts.include(-1, d.cols - 1);
     facts.has_negative = true;
     mark_written(next, DataType::kInt32, batch, facts);
@@ -438,14 +438,14 @@ class CudaSession final : public Session {
     return queued();
   }
 
-  std::unique_ptr<Pending> mark_edges(const Successors& successors) override {
+  std::unique_ptr<Pending> mark_tight_edges(const NextNodes& successors) override {
     device_->enter();
     write_successors(successors);
-    cuda::mark_edges(successors, stream());
+    cuda::mark_tight_edges(successors, stream());
     return queued();
   }
 
-  std::unique_ptr<Pending> find_successors(const Successors& successors) override {
+  std::unique_ptr<Pending> find_next_nodes(const NextNodes& successors) override {
     device_->enter();
     write_successors(successors);
     // Some rows at a time, so that it can be given up. Few nodes are tried for a row, but it may be half of them.
@@ -453,17 +453,16 @@ class CudaSession final : public Session {
     const int64_t m = successors.next.rows;
     const double steps_of_row = kShareTried * static_cast<double>(successors.batch) *
                                 static_cast<double>(successors.via.rows) * static_cast<double>(successors.via.cols);
-    const double most =
-        std::clamp(SessionDevice::kMostSteps / std::max(steps_of_row, 1.0), 1.0, std::max<double>(m, 1));
+    const double most = std::clamp(SessionDevice::kMaxSteps / std::max(steps_of_row, 1.0), 1.0, std::max<double>(m, 1));
     const int64_t at_once = round_up(static_cast<int64_t>(most), kRowsTogether);
     for (int64_t first = 0; first < m; first += at_once) {
       const Span rows{first, std::min(first + at_once, m)};
-      Successors part = successors;
+      NextNodes part = successors;
       part.d = sub(successors.d, successors.operation.dtype, rows, {0, successors.d.cols});
       part.next = sub(successors.next, DataType::kInt32, rows, {0, successors.next.cols});
       device_->queue_in_turn(
           steps_of_row * static_cast<double>(rows.size()), stream(), [&] { return is_set(successors.cancelled); },
-          [&] { cuda::find_successors(part, stream()); });
+          [&] { cuda::find_next_nodes(part, stream()); });
     }
     return queued();
   }
@@ -482,11 +481,11 @@ class CudaSession final : public Session {
 
   bool writes_at_finish() const override { return true; }
 
-  std::unique_ptr<SharedOperand> share_b(const std::vector<Problem>& parts,
-                                         const std::vector<Session*>& sessions) override {
+  std::unique_ptr<SharedOperand> broadcast_b(const std::vector<Problem>& parts,
+                                             const std::vector<Session*>& sessions) override {
     std::vector<int> devices;
     for (const Session* session : sessions) devices.push_back(session->device());
-    return cuda::share_b(parts, devices);
+    return cuda::broadcast_b(parts, devices);
   }
 
   std::unique_ptr<Share> admit_user(const UserProduct& product) override {
@@ -519,8 +518,8 @@ class CudaSession final : public Session {
     return work;
   }
 
-  static void write_successors(const Successors& successors) {
-    Facts facts;
+  static void write_successors(const NextNodes& successors) {
+    ValueBounds facts;
     facts.include(kNoWitness, successors.next.cols - 1);
     facts.has_negative = true;
     mark_written(successors.next, DataType::kInt32, successors.batch, facts);
@@ -528,8 +527,8 @@ class CudaSession final : public Session {
 
   /// Copies run one after the other on the bus, and each has threads and pinned memory: two of them keep it busy.
   void await_turn_to_copy() {
-    constexpr size_t kMostCopies = 2;
-    for (; copies_.size() >= kMostCopies; copies_.pop_front()) {
+    constexpr size_t kMaxCopies = 2;
+    for (; copies_.size() >= kMaxCopies; copies_.pop_front()) {
       if (const std::shared_ptr<Copy> oldest = copies_.front().lock()) oldest->wait_for_copy();
     }
   }

@@ -7,17 +7,17 @@
 #include "core/problem/destination.h"
 #include "core/problem/structured.h"
 #include "core/status.h"
-#include "cuda/runtime/banded.h"
+#include "cuda/runtime/band_copy.h"
 
 namespace mpmml::cuda {
 namespace {
 
 /// A larger product, counted as if it had no structure, runs by itself: to gather 1400³ takes as long as a batch of them
 /// saves (H200).
-constexpr double kMostSteps = 1024.0 * 1024 * 1024;
+constexpr double kMaxSteps = 1024.0 * 1024 * 1024;
 
 /// What the gathered matrices of a batch may take. Its packed operands take as much again.
-constexpr int64_t kMostBytes = int64_t{512} << 20;
+constexpr int64_t kMaxBytes = int64_t{512} << 20;
 
 /// What the products of a batch have in common. Those of a group have the same semiring, type and overflow anyway.
 auto key_of(const Problem& problem) {
@@ -52,8 +52,8 @@ class Batch {
       return range;
     };
     const ValueRange a = range(&Problem::a, first.structure.a), b = range(&Problem::b, first.structure.b);
-    const Facts c0 = first.c0.data ? facts_of(&Problem::c0) : Facts();
-    const std::optional<PathSet> exact = certain_paths(operation, a, b, &c0);
+    const ValueBounds c0 = first.c0.data ? facts_of(&Problem::c0) : ValueBounds();
+    const std::optional<ArithmeticSet> exact = exact_arithmetics(operation, a, b, &c0);
     return exact && !may_overflow(first, exact->cheapest());
   }
 
@@ -76,13 +76,13 @@ class Batch {
   }
 
  private:
-  Facts facts_of(MatrixView Problem::* which) const {
-    Facts facts;
+  ValueBounds facts_of(MatrixView Problem::* which) const {
+    ValueBounds facts;
     for (const Problem* problem : problems_) facts.merge(resident((problem->*which).memory).facts());
     return facts;
   }
 
-  Gathered place_for(const MatrixView& one, const Facts& facts) {
+  Gathered place_for(const MatrixView& one, const ValueBounds& facts) {
     const int64_t bytes = count_ * bytes_of(*problems_.front(), one);
     buffers_.push_back(device_.workspace(bytes));
     Gathered gathered{std::make_shared<ResidentMemory>(buffers_.back().get(), bytes, facts),
@@ -137,16 +137,16 @@ class Batch {
 
 }  // namespace
 
-std::optional<PathSet> certain_paths(const Operation& operation, const ValueRange& a, const ValueRange& b,
-                                     const Facts* c0) {
-  if (a.has_outsider || b.has_outsider) return std::nullopt;
+std::optional<ArithmeticSet> exact_arithmetics(const Operation& operation, const ValueRange& a, const ValueRange& b,
+                                               const ValueBounds* c0) {
+  if (a.has_invalid_element || b.has_invalid_element) return std::nullopt;
   if (c0 && restricts_elements(operation) && c0->has_negative) return std::nullopt;
-  return exact_paths(operation, a, b);
+  return exact_arithmetics(operation, a, b);
 }
 
 bool can_be_gathered(const Problem& problem) {
   const double steps = double(problem.outputs()) * double(problem.k());
-  return problem.batch == 1 && steps > 0 && steps <= kMostSteps && is_structured(problem) && !further_asked(problem) &&
+  return problem.batch == 1 && steps > 0 && steps <= kMaxSteps && is_structured(problem) && !further_asked(problem) &&
          !problem.known && problem.a.memory && problem.b.memory && (!problem.c0.data || problem.c0.memory);
 }
 
@@ -154,10 +154,10 @@ bool comes_before(const Problem& x, const Problem& y) { return key_of(x) < key_o
 
 bool are_alike(const Problem& x, const Problem& y) { return key_of(x) == key_of(y); }
 
-size_t most_in_batch(const Problem& problem) {
+size_t max_in_batch(const Problem& problem) {
   const int64_t bytes = bytes_of(problem, problem.a) + bytes_of(problem, problem.b) + bytes_of(problem, problem.c0) +
                         bytes_of(problem, read_only(problem.c));
-  return static_cast<size_t>(std::max<int64_t>(kMostBytes / bytes, 1));
+  return static_cast<size_t>(std::max<int64_t>(kMaxBytes / bytes, 1));
 }
 
 std::optional<std::vector<QueuedProduct>> queue_batch(const std::vector<const Problem*>& problems,

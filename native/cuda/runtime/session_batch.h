@@ -19,12 +19,12 @@ bool comes_before(const Problem& x, const Problem& y);
 bool are_alike(const Problem& x, const Problem& y);
 
 /// How many products like this one run at once: gathered matrices take memory.
-size_t most_in_batch(const Problem& problem);
+size_t max_in_batch(const Problem& problem);
 
 /// The paths that are exact for products of operands with these ranges, and of such C0, if all values are the semiring's as far
 /// as bounds tell. Otherwise products are queued one by one, because an error names one.
-std::optional<PathSet> certain_paths(const Operation& operation, const ValueRange& a, const ValueRange& b,
-                                     const Facts* c0);
+std::optional<ArithmeticSet> exact_arithmetics(const Operation& operation, const ValueRange& a, const ValueRange& b,
+                                               const ValueBounds* c0);
 
 /// Queues products that are alike as one batch, and divides its time among them. Returns nothing, and changes no
 /// matrix, if their values must be scanned one by one or if there is no memory for the batch.

@@ -6,9 +6,9 @@
 #include "core/problem/problem.h"
 #include "core/status.h"
 #include "cuda/device/error.h"
-#include "cuda/runtime/admission.h"
-#include "cuda/runtime/banded.h"
+#include "cuda/runtime/band_copy.h"
 #include "cuda/runtime/elementwise.h"
+#include "cuda/runtime/memory_reservation.h"
 
 namespace mpmml::cuda {
 namespace {
@@ -63,7 +63,7 @@ bool SessionDevice::has_capacity(int64_t bytes) const {
 }
 
 bool SessionDevice::make_room(int64_t bytes) {
-  const auto fits = [&] { return (reserved_ == 0 && bytes <= little_memory(limit_)) || has_capacity(bytes); };
+  const auto fits = [&] { return (reserved_ == 0 && bytes <= unreserved_threshold(limit_)) || has_capacity(bytes); };
   while (!fits()) {
     if (reserved_ > 0) return false;
     if (drop_forms(device(), bytes) > 0) continue;
@@ -82,7 +82,7 @@ bool SessionDevice::make_room_for_forms(int64_t room, int64_t forms) {
   const auto fits = [&] {
     // Forms stay, so that all of them count.
     const int64_t all = room + (forms > 0 ? forms + bytes_of_forms(device()) : 0);
-    return (reserved_ == 0 && all <= little_memory(limit_)) || has_capacity(room + forms);
+    return (reserved_ == 0 && all <= unreserved_threshold(limit_)) || has_capacity(room + forms);
   };
   while (!fits()) {
     if (reserved_ > 0 || drop_forms(device(), room + forms) == 0) return false;
@@ -110,8 +110,8 @@ DeviceBuffer SessionDevice::workspace(int64_t bytes, bool is_for_peers) {
 }
 
 void SessionDevice::limit_queued(double steps) {
-  constexpr double kMostQueued = 6e11;
-  while (!turns_.empty() && (queued_steps_ + steps > kMostQueued || turns_.front().end.has_passed())) {
+  constexpr double kMaxQueued = 6e11;
+  while (!turns_.empty() && (queued_steps_ + steps > kMaxQueued || turns_.front().end.has_passed())) {
     turns_.front().end.wait();
     queued_steps_ -= turns_.front().steps;
     turns_.pop_front();
@@ -184,18 +184,18 @@ unsigned* SessionDevice::arrivals() {
   return counters;
 }
 
-Facts SessionDevice::scan(DataType dtype, Storage storage, const void* data, int64_t count) {
+ValueBounds SessionDevice::scan(DataType dtype, Storage storage, const void* data, int64_t count) {
   if (!has_facts_of(dtype) || count == 0) return {};
   return scan([&](ScanResult* result) { find_facts(dtype, storage, data, count, result, stream()); });
 }
 
-Facts SessionDevice::scan_inside(DataType dtype, int64_t batch, const MatrixView& view, const Band& band) {
+ValueBounds SessionDevice::scan_inside(DataType dtype, int64_t batch, const MatrixView& view, const Band& band) {
   if (!has_facts_of(dtype)) return {};
   return scan([&](ScanResult* result) { find_facts_inside(dtype, batch, view, band, result, stream()); });
 }
 
 template <class Queue>
-Facts SessionDevice::scan(Queue&& queue) {
+ValueBounds SessionDevice::scan(Queue&& queue) {
   ScanResult *const on_device = results_on_device()->scans[0], *const on_host = results_on_host()->scans[0];
   reset_scans(on_device, 1, stream());
   queue(on_device);

@@ -11,7 +11,7 @@
 #include "core/session/session.h"
 #include "core/status.h"
 #include "cuda/launch/closure.h"
-#include "cuda/plan/cells.h"
+#include "cuda/plan/block_partition.h"
 #include "cuda/runtime/lane.h"
 #include "cuda/runtime/memory.h"
 #include "cuda/runtime/range.h"
@@ -23,8 +23,8 @@ namespace mpmml::cuda {
 /// Small results of kernels, on the device and in the lane's pinned memory: of the parts of each operand, by side, and of
 /// the products. What asks one question at a time takes the first.
 struct SmallResults {
-  ScanResult scans[2][kMostParts];
-  LevelsFound levels[2][kMostParts];
+  ScanResult scans[2][kMaxParts];
+  LevelsFound levels[2][kMaxParts];
   unsigned long long overflow;
   unsigned arrivals[kArrivals];
 };
@@ -66,7 +66,7 @@ class SessionDevice : public std::enable_shared_from_this<SessionDevice> {
   bool make_room_for_forms(int64_t room, int64_t forms);
 
   /// No work of more steps is queued at once if it can be divided, so that it can be given up: 20 ms on an H200.
-  static constexpr double kMostSteps = 3e11;
+  static constexpr double kMaxSteps = 3e11;
   /// Calls `queue`, which queues work of so many steps in `stream`, when no more than 36 ms of work (on an H200) are queued with it.
   /// Throws given_up() if `is_cancelled` then.
   template <class IsCancelled, class Queue>
@@ -87,15 +87,15 @@ class SessionDevice : public std::enable_shared_from_this<SessionDevice> {
   void send(const void* from, int64_t bytes, void* to);
 
   /// The facts about `count` elements, for which it waits.
-  Facts scan(DataType dtype, Storage storage, const void* data, int64_t count);
+  ValueBounds scan(DataType dtype, Storage storage, const void* data, int64_t count);
 
   /// The same about all that a memory holds.
-  Facts scan(DataType dtype, Storage storage, const Memory& memory) {
+  ValueBounds scan(DataType dtype, Storage storage, const Memory& memory) {
     return scan(dtype, storage, memory.data(), memory.bytes() / stored_bytes(dtype, storage));
   }
 
   /// The same about what is inside the band of matrices.
-  Facts scan_inside(DataType dtype, int64_t batch, const MatrixView& view, const Band& band);
+  ValueBounds scan_inside(DataType dtype, int64_t batch, const MatrixView& view, const Band& band);
 
   /// Scans some elements, or then all, of lines that it knows of; waits.
   void sample_levels(const Operation& operation, std::initializer_list<KnownLines*> lines);
@@ -123,7 +123,7 @@ class SessionDevice : public std::enable_shared_from_this<SessionDevice> {
 
   /// The facts that `queue` has put into its argument.
   template <class Queue>
-  Facts scan(Queue&& queue);
+  ValueBounds scan(Queue&& queue);
   bool has_capacity(int64_t bytes) const;
   void release(int64_t bytes, std::shared_ptr<ResidentMemory::Held> held);
 

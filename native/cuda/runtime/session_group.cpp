@@ -20,15 +20,15 @@ namespace {
 
 /// Up to this many steps a product is computed with others in one launch: 512³, which takes as long as the launches of
 /// a product of its own (H200).
-constexpr double kMostSteps = 512.0 * 512 * 512;
+constexpr double kMaxSteps = 512.0 * 512 * 512;
 
 /// The products of a launch. A larger group is launched in parts, so that the GPU begins while the rest is prepared.
-constexpr size_t kMostTogether = 2048;
+constexpr size_t kMaxTogether = 2048;
 
 /// A product that shares a launch.
 struct Member {
   size_t product;
-  Facts facts;  ///< about A ⊗ B
+  ValueBounds facts;  ///< about A ⊗ B
 };
 
 /// The products that one launch computes.
@@ -65,7 +65,7 @@ double all_steps_of(const Problem& problem) { return double(problem.outputs()) *
 
 /// Whether the product is small, and asks for nothing that only launches of their own find.
 bool is_small(const Problem& problem) {
-  return problem.batch == 1 && problem.outputs() > 0 && problem.k() > 0 && all_steps_of(problem) <= kMostSteps &&
+  return problem.batch == 1 && problem.outputs() > 0 && problem.k() > 0 && all_steps_of(problem) <= kMaxSteps &&
          !further_asked(problem);
 }
 
@@ -114,7 +114,7 @@ class HostOperands {
   }
 
   void place(const Operation& operation, MatrixView& view, const Band& band, const HostLayout& host, char* data) {
-    const Facts facts = facts_in(operation, scan_matrices(operation, view, 1, band), view.storage);
+    const ValueBounds facts = facts_in(operation, scan_matrices(operation, view, 1, band), view.storage);
     memories_.push_back(std::make_unique<ResidentMemory>(data, host.bytes(), facts));
     view = Lines(view).copied_to(data, view, 1);
     view.memory = memories_.back().get();
@@ -144,10 +144,10 @@ class Group {
     for (size_t index = 0; index < problems_.size(); ++index) {
       if (problems_[index].is_cancelled()) throw given_up();
       prefetch_after(index);
-      if (!join(index) && !set_aside(index)) queue_alone(index);
+      if (!join(index) && !defer_to_batch(index)) queue_alone(index);
     }
     for (Bucket& bucket : buckets_) launch(bucket);
-    queue_set_aside();
+    queue_deferred();
     return std::move(queued_);
   }
 
@@ -195,7 +195,7 @@ class Group {
     if (!latest_bucket_) return false;
     Bucket& bucket = buckets_[*latest_bucket_];
     bucket.members.push_back({index, latest_facts_});
-    if (bucket.members.size() == kMostTogether) launch(bucket);
+    if (bucket.members.size() == kMaxTogether) launch(bucket);
     return true;
   }
 
@@ -203,8 +203,8 @@ class Group {
     const Operation& operation = problem.operation;
     const ValueRange a = range_of(operation, resident(problem.a.memory).facts(), problem.a.storage),
                      b = range_of(operation, resident(problem.b.memory).facts(), problem.b.storage);
-    const std::optional<PathSet> exact =
-        certain_paths(operation, a, b, problem.c0.data ? &resident(problem.c0.memory).facts() : nullptr);
+    const std::optional<ArithmeticSet> exact =
+        exact_arithmetics(operation, a, b, problem.c0.data ? &resident(problem.c0.memory).facts() : nullptr);
     if (!exact) return std::nullopt;
     const auto known =
         std::find_if(decided_.begin(), decided_.end(), [&](const auto& it) { return it.first == *exact; });
@@ -213,10 +213,10 @@ class Group {
     return decided_.back().second;
   }
 
-  std::optional<size_t> bucket_for(const Problem& problem, PathSet exact) {
+  std::optional<size_t> bucket_for(const Problem& problem, ArithmeticSet exact) {
     const std::optional<Plan> plan =
         find_plan(problem.operation, exact, group_variants(problem.operation), nullptr,
-                  [](const Variant&, RangePath path) { return Judgement{{}, double(path)}; });
+                  [](const Variant&, ArithmeticKind path) { return VariantCost{{}, double(path)}; });
     // What a bound doesn't decide, and what may overflow, is scanned product by product.
     if (!plan || may_overflow(problem, plan->path)) return std::nullopt;
     for (size_t index = 0; index < buckets_.size(); ++index) {
@@ -237,26 +237,26 @@ class Group {
   }
 
   /// Keeps a product for a batch with others that are alike, if it may be in one.
-  bool set_aside(size_t index) {
+  bool defer_to_batch(size_t index) {
     if (problems_.size() == 1 || where_.variant || !can_be_gathered(problems_[index])) return false;
     set_aside_.push_back(index);
     return true;
   }
 
   /// Queues what has been set aside: as batches if products are alike.
-  void queue_set_aside() {
+  void queue_deferred() {
     std::stable_sort(set_aside_.begin(), set_aside_.end(),
                      [&](size_t x, size_t y) { return comes_before(problems_[x], problems_[y]); });
     for (size_t first = 0, end; first < set_aside_.size(); first = end) {
       const Problem& like = problems_[set_aside_[first]];
-      const size_t most = std::min(set_aside_.size(), first + most_in_batch(like));
+      const size_t most = std::min(set_aside_.size(), first + max_in_batch(like));
       end = first + 1;
       while (end < most && are_alike(like, problems_[set_aside_[end]])) ++end;
-      queue_alike(first, end);
+      queue_batchable(first, end);
     }
   }
 
-  void queue_alike(size_t first, size_t end) {
+  void queue_batchable(size_t first, size_t end) {
     std::vector<const Problem*> problems;
     for (size_t at = first; at < end; ++at) problems.push_back(&problems_[set_aside_[at]]);
     auto batch = end - first > 1 ? queue_batch(problems, where_, planner_, device_, lane_) : std::nullopt;
@@ -347,7 +347,7 @@ class Group {
       queued.outcome.plan = bucket.plan;
       queued.shared = times;
       queued.share = all_steps_of(problem) / all;
-      Facts facts = it.facts;
+      ValueBounds facts = it.facts;
       if (problem.c0.data) {
         facts = facts_of_combination(problem.operation, facts, resident(problem.c0.memory).facts(), problem.c0.storage);
       }
@@ -385,10 +385,11 @@ class Group {
   std::vector<char> packed_;       ///< what a launch reads of its products
   std::vector<size_t> set_aside_;  ///< the products that may run in batches
   std::vector<const Variant*> variants_;
-  std::vector<std::pair<PathSet, std::optional<size_t>>> decided_;  ///< the buckets of products by their exact paths
+  std::vector<std::pair<ArithmeticSet, std::optional<size_t>>>
+      decided_;  ///< the buckets of products by their exact paths
   Alike latest_;
   std::optional<size_t> latest_bucket_;
-  Facts latest_facts_;
+  ValueBounds latest_facts_;
 };
 
 }  // namespace

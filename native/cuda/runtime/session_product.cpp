@@ -6,17 +6,18 @@
 
 #include "core/algebra/dispatch.h"
 #include "core/problem/destination.h"
+#include "core/problem/partition.h"
 #include "core/problem/structured.h"
 #include "core/status.h"
 #include "cuda/device/error.h"
-#include "cuda/runtime/banded.h"
+#include "cuda/runtime/band_copy.h"
 #include "cuda/runtime/elementwise.h"
 #include "cuda/runtime/session_source.h"
 
 namespace mpmml::cuda {
 namespace {
 
-constexpr int64_t kLeastSide = 128;  ///< a part isn't divided below this
+constexpr int64_t kMinSide = 128;  ///< a part isn't divided below this
 
 /// From so many steps on, operands of which only bounds are known are scanned to find out whether they have few levels. The
 /// scan takes 0.8 % of such a product (estimated for an H200).
@@ -132,7 +133,7 @@ class ResidentProduct {
     if (a_.is_banded() || b_.is_banded()) return;
     const Operation& operation = problem_.operation;
     if (!may_scan_lines(problem_, where_, planner_)) return;
-    if (exact_paths(operation, range(a_), range(b_)).has(RangePath::kExponent)) return;
+    if (exact_arithmetics(operation, range(a_), range(b_)).has(ArithmeticKind::kExponent)) return;
     const double steps = double(problem_.outputs()) * problem_.k();
     if (!(a_.is_exact && b_.is_exact) && steps < kStepsWorthAScan && !where_.variant) return;
     const OperandLines lines_a = lines_of(a_.view, Side::kA, items_of(a_.view, problem_.batch)),
@@ -159,7 +160,7 @@ class ResidentProduct {
   Plan choose() {
     scan_lines();
     Plan plan = plan_for(range(a_), range(b_));
-    const bool suffices = plan.path < RangePath::kWide || problem_.known || (a_.is_exact && b_.is_exact);
+    const bool suffices = plan.path < ArithmeticKind::kWide || problem_.known || (a_.is_exact && b_.is_exact);
     if (!suffices) {
       sources_.scan(a_);
       sources_.scan(b_);
@@ -221,15 +222,11 @@ class ResidentProduct {
   void divide(const Region& region, const Fits& fits, const Take& take) {
     const double steps = steps_of_part(region);
     const bool by_items = region.items.size() > 1;
-    Span Region::* const axis = by_items                                   ? &Region::items
-                                : region.rows.size() >= region.cols.size() ? &Region::rows
-                                                                           : &Region::cols;
-    const Span all = region.*axis;
-    const bool is_long = steps > SessionDevice::kMostSteps && (by_items || all.size() > 2 * kGranule);
-    if (!is_long && (fits(region) || (!by_items && all.size() <= kLeastSide))) return take(region, steps);
-    const int64_t half = all.first + round_up(all.size() / 2, by_items ? 1 : is_long ? kGranule : kLeastSide);
-    Region before = region, after = region;
-    (before.*axis).end = (after.*axis).first = half;
+    const Axis axis = longest_axis(region);
+    const int64_t size = (region.*axis).size();
+    const bool is_long = steps > SessionDevice::kMaxSteps && (by_items || size > 2 * kGranule);
+    if (!is_long && (fits(region) || (!by_items && size <= kMinSide))) return take(region, steps);
+    const auto [before, after] = halves(region, axis, by_items ? 1 : is_long ? kGranule : kMinSide);
     divide(before, fits, take);
     divide(after, fits, take);
   }
@@ -262,7 +259,7 @@ class ResidentProduct {
       part.a.keep_packed(kernel, launch, Side::kA, lane_);
       part.b.keep_packed(kernel, launch, Side::kB, lane_);
     }
-    room_ = Room(beside, device_.device(), stream());
+    room_ = ScratchArena(beside, device_.device(), stream());
     return true;
   }
 
@@ -281,7 +278,7 @@ class ResidentProduct {
           parts.push_back(ready(plan, kernel, region, steps, false));
           most = std::max(most, parts.back().plan.room_bytes);
         });
-    room_ = Room(most, device_.device(), stream());
+    room_ = ScratchArena(most, device_.device(), stream());
   }
 
   ReadyPart ready(const Plan& plan, const Kernel& kernel, const Region& region, double steps, bool keeps_forms) {
@@ -321,7 +318,7 @@ class ResidentProduct {
     for_further(problem_, [&](const FurtherResult& it) {
       const MutableMatrixView& view = problem_.*it.view;
       ResidentMemory& memory = resident(view.memory);
-      Facts facts;
+      ValueBounds facts;
       // Steps, or how many.
       facts.has_negative = it.none < 0;
       facts.include(it.none, problem_.k());
@@ -349,9 +346,9 @@ class ResidentProduct {
     return from(source.view, source.memory && device_.reserved() == 0 ? source.memory->forms() : source.forms);
   }
 
-  Facts result_facts() const {
+  ValueBounds result_facts() const {
     if (problem_.known) return facts_in(problem_.operation, *problem_.known, Storage::kElement);
-    Facts facts;
+    ValueBounds facts;
     if (problem_.k() > 0) {
       facts = facts_of_product(problem_.operation, a_.facts, a_.view.storage, b_.facts, b_.view.storage);
     } else {
@@ -372,7 +369,7 @@ class ResidentProduct {
   Source a_, b_, c0_;
   Problem there_;  ///< the same with all matrices on the device
   DeviceBuffer kept_c0_;
-  Room room_;
+  ScratchArena room_;
   QueuedProduct result_{&problem_, {}, {}, {}, 1, nullptr};
 };
 

@@ -3,7 +3,7 @@
 #include "core/algebra/dispatch.h"
 #include "core/host/clock.h"
 #include "core/problem/scan.h"
-#include "cuda/runtime/banded.h"
+#include "cuda/runtime/band_copy.h"
 #include "cuda/runtime/elementwise.h"
 
 namespace mpmml::cuda {
@@ -28,7 +28,7 @@ Source Sources::find(const MatrixView& view, const Band& band) {
   clear_outside(problem_.operation, host.items, source.view, band, device_.stream());
   source.band = {};
   copying_ += milliseconds_since(start);
-  source.facts = no_facts();
+  source.facts = unbounded();
   source.is_exact = false;
   if (must_scan(problem_.operation) && !problem_.known) scan(source, host.elements());
   return source;
@@ -69,9 +69,9 @@ void Sources::scan(Source& source, int64_t elements) {
 }
 
 void Sources::require_elements(Source& source, const char* name) {
-  if (!source.view.data || !range(source).has_outsider) return;
+  if (!source.view.data || !range(source).has_invalid_element) return;
   scan(source);
-  if (!range(source).has_outsider) return;
+  if (!range(source).has_invalid_element) return;
   const SessionDevice::HostCopy copy = device_.fetch(dtype(), problem_.batch, cleared(source));
   mpmml::require_elements(problem_.operation, copy.view, problem_.batch, name);
   // They are elsewhere in the memory.

@@ -10,7 +10,7 @@ struct Source {
   MatrixView view;
   Band band;
   ResidentMemory* memory = nullptr;  ///< null if the matrix was copied from the host for this product
-  Facts facts;
+  ValueBounds facts;
   LineLevels levels;
   bool is_exact = true;
   bool is_operand = true;  ///< it isn't C0

@@ -21,12 +21,12 @@
 namespace mpmml::cuda {
 namespace {
 
-static_assert(kMostLanes == kMostUserLanes);
+static_assert(kMaxLanes == kMaxUserLanes);
 
 /// A launch of so many steps takes some 10 ms (H200). Between two of them a product can be given up.
-constexpr double kMostSteps = 1.5e11;
+constexpr double kMaxSteps = 1.5e11;
 /// Blocks that all multiprocessors run at once are a wave. Between two launches they wait for the slowest.
-constexpr int64_t kLeastWaves = 8;
+constexpr int64_t kMinWaves = 8;
 
 /// How much longer a step takes than one of a built-in semiring, which is two instructions.
 double cost_of_step(const UserSemiring& semiring) { return std::max(1.0, instructions_of_step(semiring) / 2.0); }
@@ -38,8 +38,8 @@ double cost_of_step(const UserProduct& product) {
 std::string too_large(const UserProduct& product) {
   const std::pair<const char*, int64_t> sizes[] = {{"rows", product.m}, {"columns", product.n}, {"steps", product.k}};
   for (const auto& [name, size] : sizes) {
-    if (size <= kMostUserSide) continue;
-    return "a product over a semiring of one's own has at most " + std::to_string(kMostUserSide) + " " + name +
+    if (size <= kMaxUserSide) continue;
+    return "a product over a semiring of one's own has at most " + std::to_string(kMaxUserSide) + " " + name +
            " on a GPU, but this has " + std::to_string(size) + ": choose backend 'cpu'";
   }
   return {};
@@ -164,7 +164,7 @@ class UserWork final : public Pending {
   /// Before a kernel writes them.
   void mark_written(const MutableMatrixView& view, DataType dtype) {
     // Its facts are anything that the type has.
-    cuda::mark_written(view, dtype, product_.batch, no_facts());
+    cuda::mark_written(view, dtype, product_.batch, unbounded());
   }
 
   void set_results() {
@@ -229,8 +229,8 @@ class UserWork final : public Pending {
     const int64_t blocks = product_.batch * launch_.tiles_m * launch_.tiles_n;
     const double steps_of_block = cost * shape.tile_m * shape.tile_n * static_cast<double>(product_.k);
     const int64_t wave = int64_t{device_limits(device_.device()).multiprocessors} * kernel.blocks_per_multiprocessor();
-    const auto waves = static_cast<int64_t>(std::min(kMostSteps / steps_of_block, 1e9)) / wave;
-    const int64_t together = std::max(waves, kLeastWaves) * wave;
+    const auto waves = static_cast<int64_t>(std::min(kMaxSteps / steps_of_block, 1e9)) / wave;
+    const int64_t together = std::max(waves, kMinWaves) * wave;
     for (int64_t first = 0; first < blocks; first += together) {
       const int64_t count = std::min(together, blocks - first);
       launch_.first_block = first;
@@ -280,7 +280,7 @@ std::unique_ptr<Pending> multiply_user(const UserProduct& product, SessionDevice
 
 std::unique_ptr<Share> admit_user(const UserProduct& product, SessionDevice& device) {
   const int64_t needed = bytes_of(product) + bytes_to_pack(product) + bytes_of_parts(product);
-  if (!can_have(device.device(), needed, device.limit())) {
+  if (!fits_device(device.device(), needed, device.limit())) {
     throw Error(ErrorCode::kOutOfMemory, "a part of the product needs " + in_mebibytes(needed) +
                                              " of device memory, but device " + std::to_string(device.device()) +
                                              " has " + in_mebibytes(device_capacity(device.device(), device.limit())) +

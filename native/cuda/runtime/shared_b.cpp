@@ -16,7 +16,7 @@ namespace {
 constexpr std::chrono::milliseconds kPatience{2};
 
 /// Less than this reaches each device from the host sooner than parts have found each other (estimated).
-constexpr int64_t kLeastBytes = int64_t{8} << 20;
+constexpr int64_t kMinBytes = int64_t{8} << 20;
 
 }  // namespace
 
@@ -33,36 +33,36 @@ bool let_peer_read(int owner, int reader) {
   return (*known)[{owner, reader}] = can != 0 && open_pool_to(owner, reader);
 }
 
-SharedB::SharedB(std::vector<int> devices, int64_t strips)
+BroadcastOperand::BroadcastOperand(std::vector<int> devices, int64_t strips)
     : devices_(std::move(devices)),
       strips_(strips),
       offers_(devices_.size() * static_cast<size_t>(strips)),
       has_received_(devices_.size(), false) {}
 
-Span SharedB::piece_of(size_t part, const HostLayout& strip) const {
+Span BroadcastOperand::piece_of(size_t part, const HostLayout& strip) const {
   const auto count = static_cast<int64_t>(devices_.size()), index = static_cast<int64_t>(part);
   const int64_t first = strip.lines * index / count;
   return {first, strip.lines * (index + 1) / count};
 }
 
-void SharedB::offer(size_t part, size_t strip, const char* data, const Event& arrived) {
+void BroadcastOperand::offer(size_t part, size_t strip, const char* data, const Event& arrived) {
   const std::lock_guard<std::mutex> lock(mutex_);
   offers_[part * static_cast<size_t>(strips_) + strip] = {data, &arrived};
   changed_.notify_all();
 }
 
-void SharedB::fetch(size_t part, size_t strip, const HostLayout& layout, char* data, cudaStream_t stream,
-                    const std::function<bool()>& is_cancelled) {
+void BroadcastOperand::fetch(size_t part, size_t strip, const HostLayout& layout, char* data, cudaStream_t stream,
+                             const std::function<bool()>& is_cancelled) {
   const int64_t line_bytes = layout.length * layout.element_bytes;
   // Each begins with another one, so that they don't all read from the same.
   for (size_t step = 1; step < devices_.size(); ++step) {
     const size_t from = (part + step) % devices_.size();
     const Span piece = piece_of(from, layout);
     if (piece.is_empty()) continue;
-    Offer offer;
+    PeerSlot offer;
     {
       std::unique_lock<std::mutex> lock(mutex_);
-      const Offer& there = offers_[from * static_cast<size_t>(strips_) + strip];
+      const PeerSlot& there = offers_[from * static_cast<size_t>(strips_) + strip];
       while (!there.arrived && !failed_) {
         if (is_cancelled()) throw given_up();
         changed_.wait_for(lock, kPatience);
@@ -77,14 +77,14 @@ void SharedB::fetch(size_t part, size_t strip, const HostLayout& layout, char* d
   }
 }
 
-void SharedB::received(size_t part, bool failed) {
+void BroadcastOperand::received(size_t part, bool failed) {
   const std::lock_guard<std::mutex> lock(mutex_);
   has_received_[part] = true;
   failed_ = failed_ || failed;
   changed_.notify_all();
 }
 
-void SharedB::await_readers(size_t part) {
+void BroadcastOperand::await_readers(size_t part) {
   std::unique_lock<std::mutex> lock(mutex_);
   const auto is_read = [&] {
     for (size_t other = 0; other < has_received_.size(); ++other) {
@@ -95,7 +95,7 @@ void SharedB::await_readers(size_t part) {
   changed_.wait(lock, is_read);
 }
 
-void SharedB::leave(size_t part) {
+void BroadcastOperand::leave(size_t part) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (has_received_[part]) return;
   // It has never offered anything.
@@ -104,22 +104,22 @@ void SharedB::leave(size_t part) {
   changed_.notify_all();
 }
 
-std::unique_ptr<SharedB> share_b(const std::vector<Problem>& parts, const std::vector<int>& devices) {
+std::unique_ptr<BroadcastOperand> broadcast_b(const std::vector<Problem>& parts, const std::vector<int>& devices) {
   const Problem& first = parts.front();
   const HostLayout b = host_layout(first.b, 1, first.operation.dtype, true);
-  if (b.bytes() < kLeastBytes) return nullptr;
+  if (b.bytes() < kMinBytes) return nullptr;
   int64_t strips = 0;
   for (const Problem& part : parts) {
     if (has_few_bytes(part)) return nullptr;
-    strips = std::max(strips, static_cast<int64_t>(cut_into_cells(part).b.size()));
+    strips = std::max(strips, static_cast<int64_t>(partition_into_blocks(part).b.size()));
   }
   for (const int owner : devices) {
     for (const int reader : devices) {
       if (!let_peer_read(owner, reader)) return nullptr;
     }
   }
-  strips = static_cast<int64_t>(cut_into_cells(first, strips).b.size());
-  return std::make_unique<SharedB>(devices, strips);
+  strips = static_cast<int64_t>(partition_into_blocks(first, strips).b.size());
+  return std::make_unique<BroadcastOperand>(devices, strips);
 }
 
 }  // namespace mpmml::cuda

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/session/backend.h"
-#include "cuda/plan/cells.h"
+#include "cuda/plan/block_partition.h"
 #include "cuda/runtime/lane.h"
 #include "cuda/runtime/transfer.h"
 
@@ -18,10 +18,10 @@ namespace mpmml::cuda {
 bool let_peer_read(int owner, int reader);
 
 /// All functions may be called by the threads of all parts.
-class SharedB final : public SharedOperand {
+class BroadcastOperand final : public SharedOperand {
  public:
   /// `strips` are columns of B. The parts compute on these devices.
-  SharedB(std::vector<int> devices, int64_t strips);
+  BroadcastOperand(std::vector<int> devices, int64_t strips);
 
   int64_t strips() const { return strips_; }
   size_t parts() const { return devices_.size(); }
@@ -49,7 +49,7 @@ class SharedB final : public SharedOperand {
   void refuse() { refused_ = true; }
 
  private:
-  struct Offer {
+  struct PeerSlot {
     const char* data = nullptr;
     const Event* arrived = nullptr;
   };
@@ -59,12 +59,12 @@ class SharedB final : public SharedOperand {
   std::atomic<bool> refused_{false};
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<Offer> offers_;  ///< by part, then by strip
+  std::vector<PeerSlot> offers_;  ///< by part, then by strip
   std::vector<bool> has_received_;
   bool failed_ = false;
 };
 
 /// The shared B of these parts, if it is large and their devices can copy from each other; otherwise null.
-std::unique_ptr<SharedB> share_b(const std::vector<Problem>& parts, const std::vector<int>& devices);
+std::unique_ptr<BroadcastOperand> broadcast_b(const std::vector<Problem>& parts, const std::vector<int>& devices);
 
 }  // namespace mpmml::cuda

@@ -12,25 +12,25 @@ namespace {
 static_assert(kRowsTogether == kRowsOfSuccessors);
 
 template <class Config, class S>
-void launch(const Successors& successors, cudaStream_t stream) {
+void launch(const NextNodes& successors, cudaStream_t stream) {
   const int64_t blocks =
       ceil_div(successors.next.rows, kRowsTogether) * ceil_div(successors.next.cols, int64_t{Config::kStripe});
-  for (int64_t first = 0; first < successors.batch; first += kMostBlocks) {
-    const dim3 grid(static_cast<unsigned>(blocks), 1,
-                    static_cast<unsigned>(std::min(kMostBlocks, successors.batch - first)));
+  for_runs(successors.batch, [&](Span items) {
+    const dim3 grid(static_cast<unsigned>(blocks), 1, static_cast<unsigned>(items.size()));
+    const int64_t first = items.first;
     const DataType dtype = successors.operation.dtype;
-    const SuccessorSearch search{view_from(successors.d, dtype, first, 0, 0),
-                                 view_from(successors.via, dtype, first, 0, 0),
-                                 view_from(successors.next, DataType::kInt32, first, 0, 0), successors.first_via};
+    const NextNodeSearch search{view_from(successors.d, dtype, first, 0, 0),
+                                view_from(successors.via, dtype, first, 0, 0),
+                                view_from(successors.next, DataType::kInt32, first, 0, 0), successors.first_via};
     find_successors_kernel<Config, S>
         <<<grid, Config::kThreads, 0, stream>>>(search, static_cast<typename S::Element>(successors.best_edge));
-  }
+  });
   MPMML_CUDA(cudaGetLastError());
 }
 
 }  // namespace
 
-void find_successors(const Successors& successors, cudaStream_t stream) {
+void find_next_nodes(const NextNodes& successors, cudaStream_t stream) {
   if (successors.batch * successors.next.rows * successors.next.cols == 0) return;
   // Few columns in each block if there are few.
   constexpr int64_t kFew = 512;

@@ -9,7 +9,7 @@ namespace mpmml::cuda {
 /// So many rows of `next` are found by one block of threads.
 constexpr int64_t kRowsTogether = 8;
 
-/// What Session::find_successors() says.
-void find_successors(const Successors& successors, cudaStream_t stream);
+/// What Session::find_next_nodes() says.
+void find_next_nodes(const NextNodes& successors, cudaStream_t stream);
 
 }  // namespace mpmml::cuda

@@ -14,10 +14,10 @@ namespace {
 // A pinned transfer is split only so that it can be cancelled between its parts.
 constexpr int64_t kPinnedPartBytes = int64_t{256} << 20;
 // The most bytes between lines that a copy by lines can have.
-constexpr int64_t kMostPitch = int64_t{1} << 31;
+constexpr int64_t kMaxPitch = int64_t{1} << 31;
 // The bytes from which on another thread is worth waking, and the most threads: others take from these on an H200's host.
 constexpr int64_t kBytesPerThread = kFewBytes;
-constexpr unsigned kMostThreads = 8;
+constexpr unsigned kMaxThreads = 8;
 // From so many bytes on, parts are whole slots, because each costs a call of the driver.
 constexpr int64_t kLargeMatrix = int64_t{16} << 20;
 
@@ -131,7 +131,7 @@ TransferQueue::~TransferQueue() {
 
 void TransferQueue::add(Transfer transfer) {
   const HostLayout& host = transfer.host;
-  const bool pinned = host.pitched() && host.is_all_written() && host.line_stride * host.element_bytes < kMostPitch &&
+  const bool pinned = host.pitched() && host.is_all_written() && host.line_stride * host.element_bytes < kMaxPitch &&
                       is_pinned(host.data);
   const int64_t staged_bytes = host.bytes() >= kLargeMatrix ? StagingRing::kSlotBytes : kBytesPerThread;
   int64_t part_elements = (pinned ? kPinnedPartBytes : staged_bytes) / host.element_bytes;
@@ -147,7 +147,7 @@ int TransferQueue::threads() const {
   for (const Entry& entry : entries_) {
     if (!entry.pinned) staged += entry.transfer.host.bytes();
   }
-  const int64_t most = std::min(kMostThreads, std::max(1u, std::thread::hardware_concurrency()));
+  const int64_t most = std::min(kMaxThreads, std::max(1u, std::thread::hardware_concurrency()));
   return static_cast<int>(std::clamp<int64_t>(staged / kBytesPerThread, 1, most));
 }
 
@@ -248,8 +248,13 @@ void TransferQueue::run_part(Entry& entry, int64_t part, int thread) {
     return;
   }
   const cudaStream_t stream = lane_.download();
-  if (entry.transfer.after && entry.pinned) entry.transfer.after->hold(stream);
-  if (entry.transfer.after && !entry.pinned) entry.transfer.after->wait();
+  if (const Event* const after = entry.transfer.after) {
+    if (entry.pinned) {
+      after->hold(stream);
+    } else {
+      after->wait();
+    }
+  }
   StagingRing& ring = lane_.ring(thread);
   auto* slot = static_cast<char*>(ring.acquire());
   if (entry.pinned) {

@@ -31,16 +31,16 @@ bool is_along_k(const MatrixView& view, Side side) {
 /// Calls `body` for runs of instances that a grid can hold.
 template <class Body>
 void for_instances_of(const Operation& operation, const WitnessSearch& search, Body&& body) {
-  for (int64_t first = 0; first < search.batch; first += kMostBlocks) {
+  for_runs(search.batch, [&](Span items) {
     WitnessSearch part = search;
-    part.batch = std::min(kMostBlocks, search.batch - first);
+    part.batch = items.size();
     for (MatrixView* view : {&part.a, &part.b, &part.c, &part.before}) {
-      *view = view_from(*view, operation.dtype, first, 0, 0);
+      *view = view_from(*view, operation.dtype, items.first, 0, 0);
     }
-    part.witness = view_from(part.witness, DataType::kInt32, first, 0, 0);
-    part.through = view_from(part.through, DataType::kInt32, first, 0, 0);
+    part.witness = view_from(part.witness, DataType::kInt32, items.first, 0, 0);
+    part.through = view_from(part.through, DataType::kInt32, items.first, 0, 0);
     body(part);
-  }
+  });
   MPMML_CUDA(cudaGetLastError());
 }
 

@@ -9,9 +9,9 @@ namespace mpmml::cuda {
 namespace {
 
 /// Instructions of steps that a kernel may have. The driver compiles so many in some 0.4 seconds.
-constexpr int64_t kMostInstructions = 3500;
+constexpr int64_t kMaxInstructions = 3500;
 /// The same of a kernel for small products: these are done before a longer kernel is compiled.
-constexpr int64_t kMostOfSmall = 2200;
+constexpr int64_t kMaxOfSmall = 2200;
 /// So many steps take no longer than reading what they need.
 constexpr int64_t kFewSteps = 1;
 
@@ -52,7 +52,7 @@ bool may_take(const UserTemplate& shape, const UserSemiring& semiring) {
   const int64_t instructions =
       shape.finds_witnesses ? instructions_of_candidate(semiring) : instructions_of_step(semiring);
   return shape.copies() == 1 ||
-         instructions * shape.copies() <= (shape.loads_elements ? kMostOfSmall : kMostInstructions);
+         instructions * shape.copies() <= (shape.loads_elements ? kMaxOfSmall : kMaxInstructions);
 }
 
 const UserTemplate& product_template(const UserChoice& choice) { return find(choice, false); }

@@ -9,7 +9,7 @@
 #include <unordered_map>
 
 #include "core/host/clock.h"
-#include "core/host/fault.h"
+#include "core/host/fault_injection.h"
 #include "core/status.h"
 #include "cuda/device/device.h"
 #include "cuda/user/choice.h"
@@ -111,7 +111,7 @@ std::shared_ptr<const UserKernel> make(const UserSemiring& semiring, const UserT
       if (error.code() == ErrorCode::kOutOfMemory) throw;
     }
   }
-  const std::string code = compile(splice(ptx->head, kernel, semiring), shape.name);
+  const std::string code = compile(instantiate_template(ptx->head, kernel, semiring), shape.name);
   auto made =
       std::make_shared<UserKernel>(shape, device, code, UserKernel::Origin::kCompiled, milliseconds_since(start));
   cache->store(key, code);
@@ -223,7 +223,7 @@ std::vector<std::pair<std::string, std::string>> user_kernel_texts(const UserSem
   for (const UserTemplate& shape : user_templates()) {
     if (!may_take(shape, semiring)) continue;
     const auto index = static_cast<size_t>(&shape - user_templates().data());
-    texts.emplace_back(shape.name, splice(ptx.head, ptx.kernels.at(index), semiring));
+    texts.emplace_back(shape.name, instantiate_template(ptx.head, ptx.kernels.at(index), semiring));
   }
   return texts;
 }

@@ -203,12 +203,12 @@ class Block {
 };
 
 /// What a hole says: its name, then registers.
-struct Hole {
+struct Placeholder {
   std::string_view name;
   Names registers;
   size_t lanes;
 
-  Hole(std::string_view line, size_t lane_count) : lanes(lane_count) {
+  Placeholder(std::string_view line, size_t lane_count) : lanes(lane_count) {
     size_t end = std::min(line.find(' '), line.size());
     name = line.substr(0, end);
     while (end < line.size()) {
@@ -225,7 +225,7 @@ struct Hole {
   }
 };
 
-std::string filled(const Hole& hole, const UserSemiring& semiring) {
+std::string filled(const Placeholder& hole, const UserSemiring& semiring) {
   Block block;
   if (hole.name == "mark" || hole.name == "mark_always") {
     const SkipCondition& skips = semiring.skips.value();
@@ -255,7 +255,7 @@ std::string filled(const Hole& hole, const UserSemiring& semiring) {
 
 }  // namespace
 
-std::string splice(std::string_view head, std::string_view kernel, const UserSemiring& semiring) {
+std::string instantiate_template(std::string_view head, std::string_view kernel, const UserSemiring& semiring) {
   constexpr std::string_view kMark = "// @";
   std::string text(head);
   for (size_t at = 0; at < kernel.size();) {
@@ -263,7 +263,7 @@ std::string splice(std::string_view head, std::string_view kernel, const UserSem
     text += kernel.substr(at, mark - at);
     if (mark == kernel.size()) break;
     const size_t first = mark + kMark.size(), end = std::min(kernel.find('\n', first), kernel.size());
-    text += filled(Hole(kernel.substr(first, end - first), semiring.lane_count()), semiring);
+    text += filled(Placeholder(kernel.substr(first, end - first), semiring.lane_count()), semiring);
     at = end;
   }
   return text;

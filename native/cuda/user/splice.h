@@ -8,7 +8,7 @@
 namespace mpmml::cuda {
 
 /// PTX in which each line `// @step …` and the like (templates/holes.cuh) has become instructions.
-std::string splice(std::string_view head, std::string_view kernel, const UserSemiring& semiring);
+std::string instantiate_template(std::string_view head, std::string_view kernel, const UserSemiring& semiring);
 
 /// How many instructions a step is, about: ⊗ and ⊕.
 int instructions_of_step(const UserSemiring& semiring);

@@ -5,7 +5,7 @@ namespace {
 
 enum class Loads { kChunks, kElements };
 enum class Steps { kAll, kStructured };
-enum class State { Sums, Few, Bests, Witnesses };
+enum class State { Sums, ScalarTile, SkippingTile, Witnesses };
 
 }  // namespace
 
@@ -15,8 +15,8 @@ const std::vector<UserTemplate>& user_templates() {
   {MPMML_SIZES(name, lanes, bm, bn, bk, tm, tn, slices, stages, unroll),                        \
    Loads::loads == Loads::kElements,                                                            \
    Steps::steps == Steps::kStructured,                                                          \
-   State::state == State::Few,                                                                  \
-   State::state == State::Bests,                                                                \
+   State::state == State::ScalarTile,                                                           \
+   State::state == State::SkippingTile,                                                         \
    State::state == State::Witnesses},
   static const auto& all = *new std::vector<UserTemplate>{MPMML_FOR_EACH_USER_TEMPLATE(MPMML_ROW)};
 #undef MPMML_ROW

@@ -2,8 +2,7 @@
 #pragma once
 #include <algorithm>
 
-#include "cuda/device/error.h"
-#include "cuda/launch/kernel.h"
+#include "cuda/launch/direct.h"
 #include "lab/ladder/naive.cuh"
 #include "lab/ladder/padding.cuh"
 #include "lab/ladder/prefetch.cuh"
@@ -18,48 +17,32 @@ void for_grids(const Launch& launch, Body&& body) {
   const int64_t rows = ceil_div(launch.m, kTile), cols = ceil_div(launch.n, kTile);
   const int64_t fast = order == Order::kCoalesced ? cols : rows, slow = order == Order::kCoalesced ? rows : cols;
   for_instances(launch, [&](const Launch& part) {
-    for (int64_t first = 0; first < slow; first += kMostBlocks) {
+    for (int64_t first = 0; first < slow; first += kMaxBlocks) {
       body(part,
-           dim3(static_cast<unsigned>(fast), static_cast<unsigned>(std::min(kMostBlocks, slow - first)),
+           dim3(static_cast<unsigned>(fast), static_cast<unsigned>(std::min(kMaxBlocks, slow - first)),
                 static_cast<unsigned>(part.batch)),
            first);
     }
   });
 }
 
-template <class Config>
-struct LadderFamily {
+enum class Technique { kNaive, kTiled, kPrefetch };
+
+/// A kernel of the ladder. Its blocks have kTile × kTile threads.
+template <Technique technique, int kTile_, Order order, Borders borders>
+struct Config {
+  static constexpr int kTile = kTile_;
+  static constexpr bool kPads = borders == Borders::kPadding;
+
   template <class Arithmetic>
-  static constexpr Kernel kernel() {
-    Kernel kernel{};
-    kernel.paths = paths_of<Arithmetic>();
-    // The planner never compares these kernels, so this speed isn't a measured one.
-    kernel.shape = {Config::kTile, Config::kTile, Config::kTile, Config::kTile * Config::kTile, 0, 1.0, 0};
-    kernel.launch = &launch<Arithmetic>;
-    kernel.function = &function<Arithmetic>;
-    if constexpr (Config::kPads) {
-      kernel.packed_bytes = &padded_bytes<Config::kTile>;
-      kernel.pack = &pad<Config::kTile, typename Arithmetic::Semiring>;
+  static constexpr auto entry() {
+    if constexpr (technique == Technique::kNaive) {
+      return &naive_kernel<kTile, order, Arithmetic>;
+    } else if constexpr (technique == Technique::kTiled) {
+      return &tiled_kernel<kTile, order, borders, Arithmetic>;
+    } else {
+      return &prefetch_kernel<kTile, order, borders, Arithmetic>;
     }
-    return kernel;
-  }
-
- private:
-  template <class Arithmetic>
-  static void launch(const Launch& launch) {
-    const Launch whole = Config::kPads ? with_padded_operands<Config::kTile>(launch) : launch;
-    for_arithmetic<Arithmetic>(launch, [&](const Arithmetic& arithmetic) {
-      for_grids<Config::kTile, Config::kOrder>(whole, [&](const Launch& part, dim3 grid, int64_t first_tile) {
-        Config::template entry<Arithmetic>()<<<grid, dim3(Config::kTile, Config::kTile), 0, part.stream>>>(
-            part, first_tile, arithmetic);
-      });
-    });
-    MPMML_CUDA(cudaGetLastError());
-  }
-
-  template <class Arithmetic>
-  static const void* function(RangePath) {
-    return reinterpret_cast<const void*>(Config::template entry<Arithmetic>());
   }
 };
 
@@ -67,14 +50,34 @@ struct LadderFamily {
 
 namespace mpmml::cuda {
 
-template <int kTile, ladder::Order order>
-struct Family<ladder::Naive<kTile, order>> : ladder::LadderFamily<ladder::Naive<kTile, order>> {};
+template <ladder::Technique technique, int kTile, ladder::Order order, ladder::Borders borders>
+struct Family<ladder::Config<technique, kTile, order, borders>>
+    : DirectFamily<Family<ladder::Config<technique, kTile, order, borders>>> {
+  using Config = ladder::Config<technique, kTile, order, borders>;
 
-template <int kTile, ladder::Order order, ladder::Borders borders>
-struct Family<ladder::Tiled<kTile, order, borders>> : ladder::LadderFamily<ladder::Tiled<kTile, order, borders>> {};
+  template <class Arithmetic>
+  static constexpr Kernel kernel() {
+    // The planner never compares these kernels, so this speed isn't a measured one.
+    Kernel kernel = Family::template direct_kernel<Arithmetic>({kTile, kTile, kTile, kTile * kTile, 0, 1.0, 0});
+    if constexpr (Config::kPads) {
+      kernel.packed_bytes = &ladder::padded_bytes<kTile>;
+      kernel.pack = &ladder::pad<kTile, typename Arithmetic::Semiring>;
+    }
+    return kernel;
+  }
 
-template <int kTile, ladder::Order order, ladder::Borders borders>
-struct Family<ladder::Prefetch<kTile, order, borders>> : ladder::LadderFamily<ladder::Prefetch<kTile, order, borders>> {
+  template <class Arithmetic>
+  static constexpr auto entry() {
+    return Config::template entry<Arithmetic>();
+  }
+
+  template <class Arithmetic>
+  static void queue(const Launch& launch, const Arithmetic& arithmetic) {
+    const Launch whole = Config::kPads ? ladder::with_padded_operands<kTile>(launch) : launch;
+    ladder::for_grids<kTile, order>(whole, [&](const Launch& part, dim3 grid, int64_t first_tile) {
+      entry<Arithmetic>()<<<grid, dim3(kTile, kTile), 0, part.stream>>>(part, first_tile, arithmetic);
+    });
+  }
 };
 
 }  // namespace mpmml::cuda

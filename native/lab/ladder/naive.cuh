@@ -27,17 +27,4 @@ __global__ void __launch_bounds__(kTile* kTile)
   Epilogue<Arithmetic>(problem, arithmetic, blockIdx.z).store(cell.row, cell.col, sum);
 }
 
-/// Blocks of kTile × kTile threads.
-template <int kTile_, Order order>
-struct Naive {
-  static constexpr int kTile = kTile_;
-  static constexpr Order kOrder = order;
-  static constexpr bool kPads = false;
-
-  template <class Arithmetic>
-  static constexpr auto entry() {
-    return &naive_kernel<kTile, order, Arithmetic>;
-  }
-};
-
 }  // namespace mpmml::cuda::ladder

@@ -45,16 +45,4 @@ __global__ void __launch_bounds__(kTile* kTile)
   Epilogue<Arithmetic>(problem, arithmetic, blockIdx.z).store(cell.row, cell.col, sum);
 }
 
-template <int kTile_, Order order, Borders borders>
-struct Tiled {
-  static constexpr int kTile = kTile_;
-  static constexpr Order kOrder = order;
-  static constexpr bool kPads = borders == Borders::kPadding;
-
-  template <class Arithmetic>
-  static constexpr auto entry() {
-    return &tiled_kernel<kTile, order, borders, Arithmetic>;
-  }
-};
-
 }  // namespace mpmml::cuda::ladder

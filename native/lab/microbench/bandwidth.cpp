@@ -7,11 +7,12 @@
 #include "core/status.h"
 #include "cuda/device/device.h"
 #include "cuda/device/error.h"
-#include "cuda/runtime/admission.h"
 #include "cuda/runtime/lane.h"
 #include "cuda/runtime/memory.h"
+#include "cuda/runtime/memory_reservation.h"
 #include "lab/kernels.h"
 #include "lab/measure.h"
+#include "lab/timing.h"
 
 namespace mpmml::microbench {
 namespace {
@@ -40,12 +41,6 @@ int64_t buffer_bytes(const Bandwidth& bandwidth, int device) {
   return std::min(wanted, most);
 }
 
-/// Waits for the stream before the buffers are freed.
-struct Quiesce {
-  cuda::Lane& lane;
-  ~Quiesce() { lane.quiesce(); }
-};
-
 }  // namespace
 
 BandwidthResult run(const BandwidthRequest& request) {
@@ -63,27 +58,19 @@ BandwidthResult run(const BandwidthRequest& request) {
   const cuda::DeviceBuffer target = buffer(bandwidth.writes ? result.buffer_bytes : 0);
   const cuda::DeviceBuffer results = buffer(threads * int64_t{sizeof(uint32_t)});
   const cuda::DeviceBuffer clock = buffer(2 * sizeof(uint64_t));
-  const Quiesce quiesce{*lane};
+  const cuda::StreamSyncGuard guard{*lane};
   MPMML_CUDA(cudaMemsetAsync(source.get(), 1, static_cast<size_t>(result.buffer_bytes), stream));
 
   BandwidthArguments arguments{source.get(),     target.get(),   result.buffer_bytes,
                                bandwidth.rounds, request.stride, static_cast<uint32_t*>(results.get())};
   result.bytes = bandwidth.bytes(arguments, threads);
   void* parameters[] = {&arguments};
-  cuda::Event &start = lane->event(), &end = lane->event();
-  for (int repetition = -request.warmup; repetition < request.repetitions; ++repetition) {
-    start.record(stream);
+  result.ms = cuda::timed(*lane, request.warmup, request.repetitions, [&] {
     MPMML_CUDA(cudaLaunchKernel(bandwidth.function, dim3(static_cast<unsigned>(threads / kBandwidthThreads)),
                                 dim3(kBandwidthThreads), parameters, 0, stream));
-    end.record(stream);
-    end.wait();
-    if (repetition >= 0) result.ms.push_back(end.since(start));
-  }
-  auto* ticks = static_cast<uint64_t*>(lane->results());
+  });
   cuda::probe_clock(static_cast<uint64_t*>(clock.get()), stream);
-  MPMML_CUDA(cudaMemcpyAsync(ticks, clock.get(), 2 * sizeof(uint64_t), cudaMemcpyDeviceToHost, stream));
-  MPMML_CUDA(cudaStreamSynchronize(stream));
-  result.clock_mhz = 1e3 * double(ticks[0]) / double(ticks[1]);
+  result.clock_mhz = cuda::clock_mhz_of(*lane, static_cast<const uint64_t*>(clock.get()));
   return result;
 }
 

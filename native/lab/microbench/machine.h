@@ -17,6 +17,8 @@ struct Peak {
   int issue;   ///< lanes that the schedulers issue instructions to
   int cores;   ///< CUDA cores, by which a "theoretical machine peak" is usually given
   int tensor;  ///< operations of tensor cores on dense bfloat16, two per multiply-add
+
+  std::string version() const { return std::to_string(capability / 10) + "." + std::to_string(capability % 10); }
 };
 
 /// Peaks by compute capability, ascending.

@@ -2,6 +2,7 @@
 // Multiplication Library for GPUs – MPMML" (Colorado State University, 2019), with its names: X × Y steps per thread
 // and iteration, blocks of BS_i × BS_j threads, a grid of GS_i × GS_j blocks, N, M and K iterations, Const.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -57,6 +58,14 @@ struct Microbenchmark {
   const char* name;
   const char* summary;
   std::vector<Instance> instances;
+
+  /// The names of the run-time parameters of Request that it has.
+  std::vector<std::string> parameters() const {
+    std::vector<std::string> all{"bsi", "bsj", "gsi", "gsj", "n", "constant"};
+    const auto is_in_shared = [](const Instance& instance) { return instance.shared_a || instance.shared_b; };
+    if (std::any_of(instances.begin(), instances.end(), is_in_shared)) all.push_back("m");
+    return all;
+  }
 };
 
 /// The microbenchmarks in the table's order.
@@ -69,9 +78,13 @@ struct Selection {
   std::string max;
 };
 
-struct Request {
+/// An instance, and what its occupancy depends on.
+struct Kernel {
   Selection selection;
   int64_t m, bsi, bsj;
+};
+
+struct Request : Kernel {
   int64_t gsi, gsj;  ///< 0: as many blocks as the device holds at a time
   int64_t n;
   int32_t constant;
@@ -88,6 +101,8 @@ struct Result {
   std::map<std::string, double> instructions;
   double peak_operations_per_clock;
   std::string peak_reason;
+
+  double operations_per_thread() const { return operations_per_iteration * static_cast<double>(iterations); }
 };
 
 /// The instance that `selection` asks for. Throws Error(kVariant) if there is none.

@@ -9,6 +9,7 @@
 #include "lab/measure.h"
 #include "lab/microbench/machine.h"
 #include "lab/microbench/microbench.h"
+#include "lab/timing.h"
 
 namespace mpmml::microbench {
 namespace {
@@ -17,12 +18,6 @@ std::string described(const Instance& instance) {
   return std::to_string(instance.x) + "x" + std::to_string(instance.y) + " K=" + std::to_string(instance.k) + " " +
          instance.max;
 }
-
-/// Waits for the stream before the buffers are freed.
-struct Quiesce {
-  cuda::Lane& lane;
-  ~Quiesce() { lane.quiesce(); }
-};
 
 [[noreturn]] void refuse(const std::string& why) { throw Error(ErrorCode::kVariant, why); }
 
@@ -63,7 +58,7 @@ Result run(const Request& request) {
   if (occupancy.active_blocks == 0) {
     refuse("blocks of " + std::to_string(threads_per_block) + " threads don't fit: at " +
            std::to_string(occupancy.registers) + " registers per thread a block may have at most " +
-           std::to_string(occupancy.most_threads) + ": take a smaller block");
+           std::to_string(occupancy.max_threads) + ": take a smaller block");
   }
   const auto gsi = static_cast<unsigned>(request.gsi > 0 ? request.gsi : limits.multiprocessors);
   const auto gsj = static_cast<unsigned>(request.gsj > 0 ? request.gsj : request.gsi > 0 ? 1 : occupancy.active_blocks);
@@ -74,8 +69,7 @@ Result run(const Request& request) {
   const cudaStream_t stream = lane->compute(0);
   const cuda::DeviceBuffer results(result.threads * int64_t{sizeof(uint32_t)}, request.device, stream);
   const cuda::DeviceBuffer clock(2 * sizeof(uint64_t), request.device, stream);
-  const Quiesce quiesce{*lane};
-  cuda::Event &start = lane->event(), &end = lane->event();
+  const cuda::StreamSyncGuard guard{*lane};
   const int64_t n = round_up(request.n, instance.unrolled);
   // The packed forms take Const in each half.
   const uint32_t constant = static_cast<uint32_t>(request.constant) * (instance.lanes == 1 ? 1u : 0x10001u);
@@ -88,19 +82,12 @@ Result run(const Request& request) {
                       static_cast<uint32_t*>(results.get()),
                       static_cast<uint64_t*>(clock.get())};
   void* parameters[] = {&arguments};
-  for (int repetition = -request.warmup; repetition < request.repetitions; ++repetition) {
-    start.record(stream);
+  result.ms = cuda::timed(*lane, request.warmup, request.repetitions, [&] {
     MPMML_CUDA(cudaLaunchKernel(instance.function, dim3(gsj, gsi),
                                 dim3(static_cast<unsigned>(request.bsj), static_cast<unsigned>(request.bsi)),
                                 parameters, static_cast<size_t>(shared_bytes), stream));
-    end.record(stream);
-    end.wait();
-    if (repetition >= 0) result.ms.push_back(end.since(start));
-  }
-  auto* ticks = static_cast<uint64_t*>(lane->results());
-  MPMML_CUDA(cudaMemcpyAsync(ticks, clock.get(), 2 * sizeof(uint64_t), cudaMemcpyDeviceToHost, stream));
-  MPMML_CUDA(cudaStreamSynchronize(stream));
-  result.clock_mhz = ticks[1] > 0 ? 1e3 * double(ticks[0]) / double(ticks[1]) : 0;
+  });
+  result.clock_mhz = cuda::clock_mhz_of(*lane, static_cast<const uint64_t*>(clock.get()));
   result.multiprocessors = limits.multiprocessors;
   result.iterations = n * instance.k * (instance.shared_a || instance.shared_b ? request.m : 1);
   result.lanes = instance.lanes;

@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "core/algebra/arithmetic.h"
-#include "cuda/kernels/words.cuh"
+#include "cuda/kernels/simd_step.cuh"
 #include "lab/microbench/microbench.h"
 
 namespace mpmml::microbench {
@@ -50,7 +50,7 @@ struct Plain {
 /// Sums by `Sum`, and maxima of two operands each, signed and unsigned in turn, so that no two of them become one
 /// maximum of three operands. Below 2^31 both give the same value.
 template <Form form_, class Sum>
-struct Apart {
+struct SeparateResults {
   static constexpr Form form = form_;
   static constexpr int lanes = 1;
   static constexpr bool is_signed = true;
@@ -91,8 +91,8 @@ struct MultiplySum {
   }
 };
 
-using AddMax = Apart<Form::kAddMax, AluSum>;
-using MultiplyMax = Apart<Form::kMultiplyMax, MultiplySum>;
+using AddMax = SeparateResults<Form::kAddMax, AluSum>;
+using MultiplyMax = SeparateResults<Form::kMultiplyMax, MultiplySum>;
 
 using Int32 = cuda::Words<Narrow<MaxPlus<int32_t>>>;
 using Uint16x2 = cuda::Words<Half<MaxPlus<int32_t>>>;

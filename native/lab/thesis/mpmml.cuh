@@ -4,7 +4,7 @@
 // A block of BS_i × BS_j threads computes a tile of C of (X·BS_i) × (Y·BS_j). Each thread computes X × Y of it, in
 // sub-patches of Sub_X × Sub_Y: one sub-patch is the block pattern, Sub = 1 the cyclic one. MEMSEL_A and MEMSEL_B say
 // how A and B reach the registers: 0 in tiles of depth S through shared memory, 1 directly from global memory
-// (mpmml_operand.cuh). With Transpose, A is stored transposed beforehand (mpmml_transpose.cuh). The instances of a
+// (mpmml_operand.cuh). With Transpose, A is stored transposed beforehand (launch.cuh). The instances of a
 // batch (Ninst) are the grid's third dimension.
 #pragma once
 #include "core/algebra/arithmetic.h"

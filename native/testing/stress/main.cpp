@@ -164,7 +164,7 @@ bool close_on_several(Engine& engine, unsigned seed) {
   std::thread other([&] {
     while (!is_done) session->memory_use();
   });
-  closure.known = *bound_of_ways(*session, closure);
+  closure.known = *path_range(*session, closure);
   start_closure(*session, closure, {}).work->finish();
   is_done = true;
   other.join();

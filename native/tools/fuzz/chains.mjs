@@ -173,7 +173,7 @@ class Chain {
       const c = out ? asResult(out.content(now)) : await result.c.download()
       const beside = await downloaded(result, problem.asked)
       const wrong = wrongIn(given, { c, ...beside }, random, context.tally, STEPS)
-      const by = `by ${result.variant}, ${result.path}`
+      const by = `by ${result.variant}, ${result.arithmetic}`
       if (wrong !== undefined) throw new Wrong(`${wrong}; ${by}`)
       if (out && !out.isSameOutside(out.root.mirror, now)) throw new Wrong(`more than out was written; ${by}`)
       if (out) out.root.mirror = now

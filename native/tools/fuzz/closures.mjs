@@ -2,7 +2,7 @@
 import { algebras, arrays } from './algebra.mjs'
 import { newMatrix, place, read } from './layouts.mjs'
 import { drawPlace, Wrong } from './products.mjs'
-import { closureOf, fillWeights, storedAs, wrongCycle, wrongWay } from './ways.mjs'
+import { closureOf, fillWeights, pathError, storedAs, wrongCycle } from './ways.mjs'
 
 /** Weights of edges; a cycle gains only if `gains`. */
 function weights(random, algebra, matrix, gains) {
@@ -70,7 +70,7 @@ export async function closureCase(context, random) {
         )
       if (!next) continue
       const part = (data) => data.subarray(first, first + n * n)
-      const wrong = wrongWay(algebra, n, part(source.data), part(values), part(next))
+      const wrong = pathError(algebra, n, part(source.data), part(values), part(next))
       if (wrong !== undefined) throw new Wrong(wrong)
     }
     tally.add(`closure ${semiring}`, batch * n * n, batch * n ** 3)

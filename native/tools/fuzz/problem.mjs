@@ -3,7 +3,7 @@ import { arrays, drawAlgebra } from './algebra.mjs'
 import { further } from './definition.mjs'
 import { newMatrix } from './layouts.mjs'
 import { bandOf, belongs, drawBand, drawStructure } from './structures.mjs'
-import { drawValues, fill, nearOverflow, spoil } from './values.mjs'
+import { drawValues, fill, nearOverflow, writeGarbageOutside } from './values.mjs'
 
 const tiles = [8, 16, 32, 48, 64, 96, 128, 192, 256, 288, 320]
 const aroundTile = (random) => random.pick(tiles) + random.pick([-1, 0, 0, 1])
@@ -121,9 +121,10 @@ export function drawProblem(random, limits, algebra = drawAlgebra(random)) {
   const held = hasOut ? make('c', m, n, batch === null) : null
   const c0 = accumulate === 'a matrix' ? make('c', m, n, oneC0) : accumulate === 'out' ? held : null
   if (structure) {
-    spoil(random, a, structure.a, algebra)
-    spoil(random, b, structure.b, algebra)
-    for (const matrix of new Set([c0, held])) if (matrix) spoil(random, matrix, structure.c, algebra)
+    writeGarbageOutside(random, a, structure.a, algebra)
+    writeGarbageOutside(random, b, structure.b, algebra)
+    for (const matrix of new Set([c0, held]))
+      if (matrix) writeGarbageOutside(random, matrix, structure.c, algebra)
   }
   const parts = [[a, structure?.a], [b, structure?.b], ...(c0 ? [[c0, structure?.c]] : [])]
   const hasNegative =

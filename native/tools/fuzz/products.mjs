@@ -75,7 +75,7 @@ function requireRight(context, problem, handed, result, random) {
   requireNegativeFound(problem)
   const wrong = wrongIn(problem, result, random, context.tally, context.budget)
   if (wrong !== undefined)
-    throw new Wrong(`${wrong}; by ${result.variant}, ${result.path}, ${result.backend}`)
+    throw new Wrong(`${wrong}; by ${result.variant}, ${result.arithmetic}, ${result.backend}`)
   if (handed.out && gapsChanged(handed.out, handed.before))
     throw new Wrong(`what is between the elements of out was written, by ${result.variant}`)
 }

@@ -103,5 +103,5 @@ async function wrongResult(context, random, { problem, result, now }) {
   const beside = await downloaded(result, problem.asked)
   if (!now) result.c.dispose()
   const wrong = wrongIn(problem, { c, ...beside }, random, context.tally, context.budget)
-  return wrong === undefined ? undefined : `${wrong}; by ${result.variant}, ${result.path}`
+  return wrong === undefined ? undefined : `${wrong}; by ${result.variant}, ${result.arithmetic}`
 }

@@ -235,7 +235,7 @@ export function fill(random, { data, rows, cols }, side, values, algebra) {
 }
 
 /** Puts what would decide results where a matrix has no elements. */
-export function spoil(
+export function writeGarbageOutside(
   random,
   { data, rows, cols },
   structure,

@@ -87,7 +87,7 @@ export function reflexiveOf({ one }, n, closure) {
 }
 
 /** Whether every edge of a batch of integers makes a path worse. Those from a node to itself must only not make it better. */
-export function everyEdgeLoses(algebra, n, elements) {
+export function everyEdgeWorsens(algebra, n, elements) {
   const { one, zero, isInteger } = algebra
   if (!isInteger) return false
   for (let at = 0; at < elements.length; at++) {
@@ -147,7 +147,7 @@ export function fillWeights(random, algebra, { data, rows: n }, density, scale =
 export const storedAs = ({ none, zero }, value) => (value === none ? zero : value)
 
 /** What is wrong with next nodes, in words: they must lead over edges that make the distance. Sums must be exact. */
-export function wrongWay(algebra, n, edges, distances, next) {
+export function pathError(algebra, n, edges, distances, next) {
   const { zero, one, isTruth } = algebra
   for (let i = 0; i < n; i++) {
     for (let j = 0; j < n; j++) {

@@ -3,7 +3,7 @@ import type { OperandArray, Overflow } from '../../../lib/index.js'
 import { arrays } from '../../../native/tools/fuzz/algebra.mjs'
 import {
   closureOf,
-  everyEdgeLoses,
+  everyEdgeWorsens,
   fillWeights,
   isBetter,
   nextByDistances,
@@ -58,7 +58,7 @@ export function expectedOf({ algebra, a, reflexive, areSame }: ClosureCase): Exp
     const plus = Array.from({ length: areSame ? 1 : a.batch }, (_, item) =>
       closureOf(algebra, n, itemOf(a, item), false),
     )
-    const loses = everyEdgeLoses(algebra, n, a.data)
+    const loses = everyEdgeWorsens(algebra, n, a.data)
     const star = plus.map((one, item) => {
       const all = reflexiveOf(algebra, n, one)
       return loses ? nextByDistances(algebra, n, itemOf(a, item), all) : all

@@ -2,12 +2,12 @@
 import { expect } from 'vitest'
 import { readAlgebraOptions } from '../../../lib/algebra/options.js'
 import { plus, star } from '../../../lib/algebra.js'
-import { closeWeights } from '../../../lib/closure/close.js'
+import { computeClosure } from '../../../lib/closure/closure.js'
 import { CycleError, DeviceMatrix, MpmmlError } from '../../../lib/index.js'
 import { readView } from '../../../lib/view.js'
 import { sameBits } from '../../../native/tools/fuzz/layouts.mjs'
 import { narrowed } from '../../../native/tools/fuzz/problem.mjs'
-import { wrongCycle, wrongWay } from '../../../native/tools/fuzz/ways.mjs'
+import { pathError, wrongCycle } from '../../../native/tools/fuzz/ways.mjs'
 import { type Elements, elementsOf } from '../products/case.js'
 import { type Anywhere, fetched, type Place, put, turn } from '../products/places.js'
 import { type ClosureCase, expectedOf, itemOf, leaves, storedValue } from './case.js'
@@ -52,7 +52,7 @@ async function compute(place: Place, one: ClosureCase, way: Way): Promise<Outcom
   try {
     if (way === 'next') {
       const view = readView(turned(a) as never, 'a', 'operand')
-      const closed = await closeWeights(view, readAlgebraOptions(options), { reflexive, next: true })
+      const closed = await computeClosure(view, readAlgebraOptions(options), { reflexive, next: true })
       outcome.distances = await read(closed.distances as Anywhere)
       outcome.next = await read(closed.next as Anywhere)
       outcome.backend = closed.backend
@@ -185,7 +185,7 @@ function lookForRefusal(one: ClosureCase): Refusal | undefined {
 export function expectWays(one: ClosureCase): void {
   for (const [item, { values, next }] of expectedOf(one).entries()) {
     const distances = values.map((value) => storedValue(one, value))
-    const wrong = wrongWay(one.algebra, one.a.rows, itemOf(one.a, item), distances, next)
+    const wrong = pathError(one.algebra, one.a.rows, itemOf(one.a, item), distances, next)
     expect(wrong, one.what).toBeUndefined()
   }
 }

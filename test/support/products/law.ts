@@ -103,7 +103,7 @@ export function expectRight(one: Case, outcome: Outcome, expectation: Expectatio
   const { result, c, witness } = outcome
   if ((witness !== undefined) !== (one.witness ?? false)) expect.fail(`${where}: a witness, or none`)
   const wrong = wrongIn(problem, { c, witness }, new Random(1), new Tally(), Infinity, define)
-  if (wrong !== undefined) expect.fail(`${where}: ${wrong}; by ${result!.variant}, ${result!.path}`)
+  if (wrong !== undefined) expect.fail(`${where}: ${wrong}; by ${result!.variant}, ${result!.arithmetic}`)
   expectConsistent(one, outcome, expectation, where)
 }
 
@@ -136,7 +136,7 @@ function expectConsistent(
   expectation: Expectation,
   where: string,
 ) {
-  const { backend, variant, path, timing, gops } = result!
+  const { backend, variant, arithmetic, timing, gops } = result!
   const { semiring, dtype } = one.algebra
   const must = (isTrue: boolean, what: () => string) => isTrue || expect.fail(`${where}: ${what()}`)
   if (expectation.backend) must(backend === expectation.backend, () => `it was computed by ${backend}`)
@@ -146,11 +146,15 @@ function expectConsistent(
     row !== undefined && row.backend === backend && row.semiring === semiring && row.dtype === dtype,
     () => `it was computed by ${variant} on ${backend}`,
   )
-  if (one.path) must(path === one.path, () => `${variant} computed it by ${path}, and not by ${one.path}`)
+  if (one.path)
+    must(arithmetic === one.path, () => `${variant} computed it by ${arithmetic}, and not by ${one.path}`)
   if (expectation.cheapest && row && isPlain(one)) {
     const able = pathsOf(row)
     const cheapest = exactPathsOf(one).find((each) => able.includes(each))
-    must(path === cheapest, () => `${variant} computed it by ${path}, and the cheapest path is ${cheapest}`)
+    must(
+      arithmetic === cheapest,
+      () => `${variant} computed it by ${arithmetic}, and the cheapest arithmetic is ${cheapest}`,
+    )
   }
   must(c!.data.constructor === arrays[dtype as 'int32'], () => `the result is a ${c!.data.constructor.name}`)
   must(

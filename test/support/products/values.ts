@@ -1,7 +1,7 @@
 /** The values of operands, by kinds: each is about one way in which a product is computed, or an edge of it. */
 import type { OperandArray, ProductStructure } from '../../../lib/index.js'
 import { arrays } from '../../../native/tools/fuzz/algebra.mjs'
-import { spoil } from '../../../native/tools/fuzz/values.mjs'
+import { writeGarbageOutside } from '../../../native/tools/fuzz/values.mjs'
 import type { Size } from '../cases.js'
 import { Random, kinds as sumKinds, translatedLimit } from '../generators.js'
 import type { SemiringName } from '../oracle.js'
@@ -151,7 +151,7 @@ const own = ['neighbour', 'before']
 
 /** What was drawn before: many cases differ only in how they are asked for. */
 const drawn = new Map<string, [Elements, Elements]>()
-const MOST_DRAWN = 400
+const MAX_DRAWN = 400
 
 const copyOf = (matrix: Elements): Elements => ({ ...matrix, data: matrix.data.slice() })
 
@@ -168,7 +168,7 @@ export function valuesFor(
   if (!sides) {
     sides = draw(algebra, kind, [m, k, n], batch, seed)
     if ((batch ?? 1) * k * (m + n) > 2 ** 17) return sides
-    if (drawn.size === MOST_DRAWN) drawn.clear()
+    if (drawn.size === MAX_DRAWN) drawn.clear()
     drawn.set(key, sides)
   }
   return [copyOf(sides[0]), copyOf(sides[1])]
@@ -232,8 +232,8 @@ export function spoiled(
   matrices: { a: Elements; b: Elements; c0?: Elements | undefined },
 ) {
   const random = new Random(7)
-  spoil(random, matrices.a, structure.a, algebra)
-  spoil(random, matrices.b, structure.b, algebra)
-  if (matrices.c0) spoil(random, matrices.c0, structure.c, algebra)
+  writeGarbageOutside(random, matrices.a, structure.a, algebra)
+  writeGarbageOutside(random, matrices.b, structure.b, algebra)
+  if (matrices.c0) writeGarbageOutside(random, matrices.c0, structure.c, algebra)
   return matrices
 }

@@ -12,145 +12,79 @@ using Word = uint32_t;
 /// - plus: d = x ⊕ y
 /// - candidate: d = x ⊗ y, with the bits of NaN that are stored; settle: d = x with those bits
 template <int L>
-struct Holes;
+struct Placeholders;
 
-template <>
-struct Holes<1> {
-  using Element = Word[1];
-  static __device__ __forceinline__ Word mark(Word marks, Word bit, const Element& z, const Element& x,
-                                              const Element& y) {
-    Word all;
-    asm("// @mark %0 %1 %2 %3 %4 %5" : "=r"(all) : "r"(marks), "r"(bit), "r"(z[0]), "r"(x[0]), "r"(y[0]));
-    return all;
-  }
-  static __device__ __forceinline__ Word mark_always(Word marks, Word bit, const Element& z) {
-    Word all;
-    asm("// @mark_always %0 %1 %2 %3" : "=r"(all) : "r"(marks), "r"(bit), "r"(z[0]));
-    return all;
-  }
-  static __device__ __forceinline__ void step(Element& d, const Element& z, const Element& x, const Element& y) {
-    asm("// @step %0 %1 %2 %3" : "=r"(d[0]) : "r"(z[0]), "r"(x[0]), "r"(y[0]));
-  }
-  static __device__ __forceinline__ void plus(Element& d, const Element& x, const Element& y) {
-    asm("// @plus %0 %1 %2" : "=r"(d[0]) : "r"(x[0]), "r"(y[0]));
-  }
-  static __device__ __forceinline__ void candidate(Element& d, const Element& x, const Element& y) {
-    asm("// @candidate %0 %1 %2" : "=r"(d[0]) : "r"(x[0]), "r"(y[0]));
-  }
-  static __device__ __forceinline__ void settle(Element& d, const Element& x) {
-    asm("// @settle %0 %1" : "=r"(d[0]) : "r"(x[0]));
-  }
-};
+// A hole's text has the places of its operands, and an operand is as many registers as there are lanes.
+#define MPMML_PLACES_2 "%0 %1"
+#define MPMML_PLACES_3 MPMML_PLACES_2 " %2"
+#define MPMML_PLACES_4 MPMML_PLACES_3 " %3"
+#define MPMML_PLACES_5 MPMML_PLACES_4 " %4"
+#define MPMML_PLACES_6 MPMML_PLACES_5 " %5"
+#define MPMML_PLACES_7 MPMML_PLACES_6 " %6"
+#define MPMML_PLACES_8 MPMML_PLACES_7 " %7"
+#define MPMML_PLACES_9 MPMML_PLACES_8 " %8"
+#define MPMML_PLACES_10 MPMML_PLACES_9 " %9"
+#define MPMML_PLACES_11 MPMML_PLACES_10 " %10"
+#define MPMML_PLACES_12 MPMML_PLACES_11 " %11"
+#define MPMML_PLACES_13 MPMML_PLACES_12 " %12"
+#define MPMML_PLACES_14 MPMML_PLACES_13 " %13"
+#define MPMML_PLACES_15 MPMML_PLACES_14 " %14"
+#define MPMML_PLACES_16 MPMML_PLACES_15 " %15"
 
-template <>
-struct Holes<2> {
-  using Element = Word[2];
-  static __device__ __forceinline__ Word mark(Word marks, Word bit, const Element& z, const Element& x,
-                                              const Element& y) {
-    Word all;
-    asm("// @mark %0 %1 %2 %3 %4 %5 %6 %7 %8"
-        : "=r"(all)
-        : "r"(marks), "r"(bit), "r"(z[0]), "r"(z[1]), "r"(x[0]), "r"(x[1]), "r"(y[0]), "r"(y[1]));
-    return all;
-  }
-  static __device__ __forceinline__ Word mark_always(Word marks, Word bit, const Element& z) {
-    Word all;
-    asm("// @mark_always %0 %1 %2 %3 %4" : "=r"(all) : "r"(marks), "r"(bit), "r"(z[0]), "r"(z[1]));
-    return all;
-  }
-  static __device__ __forceinline__ void step(Element& d, const Element& z, const Element& x, const Element& y) {
-    asm("// @step %0 %1 %2 %3 %4 %5 %6 %7"
-        : "=r"(d[0]), "=r"(d[1])
-        : "r"(z[0]), "r"(z[1]), "r"(x[0]), "r"(x[1]), "r"(y[0]), "r"(y[1]));
-  }
-  static __device__ __forceinline__ void plus(Element& d, const Element& x, const Element& y) {
-    asm("// @plus %0 %1 %2 %3 %4 %5" : "=r"(d[0]), "=r"(d[1]) : "r"(x[0]), "r"(x[1]), "r"(y[0]), "r"(y[1]));
-  }
-  static __device__ __forceinline__ void candidate(Element& d, const Element& x, const Element& y) {
-    asm("// @candidate %0 %1 %2 %3 %4 %5" : "=r"(d[0]), "=r"(d[1]) : "r"(x[0]), "r"(x[1]), "r"(y[0]), "r"(y[1]));
-  }
-  static __device__ __forceinline__ void settle(Element& d, const Element& x) {
-    asm("// @settle %0 %1 %2 %3" : "=r"(d[0]), "=r"(d[1]) : "r"(x[0]), "r"(x[1]));
-  }
-};
+#define MPMML_OUT(word) "=r"(word)
+#define MPMML_IN(word) "r"(word)
+#define MPMML_LANES_1(how, x) how((x)[0])
+#define MPMML_LANES_2(how, x) MPMML_LANES_1(how, x), how((x)[1])
+#define MPMML_LANES_3(how, x) MPMML_LANES_2(how, x), how((x)[2])
+#define MPMML_LANES_4(how, x) MPMML_LANES_3(how, x), how((x)[3])
 
-template <>
-struct Holes<3> {
-  using Element = Word[3];
-  static __device__ __forceinline__ Word mark(Word marks, Word bit, const Element& z, const Element& x,
-                                              const Element& y) {
-    Word all;
-    asm("// @mark %0 %1 %2 %3 %4 %5 %6 %7 %8 %9 %10 %11"
-        : "=r"(all)
-        : "r"(marks), "r"(bit), "r"(z[0]), "r"(z[1]), "r"(z[2]), "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(y[0]), "r"(y[1]),
-          "r"(y[2]));
-    return all;
+/// The holes for `lanes` lanes, in which an operand of ⊕ ⊗ has as many registers. The other parameters are the registers of each hole:
+/// 4, 3 and 2 operands; those of mark and mark_always have 3 words and 3 operands or one.
+#define MPMML_HOLES(lanes, of_step, of_plus, of_settle, of_mark, of_mark_always)                                    \
+  template <>                                                                                                       \
+  struct Placeholders<lanes> {                                                                                      \
+    using Element = Word[lanes];                                                                                    \
+    static __device__ __forceinline__ Word mark(Word marks, Word bit, const Element& z, const Element& x,           \
+                                                const Element& y) {                                                 \
+      Word all;                                                                                                     \
+      asm("// @mark " MPMML_PLACES_##of_mark                                                                        \
+          : "=r"(all)                                                                                               \
+          : "r"(marks), "r"(bit), MPMML_LANES_##lanes(MPMML_IN, z), MPMML_LANES_##lanes(MPMML_IN, x),               \
+            MPMML_LANES_##lanes(MPMML_IN, y));                                                                      \
+      return all;                                                                                                   \
+    }                                                                                                               \
+    static __device__ __forceinline__ Word mark_always(Word marks, Word bit, const Element& z) {                    \
+      Word all;                                                                                                     \
+      asm("// @mark_always " MPMML_PLACES_##of_mark_always                                                          \
+          : "=r"(all)                                                                                               \
+          : "r"(marks), "r"(bit), MPMML_LANES_##lanes(MPMML_IN, z));                                                \
+      return all;                                                                                                   \
+    }                                                                                                               \
+    static __device__ __forceinline__ void step(Element& d, const Element& z, const Element& x, const Element& y) { \
+      asm("// @step " MPMML_PLACES_##of_step                                                                        \
+          : MPMML_LANES_##lanes(MPMML_OUT, d)                                                                       \
+          : MPMML_LANES_##lanes(MPMML_IN, z), MPMML_LANES_##lanes(MPMML_IN, x), MPMML_LANES_##lanes(MPMML_IN, y));  \
+    }                                                                                                               \
+    static __device__ __forceinline__ void plus(Element& d, const Element& x, const Element& y) {                   \
+      asm("// @plus " MPMML_PLACES_##of_plus                                                                        \
+          : MPMML_LANES_##lanes(MPMML_OUT, d)                                                                       \
+          : MPMML_LANES_##lanes(MPMML_IN, x), MPMML_LANES_##lanes(MPMML_IN, y));                                    \
+    }                                                                                                               \
+    static __device__ __forceinline__ void candidate(Element& d, const Element& x, const Element& y) {              \
+      asm("// @candidate " MPMML_PLACES_##of_plus                                                                   \
+          : MPMML_LANES_##lanes(MPMML_OUT, d)                                                                       \
+          : MPMML_LANES_##lanes(MPMML_IN, x), MPMML_LANES_##lanes(MPMML_IN, y));                                    \
+    }                                                                                                               \
+    static __device__ __forceinline__ void settle(Element& d, const Element& x) {                                   \
+      asm("// @settle " MPMML_PLACES_##of_settle                                                                    \
+          : MPMML_LANES_##lanes(MPMML_OUT, d)                                                                       \
+          : MPMML_LANES_##lanes(MPMML_IN, x));                                                                      \
+    }                                                                                                               \
   }
-  static __device__ __forceinline__ Word mark_always(Word marks, Word bit, const Element& z) {
-    Word all;
-    asm("// @mark_always %0 %1 %2 %3 %4 %5" : "=r"(all) : "r"(marks), "r"(bit), "r"(z[0]), "r"(z[1]), "r"(z[2]));
-    return all;
-  }
-  static __device__ __forceinline__ void step(Element& d, const Element& z, const Element& x, const Element& y) {
-    asm("// @step %0 %1 %2 %3 %4 %5 %6 %7 %8 %9 %10 %11"
-        : "=r"(d[0]), "=r"(d[1]), "=r"(d[2])
-        : "r"(z[0]), "r"(z[1]), "r"(z[2]), "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(y[0]), "r"(y[1]), "r"(y[2]));
-  }
-  static __device__ __forceinline__ void plus(Element& d, const Element& x, const Element& y) {
-    asm("// @plus %0 %1 %2 %3 %4 %5 %6 %7 %8"
-        : "=r"(d[0]), "=r"(d[1]), "=r"(d[2])
-        : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(y[0]), "r"(y[1]), "r"(y[2]));
-  }
-  static __device__ __forceinline__ void candidate(Element& d, const Element& x, const Element& y) {
-    asm("// @candidate %0 %1 %2 %3 %4 %5 %6 %7 %8"
-        : "=r"(d[0]), "=r"(d[1]), "=r"(d[2])
-        : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(y[0]), "r"(y[1]), "r"(y[2]));
-  }
-  static __device__ __forceinline__ void settle(Element& d, const Element& x) {
-    asm("// @settle %0 %1 %2 %3 %4 %5" : "=r"(d[0]), "=r"(d[1]), "=r"(d[2]) : "r"(x[0]), "r"(x[1]), "r"(x[2]));
-  }
-};
 
-template <>
-struct Holes<4> {
-  using Element = Word[4];
-  static __device__ __forceinline__ Word mark(Word marks, Word bit, const Element& z, const Element& x,
-                                              const Element& y) {
-    Word all;
-    asm("// @mark %0 %1 %2 %3 %4 %5 %6 %7 %8 %9 %10 %11 %12 %13 %14"
-        : "=r"(all)
-        : "r"(marks), "r"(bit), "r"(z[0]), "r"(z[1]), "r"(z[2]), "r"(z[3]), "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]),
-          "r"(y[0]), "r"(y[1]), "r"(y[2]), "r"(y[3]));
-    return all;
-  }
-  static __device__ __forceinline__ Word mark_always(Word marks, Word bit, const Element& z) {
-    Word all;
-    asm("// @mark_always %0 %1 %2 %3 %4 %5 %6"
-        : "=r"(all)
-        : "r"(marks), "r"(bit), "r"(z[0]), "r"(z[1]), "r"(z[2]), "r"(z[3]));
-    return all;
-  }
-  static __device__ __forceinline__ void step(Element& d, const Element& z, const Element& x, const Element& y) {
-    asm("// @step %0 %1 %2 %3 %4 %5 %6 %7 %8 %9 %10 %11 %12 %13 %14 %15"
-        : "=r"(d[0]), "=r"(d[1]), "=r"(d[2]), "=r"(d[3])
-        : "r"(z[0]), "r"(z[1]), "r"(z[2]), "r"(z[3]), "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "r"(y[0]), "r"(y[1]),
-          "r"(y[2]), "r"(y[3]));
-  }
-  static __device__ __forceinline__ void plus(Element& d, const Element& x, const Element& y) {
-    asm("// @plus %0 %1 %2 %3 %4 %5 %6 %7 %8 %9 %10 %11"
-        : "=r"(d[0]), "=r"(d[1]), "=r"(d[2]), "=r"(d[3])
-        : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "r"(y[0]), "r"(y[1]), "r"(y[2]), "r"(y[3]));
-  }
-  static __device__ __forceinline__ void candidate(Element& d, const Element& x, const Element& y) {
-    asm("// @candidate %0 %1 %2 %3 %4 %5 %6 %7 %8 %9 %10 %11"
-        : "=r"(d[0]), "=r"(d[1]), "=r"(d[2]), "=r"(d[3])
-        : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "r"(y[0]), "r"(y[1]), "r"(y[2]), "r"(y[3]));
-  }
-  static __device__ __forceinline__ void settle(Element& d, const Element& x) {
-    asm("// @settle %0 %1 %2 %3 %4 %5 %6 %7"
-        : "=r"(d[0]), "=r"(d[1]), "=r"(d[2]), "=r"(d[3])
-        : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]));
-  }
-};
+MPMML_HOLES(1, 4, 3, 2, 6, 4);
+MPMML_HOLES(2, 8, 6, 4, 9, 5);
+MPMML_HOLES(3, 12, 9, 6, 12, 6);
+MPMML_HOLES(4, 16, 12, 8, 15, 7);
 
 }  // namespace mpmml::cuda

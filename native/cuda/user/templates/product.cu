@@ -373,7 +373,7 @@ struct Sums {
 
   __device__ __forceinline__ void step(int i, int j, const Word (&x)[L], const Word (&y)[L], int, bool has) {
     Word next[L];
-    Holes<L>::step(next, acc[i][j], x, y);
+    Placeholders<L>::step(next, acc[i][j], x, y);
 #pragma unroll
     for (int l = 0; l < L; ++l) acc[i][j][l] = has ? next[l] : acc[i][j][l];
   }
@@ -387,9 +387,9 @@ struct Sums {
     if (launch.c0.data[0]) {
       Word before[L];
       load_result<L>(before, launch.c0, instance, row, col);
-      Holes<L>::plus(all, before, sum);
+      Placeholders<L>::plus(all, before, sum);
     }
-    Holes<L>::settle(result, all);
+    Placeholders<L>::settle(result, all);
 #pragma unroll
     for (int l = 0; l < L; ++l) {
       const UserResult& c = launch.c;
@@ -425,7 +425,7 @@ struct Sums {
           Word until[L], next[L];
 #pragma unroll
           for (int l = 0; l < L; ++l) until[l] = all[l], next[l] = shared[(other * L + l) * kPlaces + at];
-          Holes<L>::plus(all, until, next);
+          Placeholders<L>::plus(all, until, next);
         }
         finish(launch, place.instance, row, col, all);
       }
@@ -436,7 +436,7 @@ struct Sums {
 /// Results of few steps: a thread computes one after the other, from the operands as they are. Its code is there once, and so it is
 /// compiled soon.
 template <class T>
-struct Few {
+struct ScalarTile {
   static constexpr int L = T::L;
 
   static __device__ __forceinline__ void compute(const UserLaunch& launch) {
@@ -463,7 +463,7 @@ struct Few {
         read(x, launch.a, row, k), read(y, launch.b, col, k);
 #pragma unroll
         for (int l = 0; l < L; ++l) before[l] = sum[l];
-        Holes<L>::step(sum, before, x, y);
+        Placeholders<L>::step(sum, before, x, y);
       }
       Sums<T>::finish(launch, place.instance, row, col, sum);
     }
@@ -477,7 +477,7 @@ struct Few {
 /// are enough even if there is hardly a k at which no result of the warp changes. For that a thread has its results twice: what the
 /// conditions need in registers, and all in an array of its own.
 template <class T>
-struct Bests : Sums<T> {
+struct SkippingTile : Sums<T> {
   static constexpr int L = T::L, TM = T::TM, TN = T::TN, BM = T::BM, BN = T::BN, BK = T::BK;
   static constexpr bool kTakesChunks = true;
   static constexpr int kResults = TM * TN, kStepsOfWord = 32 / kResults, kWords = BK / kStepsOfWord;
@@ -486,7 +486,7 @@ struct Bests : Sums<T> {
   using Sums<T>::Sums, Sums<T>::acc;
   using Results = Word[kResults][L];
 
-  static __device__ __forceinline__ void compute(const UserLaunch& launch) { compute_tile<T, Bests>(launch); }
+  static __device__ __forceinline__ void compute(const UserLaunch& launch) { compute_tile<T, SkippingTile>(launch); }
 
   __device__ __forceinline__ void copy_to(Results& results) const {
 #pragma unroll
@@ -529,7 +529,7 @@ struct Bests : Sums<T> {
         y[l] = at_b[(l * BK + k) * BN + place % TN];
         z[l] = results[place][l];
       }
-      Holes<L>::step(next, z, x, y);
+      Placeholders<L>::step(next, z, x, y);
 #pragma unroll
       for (int l = 0; l < L; ++l) results[place][l] = next[l];
     }
@@ -542,7 +542,7 @@ struct Bests : Sums<T> {
     Word always = 0;
 #pragma unroll
     for (int place = 0; place < kResults; ++place) {
-      always = Holes<L>::mark_always(always, 1u << place, acc[place / TN][place % TN]);
+      always = Placeholders<L>::mark_always(always, 1u << place, acc[place / TN][place % TN]);
     }
     always |= always << kResults;
 #pragma unroll
@@ -556,7 +556,7 @@ struct Bests : Sums<T> {
           Word x[L], y[L];
           operands.element_of_a(x, place / TN), operands.element_of_b(y, place % TN);
           const Word bit = 1u << (k % kStepsOfWord * kResults + place);
-          marks[w] = Holes<L>::mark(marks[w], bit, acc[place / TN][place % TN], x, y);
+          marks[w] = Placeholders<L>::mark(marks[w], bit, acc[place / TN][place % TN], x, y);
         }
       }
       marks[w] |= always;
@@ -598,7 +598,7 @@ struct Witnesses {
 
   __device__ __forceinline__ void step(int i, int j, const Word (&x)[L], const Word (&y)[L], int k, bool has) {
     Word candidate[L];
-    Holes<L>::candidate(candidate, x, y);
+    Placeholders<L>::candidate(candidate, x, y);
     bool hits = has && found[i][j] < 0;
 #pragma unroll
     for (int l = 0; l < L; ++l) hits = hits && candidate[l] == result[i][j][l];
@@ -637,8 +637,8 @@ struct Witnesses {
       mpmml::cuda::Tile<__VA_ARGS__>::kThreads,                                 \
       mpmml::cuda::blocks_per_multiprocessor<mpmml::cuda::Tile<__VA_ARGS__>>()) \
       name(const MPMML_IN_PLACE mpmml::cuda::UserLaunch launch) {               \
-    using Own = mpmml::cuda::Tile<__VA_ARGS__>;                                 \
-    mpmml::cuda::State<Own>::compute(launch);                                   \
+    using TileOf = mpmml::cuda::Tile<__VA_ARGS__>;                              \
+    mpmml::cuda::State<TileOf>::compute(launch);                                \
   }
 #define MPMML_KERNELS_OF_TEMPLATE(name, lanes, bm, bn, bk, tm, tn, slices, stages, unroll, loads, steps, finds) \
   MPMML_KERNEL(name, finds, lanes, bm, bn, bk, tm, tn, slices, stages, unroll, mpmml::cuda::Loads::loads,       \

@@ -9,8 +9,8 @@
 /// chunks as a whole, whatever `unroll` says. `few` is for products of so few steps that only elements have to be read; it has
 /// neither chunks nor stages. The host takes the first row that suits (choice.cpp).
 #define MPMML_FOR_EACH_USER_TEMPLATE(X)                                                      \
-  X(product1_few, 1, 32, 32, 1, 4, 1, 1, 1, 0, kElements, kStructured, Few)                  \
-  X(product1_bests, 1, 64, 64, 16, 4, 4, 1, 3, 0, kChunks, kAll, Bests)                      \
+  X(product1_few, 1, 32, 32, 1, 4, 1, 1, 1, 0, kElements, kStructured, ScalarTile)           \
+  X(product1_bests, 1, 64, 64, 16, 4, 4, 1, 3, 0, kChunks, kAll, SkippingTile)               \
   X(product1_large_short, 1, 128, 128, 16, 8, 8, 1, 3, 16, kChunks, kAll, Sums)              \
   X(product1_middle_short_sliced, 1, 64, 64, 8, 8, 8, 4, 3, 4, kChunks, kAll, Sums)          \
   X(product1_middle_short, 1, 64, 64, 16, 4, 4, 1, 3, 8, kChunks, kAll, Sums)                \
@@ -24,8 +24,8 @@
   X(product1_small_longest, 1, 16, 16, 16, 1, 1, 1, 3, 0, kElements, kStructured, Sums)      \
   X(witness1_middle_short, 1, 64, 64, 16, 4, 4, 1, 3, 4, kChunks, kStructured, Witnesses)    \
   X(witness1_small_longest, 1, 16, 16, 16, 1, 1, 1, 3, 0, kElements, kStructured, Witnesses) \
-  X(product2_few, 2, 32, 32, 1, 4, 1, 1, 1, 0, kElements, kStructured, Few)                  \
-  X(product2_bests, 2, 64, 64, 8, 4, 4, 1, 3, 0, kChunks, kAll, Bests)                       \
+  X(product2_few, 2, 32, 32, 1, 4, 1, 1, 1, 0, kElements, kStructured, ScalarTile)           \
+  X(product2_bests, 2, 64, 64, 8, 4, 4, 1, 3, 0, kChunks, kAll, SkippingTile)                \
   X(product2_large_short, 2, 128, 64, 8, 8, 4, 1, 3, 4, kChunks, kAll, Sums)                 \
   X(product2_middle_short, 2, 64, 64, 8, 4, 4, 1, 3, 4, kChunks, kAll, Sums)                 \
   X(product2_middle_structured, 2, 64, 64, 8, 4, 4, 1, 3, 2, kChunks, kStructured, Sums)     \
@@ -35,8 +35,8 @@
   X(product2_small_longest, 2, 16, 16, 16, 1, 1, 1, 3, 0, kElements, kStructured, Sums)      \
   X(witness2_middle_short, 2, 64, 64, 8, 4, 4, 1, 3, 2, kChunks, kStructured, Witnesses)     \
   X(witness2_small_longest, 2, 16, 16, 16, 1, 1, 1, 3, 0, kElements, kStructured, Witnesses) \
-  X(product3_few, 3, 32, 32, 1, 4, 1, 1, 1, 0, kElements, kStructured, Few)                  \
-  X(product3_bests, 3, 64, 64, 8, 4, 4, 1, 3, 0, kChunks, kAll, Bests)                       \
+  X(product3_few, 3, 32, 32, 1, 4, 1, 1, 1, 0, kElements, kStructured, ScalarTile)           \
+  X(product3_bests, 3, 64, 64, 8, 4, 4, 1, 3, 0, kChunks, kAll, SkippingTile)                \
   X(product3_middle_short, 3, 64, 64, 8, 4, 4, 1, 3, 2, kChunks, kAll, Sums)                 \
   X(product3_middle_structured, 3, 64, 64, 8, 4, 4, 1, 3, 1, kChunks, kStructured, Sums)     \
   X(product3_middle_long, 3, 64, 64, 8, 4, 4, 1, 3, 0, kChunks, kStructured, Sums)           \
@@ -45,8 +45,8 @@
   X(product3_small_longest, 3, 16, 16, 16, 1, 1, 1, 3, 0, kElements, kStructured, Sums)      \
   X(witness3_middle_short, 3, 32, 64, 8, 4, 4, 1, 3, 1, kChunks, kStructured, Witnesses)     \
   X(witness3_small_longest, 3, 16, 16, 16, 1, 1, 1, 3, 0, kElements, kStructured, Witnesses) \
-  X(product4_few, 4, 32, 32, 1, 4, 1, 1, 1, 0, kElements, kStructured, Few)                  \
-  X(product4_bests, 4, 32, 64, 8, 4, 4, 1, 3, 0, kChunks, kAll, Bests)                       \
+  X(product4_few, 4, 32, 32, 1, 4, 1, 1, 1, 0, kElements, kStructured, ScalarTile)           \
+  X(product4_bests, 4, 32, 64, 8, 4, 4, 1, 3, 0, kChunks, kAll, SkippingTile)                \
   X(product4_middle_short, 4, 32, 64, 8, 4, 4, 1, 3, 2, kChunks, kAll, Sums)                 \
   X(product4_middle_structured, 4, 32, 64, 8, 4, 4, 1, 3, 1, kChunks, kStructured, Sums)     \
   X(product4_middle_long, 4, 32, 64, 8, 4, 4, 1, 3, 0, kChunks, kStructured, Sums)           \

@@ -1,0 +1,64 @@
+/** What was measured with, and when. */
+import { info } from '../lib/index.js'
+import { machine } from '../lib/lab.js'
+import { commit } from './commit.js'
+
+export interface RunEnvironment {
+  mpmml: string
+  commit: string | null
+  measured: string
+  cpu: { model: string; simd: string; cores: number }
+  gpu: { name: string; driver: string; toolkit: string; maxClockMHz: number } | null
+}
+
+/**
+ * The backends that are measured, the GPU first.
+ *
+ * @param asked - 'auto' is the GPU if one can be used, else the CPU; 'all' is both.
+ * @throws ResourceError if a GPU is asked for and none can be used.
+ */
+export function backendsOf(asked: 'auto' | 'cuda' | 'cpu' | 'all', device: number): ('cuda' | 'cpu')[] {
+  if (asked === 'cuda') machine(device)
+  if (asked === 'cuda' || asked === 'cpu') return [asked]
+  if (info().cuda.reason !== '') return ['cpu']
+  return asked === 'all' ? ['cuda', 'cpu'] : ['cuda']
+}
+
+/** @param device - the GPU that was measured; null if none was. */
+export function runEnvironment(device: number | null): RunEnvironment {
+  const { version, cpu, cuda } = info()
+  const gpu = device === null ? undefined : cuda.devices[device]
+  return {
+    mpmml: version,
+    commit: commit(),
+    measured: new Date().toISOString(),
+    cpu: { model: cpu.model, simd: cpu.simd, cores: cpu.cores },
+    gpu: gpu
+      ? {
+          name: String(gpu.name),
+          driver: cuda.driver,
+          toolkit: cuda.toolkit,
+          maxClockMHz: Number(gpu.maxClockMHz),
+        }
+      : null,
+  }
+}
+
+/** The rows of a table's head that say so. */
+export function describeCircumstances({
+  mpmml,
+  commit,
+  gpu,
+  cpu,
+}: RunEnvironment): [string, string | undefined][] {
+  return [
+    ['mpmml', mpmml + (commit ? `, commit ${commit}` : '')],
+    [
+      'GPU',
+      gpu
+        ? `${gpu.name}, at most ${gpu.maxClockMHz} MHz, driver for CUDA ${gpu.driver}, built with ${gpu.toolkit}`
+        : undefined,
+    ],
+    ['CPU', `${cpu.model}, ${cpu.simd}`],
+  ]
+}

@@ -1,0 +1,101 @@
+/**
+ * What the thesis leaves as future work, timed: products of triangles and bands, and the interaction of strands of RNA. Their
+ * speed counts the steps that they need.
+ */
+import { type Device, mpmm, type ProductStructure, type VariantName } from '../lib/index.js'
+import { bpmax, type FoldResult, nussinov } from '../lib/rna.js'
+import { repeat } from './experiment.js'
+import { Draw } from './random.js'
+import { integers } from './timing/values.js'
+
+/** A table of a triangular recurrence by another one. */
+export const triangles: Required<ProductStructure> = { a: 'upper', b: 'upper', c: 'upper' }
+
+/** Repetitions of one piece of work. */
+export interface Timed {
+  ms: number[]
+  /** Of each repetition. */
+  steps: number
+  backend: 'cuda' | 'cpu'
+  device: string
+  /** The variant and arithmetic of a product. */
+  how: string
+}
+
+async function timed(
+  repetitions: number,
+  warmUp: number,
+  call: () => Promise<Omit<Timed, 'ms'> & { ms: number }>,
+): Promise<Timed> {
+  const samples = await repeat(repetitions, warmUp, call)
+  return { ...samples.at(-1)!, ms: samples.map(({ ms }) => ms) }
+}
+
+/** Operations per second of each repetition, in 10^9. */
+export const gopsOf = ({ ms, steps }: Timed): number[] => ms.map((one) => (2 * steps) / one / 1e6)
+
+export interface ProductRequest {
+  n: number
+  batch?: number
+  structure?: ProductStructure
+  variant?: VariantName
+  repetitions: number
+}
+
+/** Square products of resident matrices of any int32 values, accumulated as the recurrences do; milliseconds of the kernel. */
+export async function timeProduct(device: Device, request: ProductRequest): Promise<Timed> {
+  const { n, batch = 1, structure, variant, repetitions } = request
+  const shape = batch === 1 ? ([n, n] as const) : ([batch, n, n] as const)
+  using a = await device.upload(repeated(integers([n, n], 1), batch))
+  using b = await device.upload(repeated(integers([n, n], 2), batch))
+  using out = await device.full(shape, 0)
+  return await timed(repetitions, 2, async () => {
+    const result = await mpmm(a, b, { out, accumulate: true, structure, variant })
+    const { kernelMs } = result.timing
+    const { backend, device: name } = result
+    const steps = (result.gops * kernelMs * 1e6) / 2
+    return { ms: kernelMs, steps, backend, device: name, how: `${result.variant}, ${result.arithmetic}` }
+  })
+}
+
+function repeated(one: ReturnType<typeof integers>, batch: number): ReturnType<typeof integers> {
+  if (batch === 1) return one
+  const data = new Int32Array(batch * one.data.length)
+  for (let item = 0; item < batch; item++) data.set(one.data, item * one.data.length)
+  const [rows, cols] = one.shape as readonly [number, number]
+  return { data, shape: [batch, rows, cols], strides: [rows * cols, cols, 1], offset: 0 }
+}
+
+/** A random strand. */
+export function strandOf(length: number, seed: number): string {
+  const draw = new Draw(seed)
+  return Array.from({ length }, () => draw.pick(['A', 'C', 'G', 'U'])).join('')
+}
+
+interface Where {
+  backend: 'cuda' | 'cpu'
+  device: number
+  repetitions: number
+}
+
+/** Whole calls of bpmax with strands of n and m bases. */
+export async function timeInteraction(n: number, m: number, where: Where): Promise<Timed> {
+  const { repetitions, ...place } = where
+  const [first, second] = [strandOf(n, 1), strandOf(m, 2)]
+  return timed(repetitions, 1, async () => {
+    const { timing, steps, backend, device } = await bpmax(first, second, place)
+    return { ms: timing.totalMs, steps, backend, device, how: '' }
+  })
+}
+
+/** Whole calls of nussinov with so many strands of n bases. */
+export async function timeFolding(count: number, n: number, where: Where): Promise<Timed> {
+  const { repetitions, ...place } = where
+  const strands = Array.from({ length: count }, (_, index) => strandOf(n, index))
+  // Each interval of a strand is split at each of its bases but one.
+  const steps = (count * n * (n * n - 1)) / 6
+  return timed(repetitions, 1, async () => {
+    const [{ timing, backend, device }] = (await nussinov(strands, place)) as [FoldResult]
+    return { ms: timing.totalMs, steps, backend, device, how: '' }
+  })
+}

@@ -1,0 +1,198 @@
+/**
+ * Calls of all kinds, drawn at random and the same for the same seed: every semiring and element type, batches, views,
+ * arrays and matrices on a device, groups, calls that are given up and calls that are wrong. What a call computes with is
+ * drawn anew each time that it is made, so that a list of calls takes no memory.
+ */
+import {
+  type DataType,
+  type ErrorCode,
+  type Overflow,
+  type Semiring,
+  type Shape,
+  variants,
+} from '../../lib/index.js'
+import { hasSums, typesOf } from '../dtype.js'
+import { Draw } from '../random.js'
+import {
+  type Dense,
+  type LayoutName,
+  layoutNames,
+  type ResidentForm,
+  randomDense,
+  residentForms,
+  type Values,
+} from './matrices.js'
+import { type InvalidCall, invalidCalls } from './mistakes.js'
+
+/** How a matrix is handed over. */
+export interface OperandForm {
+  layout: LayoutName
+  /** Null: in an array. */
+  resident: ResidentForm | null
+  /** Whether the operand is an Int16Array. */
+  int16: boolean
+}
+
+/** What is computed: C0 ⊕ A⊗B. */
+export interface Problem {
+  semiring: Semiring
+  dtype: DataType
+  overflow: Overflow | undefined
+  values: Values
+  seed: number
+  shapes: { a: Shape; b: Shape; c: Shape }
+  /** 'out': C0 is what `out` holds. */
+  accumulate: 'nothing' | 'a matrix' | 'out'
+}
+
+/** How it is asked for. */
+export interface Product extends Problem {
+  a: OperandForm
+  b: OperandForm
+  /** Null: the product is left to the library. */
+  out: OperandForm | null
+  c0: OperandForm
+}
+
+/** When a call is given up: before it, right after it, or so many milliseconds later. */
+export type AbortTime = 'before' | 'at once' | number
+
+export interface ProductCall {
+  verb: 'mpmm' | 'mpmmSync' | 'mpmmGrouped'
+  /** Several in a group, of one semiring and element type. */
+  products: Product[]
+  givenUp: AbortTime | null
+}
+
+/** A call and what must come of it. */
+export type Call = { seed: number } & (
+  | { mistake: InvalidCall; code: ErrorCode }
+  | { mistake: null; code: 'ERR_MPMML_ABORTED' | null; call: ProductCall }
+)
+
+export interface Limits {
+  /** The largest size; most are much smaller. */
+  largest: number
+  /** The share of products whose sizes are all from a half of the largest to the largest. */
+  large: number
+}
+
+export function drawCalls(count: number, seed: number, limits: Limits): Call[] {
+  const draw = new Draw(seed)
+  return Array.from({ length: count }, (_, index) => drawCall(draw, seed * 1_000_003 + index, limits))
+}
+
+function drawCall(draw: Draw, seed: number, limits: Limits): Call {
+  if (draw.chance(0.15)) {
+    const mistake = draw.pick(invalidCalls)
+    return { seed, mistake, code: mistake.code }
+  }
+  const semiring = draw.pick(semirings)
+  const dtype = draw.pick(typesOf(semiring))
+  const verb = draw.pick(['mpmm', 'mpmm', 'mpmm', 'mpmm', 'mpmm', 'mpmm', 'mpmmGrouped', 'mpmmSync'] as const)
+  // What blocks the thread should be short.
+  const most = verb === 'mpmm' ? limits : { largest: Math.min(limits.largest, 64), large: 0 }
+  const count = verb === 'mpmmGrouped' ? draw.integer(1, 6) : 1
+  const resident = draw.chance(0.5)
+  const overflow = drawOverflow(draw, semiring, dtype)
+  const products = Array.from({ length: count }, (_, index) =>
+    drawProduct(draw, { semiring, dtype, overflow, seed: 7 * seed + index, resident, limits: most }),
+  )
+  const givenUp = draw.chance(0.12)
+    ? draw.pick<AbortTime>(['before', 'at once', 0, 1, draw.integer(2, 10)])
+    : null
+  const code = givenUp === 'before' ? 'ERR_MPMML_ABORTED' : null
+  return { seed, mistake: null, code, call: { verb, products, givenUp } }
+}
+
+const semirings = [...new Set(variants().map(({ semiring }) => semiring))]
+
+function drawOverflow(draw: Draw, semiring: Semiring, dtype: DataType): Overflow | undefined {
+  if (dtype !== 'int32' || !hasSums(semiring)) return undefined
+  return draw.pick([undefined, 'throw', 'saturate', 'wrap'] as const)
+}
+
+/** Most are small: each power of two is as likely as the next. */
+function drawSizes(draw: Draw, { largest, large }: Limits): [m: number, k: number, n: number] {
+  const all = draw.chance(large)
+  const size = () =>
+    all ? draw.integer(Math.ceil(largest / 2), largest) : Math.floor((largest + 1) ** draw.share())
+  return [size(), size(), size()]
+}
+
+interface ProductRequest extends Pick<Problem, 'semiring' | 'dtype' | 'overflow' | 'seed'> {
+  resident: boolean
+  limits: Limits
+}
+
+function drawProduct(draw: Draw, { resident, limits, ...problem }: ProductRequest): Product {
+  const { semiring, dtype, overflow } = problem
+  const [m, k, n] = drawSizes(draw, limits)
+  const batch = draw.chance(0.2) && m * k * n <= 64 ** 3 ? draw.integer(1, 5) : null
+  // A single matrix is an operand of every product of a batch.
+  const isSingle = draw.pick(['a', 'b', 'neither'] as const)
+  const shape = (rows: number, cols: number, single: boolean): Shape =>
+    batch === null || single ? [rows, cols] : [batch, rows, cols]
+  const shapes = {
+    a: shape(m, k, isSingle === 'a'),
+    b: shape(k, n, isSingle === 'b'),
+    c: shape(m, n, false),
+  }
+  const values: Values =
+    dtype !== 'int32'
+      ? 'small'
+      : overflow === 'saturate' || overflow === 'wrap' || !hasSums(semiring)
+        ? draw.pick(['small', 'half', 'any'])
+        : draw.pick(['small', 'half'])
+  const handing = (there: boolean, mayBe16: boolean): OperandForm => ({
+    layout: draw.pick(layoutNames),
+    resident: there ? draw.pick(residentForms) : null,
+    int16: mayBe16 && values === 'small' && dtype === 'int32' && draw.chance(0.2),
+  })
+  const [a, b] = [handing(resident && draw.chance(0.8), true), handing(resident && draw.chance(0.8), true)]
+  const onDevice = a.resident !== null || b.resident !== null
+  const accumulate = draw.pick(['nothing', 'nothing', 'a matrix', 'out'] as const)
+  const hasOut = accumulate === 'out' || draw.chance(0.4)
+  // Where a matrix of a group is decides for the whole group: there a result may be on the device by another product.
+  return {
+    ...problem,
+    values,
+    shapes,
+    accumulate,
+    a,
+    b,
+    out: hasOut ? handing(onDevice, false) : null,
+    c0: handing(onDevice && draw.chance(0.5), false),
+  }
+}
+
+/** What a problem computes with. */
+export interface Matrices {
+  a: Dense
+  b: Dense
+  /** What `out` holds before the call, or the matrix that is accumulated into; null if the product has neither. */
+  c0: Dense | null
+}
+
+/** The same each time. */
+export function matricesOf({ seed, shapes, semiring, dtype, values, accumulate }: Problem): Matrices {
+  const random = (shape: Shape, nth: number) =>
+    randomDense(new Draw(3 * seed + nth), shape, semiring, dtype, values)
+  return {
+    a: random(shapes.a, 0),
+    b: random(shapes.b, 1),
+    c0: accumulate === 'nothing' ? null : random(shapes.c, 2),
+  }
+}
+
+/** For messages. */
+export function describeCall(call: Call): string {
+  if (call.mistake) return call.mistake.name
+  const { verb, products, givenUp } = call.call
+  const [first] = products
+  const { a, b } = first!.shapes
+  const more = products.length > 1 ? ` and ${products.length - 1} more` : ''
+  const end =
+    givenUp === null ? '' : `, given up ${typeof givenUp === 'number' ? `${givenUp} ms after it` : givenUp}`
+  return `${verb}, ${first!.semiring} on ${first!.dtype}, [${a}] by [${b}]${more}${end} (seed ${call.seed})`
+}

@@ -1,0 +1,44 @@
+/** Edges within strong components, which are all that cycles are made of. */
+import type { Components } from '../graph-core/components.js'
+import { fractionBits } from '../graph-core/fractions.js'
+import { type EdgeRows, picking, restrict } from '../graph-core/rows.js'
+import { PER_STEP, type Steps } from '../graph-core/slices.js'
+import type { WeightedGraph } from './weights.js'
+
+/** The edges within components, between places: nodes in the order of their components. `edge` are indices in the graph's rows. */
+export interface Inner extends EdgeRows {
+  /** Weights times 2^bits, negated for minima. Integers, unless `integers` says no: then they are not scaled. */
+  readonly weight: Float64Array
+  readonly integers: boolean
+  readonly bits: number
+  readonly sign: 1 | -1
+  /** Number of tokens of each edge. Default 1. */
+  readonly tokens: Int32Array
+  /** The most that any of them has, at least 1. */
+  readonly mostTokens: number
+}
+
+/** Finds them; components below 0 have no places. */
+export function* innerEdges(
+  { rows, semiring, tokens: given }: Pick<WeightedGraph, 'rows' | 'semiring' | 'tokens'>,
+  { of, members }: Pick<Components, 'of' | 'members'>,
+): Steps<Inner> {
+  const inner = yield* restrict(rows, of, members)
+  const { edge } = inner
+  const weight = new Float64Array(edge.length)
+  const sign = semiring === 'max-plus' ? 1 : -1
+  let largest = 0
+  for (let k = 0; k < edge.length; k++) {
+    if (k % PER_STEP === PER_STEP - 1) yield
+    const value = sign * rows.weight[edge[k]!]!
+    weight[k] = value
+    if (Math.abs(value) > largest) largest = Math.abs(value)
+  }
+  const bits = fractionBits(weight)
+  const integers = bits <= 1023 && largest * 2 ** bits <= Number.MAX_SAFE_INTEGER
+  if (integers && bits > 0) for (let k = 0; k < edge.length; k++) weight[k]! *= 2 ** bits
+  const tokens = new Int32Array(edge.length)
+  if (given) yield* picking(given.of, edge, tokens)
+  else tokens.fill(1)
+  return { ...inner, weight, integers, bits, sign, tokens, mostTokens: given ? given.most : 1 }
+}

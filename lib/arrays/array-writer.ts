@@ -1,0 +1,216 @@
+/** The array that is written, as blocks of it are. */
+
+import { open } from 'node:fs/promises'
+import { zeroOf } from '../built-in-semirings.js'
+import { bytesOfStored } from '../elements.js'
+import { formatHeader } from '../files/npy-header.js'
+import type { ElementArray } from '../storage.js'
+import type { Range } from './array-source.js'
+import { CODEC_THREADS, codeAside } from './codec-pool.js'
+import type { CodecEntry } from './codecs.js'
+import { atOnce, writeError, writeRectangle } from './disk.js'
+import { writeWhole } from './file-store.js'
+import { type AnyPlan, type PlannedOutput, resultType, type ZarrLayout } from './job.js'
+import type { Journal } from './journal.js'
+import { crc32cOf } from './packages.js'
+import { asRow, type Rows } from './store.js'
+
+/** Files that are written at once. */
+const FILES_AT_ONCE = 4
+
+const codecs: Record<ZarrLayout['codec'], CodecEntry[]> = {
+  none: [],
+  zstd: [{ name: 'zstd', configuration: { level: 1, checksum: true } }],
+  gzip: [{ name: 'gzip', configuration: { level: 1 } }],
+  blosc: [
+    {
+      name: 'blosc',
+      configuration: { cname: 'lz4', clevel: 5, shuffle: 'shuffle', typesize: 4, blocksize: 0 },
+    },
+  ],
+}
+
+function codecsOf({ dtype, layout }: PlannedOutput): CodecEntry[] {
+  const list = codecs[layout!.codec]
+  return list.map(({ name, configuration }) =>
+    name === 'blosc'
+      ? { name, configuration: { ...configuration, typesize: bytesOfStored(dtype) } }
+      : { name, configuration },
+  )
+}
+
+const bytesCodec: CodecEntry = { name: 'bytes', configuration: { endian: 'little' } }
+
+/** A number as Zarr's metadata has it. */
+const scalar = (value: number) => (Number.isFinite(value) ? value : value < 0 ? '-Infinity' : 'Infinity')
+
+const fillOf = ({ semiring, output }: Pick<AnyPlan, 'semiring' | 'output'>) =>
+  zeroOf(semiring, resultType(output.dtype))
+
+/** Returns the size of the whole file in bytes. */
+const npyBytes = ({ shape, dtype }: PlannedOutput) =>
+  formatHeader(shape, dtype as 'int32').length + shape[0] * shape[1] * bytesOfStored(dtype)
+
+/** Makes the array without its elements. `made` goes into the metadata: what it is made from. */
+export async function createTarget(
+  plan: Pick<AnyPlan, 'output' | 'semiring'>,
+  journal: Journal,
+  made: Record<string, unknown>,
+): Promise<void> {
+  const { shape, dtype, layout } = plan.output
+  if (!layout) {
+    const header = formatHeader(shape, dtype as 'int32')
+    await writeWhole(journal.array, journal.temporary, async (file) => {
+      await file.truncate(npyBytes(plan.output))
+      await file.write(header, 0, header.length, 0)
+    })
+    return
+  }
+  const inner = [bytesCodec, ...codecsOf(plan.output)]
+  const index = [bytesCodec, { name: 'crc32c' }]
+  const metadata = {
+    zarr_format: 3,
+    node_type: 'array',
+    shape,
+    data_type: dtype,
+    chunk_grid: { name: 'regular', configuration: { chunk_shape: layout.shards ?? layout.chunks } },
+    chunk_key_encoding: { name: 'default', configuration: { separator: '/' } },
+    fill_value: scalar(fillOf(plan)),
+    codecs: layout.shards
+      ? [
+          {
+            name: 'sharding_indexed',
+            configuration: {
+              chunk_shape: layout.chunks,
+              codecs: inner,
+              index_codecs: index,
+              index_location: 'end',
+            },
+          },
+        ]
+      : inner,
+    attributes: { mpmml: made },
+  }
+  const { store } = journal
+  await store.makeFolders([journal.array, store.join(journal.array, 'c')])
+  const text = Buffer.from(`${JSON.stringify(metadata, null, 2)}\n`)
+  await store.write(store.join(journal.array, 'zarr.json'), journal.temporary, [asRow(text)])
+}
+
+/** Elements in rows. */
+export interface Block {
+  readonly rows: Range
+  readonly cols: Range
+  readonly data: ElementArray
+}
+
+/** Writes a block: whole files of a Zarr array, each under another name first, or its place in a .npy file. Returns how many bytes. */
+export async function writeBlock(plan: AnyPlan, journal: Journal, block: Block): Promise<number> {
+  const { rows, cols, data } = block
+  const { shape, dtype, layout } = plan.output
+  const size = bytesOfStored(dtype)
+  const memory = new Uint8Array(data.buffer as ArrayBuffer, data.byteOffset, data.byteLength)
+  const memoryPitch = (cols[1] - cols[0]) * size
+  if (!layout) {
+    try {
+      const file = await open(journal.array, 'r+')
+      try {
+        await writeRectangle(file, {
+          position: formatHeader(shape, dtype as 'int32').length + (rows[0] * shape[1] + cols[0]) * size,
+          pitch: shape[1] * size,
+          width: memoryPitch,
+          rows: rows[1] - rows[0],
+          memory,
+          memoryPitch,
+        })
+      } finally {
+        await file.close()
+      }
+    } catch (error) {
+      throw writeError(journal.array, error)
+    }
+    return memory.length
+  }
+  const { store } = journal
+  const unit = layout.shards ?? layout.chunks
+  const across = Math.ceil((cols[1] - cols[0]) / unit[1])
+  const down = Math.ceil((rows[1] - rows[0]) / unit[0])
+  let written = 0
+  await atOnce(FILES_AT_ONCE, across * down, async (index) => {
+    const top = Math.floor(index / across) * unit[0]
+    const left = (index % across) * unit[1]
+    const place = [`${(rows[0] + top) / unit[0]}`, `${(cols[0] + left) / unit[1]}`]
+    const cut = new Cut(plan, block, memory, memoryPitch, size)
+    const pieces = await cut.file(top, left)
+    await store.write(store.join(journal.array, 'c', ...place), journal.temporary, pieces)
+    for (const piece of pieces) written += piece.rows * piece.width
+  })
+  return written
+}
+
+/** Bytes of buffers that writing a block takes besides the block. */
+export function extraBytes({ dtype, layout }: PlannedOutput): number {
+  if (!layout) return 0
+  const bytes = layout.chunks[0] * layout.chunks[1] * bytesOfStored(dtype)
+  if (!layout.shards) return (layout.codec === 'none' ? 1 : 2) * FILES_AT_ONCE * bytes
+  const perShard = (layout.shards[0] * layout.shards[1]) / (layout.chunks[0] * layout.chunks[1])
+  return FILES_AT_ONCE * (perShard + CODEC_THREADS) * bytes
+}
+
+/** Cuts a block into the files of a Zarr array. */
+class Cut {
+  constructor(
+    readonly plan: AnyPlan,
+    readonly block: Block,
+    readonly memory: Uint8Array,
+    readonly memoryPitch: number,
+    readonly size: number,
+  ) {}
+
+  /** Returns the rows of the file whose first element is at (`top`, `left`) of the block. */
+  async file(top: number, left: number): Promise<Rows[]> {
+    const { chunks, shards } = this.plan.output.layout!
+    if (!shards) return [await this.chunk(top, left)]
+    const across = shards[1] / chunks[1]
+    const count = (shards[0] / chunks[0]) * across
+    const pieces = new Array<Rows>(count)
+    await atOnce(CODEC_THREADS, count, async (index) => {
+      pieces[index] = await this.chunk(
+        top + Math.floor(index / across) * chunks[0],
+        left + (index % across) * chunks[1],
+      )
+    })
+    const entries = new BigUint64Array(2 * count)
+    let position = 0
+    for (const [index, { rows, width }] of pieces.entries()) {
+      entries[2 * index] = BigInt(position)
+      entries[2 * index + 1] = BigInt(rows * width)
+      position += rows * width
+    }
+    const index = Buffer.from(entries.buffer)
+    return [...pieces, asRow(Buffer.concat([index, await crc32cOf(index)]))]
+  }
+
+  /** A chunk as it is stored: a part of the block itself if that is possible. */
+  private async chunk(top: number, left: number): Promise<Rows> {
+    const { plan, size, memoryPitch } = this
+    const { chunks, codec } = plan.output.layout!
+    const { rows, cols } = this.block
+    const down = Math.max(0, Math.min(chunks[0], rows[1] - rows[0] - top))
+    const across = Math.max(0, Math.min(chunks[1], cols[1] - cols[0] - left))
+    const whole = down === chunks[0] && across === chunks[1]
+    const from = this.memory.subarray(top * memoryPitch + left * size)
+    if (whole && codec === 'none') return { memory: from, memoryPitch, width: across * size, rows: down }
+    const width = chunks[1] * size
+    const bytes = new Uint8Array(chunks[0] * width)
+    // A whole chunk is written all over: filling it first would change nothing.
+    if (!whole) {
+      const elements = new (this.block.data.constructor as Float64ArrayConstructor)(bytes.buffer)
+      elements.fill(fillOf(plan))
+    }
+    for (let row = 0; row < down; row++) {
+      bytes.set(from.subarray(row * memoryPitch, row * memoryPitch + across * size), row * width)
+    }
+    return asRow(codec === 'none' ? bytes : await codeAside({ bytes, codecs: codecsOf(plan.output) }))
+  }
+}

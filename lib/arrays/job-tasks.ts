@@ -1,0 +1,299 @@
+/** Translates jobs into tasks: their input blocks, products and outputs. */
+
+import { star } from '../algebra/closure.js'
+import { zeroOf } from '../built-in-semirings.js'
+import type { Device, DeviceMatrix } from '../device/device.js'
+import { bytesOfStored } from '../elements.js'
+import { CycleError } from '../errors.js'
+import type { MatrixLike } from '../matrix.js'
+import { mpmm } from '../product/multiply.js'
+import type { ElementArray } from '../storage.js'
+import type { Semiring } from '../variant-names.js'
+import { type ArraySource, blockBytes, elementsIn, type Range } from './array-source.js'
+import { type Block, writeBlock } from './array-writer.js'
+import { narrow, widen, zeroOn } from './convert.js'
+import { readStep, writeStep } from './intermediate-block.js'
+import {
+  type ArrayType,
+  type BlockJob,
+  blocksIn,
+  type MultiplyPlan,
+  type PathsPlan,
+  type PlannedInput,
+  placeOf,
+  resultType,
+} from './job.js'
+import type { Journal } from './journal.js'
+import type { AnyMatrix, Operand } from './read-ahead.js'
+
+export type Result = DeviceMatrix<ElementArray>
+
+/** Options of a task's products. */
+export interface Computing {
+  readonly device: Device
+  readonly signal: AbortSignal
+  /** Kernel time is added here. */
+  spent(kernelMs: number): void
+}
+
+/** A job, made of steps. */
+export interface Task {
+  readonly job: BlockJob
+  readonly rows: Range
+  readonly cols: Range
+  /** The blocks that each step needs. */
+  readonly steps: readonly (readonly Operand[])[]
+  /** Does a step: the first writes all of `out`, the others add to it. */
+  step(index: number, operands: readonly AnyMatrix[], out: Result, with_: Computing): Promise<void>
+  /** Computes the block again, exactly, into memory of its size, after a step had no room for a sum that may not decide the result; null if it can't be. */
+  exactly: ((with_: Computing, into: Int32Array) => Promise<void>) | null
+  /** Writes the block; returns how many bytes. */
+  write(data: ElementArray): Promise<number>
+}
+
+export const cut = (index: number, size: number, length: number): Range => [
+  index * size,
+  Math.min((index + 1) * size, length),
+]
+
+export const lengthOf = ([from, to]: Range) => to - from
+
+/** A block of an input, in its own type or in a wider one. */
+function inputBlock(
+  name: string,
+  source: ArraySource,
+  planned: PlannedInput,
+  rows: Range,
+  cols: Range,
+  semiring: Semiring,
+  wide: ArrayType = planned.dtype,
+): Operand {
+  const { dtype } = planned
+  const shape: [number, number] = [lengthOf(rows), lengthOf(cols)]
+  const count = shape[0] * shape[1]
+  const bytes = blockBytes(wide, ...shape)
+  return {
+    key: `${name} ${wide} ${rows[0]} ${cols[0]}`,
+    bytes,
+    async read(memory) {
+      // At the end of the memory that the wider elements take.
+      const narrower = memory.subarray(bytes - count * bytesOfStored(dtype), bytes)
+      const { strides, bytesRead } = await source.read(rows, cols, narrower, planned)
+      const data = elementsIn(memory, wide, count)
+      if (wide !== dtype) {
+        const zero = zeroOf(semiring, resultType(wide))
+        widen(elementsIn(narrower, dtype, count), data as ElementArray, zeroOn(semiring, dtype), zero)
+      }
+      return { matrix: { data, shape, strides }, bytesRead }
+    },
+  }
+}
+
+interface Sources {
+  readonly a: ArraySource
+  readonly b?: ArraySource | undefined
+}
+
+export function multiplyTask(plan: MultiplyPlan, journal: Journal, { a, b }: Sources, job: BlockJob): Task {
+  const [i, j] = placeOf(job)
+  const { block, semiring, output } = plan
+  const rows = cut(i, block.rows, output.shape[0])
+  const cols = cut(j, block.cols, output.shape[1])
+  const deep = plan.a.shape[1]
+  const count = blocksIn(deep, block.depth)
+  const overflow = plan.overflow ?? undefined
+  const steps = Array.from({ length: count }, (_, at) => {
+    // There and back, so that the next block begins with what this one ended with.
+    const inner = cut((i + j) % 2 ? count - 1 - at : at, block.depth, deep)
+    return [
+      inputBlock('a', a, plan.a, rows, inner, semiring),
+      inputBlock('b', b!, plan.b, inner, cols, semiring),
+    ]
+  })
+  return {
+    job,
+    rows,
+    cols,
+    steps,
+    async step(index, [x, y], out, { signal, spent }) {
+      const accumulate = index > 0
+      const { timing } = await mpmm(x!, y!, { semiring, overflow, signal, out, accumulate })
+      spent(timing.kernelMs)
+    },
+    exactly:
+      overflow === 'throw' && count > 1
+        ? (computing, into) => multiplyExactly(plan, { a, b }, rows, cols, computing, into)
+        : null,
+    write: (data) => writeBlock(plan, journal, { rows, cols, data }),
+  }
+}
+
+/**
+ * A block in float64, where sums of int32 are exact. A step may throw for a sum below the range that a later step
+ * would have beaten. Quarters of the block, and of the depth: so the wider elements take no more memory.
+ */
+async function multiplyExactly(
+  plan: MultiplyPlan,
+  { a, b }: Sources,
+  rows: Range,
+  cols: Range,
+  { device, signal, spent }: Computing,
+  c: Int32Array,
+): Promise<void> {
+  const { semiring, block } = plan
+  const deep = plan.a.shape[1]
+  const depth = Math.max(1, Math.floor(block.depth / 4))
+  const longest = Math.max(lengthOf(halves(rows)[0]!), lengthOf(halves(cols)[0]!))
+  const memory = new Uint8Array(blockBytes('float64', longest, Math.min(depth, deep)))
+  for (const top of halves(rows)) {
+    for (const left of halves(cols)) {
+      const shape: [number, number] = [lengthOf(top), lengthOf(left)]
+      const sum = await device.full(shape, zeroOf(semiring, 'float64'), 'float64')
+      for (let at = 0; at < deep; at += depth) {
+        const inner: Range = [at, Math.min(at + depth, deep)]
+        const x = await uploadWide(
+          device,
+          inputBlock('a', a, plan.a, top, inner, semiring, 'float64'),
+          memory,
+        )
+        const y = await uploadWide(
+          device,
+          inputBlock('b', b!, plan.b, inner, left, semiring, 'float64'),
+          memory,
+        )
+        const { timing } = await mpmm(x, y, { semiring, out: sum, accumulate: true, signal })
+        spent(timing.kernelMs)
+        x.dispose()
+        y.dispose()
+      }
+      const { data } = await sum.download()
+      sum.dispose()
+      const part = new Int32Array(data.buffer as ArrayBuffer, 0, data.length)
+      narrow(data, part, semiring, 'throw', (index) => {
+        return `C[${top[0] + Math.floor(index / shape[1])}, ${left[0] + (index % shape[1])}]`
+      })
+      for (let row = 0; row < shape[0]; row++) {
+        c.set(
+          part.subarray(row * shape[1], (row + 1) * shape[1]),
+          (top[0] - rows[0] + row) * lengthOf(cols) + left[0] - cols[0],
+        )
+      }
+    }
+  }
+}
+
+function halves([from, to]: Range): Range[] {
+  const middle = from + Math.ceil((to - from) / 2)
+  return middle < to
+    ? [
+        [from, middle],
+        [middle, to],
+      ]
+    : [[from, to]]
+}
+
+async function uploadWide(
+  device: Device,
+  operand: Operand,
+  memory: Uint8Array,
+): Promise<DeviceMatrix<Float64Array>> {
+  const { matrix } = await operand.read(memory.subarray(0, operand.bytes))
+  return device.upload(matrix as MatrixLike<Float64Array>)
+}
+
+export function pathsTask(plan: PathsPlan, journal: Journal, { a }: Sources, job: BlockJob): Task {
+  const [i, j] = placeOf(job)
+  const k = Math.floor(job.stage / 3)
+  const phase = job.stage % 3
+  const { semiring, between, output } = plan
+  const { size } = plan.block
+  const n = output.shape[0]
+  const last = k === blocksIn(n, size) - 1
+  const range = (index: number) => cut(index, size, n)
+  const [rows, cols] = [range(i), range(j)]
+
+  /** Returns a block after `step` steps. */
+  const block = (step: number, row: number, col: number): Operand => {
+    if (step === 0) return inputBlock('d 0', a, plan.a, range(row), range(col), semiring, between)
+    const shape: [number, number] = [lengthOf(range(row)), lengthOf(range(col))]
+    const bytes = blockBytes(between, ...shape)
+    return {
+      key: `d ${step} ${row} ${col}`,
+      bytes,
+      async read(memory) {
+        const bytesRead = await readStep(plan, journal, step, row, col, memory.subarray(0, bytes))
+        return { matrix: { data: elementsIn(memory, between, shape[0] * shape[1]), shape }, bytesRead }
+      },
+    }
+  }
+  const own = block(k, i, j)
+  const diagonal = block(k + 1, k, k)
+  const operands =
+    phase === 0
+      ? [own]
+      : phase === 1
+        ? i === k
+          ? [diagonal, own]
+          : [own, diagonal]
+        : [block(k + 1, i, k), block(k + 1, k, j), own]
+  const overflow = between === 'int32' ? ('throw' as const) : undefined
+  return {
+    job,
+    rows,
+    cols,
+    steps: [operands],
+    async step(_index, [x, y, before], out, { signal, spent }) {
+      const options = { semiring, overflow, signal, out }
+      if (phase === 0) {
+        const closed = await star(x as Result, options).catch((error) => {
+          throw error instanceof CycleError ? cycleOf(error, rows[0], semiring) : error
+        })
+        spent(closed.timing.kernelMs)
+      } else {
+        const accumulate = before ? (before as Result) : false
+        const { timing } = await mpmm(x!, y!, { ...options, accumulate })
+        spent(timing.kernelMs)
+      }
+    },
+    exactly: null,
+    async write(data) {
+      const bytes = new Uint8Array(data.buffer as ArrayBuffer, data.byteOffset, data.byteLength)
+      let written = 0
+      // The row and column are read by the rest, at the last step too.
+      if (!last || phase < 2) written += await writeStep(plan, journal, k + 1, i, j, bytes)
+      // All jobs that read the blocks before this step's are done, or this one wouldn't run.
+      if (phase === 0) await journal.removeStep(k - 1)
+      if (last) written += await writeBlock(plan, journal, finalBlock(plan, rows, cols, data))
+      return written
+    },
+  }
+}
+
+/** Distances as the output has them. */
+function finalBlock(plan: PathsPlan, rows: Range, cols: Range, data: ElementArray): Block {
+  const { output, between, semiring, overflow } = plan
+  if (output.dtype === between) return { rows, cols, data }
+  // In place: each element is read before it is overwritten, and the wider ones are not read after this.
+  const narrowed = new Int32Array(data.buffer as ArrayBuffer, data.byteOffset, data.length)
+  const width = lengthOf(cols)
+  narrow(data as Float64Array, narrowed, semiring, overflow ?? 'throw', (index) => {
+    return `the distance from ${rows[0] + Math.floor(index / width)} to ${cols[0] + (index % width)}`
+  })
+  return { rows, cols, data: narrowed }
+}
+
+/** The error of a block as one of the whole: its nodes are on such a cycle, with ways through other blocks between them. */
+function cycleOf({ cycle, weight, cause }: CycleError, first: number, semiring: string): CycleError {
+  const nodes = cycle.map((node) => node + first)
+  return new CycleError(
+    `a cycle through the ${nodes.length > 1 ? 'nodes' : 'node'} ${nodes.slice(0, 12).join(', ')}${nodes.length > 12 ? ', …' : ''} gains in ${semiring}: ` +
+      `its weight is ${weight}, so each round makes paths better, and there is no best one: change the weight of one of its edges`,
+    { cycle: nodes, weight, cause },
+  )
+}
+
+/** The types of elements that are read and written of a plan. */
+export const typesOf = (plan: MultiplyPlan | PathsPlan): { operand: ArrayType; result: ArrayType } =>
+  plan.kind === 'multiply'
+    ? { operand: plan.a.dtype === plan.b.dtype ? plan.a.dtype : 'int32', result: plan.output.dtype }
+    : { operand: plan.between, result: plan.between }

@@ -1,0 +1,154 @@
+/**
+ * Where work is computed that names no backend: the one place of JavaScript that decides it, with all its estimates. A product of
+ * arrays that isn't small is left to native code, which knows what each variant costs.
+ */
+
+import { ALL_DEVICES, AUTO, automaticBackend, builtWithCuda, CPU, type Where } from './backend.js'
+import { configureCpu, deviceMemoryLimit, limitPinned } from './environment.js'
+import { addon } from './native.js'
+import { UNSET } from './options.js'
+import { cores } from './platform.js'
+import { loadTuning } from './tuning.js'
+
+const { variants } = addon
+
+/**
+ * The most work of a product that JavaScript's thread computes itself: steps and elements, which take it some
+ * microseconds. To wake another thread and to hear of its result takes about 25 µs. `auto` leaves these to the CPU.
+ */
+const MAX_SYNCHRONOUS_WORK = 65_536
+
+/** Steps ⊕, ⊗ of a closure or a power in arrays that the CPU does sooner than a GPU, the copies included. */
+const MAX_STEPS_FOR_CPU = 2 ** 24
+
+// Milliseconds, on an EPYC (Zen 4) and an H200. Only their ratios matter, and only roughly.
+const MS_PER_EDGE = 6e-6
+const PER_NODE = 30e-6
+/** n · log2(n) of these for the heap. */
+const PER_COMPARISON = 3.5e-6
+/** An element of a matrix, or an edge of a list, that is read and sorted. */
+const PER_ELEMENT = 4e-6
+const MS_PER_LISTED = 50e-6
+const PER_COPIED = 1e-6
+const PER_STEP = { cuda: 1e-10, cpu: 6e-8 }
+const PER_CALL = 0.1
+/** A node of a graph that is divided by separators, and the edges of one that is so sparse that it may pay. */
+const PER_DIVIDED = 20e-3
+const MAX_EDGES_PER_NODE = 16
+
+/** What options say about the place. */
+export interface PlaceRequest extends Where {
+  /** {@link UNSET} if none is asked for. */
+  variant: number
+}
+
+/**
+ * Gives native code the settings of the backends that `choice`, of the addon's list, leaves open.
+ *
+ * @returns `deviceMemory`: the most bytes of device memory that a product may take; 0: no limit.
+ */
+export function ready(choice: number): { mayUseCuda: boolean; deviceMemory: number } {
+  const mayUseCuda = builtWithCuda && choice !== CPU
+  configureCpu()
+  if (mayUseCuda) {
+    loadTuning()
+    limitPinned()
+  }
+  return { mayUseCuda, deviceMemory: mayUseCuda ? deviceMemoryLimit() : 0 }
+}
+
+/** Where products of arrays are computed. */
+export interface Placement {
+  /** A choice of the addon's list. */
+  backend: number
+  deviceMemory: number
+  /** Whether JavaScript's thread computes them sooner than it hears of another thread's result. */
+  atOnce: boolean
+  mayUseCuda: boolean
+}
+
+/** `work`: the steps and elements of the product, if there is only one. */
+export function placeProduct({ backend, variant }: PlaceRequest, work = Number.POSITIVE_INFINITY): Placement {
+  const isSmall = work <= MAX_SYNCHRONOUS_WORK
+  const automatic = backend === AUTO && variant === UNSET
+  const asked = automatic ? automaticBackend() : backend
+  const choice = automatic && asked === AUTO && isSmall ? CPU : asked
+  const isOfCpu = variant !== UNSET && variants[variant]!.backend === 'cpu'
+  const { mayUseCuda, deviceMemory } = ready(isOfCpu ? CPU : choice)
+  return { backend: choice, deviceMemory, atOnce: isSmall && !mayUseCuda, mayUseCuda }
+}
+
+/** Where closures and powers of arrays are computed. */
+export interface ClosurePlacement {
+  /** A choice of the addon's list. */
+  backend: number
+  device: number
+  /** Whether the CPU does the work if a GPU lacks the memory. */
+  mayTryCpu: boolean
+}
+
+/** `steps`: about how many there are. A list of devices is taken as it is. */
+export function placeClosure({ backend, device, devices }: PlaceRequest, steps: number): ClosurePlacement {
+  const asked = backend === AUTO ? automaticBackend() : backend
+  const isOpen = asked === AUTO && (devices === 0 || devices === ALL_DEVICES)
+  const choice = isOpen && steps <= MAX_STEPS_FOR_CPU ? CPU : asked
+  return {
+    backend: choice,
+    device: choice === CPU || device === UNSET ? 0 : device,
+    mayTryCpu: isOpen && choice === AUTO,
+  }
+}
+
+/** The backend that computes closures of about so many steps: that of {@link placeClosure}, without opening a device. */
+function backendOfSteps(request: PlaceRequest, steps: number): 'cuda' | 'cpu' {
+  const { backend, device } = placeClosure(request, steps)
+  if (backend !== AUTO) return backend === CPU ? 'cpu' : 'cuda'
+  return addon.explain(device).backend
+}
+
+/** Size of a question for paths. */
+export interface PathsWork {
+  readonly nodes: number
+  /** At most. */
+  readonly edges: number
+  /** Whether they are in an edge list. */
+  readonly listed: boolean
+  /** Graphs. */
+  readonly batch: number
+  /** Searches of each graph. */
+  readonly roots: number
+  /** The backend of the device that the weights are on; null if they are in arrays. */
+  readonly resident: 'cuda' | 'cpu' | null
+  /** Options for the place of closures. */
+  readonly place: PlaceRequest
+}
+
+/** All pairs, in milliseconds. */
+function closingOn(backend: 'cuda' | 'cpu', { nodes, batch, resident }: PathsWork): number {
+  const elements = nodes * nodes
+  const threads = backend === 'cpu' ? cores() : 1
+  const moving = backend === 'cuda' && !resident ? 2 * elements * PER_COPIED : 0
+  return PER_CALL + batch * ((elements * nodes * PER_STEP[backend]) / threads + moving)
+}
+
+/**
+ * How paths are found in the least time: by searches, by all pairs, or by dissection if it takes fewer milliseconds than all pairs, which
+ * are the result then. A GPU is only looked for if that matters.
+ */
+export function cheapestPaths(work: PathsWork): 'search' | 'closure' | number {
+  const { nodes, edges, listed, batch, roots, resident, place } = work
+  const elements = nodes * nodes
+  const heap = nodes * (PER_NODE + Math.log2(nodes + 2) * PER_COMPARISON)
+  const reading = listed ? edges * MS_PER_LISTED : elements * (PER_ELEMENT + (resident ? PER_COPIED : 0))
+  const searching = batch * (reading + Math.ceil(roots / cores()) * (edges * MS_PER_EDGE + heap))
+  const isOpen = !resident && place.backend !== CPU && builtWithCuda
+  const closing = (isOpen ? (['cuda', 'cpu'] as const) : [resident ?? 'cpu']).map((backend) =>
+    closingOn(backend, work),
+  )
+  if (searching < Math.min(...closing)) return 'search'
+  const mayDivide = listed && edges <= MAX_EDGES_PER_NODE * nodes
+  if (!mayDivide && searching >= Math.max(...closing)) return 'closure'
+  const known = isOpen ? closingOn(backendOfSteps(place, batch * nodes ** 3), work) : closing[0]!
+  if (searching < known) return 'search'
+  return mayDivide && known > PER_DIVIDED * nodes ? known : 'closure'
+}

@@ -1,0 +1,175 @@
+/** Work on square matrices: what is checked before it, and how its result gets to where it is wanted. */
+import { NEVER_CANCELLED, throwIfAborted } from '../abort.js'
+import { Loan } from '../borrowed.js'
+import { assertSemiringType } from '../built-in-semirings.js'
+import { copyToDevice } from '../device/copies.js'
+import { DeviceMatrix } from '../device/device.js'
+import { onImplicitDevice } from '../device/implicit.js'
+import { copyRequest } from '../device/requests.js'
+import { ResidentView, type Session, SharedMemory } from '../device/resident.js'
+import { bytesOf, newUnwrittenArray, typeNameOf } from '../elements.js'
+import { DeviceError, DTypeError, fromNative, ShapeError, ValueError } from '../errors.js'
+import { type Elements, rowMajorElements, shapeOf } from '../layout.js'
+import { allocate, type DenseMatrix, rowMajorMatrix } from '../matrix.js'
+import { assertCapacity } from '../memory-overlap.js'
+import { addon, type NativeMemory } from '../native.js'
+import { UNSET } from '../options.js'
+import { assertIntegers } from '../overflow.js'
+import type { ReadOptions } from '../product/options.js'
+import { assertConsistent } from '../product/prepare.js'
+import type { ElementArray } from '../storage.js'
+import {
+  assertAttached,
+  assertShape,
+  assertStillAttached,
+  type HostView,
+  readView,
+  showShape,
+  type View,
+} from '../view.js'
+
+/** What is to be made of a square matrix: a result of its shape. */
+export interface SquareRequest {
+  /** What messages call the matrix. */
+  readonly name: string
+  readonly matrix: View
+  readonly options: ReadOptions
+  /** The view of `options.out`; null if it wasn't given. */
+  readonly out: View<ElementArray> | null
+  /** The arrays of both. */
+  readonly borrowed: Loan
+  /** What is made on the device: row-major. */
+  readonly elements: Elements
+  /** The device that the matrix or `out` is on, where the result stays; null if both are in arrays. */
+  readonly home: Session | null
+}
+
+/**
+ * Checks a square matrix, or a batch of them, and the options for it, which have been read (readView with the role 'operand',
+ * readOptions).
+ *
+ * @param work - what messages call what is done with it.
+ * @param why - why it must be square, as the end of a sentence.
+ */
+export function want(
+  name: string,
+  matrix: View,
+  options: ReadOptions,
+  work: string,
+  why: string,
+): SquareRequest {
+  const out = options.out === undefined ? null : readView(options.out, 'out', 'result')
+  const { semiring, overflow, signal } = options
+  const { type, batched, batch, rows, cols } = matrix
+  throwIfAborted(signal, work)
+  assertSemiringType(semiring, type)
+  if (overflow !== UNSET) assertIntegers(type, `${name} is`)
+  const borrowed = new Loan()
+  borrowed.view(matrix, name)
+  if (rows !== cols) throw new ShapeError(`${showShape(matrix, name)} must be square${why}`)
+  if (out) assertOut(borrowed.view(out, 'out'), matrix, name)
+  const home = matrix.memory?.session ?? out?.memory?.session ?? null
+  if (home) assertConsistent(options, home)
+  const elements = rowMajorElements(type, bytesOf(type), batched, batch, rows, cols)
+  return { name, matrix, options, out, borrowed, elements, home }
+}
+
+/** Does the work on the device that a matrix is on, or else on one of the library's. */
+export function onItsDevice<Result>(
+  { home, options, elements: { batch, rows } }: SquareRequest,
+  work: (session: Session) => Promise<Result>,
+): Promise<Result> {
+  return home ? work(home) : onImplicitDevice(options, batch * rows ** 3, work)
+}
+
+function assertOut(out: View<ElementArray>, matrix: View, name: string): void {
+  if (out.type !== matrix.type) {
+    throw new DTypeError(
+      `out is of ${typeNameOf(out.type)} and ${name} of ${typeNameOf(matrix.type)}: both must be of one element type`,
+    )
+  }
+  assertShape(out, 'out', name, matrix)
+  assertCapacity(out, 'out', 'the result')
+  if (!matrix.memory || out.memory?.session === matrix.memory.session) return
+  const place = out.memory ? `on ${out.memory.session}, opened by another openDevice()` : 'in an array'
+  throw new DeviceError(
+    `out is ${place}, but ${name} is on ${matrix.memory.session}, and so is the result: leave out \`out\`, and download c`,
+  )
+}
+
+/** What a promise of native code gives; an error is made one of the library's, and calls the matrix by its name. */
+export async function settled<T>(work: Promise<T>, name: string): Promise<T> {
+  try {
+    return await work
+  } catch (cause) {
+    const error = fromNative(cause)
+    if (error instanceof ValueError) error.message = error.message.replace(/^(the matrix|d)(?=\[)/, name)
+    throw error
+  }
+}
+
+/** The elements of a view, as {@link upload} stores them. */
+export const stored = ({ type, bytes, batched, batch, rows, cols }: View): Elements =>
+  rowMajorElements(type, bytes, batched, batch, rows, cols)
+
+/** Copies a matrix in an array to a device, row-major. */
+export const upload = (
+  session: Session,
+  view: HostView,
+  cancel: Int32Array,
+  name: string,
+): Promise<NativeMemory> => settled(copyToDevice(session, view, stored(view), cancel, name), name)
+
+/** A matrix in memory of its own. */
+export function resident<Data extends ElementArray>(
+  memory: NativeMemory,
+  session: Session,
+  elements: Elements,
+): DeviceMatrix<Data> {
+  return new DeviceMatrix<Data>(new ResidentView(new SharedMemory(memory, session), elements))
+}
+
+/**
+ * Moves a result out of `memory`, which only this work uses: to where it is wanted. It can't be given up, so that `out` is as
+ * it was after any error but one of CUDA.
+ */
+export async function deliver(
+  session: Session,
+  { name, out, options, elements, home }: SquareRequest,
+  memory: NativeMemory,
+): Promise<DenseMatrix<ElementArray> | DeviceMatrix<ElementArray>> {
+  if (!out) return home ? resident(memory, session, elements) : download(session, memory, elements)
+  try {
+    assertAttached(out, 'out')
+    const request = copyRequest(out, elements)
+    await settled(
+      home
+        ? addon.copyMatrix(session.native, memory, out.data as NativeMemory, request)
+        : addon.download(session.native, memory, out.data as ElementArray, request, NEVER_CANCELLED),
+      name,
+    )
+    assertStillAttached(out, 'out')
+    return options.out as DenseMatrix<ElementArray> | DeviceMatrix<ElementArray>
+  } finally {
+    addon.release(memory)
+  }
+}
+
+/** Moves row-major elements from a device into an array of their own. */
+export async function download(
+  session: Session,
+  memory: NativeMemory,
+  elements: Elements,
+): Promise<DenseMatrix<ElementArray>> {
+  try {
+    const { type, reach } = elements
+    const data = allocate(reach, 'the result', type, newUnwrittenArray)
+    await settled(
+      addon.download(session.native, memory, data, copyRequest(elements, elements), NEVER_CANCELLED),
+      'the result',
+    )
+    return rowMajorMatrix(data, shapeOf(elements))
+  } finally {
+    addon.release(memory)
+  }
+}

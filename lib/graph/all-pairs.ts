@@ -1,0 +1,302 @@
+/** Answers from all pairs: by a closure, and by another one in float64 if that can't say. */
+
+import { CPU, CUDA } from '../backend.js'
+import { storedZeroOf } from '../built-in-semirings.js'
+import { type ClosureResult, computeClosure } from '../closure/closure.js'
+import { DeviceMatrix, onHost } from '../device/device.js'
+import { assertUsable, Resident } from '../device/resident.js'
+import { elementType, FLOAT64, isInteger } from '../elements.js'
+import { CycleError } from '../errors.js'
+import { cycleError } from '../graph-core/cycles.js'
+import { findReachable } from '../graph-core/reached.js'
+import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
+import { isFromListener } from '../listener.js'
+import { type DenseMatrix, rowMajorMatrix, type Shape } from '../matrix.js'
+import { UNSET } from '../options.js'
+import { finiteOf, storedAs } from '../overflow.js'
+import type { ElementArray } from '../storage.js'
+import { type HostView, readBack } from '../view.js'
+import { exactWeight, listedKeys, matrixKeys } from './cycles.js'
+import { denseMatrix } from './dense.js'
+import { type Graph, keyedRows } from './keyed.js'
+import type { FoundBy } from './options.js'
+import { findNextNodeCycle, type PathTrees, type Ways } from './path-trees.js'
+import { materialize, type PathQuery, placed, shapeOf, sizesOf, WORK } from './query.js'
+import { overflowError } from './refusals.js'
+import { edgeGains, edgeKey, type PathRules, rulesOf } from './rules.js'
+import { makeArray } from './search.js'
+
+/** Distances and next nodes, and paths if they were asked for. */
+export interface PathResult extends ClosureResult {
+  readonly ways: Ways | null
+  readonly method: FoundBy
+}
+
+/**
+ * Closes the weights, and takes out what was asked for. Null if sums of floats are rounded so that next nodes don't lead to their
+ * targets.
+ */
+export async function solveByClosure(question: PathQuery): Promise<PathResult | null> {
+  const { query, weights, batched, closing } = question
+  const { nodes, sources, targets, paths } = query
+  let view = weights.view
+  let options = closing
+  if (!view) {
+    view = await dense(question)
+    // It is used nowhere else, so it may become the distances.
+    options = { ...closing, out: rowMajorMatrix(view.data as ElementArray, [nodes, nodes]) }
+  }
+  const closed = await computeClosure(view, options, { reflexive: true, next: paths, name: 'graph' })
+  const { distances, next } = closed
+  let answered = false
+  try {
+    if (next && !(await leads(question, distances, next))) return null
+    if (!sources && !targets) {
+      answered = true
+      return { ...closed, method: 'closure', ways: next && waysOf(next, nodes, batched) }
+    }
+    const all = { distances: await onHost(distances), next: next && (await onHost(next)) }
+    const chosen = await part(question, all.distances)
+    const chosenNext = all.next && (await part(question, all.next))
+    return {
+      ...closed,
+      ...(await placed(question, chosen, chosenNext)),
+      method: 'closure',
+      ways: all.next && waysOf(all.next, nodes, batched),
+    }
+  } finally {
+    // Nothing is left on a device but what is given to the user.
+    if (!answered)
+      for (const matrix of [distances, next]) if (matrix instanceof DeviceMatrix) matrix.dispose()
+  }
+}
+
+/** The edge list as a matrix of its own. */
+async function dense({ query, weights, type, closing }: PathQuery): Promise<HostView> {
+  const matrix = await inSlices(denseMatrix(weights.edges!, query.rules, type), closing.signal, WORK)
+  return readBack(matrix, 'graph', 'operand')
+}
+
+/** Whether following the next nodes leads to their targets. */
+async function leads(
+  { query: { rules, nodes }, type, batch, closing }: PathQuery,
+  distances: DenseMatrix<ElementArray> | DeviceMatrix<ElementArray>,
+  next: DenseMatrix<Int32Array> | DeviceMatrix<Int32Array>,
+): Promise<boolean> {
+  // If nothing is rounded, they do. If no edge gains, distances never grow along the way, whatever is rounded.
+  if (isInteger(type) || rules.extension === 'bottleneck') return true
+  if (
+    !(distances instanceof DeviceMatrix) &&
+    !(await inSlices(gaining(distances.data, rules), closing.signal, WORK))
+  ) {
+    return true
+  }
+  const { data } = await onHost(next)
+  for (let item = 0; item < batch; item++) {
+    const trees = { data, offset: item * nodes * nodes, rootStride: 1, nodeStride: nodes }
+    if (await inSlices(findNextNodeCycle(trees, nodes), closing.signal, WORK)) return false
+  }
+  return true
+}
+
+/** Whether some distance, and so some edge, makes paths better. */
+function* gaining(distances: ElementArray, rules: PathRules): Steps<boolean> {
+  for (let at = 0; at < distances.length; at++) {
+    if (at % PER_STEP === PER_STEP - 1) yield
+    if (edgeGains(rules, edgeKey(rules, distances[at]!))) return true
+  }
+  return false
+}
+
+/** Whether {@link solveInFloat64} may say more than {@link solveByClosure}. */
+export function canRetryInFloat64({ query: { sources, targets }, type }: PathQuery): boolean {
+  return type !== FLOAT64 || sources !== null || targets !== null
+}
+
+/**
+ * The same in float64, where sums of int32 are exact and those of float32 nearly so, and of the nodes that are on a way from some
+ * source to some target: what else gains, or leaves the type, doesn't matter. Null if it is still rounding that decides.
+ *
+ * @throws CycleError, OverflowError: of what was asked for.
+ */
+export async function solveInFloat64(question: PathQuery): Promise<PathResult | null> {
+  const began = performance.now()
+  const { query, type, batched, closing } = question
+  const { rules } = query
+  const wide = await inFloat64(question)
+  const { view } = wide.weights
+  const wideRules = wide.query.rules
+  const all = await solveByClosure({
+    ...wide,
+    query: { ...wide.query, sources: null, targets: null },
+    // They are used nowhere else, so they may become the distances.
+    closing: {
+      ...wide.closing,
+      out: rowMajorMatrix((view as HostView).data as ElementArray, matrixShape(question)),
+    },
+  }).catch(async (error) => {
+    const certain =
+      error instanceof CycleError && !isFromListener(error) ? await certainCycle(question, error) : error
+    if (certain) throw certain
+    return null
+  })
+  if (!all) return null
+  const data = makeArray('the distances', type, sizesOf(question))
+  const finite = finiteOf(rules.maximizes)
+  let lost = false
+  const store: Store = (value, from, to, item) => {
+    if (value === wideRules.zero) return rules.zero
+    if (rules.exact) {
+      const kept = storedAs(query.overflow, value, finite)
+      if (!Number.isNaN(kept)) return kept
+      throw overflowError(value, from, to, batched ? item : undefined, rules, question.names)
+    }
+    const rounded = rules.single ? Math.fround(value) : value
+    // There is a way, and float32 says that there is none.
+    if (rounded === rules.zero) lost = true
+    return rounded
+  }
+  const full = all.distances as DenseMatrix<ElementArray>
+  await inSlices(copyPart(full.data, data, question, store), closing.signal, WORK)
+  if (lost) return null
+  const next = all.next && (await part(question, all.next as DenseMatrix<Int32Array>))
+  return {
+    ...all,
+    ...(await placed(question, rowMajorMatrix(data, shapeOf(question)), next)),
+    timing: { totalMs: performance.now() - began, kernelMs: all.timing.kernelMs },
+  }
+}
+
+/** The shape of the weights as matrices. */
+const matrixShape = ({ query: { nodes }, batched, batch }: PathQuery): Shape =>
+  batched ? [batch, nodes, nodes] : [nodes, nodes]
+
+/** The same question in float64, without the edges that don't matter. */
+export async function inFloat64(question: PathQuery): Promise<PathQuery> {
+  const { query, weights, closing } = question
+  const matrix = rowMajorMatrix(await widened(question), matrixShape(question))
+  const session = weights.view?.memory?.session
+  const place = session && {
+    backend: session.backend === 'cuda' ? CUDA : CPU,
+    device: session.devices === 0 && session.backend === 'cuda' ? session.index : UNSET,
+    devices: session.devices,
+  }
+  return {
+    ...question,
+    query: { ...query, rules: rulesOf(query.rules.semiring, FLOAT64) },
+    weights: { view: readBack(matrix, 'graph', 'operand'), edges: null },
+    type: FLOAT64,
+    closing: { ...closing, ...place, overflow: UNSET },
+  }
+}
+
+/** The weights in float64, without the edges that don't matter. */
+async function widened(question: PathQuery): Promise<Float64Array> {
+  const { query, weights, batch, closing } = question
+  const { rules, nodes } = query
+  const view = weights.view ? await materialize(weights.view) : await dense(question)
+  const data = makeArray('the weights', FLOAT64, [batch, nodes, nodes]) as Float64Array
+  const zero = storedZeroOf(rules.semiring, view)
+  const wideZero = rulesOf(rules.semiring, FLOAT64).zero
+  function* widening(item: number): Steps<void> {
+    const matters = yield* mattering({ matrix: view, item }, question)
+    let place = item * nodes * nodes
+    for (let i = 0; i < nodes; i++) {
+      let at = view.offset + item * view.batchStride + i * view.rowStride
+      for (let j = 0; j < nodes; j++, at += view.colStride) {
+        const value = view.data[at]!
+        const isEdge = value !== zero && (!matters || (matters[i] === 1 && matters[j] === 1))
+        data[place++] = isEdge ? value : wideZero
+        if (place % PER_STEP === 0) yield
+      }
+    }
+  }
+  for (let item = 0; item < batch; item++) await inSlices(widening(item), closing.signal, WORK)
+  return data
+}
+
+/** The nodes that some source reaches and that reach some target: 1 for each; null if they are all nodes. */
+function* mattering(graph: Graph, { query }: PathQuery): Steps<Uint8Array | null> {
+  const { sources, targets, rules } = query
+  const from = sources && (yield* findReachable(yield* keyedRows(graph, 'forward', rules), sources))
+  const to = targets && (yield* findReachable(yield* keyedRows(graph, 'backward', rules), targets))
+  if (!from || !to) return (from ?? to)?.within ?? null
+  return from.within.map((is, node) => is & to.within[node]!)
+}
+
+/** The error for a cycle that a closure found; null if it gains only because sums of floats are rounded. */
+export async function certainCycle(
+  { query, weights }: PathQuery,
+  found: CycleError,
+): Promise<CycleError | null> {
+  const { rules } = query
+  const { cycle, batch } = found
+  const keys = weights.edges
+    ? listedKeys(weights.edges, rules, cycle)
+    : matrixKeys(await materialize(weights.view), batch ?? 0, rules, cycle)
+  const { gains, weight } = exactWeight(rules, keys)
+  return gains ? cycleError({ nodes: cycle, weight, batch }, rules, weights.edges?.names) : null
+}
+
+/** Columns of next nodes are trees: column j has the ways to j. */
+function waysOf(next: NonNullable<ClosureResult['next']>, nodes: number, batched: boolean): Ways {
+  if (!(next instanceof DeviceMatrix)) {
+    const trees = (item: number): PathTrees => ({
+      data: next.data,
+      offset: item * nodes * nodes,
+      rootStride: 1,
+      nodeStride: nodes,
+    })
+    return { forward: false, every: true, trees }
+  }
+  // Only the user keeps the matrix: paths can be read until it is disposed.
+  const trees = async (item: number, index: number): Promise<PathTrees> => {
+    assertUsable(Resident.viewOf(next)!, 'next, which path() reads,')
+    const column = next.view({ cols: [index, index + 1], ...(batched && { batch: item }) })
+    try {
+      return { data: (await column.download()).data, offset: 0, rootStride: 0, nodeStride: 1 }
+    } finally {
+      column.dispose()
+    }
+  }
+  return { forward: false, every: true, trees }
+}
+
+/** The rows of the sources and the columns of the targets. */
+async function part<Data extends ElementArray>(
+  question: PathQuery,
+  all: DenseMatrix<Data>,
+): Promise<DenseMatrix<Data>> {
+  const data = makeArray('the distances', elementType(all.data), sizesOf(question)) as Data
+  await inSlices(
+    copyPart(all.data, data, question, (value) => value),
+    question.closing.signal,
+    WORK,
+  )
+  return rowMajorMatrix(data, shapeOf(question))
+}
+
+/** What is stored for a value from one node to another of a matrix of the batch. */
+type Store = (value: number, from: number, to: number, item: number) => number
+
+function* copyPart(
+  from: ElementArray,
+  into: ElementArray,
+  { query, batch }: PathQuery,
+  store: Store,
+): Steps<void> {
+  const { nodes, sources, targets } = query
+  const [rows, cols] = [sources?.length ?? nodes, targets?.length ?? nodes]
+  let place = 0
+  for (let item = 0; item < batch; item++) {
+    for (let row = 0; row < rows; row++) {
+      const source = sources ? sources[row]! : row
+      const start = (item * nodes + source) * nodes
+      for (let col = 0; col < cols; col++) {
+        const target = targets ? targets[col]! : col
+        into[place++] = store(from[start + target]!, source, target, item)
+        if (place % PER_STEP === 0) yield
+      }
+    }
+  }
+}

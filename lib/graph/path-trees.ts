@@ -1,0 +1,113 @@
+/** Paths, read from trees of them. */
+import { ValueError } from '../errors.js'
+import { PER_STEP, type Steps } from '../graph-core/slices.js'
+import type { OperandArray } from '../storage.js'
+
+/**
+ * Trees of best paths: that of root r has at `data[offset + r · rootStride + i · nodeStride]` the neighbour of node i on the
+ * way to the root; negative for the root, and for nodes that have no way.
+ */
+export interface PathTrees {
+  readonly data: OperandArray
+  readonly offset: number
+  readonly rootStride: number
+  readonly nodeStride: number
+}
+
+/** Trees that paths are read from: one for each node that they begin at, or for each node that they end at. */
+export interface Ways {
+  /** Whether the roots of the trees are where paths begin. */
+  readonly forward: boolean
+  /** Whether there is a tree for every node; else only for those that were asked for, in their order. */
+  readonly every: boolean
+  /** Whether no path counts, not even an empty one, because `limit` is better than that. */
+  readonly none?: boolean
+  /** The trees of a graph of the batch; only that with this index is read. */
+  trees(item: number, index: number): PathTrees | Promise<PathTrees>
+}
+
+/** Row and column of the distance between two nodes. */
+export interface Place {
+  /** The numbers of the nodes. */
+  readonly source: number
+  readonly target: number
+  readonly row: number
+  readonly col: number
+  readonly item: number
+}
+
+/** The nodes of the path between two of `nodes` nodes; null if there is none. */
+export function readPath(
+  { forward, every, none, trees }: Ways,
+  nodes: number,
+  { source, target, row, col, item }: Place,
+): number[] | null | Promise<number[] | null> {
+  if (none) return null
+  const [root, node] = forward ? [source, target] : [target, source]
+  const index = every ? root : forward ? row : col
+  const along = (tree: PathTrees) => {
+    const path = walk(tree, index, root, node, nodes)
+    return forward && path ? path.reverse() : path
+  }
+  const found = trees(item, index)
+  return found instanceof Promise ? found.then(along) : along(found)
+}
+
+/**
+ * The nodes from `node` up to the root of tree `index`, which is the node `root`; null if there is no way. It has an end
+ * even if the trees are none: the user may have written to them.
+ */
+export function walk(
+  { data, offset, rootStride, nodeStride }: PathTrees,
+  index: number,
+  root: number,
+  node: number,
+  nodes: number,
+): number[] | null {
+  const path = [node]
+  for (let at = node; at !== root; path.push(at)) {
+    at = data[offset + index * rootStride + at * nodeStride]!
+    if (at < 0) return null
+    if (path.length < nodes && at < nodes) continue
+    throw new ValueError(`the next nodes between ${node} and ${root} don't lead there: they were changed`)
+  }
+  return path
+}
+
+/** Trees are looked at together, so that what lies in one row of a matrix is read at once. */
+const TOGETHER = 16
+
+/** A node from which the way to the root goes round in a cycle, and the root; null if all trees, one for each node, are trees. */
+export function* findNextNodeCycle(
+  { data, offset, rootStride, nodeStride }: PathTrees,
+  nodes: number,
+): Steps<[node: number, root: number] | null> {
+  const copies = new Int32Array(TOGETHER * nodes)
+  // By which walk a node was passed; by all of them if it leads to the root, or has no way.
+  const passed = new Int32Array(nodes)
+  let looked = 0
+  for (let first = 0; first < nodes; first += TOGETHER) {
+    const count = Math.min(TOGETHER, nodes - first)
+    for (let node = 0; node < nodes; node++) {
+      const begin = offset + first * rootStride + node * nodeStride
+      for (let at = 0; at < count; at++) copies[at * nodes + node] = data[begin + at * rootStride]!
+    }
+    for (let at = 0; at < count; at++) {
+      const above = copies.subarray(at * nodes, (at + 1) * nodes)
+      passed.fill(-1)
+      passed[first + at] = nodes
+      for (let from = 0; from < nodes; from++) {
+        for (let node = from; node >= 0 && passed[node] !== nodes; node = above[node]!) {
+          if (passed[node] === from) return [from, first + at]
+          passed[node] = from
+        }
+        for (let node = from; node >= 0 && passed[node] === from; node = above[node]!) passed[node] = nodes
+      }
+      looked += nodes
+      if (looked < PER_STEP) continue
+      looked = 0
+      yield
+    }
+  }
+  return null
+}

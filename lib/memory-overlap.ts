@@ -1,0 +1,210 @@
+/**
+ * Overlaps of matrices in memory.
+ *
+ * Matrices whose strides nest, such as blocks of one matrix and their transposes, are compared byte by byte. All others are compared by
+ * the ranges of their bytes: two that interleave otherwise count as overlapping, although they may share no byte.
+ */
+import type { Name } from './describe.js'
+import { ShapeError } from './errors.js'
+import { bufferOf, firstByteOf } from './storage.js'
+import type { View } from './view.js'
+
+/** Memory of a view's elements: two views can only overlap if they have the same one. */
+function homeOf(view: View): object {
+  return view.memory ?? bufferOf(view.data)
+}
+
+/** Place of a view's first element in its home, in bytes. */
+function start(view: View): number {
+  return (view.memory ? 0 : firstByteOf(view.data)) + view.offset * view.bytes
+}
+
+/** Place after a view's last element, in bytes. */
+const end = (view: View) => start(view) + (view.reach - view.offset) * view.bytes
+
+/** A stride, in bytes, that one or two views move by. */
+interface Dimension {
+  readonly stride: number
+  /** Greatest index of each view. */
+  readonly x: number
+  readonly y: number
+}
+
+/** Adds the dimensions of a view along which it moves, as x or as y. The last one is the bytes of an element. */
+function addDimensions(dimensions: Dimension[], view: View, side: 'x' | 'y'): void {
+  const add = (stride: number, count: number) => {
+    if (count > 1) dimensions.push({ stride, x: 0, y: 0, [side]: count - 1 })
+  }
+  add(view.batchStride * view.bytes, view.batch)
+  add(view.rowStride * view.bytes, view.rows)
+  add(view.colStride * view.bytes, view.cols)
+  add(1, view.bytes)
+}
+
+/** Dimensions from the greatest stride down; null if they don't nest: one lies within what the smaller ones reach over. */
+function nested(dimensions: Dimension[]): Dimension[] | null {
+  let span = 0
+  for (const { stride, x, y } of dimensions.sort((one, other) => one.stride - other.stride)) {
+    if (stride <= span) return null
+    span += stride * Math.max(x, y)
+  }
+  return dimensions.reverse()
+}
+
+/** Dimensions of two views, which share those of equal strides; null if they don't nest. */
+function commonDimensions(x: View, y: View): Dimension[] | null {
+  const [dimensions, others]: [Dimension[], Dimension[]] = [[], []]
+  addDimensions(dimensions, x, 'x')
+  addDimensions(others, y, 'y')
+  for (const other of others) {
+    const at = dimensions.findIndex(({ stride, y }) => stride === other.stride && y === 0)
+    if (at < 0) dimensions.push(other)
+    else dimensions[at] = { ...dimensions[at]!, y: other.y }
+  }
+  return nested(dimensions)
+}
+
+/** Returns whether a byte of y can be one of x, with nested dimensions, if y begins `distance` bytes after x. */
+function coincide(dimensions: readonly Dimension[], distance: number, at = 0): boolean {
+  if (at === dimensions.length) return distance === 0
+  const { stride, x, y } = dimensions[at]!
+  const below = Math.floor(distance / stride)
+  const fits = (steps: number) =>
+    -y <= steps && steps <= x && coincide(dimensions, distance - steps * stride, at + 1)
+  return fits(below) || fits(below + 1)
+}
+
+/** Returns whether two views share memory. */
+export function overlap(x: View, y: View): boolean {
+  if (x.reach === 0 || y.reach === 0 || homeOf(x) !== homeOf(y)) return false
+  const [first, other] = [start(x), start(y)]
+  if (first >= end(y) || other >= end(x)) return false
+  const dimensions = commonDimensions(x, y)
+  return dimensions === null || coincide(dimensions, other - first)
+}
+
+/** Returns whether elements of a view may be the same memory: its strides don't nest. */
+export function overlapsItself(view: View): boolean {
+  const dimensions: Dimension[] = []
+  addDimensions(dimensions, view, 'x')
+  return view.reach > 0 && nested(dimensions) === null
+}
+
+/** Throws ShapeError unless each element of `out`, into which `what` is written, has a place of its own. */
+export function assertCapacity(out: View, name: Name, what: string): void {
+  if (!overlapsItself(out)) return
+  throw new ShapeError(
+    `elements of ${name} overlap each other, so ${what} has no room in it: give ${name} strides that put each element in a ` +
+      'place of its own',
+  )
+}
+
+/** Returns whether two views of the same shape are the same memory, element by element. */
+export function sameLayout(x: View, y: View): boolean {
+  return (
+    homeOf(x) === homeOf(y) &&
+    start(x) === start(y) &&
+    (x.batch <= 1 || x.batchStride === y.batchStride) &&
+    (x.rows <= 1 || x.rowStride === y.rowStride) &&
+    (x.cols <= 1 || x.colStride === y.colStride) &&
+    x.batch === y.batch
+  )
+}
+
+/** Matrices of one of several products that run at once. */
+export interface Matrices {
+  readonly a: View
+  readonly b: View
+  readonly c0: View | null
+  readonly out: View | null
+}
+
+/** A view in two intervals, of bytes and of columns: views that overlap do in both. */
+interface PlacedView {
+  readonly view: View
+  /** Index of its product. */
+  readonly product: number
+  readonly isOut: boolean
+  readonly low: number
+  readonly high: number
+  readonly left: number
+  readonly right: number
+}
+
+/**
+ * Throws ShapeError if the `out` of a product overlaps a matrix of another one. `nameOf` names matrices in the message, and `why` gives
+ * the reason.
+ */
+export function assertSeparate(
+  products: readonly Matrices[],
+  nameOf: (product: number, view: View) => string,
+  why = 'the products of a group run in any order: write into another matrix, or compute one of them in another call',
+): void {
+  const written = new Map<object, PlacedView[]>()
+  for (const { out } of products) if (out && out.reach > 0) written.set(homeOf(out), [])
+  const add = (view: View | null, product: number, isOut = false) => {
+    if (view && view.reach > 0)
+      written
+        .get(homeOf(view))
+        ?.push({ view, product, isOut, ...anywhere, low: start(view), high: end(view) })
+  }
+  products.forEach(({ a, b, c0, out }, product) => {
+    add(a, product)
+    add(b, product)
+    if (c0 !== out) add(c0, product)
+    add(out, product, true)
+  })
+  for (const views of written.values()) {
+    const found = overlapping(asBlocks(views) ?? views)
+    if (!found) continue
+    const [output, other] = found.map(({ product, view }) => nameOf(product, view))
+    throw new ShapeError(`${output} overlaps ${other} in memory, and ${why}`)
+  }
+}
+
+const anywhere = { left: Number.NEGATIVE_INFINITY, right: Number.POSITIVE_INFINITY }
+
+/** Views as blocks of one row-major matrix, by the interval that fewer of them share: of bytes or of columns. Null if they are none. */
+function asBlocks(views: readonly PlacedView[]): PlacedView[] | null {
+  const { bytes, cols: width } = views[0]!.view
+  const pitch = views.find(({ view }) => view.rows > 1)?.view.rowStride ?? width
+  const blocks: PlacedView[] = []
+  for (const placed of views) {
+    const { batch, rows, cols, rowStride, colStride } = placed.view
+    const left = (placed.low / placed.view.bytes) % pitch
+    const isBlock = batch === 1 && (rows === 1 || rowStride === pitch) && (cols === 1 || colStride === 1)
+    if (!isBlock || placed.view.bytes !== bytes || !(left + cols <= pitch)) return null
+    blocks.push({ ...placed, left, right: left + cols })
+  }
+  const turned = blocks.map((block) => ({
+    ...block,
+    ...{ low: block.left, high: block.right, left: block.low, right: block.high },
+  }))
+  return density(turned) < density(blocks) ? turned : blocks
+}
+
+/** Average number of intervals around a place. */
+function density(views: readonly PlacedView[]): number {
+  let [total, least, most] = [0, Number.POSITIVE_INFINITY, 0]
+  for (const { low, high } of views) {
+    total += high - low
+    least = Math.min(least, low)
+    most = Math.max(most, high)
+  }
+  return total / (most - least)
+}
+
+/** Finds an output and a view of another product that overlaps it. */
+function overlapping(views: PlacedView[]): [output: PlacedView, other: PlacedView] | null {
+  let open: PlacedView[] = []
+  for (const next of views.sort((x, y) => x.low - y.low)) {
+    open = open.filter(({ high }) => high > next.low)
+    for (const other of open) {
+      if (other.left >= next.right || next.left >= other.right) continue
+      if (other.product === next.product || !(other.isOut || next.isOut)) continue
+      if (overlap(other.view, next.view)) return next.isOut ? [next, other] : [other, next]
+    }
+    open.push(next)
+  }
+  return null
+}

@@ -1,0 +1,24 @@
+// Matrices that a closure works with, in memory of a session.
+#pragma once
+#include <memory>
+
+#include "core/problem/layout.h"
+#include "core/session/session.h"
+
+namespace mpmml {
+
+/// A batch of row-major matrices in memory of its own.
+struct OwnedMatrix {
+  std::shared_ptr<Memory> memory;
+  MutableMatrixView view;
+};
+
+/// Allocates `items` matrices with undefined elements. Throws Error(kOutOfMemory).
+inline OwnedMatrix allocate_matrix(Session& session, DataType dtype, int64_t items, int64_t rows, int64_t cols) {
+  OwnedMatrix matrix{session.allocate(items * rows * cols * element_bytes(dtype)), {}};
+  matrix.view = row_major(matrix.memory->data(), rows, cols);
+  matrix.view.memory = matrix.memory.get();
+  return matrix;
+}
+
+}  // namespace mpmml

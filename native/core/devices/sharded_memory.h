@@ -1,0 +1,262 @@
+// Memory in pieces on several devices, and how its parts get to the device that needs them.
+#pragma once
+#include <algorithm>
+#include <atomic>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "core/devices/partition.h"
+#include "core/devices/sharding.h"
+#include "core/host/device_threads.h"
+#include "core/problem/region.h"
+#include "core/session/session.h"
+#include "core/status.h"
+
+namespace mpmml {
+
+/// Memory in pieces on several devices. It has addresses, by which views name its elements, but nothing is there.
+class ShardedMemory final : public Memory {
+ public:
+  struct Piece {
+    Span bytes;                      ///< of the whole; empty if the device has none
+    std::shared_ptr<Memory> memory;  ///< null then
+  };
+  /// A copy of the whole on a device.
+  struct Replica {
+    std::shared_ptr<Memory> memory;
+    bool is_fresh = false;
+  };
+
+  ShardedMemory(void* address, int64_t bytes, std::vector<Piece> made)
+      : Memory(address, bytes), pieces(std::move(made)), replicas(pieces.size()) {}
+
+  /// Marks copies as stale, because elements have changed.
+  void written() {
+    for (Replica& replica : replicas) replica.is_fresh = false;
+  }
+
+  void retire() override {
+    const auto retire_own = [](const std::shared_ptr<Memory>& memory) {
+      if (memory.use_count() == 1) memory->retire();
+    };
+    for (const Piece& piece : pieces) retire_own(piece.memory);
+    for (const Replica& replica : replicas) retire_own(replica.memory);
+  }
+
+  const std::vector<Piece> pieces;
+  std::vector<Replica> replicas;
+};
+
+inline ShardedMemory& spread(Memory* memory) { return static_cast<ShardedMemory&>(*memory); }
+
+/// While this is there, elements of a memory change, or begin to. Copies of the whole are stale when it ends, however that
+/// is: those from before, and those that were made meanwhile to read other elements.
+class Writing {
+ public:
+  /// The memory may be null: then there is nothing to write.
+  explicit Writing(Memory* memory) : memory_(memory) {}
+  ~Writing() {
+    if (memory_) spread(memory_).written();
+  }
+  Writing(const Writing&) = delete;
+
+ private:
+  Memory* const memory_;
+};
+
+/// The same for all further results that are asked for.
+inline std::deque<Writing> writing_further(const FurtherResults& of) {
+  std::deque<Writing> all;
+  for_further(of, [&](const FurtherResult& it) { all.emplace_back((of.*it.view).memory); });
+  return all;
+}
+
+/// The bytes of their memory that the elements of matrices are among.
+template <class Pointer>
+Span bytes_of(const BasicMatrixView<Pointer>& view, DataType dtype, int64_t batch) {
+  const int64_t bytes = stored_bytes(dtype, view.storage);
+  const int64_t first =
+      static_cast<const char*>(view.data) - static_cast<const char*>(static_cast<const void*>(view.memory->data()));
+  if (batch == 0 || view.rows == 0 || view.cols == 0) return {first, first};
+  const int64_t last =
+      (batch - 1) * view.batch_stride + (view.rows - 1) * view.row_stride + (view.cols - 1) * view.col_stride;
+  return {first, first + (last + 1) * bytes};
+}
+
+/// The same matrices where `memory` has a copy of the bytes from `copied_from` on.
+template <class Pointer>
+BasicMatrixView<Pointer> moved(BasicMatrixView<Pointer> view, Memory& memory, int64_t copied_from) {
+  using Byte = std::conditional_t<std::is_const_v<std::remove_pointer_t<Pointer>>, const char, char>;
+  const int64_t first =
+      static_cast<const char*>(view.data) - static_cast<const char*>(static_cast<const void*>(view.memory->data()));
+  view.data = static_cast<Byte*>(memory.data()) + (first - copied_from);
+  view.memory = &memory;
+  return view;
+}
+
+/// A copy on the first device of the bytes that matrices lie among.
+struct Whole {
+  MutableMatrixView view;
+  std::shared_ptr<Memory> memory;
+  Span bytes;
+};
+
+/// What must be kept until work is done.
+using Kept = std::vector<std::shared_ptr<void>>;
+
+/// Devices that have pieces of the same matrices, and copy from each other. Functions that are given a device may be called
+/// for several of them at the same time, each on one thread.
+class PeerTransfers {
+ public:
+  explicit PeerTransfers(SpreadDevices devices);
+
+  size_t count() const { return sessions_.size(); }
+  Session& session(size_t device) const { return *sessions_[device]; }
+  /// A session of the same device, whose work runs before that of session(device) if both are ready; session(device) itself
+  /// unless open_ahead() has opened one.
+  Session& ahead(size_t device);
+  void open_ahead(size_t device);
+  /// Session::collect() of both.
+  void collect(size_t device);
+  MemoryUse memory_use(size_t device);
+  const std::vector<int>& numbers() const { return numbers_; }
+  BackendKind backend() const { return sessions_.front()->backend(); }
+  bool are_host() const { return sessions_.front()->is_host(); }
+  const MultiDeviceThresholds& limits() const { return limits_; }
+
+  /// Calls `body(device)` for all devices at the same time. Throws what that of the first device threw which did.
+  void run(const std::function<void(size_t)>& body) { threads_.run(body); }
+  /// Calls `body(device, region)` at the same time for all devices whose region has elements. Errors name the device.
+  template <class Body>
+  void each(const std::vector<Region>& regions, Body&& body) {
+    run([&](size_t device) {
+      if (!regions[device].is_empty()) of_device(device, [&] { body(device, regions[device]); });
+    });
+  }
+  /// Like run(), but copies between devices run at the same time: all copies begin after what the devices have
+  /// been asked for before, and what they are asked for afterwards begins after all of them.
+  void exchange(const std::function<void(size_t)>& body);
+
+  /// What `body` returns. An error of the device names it.
+  template <class Body>
+  auto of_device(size_t device, Body&& body) const -> decltype(body()) {
+    try {
+      return body();
+    } catch (const Error& error) {
+      if (!is_of_device(error)) throw;
+      throw Error(error.code(), name_of_device(backend(), numbers_[device]) + " failed: " + error.what(),
+                  error.product());
+    }
+  }
+
+  /// `where`, on this device.
+  Placement place(size_t device, const Placement& where) const;
+
+  /// Which of these units of memory each device gets.
+  std::vector<Span> divide(int64_t units, int64_t unit_bytes) const;
+  /// Memory of so many units of equal sizes, none of which is divided.
+  std::shared_ptr<ShardedMemory> allocate(int64_t units, int64_t unit_bytes);
+
+  /// What each device has of matrices as a whole: instances of a batch, or rows of a matrix. Nothing if they aren't divided
+  /// so.
+  template <class Pointer>
+  std::optional<std::vector<Region>> regions_of(const BasicMatrixView<Pointer>& view, DataType dtype,
+                                                int64_t batch) const {
+    const Span bytes = bytes_of(view, dtype, batch);
+    const Region all = whole(view, batch);
+    Span Region::* const axis = axis_of(batch);
+    const int64_t count = (all.*axis).size();
+    const int64_t stride = (batch > 1 ? view.batch_stride : view.row_stride) * stored_bytes(dtype, view.storage);
+    std::vector<Region> regions(sessions_.size(), all);
+    int64_t covered = 0;
+    for (size_t device = 0; device < sessions_.size(); ++device) {
+      const Span piece = spread(view.memory).pieces[device].bytes;
+      Span& units = regions[device].*axis;
+      units = {covered, covered};
+      if (bytes.size() == 0) {
+        units.end = count;
+      } else if (piece.size() > 0 && covered < count) {
+        if (count == 1 || stride == 0) {
+          if (piece.holds(bytes)) units.end = count;
+        } else {
+          const int64_t one = bytes.size() - (count - 1) * stride;
+          // Those that end within the piece, if the first of them begins there.
+          const int64_t last = (piece.end - bytes.first - one) / stride + 1;
+          const bool begins = bytes.first + covered * stride >= piece.first;
+          if (begins && piece.end - bytes.first >= one) units.end = std::clamp(last, covered, count);
+        }
+      }
+      covered = units.end;
+    }
+    if (covered < count) return std::nullopt;
+    return regions;
+  }
+
+  /// What is divided among devices: a batch by its instances, a matrix by its rows.
+  static Span Region::* axis_of(int64_t batch) { return batch > 1 ? &Region::items : &Region::rows; }
+
+  /// Matrices that a device or the host has as a whole, as the device's session names them.
+  template <class Pointer>
+  BasicMatrixView<Pointer> on_piece(size_t device, const BasicMatrixView<Pointer>& view) const {
+    if (!view.memory) return view;
+    const ShardedMemory::Piece& piece = spread(view.memory).pieces[device];
+    if (!piece.memory) {  // It has no elements.
+      BasicMatrixView<Pointer> nothing = view;
+      nothing.memory = spread(view.memory).pieces[0].memory.get();
+      return nothing;
+    }
+    return moved(view, *piece.memory, piece.bytes.first);
+  }
+
+  /// Whether the further results that are asked for are divided into the same regions.
+  bool divides_alike(const FurtherResults& of, int64_t batch, const std::vector<Region>& regions) const {
+    bool alike = true;
+    for_further(
+        of, [&](const FurtherResult& it) { alike = alike && regions_of(of.*it.view, kFurtherType, batch) == regions; });
+    return alike;
+  }
+  /// Names further results as the device's session does.
+  void put_on_piece(size_t device, FurtherResults& of) const {
+    for_further(of, [&](const FurtherResult& it) { of.*it.view = on_piece(device, of.*it.view); });
+  }
+
+  /// Matrices where a device can read them: its own piece, or a copy. `kept` must be kept until they have been read.
+  MatrixView on(size_t device, const MatrixView& view, DataType dtype, int64_t batch, Kept& kept);
+
+  /// Matrices that aren't divided by rows, on the first device. put_back() follows.
+  Whole fetch_whole(const MutableMatrixView& view, DataType dtype, int64_t batch);
+  void put_back(const MutableMatrixView& to, const Whole& whole);
+
+  /// Starts a product on a device, of which all matrices are there.
+  std::unique_ptr<Pending> multiply(size_t device, const Problem& problem, const Placement& where, Kept& kept);
+
+ private:
+  class Exchange;
+
+  void transfer(size_t device, size_t source, const Memory& from, int64_t from_at, Memory& to, int64_t to_at,
+                int64_t bytes);
+  void gather(size_t device, ShardedMemory& from, Span bytes, Memory& to);
+
+  /// memory_use() may be called on another thread while the session is being opened.
+  struct SessionsInProgress {
+    std::unique_ptr<Session> owner;
+    std::atomic<Session*> opened{nullptr};
+  };
+
+  std::vector<std::shared_ptr<Session>> sessions_;
+  std::vector<SessionsInProgress> ahead_;
+  const std::vector<int> numbers_;
+  const std::vector<double> speeds_;
+  const MultiDeviceThresholds limits_;
+  int64_t next_address_ = 0;
+  Exchange* exchange_ = nullptr;  ///< that is under way
+  DeviceThreads threads_;
+};
+
+}  // namespace mpmml

@@ -1,0 +1,335 @@
+#include "core/devices/sharded_product.h"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "core/algebra/dispatch.h"
+#include "core/algebra/range.h"
+#include "core/devices/joint_work.h"
+#include "core/devices/partition.h"
+#include "core/problem/destination.h"
+#include "core/problem/overflow.h"
+#include "core/problem/scan.h"
+#include "core/status.h"
+
+namespace mpmml {
+namespace {
+
+/// A part has other indices than the message must name.
+void require_elements_of_operands(Session& whole, const Problem& problem) {
+  if (!restricts_elements(problem.operation) || problem.known) return;
+  const Structure& structure = problem.structure;
+  const std::tuple<const MatrixView&, const Band&, const char*> operands[] = {
+      {problem.c0, structure.c, "accumulate"}, {problem.a, structure.a, "a"}, {problem.b, structure.b, "b"}};
+  for (const auto& [view, band, name] : operands) {
+    if (view.data && view.memory) require_elements_of(whole, problem.operation, problem.batch, view, band, name);
+  }
+}
+
+/// What each device computes: what it has of C, if the further results are divided in the same way.
+std::optional<std::vector<Region>> regions_of(const PeerTransfers& peers, const Problem& problem) {
+  auto regions = peers.regions_of(problem.c, problem.operation.dtype, problem.batch);
+  if (regions && !peers.divides_alike(problem, problem.batch, *regions)) return std::nullopt;
+  return regions;
+}
+
+/// The product that a region is, with its operands where the device can read them. Results are for the caller.
+Problem part_for(PeerTransfers& peers, size_t device, const Problem& problem, const Region& region, Kept& kept) {
+  const DataType dtype = problem.operation.dtype;
+  Problem part = sub(problem, region);
+  part.a = peers.on(device, part.a, dtype, part.batch, kept);
+  part.b = peers.on(device, part.b, dtype, part.batch, kept);
+  part.c0 = peers.on(device, part.c0, dtype, part.batch, kept);
+  part.through = peers.on(device, part.through, DataType::kInt32, part.batch, kept);
+  return part;
+}
+
+/// Starts a product whose results aren't divided by rows, or differently from each other: on the first device.
+void start_on_first(PeerTransfers& peers, const Problem& problem, size_t index, const Placement& where, JointWork& to) {
+  const DataType dtype = problem.operation.dtype;
+  Problem there = problem;
+  const Whole c = peers.fetch_whole(problem.c, dtype, problem.batch);
+  to.kept().push_back(c.memory);
+  there.c = c.view;
+  const bool in_place = problem.c0.data == problem.c.data && problem.c0.memory == problem.c.memory;
+  there.c0 =
+      in_place ? moved(problem.c0, *c.memory, c.bytes.first) : peers.on(0, problem.c0, dtype, problem.batch, to.kept());
+  there.a = peers.on(0, problem.a, dtype, problem.batch, to.kept());
+  there.b = peers.on(0, problem.b, dtype, problem.batch, to.kept());
+  there.through = peers.on(0, problem.through, DataType::kInt32, problem.batch, to.kept());
+  std::vector<std::pair<MutableMatrixView, Whole>> further;
+  for_further(problem, [&](const FurtherResult& it) {
+    const Whole whole = peers.fetch_whole(problem.*it.view, kFurtherType, problem.batch);
+    to.kept().push_back(whole.memory);
+    there.*it.view = whole.view;
+    further.emplace_back(problem.*it.view, whole);
+  });
+  to.add({0, peers.of_device(0, [&] { return peers.multiply(0, there, where, to.kept()); }), index});
+  peers.put_back(problem.c, c);
+  for (const auto& [view, whole] : further) peers.put_back(view, whole);
+}
+
+/// Whether the product would fail in the same way on any device.
+bool is_of_values(ErrorCode code) { return code == ErrorCode::kValue || code == ErrorCode::kVariant; }
+
+/// A product of which each device computes a region. Nothing of C changes before all parts have been started, if C is to be
+/// kept.
+class DividedProduct {
+ public:
+  /// Brings operands to the devices. `shares`: whether they may give each other what they read from the host.
+  DividedProduct(PeerTransfers& peers, const Problem& problem, const std::vector<Region>& regions, bool shares)
+      : peers_(peers), problem_(problem), regions_(regions), parts_(peers.count()) {
+    size_t busy = 0;
+    for (size_t device = 0; device < peers_.count(); ++device) busy += has_work(device);
+    // What is written when all parts have been started can't fail any more.
+    const bool may_fail = busy > 1 && (is_resident() || !peers_.session(0).writes_at_finish());
+    const auto prepare = [&](size_t device) {
+      if (!has_work(device)) return;
+      Part& mine = parts_[device];
+      mine.problem = part_for(peers_, device, problem_, regions_[device], mine.kept);
+      peers_.put_on_piece(device, mine.problem);
+      mine.problem.c = peers_.on_piece(device, mine.problem.c);
+      mine.target.emplace(mine.problem, may_fail);
+      mine.problem.stopped = stopped_.get();
+      mine.kept.push_back(stopped_);
+    };
+    if (busy > 1 && is_resident()) {
+      peers_.exchange(prepare);
+    } else {
+      for (size_t device = 0; device < peers_.count(); ++device) prepare(device);
+    }
+    if (shares && !is_resident()) share();
+  }
+  /// What has been started and isn't wanted any more gives its memory back on the thread that has taken it.
+  ~DividedProduct() {
+    if (std::none_of(parts_.begin(), parts_.end(), [](const Part& it) { return it.work != nullptr; })) return;
+    peers_.run([this](size_t device) { parts_[device].work.reset(); });
+  }
+  DividedProduct(const DividedProduct&) = delete;
+
+  /// Returns whether the devices can share what they read; if not, nothing has happened. Throws Error, and an OverflowError
+  /// for the first result that overflows.
+  bool start(const Placement& where) {
+    peers_.run([&](size_t device) {
+      if (!has_work(device)) return;
+      of_part(device, [&] { start_part(device, where); });
+      if (shared_) shared_->leave(device);
+      // What isn't kept may be written while others are still being started.
+      if (!is_resident() && !problem_.keeps_c) finish_part(device);
+    });
+    if (shared_ && shared_->is_refused()) return false;
+    throw_failure();
+    return true;
+  }
+
+  /// What became of the parts of a product of host matrices, with the results where they belong. Throws Error.
+  std::vector<Outcome> finish() {
+    if (problem_.keeps_c) {
+      peers_.run([&](size_t device) { finish_part(device); });
+      throw_failure();
+    }
+    std::vector<Outcome> outcomes;
+    for (Part& it : parts_) outcomes.push_back(std::move(it.outcome));
+    return outcomes;
+  }
+
+  void hand_over(size_t index, JointWork& to) {
+    for (size_t device = 0; device < peers_.count(); ++device) {
+      Part& mine = parts_[device];
+      to.kept().insert(to.kept().end(), mine.kept.begin(), mine.kept.end());
+      if (!mine.work) continue;
+      to.add({device, std::move(mine.work), index});
+      mine.target->commit(
+          [&](const MatrixView& from, const MutableMatrixView& c) { to.add({device, copy(device, from, c)}); });
+    }
+  }
+
+ private:
+  struct Part {
+    Problem problem;
+    std::optional<ResultTarget> target;
+    Kept kept;
+    std::unique_ptr<Pending> work;  ///< uses what is kept
+    Outcome outcome;
+    std::exception_ptr failure;
+    std::optional<int64_t> overflow;
+    int64_t sum = 0;
+  };
+
+  bool is_resident() const { return problem_.c.memory != nullptr; }
+
+  /// A product without results has a plan too.
+  bool has_work(size_t device) const {
+    return !regions_[device].is_empty() || (device == 0 && problem_.outputs() == 0);
+  }
+
+  /// All parts read the whole B if they are rows.
+  void share() {
+    if (problem_.batch > 1 || !(regions_.front().cols == whole(problem_).cols)) return;
+    std::vector<Problem> problems;
+    std::vector<Session*> sessions;
+    for (size_t device = 0; device < parts_.size(); ++device) {
+      if (!has_work(device)) return;
+      problems.push_back(parts_[device].problem);
+      sessions.push_back(&peers_.session(device));
+    }
+    shared_ = peers_.session(0).broadcast_b(problems, sessions);
+  }
+
+  std::unique_ptr<Pending> copy(size_t device, const MatrixView& from, const MutableMatrixView& to) {
+    return peers_.session(device).copy(problem_.operation.dtype, parts_[device].problem.batch, from, to);
+  }
+
+  /// Keeps what `body` throws. Then other parts needn't go on, unless they may still find a result that overflows and comes
+  /// before.
+  template <class Body>
+  void of_part(size_t device, Body&& body) {
+    Part& mine = parts_[device];
+    try {
+      body();
+    } catch (const OverflowError& error) {
+      mine.overflow = index_in_whole(regions_[device], problem_.m(), problem_.n(), error.index());
+      mine.sum = error.sum();
+    } catch (const Error& error) {
+      mine.failure = std::current_exception();
+      if (!is_of_values(error.code()) && error.code() != ErrorCode::kAborted) *stopped_ = 1;
+    } catch (...) {
+      mine.failure = std::current_exception();
+      *stopped_ = 1;
+    }
+  }
+
+  void start_part(size_t device, const Placement& where) {
+    Part& mine = parts_[device];
+    Problem& part = mine.problem;
+    if (mine.target->is_separate()) {
+      const std::shared_ptr<Memory> separate = peers_.session(device).allocate(mine.target->bytes());
+      mine.kept.push_back(separate);
+      mine.target->place(separate->data(), separate.get());
+      const MatrixView c = read_only(part.c);
+      part = mine.target->there(part);
+      // What is outside stays as it is, though the whole is copied back.
+      if (!part.structure.c.is_all(part.m(), part.n())) copy(device, c, part.c)->finish();
+    }
+    Placement place = peers_.place(device, for_part(problem_, regions_[device], where));
+    place.shared_b = shared_.get();
+    place.part = device;
+    place.call = this;
+    mine.work = peers_.multiply(device, part, place, mine.kept);
+  }
+
+  void finish_part(size_t device) {
+    Part& mine = parts_[device];
+    if (!mine.work) return;
+    of_part(device, [&] {
+      mine.outcome = std::move(mine.work->finish().front());
+      mine.target->commit([&](const MatrixView& from, const MutableMatrixView& c) { copy(device, from, c)->finish(); });
+    });
+    mine.work.reset();
+  }
+
+  /// Of parts that were given up another one's failure or overflow is the reason.
+  void throw_failure() const {
+    std::exception_ptr given_up_by_others;
+    for (size_t device = 0; device < parts_.size(); ++device) {
+      if (!parts_[device].failure) continue;
+      try {
+        std::rethrow_exception(parts_[device].failure);
+      } catch (const Error& error) {
+        if (error.code() == ErrorCode::kAborted) {
+          given_up_by_others = parts_[device].failure;
+          continue;
+        }
+        // The part has other indices.
+        if (error.code() == ErrorCode::kValue && !is_resident()) require_elements_of_operands(problem_);
+        if (is_of_values(error.code())) throw;
+        throw of_device(peers_.backend(), peers_.numbers()[device], error);
+      }
+    }
+    const Part* first = nullptr;
+    for (const Part& it : parts_) {
+      if (it.overflow && (!first || *it.overflow < *first->overflow)) first = &it;
+    }
+    if (first) throw OverflowError(problem_, *first->overflow, first->sum);
+    if (given_up_by_others) std::rethrow_exception(given_up_by_others);
+  }
+
+  PeerTransfers& peers_;
+  const Problem& problem_;
+  const std::vector<Region>& regions_;
+  std::vector<Part> parts_;
+  std::unique_ptr<SharedOperand> shared_;
+  const std::shared_ptr<std::atomic<int32_t>> stopped_ = std::make_shared<std::atomic<int32_t>>(0);
+};
+
+}  // namespace
+
+void require_elements_of(Session& whole, const Operation& operation, int64_t batch, const MatrixView& view,
+                         const Band& band, const char* name) {
+  if (!whole.range(operation, batch, view).has_invalid_element) return;
+  const int64_t rows = view.rows, cols = view.cols, bytes = stored_bytes(operation.dtype, view.storage);
+  const int64_t items = items_of(view, batch);
+  std::vector<char> copy(static_cast<size_t>(items * rows * cols * bytes));
+  MutableMatrixView to = row_major<void*>(copy.data(), rows, cols);
+  to.storage = view.storage;
+  whole.download(operation.dtype, items, view, to, nullptr)->finish();
+  if (items == 1) to.batch_stride = 0;
+  require_elements(operation, read_only(to), batch, name, band);
+}
+
+std::unique_ptr<Pending> multiply(PeerTransfers& peers, Session& whole, Problems problems, const Placement& where) {
+  auto started = std::make_unique<JointWork>(peers, problems.size());
+  for (size_t index = 0; index < problems.size(); ++index) {
+    const Problem& problem = problems[index];
+    const Writing writing_c(problem.c.memory);
+    const auto writing_others = writing_further(problem);
+    try {
+      require_elements_of_operands(whole, problem);
+      const auto regions = regions_of(peers, problem);
+      if (!regions) {
+        start_on_first(peers, problem, index, where, *started);
+        continue;
+      }
+      DividedProduct product(peers, problem, *regions, false);
+      product.start(where);
+      product.hand_over(index, *started);
+    } catch (const Error& error) {
+      if (problems.size() == 1) throw;
+      throw Error(error.code(), error.what(), index);
+    }
+  }
+  return started;
+}
+
+std::vector<Outcome> multiply(PeerTransfers& peers, const Problem& problem, const std::vector<Region>& regions,
+                              const Placement& where) {
+  for (const bool shares : {true, false}) {
+    DividedProduct product(peers, problem, regions, shares);
+    if (product.start(where)) return product.finish();
+  }
+  return {};
+}
+
+Plan plan(PeerTransfers& peers, const Problem& problem, const Placement& where) {
+  Kept kept;
+  Span Region::* const axis = PeerTransfers::axis_of(problem.batch);
+  Region region = whole(problem);
+  const int64_t units = (region.*axis).size();
+  const int64_t unit_bytes = problem.outputs() / units * element_bytes(problem.operation.dtype);
+  const std::vector<Span> shares = peers.divide(units, unit_bytes);
+  Outcome all;
+  for (size_t device = 0; device < peers.count(); ++device) {
+    region.*axis = shares[device];
+    if (region.is_empty()) continue;
+    const Problem part = part_for(peers, device, problem, region, kept);
+    const Placement place = peers.place(device, for_part(problem, region, where));
+    all.take_plan(peers.of_device(device, [&] { return peers.session(device).plan(part, place); }));
+  }
+  return all.plan;
+}
+
+}  // namespace mpmml

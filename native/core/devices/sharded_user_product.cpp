@@ -1,0 +1,111 @@
+#include "core/devices/sharded_user_product.h"
+
+#include <algorithm>
+#include <deque>
+#include <utility>
+
+#include "core/devices/joint_work.h"
+#include "core/problem/destination.h"
+#include "core/session/logarithms.h"
+#include "core/session/user_operands.h"
+
+namespace mpmml {
+namespace {
+
+DataType type_of(const UserProduct& product, size_t lane) { return stored_type(product.semiring->lanes[lane]); }
+
+/// What each device has of all results; nothing if they aren't divided alike.
+std::optional<std::vector<Region>> regions_of(const PeerTransfers& peers, const UserProduct& product) {
+  auto regions = peers.regions_of(product.c[0], type_of(product, 0), product.batch);
+  for (size_t lane = 1; lane < product.lane_count(); ++lane) {
+    if (peers.regions_of(product.c[lane], type_of(product, lane), product.batch) != regions) return std::nullopt;
+  }
+  if (regions && !peers.divides_alike(product, product.batch, *regions)) return std::nullopt;
+  return regions;
+}
+
+bool is_on_several(const std::vector<Region>& regions) {
+  return std::count_if(regions.begin(), regions.end(), [](const Region& it) { return !it.is_empty(); }) > 1;
+}
+
+/// Starts a product whose results are divided so. No device changes a result before all have their operands.
+std::unique_ptr<Pending> start(PeerTransfers& peers, const UserProduct& product, const std::vector<Region>& regions,
+                               const Placement& where) {
+  struct Part {
+    UserProduct product;
+    KeptMemory uploaded;
+    Kept kept;
+    std::unique_ptr<Pending> work;
+  };
+  std::vector<Part> parts(peers.count());
+  const auto prepare = [&](size_t device) {
+    if (regions[device].is_empty()) return;
+    Part& mine = parts[device];
+    mine.product = sub(product, regions[device]);
+    for (size_t lane = 0; lane < product.lane_count(); ++lane) {
+      const DataType dtype = type_of(product, lane);
+      for (MatrixView* view : {&mine.product.a[lane], &mine.product.b[lane], &mine.product.c0[lane]}) {
+        *view = peers.on(device, *view, dtype, mine.product.batch, mine.kept);
+      }
+      mine.product.c[lane] = peers.on_piece(device, mine.product.c[lane]);
+    }
+    peers.put_on_piece(device, mine.product);
+    mine.product =
+        peers.of_device(device, [&] { return with_operands_in(peers.session(device), mine.product, mine.uploaded); });
+  };
+  if (is_on_several(regions)) {
+    peers.exchange(prepare);
+  } else {
+    for (size_t device = 0; device < peers.count(); ++device) prepare(device);
+  }
+  peers.each(regions, [&](size_t device, const Region&) {
+    parts[device].work = start_user(peers.session(device), parts[device].product, peers.place(device, where));
+  });
+  auto started = std::make_unique<JointWork>(peers, 1);
+  for (size_t device = 0; device < peers.count(); ++device) {
+    Part& mine = parts[device];
+    if (!mine.work) continue;
+    Kept& kept = started->kept();
+    kept.insert(kept.end(), mine.kept.begin(), mine.kept.end());
+    kept.insert(kept.end(), mine.uploaded.begin(), mine.uploaded.end());
+    started->add({device, std::move(mine.work), 0});
+  }
+  return started;
+}
+
+}  // namespace
+
+std::unique_ptr<Pending> multiply_user(PeerTransfers& peers, Session& whole, const UserProduct& product,
+                                       const Placement& where) {
+  std::deque<Writing> writing;
+  for (size_t lane = 0; lane < product.lane_count(); ++lane) writing.emplace_back(product.c[lane].memory);
+  const auto writing_others = writing_further(product);
+  const auto regions = regions_of(peers, product);
+  // A device may fail when another one has written. Results that aren't divided alike can't be written in place.
+  const bool may_fail = regions && is_on_several(*regions);
+  UserProduct there = product;
+  KeptMemory separate;
+  std::vector<ResultTarget> targets;
+  for (size_t lane = 0; lane < product.lane_count(); ++lane) {
+    const MutableMatrixView& c = product.c[lane];
+    const DataType dtype = type_of(product, lane);
+    ResultTarget& target = targets.emplace_back(product, c, dtype, may_fail, regions.has_value());
+    if (!target.is_separate()) continue;
+    const MutableMatrixView made = make_like(whole, c, product.batch, separate);
+    target.place(made.data, made.memory);
+    there.c[lane] = target.view();
+    // Elements outside of the structure keep their values, although all elements are copied back.
+    if (product.structure.c.is_all(product.m, product.n)) continue;
+    whole.copy(dtype, product.batch, read_only(c), there.c[lane])->finish();
+  }
+  auto all = std::make_unique<WhenAll>(WhenAll::Kind::kParts, std::move(separate));
+  all->add(start(peers, there, regions_of(peers, there).value(), where));
+  for (size_t lane = 0; lane < product.lane_count(); ++lane) {
+    targets[lane].commit([&](const MatrixView& from, const MutableMatrixView& c) {
+      all->add(whole.copy(type_of(product, lane), product.batch, from, c));
+    });
+  }
+  return all;
+}
+
+}  // namespace mpmml
