@@ -115,57 +115,50 @@ export function clocksOf(places) {
   return places.reduce((clocks, place) => clocks + state.issue(place), 0)
 }
 
-/** Whether two neighbours may change places. Loads and what doesn't move keep their order. */
-function mayExchange(first, second) {
-  if (!first.moves && !second.moves) return false
-  for (const register of first.writes)
-    if (second.reads.includes(register) || second.writes.includes(register)) return false
-  for (const register of second.writes) if (first.reads.includes(register)) return false
-  return true
-}
-
-/** The first place of each instruction that reads what was written before the block: its own, or behind so many that it is ready. */
-function earliestOf(instructions) {
-  const written = new Set()
-  const earliest = new Map()
-  instructions.forEach((instruction, index) => {
-    if (instruction.reads.some((register) => !written.has(register)))
-      earliest.set(instruction, Math.min(mostLatency, index))
-    for (const register of instruction.writes) written.add(register)
+/**
+ * What comes before and after each instruction: { before, after }, of lists of { other, distance }, all by number of the instruction.
+ * `earliest` is the first place of one that reads what was written before the block: its own, or behind so many that it is ready.
+ */
+function dependencesOf(instructions) {
+  const before = instructions.map(() => [])
+  const after = instructions.map(() => [])
+  const earliest = new Int32Array(instructions.length)
+  const writers = new Map()
+  const readers = new Map()
+  const link = (first, second, distance) => {
+    before[second].push({ other: first, distance })
+    after[first].push({ other: second, distance })
+  }
+  let ordered = -1
+  let queued = -1
+  instructions.forEach((instruction, number) => {
+    for (const register of instruction.reads) {
+      const writer = writers.get(register)
+      if (writer === undefined) earliest[number] = Math.min(mostLatency, number)
+      else link(writer, number, distanceAfter(instructions[writer]))
+    }
+    for (const register of instruction.writes) {
+      for (const reader of readers.get(register) ?? []) if (reader !== number) link(reader, number, 1)
+      const writer = writers.get(register)
+      if (writer !== undefined) link(writer, number, 1)
+      readers.set(register, [])
+      writers.set(register, number)
+    }
+    for (const register of instruction.reads) {
+      if (!instruction.writes.includes(register))
+        readers.set(register, [...(readers.get(register) ?? []), number])
+    }
+    // Loads, and what doesn't move, keep their order.
+    if (!instruction.moves) {
+      if (ordered >= 0) link(ordered, number, 1)
+      ordered = number
+    }
+    if (isQueued(instruction)) {
+      if (queued >= 0) link(queued, number, loadDistance)
+      queued = number
+    }
   })
-  return earliest
-}
-
-/** Whether what is at `index` is as far from the instructions whose results it reads, and from those that read its own, as it should be. */
-function keepsDistances(places, index, earliest) {
-  const { instruction } = places[index]
-  if (index < (earliest.get(instruction) ?? 0)) return false
-  for (const register of instruction.reads) {
-    for (let before = index - 1; before >= 0 && index - before < loadLatency; --before) {
-      const other = places[before].instruction
-      if (!other.writes.includes(register)) continue
-      if (index - before < distanceAfter(other)) return false
-      break
-    }
-  }
-  const distance = distanceAfter(instruction)
-  for (const register of instruction.writes) {
-    for (let after = index + 1; after < places.length && after - index < distance; ++after) {
-      const other = places[after].instruction
-      if (other.reads.includes(register)) return false
-      if (other.writes.includes(register)) break
-    }
-  }
-  if (isQueued(instruction)) {
-    for (
-      let other = Math.max(0, index - loadDistance + 1);
-      other < Math.min(places.length, index + loadDistance);
-      ++other
-    ) {
-      if (other !== index && isQueued(places[other].instruction)) return false
-    }
-  }
-  return true
+  return { before, after, earliest }
 }
 
 /** Clocks up to each checkpoint, and the states there, so that the clocks after a small change can be had without all the others. */
@@ -222,28 +215,64 @@ class Timeline {
   }
 }
 
-/** Moves the element at `from` to `to`. */
-function move(places, from, to) {
-  const place = places[from]
-  const step = from < to ? 1 : -1
-  for (let index = from; index !== to; index += step) places[index] = places[index + step]
-  places[to] = place
-}
-
-const exchanged = ({ instruction, sources: [first, second, ...others] }) => ({
+const exchanged = ({ instruction, number, sources: [first, second, ...others] }) => ({
   instruction,
+  number,
   sources: [{ ...first, register: second.register }, { ...second, register: first.register }, ...others],
 })
+
+/** The places of a block's instructions, and which of them may be changed. */
+class Order {
+  constructor(instructions) {
+    this.dependences = dependencesOf(instructions)
+    this.places = instructions.map((instruction, number) => ({
+      instruction,
+      number,
+      sources: instruction.sources,
+    }))
+    this.indexOf = Int32Array.from(instructions, (_, number) => number)
+  }
+
+  /** Whether the instruction at `from` may be at `to`, as far as what is between goes. */
+  mayMove(from, to) {
+    const { number } = this.places[from]
+    const { before, after } = this.dependences
+    if (to < from) return before[number].every(({ other }) => this.indexOf[other] < to)
+    return after[number].every(({ other }) => this.indexOf[other] > to)
+  }
+
+  move(from, to) {
+    const { places, indexOf } = this
+    const place = places[from]
+    const step = from < to ? 1 : -1
+    for (let index = from; index !== to; index += step) {
+      places[index] = places[index + step]
+      indexOf[places[index].number] = index
+    }
+    places[to] = place
+    indexOf[place.number] = to
+  }
+
+  /** Whether what is at `index` is as far from what it depends on, and from what depends on it, as it should be. */
+  keepsDistances(index) {
+    const { number } = this.places[index]
+    const { before, after, earliest } = this.dependences
+    if (index < earliest[number]) return false
+    for (const { other, distance } of before[number]) if (index - this.indexOf[other] < distance) return false
+    for (const { other, distance } of after[number]) if (this.indexOf[other] - index < distance) return false
+    return true
+  }
+}
 
 /**
  * The instructions of a block in another order, as { instruction, sources } (operands may be exchanged), found by simulated annealing
  * with this many trials. The last instruction stays the last.
  */
-export function reordered(instructions, { trials = 300_000, seed = 1 } = {}) {
+export function reordered(instructions, { trials = 1_000_000, seed = 1 } = {}) {
   const random = randomNumbers(seed)
-  const places = instructions.map((instruction) => ({ instruction, sources: instruction.sources }))
+  const order = new Order(instructions)
+  const { places } = order
   const timeline = new Timeline(places)
-  const earliest = earliestOf(instructions)
   let best = timeline.total
   let bestPlaces = [...places]
   const last = places.length - 1
@@ -269,16 +298,15 @@ export function reordered(instructions, { trials = 300_000, seed = 1 } = {}) {
       if (!instruction.moves && !instruction.loads) continue
       const reach = random() < 0.5 ? 6 : 60
       const to = from + Math.floor(random() * (2 * reach + 1)) - reach
-      if (to < 0 || to >= last || to === from || !mayMove(places, from, to)) continue
-      move(places, from, to)
+      if (to < 0 || to >= last || to === from || !order.mayMove(from, to)) continue
+      order.move(from, to)
       first = Math.min(from, to)
       const end = Math.max(from, to)
       let isAllowed = true
-      for (let index = first; index <= end && isAllowed; ++index)
-        isAllowed = keepsDistances(places, index, earliest)
+      for (let index = first; index <= end && isAllowed; ++index) isAllowed = order.keepsDistances(index)
       change = isAllowed ? timeline.after(first, end) : undefined
       if (!change || !isTaken(change, temperature)) {
-        move(places, to, from)
+        order.move(to, from)
         continue
       }
     }
@@ -289,14 +317,4 @@ export function reordered(instructions, { trials = 300_000, seed = 1 } = {}) {
     }
   }
   return bestPlaces
-}
-
-function mayMove(places, from, to) {
-  const { instruction } = places[from]
-  const step = from < to ? 1 : -1
-  for (let index = from + step; index !== to + step; index += step) {
-    const other = places[index].instruction
-    if (!(step > 0 ? mayExchange(instruction, other) : mayExchange(other, instruction))) return false
-  }
-  return true
 }

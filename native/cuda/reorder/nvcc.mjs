@@ -1,0 +1,66 @@
+// nvcc, but with the main loops of kernels for sm_90 in an order that suits the banks of registers (order.mjs). CMake calls it in place
+// of nvcc for the sources whose loops gain by it:
+//
+//   node native/cuda/reorder/nvcc.mjs nvcc [arguments]
+//
+// nvcc says which commands it would run. They are run here, and what ptxas writes is reordered before it goes into the object file. If
+// anything of that fails, nvcc compiles as it always does.
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { reorderCubin } from './cubin.mjs'
+
+const [nvcc, ...options] = process.argv.slice(2)
+
+/** The cubin for sm_90 that a command writes, or undefined. */
+const cubinOf = (command) => /^ptxas .*-arch=sm_90 .* -o "([^"]+\.cubin)"/.exec(command)?.[1]
+
+/** Compiles with reordered loops, with temporary files in `folder`. Returns whether it did. */
+function compile(folder) {
+  const environment = { ...process.env, TMPDIR: folder }
+  const { status, stderr } = spawnSync(nvcc, ['--dryrun', ...options], {
+    encoding: 'utf8',
+    env: environment,
+    maxBuffer: 2 ** 26,
+  })
+  // Commands, and the settings of their environment.
+  const steps = stderr
+    .split('\n')
+    .filter((line) => line.startsWith('#$ '))
+    .map((line) => line.slice(3))
+  if (status !== 0 || !steps.some(cubinOf)) return false
+  for (const step of steps) {
+    const setting = /^(\w+)=(.*)$/.exec(step)
+    if (setting) {
+      environment[setting[1]] = setting[2]
+      continue
+    }
+    // The folder goes as a whole.
+    if (step.startsWith('rm ')) continue
+    const { status: failed, stderr: said } = spawnSync('/bin/sh', ['-c', step], {
+      encoding: 'utf8',
+      env: environment,
+    })
+    if (failed !== 0) return false
+    process.stderr.write(said)
+    const cubin = cubinOf(step)
+    if (cubin) writeFileSync(cubin, reorderCubin(readFileSync(cubin)).file)
+  }
+  return true
+}
+
+/** The same, but nothing that goes wrong here stops a build. */
+function compiles() {
+  const folder = mkdtempSync(join(tmpdir(), 'mpmml-nvcc-'))
+  try {
+    return compile(folder)
+  } catch (error) {
+    console.error(`mpmml: the loops stay in the compiler's order: ${error.message}`)
+    return false
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+if (!compiles()) process.exitCode = spawnSync(nvcc, options, { stdio: 'inherit' }).status ?? 1
