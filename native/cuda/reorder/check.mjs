@@ -1,14 +1,15 @@
-// Whether a block in another order computes the same as before, and waits for what it needs. This knows nothing of how the order was found.
+// The check of a reordered block: it computes the same values as the original, and waits for every operand. The check is independent of
+// the search for the order.
 import { decode, kBytes } from './instruction.mjs'
 
-/** Clocks until a result can be read, and until what an ordered instruction writes can. */
+/** Clocks from the issue of an instruction until its result can be read. */
 const latencies = { FADD: 5, IMAD: 5, VIMNMX3: 6, VIADDMNMX: 6 }
 const latencyOfOthers = 6
-/** Whatever was begun before the block is there after so many clocks, unless a barrier tells. */
+/** Clocks after which every result of fixed latency from before the block can be read. */
 const mostLatency = 14
 const noBarrier = 7
 
-/** What is wrong with `after` in place of `before` (the bytes of both): one line each. */
+/** The errors in `after` as a replacement of `before` (the bytes of both), one line each. */
 export function errorsOf(before, after) {
   const terms = new Map()
   const old = follow(before, terms)

@@ -1,4 +1,4 @@
-// How the instructions of a block are issued in a new order: the clocks between them, the barriers of loads, and which operands are kept.
+// The control information of a block's instructions in a new order: stalls, the barriers of loads, and kept operands.
 import { distanceAfter, mostLatency } from './order.mjs'
 
 const noBarrier = 7
@@ -74,14 +74,14 @@ function between(first, second) {
   return first.loads && second.loads ? 1 : Math.min(mostLatency, second.clock - first.clock)
 }
 
-/** Which loads set a barrier, and which instructions wait for it. Loads come back in order, so that a later one can stand for an earlier. */
+/** The barriers that loads set, and the barriers that instructions wait for. Loads complete in order, so one barrier serves earlier loads too. */
 function barriersOf(places) {
   const loads = []
   const waits = places.map(() => 0)
   const waited = []
   let done = 0
   places.forEach(({ instruction }, index) => {
-    // Whoever reads what a load writes, or writes what a load writes or reads, waits for it.
+    // An instruction waits for a load if it reads or writes a register that the load writes, or writes the load's address.
     for (let load = loads.length - 1; load >= done; --load) {
       const { reads, writes } = places[loads[load]].instruction
       const touches =
@@ -94,18 +94,18 @@ function barriersOf(places) {
     }
     if (instruction.loads) loads.push(index)
   })
-  // Nothing is under way when the block ends.
+  // No load is pending at the end of the block.
   if (done < loads.length) waited.push({ load: loads.at(-1), by: places.length - 1 })
   const writeBarriers = places.map(() => noBarrier)
   const inUse = new Map(barriers.map((barrier) => [barrier, -1]))
   for (const { load, by } of waited) {
-    // The one that was free first. A barrier with two loads is waited for until both are there.
+    // The barrier that was free first. A wait for a barrier of two loads lasts until both are complete.
     const barrier = barriers.reduce((first, other) => (inUse.get(other) < inUse.get(first) ? other : first))
     writeBarriers[load] = barrier
     waits[by] |= 1 << barrier
     inUse.set(barrier, Math.max(inUse.get(barrier), by))
   }
-  // What was under way before the block began.
+  // Loads from before the block.
   waits[0] |= allBarriers
   return { writeBarriers, waits }
 }

@@ -4,9 +4,9 @@ import { controlsOf } from './control.mjs'
 import { decode, encode, isControlFlow, kBytes, targetOf } from './instruction.mjs'
 import { clocksOf, reordered } from './order.mjs'
 
-/** What an instruction has in place of a barrier. */
+/** The number that stands for no barrier. */
 const noBarrier = 7
-/** A block is worth it from so many instructions of arithmetic on. */
+/** The least number of arithmetic instructions in a block that is reordered. */
 const leastArithmetic = 100
 
 /** The text sections of an ELF file, as { name, start, size } in bytes of the file. */
@@ -77,7 +77,7 @@ export function instructionsOf(bytes) {
 export function reorderBlock(bytes, options) {
   const instructions = instructionsOf(bytes)
   if (!instructions || instructions.filter(({ moves }) => moves).length < leastArithmetic) return undefined
-  // What comes after the block may count on the branch at its end to take a while.
+  // The code after the block may rely on the latency of the branch at its end.
   if (instructions.at(-1).name !== 'BRA' || !instructions.every(hasKnownBarriers)) return undefined
   const before = clocksOf(instructions.map((instruction) => ({ instruction, sources: instruction.sources })))
   const places = reordered(instructions, options)
@@ -89,7 +89,7 @@ export function reorderBlock(bytes, options) {
   return { bytes: encoded, before, after: clocksOf(places) }
 }
 
-/** Whether the first barrier is only that of copies to shared memory, and the others only those of loads from there. */
+/** Returns whether the first barrier serves only copies to shared memory, and the others only loads from shared memory. */
 function hasKnownBarriers({ name, control, moves, loads }) {
   const usesFirst = (control.waits & 1) === 1
   if (name === 'LDGDEPBAR') return control.writeBarrier === 0 && !usesFirst
@@ -97,7 +97,7 @@ function hasKnownBarriers({ name, control, moves, loads }) {
   return control.writeBarrier === noBarrier && control.readBarrier === noBarrier && !(moves && usesFirst)
 }
 
-/** The cubin with its loops in a better order, and what was done, as { file, blocks }. What isn't understood stays as it is. */
+/** The cubin with its loops in a better order, and the reordered blocks, as { file, blocks }. Unknown code is unchanged. */
 export function reorderCubin(file, options) {
   const result = Buffer.from(file)
   const blocks = []

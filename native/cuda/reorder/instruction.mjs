@@ -8,9 +8,9 @@ const zeroRegister = 255
 const always = 7
 /** Uniform registers are numbered from here on. */
 export const firstUniform = 256
-/** `pipe` of what doesn't keep a pipe busy. */
+/** `pipe` of instructions that occupy no pipe for more than a clock. */
 export const noPipe = -1
-/** Which byte holds a register. */
+/** The bytes that hold registers. */
 const place = { destination: 2, a: 3, b: 4, c: 8 }
 
 /**
@@ -18,65 +18,78 @@ const place = { destination: 2, a: 3, b: 4, c: 8 }
  * that says which register. A pipe (0: ALU, 1: multiplication) is busy for two clocks with each of its instructions. The first two sources
  * may be exchanged if `commutes`.
  */
-const arithmetic = {
+const arithmetic = new Map([
   // FADD reads its second operand through the third slot.
-  545: {
-    name: 'FADD',
-    latency: 5,
-    pipe: noPipe,
-    sources: [
-      [0, place.a],
-      [2, place.b],
-    ],
-    commutes: true,
-  },
-  527: {
-    name: 'VIMNMX3',
-    latency: 6,
-    pipe: 0,
-    sources: [
-      [0, place.a],
-      [1, place.b],
-      [2, place.c],
-    ],
-  },
-  582: {
-    name: 'VIADDMNMX',
-    latency: 6,
-    pipe: 0,
-    sources: [
-      [0, place.a],
-      [1, place.b],
-      [2, place.c],
-    ],
-    commutes: true,
-  },
+  [
+    0x221,
+    {
+      name: 'FADD',
+      latency: 5,
+      pipe: noPipe,
+      sources: [
+        [0, place.a],
+        [2, place.b],
+      ],
+      commutes: true,
+    },
+  ],
+  [
+    0x20f,
+    {
+      name: 'VIMNMX3',
+      latency: 6,
+      pipe: 0,
+      sources: [
+        [0, place.a],
+        [1, place.b],
+        [2, place.c],
+      ],
+    },
+  ],
+  [
+    0x246,
+    {
+      name: 'VIADDMNMX',
+      latency: 6,
+      pipe: 0,
+      sources: [
+        [0, place.a],
+        [1, place.b],
+        [2, place.c],
+      ],
+      commutes: true,
+    },
+  ],
   // The second factor is a uniform register.
-  3108: {
-    name: 'IMAD',
-    latency: 5,
-    pipe: 1,
-    sources: [
-      [0, place.a],
-      [2, place.c],
-    ],
-    uniform: place.b,
-  },
-}
+  [
+    0xc24,
+    {
+      name: 'IMAD',
+      latency: 5,
+      pipe: 1,
+      sources: [
+        [0, place.a],
+        [2, place.c],
+      ],
+      uniform: place.b,
+    },
+  ],
+])
 
-/** What else such a loop has, and stays in its order: which registers it reads, and which it writes. */
-const others = {
-  647: { name: 'USEL', reads: [], writesUniform: true },
-  652: { name: 'UISETP', reads: [] },
-  2188: { name: 'UISETP', reads: [] },
-  656: { name: 'UIADD3', reads: [], writesUniform: true },
-  2192: { name: 'UIADD3', reads: [], writesUniform: true },
-  2076: { name: 'PLOP3', reads: [] },
-  2479: { name: 'LDGDEPBAR', reads: [] },
-  3084: { name: 'ISETP', reads: [place.a] },
-  3126: { name: 'VIADD', reads: [place.a], writes: true },
-  2375: { name: 'BRA', reads: [] },
-}
+/** The instructions of such a loop that keep their order, with the registers that they read and write. */
+const others = new Map([
+  [0x287, { name: 'USEL', reads: [], writesUniform: true }],
+  [0x28c, { name: 'UISETP', reads: [] }],
+  [0x88c, { name: 'UISETP', reads: [] }],
+  [0x290, { name: 'UIADD3', reads: [], writesUniform: true }],
+  [0x890, { name: 'UIADD3', reads: [], writesUniform: true }],
+  [0x81c, { name: 'PLOP3', reads: [] }],
+  [0x9af, { name: 'LDGDEPBAR', reads: [] }],
+  [0xc0c, { name: 'ISETP', reads: [place.a] }],
+  [0x202, { name: 'MOV', reads: [place.b], writes: true }],
+  [0xc36, { name: 'VIADD', reads: [place.a], writes: true }],
+  [0x947, { name: 'BRA', reads: [] }],
+])
 
 const opcodeOf = (bytes) => bytes[0] | ((bytes[1] & 15) << 8)
 
@@ -133,18 +146,18 @@ export function decode(bytes) {
   const opcode = opcodeOf(bytes)
   const isConditional = bytes[1] >> 4 !== always
   const control = controlOf(bytes)
-  const form = arithmetic[opcode]
+  const form = arithmetic.get(opcode)
   if (form && !isConditional) {
     const sources = form.sources.map(([slot, byte]) => ({ slot, register: bytes[byte] }))
     const writes = [bytes[place.destination]]
     if ([...writes, ...sources.map((source) => source.register)].includes(zeroRegister)) return undefined
-    // Operands that are negated, and whatever else these bits may say.
+    // These bits negate operands, among other modifiers.
     if (
       bytes[5] | bytes[6] | bytes[7] ||
       (form.name === 'FADD' && bytes[8] | bytes[9] | bytes[10] | bytes[11])
     )
       return undefined
-    // Which of minimum and maximum it is may not depend on a predicate.
+    // The choice between minimum and maximum may not depend on a predicate.
     if (form.pipe === 0 && ((bytes[10] >> 7) | ((bytes[11] & 3) << 1)) !== always) return undefined
     const reads = sources.map((source) => source.register)
     if (form.uniform) reads.push(firstUniform + bytes[form.uniform])
@@ -167,7 +180,7 @@ export function decode(bytes) {
       writes,
     }
   }
-  const other = others[opcode]
+  const other = others.get(opcode)
   if (!other || (isConditional && other.name !== 'BRA')) return undefined
   const registersAt = (places) =>
     places.map((byte) => bytes[byte]).filter((register) => register !== zeroRegister)

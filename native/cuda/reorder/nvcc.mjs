@@ -3,8 +3,8 @@
 //
 //   node native/cuda/reorder/nvcc.mjs nvcc [arguments]
 //
-// nvcc says which commands it would run. They are run here, and what ptxas writes is reordered before it goes into the object file. If
-// anything of that fails, nvcc compiles as it always does.
+// `nvcc --dryrun` prints the commands of a compilation. This program runs them, and reorders the output of ptxas before the next command
+// reads it. If any of that fails, nvcc compiles without this program.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -24,7 +24,7 @@ function compile(folder) {
     env: environment,
     maxBuffer: 2 ** 26,
   })
-  // Commands, and the settings of their environment.
+  // Commands and assignments of environment variables.
   const steps = stderr
     .split('\n')
     .filter((line) => line.startsWith('#$ '))
@@ -36,7 +36,7 @@ function compile(folder) {
       environment[setting[1]] = setting[2]
       continue
     }
-    // The folder goes as a whole.
+    // The folder is removed as a whole.
     if (step.startsWith('rm ')) continue
     const { status: failed, stderr: said } = spawnSync('/bin/sh', ['-c', step], {
       encoding: 'utf8',
@@ -50,7 +50,7 @@ function compile(folder) {
   return true
 }
 
-/** The same, but nothing that goes wrong here stops a build. */
+/** Compiles in a folder of its own. No error of the reordering stops the build. */
 function compiles() {
   const folder = mkdtempSync(join(tmpdir(), 'mpmml-nvcc-'))
   try {

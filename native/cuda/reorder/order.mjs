@@ -35,7 +35,7 @@ function randomNumbers(seed) {
   }
 }
 
-/** What decides about the clock in which the next instruction is issued. */
+/** The state that decides about the clock in which the next instruction is issued. */
 class IssueState {
   /** Clocks after the last issue that each bank is taken, as bits. */
   taken = new Int32Array(2)
@@ -92,14 +92,14 @@ class IssueState {
   }
 }
 
-/** How many of these clocks a bank isn't taken. */
+/** The number of these clocks in which a bank is free. */
 function roomIn(taken, first, clocks) {
   let room = 0
   for (let clock = first; clock < first + clocks; ++clock) room += 1 - ((taken >> clock) & 1)
   return room
 }
 
-/** A bank's clocks with so many more reads, from `first` on. */
+/** A bank's clocks with `reads` more of them taken, from `first` on. */
 function take(taken, first, reads) {
   for (let clock = first; reads > 0; ++clock) {
     if ((taken >> clock) & 1) continue
@@ -116,7 +116,7 @@ export function clocksOf(places) {
 }
 
 /**
- * What comes before and after each instruction: { before, after }, of lists of { other, distance }, all by number of the instruction.
+ * The dependences of each instruction, `before` it and `after` it, as lists of { other, distance }, all by number of the instruction.
  * `earliest` is the first place of one that reads what was written before the block: its own, or behind so many that it is ready.
  */
 function dependencesOf(instructions) {
@@ -148,7 +148,7 @@ function dependencesOf(instructions) {
       if (!instruction.writes.includes(register))
         readers.set(register, [...(readers.get(register) ?? []), number])
     }
-    // Loads, and what doesn't move, keep their order.
+    // Loads and the other fixed instructions keep their order.
     if (!instruction.moves) {
       if (ordered >= 0) link(ordered, number, 1)
       ordered = number
@@ -188,7 +188,7 @@ class Timeline {
     return { total: now, end: places.length }
   }
 
-  /** Takes a change over: what after() gave for it. */
+  /** Applies a change that after() has evaluated. */
   accept(first, { total, end }) {
     const start = Math.floor(first / Timeline.spacing)
     this.#run(this.states[start], this.clocks[start], start * Timeline.spacing, end)
@@ -221,7 +221,7 @@ const exchanged = ({ instruction, number, sources: [first, second, ...others] })
   sources: [{ ...first, register: second.register }, { ...second, register: first.register }, ...others],
 })
 
-/** The places of a block's instructions, and which of them may be changed. */
+/** The places of a block's instructions, with their dependences. */
 class Order {
   constructor(instructions) {
     this.dependences = dependencesOf(instructions)
@@ -233,7 +233,7 @@ class Order {
     this.indexOf = Int32Array.from(instructions, (_, number) => number)
   }
 
-  /** Whether the instruction at `from` may be at `to`, as far as what is between goes. */
+  /** Returns whether no dependence keeps the instruction at `from` from moving to `to`. */
   mayMove(from, to) {
     const { number } = this.places[from]
     const { before, after } = this.dependences
@@ -253,7 +253,7 @@ class Order {
     indexOf[place.number] = to
   }
 
-  /** Whether what is at `index` is as far from what it depends on, and from what depends on it, as it should be. */
+  /** Returns whether the instruction at `index` keeps its distances to the instructions that it depends on, and to its dependents. */
   keepsDistances(index) {
     const { number } = this.places[index]
     const { before, after, earliest } = this.dependences
