@@ -6,7 +6,7 @@
 #   MPMML_CUDA_TOOLKIT             the toolkit's version
 #   MPMML_CUDA_ARCHITECTURE_NAMES  for example "sm_80 sm_90 compute_90"
 #   MPMML_CUDA_HOPPER_ARCHITECTURES  CMake's list for the kernels that only Hopper's instructions can compute
-#   MPMML_CUDA_REORDERS            whether main loops get another order (native/cuda/reorder)
+#   MPMML_CUDA_REORDERS            whether main loops get another order (native/reorder)
 #   MPMML_CUDA_LAB_ARCHITECTURES   CMake's list for the kernels of the laboratory
 #   MPMML_CUDA_LAB_ARCHITECTURE_NAMES
 #

@@ -11,7 +11,7 @@ interface Instruction {
   writes: number[]
   control: { stall: number; waits: number; writeBarrier: number; kept: number }
 }
-const load = (file: string) => import(new URL(`../../native/cuda/reorder/${file}.mjs`, import.meta.url).href)
+const load = (file: string) => import(new URL(`../../native/reorder/${file}.mjs`, import.meta.url).href)
 const { reorderBlock, reorderCubin } = (await load('cubin')) as {
   reorderBlock(bytes: Buffer, options?: object): { bytes: Buffer; before: number; after: number } | undefined
   reorderCubin(file: Buffer): { file: Buffer; blocks: { address: number; before: number; after: number }[] }

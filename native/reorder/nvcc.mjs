@@ -1,7 +1,7 @@
 // nvcc, but with the main loops of kernels for sm_90 in an order that suits the banks of registers (order.mjs). CMake calls it in place
 // of nvcc for the sources whose loops gain by it:
 //
-//   node native/cuda/reorder/nvcc.mjs nvcc [arguments]
+//   node native/reorder/nvcc.mjs nvcc [arguments]
 //
 // `nvcc --dryrun` prints the commands of a compilation. This program runs them, and reorders the output of ptxas before the next command
 // reads it. If any of that fails, nvcc compiles without this program.
