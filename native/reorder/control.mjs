@@ -10,9 +10,10 @@ const copyBarrier = 0
 const barrierClocks = 2
 const mostStall = 15
 
-/** The control of each place. Throws an Error if the order needs a longer stall than an instruction can have. */
+/** The control of each place; undefined if the order needs a longer stall than an instruction can have. */
 export function controlsOf(places) {
   const stalls = stallsOf(places)
+  if (!stalls) return undefined
   const { writeBarriers, waits } = barriersOf(places)
   return places.map(({ instruction }, index) => {
     const { control } = instruction
@@ -51,7 +52,7 @@ function stallsOf(places) {
   })
   const stalls = issued.slice(1).map((clock, index) => clock - issued[index])
   const most = Math.max(...stalls)
-  if (most > mostStall) throw new Error(`an instruction would have to wait for ${most} clocks`)
+  if (most > mostStall) return undefined
   return [...stalls, places.at(-1).instruction.control.stall]
 }
 

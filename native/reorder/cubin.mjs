@@ -2,7 +2,7 @@
 import { errorsOf } from './check.mjs'
 import { controlsOf } from './control.mjs'
 import { decode, encode, isControlFlow, kBytes, targetOf } from './instruction.mjs'
-import { clocksOf, reordered } from './order.mjs'
+import { clocksOf, orderOf } from './order.mjs'
 
 /** The number that stands for no barrier. */
 const noBarrier = 7
@@ -80,8 +80,9 @@ export function reorderBlock(bytes, options) {
   // The code after the block may rely on the latency of the branch at its end.
   if (instructions.at(-1).name !== 'BRA' || !instructions.every(hasKnownBarriers)) return undefined
   const before = clocksOf(instructions.map((instruction) => ({ instruction, sources: instruction.sources })))
-  const places = reordered(instructions, options)
+  const places = orderOf(instructions, options)
   const controls = controlsOf(places)
+  if (!controls) return undefined
   const encoded = Buffer.concat(
     places.map(({ instruction, sources }, k) => encode(instruction, sources, controls[k])),
   )
@@ -101,6 +102,13 @@ function hasKnownBarriers({ name, control, moves, loads }) {
 export function reorderCubin(file, options) {
   const result = Buffer.from(file)
   const blocks = []
+  // Kernels of one arithmetic share blocks.
+  const known = new Map()
+  const reordered = (bytes) => {
+    const key = bytes.toString('latin1')
+    if (!known.has(key)) known.set(key, reorderBlock(bytes, options))
+    return known.get(key)
+  }
   for (const section of textSections(file)) {
     const code = file.subarray(section.start, section.start + section.size)
     const starts = blockStarts(code)
@@ -109,7 +117,7 @@ export function reorderCubin(file, options) {
       const end = starts[k + 1] ?? code.length
       const address = afterUnknown(code, start, end)
       if (!loops.some((loop) => loop.start <= address && end <= loop.end)) return
-      const block = reorderBlock(code.subarray(address, end), options)
+      const block = reordered(code.subarray(address, end))
       if (!block || block.after >= block.before) return
       block.bytes.copy(result, section.start + address)
       blocks.push({

@@ -268,7 +268,7 @@ class Order {
  * The instructions of a block in another order, as { instruction, sources } (operands may be exchanged), found by simulated annealing
  * with this many trials. The last instruction stays the last.
  */
-export function reordered(instructions, { trials = 1_000_000, seed = 1 } = {}) {
+export function orderOf(instructions, { trials = 1_000_000, seed = 1 } = {}) {
   const random = randomNumbers(seed)
   const order = new Order(instructions)
   const { places } = order
