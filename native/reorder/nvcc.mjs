@@ -16,10 +16,22 @@ const [nvcc, ...options] = process.argv.slice(2)
 /** The cubin for sm_90 that a command writes, or undefined. */
 const cubinOf = (command) => /^ptxas .*-arch=sm_90 .* -o "([^"]+\.cubin)"/.exec(command)?.[1]
 
+/** The options without these, which stand alone (0) or have a value (1). */
+function without(names) {
+  const result = []
+  for (let k = 0; k < options.length; ++k) {
+    if (options[k] in names) k += names[options[k]]
+    else result.push(options[k])
+  }
+  return result
+}
+
 /** Compiles with reordered loops, with temporary files in `folder`. Returns whether it did. */
 function compile(folder) {
   const environment = { ...process.env, TMPDIR: folder }
-  const { status, stderr } = spawnSync(nvcc, ['--dryrun', ...options], {
+  // nvcc has no command for the file of dependencies.
+  const compiling = without({ '-MD': 0, '-MT': 1, '-MF': 1 })
+  const { status, stderr } = spawnSync(nvcc, ['--dryrun', ...compiling], {
     encoding: 'utf8',
     env: environment,
     maxBuffer: 2 ** 26,
@@ -47,7 +59,10 @@ function compile(folder) {
     const cubin = cubinOf(step)
     if (cubin) writeFileSync(cubin, reorderCubin(readFileSync(cubin)).file)
   }
-  return true
+  if (compiling.length === options.length) return true
+  return (
+    spawnSync(nvcc, ['-M', ...without({ '-MD': 0, '-c': 0, '-o': 1 })], { stdio: 'inherit' }).status === 0
+  )
 }
 
 /** Compiles in a folder of its own. No error of the reordering stops the build. */
@@ -63,4 +78,7 @@ function compiles() {
   }
 }
 
-if (!compiles()) process.exitCode = spawnSync(nvcc, options, { stdio: 'inherit' }).status ?? 1
+if (!compiles()) {
+  console.error('mpmml: nvcc compiles this without reordered loops')
+  process.exitCode = spawnSync(nvcc, options, { stdio: 'inherit' }).status ?? 1
+}

@@ -1,6 +1,10 @@
 /** Reordering the machine code of main loops: the first steps of max-plus on int32, as CUDA 13.0 compiles them for sm_90. */
-import { readFileSync } from 'node:fs'
-import { describe, expect, it } from 'vitest'
+import { spawnSync } from 'node:child_process'
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
 interface Instruction {
   name: string
@@ -54,12 +58,13 @@ function run(bytes: Buffer, start: number[]): number[] {
     write((result) => (result.barrier < 0 ? result.clock <= clock : result.clock <= latest))
     const [a = 0, b = 0, c = 0] = sources.map(({ register }) => registers[register] ?? 0)
     // Arithmetic on 31 bits, so that JavaScript's numbers have the machine's results.
-    const value = {
+    const results: Record<string, () => number> = {
       IMAD: () => a + b,
       VIADDMNMX: () => Math.max(a + b, c),
       VIMNMX3: () => Math.max(a, b, c),
       VIADD: () => (registers[reads[0] ?? 0] ?? 0) + 1,
-    }[name]?.()
+    }
+    const value = results[name]?.()
     if (isLoad) {
       ++loads
       const address = bytes.readUInt32LE(k * kBytes + 4) * 7 + (registers[reads[0] ?? 0] ?? 0)
@@ -192,6 +197,92 @@ describe('what is not understood', () => {
 
   it('is refused if it is no cubin', () => {
     expect(() => reorderCubin(Buffer.alloc(100))).toThrow('this is no cubin')
+  })
+})
+
+/** A cubin whose only function is a loop: the block, and a branch back to it. */
+function cubin(): Buffer {
+  const branch = Buffer.alloc(kBytes)
+  const words = BigInt.asUintN(56, BigInt(-(block.length + kBytes) / 4))
+  branch.writeBigUInt64LE(0x7947n | ((words & 255n) << 16n) | BigInt.asUintN(64, (words >> 8n) << 34n), 0)
+  branch.writeBigUInt64LE((words >> 38n) | (5n << 41n), 8)
+  const names = Buffer.from('\0.shstrtab\0.text.loop\0')
+  const code = Buffer.concat([block, branch])
+  const header = Buffer.alloc(64)
+  header.writeUInt32BE(0x7f454c46, 0)
+  const section = (name: string, start: number, size: number) => {
+    const bytes = Buffer.alloc(64)
+    bytes.writeUInt32LE(names.indexOf(name), 0)
+    bytes.writeBigUInt64LE(BigInt(start), 24)
+    bytes.writeBigUInt64LE(BigInt(size), 32)
+    return bytes
+  }
+  const nameStart = 64 + code.length
+  header.writeBigUInt64LE(BigInt(nameStart + names.length), 40)
+  header.writeUInt16LE(64, 58)
+  header.writeUInt16LE(2, 60)
+  header.writeUInt16LE(0, 62)
+  return Buffer.concat([
+    header,
+    code,
+    names,
+    section('.shstrtab', nameStart, names.length),
+    section('.text.loop', 64, code.length),
+  ])
+}
+
+describe('a cubin', () => {
+  it('gets another order in its loop, and nothing else', () => {
+    const file = cubin()
+    const result = reorderCubin(file)
+    expect(result.blocks).toEqual([expect.objectContaining({ name: 'loop', address: 0 })])
+    expect(errorsOf(block, result.file.subarray(64, 64 + block.length))).toEqual([])
+    expect(result.file.subarray(64 + block.length).equals(file.subarray(64 + block.length))).toBe(true)
+  })
+})
+
+describe.skipIf(process.platform === 'win32')('the program in place of nvcc', () => {
+  let folder: string
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'mpmml-reorder-'))
+    writeFileSync(join(folder, 'kernel.cubin'), cubin())
+    program('ptxas', `cp ${folder}/kernel.cubin "$5"`)
+  })
+  afterEach(() => rmSync(folder, { recursive: true }))
+
+  function program(name: string, script: string): void {
+    writeFileSync(join(folder, name), `#!/bin/sh\n${script}\n`)
+    chmodSync(join(folder, name), 0o755)
+  }
+  /** A compiler that would run these commands, and of itself writes `plain`. */
+  function compileWith(steps: string[]): { status: number | null; object: string } {
+    const said = steps.map((step) => `echo '#$ ${step}' >&2`).join('\n')
+    program('nvcc', `if [ "$1" = --dryrun ]; then\n${said}\nexit 0; fi\necho plain > ${folder}/object`)
+    const nvcc = fileURLToPath(new URL('../../native/reorder/nvcc.mjs', import.meta.url))
+    const { status } = spawnSync(process.execPath, [nvcc, join(folder, 'nvcc'), '-c', 'kernel.cu'])
+    return { status, object: readFileSync(join(folder, 'object'), 'latin1') }
+  }
+  const settings = () => `PATH=${folder}:${process.env.PATH}`
+  const assembler = () => `ptxas -arch=sm_90 -m64 "kernel.ptx" -o "${folder}/sm_90.cubin"`
+
+  it('puts reordered machine code into the object file', () => {
+    const { status, object } = compileWith([
+      settings(),
+      assembler(),
+      `cp ${folder}/sm_90.cubin ${folder}/object`,
+    ])
+    expect(status).toBe(0)
+    expect(object).toBe(reorderCubin(cubin()).file.toString('latin1'))
+  })
+
+  it('compiles as nvcc does if a command fails, or if there is no machine code for sm_90', () => {
+    expect(compileWith([settings(), assembler(), 'false'])).toEqual({ status: 0, object: 'plain\n' })
+    expect(compileWith(['true'])).toEqual({ status: 0, object: 'plain\n' })
+  })
+
+  it('compiles as nvcc does if what ptxas writes is no cubin', () => {
+    writeFileSync(join(folder, 'kernel.cubin'), Buffer.alloc(100))
+    expect(compileWith([settings(), assembler()])).toEqual({ status: 0, object: 'plain\n' })
   })
 })
 
