@@ -64,11 +64,11 @@ function outOfMemory(arrays: readonly TypedArray[]): Error {
   )
 }
 
-/** Bytes from which on arrays are copied in slices, between which the event loop turns, and bytes of a slice: some 0.5 ms. */
+/** Bytes from which on arrays are copied in slices, between which the event loop turns, and bytes of a slice, which takes about 0.5 ms. */
 const LARGE = 2 ** 22
 const SLICE = 2 ** 21
 
-/** Goes on when the event loop has had its turn. Both lib/platform.js and lib/browser/platform.js are left out of the bundle of a page's addon. */
+/** Goes on when the event loop has had its turn. lib/platform.ts has it too, but needs Node.js, and this module is in the bundle of a page. */
 const turn = () =>
   new Promise<void>((resolve) => {
     const { setImmediate } = globalThis as { setImmediate?: (then: () => void) => void }
@@ -242,7 +242,7 @@ export function remote(
         const fillAndSend = async () => {
           try {
             for (const array of sliced) {
-              // A call that was given up needs no more.
+              // A cancelled call needs no more of it.
               if (!pending.has(call)) return
               await copyInSlices(copies[arrays.indexOf(array)]!, array, whole(array))
             }

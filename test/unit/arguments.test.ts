@@ -206,7 +206,7 @@ const cases: Record<string, Record<string, Case>> = {
 }
 
 /** Functions that measure, which take long. */
-const elsewhere = new Set(['cpuCeiling', 'cpuNaiveLoop', 'tune'])
+const elsewhere = new Set(['cpuCeiling', 'cpuNaiveLoop', 'tune', 'tuneWebGpu'])
 
 const modules = { core, files, algebra, graph, rna, semirings, lab } as unknown as Record<
   string,

@@ -95,7 +95,7 @@ describe.skipIf(!hasTools)(hasTools ? 'a build' : 'a build (skipped: CMake was n
     const joined = ({ commands }: ReturnType<typeof configure>) =>
       commands.filter(({ file }) => file.includes('/Unity/'))
     const kernels = /packed_cpu_(?!portable)\w+?_1\.cpp$/
-    const marshalling = /native\/addon\/request\.cpp$/
+    const marshalling = /native\/addon\/graph\.cpp$/
     const clone = configure({ MPMML_CPU_ISAS: 'all' })
     const release = configure({ MPMML_CPU_ISAS: 'all', MPMML_RELEASE: 'ON' })
     const cached = configure({ CMAKE_CXX_COMPILER_LAUNCHER: 'env' })

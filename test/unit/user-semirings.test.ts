@@ -357,7 +357,7 @@ describe('a definition', () => {
     ['idempotent', 'yes', /idempotent must be a boolean/],
     ['plus', null, /plus must be a function/],
     ['check', { less: 1 }, /there is no option 'less'/],
-    ['check', { least: 5, most: 3 }, /least ≤ most, but they are 5 and 3/],
+    ['check', { min: 5, max: 3 }, /min ≤ max, but they are 5 and 3/],
     ['laws', 'all', /there is no option 'laws'/],
   ]
   it.each(refusals)('rejects %s %s', (property, value, message) => {
