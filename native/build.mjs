@@ -8,7 +8,8 @@
 // A build folder of another place or with tools that no longer exist, such as that of a copied clone, is configured anew.
 //
 // Options are environment variables: MPMML_CPU_ISAS=native|all|"avx2", MPMML_CUDA=AUTO|ON|OFF, MPMML_CUDA_ARCHS="61;90" or all,
-// MPMML_LAB=AUTO|ON|OFF, MPMML_BUILD_DIR, MPMML_WARNINGS_AS_ERRORS=ON, MPMML_SANITIZE=address,undefined, MPMML_RELEASE=ON;
+// MPMML_LAB=AUTO|ON|OFF, MPMML_BUILD_DIR, MPMML_WARNINGS_AS_ERRORS=ON, MPMML_SANITIZE=address,undefined, MPMML_RELEASE=ON,
+// MPMML_REORDER=OFF;
 // native/tools/release.mjs also sets MPMML_CUDA_LAB_ARCHS and MPMML_CUDA_COMPRESS.
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
@@ -67,6 +68,7 @@ const defaults = {
   MPMML_LAB: 'OFF',
   MPMML_CUDA_LAB_ARCHS: '',
   MPMML_CUDA_COMPRESS: '',
+  MPMML_REORDER: 'ON',
   MPMML_WARNINGS_AS_ERRORS: 'OFF',
   MPMML_SANITIZE: '',
   MPMML_RELEASE: 'OFF',

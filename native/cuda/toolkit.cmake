@@ -6,6 +6,7 @@
 #   MPMML_CUDA_TOOLKIT             the toolkit's version
 #   MPMML_CUDA_ARCHITECTURE_NAMES  for example "sm_80 sm_90 compute_90"
 #   MPMML_CUDA_HOPPER_ARCHITECTURES  CMake's list for the kernels with instructions of Hopper only
+#   MPMML_CUDA_REORDERS            whether main loops are reordered (native/reorder)
 #   MPMML_CUDA_LAB_ARCHITECTURES   CMake's list for the kernels of the laboratory
 #   MPMML_CUDA_LAB_ARCHITECTURE_NAMES
 #
@@ -21,6 +22,7 @@ macro(mpmml_find_cuda_toolkit)
   set(MPMML_CUDA_FOUND FALSE)
   set(MPMML_CUDA_TOOLKIT "")
   set(MPMML_CUDA_NOTE "")
+  set(MPMML_CUDA_REORDERS FALSE)
   set(MPMML_CUDA_ARCHITECTURE_NAMES "")
   set(MPMML_CUDA_LAB_ARCHITECTURE_NAMES "")
   # Architectures are named by those who want CUDA.
@@ -93,6 +95,9 @@ macro(mpmml_enable_cuda)
   set(MPMML_CUDA_TOOLKIT ${CMAKE_CUDA_COMPILER_VERSION})
   # Hopper's own instructions need 90a. Elsewhere these kernels are empty.
   string(REGEX REPLACE "(^|;)90(-real|)($|;)" "\\190a-real\\3" MPMML_CUDA_HOPPER_ARCHITECTURES "${mpmml_architectures}")
+  if(MPMML_REORDER AND UNIX AND CMAKE_CUDA_COMPILER_VERSION MATCHES "^13\\.0\\." AND ";${mpmml_architectures};" MATCHES ";90(-real)?;")
+    set(MPMML_CUDA_REORDERS TRUE)
+  endif()
   set(MPMML_CUDA_STATUS "built with CUDA ${MPMML_CUDA_TOOLKIT} for ${MPMML_CUDA_ARCHITECTURE_NAMES}")
 endmacro()
 
