@@ -1,4 +1,4 @@
-// Memory for each thread that may compute at once.
+// Working memory for each thread of a computation.
 #pragma once
 #include <cstdint>
 #include <mutex>
