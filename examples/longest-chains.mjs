@@ -1,6 +1,6 @@
 /**
- * How many longest chains a project has: if there is only one, a job on it is worth watching; if there are many, hurrying one job helps
- * nobody. Elements are pairs: how long a chain is, and how many of that length there are.
+ * The number of longest chains of a project. If there is only one, its jobs decide the end; if there are many, shortening one job doesn't
+ * help. Elements are pairs: the length of a chain, and the number of chains of that length.
  *
  *   node examples/longest-chains.mjs
  *

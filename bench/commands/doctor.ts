@@ -133,8 +133,8 @@ function nodeCheck(): Check {
   )
 }
 
-/** What is read when mpmml runs, and when it is built. A test compares them with the documentation. */
-const variables =
+/** Names of the environment variables that mpmml and its build read. A test compares them with the documentation. */
+export const variables =
   'BACKEND NUM_THREADS CPU_ISA CPU_ISAS ADDON DEVICE_MEMORY_MIB PINNED_MEMORY_MIB CACHE QUEUE_PASSWORD WASM_THREADS CUDA CUDA_ARCHS LAB BUILD_DIR WARNINGS_AS_ERRORS RELEASE SANITIZE BUILD_VERBOSE'
     .split(' ')
     .map((name) => `MPMML_${name}`)
@@ -153,7 +153,7 @@ function settingsCheck(wrong?: unknown): Check {
   const unknown = names.filter((name) => /^MPMML_/i.test(name) && !variables.includes(name)).map(unknownText)
   const advice =
     unknown.length > 0
-      ? `${unknown.join('; ')}; docs/products.md and docs/building.md list all variables`
+      ? `${unknown.join('; ')}; docs/errors.md and docs/building.md list all variables`
       : null
   if (wrong === undefined) return check('settings', advice === null ? 'ok' : 'note', found, advice)
   const correction = 'correct the variable, or unset it'

@@ -30,7 +30,7 @@ const semirings: Record<Semiring, string> = {
 
 /** Rows and columns that are shown. */
 const SHOWN = 16
-/** Elements that are written into a field; a larger matrix of a file is kept as it is. */
+/** Elements that are written into a field; a larger matrix of a file is kept in memory. */
 const MAX_WRITTEN = 2500
 const MAX_SIZE = 4096
 

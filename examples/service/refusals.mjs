@@ -1,4 +1,4 @@
-/** What the service answers if it gives no product. */
+/** Error answers of the service. */
 export class Refusal extends Error {
   constructor(status, code, message) {
     super(message)

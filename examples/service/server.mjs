@@ -21,10 +21,10 @@ const turns = new Turns(limits.running)
 const uploads = new Uploads(limits.uploading, limits.bodySeconds)
 const counts = { open: 0, done: 0, refused: 0, givenUp: 0 }
 
-/** Two files, and room for the other fields and the names. */
+/** Size of two files, the other fields and the names. */
 const formBytes = 2 * limits.fileBytes + 2 ** 16
 
-/** How long the rest of a body is received that was refused before its end, in milliseconds: so that the answer arrives. */
+/** Time in ms to receive the rest of a body that was rejected before its end, so that the answer arrives. */
 const LINGER = 2000
 
 const app = Fastify({
@@ -62,7 +62,7 @@ function requireFewer(count) {
   throw new Refusal(503, 'BUSY', `${count - 1} requests are being served already: try again later`)
 }
 
-/** Of other bodies Fastify looks at the length itself. */
+/** Rejects large forms by their length; Fastify checks the length of other bodies. */
 function requireSmall({ headers }) {
   const bytes = Number(headers['content-length'] ?? 0)
   if (bytes <= formBytes || !/^multipart\b/i.test(headers['content-type'] ?? '')) return
@@ -139,7 +139,7 @@ app.addHook('onSend', async (request, reply) => {
   // Otherwise the connection stays open after its answer, and keeps the process alive.
   if (stopping) reply.header('connection', 'close')
   const { socket } = request.raw
-  // Who doesn't read, or sends on after a refusal, is left.
+  // A client that doesn't read, or continues to send after a rejection, is disconnected.
   const timer = setTimeout(() => socket.destroy(), 1000 * limits.sendSeconds).unref()
   reply.raw.once('close', () => {
     clearTimeout(timer)
@@ -147,7 +147,7 @@ app.addHook('onSend', async (request, reply) => {
   })
 })
 
-/** The first signal lets the requests that were admitted finish; the second one gives them up. */
+/** The first signal lets admitted requests finish; the second one aborts them. */
 let stopping = false
 for (const name of ['SIGTERM', 'SIGINT']) {
   process.on(name, () => {
@@ -160,7 +160,7 @@ for (const name of ['SIGTERM', 'SIGINT']) {
   })
 }
 
-/** What is open besides requests that were admitted, such as half a head, would keep the process alive. */
+/** Closes other connections, such as incomplete headers, which would keep the process alive. */
 function closeIfDone() {
   if (stopping && counts.open === 0) app.server.closeAllConnections()
 }

@@ -1,4 +1,4 @@
-/** Lets a number of works run at once; the others wait for their turn in the order in which they came. */
+/** Limits the number of concurrent tasks; the others are queued in the order of their calls. */
 export class Turns {
   #free
   #queue = []
@@ -16,7 +16,7 @@ export class Turns {
     return this.#queue.length
   }
 
-  /** What `work` gives, when its turn has come. Who waits leaves the queue if `signal` is aborted. */
+  /** Runs `work` when the limit allows it, and returns its result. An aborted `signal` removes it from the queue. */
   async run(work, signal) {
     signal.throwIfAborted()
     if (this.#free > 0) this.#free--

@@ -1,19 +1,19 @@
 /**
- * The bodies that are being received. They hold no place among the products that run and wait, so clients that send slowly, or
- * nothing, don't keep others out: if there are too many bodies at once, the slowest is given up.
+ * Bodies that are being received. They don't count as running or queued products, so slow or silent clients don't block others: with
+ * too many bodies at once, the slowest is rejected.
  */
 import { Refusal } from './refusals.mjs'
 
-/** Bodies younger than this many milliseconds are not given up for another one. */
+/** Age in ms from which a body may be rejected for another one. */
 const YOUNG = 1000
 
-/** What a client that sends still is given at shutdown, in milliseconds. */
+/** Time in ms for clients that are still sending at shutdown. */
 const GRACE = 5000
 
 export class Uploads {
   #most
   #milliseconds
-  /** By their requests: when each began, and how much its connection had brought by then. */
+  /** By request: start time, and the bytes that its connection had received before. */
   #all = new Map()
 
   constructor(most, seconds) {
@@ -29,7 +29,7 @@ export class Uploads {
     return this.#all.has(request)
   }
 
-  /** A body begins. Throws Refusal if there are too many, all of which have begun lately. */
+  /** Registers a body. Throws Refusal if there are too many, all of them recent. */
   begin(request) {
     if (this.#all.size >= this.#most) {
       const slowest = this.#slowest()
@@ -42,7 +42,7 @@ export class Uploads {
     this.#all.set(request, { since: performance.now(), bytes: request.raw.socket.bytesRead, timer })
   }
 
-  /** The request with the fewest bytes per time, of those that have had some. */
+  /** Returns the request with the lowest rate among the requests that are not recent. */
   #slowest() {
     const now = performance.now()
     const rates = [...this.#all]
@@ -51,13 +51,13 @@ export class Uploads {
     return rates.sort(([one], [other]) => one - other)[0]?.[1]
   }
 
-  /** A body is there, or will never be. */
+  /** Removes a body that is complete or has failed. */
   end(request) {
     clearTimeout(this.#all.get(request)?.timer)
     this.#all.delete(request)
   }
 
-  /** Those that are left have a short while. */
+  /** Shortens the time of the remaining bodies at shutdown. */
   hurry() {
     for (const [request, { timer }] of this.#all) {
       clearTimeout(timer)

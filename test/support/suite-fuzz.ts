@@ -5,7 +5,7 @@ import { expect, it } from 'vitest'
 import { root } from '../../lib/native.js'
 
 export function fuzzSuite(backend: 'cpu' | 'cuda'): void {
-  it('random calls give what the definition says', { timeout: 600_000 }, () => {
+  it('computes random calls by the definition', { timeout: 600_000 }, () => {
     const { status, stdout, stderr } = spawnSync(
       process.execPath,
       [

@@ -1,4 +1,4 @@
-/** Calls of all kinds at once: every result by the definition, every mistake by its code. The same for both backends. */
+/** Concurrent calls of all kinds: every result by the definition, every error by its code. Both backends run it. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { describeCall, drawCalls, matricesOf, type Product } from '../../bench/stress/calls.js'
 import type { Dense, OperandPlacements } from '../../bench/stress/matrices.js'
@@ -23,7 +23,7 @@ export function mixedSuite(backend: 'cpu' | 'cuda', count: number): void {
     await places.elsewhere.close()
   })
 
-  it.each([1, 2, 3])('every result is right and every error has its code: seed %i', async (seed) => {
+  it.each([1, 2, 3])('computes every result right and every error with its code: seed %i', async (seed) => {
     const calls = drawCalls(count, seed, limits)
     const left = calls.values()
     const wrong: string[] = []
@@ -39,7 +39,7 @@ export function mixedSuite(backend: 'cpu' | 'cuda', count: number): void {
     expect(places.device.memory().used).toBe(0)
   })
 
-  describe('mistakes', () => {
+  describe('invalid calls', () => {
     it.each(invalidCalls.map((mistake) => [mistake.name, mistake] as [string, InvalidCall]))(
       '%s',
       async (_, mistake) => {
@@ -51,7 +51,7 @@ export function mixedSuite(backend: 'cpu' | 'cuda', count: number): void {
   })
 }
 
-/** How a result differs from the definition; undefined if it doesn't. */
+/** Difference of a result to the definition; undefined if there is none. */
 function mismatch(product: Product, c: Dense): string | undefined {
   const { semiring, dtype, overflow } = product
   const { a, b, c0 } = matricesOf(product)

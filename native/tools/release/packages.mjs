@@ -172,7 +172,9 @@ export function mainManifest(addons, repository) {
 }
 
 /** Guides for those who change the library. They stay in the repository, as do pictures that no other guide shows. */
-const guidesOfRepository = ['contributing', 'notes', 'releasing'].map((name) => `docs/${name}.md`)
+const guidesOfRepository = ['contributing', 'adding', 'style', 'glossary-of-code', 'notes', 'releasing'].map(
+  (name) => `docs/${name}.md`,
+)
 const isPublishedGuide = (file) => /^docs\/[^/]+\.md$/.test(file) && !guidesOfRepository.includes(file)
 const shownPictures = new Set(
   [
