@@ -138,8 +138,8 @@ struct PackedKernel {
   int accumulator_size;
   bool takes_offsets;  ///< whether an offset is subtracted from each operand before it is packed (BiasedIntArithmetic)
   int window;          ///< operands in a window (WindowsOfBlock); 0 if witnesses aren't found in windows
-  // Packing returns the values' minimum and maximum if sums can overflow, and whether some aren't elements if the semiring restricts
-  // its elements.
+  // Packing returns the values' minimum and maximum if sums can overflow, and whether some aren't elements if the
+  // semiring restricts its elements.
   Range (*pack_a)(const PackRequest& request);
   Range (*pack_b)(const PackRequest& request);
   /// Writes the steps past k of a packed operand. `path` must be known by then.
@@ -148,8 +148,8 @@ struct PackedKernel {
   /// Packs the windows of an operand. Lanes and k-steps are exchanged in the request, so that a panel holds a window of
   /// each lane.
   Range (*pack_windows)(const PackRequest& request);
-  /// Computes a slab. After the last slab it writes C and the witnesses, and returns the smallest linear index of a result that
-  /// overflowed, or kNoOverflow.
+  /// Computes a slab. After the last slab it writes C and the witnesses, and returns the smallest linear index of a
+  /// result that overflowed, or kNoOverflow.
   int64_t (*multiply)(const BlockRequest& request);
 };
 
@@ -175,8 +175,8 @@ struct FirstTrueRequest {
   Results results;
 };
 
-/// Finds the first step in which both operands are true, for each result. The operands are packed as if a row of A, or a row
-/// of B, were a panel.
+/// Finds the first step in which both operands are true, for each result. The operands are packed as if a row of A, or
+/// a row of B, were a panel.
 struct FirstTrueKernel {
   int columns;       ///< of a chunk
   int row_bytes;     ///< of a packed row of a chunk

@@ -34,7 +34,8 @@ void check_cancelled(const Watched& watched) {
   if (watched.is_cancelled()) throw given_up();
 }
 
-/// Runs `body(index)` for `count` parts, on several threads if they are `together`. Checks for cancellation before each.
+/// Runs `body(index)` for `count` parts, on several threads if they are `together`. Checks for cancellation before
+/// each.
 template <class Watched, class Body>
 void for_each_part(const Watched& watched, int64_t count, bool together, Body body) {
   auto part = [&](int64_t index) {

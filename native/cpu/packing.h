@@ -113,8 +113,8 @@ class Packer {
         band_(request.band),
         granule_(request.granule) {}
 
-  /// Packs steps [first_k, end_k) of the panels of lanes [first_lane, end_lane). `to` is where the first step of the first one goes,
-  /// and panels are `stride` apart. Not inlined, so that it is compiled once.
+  /// Packs steps [first_k, end_k) of the panels of lanes [first_lane, end_lane). `to` is where the first step of the
+  /// first one goes, and panels are `stride` apart. Not inlined, so that it is compiled once.
   __attribute__((noinline)) void pack(int64_t first_lane, int64_t end_lane, int64_t first_k, int64_t end_k, Stored* to,
                                       int64_t stride) {
     // The scan of a local copy stays in registers.

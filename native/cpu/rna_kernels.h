@@ -39,8 +39,8 @@ struct RnaKernel {
   void (*start)(const Triangle& shape, const Start& start, Span rows, Span columns);
   /// C = C ⊕ A ⊗ B in these rows and columns.
   void (*multiply)(const Triangle& shape, void* c, const void* a, const void* b, Span rows, Span columns, void* room);
-  /// Closes the block in these rows and columns. All blocks that are nearer to the diagonal in its rows and in its columns
-  /// have been closed.
+  /// Closes the block in these rows and columns. All blocks that are nearer to the diagonal in its rows and in its
+  /// columns have been closed.
   void (*close)(const Triangle& shape, const Closing& closing, int64_t row_block, int64_t column_block);
 };
 

@@ -198,8 +198,8 @@ class ThreadTile {
     for (int j = 0; j < NV; ++j) __builtin_memcpy(to + j * n, &acc[j], sizeof acc[j]);
   }
 
-  /// The first step whose candidate is `acc`, with a row of the small operand and a lane of the large one whose steps are
-  /// adjacent. There must be one.
+  /// The first step whose candidate is `acc`, with a row of the small operand and a lane of the large one whose steps
+  /// are adjacent. There must be one.
   __attribute__((noinline)) Note first_step(const Operand* a, const Source* b, Accumulator acc) const {
     uint64_t equal = 0;
     int64_t k = 0;

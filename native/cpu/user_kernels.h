@@ -12,8 +12,8 @@ namespace mpmml::cpu {
 /// Rows are multiples of this: whole vectors of every instruction set.
 constexpr int64_t kUserGranule = 16;
 
-/// One operation on a block: out = op(in[0], in[1], in[2]), element by element. Rows of `out` and of operands are `cols` elements
-/// that begin `stride` elements after each other. A scalar operand has one element per row.
+/// One operation on a block: out = op(in[0], in[1], in[2]), element by element. Rows of `out` and of operands are
+/// `cols` elements that begin `stride` elements after each other. A scalar operand has one element per row.
 struct UserLoop {
   uint32_t* out;
   int64_t out_stride;

@@ -1,9 +1,9 @@
-// The 64-bit sums of core/algebra/arithmetic.h, on vectors. Before AVX-512 there is no maximum for vectors of 64-bit integers, and
-// with it that takes Intel's processors twice as long as a maximum of doubles. Positive doubles are in the order of their
-// bits. So elements are encoded with a bias that makes every sum the bits of a positive, normal number. A step is then an
-// integer addition and a floating-point maximum: as many instructions as a step of 32-bit sums, on half as many lanes.
-// (Adding doubles instead would take half as much time again, because on Zen 4 these additions share two pipes with the
-// maxima.)
+// The 64-bit sums of core/algebra/arithmetic.h, on vectors. Before AVX-512 there is no maximum for vectors of 64-bit
+// integers, and with it that takes Intel's processors twice as long as a maximum of doubles. Positive doubles are in
+// the order of their bits. So elements are encoded with a bias that makes every sum the bits of a positive, normal
+// number. A step is then an integer addition and a floating-point maximum: as many instructions as a step of 32-bit
+// sums, on half as many lanes. (Adding doubles instead would take half as much time again, because on Zen 4 these
+// additions share two pipes with the maxima.)
 #pragma once
 #include "core/algebra/arithmetic.h"
 #include "core/algebra/range.h"

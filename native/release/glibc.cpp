@@ -1,5 +1,5 @@
-// What libstdc++ and its headers take from glibc if it is new enough, for addons that also run with older ones. Inside an
-// addon these definitions are found before glibc's.
+// What libstdc++ and its headers take from glibc if it is new enough, for addons that also run with older ones. Inside
+// an addon these definitions are found before glibc's.
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/stat.h>

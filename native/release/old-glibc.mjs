@@ -1,5 +1,6 @@
-// Writes libraries for the linker that have all functions of glibc in the versions that old systems have (link.cmake). They
-// have to be complete: of two libraries with one name the linker looks into the first only.
+// Writes libraries for the linker that have all functions of glibc in the versions that old systems have
+// (link.cmake). They have to be complete: of two libraries with one name the linker looks into the first
+// only.
 //
 //
 //   node old-glibc.mjs --compiler g++ --readelf readelf --to DIR libc.so.6 libm.so.6

@@ -3,8 +3,9 @@
 //   npm run release                          all that this machine can make; the others it names, and why
 //   npm run release -- main linux-x64-gnu    these
 //
-//   --archs "80;90"   the GPU architectures; by default those of native/tools/release/packages.mjs, which take about an hour
-//   --build DIR       takes this machine's addons from a build folder, and compiles nothing for it. It was built with
+// --archs "80;90" the GPU architectures; by default those of native/tools/release/packages.mjs, which take
+// about an hour --build DIR takes this machine's addons from a build folder, and compiles nothing for it. It
+// was built with
 //                     MPMML_RELEASE=ON and MPMML_CPU_ISAS=all
 //   --repository URL  for package.json: publishing with provenance needs it
 //   --to DIR          another folder
@@ -237,7 +238,8 @@ if (isAsked('main')) {
     'LICENSE',
   ].filter(isInMain)
   copyFiles(folder, files)
-  // The command line has no readers in a package: without comments and white space and with short names it takes half of the bytes.
+  // The command line has no readers in a package: without comments and white space and with short names it
+  // takes half of the bytes.
   for (const file of files.filter((name) => /^dist\/bench\/.*\.js$/.test(name))) {
     const path = join(folder, file)
     const { code } = minifySync(file, readFileSync(path, 'utf8'), { compress: true, mangle: true })

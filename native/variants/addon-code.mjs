@@ -1,4 +1,5 @@
-// Writes what follows from addon.mjs: the C++ that reads and writes what crosses the addon, its exports, and lib's types.
+// Writes what follows from addon.mjs: the C++ that reads and writes what crosses the addon, its exports, and
+// lib's types.
 import { constants, functions } from './addon.mjs'
 import { further, handles, lists, tables } from './addon-lists.mjs'
 import { requests } from './addon-requests.mjs'
@@ -91,7 +92,8 @@ export const enumeratorHeader = (notice) => `// ${notice}
 
 namespace mpmml {
 
-/// The kind of an object that JavaScript only passes on. The values are unlike what other addons' objects begin with.
+/// The kind of an object that JavaScript only passes on. The values are unlike what other addons' objects
+/// begin with.
 enum class HandleKind : uint64_t {
 ${lines(Object.keys(handles), (name) => `  ${enumerator(name)} = 0x${Buffer.from(`mpmml${name.slice(0, 3)}`).toString('hex')},`)}
 };

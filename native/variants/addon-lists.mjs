@@ -3,7 +3,8 @@ import { indexIn, integer } from './addon-types.mjs'
 import { most } from './expressions.mjs'
 
 /**
- * Objects that JavaScript only passes on: what each is. Native code marks them with their kind, and `handleKind` tells it.
+ * Objects that JavaScript only passes on: what each is. Native code marks them with their kind, and
+ * `handleKind` tells it.
  */
 export const handles = {
   device: { ts: 'NativeDevice', doc: 'A device that has been opened.' },
@@ -19,8 +20,8 @@ export const handles = {
 }
 
 /**
- * Enumerators whose names lib and native code share: the generator writes the enumeration (generated/enumerators.h), its names, and the
- * TypeScript type.
+ * Enumerators whose names lib and native code share: the generator writes the enumeration
+ * (generated/enumerators.h), its names, and the TypeScript type.
  */
 const enumerators = (namespace, id, doc, members) => ({
   names: `${namespace}::k${id}Names`,

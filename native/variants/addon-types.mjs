@@ -1,5 +1,5 @@
-// The types that values have on their way between JavaScript and the addon. Each says its TypeScript (`ts`), its C++ (`cpp`) and,
-// if native code takes it, how it is read: a member of In (native/addon/values.h).
+// The types that values have on their way between JavaScript and the addon. Each says its TypeScript (`ts`),
+// its C++ (`cpp`) and, if native code takes it, how it is read: a member of In (native/addon/values.h).
 
 const limit = (value) => (Number.isInteger(value) ? `${value}.0` : String(value))
 

@@ -1,10 +1,11 @@
-// Functions and constants that the addon exports. From these, the objects that cross the addon (addon-requests.mjs and
-// addon-results.mjs) and the names that both sides share (addon-lists.mjs) the generator writes the C++ structs, what reads and writes
-// them, the declarations of the functions (generated/addon.h) and their exports, and lib's types (lib/native-interface.ts).
+// Functions and constants that the addon exports. From these, the objects that cross the addon
+// (addon-requests.mjs and addon-results.mjs) and the names that both sides share (addon-lists.mjs) the
+// generator writes the C++ structs, what reads and writes them, the declarations of the functions
+// (generated/addon.h) and their exports, and lib's types (lib/native-interface.ts).
 //
-// Native code checks what it reads once more, though lib has: nothing that JavaScript passes may touch memory that isn't there.
-// What is called for each product passes flat arrays: reading a property of an object costs about as much as multiplying two small
-// matrices.
+// Native code checks what it reads once more, though lib has: nothing that JavaScript passes may touch memory
+// that isn't there. What is called for each product passes flat arrays: reading a property of an object costs
+// about as much as multiplying two small matrices.
 import { backendChoice, bytes, deviceIndex, handles } from './addon-lists.mjs'
 import {
   cancel,
@@ -72,8 +73,8 @@ const several = optional(integer(1, 1e15), 1)
 const perhapsBuffer = raw('ArrayBuffer | null')
 
 /**
- * The functions: what each takes and gives. What gives a promise, or goes through as it is, is called with the environment's
- * arguments too.
+ * The functions: what each takes and gives. What gives a promise, or goes through as it is, is called with
+ * the environment's arguments too.
  */
 export const functions = {
   describe: {

@@ -5,8 +5,8 @@
 import { semiringTypes } from './rows.mjs'
 
 /**
- * The most pivots, and how many other nodes a block of threads improves. With 0 all nodes must be pivots. Elements of 64
- * bits have fewer others, because otherwise the kernel spills.
+ * The most pivots, and how many other nodes a block of threads improves. With 0 all nodes must be pivots.
+ * Elements of 64 bits have fewer others, because otherwise the kernel spills.
  */
 const rows = [
   { pivots: 32, others: 0 },

@@ -28,7 +28,8 @@ ${operations.map(({ name, means }) => `  ${enumerator(name)},  ///< ${means}`).j
 constexpr const char* kUserOpNames[] = {${list(operations.map(({ name }) => name))}};
 constexpr const char* user_op_name(UserOp op) { return kUserOpNames[static_cast<int>(op)]; }
 
-/// What an operand has to be: of the result's type, a number, a number of the same type as the others, or a predicate.
+/// What an operand has to be: of the result's type, a number, a number of the same type as the others, or a
+/// predicate.
 enum class UserTakes : uint8_t { kNothing, kSame, kNumber, kAlike, kPredicate };
 
 /// Who may write it, and who sees it (native/variants/expressions.mjs).

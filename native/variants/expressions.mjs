@@ -1,5 +1,6 @@
-// The operations that semirings of one's own are written in: the one table from which come native code's enumerators and rules
-// (generated/expressions.h) and lib's names and rules (lib/expression-table.ts). native/core/user/semiring.h says what expressions are.
+// The operations that semirings of one's own are written in: the one table from which come native code's
+// enumerators and rules (generated/expressions.h) and lib's names and rules (lib/expression-table.ts).
+// native/core/user/semiring.h says what expressions are.
 
 /** The types of values, in the order of native code's enumerators. A predicate is what a comparison gives. */
 export const types = ['int32', 'uint32', 'float32', 'predicate']
@@ -11,9 +12,11 @@ const numbers = [...integers, 'float32']
  * The operations, in the order of native code's enumerators:
  *
  *  - `gives`: the types that results may have.
- *  - `takes`: for each operand 'same' (the result's type), 'number' (any type of numbers), 'alike' (any, the same for all of these), or
+ * - `takes`: for each operand 'same' (the result's type), 'number' (any type of numbers), 'alike' (any, the
+ *   same for all of these), or
  *    'predicate'.
- *  - `becomes`: 'lowered' if native code writes it in other operations before a kernel sees it; 'internal' if only native code
+ * - `becomes`: 'lowered' if native code writes it in other operations before a kernel sees it; 'internal' if
+ *   only native code
  *    writes it.
  *  - `means` is for people.
  */

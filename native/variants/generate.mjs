@@ -1,11 +1,12 @@
 // Writes what follows from the variant table, and from what the addon exports (addon*.mjs):
 //
 //   node generate.mjs --native DIR --processor NAME --isas LIST [--cuda]
-//                                        the instantiations, the registry and their CMake lists
-//   node generate.mjs --typescript DIR   the TypeScript types: variant-names.ts, element-types.ts, native-interface.ts of what the addon
+// the instantiations, the registry and their CMake lists node generate.mjs --typescript DIR the TypeScript
+// types: variant-names.ts, element-types.ts, native-interface.ts of what the addon
 //                                        exports, and expression-table.ts of the operations that semirings of one's own are written in
 //
-// LIST names the instruction sets of the CPU kernels, for example avx2,portable, or is `all`: those of the processor's family.
+// LIST names the instruction sets of the CPU kernels, for example avx2,portable, or is `all`: those of the
+// processor's family.
 //
 // A file whose content would stay the same isn't written, so that only what has changed is compiled again.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -130,8 +131,8 @@ const registryRow = (row) =>
        &${row.identifier}}`
 
 /**
- * A source file with functions that list what others define. The lists are never destroyed: at the end of the process threads may
- * still read them.
+ * A source file with functions that list what others define. The lists are never destroyed: at the end of the
+ * process threads may still read them.
  */
 const listing = (namespace, headers, declarations, ...lists) => `// ${notice}
 ${headers.map((header) => `#include "${header}"`).join('\n')}

@@ -1,9 +1,13 @@
-// The CPU's loops that aren't kernels of products. They are compiled for each instruction set, in a file of their own.
+// The CPU's loops that aren't kernels of products. They are compiled for each instruction set, in a file of
+// their own.
 
 /**
- *  - `name` begins the names of the files and of the constants, of which there is one for each instruction set.
- *  - `header` defines the loops, for the instruction set MPMML_ISA. `type` is what holds them, and `value` initializes one.
- *  - `list` is the function that gives those of the build, best first; `declared` is the header that declares it.
+ * - `name` begins the names of the files and of the constants, of which there is one for each instruction
+ *   set.
+ * - `header` defines the loops, for the instruction set MPMML_ISA. `type` is what holds them, and `value`
+ *   initializes one.
+ * - `list` is the function that gives those of the build, best first; `declared` is the header that declares
+ *   it.
  *  - `options` of the compiler, if there are others than those of the instruction set.
  *  - `asProducts`: whether the portable loops have the options of those of products (optionsBehindOthers).
  */

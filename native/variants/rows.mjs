@@ -1,5 +1,5 @@
-// The table's rows, expanded: each row for every semiring that has an element type of its accumulator, with its
-// canonical name.
+// The table's rows, expanded: each row for every semiring that has an element type of its accumulator, with
+// its canonical name.
 import { accumulators, dataTypes, families, instructionSets, semirings } from './table.mjs'
 
 /** Parameters that choose the arithmetic or the compiler's options, and aren't template arguments. */

@@ -1,19 +1,21 @@
 // The table of kernel variants: the one place that says which kernels exist.
 //
-// From it the generator (generate.mjs) writes one instantiation per row, the native registry and the TypeScript type of
-// variant names. A family's rows are in order of preference: of variants that cost the same the planner takes the
-// first.
+// From it the generator (generate.mjs) writes one instantiation per row, the native registry and the
+// TypeScript type of variant names. A family's rows are in order of preference: of variants that cost the
+// same the planner takes the first.
 //
 //  - To add a combination of parameters, add it to its family's `rows`.
 //  - To add a kernel family, write its header and add it to `families`.
-//  - To add a semiring, write its struct in core/algebra/semiring.h and add it to `semirings` (and to the tests' oracles).
+// - To add a semiring, write its struct in core/algebra/semiring.h and add it to `semirings` (and to the
+//   tests' oracles).
 
 import { ladder } from './ladder.mjs'
 import { mpmml } from './mpmml.mjs'
 
 /**
- * Semirings: the public name, the struct template in core/algebra/semiring.h, the element types of the semiring, and those of
- * them in which a ⊗ b can overflow. `idempotent` is false if x ⊕ x isn't always x: then there are no closures.
+ * Semirings: the public name, the struct template in core/algebra/semiring.h, the element types of the
+ * semiring, and those of them in which a ⊗ b can overflow. `idempotent` is false if x ⊕ x isn't always x:
+ * then there are no closures.
  */
 export const semirings = [
   {
@@ -53,8 +55,8 @@ function numberType(name, what, narrow) {
 }
 
 /**
- * Element types: the public name and what the reference says of their arrays. The last is the type of fewer bits that operands may be
- * stored as, if there is one (StorageTypeOf in core/algebra/semiring.h).
+ * Element types: the public name and what the reference says of their arrays. The last is the type of fewer
+ * bits that operands may be stored as, if there is one (StorageTypeOf in core/algebra/semiring.h).
  */
 export const dataTypes = [
   numberType(
@@ -75,9 +77,10 @@ export const storedTypes = dataTypes.flatMap((dataType) => [
 const everyType = dataTypes.map(({ name }) => name)
 
 /**
- * Instruction sets of the CPU backend, best first: the processor family that they belong to and the compiler's options.
- * The portable one is compiled for the compiler's baseline and runs anywhere. Where there are others, only processors older
- * than those run it. What runs WebAssembly either has SIMD128 or refuses the whole module: there it is the baseline.
+ * Instruction sets of the CPU backend, best first: the processor family that they belong to and the
+ * compiler's options. The portable one is compiled for the compiler's baseline and runs anywhere. Where there
+ * are others, only processors older than those run it. What runs WebAssembly either has SIMD128 or refuses
+ * the whole module: there it is the baseline.
  */
 export const instructionSets = [
   {
@@ -100,17 +103,18 @@ export function setsOf(family) {
 }
 
 /**
- * Further options of the compiler for the portable kernels of products and closures where there are others. Their loops
- * are written in vectors, so -O3 only repeats code around them: they take 42 % less space, and the same time (GCC 12, EPYC).
+ * Further options of the compiler for the portable kernels of products and closures where there are others.
+ * Their loops are written in vectors, so -O3 only repeats code around them: they take 42 % less space, and
+ * the same time (GCC 12, EPYC).
  */
 export const optionsBehindOthers = ['-O2']
 
 /**
- * Accumulators. `overflowing` and `plain` list the arithmetics that a kernel with this accumulator is instantiated
- * over: `overflowing` for semirings whose ⊗ can overflow, `plain` for the others. The arithmetics are in
- * core/algebra/arithmetic.h; backends have versions of their own of some, in cpu/wide.h, cpu/bits.h and
- * cuda/kernels/simd_step.cuh. `dataTypes` are the element types that it supports, and `suffix` is its part of a variant's
- * name.
+ * Accumulators. `overflowing` and `plain` list the arithmetics that a kernel with this accumulator is
+ * instantiated over: `overflowing` for semirings whose ⊗ can overflow, `plain` for the others. The
+ * arithmetics are in core/algebra/arithmetic.h; backends have versions of their own of some, in cpu/wide.h,
+ * cpu/bits.h and cuda/kernels/simd_step.cuh. `dataTypes` are the element types that it supports, and `suffix`
+ * is its part of a variant's name.
  */
 export const accumulators = {
   exponent: {
@@ -142,16 +146,21 @@ const accumulatorSuffix = (p) => accumulators[p.accumulator].suffix
 /**
  * Kernel families:
  *
- *  - `parameters` lists the parameters in the order of the template's arguments. The accumulator and the instruction
+ * - `parameters` lists the parameters in the order of the template's arguments. The accumulator and the
+ *   instruction
  *    set aren't arguments: they choose the arithmetic and the compiler's options.
- *  - `rows` are the combinations. Each exists for every semiring that its accumulator has arithmetics for, or only for
+ * - `rows` are the combinations. Each exists for every semiring that its accumulator has arithmetics for, or
+ *   only for
  *    those of `semirings`.
  *  - `label` makes a row's part of the canonical name.
  *  - `automatic` says whether the planner may choose the family, or which of its rows, by itself.
- *  - `constraints` say what every row that can be built fulfils. Other rows are refused by name, with the reason.
- *  - `header` and `template` are functions of the row if the rows have several templates; `arguments` then gives the
+ * - `constraints` say what every row that can be built fulfils. Other rows are refused by name, with the
+ *   reason.
+ * - `header` and `template` are functions of the row if the rows have several templates; `arguments` then
+ *   gives the
  *    template's arguments.
- *  - `together` is how many rows are compiled as one source file (files.mjs); 1 if it is missing. `typesTogether` says
+ * - `together` is how many rows are compiled as one source file (files.mjs); 1 if it is missing.
+ *   `typesTogether` says
  *    that a file may have rows of several element types.
  */
 export const families = [

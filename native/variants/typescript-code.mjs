@@ -35,7 +35,8 @@ ${narrow
       stored,
       dataType,
     }) => ` * An ${stored.array} holds ${dataType.name} elements in half the memory. Its least value is the zero of semirings whose ⊕ is a maximum
- * (max-plus, max-min), its greatest value the zero of semirings whose ⊕ is a minimum (min-plus, min-max); all other values mean themselves.
+ * (max-plus, max-min), its greatest value the zero of semirings whose ⊕ is a minimum (min-plus, min-max); all
+ * other values mean themselves.
 `,
   )
   .join('')} */

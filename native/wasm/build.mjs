@@ -1,8 +1,9 @@
-// Builds the addon as WebAssembly, into build/Release/wasm/ (npm run build:wasm): a module with threads and one without, the JavaScript
-// of Emscripten that starts each, and what hosts load: addon.cjs in Node.js, workerd.mjs in workerd. `npm install` and `npm start`
-// never do that.
+// Builds the addon as WebAssembly, into build/Release/wasm/ (npm run build:wasm): a module with threads and
+// one without, the JavaScript of Emscripten that starts each, and what hosts load: addon.cjs in Node.js,
+// workerd.mjs in workerd. `npm install` and `npm start` never do that.
 //
-// It needs Emscripten 3.1.69 or newer (emcc on the PATH), CMake and ninja or make. MPMML_WASM_DIR is another folder to build in.
+// It needs Emscripten 3.1.69 or newer (emcc on the PATH), CMake and ninja or make. MPMML_WASM_DIR is another
+// folder to build in.
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'

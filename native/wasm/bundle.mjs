@@ -1,5 +1,6 @@
-// Bundles what browsers load: browser.mjs, worker.mjs, which computes for a page, and shared.mjs, which both need. The compiled modules
-// lie beside them. The worker doesn't import browser.mjs: that names the worker, and bundlers would go round in a circle.
+// Bundles what browsers load: browser.mjs, worker.mjs, which computes for a page, and shared.mjs, which both
+// need. The compiled modules lie beside them. The worker doesn't import browser.mjs: that names the worker,
+// and bundlers would go round in a circle.
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
@@ -7,8 +8,8 @@ import { rolldown } from 'rolldown'
 const here = fileURLToPath(new URL('.', import.meta.url))
 
 /**
- * Emscripten's JavaScript without what is for Node.js, which bundlers would look for, without what is for threads, which load the file
- * itself, and without the script's address: a module has none.
+ * Emscripten's JavaScript without what is for Node.js, which bundlers would look for, without what is for
+ * threads, which load the file itself, and without the script's address: a module has none.
  */
 function forModules(code) {
   const [module] = code.split(/^var isPthread\b/m)

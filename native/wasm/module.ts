@@ -45,8 +45,9 @@ interface ExternalMemory {
 }
 
 /**
- * emnapi takes an array whose buffer isn't the memory's buffer of the moment for an array outside of it, and copies that. But the buffer
- * becomes another whenever the memory grows, which threads do at any time. So it is told where each array is.
+ * emnapi takes an array whose buffer isn't the memory's buffer of the moment for an array outside of it, and
+ * copies that. But the buffer becomes another whenever the memory grows, which threads do at any time. So it
+ * is told where each array is.
  */
 function placeArrays(external: ExternalMemory): (view: ArrayBufferView, length: number) => void {
   const places = external.wasmMemoryViewTable

@@ -1,6 +1,6 @@
 /**
- * The addon in Node.js, Deno and Bun, which load modules without waiting. native/wasm/build.mjs makes addon.cjs of it. A host that shares
- * no memory gets the module without threads, and so does who asks for it.
+ * The addon in Node.js, Deno and Bun, which load modules without waiting. native/wasm/build.mjs makes
+ * addon.cjs of it. A host that shares no memory gets the module without threads, and so does who asks for it.
  */
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'

@@ -1,6 +1,7 @@
 /**
- * The addon of a page. What gives a promise is computed by a worker, so that the page stays alive; with shared memory, by several.
- * What has to be known at once is computed on the page, by an instance of its own of the same module.
+ * The addon of a page. What gives a promise is computed by a worker, so that the page stays alive; with
+ * shared memory, by several. What has to be known at once is computed on the page, by an instance of its own
+ * of the same module.
  */
 import { nativeCalls } from '../../lib/native-interface.js'
 import {

@@ -1,6 +1,6 @@
 /**
- * Calls of an addon that is a WebAssembly module. It reads and writes only its own memory, so the arrays of a call are copied there
- * first, and what the call has written is copied back when it has succeeded.
+ * Calls of an addon that is a WebAssembly module. It reads and writes only its own memory, so the arrays of a
+ * call are copied there first, and what the call has written is copied back when it has succeeded.
  */
 
 import { type GraphSearchRequest, nativeCalls } from '../../lib/native-interface.js'
@@ -181,7 +181,8 @@ const whole = (array: TypedArray): Written => ({ array, offset: 0, sizes: [array
 /** Copies the elements from one array to another, unless that was transferred while a call ran: lib refuses it then. */
 export function copyElements(to: TypedArray, from: TypedArray, { offset, sizes, strides }: Written): void {
   if (to.length !== from.length || sizes.some((size) => size === 0)) return
-  // What is adjacent is copied at once: the innermost dimension has stride 1, and the next ones follow without a gap.
+  // What is adjacent is copied at once: the innermost dimension has stride 1, and the next ones follow
+  // without a gap.
   const dimensions = sizes
     .map((size, index) => ({ size, stride: strides[index]! }))
     .filter(({ size }) => size > 1)

@@ -12,8 +12,9 @@ export const { version } = own
 const MiB = 2 ** 20
 
 /**
- * GPU architectures of the packages with CUDA, as MPMML_CUDA_ARCHS: machine code for `sm`, and PTX. The oldest PTX serves GPUs that
- * come between, such as sm_110. The laboratory has ten times as many kernels, so most GPUs compile its PTX at first use.
+ * GPU architectures of the packages with CUDA, as MPMML_CUDA_ARCHS: machine code for `sm`, and PTX. The
+ * oldest PTX serves GPUs that come between, such as sm_110. The laboratory has ten times as many kernels, so
+ * most GPUs compile its PTX at first use.
  */
 export const architecturesOf = ({ cuda, cpu }) =>
   cuda === 12
@@ -23,8 +24,8 @@ export const architecturesOf = ({ cuda, cpu }) =>
       : { products: '75;80;90;100;120;compute_90', lab: '75-virtual;90' }
 
 /**
- * The packages with addons. An addon is built by the machine's own compiler, or, if the machine is of another platform, by the
- * compiler in `cross`. `mostBytes` is for the packed package.
+ * The packages with addons. An addon is built by the machine's own compiler, or, if the machine is of another
+ * platform, by the compiler in `cross`. `mostBytes` is for the packed package.
  */
 export const addonPackages = [
   { short: 'linux-x64-gnu', os: 'linux', cpu: 'x64', libc: 'glibc', kind: 'cpu', mostBytes: 5 * MiB },
@@ -186,7 +187,8 @@ const shownPictures = new Set(
 )
 
 /**
- * Returns whether a file of the clone is in the library's package. Of dist/lib that is what is bundled; dist/types has the declarations.
+ * Returns whether a file of the clone is in the library's package. Of dist/lib that is what is bundled;
+ * dist/types has the declarations.
  */
 export function isInMain(file) {
   const entries = Object.values(own.exports).map((entry) => (entry.default ?? '').replace('./', ''))
