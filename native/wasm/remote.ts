@@ -1,7 +1,7 @@
 /**
- * The addon of a page. What gives a promise is computed by a worker, so that the page stays alive; with
- * shared memory, by several. What has to be known at once is computed on the page, by an instance of its own
- * of the same module.
+ * The addon of a page. A worker, with shared memory several, runs the functions that return promises, so that
+ * the page stays responsive. Synchronous functions run on the page, in a separate instance of the same
+ * module.
  */
 import { nativeCalls } from '../../lib/native-interface.js'
 import {
@@ -18,13 +18,13 @@ import { copyElements, type Exports, type TypedArray, type Written, writtenBy } 
 
 type Call = (...values: unknown[]) => unknown
 
-/** An object of the addon, which is in the worker. */
+/** Proxy of an object of the addon in the worker. */
 class Remote {
   constructor(readonly made: MadeHandle) {}
 }
 
 class RemoteDevice extends Remote {
-  /** As the worker said it last. */
+  /** Latest memory use that the worker has reported. */
   use: unknown
 
   constructor(made: MadeHandle) {
@@ -33,9 +33,9 @@ class RemoteDevice extends Remote {
   }
 }
 
-/** A call that the worker hasn't answered. */
+/** A call without a reply so far. */
 interface Pending {
-  /** Where results go: the array that was sent at each place. */
+  /** Destinations of the results, by index of the sent array. */
   readonly results: ReadonlyMap<number, Written[]>
   readonly wanted: readonly number[]
   readonly report: Float64Array | undefined
@@ -48,7 +48,7 @@ function errorOf(message: string, code: unknown): Error {
   return Object.assign(new Error(message), typeof code === 'string' ? { code } : {})
 }
 
-/** Why there is no worker any more. */
+/** Returns the error of a worker that has failed. */
 export function workerError(event: ErrorEvent): Error {
   event.preventDefault()
   const why = event.message || 'its file was not found, or worker-src forbids it'
@@ -56,7 +56,7 @@ export function workerError(event: ErrorEvent): Error {
 }
 
 const copyOf = (array: TypedArray): TypedArray => {
-  // Not slice(): subclasses have their own.
+  // slice() isn't used, because subclasses may override it.
   const Type = array.constructor as new (elements: TypedArray) => TypedArray
   return new Type(array)
 }
@@ -69,7 +69,7 @@ function outOfMemory(arrays: readonly TypedArray[]): Error {
   )
 }
 
-/** The copies that a message takes with it. */
+/** Returns copies of arrays, to be transferred with a message. */
 function copiesOf(arrays: readonly TypedArray[]): TypedArray[] {
   try {
     return arrays.map(copyOf)
@@ -78,12 +78,12 @@ function copiesOf(arrays: readonly TypedArray[]): TypedArray[] {
   }
 }
 
-/** The worker, as a page hears of it. */
+/** The worker's port, with the errors that a page receives. */
 export interface WorkerPort extends Port<Request, Reply> {
   onerror?: ((event: ErrorEvent) => unknown) | null
 }
 
-/** `local` is the instance on the page, which has one thread. */
+/** Returns the addon of a page. `local` is the single-threaded instance on the page. */
 export function remote(
   local: Exports,
   worker: WorkerPort,
@@ -92,7 +92,7 @@ export function remote(
   const resultsOf = writtenBy(local)
   const pending = new Map<number, Pending>()
   const devices = new Map<number, WeakRef<RemoteDevice>>()
-  /** The numbers of semirings are negative, because the page gives them. */
+  /** Numbers of semirings are negative, because the page assigns them. */
   const semirings = new WeakMap<object, number>()
   let calls = 0
   let failure: Error | undefined
@@ -120,7 +120,7 @@ export function remote(
     }
     const call = pending.get(data.call)
     if (!call) {
-      // It was given up, so what it has made is released here.
+      // The call was cancelled, so the objects that it has created are released here.
       if ('given' in data) takenFrom(data.given, ({ $handle }) => post({ release: $handle }))
       return
     }
@@ -171,7 +171,7 @@ export function remote(
           { call, name, values: replaced, arrays: copies, wanted },
           copies.map(({ buffer }) => buffer as ArrayBuffer),
         )
-        // Only a call that was posted is answered.
+        // Registered after the call has been posted, because only posted calls get a reply.
         pending.set(call, {
           results,
           wanted,
@@ -236,7 +236,7 @@ export function remote(
         if (flag !== cancel) continue
         post({ giveUp: call })
         pending.delete(call)
-        // A worker without threads hears of it only when it has finished.
+        // A worker without threads receives the cancellation only after it has finished the call.
         reject(errorOf('the work was given up', 'ERR_MPMML_ABORTED'))
       }
     },

@@ -1,6 +1,6 @@
 /**
- * Calls of an addon that is a WebAssembly module. It reads and writes only its own memory, so the arrays of a
- * call are copied there first, and what the call has written is copied back when it has succeeded.
+ * Calls of an addon that is a WebAssembly module. The module accesses only its own memory. So the arrays of a
+ * call are copied into it first, and the written elements are copied back after success.
  */
 
 import { type GraphSearchRequest, nativeCalls } from '../../lib/native-interface.js'
@@ -11,18 +11,22 @@ export type Exports = Record<string, unknown>
 
 /** The module's memory. */
 export interface Memory {
-  /** 0 if there is no room. */
+  /** Returns the address, or 0 if the allocation fails. */
   allocate(bytes: number): number
   free(address: number): void
-  /** That has bytes up to `end`. Another one after the memory has grown. */
+  /**
+   * Returns the buffer of the memory, with at least `end` bytes. Growth of the memory replaces the buffer.
+   */
   buffer(end: number): ArrayBufferLike
-  /** Marks a view with so many elements as one of this memory, which stays where it is when that grows. */
+  /**
+   * Registers a view of `length` elements of this memory, whose address remains valid when the memory grows.
+   */
   place(view: TypedArray, length: number): void
 }
 
-/** All that is allocated starts at a multiple of it. */
+/** Alignment of all allocations in bytes. */
 const ALIGNMENT = 16
-/** How often the report of a call that runs is copied back: it counts the steps. */
+/** Milliseconds between two copies of a running call's report, which counts the steps. */
 const REPORT_MS = 20
 const MAX_BYTES = 2 ** 32
 
@@ -32,11 +36,11 @@ export const isTypedArray = (value: unknown): value is TypedArray =>
 const bytesOf = ({ buffer, byteOffset, byteLength }: TypedArray) =>
   new Uint8Array(buffer, byteOffset, byteLength)
 
-/** Bytes of a buffer that arrays of a call lie in. Arrays that share elements are in one range. */
+/** Range of bytes of a buffer that contains arrays of a call. Arrays that share elements are in one range. */
 interface Range {
   readonly first: number
   end: number
-  /** Where it is in the module's memory. */
+  /** Address in the module's memory. */
   address: number
   isShared: boolean
 }
@@ -44,12 +48,15 @@ interface Range {
 /** Elements of an array in the module's memory. */
 interface Place {
   readonly range: Range
-  /** Bytes from the first of the range. */
+  /** Offset in the range in bytes. */
   readonly offset: number
   readonly length: number
 }
 
-/** Arrays of one call, in the module's memory. Their places are those at its start: arrays can be transferred meanwhile. */
+/**
+ * Arrays of one call, in the module's memory. Their places are recorded when the call starts, because arrays
+ * can be transferred meanwhile.
+ */
 class Staged {
   readonly #memory: Memory
   readonly #placeOf = new Map<TypedArray, Place>()
@@ -75,7 +82,7 @@ class Staged {
     }
     let bytes = 0
     for (const range of ranges) {
-      // Elements of 8 bytes stay at multiples of 8.
+      // Preserves the alignment of elements of 8 bytes.
       range.address = bytes + (range.first % ALIGNMENT)
       bytes = Math.ceil((range.address + range.end - range.first) / ALIGNMENT) * ALIGNMENT
     }
@@ -84,7 +91,7 @@ class Staged {
     for (const range of ranges) range.address += this.#block
   }
 
-  /** The array in the module's memory, as that is now. */
+  /** Returns the array in the current buffer of the module's memory. */
   view<Of extends TypedArray>(array: Of): Of {
     const { range, offset, length } = this.#placeOf.get(array)!
     const Type = array.constructor as new (buffer: ArrayBufferLike, at: number, length: number) => Of
@@ -95,7 +102,7 @@ class Staged {
     return view
   }
 
-  /** Whether another array of the call has elements of it. */
+  /** Returns whether another array of the call shares elements with `array`. */
   isShared(array: TypedArray): boolean {
     return this.#placeOf.get(array)!.range.isShared
   }
@@ -124,7 +131,10 @@ function outOfMemory(bytes: number): Error {
   )
 }
 
-/** What is looked into: plain objects and arrays. Devices and memories are opaque. */
+/**
+ * Returns whether a value is a plain object or an array, whose properties are searched for typed arrays.
+ * Devices and memories are opaque.
+ */
 export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' &&
   value !== null &&
@@ -136,7 +146,7 @@ export function forEachArray(value: unknown, found: (array: TypedArray) => void)
   else if (isRecord(value)) for (const inside of Object.values(value)) forEachArray(inside, found)
 }
 
-/** The same value with views in the place of its arrays. */
+/** Returns a copy of the value with views instead of its arrays. */
 function withViews(value: unknown, staged: Staged): unknown {
   if (isTypedArray(value)) return staged.view(value)
   if (Array.isArray(value)) return value.map((inside) => withViews(inside, staged))
@@ -144,18 +154,18 @@ function withViews(value: unknown, staged: Staged): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, inside]) => [key, withViews(inside, staged)]))
 }
 
-/** Elements of an array that a call writes. Others of the same array may be results of other calls meanwhile. */
+/** Elements of an array that a call writes. Other calls may write other elements of the array meanwhile. */
 export interface Written {
   readonly array: TypedArray
   readonly offset: number
   /** Sizes and strides, outermost first. */
   readonly sizes: readonly number[]
   readonly strides: readonly number[]
-  /** Whether a call that succeeds writes all of the elements, and doesn't read them before. */
+  /** Whether a successful call writes all of the elements without reading them before. */
   readonly replaces?: boolean
 }
 
-/** Whether nothing of an array's content goes into what a call leaves there. */
+/** Returns whether a call overwrites a whole array without reading it. */
 const replacesAll = ({ array, sizes, replaces }: Written) =>
   replaces === true && sizes.reduce((product, size) => product * size, 1) === array.length
 
@@ -178,11 +188,14 @@ function resultsOfSearch(search: GraphSearchRequest): Written[] {
 
 const whole = (array: TypedArray): Written => ({ array, offset: 0, sizes: [array.length], strides: [1] })
 
-/** Copies the elements from one array to another, unless that was transferred while a call ran: lib refuses it then. */
+/**
+ * Copies the elements from one array to another, unless the destination was transferred while the call ran:
+ * lib then throws an error.
+ */
 export function copyElements(to: TypedArray, from: TypedArray, { offset, sizes, strides }: Written): void {
   if (to.length !== from.length || sizes.some((size) => size === 0)) return
-  // What is adjacent is copied at once: the innermost dimension has stride 1, and the next ones follow
-  // without a gap.
+  // Adjacent elements are copied in one call: the innermost dimension with stride 1, and all next dimensions
+  // without gaps.
   const dimensions = sizes
     .map((size, index) => ({ size, stride: strides[index]! }))
     .filter(({ size }) => size > 1)
@@ -207,7 +220,9 @@ interface Running {
   readonly cancel: unknown
 }
 
-/** What a call of the addon writes, by its name and its arguments by their names. */
+/**
+ * Returns the elements that a call of the addon writes, from the function's name and its arguments by name.
+ */
 export type WrittenBy = (name: string, named: Record<string, unknown>) => Written[]
 
 export function writtenBy(addon: Exports): WrittenBy {
@@ -220,7 +235,7 @@ export function writtenBy(addon: Exports): WrittenBy {
     .map((field) => field.slice(0, -'Memory'.length))
   const further = ofMembers.slice(ofMembers.indexOf('c0') + 1)
 
-  /** The elements of a matrix that a flat request places, from `base` on. */
+  /** Returns the elements of a matrix whose layout is in a flat request from `base` on. */
   const placed = (
     array: TypedArray,
     fields: readonly string[],
@@ -235,20 +250,20 @@ export function writtenBy(addon: Exports): WrittenBy {
       offset: field(`${matrix}Offset`),
       sizes: [field('batch'), field(rows), field(cols)],
       strides: ['BatchStride', 'RowStride', 'ColStride'].map((end) => field(`${matrix}${end}`)),
-      // Of a matrix with a shape only the elements that aren't zero are written.
+      // Only the elements inside of a matrix's structure are written.
       replaces: !fields.includes('structured') || field('structured') === 0,
     }
   }
   const ofProduct = (array: TypedArray, numbers: Float64Array, base: number, matrix: string) =>
     placed(array, request, numbers, base, matrix, ['m', 'n'])
 
-  /** The further results of a product, each with its name. */
+  /** Returns the auxiliary outputs of a product, each with its name. */
   const furtherOf = (given: unknown) =>
     further.map(
       (matrix, index) => [(given as readonly unknown[] | null | undefined)?.[index], matrix] as const,
     )
 
-  /** The lanes of C and the further results of a product over a semiring of one's own. */
+  /** Returns the lanes of C and the auxiliary outputs of a product over a custom semiring. */
   const ofUserProduct = (c: unknown, given: unknown, numbers: Float64Array, base: number): Written[] => {
     const lanes = Array.isArray(c) ? c : []
     const results = [...lanes.map((array, lane) => [array, `cLane${lane}`] as const), ...furtherOf(given)]
@@ -273,7 +288,7 @@ export function writtenBy(addon: Exports): WrittenBy {
       for (let base = 0; base < members.length; base += member.length) {
         for (const matrix of ['c', ...further]) {
           const place = members[base + member.indexOf(`${matrix}Memory`)]!
-          // Another of the products may read it.
+          // Another product of the group may read the array.
           if (place < 0)
             results.push({ ...ofProduct(arrays[-1 - place]!, members, base, matrix), replaces: false })
         }
@@ -298,7 +313,7 @@ export function writtenBy(addon: Exports): WrittenBy {
   }
 }
 
-/** The addon with functions that take arrays of any memory. */
+/** Wraps an addon so that its functions accept arrays of any memory. */
 export function staged(addon: Exports, memory: Memory): Exports {
   const resultsOf = writtenBy(addon)
   const running = new Set<Running>()
@@ -340,7 +355,7 @@ export function staged(addon: Exports, memory: Memory): Exports {
         return result
       }
       const fail = (error: unknown): never => {
-        // A report says where a computation failed; other results stay as they were.
+        // The report has the position of a failure. Other results stay unchanged.
         if (report) staged.copyBack(report)
         throw error
       }
@@ -388,7 +403,7 @@ export function staged(addon: Exports, memory: Memory): Exports {
         if (call.cancel === cancel) (addon.giveUp as Call)(call.staged.view(cancel))
       }
     },
-    // Its pages are the system's affair.
+    // The system manages the pages of WebAssembly memory.
     preferHugePages() {},
   }
 }
