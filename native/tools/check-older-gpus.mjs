@@ -1,16 +1,13 @@
-// Compiles kernels for Maxwell, Pascal and Volta, which CUDA 13 no longer supports, with CUDA 12.4
-// (older-toolkit.mjs), and checks the machine code: no warning, no spilled register where a kernel promises
-// none, and the instructions of a step. It compiles the families pipelined, small, thin and mpmml (the
-// thesis'), and the microbenchmarks. The kernels of native/cuda/runtime are compiled to PTX of compute_50,
-// the oldest architecture that is released.
+// Compiles kernels for Maxwell, Pascal and Volta, which CUDA 13 no longer supports, with CUDA 12.4 (older-toolkit.mjs), and checks the
+// machine code: no warning, no spilled register where a kernel promises none, and the instructions of a step. It compiles the families
+// pipelined, small, thin and mpmml (the thesis'), and the microbenchmarks. The kernels of native/cuda/runtime are compiled to PTX of
+// compute_50, the oldest architecture that is released.
 //
-// node native/tools/check-older-gpus.mjs all of them, in about an hour of a processor node
-// native/tools/check-older-gpus.mjs --sample one source of each for sm_52 and sm_61, in 3 minutes, as .ci/run
-// does node native/tools/check-older-gpus.mjs --only TEXT those whose file's name contains TEXT, for example
-// maxplus
+//   node native/tools/check-older-gpus.mjs              all of them, in about an hour of a processor
+//   node native/tools/check-older-gpus.mjs --sample     one source of each for sm_52 and sm_61, in 3 minutes, as .ci/run does
+//   node native/tools/check-older-gpus.mjs --only TEXT  those whose file's name contains TEXT, for example maxplus
 //
-// Prints a table of the max-plus variants that products take; the exit status is 1 if something isn't as it
-// should be.
+// Prints a table of the max-plus variants that products take; the exit status is 1 if something isn't as it should be.
 import { execFile, execFileSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
@@ -30,8 +27,8 @@ const native = dirname(dirname(fileURLToPath(import.meta.url)))
 const architectures = options.sample ? ['sm_52', 'sm_61'] : ['sm_52', 'sm_61', 'sm_70']
 
 /**
- * Shared memory that a block can have, in bytes: CUDA C++ Programming Guide, "Technical Specifications per
- * Compute Capability".
+ * Shared memory that a block can have, in bytes: CUDA C++ Programming Guide, "Technical Specifications per Compute
+ * Capability".
  */
 const sharedMemory = { sm_52: 48 << 10, sm_61: 48 << 10, sm_70: 96 << 10 }
 
@@ -186,8 +183,8 @@ function checkVariant(row, architecture, { functions, registers }) {
   const most = (count) => Math.max(...main.map(count))
   const spills = most(({ instructions }) => sum(countsOf(instructions), 'LDL', 'STL'))
   const spillsInLoop = most((code) => sum(loopOf(code), 'LDL', 'STL'))
-  // 16-bit lanes are emulated here, and 64-bit values take two registers, so these kernels only have to run.
-  // Thin products wait for memory, and their blocks of 512 threads leave 128 registers to each.
+  // 16-bit lanes are emulated here, and 64-bit values take two registers, so these kernels only have to run. Thin products wait for
+  // memory, and their blocks of 512 threads leave 128 registers to each.
   if (spills > 0 && row.family.name !== 'thin' && ['int32', 'float32'].includes(row.parameters.accumulator))
     complain(`registers are spilled: ${spills} accesses, ${spillsInLoop} of them in the main loop`)
   const entry = {

@@ -1,5 +1,5 @@
-// Formats the C++ and CUDA sources with clang-format (.clang-format has the style). --check only lists the
-// files that aren't formatted, and fails if there are any.
+// Formats the C++ and CUDA sources with clang-format (.clang-format has the style). --check only lists the files that
+// aren't formatted, and fails if there are any.
 import { spawnSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { createRequire } from 'node:module'

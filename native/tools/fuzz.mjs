@@ -1,12 +1,11 @@
 // Random calls of the library, of all kinds that there are, whose results are compared with the definition:
 //
-// npm run fuzz -- [--seed N] [--seconds S] [--backend cpu|cuda|auto] [--devices one|pretended|all]
-// [--processes N] npm run fuzz -- --seed N --case M [the same options] one case again npm run fuzz --
-// --variants TEXT products by each kernel whose name contains TEXT
+//   npm run fuzz -- [--seed N] [--seconds S] [--backend cpu|cuda|auto] [--devices one|pretended|all] [--processes N]
+//   npm run fuzz -- --seed N --case M [the same options]     one case again
+//   npm run fuzz -- --variants TEXT                          products by each kernel whose name contains TEXT
 //
-// Uses the library as it was built (dist/ and build/), and needs only Node: node native/tools/fuzz.mjs.
-// docs/contributing.md says more. Exit status 1 if anything is wrong; each failure prints the line that
-// repeats it.
+// Uses the library as it was built (dist/ and build/), and needs only Node: node native/tools/fuzz.mjs. docs/contributing.md
+// says more. Exit status 1 if anything is wrong; each failure prints the line that repeats it.
 import { fork } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { availableParallelism } from 'node:os'

@@ -1,11 +1,9 @@
-// Fetches CUDA 12.4, the last toolkit for Maxwell, Pascal and Volta that Debian has, from the archive that
-// this machine's apt uses, into a folder, and prints the path of its nvcc. Nothing is installed, and a folder
-// that has the toolkit is kept.
+// Fetches CUDA 12.4, the last toolkit for Maxwell, Pascal and Volta that Debian has, from the archive that this machine's apt uses,
+// into a folder, and prints the path of its nvcc. Nothing is installed, and a folder that has the toolkit is kept.
 //
 //   node native/tools/older-toolkit.mjs [folder]
 //
-// The default folder is CUDA12_HOME, or else mpmml/cuda-12.4 in the user's cache folder. The download has 1
-// GB, the toolkit 0.2 GB.
+// The default folder is CUDA12_HOME, or else mpmml/cuda-12.4 in the user's cache folder. The download has 1 GB, the toolkit 0.2 GB.
 import { execFileSync } from 'node:child_process'
 import {
   cpSync,
@@ -112,8 +110,7 @@ function layOut(usr, toolkit) {
       'INCLUDES += "-I$(TOP)/include" $(_SPACE_)\n' +
       'LIBRARIES =+ $(_SPACE_) "-L$(TOP)/lib64"\n',
   )
-  // CMake also looks for the shared runtime, whose file is in another package. The build links the static
-  // one.
+  // CMake also looks for the shared runtime, whose file is in another package. The build links the static one.
   symlinkSync('libcudart_static.a', join(toolkit, 'lib64', 'libcudart.so'))
 }
 

@@ -3,9 +3,8 @@
 //   npm run release                          all that this machine can make; the others it names, and why
 //   npm run release -- main linux-x64-gnu    these
 //
-// --archs "80;90" the GPU architectures; by default those of native/tools/release/packages.mjs, which take
-// about an hour --build DIR takes this machine's addons from a build folder, and compiles nothing for it. It
-// was built with
+//   --archs "80;90"   the GPU architectures; by default those of native/tools/release/packages.mjs, which take about an hour
+//   --build DIR       takes this machine's addons from a build folder, and compiles nothing for it. It was built with
 //                     MPMML_RELEASE=ON and MPMML_CPU_ISAS=all
 //   --repository URL  for package.json: publishing with provenance needs it
 //   --to DIR          another folder
@@ -215,7 +214,7 @@ for (const row of rows) {
   writeFileSync(join(folder, 'README.md'), readme(row))
   pack(folder, addonManifest(row, values.repository), {
     wanted: [...files, 'LICENSE', 'README.md', 'package.json'],
-    mostBytes: row.mostBytes,
+    maxBytes: row.maxBytes,
     addon: row,
   })
 }
@@ -225,7 +224,7 @@ if (isAsked('source')) {
   const files = [...filesUnder('native'), 'CMakeLists.txt', 'binding.gyp.md', 'LICENSE'].filter(isInSource)
   copyFiles(folder, files)
   writeFileSync(join(folder, 'README.md'), readme({ name: '@mpmml/source' }))
-  pack(folder, sourceManifest(values.repository), { wanted: files, mostBytes: mostBytesOfMain })
+  pack(folder, sourceManifest(values.repository), { wanted: files, maxBytes: mostBytesOfMain })
 }
 
 if (isAsked('main')) {
@@ -238,8 +237,7 @@ if (isAsked('main')) {
     'LICENSE',
   ].filter(isInMain)
   copyFiles(folder, files)
-  // The command line has no readers in a package: without comments and white space and with short names it
-  // takes half of the bytes.
+  // The command line has no readers in a package: without comments and white space and with short names it takes half of the bytes.
   for (const file of files.filter((name) => /^dist\/bench\/.*\.js$/.test(name))) {
     const path = join(folder, file)
     const { code } = minifySync(file, readFileSync(path, 'utf8'), { compress: true, mangle: true })
@@ -251,7 +249,7 @@ if (isAsked('main')) {
   const wanted = [...files, ...filesIn(manifest.exports), ...Object.values(manifest.bin)].map((file) =>
     file.replace('./', ''),
   )
-  pack(folder, manifest, { wanted, mostBytes: mostBytesOfMain })
+  pack(folder, manifest, { wanted, maxBytes: mostBytesOfMain })
   const names = there.map(({ short }) => short).join(', ')
   console.log(`mpmml takes its addons from: ${names || 'no package, because none is in the folder'}`)
 }

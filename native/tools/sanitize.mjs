@@ -1,19 +1,20 @@
 // Runs the library under sanitizers:
 //
-// npm run sanitize address, then thread npm run sanitize -- address AddressSanitizer and
-// UndefinedBehaviorSanitizer over the addon
+//   npm run sanitize                                 address, then thread
+//   npm run sanitize -- address                      AddressSanitizer and UndefinedBehaviorSanitizer over the addon
 //                                                    without CUDA, with the whole test suite; what follows goes
-// to vitest npm run sanitize -- thread ThreadSanitizer over native/testing/stress and native/addon/stress,
-// because Node itself causes reports npm run sanitize -- cuda [filter] [--tool NAME] compute-sanitizer over
-// random products with every CUDA variant, or
+//                                                    to vitest
+//   npm run sanitize -- thread                       ThreadSanitizer over native/testing/stress and native/addon/stress,
+//                                                    because Node itself causes reports
+//   npm run sanitize -- cuda [filter] [--tool NAME]  compute-sanitizer over random products with every CUDA variant, or
 //                                                    with those whose names contain the filter, and over closures, if
 //                                                    there is no filter or it is "closure" (native/tools/fuzz.mjs); by
 //                                                    memcheck, racecheck, initcheck and synccheck, or one of them.
 //                                                    Needs a GPU, and the library as `npm run build` makes it
 //
-// The first two build in folders of their own under build/sanitize, from a copy of the sources, because the
-// library loads the addon from the build folder of its package. The last needs only Node: node
-// native/tools/sanitize.mjs cuda
+// The first two build in folders of their own under build/sanitize, from a copy of the sources, because the library
+// loads the addon from the build folder of its package. The last needs only Node:
+// node native/tools/sanitize.mjs cuda
 import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, rmSync, symlinkSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
@@ -79,8 +80,7 @@ function address(vitestArguments) {
       cwd,
       env: {
         ...settings,
-        // The program that loads the addon isn't instrumented, so the sanitizer's runtime must be loaded
-        // before it.
+        // The program that loads the addon isn't instrumented, so the sanitizer's runtime must be loaded before it.
         LD_PRELOAD: `${compilerFile('libasan.so')} ${compilerFile('libstdc++.so.6')}`,
         // Leaks: Node has some of its own. Shadow gap: some tests run Node with memory limits.
         ASAN_OPTIONS: 'detect_leaks=0:protect_shadow_gap=0',

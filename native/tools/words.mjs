@@ -1,7 +1,6 @@
 #!/usr/bin/env node
 /**
- * Checks the English of comments, documentation and test titles against docs/style.md and
- * docs/glossary-of-code.md.
+ * Checks the English of comments, documentation and test titles against docs/style.md and docs/glossary-of-code.md.
  *
  *     node native/tools/words.mjs                       prints each hit as FILE:LINE: RULE: TEXT
  *     node native/tools/words.mjs --summary             prints the number of hits per rule and per folder
@@ -10,8 +9,7 @@
  *     node native/tools/words.mjs --all                 also checks the folders of NOT_CLEAN_YET
  *     node native/tools/words.mjs FILE…                 checks these files only
  *
- * Exits with status 1 if there is a hit. `npm run lint` runs it. A comment with `words-ok: REASON` is
- * skipped. No dependencies.
+ * Exits with status 1 if there is a hit. `npm run lint` runs it. A comment with `words-ok: REASON` is skipped. No dependencies.
  */
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
@@ -38,8 +36,8 @@ const NOT_CLEAN_YET = [
   'test/cpu/',
 ]
 
-// Where a rule applies: `summary` is the first sentence of a documentation comment (`/** */`, `///`);
-// `comment` any sentence of any comment; `doc` any sentence of a Markdown page; `title` the name of a test.
+// Where a rule applies: `summary` is the first sentence of a documentation comment (`/** */`, `///`); `comment` any
+// sentence of any comment; `doc` any sentence of a Markdown page; `title` the name of a test.
 /** @type {{ name: string, in: string, test: RegExp, unless?: RegExp, fix: string }[]} */
 export const RULES = [
   {

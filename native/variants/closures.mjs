@@ -1,18 +1,19 @@
-// The kernels that pass pivots on a GPU (native/cuda/kernels/closure.cuh). They aren't variants of products.
+// The kernels that process pivots of closures on a GPU (native/cuda/kernels/closure.cuh). They aren't
+// variants of products.
 //
-// The rows are in order of preference: a session takes the first one that can do what is asked.
+// The rows are in order of preference: a session selects the first one that supports the request.
 
 import { semiringTypes } from './rows.mjs'
 
 /**
- * The most pivots, and how many other nodes a block of threads improves. With 0 all nodes must be pivots.
- * Elements of 64 bits have fewer others, because otherwise the kernel spills.
+ * Maximum number of pivots, and number of other nodes that a thread block relaxes. With 0, all nodes must be
+ * pivots. 64-bit elements have fewer other nodes, because more would spill registers.
  */
 const rows = [
   { pivots: 32, others: 0 },
   { pivots: 64, others: 0 },
-  { pivots: 64, others: 64, mostBytes: 4 },
-  { pivots: 64, others: 32, leastBytes: 8 },
+  { pivots: 64, others: 64, maxBytes: 4 },
+  { pivots: 64, others: 32, minBytes: 8 },
 ]
 
 /** All kernels: each row for each semiring and type. */
@@ -20,9 +21,7 @@ export const closures = semiringTypes()
   .filter(({ semiring }) => semiring.idempotent !== false)
   .flatMap(({ semiring, dataType }) =>
     rows
-      .filter(
-        ({ leastBytes = 0, mostBytes = 8 }) => dataType.bytes >= leastBytes && dataType.bytes <= mostBytes,
-      )
+      .filter(({ minBytes = 0, maxBytes = 8 }) => dataType.bytes >= minBytes && dataType.bytes <= maxBytes)
       .map(({ pivots, others }) => ({
         semiring,
         dataType,

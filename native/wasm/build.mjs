@@ -2,8 +2,7 @@
 // one without, the JavaScript of Emscripten that starts each, and the entry points of hosts: addon.cjs for
 // Node.js, workerd.mjs for workerd. `npm install` and `npm start` don't run this build.
 //
-// It needs Emscripten 3.1.69 or newer (emcc on the PATH), CMake and ninja or make. MPMML_WASM_DIR is another
-// folder to build in.
+// It needs Emscripten 3.1.69 or newer (emcc on the PATH), CMake and ninja or make. MPMML_WASM_DIR is another folder to build in.
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'

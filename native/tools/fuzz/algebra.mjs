@@ -14,8 +14,8 @@ const endsOf = {
   uint8: [0, 255],
 }
 
-// Rounding, saturating and ⊕ can be exchanged: so only the best candidate is rounded. One loop for each ⊕ and
-// ⊗, without anything to look up: the time is spent here.
+// Rounding, saturating and ⊕ can be exchanged: so only the best candidate is rounded. One loop for each ⊕ and ⊗, without
+// anything to look up: the time is spent here.
 
 function greatestSum(x, y, from, to, ahead, start) {
   let best = start
@@ -92,8 +92,8 @@ const floats = ['float32', 'float64']
 const truths = { types: ['uint8'], kind: 'least', greatest: true, isTruth: true }
 
 /**
- * `kind`: what ⊗ is. `greatest`: whether ⊕ takes the greater. `idempotent`: whether x ⊕ x = x. `fold` adds
- * the candidates of a result to what it starts from.
+ * `kind`: what ⊗ is. `greatest`: whether ⊕ takes the greater. `idempotent`: whether x ⊕ x = x. `fold` adds the candidates of a
+ * result to what it starts from.
  */
 const semirings = {
   'max-plus': { types: numbers, kind: 'sum', greatest: true, idempotent: true, fold: greatestSum },
@@ -107,9 +107,9 @@ const semirings = {
 }
 
 /**
- * What semirings[…] says. `isInteger`: whether sums of int32 can leave their type, and an infinity stands for
- * zero here. `isTruth`: whether any element but 0 counts as 1. `isWhole`: whether elements are integers that
- * aren't truth values. `zero`, `one`: as they are stored.
+ * What semirings[…] says. `isInteger`: whether sums of int32 can leave their type, and an infinity stands for zero here. `isTruth`:
+ * whether any element but 0 counts as 1. `isWhole`: whether elements are integers that aren't truth values. `zero`, `one`: as they are
+ * stored.
  */
 function algebraOf(semiring, dtype) {
   const { kind, greatest, idempotent, fold, isTruth = false } = semirings[semiring]

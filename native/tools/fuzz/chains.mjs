@@ -1,6 +1,6 @@
 /**
- * Chains: matrices that stay on a device, and calls that read and write them, awaited or not. Beside each
- * matrix is what it must hold, as it was checked after the last call that wrote it.
+ * Chains: matrices that stay on a device, and calls that read and write them, awaited or not. Beside each matrix is what it must
+ * hold, as it was checked after the last call that wrote it.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { algebrasOf } from './algebra.mjs'

@@ -76,9 +76,8 @@ export function sample(random, { m, k, n, batch }, budget) {
 const show = (x) => (Object.is(x, -0) ? '−0' : `${x}`)
 
 /**
- * What is wrong with a result, in words; undefined if nothing is, as far as was looked. `c` and further
- * results are matrices as a product gives them, `held` is what `out` held before, row-major, or null.
- * `define` says what cells must be.
+ * What is wrong with a result, in words; undefined if nothing is, as far as was looked. `c` and further results are matrices as a
+ * product gives them, `held` is what `out` held before, row-major, or null. `define` says what cells must be.
  */
 export function wrongIn(problem, result, random, tally, budget, define = cells) {
   const { algebra, batch, m, n, k, held } = problem
@@ -158,8 +157,8 @@ function wrongOutside({ zero }, came, held, index) {
 }
 
 /**
- * Describes a wrong error of a product; undefined if it is right. `variant`: a kernel was chosen. `aborts`:
- * its signal is aborted. `refuses`: memory is refused.
+ * Describes a wrong error of a product; undefined if it is right. `variant`: a kernel was chosen. `aborts`: its signal is aborted.
+ * `refuses`: memory is refused.
  */
 export function wrongError(problem, error, random, budget, { variant, aborts, refuses }) {
   const { batch, m, k, n } = problem

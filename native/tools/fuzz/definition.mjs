@@ -1,7 +1,7 @@
 /**
- * What a product must be, from the definition of its algebra alone, for the elements that were chosen: the
- * oracle of the fuzzer. It computes in float64, which holds every sum of two int32 and every product of two
- * float32 exactly. Nothing here is shared with what it checks.
+ * What a product must be, from the definition of its algebra alone, for the elements that were chosen: the oracle of the
+ * fuzzer. It computes in float64, which holds every sum of two int32 and every product of two float32 exactly. Nothing here
+ * is shared with what it checks.
  */
 import { meant } from './algebra.mjs'
 import { bandOf, belongs } from './structures.mjs'
@@ -20,9 +20,8 @@ function wrappedSum(x, y, from, to, ahead, start, _, { zero }) {
 
 const clamped = (x, { least, most }) => Math.min(Math.max(x, least), most)
 
-// The smallest k from `from` on whose candidate, as it is stored, is `best`; −1 if there is none. One loop
-// for each way to store: the time of further results is spent here. A NaN is no candidate, and no comparison
-// with one is true.
+// The smallest k from `from` on whose candidate, as it is stored, is `best`; −1 if there is none. One loop for each way to store:
+// the time of further results is spent here. A NaN is no candidate, and no comparison with one is true.
 
 function firstSum(x, y, from, to, ahead, best) {
   for (let k = from; k < to; k++) if (x[k] + y[k + ahead] === best) return k
@@ -90,8 +89,8 @@ function firstOf({ kind, isInteger, dtype }, overflow) {
 }
 
 /**
- * What a product gives beside C. `next(k)` is the first step from k on whose candidate is the result, and −1
- * if there is none; `none` is of an element that is no result, or is zero.
+ * What a product gives beside C. `next(k)` is the first step from k on whose candidate is the result, and −1 if there is none;
+ * `none` is of an element that is no result, or is zero.
  */
 export const further = {
   witness: { none: -1, of: (next) => next(0) },
@@ -112,14 +111,12 @@ function gather({ data, batch, rows, cols }, item, lines, across, algebra) {
 }
 
 /**
- * Elements of C0 ⊕ A⊗B: those of these rows and columns of one product of a batch, row by row. A problem has
- * row-major matrices a, b and c0 (or null), as { data, batch, rows, cols }, an algebra, overflow and a
- * structure.
+ * Elements of C0 ⊕ A⊗B: those of these rows and columns of one product of a batch, row by row. A problem has row-major
+ * matrices a, b and c0 (or null), as { data, batch, rows, cols }, an algebra, overflow and a structure.
  *
- * `values` are as they are stored, but under 'throw' a sum that leaves the finite range is as it is, and has
- * a 1 in `leaves`. `inside` is 0 if the element is no result; `beside` has the further results that are
- * `asked` for, by their names. In plus-times `bounds` is how far a result may be away, and `magnitudes` the
- * sums of the magnitudes of what is finite.
+ * `values` are as they are stored, but under 'throw' a sum that leaves the finite range is as it is, and has a 1 in `leaves`.
+ * `inside` is 0 if the element is no result; `beside` has the further results that are `asked` for, by their names. In plus-times `bounds` is how far a
+ * result may be away, and `magnitudes` the sums of the magnitudes of what is finite.
  */
 export function cells(problem, item, rows, cols, asked = []) {
   const { algebra, a, b, c0, overflow, structure } = problem

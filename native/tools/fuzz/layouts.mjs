@@ -39,8 +39,8 @@ const gapOf = (data) =>
 const shapeOf = ({ batched, batch, rows, cols }) => (batched ? [batch, rows, cols] : [rows, cols])
 
 /**
- * Calls `copy(at, from, count)` for runs of neighbours: of the elements from `from` on in row-major order,
- * `count` are from `at` on, one after the other. Typed arrays copy a run much sooner than a loop does.
+ * Calls `copy(at, from, count)` for runs of neighbours: of the elements from `from` on in row-major order, `count` are from `at` on, one
+ * after the other. Typed arrays copy a run much sooner than a loop does.
  */
 function forRuns({ batch, rows, cols }, [byItem, byRow, byCol], copy) {
   const [inRow, inAll] = [byCol === 1, byCol === 1 && byRow === cols && byItem === rows * cols]

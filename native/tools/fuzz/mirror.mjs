@@ -104,8 +104,8 @@ export class View {
 }
 
 /**
- * A view of so many rows and columns of one of the roots, `recent` rather than others; undefined if none is
- * large enough. `fits` says which may be taken.
+ * A view of so many rows and columns of one of the roots, `recent` rather than others; undefined if none is large enough. `fits`
+ * says which may be taken.
  */
 export function drawView(random, roots, recent, [rows, cols], batched, fits = () => true) {
   for (let attempt = 0; attempt < 12 && roots.length > 0; attempt++) {

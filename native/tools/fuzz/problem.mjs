@@ -86,12 +86,11 @@ function drawBatch(random, [m, k, n], elements) {
 }
 
 /**
- * A product. `limits`: the most elements of a matrix and the most steps of a large product. `held` is what
- * `out` holds before; `accumulate` is 'nothing', 'a matrix' or 'out'.
+ * A product. `limits`: the most elements of a matrix and the most steps of a large product. `held` is what `out` holds before;
+ * `accumulate` is 'nothing', 'a matrix' or 'out'.
  */
 export function drawProblem(random, limits, algebra = drawAlgebra(random)) {
-  // A band of C in a batch whose sums may overflow: what is written apart and copied then has an item, a row
-  // and a span.
+  // A band of C in a batch whose sums may overflow: what is written apart and copied then has an item, a row and a span.
   const isNear = algebra.isInteger && random.chance(0.04)
   const [m, k, n] = isNear ? sizeKinds.small(random) : drawSizes(random, limits)
   const values = isNear ? drawValues(random, algebra, nearOverflow) : drawValues(random, algebra)

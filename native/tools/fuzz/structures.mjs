@@ -1,6 +1,6 @@
 /**
- * Structures of matrices: which elements belong, drawing one, and that of the transposed matrix. All else
- * that the fuzzer and the tests do goes by these.
+ * Structures of matrices: which elements belong, drawing one, and that of the transposed matrix. All else that the fuzzer and the
+ * tests do goes by these.
  */
 
 /** @typedef {readonly [below: number, above: number]} Band */

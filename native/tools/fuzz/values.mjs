@@ -5,10 +5,9 @@ import { bandOf, belongs } from './structures.mjs'
  * How the elements of a matrix are drawn.
  *
  * - `low`, `spread`: whole numbers from `low` to `low + spread`. `ends`: the share that is one of both.
- * - `lines`, `chunks`: each line (row of A, column of B) and each 32 elements of it have an offset up to so
- *   much besides. `rough`: the share of chunks whose spread is a thousand times as large.
- * - `meets`: in even steps of k the elements are high, in odd ones low; in the other operand it is the other
- *   way round.
+ * - `lines`, `chunks`: each line (row of A, column of B) and each 32 elements of it have an offset up to so much besides.
+ *   `rough`: the share of chunks whose spread is a thousand times as large.
+ * - `meets`: in even steps of k the elements are high, in odd ones low; in the other operand it is the other way round.
  * - `special`: values, and `share`, the share of elements that are one of them.
  * - `zeros`: the share of elements that are the semiring's zero. `zeroLines`: the share of lines.
  * - `scale`: each number is multiplied by it. `fraction`: and a part of one is added to it before.

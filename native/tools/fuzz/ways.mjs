@@ -1,6 +1,6 @@
 /**
- * What a closure must be: the textbook's loops over pivots, in float64, with each sum rounded as the type
- * does; and weights to close. Nothing here is shared with what it checks.
+ * What a closure must be: the textbook's loops over pivots, in float64, with each sum rounded as the type does; and weights to close.
+ * Nothing here is shared with what it checks.
  */
 
 /** x ⊗ y. */
@@ -22,10 +22,9 @@ const formulas = {
 const loops = new Map()
 
 /**
- * Takes the ways over a pivot into a row of distances, which begins at `row`: `first` to the pivot, whose
- * next node is `hop`, and `onward` from there, to the nodes from `from` on and before `to`. No path is worse
- * than any. Most of the time is spent here, so the loop is written out for each algebra: to look anything up
- * takes longer than a step.
+ * Takes the ways over a pivot into a row of distances, which begins at `row`: `first` to the pivot, whose next node is `hop`, and `onward`
+ * from there, to the nodes from `from` on and before `to`. No path is worse than any. Most of the time is spent here, so the loop is
+ * written out for each algebra: to look anything up takes longer than a step.
  */
 function improving({ kind, dtype, greatest }) {
   const isRounded = dtype === 'float32'
@@ -46,9 +45,8 @@ function improving({ kind, dtype, greatest }) {
 }
 
 /**
- * The closure of n × n elements. `values` aren't rounded to int32: what leaves it is seen, and no path is
- * `none`. `gain` is the first pivot with which a cycle gains; −1 if there is none, and only then the others
- * are valid.
+ * The closure of n × n elements. `values` aren't rounded to int32: what leaves it is seen, and no path is `none`. `gain` is the first pivot with which a cycle
+ * gains; −1 if there is none, and only then the others are valid.
  */
 export function closureOf(algebra, n, elements, isReflexive) {
   const { zero, none, one, kind, isTruth } = algebra
@@ -126,9 +124,8 @@ export function nextByDistances(algebra, n, edges, { values, gain }) {
 }
 
 /**
- * Fills a matrix, or a batch, with weights of edges. No cycle gains, but in max-plus and min-plus many
- * neither gain nor lose, and there are weights of both signs: differences of potentials of the nodes, to
- * which some are added.
+ * Fills a matrix, or a batch, with weights of edges. No cycle gains, but in max-plus and min-plus many neither gain nor lose, and there
+ * are weights of both signs: differences of potentials of the nodes, to which some are added.
  */
 export function fillWeights(random, algebra, { data, rows: n }, density, scale = 1) {
   const { kind, greatest, zero, isTruth } = algebra

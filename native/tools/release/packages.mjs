@@ -12,9 +12,8 @@ export const { version } = own
 const MiB = 2 ** 20
 
 /**
- * GPU architectures of the packages with CUDA, as MPMML_CUDA_ARCHS: machine code for `sm`, and PTX. The
- * oldest PTX serves GPUs that come between, such as sm_110. The laboratory has ten times as many kernels, so
- * most GPUs compile its PTX at first use.
+ * GPU architectures of the packages with CUDA, as MPMML_CUDA_ARCHS: machine code for `sm`, and PTX. The oldest PTX serves GPUs that
+ * come between, such as sm_110. The laboratory has ten times as many kernels, so most GPUs compile its PTX at first use.
  */
 export const architecturesOf = ({ cuda, cpu }) =>
   cuda === 12
@@ -24,18 +23,18 @@ export const architecturesOf = ({ cuda, cpu }) =>
       : { products: '75;80;90;100;120;compute_90', lab: '75-virtual;90' }
 
 /**
- * The packages with addons. An addon is built by the machine's own compiler, or, if the machine is of another
- * platform, by the compiler in `cross`. `mostBytes` is for the packed package.
+ * The packages with addons. An addon is built by the machine's own compiler, or, if the machine is of another platform, by the
+ * compiler in `cross`. `maxBytes` is for the packed package.
  */
 export const addonPackages = [
-  { short: 'linux-x64-gnu', os: 'linux', cpu: 'x64', libc: 'glibc', kind: 'cpu', mostBytes: 5 * MiB },
+  { short: 'linux-x64-gnu', os: 'linux', cpu: 'x64', libc: 'glibc', kind: 'cpu', maxBytes: 5 * MiB },
   {
     short: 'linux-x64-musl',
     os: 'linux',
     cpu: 'x64',
     libc: 'musl',
     kind: 'cpu',
-    mostBytes: 5 * MiB,
+    maxBytes: 5 * MiB,
     cross: { compiler: ['zig', 'c++'], toolchain: 'native/release/musl.cmake' },
   },
   {
@@ -44,11 +43,11 @@ export const addonPackages = [
     cpu: 'arm64',
     libc: 'glibc',
     kind: 'cpu',
-    mostBytes: 5 * MiB,
+    maxBytes: 5 * MiB,
     cross: { compiler: ['aarch64-linux-gnu-g++'], toolchain: 'native/release/aarch64.cmake' },
   },
-  { short: 'darwin-arm64', os: 'darwin', cpu: 'arm64', kind: 'cpu', mostBytes: 5 * MiB },
-  { short: 'win32-x64', os: 'win32', cpu: 'x64', kind: 'cpu', mostBytes: 5 * MiB },
+  { short: 'darwin-arm64', os: 'darwin', cpu: 'arm64', kind: 'cpu', maxBytes: 5 * MiB },
+  { short: 'win32-x64', os: 'win32', cpu: 'x64', kind: 'cpu', maxBytes: 5 * MiB },
   ...['x64', 'arm64'].flatMap((cpu) => [
     {
       short: `cuda-linux-${cpu}`,
@@ -57,7 +56,7 @@ export const addonPackages = [
       libc: 'glibc',
       kind: 'cuda',
       cuda: 13,
-      mostBytes: 40 * MiB,
+      maxBytes: 40 * MiB,
     },
     {
       short: `lab-linux-${cpu}`,
@@ -66,7 +65,7 @@ export const addonPackages = [
       libc: 'glibc',
       kind: 'lab',
       cuda: 13,
-      mostBytes: 60 * MiB,
+      maxBytes: 60 * MiB,
     },
   ]),
   {
@@ -76,7 +75,7 @@ export const addonPackages = [
     libc: 'glibc',
     kind: 'cuda',
     cuda: 12,
-    mostBytes: 40 * MiB,
+    maxBytes: 40 * MiB,
   },
   {
     short: 'lab12-linux-x64',
@@ -85,10 +84,10 @@ export const addonPackages = [
     libc: 'glibc',
     kind: 'lab',
     cuda: 12,
-    mostBytes: 60 * MiB,
+    maxBytes: 60 * MiB,
   },
   // For any system and processor.
-  { short: 'wasm', kind: 'wasm', mostBytes: 1.5e6 },
+  { short: 'wasm', kind: 'wasm', maxBytes: 1.5e6 },
 ].map((row) => ({
   ...row,
   name: `@mpmml/${row.short}`,
@@ -187,8 +186,7 @@ const shownPictures = new Set(
 )
 
 /**
- * Returns whether a file of the clone is in the library's package. Of dist/lib that is what is bundled;
- * dist/types has the declarations.
+ * Returns whether a file of the clone is in the library's package. Of dist/lib that is what is bundled; dist/types has the declarations.
  */
 export function isInMain(file) {
   const entries = Object.values(own.exports).map((entry) => (entry.default ?? '').replace('./', ''))
