@@ -1,4 +1,5 @@
 /** Results of path functions: distances and paths between nodes, which users call by their numbers or names. */
+import type { BackendName } from '../backend-name.js'
 import { show } from '../describe.js'
 import { DeviceMatrix } from '../device/device.js'
 import { OptionError, ValueError } from '../errors.js'
@@ -22,7 +23,7 @@ export interface FoundPaths {
   /** How the paths were found: see {@link PathOptions.method}. Of a batch, how those of the last graph were. */
   readonly method: FoundBy
   /** The backend that computed it: searches and dissection run on the CPU. */
-  readonly backend: 'cuda' | 'cpu'
+  readonly backend: BackendName
   /** The name of the GPU or of the processor. */
   readonly device: string
   /** Milliseconds: of all the work, and of the kernels or the search. */

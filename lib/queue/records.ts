@@ -2,6 +2,7 @@
  * What is in Redis besides BullMQ's own jobs: plans, what workers report of their blocks, and who is at work. All keys begin
  * with "mpmml". Matrices never go there.
  */
+import type { BackendName } from '../backend-name.js'
 
 /** Of BullMQ's keys. */
 export const PREFIX = 'mpmml'
@@ -126,7 +127,7 @@ export interface WorkerRecord {
   /** The id of its process. */
   readonly pid: number
   /** Where it computes. */
-  readonly backend: 'cuda' | 'cpu'
+  readonly backend: BackendName
   /** The indices of its GPUs; empty on the CPU. */
   readonly devices: readonly number[]
   /** How many blocks it computes at once. */

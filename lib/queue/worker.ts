@@ -2,12 +2,23 @@
  * A worker: takes jobs from the queue and computes their blocks. A job may come twice, to two workers: blocks are made so
  * that it does no harm.
  */
+
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { onAbort } from '../abort.js'
 import { assertRoot } from '../arrays/allowed-roots.js'
 import type { BlockPlan } from '../arrays/job.js'
-import { ALL_DEVICES, AUTO, assertDevicesOnly, CPU, CUDA, devicesIn, type Where } from '../backend.js'
+import {
+  ALL_DEVICES,
+  AUTO,
+  assertDevicesOnly,
+  CPU,
+  CUDA,
+  devicesIn,
+  type Where,
+  withoutWebGpu,
+} from '../backend.js'
+import type { BackendName } from '../backend-name.js'
 import { NoCudaError, QueueError } from '../errors.js'
 import { info } from '../info.js'
 import { Options, UNSET } from '../options.js'
@@ -33,7 +44,7 @@ export interface QueueWorker {
   /** Its name in the queue: host, process and some letters. */
   readonly id: string
   /** Where it computes. */
-  readonly backend: 'cuda' | 'cpu'
+  readonly backend: BackendName
   /** The GPUs that it uses; empty on the CPU. */
   readonly devices: readonly number[]
   /** How many blocks it computes at once. */
@@ -52,7 +63,8 @@ const workerOptions = new Options(workerSet)
 const FAREWELL_MS = 5000
 
 /** The GPUs that are asked for; none for the CPU. */
-function findDevices({ backend, devices }: Pick<Where, 'backend' | 'devices'>): number[] {
+function findDevices({ backend: requested, devices }: Pick<Where, 'backend' | 'devices'>): number[] {
+  const backend = requested === AUTO ? AUTO : withoutWebGpu(requested, 'jobs of a queue')
   if (backend === CPU) return []
   const isList = devices !== 0 && devices !== ALL_DEVICES
   const { cuda, auto } = info()
@@ -148,7 +160,7 @@ interface JobPlacement {
 
 class Worker implements QueueWorker {
   readonly id = `${hostname()}-${process.pid}-${randomBytes(2).toString('hex')}`
-  readonly backend: 'cuda' | 'cpu'
+  readonly backend: BackendName
   readonly devices: readonly number[]
   readonly concurrency: number
   readonly stopped: Promise<void>

@@ -73,7 +73,7 @@ struct Pinned {
 
   /// Returns whether blocks are to be freed.
   bool give_back() { return memory && pool->give_back(std::exchange(memory, nullptr)); }
-  void lose() { pool->lose(std::exchange(memory, nullptr)); }
+  void detach() { pool->detach(std::exchange(memory, nullptr)); }
 };
 
 /// Allocates pinned memory. The result has no memory if CUDA can't be used.
@@ -114,7 +114,7 @@ void release(Napi::Env env, Owner* owned) {
   const bool ends = is_ending(env);
   // If the memory has been transferred to another thread, that thread may still use it, and its last use isn't
   // reported.
-  if (ends && owner->buffer && !is_still_there(env, *owner)) return owner->piece.lose();
+  if (ends && owner->buffer && !is_still_there(env, *owner)) return owner->piece.detach();
   if (owner->buffer) napi_delete_reference(env, owner->buffer);
   if (ends && !owner->presence.expired()) {
     // Products that are being cancelled may still write to the memory.

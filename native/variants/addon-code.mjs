@@ -276,6 +276,7 @@ export const addonInterface = (notice) => `// ${notice}
 /**
  * Exports of the addon, types of its arguments and results, and positions of the fields of its flat arrays.
  */
+import type { BackendChoice, BackendName } from './backend-name.js'
 import type { ElementArray, OperandArray } from './storage.js'
 import type { DataType, InstructionSet, Semiring, VariantName } from './variant-names.js'
 

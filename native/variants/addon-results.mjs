@@ -49,7 +49,7 @@ export const results = {
   )`
     ...: ${row}
     automatic: ${flag}
-    backend: ${named("'cpu' | 'cuda'", literal)}
+    backend: ${named('BackendName', literal)}
     architectures: ${list(text)}
   `,
   NativeRefusedVariant: object('A row of the table for which no kernel can be built.')`

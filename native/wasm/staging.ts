@@ -3,12 +3,20 @@
  * call are copied into it first, and the written elements are copied back after success.
  */
 
-import { type GraphSearchRequest, nativeCalls } from '../../lib/native-interface.js'
+import { nativeCalls } from '../../lib/native-interface.js'
+import {
+  copyElements,
+  type Exports,
+  isRecord,
+  isTypedArray,
+  replacesAll,
+  type TypedArray,
+  type Written,
+  whole,
+  writtenBy,
+} from '../../lib/remote/written.js'
 
-export type TypedArray = Int32Array | Uint32Array | Float32Array | Float64Array | Uint8Array | Int16Array
 type Call = (...values: unknown[]) => unknown
-export type Exports = Record<string, unknown>
-
 /** The module's memory. */
 export interface Memory {
   /** Returns the address, or 0 if the allocation fails. */
@@ -29,9 +37,6 @@ const ALIGNMENT = 16
 /** Milliseconds between two copies of a running call's report, which counts the steps. */
 const REPORT_MS = 20
 const MAX_BYTES = 2 ** 32
-
-export const isTypedArray = (value: unknown): value is TypedArray =>
-  ArrayBuffer.isView(value) && !(value instanceof DataView)
 
 const bytesOf = ({ buffer, byteOffset, byteLength }: TypedArray) =>
   new Uint8Array(buffer, byteOffset, byteLength)
@@ -131,15 +136,6 @@ function outOfMemory(bytes: number): Error {
   )
 }
 
-/**
- * Returns whether a value is a plain object or an array, whose properties are searched for typed arrays.
- * Devices and memories are opaque.
- */
-export const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' &&
-  value !== null &&
-  [Object.prototype, Array.prototype].includes(Object.getPrototypeOf(value))
-
 /** Calls `found` for each typed array in a value. */
 export function forEachArray(value: unknown, found: (array: TypedArray) => void): void {
   if (isTypedArray(value)) found(value)
@@ -154,163 +150,10 @@ function withViews(value: unknown, staged: Staged): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, inside]) => [key, withViews(inside, staged)]))
 }
 
-/** Elements of an array that a call writes. Other calls may write other elements of the array meanwhile. */
-export interface Written {
-  readonly array: TypedArray
-  readonly offset: number
-  /** Sizes and strides, outermost first. */
-  readonly sizes: readonly number[]
-  readonly strides: readonly number[]
-  /** Whether a successful call writes all of the elements without reading them before. */
-  readonly replaces?: boolean
-}
-
-/** Returns whether a call overwrites a whole array without reading it. */
-const replacesAll = ({ array, sizes, replaces }: Written) =>
-  replaces === true && sizes.reduce((product, size) => product * size, 1) === array.length
-
-function resultsOfSearch(search: GraphSearchRequest): Written[] {
-  const { nodes, distances, next, trees, place, treePlace, rootStride, endStride } = search
-  const { reduced, reached, nearest, divides } = search
-  if (divides) return []
-  if (reduced) return [reduced, reached, nearest].flatMap((array) => (array ? [whole(array)] : []))
-  const roots = search.roots?.length ?? nodes
-  const ends = search.ends?.length ?? nodes
-  const perPair = [distances, ...(next ? [next] : [])].map((array) => ({
-    array,
-    offset: place,
-    sizes: [roots, ends],
-    strides: [rootStride, endStride],
-  }))
-  const perRoot = trees ? [{ array: trees, offset: treePlace, sizes: [roots * nodes], strides: [1] }] : []
-  return [...perPair, ...perRoot]
-}
-
-const whole = (array: TypedArray): Written => ({ array, offset: 0, sizes: [array.length], strides: [1] })
-
-/**
- * Copies the elements from one array to another, unless the destination was transferred while the call ran:
- * lib then throws an error.
- */
-export function copyElements(to: TypedArray, from: TypedArray, { offset, sizes, strides }: Written): void {
-  if (to.length !== from.length || sizes.some((size) => size === 0)) return
-  // Adjacent elements are copied in one call: the innermost dimension with stride 1, and all next dimensions
-  // without gaps.
-  const dimensions = sizes
-    .map((size, index) => ({ size, stride: strides[index]! }))
-    .filter(({ size }) => size > 1)
-    .sort((x, y) => Math.abs(y.stride) - Math.abs(x.stride))
-  let run = 1
-  while (dimensions.at(-1)?.stride === run) run *= dimensions.pop()!.size
-  const copy = (depth: number, at: number): void => {
-    const dimension = dimensions[depth]
-    if (dimension === undefined) {
-      if (run === 1) to[at] = from[at]!
-      else to.set(from.subarray(at, at + run), at)
-      return
-    }
-    for (let index = 0; index < dimension.size; ++index) copy(depth + 1, at + index * dimension.stride)
-  }
-  copy(0, offset)
-}
-
 interface Running {
   readonly staged: Staged
   readonly report: Written | undefined
   readonly cancel: unknown
-}
-
-/**
- * Returns the elements that a call of the addon writes, from the function's name and its arguments by name.
- */
-export type WrittenBy = (name: string, named: Record<string, unknown>) => Written[]
-
-export function writtenBy(addon: Exports): WrittenBy {
-  const request = addon.requestFields as readonly string[]
-  const member = addon.memberFields as readonly string[]
-  const userRequest = addon.userRequestFields as readonly string[]
-  const copied = addon.copyFields as readonly string[]
-  const ofMembers = member
-    .filter((field) => field.endsWith('Memory'))
-    .map((field) => field.slice(0, -'Memory'.length))
-  const further = ofMembers.slice(ofMembers.indexOf('c0') + 1)
-
-  /** Returns the elements of a matrix whose layout is in a flat request from `base` on. */
-  const placed = (
-    array: TypedArray,
-    fields: readonly string[],
-    numbers: Float64Array,
-    base: number,
-    matrix: string,
-    [rows, cols]: readonly [string, string],
-  ): Written => {
-    const field = (name: string) => numbers[base + fields.indexOf(name)]!
-    return {
-      array,
-      offset: field(`${matrix}Offset`),
-      sizes: [field('batch'), field(rows), field(cols)],
-      strides: ['BatchStride', 'RowStride', 'ColStride'].map((end) => field(`${matrix}${end}`)),
-      // Only the elements inside of a matrix's structure are written.
-      replaces: !fields.includes('structured') || field('structured') === 0,
-    }
-  }
-  const ofProduct = (array: TypedArray, numbers: Float64Array, base: number, matrix: string) =>
-    placed(array, request, numbers, base, matrix, ['m', 'n'])
-
-  /** Returns the auxiliary outputs of a product, each with its name. */
-  const furtherOf = (given: unknown) =>
-    further.map(
-      (matrix, index) => [(given as readonly unknown[] | null | undefined)?.[index], matrix] as const,
-    )
-
-  /** Returns the lanes of C and the auxiliary outputs of a product over a custom semiring. */
-  const ofUserProduct = (c: unknown, given: unknown, numbers: Float64Array, base: number): Written[] => {
-    const lanes = Array.isArray(c) ? c : []
-    const results = [...lanes.map((array, lane) => [array, `cLane${lane}`] as const), ...furtherOf(given)]
-    return results
-      .filter(([array]) => isTypedArray(array))
-      .map(([array, matrix]) => placed(array, userRequest, numbers, base, matrix, ['m', 'n']))
-  }
-
-  return (name, named) => {
-    const numbers = named.request as Float64Array
-    const results: Written[] = []
-    if (isTypedArray(named.report)) results.push(whole(named.report))
-    if (name === 'multiply' || name === 'multiplySync') {
-      if (numbers[request.indexOf('planOnly')] !== 0) return results
-      for (const [array, matrix] of [[named.c, 'c'] as const, ...furtherOf(named.further)]) {
-        if (isTypedArray(array)) results.push(ofProduct(array, numbers, 0, matrix))
-      }
-    } else if (name === 'multiplyGroup') {
-      results.push(whole(named.reports as TypedArray))
-      const arrays = named.arrays as readonly TypedArray[]
-      const members = named.members as Float64Array
-      for (let base = 0; base < members.length; base += member.length) {
-        for (const matrix of ['c', ...further]) {
-          const place = members[base + member.indexOf(`${matrix}Memory`)]!
-          // Another product of the group may read the array.
-          if (place < 0)
-            results.push({ ...ofProduct(arrays[-1 - place]!, members, base, matrix), replaces: false })
-        }
-      }
-    } else if (name === 'download') {
-      results.push(placed(named.array as TypedArray, copied, numbers, 0, 'array', ['rows', 'cols']))
-    } else if (name === 'graphSearch') {
-      results.push(...resultsOfSearch(named.request as GraphSearchRequest))
-    } else if (name === 'multiplyUser' || name === 'multiplyUserSync') {
-      results.push(...ofUserProduct(named.c, named.further, numbers, 0))
-    } else if (name === 'multiplyUserGroup') {
-      results.push(whole(named.reports as TypedArray))
-      const products = named.products as readonly (readonly unknown[])[]
-      products.forEach(([, , c, , given], index) => {
-        const base = index * userRequest.length
-        results.push(...ofUserProduct(c, given, named.requests as Float64Array, base))
-      })
-    } else if (name === 'evaluateUserSemiring') {
-      results.push(...(named.out as readonly TypedArray[]).map(whole))
-    }
-    return results
-  }
 }
 
 /** Wraps an addon so that its functions accept arrays of any memory. */

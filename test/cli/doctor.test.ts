@@ -172,7 +172,7 @@ describe('completion', () => {
     expect(completed(['mpmml', 'help', 'sho'])).toEqual(['show'])
     expect(completed(['mpmml', 'completion', ''])).toEqual(['bash', 'zsh', 'fish'])
     expect(completed(['mpmml', 'multiply', '--backend', '=', 'c'])).toEqual(['cpu', 'cuda'])
-    expect(completed(['mpmml', 'multiply', '--backend', '='])).toEqual(['auto', 'cpu', 'cuda'])
+    expect(completed(['mpmml', 'multiply', '--backend', '='])).toEqual(['auto', 'cpu', 'cuda', 'webgpu'])
     writeFileSync(path('files/with blanks.npy'), '')
     expect(completed(['mpmml', 'show', 'wi'])).toEqual(['with blanks.npy'])
     expect(completed(['mpmml', 'multiply', '-o', 'wi'])).toEqual(['with blanks.npy'])

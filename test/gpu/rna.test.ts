@@ -1,5 +1,6 @@
 /** Folding and interaction of RNA on a GPU, compared with the recurrence and the CPU. */
 import { afterEach, describe, expect, it, vi } from 'vitest'
+import type { BackendName } from '../../lib/backend-name.js'
 import { addon } from '../../lib/native.js'
 import { bpmax, type InteractionOptions, nussinov } from '../../lib/rna.js'
 import { expectError } from '../support/expect.js'
@@ -93,7 +94,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
       expect(backend).toBe('cpu')
       // Strands are folded in several parts.
       const strands = Array.from({ length: 20 }, () => randomStrand(random, 400))
-      const scores = async (backend: 'cuda' | 'cpu') =>
+      const scores = async (backend: BackendName) =>
         (await nussinov(strands, { backend })).map(({ score }) => score)
       expect(await scores('cuda')).toEqual(await scores('cpu'))
     } finally {

@@ -36,14 +36,15 @@ interface Message {
   error?: { message: string }
 }
 
-export async function startBrowser(): Promise<Page> {
+/** @param gpu - flags about the GPU; by default there is none. */
+export async function startBrowser(gpu: readonly string[] = ['--disable-gpu']): Promise<Page> {
   const profile = mkdtempSync(join(tmpdir(), 'mpmml-chromium-'))
   const child = spawn(
     chromium!,
     [
       '--headless=new',
       '--no-sandbox',
-      '--disable-gpu',
+      ...gpu,
       '--disable-dev-shm-usage',
       `--user-data-dir=${profile}`,
       '--remote-debugging-pipe',

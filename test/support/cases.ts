@@ -1,4 +1,5 @@
 /** Parameters of the suites: semirings, policies, sizes, layouts. */
+import type { BackendName } from '../../lib/backend-name.js'
 import type { Overflow } from '../../lib/index.js'
 import type { Plain } from './generators.js'
 import type { SemiringName, Strided } from './oracle.js'
@@ -65,5 +66,5 @@ export const layoutsOf: Record<string, (source: Plain) => Strided> = {
  * take a few minutes, every `share`-th value, beginning with one that alternates with `turn`. So several turns cover the whole list,
  * though no single turn does.
  */
-export const inTurn = <T>(backend: 'cpu' | 'cuda', list: readonly T[], turn: number, share: number): T[] =>
+export const inTurn = <T>(backend: BackendName, list: readonly T[], turn: number, share: number): T[] =>
   list.filter((_, index) => backend === 'cuda' || (index + turn) % share === 0)

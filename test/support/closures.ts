@@ -1,9 +1,10 @@
 /** Shared code of the tests of closures and powers. */
 import { plus, power, star } from '../../lib/algebra.js'
+import type { BackendName } from '../../lib/backend-name.js'
 import { DeviceMatrix, type MatrixLike, type OperandArray } from '../../lib/index.js'
 import { expectError as expectCoded } from './expect.js'
 
-export type Backend = 'cpu' | 'cuda'
+export type Backend = BackendName
 export type AnyMatrix = MatrixLike<OperandArray> | DeviceMatrix<OperandArray>
 type AnyClosure = (a: AnyMatrix, options?: object) => Promise<{ c: never; backend: Backend; device: string }>
 

@@ -1,5 +1,6 @@
 /** Operations whose allocations fail, and the expected state afterwards. */
 import { expect } from 'vitest'
+import type { BackendName } from '../../lib/backend-name.js'
 import type { MatrixLike } from '../../lib/index.js'
 import { type Dense, dense, type Strided } from './oracle.js'
 
@@ -24,4 +25,4 @@ export const same = (c: MatrixLike, expected: Dense | number) => {
 export const UNTOUCHED = 77
 
 /** Location in which arrays are computed. */
-export type Where = { backend?: 'cpu' | 'cuda'; devices?: number[] }
+export type Where = { backend?: BackendName; devices?: number[] }

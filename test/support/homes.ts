@@ -1,20 +1,21 @@
 /** Devices on which matrices stay: a single one, or several simulated ones. */
 import { afterAll, beforeAll, expect } from 'vitest'
+import type { BackendName } from '../../lib/backend-name.js'
 import { type Device, openDevice } from '../../lib/index.js'
 import { addon } from '../../lib/native.js'
 
 export interface Home {
-  readonly backend: 'cpu' | 'cuda'
+  readonly backend: BackendName
   /** Opens the device. */
-  readonly where: { backend?: 'cpu' | 'cuda'; devices?: number[] }
+  readonly where: { backend?: BackendName; devices?: number[] }
   /** Number of simulated devices; 0 for the real ones. */
   readonly pretended: number
 }
 
-export const onOne = (backend: 'cpu' | 'cuda'): Home => ({ backend, where: { backend }, pretended: 0 })
+export const onOne = (backend: BackendName): Home => ({ backend, where: { backend }, pretended: 0 })
 
 /** Devices are simulated only if no backend is named: all are the same GPU, or the CPU. */
-export const onThree = (backend: 'cpu' | 'cuda'): Home => ({
+export const onThree = (backend: BackendName): Home => ({
   backend,
   where: { devices: [0, 1, 2] },
   pretended: 3,

@@ -4,7 +4,8 @@ import { explainBackend, info } from '../../lib/index.js'
 /** Reason why CUDA can't be used here; undefined if it can. */
 export function withoutCuda(): string | undefined {
   const { backend, reason } = explainBackend()
-  return backend === 'cuda' ? undefined : reason
+  // Without what is known of WebGPU.
+  return backend === 'cuda' ? undefined : reason.replace(/; and WebGPU .*/, '')
 }
 
 /** Reason why the laboratory's kernels don't exist; undefined if they do. */

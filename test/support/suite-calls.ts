@@ -1,6 +1,7 @@
 /** Calls of single products: properties of results apart from values, and special matrices. */
 import ndarray from 'ndarray'
 import { describe, expect, it } from 'vitest'
+import type { BackendName } from '../../lib/backend-name.js'
 import { type MatrixLike, type MpmmOptions, matrix, mpmm, mpmmSync, pinned, plan } from '../../lib/index.js'
 import { arrays } from '../../native/tools/fuzz/algebra.mjs'
 import { policies, ragged, type Size, semirings } from './cases.js'
@@ -14,7 +15,7 @@ import { startFor, valuesFor } from './products/values.js'
 import { edgesOfPaths } from './suite-paths.js'
 import { drawn } from './suite-products.js'
 
-export function callSuite(backend: 'cpu' | 'cuda'): void {
+export function callSuite(backend: BackendName): void {
   describe('limits of the arithmetics', () => edgesOfPaths(backend))
   describe('results', () => results(backend))
   describe('matrices', () => matrices(backend))
@@ -23,7 +24,7 @@ export function callSuite(backend: 'cpu' | 'cuda'): void {
   describe('int16', () => int16(backend))
 }
 
-function results(backend: 'cpu' | 'cuda'): void {
+function results(backend: BackendName): void {
   it('report backend, variant and times', () => {
     const { a, b } = operands('small', 'max-plus', [200, 200, 200])
     const result = mpmmSync(a, b, { backend })
@@ -76,7 +77,7 @@ function results(backend: 'cpu' | 'cuda'): void {
 const kindOf = ({ isInteger, isWhole, isTruth }: (typeof algebras)[number]) =>
   isInteger ? 'small, ε scattered' : isWhole ? 'any int32' : isTruth ? 'few bytes' : 'whole numbers'
 
-function matrices(backend: 'cpu' | 'cuda'): void {
+function matrices(backend: BackendName): void {
   it.each([
     ['ordinary memory', async (length: number) => new Int32Array(length)],
     ['pinned memory', (length: number) => pinned('int32', length)],
@@ -132,7 +133,7 @@ function matrices(backend: 'cpu' | 'cuda'): void {
   })
 }
 
-function outs(backend: 'cpu' | 'cuda'): void {
+function outs(backend: BackendName): void {
   it('can be accumulated to in three ways', () => {
     const { a, b } = operands('small, ε scattered', 'max-plus', ragged)
     const start = randomMatrix(37, 43, 4, [-500, 3000])
@@ -208,7 +209,7 @@ function outs(backend: 'cpu' | 'cuda'): void {
   )
 }
 
-function optionsAndTypes(backend: 'cpu' | 'cuda'): void {
+function optionsAndTypes(backend: BackendName): void {
   it.each(policies)(
     "overflow: '%s' makes no difference without sums, and floats don't take it",
     async (overflow) => {
@@ -260,7 +261,7 @@ function optionsAndTypes(backend: 'cpu' | 'cuda'): void {
 }
 
 /** Properties of operands in Int16Arrays only; the law of products covers the others. */
-function int16(backend: 'cpu' | 'cuda'): void {
+function int16(backend: BackendName): void {
   const place = { name: 'arrays of int16', options: { backend }, expectation: { backend }, narrow: true }
 
   it.each(['max-plus', 'min-plus', 'max-min', 'min-max'] as const)(

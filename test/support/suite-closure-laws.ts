@@ -1,5 +1,6 @@
 /** Properties of closures in every semiring on every element type, at every target: test/cpu and test/gpu run it. */
 import { afterAll, beforeAll, describe, it } from 'vitest'
+import type { BackendName } from '../../lib/backend-name.js'
 import { layoutNames } from '../../native/tools/fuzz/layouts.mjs'
 import { inTurn, policies } from './cases.js'
 import {
@@ -23,7 +24,7 @@ const sizes = [0, 1, 2, 3, 5, 63, 64, 65, 66, 100, 129, 130, 200]
 const MOST = 2 ** 31 - 1
 const none = Number.NaN
 
-export function closureLaws(backend: 'cpu' | 'cuda'): void {
+export function closureLaws(backend: BackendName): void {
   const { places, open, close } = placesOf(backend)
   beforeAll(open)
   afterAll(close)

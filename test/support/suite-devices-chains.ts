@@ -1,5 +1,6 @@
 /** Queued products, copies and combinations, none of which is awaited. */
 import { describe, expect, it } from 'vitest'
+import type { BackendName } from '../../lib/backend-name.js'
 import {
   type Device,
   type DeviceMatrix,
@@ -14,7 +15,7 @@ import { Random, randomMatrix } from './generators.js'
 import { type Dense, oracle, type Strided } from './oracle.js'
 import { expectIs, expectRejected, type Made, made } from './resident.js'
 
-export function chains(backend: 'cpu' | 'cuda', open: () => Device): void {
+export function chains(backend: BackendName, open: () => Device): void {
   const chain = (count: number, size: number) =>
     Array.from({ length: count }, (_, index) => randomMatrix(size, size, index + 1))
 

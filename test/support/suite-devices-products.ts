@@ -1,6 +1,7 @@
 /** Products of matrices on a device. */
 
 import { expect, it } from 'vitest'
+import type { BackendName } from '../../lib/backend-name.js'
 import {
   type Device,
   type DeviceMatrix,
@@ -26,7 +27,7 @@ const product = mpmm as (
   options?: object,
 ) => Promise<Omit<Awaited<ReturnType<typeof mpmm>>, 'c'> & { c: DeviceMatrix<OperandArray> }>
 
-export function products(backend: 'cpu' | 'cuda', open: () => Device): void {
+export function products(backend: BackendName, open: () => Device): void {
   for (const algebra of algebras) {
     it(`compute ${algebra.semiring} on ${algebra.type}: operands on the host and the device, C0 and out too`, async () => {
       const { semiring } = algebra

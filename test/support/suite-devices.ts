@@ -1,6 +1,7 @@
 /** Matrices on a device, and their products. Both backends run it. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { plus } from '../../lib/algebra.js'
+import type { BackendName } from '../../lib/backend-name.js'
 import { type Device, DeviceMatrix, info, mpmm, mpmmGrouped, openDevice } from '../../lib/index.js'
 import { caught, expectError } from './resident.js'
 import { chains } from './suite-devices-chains.js'
@@ -9,7 +10,7 @@ import { copies } from './suite-devices-copies.js'
 import { products } from './suite-devices-products.js'
 import { views } from './suite-devices-views.js'
 
-export function deviceSuite(backend: 'cpu' | 'cuda'): void {
+export function deviceSuite(backend: BackendName): void {
   let device: Device
   beforeAll(async () => {
     device = await openDevice({ backend })
@@ -25,7 +26,7 @@ export function deviceSuite(backend: 'cpu' | 'cuda'): void {
   describe('combine', () => combining(open))
 }
 
-function theDevice(backend: 'cpu' | 'cuda', open: () => Device): void {
+function theDevice(backend: BackendName, open: () => Device): void {
   it('describes itself', () => {
     const device = open()
     expect(device.backend).toBe(backend)

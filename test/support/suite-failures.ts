@@ -1,6 +1,7 @@
 /** Products on a device that fail or are aborted, and work after them: on both backends, on one device and on several. */
 import { getEventListeners } from 'node:events'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import type { BackendName } from '../../lib/backend-name.js'
 import {
   type Device,
   type DeviceMatrix,
@@ -310,7 +311,7 @@ function exhausted(home: Home): void {
   )
 }
 
-function contradictions(backend: 'cpu' | 'cuda', open: () => Device): void {
+function contradictions(backend: BackendName, open: () => Device): void {
   it('are rejected for matrices of two devices, with advice', async () => {
     const [first, second] = [open(), await openDevice({ backend })]
     const [a, b] = [await first.full([2, 2], 0), await second.full([2, 2], 0)]

@@ -1,5 +1,6 @@
 /** Whole operations whose allocations fail, one after the other. Both backends run it. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import type { BackendName } from '../../lib/backend-name.js'
 import {
   type Device,
   type DeviceMatrix,
@@ -156,7 +157,7 @@ function blockProducts(
 }
 
 /** Operations of a device. */
-function deviceOperations(backend: 'cpu' | 'cuda', open: () => Device): Record<string, Operation> {
+function deviceOperations(backend: BackendName, open: () => Device): Record<string, Operation> {
   const [x, y] = [randomMatrix(150, 140, 1), randomMatrix(140, 130, 2)]
   const product = oracle(x, y) as Dense
   const [wideX, wideY] = ([x, y] as const).map(({ data, shape }) =>
@@ -300,7 +301,7 @@ function deviceOperations(backend: 'cpu' | 'cuda', open: () => Device): Record<s
   }
 }
 
-export function faultSuite(backend: 'cpu' | 'cuda'): void {
+export function faultSuite(backend: BackendName): void {
   let device: Device
   beforeAll(async () => {
     device = await openDevice({ backend })

@@ -1,6 +1,7 @@
 /** mpmmGrouped, for arrays and matrices on a device. Both backends run it. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { BackendName } from '../../lib/backend-name.js'
 import {
   type Device,
   type DeviceMatrix,
@@ -63,7 +64,7 @@ const shapes = [
   [4, 4, 4],
 ] as const
 
-export function groupedSuite(backend: 'cpu' | 'cuda'): void {
+export function groupedSuite(backend: BackendName): void {
   let device: Device
   beforeAll(async () => {
     device = await openDevice({ backend })
@@ -87,7 +88,7 @@ export function groupedSuite(backend: 'cpu' | 'cuda'): void {
 type There = (source: Made) => Promise<Operand>
 type Here = (c: DeviceMatrix<OperandArray> & Made) => Promise<Made>
 
-function results(backend: 'cpu' | 'cuda', options: GroupedOptions, there: There, here: Here): void {
+function results(backend: BackendName, options: GroupedOptions, there: There, here: Here): void {
   for (const algebra of algebras) {
     const { semiring } = algebra
     it(`computes ${semiring} on ${algebra.type}: products of many shapes, in order`, async () => {
@@ -319,7 +320,7 @@ function failures(options: GroupedOptions, there: There, here: Here): void {
   })
 }
 
-function onDevice(backend: 'cpu' | 'cuda', open: () => Device): void {
+function onDevice(backend: BackendName, open: () => Device): void {
   const algebra = { semiring: 'max-plus', type: 'int32' } as const
 
   it('returns all results on the device if any matrix is there', async () => {
@@ -623,7 +624,7 @@ function onDevice(backend: 'cpu' | 'cuda', open: () => Device): void {
   })
 }
 
-function wrong(backend: 'cpu' | 'cuda', open: () => Device): void {
+function wrong(backend: BackendName, open: () => Device): void {
   const call = mpmmGrouped as (...values: unknown[]) => Promise<unknown>
 
   it('include a value that is not a list of products', async () => {

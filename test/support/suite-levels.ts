@@ -2,7 +2,9 @@
  * Products whose elements have a small range, in lines or in chunks of K: on a GPU's tensor cores as exponents, with and without
  * their witnesses. Each case states the arithmetics that can compute it; all others must reject it.
  */
+
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { NativeBackend } from '../../lib/backend-name.js'
 import {
   type Device,
   mpmm,
@@ -326,7 +328,7 @@ function chaos(zeros: number, spread = 200_000_000): Element {
       : random.integer(-spread / 2, spread / 2)
 }
 
-export function levelsSuite(backend: 'cpu' | 'cuda'): void {
+export function levelsSuite(backend: NativeBackend): void {
   const [m, k, n] = sizesOfLines[backend]
   const [boundedM, boundedN] = boundedSizes[backend]
   const lines = (side: 'A' | 'B', given: Lines, algebra: Algebra, seed: number, batch?: number) =>

@@ -1,5 +1,6 @@
 /** Products over semirings of logarithms, which are computed by exponentials, on a backend. */
 import { afterEach, describe, expect, it } from 'vitest'
+import type { BackendName } from '../../lib/backend-name.js'
 import { type DenseMatrix, matrix, mpmm, mpmmGrouped, openDevice } from '../../lib/index.js'
 import { addon } from '../../lib/native.js'
 import { logSumExp, semiring } from '../../lib/semirings.js'
@@ -47,7 +48,7 @@ function expectNear(found: Float32Array, expected: readonly number[], scale: num
   })
 }
 
-export function logarithmsSuite(backend: 'cpu' | 'cuda'): void {
+export function logarithmsSuite(backend: BackendName): void {
   const options = { semiring: logSumExp, backend } as const
   const random = new Random(53)
   const upTo =

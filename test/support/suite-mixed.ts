@@ -4,6 +4,7 @@ import { describeCall, drawCalls, matricesOf, type Product } from '../../bench/s
 import type { Dense, OperandPlacements } from '../../bench/stress/matrices.js'
 import { type InvalidCall, invalidCalls } from '../../bench/stress/mistakes.js'
 import { judge, perform, untilIdle } from '../../bench/stress/perform.js'
+import type { BackendName } from '../../lib/backend-name.js'
 import { openDevice } from '../../lib/index.js'
 import { Tally, wrongIn } from '../../native/tools/fuzz/check.mjs'
 import { expectError } from './expect.js'
@@ -12,7 +13,7 @@ import { type AnyMatrix, algebraOf, elementsOf, problemOf, sourceOf } from './pr
 
 const limits = { largest: 200, large: 0.02 }
 
-export function mixedSuite(backend: 'cpu' | 'cuda', count: number): void {
+export function mixedSuite(backend: BackendName, count: number): void {
   const places = {} as OperandPlacements
   beforeAll(async () => {
     places.device = await openDevice({ backend })

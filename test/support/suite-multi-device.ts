@@ -1,5 +1,6 @@
 /** One product on several simulated devices: all are the same GPU, or the CPU. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { BackendName } from '../../lib/backend-name.js'
 import {
   type DenseMatrix,
   type MpmmOptions,
@@ -25,7 +26,7 @@ const integers = (rows: number, cols: number, limit = 1000, batch?: number) => {
   return { data, shape: batch === undefined ? [rows, cols] : [batch, rows, cols] } as DenseMatrix
 }
 
-export function severalSuite(backend: 'cpu' | 'cuda'): void {
+export function severalSuite(backend: BackendName): void {
   const options = backend === 'cuda' ? ({ backend } as const) : {}
   beforeAll(() => addon.pretendDevices(DEVICES))
   afterAll(() => addon.pretendDevices(0))

@@ -1,5 +1,6 @@
 /** Paths that a closure can't find directly: they are computed again in float64. Both backends run it. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { BackendName } from '../../lib/backend-name.js'
 import { solveInFloat64 } from '../../lib/graph/all-pairs.js'
 import { walk } from '../../lib/graph/path-trees.js'
 import { readQuery } from '../../lib/graph/query.js'
@@ -42,7 +43,7 @@ function expectEnds(next: ArrayLike<number>, nodes: number): void {
   }
 }
 
-export function pathsAgain(backend: 'cpu' | 'cuda'): void {
+export function pathsAgain(backend: BackendName): void {
   let device: Device
   beforeAll(async () => {
     device = await openDevice({ backend })

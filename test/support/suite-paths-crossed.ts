@@ -1,5 +1,6 @@
 /** Best paths in pairwise combinations of graphs, targets, methods, nodes and arithmetic. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import type { BackendName } from '../../lib/backend-name.js'
 import {
   longestPaths,
   mostReliablePaths,
@@ -117,7 +118,7 @@ function storedAs(exact: number | null, semiring: PathSemiring, type: Type, over
   return overflow === 'saturate' ? Math.min(Math.max(exact, least), most) : null
 }
 
-export function crossedPaths(backend: 'cpu' | 'cuda'): void {
+export function crossedPaths(backend: BackendName): void {
   let one: Device
   let several: Device | undefined
   const hasSeveral = backend === 'cuda' || withoutCuda() !== undefined

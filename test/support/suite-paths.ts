@@ -1,5 +1,6 @@
 /** Limits of every arithmetic: values for which a cheaper one isn't exact. */
 import { describe, expect, it } from 'vitest'
+import type { BackendName } from '../../lib/backend-name.js'
 import { type MpmmlError, matrix, mpmmSync, type Overflow, zeroOf } from '../../lib/index.js'
 import { policies, semirings } from './cases.js'
 import { expectAgrees } from './expect.js'
@@ -7,7 +8,7 @@ import { translatedLimit } from './generators.js'
 import { finiteRange, oracle } from './oracle.js'
 import { variantWith } from './table.js'
 
-export function edgesOfPaths(backend: 'cpu' | 'cuda'): void {
+export function edgesOfPaths(backend: BackendName): void {
   for (const semiring of semirings) {
     const zero = zeroOf(semiring)
     const [least, most] = finiteRange(semiring)

@@ -1,5 +1,6 @@
 /** Properties of products in every semiring on every element type, at every target: test/cpu and test/gpu run it. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { BackendName } from '../../lib/backend-name.js'
 import type { MatrixStructure, ProductStructure } from '../../lib/index.js'
 import { layoutNames } from '../../native/tools/fuzz/layouts.mjs'
 import { inTurn, policies, ragged, type Size, sizes } from './cases.js'
@@ -95,7 +96,7 @@ export function withStructure(one: Case, structure: ProductStructure): Case {
 /** Overflow policies of the algebra. */
 const policiesOf = ({ isInteger }: Algebra) => (isInteger ? policies : [undefined])
 
-export function productSuite(backend: 'cpu' | 'cuda', part: Part = whole): void {
+export function productSuite(backend: BackendName, part: Part = whole): void {
   const { places, made, open, close } = placesOf(backend)
   beforeAll(open)
   afterAll(close)

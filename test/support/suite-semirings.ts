@@ -1,5 +1,6 @@
 /** Special values of a semiring: bits at every position, NaN of every pattern, 0 · ∞. */
 import { describe, expect, it } from 'vitest'
+import type { BackendName } from '../../lib/backend-name.js'
 import { mpmmSync } from '../../lib/index.js'
 import { arrays } from '../../native/tools/fuzz/algebra.mjs'
 import { algebraOf, algebras, type Case, type Elements, elements, nameOf, sourceOf } from './products/case.js'
@@ -7,7 +8,7 @@ import { expectRight } from './products/law.js'
 import { compute } from './products/places.js'
 import { startFor, valuesFor } from './products/values.js'
 
-export function semiringSuite(backend: 'cpu' | 'cuda'): void {
+export function semiringSuite(backend: BackendName): void {
   const place = { name: 'arrays', options: { backend }, expectation: { backend, timed: true } }
   /** The elements of C, which are right. */
   async function product(one: Case): Promise<number[]> {
@@ -23,7 +24,7 @@ export function semiringSuite(backend: 'cpu' | 'cuda'): void {
 
 type Product = (one: Case) => Promise<number[]>
 
-function bits(backend: 'cpu' | 'cuda', product: Product): void {
+function bits(backend: BackendName, product: Product): void {
   const algebra = algebraOf('or-and', 'uint8')
   const boolean = (rows: number, cols: number, value: (row: number, col: number) => number) =>
     elements(

@@ -1,5 +1,6 @@
 /** Matrices that are sharded over several simulated devices: all are the same GPU, or the CPU. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { BackendName } from '../../lib/backend-name.js'
 import {
   type DenseMatrix,
   type Device,
@@ -52,7 +53,7 @@ function turned({ data, shape }: DenseMatrix): DenseMatrix {
   } as DenseMatrix
 }
 
-export function spreadSuite(backend: 'cpu' | 'cuda'): void {
+export function spreadSuite(backend: BackendName): void {
   const slow = { size: 700, options: {} }
   describe('matrices', () => spreadMatrices(backend))
   describe('custom semirings', () => residentUserSemirings(onThree(backend)))
@@ -60,7 +61,7 @@ export function spreadSuite(backend: 'cpu' | 'cuda'): void {
   describe('failures', () => failureSuite(onThree(backend), { ...slow, inFlight: 70, stops: false }))
 }
 
-function spreadMatrices(backend: 'cpu' | 'cuda'): void {
+function spreadMatrices(backend: BackendName): void {
   let device: Device
   beforeAll(async () => {
     addon.pretendDevices(3)

@@ -1,6 +1,7 @@
 /** The option `structure`: its values, its output, and its applications. The law of products covers the results. */
 
 import { describe, expect, it } from 'vitest'
+import type { BackendName } from '../../lib/backend-name.js'
 import {
   type DenseMatrix,
   type DeviceMatrix,
@@ -38,12 +39,12 @@ const { productNow, group } = untyped<boolean>()
 const maxPlus = algebraOf('max-plus')
 const upper: ProductStructure = { a: 'upper', b: 'upper', c: 'upper' }
 
-export function structureSuite(backend: 'cpu' | 'cuda'): void {
+export function structureSuite(backend: BackendName): void {
   describe('the option', () => readings(backend))
   describe('programs', () => programs(backend))
 }
 
-function programs(backend: 'cpu' | 'cuda'): void {
+function programs(backend: BackendName): void {
   it('accepts parts of tables, whose diagonals are anywhere', async () => {
     // Products of rows i and columns j of one table, as in triangular recurrences.
     const n = 60
@@ -210,7 +211,7 @@ function programs(backend: 'cpu' | 'cuda'): void {
   })
 }
 
-function readings(backend: 'cpu' | 'cuda'): void {
+function readings(backend: BackendName): void {
   const one = matrix(1, 1)
   it.each([
     ['upper', /structure must be an object/],

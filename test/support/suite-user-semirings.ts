@@ -1,6 +1,7 @@
 /** Products over custom semirings, on one backend. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { power, star } from '../../lib/algebra.js'
+import type { BackendName } from '../../lib/backend-name.js'
 import {
   type DenseMatrix,
   type Device,
@@ -184,7 +185,7 @@ const sizesOf = (m: number, k: number, n: number) => ({ a: [m, k], b: [k, n], c:
 
 const named = written.map((each) => [each.semiring.name, each] as const)
 
-export function userSemiringSuite(backend: 'cpu' | 'cuda'): void {
+export function userSemiringSuite(backend: BackendName): void {
   const where = { backend } as const
 
   describe.each(named)('products over %s', (_, each) => {

@@ -1,5 +1,6 @@
 /** Requirements of every variant of the registry: test/cpu and test/gpu run it. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { BackendName } from '../../lib/backend-name.js'
 import {
   type Device,
   type MpmmOptions,
@@ -77,7 +78,7 @@ const kindsOfPaths = [
 
 const isExponent = ({ family }: Variant) => family === 'exponent' || family === 'warpexponent'
 
-export function variantSuite(backend: 'cpu' | 'cuda', part: Part = whole): void {
+export function variantSuite(backend: BackendName, part: Part = whole): void {
   let device: Device
   beforeAll(async () => {
     device = await openDevice({ backend })
@@ -109,7 +110,7 @@ export function variantSuite(backend: 'cpu' | 'cuda', part: Part = whole): void 
 function laws(
   variant: Variant,
   algebra: Algebra,
-  backend: 'cpu' | 'cuda',
+  backend: BackendName,
   device: () => Device,
   turn: number,
 ): void {

@@ -1,6 +1,7 @@
 /** The option `witness` and its errors; the law of products covers its values. */
 
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import type { BackendName } from '../../lib/backend-name.js'
 import {
   type DenseMatrix,
   type Device,
@@ -30,7 +31,7 @@ function ties(m: number, k: number, n: number, seed: number): Case {
   return { algebra, a, b, witness: true, what: `${m} × ${k} × ${n}` }
 }
 
-export function witnessSuite(backend: 'cpu' | 'cuda'): void {
+export function witnessSuite(backend: BackendName): void {
   let device: Device
   beforeAll(async () => {
     device = await openDevice({ backend })

@@ -1,4 +1,5 @@
 /** Parts of the variant table for the suites, and the variants that can run here. */
+import type { BackendName } from '../../lib/backend-name.js'
 import {
   type DataType,
   info,
@@ -38,7 +39,7 @@ export function missing({ parameters: { isa } }: Variant): string | undefined {
 
 /** A variant with this accumulator that can run here. */
 export function variantWith(
-  backend: 'cpu' | 'cuda',
+  backend: BackendName,
   semiring: Semiring,
   accumulator: string,
   dtype: DataType = 'int32',

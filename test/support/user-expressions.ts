@@ -2,6 +2,7 @@
  * Custom semirings in the form of native code, and their oracle: expressions evaluated element by element, by the definition in
  * native/core/user/semiring.h. Values are bits: integers from 0 to 2³² − 1; predicates are 0 or 1.
  */
+import type { BackendChoice } from '../../lib/backend-name.js'
 import { addon, type NativeUserSemiring } from '../../lib/native.js'
 import { userRequestAt } from '../../lib/native-interface.js'
 import { operations, types } from '../../native/variants/expressions.mjs'
@@ -315,7 +316,7 @@ export function requestOf(
     bands?: Bands | undefined
     witness?: boolean
     keepsC?: boolean
-    backend?: 'auto' | 'cpu' | 'cuda'
+    backend?: BackendChoice
     devices?: number
   } = {},
 ): Float64Array {

@@ -1,9 +1,10 @@
 /** The addon for this platform in place of the WebAssembly module, which tests the code around the module without Emscripten. */
 import type { Addon } from '../../lib/native-interface.js'
-import type { Port, Reply, Request } from '../../native/wasm/messages.js'
-import { remote, type WorkerPort } from '../../native/wasm/remote.js'
-import { type Exports, type Memory, staged } from '../../native/wasm/staging.js'
-import { serve } from '../../native/wasm/worker.js'
+import type { Port, Reply, Request } from '../../lib/remote/messages.js'
+import { remote, type WorkerPort } from '../../lib/remote/page.js'
+import { serve } from '../../lib/remote/service.js'
+import type { Exports } from '../../lib/remote/written.js'
+import { type Memory, staged } from '../../native/wasm/staging.js'
 
 /** Memory in the form of a module's, which holds `bytes`. Allocated blocks are filled, like reused memory. */
 export class StandInMemory implements Memory {

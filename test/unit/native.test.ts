@@ -35,14 +35,15 @@ describe('the package around a module', () => {
 it('exports from the addon exactly the functions of native/variants/addon.mjs', () => {
   const fields = Object.keys(tables).map((table) => `${table[0]!.toLowerCase()}${table.slice(1)}Fields`)
   const said = [functions, constants, lists].flatMap((part) => Object.keys(part))
-  expect(Object.keys(addon).sort()).toEqual([...said, ...fields].sort())
+  // lib adds the description of WebGPU's GPU.
+  expect(Object.keys(addon).sort()).toEqual([...said, ...fields, 'describeGpu'].sort())
 })
 
 describe('names of enumerators', () => {
-  it('come from native code', () => {
+  it('come from native code, but for WebGPU', () => {
     expect(addon.overflowPolicies).toEqual(['throw', 'saturate', 'wrap'])
-    expect([...addon.backendChoices].sort()).toEqual(['auto', 'cpu', 'cuda'])
-    expect([...addon.backends].sort()).toEqual(['cpu', 'cuda'])
+    expect([...addon.backendChoices].sort()).toEqual(['auto', 'cpu', 'cuda', 'webgpu'])
+    expect([...addon.backends].sort()).toEqual(['cpu', 'cuda', 'webgpu'])
   })
 
   it('throw an error if native code doesn’t have them', () => {

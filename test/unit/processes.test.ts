@@ -371,7 +371,7 @@ describe.skipIf(!built)(
       })
       it('is reported by name if its value is invalid', () => {
         const { stdout } = run(code(''), { MPMML_BACKEND: 'gpu' })
-        expect(stdout).toMatch(/^ERR_MPMML_OPTION .*MPMML_BACKEND.*'auto', 'cuda' or 'cpu'.*'gpu'/)
+        expect(stdout).toMatch(/^ERR_MPMML_OPTION .*MPMML_BACKEND.*'auto', 'cuda', 'webgpu' or 'cpu'.*'gpu'/)
       })
       it('is unset if it is empty', () => {
         expect(run(code(''), { MPMML_BACKEND: '' }).stdout).toMatch(/^(cpu|cuda)$/)

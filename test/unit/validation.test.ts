@@ -668,7 +668,7 @@ describe('options', () => {
     ['overflow', 'ignore', "'throw', 'saturate' or 'wrap'"],
     ['overflow', 'toString', "'throw', 'saturate' or 'wrap'"],
     ['overflow', 1, '1'],
-    ['backend', 'gpu', "'auto', 'cpu' or 'cuda'"],
+    ['backend', 'gpu', "'auto', 'cpu', 'cuda' or 'webgpu'"],
     ['backend', ['cpu'], 'an array'],
     ['device', -1, '-1'],
     ['device', 0.5, '0.5'],

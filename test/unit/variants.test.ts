@@ -1,7 +1,7 @@
 /** The table of variants, the native registry and the TypeScript type agree. */
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { info, matrix, mpmmSync, type VariantName, variants } from '../../lib/index.js'
+import { info, matrix, mpmmSync, type Variant, type VariantName, variants } from '../../lib/index.js'
 import { addon } from '../../lib/native.js'
 import { expectError, thrown } from '../support/expect.js'
 
@@ -21,6 +21,9 @@ const { allRows, refusedRows, semiringTypes } = (await import(
   allRows: () => TableRow[]
   refusedRows: () => (TableRow & { refused: string })[]
   semiringTypes: () => Pick<TableRow, 'semiring' | 'dataType'>[]
+}
+const { webGpuRows } = (await import(new URL('../../native/variants/webgpu.mjs', import.meta.url).href)) as {
+  webGpuRows: (Omit<Variant, 'name'> & { name: string })[]
 }
 const { listOf } = (await import(new URL('../../native/variants/files.mjs', import.meta.url).href)) as {
   listOf: (row: TableRow) => string
@@ -49,7 +52,8 @@ describe('variants', () => {
           backend,
         })),
     )
-    expect(variants().map(({ architectures: _, ...row }) => row)).toEqual(expected)
+    const ofWebGpu = webGpuRows.map(({ architectures: _, ...row }) => row)
+    expect(variants().map(({ architectures: _, ...row }) => row)).toEqual([...expected, ...ofWebGpu])
     expect(expected.length).toBeGreaterThan(0)
   })
 
@@ -91,7 +95,7 @@ describe('variants', () => {
     const source = readFileSync(new URL('../../lib/variant-names.ts', import.meta.url), 'utf8')
     const [, union] = source.match(/export type VariantName =((?:\n {2}\| '[^']+')+)/)!
     const names = [...union!.matchAll(/'([^']+)'/g)].map(([, name]) => name)
-    expect(names).toEqual(allRows().map(({ name }) => name))
+    expect(names).toEqual([...allRows(), ...webGpuRows].map(({ name }) => name))
   })
 
   it('are rejected with the reason if no kernel can be built for them', () => {

@@ -190,8 +190,8 @@ const shownPictures = new Set(
  */
 export function isInMain(file) {
   const entries = Object.values(own.exports).map((entry) => (entry.default ?? '').replace('./', ''))
-  // The commands of dist/bench import it.
-  entries.push('dist/lib/command-line.js')
+  // The commands of dist/bench import the first, and a thread is the second.
+  entries.push('dist/lib/command-line.js', 'dist/lib/webgpu-thread.js')
   if (file.startsWith('dist/lib/')) {
     return file.endsWith('addons.cjs') || file.startsWith('dist/lib/parts/') || entries.includes(file)
   }

@@ -1,5 +1,6 @@
 /** The law of products at every target: the result has the bits of the definition, or the call throws the expected error. */
 import { expect } from 'vitest'
+import type { BackendName } from '../../../lib/backend-name.js'
 import { MpmmlError, type MpmmResult, variants } from '../../../lib/index.js'
 import { arrays } from '../../../native/tools/fuzz/algebra.mjs'
 import { Tally, wrongIn, wrongRefusal } from '../../../native/tools/fuzz/check.mjs'
@@ -36,7 +37,7 @@ export interface Outcome {
 
 /** Effects of the target on the expected result. */
 export interface Expectation {
-  backend?: 'cpu' | 'cuda'
+  backend?: BackendName
   /** Beginning of messages. */
   prefix?: string
   /** Whether the product was computed as the transposed one, so that messages name other positions. */

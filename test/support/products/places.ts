@@ -1,4 +1,5 @@
 /** Execution targets of products: storage of the matrices, and forms of the call. Each computes a case and returns the outcome. */
+import type { BackendName } from '../../../lib/backend-name.js'
 import {
   type Device,
   DeviceMatrix,
@@ -258,7 +259,7 @@ export async function compute(place: Place, one: Case, way: Way): Promise<Outcom
 }
 
 /** Targets of a backend, with their setup and cleanup. */
-export function placesOf(backend: 'cpu' | 'cuda'): {
+export function placesOf(backend: BackendName): {
   places: Place[]
   /** Targets whose operands a device has computed, which take longer. */
   made: Place[]
@@ -267,7 +268,11 @@ export function placesOf(backend: 'cpu' | 'cuda'): {
 } {
   let one: Device | undefined
   let several: Device | undefined
-  const inArrays = { options: { backend }, expectation: { backend, timed: true, cheapest: true } }
+  // WebGPU has other paths than native code.
+  const inArrays = {
+    options: { backend },
+    expectation: { backend, timed: true, cheapest: backend !== 'webgpu' },
+  }
   const on = (device: () => Device) => ({ options: {}, device, expectation: { backend, timed: true } })
   const onOne = on(() => one!)
   const onSeveral = on(() => several!)
@@ -278,7 +283,7 @@ export function placesOf(backend: 'cpu' | 'cuda'): {
   // Without a GPU devices are simulated only if no backend is named.
   const devices = { ...(backend === 'cuda' && { backend }), devices: 'all' }
   // With a GPU, all simulated devices are that GPU.
-  const hasSeveral = backend === 'cuda' || withoutCuda() !== undefined
+  const hasSeveral = backend === 'cuda' || (backend === 'cpu' && withoutCuda() !== undefined)
   const ofSeveral: Place[] = [
     { name: 'arrays for several devices', options: devices, expectation: { backend, timed: true } },
     {
@@ -298,7 +303,8 @@ export function placesOf(backend: 'cpu' | 'cuda'): {
   ]
   return {
     places: [
-      { name: 'arrays, at once', ...inArrays, sync: true },
+      // WebGPU can't block.
+      ...(backend === 'webgpu' ? [] : [{ name: 'arrays, at once', ...inArrays, sync: true }]),
       { name: 'arrays', ...inArrays },
       { name: 'arrays, transposed', ...inArrays, ...turned },
       { name: 'arrays of int16', ...inArrays, narrow: true },

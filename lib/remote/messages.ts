@@ -1,6 +1,6 @@
 /** Messages between a page and the worker that computes for it. */
-import type { HandleKind } from '../../lib/native-interface.js'
-import { type Exports, isRecord, isTypedArray, type TypedArray } from './staging.js'
+import type { HandleKind } from '../native-interface.js'
+import { type Exports, isRecord, isTypedArray, type TypedArray } from './written.js'
 
 /** Kind of a module: with threads, which need shared memory, or without. */
 export type Kind = 'threads' | 'single'
@@ -14,8 +14,8 @@ export interface Port<Sent, Received> {
 
 /** Messages to the worker. */
 export type Request =
-  /** Starts the addon. Always the first message. */
-  | { start: WebAssembly.Module; kind: Kind; threads: number }
+  /** Starts the addon. Always the first message. Without a module, the worker loads the addon itself. */
+  | { start: WebAssembly.Module | null; kind: Kind; threads: number }
   /** Calls a function of the addon. After success the reply has the arrays at the indices `wanted`. */
   | { call: number; name: string; values: unknown; arrays: TypedArray[]; wanted: number[] }
   /** Registers a semiring that the page has created, with the page's handle for it. */
