@@ -43,7 +43,7 @@ export function glibcSymbols(file, program = 'readelf') {
 }
 
 /**
- * Returns the undefined functions of a file without a version, such as those of Node-API, which Node.js
+ * Returns the undefined functions of a file without a symbol version, except those of Node-API, which Node.js
  * provides.
  */
 export function undefinedWithoutVersion(file, program = 'readelf') {
