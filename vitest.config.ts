@@ -10,7 +10,8 @@ delete process.env.NODE_EXTRA_CA_CERTS
 const hasGpu = ['/dev/nvidiactl', '/proc/driver/nvidia/version', '/dev/dxg'].some((path) => existsSync(path))
 if (!hasGpu) console.warn('test/gpu is left out: there is no GPU here')
 
-// Without a driver users get the addon for the CPU; tests use the laboratory's addon, with the whole table, if it was built.
+// Without a driver, users get the addon for the CPU. Tests use the laboratory's addon with the whole variant
+// table if it was built.
 const lab = existsSync(new URL('build/Release/mpmml_lab.node', import.meta.url))
 
 /** The slowest test files, which begin first, so that no core idles at the end. Vitest would begin with the largest files instead. */
@@ -41,7 +42,7 @@ class LongestFirst extends BaseSequencer {
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    // To load them, only to skip what they have, takes a quarter of a minute.
+    // Loading these files only to skip all their tests takes a quarter of a minute.
     exclude: ['test/packages/**', ...(hasGpu ? [] : ['test/gpu/**'])],
     setupFiles: ['test/support/setup.ts'],
     env: lab ? { MPMML_ADDON: process.env.MPMML_ADDON ?? 'lab' } : {},

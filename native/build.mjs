@@ -1,5 +1,5 @@
-// Builds the addons of a clone, or of the package with the sources: checks what the build needs, says what will be built and runs
-// cmake-js.
+// Builds the addons of a Git checkout, or of the package with the sources: checks the build tools, prints the
+// parts to be built and runs cmake-js.
 //
 //   lab            builds the laboratory's kernels too, and CUDA for them
 //   lab-with-cuda  does that if CUDA is built

@@ -50,7 +50,10 @@ function packagesAreThere() {
   )
 }
 
-/** Installs packages as package-lock.json names them. No package needs its scripts here, and those of the clone are steps of their own. */
+/**
+ * Installs packages as package-lock.json names them. No package needs its install scripts, and the scripts of
+ * the checkout are separate steps.
+ */
 const install = (command, ...args) =>
   npm(`npm ${command}`, command, ...args, '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error')
 
@@ -59,7 +62,10 @@ async function buildJavaScript(isInstalled) {
   await npm('the TypeScript build', 'run', '--silent', 'build:ts')
 }
 
-/** Runs npm's script `prepare`. `npx mpmml` in a Git checkout runs it too, and needs nothing if the command line is compiled. */
+/**
+ * Runs npm's script `prepare`. `npx mpmml` in a Git checkout runs it, too, and needs no step if the command
+ * line is compiled.
+ */
 async function prepare() {
   if (process.env.npm_command === 'exec' && existsSync(join(root, 'dist', 'bench', 'cli.js'))) return
   await npm('the TypeScript build', 'run', '--silent', 'build:ts')
@@ -72,14 +78,14 @@ async function setUp() {
   const isInstalled = packagesAreThere()
   if (!isInstalled) {
     console.log('mpmml: installing the packages and building the addon; this can take a few minutes')
-    // What the native build needs. The other packages come while it compiles.
+    // The packages of the native build. The other packages are installed while it compiles.
     await install('ci', '--omit=dev')
   }
   const steps = [
     step('the native build', process.execPath, 'native/build.mjs', '--incremental', ...process.argv.slice(2)),
     buildJavaScript(isInstalled),
   ]
-  // When one has failed the other is still writing.
+  // After a failure of one step, the other one is still writing.
   await Promise.allSettled(steps)
   await Promise.all(steps)
 }

@@ -2,62 +2,62 @@
 import type { HandleKind } from '../native-interface.js'
 import { type Exports, isRecord, isTypedArray, type TypedArray } from './written.js'
 
-/** Which module it is: with threads, which need shared memory, or without. */
+/** Kind of a module: with threads, which need shared memory, or without. */
 export type Kind = 'threads' | 'single'
 
-/** The worker as the page sees it, or the page as the worker does. */
+/** The connection to the other side: the worker for the page, and the page for the worker. */
 export interface Port<Sent, Received> {
   postMessage(message: Sent, transfer: Transferable[]): void
   onmessage: ((event: MessageEvent<Received>) => unknown) | null
   onmessageerror?: ((event: MessageEvent) => unknown) | null
 }
 
-/** To the worker. */
+/** Messages to the worker. */
 export type Request =
-  /** First. Without a module, the worker loads the addon itself. */
+  /** Starts the addon. Always the first message. Without a module, the worker loads the addon itself. */
   | { start: WebAssembly.Module | null; kind: Kind; threads: number }
-  /** A function of the addon. The arrays at `wanted` come back when it has succeeded. */
+  /** Calls a function of the addon. After success the reply has the arrays at the indices `wanted`. */
   | { call: number; name: string; values: unknown; arrays: TypedArray[]; wanted: number[] }
-  /** A semiring that the page has made, with the handle that it gives it. */
+  /** Registers a semiring that the page has created, with the page's handle for it. */
   | { semiring: number; definition: unknown }
-  /** The call isn't needed any more. */
+  /** Cancels a call. */
   | { giveUp: number }
   | { release: number }
 
-/** From the worker. */
+/** Messages from the worker. */
 export type Reply =
-  /** The module was started, or wasn't. */
+  /** The module was started, or couldn't be started. */
   | { started: string }
   | { call: number; given: unknown; arrays: TypedArray[] }
-  /** Nothing was written but the report, if there is one. */
+  /** Failure of a call. Only the report was written, if the call has one. */
   | { call: number; error: { message: string; code: unknown }; report: Float64Array | undefined }
-  /** How far a call is. */
+  /** Progress of a call. */
   | { call: number; report: Float64Array }
-  /** The memory of a device, whenever that may have changed. */
+  /** Memory use of a device, sent whenever it may have changed. */
   | { device: number; use: unknown }
 
-/** The number of an object that only the worker has. */
+/** Number of an object that exists only in the worker. */
 export interface Handle {
   readonly $handle: number
 }
 
-/** An object that a call of the worker has made. */
+/** An object that a call in the worker has created. */
 export interface MadeHandle extends Handle {
-  /** As the addon says it. */
+  /** Kind of the object, from the addon. */
   readonly kind: HandleKind
-  /** The number by which requests name a memory. */
+  /** Number by which requests name a memory. */
   readonly number?: number
-  /** The properties of a device. */
+  /** Properties of a device. */
   readonly description?: unknown
   readonly use?: unknown
 }
 
-/** The place of an array among those of a message. */
+/** Index of an array in the arrays of a message. */
 interface Place {
   readonly $array: number
 }
 
-/** The value with what `replace` gives for everything inside that isn't plain. */
+/** Returns a copy of the value in which `replace` has replaced every object that isn't plain. */
 function mapped(value: unknown, replace: (inside: object) => unknown): unknown {
   if (Array.isArray(value)) return value.map((inside) => mapped(inside, replace))
   if (isRecord(value) && !('$handle' in value || '$array' in value)) {
@@ -66,7 +66,7 @@ function mapped(value: unknown, replace: (inside: object) => unknown): unknown {
   return typeof value === 'object' && value !== null ? replace(value) : value
 }
 
-/** Arguments as they are sent. Each array is sent once. */
+/** Converts arguments to their message form. Each array is sent once. */
 export function packed(
   values: readonly unknown[],
   handleOf: (value: object) => number,
@@ -80,20 +80,20 @@ export function packed(
   return { values: replaced, arrays: [...places.keys()] }
 }
 
-/** Arguments as the addon takes them. */
+/** Converts arguments from their message form to the addon's. */
 export const unpacked = (values: unknown, arrays: readonly TypedArray[], of: (handle: number) => unknown) =>
   mapped(values, (value) =>
     '$array' in value ? arrays[(value as Place).$array] : of((value as Handle).$handle),
   ) as unknown[]
 
-/** A function's result as the worker sends it: objects of the addon become handles. */
+/** Converts a function's result to its message form: objects of the addon become handles. */
 export const givenOf = (given: unknown, handleOf: (value: object) => unknown) =>
   mapped(given, (value) => (isTypedArray(value) ? value.slice() : handleOf(value)))
 
-/** A function's result as the page takes it. */
+/** Converts a function's result from its message form to the page's. */
 export const takenFrom = (given: unknown, of: (handle: MadeHandle) => unknown) =>
   mapped(given, (value) => ('$handle' in value ? of(value as MadeHandle) : value))
 
-/** Arguments by their names. */
+/** Returns arguments as an object with their names. */
 export const named = (names: readonly string[], values: readonly unknown[]): Exports =>
   Object.fromEntries(names.map((name, index) => [name, values[index]]))

@@ -1,6 +1,7 @@
 /**
- * The addon of a page. What gives a promise is computed by a worker, so that the page stays alive; with shared memory, by several.
- * What has to be known at once is computed on the page, by an instance of its own of the same module.
+ * The addon of a page. A worker, with shared memory several, runs the functions that return promises, so that
+ * the page stays responsive. Synchronous functions run on the page, in a separate instance of the same
+ * module.
  */
 import { calls as known } from './calls.js'
 import { Remote, RemoteDevice } from './handles.js'
@@ -28,9 +29,9 @@ import {
 
 type Call = (...values: unknown[]) => unknown
 
-/** A call that the worker hasn't answered. */
+/** A call without a reply so far. */
 interface Pending {
-  /** Where results go: the array that was sent at each place. */
+  /** Destinations of the results, by index of the sent array. */
   readonly results: ReadonlyMap<number, Written[]>
   readonly wanted: readonly number[]
   readonly report: Float64Array | undefined
@@ -43,7 +44,7 @@ function errorOf(message: string, code: unknown): Error {
   return Object.assign(new Error(message), typeof code === 'string' ? { code } : {})
 }
 
-/** Why there is no worker any more. */
+/** Returns the error of a worker that has failed. */
 export function workerError(event: ErrorEvent): Error {
   event.preventDefault()
   const why = event.message || 'its file was not found, or worker-src forbids it'
@@ -51,7 +52,7 @@ export function workerError(event: ErrorEvent): Error {
 }
 
 const copyOf = (array: TypedArray): TypedArray => {
-  // Not slice(): subclasses have their own.
+  // slice() isn't used, because subclasses may override it.
   const Type = array.constructor as new (elements: TypedArray) => TypedArray
   return new Type(array)
 }
@@ -64,11 +65,14 @@ function outOfMemory(arrays: readonly TypedArray[]): Error {
   )
 }
 
-/** Bytes from which on arrays are copied in slices, between which the event loop turns, and bytes of a slice, which takes about 0.5 ms. */
+/**
+ * Bytes from which on arrays are copied in slices, between which the event loop turns, and bytes of a slice:
+ * about 0.5 ms.
+ */
 const LARGE = 2 ** 22
 const SLICE = 2 ** 21
 
-/** Goes on when the event loop has had its turn. lib/platform.ts has it too, but needs Node.js, and this module is in the bundle of a page. */
+/** Resolves after a turn of the event loop. lib/platform.ts has it too, but needs Node.js, and this module is in the bundle of a page. */
 const turn = () =>
   new Promise<void>((resolve) => {
     const { setImmediate } = globalThis as { setImmediate?: (then: () => void) => void }
@@ -111,12 +115,12 @@ function copiesOf(arrays: readonly TypedArray[], replaced: ReadonlySet<TypedArra
   }
 }
 
-/** The worker, as a page hears of it. */
+/** The worker's port, with the errors that a page receives. */
 export interface WorkerPort extends Port<Request, Reply> {
   onerror?: ((event: ErrorEvent) => unknown) | null
 }
 
-/** `local` is the instance on the page, which has one thread. */
+/** Returns the addon of a page. `local` is the single-threaded instance on the page. */
 export function remote(
   local: Exports,
   worker: WorkerPort,
@@ -125,7 +129,7 @@ export function remote(
   const resultsOf = writtenBy(local)
   const pending = new Map<number, Pending>()
   const devices = new Map<number, WeakRef<RemoteDevice>>()
-  /** The numbers of semirings are negative, because the page gives them. */
+  /** Numbers of semirings are negative, because the page assigns them. */
   const semirings = new WeakMap<object, number>()
   let calls = 0
   let failure: Error | undefined
@@ -167,7 +171,7 @@ export function remote(
     }
     const call = pending.get(data.call)
     if (!call) {
-      // It was given up, so what it has made is released here.
+      // The call was cancelled, so the objects that it has created are released here.
       if ('given' in data) takenFrom(data.given, ({ $handle }) => post({ release: $handle }))
       return
     }
@@ -242,7 +246,7 @@ export function remote(
         const fillAndSend = async () => {
           try {
             for (const array of sliced) {
-              // A cancelled call needs no more of it.
+              // A cancelled call isn't sent.
               if (!pending.has(call)) return
               await copyInSlices(copies[arrays.indexOf(array)]!, array, whole(array))
             }
@@ -252,7 +256,7 @@ export function remote(
             reject(error)
           }
         }
-        // Only a call that was posted is answered.
+        // The call is registered after it has been posted, because only posted calls get a reply.
         if (sliced.length === 0 && !posting) send()
         pending.set(call, {
           results,
@@ -319,7 +323,7 @@ export function remote(
         if (flag !== cancel) continue
         post({ giveUp: call })
         pending.delete(call)
-        // A worker without threads hears of it only when it has finished.
+        // A worker without threads receives the cancellation only after it has finished the call.
         reject(errorOf('the work was given up', 'ERR_MPMML_ABORTED'))
       }
     },

@@ -8,10 +8,10 @@ type Call = (...values: unknown[]) => unknown
 type Start = Extract<Request, { start: unknown }>
 type CallRequest = Extract<Request, { call: number }>
 
-/** Between two messages about how far calls are. */
+/** Milliseconds between two progress messages. */
 const REPORT_MS = 50
 
-/** Serves the page with the addon that `begin` promises. Messages that come before wait for it. */
+/** Serves the page with the addon that `begin` promises. Earlier messages wait for the addon. */
 export function serve(page: Port<Reply, Request>, begin: (start: Start) => Promise<Exports>): void {
   let service: Promise<Service> | undefined
   page.onmessage = async ({ data }) => {
@@ -25,7 +25,7 @@ export function serve(page: Port<Reply, Request>, begin: (start: Start) => Promi
       )
       return
     }
-    // The page has been told why there is no addon.
+    // The page has received the reason why there is no addon.
     const started = await service!.catch(() => undefined)
     started?.take(data)
   }
@@ -63,7 +63,8 @@ class Service {
     try {
       this.#objects.set(number, this.#call('userSemiring', definition) as object)
     } catch {
-      // The page has made it, so only memory can be missing. Calls with this semiring fail.
+      // The page has validated the definition, so only a lack of memory can cause this error. Calls with this
+      // semiring fail.
     }
   }
 
@@ -119,7 +120,7 @@ class Service {
     for (const [call, { report }] of this.#running) if (report) this.tell({ call, report })
   }
 
-  /** A handle of an object of the addon. Other values go unchanged. */
+  /** Returns a handle for an object of the addon, and other values unchanged. */
   #handleOf(object: object, device: number | undefined): MadeHandle | object {
     const kind = this.#call('handleKind', object) as HandleKind | ''
     if (kind === '') return object

@@ -13,14 +13,14 @@ export const isRecord = (value: unknown): value is Record<string, unknown> =>
   value !== null &&
   [Object.prototype, Array.prototype].includes(Object.getPrototypeOf(value))
 
-/** Elements of an array that a call writes. Others of the same array may be results of other calls meanwhile. */
+/** Elements of an array that a call writes. Other calls may write other elements of the array meanwhile. */
 export interface Written {
   readonly array: TypedArray
   readonly offset: number
   /** Sizes and strides, outermost first. */
   readonly sizes: readonly number[]
   readonly strides: readonly number[]
-  /** Whether a call that succeeds writes all of the elements, and doesn't read them before. */
+  /** Whether a successful call writes all of the elements without reading them before. */
   readonly replaces?: boolean
 }
 
@@ -49,10 +49,14 @@ export const whole = (array: TypedArray): Written => ({
   strides: [1],
 })
 
-/** Copies the elements from one array to another, unless that was transferred while a call ran: lib refuses it then. */
+/**
+ * Copies the elements from one array to another, unless the destination was transferred while the call ran:
+ * lib then throws an error.
+ */
 export function copyElements(to: TypedArray, from: TypedArray, { offset, sizes, strides }: Written): void {
   if (to.length !== from.length || sizes.some((size) => size === 0)) return
-  // What is adjacent is copied at once: the innermost dimension has stride 1, and the next ones follow without a gap.
+  // Adjacent elements are copied in one call: the innermost dimension with stride 1, and all next dimensions
+  // without gaps.
   const dimensions = sizes
     .map((size, index) => ({ size, stride: strides[index]! }))
     .filter(({ size }) => size > 1)
@@ -105,7 +109,7 @@ export function writtenBy(addon: Exports): WrittenBy {
     .map((field) => field.slice(0, -'Memory'.length))
   const further = ofMembers.slice(ofMembers.indexOf('c0') + 1)
 
-  /** The elements of a matrix that a flat request places, from `base` on. */
+  /** Returns the elements of a matrix whose layout is in a flat request from `base` on. */
   const placed = (
     array: TypedArray,
     fields: readonly string[],
@@ -120,7 +124,7 @@ export function writtenBy(addon: Exports): WrittenBy {
       offset: field(`${matrix}Offset`),
       sizes: [field('batch'), field(rows), field(cols)],
       strides: ['BatchStride', 'RowStride', 'ColStride'].map((end) => field(`${matrix}${end}`)),
-      // Of a matrix with a shape only the elements that aren't zero are written.
+      // Only the elements inside of a matrix's structure are written.
       replaces: !fields.includes('structured') || field('structured') === 0,
     }
   }
@@ -158,7 +162,7 @@ export function writtenBy(addon: Exports): WrittenBy {
       for (let base = 0; base < members.length; base += member.length) {
         for (const matrix of ['c', ...further]) {
           const place = members[base + member.indexOf(`${matrix}Memory`)]!
-          // Another of the products may read it.
+          // Another product of the group may read the array.
           if (place < 0)
             results.push({ ...ofProduct(arrays[-1 - place]!, members, base, matrix), replaces: false })
         }

@@ -1,4 +1,4 @@
-// The addon. native/variants/addon.mjs says what it exports.
+// Entry point of the addon. native/variants/addon.mjs lists its exports.
 #include <napi.h>
 
 #include "addon/background.h"

@@ -10,13 +10,13 @@ namespace mpmml::addon {
 
 namespace {
 
-/// After so many works in a row that were done at once, one goes to its executor, so that the event loop turns in a
-/// program that only awaits brief works.
+/// Maximum number of works in a row that are done on JavaScript's thread. The next one goes to its executor, so that
+/// the event loop turns in a program that only awaits brief works.
 constexpr int kMaxAtOnce = 64;
 
 std::atomic<bool> has_been_opened{false};
 
-/// On JavaScript's thread.
+/// Runs a whole work on JavaScript's thread.
 void run_inline(Work& work) {
   work.try_start();
   work.can_finish();
@@ -28,7 +28,7 @@ void run_inline(Work& work) {
 Background::Background(Napi::Env env)
     : env_(env), is_first_(!has_been_opened.exchange(true)), signal_(Signal::New(env, "mpmml", 0, 1, this)) {
   signal_.Unref(env);
-  // After the signal, because hooks run in the reverse order: no thread may use a signal that is closed.
+  // Registered after the signal, because hooks run in the reverse order: no thread may use a closed signal.
   env.AddCleanupHook([this] { close(); });
 }
 
@@ -59,7 +59,7 @@ Work& Background::submit(Executor& executor, std::unique_ptr<Work> work) {
   return submitted;
 }
 
-/// tell() says by awaited_, and not by the signal, that it is done.
+/// Submits a work whose completion tell() reports through awaited_ instead of the signal.
 Work& Background::submit_awaited(Executor& executor, std::unique_ptr<Work> work) {
   awaited_.store(work.get(), std::memory_order_relaxed);
   try {
@@ -84,7 +84,8 @@ Napi::Promise Background::run(Executor& executor, std::unique_ptr<Work> work) {
     ++done_at_once_;
     run_inline(*work);
     if (work->failure()) {
-      // What is called before JavaScript can know of it depends on it.
+      // Settles the failed work in a later turn: calls that JavaScript makes before it can know of the failure depend
+      // on the work.
       tell(&adopt(std::move(work)));
     } else {
       settle(*work);
@@ -96,10 +97,10 @@ Napi::Promise Background::run(Executor& executor, std::unique_ptr<Work> work) {
   return promise;
 }
 
-/// If the work is short and nothing is before it, looks whether it is done in a moment, and settles it then. Being woken
-/// takes longer: some 15 µs (host of an H200). Returns whether the work has been submitted.
+/// Submits a short work to an idle executor, polls for its completion for at most kMoment, and settles it. To be woken
+/// takes longer: about 15 µs (host of an H200). Returns whether the work has been submitted.
 bool Background::run_and_poll(Executor& executor, std::unique_ptr<Work>& work) {
-  constexpr int kTurns = 2;  // It counts as so many that are done at once.
+  constexpr int kTurns = 2;  // weight in done_at_once_
   constexpr std::chrono::microseconds kMoment{60};
   if (done_at_once_ >= kMaxAtOnce || !work->is_short() || !executor.is_idle()) return false;
   done_at_once_ += kTurns;
@@ -109,10 +110,10 @@ bool Background::run_and_poll(Executor& executor, std::unique_ptr<Work>& work) {
   }
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    if (awaited_.exchange(nullptr)) return true;  // The signal will tell.
+    if (awaited_.exchange(nullptr)) return true;  // The signal will report the completion.
   }
   if (submitted->failure()) {
-    // What is called before JavaScript can know of it depends on it.
+    // Settles the failed work in a later turn, because earlier calls may depend on it.
     tell(submitted);
   } else {
     settle(*take(*submitted));
@@ -135,7 +136,7 @@ Napi::Value Background::run_and_wait(Executor& executor, std::unique_ptr<Work> w
   return done->result(env_);
 }
 
-/// As an executor's thread waits for a device: spins, and then sleeps.
+/// Waits for the awaited work like an executor's thread for a device: spins, and then sleeps.
 void Background::wait_for_awaited() {
   const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds(100);
   while (std::chrono::steady_clock::now() < until) {
@@ -184,12 +185,13 @@ void Background::settle(Work& work) {
   }
 }
 
-/// For a result that can't be made: there is no memory for it, or the environment has been terminated.
+/// Rejects the promise of a work whose result can't be created, for lack of memory or because the environment has been
+/// terminated.
 void Background::reject(Work& work, const Napi::Error& error) {
   try {
     if (work.deferred_) work.deferred_->Reject(error.Value());
   } catch (const Napi::Error&) {
-    // There is nothing that could receive it.
+    // The environment can't receive the error.
   }
 }
 
@@ -218,21 +220,21 @@ void Background::close() {
   }
   pool.wait_for(this);
   for (const auto& device : devices_) device->executor().wait_for(this);
-  // Node calls settle_finished() without an environment from now on, but Bun with one.
+  // From now on Node calls settle_finished() without an environment, and Bun with one.
   finished_.clear();
   unsettled_.clear();
   leaving_.clear();
-  // Nothing runs on their threads, and nothing will.
+  // The threads of the devices are idle and get no further work.
   for (const auto& device : devices_) device->close();
   devices_.clear();
 }
 
 /// Work has to end before exit() begins. process.exit() runs no cleanup hooks. exit() calls its atexit() handlers in
-/// reverse order of registration, and CUDA registers its teardown when it is first used. So a handler that we
-/// registered before that (for a product on the CPU) would run after CUDA's teardown, and threads inside CUDA would
-/// crash the process. Registering again after CUDA's first use isn't enough: it leaves a gap of the hundreds of
-/// milliseconds that this first use takes. JavaScript's 'exit' event comes before exit() is called, on this thread, and
-/// so before any of these handlers.
+/// reverse order of registration, and CUDA registers its teardown when it is first used. So a handler that was
+/// registered before CUDA's first use (for a product on the CPU) would run after CUDA's teardown, and threads inside
+/// CUDA would crash the process. Registering again after CUDA's first use isn't enough, because the first use takes
+/// hundreds of milliseconds, during which the process may end. JavaScript's 'exit' event is emitted on this thread
+/// before exit() is called, and so before all these handlers.
 void Background::end_before_process_does(Napi::Env env) {
   const Napi::Value process = env.Global().Get("process");
   if (!process.IsObject()) return;

@@ -1,4 +1,4 @@
-// Work off the event loop that settles a promise.
+// Asynchronous work that settles promises.
 #pragma once
 #include <napi.h>
 
@@ -18,21 +18,22 @@ namespace mpmml::addon {
 
 class Device;
 
-/// A task that settles a promise. It belongs to the environment that asked for it, and is constructed and destroyed on
-/// that JavaScript thread.
+/// A task that settles a promise. It belongs to the environment of the call, and is constructed and destroyed on that
+/// environment's JavaScript thread.
 class Work : public Task {
  public:
   using Task::Task;
 
-  /// Whether it takes less time than it takes to wake a thread, and that thread doesn't have to do it.
+  /// Returns whether the work takes less time than waking a thread, and may run on any thread.
   virtual bool is_brief() const { return false; }
-  /// Whether it takes another thread and a device less time than it takes to wake this one afterwards.
+  /// Returns whether another thread and a device take less time for the work than waking the JavaScript thread
+  /// afterwards.
   virtual bool is_short() const { return false; }
-  /// Whether only one thread at a time, but any, may do it.
+  /// Returns whether any thread may do the work, one at a time.
   virtual bool runs_anywhere() const { return false; }
 
  protected:
-  /// What the promise is resolved with. Called on the JavaScript thread.
+  /// Returns the value that the promise is resolved with. Called on the JavaScript thread.
   virtual Napi::Value result(Napi::Env env) { return env.Undefined(); }
 
  private:
@@ -42,7 +43,7 @@ class Work : public Task {
   std::optional<Napi::Promise::Deferred> deferred_;
 };
 
-/// The work of one environment. What still runs when the environment or the process ends is given up, and its arrays are
+/// The work of one environment. When the environment or the process ends, running work is cancelled, and its arrays are
 /// freed only after it has ended.
 class Background final : public Client {
  public:
@@ -53,28 +54,28 @@ class Background final : public Client {
   /// Keeps the event loop alive until `work` is done. Throws Error if the system refuses the first thread.
   Napi::Promise run(Executor& executor, std::unique_ptr<Work> work);
 
-  /// The same without a promise: how it went isn't reported.
+  /// Like run(), but without a promise: the outcome isn't reported.
   void run_detached(Executor& executor, std::unique_ptr<Work> work);
 
   /// Blocks until `work` is done. Throws what its promise would be rejected with.
   Napi::Value run_and_wait(Executor& executor, std::unique_ptr<Work> work);
 
-  /// Fails work that `cancel` gives up and that hasn't been started.
+  /// Fails work that `cancel` cancels and that hasn't been started.
   void withdraw(const std::atomic<int32_t>* cancel);
 
-  /// Devices that have been opened by this environment, which closes them when it ends.
+  /// Registers a device that this environment has opened. The environment closes its devices when it ends.
   void add_device(std::shared_ptr<Device> device);
   void remove_device(const Device& device);
 
   void tell(Task* task) override;
 
-  /// Keeps what work may still use until it has ended, while the environment ends.
+  /// Retains an object that running work may use until the work has ended. Called while the environment ends.
   void keep_until_closed(std::shared_ptr<void> used) { leaving_.push_back(std::move(used)); }
 
-  /// Whether it is of the environment that loaded the addon first, which isn't one of a worker's.
+  /// Returns whether the environment was the first to load the addon, and so isn't a worker's.
   bool is_first() const { return is_first_; }
 
-  /// Expires when it takes no more work.
+  /// Returns a pointer that expires when the environment accepts no more work.
   std::weak_ptr<const void> presence() const { return presence_; }
 
  private:
@@ -104,11 +105,11 @@ class Background final : public Client {
   int done_at_once_ = 0;  ///< works since the event loop last turned
   std::mutex mutex_;
   std::vector<Task*> finished_;                ///< guarded by mutex_
-  std::atomic<const Task*> awaited_{nullptr};  ///< what the JavaScript thread is blocked for
+  std::atomic<const Task*> awaited_{nullptr};  ///< task that the JavaScript thread is blocked for
   std::condition_variable settled_;
 };
 
-/// On the threads for products on the host.
+/// Queues `work` on the threads for products on the host.
 Napi::Promise run_in_background(Napi::Env env, std::unique_ptr<Work> work);
 
 }  // namespace mpmml::addon

@@ -12,7 +12,7 @@
 namespace mpmml::addon {
 namespace {
 
-/// What ReportField::gain says if no cycle gains.
+/// Value of ReportField::gain without an improving cycle.
 constexpr double kNothingGains = -1;
 
 class ClosureWork : public DeviceWork {
@@ -49,7 +49,7 @@ class ClosureWork : public DeviceWork {
       pending = std::make_unique<Done>(std::vector<Outcome>{close_by_float64(session, closure_, {})});
     }
     if (!closing_.out.memory) return pending;
-    // What is asked of the device next may read it, and it changes only if no cycle gains.
+    // Later work of the device may read the matrix, which changes only if there is no improving cycle.
     const std::vector<Outcome> outcomes = pending->finish();
     end(outcomes);
     auto copying = std::make_unique<WhenAll>(WhenAll::Kind::kParts, KeptMemory{apart});
@@ -71,8 +71,8 @@ class ClosureWork : public DeviceWork {
   }
 
  private:
-  /// Decides where the closure and the next nodes are. Returns memory that is only needed until the closure is copied to
-  /// where it is wanted.
+  /// Selects the memory of the closure and of the next nodes. Returns temporary memory that is needed until the closure
+  /// has been copied to its destination.
   std::shared_ptr<Memory> place_matrices(Session& session) {
     const int64_t n = closing_.n;
     closure_.d = closing_.in_place ? closing_.matrix : row_major<void*>(nullptr, n, n);
@@ -115,7 +115,7 @@ class ClosureWork : public DeviceWork {
                     "] is NaN, which no path can be compared with: the semiring's zero means no edge");
   }
 
-  /// Copies the matrix. What is stored narrow becomes elements.
+  /// Copies the matrix. Elements that are stored in a narrower type are converted.
   void take_matrix(Session& session) const {
     const Operation& operation = closing_.operation;
     const MatrixView from = read_only(closing_.matrix);
@@ -128,8 +128,8 @@ class ClosureWork : public DeviceWork {
     session.combine(operation, closing_.batch, closure_.d, from)->finish();
   }
 
-  /// Truth values become 0 or 1, and −0 becomes 0 if processors differ in which of them a maximum is. Throws Error for
-  /// what isn't an element of the semiring.
+  /// Normalizes truth values to 0 or 1, and −0 to 0 where processors differ in the maximum of the two. Throws Error for
+  /// values that aren't elements of the semiring.
   void normalize(Session& session) const {
     const bool has_forms = with_semiring(closing_.operation, [](auto semiring) {
       using S = decltype(semiring);

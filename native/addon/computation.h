@@ -10,10 +10,10 @@
 
 namespace mpmml::addon {
 
-/// What a computation asks besides.
+/// Options of a computation.
 struct Asked {
   std::atomic<int32_t>* cancel = nullptr;
-  std::function<Place()> place{};  ///< the processor if nothing is said
+  std::function<Place()> place{};  ///< default: the processor
 };
 
 template <class Compute>
@@ -56,7 +56,7 @@ class Computation final : public Work {
   std::optional<std::conditional_t<std::is_void_v<Result>, bool, Result>> result_;
 };
 
-/// A promise of what `compute` gives. The arguments of the call stay alive until then.
+/// Returns a promise of the result of `compute`. The arguments of the call stay alive until it is settled.
 template <class Compute>
 Napi::Value in_background(const Napi::CallbackInfo& info, Compute compute, Asked asked = {}) {
   return run_in_background(info.Env(),

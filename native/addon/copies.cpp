@@ -12,7 +12,7 @@ double count_of(int64_t batch, const View& matrix) {
   return static_cast<double>(batch) * matrix.rows * matrix.cols;
 }
 
-/// Memory for what is copied or filled, row-major.
+/// Allocates row-major memory for the result of a copy or fill.
 MutableMatrixView make(DeviceWork& work, const Copy& copy) {
   const MutableMatrixView& from = copy.array;
   Memory& memory = work.make(copy.bytes, copy.dtype, from.storage, copy.units());

@@ -1,5 +1,6 @@
-// Describes the build and the machine, for variants(), explainBackend() and `mpmml info`, and takes what lib knows of them: native
-// code never reads environment variables itself, because JavaScript may write them while other threads run.
+// Describes the build and the machine, for variants(), explainBackend() and `mpmml info`, and receives the settings
+// from lib. Native code never reads environment variables itself, because JavaScript may write them while other threads
+// run.
 #include <cmath>
 #include <cstdlib>
 #include <sstream>
@@ -47,7 +48,7 @@ NativeCuda describe_cuda() {
   return cuda;
 }
 
-/// What a row of the table has, whether a kernel could be built for it or not.
+/// Returns the properties of a row of the table, which don't depend on whether its kernel is built.
 template <class Row>
 Row row_of(const Variant& variant) {
   Row row{};
@@ -67,7 +68,7 @@ Row row_of(const Variant& variant) {
 
 const char* name_of(OperatorKind kind) { return kOperatorNames[static_cast<size_t>(kind)]; }
 
-/// x ⊕ y of two numbers, whatever type they are stored as; NaN if one of them is.
+/// Returns x ⊕ y of two numbers of any storage type; NaN if one of them is NaN.
 template <class S>
 double joined(double x, double y) {
   using Element = typename S::Element;

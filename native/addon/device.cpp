@@ -10,7 +10,7 @@
 namespace mpmml::addon {
 
 void Device::open(BackendChoice choice, int device, DeviceSet devices, int64_t device_memory) {
-  // What fails here is closed here, on the device's thread.
+  // After a failure the session is closed here, on the device's thread.
   std::unique_ptr<Session> session =
       devices == 0 ? engine().open(choice, device, device_memory) : engine().open(choice, devices, device_memory);
   const bool is_cuda = session->backend() == BackendKind::kCuda;
@@ -38,7 +38,7 @@ Memory& Device::allocate(int64_t units, int64_t bytes) {
 MemoryUse Device::memory_use() {
   std::lock_guard<std::mutex> lock(mutex_);
   const uint64_t oldest = oldest_turn();
-  // With its copies on other devices.
+  // The memory is freed together with its copies on other devices.
   for (const Dropped& it : dropped_) {
     if (it.last_use < oldest) it.memory->retire();
   }
@@ -57,7 +57,7 @@ void Device::drop(const Memory* memory, uint64_t last_use) {
 }
 
 void Device::give_back() {
-  // Freed when the lock is free again: JavaScript's thread takes it too.
+  // The memories are freed after the lock is released, because JavaScript's thread takes it, too.
   std::vector<Dropped> freed;
   std::lock_guard<std::mutex> lock(mutex_);
   const auto is_used = [oldest = oldest_turn()](const Dropped& it) { return it.last_use >= oldest; };
@@ -84,7 +84,7 @@ Turn Device::take_turn() {
 
 void Device::prune_completed() noexcept {
   give_back();
-  // It may have been closed since the chore was asked for.
+  // The device may have been closed since the task was requested.
   if (session_) session_->collect();
 }
 
@@ -137,7 +137,7 @@ void MemoryHandle::release(Napi::Env env) {
 
 namespace {
 
-/// Null if `value` is no external. Those of other addons have other kinds.
+/// Returns null if `value` isn't an external. Externals of other addons have other kinds.
 Handle* any_handle(const Napi::Value& value) {
   void* data = nullptr;
   return napi_get_value_external(value.Env(), value, &data) == napi_ok ? static_cast<Handle*>(data) : nullptr;
@@ -187,9 +187,10 @@ DeviceWork::DeviceWork(Uses uses, std::atomic<int32_t>* cancel) : Work(cancel), 
 
 DeviceWork::~DeviceWork() { write_->is_settled = true; }
 
-/// What is called from now on depends on this.
+/// Makes later calls depend on this work.
 void DeviceWork::announce() {
-  // Each call looks at all of them. From so many on, what a group writes counts as one piece.
+  // Each call compares its operands with all written pieces. Beyond this number, the pieces that a group writes are
+  // merged.
   constexpr size_t kMaxPieces = 64;
   for (const Uses::Written& it : uses_.written_) {
     auto& writes = it.memory->writes;
@@ -228,7 +229,7 @@ void DeviceWork::require_dependencies() {
 
 void DeviceWork::start() {
   require_dependencies();
-  // Brief work may run on JavaScript's thread, and freeing large matrices takes long: a chore does that.
+  // Brief work may run on JavaScript's thread, and freeing large matrices takes long, so a detached task frees them.
   if (!is_brief()) uses_.device_->give_back();
   pending_ = uses_.device_->start([this](Session& session) { return begin(session); }, cancel());
 }
@@ -270,8 +271,8 @@ Napi::Value DeviceWork::external(Napi::Env env, const Made& made) const {
   MemoryHandle& memory = *handle;
   const Napi::Value external = external_of<MemoryHandle>(
       env, std::move(handle), [](Napi::Env env, MemoryHandle& released) { released.release(env); });
-  // The collector must know how much memory this small object keeps. A GPU's memory counts for a part of it: there is more
-  // of it, and collecting each time that a large result is made takes longer than to compute it.
+  // The garbage collector must know the memory that this small object retains. Only a part of a GPU's memory is
+  // reported: with all of it, V8 would collect for each large result, which takes longer than computing the result.
   constexpr int64_t kPartOfGpuMemory = 64;
   const bool is_on_gpu = uses_.device_->description().backend == BackendKind::kCuda;
   memory.charged = made.bytes / (is_on_gpu ? kPartOfGpuMemory : 1);
@@ -281,14 +282,14 @@ Napi::Value DeviceWork::external(Napi::Env env, const Made& made) const {
 
 namespace {
 
-/// Its executor must be stopped after it has been submitted.
+/// Closes a device as its last work. The executor must be stopped after the submission.
 class CloseWork : public Work {
  public:
   explicit CloseWork(std::shared_ptr<Device> device) : device_(std::move(device)) {}
 
  protected:
   void start() override {}
-  /// Not before: what was asked of the device earlier may still run when this is started.
+  /// The device isn't closed in start(), because earlier work of the device may still run then.
   void finish() override { device_->close(); }
   Napi::Value result(Napi::Env env) override {
     Background::of(env).remove_device(*device_);
@@ -327,7 +328,7 @@ class OpenWork : public Work {
   Napi::Value result(Napi::Env env) override {
     return external_of<DeviceHandle>(env, std::make_unique<DeviceHandle>(device_), [](Napi::Env env, DeviceHandle& of) {
       Device& device = *of.kept;
-      // An environment that ends has closed it.
+      // An ending environment has closed the device.
       if (device.is_shut()) return;
       Background::of(env).run_detached(device.executor(), std::make_unique<CloseWork>(of.kept));
       device.shut();

@@ -1,4 +1,4 @@
-// Devices that JavaScript has opened, and memories of theirs. JavaScript holds both as externals.
+// Devices that JavaScript has opened, and their memories. JavaScript holds both as externals.
 #pragma once
 #include <napi.h>
 
@@ -23,8 +23,8 @@ namespace mpmml::addon {
 
 struct RegisteredMemory;
 
-/// The number of a work in the order in which works are asked of a device, from 1 on. The work has an owner of it until it
-/// has ended.
+/// Sequence number of a work among all works of a device, from 1 on. The work owns a reference to it until it has
+/// ended.
 using Turn = std::shared_ptr<const uint64_t>;
 
 /// A session and the thread that calls it.
@@ -34,52 +34,52 @@ class Device final : public DetachedTask, public std::enable_shared_from_this<De
 
   Executor& executor() { return *executor_; }
 
-  /// On the device's thread.
+  /// Opens the session. Called on the device's thread.
   void open(BackendChoice choice, int device, DeviceSet devices, int64_t device_memory);
-  /// What `begin` starts with the session. `cancel` gives it up.
+  /// Returns the work that `begin` starts with the session. `cancel` cancels it.
   std::unique_ptr<Pending> start(const std::function<std::unique_ptr<Pending>(Session&)>& begin,
                                  const std::atomic<int32_t>* cancel);
-  /// Memory that stays until drop() or close().
+  /// Allocates memory that exists until drop() or close().
   Memory& allocate(int64_t units, int64_t bytes);
-  /// On another thread only if nothing runs on the device's, and nothing will.
+  /// Closes the session. May be called on another thread only if the device's thread is idle and gets no further work.
   void close();
 
-  /// What has been opened.
+  /// Properties of the opened device.
   struct Description {
     BackendKind backend;
     int index;
     std::string name;
-    std::vector<int> devices;  ///< if it consists of several
+    std::vector<int> devices;  ///< of a multi-GPU device
     bool is_all;               ///< whether there is no other CUDA device
     bool works_at_once;        ///< as its session says
   };
   const Description& description() const { return description_; }
-  /// While it isn't shut. What has been dropped and isn't used any more doesn't count, whether it has been given back or
-  /// not.
+  /// Returns the memory use of a device that isn't shut. Memory that has been dropped and has no more users is
+  /// excluded, even before it is freed.
   MemoryUse memory_use();
 
-  /// From any thread. The device's thread gives the memory back, when `last_use`, the number of the turn that used it
-  /// last, and all before it have ended: it may take long, and other threads must not call a session.
+  /// Releases a memory, from any thread. The device's thread frees it when the turn `last_use`, which used it last, and
+  /// all earlier turns have ended: freeing may take long, and other threads must not call a session.
   void drop(const Memory* memory, uint64_t last_use);
-  /// Gives back what has been dropped and isn't used any more, so that there is room. May take long.
+  /// Frees dropped memory that has no more users. May take long.
   void give_back();
   void prune_completed() noexcept override;
 
-  /// On JavaScript's thread, as description() and memory_use(). From shut() on it takes no work: what was submitted before is its last.
+  /// Refuses work from now on. Called on JavaScript's thread, like description() and memory_use().
   void shut();
   bool is_shut() const { return is_shut_; }
   Turn take_turn();
-  /// Gives a memory of it a number by which requests name it: from 1 on, until it is released.
+  /// Assigns a number, from 1 on, to a memory of the device. Requests name the memory by it until release().
   uint32_t know(RegisteredMemory memory);
-  /// Null if there is none.
+  /// Returns the memory of this number, or null.
   RegisteredMemory* known(double number);
-  /// JavaScript has let go of it.
+  /// Frees the number after JavaScript has released the memory.
   void release(uint32_t number);
-  /// Whether any thread may call its session, if only one does at a time.
+  /// Returns whether any thread may call the session, one at a time.
   bool runs_anywhere() const { return description_.works_at_once; }
 
  private:
-  /// The oldest turn that hasn't ended.
+  /// Returns the oldest turn that hasn't ended.
   uint64_t oldest_turn();
 
   struct Dropped {
@@ -91,21 +91,21 @@ class Device final : public DetachedTask, public std::enable_shared_from_this<De
   std::unique_ptr<Session> session_;
   Description description_{};
   std::mutex mutex_;
-  /// Guarded by mutex_, as all down to turns_. Works don't own what they use: counting the owners of some thousand
-  /// memories on two threads takes longer than their small products.
+  /// Guarded by mutex_, like the members up to turns_. Works don't own the memories that they use: counting the owners
+  /// of a thousand memories on two threads takes longer than their small products.
   std::unordered_map<const Memory*, std::shared_ptr<Memory>> memories_;
   std::vector<Dropped> dropped_;
   std::deque<std::weak_ptr<const uint64_t>> turns_;  ///< latest last
   uint64_t turns_taken_ = 0;
-  /// On JavaScript's thread. By number, less 1.
+  /// Registered memories by number − 1. Used only on JavaScript's thread.
   std::vector<RegisteredMemory> known_;
   std::vector<uint32_t> free_numbers_;
   bool is_shut_ = false;
 };
 
-/// What an earlier call writes, as calls see it that come before it is done.
+/// A write of a call that may not be done yet, on which later calls depend.
 struct Write {
-  std::optional<Failure> failure;  ///< written by the device's thread, on which also everything that asks for it runs
+  std::optional<Failure> failure;  ///< written and read by the device's thread
   bool is_settled = false;         ///< only used on JavaScript's thread
 };
 
@@ -113,8 +113,8 @@ struct Bytes {
   int64_t first, end;
 };
 
-/// What JavaScript's thread knows of a memory. A group names thousands of them: nothing of each is elsewhere, so that only
-/// these lines are fetched.
+/// State of a memory on JavaScript's thread. All of it is in one object, because a group names thousands of memories
+/// and each costs a fetch from memory.
 struct RegisteredMemory {
   Memory* memory = nullptr;  ///< null: there is none of this number
   char* data = nullptr;
@@ -125,14 +125,14 @@ struct RegisteredMemory {
   std::vector<std::pair<Bytes, std::shared_ptr<Write>>> writes{};
 };
 
-/// What an external points to.
+/// Target of an external.
 struct Handle {
   using Kind = HandleKind;
   explicit Handle(Kind what) : kind(what) {}
   const Kind kind;
 };
 
-/// A handle that keeps an object.
+/// A handle that owns an object.
 template <HandleKind kind_of, class Kept>
 struct HandleOf : Handle {
   static constexpr Kind kKind = kind_of;
@@ -148,25 +148,26 @@ struct MemoryHandle : Handle {
       : Handle(Kind::kMemory), device(std::move(of)), number(by_number) {}
   const std::shared_ptr<Device> device;
   uint32_t number;      ///< see Device::know(); 0: it has been released
-  int64_t charged = 0;  ///< the bytes that the collector has been told of
+  int64_t charged = 0;  ///< bytes that have been reported to the garbage collector
 
   void release(Napi::Env env);
 };
 
-/// Null if `value` is no external of this kind.
+/// Returns null if `value` isn't an external of this kind.
 Handle* handle_of(const Napi::Value& value, Handle::Kind kind);
 template <class Of>
 Of* handle_of(const Napi::Value& value) {
   return static_cast<Of*>(handle_of(value, Of::kKind));
 }
-/// Throws Napi::Error if `value` is none of these: `name` says what it must be.
+/// Returns the handle of `value`. Throws Napi::Error if `value` has another kind; `name` is the expectation in its
+/// message.
 template <class Of>
 Of& handle_in(const Napi::Value& value, const char* name) {
   if (Of* const handle = handle_of<Of>(value)) return *handle;
   malformed(value.Env(), name);
 }
 
-/// An external that points to a handle. When it is collected, `release(env, handle)` is called first.
+/// Creates an external that points to a handle. The finalizer calls `release(env, handle)` first.
 template <class Of>
 Napi::Value external_of(Napi::Env env, std::unique_ptr<Of> handle, void (*release)(Napi::Env, Of&)) {
   const Napi::Value external = Napi::External<Handle>::New(env, handle.get(), [release](Napi::Env env, Handle* of) {
@@ -177,23 +178,24 @@ Napi::Value external_of(Napi::Env env, std::unique_ptr<Of> handle, void (*releas
   return external;
 }
 
-/// Throws Napi::Error if `value` is no device, and Error if it is closed.
+/// Returns the device of `value`. Throws Napi::Error if `value` isn't a device, and Error if the device is closed.
 std::shared_ptr<Device> device_of(const Napi::Value& value);
 
-/// The memories that a call uses. They stay until its work is done.
+/// The memories that a call uses. They exist until its work is done.
 class Uses {
  public:
   explicit Uses(std::shared_ptr<Device> device) : device_(std::move(device)), turn_(device_->take_turn()) {}
 
   enum class Access : bool { kReads, kWrites };
-  /// `name` is what an error calls the matrix, and must be a literal. `bytes_of` says where it is, if that matters.
+  /// Adds a memory. `name` names the matrix in errors and must be a literal. `bytes_of` returns the range of bytes, and
+  /// is called only if the call or an earlier one writes the memory.
   template <class BytesOf>
   void add(RegisteredMemory& memory, const char* name, Access access, BytesOf&& bytes_of) {
     memory.last_use = *turn_;
     if (access == Access::kWrites || !memory.writes.empty()) add_bytes(memory, name, access, bytes_of());
   }
 
-  /// What is added from now on is of this product.
+  /// Sets the product of the memories that are added next.
   void set_product(size_t product) { product_ = product; }
 
   const std::shared_ptr<Device>& device() const { return device_; }
@@ -219,7 +221,7 @@ class Uses {
   std::vector<Written> written_;
 };
 
-/// Work that a session does. It fails if something fails that it depends on.
+/// Work of a session. It fails if a work that it depends on fails.
 class DeviceWork : public Work {
  public:
   static constexpr int64_t kStepsPerElement = 8;
@@ -234,14 +236,14 @@ class DeviceWork : public Work {
   bool runs_anywhere() const final { return uses_.device_->runs_anywhere(); }
   bool is_brief() const final { return runs_anywhere() && steps() <= kBrief; }
 
-  /// Memory that the promise gives to JavaScript; an array of them if there are several.
-  /// `units`: into how many pieces of equal sizes, such as rows, it may be divided if the device consists of several.
+  /// Allocates memory that the promise is resolved with; an array of memories after several calls. `units` is the
+  /// number of equal pieces, such as rows, into which a multi-GPU device may divide the memory.
   Memory& make(int64_t bytes, DataType dtype, Storage storage = Storage::kElement, int64_t units = 1);
 
  protected:
   virtual std::unique_ptr<Pending> begin(Session& session) = 0;
   virtual void end(const std::vector<Outcome>&) {}
-  /// About how much it is: the steps of products, or elements times kStepsPerElement.
+  /// Returns an estimate of the work: the steps of products, or elements times kStepsPerElement.
   virtual double steps() const = 0;
 
   Napi::Value result(Napi::Env env) override;
@@ -254,7 +256,7 @@ class DeviceWork : public Work {
   void require_dependencies();
   void announce();
 
-  /// The steps that a processor does in about 10 µs.
+  /// Steps that a processor does in about 10 µs.
   static constexpr double kBrief = 1 << 18;
 
   Uses uses_;
@@ -270,7 +272,7 @@ class DeviceWork : public Work {
   std::vector<Made> made_;
 };
 
-/// What `begin(work, session)` starts. Nothing is to be said of it when it ends.
+/// Work that `begin(work, session)` starts, without a result of its own.
 template <class Begin>
 class SimpleWork final : public DeviceWork {
  public:
@@ -290,7 +292,7 @@ class SimpleWork final : public DeviceWork {
   const Napi::ObjectReference arguments_;  ///< empty if no array has to stay
 };
 
-/// Queues such work on so many elements.
+/// Queues a SimpleWork on `elements` elements.
 template <class Begin>
 Napi::Value start(Napi::Env env, Uses uses, double elements, Begin begin, std::atomic<int32_t>* cancel = nullptr,
                   Napi::ObjectReference arguments = {}) {

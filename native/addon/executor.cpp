@@ -20,11 +20,11 @@ namespace {
 
 using std::chrono::microseconds;
 
-/// Waking a thread takes from 5 to 50 µs. So a thread that has just worked looks for more before it sleeps, and one that
-/// waits for a GPU asks it again and again.
+/// Waking a thread takes from 5 to 50 µs. So a thread that has just worked polls for tasks before it sleeps, and a
+/// thread that waits for a GPU polls the GPU.
 constexpr microseconds kSpinIdle{100};
 constexpr microseconds kSpinInFlight{100};
-/// How long a thread then sleeps before it asks the GPU again, as a part of the time that it has waited.
+/// Afterwards a thread sleeps between two polls of the GPU for 1/kPartOfWait of the time that it has waited.
 constexpr int kPartOfWait = 64;
 constexpr microseconds kLongestSleep{1000};
 
@@ -32,7 +32,7 @@ constexpr size_t kPoolThreads = 4, kPoolOnDevices = 4;
 constexpr size_t kMaxInFlight = 64;
 constexpr std::chrono::seconds kPatience{5};
 
-/// With one processor, spinning keeps the others from working.
+/// With one processor, a spinning thread keeps the other threads from working.
 bool may_spin() {
   static const bool several = std::thread::hardware_concurrency() > 1;
   return several;
@@ -52,7 +52,7 @@ struct Registry {
   std::vector<std::weak_ptr<Executor>> executors;
 
   static Registry& instance() {
-    // Never destroyed: at the end of the process threads are still there.
+    // Never destroyed: threads still exist at the end of the process.
     static Registry* const registry = [] {
       // For programs that call exit() without JavaScript's 'exit' event: see end_before_process_does().
       std::atexit([] { Executor::detach_at_exit(nullptr); });
@@ -102,7 +102,7 @@ void Executor::submit(Task* task) {
   if (idle_ <= waiting_.size() && threads_ < max_threads_ + on_devices_) add_thread();
   waiting_.push_back(task);
   arrivals_.store(waiting_.size(), std::memory_order_relaxed);
-  // Threads that spin look at the queue again before they sleep.
+  // Spinning threads check the queue again before they sleep.
   if (spinning_ < waiting_.size()) arrived_.notify_one();
 }
 
@@ -135,7 +135,7 @@ void Executor::add_thread() {
     ++threads_;
     ++idle_;
   } catch (const std::exception& error) {
-    // At its limit of threads the process works with the threads that it has.
+    // The process is at its limit of threads: the executor works with the existing ones.
     if (threads_ > 0) return;
     throw Error(ErrorCode::kOutOfMemory, std::string("the system refused to start a thread to compute on: ") +
                                              error.what() + "; mpmmSync needs none");
@@ -153,7 +153,7 @@ void Executor::withdraw(const std::atomic<int32_t>* cancel) {
       queue->erase(kept, queue->end());
     }
     arrivals_.store(waiting_.size(), std::memory_order_relaxed);
-    // Before what depends on it can start.
+    // The failure must be recorded before dependent tasks can start.
     for (Task* task : withdrawn) task->withdraw();
   }
   for (Task* task : withdrawn) task->client()->tell(task);
@@ -235,13 +235,14 @@ bool Executor::has_room(Place place) const {
   return place == Place::kDevice ? on_devices_ < max_on_devices_ : on_processors_ < max_threads_;
 }
 
-/// Whether there is a task that may be started now.
+/// Returns whether a task may be started now.
 bool Executor::has_next() const {
   return (!waiting_for_devices_.empty() && has_room(Place::kDevice)) ||
          (!waiting_.empty() && has_room(Place::kProcessor));
 }
 
-/// Starts the oldest task that may be, if there is any. The lock is held before and after, as in the functions below.
+/// Starts the oldest task that may be started, if there is one. The lock is held before and after, like in the
+/// functions below.
 bool Executor::start_next(ThreadQueue& flight, std::unique_lock<std::mutex>& lock) {
   if (!has_next() || !can_start(flight)) return false;
   const bool is_placed = !waiting_for_devices_.empty() && has_room(Place::kDevice);
@@ -267,8 +268,8 @@ bool Executor::start_next(ThreadQueue& flight, std::unique_lock<std::mutex>& loc
   return true;
 }
 
-/// Asks a task for its place. If that is a device, it leaves the processors to others. Returns whether it can be started;
-/// else it waits for a device.
+/// Determines the place of a task. A task for a device frees its slot on the processors. Returns whether the task can
+/// be started; otherwise it waits for a device.
 bool Executor::goes_on(const Entry& entry, std::unique_lock<std::mutex>& lock) {
   Task* const task = entry->task;
   lock.unlock();
@@ -276,7 +277,7 @@ bool Executor::goes_on(const Entry& entry, std::unique_lock<std::mutex>& lock) {
   lock.lock();
   if (place == Place::kProcessor) return true;
   --on_processors_;
-  // What has been given up meanwhile was in no queue: it is started, and fails.
+  // A task that was cancelled meanwhile was in no queue, so it is started and fails.
   const bool is_given_up = entry->is_given_up || (task->cancel() && task->cancel()->load(std::memory_order_relaxed));
   const bool has_place = is_given_up || has_room(Place::kDevice);
   if (has_place) {
@@ -285,7 +286,7 @@ bool Executor::goes_on(const Entry& entry, std::unique_lock<std::mutex>& lock) {
   } else {
     waiting_for_devices_.push_back(task);
   }
-  // What waits may be for a processor.
+  // A waiting task may be for a processor.
   if (waiting_.empty() || !has_place) return has_place;
   if (idle_ > 0) {
     arrived_.notify_one();
@@ -293,7 +294,7 @@ bool Executor::goes_on(const Entry& entry, std::unique_lock<std::mutex>& lock) {
     try {
       add_thread();
     } catch (...) {
-      // It waits until this one is free.
+      // The task waits until this thread is free.
     }
   }
   return true;
@@ -320,7 +321,7 @@ bool Executor::finish_first(ThreadQueue& flight, std::unique_lock<std::mutex>& l
   return true;
 }
 
-/// Waits for a while, for new tasks or for what is in flight.
+/// Waits a limited time for new tasks or for the oldest task in flight.
 void Executor::pause(ThreadQueue& flight, std::unique_lock<std::mutex>& lock) {
   const auto now = Clock::now();
   const auto spins_until = flight.last_progress + (flight.tasks.empty() ? kSpinIdle : kSpinInFlight);
@@ -352,7 +353,7 @@ void Executor::do_chore(std::unique_lock<std::mutex>& lock) {
 }
 
 void Executor::spin(const ThreadQueue& flight, Clock::time_point end) const {
-  // Only this ends what is in flight here.
+  // Only this thread finishes its tasks in flight.
   Task* const first = flight.tasks.empty() ? nullptr : flight.tasks.front()->task;
   do {
     for (int turn = 0; turn < 16; ++turn) {

@@ -16,71 +16,70 @@ class Client;
 class Task;
 enum class Place : uint8_t;
 
-/// What is left to be done on an executor's thread without a promise that waits for it.
+/// Work on an executor's thread without a promise, done before the thread sleeps.
 class DetachedTask {
  public:
   virtual ~DetachedTask() = default;
   virtual void prune_completed() noexcept = 0;
 };
 
-/// Threads that start tasks in the order in which they were submitted. They are made when there are tasks for them, and
-/// sleep when there are none. A task may go on after it has been started, on a GPU: then its thread starts the next one,
-/// and finishes them in order.
+/// Threads that start tasks in the order in which they were submitted. They are created on demand, and sleep without
+/// tasks. A started task may continue on a GPU. Its thread then starts the next task, and finishes the tasks in order.
 class Executor : public std::enable_shared_from_this<Executor> {
  public:
-  /// For products on the host: as many threads as Node's pool has, and as many again that wait for devices, so that these
-  /// keep no other thread from the processors.
+  /// Returns the executor of products on the host: as many threads as Node's pool has, and as many again that wait for
+  /// devices, so that waiting threads don't block the processors.
   static Executor& pool();
 
-  /// For a device that `client` has opened: one thread, which calls its session.
+  /// Creates the executor of a device that `client` has opened: one thread, which calls the device's session.
   static std::shared_ptr<Executor> for_device(const Client& client);
 
-  /// Throws Error if the system refuses the first thread.
+  /// Queues a task. Throws Error if the system refuses the first thread.
   void submit(Task* task);
 
-  /// Has `task` done on a thread before that sleeps. There is one chore of an executor; to ask again before it is done
-  /// changes nothing. It isn't done if the executor is stopped before. Only while there is a thread.
+  /// Requests that a thread does `task` before it sleeps. An executor has one detached task; repeated requests before
+  /// it is done have no effect. The task isn't done if the executor is stopped before, or has no thread.
   void ask_for(std::shared_ptr<DetachedTask> task);
 
-  /// Whether it has no tasks.
+  /// Returns whether the executor has no tasks.
   bool is_idle();
 
-  /// Fails tasks that haven't been started and that `cancel` gives up.
+  /// Fails tasks that `cancel` cancels and that haven't been started.
   void withdraw(const std::atomic<int32_t>* cancel);
 
-  /// Gives up the tasks of a client: drops what hasn't been started. Doesn't wait.
+  /// Cancels the tasks of a client, and drops those that haven't been started. Doesn't wait.
   void give_up(const Client* client);
 
-  /// Returns when none of them runs.
+  /// Waits until no task of a client runs.
   void wait_for(const Client* client);
 
-  /// Its threads end after the tasks that have been submitted. Nothing may be submitted from then on.
+  /// Ends the threads after the submitted tasks. No task may be submitted afterwards.
   void stop();
 
-  /// Gives up the tasks of a client on all executors, and waits for them for a limited time, because the process is
-  /// about to end: a GPU that hangs must not keep the process from ending. Null: of all clients.
+  /// Cancels the tasks of a client (null: of all clients) on all executors when the process is about to end. Waits for
+  /// them for a limited time, because a GPU that hangs must not keep the process from ending.
   static void detach_at_exit(const Client* client);
 
-  /// `max_on_devices`: the most tasks at a time whose place is a device; 0: they aren't asked for their place. `max_threads`
-  /// are for the others then.
+  /// `max_on_devices` is the maximum number of tasks whose place is a device, and `max_threads` that of the others. If
+  /// it is 0, tasks aren't asked for their place.
   Executor(size_t max_threads, size_t max_in_flight, const Client* client, size_t max_on_devices = 0);
 
  private:
   struct Running {
     Client* client;
-    Task* task;  ///< null after the client has been told, because it may then destroy the task
+    Task* task;  ///< null after the client has been notified, because it may then destroy the task
     Place place;
     bool is_given_up;
   };
   using Entry = std::list<Running>::iterator;
 
-  /// What one thread has started and not finished, oldest first.
+  /// Tasks that one thread has started and not finished, oldest first.
   struct ThreadQueue {
     std::deque<Entry> tasks;
     Clock::time_point last_progress{};
   };
 
-  /// A whole task on the caller's thread, which is the only one.
+  /// Runs a whole task on the caller's thread, in a process without other threads.
   void run_inline(Task* task);
   void add_thread();
   void serve();
@@ -98,7 +97,7 @@ class Executor : public std::enable_shared_from_this<Executor> {
   const size_t max_threads_;
   const size_t max_in_flight_;  ///< of one thread
   const size_t max_on_devices_;
-  const Client* const client_;  ///< the only one; null if there may be several
+  const Client* const client_;  ///< the only client; null: any number of clients
   std::mutex mutex_;
   std::condition_variable arrived_;
   std::condition_variable ended_;
@@ -106,12 +105,12 @@ class Executor : public std::enable_shared_from_this<Executor> {
   std::deque<Task*> waiting_for_devices_;  ///< those whose place is known
   std::atomic<size_t> arrivals_{0};        ///< the size of waiting_, for threads that spin
   std::list<Running> running_;
-  std::shared_ptr<DetachedTask> task_;         ///< null if there is none to do
-  size_t on_processors_ = 0, on_devices_ = 0;  ///< tasks that run, if they are asked for their place
+  std::shared_ptr<DetachedTask> task_;         ///< the requested detached task, or null
+  size_t on_processors_ = 0, on_devices_ = 0;  ///< running tasks by place, if max_on_devices_ > 0
   size_t threads_ = 0;
   size_t idle_ = 0;      ///< threads with nothing in flight
-  size_t spinning_ = 0;  ///< threads that look for tasks without being woken
-  bool tidies_ = false;  ///< while the chore is being done
+  size_t spinning_ = 0;  ///< threads that poll for tasks
+  bool tidies_ = false;  ///< while the detached task is being done
   bool stops_ = false;
   bool refuses_chores_ = false;
 };

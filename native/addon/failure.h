@@ -1,4 +1,4 @@
-// What went wrong, on its way to JavaScript.
+// Failures of work, on their way to JavaScript.
 #pragma once
 #include <cstddef>
 #include <optional>
@@ -6,14 +6,14 @@
 
 namespace mpmml::addon {
 
-/// What went wrong, to be carried to the JavaScript thread.
+/// Code and message of an error, to be passed to the JavaScript thread.
 struct Failure {
   std::string code;  ///< ERR_MPMML_…, empty for an unexpected error
   std::string message;
-  std::optional<size_t> product{};  ///< which of several products it is of, if that is known
+  std::optional<size_t> product{};  ///< index of the failed product of a group, if known
 };
 
-/// The exception that is being handled, which may be a Failure.
+/// Returns the exception that is being handled, which may be a Failure.
 Failure current_failure();
 
 }  // namespace mpmml::addon

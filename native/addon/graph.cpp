@@ -1,4 +1,4 @@
-// Questions about graphs: searches, components, orders, trees and the k shortest paths.
+// Graph queries: searches, components, orders, trees and the k shortest paths.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -32,7 +32,7 @@ graph::WeightType weight_type(Napi::Env env, napi_typedarray_type type) {
   }
 }
 
-/// Throws if elements from `first` on, so many times each stride, aren't all among `length`.
+/// Throws if an element at `first` + i · stride1 + j · stride2, for i ≤ steps1 and j ≤ steps2, is outside of `length`.
 void require_inside(Napi::Env env, int64_t length, int64_t first, int64_t steps1, int64_t stride1, int64_t steps2,
                     int64_t stride2) {
   const auto reach = [](int64_t steps, int64_t stride) { return static_cast<__int128>(steps) * stride; };
@@ -77,7 +77,7 @@ graph::Source graph_of(Napi::Env env, const GraphSource& request) {
   return source;
 }
 
-/// An edge list, for work that looks at nothing else.
+/// Returns the edge list of a request, for work that needs no other representation.
 graph::Source list_of(Napi::Env env, const GraphSource& request) {
   if (!request.from) malformed(env, "no edges");
   return graph_of(env, request);
@@ -97,7 +97,7 @@ graph::Nodes nodes_of(Napi::Env env, const std::optional<TypedArray>& list, cons
   return {data, length_of(*list)};
 }
 
-/// The type of elements; narrow ones are refused.
+/// Returns the type of the elements. Refuses narrower storage types.
 DataType element_type(Napi::Env env, const TypedArray& array, const char* name) {
   switch (array.type) {
 #define MPMML_CASE(of_array, stored, id, element, storage)          \
@@ -156,7 +156,7 @@ graph::Query query_of(Napi::Env env, const GraphSearchRequest& request, const gr
     return query;
   }
   if (request.divides) {
-    // Only whether they are wanted matters.
+    // A null pointer means that next nodes aren't requested.
     results.next = request.next ? static_cast<int32_t*>(request.next->data) : nullptr;
     return query;
   }
@@ -192,7 +192,7 @@ graph::CancellationToken watch_of(double* report, std::atomic<int32_t>* cancel) 
   return {cancel, steps_done_in(report)};
 }
 
-/// A promise of an answer that `write` writes, or of why there is none.
+/// Returns a promise of the answer that `write` writes, or of the query's error.
 template <class Answer, class Write>
 Napi::Value answered(const Napi::CallbackInfo& info, std::atomic<int32_t>* cancel, Write write) {
   const auto compute = [write] {
@@ -220,7 +220,7 @@ Napi::Value to_value(Env env, const std::shared_ptr<const graph::Division>& divi
       env, std::make_unique<DivisionHandle>(division), [](Napi::Env env, DivisionHandle& released) {
         Napi::MemoryManagement::AdjustExternalMemory(env, -released.kept->bytes());
       });
-  // The collector must know how much memory this small object keeps.
+  // The garbage collector must know the memory that this small object retains.
   Napi::MemoryManagement::AdjustExternalMemory(env, division->bytes());
   return external;
 }

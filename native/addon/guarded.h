@@ -8,7 +8,7 @@ namespace mpmml::addon {
 
 Napi::Error to_javascript(Napi::Env env, const Failure& failure);
 
-/// `function` as an export: its exceptions become JavaScript errors.
+/// Exports `function`, with its exceptions converted to JavaScript errors.
 template <Napi::Value (*function)(const Napi::CallbackInfo&)>
 Napi::Value guarded(const Napi::CallbackInfo& info) {
   try {

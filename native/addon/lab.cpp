@@ -1,5 +1,5 @@
-// The laboratory: times of kernels without transfers, microbenchmarks, occupancy, and what products on the CPU are compared with. Calls
-// that take long run off the event loop.
+// The laboratory: times of kernels without transfers, microbenchmarks, occupancy, and peak benchmarks of the CPU. Long
+// calls run off the event loop.
 #include <algorithm>
 
 #include "addon/computation.h"
@@ -11,7 +11,7 @@
 namespace mpmml::addon {
 namespace {
 
-/// A promise of what `compute` gives if the device can be used.
+/// Returns a promise of the result of `compute`, which is rejected if the device can't be used.
 template <class Compute>
 Napi::Value on_device(const Napi::CallbackInfo& info, int device, Compute compute) {
   return in_background(info, [device, compute = std::move(compute)] {

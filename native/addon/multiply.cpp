@@ -1,4 +1,5 @@
-// Products: off the event loop or on the calling thread, one or a group of them, on the host or on a device that has been opened.
+// Products: off the event loop or on the calling thread, one or a group of them, on the host or on a device that has
+// been opened.
 #include <algorithm>
 
 #include "addon/engine.h"
@@ -9,22 +10,23 @@
 namespace mpmml::addon {
 namespace {
 
-/// A group as it is asked for. JavaScript's thread finds where the matrices are, and the thread that computes reads the rest.
+/// The request of a group. JavaScript's thread locates the matrices, and the computing thread reads the remaining
+/// fields.
 struct Members {
   Call call;
   const double* fields;
   size_t count;
   bool is_on_device;
-  std::vector<Source> sources{};  ///< of all matrices that are there, in order
+  std::vector<Source> sources{};  ///< of all present matrices, in order
 };
 
-/// The field that says where a matrix of a product is.
+/// Returns the field with the location of a matrix of a product.
 constexpr size_t place_field(size_t matrix) {
   return MemberField::aMemory + matrix * (MemberField::bMemory - MemberField::aMemory);
 }
 static_assert(place_field(kFirstFurther) == MemberField::witnessMemory);
 
-/// Computes, or only plans, and reports one product.
+/// Computes or plans one product, and writes its report.
 void compute_one(const Problem& problem, const Request& request, bool is_only_planned, double* report) {
   const auto start = Clock::now();
   const Result result = is_only_planned ? engine().plan(problem, request) : engine().execute(problem, request);
@@ -35,7 +37,7 @@ void compute_one(const Problem& problem, const Request& request, bool is_only_pl
 /// The products of a call.
 struct Products {
   std::vector<Problem> problems;
-  Request request;  ///< of all of them
+  Request request;  ///< shared by all products
   double* reports = nullptr;
   double all_steps = 0;  ///< see DeviceWork
   const std::atomic<int32_t>* cancel = nullptr;
@@ -43,9 +45,9 @@ struct Products {
   bool is_only_planned = false;
   bool may_wait = false;
 
-  /// Memory that the call makes for matrices that had none.
+  /// Memory that the call allocates for matrices without memory.
   struct Made {
-    std::vector<std::optional<int64_t>> at{};  ///< by product, up to the last that has a place; see Places
+    std::vector<std::optional<int64_t>> at{};  ///< by product, up to the last one with new memory; see Places
     int64_t bytes = 0;
 
     bool is_needed() const { return !at.empty(); }
@@ -56,7 +58,7 @@ struct Products {
       at[index] = place;
       bytes = std::max(bytes, *place + size);
     }
-    /// Puts the matrix of product `index` into `memory`, if it is there.
+    /// Places the matrix of product `index` in `memory`, if the matrix needs new memory.
     void place(size_t index, Memory& memory, MutableMatrixView& matrix) const {
       if (!has(index)) return;
       matrix.data = static_cast<char*>(memory.data()) + *at[index];
@@ -70,11 +72,11 @@ struct Products {
   Products(const Call& call, double* reported)
       : request(call.request), reports(reported), is_only_planned(call.is_only_planned), may_wait(call.may_wait) {}
 
-  /// Reads a product into its place: problems are too large to be copied for each of thousands.
+  /// Reads a product in place: problems are too large to be copied for each product of a group.
   Places read(const Call& call, const Matrices& matrices, const double* member, bool is_on_device) {
     Problem& problem = problems.emplace_back();
     const Places places = read_product(call, matrices, member, is_on_device, problem);
-    // Lets JavaScript give it up.
+    // JavaScript cancels the product through this flag.
     problem.cancelled = cancel;
     return places;
   }
@@ -88,7 +90,7 @@ struct Products {
     }
   }
 
-  /// Reads the problems of a group, unless that has been done. On any thread.
+  /// Reads the problems of a group, unless they have been read. Callable on any thread.
   void read() {
     if (!unread) return;
     const auto& [call, fields, count, is_on_device, sources] = *unread;
@@ -111,7 +113,7 @@ struct Products {
 
   void count_steps(const double* member) {
     using F = MemberField;
-    // Without steps there is still C to write.
+    // A product with K = 0 still writes C.
     all_steps += member[F::batch] * member[F::m] * member[F::n] *
                  std::max(member[F::k], static_cast<double>(DeviceWork::kStepsPerElement));
   }
@@ -152,7 +154,7 @@ struct Products {
   }
 
   bool is_short() const {
-    // 256³, which take 20 µs on an H200.
+    // Limit of a short work in steps: about 256³, which take 20 µs on an H200.
     constexpr double kShort = 2e7;
     if (!may_wait || is_group) return false;
     const Problem& it = problems.front();
@@ -208,12 +210,12 @@ Products read_one(const Matrices& matrices, const double* fields, double* report
   products.make(places);
   products.count_steps(fields);
   if (uses) use_matrices(*uses, matrices, fields);
-  // Lets JavaScript see how far it is.
+  // JavaScript reads the progress from the report.
   products.problems[0].steps_done = steps_done_in(report);
   return products;
 }
 
-/// Where a field of a group's member says that a matrix is.
+/// Returns the location of a matrix from a field of a group's member.
 Source source_at(double place, const Napi::Array& arrays, const Uses* uses) {
   if (place == 0) return {};
   if (place <= -1 && place >= -static_cast<double>(arrays.Length())) {
@@ -224,7 +226,7 @@ Source source_at(double place, const Napi::Array& arrays, const Uses* uses) {
   return source_in(*memory);
 }
 
-/// The products of a group.
+/// Reads the products of a group.
 Products read_group(const Napi::Value& list, const double* asked, const Napi::Value& given, const Napi::Value& reports,
                     std::atomic<int32_t>* cancel, Uses* uses) {
   const Napi::Env env = list.Env();

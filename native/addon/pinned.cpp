@@ -1,4 +1,4 @@
-// Arrays in pinned memory, which a GPU reads and writes directly: those that users ask for, and results.
+// Arrays in pinned memory, which a GPU reads and writes directly: results, and arrays that users request.
 #include "addon/pinned.h"
 
 #include <atomic>
@@ -18,7 +18,7 @@ namespace {
 
 std::atomic<const PinnedMemory*> replacing_memory{nullptr};
 
-/// The memory of this process, which no environment takes with it.
+/// Returns the pinned memory of this process, which outlives every environment.
 const PinnedMemory& pinned_memory() {
   if (const PinnedMemory* const other = replacing_memory) return *other;
 #if defined(MPMML_WITH_CUDA)
@@ -31,7 +31,8 @@ const PinnedMemory& pinned_memory() {
   return of_build;
 }
 
-/// To free 8 GiB takes most of a second, and to lock them some, in which JavaScript's thread has other things to do.
+/// Runs `body` on a thread of the pool: freeing 8 GiB takes most of a second and locking 8 GiB takes seconds, and
+/// JavaScript's thread must not wait.
 template <class Body>
 class BackgroundFree final : public Work {
  public:
@@ -45,7 +46,7 @@ class BackgroundFree final : public Work {
   Body body_;
 };
 
-/// If the system refuses a thread, it is done on this one.
+/// Runs `body` on a thread of the pool, or on this one if the system refuses a thread.
 template <class Body>
 void run_on_new_thread(Napi::Env env, const std::weak_ptr<const void>& presence, Body body) {
   if (presence.expired()) return body();  // The environment has ended: nothing waits for this thread.
@@ -56,7 +57,7 @@ void run_on_new_thread(Napi::Env env, const std::weak_ptr<const void>& presence,
   }
 }
 
-/// A piece of a pool.
+/// A block of a pool.
 struct Pinned {
   PinnedPool* pool = nullptr;
   void* memory = nullptr;
@@ -75,7 +76,7 @@ struct Pinned {
   void detach() { pool->detach(std::exchange(memory, nullptr)); }
 };
 
-/// Without memory if CUDA can't be used.
+/// Allocates pinned memory. The result has no memory if CUDA can't be used.
 Pinned allocate(int64_t bytes) {
   const PinnedMemory& memory = pinned_memory();
   PinnedPool* const from = memory.pool;
@@ -83,14 +84,15 @@ Pinned allocate(int64_t bytes) {
   return {from, from->take_zeros(bytes, 0), bytes};
 }
 
-/// What a buffer's memory needs when the buffer has been collected.
+/// State that is needed to free a buffer's memory after the buffer has been collected.
 struct Owner {
   Pinned piece;
   std::weak_ptr<const void> presence;  ///< of the Background
   napi_ref buffer;                     ///< weak; null if the buffer can't be transferred to another thread
 };
 
-/// Whether the environment is ending. Node-API has no question for it, but refuses what may run JavaScript.
+/// Returns whether the environment is ending. Node-API has no function for this, but then refuses calls that may run
+/// JavaScript.
 bool is_ending(Napi::Env env) {
   bool same;
   const napi_value number = Napi::Number::New(env, 0);
@@ -105,23 +107,25 @@ bool is_still_there(Napi::Env env, const Owner& owner) {
          napi_get_arraybuffer_info(env, buffer, &data, &bytes) == napi_ok && data == owner.piece.memory;
 }
 
-/// Node calls this when the memory is no longer used, and for what is left when the environment ends.
+/// Releases the memory of a buffer. Node calls this finalizer when the buffer is collected, and for the remaining
+/// buffers when the environment ends.
 void release(Napi::Env env, Owner* owned) {
   const std::unique_ptr<Owner> owner(owned);
   const bool ends = is_ending(env);
-  // If the memory has been transferred to another thread, that may still use it, and nothing will tell when it doesn't.
+  // If the memory has been transferred to another thread, that thread may still use it, and its last use isn't
+  // reported.
   if (ends && owner->buffer && !is_still_there(env, *owner)) return owner->piece.detach();
   if (owner->buffer) napi_delete_reference(env, owner->buffer);
   if (ends && !owner->presence.expired()) {
-    // Products that are being given up may still write to it.
+    // Products that are being cancelled may still write to the memory.
     return Background::of(env).keep_until_closed(std::make_shared<Pinned>(std::move(owner->piece)));
   }
   if (owner->piece.give_back())
     run_on_new_thread(env, owner->presence, [of = owner->piece.pool] { of->free_surplus(); });
 }
 
-/// The same buffer as one that postMessage() can transfer: Node-API's can't be, but what their transfer() returns can. Node.js 20 has
-/// no such function; then the buffer itself.
+/// Returns a buffer over the memory of `buffer` that postMessage() can transfer: the result of its transfer().
+/// Node-API's own buffers can't be transferred. Node.js 20 has no transfer(), so `buffer` is returned.
 Napi::Value transferable(Napi::Value buffer) {
   const Napi::Value transfer = buffer.As<Napi::Object>().Get("transfer");
   if (!transfer.IsFunction()) return buffer;
@@ -129,8 +133,8 @@ Napi::Value transferable(Napi::Value buffer) {
   return moved.IsArrayBuffer() ? moved : buffer;
 }
 
-/// An ArrayBuffer over the memory; null if there is none, or the runtime has no buffers over memory of others. V8 counts the
-/// memory as the buffer's by itself.
+/// Returns an ArrayBuffer over the memory, or null if there is no memory or the runtime doesn't support external
+/// buffers. V8 accounts the memory to the buffer.
 Napi::Value to_value(Napi::Env env, Pinned&& pinned) {
   if (!pinned.memory) return env.Null();
   void* const memory = pinned.memory;
@@ -161,7 +165,7 @@ Napi::Value result_buffer(const Napi::CallbackInfo& info, int64_t bytes, int dev
   PinnedPool* const from = memory.pool;
   const Background& background = Background::of(info.Env());
   if (!from || !memory.has_computed(device)) return info.Env().Null();
-  // What a worker has transferred when it ends is lost.
+  // Memory that a worker has transferred is lost when the worker ends.
   if (!background.is_first() && from->has_lost_much()) return info.Env().Null();
   void* const piece = from->take(bytes);
   if (const auto growth = from->begin_growth()) {
@@ -169,7 +173,7 @@ Napi::Value result_buffer(const Napi::CallbackInfo& info, int64_t bytes, int dev
   }
   if (!piece) return info.Env().Null();
   const Napi::Value buffer = to_value(info.Env(), Pinned(from, piece, bytes));
-  if (buffer.IsNull()) from->set_limit(0);  // The runtime will refuse all others too.
+  if (buffer.IsNull()) from->set_limit(0);  // The runtime will refuse all later buffers, too.
   return buffer;
 }
 

@@ -1,17 +1,17 @@
-// Where arrays in pinned memory come from.
+// Source of arrays in pinned memory.
 #pragma once
 #include "core/host/pinned_pool.h"
 
 namespace mpmml::addon {
 
 struct PinnedMemory {
-  PinnedPool* pool;  ///< null if there is none
+  PinnedPool* pool;  ///< null without CUDA
   bool (*is_usable)();
-  /// Whether a device has computed a product. Until then nothing says that it can be used, and to find out takes long.
+  /// Returns whether a device has computed a product. Before, its usability is unknown, and a test takes long.
   bool (*has_computed)(int device);
 };
 
-/// From now on it comes from there; null: from where the build has it.
+/// Replaces the source of pinned memory. Null restores that of the build.
 void replace_pinned(const PinnedMemory* by);
 
 }  // namespace mpmml::addon

@@ -1,5 +1,5 @@
-// The products of a call as work that settles a promise: of host matrices on the threads for them, or of a device that has been
-// opened. `Products` are those of built-in semirings (multiply.cpp) or of the user's (user.cpp).
+// The products of a call as work that settles a promise: for host matrices on the threads of products on the host, or
+// on an opened device. `Products` are those of built-in semirings (multiply.cpp) or of the user's (user.cpp).
 #pragma once
 #include <memory>
 #include <utility>
@@ -68,7 +68,7 @@ class DeviceProducts final : public DeviceWork {
   Products products_;
   const Napi::ObjectReference arguments_;
   Clock::time_point start_;
-  Result done_{};  ///< what is the same for all products of the call
+  Result done_{};  ///< shared by all products of the call
 };
 
 /// Queues the products that `read(uses)` returns: on a device, or of arrays, without uses.

@@ -15,7 +15,7 @@
 namespace mpmml::addon {
 namespace {
 
-/// Other threads than JavaScript's read requests too.
+/// Throws std::invalid_argument instead of Napi::Error, because other threads than JavaScript's read requests, too.
 [[noreturn]] void malformed_request(const std::string& what) {
   throw std::invalid_argument("malformed request: " + what);
 }
@@ -43,7 +43,7 @@ Source source_in(const TypedArray& array) {
   return source;
 }
 
-/// A field that is an index into a list of `count`, or a size below that.
+/// Returns a field that must be an integer below `count`.
 uint64_t index_in(const double* fields, size_t field, uint64_t count) {
   const double value = fields[field];
   if (!(value >= 0 && value < static_cast<double>(count))) malformed_request("field " + std::to_string(field));
@@ -59,7 +59,7 @@ DataType dtype_in(const double* fields, size_t field) {
   return static_cast<DataType>(index_in(fields, field, std::size(kDataTypeNames)));
 }
 
-/// The band whose fields begin with `first`.
+/// Returns the band whose fields begin with `first`.
 Band band_in(const double* fields, size_t first) {
   const auto reach = [&](size_t field) {
     const double value = fields[field];
@@ -76,7 +76,7 @@ Structure structure_in(const double* fields) {
   return {band_in(fields, F::aBelow), band_in(fields, F::bBelow), band_in(fields, F::cBelow)};
 }
 
-/// Reads the backend and the devices of a call, not its variant.
+/// Reads the backend and the devices of a call, but not its variant.
 template <class F>
 Request request_in(const double* fields) {
   Request request;
@@ -97,18 +97,19 @@ Operation operation_in(const double* fields) {
   return operation;
 }
 
-/// Whether a matrix may be stored as a narrow type.
+/// Whether a matrix may be stored in a narrower type.
 enum class Narrow : bool { kRefused, kTaken };
 
-/// Reads matrices of one batch and one element type, and checks that their elements are inside their arrays or memories.
+/// Reads matrices of one batch and one element type, and checks that their elements are inside their arrays or
+/// memories.
 struct Reader {
   const double* fields;
   DataType dtype;
   int64_t batch;
-  Uses* uses = nullptr;      ///< notes which memories are used, if it isn't null
+  Uses* uses = nullptr;      ///< collects the used memories if it isn't null
   bool takes_words = false;  ///< whether integers may be in a Uint32Array
 
-  /// Where the elements of a matrix are, from the fields from `first` on. The caller sets the memory.
+  /// Returns the layout of a matrix from the fields from `first` on. The caller sets the memory.
   template <class View>
   View layout(size_t first, int64_t rows, int64_t cols) const {
     View view;
@@ -120,14 +121,14 @@ struct Reader {
     return view;
   }
 
-  /// An offset or a stride.
+  /// Returns a field that is an offset or a stride.
   int64_t count_at(size_t field) const {
     const double count = fields[field];
     if (!(count >= 0 && count <= static_cast<double>(kMaxBytes))) malformed_request("field " + std::to_string(field));
     return static_cast<int64_t>(count);
   }
 
-  /// The end of the elements, if `length` elements are there from which they are taken.
+  /// Returns the end of a matrix's elements, and throws if it is past `length` elements.
   template <class View>
   int64_t end_of(const View& view, int64_t offset, int64_t length) const {
     const __int128 last = static_cast<__int128>(offset) + static_cast<__int128>(batch - 1) * view.batch_stride +
@@ -148,7 +149,7 @@ struct Reader {
     if (!source.is_there || is_refused) malformed_request("a matrix of another type");
   }
 
-  /// The bytes of its source that a matrix takes.
+  /// Returns the range of bytes of a matrix in its source.
   template <class View>
   Bytes bytes_of(const Source& source, const View& view, size_t first) const {
     const int64_t offset = count_at(first);
@@ -169,7 +170,7 @@ struct Reader {
     return view;
   }
 
-  /// Notes that a matrix is used, which another thread reads. Most need no look at their layout for that.
+  /// Records the use of a matrix that another thread reads. Most uses don't need the layout.
   template <class View>
   void note(const Source& source, const char* name, size_t first, size_t rows, size_t cols) const {
     if (!source.known) return;
@@ -183,7 +184,7 @@ struct Reader {
       std::is_same_v<View, MutableMatrixView> ? Uses::Access::kWrites : Uses::Access::kReads;
 };
 
-/// How many fields a matrix has in a row, and where those of a further result begin: they follow C0's.
+/// Number of fields of a matrix. The fields of the auxiliary outputs follow those of C0.
 template <class F>
 constexpr size_t kFieldsOfMatrix = F::c0Offset - F::cOffset;
 template <class F>
@@ -197,7 +198,8 @@ constexpr size_t further_field_of_user(size_t index) {
 }
 static_assert(further_field_of_user(0) == UserRequestField::witnessOffset);
 
-/// Reads where a further result goes whose fields begin with `field`; nowhere yet if memory is to be made for it.
+/// Reads the destination of an auxiliary output whose fields begin with `field`. The destination has no data if memory
+/// is to be allocated for it.
 MutableMatrixView further_result(const Reader& read, const Source& source, const char* name, size_t field, int64_t m,
                                  int64_t n, bool is_only_planned, bool is_on_device) {
   if (source.is_there) {
@@ -205,7 +207,7 @@ MutableMatrixView further_result(const Reader& read, const Source& source, const
     return read.matrix<MutableMatrixView>(source, name, Narrow::kRefused, field, m, n);
   }
   if (is_only_planned) {
-    // Without data it wouldn't be asked for; nothing is written there.
+    // Non-null data marks a requested output. Planning doesn't write to it.
     static int32_t planned;
     return row_major<void*>(&planned, m, n);
   }
@@ -391,7 +393,7 @@ int64_t bytes_of_matrices(int64_t batch, int64_t rows, int64_t cols, int64_t ele
 
 namespace {
 
-/// The fields of a copy that are not of its matrices.
+/// The fields of a copy apart from its matrices.
 struct CopyRequest {
   explicit CopyRequest(const double* by)
       : fields(by), rows(size_in(fields, CopyField::rows)), cols(size_in(fields, CopyField::cols)) {
@@ -406,7 +408,7 @@ struct CopyRequest {
   Copy copy;
 };
 
-/// Whether an element of the type can be this value, after rounding.
+/// Returns whether an element of the type can have this value, after rounding.
 bool can_be(DataType dtype, double value) {
   return with_element(dtype, [&](auto element) {
     using Element = decltype(element);
@@ -505,7 +507,7 @@ MemoryCopy read_memory_copy(const Napi::Value& from, const Napi::Value& to, cons
 
 namespace {
 
-/// What of a report no problem decides.
+/// Writes the fields of a report that don't depend on the problem.
 void write_result(double* report, const Result& result, double total_ms) {
   using F = ReportField;
   const Outcome& outcome = result.outcome;
@@ -529,7 +531,8 @@ void write_report(double* report, const Problem& problem, const Result& result, 
     return all;
   }();
   write_result(report, result, total_ms);
-  // The products of a group have few variants, and to find one takes longer than the rest of this.
+  // Caches the latest variant: the products of a group have few variants, and a lookup takes longer than the rest of
+  // the function.
   thread_local const Variant* latest = nullptr;
   thread_local size_t place = 0;
   if (latest != result.outcome.plan.variant) place = places.at(latest = result.outcome.plan.variant);

@@ -1,4 +1,4 @@
-// Products, copies and closures as flat arrays of fields ask for them (native/variants/addon.mjs).
+// Products, copies and closures from requests, which are flat arrays of fields (native/variants/addon.mjs).
 #pragma once
 #include <napi.h>
 
@@ -12,11 +12,11 @@
 
 namespace mpmml::addon {
 
-/// Where a matrix is: in an array, in a memory, or nowhere.
+/// Location of a matrix: in an array, in a memory, or nowhere.
 struct Source {
   char* data = nullptr;
   int64_t bytes = 0;
-  Memory* memory = nullptr;           ///< null: it is in an array
+  Memory* memory = nullptr;           ///< null: the matrix is in an array
   RegisteredMemory* known = nullptr;  ///< of the memory; only JavaScript's thread may use it, before the call returns
   DataType dtype{};
   Storage storage{};
@@ -24,62 +24,63 @@ struct Source {
   bool is_there = false;
 };
 
-/// What JavaScript gives for a matrix; nothing if it is null or undefined. With `uses` it may be a memory. Throws Error if that is
-/// gone.
+/// Returns the location of a matrix that JavaScript passes; empty if it is null or undefined. With `uses` it may be a
+/// memory. Throws Error if the memory has been disposed.
 Source source_of(const Napi::Value& value, const Uses* uses);
-/// A matrix in a memory.
+/// Returns the location of a matrix in a memory.
 Source source_in(RegisteredMemory& memory);
 
-/// The further results of a product; those that are nowhere are made or not asked for.
+/// Auxiliary outputs of a product. Outputs without a location are allocated or not requested.
 using FurtherSources = std::array<Source, kFurtherCount>;
-/// What JavaScript gives for them: null or an array.
+/// Returns the locations of the auxiliary outputs, from null or an array.
 FurtherSources further_of(const Napi::Value& value, const Uses* uses);
 
-/// A product's matrices, in the order of their fields: a, b, c, c0, and its further results.
+/// A product's matrices, in the order of their fields: a, b, c, c0, and its auxiliary outputs.
 constexpr size_t kFirstFurther = 4;
 using Matrices = std::array<Source, kFirstFurther + kFurtherCount>;
 
-/// What the products of a call have in common.
+/// Options that the products of a call share.
 struct Call {
   Request request;
   Operation operation;
   std::array<bool, kFurtherCount> asks_further{};
-  bool is_only_planned = false;  ///< nothing is computed
-  bool may_wait = false;         ///< whether JavaScript's thread may wait a moment for it
+  bool is_only_planned = false;  ///< plan only, without computation
+  bool may_wait = false;         ///< whether JavaScript's thread may wait briefly for the result
 };
 
-/// Where a product's results go that have no memory yet.
+/// Destinations of a product's results that have no memory yet.
 struct Places {
-  /// C was null: it is row-major from this byte of the memory that the call makes for results.
+  /// If C was null, it is row-major from this byte on in the memory that the call allocates for results.
   std::optional<int64_t> c{};
-  /// The same for each of the further results, in a memory of its own.
+  /// First byte of each auxiliary output, in a separate memory per kind.
   std::array<std::optional<int64_t>, kFurtherCount> further{};
 };
 
-/// Reads what a request has beside the product's own fields. lib has checked it; anything that would let a kernel touch memory
-/// outside the matrices is checked here again, and in read_product(). Both may be called on any thread.
+/// Reads the fields of a request apart from those of products. lib has validated them. Fields that could make a kernel
+/// access memory outside of the matrices are checked again here and in read_product(). Both may be called on any
+/// thread.
 Call read_call(const double* request);
 
-/// Reads a product of the call. Results may be nowhere if the product is only planned. On a device matrices may be in memories of
-/// it, and results are, or are nowhere.
+/// Reads a product of the call. Results may have no location if the product is only planned. On a device, operands may
+/// be in memories of the device. Results must be there, or have no location.
 Places read_product(const Call& call, const Matrices& matrices, const double* member, bool is_on_device,
                     Problem& problem);
 
-/// Notes which memories the product uses. On JavaScript's thread.
+/// Records the memories that the product uses. Called on JavaScript's thread.
 void use_matrices(Uses& uses, const Matrices& matrices, const double* member);
 
-/// The matrices of a product over a semiring of one's own, for each lane, and its further results.
+/// The matrices of a product over a custom semiring, for each lane, and its auxiliary outputs.
 struct UserMatricesOf {
   std::array<UserLanes<Source>, 4> lanes{};  ///< a, b, c, c0
   bool has_c = false, has_c0 = false;
   FurtherSources further{};
 };
-/// What JavaScript gives for them.
+/// Returns the locations of the matrices that JavaScript passes.
 UserMatricesOf user_matrices_of(const Napi::Value& a, const Napi::Value& b, const Napi::Value& c, const Napi::Value& c0,
                                 const Napi::Value& further, size_t lanes, const Uses* uses);
 
-/// Reads a product over a semiring of one's own; see read_product(). If a result was null, the call makes memory for it, and the
-/// product has none yet. With `is_explained` there are no matrices at all.
+/// A product over a custom semiring; see read_product(). If a result was null, the call allocates memory for it later.
+/// With `is_explained` there are no matrices.
 struct UserCall {
   UserProduct product;
   Request request;
@@ -91,10 +92,10 @@ UserCall read_user_call(std::shared_ptr<const UserSemiring> semiring, const User
 
 void write_user_report(double* report, const UserProduct& product, const Result& result, double total_ms);
 
-/// The report's field stepsDone, where threads count while JavaScript reads.
+/// Returns the report's field stepsDone, which threads update while JavaScript reads it.
 std::atomic<double>* steps_done_in(double* report);
 
-/// A copy between an array and a memory, or a new memory that is filled.
+/// A copy between an array and a memory, or a fill of new memory.
 struct Copy {
   DataType dtype{};
   int64_t batch = 0;
@@ -104,11 +105,11 @@ struct Copy {
   int64_t bytes = 0;  ///< of new memory
 
   bool has_elements() const { return batch > 0 && array.rows > 0 && array.cols > 0; }
-  /// Into how many pieces new memory may be divided.
+  /// Returns the number of pieces into which new memory may be divided.
   int64_t units() const { return batch > 1 ? batch : array.rows; }
 };
 
-/// The bytes of row-major matrices. Throws Error if there can't be as many.
+/// Returns the bytes of row-major matrices. Throws Error if they exceed the address space.
 int64_t bytes_of_matrices(int64_t batch, int64_t rows, int64_t cols, int64_t element);
 
 struct Closing {
@@ -116,8 +117,8 @@ struct Closing {
   int64_t batch = 0;
   int64_t n = 0;
   bool in_place = false;
-  MutableMatrixView matrix;  ///< written only if it is closed in place
-  MutableMatrixView out;     ///< of no memory if nothing was given
+  MutableMatrixView matrix;  ///< written only for a closure in place
+  MutableMatrixView out;     ///< without memory if none was passed
 
   bool has_elements() const { return batch > 0 && n > 0; }
 };
@@ -129,19 +130,19 @@ struct MemoryCopy {
   MutableMatrixView to;
 };
 
-/// These throw as source_of() and read_product() do.
+/// Reads an upload. This and the following functions throw like source_of() and read_product().
 Copy read_upload(const Napi::Value& array, const double* fields);
 Copy read_download(const Napi::Value& memory, const Napi::Value& array, const double* fields, Uses& uses);
 Copy read_fill(const double* fields);
-/// C and D, which is the product's B.
+/// Reads C and D as C0 and B of a product.
 Problem read_combine(const Napi::Value& c, const Napi::Value& d, const double* fields, Uses& uses);
 
-/// A closure of the matrix that the request has as a, which is square. With `in_place` it becomes its own closure, and must
-/// be row-major. `out` may be null; the request has it as c.
+/// Reads a closure of the square matrix `a` of the request. With `in_place` the closure replaces the matrix, which must
+/// be row-major. `out`, which may be null, is `c` of the request.
 Closing read_closing(const Napi::Value& matrix, bool in_place, const Napi::Value& out, const double* fields,
                      Uses& uses);
 
-/// From a memory to a memory: `to` has the layout of the request's array.
+/// Reads a copy between memories. `to` has the layout of the request's array.
 MemoryCopy read_memory_copy(const Napi::Value& from, const Napi::Value& to, const double* fields, Uses& uses);
 
 void write_report(double* report, const Problem& problem, const Result& result, double total_ms);

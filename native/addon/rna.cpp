@@ -20,7 +20,7 @@ Request where_of(const Asked& asked) {
   return request;
 }
 
-/// A promise of the answer, which `compute` of the engine gives. The report then says what computed it.
+/// Returns a promise of the result of the engine's `compute`. The report then has the backend and device.
 template <class Asked, class Core, class Answer>
 Napi::Value answer(const Napi::CallbackInfo& info, const Asked& asked, double* report, std::atomic<int32_t>* cancel,
                    Computed<Answer> (Engine::*compute)(const Core&, const Request&)) {

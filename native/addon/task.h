@@ -1,5 +1,5 @@
-// What an executor's threads do, and what is called when it is done. Nothing here knows JavaScript, so that it runs without Node
-// (stress/).
+// Tasks of an executor's threads, and the interface that reports their completion. Independent of JavaScript, so that
+// it runs without Node (stress/).
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -11,50 +11,51 @@ namespace mpmml::addon {
 
 class Task;
 
-/// Whoever submits tasks.
+/// Interface of the submitter of tasks.
 class Client {
  public:
-  /// To be called when `task` is done, on a thread of the executor unless the task was withdrawn. The client may destroy
-  /// it at once.
+  /// Notifies the client that `task` is done, on a thread of the executor unless the task was withdrawn. The client may
+  /// destroy the task at once.
   virtual void tell(Task* task) = 0;
 
  protected:
   ~Client() = default;
 };
 
-/// Where a task spends its time.
+/// Place where a task spends its time.
 enum class Place : uint8_t { kProcessor, kDevice };
 
 class Task {
  public:
-  /// If `cancel` isn't null, 1 in it asks that the task end soon, because its result isn't needed.
+  /// A value of 1 in `cancel`, which may be null, requests that the task ends soon because its result isn't needed.
   explicit Task(std::atomic<int32_t>* cancel = nullptr) : cancel_(cancel) {}
   virtual ~Task() = default;
   Task(const Task&) = delete;
   Task& operator=(const Task&) = delete;
 
-  /// For executors. The first three are called on one thread.
+  /// Functions for executors. The first three are called on one thread.
   void try_start() noexcept;
   bool can_finish() noexcept;
   void try_finish() noexcept;
-  /// Fails it before it has been started.
+  /// Fails the task before it has been started.
   void withdraw() noexcept;
   void give_up() noexcept;
-  /// Called before it is started, on a thread that could start it. It may take a while to find out.
+  /// Returns the place of the task. Called before the task is started, on a thread that could start it. The decision
+  /// may take long.
   virtual Place place() noexcept { return Place::kProcessor; }
   const std::atomic<int32_t>* cancel() const { return cancel_; }
   Client* client() const { return client_; }
 
  protected:
-  /// Does the work, or starts it. If this or what follows throws, the task has failed.
+  /// Does or starts the work. The task fails if this function or one of the following throws.
   virtual void start() = 0;
-  /// Whether finish() wouldn't wait.
+  /// Returns whether finish() would return without waiting.
   virtual bool is_done() { return true; }
   /// Called after start(), unless that threw.
   virtual void finish() {}
-  /// Called last, on the thread of the others unless the task was withdrawn. Null if it succeeded.
+  /// Called last, on the thread of start() unless the task was withdrawn. The argument is null after success.
   virtual void conclude(const Failure*) noexcept {}
-  /// Whether a failure says which product it is of.
+  /// Returns whether failures have the index of a product.
   virtual bool is_group() const { return false; }
 
   void set_client(Client& client) { client_ = &client; }

@@ -1,4 +1,4 @@
-// What tests ask for: other backends in place of the build's, and failures.
+// Test hooks: replacement of the build's backends, and fault injection.
 #include <chrono>
 #include <cstdlib>
 #include <map>
@@ -18,13 +18,13 @@
 namespace mpmml::addon {
 namespace {
 
-/// What the build's backends are wrapped in.
+/// Alterations of the build's backends.
 struct Wrapped {
-  int devices = 0;  ///< so many are pretended; 0: none
+  int devices = 0;  ///< number of fake devices; 0: none
   Alteration processor;
 };
 
-/// Engines are kept: some may still compute.
+/// Changes the alterations and replaces the engine. Engines are never destroyed, because they may still compute.
 void wrap(void (*change)(Wrapped& wrapped, int64_t to), int64_t to) {
   static std::mutex mutex;
   static Wrapped wrapped;

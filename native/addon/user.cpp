@@ -1,4 +1,4 @@
-// Semirings of one's own: definitions, single values, and products.
+// Custom semirings: definitions, single values, and products.
 #include "addon/user.h"
 
 #include <cstring>
@@ -17,13 +17,13 @@ namespace {
 
 using UserSemiringHandle = HandleOf<HandleKind::kUserSemiring, const UserSemiring>;
 
-/// What isn't in the table stays outside of it.
+/// Converts a number to an enumerator. Numbers outside of the table become the value past the last one.
 template <class Enum>
 Enum enumerator_of(int32_t word, size_t count) {
   return static_cast<Enum>(word >= 0 && static_cast<size_t>(word) < count ? static_cast<size_t>(word) : count);
 }
 
-/// The arrays of an element's lanes, of `count` values each; at first `count` is −1.
+/// Reads the arrays of an element's lanes, of `count` values each. The first call passes `count` = −1.
 template <class Pointer>
 UserLanes<Pointer> arrays_of(const UserSemiring& semiring, const Napi::Value& value, int64_t& count) {
   const Napi::Env env = value.Env();
@@ -111,7 +111,7 @@ struct UserProducts {
     write_user_report(all[index].report, all[index].call.product, result, total_ms);
   }
 
-  /// The memories by product, with those of its lanes in an array.
+  /// Returns the memories by product, each as an array of its lanes' memories.
   Napi::Value result(Napi::Env env, Napi::Value made) const {
     std::vector<Napi::Value> memories;
     if (made.IsArray()) {
@@ -197,7 +197,7 @@ UserProducts read_group(const std::shared_ptr<const UserSemiring>& semiring, con
 }  // namespace
 
 TypedArray In::definition_words() const {
-  // So many that nothing that is checked later is large.
+  // The limit bounds the size of the input of all later checks.
   const TypedArray array = elements(napi_int32_array);
   if (array.length <= (kMaxUserNodes + 1) * kUserNodeWords) return array;
   throw Error(ErrorCode::kOption, "an expression has more than " + std::to_string(kMaxUserNodes) +
@@ -291,7 +291,7 @@ Napi::Value explain_user(const Napi::CallbackInfo& info, const std::shared_ptr<c
                          const double* request, const std::shared_ptr<Device>& device) {
   UserCall call = read_user_call(semiring, {}, request, nullptr, true);
   if (device) {
-    // A session is called by its thread only; one of the same device says the same.
+    // Only its thread may call the session, so the engine explains the product on the same device instead.
     const Device::Description& open = device->description();
     call.request.backend = only(open.backend);
     call.request.where.device = std::max(open.index, 0);

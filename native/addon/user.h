@@ -1,4 +1,4 @@
-// Semirings of one's own, which JavaScript holds as externals.
+// Custom semirings, which JavaScript holds as externals.
 #pragma once
 #include <napi.h>
 
@@ -8,7 +8,7 @@
 
 namespace mpmml::addon {
 
-/// Throws Napi::Error if `value` is none.
+/// Returns the semiring of `value`. Throws Napi::Error if `value` isn't a custom semiring.
 std::shared_ptr<const UserSemiring> user_semiring_of(const Napi::Value& value);
 
 }  // namespace mpmml::addon

@@ -16,8 +16,8 @@ TypedArray typed_array(const Napi::Value& value) {
   TypedArray array{};
   if (value.IsEmpty()) return array;
 #if defined(__EMSCRIPTEN__)
-  // All arrays are views of the module's memory (native/wasm/staging.ts), so that an offset in it is an address. To ask for the data
-  // would have the buffer copied if the memory has grown since the view was made.
+  // All arrays are views of the module's memory (native/wasm/staging.ts), so that an offset in it is an address.
+  // Reading the data pointer would copy the buffer if the memory has grown since the view was created.
   size_t offset = 0;
   array.valid =
       napi_get_typedarray_info(value.Env(), value, &array.type, &array.length, nullptr, nullptr, &offset) == napi_ok;
@@ -63,7 +63,8 @@ Napi::Value array_of(Napi::Env env, const Numbers* numbers, size_t count) {
   Array array = Array::New(env, count);
   std::copy_n(numbers, count, array.Data());
 #if defined(__EMSCRIPTEN__)
-  // The array isn't in the module's memory: what was written is a copy there. Of nothing there is none.
+  // The array isn't in the module's memory: the elements were written to a copy there, which is copied back. Empty
+  // arrays have no copy.
   if (array.ByteLength() == 0) return array;
   napi_value written = array;
   const napi_status status = emnapi_sync_memory(env, false, &written, 0, NAPI_AUTO_LENGTH);

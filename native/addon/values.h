@@ -1,4 +1,4 @@
-// Values on their way between JavaScript and native code: what generated/addon.h reads and writes objects with.
+// Conversions of values between JavaScript and native code, used by generated/addon.h.
 #pragma once
 #include <napi.h>
 
@@ -22,8 +22,8 @@
 
 namespace mpmml::addon {
 
-/// What napi_get_typedarray_info() tells. This is one call of Node-API, because asking for each property separately takes as
-/// long as a small product.
+/// Result of napi_get_typedarray_info(). One call of Node-API reads all properties, because separate calls take as long
+/// as a small product.
 struct TypedArray {
   bool valid;
   napi_typedarray_type type;
@@ -32,22 +32,23 @@ struct TypedArray {
 };
 TypedArray typed_array(const Napi::Value& value);
 
-/// The elements of a typed array. Throws Napi::Error if `value` isn't one of that type with at least `least` elements.
+/// Returns the elements of a typed array. Throws Napi::Error if `value` isn't an array of this type with at least
+/// `least` elements.
 void* elements_of(const Napi::Value& value, napi_typedarray_type type, size_t least);
 
-/// Whether it is null or undefined: one call of Node-API, too.
+/// Returns whether `value` is null or undefined, with one call of Node-API.
 inline bool is_missing(const Napi::Value& value) {
   const napi_valuetype type = value.Type();
   return type == napi_null || type == napi_undefined;
 }
 
-/// Throws Napi::Error if `value` is no division of a graph.
+/// Returns the division of a graph. Throws Napi::Error if `value` isn't one.
 std::shared_ptr<const graph::Division> division_of(const Napi::Value& value);
 
 /// Keeps the arguments of a call alive, for its work.
 Napi::ObjectReference keep(const Napi::CallbackInfo& info);
 
-/// A value that JavaScript has passed, and what an error calls it. lib has checked it; values that would cause undefined
+/// A value that JavaScript has passed, and its name in errors. lib has validated it; values that would cause undefined
 /// behaviour are refused here again.
 class In {
  public:
@@ -66,7 +67,7 @@ class In {
     return number;
   }
 
-  /// Any number, also one that isn't finite.
+  /// Returns any number, including NaN and infinities.
   double real() const {
     if (!value_.IsNumber()) refuse();
     return value_.As<Napi::Number>().DoubleValue();
@@ -94,7 +95,7 @@ class In {
     return value_.As<Napi::String>();
   }
 
-  /// At most `count` of them, from 0 to `most`.
+  /// Returns at most `count` bytes with values from 0 to `most`.
   std::vector<uint8_t> bytes(size_t count, uint8_t most) const;
 
   template <class To>
@@ -115,11 +116,11 @@ class In {
   }
 
   Napi::Value value() const { return value_; }
-  /// A typed array of any type, or of this one.
+  /// Returns a typed array of the given type, or of any type.
   TypedArray elements(std::optional<napi_typedarray_type> type = std::nullopt) const;
-  /// The numbers of a Float64Array.
+  /// Returns the numbers of a Float64Array.
   double* fields(size_t count) const { return static_cast<double*>(elements_of(value_, napi_float64_array, count)); }
-  /// The flag in an Int32Array that gives work up.
+  /// Returns the cancellation flag in an Int32Array.
   std::atomic<int32_t>* cancel() const {
     return static_cast<std::atomic<int32_t>*>(elements_of(value_, napi_int32_array, 1));
   }
@@ -128,7 +129,8 @@ class In {
   std::shared_ptr<const UserSemiring> user_semiring() const { return user_semiring_of(value_); }
 
   PairScores pair_scores() const;
-  /// The words of an Int32Array that describes a semiring. Throws Error(kOption) if there are more than its expressions may have.
+  /// Returns the words of an Int32Array that describes a semiring. Throws Error(kOption) if there are more words than
+  /// its expressions may have.
   template <class Word>
   std::vector<Word> words() const {
     const TypedArray array = definition_words();
@@ -146,17 +148,18 @@ class In {
   const char* name_;
 };
 
-/// The environment in which values are made: a type of this namespace, so that to_value() is found for types of others.
+/// The environment in which values are created. A type of this namespace, so that argument-dependent lookup finds
+/// to_value() for types of other namespaces.
 struct Env : Napi::Env {
   Env(Napi::Env env) : Napi::Env(env) {}
 };
 
-/// The numbers of a Float64Array that is made.
+/// Numbers to be returned as a Float64Array.
 struct Floats {
   const std::vector<double>& numbers;
 };
 
-/// The properties of an object, in order.
+/// Writes the properties of an object, in order.
 template <class Value>
 struct Properties : std::vector<std::pair<std::string, Value>> {
   using std::vector<std::pair<std::string, Value>>::vector;
@@ -173,7 +176,7 @@ inline Napi::Value to_value(Env /*env*/, Napi::Value value) { return value; }
 Napi::Value to_value(Env env, const std::vector<int32_t>& numbers);
 Napi::Value to_value(Env env, const graph::Array<int32_t>& numbers);
 Napi::Value to_value(Env env, const Floats& floats);
-/// The indices i and j of each pair in turn.
+/// Creates an array of the indices i and j of all pairs, interleaved.
 Napi::Value to_value(Env env, const std::vector<BasePair>& pairs);
 
 /// An external.

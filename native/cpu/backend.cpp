@@ -45,7 +45,7 @@ class CpuBackend final : public Backend {
     constexpr double kWakingMs = 0.006;
     constexpr double kStepsPerThread = 1e6;
     if (planner_.settings().misconfigured) return std::numeric_limits<double>::infinity();
-    // If one operand has few lanes and the other many, nothing is packed, and threads share the reading.
+    // The skinny kernel packs nothing, and all threads share the reading of the wide operand.
     const Kernel& kernel = planner_.kernel_of(*planner_.likely_variant(problem, nullptr));
     const bool reads_in_place = kernel.thin.accumulate;
     const double element = double(element_bytes(problem.operation.dtype));

@@ -1,4 +1,4 @@
-// The CPU backend, and what it found on this machine.
+// The CPU backend, and its properties on this machine.
 #pragma once
 #include <memory>
 #include <string>

@@ -82,7 +82,7 @@ class BitPacker {
     }
   }
 
-  /// Makes the elements zero that don't belong to the operand.
+  /// Sets the elements outside of the operand's band to zero.
   MPMML_HOST_DEVICE void keep_band() const {
     for (int64_t panel = request_.first_panel; panel < request_.end_panel; ++panel) {
       for (int64_t index = 0; index < words_; ++index) {

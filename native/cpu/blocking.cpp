@@ -8,7 +8,7 @@
 namespace mpmml::cpu {
 namespace {
 
-/// The size of equal parts of `whole`. They are multiples of `unit` and have at most `most` each.
+/// Returns the size of equal parts of `whole`: a multiple of `unit`, and at most `most`.
 int64_t equal_parts(int64_t whole, int64_t most, int64_t unit) {
   const int64_t parts = ceil_div(whole, std::max(most / unit * unit, unit));
   return round_up(ceil_div(whole, parts), unit);
@@ -23,10 +23,11 @@ Blocking choose_blocking(const PackedKernel& kernel, int64_t m, int64_t n, int64
   const int64_t notes = kernel.accumulator_size == 1 ? 255 : 65535;
   const int64_t stretch = with_witnesses ? kernel.window * ceil_div(padded_k, kernel.window * notes) : 0;
   // The slab of a panel of B takes half of the first level, and each panel of A is multiplied with it. The other half
-  // is for the panel of A that is being read.
+  // is for the current panel of A.
   const int64_t KC =
       equal_parts(padded_k, caches().level1 / 2 / (kernel.NR * size), with_witnesses ? stretch : kernel.k_multiple);
-  // The slab of A's panels takes a quarter of the second level, and the tiles kept between slabs another quarter.
+  // The slab of A's panels takes a quarter of the second level. The tiles that are stored between slabs take another
+  // quarter.
   int64_t MC = equal_parts(m, caches().level2 / 4 / (KC * kernel.a_size), kernel.MR);
   // For witnesses each accumulator has a note of the same size.
   const int64_t cell = (with_witnesses ? 2 : 1) * kernel.accumulator_size;

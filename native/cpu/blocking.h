@@ -6,8 +6,8 @@
 
 namespace mpmml::cpu {
 
-/// MC rows of A at a time read a slab of KC steps and NC columns of B. For witnesses, a slab has stretches of so many steps
-/// (WindowsOfBlock).
+/// MC rows of A at a time read a slab of KC steps and NC columns of B. For witnesses, a slab is divided into stretches
+/// of `stretch` steps (WindowsOfBlock).
 struct Blocking {
   int64_t MC;
   int64_t NC;

@@ -1,6 +1,6 @@
-// Products of truth values whose witnesses are asked for: for each row of A, the rows of B that it selects are looked at
-// in order, until each column has met a true element. That is less work than the product of packed bits and a search
-// afterwards: if many elements are true, all columns are found soon, and if few are, few rows are selected.
+// Products of truth values with witnesses. For each row of A, the kernel scans the rows of B that the row selects, in
+// order, until each column has met a true element. This is less work than a product of packed bits with a search
+// afterwards: if many elements are true, all columns are soon decided, and if few are true, few rows are selected.
 // Compiled once for each instruction set (see vector.h).
 #pragma once
 #include "core/algebra/arithmetic.h"
@@ -12,14 +12,16 @@
 
 namespace mpmml::cpu::MPMML_ISA {
 
-/// Selected rows of B that are looked at before what they decide is written, and how many of them are looked at together.
+/// Selected rows of B that are scanned before the decided columns are written, and rows of a group that are scanned
+/// together.
 constexpr int kGroup = 64;
 constexpr int kLook = 4;
 constexpr int kWordSteps = 64;
-/// What may be written into a list beyond the steps that there are, and read by a group.
+/// Entries past the end of a list that list_steps() may write and a group may read.
 constexpr int kListSlack = kGroup;
 
-/// Lists the steps, in order, whose bits are set. Returns how many. The last one is repeated up to a multiple of kLook.
+/// Lists the steps whose bits are set, in order, and returns their number. Repeats the last one up to a multiple of
+/// kLook.
 MPMML_INLINE int64_t list_steps(const uint64_t* words, int64_t count, int32_t* to) {
   int64_t listed = 0;
 #if defined(__AVX512BW__)
@@ -43,9 +45,9 @@ MPMML_INLINE int64_t list_steps(const uint64_t* words, int64_t count, int32_t* t
   return listed;
 }
 
-/// A chunk of the columns of a row of A ⊗ B: which of them are open, that is not true so far, and for those that became
-/// true in this group of rows of B, the number of the row. There is a bit for each column. What packed rows have for columns
-/// past the last doesn't matter, because these are never open.
+/// A chunk of the columns of a row of A ⊗ B, with a bit for each column. A column is open while its result isn't true.
+/// For a column that becomes true in the current group of rows of B, the chunk records the row's number in the group.
+/// Columns past the last are never open, so the contents of packed rows don't matter there.
 class Chunk {
   using V = Vector<uint64_t>;
   static constexpr int kWords = VectorOf<uint64_t>::lanes;
@@ -69,7 +71,7 @@ class Chunk {
 #endif
   }
 
-  /// Looks at `count` rows, one group. Packed rows start at `rows`; `steps` tells which of them.
+  /// Scans `count` rows of one group: the packed rows from `rows` on with the numbers in `steps`.
   MPMML_HOST_DEVICE void look(const int32_t* steps, int64_t count, const char* rows, int32_t* found) {
     const V before = open_;
     V bits[kBits]{};
@@ -82,7 +84,7 @@ class Chunk {
       const V row0 = row(0), row1 = row(1), row2 = row(2), of_two = row0 | row1, of_all = of_two | row2 | row(3);
       const V decided = of_all & open_;
       open_ &= ~of_all;
-      // The bits of which of the four was the first.
+      // The two bits of the number of the first true row of the four.
       bits[0] |= decided & ~row0 & (row1 | ~row2);
       bits[1] |= decided & ~of_two;
       MPMML_UNROLL
@@ -100,7 +102,7 @@ class Chunk {
   static constexpr int kBits = 6;
   static_assert(kGroup == 1 << kBits && kLook == 4);
 
-  /// Eight bits as eight bytes.
+  /// Expands eight bits into eight bytes.
   [[maybe_unused]] MPMML_HOST_DEVICE static uint64_t spread(uint64_t bits) {
     constexpr uint64_t kOnes = 0x0101010101010101;
     // Byte i keeps bit i; adding 127 carries it to the byte's highest bit.
@@ -115,7 +117,7 @@ class Chunk {
 #if defined(__AVX512BW__)
     uint16_t masks[kColumns / 16];
     __builtin_memcpy(masks, &decided, sizeof masks);
-    // Otherwise GCC takes the masks out of vectors, which takes several times as long as loading them.
+    // Without the fence GCC extracts the masks from vectors, which takes several times as long as loading them.
     MPMML_FENCE();
     __m512i table[kGroup / 16];
     MPMML_UNROLL

@@ -20,7 +20,7 @@
 namespace mpmml::cpu {
 namespace {
 
-/// C takes memory only now if it was made for this product.
+/// Allocates the memory of C if C was created for this product.
 void claim_result(const Problem& problem) {
   const MutableMatrixView& c = problem.c;
   if (c.memory || !c.data || problem.outputs() == 0) return;
@@ -28,7 +28,7 @@ void claim_result(const Problem& problem) {
   claim_memory(c.data, static_cast<size_t>((last + 1) * element_bytes(problem.operation.dtype)), "the result");
 }
 
-/// What is known of the operands, or else what `scan` finds.
+/// Returns the known ranges of the operands, or the result of `scan` if there are none.
 template <class Scan>
 Ranges ranges_of(const Problem& problem, Scan scan) {
   if (problem.known) {
@@ -73,8 +73,8 @@ class ProductRun {
   }
 
  private:
-  /// Writes the results of `multiply(c)`, which returns the index of the first one that overflowed. Throws Error if that is an
-  /// error; C is then unchanged.
+  /// Writes the results of `multiply(c)`, which returns the index of the first overflowed result. If overflow is an
+  /// error, throws Error and leaves C unchanged.
   template <class Multiply>
   Outcome write(const Plan& plan, Multiply&& multiply, double analysis_ms = 0) const {
     const Destination destination(problem_, may_overflow(problem_, plan.path));
@@ -109,7 +109,7 @@ class ProductRun {
     return write(plan, [&](const MutableMatrixView& c) { return product->finish(plan.path, c); });
   }
 
-  /// Truth values can't overflow, so nothing is to be known of them.
+  /// Truth values can't overflow, so their ranges aren't needed.
   Outcome find_first_true(const Variant& variant) const {
     return write(planner_.plan(problem_, {}, &variant, &variant), [&](const MutableMatrixView& c) {
       multiply_first_true(problem_, planner_.kernel_of(variant).first_true, c);

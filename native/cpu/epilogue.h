@@ -1,6 +1,6 @@
-// From accumulators to C: decode, ⊕ C0, overflow, store with any strides. This is the only place on the CPU that does
-// it: the families pass their accumulators on and know nothing of it. (The naive family stores by the definition,
-// core/problem/epilogue.h.) Compiled once for each instruction set (see vector.h).
+// From accumulators to C: decode, ⊕ C0, overflow, store with any strides. All families of the CPU pass their
+// accumulators to this code, except the naive family, which stores by the definition (core/problem/epilogue.h).
+// Compiled once for each instruction set (see vector.h).
 #pragma once
 #include "core/algebra/arithmetic.h"
 #include "cpu/bits.h"
@@ -73,8 +73,8 @@ struct VectorEpilogue<Bits<S>> {
     if constexpr (kWords == kLanes) {
       results = __builtin_convertvector(S::combine_across(load(acc)), Bytes) & 1;
     } else {
-      // Before AVX-512 compilers split the conversion into single elements. Here each word gives its byte of the
-      // results.
+      // Without AVX-512 compilers split the conversion into single elements. This loop makes one byte of the results
+      // from each word instead.
       Words all{};
       MPMML_UNROLL
       for (int first = 0; first < kLanes; first += kWords) {
@@ -140,8 +140,8 @@ class Epilogue {
     if (!inside.is_empty()) store(acc + inside.first, row, col + inside.first, inside.end - inside.first, false);
   }
 
-  /// Writes the witnesses of `cols` results of a row. Call it before the results are written, because C0 may be C. `found`
-  /// is the smallest k whose candidate is the accumulator, or anything if there is none.
+  /// Writes the witnesses of `cols` results of a row. Must be called before the results are written, because C0 may be
+  /// C. `found` is the smallest k whose candidate equals the accumulator, and arbitrary if no candidate does.
   MPMML_HOST_DEVICE void store_witnesses(const Accumulator* acc, const int32_t* found, int64_t row, int64_t col,
                                          int64_t cols) const {
     if (results_.is_partial) return store_some_witnesses(acc, found, row, col, cols);
@@ -152,15 +152,15 @@ class Epilogue {
   MPMML_HOST_DEVICE int64_t first_overflow() const { return first_overflow_; }
 
  private:
-  /// Where results go, and what they are accumulated onto (c0 is null if there is nothing).
+  /// Addresses of a result and of the element of C0 that it is accumulated onto (null without C0).
   struct Place {
     const Element* c0;
     Element* c;
   };
 
-  // These aren't inlined, because they would change the code for what is a result as a whole.
+  // Not inlined: inlining changes the code of the functions above for whole tiles.
 
-  /// The same as store_tile() if some elements of the tile are no results.
+  /// store_tile() for a tile of which some elements aren't results.
   template <int NR>
   __attribute__((noinline)) void store_part(const Accumulator* tile, int64_t row, int64_t col, int64_t rows,
                                             int64_t cols) {
@@ -198,19 +198,19 @@ class Epilogue {
     return {c0 ? c0 + row * results_.c0_row_stride + col * results_.c0_col_stride : nullptr,
             static_cast<Element*>(results_.c) + row * results_.c_row_stride + col * results_.c_col_stride};
   }
-  /// Of `cols` elements of a row from (row, col) on, those that are results.
+  /// Returns the range of results among `cols` elements of a row from (row, col) on.
   MPMML_HOST_DEVICE Span results_inside(int64_t row, int64_t col, int64_t cols) const {
     if (!results_.is_partial) return {0, cols};
     return results_.band.of_row(row).from(col).within({0, cols});
   }
-  /// Whether some elements of a tile from (row, col) on are no results.
+  /// Returns whether some elements of a tile from (row, col) on aren't results.
   MPMML_HOST_DEVICE bool is_partial(int64_t row, int64_t col, int64_t rows, int64_t cols) const {
     return results_.is_partial && !results_.band.has_all({row, row + rows}, {col, col + cols});
   }
   MPMML_HOST_DEVICE int64_t index_of(int64_t row, int64_t col) const {
     return results_.first_index + row * results_.index_row_stride + col * results_.index_col_stride;
   }
-  /// Whether the results of a row, and the elements of C0 for them, are adjacent in memory.
+  /// Returns whether the results of a row, and their elements of C0, are adjacent in memory.
   MPMML_HOST_DEVICE bool are_adjacent() const {
     return results_.c_col_stride == 1 && (!results_.c0 || results_.c0_col_stride == 1);
   }
@@ -232,7 +232,7 @@ class Epilogue {
     bool overflowed = false;
     return finish(acc, c0, overflowed);
   }
-  /// What c0 is as a result.
+  /// Returns c0 ⊕ zero as a result.
   MPMML_HOST_DEVICE Element result_of(Element c0) const {
     if constexpr (S::can_overflow) {
       return c0;
@@ -241,7 +241,7 @@ class Epilogue {
     }
   }
 
-  /// `found` if a candidate attains the result and the result isn't zero.
+  /// Returns `found` if a candidate equals the result and the result isn't zero.
   MPMML_HOST_DEVICE int32_t witness(Accumulator acc, Element c0, int32_t found, int64_t row, int64_t col) const {
     bool overflowed = false;
     const Element best = finish(acc, S::zero, overflowed), result = result_of(acc, c0);
@@ -271,8 +271,8 @@ class Epilogue {
     return any(beyond);
   }
 
-  /// Writes a row. If `overflowed`, the row is already written and some of its results overflowed. Keeps the index of
-  /// the first result that did.
+  /// Writes a row and records the index of its first overflowed result. If `overflowed`, the row has been written
+  /// already, and some of its results overflowed.
   MPMML_HOST_DEVICE void store(const Accumulator* acc, int64_t row, int64_t col, int64_t cols, bool overflowed) {
     const Place to = at(row, col);
     if (!(overflowed || write_row(acc, to, cols)) || index_of(row, col) > first_overflow_) return;

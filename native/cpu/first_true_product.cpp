@@ -11,13 +11,13 @@ namespace mpmml::cpu {
 namespace {
 
 constexpr int64_t kWordSteps = 64;
-/// Packing an element takes as long as this many k-steps, and what one thread packs at a time.
+/// Time to pack an element in k-steps, and the work of one packing task.
 constexpr int64_t kWorkPerElement = 8;
 constexpr int64_t kPackedAtOnce = kWorkPerElement << 17;
-/// What one thread computes at a time, in steps on words.
+/// Work of one task, in operations on words.
 constexpr int64_t kStepsAtOnce = 1 << 20;
-/// Lists of steps are made for a block of rows, of which each has at most so many steps in all, so that they stay in the
-/// second-level cache; and they are used for so many chunks of columns.
+/// Rows of a block, limit of the listed steps of a block, and chunks of columns per task. The lists of a block stay in
+/// the second-level cache while they are used for all chunks of a task.
 constexpr int64_t kRowsAtOnce = 64;
 constexpr int64_t kListedAtOnce = 1 << 16;
 constexpr int64_t kChunksAtOnce = 8;

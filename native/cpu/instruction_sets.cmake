@@ -3,16 +3,16 @@
 # mpmml_choose_instruction_sets(result asked)
 #
 #   asked  MPMML_CPU_ISAS: native for the best one of this machine, all, or names such as avx2;sse41. The portable one is
-#          always there besides
+#          always added
 #
-# The result is what native/variants/generate.mjs takes. A build for another machine can't ask its processor: it has all.
+# The result is the argument of native/variants/generate.mjs. A cross build has all, because it can't run code on its target.
 function(mpmml_choose_instruction_sets result asked)
   if(NOT asked STREQUAL "native")
     string(REPLACE ";" "," chosen "${asked}")
   elseif(CMAKE_CROSSCOMPILING)
     set(chosen all)
   else()
-    # CMake would keep what the machine of an earlier configuration said.
+    # CMake would keep the result of an earlier configuration on another machine.
     unset(mpmml_probe_runs CACHE)
     unset(mpmml_probe_compiles CACHE)
     try_run(mpmml_probe_runs mpmml_probe_compiles ${CMAKE_BINARY_DIR}/probe ${CMAKE_SOURCE_DIR}/native/cpu/probe/main.cpp

@@ -1,5 +1,4 @@
-// The processor's intrinsics, as far as the instruction set that is compiled for has them: all of x86's take most of a second to
-// read.
+// The intrinsics of the instruction set that is compiled for. Compilers take most of a second to read all of x86's.
 #pragma once
 #if defined(__AVX__)
 #include <immintrin.h>

@@ -1,6 +1,6 @@
-// What a kernel family gives the CPU backend: plain function pointers, which the generator writes for each row of the
-// variant table. Translation units that are compiled for an instruction set include this header. So it must not define
-// inline functions, because the linker could use such a copy for the whole library.
+// Interface between kernel families and the CPU backend: plain function pointers, which the generator writes for each
+// row of the variant table. Translation units that are compiled for an instruction set include this header. The header
+// must not define inline functions, because the linker could use such a copy for the whole library.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -31,9 +31,10 @@ struct Ranges {
   ValueRange b;
 };
 
-/// Where the witnesses of a part of a product go (Problem::witness). The strides are those of the part's rows and columns.
+/// Destination of the witnesses of a part of a product (Problem::witness), with the strides of the part's rows and
+/// columns.
 struct Witnesses {
-  int32_t* data;  ///< of the part's first result; null if it isn't asked for
+  int32_t* data;  ///< of the part's first result; null without witnesses
   int64_t row_stride;
   int64_t col_stride;
   const int32_t*
@@ -41,13 +42,13 @@ struct Witnesses {
   int64_t through_row_stride;
   int64_t through_col_stride;
   int64_t through_k_stride;
-  /// The witness of the result with this linear index and this value, by its definition.
+  /// Returns the witness of the result with this linear index and this value, by its definition.
   int32_t (*define)(const Problem& problem, int64_t index, int32_t result);
   const Problem* problem;
 };
 
-/// Where the results of a part of a product go, and what besides the accumulators they are made of: what an epilogue
-/// needs (epilogue.h). The part's rows may be columns of C.
+/// Destination of the results of a part of a product, and the inputs of the epilogue (epilogue.h) apart from the
+/// accumulators. The part's rows may be columns of C.
 struct Results {
   const void* c0;  ///< first element of the part; null if nothing is accumulated
   int64_t c0_row_stride;
@@ -58,8 +59,8 @@ struct Results {
   int64_t first_index;  ///< of the part's first result: linear in C (batch, row, column in row-major order)
   int64_t index_row_stride;
   int64_t index_col_stride;
-  Band band;         ///< of the results among the part's elements; others aren't written
-  bool is_partial;   ///< whether there may be others
+  Band band;         ///< of the results among the part's elements; the others aren't written
+  bool is_partial;   ///< whether some elements may be outside of `band`
   bool c_is_far;     ///< whether C is too large for a cache (and its rows are contiguous)
   int32_t offset_a;  ///< of the operands, for kernels that take offsets
   int32_t offset_b;
@@ -79,17 +80,18 @@ struct PackRequest {
   int64_t KC;        ///< also a multiple of k_multiple
   int32_t offset;    ///< subtracted from the elements, by kernels that take offsets
   Band band;  ///< the elements of the source, by lane and k-step, that belong to it; others are zero and aren't read
-  bool is_partial;  ///< whether there may be others
-  /// If there are: of a panel only the steps are packed that some of its elements belong to, and as many more as make their
-  /// first and their end multiples of this. 0: all steps.
+  bool is_partial;  ///< whether some elements may be outside of `band`
+  /// If `is_partial`, only the steps of a panel that contain elements of the operand are packed, extended to multiples
+  /// of this number. 0: all steps.
   int64_t granule;
 };
 
 constexpr int64_t kLanesTogether = 8;
 
-/// How a block of C finds its witnesses. While it is computed it is noted in which stretch of k-steps each accumulator
-/// became better for the last time. There the candidate is then searched for, in windows: pieces of `window` steps of one
-/// lane, contiguous. Windows of kLanesTogether lanes follow each other, and then come those of the next steps.
+/// Search for the witnesses of a block of C. While the block is computed, the kernel notes for each accumulator the
+/// last stretch of k-steps in which the accumulator improved. The candidate is then searched for in this stretch, by
+/// windows: contiguous runs of `window` steps of one lane. The windows of kLanesTogether lanes are adjacent, followed
+/// by the windows of the next steps.
 struct WindowsOfBlock {
   const void* a;  ///< of the whole operand; null without witnesses
   const void* b;
@@ -97,11 +99,11 @@ struct WindowsOfBlock {
   int64_t col;
   int64_t count;       ///< windows of a lane
   int64_t of_stretch;  ///< windows of a stretch
-  void* notes;         ///< the number of a stretch for each accumulator, in as many bytes; null if there is only one
+  void* notes;         ///< for each accumulator the number of a stretch, of the same size; null if there is only one
   bool are_near;       ///< whether the windows of a block of B fit the second-level cache
 };
 
-/// One slab's part of a block of C: rows × cols results from whole panels.
+/// Work on a block of C in one slab: rows × cols results from whole panels.
 struct BlockRequest {
   ArithmeticKind path;
   const void* a;  ///< in the slab, the panel of the block's first row
@@ -116,8 +118,8 @@ struct BlockRequest {
   int64_t stretch;  ///< the number of the slab's first stretch
   WindowsOfBlock windows;
   Results results;
-  /// Of the part of the product that begins with the block; only if the product is structured. Then each tile has only the
-  /// steps that can reach a result of it, and the others up to multiples of `granule`.
+  /// Structure of the part of the product that begins with the block, if the product is structured. Each tile then
+  /// computes only the steps that contribute to one of its results, extended to the multiples of PackRequest.
   Structure structure;
   bool is_structured;
   int64_t k;           ///< k-steps of the product
@@ -132,22 +134,22 @@ struct PackedKernel {
   int k_multiple;
   int steps_per_operand;
   int operand_size;
-  int a_size;  ///< of an operand of A as it is packed
+  int a_size;  ///< of a packed operand of A
   int accumulator_size;
   bool takes_offsets;  ///< whether an offset is subtracted from each operand before it is packed (BiasedIntArithmetic)
   int window;          ///< operands in a window (WindowsOfBlock); 0 if witnesses aren't found in windows
-  // Packing returns the values' minimum and maximum if sums can overflow, and whether some aren't elements if the semiring restricts
-  // its elements.
+  // Packing returns the values' minimum and maximum if sums can overflow, and whether some aren't elements if the
+  // semiring restricts its elements.
   Range (*pack_a)(const PackRequest& request);
   Range (*pack_b)(const PackRequest& request);
   /// Writes the steps past k of a packed operand. `path` must be known by then.
   void (*fill_border_a)(const PackRequest& request, ArithmeticKind path);
   void (*fill_border_b)(const PackRequest& request, ArithmeticKind path);
-  /// Packs the windows of an operand. In the request lanes and k-steps have changed places, so that a panel holds a window
-  /// of each lane.
+  /// Packs the windows of an operand. Lanes and k-steps are exchanged in the request, so that a panel holds a window of
+  /// each lane.
   Range (*pack_windows)(const PackRequest& request);
-  /// Computes a slab. After the last slab it writes C and the witnesses, and returns the smallest linear index of a result that
-  /// overflowed, or kNoOverflow.
+  /// Computes a slab. After the last slab it writes C and the witnesses, and returns the smallest linear index of a
+  /// result that overflowed, or kNoOverflow.
   int64_t (*multiply)(const BlockRequest& request);
 };
 
@@ -159,7 +161,7 @@ struct RowsKernel {
                       int64_t first_row, int64_t end_row);
 };
 
-/// A part of a product of truth values whose witnesses are asked for: some rows ⊗ some columns, from the first of a chunk on
+/// A part of a product of truth values with witnesses: a range of rows ⊗ a range of columns, which begins with a chunk
 /// (first_true_product.h).
 struct FirstTrueRequest {
   const uint64_t* a;  ///< words of 64 k-steps, with a bit for each
@@ -168,48 +170,50 @@ struct FirstTrueRequest {
   int64_t chunk_bytes;
   int64_t rows;
   int64_t cols;
-  int32_t* lists;  ///< room for the k-steps of each row of A that are true
+  int32_t* lists;  ///< buffer for the numbers of the true k-steps of each row of A
   int64_t list_length;
   Results results;
 };
 
-/// Finds the first step in which both operands are true, for each result. The operands are packed as if a row of A, or a row
-/// of B, were a panel.
+/// Finds the first step in which both operands are true, for each result. The operands are packed as if a row of A, or
+/// a row of B, were a panel.
 struct FirstTrueKernel {
   int columns;       ///< of a chunk
   int row_bytes;     ///< of a packed row of a chunk
   int operand_size;  ///< of its parts
-  int list_slack;    ///< a list has room for so many more than the k-steps
+  int list_slack;    ///< capacity of a list beyond the number of k-steps
   void (*pack_a)(const PackRequest& request);
   void (*pack_b)(const PackRequest& request);
   /// Writes C and the witnesses.
   void (*multiply)(const FirstTrueRequest& request);
 };
 
-/// A part of a thin product (thin_product.h): some steps of the small operand ⊗ some lanes of the large one.
+/// A part of a skinny product (thin_product.h): a range of steps of the small operand ⊗ a range of lanes of the large
+/// one.
 struct ThinRequest {
-  ArithmeticKind path;  ///< only the arithmetic that it needs matters
+  ArithmeticKind path;  ///< only its accumulator type is used
   Lanes small;
   Lanes large;
   bool may_be_zero;    ///< whether the large operand may hold zero
   bool starts;         ///< whether the accumulators start here
-  void* encoded;       ///< room for the small operand's elements as operands
+  void* encoded;       ///< buffer for the encoded elements of the small operand
   void* accumulators;  ///< a row for each lane of the small operand
   int64_t row_stride;  ///< of the accumulators
-  /// Arranged as the accumulators, integers of their size: the first k-step whose candidate is the accumulator; −1 if
-  /// there is none. Null without witnesses.
+  /// For each accumulator an integer of the accumulator's size: the first k-step whose candidate is the accumulator, or
+  /// −1. Null without witnesses.
   void* notes;
   int64_t first_k;  ///< of the request in the product
 };
 
-/// The values in a part of a thin product.
+/// Ranges of the values in a part of a skinny product.
 struct ThinRanges {
   Range small;
-  /// If the large operand contains zero though it may not, the accumulators are invalid and nothing else is known.
+  /// If the large operand contains zero although `may_be_zero` is false, the accumulators are invalid and the other
+  /// ranges unknown.
   Range large;
 };
 
-/// The accumulators of an item of a thin product, to be turned into results.
+/// Accumulators of a batch entry of a skinny product, and the destination of its results.
 struct ThinAccumulators {
   ArithmeticKind path;
   int64_t rows;
@@ -233,13 +237,13 @@ struct ThinKernel {
   int64_t (*finish)(const ThinAccumulators& accumulators);
 };
 
-/// The functions of a variant. Each family has its own; the others are null.
+/// Functions of a variant. The functions of other families are null.
 struct Kernel {
   ArithmeticSet paths;
   PackedKernel packed;
   RowsKernel rows;
   ThinKernel thin;
-  FirstTrueKernel first_true = {};  ///< beside packed bits: products with witnesses
+  FirstTrueKernel first_true = {};  ///< kernels of packed bits: products with witnesses
 };
 
 struct KernelVariant {

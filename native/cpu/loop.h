@@ -1,4 +1,5 @@
-// Loops over the parts of a product. They use several threads if that pays off, and stop if the product is cancelled.
+// Loops over the parts of a product, on several threads if the work is large enough. They stop if the product is
+// cancelled.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -12,7 +13,7 @@
 
 namespace mpmml::cpu {
 
-/// With fewer k-steps a loop doesn't wake other threads, because a thread takes about 50 µs to wake.
+/// Minimum of k-steps for which a loop wakes other threads: a thread takes about 50 µs to wake.
 constexpr int64_t kWorthThreads = 1 << 22;
 
 inline int64_t saturating_product(int64_t x, int64_t y) {
@@ -27,13 +28,14 @@ inline int64_t checked_size(int64_t bytes, int64_t count) {
   throw Error(ErrorCode::kOutOfMemory, "the workspace of this product is larger than memory can be");
 }
 
-/// `watched` is what may be cancelled: a problem, a product, or a watch.
+/// `watched` has the cancellation flag: a problem, a product, or a cancellation token.
 template <class Watched>
 void check_cancelled(const Watched& watched) {
   if (watched.is_cancelled()) throw given_up();
 }
 
-/// Runs `body(index)` for `count` parts, on several threads if they are `together`. Checks for cancellation before each.
+/// Runs `body(index)` for `count` parts, on several threads if they are `together`. Checks for cancellation before
+/// each.
 template <class Watched, class Body>
 void for_each_part(const Watched& watched, int64_t count, bool together, Body body) {
   auto part = [&](int64_t index) {

@@ -26,7 +26,7 @@
 namespace mpmml::cpu {
 namespace {
 
-/// 'a', 'b' or 'c'
+/// Joins words to "'a', 'b' or 'c'".
 std::string choices(const std::vector<std::string>& words) {
   std::string all;
   for (size_t index = 0; index < words.size(); ++index) {
@@ -35,7 +35,7 @@ std::string choices(const std::vector<std::string>& words) {
   return all;
 }
 
-/// The settings: those of the first caller.
+/// Returns the settings of the process: those that the first caller passed.
 const Settings& fixed_settings(const Settings& given) {
   static const auto* const settings = new Settings(given);
   return *settings;
@@ -48,7 +48,7 @@ const Settings& settings() {
   throw Error(ErrorCode::kOption, fixed.wrong);
 }
 
-/// "48K", "2M" or "512" as bytes; 0 if it is none of these.
+/// Parses a size such as "48K", "2M" or "512" and returns it in bytes. Returns 0 for other text.
 int64_t parse_size(const std::string& text) {
   char* end = nullptr;
   const int64_t number = std::strtoll(text.c_str(), &end, 10);
@@ -170,7 +170,7 @@ int available_threads() {
   if (!kHasThreads) return 1;
   if (const int asked = settings().threads; asked > 0) return std::min(asked, kMaxThreads);
 #if defined(__linux__)
-  // A fraction of a processor counts as one, because rounding down would leave it unused.
+  // The quota is rounded up, because rounding down would leave a fraction of a processor unused.
   const double quota = cgroup_quota() + 0.999;
   const int count = static_cast<int>(std::min<double>(processors_allowed(), quota));
 #else

@@ -1,4 +1,4 @@
-// What the machine offers: instruction sets, cache sizes, processors.
+// Properties of the machine: instruction sets, cache sizes, number of processors.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -7,14 +7,14 @@
 
 namespace mpmml::cpu {
 
-/// The most threads that a product is spread over.
+/// Maximum number of threads of a product.
 constexpr int kMaxThreads = 1024;
 
-/// What the user asks of the CPU backend. One for the process.
+/// User settings of the CPU backend, for the whole process.
 struct Settings {
   int threads = 0;              ///< 0: as many as this process may use
   std::string instruction_set;  ///< empty: the best
-  std::string wrong;            ///< what is wrong with the settings; empty if they are right
+  std::string wrong;            ///< error of the settings; empty if they are valid
 };
 
 /// Fixes the settings for the rest of the process. Has no effect after the first call, or after the first use of the
@@ -29,7 +29,8 @@ std::vector<std::string> supported_instruction_sets();
 /// Throws Error(kOption) if the settings are wrong.
 std::string chosen_instruction_set();
 
-/// Of `all`, which has kernels for each instruction set of the build, those for the chosen one.
+/// Returns the element of `all` for the chosen instruction set. `all` has one element for each instruction set of the
+/// build.
 template <class Kernels>
 const Kernels& chosen_among(const std::vector<Kernels>& all) {
   const std::string isa = chosen_instruction_set();

@@ -1,6 +1,5 @@
-// Algorithm 4 of the thesis: each result by its definition, read from the operands in place. If integer sums can
-// overflow it uses 64-bit arithmetic.
-// This is the reference that the other kernels are checked against: it shares no code with them.
+// Algorithm 4 of the thesis: each result by its definition, read from the operands in place. Integer sums that can
+// overflow use 64-bit arithmetic. This kernel is the reference for the other kernels and shares no code with them.
 #pragma once
 #include "core/problem/epilogue.h"
 #include "core/problem/exact.h"

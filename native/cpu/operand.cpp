@@ -11,7 +11,7 @@ namespace {
 
 /// Packing an element takes as long as this many k-steps.
 constexpr int64_t kWorkPerElement = 8;
-/// What one thread packs at a time.
+/// Work of one packing task, in k-steps.
 constexpr int64_t kWorkAtOnce = kWorkPerElement << 17;
 
 }  // namespace
@@ -92,7 +92,7 @@ void PackedOperand::fill_border(ArithmeticKind path) {
 }
 
 const char* PackedOperand::item(int64_t item) const {
-  // An operand that is the same for the whole batch is packed once.
+  // An operand that the whole batch shares is packed once.
   return static_cast<const char*>(data_.data()) + (items_ == 1 ? 0 : item) * item_bytes_;
 }
 

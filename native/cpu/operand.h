@@ -6,7 +6,7 @@
 
 namespace mpmml::cpu {
 
-/// How an operand is packed.
+/// Layout of a packed operand.
 struct PackedForm {
   Range (*pack)(const PackRequest& request);
   void (*fill_border)(const PackRequest& request, ArithmeticKind path);  ///< null: its steps have no border
@@ -24,16 +24,16 @@ PackedForm window_form(const Problem& problem, const PackedKernel& kernel, bool 
 
 class PackedOperand {
  public:
-  /// Makes room for A or B of `problem`.
+  /// Allocates memory for A or B of `problem`.
   PackedOperand(const Problem& problem, bool is_b, const PackedForm& form);
 
-  /// The offset that is subtracted from every element from then on (in kernels that take offsets).
+  /// Sets the offset that pack() subtracts from every element (in kernels that take offsets).
   void set_offset(int32_t offset) { offset_ = offset; }
   int32_t offset() const { return offset_; }
 
   /// Packs every step of k, and returns the range of the values.
   ValueRange pack();
-  /// Packs the steps past k, once the path is known.
+  /// Packs the steps past k. The arithmetic must be known.
   void fill_border(ArithmeticKind path);
 
   /// Panels of an item.

@@ -13,7 +13,7 @@ namespace mpmml::cpu::MPMML_ISA {
 
 template <int MR, int NR>
 struct Packed {
-  /// `First` runs the paths that it can, `Others` run the rest. They encode operands in the same way.
+  /// `First` computes the arithmetic kinds that it supports, `Others` compute the rest. All encode operands alike.
   template <class First, class... Others>
   static constexpr Kernel kernel() {
     static_assert((std::is_same_v<typename First::Operand, typename Others::Operand> && ...),

@@ -1,8 +1,8 @@
 // Copies operands into panels, translates the semiring's zero and scans the values, all in one pass.
 //
-// Panels for Narrow are packed for its translated path, before the ranges are known. That serves the direct path as
-// well: there the operands have no zero, and both paths encode every other value as itself. Only the steps past k
-// differ, and they are written afterwards (fill_border).
+// Panels for Narrow are packed for its translated path, before the ranges are known. Such panels are valid for the
+// direct path, too: its operands have no zero, and both paths encode every other value as itself. Only the steps past k
+// differ. They are written afterwards (fill_border).
 #pragma once
 #include "core/algebra/arithmetic.h"
 #include "cpu/kernel.h"
@@ -28,7 +28,7 @@ struct Scan {
 
   MPMML_HOST_DEVICE void see(V x) {
     // Zero is the least or the greatest of all values, so it is neutral for one of minimum and maximum. For the other
-    // it is replaced by the opposite end.
+    // it is replaced by the opposite extreme.
     const V away = x == S::zero ? (S::maximizes ? highest : lowest) - V{} : x;
     const V low = S::maximizes ? away : x;
     const V high = S::maximizes ? x : away;
@@ -45,7 +45,7 @@ struct Scan {
   }
 };
 
-/// Whether some values aren't elements. Such values are below all elements of the semiring; NaN is skipped.
+/// Scan for values that aren't elements of the semiring. Such values are below all elements; NaN is skipped.
 template <class S, int n>
 struct Outsiders {
   using Element = typename S::Element;
@@ -59,7 +59,7 @@ struct Outsiders {
   }
 };
 
-/// Replaces a scan if nothing must be known.
+/// No scan: for products that don't need the range of the values.
 template <class S, int n>
 struct Nothing {
   MPMML_HOST_DEVICE void see(const ShortVector<typename S::Element, n>&) {}
@@ -70,17 +70,18 @@ template <class S, int n>
 using ScanOf = std::conditional_t<S::can_overflow, Scan<S, n>,
                                   std::conditional_t<S::restricts_elements, Outsiders<S, n>, Nothing<S, n>>>;
 
-/// A narrow element as often as it fits 32 bits.
+/// Repeats an element of 8 or 16 bits to fill 32 bits.
 MPMML_INLINE uint32_t repeated(uint16_t x) { return x * uint32_t{0x10001}; }
 MPMML_INLINE uint32_t repeated(uint8_t x) { return x * uint32_t{0x1010101}; }
-/// Others as they are.
+/// Returns wider elements unchanged.
 template <class T>
 MPMML_INLINE T repeated(T x) {
   static_assert(std::is_same_v<T, Broadcast<T>>);
   return x;
 }
 
-/// Loads `n` adjacent elements, which may be stored narrow, into `x`. Widening takes no pass of its own over the operand.
+/// Loads `n` adjacent elements into `x`, converting them if they are stored in a narrower type. Conversion thus needs
+/// no separate pass over the operand.
 template <class S, int n, class Source>
 MPMML_INLINE void load_elements(ShortVector<typename S::Element, n>& x, const Source* from) {
   using Element = typename S::Element;
@@ -94,8 +95,8 @@ MPMML_INLINE void load_elements(ShortVector<typename S::Element, n>& x, const So
   }
 }
 
-/// Packs panels of `width` lanes, whose elements are stored as `Source`. Operands are held as `Stored`: themselves, or
-/// Broadcast.
+/// Packs panels of `width` lanes, whose elements are stored as `Source`. Operands are stored as `Stored`: the operand
+/// type, or Broadcast.
 template <class Arithmetic, int width, class Stored, class Source>
 class Packer {
   using S = typename Arithmetic::Semiring;
@@ -112,11 +113,11 @@ class Packer {
         band_(request.band),
         granule_(request.granule) {}
 
-  /// Packs steps [first_k, end_k) of the panels of lanes [first_lane, end_lane). `to` is where the first step of the first one goes,
-  /// and panels are `stride` apart. Not inlined, so that it is compiled once.
+  /// Packs steps [first_k, end_k) of the panels of lanes [first_lane, end_lane). `to` is where the first step of the
+  /// first one goes, and panels are `stride` apart. Not inlined, so that it is compiled once.
   __attribute__((noinline)) void pack(int64_t first_lane, int64_t end_lane, int64_t first_k, int64_t end_k, Stored* to,
                                       int64_t stride) {
-    // What a copy has seen stays in registers.
+    // The scan of a local copy stays in registers.
     Packer own = *this;
     for (int64_t lane = first_lane; lane < end_lane; lane += width, to += stride)
       own.pack_panel(lane, first_k, end_k, to);
@@ -125,7 +126,7 @@ class Packer {
     ones_ = own.ones_;
   }
 
-  /// The same if only some elements belong to the operand. Steps that no tile needs are left out.
+  /// pack() for an operand of which some elements are outside of the band. Skips steps that no tile needs.
   MPMML_HOST_DEVICE void pack_partial(int64_t first_lane, int64_t first_k, int64_t end_k, Stored* to) {
     const int64_t after = first_lane + width;
     const Span lanes{first_lane, after < source_.lanes ? after : source_.lanes};
@@ -193,7 +194,7 @@ class Packer {
     }
   }
 
-  /// Whether encode() changes nothing.
+  /// Returns whether encode() returns its argument.
   static constexpr bool is_held_unchanged() {
     if constexpr (S::can_overflow) {
       return false;
@@ -202,7 +203,7 @@ class Packer {
     }
   }
 
-  /// For at most as many lanes as a vector of operands has.
+  /// Packs at most as many lanes as a vector of operands has.
   template <int n>
   MPMML_HOST_DEVICE static ShortVector<Operand, n> encode_part(ShortVector<Element, n> x) {
     if constexpr (S::can_overflow) {
@@ -276,7 +277,7 @@ class Packer {
     }
   }
 
-  /// Steps of which some elements don't belong to the operand: they are zero.
+  /// Packs steps of which some elements are outside of the band. These elements become zero.
   MPMML_HOST_DEVICE void pack_some(int64_t first_lane, int64_t first_k, int64_t end_k, Stored* to) {
     if (first_k < end_k) pack_one_by_one(first_lane, first_k, end_k, to);
   }
@@ -310,7 +311,7 @@ class Packer {
   PackScan<1> ones_;
 };
 
-/// The place of step k of a panel in a packed operand, counted in operands.
+/// Returns the position of step k of a panel in a packed operand, in operands.
 template <int width>
 MPMML_INLINE int64_t offset_of(const PackRequest& request, int64_t panel, int64_t k) {
   const int64_t slab = k / request.KC * request.KC;

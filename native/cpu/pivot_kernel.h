@@ -1,7 +1,7 @@
-// Floyd and Warshall's loops for some pivots, compiled for each instruction set (vector.h).
+// The Floyd-Warshall loops for a block of pivots, compiled for each instruction set (vector.h).
 //
-// Over integers whose sums can overflow a tile holds zero as the threshold of Narrow, and what is added holds it as
-// Narrow's zero: so no sum with zero is better than the threshold.
+// For integers whose sums can overflow, a tile stores zero as the threshold of Narrow, and the addends store zero as
+// Narrow's zero. So no sum with zero is better than the threshold.
 #pragma once
 #include "core/algebra/arithmetic.h"
 #include "cpu/pivots.h"
@@ -19,7 +19,7 @@ template <>
 struct NodeOf<8> {
   using type = int64_t;
 };
-// Only without `next`:
+// Used only without `next`.
 template <>
 struct NodeOf<1> {
   using type = int8_t;
@@ -32,7 +32,7 @@ struct NodeOf<2> {
 template <class S, bool kWithNext>
 struct PivotLoops {
   using Element = typename S::Element;
-  /// With `next` there is one lane for each node.
+  /// Type that the loops compute in. With `next`, elements of 8 and 16 bits are converted to int32.
   using Work = std::conditional_t<kWithNext && sizeof(Element) < sizeof(int32_t), int32_t, Element>;
   using Node = typename NodeOf<sizeof(Work)>::type;
   using V = Vector<Work>;
@@ -45,7 +45,7 @@ struct PivotLoops {
 
   static constexpr bool kEncodes = is_integer_sum<S>;
 
-  /// What zero is in a tile, and in what is added.
+  /// Encodings of zero in a tile, and in the addends.
   static constexpr Work zero_in_tile() {
     if constexpr (kEncodes) return Narrow<S>::for_operands(ArithmeticKind::kTranslated).encoding.threshold;
     return static_cast<Work>(S::zero);
@@ -79,7 +79,7 @@ struct PivotLoops {
     }
   }
 
-  /// The pivots' own columns and rows, as operands, each as it is when its pivot's turn comes.
+  /// Columns and rows of the pivots as operands, each recorded when its pivot is processed.
   struct PivotPanel {
     Work columns[kMost][kMost];  ///< [node][pivot]
     Work rows[kMost][kWidth];    ///< [pivot][node]
@@ -106,7 +106,7 @@ struct PivotLoops {
     for (int64_t i = 0; i < count; ++i) to[i] = static_cast<int32_t>(tile[i]);
   }
 
-  /// to ⊕= a ⊗ b, and if that is better, `node` is the next one.
+  /// to ⊕= a ⊗ b. `next` becomes `node` where the sum is better.
   MPMML_INLINE void improve(V& to, N& next, const V& a, const V& b, const N& node) {
     const V candidate = S::extend(a, b);
     if constexpr (kWithNext) {
@@ -119,7 +119,7 @@ struct PivotLoops {
     }
   }
 
-  /// The same for `vectors` vectors in memory, with one a.
+  /// Relaxes `vectors` vectors in memory with one element `a`.
   template <int vectors>
   MPMML_INLINE void improve_line(Work* to, Node* next, Work a, const Work* b, Node node) {
     const V each_a = splat(a);
@@ -178,7 +178,7 @@ struct PivotLoops {
     return -1;
   }
 
-  /// Rows that are in registers at a time.
+  /// Rows of a tile in registers.
 #if defined(__AVX512F__) || defined(__aarch64__)
   static constexpr int kRegisters = 32;
 #else
@@ -218,7 +218,7 @@ struct PivotLoops {
     if constexpr (kWithNext) store_nodes(next_row, next, count);
   }
 
-  /// The elements of one pivot after the other are taken from registers by way of memory.
+  /// The elements of each pivot are read from registers through memory.
   template <int rows>
   static void rows_down(const PivotBlock& block, int64_t first_row) {
     const int64_t count = block.count;
@@ -281,10 +281,10 @@ struct PivotLoops {
     }
   }
 
-  /// Columns at a time: a tile of them stays in the first cache.
+  /// Columns of a tile, which stays in the first-level cache.
   static constexpr int kTileVectors = kVectors < 4 ? 4 : (kWithNext ? kVectors / 2 : kVectors);
   static constexpr int kTile = kTileVectors * kLanes;
-  /// Pivots at a time, whose rows stay in registers.
+  /// Pivots that are processed together, with their rows in registers.
   static constexpr int kTogether = 4;
 
   static void along(const PivotBlock& block, int64_t first_col, int64_t end_col) {
@@ -299,7 +299,7 @@ struct PivotLoops {
     alignas(64) Work passed[kTogether][kTile];
   };
 
-  /// Row `i` by way of the pivots first + [from, to), whose rows are in tile.passed.
+  /// Relaxes row `i` over the pivots first + [from, to), whose rows are in tile.passed.
   MPMML_INLINE void improve_row(Tile& tile, const PivotPanel& room, int64_t i, int64_t first, int from, int to) {
     for (int u = from; u < to; ++u) {
       const Node node = kWithNext ? static_cast<Node>(room.next_columns[kWithNext ? i : 0][first + u]) : 0;
@@ -308,7 +308,7 @@ struct PivotLoops {
     }
   }
 
-  /// All rows in [first_row, end_row) by way of kTogether pivots, two vectors of columns at a time.
+  /// Relaxes the rows [first_row, end_row) over kTogether pivots, two vectors of columns at a time.
   static void improve_rows(Tile& tile, const PivotPanel& room, int64_t first_row, int64_t end_row, int64_t first) {
     constexpr int kAtOnce = 2;
     static_assert(kTileVectors % kAtOnce == 0);

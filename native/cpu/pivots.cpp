@@ -59,11 +59,11 @@ PivotBlock block_of(const Pivots& pivots, int64_t item, void* room) {
           room};
 }
 
-/// The rows or the columns of one matrix that aren't those of pivots, in pieces.
+/// The rows or the columns of one matrix outside of the pivots, divided into pieces.
 struct Pieces {
   static constexpr int64_t kSize = 256;
 
-  int64_t first, after, n;  ///< before the pivots there are `first`, and from `after` on there are others
+  int64_t first, after, n;  ///< `first` lines before the pivots, and the lines from `after` on
 
   int64_t before() const { return ceil_div(first, kSize); }
   int64_t count() const { return before() + ceil_div(n - after, kSize); }
@@ -81,7 +81,8 @@ void eliminate_pivots(const Pivots& pivots) {
   const int64_t tasks = rows.count() + cols.count();
   const int64_t room = round_up(kernel.room, kMatrixAlignment);
   auto* const gain = static_cast<int32_t*>(pivots.gain.data);
-  // Rooms for matrices that are passed together: a matrix with other rows needs its room twice.
+  // One buffer for each matrix of a group, because the pieces of a matrix read its buffer later. If no matrix has
+  // pieces, each thread has a single buffer of its own.
   const bool is_alone = tasks == 0;
   const int64_t at_once = is_alone ? pivots.batch : std::min<int64_t>(pivots.batch, 64);
   std::optional<Workspace> rooms;

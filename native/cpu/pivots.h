@@ -1,4 +1,5 @@
-// Pivots of a closure (core/session/session.h) on the CPU: what the session calls, for any instruction set.
+// Pivots of a closure (core/session/session.h) on the CPU: the functions that the session calls, for each instruction
+// set.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -7,7 +8,7 @@
 
 namespace mpmml::cpu {
 
-/// The most pivots at a time. 64 × 64 elements fit the first cache, and GPUs take as many.
+/// Maximum number of pivots of a block, equal to that of GPUs. 64 × 64 elements fit the first-level cache.
 constexpr int64_t kMaxPivots = 64;
 
 /// Pivots of one matrix. Strides are those of rows, in elements.
@@ -17,7 +18,7 @@ struct PivotBlock {
   int64_t down_stride;
   void* along;
   int64_t along_stride;
-  int32_t* next_down;  ///< null if it isn't asked for, as next_along
+  int32_t* next_down;  ///< null without next nodes, like next_along
   int64_t next_down_stride;
   int32_t* next_along;
   int64_t next_along_stride;
@@ -28,19 +29,19 @@ struct PivotBlock {
   int64_t rows_stride;
   int32_t* next_columns;
   int64_t next_columns_stride;
-  /// Room for the pivots' own rows and columns as the other elements of them need them: pivot_room().
+  /// Buffer for the pivots' rows and columns, of pivot_room() bytes. down() and along() read it.
   void* room;
 };
 
 /// The code for one semiring, element type and instruction set, with or without `next`.
 struct PivotKernel {
   int64_t room;  ///< bytes
-  /// The rows and columns of the pivots among themselves. Returns the first pivot with which a cycle gains, counted from
-  /// the first one, or −1. If there is one, nothing else is to be called.
+  /// The rows and columns of the pivots among themselves. Returns the offset of the first pivot with an improving
+  /// cycle, or −1. After an improving cycle, down() and along() must not be called.
   int64_t (*among)(const PivotBlock& block);
-  /// Afterwards: the pivots' columns, in these rows, which are not those of pivots.
+  /// Relaxes the pivots' columns in these rows, which aren't rows of pivots. Must follow among().
   void (*down)(const PivotBlock& block, int64_t first_row, int64_t end_row);
-  /// The pivots' rows, in these columns.
+  /// Relaxes the pivots' rows in these columns, which aren't columns of pivots. Must follow among().
   void (*along)(const PivotBlock& block, int64_t first_col, int64_t end_col);
 };
 
@@ -49,7 +50,7 @@ struct PivotKernels {
   PivotKernel (*find)(SemiringId semiring, DataType dtype, bool with_next);
 };
 
-/// One for each instruction set of the build. The generator writes it.
+/// Kernels for each instruction set of the build. The generator writes this function.
 const std::vector<PivotKernels>& pivot_kernels();
 
 void eliminate_pivots(const Pivots& pivots);

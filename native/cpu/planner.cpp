@@ -38,10 +38,10 @@ double elements_of(const Problem& problem) {
   return static_cast<double>(problem.batch) * static_cast<double>(problem.k()) * lanes;
 }
 
-/// Whether it is worth sampling some elements, to tell which variant is likely.
+/// Returns whether the operands are large enough to sample elements for the choice of the likely variant.
 bool is_sampled(const Problem& problem) { return elements_of(problem) >= 1 << 16; }
 
-/// What it costs that the values must be known before the operands are packed: scanning them, or packing them twice.
+/// Returns the cost of knowing the values before the operands are packed: scanning the operands, or packing them twice.
 double cost_of_knowing(const Problem& problem) { return (is_sampled(problem) ? 10.0 : 50.0) * elements_of(problem); }
 
 }  // namespace
@@ -89,7 +89,7 @@ const std::vector<const Variant*>& Planner::candidates(const Operation& operatio
 }
 
 const Planner::Known& Planner::known(const Variant& variant) const {
-  // The place of its row: to look it up in a map takes longer than a small product's sums.
+  // The index of the variant's row: a lookup in a map takes longer than the sums of a small product.
   const auto& rows = kernel_variants();
   const auto place = reinterpret_cast<uintptr_t>(&variant) - reinterpret_cast<uintptr_t>(&rows.front().variant);
   const size_t row = place / sizeof(KernelVariant);

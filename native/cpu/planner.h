@@ -1,4 +1,5 @@
-// Choosing a kernel of the CPU: what the settings and this processor allow, and what a product costs.
+// Chooses the kernel of a product on the CPU by the settings, the instruction sets of this processor and the estimated
+// cost.
 #pragma once
 #include <atomic>
 #include <iterator>
@@ -20,7 +21,7 @@ class Planner {
 
   const std::vector<const Variant*>& variants() const { return variants_; }
 
-  /// What the settings select. The first product works it out, because the backend is made before the settings are
+  /// Selection by the settings. The first product computes it, because the backend is created before the settings are
   /// known.
   struct Settings {
     std::string instruction_set;
@@ -35,32 +36,32 @@ class Planner {
 
   /// Throws Error(kVariant) if the variant isn't one of the CPU's.
   const Kernel& kernel_of(const Variant& variant) const { return *known(variant).kernel; }
-  /// Why a variant can't run a product here; empty if it can.
+  /// Returns the reason why a variant can't run a product on this machine; empty if it can.
   std::string refusal(const Problem& problem, const Variant& variant) const;
 
   /// The plan that compute() follows for operands of these ranges. Throws Error.
   Plan plan(const Problem& problem, const Ranges& ranges, const Variant* requested) const {
     return plan(problem, ranges, requested, likely_variant(problem, requested));
   }
-  /// The same, if the likely variant has been looked up.
+  /// The plan for a `likely` variant that the caller has looked up.
   Plan plan(const Problem& problem, const Ranges& ranges, const Variant* requested, const Variant* likely) const;
 
   /// The plain kernel can compute most products, so it starts before the ranges are known.
   const Variant* likely_variant(const Problem& problem, const Variant* requested) const;
 
-  /// Whether some of the elements suggest that another variant than `likely` will be chosen. Then the values are scanned
-  /// first, which takes less time than packing the operands twice.
+  /// Returns whether a sample of the elements suggests that another variant than `likely` will be chosen. Then the
+  /// values are scanned first, which takes less time than packing the operands twice.
   bool is_unlikely(const Variant& likely, const Problem& problem, const Variant* requested) const;
 
  private:
-  /// What the registry and this processor say about a variant.
+  /// A variant's kernel, and the reason why this processor can't run it.
   struct Known {
     const Kernel* kernel;
     std::string refusal;
   };
 
-  /// The plan for values that allow the paths `exact`. `started`: the variant that has started without the ranges; null if none
-  /// has.
+  /// The plan for values that allow the paths `exact`. `started` is the variant that has started without the ranges, or
+  /// null.
   Plan cheapest(const Problem& problem, ArithmeticSet exact, const Variant* requested, const Variant* started) const;
 
   const Known& known(const Variant& variant) const;

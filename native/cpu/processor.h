@@ -1,4 +1,5 @@
-// What the processor can do. Only a header, because the build asks it too (probe/main.cpp), before anything is compiled.
+// Instruction sets of the processor. Header-only, because the build runs it (probe/main.cpp) before it compiles the
+// library.
 #pragma once
 #include <string>
 #include <vector>
@@ -14,7 +15,7 @@ struct Registers {
   unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
 };
 
-/// What the processor says of itself; nothing of what it doesn't know.
+/// Returns the registers of the CPUID instruction for a leaf; all 0 if the processor doesn't support the leaf.
 inline Registers cpuid(unsigned leaf) {
   Registers it;
   if (!__get_cpuid_count(leaf, 0, &it.eax, &it.ebx, &it.ecx, &it.edx)) return {};
@@ -35,7 +36,8 @@ constexpr bool has(unsigned word, unsigned bits) { return (word & bits) == bits;
 inline std::vector<std::string> processor_instruction_sets() {
   std::vector<std::string> names;
 #if defined(__x86_64__)
-  // Not by __builtin_cpu_supports: it needs Clang's run-time library, which Zig's and Visual Studio's linkers don't take.
+  // __builtin_cpu_supports isn't used: it needs Clang's run-time library, which Zig's and Visual Studio's linkers don't
+  // link.
   constexpr unsigned kYmm = 0x6, kZmm = 0xe6;
   const Registers base = cpuid(1), extended = cpuid(7);
   const unsigned saved = has(base.ecx, bit_OSXSAVE) ? saved_registers() : 0;

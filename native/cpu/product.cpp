@@ -57,7 +57,7 @@ int64_t PackedProduct::multiply(ArithmeticKind path, const MutableMatrixView& c)
   std::optional<Slots> accumulators;
   if (keeps) accumulators.emplace(problem_.witness.data ? 2 * bytes : bytes, thread_count());
   if (problem_.witness.data) pack_windows();
-  // The steps that one thread computes at a time.
+  // Steps of one task.
   constexpr int64_t kStepsAtOnce = 1 << 20;
   FirstIndex overflow;
   for_each_run(problem_, blocks_m_ * blocks_n_ * problem_.batch, work(), kStepsAtOnce, [&](int64_t first, int64_t end) {

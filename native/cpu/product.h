@@ -40,13 +40,13 @@ class PackedProduct {
   void pack_windows();
   /// All k-steps, in operands.
   int64_t work() const;
-  /// The slabs that a block has, from the first step of the first to the end of the last: one at least, because C0 and zero are
-  /// results too.
+  /// Returns the steps of a block's slabs, from the first step of the first slab to the end of the last. There is at
+  /// least one slab, because C0 and zero are results, too.
   Span steps_of_block(Span rows, Span cols) const;
   /// Writes block `index` into `c`, and returns the first index that overflowed.
   int64_t multiply_block(int64_t index, const MutableMatrixView& c, BlockRequest& request) const;
 
-  /// Of the steps of a tile, in operands: tiles with notes have whole stretches.
+  /// Returns the multiple to which the steps of a tile are rounded, in operands. Tiles with notes have whole stretches.
   int64_t granule() const { return blocking_.stretch > 0 ? blocking_.stretch : kernel_.k_multiple; }
 
   const Problem& problem_;
@@ -58,17 +58,17 @@ class PackedProduct {
   PackedOperand a_;
   PackedOperand b_;
   Ranges ranges_;
-  std::optional<PackedOperand> windows_a_, windows_b_;  ///< if there are witnesses to be found
+  std::optional<PackedOperand> windows_a_, windows_b_;  ///< for witnesses
 };
 
-/// The same for a kernel that reads the operands in place.
+/// PackedProduct::multiply() for a kernel that reads the operands in place.
 int64_t multiply_rows(const Problem& problem, const RowsKernel& kernel, ArithmeticKind path,
                       const MutableMatrixView& c);
 
-/// What must be known about operands that aren't packed. Reads each of them once.
+/// Returns the ranges of operands that aren't packed. Reads each operand once.
 Ranges scan(const Problem& problem);
 
-/// The values in some of the elements of int32 operands.
+/// Returns the ranges of a sample of the elements of int32 operands.
 Ranges sample(const Problem& problem);
 
 }  // namespace mpmml::cpu

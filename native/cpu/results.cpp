@@ -9,9 +9,9 @@
 namespace mpmml::cpu {
 namespace {
 
-/// If the results have more bytes than this, they are prefetched while they are computed, because stores that miss the
-/// caches wait for each other. This gives up to 1.3 times the speed at K = 16 or 32 (EPYC 9004). For results that are
-/// in a cache it costs up to a third.
+/// Size in bytes above which results are prefetched while they are computed, because stores that miss the caches wait
+/// for each other. The prefetch is up to 1.3 times as fast at K = 16 or 32 (EPYC 9004). For results in a cache it costs
+/// up to a third of the speed.
 constexpr int64_t kFar = 8 << 20;
 
 int32_t witness_by_definition(const Problem& problem, int64_t index, int32_t result) {

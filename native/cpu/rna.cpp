@@ -19,14 +19,14 @@ namespace {
 
 constexpr int64_t kBlock = Triangle::kBlock;
 
-/// What a task computes of a table, in blocks. The more, the more often what it has read serves; but if there are few tables,
-/// threads need more tasks than that.
+/// Size of a task, in blocks of a table. Larger tasks reuse their operands more often, but few tables need smaller
+/// tasks for all threads to have work.
 struct TaskSize {
   int64_t rows, columns;
 };
 constexpr TaskSize kLargeTasks{8, 8}, kSmallTasks{2, 4};
 
-/// With fewer steps one thread is done before another one has woken.
+/// Minimum of steps for several threads. With fewer steps, one thread is done before another one has woken.
 constexpr double kStepsWorthThreads = 1 << 20;
 
 const RnaKernel& kernel(bool wide) {
@@ -34,7 +34,7 @@ const RnaKernel& kernel(bool wide) {
   return wide ? kernels.int32 : kernels.int16;
 }
 
-/// A strand as the kernels need it.
+/// A strand in the layout of the kernels.
 class PaddedStrand {
  public:
   PaddedStrand(const Triangle& shape, const Strand& strand, const PairScores& scores, bool wide)
@@ -84,7 +84,8 @@ class Table {
 
 int64_t bytes_of(const Triangle& shape, bool wide) { return shape.elements() * (wide ? 4 : 2); }
 
-/// Closes a table, block diagonal by block diagonal; `together` spreads each over the threads. It is this share of all work.
+/// Closes a table, block diagonal by block diagonal. With `together`, all threads share each diagonal. `share` is the
+/// table's share of all work.
 void close(const Triangle& shape, const Closing& closing, bool wide, bool together, double share,
            const CancellationToken& watch) {
   const RnaKernel& loops = kernel(wide);
@@ -179,13 +180,13 @@ class InteractionTables {
   const Folded& fold2() const { return fold2_; }
 
  private:
-  /// What of a table one task computes.
+  /// The part of a table that one task computes.
   struct Piece {
     Span rows, columns;
     double work;
   };
 
-  /// The bytes of a table, if there is room for all.
+  /// Returns the bytes of a table, if all tables fit the memory.
   int64_t checked_bytes() const {
     const int64_t bytes = round_up(bytes_of(shape_, request_.wide), 64);
     const auto tables = static_cast<double>(count_of_intervals(n_)),
@@ -196,7 +197,7 @@ class InteractionTables {
     return bytes;
   }
 
-  /// Most work first, so that no thread begins with it last.
+  /// The pieces with the most work come first, so that no thread starts one of them last.
   std::vector<Piece> pieces_of(TaskSize size) const {
     std::vector<Piece> pieces;
     const int64_t end = shape_.positions();
@@ -216,7 +217,7 @@ class InteractionTables {
   void fill_length(int64_t length, const std::vector<Piece>& pieces) {
     const int64_t tables = n_ - length + 1, each = static_cast<int64_t>(pieces.size());
     const bool together = static_cast<double>(tables) * steps_of(request_, length) > kStepsWorthThreads;
-    // A table that no other thread would be busy beside is closed by all of them.
+    // All threads close a table together if there are fewer tables than threads.
     const bool close_together = together && tables < thread_count();
     const std::unique_ptr<std::atomic<int64_t>[]> left(new std::atomic<int64_t>[tables]);
     for (int64_t a = 0; a < tables; ++a) left[a] = each;
@@ -261,7 +262,7 @@ class InteractionTables {
           together, steps_of(request_, b - a) / all_steps_, request_.watch);
   }
 
-  /// Of nodes a < b of strand 1.
+  /// Returns the table of the interval [a, b] of strand 1, a < b.
   void* table(int64_t a, int64_t b) const {
     return static_cast<char*>(room_.data()) + number_of_interval(n_, a, b) * bytes_;
   }
@@ -279,7 +280,8 @@ class InteractionTables {
 
 std::vector<Folding> fold(const FoldRequest& request) {
   const auto strands = static_cast<int64_t>(request.strands.size());
-  // As many at once as there are threads, each by one of them; if there are fewer, one after the other by all.
+  // With at least as many strands as threads, each strand is folded by one thread. Otherwise all threads fold one
+  // strand after the other.
   const bool beside = strands >= thread_count();
   std::vector<int64_t> bytes;
   std::vector<double> work;

@@ -6,11 +6,11 @@
 
 namespace mpmml::cpu {
 
-/// One for each strand. Throws Error(kOutOfMemory), before it computes anything, if it needs more than the request's
-/// max_bytes, and Error(kAborted) if it is cancelled.
+/// Folds each strand of the request. Throws Error(kOutOfMemory) before the computation if it needs more than the
+/// request's max_bytes, and Error(kAborted) if it is cancelled.
 std::vector<Folding> fold(const FoldRequest& request);
 
-/// The same for two strands, which aren't empty.
+/// Computes the interaction of two strands, which must not be empty. Throws like fold().
 Interactions interact(const InteractionRequest& request);
 
 }  // namespace mpmml::cpu

@@ -15,7 +15,8 @@ struct Rna {
   static constexpr int kBlockVectors = kBlock / kLanes;
   static constexpr Score kNone = kNoInterval<Score>;
 
-  /// A tile of C stays in registers: 4 rows of so many vectors, and one row of B. AVX-512 and NEON have 32 registers.
+  /// Vectors of a row of a tile of C. A tile of 4 rows and one row of B stay in registers, of which AVX-512 and NEON
+  /// have 32.
 #if defined(__AVX512F__) || defined(__aarch64__)
   static constexpr int kTileVectors = 4;
 #else
@@ -23,19 +24,19 @@ struct Rna {
 #endif
   static constexpr int kTileRows = 4;
   static constexpr int64_t kPanel = kTileVectors * kLanes;
-  /// Rows of B that are packed together. They stay in the first cache: 64 rows of 4 vectors are 16 KiB at most.
+  /// Rows of B that are packed together. They stay in the first-level cache: 64 rows of 4 vectors are at most 16 KiB.
   static constexpr int64_t kDepth = 64;
 
   MPMML_INLINE V best(V x, V y) { return x > y ? x : y; }
 
-  /// The numbers of columns in their block, which fit all types.
+  /// Returns the indices of columns in their block, which fit all types.
   MPMML_INLINE V lane_numbers(int first) {
     Score numbers[kLanes];
     for (int lane = 0; lane < kLanes; ++lane) numbers[lane] = static_cast<Score>(first + lane);
     return load(numbers);
   }
 
-  /// C = C ⊕ A ⊗ B for `rows` rows of `vectors` vectors, `depth` deep.
+  /// C = C ⊕ A ⊗ B for `rows` rows of `vectors` vectors, over `depth` steps.
   template <int rows, int vectors>
   static inline void tile(Score* c, int64_t c_stride, const Score* a, int64_t a_stride, const Score* b,
                           int64_t b_stride, int64_t depth) {
@@ -106,7 +107,7 @@ struct Rna {
     }
   }
 
-  /// The part of a product by way of the nodes in `depth`.
+  /// Accumulates the part of a product whose inner nodes are in `depth`.
   static void multiply_panel(const Triangle& shape, Score* c, const Score* a, const Score* b, Span rows, Span panel,
                              Span depth, Score* room) {
     for (int64_t k = depth.first; k < depth.end; ++k) {
@@ -119,7 +120,8 @@ struct Rna {
     for (int64_t row = rows.first; row < rows.end; row += kTileRows) {
       const int64_t block = row / kBlock, stride = shape.stride(block), from = shape.row(row);
       const int64_t end = std::min(panel.end, shape.end_column(block));
-      // A row of A begins at its own node, and a column of B ends there. So fewer and fewer vectors are left.
+      // A row of A begins at its own node, and a column of B ends at its own. So the number of vectors decreases with
+      // k.
       int64_t k = std::max(depth.first, row);
       int64_t col = std::max(panel.first, k / kLanes * kLanes);
       while (k < depth.end && col < end) {
@@ -132,7 +134,7 @@ struct Rna {
     }
   }
 
-  /// C = C ⊕ A ⊗ B for blocks: C is block (row, column), by way of the nodes of blocks [first, end).
+  /// C = C ⊕ A ⊗ B for blocks: C is block (row, column), and the inner nodes are those of blocks [first, end).
   static void multiply_blocks(const Triangle& shape, Score* c, const Score* a, const Score* b, int64_t row_block,
                               int64_t column_block, int64_t first, int64_t end) {
     constexpr int vectors = std::min(kBlockVectors, 2), rows = vectors == 1 ? 8 : 4;
@@ -173,7 +175,7 @@ struct Rna {
     }
   }
 
-  /// What pairs of this row's base add to the candidates of a block.
+  /// Adds the candidates of a block in which this row's base is paired.
   MPMML_INLINE void add_pairs(const Triangle& shape, const Closing& closing, int64_t row, int64_t columns, V* scores) {
     if (row + 1 == shape.positions()) return;
     // The base before column c's node pairs if c − 1 > row + min_loop.

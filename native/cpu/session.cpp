@@ -54,7 +54,7 @@ class HostMemory final : public Memory {
   const std::shared_ptr<Count> count_;
 };
 
-/// Calls `body(item, line)` for all lines of `batch` matrices, on several threads if that pays off.
+/// Calls `body(item, line)` for all lines of `batch` matrices, on several threads if the work is large enough.
 template <class Body>
 void for_each_line(int64_t batch, const Lines& lines, const std::atomic<int32_t>* cancelled, Body body) {
   if (batch == 0 || lines.count == 0 || lines.length == 0) return;
@@ -66,7 +66,7 @@ void for_each_line(int64_t batch, const Lines& lines, const std::atomic<int32_t>
   });
 }
 
-/// `view` as lines along the same dimension as `lines`.
+/// Returns `view` as lines along the dimension of `lines`.
 template <class Pointer>
 Lines lines_along(const BasicMatrixView<Pointer>& view, const Lines& lines) {
   Lines same = lines;

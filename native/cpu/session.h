@@ -1,4 +1,4 @@
-// The CPU as a device that keeps matrices: in host memory, so that code written for a GPU runs here too.
+// The CPU as a device whose matrices are in host memory, so that code written for a GPU runs on the CPU, too.
 #pragma once
 #include <memory>
 
@@ -7,7 +7,7 @@
 
 namespace mpmml::cpu {
 
-/// `planner`, which must outlive the session, chooses its kernels.
+/// Opens a session whose kernels `planner` chooses. `planner` must outlive the session.
 std::unique_ptr<Session> open_session(const Planner& planner);
 
 }  // namespace mpmml::cpu

@@ -1,4 +1,4 @@
-// Memory for each thread that may compute at once.
+// Working memory for each thread of a computation.
 #pragma once
 #include <cstdint>
 #include <mutex>
@@ -10,7 +10,8 @@
 
 namespace mpmml::cpu {
 
-/// Working memory of threads, allocated before the first result is written, because C must stay unchanged if memory is short.
+/// Working memory of threads, allocated before the first result is written, because C must stay unchanged if memory is
+/// short.
 class Slots {
  public:
   Slots(int64_t bytes, int64_t threads) : bytes_(round_up(bytes, kAlignment)), memory_(checked_size(bytes_, threads)) {

@@ -9,8 +9,8 @@
 namespace mpmml::cpu {
 namespace {
 
-/// Of distances that are wanted, those that the sums of `weight` and `onward` reach get the next node `node`, and aren't
-/// wanted any more. Returns how many they are.
+/// Sets the next node `node` of the wanted distances that are equal to the sum of `weight` and `onward`. They are then
+/// no longer wanted. Returns their number.
 template <class Element>
 inline __attribute__((always_inline)) int32_t take_reached(Element* __restrict wanted, int32_t* __restrict next,
                                                            const Element* __restrict onward, int64_t count,
@@ -80,7 +80,7 @@ class Search {
   const NextNodes& successors_;
 };
 
-/// Calls `act(search, item, row)` for the rows of `next`, of which each element takes so many steps.
+/// Calls `act(search, item, row)` for the rows of `next`, with `steps` operations per element.
 template <class Act>
 void for_each_row(const NextNodes& successors, int64_t steps_of_element, Act act) {
   const int64_t rows = successors.next.rows, count = successors.batch * rows;
@@ -102,7 +102,7 @@ void mark_tight_edges(const NextNodes& successors) {
 }
 
 void find_next_nodes(const NextNodes& successors) {
-  // How many nodes are looked at depends on the weights.
+  // Estimated number of scanned nodes; the actual number depends on the weights.
   constexpr int64_t kNodes = 64;
   for_each_row(successors, kNodes, [](const auto& search, int64_t item, int64_t row) { search.find(item, row); });
 }

@@ -1,6 +1,6 @@
-// The thin family: products of an operand with few lanes (rows of A or columns of B) and one with many. Packing the
-// large operand would take longer than the product. So it is read in place, only once, and its values are scanned in
-// the same pass. Compiled once for each instruction set (see vector.h).
+// The skinny family (`thin`): products of an operand with few lanes (rows of A or columns of B) and an operand with
+// many. Packing the large operand would take longer than the product. So the kernel reads the large operand in place,
+// once, and scans its values in the same pass. Compiled once for each instruction set (see vector.h).
 #pragma once
 #include "core/algebra/arithmetic.h"
 #include "cpu/kernel.h"
@@ -15,7 +15,7 @@ namespace mpmml::cpu::MPMML_ISA {
 constexpr int kStreams = 8, kShortRows = 64;
 constexpr int64_t kShortRowBytes = 1024;
 
-/// Finds the least and the greatest value. If there is a zero, it is one of them, in the form that `Source` has of it.
+/// Finds the least and the greatest value. A zero is one of the two, in its encoding in `Source`.
 template <class S, int n, class Source>
 struct Ends {
   using Element = typename S::Element;
@@ -86,7 +86,7 @@ class ThreadTile {
   /// Vectors of the large operand in a tile with R lanes of the small one: as many as fit the registers.
   template <int R>
   static constexpr int kVectors = R > 2 ? 2 : 4;
-  /// The same if each accumulator has a note beside it.
+  /// Vectors of the large operand in a tile whose accumulators have notes.
   template <int R>
   static constexpr int kNotedVectors = kHasManyRegisters ? kVectors<R> : kVectors<R> / 2;
 
@@ -98,7 +98,8 @@ class ThreadTile {
   using PackScan = std::conditional_t<!is_held_as_it_is, Nothing<S, n>,
                                       std::conditional_t<S::can_overflow && !zeros, Ends<S, n, Source>, ScanOf<S, n>>>;
 
-  /// Elements of the large operand. A narrow zero stays narrow if accumulators are invalid with any zero: Ends finds it.
+  /// Elements of the large operand. The zero of a narrower type isn't converted if any zero makes the accumulators
+  /// invalid, because Ends finds it.
   template <int n>
   MPMML_HOST_DEVICE static Elements<n> read(const Source* from) {
     Elements<n> x;
@@ -197,13 +198,13 @@ class ThreadTile {
     for (int j = 0; j < NV; ++j) __builtin_memcpy(to + j * n, &acc[j], sizeof acc[j]);
   }
 
-  /// The first step whose candidate is `acc`, with a row of the small operand and a lane of the large one whose steps are
-  /// adjacent. There must be one.
+  /// The first step whose candidate is `acc`, with a row of the small operand and a lane of the large one whose steps
+  /// are adjacent. There must be one.
   __attribute__((noinline)) Note first_step(const Operand* a, const Source* b, Accumulator acc) const {
     uint64_t equal = 0;
     int64_t k = 0;
     for (bool last = false; equal == 0 && !last; k += kLanes) {
-      // The last vector overlaps the one before; steps that have been looked at aren't found again.
+      // The last vector overlaps the one before; the steps that both share had no match.
       last = k + kLanes >= large_.k;
       if (last) k = large_.k - kLanes;
       const auto x = read<kLanes>(b + k);
@@ -224,7 +225,7 @@ class ThreadTile {
     return x;
   }
 
-  /// Calls `body` with a number of lanes of the small operand, and the first of them.
+  /// Calls `body` for groups of lanes of the small operand, with the group's size and first lane.
   template <class Body>
   MPMML_HOST_DEVICE void for_rows(Body body) {
     int64_t row = 0;
@@ -236,8 +237,8 @@ class ThreadTile {
   // These loops aren't inlined, because together they would need more registers than there are.
 
   /// R lanes of the small operand ⊗ all lanes of the large one, over the steps [first_k, end_k). The large operand's
-  /// lanes are adjacent and are read as NV vectors of n at a time. If `noted`, it is noted which steps make accumulators
-  /// better.
+  /// lanes are adjacent and are read as NV vectors of n at a time. If `noted`, the steps that improve accumulators are
+  /// recorded.
   template <int R, int NV, int n, bool noted>
   __attribute__((noinline)) void row_along_lanes(int64_t row, int64_t first_k, int64_t end_k) {
     using Notes = ShortVector<Note, n>;
@@ -426,7 +427,7 @@ MPMML_INLINE void store_thin_witnesses(const Epilogue<Arithmetic>& epilogue, con
     for (int64_t part = 1; part < all.parts; ++part) {
       const int64_t other = part * all.part_stride;
       for (int64_t i = 0; i < count; ++i) {
-        // Of equal ones that of the smaller k stays.
+        // Of equal candidates the one with the smaller k remains.
         const Accumulator better = S::combine(best[i], acc[other + i]);
         found[i] = better != best[i] ? static_cast<int32_t>(notes[other + i]) : found[i];
         best[i] = better;
@@ -454,7 +455,7 @@ MPMML_INLINE int64_t finish_thin(const Arithmetic& arithmetic, const ThinAccumul
   return epilogue.first_overflow();
 }
 
-/// The family, as the table names it.
+/// The family, under its name in the variant table.
 struct Thin {
   template <class First, class... Others>
   static constexpr Kernel kernel() {

@@ -13,8 +13,7 @@ namespace {
 
 /// With at most this many lanes in the small operand, packing the large one takes longer than it saves.
 constexpr int64_t kMaxThinLanes = 12;
-/// The bytes of a strip's accumulators, and of the steps of the small operand that are used at a time, so that they
-/// stay in the first-level cache.
+/// Bytes of a strip's accumulators and of the current steps of the small operand, which stay in the first-level cache.
 constexpr int64_t kBytesAtHand = 16 << 10;
 
 struct Strides {

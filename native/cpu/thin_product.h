@@ -1,4 +1,4 @@
-// Products of an operand with few lanes and one with many, which the thin family computes.
+// Skinny products: an operand with few lanes and an operand with many, computed by the `thin` family.
 #pragma once
 #include <atomic>
 #include <optional>
@@ -8,23 +8,24 @@
 
 namespace mpmml::cpu {
 
-/// Returns whether the thin family is efficient for the product. It copies parts of structured operands.
+/// Returns whether the skinny family is efficient for the product. It copies parts of structured operands.
 bool is_thin(const Problem& problem);
 
-/// A product with a kernel of the thin family. It can compute any product, but is only efficient for thin ones.
+/// A product with a kernel of the skinny family. It can compute any product, but is efficient only for skinny ones.
 class ThinProduct {
  public:
   ThinProduct(const Problem& problem, const Kernel& kernel);
 
-  /// Accumulates A ⊗ B. Returns the ranges of the operands as far as they were needed. An operand isn't scanned if the
-  /// path allows any elements in it; its range then stays empty. If the values of a part exclude all paths of the
-  /// kernel, the rest is given up and the ranges are those of a part of the operands.
+  /// Accumulates A ⊗ B. Returns the ranges of the operands, as far as the arithmetic depends on them. An operand isn't
+  /// scanned if the path allows any elements in it; its range then stays empty. If the values of a part exclude all
+  /// paths of the kernel, the remaining parts are cancelled and the ranges cover a part of the operands only.
   Ranges accumulate(ArithmeticKind path);
 
-  /// Takes back the steps that accumulate() has counted, because another kernel computes the product anew.
+  /// Subtracts the steps that accumulate() has counted, because another kernel computes the product again.
   void retract_steps() const { problem_.count_steps(-steps_counted_); }
 
-  /// C = C0 ⊕ the accumulators, into `c`. Returns the linear index of the first result that overflowed, or kNoOverflow.
+  /// Writes C = C0 ⊕ the accumulators into `c`. Returns the linear index of the first result that overflowed, or
+  /// kNoOverflow.
   int64_t finish(ArithmeticKind path, const MutableMatrixView& c) const;
 
  private:
@@ -40,13 +41,13 @@ class ThinProduct {
   Part part(int64_t index) const;
   /// Returns whether the kernel has a path for the values seen so far.
   bool accumulate_part(const Part& part, ArithmeticKind path, Ranges& ranges, const std::atomic<bool>& given_up) const;
-  /// Lanes of an operand over some steps of a part. Those of a structured operand are copied to `room`, with zero outside of
-  /// the structure.
+  /// Lanes of an operand over some steps of a part. Those of a structured operand are copied to `room`, with zero
+  /// outside of the structure.
   Lanes lanes(bool of_large, const Part& part, int64_t k, void* room) const;
   Lanes masked(const Lanes& lanes, const Band& band, void* room) const;
   Ranges in_order(const Ranges& ranges) const;
   char* accumulators(int64_t item, int64_t part) const;
-  /// What belongs to these accumulators; null without witnesses.
+  /// Returns the notes of these accumulators; null without witnesses.
   void* notes(char* accumulators) const;
 
   const Problem& problem_;

@@ -34,7 +34,7 @@ class Pool {
         before_thread();
         std::thread([this] { help(); }).detach();
       } catch (const std::exception&) {
-        return;  // At its limit of threads the process works with the threads that it has.
+        return;  // The process is at its limit of threads: the pool works with the existing ones.
       }
     }
   }
@@ -102,7 +102,7 @@ int thread_count() {
 void parallel_for(int64_t count, Task task) {
   Job job{task, count};
   if (count <= 1 || thread_count() == 1) return job.work();
-  // Never destroyed, because the threads may still be using it at the end of the process.
+  // Never destroyed, because the threads may still use the pool at the end of the process.
   static Pool* const pool = new Pool(thread_count() - 1);
   pool->run(job);
 }

@@ -8,15 +8,16 @@
 
 namespace mpmml::cpu::MPMML_ISA {
 
-/// Steps in one round of the micro-kernel's loop. Panels are padded to a multiple of it with border elements. On WebAssembly neither
-/// MPMML_OPAQUE nor MPMML_FENCE keeps the steps of a round apart, and what is loaded for several of them doesn't fit the registers.
+/// Steps in one round of the micro-kernel's loop. Panels are padded to a multiple of it with border elements. On
+/// WebAssembly neither MPMML_OPAQUE nor MPMML_FENCE separates the steps of a round, and the loads of several steps
+/// don't fit the registers.
 #if defined(__wasm__)
 constexpr int kStepsAtOnce = 1;
 #else
 constexpr int kStepsAtOnce = 4;
 #endif
 
-/// Calls `body` with the arithmetic for `path`, which is known to the compiler.
+/// Calls `body` with the arithmetic for `path` as a compile-time type.
 template <class Arithmetic, class... Others, class Body>
 MPMML_INLINE void with_arithmetic(ArithmeticKind path, Body body) {
   if constexpr (sizeof...(Others) > 0) {
@@ -42,7 +43,7 @@ constexpr bool kAddsByMultiply =
 constexpr bool kAddsByMultiply = false;
 #endif
 
-/// acc ⊕ (a ⊗ b). `one` is 1, but the compiler doesn't know it.
+/// acc ⊕ (a ⊗ b). `one` is 1, hidden from the compiler.
 template <class Arithmetic, class V>
 MPMML_INLINE V step(V acc, V a, V b, V one) {
   using S = typename Arithmetic::Semiring;
@@ -53,17 +54,18 @@ MPMML_INLINE V step(V acc, V a, V b, V one) {
   }
 }
 
-/// Where a tile's accumulators are noted in stretches of k-steps (WindowsOfBlock).
+/// Notes of a tile's accumulators: numbers of stretches of k-steps (WindowsOfBlock).
 template <class Accumulator>
 struct Notes {
   NoteOf<Accumulator>* data;
   int64_t stretch;  ///< the number of the first one
   int64_t steps;    ///< of a stretch
 };
-/// In its place if nothing is noted.
+/// Replaces Notes for tiles without notes.
 struct Nowhere {};
 
-/// Notes where a tile has become better since it was stored. `starts`: nothing has been noted yet.
+/// Records the current stretch for the accumulators that have improved since the tile was stored. With `starts` there
+/// are no notes yet.
 template <class Arithmetic, int MR, int NR, int NV>
 MPMML_INLINE void note_better(const Vector<typename Arithmetic::Operand> (&acc)[MR][NV],
                               const typename Arithmetic::Accumulator* tile,
@@ -100,8 +102,8 @@ MPMML_INLINE void multiply_steps(Vector<typename Arithmetic::Operand> (&acc)[MR]
       MPMML_UNROLL
       for (int j = 0; j < NV; ++j) row[j] = load(b + ahead * NR + j * lanes);
 #if defined(__wasm__)
-      // Copied as a whole, so that the loads have the offsets of the elements in them. Where sums wrap the compiler computes the address
-      // of an element that is named by its subscript.
+      // The whole column is copied, so that the offsets of elements are part of the loads. For wrapping sums the
+      // compiler would compute the address of each subscripted element.
       Broadcast<T> column[MR];
       __builtin_memcpy(column, a + ahead * MR, sizeof column);
 #else
@@ -124,9 +126,9 @@ MPMML_INLINE void multiply_steps(Vector<typename Arithmetic::Operand> (&acc)[MR]
   }
 }
 
-/// tile ⊕= panel of A ⊗ panel of B over `k` steps. `tile` is MR × NR, and starts from `initial` if `starts`. If `notes` is
-/// of type Notes, stretches are noted.
-/// Not inlined, because together with the code that finishes results the compiler runs out of registers.
+/// tile ⊕= panel of A ⊗ panel of B over `k` steps. `tile` is MR × NR, and starts from `initial` if `starts`. If `notes`
+/// is of type Notes, stretches are recorded. Not inlined, because together with the code that finishes results the
+/// compiler runs out of registers.
 template <class Arithmetic, int MR, int NR, class MaybeNotes>
 static __attribute__((noinline)) void multiply_tile(const Broadcast<typename Arithmetic::Operand>* __restrict a,
                                                     const typename Arithmetic::Operand* __restrict b, int64_t k,
@@ -180,19 +182,19 @@ static __attribute__((noinline)) Span needed_steps(const BlockRequest& block, co
   return part.is_empty() ? Span{0, 0} : part;
 }
 
-/// The same of any product.
+/// Returns the steps of a tile for any product.
 template <class Arithmetic>
 MPMML_INLINE Span steps_of_tile(const BlockRequest& block, const TileOfBlock& of) {
   return block.is_structured ? needed_steps<Arithmetic>(block, of) : Span{0, block.steps};
 }
 
-/// Whether a tile has no result.
+/// Returns whether a tile has no result.
 MPMML_INLINE bool is_outside(const BlockRequest& block, const TileOfBlock& of) {
   return block.is_structured && !block.structure.c.has_some({of.row, of.row + of.rows}, {of.col, of.col + of.cols});
 }
 
-/// tile ⊕= panel of A ⊗ panel of B over some steps of a slab, for a semiring whose zero doesn't absorb all values: a step of
-/// which an element is outside doesn't count, whatever the other element is.
+/// tile ⊕= panel of A ⊗ panel of B over some steps of a slab, for a semiring whose zero doesn't absorb all values: a
+/// step with an element outside of its operand is skipped, regardless of the other element.
 template <class Arithmetic, int MR, int NR>
 static __attribute__((noinline)) void multiply_edges(const BlockRequest& block, const TileOfBlock& of, Span part,
                                                      const Broadcast<typename Arithmetic::Operand>* a,
@@ -213,8 +215,8 @@ static __attribute__((noinline)) void multiply_edges(const BlockRequest& block, 
   }
 }
 
-/// Of the steps of a tile, those at which all of its elements belong to the operands. They are whole rounds of the
-/// micro-kernel's loop.
+/// Returns the steps of a tile at which all elements belong to the operands, in whole rounds of the micro-kernel's
+/// loop.
 MPMML_INLINE Span whole_steps(const BlockRequest& block, const TileOfBlock& of, Span part) {
   const Span whole = block.structure.steps_of_all({of.row, of.row + of.rows}, {of.col, of.col + of.cols})
                          .from(block.first_step)
@@ -258,8 +260,8 @@ MPMML_INLINE int64_t multiply_block(const Arithmetic& arithmetic, const BlockReq
       const auto* a = static_cast<const Broadcast<Operand>*>(block.a) + row * block.steps;
       const int64_t place = (col / NR * row_panels + row / MR) * MR * NR;
       Accumulator* tile = block.accumulators ? static_cast<Accumulator*>(block.accumulators) + place : local;
-      // Hardware prefetchers stop at the end of a page, which is about where a panel ends. So the start of the next
-      // panel is prefetched here.
+      // Hardware prefetchers stop at the end of a page, which is about where a panel ends. So the kernel prefetches the
+      // start of the next panel.
       prefetch(a + MR * block.steps, 4 * kCacheLine);
       const TileOfBlock of = tile_of<MR, NR>(block, row, col);
       if (is_outside(block, of)) continue;

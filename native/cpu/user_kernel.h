@@ -1,5 +1,5 @@
-// What semirings of one's own compute with, for the instruction set MPMML_ISA: loops of single operations, and tiles of those
-// semirings whose ⊕ and ⊗ are single operations. Compiled without contraction of products and sums.
+// Kernels of custom semirings for the instruction set MPMML_ISA: loops of single operations, and tiles for semirings
+// whose ⊕ and ⊗ are single operations. Compiled without contraction of products and sums.
 #pragma once
 #include <cmath>
 #include <cstring>
@@ -20,7 +20,7 @@ constexpr int kLanes = VectorOf<uint32_t>::lanes;
 static_assert(kUserGranule % kLanes == 0, "blocks consist of whole vectors");
 
 #if defined(__AVX512F__)
-/// All lanes: GCC 12 warns of what the intrinsics without a mask leave undefined.
+/// All lanes: GCC 12 warns of the undefined lanes of the intrinsics without a mask.
 constexpr __mmask16 kAll = 0xffff;
 #endif
 
@@ -56,7 +56,7 @@ MPMML_INLINE Floats extreme(Floats x, Floats y) {
   constexpr int kLesser = 0x4, kGreater = 0x5;  // with the sign of the result
   return (Floats)_mm512_maskz_range_ps(kAll, (__m512)x, (__m512)y, is_max ? kGreater : kLesser);
 #else
-  // One of two zeros may be taken either way; the bits of both ways decide. Of NaN they say nothing.
+  // The comparison may select either of two zeros, so the bits of both orders are combined. NaN is handled separately.
   const Floats one = is_max ? (x > y ? x : y) : (x < y ? x : y);
   const Floats other = is_max ? (y > x ? y : x) : (y < x ? y : x);
   const Words both = is_max ? (Words)one & (Words)other : (Words)one | (Words)other;
@@ -90,7 +90,7 @@ MPMML_INLINE Words count_ones(Words x) {
   return (x * 0x01010101u) >> 24;
 }
 
-// Operations: apply() takes and gives vectors, X, Y and Z say of what.
+// Operations on vectors. X, Y and Z are the element types of the operands of apply(), and Out that of its result.
 struct None {};
 
 template <class T>
@@ -267,7 +267,7 @@ UserLoopFunction binary_of(UserType type, unsigned scalars) {
   return binary<Op<int32_t>, is_commutative>(scalars);
 }
 
-/// The same for operations that make no difference between integers.
+/// binary_of() for operations that don't distinguish signed and unsigned integers.
 template <template <class> class Op, bool is_commutative = false>
 UserLoopFunction binary_of_bits(UserType type, unsigned scalars) {
   if (type == UserType::kFloat32) return binary<Op<float>, is_commutative>(scalars);

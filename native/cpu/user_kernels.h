@@ -1,5 +1,5 @@
-// The loops of semirings of one's own (core/user/semiring.h), for each instruction set. All elements have 32 bits, and predicates
-// are 0 or −1.
+// The loops of custom semirings (core/user/semiring.h), for each instruction set. All elements have 32 bits, and
+// predicates are 0 or −1.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -12,8 +12,8 @@ namespace mpmml::cpu {
 /// Rows are multiples of this: whole vectors of every instruction set.
 constexpr int64_t kUserGranule = 16;
 
-/// One operation on a block: out = op(in[0], in[1], in[2]), element by element. Rows of `out` and of operands are `cols` elements
-/// that begin `stride` elements after each other. A scalar operand has one element per row.
+/// One operation on a block: out = op(in[0], in[1], in[2]), element by element. Rows of `out` and of operands are
+/// `cols` elements that begin `stride` elements after each other. A scalar operand has one element per row.
 struct UserLoop {
   uint32_t* out;
   int64_t out_stride;
@@ -25,14 +25,14 @@ struct UserLoop {
 };
 using UserLoopFunction = void (*)(const UserLoop& loop);
 
-/// The shape of what UserTileFunction folds.
+/// Shape of the tile of a UserTileFunction.
 constexpr int64_t kUserTileRows = 8, kUserTileCols = 48;
 
-/// acc = acc ⊕ (a ⊗ b) for so many steps, if both are one operation. Per step `a` has kUserTileRows elements and `b`
-/// kUserTileCols; `acc` is a tile of kUserTileRows rows.
+/// acc = acc ⊕ (a ⊗ b) for `steps` steps, where ⊕ and ⊗ are single operations. Per step `a` has kUserTileRows elements
+/// and `b` kUserTileCols; `acc` is a tile of kUserTileRows rows.
 using UserTileFunction = void (*)(const uint32_t* a, const uint32_t* b, uint32_t* acc, int64_t steps);
 
-/// What ⊗ does in one operation, which may be the magnitude of a difference.
+/// ⊗ as one operation, which may be the magnitude of a difference.
 struct UserTimes {
   UserOp op;
   bool is_magnitude;  ///< |x op y|
@@ -40,17 +40,18 @@ struct UserTimes {
 
 struct UserKernels {
   const char* isa;
-  /// The loop of an operation that isn't an argument, a constant or lowered; bit i of `scalars`: operand i is a scalar. Operands have
-  /// type `takes` (of a selection its values). kBits copies. Null: there is none, because nothing needs it.
+  /// Returns the loop of an operation that isn't an argument, a constant or lowered, or null if no expression needs it.
+  /// Bit i of `scalars` marks operand i as a scalar. Operands have type `takes` (the values, for a selection). kBits
+  /// copies.
   UserLoopFunction (*loop)(UserOp op, UserType gives, UserType takes, unsigned scalars);
-  /// Null if there is none for this pair.
+  /// Returns the tile function of this pair, or null if there is none.
   UserTileFunction (*tile)(UserType type, UserOp plus, UserTimes times);
 };
 
-/// One for each instruction set of the build. The generator writes it.
+/// Kernels for each instruction set of the build. The generator writes this function.
 const std::vector<UserKernels>& user_kernels();
 
-/// Those of the instruction set that products take.
+/// Returns the kernels of the chosen instruction set (machine.h).
 const UserKernels& chosen_user_kernels();
 
 }  // namespace mpmml::cpu

@@ -17,17 +17,18 @@
 namespace mpmml::cpu {
 namespace {
 
-/// Rows of C that are computed together, and the columns of a block of the interpreter. Measured on Sapphire Rapids: so many that
-/// calling a loop costs little, so few that the blocks of an expression with several operations fit the first-level cache.
+/// Rows of C that are computed together, and the columns of a block of the interpreter. Measured on Sapphire Rapids:
+/// large enough that calling a loop costs little, and small enough that the blocks of an expression with several
+/// operations fit the first-level cache.
 constexpr int64_t kRows = kUserTileRows, kMaxCols = 192;
-/// Steps between two looks at whether the product is cancelled; of a tile, what fits the first-level cache.
+/// Steps between two checks for cancellation. The operands of a tile fit the first-level cache.
 constexpr int64_t kStepsAtOnce = 128;
 /// Tiles of rows that a task computes one after the other, with the same part of B.
 constexpr int64_t kTilesAtOnce = 16;
-/// Elements that are packed at once.
+/// Elements of one packing task.
 constexpr int64_t kPackedAtOnce = 2048;
 
-/// The bits that are computed with and stored: NaN has one form.
+/// Replaces each NaN by the canonical one, for computation and storage.
 void canonicalize(uint32_t* data, int64_t count) {
   for (int64_t i = 0; i < count; ++i) data[i] = is_user_nan(data[i]) ? kUserNan : data[i];
 }
@@ -42,13 +43,14 @@ class Buffer {
   Workspace memory_;
 };
 
-/// A part of a matrix that is gathered: element (row, col) goes to to[row · row_stride + col · col_stride].
+/// Destination of a gathered part of a matrix: element (row, col) goes to to[row · row_stride + col · col_stride].
 struct Gathered {
   int64_t first_row, rows, first_col, cols;
   int64_t row_stride, col_stride;
 };
 
-/// One line of what is gathered: elements that are `from_stride` and `to_stride` apart. Those not inside become `zero`.
+/// Gathers one line, whose elements are `from_stride` and `to_stride` apart. Elements outside of `inside` become
+/// `zero`.
 void gather_line(const uint32_t* from, int64_t from_stride, Span inside, int64_t first, int64_t count, bool is_float,
                  uint32_t zero, uint32_t* to, int64_t to_stride) {
   const int64_t begin = std::clamp<int64_t>(inside.first - first, 0, count);
@@ -66,12 +68,12 @@ void gather_line(const uint32_t* from, int64_t from_stride, Span inside, int64_t
   }
 }
 
-/// Copies elements; those outside of the matrix or of the band become `zero`.
+/// Copies elements. Elements outside of the matrix or of the band become `zero`.
 void gather(const MatrixView& view, int64_t item, const Band& band, const Gathered& part, UserType type, uint32_t zero,
             uint32_t* to) {
   const auto* const from = static_cast<const uint32_t*>(view.data) + item * view.batch_stride;
   const bool is_float = type == UserType::kFloat32;
-  // Along what is contiguous.
+  // The inner loop runs along the contiguous dimension.
   if (view.row_stride < view.col_stride) {
     for (int64_t col = 0; col < part.cols; ++col) {
       const int64_t at = part.first_col + col;
@@ -131,7 +133,7 @@ struct Compiled {
         combine(of_vectors(semiring.lowered_plus, kernels), kernels, false),
         tile(tile_of(semiring, kernels)) {}
 
-  /// What is computed of one operand, as an expression of vectors.
+  /// Returns an expression of one operand's elements as an expression of vectors.
   static UserExpression as_vectors(UserExpression expression) {
     for (UserNode& node : expression.nodes) {
       if (node.op == UserOp::kArgument) node.operands[0] = static_cast<int32_t>(UserSide::kB);
@@ -144,7 +146,7 @@ struct Compiled {
   const UserProgram candidate;   ///< a ⊗ b
   const UserProgram step;        ///< acc = acc ⊕ (a ⊗ b)
   const UserProgram combine;     ///< c0 ⊕ acc, where c0 is of kB
-  const UserTileFunction tile;   ///< null: `step` is taken
+  const UserTileFunction tile;   ///< null: `step` is used
 };
 
 /// A or B, packed: for each piece (rows of A or columns of B, `width` of them) all steps of K of each lane.
@@ -250,7 +252,7 @@ class Packed {
   std::optional<Workspace> data_;
 };
 
-/// One product, with all that its tasks share.
+/// One product, and the state that its tasks share.
 class Run {
  public:
   Run(const UserProduct& product, const UserKernels& kernels)
@@ -298,20 +300,21 @@ class Run {
     for_each_part(product_, count, saturating_product(count, work_of_each) >= kWorthThreads, body);
   }
 
-  /// Few enough for all threads to have work.
+  /// Number of tiles per task, limited so that all threads have work.
   int64_t tiles_at_once() const {
     const int64_t wanted = ceil_div(tiles_ * panels_ * product_.batch, int64_t{4} * thread_count());
     return std::clamp<int64_t>(wanted, 1, kTilesAtOnce);
   }
 
-  /// What a block needs for accumulators, results, candidates, a copy of accumulators, witnesses, and blocks in between.
+  /// Elements of a block's buffer: accumulators, results, candidates, a copy of accumulators, witnesses, and
+  /// temporaries.
   int64_t elements_of_blocks() const {
     const size_t temporaries =
         std::max({compiled_.step.temporaries(), compiled_.combine.temporaries(), compiled_.candidate.temporaries()});
     return (tiles_at_once() * lanes_ + 3 * lanes_ + 1 + static_cast<int64_t>(temporaries)) * kRows * cols_;
   }
 
-  /// So many rows at a time that the blocks of the interpreter fit the first-level cache.
+  /// Number of rows for which the blocks of the interpreter fit the first-level cache.
   int64_t rows_of_blocks() const {
     const int64_t blocks = lanes_ + static_cast<int64_t>(compiled_.step.temporaries()) + 1;
     const int64_t row_bytes = blocks * cols_ * static_cast<int64_t>(sizeof(uint32_t));
@@ -369,7 +372,7 @@ class Run {
     }
     int64_t rows_inside(int64_t first_tile, int64_t end_tile) const { return rows_of(first_tile, end_tile).size(); }
     Span cols() const { return {first_col_, first_col_ + cols_inside_}; }
-    /// Those that count for some result of the tiles.
+    /// Steps that contribute to some result of the tiles.
     Span steps_of(int64_t first_tile, int64_t end_tile) const {
       const Span rows = rows_of(first_tile, end_tile);
       if (!product_.is_structured()) return {0, product_.k};
@@ -380,7 +383,7 @@ class Run {
 
     void fold(int64_t tile, uint32_t* acc, Span steps) {
       if (run_.semiring_.absorbs || !product_.is_structured()) return fold_all(tile, acc, steps);
-      // Runs of steps that count for all results, and single ones that don't.
+      // Runs of steps that contribute to all results alternate with single steps that contribute to some.
       for (int64_t step = steps.first; step < steps.end;) {
         int64_t end = step;
         while (end < steps.end && is_whole(tile, end)) ++end;
@@ -396,7 +399,7 @@ class Run {
       }
     }
 
-    /// The rows and columns of a tile for which a step counts.
+    /// Rows and columns of a tile to which a step contributes.
     Span rows_at(int64_t tile, int64_t step) const {
       const Span inside = span_of_row(product_.structure.a.transposed(), step, product_.m);
       const Span rows = rows_of(tile, tile + 1);
@@ -414,7 +417,7 @@ class Run {
       return row >= rows.first && row < rows.end && col >= inside.first && col < inside.end;
     }
 
-    /// Undoes a step for the results for which it doesn't count.
+    /// Undoes a step for the results to which it doesn't contribute.
     void restore(int64_t tile, uint32_t* acc, int64_t step) const {
       const Span rows = rows_at(tile, step).from(tile * kRows), cols = cols_at(step).from(first_col_);
       const Span none{run_.cols_, run_.cols_};
@@ -540,7 +543,7 @@ class Run {
         for (int64_t lane = 0; lane < lanes; ++lane) {
           uint32_t* const of_lane = candidate_ + lane * size_;
           if (run_.semiring_.lanes[static_cast<size_t>(lane)] == UserType::kFloat32) canonicalize(of_lane, size_);
-          // In the first lane, whether all lanes are equal.
+          // Stores in the first lane whether all lanes are equal.
           for (int64_t at = 0; at < size_; ++at) {
             const uint32_t before = lane == 0 ? 1 : candidate_[at];
             const uint32_t is_equal = of_lane[at] == result[lane * size_ + at] ? 1 : 0;

@@ -1,4 +1,4 @@
-// Products over semirings of one's own (core/user/product.h) on the CPU.
+// Products over custom semirings (core/user/product.h) on the CPU.
 #pragma once
 #include <string>
 
@@ -6,13 +6,13 @@
 
 namespace mpmml::cpu {
 
-/// Computes it into its C. All matrices are in memory of the host. Throws Error.
+/// Computes the product into its C. All matrices are in host memory. Throws Error.
 void multiply_user(const UserProduct& product);
 
-/// With what it would compute it.
+/// Returns the name of the kernel that multiply_user() would use.
 std::string explain_user(const UserProduct& product);
 
-/// Milliseconds, estimated.
+/// Returns the estimated time in milliseconds.
 double estimate_user_ms(const UserProduct& product);
 
 /// out = x ⊕ y or x ⊗ y for `count` elements, whose lanes are apart. `out` may be x or y.

@@ -21,7 +21,7 @@ UserType type_taken(const std::vector<UserNode>& nodes, const UserNode& node) {
   return nodes[static_cast<size_t>(node.operands[first])].type;
 }
 
-/// The value of an operation on constants.
+/// Returns the value of an operation on constants.
 uint32_t folded(const std::vector<UserNode>& nodes, const UserNode& node, const UserKernels& kernels) {
   uint32_t blocks[4][kUserGranule] = {};
   UserLoop loop{blocks[3], kUserGranule, {}, 1, kUserGranule};
@@ -35,7 +35,7 @@ uint32_t folded(const std::vector<UserNode>& nodes, const UserNode& node, const 
 
 UserNode unchanged(const UserNode& argument) { return argument; }
 
-/// The expression with `argument(node)` in place of its arguments, and with the value of what depends on constants only.
+/// Returns the expression with `argument(node)` in place of its arguments, and with constants folded.
 template <class Argument>
 UserExpression fold_constants(const UserExpression& expression, const UserKernels& kernels, Argument&& argument) {
   UserExpression whole;
@@ -54,7 +54,7 @@ UserExpression fold_constants(const UserExpression& expression, const UserKernel
   return whole;
 }
 
-/// Where the result of a lane is to be, if it isn't computed there.
+/// Copy of a node's result to the lane that it belongs to.
 struct Copy {
   int32_t node;
   int32_t lane;
@@ -65,7 +65,7 @@ struct Copy {
 SplitUserTimes split_times(const UserExpression& times, const UserKernels& kernels) {
   const UserExpression whole = fold_constants(times, kernels, unchanged);
 
-  // On which sides nodes depend: 1 for A, 2 for B.
+  // Sides that each node depends on: 1 for A, 2 for B.
   std::vector<unsigned> sides;
   for (const UserNode& node : whole.nodes) {
     unsigned of = 0;
@@ -80,7 +80,7 @@ SplitUserTimes split_times(const UserExpression& times, const UserKernels& kerne
     return static_cast<int32_t>(results.size()) - 1;
   };
   std::vector<int32_t> places(whole.nodes.size(), -1);
-  // The place in the rest of a node, which may be made for it.
+  // Returns the index of a node in the rest, and adds the node if needed.
   const auto place = [&](int32_t at) {
     int32_t& known = places[static_cast<size_t>(at)];
     if (known >= 0) return known;
@@ -102,7 +102,7 @@ SplitUserTimes split_times(const UserExpression& times, const UserKernels& kerne
   for (const int32_t result : whole.results) {
     int32_t at = place(result);
     if (sides[static_cast<size_t>(result)] < 2) {
-      // What ⊕ takes must be a vector.
+      // The operands of ⊕ must be vectors.
       split.rest.nodes.push_back({UserOp::kBits, split.rest.nodes[static_cast<size_t>(at)].type, {at, 0, 0}, 0});
       at = static_cast<int32_t>(split.rest.nodes.size()) - 1;
     }
@@ -114,7 +114,7 @@ SplitUserTimes split_times(const UserExpression& times, const UserKernels& kerne
 }
 
 UserExpression step_of(const UserExpression& rest, const UserExpression& plus, const UserKernels& kernels) {
-  // Constants that are copied stay copies: nothing else makes a vector of them.
+  // Copies of constants aren't folded: only a copy makes a vector of a constant.
   UserExpression whole = rest;
   const auto add = [&](const UserNode& node) {
     whole.nodes.push_back(node);
@@ -167,7 +167,8 @@ class UserProgram::Compiler {
     return {Reference::Kind::kConstant, {}, static_cast<int32_t>(program_.constants_.size()) - 1};
   }
 
-  /// The same bits as another type are the same block, unless that is a scalar.
+  /// Returns the node whose block holds the value of `node`: a reinterpretation of bits shares its operand's block,
+  /// unless the operand is a scalar.
   int32_t resolved(int32_t node) const {
     for (;;) {
       const UserNode& it = nodes_[static_cast<size_t>(node)];
@@ -194,7 +195,7 @@ class UserProgram::Compiler {
     return it.op == UserOp::kArgument && side_of(it) == UserSide::kAcc && it.operands[1] == lane;
   }
 
-  /// Results that nothing else takes come last, each after those that take the lane that it replaces, if that is possible.
+  /// Orders results that no other node reads last, each after the readers of the lane that it replaces, if possible.
   void order_nodes() {
     std::vector<bool> is_taken(nodes_.size(), false);
     for (size_t at = 0; at < nodes_.size(); ++at) {
@@ -238,7 +239,7 @@ class UserProgram::Compiler {
     }
   }
 
-  /// Decides which results are computed where they belong.
+  /// Selects the results that are computed directly in their lanes.
   void place_results() {
     for (size_t index = 0; index < results_.size(); ++index) {
       const auto lane = static_cast<int32_t>(index);
@@ -255,7 +256,7 @@ class UserProgram::Compiler {
     }
   }
 
-  /// Whether nothing needs the lane of kAcc after `node` has been computed.
+  /// Returns whether no node reads the lane of kAcc after `node` has been computed.
   bool is_replaceable(int32_t lane, int32_t node) const {
     const auto position = std::find(order_.begin(), order_.end(), node) - order_.begin();
     for (size_t at = 0; at < nodes_.size(); ++at) {
@@ -267,7 +268,7 @@ class UserProgram::Compiler {
     return true;
   }
 
-  /// Lanes of kAcc that become other lanes are copied before any changes.
+  /// Copies lanes of kAcc that become other lanes, before any lane changes.
   void keep_lanes() {
     if (!in_place_) return;
     for (const Copy& copy : copies_) {
@@ -304,7 +305,7 @@ class UserProgram::Compiler {
     unsigned scalars = 0;
     for (size_t i = 0; i < step.in.size(); ++i) scalars |= step.in[i].is_scalar() ? 1u << i : 0u;
     step.function = kernels_.loop(node.op, node.type, type_taken(nodes_, node), scalars);
-    // An operand that isn't needed any more may be where the result goes: loops read before they write.
+    // The result may replace an operand that isn't needed any more: loops read before they write.
     for (int i = 0; i < arity_of(node); ++i) give_back(operands[static_cast<size_t>(i)], position);
     Reference& place = places_[static_cast<size_t>(at)];
     if (place.kind == Reference::Kind::kNone) place = {Reference::Kind::kTemporary, {}, new_slot()};
@@ -338,7 +339,7 @@ class UserProgram::Compiler {
   const UserKernels& kernels_;
   const bool in_place_;
   std::vector<Reference> places_;  ///< by node
-  std::vector<int64_t> last_use_;  ///< by node: the position of what takes it last
+  std::vector<int64_t> last_use_;  ///< by node: the position of its last reader
   std::vector<int32_t> order_;     ///< nodes that are computed
   std::vector<Copy> copies_;
   std::vector<std::pair<int32_t, Reference>> kept_;

@@ -1,5 +1,5 @@
-// An expression of a semiring of one's own as loops over blocks (user_kernels.h): a vector interpreter, whose cost per operation is
-// that of one pass over a block in the first-level cache.
+// An expression of a custom semiring as loops over blocks (user_kernels.h): a vector interpreter, whose cost per
+// operation is one pass over a block in the first-level cache.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -9,30 +9,31 @@
 
 namespace mpmml::cpu {
 
-/// Whose lanes arguments of a program's expression are. Those of A are scalars, one per row.
+/// Matrix whose lanes the arguments of a program's expression are. Lanes of A are scalars, one per row.
 enum class UserSide : uint8_t { kA, kB, kAcc };
 constexpr size_t kUserSides = 3;
 
-/// What a program reads and writes. Where it isn't used, data is null.
+/// Inputs and outputs of a program. The data of unused lanes is null.
 struct UserFrame {
   struct Lane {
     const uint32_t* data;
     int64_t stride;  ///< from row to row
   };
   std::array<std::vector<Lane>, kUserSides> lanes{};
-  std::vector<uint32_t*> out{};  ///< one per result; of a program in place, those of kAcc
+  std::vector<uint32_t*> out{};  ///< one per result; for a program in place, the lanes of kAcc
   int64_t out_stride = 0;
   uint32_t* temporaries = nullptr;  ///< UserProgram::temporaries() blocks of rows × cols
   int64_t rows = 0, cols = 0;
 };
 
-/// Loops with everything that they need.
+/// Loops of a program with the addresses of their operands.
 class BoundUserProgram {
  public:
   void run() const {
     for (const Call& call : calls_) call.function(call.loop);
   }
-  /// The same for so many steps of K. From step to step those of A and B are that many elements further.
+  /// Runs the loops for `steps` steps of K. From step to step, the operands of A and B advance by `step_of_a` and
+  /// `step_of_b` elements.
   void run(int64_t steps, int64_t step_of_a, int64_t step_of_b);
 
  private:
@@ -47,15 +48,15 @@ class BoundUserProgram {
 
 class UserProgram {
  public:
-  /// `expression` is lowered. `in_place`: results become the lanes of kAcc, of which there are as many.
+  /// Compiles a lowered expression. With `in_place`, the results become the lanes of kAcc, which must be as many.
   UserProgram(const UserExpression& expression, const UserKernels& kernels, bool in_place);
 
-  /// How many blocks for values in between it needs.
+  /// Number of blocks for temporaries.
   size_t temporaries() const { return temporaries_; }
-  /// How many loops it is.
+  /// Number of loops.
   size_t size() const { return steps_.size(); }
 
-  /// The program must outlive what this gives, and so must `frame`'s memory.
+  /// Binds the loops to the memory of `frame`. The program and the memory must outlive `bound`.
   void bind(const UserFrame& frame, BoundUserProgram& bound) const;
 
  private:
@@ -77,14 +78,15 @@ class UserProgram {
   size_t temporaries_ = 0;
 };
 
-/// The parts of ⊗ that depend only on A's elements or only on B's, which are computed once per element, and what is left.
+/// ⊗ divided into the parts that depend only on elements of A or only on elements of B, which are computed once per
+/// element, and the remaining expression.
 struct SplitUserTimes {
   UserExpression of_a, of_b;  ///< their results are the lanes of A and B that the rest takes
   UserExpression rest;        ///< no result of it is a lane of A or a constant
 };
 SplitUserTimes split_times(const UserExpression& times, const UserKernels& kernels);
 
-/// acc ⊕ what `rest` gives, as an expression of A, B and kAcc.
+/// Returns acc ⊕ the result of `rest`, as an expression of A, B and kAcc.
 UserExpression step_of(const UserExpression& rest, const UserExpression& plus, const UserKernels& kernels);
 
 /// ⊕ or ⊗ of two vectors: x is of kB, y of kAcc.

@@ -47,7 +47,7 @@ constexpr int kVectorBytes = 32;
 constexpr int kVectorBytes = 16;
 #endif
 
-/// Whether there are 32 vector registers; there are 16 otherwise.
+/// Whether the processor has 32 vector registers, or 16.
 #if defined(__AVX512F__) || defined(__aarch64__)
 constexpr bool kHasManyRegisters = true;
 #else
@@ -81,14 +81,14 @@ MPMML_INLINE Vector<T> splat(T x) {
   return x - Vector<T>{};
 }
 
-/// How an element is held that is broadcast to a vector: narrow ones several times in 32 bits, because broadcasting fewer
-/// bits takes Intel's processors an instruction of the kind that also adds.
+/// Storage of an element that is broadcast to a vector. Elements of 8 and 16 bits are repeated to 32 bits, because
+/// Intel's processors broadcast fewer bits with an instruction that occupies the ports of additions.
 template <class T>
 using Broadcast = std::conditional_t<sizeof(T) < sizeof(uint32_t), uint32_t, T>;
 
-/// to = the elements of x and y in this order; y's elements are numbered after x's last. Passes vectors by reference,
-/// as all code does that may use vectors wider than the instruction set's: compilers warn that the way to pass those by
-/// value has changed once.
+/// to = the elements of x and y in this order; y's elements are numbered after x's last. Vectors are passed by
+/// reference in all code that may use vectors wider than the instruction set's, because compilers warn of an ABI change
+/// for those passed by value.
 template <int... order, class V>
 MPMML_INLINE void shuffle(V& to, const V& x, const V& y) {
 #if defined(__clang__)

@@ -1,9 +1,9 @@
-// The 64-bit sums of core/algebra/arithmetic.h, on vectors. Before AVX-512 there is no maximum for vectors of 64-bit integers, and
-// with it that takes Intel's processors twice as long as a maximum of doubles. Positive doubles are in the order of their
-// bits. So elements are encoded with a bias that makes every sum the bits of a positive, normal number. A step is then an
-// integer addition and a floating-point maximum: as many instructions as a step of 32-bit sums, on half as many lanes.
-// (Adding doubles instead would take half as much time again, because on Zen 4 these additions share two pipes with the
-// maxima.)
+// The 64-bit sums of core/algebra/arithmetic.h, on vectors. Before AVX-512 there is no maximum for vectors of 64-bit
+// integers, and with it that takes Intel's processors twice as long as a maximum of doubles. Positive doubles are in
+// the order of their bits. So elements are encoded with a bias that makes every sum the bits of a positive, normal
+// number. A step is then an integer addition and a floating-point maximum: as many instructions as a step of 32-bit
+// sums, on half as many lanes. (Adding doubles instead would take half as much time again, because on Zen 4 these
+// additions share two pipes with the maxima.)
 #pragma once
 #include "core/algebra/arithmetic.h"
 #include "core/algebra/range.h"
@@ -11,7 +11,7 @@
 
 namespace mpmml::cpu {
 
-/// What the two 64-bit arithmetics share: an element is encoded as kBias + x, and zero as kBias ∓ 2^60.
+/// Common base of the two 64-bit arithmetics: an element is encoded as kBias + x, and zero as kBias ∓ 2^60.
 template <class S>
 struct BiasedEncoding {
   static_assert(is_integer_sum<S>);
@@ -22,11 +22,11 @@ struct BiasedEncoding {
 
   static constexpr int64_t kBias = int64_t{1} << 61;
   static constexpr Operand zero = kBias + (S::maximizes ? -1 : 1) * (int64_t{1} << 60);
-  /// Between the sums with zero and the sums of finite values.
+  /// Threshold between the sums with zero and the sums of finite values.
   static constexpr Accumulator threshold = 2 * kBias + (S::maximizes ? -1 : 1) * (int64_t{1} << 59);
 
   static constexpr Operand encode(Element x) { return x == S::zero ? zero : kBias + x; }
-  /// The same as encode(), for vectors of elements that are already converted to the operand type.
+  /// Encodes vectors of elements that are already converted to the operand type.
   template <class V>
   MPMML_HOST_DEVICE static V encode_wide(V x) {
     return x == Operand{S::zero} ? zero - V{} : x + kBias;
@@ -136,7 +136,7 @@ struct Wrapping : BiasedEncoding<S> {
   }
 };
 
-/// Whether a candidate isn't simply the ⊗ of two operands.
+/// Whether a candidate differs from the plain ⊗ of two operands.
 template <class Arithmetic>
 constexpr bool wraps_sums = false;
 template <class S>

@@ -1,4 +1,5 @@
-// Finds which k decides each accumulator of a tile, for witnesses. Compiled once for each instruction set (see vector.h).
+// Finds the k that decides each accumulator of a tile, for witnesses. Compiled once for each instruction set (see
+// vector.h).
 #pragma once
 #include "core/algebra/arithmetic.h"
 #include "cpu/epilogue.h"
@@ -9,7 +10,7 @@
 
 namespace mpmml::cpu::MPMML_ISA {
 
-/// A bit for each lane: whether the elements are equal.
+/// Returns a bit for each lane that is set if the elements are equal.
 template <class T>
 MPMML_INLINE uint64_t equal_lanes(const Vector<T>& x, const Vector<T>& y) {
 #if defined(__AVX512F__)
@@ -27,8 +28,8 @@ MPMML_INLINE uint64_t equal_lanes(const Vector<T>& x, const Vector<T>& y) {
   } else {
     bits = _mm512_cmpeq_epi64_mask((__m512i)x, (__m512i)y);
   }
-  // GCC 12 may store a mask of 8 or 16 bits on the stack and read it back as 64 bits, if there is a call before its bits
-  // are used, as with ThreadSanitizer. So they leave the mask's register at once.
+  // GCC 12 may store a mask of 8 or 16 bits on the stack and read it back as 64 bits, if there is a call before its
+  // bits are used, as with ThreadSanitizer. So the bits are moved out of the mask register here.
   asm("" : "+r"(bits));
   return bits;
 #elif defined(__AVX2__)
@@ -62,7 +63,7 @@ MPMML_INLINE uint64_t equal_lanes(const Vector<T>& x, const Vector<T>& y) {
 #endif
 }
 
-/// The number of a stretch of k-steps, in as many bytes as an accumulator has.
+/// Number of a stretch of k-steps, of the size of an accumulator.
 template <class Accumulator>
 using NoteOf = std::conditional_t<sizeof(Accumulator) == 1, uint8_t,
                                   std::conditional_t<sizeof(Accumulator) == 2, uint16_t,
@@ -86,7 +87,7 @@ MPMML_INLINE V candidate(V a, V b) {
   }
 }
 
-/// Whether witnesses are found in windows. Packed bits have a kernel of their own for witnesses (first_true.h).
+/// Whether witnesses are found in windows. Packed bits have a separate kernel for witnesses (boolean_witness.h).
 template <class Arithmetic>
 constexpr bool has_windows = Arithmetic::Semiring::idempotent && steps_per_operand<Arithmetic> == 1;
 
@@ -98,12 +99,12 @@ class Windows {
   static constexpr int kLanes = VectorOf<Operand>::lanes;
 
  public:
-  /// k-steps in a window: few are searched sooner, but noted more often.
+  /// k-steps in a window: a short window is searched faster, but needs more notes.
   static constexpr int kWindow = kLanes > 32 ? kLanes : 32;
   static_assert(kWindow % kLanes == 0 && kWindow <= 64);
 
-  /// These read windows in the order of their addresses: find() reads them in no order, which takes several times as long
-  /// if they aren't in the second-level cache.
+  /// Prefetches windows in the order of their addresses. find() reads them in any order, which takes several times as
+  /// long if they aren't in the second-level cache.
   static __attribute__((noinline)) void fetch_a(const WindowsOfBlock& windows, int64_t row, int64_t rows) {
     fetch(windows.a, windows.row + row, rows, windows.count);
   }
@@ -137,10 +138,10 @@ class Windows {
   }
 
  private:
-  /// From a window of a lane to its next.
+  /// Elements from a window of a lane to its next window.
   static constexpr int64_t kStride = kLanesTogether * kWindow;
 
-  /// The first window of a lane, of which each has `count`.
+  /// Returns the first window of a lane. Each lane has `count` windows.
   MPMML_HOST_DEVICE static const Operand* lane_of(const void* operand, int64_t lane, int64_t count) {
     const int64_t together = lane / kLanesTogether, rest = lane % kLanesTogether;
     return static_cast<const Operand*>(operand) + together * count * kStride + rest * kWindow;
@@ -153,8 +154,8 @@ class Windows {
       static_cast<void>(*static_cast<const volatile Operand*>(from));
   }
 
-  /// The same as find() for one accumulator, in the windows of a stretch after its first. If there is no such candidate
-  /// the result is zero.
+  /// Searches the windows of a stretch after its first for the candidate of one accumulator. Returns kNoWitness if
+  /// there is none, which happens only if the result is zero.
   static __attribute__((noinline)) int32_t find_further(const WindowsOfBlock& windows, const Operand* a,
                                                         const Operand* b, int64_t window, Accumulator acc) {
     const int64_t end = window + windows.of_stretch < windows.count ? window + windows.of_stretch : windows.count;
@@ -166,7 +167,7 @@ class Windows {
     return kNoWitness;
   }
 
-  /// A bit for each step of a window: whether its candidate is `acc`.
+  /// Returns a bit for each step of a window that is set if its candidate is `acc`.
   MPMML_HOST_DEVICE static uint64_t candidates(const Operand* a, const Operand* b, Accumulator acc) {
     const Vector<Accumulator> all = splat(acc);
     uint64_t bits = 0;
@@ -178,7 +179,7 @@ class Windows {
     return bits;
   }
 
-  /// The first k-step in a window.
+  /// Returns the first k-step of a window whose bit is set.
   MPMML_HOST_DEVICE static int32_t first(uint64_t bits) { return __builtin_ctzll(bits | uint64_t{1} << (kWindow - 1)); }
 };
 

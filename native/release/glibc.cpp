@@ -1,5 +1,5 @@
-// What libstdc++ and its headers take from glibc if it is new enough, for addons that also run with older ones. Inside an
-// addon these definitions are found before glibc's.
+// Definitions of symbols that libstdc++ and its headers take from new versions of glibc, for addons that also run with
+// older ones. The linker binds an addon to these definitions before glibc's.
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/stat.h>
@@ -9,11 +9,11 @@
 
 extern "C" {
 
-/// Since 2.32. False is always right: it costs atomic instructions.
+/// Since 2.32. The value false is always correct, at the cost of atomic instructions.
 char __libc_single_threaded = 0;
 
-/// Since 2.30. Waits on the clock that older functions know. If that clock is set meanwhile, the wait ends sooner or
-/// later than it should; callers that wait for a condition check it then.
+/// Since 2.30. Waits on the clock of the older function. If that clock is set meanwhile, the wait ends early or late;
+/// callers check their condition afterwards.
 int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t clock, const timespec* until) {
   constexpr long kSecond = 1000000000;
   timespec now{}, real{};
@@ -24,7 +24,7 @@ int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, cl
   return pthread_cond_timedwait(condition, mutex, &target);
 }
 
-/// Since 2.33; these were inline functions. On 64-bit systems the kernel writes what glibc's structures hold.
+/// Since 2.33; these were inline functions. On 64-bit systems the kernel's structures have the layout of glibc's.
 int fstat64(int file, struct stat64* status) { return static_cast<int>(syscall(SYS_fstat, file, status)); }
 int fstat(int file, struct stat* status) { return static_cast<int>(syscall(SYS_fstat, file, status)); }
 int lstat(const char* path, struct stat* status) {

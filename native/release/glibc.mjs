@@ -1,7 +1,9 @@
 // Versions of glibc and their symbols, as readelf shows them.
 import { spawnSync } from 'node:child_process'
 
-/** The oldest glibc that the published packages run with: that of Node.js 20's own. CMake has it from here too. */
+/**
+ * The oldest glibc that the published packages run with, which is Node.js 20's minimum. CMake reads it, too.
+ */
 export const oldestGlibc = '2.28'
 
 /** Returns whether version a, such as "GLIBC_2.34" or "2.34", is newer than b. */
@@ -25,7 +27,9 @@ function readelf(program, ...args) {
   return stdout
 }
 
-/** The symbols of a file that have a version of glibc, as { name, version, isDefault, isUndefined }. */
+/**
+ * Returns the symbols of a file that have a version of glibc, as { name, version, isDefault, isUndefined }.
+ */
 export function glibcSymbols(file, program = 'readelf') {
   const rows = readelf(program, '--dyn-syms', '--wide', file).matchAll(
     / (UND|\d+|ABS) +([^\s@]+)(@@?)(GLIBC_[\d.]+)(?: \(\d+\))?$/gm,
@@ -38,13 +42,16 @@ export function glibcSymbols(file, program = 'readelf') {
   }))
 }
 
-/** The functions that a file takes from any library that has them. Node.js has those of its interface itself. */
+/**
+ * Returns the undefined functions of a file without a symbol version, except those of Node-API, which Node.js
+ * provides.
+ */
 export function undefinedWithoutVersion(file, program = 'readelf') {
   const rows = readelf(program, '--dyn-syms', '--wide', file).matchAll(/ GLOBAL +DEFAULT +UND (\S+)$/gm)
   return [...rows].map(([, name]) => name).filter((name) => !/@|^(napi|node_api)_/.test(name))
 }
 
-/** The names that others can take from a file. */
+/** Returns the exported names of a file. */
 export function exportsOf(file, program = 'readelf') {
   const rows = readelf(program, '--dyn-syms', '--wide', file).matchAll(
     / (?:GLOBAL|WEAK|UNIQUE) +DEFAULT +(?:\d+|ABS) (\S+)/gm,
@@ -52,7 +59,7 @@ export function exportsOf(file, program = 'readelf') {
   return [...rows].map(([, name]) => name)
 }
 
-/** The libraries that a file needs, and where it looks for them besides the system's folders. */
+/** Returns the libraries that a file needs, and its additional search paths. */
 export function needs(file, program = 'readelf') {
   const rows = readelf(program, '--dynamic', '--wide', file)
   const values = (tag) =>

@@ -1,10 +1,10 @@
-# Links an addon as the published packages have it: on Linux with glibc it runs with old glibcs too (glibc.mjs says from which on),
-# and it brings its own C++ library. It takes libgcc from the system, as Node.js does: to find handlers of exceptions, a
-# newer one needs a newer glibc.
+# Links an addon for the published packages. On Linux with glibc it also runs with old versions of glibc (oldestGlibc in glibc.mjs)
+# and contains its own C++ library. It takes libgcc from the system, like Node.js: the exception handling of a newer libgcc needs a
+# newer glibc.
 
-# The linker takes of each function the newest version that the system's glibc has. glibc 2.34 gave functions of
-# libpthread and libdl, which had not changed, a version of their own; older systems don't have it. So the linker first
-# sees libraries that are named as those of old systems and have the old versions (old-glibc.mjs), and nothing in them.
+# The linker selects the newest version of each function in the system's glibc. glibc 2.34 gave unchanged functions of libpthread
+# and libdl a new version, which older systems don't have. So the linker first reads stub libraries with the names and versions of
+# old systems (old-glibc.mjs).
 function(mpmml_old_glibc result)
   set(folder ${CMAKE_BINARY_DIR}/old-glibc)
   set(files "")

@@ -1,10 +1,11 @@
-// Writes libraries for the linker that have all functions of glibc in the versions that old systems have (link.cmake). They
-// have to be complete: of two libraries with one name the linker looks into the first only.
+// Writes stub libraries for the linker with all functions of glibc in the versions of old systems
+// (link.cmake). The libraries must be complete, because the linker reads only the first of two libraries with
+// one name.
 //
 //
 //   node old-glibc.mjs --compiler g++ --readelf readelf --to DIR libc.so.6 libm.so.6
 //
-// It prints their paths, as a list of CMake.
+// The script prints the paths of the libraries as a CMake list.
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -20,7 +21,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
 })
 
-/** The library that had a function before glibc 2.34 put them into one. */
+/** Returns the library that had a function before glibc 2.34 merged the libraries. */
 function oldLibrary(name, file) {
   if (/^_*(pthread_|sem_|thrd_|mtx_|cnd_|tss_|call_once)/.test(name)) return 'libpthread.so.0'
   if (/^dl/.test(name)) return 'libdl.so.2'

@@ -126,14 +126,15 @@ class AlteredSession final : public Session {
 
  private:
   std::unique_ptr<Pending> later(std::unique_ptr<Pending> work, Ledger::MemoryReservation reservation = {}) {
-    // One after the other, as in a stream.
+    // Delays are sequential, like the work of a stream.
     end_ = std::max(end_, Clock::now()) + alteration_.delay;
     return std::make_unique<DelayedWork>(std::move(work), end_, running_, std::move(reservation));
   }
 
-  /// Reserves the memory of a block, which is all that the device has for products. As on a GPU, the result keeps it.
+  /// Reserves the memory of a block, which is all memory of the device for products. The result owns the reservation,
+  /// like on a GPU.
   Ledger::MemoryReservation reserve_block(const Problem& problem, const Placement& where) const {
-    // Never destroyed, because threads may still give memory back at the end of the process.
+    // Never destroyed, because threads may still release memory at the end of the process.
     static auto& ledger = *new Ledger;
     return ledger.admit(
         {alteration_.block_bytes, where.call}, [this](int64_t) { return alteration_.block_bytes; },
@@ -161,7 +162,7 @@ class AlteredSession final : public Session {
   const Alteration alteration_;
   Clock::time_point end_{};
   std::vector<std::weak_ptr<Memory>> memories_;
-  const std::shared_ptr<void> running_ = std::make_shared<int>();  ///< shared by what hasn't ended
+  const std::shared_ptr<void> running_ = std::make_shared<int>();  ///< shared by the work that hasn't ended
 };
 
 class AlteredBackend final : public Backend {

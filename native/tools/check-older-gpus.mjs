@@ -183,8 +183,8 @@ function checkVariant(row, architecture, { functions, registers }) {
   const most = (count) => Math.max(...main.map(count))
   const spills = most(({ instructions }) => sum(countsOf(instructions), 'LDL', 'STL'))
   const spillsInLoop = most((code) => sum(loopOf(code), 'LDL', 'STL'))
-  // 16-bit lanes are emulated here, and 64-bit values take two registers, so these kernels only have to run. Thin products wait for
-  // memory, and their blocks of 512 threads leave 128 registers to each.
+  // 16-bit lanes are emulated here, and 64-bit values take two registers, so these kernels only have to run.
+  // Skinny products wait for memory, and their blocks of 512 threads leave 128 registers to each thread.
   if (spills > 0 && row.family.name !== 'thin' && ['int32', 'float32'].includes(row.parameters.accumulator))
     complain(`registers are spilled: ${spills} accesses, ${spillsInLoop} of them in the main loop`)
   const entry = {

@@ -75,7 +75,7 @@ function readOptions() {
 /** The number of products that each kernel of --variants computes. */
 const CASES_OF_VARIANT = 24
 
-/** How often each kind of case is drawn. */
+/** Relative frequency of each kind of case. */
 const cases = {
   product: { run: productCase, weight: 40 },
   crowd: { run: crowdCase, weight: 8 },
@@ -131,7 +131,7 @@ async function newContext({ backend, devices, processes, variants: text }) {
     variants,
     inTurn,
     computed: new Set(),
-    // Of kernels that are looked at one after the other, maybe by a sanitizer, products are small.
+    // Products are small if each kernel is tested by itself, possibly under a sanitizer.
     limits: inTurn
       ? { elements: 1e5, steps: 2e7 }
       : { elements: onGpu ? 8e6 : 3e6, steps: onGpu ? 3000 ** 3 : 1000 ** 3 },
@@ -140,7 +140,7 @@ async function newContext({ backend, devices, processes, variants: text }) {
   }
 }
 
-/** Each process may take its part of the GPU's memory. */
+/** Limits each process to its share of the GPU's memory. */
 async function shareMemory(library, processes) {
   const device = await library.openDevice({ backend: 'cuda' })
   const { total } = device.memory()
@@ -148,7 +148,7 @@ async function shareMemory(library, processes) {
   process.env.MPMML_DEVICE_MEMORY_MIB ??= String(Math.floor((0.8 * total) / processes / 2 ** 20))
 }
 
-/** What repeats a case. */
+/** Returns the command that repeats a case. */
 const again = ({ seed, backend, devices, only, variants }, index) =>
   [
     ...['MPMML_CPU_ISA', 'MPMML_NUM_THREADS', 'MPMML_DEVICE_MEMORY_MIB']
@@ -185,7 +185,7 @@ function report({ elements, steps, products, kinds, refusals }, wrong, seconds) 
   )
 }
 
-/** Case after case in this process, from `first` on; news of each goes to the parent. */
+/** Runs cases in this process, from `first` on, and reports each to the parent. */
 async function work(options, first) {
   const context = await newContext(options)
   const end = performance.now() + options.seconds * 1000
@@ -199,10 +199,13 @@ async function work(options, first) {
   process.send({ tally, wrong }, () => process.exit())
 }
 
-/** How long a case may take before it counts as one that hangs. */
+/** Milliseconds after which a case counts as hanging. */
 const PATIENCE = 180_000
 
-/** Runs a process until its time is over; if it ends before, or hangs, that is a failure, and another goes on behind it. */
+/**
+ * Runs a process until its time is over. If the process ends early or hangs, this is a failure, and another
+ * process continues with the next case.
+ */
 function supervise(options, total, first = 0) {
   const end = performance.now() + options.seconds * 1000
   const given = { ...options, first }

@@ -74,7 +74,7 @@ function unpackedPackages(apt) {
     ['Dir::Cache', join(apt, 'cache')],
     ['APT::Sandbox::User', 'root'],
     ['Acquire::Retries', '3'],
-    // Otherwise an update that reaches nothing succeeds.
+    // By default, an update that reaches no archive succeeds.
     ['APT::Update::Error-Mode', 'any'],
   ].map(([name, value]) => `-o${name}=${value}`)
   execFileSync('apt-get', [...options, '-qq', 'update'], quiet)

@@ -72,7 +72,7 @@ function run(command, args, env = {}) {
 
 const isCross = (row) => row.cross !== undefined && !isNative(row)
 
-/** Why this machine can't make a package with an addon; undefined if it can. */
+/** Returns the reason why this machine can't build a package with an addon; undefined if it can. */
 function obstacle(row) {
   if (isCross(row)) {
     const [program] = row.cross.compiler
@@ -95,7 +95,7 @@ function versionOfNvcc() {
   return release && Number(release)
 }
 
-/** The folder of the WebAssembly addon, built if it isn't there. */
+/** Returns the folder of the WebAssembly addon, and builds it if it is missing. */
 function wasmFolder() {
   if (!values.build) {
     run(process.execPath, ['native/wasm/build.mjs'])
@@ -106,7 +106,7 @@ function wasmFolder() {
   return folder
 }
 
-/** The addon of a package, built if it isn't there. */
+/** Returns the addon of a package, and builds it if it is missing. */
 function addonOf(row) {
   if (values.build && !isCross(row)) {
     const file = join(resolve(values.build), 'Release', row.file)
@@ -145,7 +145,7 @@ function addonOf(row) {
   return join(folder, 'Release', row.file)
 }
 
-/** A fresh folder of a package. */
+/** Creates an empty folder for a package. */
 function folderOf(name) {
   const folder = join(target, 'folders', name.replace('@mpmml/', ''))
   rmSync(folder, { recursive: true, force: true })
@@ -168,7 +168,7 @@ function copyFiles(folder, files) {
 
 const failures = []
 
-/** Packs a folder, checks it and says what it is. */
+/** Packs a folder, checks the package and prints its size. */
 function pack(folder, manifest, rules) {
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`)
   const npm = spawnSync('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', target], {
@@ -177,7 +177,7 @@ function pack(folder, manifest, rules) {
     shell: process.platform === 'win32',
   })
   if (npm.status !== 0) fail(`npm pack failed for ${manifest.name}:\n${npm.stderr}`)
-  // By name in newer versions of npm, a list in others.
+  // Newer versions of npm print an object by name, others a list.
   const [packed] = Object.values(JSON.parse(npm.stdout))
   const problems = problemsOf(folder, manifest, packed, rules)
   const megabytes = (bytes) => `${(bytes / 2 ** 20).toFixed(2)} MiB`
@@ -237,13 +237,14 @@ if (isAsked('main')) {
     'LICENSE',
   ].filter(isInMain)
   copyFiles(folder, files)
-  // The command line has no readers in a package: without comments and white space and with short names it takes half of the bytes.
+  // The command line is minified in a package, to half of its size.
   for (const file of files.filter((name) => /^dist\/bench\/.*\.js$/.test(name))) {
     const path = join(folder, file)
     const { code } = minifySync(file, readFileSync(path, 'utf8'), { compress: true, mangle: true })
     writeFileSync(path, code)
   }
-  // Made by this call or before, here or on machines of other platforms: what isn't there isn't named.
+  // Packages of this call or of earlier ones, also from machines of other platforms. Missing packages aren't
+  // listed.
   const there = addonPackages.filter(({ short }) => existsSync(join(target, `mpmml-${short}-${version}.tgz`)))
   const manifest = mainManifest(there, values.repository)
   const wanted = [...files, ...filesIn(manifest.exports), ...Object.values(manifest.bin)].map((file) =>

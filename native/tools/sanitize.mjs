@@ -24,7 +24,7 @@ import { parseArgs } from 'node:util'
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
 
-/** Runs a command. The output of a quiet one is only shown if it fails. */
+/** Runs a command. With `quiet`, its output is shown only on failure. */
 function run(command, args, { env = {}, cwd = root, quiet = false } = {}) {
   const { status, signal, error, stdout, stderr } = spawnSync(command, args, {
     cwd,
@@ -39,7 +39,7 @@ function run(command, args, { env = {}, cwd = root, quiet = false } = {}) {
   process.exit(1)
 }
 
-/** A copy of what the build and the tests need. */
+/** Copies the files that the build and the tests need, and returns the folder. */
 function copySources(name) {
   const copy = join(root, 'build', 'sanitize', name)
   mkdirSync(copy, { recursive: true })
@@ -109,7 +109,10 @@ function thread(programArguments) {
 
 const cudaTools = ['memcheck', 'racecheck', 'initcheck', 'synccheck']
 
-/** compute-sanitizer on the PATH, or in the toolkit's folder; undefined if it is in neither. */
+/**
+ * Returns the path of compute-sanitizer, from the PATH or the toolkit's folder; undefined if it isn't
+ * installed.
+ */
 function computeSanitizer() {
   const { CUDA_PATH, CUDA_HOME } = process.env
   const folders = [CUDA_PATH, CUDA_HOME, '/usr/local/cuda'].filter((folder) => folder)
@@ -149,7 +152,7 @@ async function cuda(programArguments) {
   }
   for (const tool of values.tool === undefined ? cudaTools : [values.tool]) {
     console.log(`mpmml: compute-sanitizer, ${tool}`)
-    // In one process: the sanitizer's exit status is that of the process that it watches.
+    // Runs in one process, because the sanitizer returns the exit status of the process that it watches.
     const check = (...programArguments) =>
       run(sanitizer, [
         ...[
@@ -162,7 +165,7 @@ async function cuda(programArguments) {
         ],
         ...['--backend', 'cuda', '--devices', 'one', '--seed', '1', ...programArguments],
       ])
-    // A filter is for variants of products, but closures can be asked for by their name.
+    // The filter selects variants of products, and "closure" selects closures.
     const [filter] = positionals
     if (filter !== 'closure') check('--variants', filter ?? '')
     if (filter === undefined || filter === 'closure') check('--only', 'closure', '--cases', '200')

@@ -1,4 +1,4 @@
-// Reads what cuobjdump prints of machine code (SASS).
+// Parses the machine code (SASS) that cuobjdump prints.
 
 /** The functions of a dump: their mangled names and instructions, as { address, opcode, operands }. */
 export function functionsOf(dump) {

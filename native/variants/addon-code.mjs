@@ -1,4 +1,5 @@
-// Writes what follows from addon.mjs: the C++ that reads and writes what crosses the addon, its exports, and lib's types.
+// Generates code from addon.mjs: the C++ conversions of arguments and results, the exports of the addon, and
+// lib's types.
 import { constants, functions } from './addon.mjs'
 import { further, handles, lists, tables } from './addon-lists.mjs'
 import { requests } from './addon-requests.mjs'
@@ -13,17 +14,17 @@ const camel = (name) => name[0].toLowerCase() + name.slice(1)
 /** too many → kTooMany */
 const enumerator = (name) => `k${name.replaceAll(/(^| )(.)/g, (_, __, letter) => letter.toUpperCase())}`
 
-/** A line for each. */
+/** Joins the lines that `print` returns. */
 const lines = (all, print) => all.map(print).join('\n')
 
-/** The fields of a record and of the one that it extends, each with its type. */
+/** Returns the fields of a record and of the record that it extends, each with its type. */
 function fieldsOf(name) {
   const { extends: base, fields } = requests[name] ?? results[name]
   const all = Object.entries({ ...(base && requests[base].fields), ...fields })
   return all.map(([field, { type }]) => [field, type])
 }
 
-/** The fields of a record that the struct which its own extends doesn't have. */
+/** Returns the fields of a record without those of the struct that its own struct extends. */
 const ownFieldsOf = (name) => {
   const { cpp, fields } = requests[name] ?? results[name]
   return fieldsOf(name).filter(([field, { isAdded }]) => (cpp === undefined ? field in fields : isAdded))
@@ -40,14 +41,14 @@ ${lines(own, ([field, { cpp, usual = '' }]) => `  ${cpp} ${snake(field)}{${usual
 `
 }
 
-/** Sets what has been made with the usual value, if something was passed. */
+/** Returns the assignment of a field. A field with a default is assigned only if a value was passed. */
 const assign = (target, { read, usual }, from) =>
   usual === undefined
     ? `  ${target} = ${from}.${read};`
     : `  if (const In in = ${from}; !in.is_missing()) ${target} = in.${read};`
 
 const readerOf = (name) => {
-  // A struct of native code has no usual values, or others.
+  // A struct of native code has no defaults, or other ones.
   const { cpp, extends: extended } = requests[name]
   const first =
     cpp === undefined && extended !== undefined ? `  read(from, static_cast<${extended}&>(to));\n` : ''
@@ -84,14 +85,14 @@ const byReference = (cpp) =>
     ? `const ${cpp}&`
     : cpp
 
-/** generated/enumerators.h: core includes it, too. */
+/** generated/enumerators.h, which core includes, too. */
 export const enumeratorHeader = (notice) => `// ${notice}
 #pragma once
 #include <cstdint>
 
 namespace mpmml {
 
-/// The kind of an object that JavaScript only passes on. The values are unlike what other addons' objects begin with.
+/// Kind of an opaque object. The values differ from the first words of other addons' objects.
 enum class HandleKind : uint64_t {
 ${lines(Object.keys(handles), (name) => `  ${enumerator(name)} = 0x${Buffer.from(`mpmml${name.slice(0, 3)}`).toString('hex')},`)}
 };
@@ -170,7 +171,7 @@ ${lines(Object.keys(results), writerOf)}
 function exported([name, signature]) {
   const taken = takesOf(signature)
   const values = [...(isTold(signature) ? ['info'] : []), ...taken.map(([argument]) => snake(argument))]
-  // Arguments may be of other namespaces, which have functions of their own.
+  // The qualified name excludes functions in the namespaces of the arguments.
   const call = `addon::${snake(name)}(${values.join(', ')})`
   const reads = taken.flatMap(([argument, type], index) => {
     const [name, from] = [snake(argument), `In(info[${index}], "${argument}")`]
@@ -238,7 +239,7 @@ const functionOf = ([name, signature]) => {
   return `${commentOf(signature.doc, '  ')}  ${name}(${parameters.join(', ')}): ${signature.gives?.ts ?? 'void'}`
 }
 
-/** Where the fields of a table are; those of a matrix's layout together. */
+/** Returns the positions of the fields of a table, with the fields of a matrix's layout in one object. */
 function positionsOf(fields) {
   const positions = fields.flatMap((field, index) => {
     const [, matrix, end] = /^(\w+)(Offset|\w+Stride)$/.exec(field) ?? [undefined, undefined]
@@ -251,7 +252,7 @@ function positionsOf(fields) {
   return positions.join('\n')
 }
 
-/** Returns whether values of a type are typed arrays, or have some inside. */
+/** Returns whether values of a type are or contain typed arrays. */
 function hasArrays({ hasArrays: own = false, record }) {
   if (own || record === undefined || !(record in requests)) return own
   const { extends: base, fields } = requests[record]
@@ -272,7 +273,9 @@ const callOf = ([name, signature]) => {
 
 /** lib/native-interface.ts */
 export const addonInterface = (notice) => `// ${notice}
-/** What the addon exports, what crosses it, and where the fields of its flat arrays are. */
+/**
+ * Exports of the addon, types of its arguments and results, and positions of the fields of its flat arrays.
+ */
 import type { BackendChoice, BackendName } from './backend-name.js'
 import type { ElementArray, OperandArray } from './storage.js'
 import type { DataType, InstructionSet, Semiring, VariantName } from './variant-names.js'
@@ -290,17 +293,20 @@ export type HandleKind = ${Object.keys(handles)
   .map((name) => `'${name}'`)
   .join(' | ')}
 
-/** A lane of values. Of integers only the bits count. */
+/** A lane of values. Integers may be signed or unsigned: only their bits are used. */
 export type LaneArray = Int32Array | Uint32Array | Float32Array
-/** A lane of a matrix. Integers of a memory are int32. */
+/** A lane of a matrix. Integers in a memory are int32. */
 export type LaneMatrix = LaneArray | NativeMemory
-/** What a product gives beside C, in the order of its fields. */
+/** Names of the auxiliary outputs of a product, in the order of its fields. */
 export const furtherResults = [${further.map((name) => `'${name}'`).join(', ')}] as const
 export type FurtherName = (typeof furtherResults)[number]
-/** These of a product, each null if it is made or isn't asked for; null if none is asked for. */
+/**
+ * Auxiliary outputs of a product, each null if it is to be allocated or isn't requested; null if none is
+ * requested.
+ */
 export type FurtherMatrices = readonly (Int32Array | NativeMemory | null)[] | null
 
-/** The matrices of a product of a group: a, b, c, c0 and its further results. */
+/** The matrices of a product of a group: a, b, c, c0 and its auxiliary outputs. */
 export type UserMatrices = readonly [
   a: readonly LaneMatrix[],
   b: readonly LaneMatrix[],
@@ -308,10 +314,13 @@ export type UserMatrices = readonly [
   c0: readonly LaneMatrix[] | null,
   further: FurtherMatrices,
 ]
-/** The memories that a call has made for lanes of C and for further results, in this order. */
+/** The memories that a call has allocated for lanes of C and for auxiliary outputs, in this order. */
 export type MadeLanes = undefined | NativeMemory[]
 
-/** The memories that a call has made: none, one, or those of the results and then of each kind of further results. */
+/**
+ * The memories that a call has allocated: none, one, or those of the results followed by those of each kind
+ * of auxiliary outputs.
+ */
 export type Made = undefined | NativeMemory | readonly NativeMemory[]
 
 ${lines(
@@ -328,11 +337,11 @@ ${positionsOf(fields)}
 `,
 )}
 ${lines([...Object.entries(requests), ...Object.entries(results)], interfaceOf)}
-/** A function of the addon, as those need it that pass calls on (native/wasm). */
+/** Signature of a function of the addon, for code that forwards calls (native/wasm). */
 export interface NativeCall {
-  /** The names of its arguments. */
+  /** Names of the arguments. */
   readonly takes: readonly string[]
-  /** Whether arguments are typed arrays, or have some inside. */
+  /** Whether arguments are or contain typed arrays. */
   readonly hasArrays: boolean
   readonly givesPromise: boolean
 }
@@ -340,11 +349,11 @@ export const nativeCalls: Readonly<Record<string, NativeCall>> = {
 ${lines(Object.entries(functions), callOf)}
 }
 
-/** What the addon exports. */
+/** Exports of the addon. */
 export interface Addon {
 ${lines(Object.entries(constants), ([name, { ts }]) => `  ${name}: ${ts}`)}
 ${lines(Object.entries(lists), ([name, { ts }]) => `  ${name}: ${ts.includes('|') ? `(${ts})` : ts}[]`)}
-  // The fields of the Float64Arrays, in order.
+  // Fields of the Float64Arrays, in order.
 ${lines(Object.keys(tables), (name) => `  ${camel(name)}Fields: ${name}Field[]`)}
 ${lines(Object.entries(functions), functionOf)}
 }

@@ -3,15 +3,15 @@ import { indexIn, integer } from './addon-types.mjs'
 import { most } from './expressions.mjs'
 
 /**
- * Objects that JavaScript only passes on: what each is. Native code marks them with their kind, and `handleKind` tells it.
+ * zzz
  */
 export const handles = {
-  device: { ts: 'NativeDevice', doc: 'A device that has been opened.' },
+  device: { ts: 'NativeDevice', doc: 'An opened device.' },
   memory: {
     ts: 'NativeMemory',
     doc: 'Memory of a device. It is freed when it is released or collected.',
   },
-  userSemiring: { ts: 'NativeUserSemiring', doc: "A semiring of one's own." },
+  userSemiring: { ts: 'NativeUserSemiring', doc: 'A custom semiring.' },
   division: {
     ts: 'NativeDivision',
     doc: 'A graph that is divided by separators; its memory is freed when it is collected.',
@@ -52,7 +52,7 @@ export const lists = {
   pathMethods: enumerators(
     'graph',
     'Method',
-    'The way to find paths: the one with the least estimated time, searches, or dissection (dissection.h).',
+    'Method of a path query: the one with the least estimated time, searches, or nested dissection (dissection.h).',
     plain('auto search dissection'),
   ),
   pathReductions: enumerators(
@@ -61,23 +61,18 @@ export const lists = {
     'Numbers that replace the distances of each root.',
     plain('none eccentricity mean nearest'),
   ),
-  refusalKinds: enumerators(
-    'graph',
-    'RefusalKind',
-    'Reasons for which a question about a graph has no answer.',
-    {
-      nan: 'the weight at `at` is NaN',
-      from: "edge `at` leaves a node that doesn't exist",
-      to: "edge `at` enters a node that doesn't exist",
-      negative: 'the weight at `at` is below 0, in a product',
-      gains: 'the weight at `at` makes paths better, which the question rules out',
-      cycle: 'a cycle gains, or there is one where there may be none',
-      inexact: 'a sum of integers is beyond 2^53',
-      overflow: "the distance from `from` to `to` isn't in the finite range",
-      'too many': 'the graph has more edges than can be numbered',
-      undivided: "dissection was asked for, and can't answer",
-    },
-  ),
+  refusalKinds: enumerators('graph', 'RefusalKind', 'Reasons why a graph query has no answer.', {
+    nan: 'the weight at `at` is NaN',
+    from: "edge `at` leaves a node that doesn't exist",
+    to: "edge `at` enters a node that doesn't exist",
+    negative: 'the weight at `at` is below 0, in a product',
+    gains: 'the weight at `at` improves paths, which the query excludes',
+    cycle: 'an improving cycle, or a cycle in a graph that must be acyclic',
+    inexact: 'a sum of integers is beyond 2^53',
+    overflow: "the distance from `from` to `to` isn't in the finite range",
+    'too many': 'the graph has more edges than can be numbered',
+    undivided: "nested dissection was requested, but can't answer the query",
+  }),
 }
 
 const words = (text) => text.split(' ')
@@ -101,11 +96,11 @@ const ofProduct = [
 /** The tables of fields of flat arrays. */
 export const tables = {
   Request: {
-    doc: `What a product asks. Sizes, offsets and strides count elements. semiring, dtype, overflow, backend and variant are indices into the
-exported lists semirings, dataTypes, overflowPolicies, backendChoices and variants (variant −1: none asked for). planOnly, keepsC,
-mayWait and asksWitness are 0 or 1. deviceMemory is the most bytes of device memory that the product may take; 0: no limit. devices is a
-DeviceSet. backend, device and devices have no meaning for products on a device that has been opened. If structured isn't 0, the
-fields from aBelow on are the bands of the structure, integers or Infinity. The fields aMemory and so on are those of a member.`,
+    doc: `Request of a product. Sizes, offsets and strides count elements. semiring, dtype, overflow, backend and variant are indices into the
+exported lists semirings, dataTypes, overflowPolicies, backendChoices and variants (variant −1: none requested). planOnly, keepsC,
+mayWait and asksWitness are 0 or 1. deviceMemory is the maximum of device memory for the product in bytes; 0: no limit. devices is a
+DeviceSet. backend, device and devices are ignored for products on an opened device. If structured isn't 0, the
+fields from aBelow on are the bands of the structure, integers or Infinity. The fields aMemory and so on are described at Member.`,
     fields: [
       ...ofProduct,
       ...words('semiring dtype overflow backend device devices variant planOnly deviceMemory mayWait'),
@@ -113,14 +108,14 @@ fields from aBelow on are the bands of the structure, integers or Infinity. The 
     ],
   },
   Member: {
-    doc: `What a product of a group asks: the first fields of a request, whose others the group has in common. aMemory and so on say where its
-matrices are: the number of a memory, −1 minus the index of an array in the list of arrays, or 0: nowhere. So native code asks
-JavaScript nothing per product. Where no matrix is its layout isn't read, but for the offset of a result that is made.`,
+    doc: `Request of a product of a group: the first fields of a request, whose other fields the group shares. aMemory and so on are the
+locations of its matrices: the number of a memory, −1 minus the index of an array in the list of arrays, or 0 for no matrix. So native code
+calls no JavaScript per product. The layout of a missing matrix isn't read, except for the offset of a result to be allocated.`,
     fields: ofProduct,
   },
   UserRequest: {
-    doc: `What a product over a semiring of one's own asks; as a request, where fields have the same names. The lanes of a matrix have layouts of
-their own; those that the semiring hasn't are 0.`,
+    doc: `Request of a product over a custom semiring. Fields with names of Request have its meaning. Each lane of a matrix has a layout;
+the layouts of lanes that the semiring doesn't have are 0.`,
     fields: [
       ...['batch', 'm', 'n', 'k'],
       ...layoutOf(...['a', 'b', 'c', 'c0'].flatMap(lanesOf), ...further),
@@ -131,14 +126,14 @@ their own; those that the semiring hasn't are 0.`,
     ],
   },
   Copy: {
-    doc: 'A copy between an array and a memory, or memory that is filled with value.',
+    doc: 'A copy between an array and a memory, or a fill of new memory with value.',
     fields: ['batch', 'rows', 'cols', 'dtype', 'value', ...layoutOf('array', 'memory')],
   },
   Report: {
-    doc: `What work reports. backend, variant and path are indices into the exported lists backends, variants and paths. device is −1 on the
-CPU. devices is the DeviceSet of those that computed the product together, and 0 if there was one. Times are in milliseconds.
-stepsDone counts the k-steps (Problem::steps_done) while a product runs in the background. steps are those that count, of all results
-of the product. gain is of a closure: −1, or the first item · n + node with which a cycle gains.`,
+    doc: `Report of work. backend, variant and path are indices into the exported lists backends, variants and paths. device is −1 on the
+CPU. devices is the DeviceSet of a product on several devices, and 0 for a single device. Times are in milliseconds.
+stepsDone counts the k-steps (Problem::steps_done) while a product runs in the background. steps is the number of k-steps that contribute
+to results of the product. gain belongs to closures: −1, or the first item · n + node with an improving cycle.`,
     fields: words(
       'backend device devices variant path totalMs kernelMs analysisMs h2dMs d2hMs stepsDone gain steps',
     ),

@@ -39,15 +39,15 @@ const launches = table`
   device: ${optional(deviceIndex, 0)} The index of the CUDA device; 0 by default.
 `
 
-/** The parameters that a microbenchmark's kernel is compiled for, and those that its occupancy depends on. */
+/** Compile-time parameters of a microbenchmark's kernel, and run-time parameters that its occupancy depends on. */
 const kernel = table`
   name: ${at('selection.name', text)}
   x: ${at('selection.x', optional(count(1), 0))} X × Y steps per thread and iteration; compile-time, the first instance by default.
   y: ${at('selection.y', optional(count(1), 0))} See x.
   k: ${at('selection.k', optional(count(1), 0))} Iterations between two reads of shared memory; compile-time.
-  max: ${at('selection.max', optional(named(MAXIMA, text), '""'))} How the maximum is written: \`a > b ? a : b\` or \`max(a, b)\`; compile-time.
+  max: ${at('selection.max', optional(named(MAXIMA, text), '""'))} Form of the maximum: \`a > b ? a : b\` or \`max(a, b)\`; compile-time.
   m: ${optional(integer(1, 2 ** 20), 32)} Columns of the operand in shared memory; 32 by default. Powers of two bring bank conflicts.
-  bsi: ${optional(integer(1, 1024), 16)} Threads of a block: BS_i rows of BS_j. 16 × 16 by default.
+  bsi: ${optional(integer(1, 1024), 16)} Block size in threads: BS_i rows of BS_j. 16 × 16 by default.
   bsj: ${optional(integer(1, 1024), 16)} See bsi.
 `
 
@@ -56,23 +56,23 @@ const pairScores = { ...record('RnaScores'), cpp: 'PairScores', read: 'pair_scor
 const rnaRequest = table`
   within: ${pairScores}
   minLoop: ${integer(0)}
-  wide: ${flag} Whether scores take 32 bits, not 16.
+  wide: ${flag} Whether scores have 32 bits instead of 16.
   wantsTable: ${flag}
-  maxBytes: ${anyBytes} With more bytes of tables on the host there is ERR_MPMML_OUT_OF_MEMORY, before any is allocated.
+  maxBytes: ${anyBytes} Maximum bytes of tables on the host; above it the call fails with ERR_MPMML_OUT_OF_MEMORY before it allocates memory.
   backend: ${added(backendChoice)} An index in {@link Addon.backendChoices}.
   device: ${added(deviceIndex)}
-  deviceMemory: ${added(bytes)} The most bytes of device memory; 0: there is no limit.
+  deviceMemory: ${added(bytes)} Maximum bytes of device memory; 0: no limit.
 `
 
 const score = integer(0, 2 ** 29, 'int32_t')
 
 const graphSource = table`
   nodes: ${integer(0, 2 ** 31 - 1, 'int32_t')}
-  weights: ${named('OperandArray | null', maybe(elements))} Of a list they may be missing.
-  zero: ${real} The weight that is no edge.
-  from: ${maybe(int32Elements)} Of a list; a matrix has none.
+  weights: ${named('OperandArray | null', maybe(elements))} May be null for a list.
+  zero: ${real} Weight that stands for a missing edge.
+  from: ${maybe(int32Elements)} Sources of the edges of a list; null for a matrix.
   to: ${maybe(int32Elements)}
-  hasZero: ${optional(flag, 'false')} Whether edges of a list that have the weight zero are none.
+  hasZero: ${optional(flag, 'false')} Whether edges of a list with the weight \`zero\` are missing edges.
   offset: ${optional(bytes, 0)} The index of a matrix's first element.
   matrixRowStride: ${optional(stride, 0)}
   matrixColStride: ${optional(stride, 0)}
@@ -81,7 +81,7 @@ const graphSource = table`
 const pathRules = table`
   extension: ${indexIn(lists.pathExtensions)} An index in {@link Addon.pathExtensions}.
   maximizes: ${flag}
-  noPath: ${real} What distances have where there is no path.
+  noPath: ${real} Distance of unreachable nodes.
 `
 
 // Parts of definitions of semirings, which are small.
@@ -91,16 +91,16 @@ const words = (cpp) => ({ ...int32Elements, cpp: `std::vector<${cpp}>`, read: `w
 
 const limit = maybe(real)
 
-/** Objects that native code takes, each after those that it has. */
+/** Objects that native code takes, each after the objects that it contains. */
 export const requests = {
   CpuSettings: objectOf('cpu::Settings', 'The settings of the CPU backend.')`
     threads: ${count(0, 1024)} 0: as many as this process may use.
-    instructionSet: ${text} '': the best that processor and build have.
-    wrong: ${text} What is wrong with the settings; '' if nothing is. Products on the CPU then fail with this message.
+    instructionSet: ${text} '': the best one of the processor and the build.
+    wrong: ${text} Error of the settings, with which products on the CPU then fail; '' if there is none.
   `,
   MeasuredChoice: objectOf(
     'cuda::MeasuredChoice',
-    'The variant that was the fastest for products of some size whose cheapest exact path is `path`.',
+    'The variant that was measured as the fastest for a size of products whose cheapest exact arithmetic is `path`.',
   )`
     variant: ${variant}
     path: ${indexIn(lists.paths)}
@@ -109,12 +109,12 @@ export const requests = {
     k: ${integer(1)}
     batch: ${integer(1)}
   `,
-  LabLaunches: object('How often the laboratory launches what it times, and where.')`
+  LabLaunches: object('Launches of a timed kernel, and their device.')`
     ...: ${launches}
   `,
   LabMeasureRequest: objectOf(
     'cuda::MeasureRequest',
-    'A kernel variant to be timed on operands that are made on the device: nothing is copied between host and device.',
+    'A kernel variant to be timed on operands that are generated on the device, without copies between host and device.',
     'LabLaunches',
   )`
     variant: ${variant} Index of a CUDA variant in {@link Addon.variants}.
@@ -124,13 +124,10 @@ export const requests = {
     batch: ${optional(integer(1), 1)} The number of products (the thesis' Ninst); 1 by default.
     minimum: ${optional(integer(-(2 ** 31) + 1, 2 ** 31 - 2, 'int32_t'), -1000)} Finite values are drawn evenly from [minimum, maximum]; −1000 and 1000 by default.
     maximum: ${optional(integer(-(2 ** 31) + 1, 2 ** 31 - 2, 'int32_t'), 1000)} See minimum.
-    zeroFraction: ${optional(number(0, 1), 0)} The share of the elements that are the semiring's zero; 0 by default.
-    seed: ${optional(integer(0, Number.MAX_SAFE_INTEGER, 'uint64_t'), 1)} Of the random values; 1 by default.
+    zeroFraction: ${optional(number(0, 1), 0)} Fraction of elements that are the semiring's zero; 0 by default.
+    seed: ${optional(integer(0, Number.MAX_SAFE_INTEGER, 'uint64_t'), 1)} Seed of the random values; 1 by default.
   `,
-  LabMicrobenchKernel: objectOf(
-    'microbench::Kernel',
-    'The kernel of a microbenchmark, as its occupancy is asked for.',
-  )`
+  LabMicrobenchKernel: objectOf('microbench::Kernel', 'The kernel of a microbenchmark, for its occupancy.')`
     ...: ${kernel}
   `,
   LabMicrobenchRequest: objectOf(
@@ -141,7 +138,7 @@ export const requests = {
     ...: ${kernel}
     gsi: ${optional(integer(1, 65535), 0)} Blocks of the grid: GS_i rows of GS_j. As many as fill the device by default.
     gsj: ${optional(integer(1, 2 ** 20), 0)} See gsi.
-    n: ${optional(integer(1, 2 ** 30), 1000)} Iterations of the outermost loop; 1000 by default. It is rounded up to whole bodies of the unrolled loop.
+    n: ${optional(integer(1, 2 ** 30), 1000)} Iterations of the outermost loop; 1000 by default. Rounded up to a multiple of the loop's unrolling.
     constant: ${optional(integer(-(2 ** 31), 2 ** 31 - 1, 'int32_t'), 1)} Const of the thesis' listings; 1 by default.
   `,
   LabBandwidthRequest: objectOf('microbench::BandwidthRequest', 'A bandwidth to be measured.', 'LabLaunches')`
@@ -149,22 +146,22 @@ export const requests = {
     stride: ${optional(integer(1, 2 ** 20, 'int32_t'), 1)} 32-bit words from one thread to the next, for 'strided'; 1 by default.
   `,
   LabOccupancyRequest: object(
-    'The kernel whose occupancy is asked for: a variant, or that of a microbenchmark.',
+    'The kernel of an occupancy request: a variant, or the kernel of a microbenchmark.',
   )`
     device: ${optional(deviceIndex, 0)}
     variant: ${optional(variant, 'nullptr')}
     microbench: ${maybe(record('LabMicrobenchKernel'))}
   `,
-  LabFaultRequest: object('Where a kernel fails.')`
+  LabFaultRequest: object('Device of a kernel that fails.')`
     device: ${optional(deviceIndex, 0)}
   `,
-  RnaScores: object("What pairs of bases are worth; 0: they can't pair.")`
+  RnaScores: object("Scores of base pairs; 0: the bases can't pair.")`
     gc: ${score}
     au: ${score}
     gu: ${score}
   `,
   RnaRequest: object(
-    'What folding and interaction are asked for by; native/core/rna/rna.h has the meaning. Strands hold the indices of ACGU.',
+    'Options of folding and interaction (native/core/rna/rna.h). Strands are indices into ACGU.',
   )`
     ...: ${rnaRequest}
   `,
@@ -179,16 +176,13 @@ export const requests = {
     strand1: ${strand}
     strand2: ${strand}
     between: ${pairScores}
-    reach: ${integer(1)} The length of windows of strand 2; its own length if there are none.
-    top: ${integer(1)} The most windows that are wanted.
+    reach: ${integer(1)} Length of windows of strand 2; the strand's length without windows.
+    top: ${integer(1)} Maximum number of windows.
   `,
   GraphSource: object('A graph: an edge list, or a square matrix of weights.')`
     ...: ${graphSource}
   `,
-  GraphSearchRequest: object(
-    'What is searched for; native/core/graph/search.h has the meaning.',
-    'GraphSource',
-  )`
+  GraphSearchRequest: object('A path query (native/core/graph/search.h).', 'GraphSource')`
     ...: ${pathRules}
     backward: ${flag}
     roots: ${named('Int32Array | null', maybe(int32Elements))}
@@ -198,28 +192,28 @@ export const requests = {
     least: ${real}
     most: ${real}
     method: ${indexIn(lists.pathMethods)} An index in {@link Addon.pathMethods}.
-    within: ${limit} The milliseconds that another way takes, with which dissection is compared in place of searches.
+    within: ${limit} Estimated milliseconds of an alternative method, which replaces searches in the comparison with nested dissection.
     maxWorkers: ${integer(1, Number.MAX_SAFE_INTEGER)}
-    memory: ${bytes} What dissection may take.
-    division: ${optional(division, 'nullptr')} What was made of the same graph, for the same rules.
-    divides: ${optional(flag, 'false')} Whether only a division is wanted, if it is to answer; then nothing is written.
+    memory: ${bytes} Maximum memory of nested dissection in bytes.
+    division: ${optional(division, 'nullptr')} Division of this graph, from an earlier query with these rules.
+    divides: ${optional(flag, 'false')} Whether only the division is computed, if nested dissection would answer; then no result is written.
     distances: ${named('ElementArray', elements)}
     next: ${named('Int32Array | null', maybe(int32Elements))}
     trees: ${named('Int32Array | null', maybe(int32Elements))}
-    place: ${bytes} The index of the first of the distances, and of the next nodes.
+    place: ${bytes} Index of the first distance, and of the first next node.
     treePlace: ${bytes}
     rootStride: ${bytes}
     endStride: ${bytes}
     reduction: ${optional(indexIn(lists.pathReductions), '')} An index in {@link Addon.pathReductions}: numbers that replace the distances of each root.
-    reduced: ${maybe(float64Elements)} Then nothing else is written.
+    reduced: ${maybe(float64Elements)} If present, no other results are written.
     reached: ${maybe(int32Elements)}
-    maxNearest: ${optional(integer(0, 2 ** 31 - 1), 0)} How many.
+    maxNearest: ${optional(integer(0, 2 ** 31 - 1), 0)} Maximum number of nearest ends for each root.
     nearest: ${maybe(int32Elements)}
   `,
-  GraphComponentsRequest: object('An edge list whose components are wanted.', 'GraphSource')`
+  GraphComponentsRequest: object('A request for the components of an edge list.', 'GraphSource')`
     strong: ${flag}
   `,
-  GraphTreeRequest: object('An edge list whose best spanning tree is wanted.', 'GraphSource')`
+  GraphTreeRequest: object('A request for the best spanning tree of an edge list.', 'GraphSource')`
     ...: ${pathRules}
   `,
   GraphShortestRequest: object(
@@ -233,14 +227,14 @@ export const requests = {
   `,
   UserDefinition: objectOf(
     'mpmml::UserDefinition',
-    "A semiring of one's own (native/core/user/semiring.h), by the indices of types and operations in native/variants/expressions.mjs. Throws ERR_MPMML_OPTION if it is none.",
+    'A custom semiring (native/core/user/semiring.h), in indices of the types and operations of native/variants/expressions.mjs. Throws ERR_MPMML_OPTION if it is invalid.',
   )`
     name: ${text}
     lanes: ${userTypes} The type of each lane.
     zero: ${words('uint32_t')} The bits of each lane.
     one: ${named('Int32Array | null', maybe(words('uint32_t')))}
     plus: ${at('plus.nodes', userNodes)} Nodes of six words: operation, type, three operands, and a constant's bits.
-    plusResults: ${at('plus.results', words('int32_t'))} The node that each lane is.
+    plusResults: ${at('plus.results', words('int32_t'))} Node of each lane.
     times: ${at('times.nodes', userNodes)}
     timesResults: ${at('times.results', words('int32_t'))}
     absorbs: ${flag}
@@ -248,14 +242,12 @@ export const requests = {
     selective: ${flag}
     logarithms: ${flag}
   `,
-  CpuCeilingRequest: object(
-    'What products on the CPU are measured against (native/lab/cpu/peak_benchmark.h).',
-  )`
-    isa: ${optional(isa, '""')} The one that products take by default.
+  CpuCeilingRequest: object('A peak benchmark of the CPU (native/lab/cpu/peak_benchmark.h).')`
+    isa: ${optional(isa, '""')} Default: the instruction set of products.
     steps: ${text} The name of the steps (native/lab/cpu/peak_benchmarks.h).
     threads: ${count(1, 1024)} Threads that run at once.
     samples: ${count(1, 1000)}
-    milliseconds: ${number(0.01, 1e5)} Of a sample, about.
+    milliseconds: ${number(0.01, 1e5)} Approximate duration of a sample.
   `,
   CpuNaiveLoopRequest: object('The size of the naive product.')`
     isa: ${optional(isa, '""')}

@@ -31,7 +31,7 @@ const dataType = named('DataType', literal)
 const reals = list(real)
 
 const answer = table`
-  refusal: ${added(maybe(record('GraphRefusal')))} Why there is no answer.
+  refusal: ${added(maybe(record('GraphRefusal')))} Reason for a missing answer.
 `
 
 const row = table`
@@ -42,37 +42,37 @@ const row = table`
   parameters: ${properties(numberOrText)}
 `
 
-/** Objects that native code gives, each after those that it has. */
+/** Objects that native code returns, each after the objects that it contains. */
 export const results = {
   NativeVariant: object(
-    'A row of the native variant registry. Its index in {@link Addon.variants} is how requests and reports name it.',
+    'A row of the native variant registry. Requests and reports name it by its index in {@link Addon.variants}.',
   )`
     ...: ${row}
     automatic: ${flag}
     backend: ${named('BackendName', literal)}
     architectures: ${list(text)}
   `,
-  NativeRefusedVariant: object('A row of the table that no kernel can be built for.')`
+  NativeRefusedVariant: object('A row of the table for which no kernel can be built.')`
     ...: ${row}
     name: ${literal}
-    reason: ${literal} The constraint that it breaks.
+    reason: ${literal} The violated constraint.
   `,
   NativeSemiring: object('A semiring of the build.')`
     name: ${semiringName}
     combine: ${literal} ⊕: 'maximum', 'minimum', 'sum' or another operator of native/core/algebra/semiring.h.
     extend: ${literal} ⊗.
-    zeros: ${named('Partial<Record<DataType, number>>', properties(real))} The neutral element of ⊕ in each element type that it has.
-    ones: ${named('Partial<Record<DataType, number>>', properties(real))} That of ⊗.
-    idempotent: ${flag} Whether x ⊕ x = x, so that one k decides a result.
-    join: ${maybe(ofTwo)} x ⊕ y, if it isn't the better of the two.
+    zeros: ${named('Partial<Record<DataType, number>>', properties(real))} Neutral element of ⊕ for each element type of the semiring.
+    ones: ${named('Partial<Record<DataType, number>>', properties(real))} Neutral element of ⊗ for each element type.
+    idempotent: ${flag} Whether x ⊕ x = x. Then each result is the ⊗ of a single k.
+    join: ${maybe(ofTwo)} x ⊕ y for semirings that aren't idempotent.
   `,
   NativeCuda: object('The CUDA backend and its devices.')`
     built: ${flag}
-    status: ${literal} One line: what was built, or why CUDA wasn't.
+    status: ${literal} One line: the built kernels, or the reason why CUDA wasn't built.
     toolkit: ${literal}
     architectures: ${list(text)}
     driver: ${text} Version of the driver's CUDA interface, '' if there is no driver.
-    reason: ${text} Why CUDA can't be used; '' if it can.
+    reason: ${text} Reason why CUDA can't be used; '' if it can.
     devices: ${list(properties(numberOrText))}
   `,
   NativeCpu: objectOf('cpu::CpuInfo', 'The CPU backend.')`
@@ -80,28 +80,28 @@ export const results = {
     instructionSets: ${list(text)}
     threads: ${int}
   `,
-  NativeDescription: object('What `describe()` tells of the build and the machine.')`
+  NativeDescription: object('Description of the build and the machine.')`
     compiler: ${literal}
     cuda: ${record('NativeCuda')}
     cpu: ${record('NativeCpu')}
   `,
   NativePinnedUse: object(
-    'Pinned memory of the library, in bytes: the most that is kept for results, what is there, and what arrays use of it.',
+    'Pinned memory of the library in bytes: maximum that is retained for results, allocated memory, and memory that arrays use.',
   )`
     limit: ${real}
     held: ${real}
     used: ${real}
   `,
-  NativeExplanation: objectOf('Explanation', 'The backend that `auto` takes, and why.')`
+  NativeExplanation: objectOf('Explanation', 'The backend that `auto` selects, and the reason.')`
     backend: ${nameIn(lists.backends)}
     reason: ${text}
   `,
-  NativeDeviceDescription: object('A device that has been opened.')`
+  NativeDeviceDescription: object('Properties of an opened device.')`
     backend: ${int} An index in {@link Addon.backends}.
     index: ${int} −1 on the CPU.
     name: ${text} '' on the CPU.
-    devices: ${real} The bits of those that it consists of; 0 if it is one.
-    all: ${flag} Whether there is no other CUDA device.
+    devices: ${real} DeviceSet of a multi-GPU device; 0 for a single device.
+    all: ${flag} Whether the machine has no other CUDA device.
   `,
   NativeMemoryUse: objectOf('MemoryUse', 'The memory of a device, in bytes.')`
     used: ${real}
@@ -111,12 +111,12 @@ export const results = {
     total: ${real}
   `,
   LabMeasurement: objectOf('cuda::Measurement', 'Milliseconds, one for each repetition.')`
-    kernelMs: ${at('kernel', reals)} Only the kernel of the product.
-    prepareMs: ${at('prepare', reals)} What the variant runs before it (packing, transposing A); zeros if it runs nothing.
+    kernelMs: ${at('kernel', reals)} Time of the product's kernel alone.
+    prepareMs: ${at('prepare', reals)} Time of the variant's preparation (packing, transposing A); zeros without preparation.
     analysisMs: ${at('analysis', reals)} The scan of both operands for their range of values.
     path: ${nameIn(lists.paths)} Arithmetic of the kernel: see {@link MpmmResult.arithmetic}.
-    operandSets: ${int} Sets of operands that the repetitions took in turn, so that no operand is still in the L2 cache.
-    clockMHz: ${real} The clock of the multiprocessors, just after the last repetition.
+    operandSets: ${int} Sets of operands that the repetitions alternate between, so that no operand is still in the L2 cache.
+    clockMHz: ${real} Clock of the multiprocessors just after the last repetition.
   `,
   LabMicrobenchInstance: objectOf(
     'microbench::Instance',
@@ -124,38 +124,38 @@ export const results = {
   )`
     x: ${int}
     y: ${int}
-    k: ${int} Steps between two reads of shared memory; 1 if there are none.
-    max: ${named(MAXIMA, literal)} How the maximum is written: \`a > b ? a : b\` or \`max(a, b)\`.
+    k: ${int} Steps between two reads of shared memory; 1 without reads.
+    max: ${named(MAXIMA, literal)} Form of the maximum: \`a > b ? a : b\` or \`max(a, b)\`.
   `,
   LabMicrobench: objectOf('microbench::Microbenchmark', 'A microbenchmark of the build.')`
     name: ${literal} 'reg-reg', 'shared-one', 'shared-both', or the name of an instruction mix.
-    summary: ${literal} What a step is made of, in one line.
+    summary: ${literal} One line about the instructions of a step.
     instances: ${list(record('LabMicrobenchInstance'))}
-    parameters: ${at('parameters()', list(text))} The run-time parameters that it has: of 'm', 'bsi', 'bsj', 'gsi', 'gsj', 'n' and 'constant'.
+    parameters: ${at('parameters()', list(text))} Run-time parameters of the microbenchmark, from 'm', 'bsi', 'bsj', 'gsi', 'gsj', 'n' and 'constant'.
   `,
-  LabMicrobenchResult: objectOf('microbench::Result', 'What a microbenchmark gives.')`
+  LabMicrobenchResult: objectOf('microbench::Result', 'Result of a microbenchmark.')`
     ms: ${reals} Milliseconds, one for each repetition.
     clockMHz: ${real} Clock of the multiprocessors during the last repetition.
     multiprocessors: ${int}
     threadsPerBlock: ${real} Threads of a block.
     threads: ${real} Threads of the grid.
     iterations: ${real} Iterations of each thread: N, or N·M·K.
-    lanes: ${int} Elements that an instruction works on: 2 for the packed forms.
+    lanes: ${int} Elements per instruction: 2 for packed instructions.
     stepsPerIteration: ${int} Max-plus steps per thread and iteration; each is 2 operations.
     operationsPerIteration: ${real} Operations per thread and iteration, as the thesis counts them: 2·(X·Y+X+Y) for reg-reg.
     operationsPerThread: ${at('operations_per_thread()', real)} Operations per thread and launch.
     instructionsPerIteration: ${at('instructions', properties(real))} Machine instructions per thread and iteration that do these operations on this device's architecture, by opcode; empty if they weren't counted.
-    peakOperationsPerClock: ${real} The most operations per clock and multiprocessor that the pipes allow for these instructions; 0 if unknown.
-    peakReason: ${text} How that peak is made up.
+    peakOperationsPerClock: ${real} Maximum operations per clock and multiprocessor that the pipes allow for these instructions; 0 if unknown.
+    peakReason: ${text} Derivation of the peak.
   `,
   LabBandwidth: objectOf('microbench::Bandwidth', 'A bandwidth that the build can measure.')`
     name: ${literal} 'copy', 'l2', 'shared' or 'strided'.
-    summary: ${literal} What is read, and how, in one line.
+    summary: ${literal} One line about the measured memory and the access pattern.
   `,
-  LabBandwidthResult: objectOf('microbench::BandwidthResult', 'What measuring a bandwidth gives.')`
+  LabBandwidthResult: objectOf('microbench::BandwidthResult', 'Result of a bandwidth measurement.')`
     ms: ${reals} Milliseconds, one for each repetition.
     bytes: ${real} Bytes that the threads of a launch read and write.
-    bufferBytes: ${real} The size of the buffer that they are in; 0 for shared memory.
+    bufferBytes: ${real} Size of their buffer in bytes; 0 for shared memory.
     clockMHz: ${real} Clock of the multiprocessors just after the last repetition.
     multiprocessors: ${int}
   `,
@@ -179,8 +179,8 @@ export const results = {
     multiplyAdd: ${int}
     fused: ${int} __viaddmax_s32 as one instruction.
     packed: ${int} Additions and maxima on two 16-bit halves of a word, in words.
-    issue: ${int} Lanes that the schedulers issue to.
-    cores: ${int} CUDA cores, by which theoretical machine peaks are usually given.
+    issue: ${int} Lanes to which the schedulers issue.
+    cores: ${int} CUDA cores, on which theoretical machine peaks are usually based.
     tensor: ${int} Operations of tensor cores on bfloat16, two per multiply-add; 0 if there is no published number.
   `,
   RnaFolding: objectOf('Folding', 'Pairs are i and j in turn.')`
@@ -190,10 +190,10 @@ export const results = {
   `,
   RnaInteraction: objectOf(
     'Interaction',
-    'A window of strand 2 and what it is worth; pairs are i and j in turn.',
+    'A window of strand 2 and its score. Pairs are arrays of alternating i and j.',
   )`
     score: ${int}
-    alone: ${int} What both strands are worth if they don't interact.
+    alone: ${int} Score of both strands without interaction.
     start: ${real}
     within1: ${int32Array}
     within2: ${int32Array}
@@ -206,7 +206,7 @@ export const results = {
   `,
   GraphRefusal: objectOf(
     'graph::QueryError',
-    'Why a question about a graph has no answer; native/core/graph/query_error.h has the meaning.',
+    'Reason why a graph query has no answer (native/core/graph/query_error.h).',
   )`
     kind: ${nameIn(lists.refusalKinds)}
     at: ${real}
@@ -216,10 +216,10 @@ export const results = {
     cycle: ${int32Array}
     keys: ${float64Array}
   `,
-  GraphSearchAnswer: object('What a search of a graph gives beside what it writes.')`
+  GraphSearchAnswer: object('Result of a graph search, apart from the written arrays.')`
     ...: ${answer}
-    dissected: ${flag} Whether the graph was dissected, and not searched.
-    division: ${maybe(division)} If that was asked for.
+    dissected: ${flag} Whether nested dissection answered instead of searches.
+    division: ${maybe(division)} The division, if requested.
   `,
   GraphComponents: objectOf(
     'graph::Parts',
@@ -230,36 +230,36 @@ export const results = {
     members: ${nodeArray}
     start: ${int32Array}
   `,
-  GraphOrder: object('All nodes, so that edges lead from earlier ones to later ones.')`
+  GraphOrder: object('Topological order: all nodes, each before the targets of its edges.')`
     ...: ${answer}
     order: ${nodeArray}
   `,
-  GraphTree: object("The indices of the tree's edges, which ascend.")`
+  GraphTree: object("Ascending indices of the tree's edges.")`
     ...: ${answer}
     edges: ${float64Array}
   `,
-  GraphPaths: object('The nodes of each path, and how long it is.')`
+  GraphPaths: object('Nodes and length of each path.')`
     ...: ${answer}
     paths: ${list(int32Array)}
     lengths: ${float64Array}
   `,
-  UserDescription: object("A semiring of one's own in words: a line for each node.")`
+  UserDescription: object('A custom semiring as text, with a line for each node.')`
     plus: ${text}
     times: ${text}
-    loweredPlus: ${text} In the operations that kernels have.
+    loweredPlus: ${text} ⊕ in the operations of kernels.
     loweredTimes: ${text}
     key: ${text} Equal keys have equal kernels.
-    skips: ${list(text)} If all of these hold, z ⊕ (x ⊗ y) surely is z, and a kernel may leave the step out. None if that isn't known.
+    skips: ${list(text)} Conditions that together imply z ⊕ (x ⊗ y) = z, so that a kernel may skip the step. Empty if unknown.
   `,
-  UserKernelText: object("A kernel for a semiring of one's own.")`
+  UserKernelText: object('A kernel for a custom semiring.')`
     name: ${text}
     ptx: ${text}
   `,
-  CpuCeilingSamples: object('What {@link Addon.cpuCeiling} measures.')`
+  CpuCeilingSamples: object('Result of {@link Addon.cpuCeiling}.')`
     isa: ${named('InstructionSet', literal)}
     stepsPerSecond: ${reals} Steps per second of all threads together, one for each sample.
   `,
-  CpuNaiveLoopSamples: object('What {@link Addon.cpuNaiveLoop} measures.')`
+  CpuNaiveLoopSamples: object('Result of {@link Addon.cpuNaiveLoop}.')`
     isa: ${named('InstructionSet', literal)}
     ms: ${reals} Milliseconds of one core, one for each repetition.
   `,

@@ -1,15 +1,19 @@
-// The types that values have on their way between JavaScript and the addon. Each says its TypeScript (`ts`), its C++ (`cpp`) and,
-// if native code takes it, how it is read: a member of In (native/addon/values.h).
+// Types of the values that cross the boundary between JavaScript and the addon. Each has its TypeScript type
+// (`ts`), its C++ type (`cpp`) and, for arguments, the member of In that reads it (`read`,
+// native/addon/values.h).
 
 const limit = (value) => (Number.isInteger(value) ? `${value}.0` : String(value))
 
-/** A value that JavaScript may leave out: then it is `usual`, written as C++. */
+/** A value that JavaScript may omit. The default `usual` is a C++ expression. */
 export const optional = (type, usual) => ({ ...type, usual })
 
-/** The same type by a TypeScript name that says more. */
+/** A type with another, more specific TypeScript name. */
 export const named = (ts, type) => ({ ...type, ts })
 
-/** A field whose member in a struct of native code has another name; of results it may be any expression after `it.`. */
+/**
+ * A field whose member in the struct of native code has another name. For results it may be any expression
+ * after `it.`.
+ */
 export const at = (member, type) => ({ ...type, member })
 
 /** A field that a record has in addition to the struct of native code that it extends. */
@@ -36,9 +40,9 @@ export const real = { ts: 'number', cpp: 'double', read: 'real()' }
 export const int = { ts: 'number', cpp: 'int' }
 export const flag = { ts: 'boolean', cpp: 'bool', read: 'flag()' }
 export const text = { ts: 'string', cpp: 'std::string', read: 'text()' }
-/** Text that native code has for ever. */
+/** Text with static storage duration in native code. */
 export const literal = { ts: 'string', cpp: 'const char*' }
-/** A function of two numbers, which JavaScript gets. */
+/** A function of two numbers, exported to JavaScript. */
 export const ofTwo = { ts: '((x: number, y: number) => number)', cpp: 'OfTwo' }
 export const int32Array = { ts: 'Int32Array', cpp: 'std::vector<int32_t>' }
 export const float64Array = {
@@ -46,12 +50,12 @@ export const float64Array = {
   cpp: 'std::vector<double>',
   write: (value) => `Floats{${value}}`,
 }
-/** An Int32Array that native code of graphs has made. */
+/** An Int32Array that the graph algorithms have allocated. */
 export const nodeArray = { ts: 'Int32Array', cpp: 'graph::Array<int32_t>' }
-/** A type whose values are typed arrays, or have some inside: WebAssembly takes copies of them in its own memory. */
+/** A type whose values are or contain typed arrays, of which WebAssembly needs copies in its own memory. */
 const withArrays = (type) => ({ ...type, hasArrays: true })
 
-/** Typed arrays whose memory native code reads or writes while work runs. */
+/** Typed arrays whose memory native code reads or writes while the work runs. */
 export const elements = withArrays({ ts: 'OperandArray', cpp: 'TypedArray', read: 'elements()' })
 export const int32Elements = withArrays({
   ts: 'Int32Array',
@@ -103,9 +107,9 @@ export const nameIn = ({ ts, ids, names }) => ({
 })
 export const variant = { ts: 'number', cpp: 'const Variant*', read: 'variant()' }
 
-/** What goes through as it is. */
+/** A value that is passed unchanged. */
 export const raw = (ts, mayBeLeftOut = false) => ({ ts, cpp: 'Napi::Value', read: 'value()', mayBeLeftOut })
-/** Typed arrays, or values that have some inside, which go through unchanged. */
+/** Typed arrays, or values that contain some, which are passed unchanged. */
 export const rawArrays = (ts, mayBeLeftOut) => withArrays(raw(ts, mayBeLeftOut))
 /** The Float64Array of a table of fields. */
 export const fields = (table) =>
@@ -130,7 +134,7 @@ export const nothing = { ts: 'void', cpp: 'void' }
 export const promise = (type) => ({ ts: `Promise<${type.ts}>`, cpp: 'Napi::Value', isPromise: true })
 
 /**
- * The fields of a record, one per line: its name, its type, and what it means, if the name doesn't say so.
+ * The fields of a record, one per line: name, type, and an explanation if the name needs one.
  *
  *   name: ${type} what it means
  *   ...: ${those of another table}
@@ -146,12 +150,15 @@ export function table(strings, ...types) {
   return fields
 }
 
-/** A record that crosses the addon: what it is, the record that it extends, if there is one, and its table. */
+/** A record that crosses the boundary: its description, the record that it extends, if any, and its table. */
 export const object =
   (doc, base) =>
   (...fields) => ({ doc, extends: base, fields: table(...fields) })
 
-/** A record whose fields are members of a struct of native code, whose name is `cpp`; what is added() comes on top. */
+/**
+ * A record whose fields are members of the struct `cpp` of native code. Fields that are added() extend the
+ * struct.
+ */
 export const objectOf =
   (cpp, doc, base) =>
   (...fields) => ({ ...object(doc, base)(...fields), cpp })

@@ -1,10 +1,11 @@
-// Functions and constants that the addon exports. From these, the objects that cross the addon (addon-requests.mjs and
-// addon-results.mjs) and the names that both sides share (addon-lists.mjs) the generator writes the C++ structs, what reads and writes
-// them, the declarations of the functions (generated/addon.h) and their exports, and lib's types (lib/native-interface.ts).
+// Functions and constants that the addon exports. From these, the objects that cross the addon
+// (addon-requests.mjs and addon-results.mjs) and the names that both sides share (addon-lists.mjs) the
+// generator writes the C++ structs and their conversions, the declarations of the functions
+// (generated/addon.h) and their exports, and lib's types (lib/native-interface.ts).
 //
-// Native code checks what it reads once more, though lib has: nothing that JavaScript passes may touch memory that isn't there.
-// What is called for each product passes flat arrays: reading a property of an object costs about as much as multiplying two small
-// matrices.
+// Native code validates its arguments again after lib, because no argument may cause an access to invalid
+// memory. Functions that are called for each product take flat arrays: reading a property of an object costs
+// about as much as multiplying two small matrices.
 import { backendChoice, bytes, deviceIndex, handles } from './addon-lists.mjs'
 import {
   cancel,
@@ -29,7 +30,7 @@ import {
   text,
 } from './addon-types.mjs'
 
-/** Values that are made when the addon is loaded, each by a function of its name. */
+/** Values that are created when the addon is loaded, each by a function of its name. */
 export const constants = {
   semirings: list(record('NativeSemiring')),
   variants: list(record('NativeVariant')),
@@ -72,8 +73,8 @@ const several = optional(integer(1, 1e15), 1)
 const perhapsBuffer = raw('ArrayBuffer | null')
 
 /**
- * The functions: what each takes and gives. What gives a promise, or goes through as it is, is called with the environment's
- * arguments too.
+ * The functions, with their arguments (`takes`) and results (`gives`). Functions that return a promise or a
+ * raw value also get the call's environment.
  */
 export const functions = {
   describe: {
@@ -81,44 +82,44 @@ export const functions = {
     gives: record('NativeDescription'),
   },
   deviceName: {
-    doc: "The name of a CUDA device that a product has run on; '' before. Makes no CUDA call.",
+    doc: "Returns the name of a CUDA device that has run a product; '' before. Makes no CUDA call.",
     takes: { device: deviceIndex },
     gives: text,
   },
   tensorCores: {
-    doc: 'Whether a CUDA device computes exponents on its tensor cores, in words. The first call checks it.',
+    doc: 'Returns a sentence about whether a CUDA device computes exponents on its tensor cores. The first call runs the test.',
     takes: { device: deviceIndex },
     gives: text,
   },
   configureCpu: {
-    doc: 'Takes effect only as the first call in the process.',
+    doc: 'Sets the settings of the CPU backend. Takes effect only as the first call in the process.',
     takes: { settings: record('CpuSettings') },
   },
   explain: {
-    doc: 'Which backend `auto` takes, and why.',
+    doc: 'Returns the backend that `auto` selects, and the reason.',
     takes: { device: deviceIndex },
     gives: record('NativeExplanation'),
   },
   explainWithoutCuda: {
-    doc: 'Says better than the build can why there is no CUDA. Takes effect only as the first call in the process.',
+    doc: 'Sets the reason for the lack of CUDA, instead of the reason that the build knows. Takes effect only as the first call in the process.',
     takes: { reason: text },
   },
   setMeasuredChoices: {
-    doc: 'Replaces what the planner knows of a GPU model, by its name. Makes no CUDA call.',
+    doc: 'Replaces the measured choices of the planner for a GPU model, by its name. Makes no CUDA call.',
     takes: { gpu: text, choices: list(record('MeasuredChoice')) },
   },
   configureUserKernels: {
-    doc: `Where code that the driver compiles for semirings of one's own is kept for later processes, and how many bytes of files there may be; an
-empty folder: nowhere. A folder that can't be used is none. Makes no CUDA call.`,
+    doc: `Sets the folder that caches the code that the driver compiles for custom semirings, and the maximum bytes of its files. An empty
+folder disables the cache, and so does an unusable one. Makes no CUDA call.`,
     takes: { folder: text, bytes },
   },
   handleKind: {
-    doc: "The kind of an object that native code has made; '' of any other value.",
+    doc: "Returns the kind of an object that native code has created; '' for other values.",
     takes: { handle: raw('unknown') },
     gives: named("HandleKind | ''", literal),
   },
   openDevice: {
-    doc: 'Opens a device; `backend` is an index in {@link Addon.backendChoices}, `deviceMemory` and `devices` are as in a request.',
+    doc: 'Opens a device; `backend` is an index in {@link Addon.backendChoices}, `deviceMemory` and `devices` have the meaning of a request.',
     takes: {
       backend: backendChoice,
       device: deviceIndex,
@@ -130,31 +131,32 @@ empty folder: nowhere. A folder that can't be used is none. Makes no CUDA call.`
   describeDevice: { takes: { device }, gives: record('NativeDeviceDescription') },
   memoryUse: { takes: { device }, gives: record('NativeMemoryUse') },
   closeDevice: {
-    doc: "Waits for what was started before. Afterwards the device's memory is gone.",
+    doc: 'Waits for the earlier work of the device, and frees its memory.',
     takes: { device },
     gives: promise(nothing),
   },
   upload: {
-    doc: 'Copies a matrix into memory that is made for it, row-major.',
+    doc: 'Copies a matrix into new row-major memory.',
     takes: { device, array, request: fields('Copy'), cancel },
     gives: promise(memory),
   },
   download: { takes: { device, memory, array, request: fields('Copy'), cancel }, gives: promise(nothing) },
   fill: {
-    doc: "Makes memory in which all elements are the request's value.",
+    doc: "Allocates memory in which all elements are the request's value.",
     takes: { device, request: fields('Copy') },
     gives: promise(memory),
   },
   combine: {
-    doc: 'C = C ⊕ D. The request has the layout of D as that of b.',
+    doc: 'C = C ⊕ D. The layout of b in the request is that of D.',
     takes: { device, c: memory, d: memory, request: fields('Request') },
     gives: promise(nothing),
   },
   closeMatrix: {
-    doc: `Closes a square matrix, or a batch, whose layout the request has as that of a, of size n. \`inPlace\`: it becomes its own
-closure, and is row-major. The closure is copied to \`out\`, whose layout the request has as that of c; if that is null and it isn't
-closed in place, memory is made for it. If \`wantsNext\`, memory is made for the next nodes too. The promise gives what was made:
-closure, next, or [closure, next]. It is rejected with ERR_MPMML_CYCLE if a cycle gains; then the report has \`gain\`, and \`out\` is as it was.`,
+    doc: `Computes the closure of a square matrix of size n, or of a batch. The request's layouts of a and c are those of the matrix and of
+\`out\`. With \`inPlace\` the closure replaces the matrix, which is row-major. Otherwise it is copied to \`out\`, or to new memory if
+\`out\` is null. With \`wantsNext\`, the next nodes are written to new memory. The promise is resolved with the new memory: closure, next,
+or [closure, next]. It is rejected with ERR_MPMML_CYCLE if there is an improving cycle; then the report has \`gain\`, and \`out\` is
+unchanged.`,
     takes: {
       device,
       matrix: memory,
@@ -169,36 +171,37 @@ closure, next, or [closure, next]. It is rejected with ERR_MPMML_CYCLE if a cycl
     gives: promise(raw('NativeMemory | [NativeMemory, NativeMemory] | undefined')),
   },
   copyMatrix: {
-    doc: 'Copies a matrix to another. The request has the layout of `to` as that of the array.',
+    doc: 'Copies a matrix to another. The layout of the array in the request is that of `to`.',
     takes: { device, from: memory, to: memory, request: fields('Copy') },
     gives: promise(nothing),
   },
   memoryNumber: {
-    doc: 'By which requests of a group name the memory, until it is released.',
+    doc: 'Returns the number by which requests of a group name the memory until its release.',
     takes: { memory },
     gives: real,
   },
   release: {
-    doc: 'JavaScript lets go of the memory. Work that has been started keeps it.',
+    doc: 'Releases the memory. Started work still uses it.',
     takes: { memory },
   },
   multiplySync: {
-    doc: `Throws Error with \`code\`. Without a device all matrices are arrays, and \`c\` is null only if the product is only planned. With a device
-a, b and c0 are arrays or its memory; \`c\` is its memory, or null: then the result's memory is made, row-major, and returned.
-The same is true of the further results that the request asks for: each has memory of its own.`,
+    doc: `Computes a product on this thread. Throws Error with \`code\`. Without a device all matrices are arrays, and \`c\` may be null
+only if the product is only planned. With a device, a, b and c0 are arrays or memory of the device. \`c\` is memory of the device, or null:
+then row-major memory is allocated for the result and returned. Each requested auxiliary output is passed or allocated likewise, in separate
+memory.`,
     takes: { ...product, device: deviceOrNone, further: furtherMatrices },
     gives: made,
   },
   multiply: {
-    doc: `The same off the event loop, on a device after all that was started before. A value other than 0 in \`cancel[0]\` asks that it be
-given up. Reads the request before it returns. \`stepsDone\` is counted in the report meanwhile.`,
+    doc: `Computes a product off the event loop, on a device after all earlier work; see multiplySync. A value other than 0 in
+\`cancel[0]\` cancels the product. Reads the request before it returns. The report's \`stepsDone\` counts the progress.`,
     takes: { ...product, cancel, device: deviceOrNone, further: furtherMatrices },
     gives: promise(made),
   },
   multiplyGroup: {
-    doc: `Several products, whose members and reports follow each other. The request has what they have in common. On a device products whose c
-is nowhere get it in one memory, at the offset that the member has; the promise gives it. Each kind of further results gets another memory in the same way.
-What a product is rejected with starts with "product <index>: ". Don't change the members until the promise settles.`,
+    doc: `Computes several products, whose members and reports are contiguous. The request has the fields that they share. On a device,
+products without c get it in one new memory, at the offset in the member; the promise is resolved with the memory. Each kind of auxiliary
+outputs gets another memory likewise. Error messages start with "product <index>: ". The members must not change until the promise settles.`,
     takes: {
       arrays: rawArrays('OperandArray[]'),
       request: fields('Request'),
@@ -210,24 +213,24 @@ What a product is rejected with starts with "product <index>: ". Don't change th
     gives: promise(made),
   },
   giveUp: {
-    doc: "Sets `cancel[0]`, and gives up at once what has been started with it and hasn't begun to run.",
+    doc: "Sets `cancel[0]`, and fails the queued work with this flag that hasn't begun to run.",
     takes: { cancel },
     gives: raw('void'),
   },
   rnaFold: {
-    doc: `Folds strands, off the event loop. The report's stepsDone is the share of the work that is done; in the end \`backend\` and \`device\` say
-what has done it.`,
+    doc: `Folds strands off the event loop. The report's stepsDone is the completed fraction of the work. At the end \`backend\` and
+\`device\` are those that computed.`,
     takes: { request: record('RnaFoldRequest'), report, cancel },
     gives: promise(list(record('RnaFolding'))),
   },
   rnaInteract: {
-    doc: "The same for the interaction of two strands, which aren't empty.",
+    doc: 'Computes the interaction of two strands, which must not be empty; see rnaFold.',
     takes: { request: record('RnaInteractRequest'), report, cancel },
     gives: promise(record('RnaInteractions')),
   },
   graphSearch: {
-    doc: `Searches a graph off the event loop, on all cores, and writes what it finds to the arrays of the request. The report's stepsDone
-grows by 1, as it does for the other questions about graphs.`,
+    doc: `Searches a graph off the event loop, on all cores, and writes the results to the arrays of the request. The report's stepsDone
+counts up to 1, like in the other graph queries.`,
     takes: { request: record('GraphSearchRequest'), report, cancel },
     gives: promise(record('GraphSearchAnswer')),
   },
@@ -248,28 +251,28 @@ grows by 1, as it does for the other questions about graphs.`,
     gives: promise(record('GraphPaths')),
   },
   userSemiring: {
-    doc: 'Checks a definition.',
+    doc: 'Validates a definition and returns the custom semiring.',
     takes: { definition: record('UserDefinition') },
     gives: raw('NativeUserSemiring'),
   },
   describeUserSemiring: { takes: { semiring: userSemiring }, gives: record('UserDescription') },
   evaluateUserSemiring: {
-    doc: `out = x ⊕ y if \`combine\`, else x ⊗ y, element by element. There is an array for each lane, all of one length; \`out\` may be x or y.`,
+    doc: `out = x ⊕ y if \`combine\`, else x ⊗ y, element by element. Each operand has an array per lane, all of one length; \`out\` may be x or y.`,
     takes: { semiring: userSemiring, combine: flag, x: laneArrays, y: laneArrays, out: laneArrays },
   },
   multiplyUserSync: {
-    doc: `A product over a semiring of one's own; matrices are as those of multiplySync, one for each lane. Gives the memories that are made: those of
-the lanes of C if that is null, and those of further results.`,
+    doc: `Computes a product over a custom semiring. Matrices are passed as in multiplySync, one for each lane. Returns the new memories:
+those of the lanes of C if it is null, and those of auxiliary outputs.`,
     takes: { semiring: userSemiring, ...userProduct, device: deviceOrNone, further: furtherMatrices },
     gives: madeLanes,
   },
   multiplyUser: {
-    doc: 'The same off the event loop; see multiply.',
+    doc: 'Computes a product over a custom semiring off the event loop; see multiplyUserSync and multiply.',
     takes: { semiring: userSemiring, ...userProduct, cancel, device: deviceOrNone, further: furtherMatrices },
     gives: promise(madeLanes),
   },
   multiplyUserGroup: {
-    doc: 'Several of them, one after the other, whose requests and reports follow each other; see multiplyGroup.',
+    doc: 'Computes several products over a custom semiring in order, with contiguous requests and reports; see multiplyGroup.',
     takes: {
       semiring: userSemiring,
       products: rawArrays('UserMatrices[]'),
@@ -281,72 +284,72 @@ the lanes of C if that is null, and those of further results.`,
     gives: promise(raw('MadeLanes[]')),
   },
   explainUser: {
-    doc: 'Where and with what a product of this request would be computed, in words.',
+    doc: 'Returns a description of the backend and the kernel that would compute a product of this request.',
     takes: { semiring: userSemiring, request: fields('UserRequest'), device: deviceOrNone },
     gives: promise(text),
   },
   userKernelTexts: {
-    doc: 'For tests: what the driver compiles for products over it, a text of PTX for each kernel that may be taken; none in a build without CUDA.',
+    doc: 'For tests: returns the PTX that the driver compiles for products over a semiring, one text per kernel; none in a build without CUDA.',
     takes: { semiring: userSemiring },
     gives: list(record('UserKernelText')),
   },
   failAllocation: {
-    doc: 'For tests: the nth allocation from now on fails, on the host or a device, or `count` from there on; 0: none does.',
+    doc: 'For tests: makes `count` allocations fail, on the host or a device, from the nth one from now on; nth = 0: none.',
     takes: { nth, count: several },
   },
   failThread: {
-    doc: 'For tests: the same of the threads that native code starts.',
+    doc: 'For tests: makes `count` starts of native threads fail, from the nth one from now on; nth = 0: none.',
     takes: { nth, count: several },
   },
   failDriver: {
-    doc: 'For tests: the driver refuses the nth kernel that it is asked to compile or to load from now on, or `count` from there on; 0: none.',
+    doc: 'For tests: makes the driver refuse to compile or load `count` kernels, from the nth one from now on; nth = 0: none.',
     takes: { nth, count: several },
   },
   pretendDevices: {
-    doc: `For tests: from now on there are \`count\` devices for work on several, all of which are CUDA device 0, or the CPU if that can't be used. 0:
-those that there are.`,
+    doc: `For tests: provides \`count\` fake devices for multi-device work, all of which are CUDA device 0, or the CPU if there is no
+usable GPU. 0: the real devices.`,
     takes: { count: count(0, 52) },
   },
   delayWork: {
-    doc: 'For tests: from now on work on the CPU shows as done only so many milliseconds later; on devices, on those that are opened from now on.',
+    doc: 'For tests: delays the completion of work on the CPU, and on devices that are opened from now on, by `milliseconds`.',
     takes: { milliseconds: number(0, 1e6) },
   },
   divideProducts: {
-    doc: `For tests: from now on products of arrays on the CPU, or on pretended devices that are the CPU, are computed in blocks whose results take at
-most so many bytes, as far as blocks may be that small, as products are on a GPU with little memory. 0: they aren't divided.`,
+    doc: `For tests: computes products of arrays on the CPU, or on fake devices that are the CPU, in blocks whose results have at most
+\`bytes\` bytes, like products on a GPU with little memory. Blocks have a minimum size. 0: products aren't divided.`,
     takes: { bytes: number(0, 1e12) },
   },
   packedBytes: {
-    doc: 'For tests: the bytes of packed forms that matrices on GPUs keep.',
+    doc: 'For tests: returns the bytes of cached packings of matrices on GPUs.',
     gives: real,
   },
   rememberedReaders: {
-    doc: 'For tests: how many copies to arrays, ended or under way, the matrices on GPUs remember.',
+    doc: 'For tests: returns the number of copies to arrays, ended or under way, that matrices on GPUs record.',
     gives: real,
   },
   preferHugePages: {
-    doc: "Asks the system for huge pages for an array that hasn't been written yet: they cost fewer page faults.",
+    doc: "Requests huge pages for an array that hasn't been written yet, to save page faults.",
     takes: { array: rawArrays('ElementArray') },
   },
   pinnedBuffer: {
-    doc: "Zeros in pinned memory; null if CUDA can't be used.",
+    doc: "Returns zeros in pinned memory; null if CUDA can't be used.",
     takes: { bytes },
     gives: promise(perhapsBuffer),
   },
   pinnedBufferSync: { takes: { bytes }, gives: perhapsBuffer },
   resultBuffer: {
-    doc: `Pinned memory with undefined content for the result of a product on a CUDA device; null if none is free, or the device hasn't been
-used yet.`,
+    doc: `Returns pinned memory with undefined content for the result of a product on a CUDA device; null if none is free or the device
+hasn't been used yet.`,
     takes: { bytes, device: deviceIndex },
     gives: perhapsBuffer,
   },
   limitPinned: {
-    doc: 'The most bytes of pinned memory that are kept for results.',
+    doc: 'Sets the maximum bytes of pinned memory that are retained for results.',
     takes: { bytes },
   },
   pinnedUse: { gives: record('NativePinnedUse') },
   pretendPinned: {
-    doc: 'For tests: from now on what is called pinned memory is ordinary memory, whether there is a GPU or not.',
+    doc: 'For tests: replaces pinned memory by ordinary memory from now on, with or without a GPU.',
     takes: { flag },
   },
   labMeasure: {
@@ -369,7 +372,7 @@ used yet.`,
     gives: promise(record('LabOccupancy')),
   },
   labFault: {
-    doc: "For tests: a kernel reads from where no memory is. Afterwards CUDA can't be used in this process.",
+    doc: "For tests: runs a kernel that reads an invalid address. Afterwards CUDA can't be used in this process.",
     takes: { request: record('LabFaultRequest') },
     gives: promise(nothing),
   },

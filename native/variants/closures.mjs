@@ -1,12 +1,13 @@
-// The kernels that pass pivots on a GPU (native/cuda/kernels/closure.cuh). They aren't variants of products.
+// The kernels that process pivots of closures on a GPU (native/cuda/kernels/closure.cuh). They aren't
+// variants of products.
 //
-// The rows are in order of preference: a session takes the first one that can do what is asked.
+// The rows are in order of preference: a session selects the first one that supports the request.
 
 import { semiringTypes } from './rows.mjs'
 
 /**
- * The most pivots, and how many other nodes a block of threads improves. With 0 all nodes must be pivots. Elements of 64
- * bits have fewer others, because otherwise the kernel spills.
+ * Maximum number of pivots, and number of other nodes that a thread block relaxes. With 0, all nodes must be
+ * pivots. 64-bit elements have fewer other nodes, because more would spill registers.
  */
 const rows = [
   { pivots: 32, others: 0 },

@@ -1,4 +1,4 @@
-// Writes what follows from expressions.mjs: native code's enumerators and rules, and lib's.
+// Generates native code's and lib's enumerators and rules from expressions.mjs.
 import { most, nodeWords, operations, types } from './expressions.mjs'
 
 const enumerator = (name) => `k${name[0].toUpperCase()}${name.slice(1)}`
@@ -28,10 +28,11 @@ ${operations.map(({ name, means }) => `  ${enumerator(name)},  ///< ${means}`).j
 constexpr const char* kUserOpNames[] = {${list(operations.map(({ name }) => name))}};
 constexpr const char* user_op_name(UserOp op) { return kUserOpNames[static_cast<int>(op)]; }
 
-/// What an operand has to be: of the result's type, a number, a number of the same type as the others, or a predicate.
+/// Required type of an operand: the result's type, any type of numbers, the type of the other operands, or
+/// predicate.
 enum class UserTakes : uint8_t { kNothing, kSame, kNumber, kAlike, kPredicate };
 
-/// Who may write it, and who sees it (native/variants/expressions.mjs).
+/// Visibility of an operation to users and kernels (native/variants/expressions.mjs).
 enum class UserBecomes : uint8_t { kPrimitive, kLowered, kInternal };
 
 struct UserRule {
@@ -46,9 +47,9 @@ ${operations.map((operation) => `    ${ruleOf(operation)},  // ${operation.name}
 constexpr const UserRule& user_rule(UserOp op) { return kUserRules[static_cast<int>(op)]; }
 
 constexpr size_t kMaxUserLanes = ${most.lanes};
-/// Of an expression as it is written.
+/// Maximum number of nodes of an expression before lowering.
 constexpr size_t kMaxUserNodes = ${most.nodes};
-/// Words of 32 bits that are a node where it crosses the addon: operation, type, three operands, and a constant's bits.
+/// Number of 32-bit words of a node in the definitions that lib passes: operation, type, three operands, constant bits.
 constexpr size_t kUserNodeWords = ${nodeWords};
 
 }  // namespace mpmml
@@ -62,21 +63,23 @@ export const expressionTable = (
   notice,
 ) => `// ${notice} native/core/user/semiring.h says what expressions are.
 
-/** The types of values in expressions, by the indices that native code knows them by. */
+/** Types of values in expressions, in the order of native code's enumerators. */
 export const expressionTypes = ${texts(types)} as const
 export type ExpressionType = (typeof expressionTypes)[number]
 
-/** An operation: the types that it may give, and for each operand what it has to be. */
+/** An operation: the possible types of its result, and the required type of each operand. */
 export interface ExpressionOperation {
   readonly name: string
   readonly gives: readonly ExpressionType[]
   readonly takes: readonly ('same' | 'number' | 'alike' | 'predicate')[]
   readonly means: string
-  /** Whether native code writes it in other operations, or only native code writes it. */
+  /**
+   * 'lowered' if native code expresses the operation by others, 'internal' if only native code creates it.
+   */
   readonly becomes?: 'lowered' | 'internal'
 }
 
-/** The operations, by the indices that native code knows them by. */
+/** Operations, in the order of native code's enumerators. */
 export const expressionOperations = [
 ${operations
   .map(
@@ -91,6 +94,6 @@ export type ExpressionOperationName = (typeof expressionOperations)[number]['nam
 export const maxLanes = ${most.lanes}
 export const maxNodes = ${most.nodes}
 
-/** Words of 32 bits that are a node where it crosses the addon: operation, type, three operands, and a constant's bits. */
+/** Number of 32-bit words of a node in the definitions that lib passes: operation, type, three operands, constant bits. */
 export const nodeWords = ${nodeWords}
 `

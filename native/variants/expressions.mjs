@@ -1,7 +1,10 @@
-// The operations that semirings of one's own are written in: the one table from which come native code's enumerators and rules
-// (generated/expressions.h) and lib's names and rules (lib/expression-table.ts). native/core/user/semiring.h says what expressions are.
+// The operations of custom semirings. Native code's enumerators and rules (generated/expressions.h) and lib's
+// names and rules (lib/expression-table.ts) are generated from this table. native/core/user/semiring.h
+// defines expressions.
 
-/** The types of values, in the order of native code's enumerators. A predicate is what a comparison gives. */
+/**
+ * The types of values, in the order of native code's enumerators. A predicate is the result of a comparison.
+ */
 export const types = ['int32', 'uint32', 'float32', 'predicate']
 
 const integers = ['int32', 'uint32']
@@ -10,12 +13,12 @@ const numbers = [...integers, 'float32']
 /**
  * The operations, in the order of native code's enumerators:
  *
- *  - `gives`: the types that results may have.
- *  - `takes`: for each operand 'same' (the result's type), 'number' (any type of numbers), 'alike' (any, the same for all of these), or
- *    'predicate'.
- *  - `becomes`: 'lowered' if native code writes it in other operations before a kernel sees it; 'internal' if only native code
- *    writes it.
- *  - `means` is for people.
+ *  - `gives`: the possible types of results.
+ *  - `takes`: for each operand 'same' (the result's type), 'number' (any type of numbers), 'alike' (any type, but
+ *    the same one for all of these operands), or 'predicate'.
+ *  - `becomes`: 'lowered' if native code replaces it by other operations before kernels run; 'internal' if only
+ *    native code creates it.
+ *  - `means`: an explanation for readers.
  */
 export const operations = [
   { name: 'argument', gives: numbers, takes: [], means: 'a lane of x or y' },
@@ -49,7 +52,7 @@ export const operations = [
     takes: ['same', 'same'],
     means: 'x / 2^y, rounded down; y modulo 32',
   },
-  { name: 'popcount', gives: integers, takes: ['same'], means: 'how many bits are 1' },
+  { name: 'popcount', gives: integers, takes: ['same'], means: 'number of bits that are 1' },
   { name: 'equal', gives: ['predicate'], takes: ['alike', 'alike'], means: 'x = y; false for NaN' },
   { name: 'less', gives: ['predicate'], takes: ['alike', 'alike'], means: 'x < y; false for NaN' },
   { name: 'lessEqual', gives: ['predicate'], takes: ['alike', 'alike'], means: 'x ≤ y; false for NaN' },
@@ -79,5 +82,5 @@ export const operations = [
 /** Bounds, on both sides of the addon. */
 export const most = { lanes: 4, nodes: 256 }
 
-/** So many words of 32 bits is a node where it crosses the addon: operation, type, three operands, and a constant's bits. */
+/** Number of 32-bit words of a node in the definitions that lib passes: operation, type, three operands, and a constant's bits. */
 export const nodeWords = 6

@@ -1,17 +1,18 @@
-// Which rows of the table are compiled together. One file per row would be simpler, but the compiler would spend most
-// of the time on headers, and on the packing kernels that rows of one semiring and type share.
+// Assigns the rows of the table to source files. One file per row would be simpler, but the compiler would
+// spend most of the time on headers, and on the packing kernels that rows of one semiring and type share.
 
 /**
- * The list of sources for a row. The laboratory's kernels are compiled for fewer architectures than the others, and an
- * addon may be linked without them.
+ * Returns the list of sources that a row belongs to. The laboratory's kernels are compiled for fewer
+ * architectures than the others, and an addon may be linked without them.
  */
 export const listOf = ({ family, automatic }) =>
   family.list ?? (family.backend === 'cuda' && !automatic ? 'lab' : family.backend)
 
 /**
- * The rows by source file, as { list, file, isa, rows }, with at most `together` rows of a family in each. GPU kernels
- * that products take have separate files for each semiring and type, because if there is only PTX, the driver compiles
- * a whole file when its first kernel is used. `typesTogether` is for families whose kernels compile quickly.
+ * Returns the rows by source file, as { list, file, isa, rows }, with at most `together` rows of a family in
+ * each. GPU kernels that products take have separate files for each semiring and type, because if there is
+ * only PTX, the driver compiles a whole file when its first kernel is used. `typesTogether` is for families
+ * whose kernels compile quickly.
  */
 export function sourceFiles(rows) {
   const groups = new Map()

@@ -1,4 +1,4 @@
-// Writes what follows from the variant table, and from what the addon exports (addon*.mjs):
+// Generates code from the variant table and from the exports of the addon (addon*.mjs):
 //
 //   node generate.mjs --native DIR --processor NAME --isas LIST [--cuda]
 //                                        the instantiations, the registry and their CMake lists
@@ -8,7 +8,7 @@
 //
 // LIST names the instruction sets of the CPU kernels, for example avx2,portable, or is `all`: those of the processor's family.
 //
-// A file whose content would stay the same isn't written, so that only what has changed is compiled again.
+// Unchanged files aren't written, so that only changed files are compiled again.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -29,7 +29,7 @@ const notice = noticeOf('table.mjs')
 const noticeOfAddon = noticeOf('addon.mjs')
 const noticeOfExpressions = noticeOf('expressions.mjs')
 
-/** The header that declares what a kernel of a backend is. */
+/** Headers that declare the kernel type of each backend. */
 const kernelHeaders = { cpu: 'cpu/kernel.h', cuda: 'cuda/launch/kernel.h' }
 
 function writeIfChanged(path, content) {
@@ -132,8 +132,8 @@ const registryRow = (row) =>
        &${row.identifier}}`
 
 /**
- * A source file with functions that list what others define. The lists are never destroyed: at the end of the process threads may
- * still read them.
+ * Returns a source file with functions that list the definitions of other files. The lists are never
+ * destroyed, because threads may still read them at the end of the process.
  */
 const listing = (namespace, headers, declarations, ...lists) => `// ${notice}
 ${headers.map((header) => `#include "${header}"`).join('\n')}
@@ -163,7 +163,10 @@ const registry = (backend, rows) =>
     { type: 'KernelVariant', name: 'kernel_variants', rows: rows.map(registryRow) },
   )
 
-/** The rows that no kernel can be built for: error messages say why, and sweeps leave them out. */
+/**
+ * Returns the header with the rows for which no kernel can be built. Error messages have the reasons, and
+ * sweeps skip these rows.
+ */
 function refusedHeader() {
   const rows = refusedRows().map(
     (row) => `      {${variantOf(row, 'ArithmeticSet{}', false)}, "${row.refused}"}`,
@@ -239,7 +242,7 @@ const bandwidthRegistry = () =>
 const listOfMicrobenchmarks = { type: 'Microbenchmark', name: 'microbenchmarks', rows: [] }
 const listOfBandwidths = { type: 'Bandwidth', name: 'bandwidths', rows: [] }
 
-/** What an addon without the laboratory has in their place. */
+/** Returns the empty registry of an addon without the laboratory. */
 const noMicrobenchmarks = () =>
   listing(
     'mpmml::microbench',
@@ -301,7 +304,10 @@ const loopsRegistry = (row, isas) =>
     { type: row.type, name: row.list, rows: isas.map((isa) => loopsName(row, isa)) },
   )
 
-/** The instruction sets that `asked` names, best first; always with the one that all processors of the family have. */
+/**
+ * Returns the instruction sets that `asked` names, best first, and always the portable one of the processor
+ * family.
+ */
 function chosenSets(asked, processor) {
   const known = setsOf(processor)
   const names = asked.split(/[;, ]+/).filter((name) => name !== '')

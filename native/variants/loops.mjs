@@ -1,11 +1,14 @@
-// The CPU's loops that aren't kernels of products. They are compiled for each instruction set, in a file of their own.
+// The CPU's loops that aren't kernels of products. Each is compiled for each instruction set, in a separate
+// file.
 
 /**
- *  - `name` begins the names of the files and of the constants, of which there is one for each instruction set.
- *  - `header` defines the loops, for the instruction set MPMML_ISA. `type` is what holds them, and `value` initializes one.
- *  - `list` is the function that gives those of the build, best first; `declared` is the header that declares it.
- *  - `options` of the compiler, if there are others than those of the instruction set.
- *  - `asProducts`: whether the portable loops have the options of those of products (optionsBehindOthers).
+ * - `name` begins the names of the files and of the constants, of which there is one for each instruction set.
+ * - `header` defines the loops, for the instruction set MPMML_ISA. `type` is the type of the struct with the
+ *   loops, and `value` initializes it.
+ * - `list` is the function that returns the loops of the build, best first; `declared` is its header.
+ * - `options`: compiler options in addition to those of the instruction set.
+ * - `asProducts`: whether the portable loops are compiled with the options of portable products
+ *   (optionsBehindOthers).
  */
 export const loops = [
   {
@@ -41,7 +44,7 @@ export const loops = [
     list: 'user_kernels',
     declared: 'cpu/user_kernels.h',
     asProducts: true,
-    // A product and a sum that follow each other are rounded one after the other.
+    // A product and a sum are rounded separately, without contraction to a multiply-add.
     options: ['-ffp-contract=off', '-fno-math-errno', '-fno-trapping-math'],
   },
 ]

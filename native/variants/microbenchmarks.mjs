@@ -1,6 +1,7 @@
-// The table of microbenchmarks: which kernels are compiled for each (native/lab/microbench/). From it the generator writes
-// their instantiations and their registry. X × Y are the steps per thread and iteration, K the iterations between two
-// reads of shared memory. Everything else is a run-time parameter. Bandwidths have no compile-time parameters.
+// The table of microbenchmarks and their compiled kernels (native/lab/microbench/). From it the generator
+// writes their instantiations and their registry. X × Y are the steps per thread and iteration, K the
+// iterations between two reads of shared memory. Everything else is a run-time parameter. Bandwidths have no
+// compile-time parameters.
 
 const tiles = [
   [8, 8],
@@ -12,7 +13,7 @@ const tiles = [
   [16, 8],
 ]
 
-/** How the maximum is written: listings A and B of the thesis. */
+/** Forms of the maximum: listings A and B of the thesis. */
 const maxima = { intrinsic: 'Plain<Intrinsic>', ternary: 'Plain<Ternary>' }
 
 const algorithm = (name, number, summary, template, depths) => ({

@@ -40,7 +40,7 @@ const defaults = ['int32', 'int64'].map((accumulator) => ({
   accumulator,
 }))
 
-/** The same over float32, for the laboratory. */
+/** The default row over float32, for the laboratory. */
 const floats = { ...defaults[0], accumulator: 'float32' }
 
 const rows = [

@@ -7,10 +7,10 @@ const selectors = new Set(['accumulator', 'isa'])
 
 const identifier = (name) => name.replaceAll('-', '_')
 
-/** A property that a family gives for all its rows, or by a function of each. */
+/** Returns a property of a row, which a family defines for all its rows or by a function of the row. */
 const ofRow = (value, parameters) => (typeof value === 'function' ? value(parameters) : value)
 
-/** The arithmetics of a row for a semiring and type; none if its accumulator doesn't support them. */
+/** Returns the arithmetics of a row for a semiring and type; none if its accumulator doesn't support them. */
 function arithmeticsOf({ accumulator }, semiring, { name }) {
   const { overflowing, plain, dataTypes } = accumulators[accumulator]
   if (!dataTypes.includes(name)) return []
@@ -51,10 +51,13 @@ function expand(family, parameters, semiring, dataType) {
   }
 }
 
-/** Every row of the table that can be built. Throws if a row doesn't fit its family or two rows share a name. */
+/**
+ * Returns every row of the table that can be built. Throws if a row doesn't fit its family or two rows share
+ * a name.
+ */
 export const allRows = () => expandedRows().filter(({ refused }) => refused === undefined)
 
-/** The others; `refused` says why. */
+/** Returns the rows that can't be built. `refused` is the reason. */
 export const refusedRows = () => expandedRows().filter(({ refused }) => refused !== undefined)
 
 /** The semirings with the element types that each has. */

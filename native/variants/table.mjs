@@ -1,12 +1,12 @@
-// The table of kernel variants: the one place that says which kernels exist.
+// The table of kernel variants, the single definition of the existing kernels.
 //
-// From it the generator (generate.mjs) writes one instantiation per row, the native registry and the TypeScript type of
-// variant names. A family's rows are in order of preference: of variants that cost the same the planner takes the
-// first.
+// From it the generator (generate.mjs) writes one instantiation per row, the native registry and the
+// TypeScript type of variant names. A family's rows are in order of preference: of variants with equal cost
+// the planner selects the first.
 //
-//  - To add a combination of parameters, add it to its family's `rows`.
-//  - To add a kernel family, write its header and add it to `families`.
-//  - To add a semiring, write its struct in core/algebra/semiring.h and add it to `semirings` (and to the tests' oracles).
+// - To add a combination of parameters, add it to its family's `rows`.
+// - To add a kernel family, write its header and add it to `families`.
+// - To add a semiring, write its struct in core/algebra/semiring.h and add it to `semirings` (and to the tests' oracles).
 
 import { ladder } from './ladder.mjs'
 import { mpmml } from './mpmml.mjs'
@@ -36,7 +36,10 @@ export const semirings = [
   { name: 'xor-and', struct: 'XorAnd', dataTypes: ['uint8'], idempotent: false },
 ]
 
-/** A type of numbers by its public name, which says its kind and its bits: everything else that it is called follows from these. */
+/**
+ * A type of numbers, by its public name. All its other names follow from the kind and the number of bits in
+ * the name.
+ */
 function numberType(name, what, narrow) {
   const [, kind, digits] = /^(int|uint|float)(\d+)$/.exec(name)
   const capital = name[0].toUpperCase() + name.slice(1)
@@ -53,8 +56,8 @@ function numberType(name, what, narrow) {
 }
 
 /**
- * Element types: the public name and what the reference says of their arrays. The last is the type of fewer bits that operands may be
- * stored as, if there is one (StorageTypeOf in core/algebra/semiring.h).
+ * Element types: the public name, the description in the reference, and the storage type with fewer bits for
+ * operands, if there is one (StorageTypeOf in core/algebra/semiring.h).
  */
 export const dataTypes = [
   numberType(
@@ -67,7 +70,7 @@ export const dataTypes = [
   numberType('uint8', 'Bytes, which or-and takes for true unless they are 0.'),
 ]
 
-/** Each element type, unchanged and as the narrow type that operands may be stored in. */
+/** Each element type, with itself and with the narrower storage type of its operands. */
 export const storedTypes = dataTypes.flatMap((dataType) => [
   { dataType, stored: dataType, storage: 'kElement' },
   ...(dataType.narrow ? [{ dataType, stored: dataType.narrow, storage: 'kNarrow' }] : []),
@@ -75,9 +78,10 @@ export const storedTypes = dataTypes.flatMap((dataType) => [
 const everyType = dataTypes.map(({ name }) => name)
 
 /**
- * Instruction sets of the CPU backend, best first: the processor family that they belong to and the compiler's options.
- * The portable one is compiled for the compiler's baseline and runs anywhere. Where there are others, only processors older
- * than those run it. What runs WebAssembly either has SIMD128 or refuses the whole module: there it is the baseline.
+ * Instruction sets of the CPU backend, best first: the processor family that they belong to and the
+ * compiler's options. The portable one is compiled for the compiler's baseline and runs anywhere. If a family
+ * has other sets, only older processors run the portable one. Hosts of WebAssembly without SIMD128 refuse the
+ * whole module, so SIMD128 is the baseline there.
  */
 export const instructionSets = [
   {
@@ -92,7 +96,7 @@ export const instructionSets = [
   { name: 'portable', processor: 'any', options: [] },
 ]
 
-/** Those that a build for a processor family may have. */
+/** Returns the instruction sets that a build for a processor family may have. */
 export function setsOf(family) {
   const own = instructionSets.filter(({ processor }) => processor === family)
   const needsPortable = !own.some(({ isBaseline }) => isBaseline)
@@ -100,17 +104,18 @@ export function setsOf(family) {
 }
 
 /**
- * Further options of the compiler for the portable kernels of products and closures where there are others. Their loops
- * are written in vectors, so -O3 only repeats code around them: they take 42 % less space, and the same time (GCC 12, EPYC).
+ * Additional compiler options for the portable kernels of products and closures in a family with other sets.
+ * Their loops are written with vectors, so -O3 only duplicates the code around them. With -O2 they take 42 %
+ * less space and the same time (GCC 12, EPYC).
  */
 export const optionsBehindOthers = ['-O2']
 
 /**
- * Accumulators. `overflowing` and `plain` list the arithmetics that a kernel with this accumulator is instantiated
- * over: `overflowing` for semirings whose ⊗ can overflow, `plain` for the others. The arithmetics are in
- * core/algebra/arithmetic.h; backends have versions of their own of some, in cpu/wide.h, cpu/bits.h and
- * cuda/kernels/simd_step.cuh. `dataTypes` are the element types that it supports, and `suffix` is its part of a variant's
- * name.
+ * Accumulators. `overflowing` and `plain` list the arithmetics that a kernel with this accumulator is
+ * instantiated over: `overflowing` for semirings whose ⊗ can overflow, `plain` for the others. The
+ * arithmetics are in core/algebra/arithmetic.h; backends specialize some of them, in cpu/wide.h, cpu/bits.h
+ * and cuda/kernels/simd_step.cuh. `dataTypes` are the element types that it supports, and `suffix` is its
+ * part of a variant's name.
  */
 export const accumulators = {
   exponent: {
@@ -142,17 +147,17 @@ const accumulatorSuffix = (p) => accumulators[p.accumulator].suffix
 /**
  * Kernel families:
  *
- *  - `parameters` lists the parameters in the order of the template's arguments. The accumulator and the instruction
- *    set aren't arguments: they choose the arithmetic and the compiler's options.
- *  - `rows` are the combinations. Each exists for every semiring that its accumulator has arithmetics for, or only for
- *    those of `semirings`.
- *  - `label` makes a row's part of the canonical name.
- *  - `automatic` says whether the planner may choose the family, or which of its rows, by itself.
- *  - `constraints` say what every row that can be built fulfils. Other rows are refused by name, with the reason.
- *  - `header` and `template` are functions of the row if the rows have several templates; `arguments` then gives the
- *    template's arguments.
- *  - `together` is how many rows are compiled as one source file (files.mjs); 1 if it is missing. `typesTogether` says
- *    that a file may have rows of several element types.
+ * - `parameters` lists the parameters in the order of the template's arguments. The accumulator and the instruction
+ *   set aren't arguments: they determine the arithmetic and the compiler's options.
+ * - `rows` are the combinations. Each exists for every semiring that its accumulator has arithmetics for, or only for
+ *   those of `semirings`.
+ * - `label` makes a row's part of the canonical name.
+ * - `automatic` says whether the planner may choose the family, or which of its rows, by itself.
+ * - `constraints` hold for every row that can be built. Other rows are refused by name, with the reason.
+ * - `header` and `template` are functions of the row if the rows have several templates; `arguments` then gives the
+ *   template's arguments.
+ * - `together` is how many rows are compiled as one source file (files.mjs); 1 if it is missing. `typesTogether` says
+ *   that a file may have rows of several element types.
  */
 export const families = [
   {
@@ -238,7 +243,7 @@ export const families = [
     ],
   },
   {
-    // How long it takes depends on the values, so the planner takes it only after a look at them
+    // The time of this family depends on the values, so the planner selects it only after a scan
     // (cuda/runtime/ranked_choice.h).
     name: 'ranked',
     backend: 'cuda',

@@ -1,10 +1,10 @@
-// Writes what follows from the variant table for lib: its types of elements and of names.
+// Generates lib's types of elements and of names from the variant table.
 import { bandwidths, microbenchmarks } from './microbenchmarks.mjs'
 import { allRows } from './rows.mjs'
 import { dataTypes, instructionSets, semirings, storedTypes } from './table.mjs'
 import { webGpuRows } from './webgpu.mjs'
 
-/** lib/element-types.ts: what lib must know of element types: their arrays, as types and as values. */
+/** lib/element-types.ts: the arrays of the element types, as types and as values. */
 export function elementTypes(notice) {
   const narrow = storedTypes.filter(({ storage }) => storage === 'kNarrow')
   const member = ({ name, what, array }) => `  /** ${what} */\n  ${name}: ${array}`
@@ -17,12 +17,12 @@ export interface ArrayTypes {
 ${dataTypes.map(member).join('\n')}
 }
 
-/** The arrays that {@link pinned} makes, by their element types. */
+/** Arrays that {@link pinned} creates, by their element types. */
 export interface PinnedArrays extends ArrayTypes {
 ${narrow.map(({ stored }) => member(stored)).join('\n')}
 }
 
-/** An array of elements: its type is the element type of the matrix. */
+/** An array of elements. Its type determines the element type of the matrix. */
 export type ElementArray = ${dataTypes.map(({ array }) => array).join(' | ')}
 
 /** An array that holds operands in less memory. */
@@ -47,22 +47,25 @@ export type ElementsOf<Data extends OperandArray> = Data extends ElementArray
   ? Data
   : ${narrow.map(({ stored, dataType }) => `Data extends ${stored.array} ? ${dataType.array} : `).join('')}never
 
-/** An array of this type whose memory is an ArrayBuffer, as that of all arrays is that the library makes or takes. */
+/**
+ * An array of this type whose memory is an ArrayBuffer, like that of all arrays that the library creates or
+ * takes over.
+ */
 export type OrdinaryArray<Data> = ${[...new Set(storedTypes.map(({ stored }) => stored.array))].map((array) => `Data extends ${array} ? ${array}<ArrayBuffer> : `).join('')}Data
 
-/** The types of arrays, in memory of any kind, that arrays of type Data are of. */
+/** Array types, in memory of any kind, that include arrays of type Data. */
 export type KindOf<Data, Kind = OperandArray> = Kind extends unknown ? (Data extends Kind ? Kind : never) : never
 
-/** The arrays of operands that go with elements in arrays of this type. */
+/** Arrays of operands that are compatible with elements in arrays of this type. */
 export type OperandsOf<Data> = ${narrow.map(({ stored, dataType }) => `Data extends ${dataType.array} ? Data | ${stored.array} : `).join('')}Data
 
 /** Types that elements may be stored in. */
 export type StoredType = ${names(storedTypes.map(({ stored }) => stored))}
 
-/** The array of each of them. */
+/** Array constructor of each stored type. */
 export const storedArrays = ${object(storedTypes.map(({ stored }) => stored))} as const
 
-/** The element types that the narrow ones stand for. */
+/** Element types of the narrower storage types. */
 export const widened = { ${narrow.map(({ stored, dataType }) => `${stored.name}: '${dataType.name}'`).join(', ')} } as const
 `
 }
@@ -102,7 +105,7 @@ export interface MicrobenchKernels {
   readonly tiles: readonly string[]
   /** K: iterations between two reads of shared memory. */
   readonly depths: readonly number[]
-  /** How the maximum is written: 'ternary', 'intrinsic'. */
+  /** Forms of the maximum: 'ternary', 'intrinsic'. */
   readonly maxima: readonly string[]
 }
 

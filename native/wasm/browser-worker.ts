@@ -1,4 +1,4 @@
-/** The worker's file. native/wasm/bundle.mjs makes worker.mjs of it. */
+/** Entry point of the worker. native/wasm/bundle.mjs bundles it as worker.mjs. */
 import type { Port, Reply, Request } from '../../lib/remote/messages.js'
 import { serve } from '../../lib/remote/service.js'
 import { withWebGpuNames } from '../../lib/webgpu/names.js'

@@ -1,6 +1,6 @@
-// Builds the addon as WebAssembly, into build/Release/wasm/ (npm run build:wasm): a module with threads and one without, the JavaScript
-// of Emscripten that starts each, and what hosts load: addon.cjs in Node.js, workerd.mjs in workerd. `npm install` and `npm start`
-// never do that.
+// Builds the addon as WebAssembly, into build/Release/wasm/ (npm run build:wasm): a module with threads and
+// one without, the JavaScript of Emscripten that starts each, and the entry points of hosts: addon.cjs for
+// Node.js, workerd.mjs for workerd. `npm install` and `npm start` don't run this build.
 //
 // It needs Emscripten 3.1.69 or newer (emcc on the PATH), CMake and ninja or make. MPMML_WASM_DIR is another folder to build in.
 import { spawnSync } from 'node:child_process'
@@ -78,7 +78,7 @@ for (const [name, threads] of Object.entries(kinds)) {
   run('cmake', '--build', folder, '--parallel', String(availableParallelism()))
 }
 
-// native/wasm reads which functions take arrays and which give promises.
+// native/wasm reads from the generated types which functions take arrays and which return promises.
 run(process.execPath, join(root, 'native', 'variants', 'generate.mjs'), '--typescript', join(root, 'lib'))
 
 rmSync(target, { recursive: true, force: true })
@@ -88,7 +88,8 @@ for (const name of Object.keys(kinds)) {
     cpSync(join(scratch, name, file), join(target, file))
 }
 
-// They are CommonJS, and workers load them as they are, whatever the package around them says.
+// The files are CommonJS. Workers load them directly, so the package type must not depend on the surrounding
+// package.
 writeFileSync(join(target, 'package.json'), '{ "type": "commonjs" }\n')
 for (const [source, file, format, platform] of [
   ['node.ts', 'addon.cjs', 'cjs', 'node'],

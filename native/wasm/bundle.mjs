@@ -1,5 +1,6 @@
-// Bundles what browsers load: browser.mjs, worker.mjs, which computes for a page, and shared.mjs, which both need. The compiled modules
-// lie beside them. The worker doesn't import browser.mjs: that names the worker, and bundlers would go round in a circle.
+// Bundles the files for browsers: browser.mjs, worker.mjs, which computes for a page, and shared.mjs, which
+// both import. The compiled modules are in the same folder. The worker doesn't import browser.mjs, because
+// browser.mjs refers to the worker and bundlers don't support the cycle.
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
@@ -7,8 +8,9 @@ import { rolldown } from 'rolldown'
 const here = fileURLToPath(new URL('.', import.meta.url))
 
 /**
- * Emscripten's JavaScript without what is for Node.js, which bundlers would look for, without what is for threads, which load the file
- * itself, and without the script's address: a module has none.
+ * Returns Emscripten's JavaScript without three parts: the code for Node.js, whose imports bundlers would
+ * resolve; the code for threads, which load the file itself; and the script's address, which a module doesn't
+ * have.
  */
 function forModules(code) {
   const [module] = code.split(/^var isPthread\b/m)
@@ -31,7 +33,7 @@ export async function bundleForBrowsers(folder) {
         },
         transform(code, id) {
           if (/mpmml-\w+\.js$/.test(id)) return forModules(code)
-          // A page's Content-Security-Policy reports even the question whether text may be evaluated.
+          // A page's Content-Security-Policy reports even a test for the permission to evaluate text.
           return id.includes('@emnapi') ? code.replaceAll(/new Function\([^)]*\)/g, 'undefined') : null
         },
       },

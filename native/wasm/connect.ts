@@ -1,11 +1,11 @@
-/** The addon in a browser. native/wasm/bundle.mjs makes browser.mjs of it. */
+/** The addon in a browser. native/wasm/bundle.mjs bundles it as browser.mjs. */
 
 import { remote, workerError } from '../../lib/remote/page.js'
 import { withWebGpuNames } from '../../lib/webgpu/names.js'
 import type { Addon } from './module.js'
 import { compile, startModule } from './modules.js'
 
-/** The addon of a page. */
+/** Starts the worker and returns the addon of a page. */
 export async function connect(): Promise<Addon> {
   const worker = new Worker(new URL('./worker.mjs', import.meta.url), { type: 'module', name: 'mpmml' })
   const refused = new Promise<never>((_, reject) => {

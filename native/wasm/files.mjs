@@ -1,4 +1,7 @@
-/** The files in build/Release/wasm that browsers load. Node.js loads mpmml-single.js too, which they have in shared.mjs. */
+/**
+ * The files in build/Release/wasm that browsers load. Node.js also loads mpmml-single.js, which is part of
+ * shared.mjs for browsers.
+ */
 export const browserFiles = [
   'browser.mjs',
   'shared.mjs',

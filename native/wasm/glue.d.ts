@@ -1,4 +1,4 @@
-/** Emscripten's JavaScript, which the build makes. */
+/** Emscripten's JavaScript, an output of the build. */
 declare module '*/mpmml-single.js' {
   const factory: import('./module.js').Factory
   export default factory
@@ -7,7 +7,7 @@ declare module '*/mpmml-threads.js' {
   const factory: import('./module.js').Factory
   export default factory
 }
-/** Where the host compiles modules beforehand. */
+/** Module that the host compiles in advance. */
 declare module '*.wasm' {
   const compiled: WebAssembly.Module
   export default compiled

@@ -1,4 +1,4 @@
-/** The compiled module, as Emscripten's JavaScript starts it, and the addon that it becomes. */
+/** Starts the compiled module with Emscripten's JavaScript and returns the addon. */
 import { createContext } from '@emnapi/runtime'
 import { staged } from './staging.js'
 
@@ -7,15 +7,15 @@ type Instantiate = (
   received: (instance: WebAssembly.Instance, module: WebAssembly.Module) => void,
 ) => object
 
-/** What Emscripten's JavaScript takes, and what it adds. */
+/** Options of Emscripten's JavaScript, and the properties that it adds. */
 export interface Module {
-  /** The workers that are started beforehand. */
+  /** Number of workers that are started in advance. */
   threads: number
   noExitRuntime: boolean
-  /** The URL of the JavaScript, which workers load; they can't always tell. */
+  /** URL of the JavaScript, which workers load and can't always determine themselves. */
   mainScriptUrlOrBlob?: string
   instantiateWasm: Instantiate
-  /** Done when the workers have started. */
+  /** Fulfilled when the workers have started. */
   pthreadPoolReady?: Promise<unknown>
   wasmMemory: WebAssembly.Memory
   _malloc(bytes: number): number
@@ -24,12 +24,14 @@ export interface Module {
   emnapiExternalMemory: ExternalMemory
 }
 
-/** Emscripten's JavaScript: it makes what it is given a module, which is complete when it has been instantiated. */
+/**
+ * Emscripten's JavaScript: it turns the given object into a module, which is complete after instantiation.
+ */
 export type Factory = (module: Partial<Module>) => Promise<Module>
 
 export type Addon = Record<string, unknown>
 
-/** Where an array is in the module's memory. */
+/** Location of an array in the module's memory. */
 interface Place {
   readonly Ctor: unknown
   readonly address: number
@@ -38,15 +40,15 @@ interface Place {
   readonly runtimeAllocated: 0
 }
 
-/** What emnapi knows of arrays in the module's memory. */
+/** emnapi's table of arrays in the module's memory. */
 interface ExternalMemory {
   wasmMemoryViewTable: WeakMap<ArrayBufferView, Place>
   getViewPointer(view: ArrayBufferView, shouldCopy: boolean): object
 }
 
 /**
- * emnapi takes an array whose buffer isn't the memory's buffer of the moment for an array outside of it, and copies that. But the buffer
- * becomes another whenever the memory grows, which threads do at any time. So it is told where each array is.
+ * Registers the locations of arrays with emnapi. emnapi copies every array whose buffer isn't the memory's
+ * current buffer. But each growth of the memory replaces the buffer, and threads grow the memory at any time.
  */
 function placeArrays(external: ExternalMemory): (view: ArrayBufferView, length: number) => void {
   const places = external.wasmMemoryViewTable
@@ -65,10 +67,10 @@ function placeArrays(external: ExternalMemory): (view: ArrayBufferView, length: 
     })
 }
 
-/** The addon that an instantiated module has. */
+/** Returns the addon of an instantiated module. */
 function addonOf(module: Module): Addon {
   const context = createContext()
-  // At the end of the process there is nothing to be freed, and threads may still run.
+  // At the end of the process no memory needs to be freed, and threads may still run.
   context.suppressDestroy()
   const addon = module.emnapiInit({ context })
   return staged(addon, {
@@ -77,7 +79,7 @@ function addonOf(module: Module): Addon {
     free: (address) => module._free(address),
     buffer(end) {
       const { wasmMemory } = module
-      // It may have grown on a thread. This one sees it when it grows it too.
+      // Another thread may have grown the memory. A growth by 0 makes the new size visible on this thread.
       if (wasmMemory.buffer.byteLength < end) wasmMemory.grow(0)
       return wasmMemory.buffer
     },
@@ -87,11 +89,11 @@ function addonOf(module: Module): Addon {
 
 const settings = {
   threads: 0,
-  // Its threads go on when a call has returned.
+  // The threads continue after a call has returned.
   noExitRuntime: true,
 }
 
-/** The addon of a compiled module. Nothing in it waits. */
+/** Starts a compiled module synchronously and returns its addon. */
 export function start(factory: Factory, compiled: WebAssembly.Module): Addon {
   const module = {
     ...settings,
@@ -105,7 +107,10 @@ export function start(factory: Factory, compiled: WebAssembly.Module): Addon {
   return addonOf(module)
 }
 
-/** The same where only brief work may hold up a thread. It waits for the workers too: they start only while this thread does nothing. */
+/**
+ * Starts a compiled module asynchronously, for threads that must not be blocked. Also waits for the workers,
+ * which start only while this thread is idle.
+ */
 export async function startLater(
   factory: Factory,
   compiled: WebAssembly.Module,

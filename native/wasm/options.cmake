@@ -3,14 +3,14 @@
 set(MPMML_EMNAPI "" CACHE PATH "The folder of the npm package emnapi")
 option(MPMML_WASM_THREADS "Threads: workers that share the module's memory" ON)
 
-# C++ exceptions are WebAssembly's own: those by JavaScript would take each call that may throw out of the module.
+# C++ exceptions use WebAssembly's exceptions. Exceptions through JavaScript would leave the module for each call that may throw.
 set(mpmml_wasm_options -fwasm-exceptions -msimd128)
 if(MPMML_WASM_THREADS)
   list(APPEND mpmml_wasm_options -pthread)
 endif()
 add_compile_options(${mpmml_wasm_options})
-# A page loads the module over a network: loops whose counts aren't known aren't repeated, unless the source asks for it, and what
-# takes little of the time is compiled for size.
+# Pages load the module over a network. So loops with unknown counts are unrolled only where the source requests it, and code that
+# takes little time is compiled for size.
 add_compile_options("SHELL:-mllvm -unroll-runtime=0" "SHELL:-mllvm -unroll-allow-partial=0")
 set(mpmml_small_cpu blocking session)
 list(TRANSFORM mpmml_small_cpu REPLACE "(.+)" "native/cpu/\\1.cpp")
@@ -18,7 +18,7 @@ file(GLOB mpmml_small_sources native/core/graph/*.cpp native/core/graph/*/*.cpp 
 list(FILTER mpmml_small_sources EXCLUDE REGEX "/(lanes|search|path_algebra)[.]cpp$")
 set_source_files_properties(${mpmml_small_sources} ${mpmml_small_cpu} PROPERTIES COMPILE_OPTIONS -Os)
 
-# The same for kernels of the table, which have options of their own.
+# Compiles kernels of the variant table, which have separate options, for size.
 function(mpmml_shrink_kernels)
   foreach(source ${MPMML_GENERATED_CPU})
     if(source MATCHES "/(naive|thin)_[^/]*$")
@@ -30,20 +30,20 @@ function(mpmml_shrink_kernels)
 endfunction()
 
 if(NOT MPMML_WASM_THREADS)
-  # Otherwise node-addon-api has no functions that other threads may call. They are how work is settled, here too.
+  # Enables thread-safe functions in node-addon-api, by which work is settled.
   add_compile_definitions(NAPI_HAS_THREADS=1)
 endif()
 add_link_options(${mpmml_wasm_options})
 set(CMAKE_POSITION_INDEPENDENT_CODE OFF)
-# emnapi's headers in place of Node's: in them JavaScript's functions are imports of the module.
+# emnapi's headers replace Node's: they declare the functions of JavaScript as imports of the module.
 set(CMAKE_JS_INC ${MPMML_EMNAPI}/include/node ${MPMML_NODE_ADDON_API})
 
-# Its libraries for Emscripten are made with a newer compiler, whose features an older linker refuses; so it is compiled here.
+# emnapi is compiled from source, because its libraries are built with a newer compiler, whose features older linkers refuse.
 enable_language(C)
 file(GLOB mpmml_emnapi_sources ${MPMML_EMNAPI}/src/js_native_api.c ${MPMML_EMNAPI}/src/node_api.c
   ${MPMML_EMNAPI}/src/async_c*.c)
 if(MPMML_WASM_THREADS)
-  # Without them these parts are in its JavaScript.
+  # Without threads, emnapi's JavaScript implements these parts.
   file(GLOB mpmml_emnapi_threads ${MPMML_EMNAPI}/src/async_work.c ${MPMML_EMNAPI}/src/threadsafe_function.c
     ${MPMML_EMNAPI}/src/uv/*.c ${MPMML_EMNAPI}/src/uv/unix/*.c)
   list(APPEND mpmml_emnapi_sources ${mpmml_emnapi_threads})
@@ -53,7 +53,7 @@ target_include_directories(mpmml_emnapi PRIVATE ${MPMML_EMNAPI}/include/node)
 target_compile_definitions(mpmml_emnapi PRIVATE BUILDING_NODE_EXTENSION
   "NAPI_EXTERN=__attribute__((__import_module__(\"env\")))")
 
-# mpmml-threads.wasm or mpmml-single.wasm, and the JavaScript that starts it.
+# Adds mpmml-threads.wasm or mpmml-single.wasm, and the JavaScript that starts it.
 function(mpmml_add_wasm_module)
   mpmml_shrink_kernels()
   set(objects $<TARGET_OBJECTS:mpmml_emnapi>)
@@ -75,14 +75,14 @@ function(mpmml_add_wasm_module)
   endif()
   target_link_options(mpmml_wasm PRIVATE
     -Os --no-entry
-    # Instantiations of one template follow each other, by their names, which aren't kept: compression looks back 32 KiB.
+    # Sorting functions by name makes instantiations of one template adjacent, in reach of the 32 KiB window of compression.
     --emit-symbol-map -sBINARYEN_EXTRA_PASSES=--reorder-functions-by-name
     -sMODULARIZE=1 -sEXPORT_NAME=mpmmlModule -sENVIRONMENT=node,web,worker
-    # Threads reserve addresses for all of it, and get memory as they need it.
+    # Modules with threads reserve the address space of the maximum, and allocate memory on demand.
     -sALLOW_MEMORY_GROWTH=1 -sMAXIMUM_MEMORY=4GB -sINITIAL_MEMORY=16MB -sSTACK_SIZE=4MB
     # Without BigInts emnapi's napi_adjust_external_memory fails.
     -sFILESYSTEM=0 -sWASM_BIGINT=1
-    # Pages whose policy forbids eval.
+    # For pages whose policy forbids eval.
     -sDYNAMIC_EXECUTION=0
     --js-library=${MPMML_EMNAPI}/dist/library_napi.js
     -sEXPORTED_FUNCTIONS=_malloc,_free,_napi_register_wasm_v1,_node_api_module_get_api_version_v1)

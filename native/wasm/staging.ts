@@ -1,6 +1,6 @@
 /**
- * Calls of an addon that is a WebAssembly module. It reads and writes only its own memory, so the arrays of a call are copied there
- * first, and what the call has written is copied back when it has succeeded.
+ * Calls of an addon that is a WebAssembly module. The module accesses only its own memory. So the arrays of a
+ * call are copied into it first, and the written elements are copied back after success.
  */
 
 import { nativeCalls } from '../../lib/native-interface.js'
@@ -19,29 +19,33 @@ import {
 type Call = (...values: unknown[]) => unknown
 /** The module's memory. */
 export interface Memory {
-  /** 0 if there is no room. */
+  /** Returns the address, or 0 if the allocation fails. */
   allocate(bytes: number): number
   free(address: number): void
-  /** That has bytes up to `end`. Another one after the memory has grown. */
+  /**
+   * Returns the buffer of the memory, with at least `end` bytes. Growth of the memory replaces the buffer.
+   */
   buffer(end: number): ArrayBufferLike
-  /** Marks a view with so many elements as one of this memory, which stays where it is when that grows. */
+  /**
+   * Registers a view of `length` elements of this memory, whose address remains valid when the memory grows.
+   */
   place(view: TypedArray, length: number): void
 }
 
-/** All that is allocated starts at a multiple of it. */
+/** Alignment of all allocations in bytes. */
 const ALIGNMENT = 16
-/** How often the report of a call that runs is copied back: it counts the steps. */
+/** Milliseconds between two copies of a running call's report, which counts the steps. */
 const REPORT_MS = 20
 const MAX_BYTES = 2 ** 32
 
 const bytesOf = ({ buffer, byteOffset, byteLength }: TypedArray) =>
   new Uint8Array(buffer, byteOffset, byteLength)
 
-/** Bytes of a buffer that arrays of a call lie in. Arrays that share elements are in one range. */
+/** Range of bytes of a buffer that contains arrays of a call. Arrays that share elements are in one range. */
 interface Range {
   readonly first: number
   end: number
-  /** Where it is in the module's memory. */
+  /** Address in the module's memory. */
   address: number
   isShared: boolean
 }
@@ -49,12 +53,15 @@ interface Range {
 /** Elements of an array in the module's memory. */
 interface Place {
   readonly range: Range
-  /** Bytes from the first of the range. */
+  /** Offset in the range in bytes. */
   readonly offset: number
   readonly length: number
 }
 
-/** Arrays of one call, in the module's memory. Their places are those at its start: arrays can be transferred meanwhile. */
+/**
+ * Arrays of one call, in the module's memory. Their places are recorded when the call starts, because arrays
+ * can be transferred meanwhile.
+ */
 class Staged {
   readonly #memory: Memory
   readonly #placeOf = new Map<TypedArray, Place>()
@@ -80,7 +87,7 @@ class Staged {
     }
     let bytes = 0
     for (const range of ranges) {
-      // Elements of 8 bytes stay at multiples of 8.
+      // Preserves the alignment of elements of 8 bytes.
       range.address = bytes + (range.first % ALIGNMENT)
       bytes = Math.ceil((range.address + range.end - range.first) / ALIGNMENT) * ALIGNMENT
     }
@@ -89,7 +96,7 @@ class Staged {
     for (const range of ranges) range.address += this.#block
   }
 
-  /** The array in the module's memory, as that is now. */
+  /** Returns the array in the current buffer of the module's memory. */
   view<Of extends TypedArray>(array: Of): Of {
     const { range, offset, length } = this.#placeOf.get(array)!
     const Type = array.constructor as new (buffer: ArrayBufferLike, at: number, length: number) => Of
@@ -100,7 +107,7 @@ class Staged {
     return view
   }
 
-  /** Whether another array of the call has elements of it. */
+  /** Returns whether another array of the call shares elements with `array`. */
   isShared(array: TypedArray): boolean {
     return this.#placeOf.get(array)!.range.isShared
   }
@@ -135,7 +142,7 @@ export function forEachArray(value: unknown, found: (array: TypedArray) => void)
   else if (isRecord(value)) for (const inside of Object.values(value)) forEachArray(inside, found)
 }
 
-/** The same value with views in the place of its arrays. */
+/** Returns a copy of the value with views instead of its arrays. */
 function withViews(value: unknown, staged: Staged): unknown {
   if (isTypedArray(value)) return staged.view(value)
   if (Array.isArray(value)) return value.map((inside) => withViews(inside, staged))
@@ -149,7 +156,7 @@ interface Running {
   readonly cancel: unknown
 }
 
-/** The addon with functions that take arrays of any memory. */
+/** Wraps an addon so that its functions accept arrays of any memory. */
 export function staged(addon: Exports, memory: Memory): Exports {
   const resultsOf = writtenBy(addon)
   const running = new Set<Running>()
@@ -191,7 +198,7 @@ export function staged(addon: Exports, memory: Memory): Exports {
         return result
       }
       const fail = (error: unknown): never => {
-        // A report says where a computation failed; other results stay as they were.
+        // The report has the position of a failure. Other results stay unchanged.
         if (report) staged.copyBack(report)
         throw error
       }
@@ -239,7 +246,7 @@ export function staged(addon: Exports, memory: Memory): Exports {
         if (call.cancel === cancel) (addon.giveUp as Call)(call.staged.view(cancel))
       }
     },
-    // Its pages are the system's affair.
+    // The system manages the pages of WebAssembly memory.
     preferHugePages() {},
   }
 }

@@ -1,4 +1,4 @@
-/** The addon in workerd (Cloudflare), which compiles modules before a program starts, and has no threads. */
+/** The addon in workerd (Cloudflare), which compiles modules before a program starts and has no threads. */
 import { withWebGpuNames } from '../../lib/webgpu/names.js'
 import { noGpu } from '../../lib/webgpu/no-gpu.js'
 import { withGpu } from '../../lib/webgpu/with-gpu.js'

@@ -1,6 +1,6 @@
-// Runs tasks on executors from several threads at once under ThreadSanitizer: tasks that go on after they were started,
-// fail, are withdrawn and given up, chores, executors that stop, and clients that end. It is a program of its own
-// because Node itself causes reports.
+// Runs tasks on executors from several threads at once under ThreadSanitizer: asynchronous, failing, withdrawn and
+// cancelled tasks, detached tasks, executors that stop, and clients that end. It is a separate program because Node
+// itself causes reports.
 //
 //   npm run sanitize -- thread
 #include <atomic>
@@ -33,7 +33,7 @@ void expect(bool condition, const char* what) {
   std::fprintf(stderr, "wrong: %s\n", what);
 }
 
-/// What tasks of one device share, and only its thread touches.
+/// State that tasks of one device share and only the device's thread accesses.
 struct Device : DetachedTask {
   void prune_completed() noexcept override { ++tidied; }
   int last_started = -1, last_finished = -1;
@@ -117,7 +117,7 @@ class Close final : public Task {
   Device& device_;
 };
 
-/// A thread that submits, as an environment of JavaScript does.
+/// A thread that submits tasks like an environment of JavaScript.
 class User final : public Client {
  public:
   explicit User(unsigned seed) : random_(seed) {}
@@ -128,7 +128,7 @@ class User final : public Client {
     told_one_.notify_one();
   }
 
-  /// Opens a device, has it work, and ends it in one of the ways that there are.
+  /// Opens a device, submits work, and ends the device in one of the possible ways.
   void use_device() {
     const auto executor = Executor::for_device(*this);
     const auto device = std::make_shared<Device>();
@@ -143,7 +143,7 @@ class User final : public Client {
     executor->stop();
     executor->wait_for(this);
     drop_all();
-    // Nothing runs on its thread any more.
+    // The device's thread is idle from now on.
     device->tidied = 0;
     device->closed = true;
   }
@@ -188,7 +188,7 @@ class User final : public Client {
           settle_told();
       }
     }
-    // Given up, they look at the flags until they end.
+    // Cancelled tasks read their flags until they end.
     flags_.splice(flags_.end(), flags);
   }
 
@@ -225,7 +225,7 @@ class User final : public Client {
       settle(told);
     }
   }
-  /// After wait_for().
+  /// Drops all tasks. Called after wait_for().
   void drop_all() {
     settle_told();
     unsettled_.clear();
@@ -240,7 +240,7 @@ class User final : public Client {
   std::vector<Task*> told_;
 };
 
-/// Tasks on devices that end only when one on a processor has: more than run at the same time.
+/// More tasks on devices than run concurrently, which end only after a task on a processor has ended.
 class BlockedTask final : public Task {
  public:
   BlockedTask(Client& client, Place place, std::atomic<bool>& done) : place_(place), done_(done) { set_client(client); }

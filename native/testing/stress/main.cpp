@@ -1,5 +1,5 @@
-// Runs products from several threads at once, and gives some of them up, under ThreadSanitizer; and closes matrices on
-// several devices while another thread asks for the memory in use. It is a program of its own because Node itself causes
+// Runs products from several threads at once under ThreadSanitizer and cancels some of them. Also computes closures on
+// several devices while another thread reads the memory in use. It is a separate program because Node itself causes
 // reports. Each result is compared with the naive product's, or with the definition.
 //
 //   npm run sanitize -- thread
@@ -30,12 +30,12 @@ struct Shape {
   int64_t batch, m, n, k;
 };
 
-/// Shapes with work for several threads, and without; thin, and divided along K; in slabs; in batches.
+/// Shapes with and without work for several threads: skinny, divided along K, in slabs, and in batches.
 constexpr Shape kShapes[] = {{1, 170, 165, 160}, {1, 20, 30, 40},  {1, 1, 2100, 2100}, {1, 2, 1, 1200000},
                              {1, 40, 30, 5000},  {30, 50, 61, 52}, {7, 3, 900, 300},   {1, 1, 1, 1}};
 
-/// Whole numbers for each range path, and some whose sums are near the ends of the finite range. Values that aren't
-/// elements of a semiring become 0, and one byte in eight is true.
+/// Whole numbers for each arithmetic kind, including numbers whose sums are near the limits of the finite range. Values
+/// that aren't elements of a semiring become 0, and one byte in eight is true.
 struct Values {
   int32_t least;
   int32_t most;
@@ -58,7 +58,7 @@ class Client {
     }
   }
 
-  /// Runs one product; returns whether it was right.
+  /// Runs one product and returns whether it was right.
   bool run() {
     const Shape shape = kShapes[random_() % std::size(kShapes)];
     Problem problem;
@@ -78,7 +78,7 @@ class Client {
     const auto a = filled<S>(shape.batch * shape.m * shape.k, values);
     const auto b = filled<S>(shape.batch * shape.k * shape.n, values);
     auto c = filled<S>(shape.batch * shape.m * shape.n, values), expected = c;
-    // What the witnesses are before, and what they become: numbers of their own for each element of A.
+    // Initial witnesses, and expected ones: a distinct number for each element of A.
     std::vector<int32_t> witness(c.size(), -7), expected_witness = witness, through(a.size());
     std::iota(through.begin(), through.end(), 0);
     problem.a = row_major<const void*>(a.data(), shape.m, shape.k);
@@ -114,7 +114,7 @@ class Client {
     return data;
   }
 
-  /// Returns whether the product was given up before it was done.
+  /// Returns whether the product was cancelled before it was done.
   bool run_and_give_up(Problem problem) {
     std::atomic<int32_t> cancelled{0};
     problem.cancelled = &cancelled;
@@ -137,7 +137,7 @@ class Client {
   std::vector<const Variant*> naive_;  ///< one for each semiring and element type
 };
 
-/// Closes a matrix that is spread among pretended devices; returns whether it was right.
+/// Computes the closure of a matrix that is sharded over fake devices, and returns whether it was right.
 bool close_on_several(Engine& engine, unsigned seed) {
   constexpr int64_t kNodes = 300;
   std::minstd_rand random(seed);

@@ -1,4 +1,4 @@
-/** Semirings and element types, from their definitions in docs/products.md: nothing here is the library's. */
+/** Semirings and element types, from their definitions in docs/products.md, independent of the library. */
 export const arrays = {
   int32: Int32Array,
   float32: Float32Array,
@@ -6,7 +6,7 @@ export const arrays = {
   uint8: Uint8Array,
 }
 
-/** The ends of their order. */
+/** Least and greatest elements of the types. */
 const endsOf = {
   int32: [-(2 ** 31), 2 ** 31 - 1],
   float32: [-Infinity, Infinity],
@@ -65,14 +65,14 @@ function greatestProduct(x, y, from, to, ahead, start) {
   return best
 }
 
-/** Of truth values, as 0 and 1: whether an odd number of pairs is 1. */
+/** Returns whether an odd number of pairs of truth values (0 and 1) is 1. */
 function parityOfPairs(x, y, from, to, ahead, start) {
   let pairs = start
   for (let k = from; k < to; k++) pairs += x[k] * y[k + ahead]
   return pairs % 2
 }
 
-/** The sum of products, and the sum of the magnitudes of those that are finite in `magnitude`. */
+/** Returns the sum of products, and adds the magnitudes of the finite products to `magnitude`. */
 function sumOfProducts(x, y, from, to, ahead, start, magnitude) {
   let sum = start
   let total = Math.abs(start) < Infinity ? Math.abs(start) : 0
@@ -80,7 +80,7 @@ function sumOfProducts(x, y, from, to, ahead, start, magnitude) {
     const product = x[k] * y[k + ahead]
     sum += product
     const size = Math.abs(product)
-    // A product of finite numbers may be one that leaves float64.
+    // A product of finite numbers may overflow float64.
     if (size < Infinity || (Math.abs(x[k]) < Infinity && Math.abs(y[k + ahead]) < Infinity)) total += size
   }
   magnitude[0] = total
@@ -92,8 +92,8 @@ const floats = ['float32', 'float64']
 const truths = { types: ['uint8'], kind: 'least', greatest: true, isTruth: true }
 
 /**
- * `kind`: what ⊗ is. `greatest`: whether ⊕ takes the greater. `idempotent`: whether x ⊕ x = x. `fold` adds the candidates of a
- * result to what it starts from.
+ * `kind`: the operation ⊗. `greatest`: whether ⊕ is the maximum. `idempotent`: whether x ⊕ x = x. `fold`
+ * combines the initial value of a result with its candidates.
  */
 const semirings = {
   'max-plus': { types: numbers, kind: 'sum', greatest: true, idempotent: true, fold: greatestSum },
@@ -107,9 +107,9 @@ const semirings = {
 }
 
 /**
- * What semirings[…] says. `isInteger`: whether sums of int32 can leave their type, and an infinity stands for zero here. `isTruth`:
- * whether any element but 0 counts as 1. `isWhole`: whether elements are integers that aren't truth values. `zero`, `one`: as they are
- * stored.
+ * Combines an entry of `semirings` with an element type. `isInteger`: whether sums of int32 can leave their
+ * type, and an infinity stands for zero in the oracle. `isTruth`: whether any element but 0 counts as 1.
+ * `isWhole`: whether elements are integers that aren't truth values. `zero`, `one`: as they are stored.
  */
 function algebraOf(semiring, dtype) {
   const { kind, greatest, idempotent, fold, isTruth = false } = semirings[semiring]
@@ -129,7 +129,7 @@ function algebraOf(semiring, dtype) {
     one,
     isInteger,
     isTruth,
-    /** What there is without a candidate. */
+    /** Result without a candidate. */
     none: isInteger ? (greatest ? -Infinity : Infinity) : zero,
     /** The finite range. */
     least: greatest ? ends[0] + 1 : ends[0],
@@ -145,7 +145,7 @@ export const algebras = Object.entries(semirings).flatMap(([semiring, { types }]
   types.map((dtype) => algebraOf(semiring, dtype)),
 )
 
-/** Those over one element type. */
+/** Algebras over one element type. */
 export const algebrasOf = (dtype) => algebras.filter((algebra) => algebra.dtype === dtype)
 
 /** Every algebra, those with the most kernels more often. */
@@ -156,7 +156,7 @@ export const drawAlgebra = (random) =>
       ? random.pick(algebras.filter(({ dtype, kind }) => dtype === 'float32' && kind === 'sum'))
       : random.pick(algebras)
 
-/** Puts what elements of operands or of C0 stand for in place of them, as numbers to compute with. */
+/** Replaces elements of operands or of C0 by the numbers that they stand for. */
 export function meant(values, { isInteger, isTruth, zero, none, kind }) {
   const count = values.length
   if (isInteger) {

@@ -1,6 +1,6 @@
 /**
- * Chains: matrices that stay on a device, and calls that read and write them, awaited or not. Beside each matrix is what it must
- * hold, as it was checked after the last call that wrote it.
+ * Chains: matrices that stay on a device, and calls that read and write them, awaited or not. A mirror of
+ * each matrix has the expected content, which was checked after the last call that wrote the matrix.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { algebrasOf } from './algebra.mjs'
@@ -20,12 +20,12 @@ const STEPS = 1e6
 class Chain {
   roots = []
   count = 0
-  /** What has been asked for and not looked at. */
+  /** Checks of calls that have been issued and not checked yet. */
   pending = []
-  /** The matrix that was written last: what was kept of it elsewhere may be old now. */
+  /** Matrix that was written last: copies of it that the library caches may be stale. */
   recent = null
   log = []
-  /** Which entry of the log is looked at. */
+  /** Index of the log entry that is being checked. */
   checked = 0
 
   constructor(context, random, device, { onGpu, isSeveral }) {
@@ -39,7 +39,7 @@ class Chain {
     this.waits = random.chance(0.6)
     const most = onGpu ? 1400 : 720
     const small = [random.size(2, 64), random.size(2, 200), 130, 257, random.integer(500, most)]
-    // Smaller ones stay on one device.
+    // Smaller matrices stay on one device.
     const spread = this.dtype === 'uint8' ? [1024, 1100] : [512, 512, 513, random.integer(512, most)]
     this.size = random.pick(isSeveral && random.chance(0.8) ? spread : small)
     this.batch = random.chance(0.3) ? random.integer(1, 5) : null
@@ -129,7 +129,7 @@ class Chain {
       batched,
       batch: batched ? this.batch : 1,
       structure: random.chance(0.2) ? drawStructure(random, m, k, n) : undefined,
-      // A call that fails makes others fail that wait behind it.
+      // A failing call makes dependent calls fail.
       overflow: drawOverflow(random, algebra, !this.waits),
       asked: drawFurther(random, algebra, 0.2),
       accumulate,
@@ -209,7 +209,7 @@ class Chain {
       const now = await written()
       if (outcome.error) {
         const given = { algebra, a: before, b: other, c0: null, batch: 1, m: 0, k: 0, n: 0 }
-        // Of several devices some may have combined their rows before one has no memory.
+        // On several devices, some may have combined their rows before another one is out of memory.
         const mayChange = trouble.refuses && this.isSeveral
         return this.refused(given, outcome.error, c, now, { trouble, mayChange })
       }
@@ -225,7 +225,7 @@ class Chain {
     })
   }
 
-  /** A closure in place, over a semiring in which no cycle gains. */
+  /** Computes a closure in place, over a semiring without improving cycles. */
   async closure() {
     const { random, context } = this
     const algebra = random.pick(
@@ -235,7 +235,7 @@ class Chain {
     )
     const n = Math.min(this.length(), 100)
     const view = this.view(n, n, false)
-    // A NaN is refused, which others would wait for.
+    // A NaN makes the closure fail, and dependent calls with it.
     if (!view || this.positive || (!this.waits && this.dtype !== 'int32')) return
     const handles = view.handles()
     this.log.push(`plus of ${view} over ${algebra.semiring} in place`)
@@ -286,7 +286,7 @@ class Chain {
     root.matrix.dispose()
   }
 
-  /** What may make a call fail, beside its values: only if it is awaited. */
+  /** Draws a cause of failure other than the values, only for awaited calls: refused memory or a signal. */
   trouble(options) {
     const { random, context } = this
     const draw = this.waits ? random.share() : 1
@@ -300,7 +300,7 @@ class Chain {
     return { what: ', given up', aborts: controller, options: { signal: controller.signal } }
   }
 
-  /** Lets go of the views, and gives what the call gave. */
+  /** Disposes the views, and returns a function that returns the outcome of the call. */
   async issue(running, trouble, operands) {
     const settled = running.then(
       (result) => ({ result }),
@@ -310,7 +310,7 @@ class Chain {
       if (this.random.chance(0.5)) await sleep(this.random.integer(0, 2))
       trouble.aborts.abort()
     }
-    // What is asked for behind a call that fails would fail too.
+    // Later calls would fail with a failing call.
     if (this.waits) await settled
     if (trouble.refuses) this.context.addon.failAllocation(0)
     for (const { view, handles } of operands)
@@ -318,7 +318,7 @@ class Chain {
     return () => settled
   }
 
-  /** What a matrix holds after what was asked for until now. */
+  /** Returns a function that returns the content of a matrix after all calls so far. */
   snapshot(root) {
     this.recent = root
     const running = root.matrix.download()
@@ -338,7 +338,7 @@ class Chain {
     }
   }
 
-  /** An error is as it must be, and has left `out` as it was. */
+  /** Checks that an error is the expected one, and that it has left `out` unchanged. */
   refused(problem, error, out, now, { variant, trouble, mayChange }) {
     const { code } = error
     const wrong = wrongError(problem, error, this.random, STEPS, { variant, ...trouble })
@@ -360,7 +360,7 @@ function isCombined({ kind, greatest, dtype, isTruth, fold, exactBits }, x, y, c
     const sum = dtype === 'float32' ? Math.fround(x + y) : x + y
     return came === sum || (Number.isNaN(came) && Number.isNaN(sum))
   }
-  // Nothing is said of two NaN.
+  // The result for two NaN is unspecified.
   if (Number.isNaN(x) && Number.isNaN(y)) return true
   const best = Number.isNaN(x) ? y : Number.isNaN(y) ? x : greatest ? Math.max(x, y) : Math.min(x, y)
   return exactBits ? Object.is(came, best + 0) : came === best

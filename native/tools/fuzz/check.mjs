@@ -1,13 +1,13 @@
-/** Compares results with the definition, at elements that are chosen at random and at the borders of tiles. */
+/** Compares results with the definition, at random elements and at the borders of tiles. */
 import { cells, further } from './definition.mjs'
 import { bandOf, belongs } from './structures.mjs'
 
-/** What was compared, added up. */
+/** Counts of the comparisons. */
 export class Tally {
   elements = 0
   steps = 0
   products = 0
-  /** The elements by what was computed, and how many calls ended as they may in place of a result. */
+  /** Number of checked elements by algebra; `refusals` is the number of permitted errors by code. */
   kinds = new Map()
   refusals = new Map()
 
@@ -22,14 +22,14 @@ export class Tally {
   }
 }
 
-/** The indices below `size`. */
+/** Returns the indices below `size`. */
 export function upTo(size) {
   const all = new Int32Array(size)
   for (let index = 0; index < size; index++) all[index] = index
   return all
 }
 
-/** `count` of the indices below `size`: all of them, or some at borders and others at random. */
+/** Returns `count` of the indices below `size`: all of them, or a mix of borders and random ones. */
 function choose(random, size, count) {
   if (count * 1.2 >= size) return upTo(size)
   const chosen = new Int32Array(count)
@@ -52,7 +52,7 @@ function choose(random, size, count) {
   return chosen
 }
 
-/** Which rows and columns of which products of a batch to look at, for so many steps. */
+/** Selects the rows, columns and products of a batch that are checked, for about `budget` steps. */
 export function sample(random, { m, k, n, batch }, budget) {
   const depth = k + 4
   if (batch * m * n * depth <= budget) {
@@ -76,8 +76,9 @@ export function sample(random, { m, k, n, batch }, budget) {
 const show = (x) => (Object.is(x, -0) ? '−0' : `${x}`)
 
 /**
- * What is wrong with a result, in words; undefined if nothing is, as far as was looked. `c` and further results are matrices as a
- * product gives them, `held` is what `out` held before, row-major, or null. `define` says what cells must be.
+ * Returns the error of a result as text; undefined if the sampled elements are right. `c` and auxiliary
+ * outputs are matrices that a product returned. `held` is the earlier content of `out`, row-major, or null.
+ * `define` computes the expected elements.
  */
 export function wrongIn(problem, result, random, tally, budget, define = cells) {
   const { algebra, batch, m, n, k, held } = problem
@@ -108,7 +109,7 @@ export function wrongIn(problem, result, random, tally, budget, define = cells) 
         place++
         const j = cols[s]
         const came = c.data[row + j * at.byCol]
-        // Nearly all are as they should be: what is wrong is told from those that aren't.
+        // A fast test, because nearly all elements are right. Only the others are examined.
         const isRight = came === values[place] && !(hasTwoZeros && came === 0) && inside[place] === 1
         const wrong = isRight
           ? undefined
@@ -141,14 +142,17 @@ function wrongValue({ algebra }, came, { values, bounds, magnitudes }, place) {
   if (algebra.exactBits ? Object.is(came, should) : came === should) return undefined
   if (bounds) {
     if (Number.isNaN(came) && Number.isNaN(should)) return undefined
-    // The order of the sums isn't specified: it decides whether they leave the type on the way.
+    // The order of the sums isn't specified. It determines whether intermediate sums overflow.
     if (magnitudes[place] > (algebra.dtype === 'float32' ? 1e38 : 1e308)) return undefined
     if (Math.abs(came - should) <= bounds[place]) return undefined
   }
   return `is ${show(came)} and should be ${show(should)}`
 }
 
-/** Elements that are no results stay as they were; those of a new matrix are zero. */
+/**
+ * Returns the error of an element that isn't a result: such elements stay unchanged, and are zero in a new
+ * matrix.
+ */
 function wrongOutside({ zero }, came, held, index) {
   const should = held ? held.data[index] : zero
   return Object.is(came, should)
@@ -169,7 +173,7 @@ export function wrongError(problem, error, random, budget, { variant, aborts, re
   return allowed ? undefined : wrongRefusal(problem, error, random, budget)
 }
 
-/** What is wrong with the error of a product that was refused because of its values; undefined if nothing is. */
+/** Returns the error in the refusal of a product because of its values; undefined if the refusal is right. */
 export function wrongRefusal(problem, error, random, budget, define = cells) {
   const { algebra, batched } = problem
   const { code, message } = error
@@ -200,7 +204,10 @@ export function wrongRefusal(problem, error, random, budget, define = cells) {
   return `ended with ${code ?? 'an error without a code'}: ${message}`
 }
 
-/** What is wrong with an error that names a negative element; undefined if it is negative, and belongs to the product. */
+/**
+ * Returns the error in a refusal that names a negative element; undefined if the element is negative and
+ * belongs to the product.
+ */
 function wrongNegative({ a, b, c0, structure }, message) {
   const found =
     /(a|b|accumulate|out|the matrix|d)\[(?:(\d+), )?(\d+), (\d+)\] is (-Infinity|-[\d.e+-]+)/.exec(message)

@@ -4,14 +4,14 @@ import { newMatrix, place, read } from './layouts.mjs'
 import { drawPlace, Wrong } from './products.mjs'
 import { closureOf, fillWeights, pathError, storedAs, wrongCycle } from './ways.mjs'
 
-/** Weights of edges; a cycle gains only if `gains`. */
+/** Draws weights of edges. There are improving cycles only if `gains`. */
 function weights(random, algebra, matrix, gains) {
   const { data, rows: n } = matrix
   const { kind, greatest, isWhole, zero } = algebra
   const density = random.pick([0, 1 / n, 3 / n, 0.4, 1])
   fillWeights(random, algebra, matrix, density, isWhole ? random.pick([1, 1, 1e6]) : 1)
   if (kind === 'sum' && random.chance(0.3)) {
-    // Each edge makes ways worse.
+    // Each edge makes paths worse.
     const worse = (weight) => (greatest ? -1 : 1) * (Math.abs(weight) + 1)
     for (let at = 0; at < data.length; at++) if (data[at] !== zero) data[at] = worse(data[at])
   }
@@ -89,6 +89,6 @@ export async function closureCase(context, random) {
   }
 }
 
-/** The elements of a matrix in an array or on a device; undefined of none. */
+/** Returns the elements of a matrix in an array or on a device; undefined for undefined. */
 const elementsOf = async (matrix) =>
   matrix && read('download' in matrix ? await matrix.download() : matrix).data

@@ -1,7 +1,7 @@
 /**
- * What a product must be, from the definition of its algebra alone, for the elements that were chosen: the oracle of the
- * fuzzer. It computes in float64, which holds every sum of two int32 and every product of two float32 exactly. Nothing here
- * is shared with what it checks.
+ * The oracle of the fuzzer: computes selected elements of a product from the definition of its algebra. It
+ * uses float64, which represents every sum of two int32 and every product of two float32 exactly. It shares
+ * no code with the library.
  */
 import { meant } from './algebra.mjs'
 import { bandOf, belongs } from './structures.mjs'
@@ -20,8 +20,9 @@ function wrappedSum(x, y, from, to, ahead, start, _, { zero }) {
 
 const clamped = (x, { least, most }) => Math.min(Math.max(x, least), most)
 
-// The smallest k from `from` on whose candidate, as it is stored, is `best`; −1 if there is none. One loop for each way to store:
-// the time of further results is spent here. A NaN is no candidate, and no comparison with one is true.
+// Returns the smallest k from `from` on whose stored candidate is `best`; −1 if there is none. There is one
+// loop for each storage rule, because auxiliary outputs spend their time here. A NaN is no candidate, and no
+// comparison with a NaN is true.
 
 function firstSum(x, y, from, to, ahead, best) {
   for (let k = from; k < to; k++) if (x[k] + y[k + ahead] === best) return k
@@ -44,7 +45,7 @@ function firstSaturatedSum(x, y, from, to, ahead, best, algebra) {
 function firstWrappedSum(x, y, from, to, ahead, best) {
   for (let k = from; k < to; k++) {
     const exact = x[k] + y[k + ahead]
-    // `best` isn't zero: what wraps onto zero is none.
+    // `best` isn't zero: a sum that wraps onto zero is no candidate.
     if (exact !== Infinity && exact !== -Infinity && (exact | 0) === best) return k
   }
   return -1
@@ -89,14 +90,17 @@ function firstOf({ kind, isInteger, dtype }, overflow) {
 }
 
 /**
- * What a product gives beside C. `next(k)` is the first step from k on whose candidate is the result, and −1 if there is none;
- * `none` is of an element that is no result, or is zero.
+ * Auxiliary outputs of a product. `next(k)` is the first step from k on whose candidate is the result, and −1
+ * if there is none. `none` is the output for elements that are zero or aren't results.
  */
 export const further = {
   witness: { none: -1, of: (next) => next(0) },
 }
 
-/** Lines of a row-major matrix (rows, or columns if `across`), one after the other, as what their elements stand for. */
+/**
+ * Returns lines of a row-major matrix (rows, or columns if `across`), contiguous, with the numbers that their
+ * elements stand for.
+ */
 function gather({ data, batch, rows, cols }, item, lines, across, algebra) {
   const first = (batch === 1 ? 0 : item) * rows * cols
   const length = across ? rows : cols
@@ -111,12 +115,14 @@ function gather({ data, batch, rows, cols }, item, lines, across, algebra) {
 }
 
 /**
- * Elements of C0 ⊕ A⊗B: those of these rows and columns of one product of a batch, row by row. A problem has row-major
- * matrices a, b and c0 (or null), as { data, batch, rows, cols }, an algebra, overflow and a structure.
+ * Returns the elements of C0 ⊕ A⊗B in the given rows and columns of one product of a batch, row by row. A
+ * problem has row-major matrices a, b and c0 (or null), as { data, batch, rows, cols }, an algebra, overflow
+ * and a structure.
  *
- * `values` are as they are stored, but under 'throw' a sum that leaves the finite range is as it is, and has a 1 in `leaves`.
- * `inside` is 0 if the element is no result; `beside` has the further results that are `asked` for, by their names. In plus-times `bounds` is how far a
- * result may be away, and `magnitudes` the sums of the magnitudes of what is finite.
+ * `values` are the stored values, except that under 'throw' a sum outside of the finite range is kept and
+ * marked by a 1 in `leaves`. `inside` is 0 if the element isn't a result. `beside` has the `asked` auxiliary
+ * outputs by name. In plus-times, `bounds` are the error bounds of the results, and `magnitudes` the sums of
+ * the magnitudes of finite products.
  */
 export function cells(problem, item, rows, cols, asked = []) {
   const { algebra, a, b, c0, overflow, structure } = problem
@@ -152,7 +158,7 @@ export function cells(problem, item, rows, cols, asked = []) {
       let last = first + depth
       if (structure) {
         if (!belongs(bandC, i, j)) continue
-        // Of A's row and of B's column those that belong.
+        // Range of k in which the elements of A's row and B's column are inside of their bands.
         const from = Math.max(0, i - bandA[0], j - bandB[1])
         const to = Math.max(from, Math.min(depth, i + bandA[1] + 1, j + bandB[0] + 1))
         last = first + to

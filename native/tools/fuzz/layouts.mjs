@@ -1,4 +1,4 @@
-/** Where the elements of a matrix are in an array, and how to read them again. */
+/** Layouts of matrices in arrays: placing and reading their elements. */
 
 /** A row-major matrix; `batch` is 1 for a single one, and `batched` says whether its shape has three entries. */
 export const newMatrix = (Type, batched, batch, rows, cols) => ({
@@ -26,7 +26,7 @@ const layouts = {
 
 export const layoutNames = Object.keys(layouts)
 
-/** What is between the elements: it would decide results if it were read. */
+/** Returns the value between the elements, which would decide results if it were read. */
 const gapOf = (data) =>
   data instanceof Uint8Array
     ? 1
@@ -39,12 +39,12 @@ const gapOf = (data) =>
 const shapeOf = ({ batched, batch, rows, cols }) => (batched ? [batch, rows, cols] : [rows, cols])
 
 /**
- * Calls `copy(at, from, count)` for runs of neighbours: of the elements from `from` on in row-major order, `count` are from `at` on, one
- * after the other. Typed arrays copy a run much sooner than a loop does.
+ * Calls `copy(at, from, count)` for runs of neighbours: of the elements from `from` on in row-major order,
+ * `count` are from `at` on, contiguously. Typed arrays copy a run much faster than a loop.
  */
 function forRuns({ batch, rows, cols }, [byItem, byRow, byCol], copy) {
   const [inRow, inAll] = [byCol === 1, byCol === 1 && byRow === cols && byItem === rows * cols]
-  // Without elements a place may be beyond the array.
+  // Without elements, the offset may be beyond the array.
   if (batch * rows * cols === 0) return
   if (inAll) return copy(0, 0, batch * rows * cols)
   for (let item = 0; item < batch; item++) {
@@ -56,7 +56,10 @@ function forRuns({ batch, rows, cols }, [byItem, byRow, byCol], copy) {
   }
 }
 
-/** Puts a row-major matrix into an array of its own, `Type` if it is given: `shift` elements after its begin, `tail` before its end. */
+/**
+ * Copies a row-major matrix into a new array, of type `Type` if it is given, with `shift` elements before the
+ * matrix and `tail` after it.
+ */
 export function placeAs(name, source, { Type = source.data.constructor, shift = 0, tail = 0 } = {}) {
   const { data, batched, batch, rows, cols } = source
   const { strides, offset = 0 } = layouts[name](source)
@@ -80,14 +83,14 @@ export function placeAs(name, source, { Type = source.data.constructor, shift = 
   }
 }
 
-/** The same in a layout that is drawn. */
+/** Copies a row-major matrix into a new array in a random layout. */
 export function place(random, source, Type) {
   const name = random.chance(0.4) ? 'row-major' : random.pick(layoutNames)
   const shift = random.pick([0, 0, 0, 1, 3, 16])
   return placeAs(name, source, { Type, shift, tail: random.integer(0, 2) })
 }
 
-/** The elements in row-major order of what `place` or a download made. */
+/** Returns the elements of a placed or downloaded matrix in row-major order. */
 export function read({ data, shape, strides, offset = 0 }) {
   const batched = shape.length === 3
   const [batch, rows, cols] = batched ? shape : [1, ...shape]
@@ -102,10 +105,10 @@ export function read({ data, shape, strides, offset = 0 }) {
 
 const bytesOf = ({ buffer, byteOffset, byteLength }) => Buffer.from(buffer, byteOffset, byteLength)
 
-/** Whether two arrays have the same bits. */
+/** Returns whether two arrays have the same bits. */
 export const sameBits = (one, other) => bytesOf(one).equals(bytesOf(other))
 
-/** Whether anything but its elements has changed since `before`, a copy of the whole array. */
+/** Returns whether elements outside of the matrix have changed since `before`, a copy of the whole array. */
 export function gapsChanged({ whole, matrix }, before) {
   const { data, shape, strides, offset } = matrix
   const [batch, rows, cols] = shape.length === 3 ? shape : [1, ...shape]

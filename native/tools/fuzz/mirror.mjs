@@ -1,4 +1,4 @@
-/** Matrices on a device beside what they must hold, and views of them. */
+/** Mirrors of matrices on a device, which have the expected content, and views of them. */
 import { newMatrix, sameBits } from './layouts.mjs'
 
 /** Row-major, as downloads and results are. */
@@ -22,7 +22,7 @@ export class View {
     Object.assign(this, { root, top, left, rows, cols, item, turned })
   }
 
-  /** How many rows and columns of the root it has. */
+  /** Number of the root's rows in the view. */
   get height() {
     return this.turned ? this.cols : this.rows
   }
@@ -36,7 +36,7 @@ export class View {
     return this.height === mirror.rows && this.width === mirror.cols && this.item === null && !this.turned
   }
 
-  /** The handles that a call needs: the last is the view, and all but the root's are disposed. */
+  /** Returns the handles that a call needs. The last one is the view. All but the root's must be disposed. */
   handles() {
     const { top, left, height, width, item, turned, root } = this
     if (this.isWhole) return [root.matrix]
@@ -78,7 +78,7 @@ export class View {
     }
   }
 
-  /** Its elements, row-major, of the root's or of another matrix of that shape. */
+  /** Returns the elements of the view, row-major, in the root's mirror or another matrix of that shape. */
   content(mirror = this.root.mirror) {
     const { batch, batched } = mirror
     const all = this.item === null
@@ -92,7 +92,7 @@ export class View {
     return matrix
   }
 
-  /** Whether two matrices of the root's shape have the same bits outside of the view. */
+  /** Returns whether two matrices of the root's shape have the same bits outside of the view. */
   isSameOutside(one, other) {
     if (this.isWhole) return true
     const copy = one.data.slice()
@@ -104,8 +104,8 @@ export class View {
 }
 
 /**
- * A view of so many rows and columns of one of the roots, `recent` rather than others; undefined if none is large enough. `fits`
- * says which may be taken.
+ * Draws a view of `rows` × `cols` of one of the roots, preferably `recent`; undefined if no root is large
+ * enough. `fits` filters the roots.
  */
 export function drawView(random, roots, recent, [rows, cols], batched, fits = () => true) {
   for (let attempt = 0; attempt < 12 && roots.length > 0; attempt++) {

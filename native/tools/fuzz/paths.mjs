@@ -5,7 +5,7 @@ import { newMatrix, place, read } from './layouts.mjs'
 import { Wrong } from './products.mjs'
 import { closureOf, fillWeights, isBetter, storedAs, times } from './ways.mjs'
 
-/** Some of the nodes, a single one, or undefined: all of them. */
+/** Draws several nodes, a single one, or undefined for all. */
 function drawNodes(random, n) {
   if (random.chance(0.3)) return undefined
   if (random.chance(0.3)) return random.integer(0, n - 1)
@@ -22,14 +22,17 @@ function lose({ kind, greatest, isInteger, zero }, { data }, fraction) {
   }
 }
 
-/** A limit at the value of a path or beside it, by fractions too; better than the empty path now and then. */
+/**
+ * Draws a limit at or near the value of a path, also by fractions. Sometimes it is better than the empty
+ * path.
+ */
 function drawLimit(random, { one, isFloat }, values) {
   const value = random.chance(0.2) || values.length === 0 ? one : random.pick(values)
   const beside = random.pick([0, 0, 0.5, -0.5, 0.25, 1, -1, isFloat ? 2 ** -40 : 2 ** -20])
   return random.chance(0.1) ? random.pick([-Infinity, Infinity]) : value + beside
 }
 
-/** The edges of a matrix as a list; some come twice, the second time with a worse weight. */
+/** Returns the edges of a matrix as a list. Some are duplicated with a worse weight. */
 function listOf(random, { greatest, zero, kind }, Type, { data, rows: n }) {
   const edges = []
   for (const [at, weight] of data.entries()) {
@@ -119,7 +122,7 @@ export async function pathCase({ graph, tally }, random) {
     tally.products++
   } catch (error) {
     if (error instanceof Wrong) throw error
-    // A graph without small separators, and rounded sums with paths, aren't for dissections.
+    // Nested dissection refuses graphs without small separators, and rounded sums with paths.
     if (method !== 'dissection' || error.code !== 'ERR_MPMML_OPTION')
       throw new Wrong(`${what}: ${error.stack}`)
     tally.refused(error.code)

@@ -8,7 +8,10 @@ import { drawValues, fill, nearOverflow, writeGarbageOutside } from './values.mj
 const tiles = [8, 16, 32, 48, 64, 96, 128, 192, 256, 288, 320]
 const aroundTile = (random) => random.pick(tiles) + random.pick([-1, 0, 0, 1])
 
-/** Sizes by kind: `large` is up to how many elements a matrix may have, and `most` how many steps a product. */
+/**
+ * Sizes by kind. `large` is the maximum number of elements of a matrix, and `most` that of steps of a
+ * product.
+ */
 const sizeKinds = {
   small: (random) => [random.size(1, 40), random.size(1, 40), random.size(1, 40)],
   middle: (random) => [random.size(20, 400), random.size(8, 300), random.size(20, 400)],
@@ -51,14 +54,14 @@ function drawSizes(random, { elements, steps, large = 0.025 }) {
   return sizeKinds[kind](random, elements, steps)
 }
 
-/** What to do with sums that leave int32; undefined: it isn't given. */
+/** Draws the policy for sums that leave int32; undefined: the option is omitted. */
 export function drawOverflow(random, { isInteger, isWhole }, far) {
   if (!isInteger) return isWhole && random.chance(0.3) ? random.pick(['throw', 'wrap']) : undefined
   if (far) return random.pick(['throw', 'saturate', 'saturate', 'saturate', 'wrap', 'wrap', 'wrap'])
   return random.pick([undefined, undefined, 'throw', 'saturate', 'wrap'])
 }
 
-/** The names of further results that are asked for, each as often as `share` says. */
+/** Draws the names of requested auxiliary outputs, each with probability `share`. */
 export const drawFurther = (random, { idempotent }, share = 0.3) =>
   idempotent ? Object.keys(further).filter(() => random.chance(share)) : []
 
@@ -77,7 +80,7 @@ export function newValues(random, algebra, values, side, batched, batch, rows, c
   return matrix
 }
 
-/** How many products a batch of these sizes has; null: it is none. */
+/** Draws the number of products of a batch; null for a single product. */
 function drawBatch(random, [m, k, n], elements) {
   if (random.chance(0.8)) return null
   const most = Math.floor(elements / 4 / Math.max(1, m * k, k * n, m * n))
@@ -90,7 +93,8 @@ function drawBatch(random, [m, k, n], elements) {
  * `accumulate` is 'nothing', 'a matrix' or 'out'.
  */
 export function drawProblem(random, limits, algebra = drawAlgebra(random)) {
-  // A band of C in a batch whose sums may overflow: what is written apart and copied then has an item, a row and a span.
+  // A band of C in a batch whose sums may overflow. Its results are written to separate memory and copied by
+  // item, row and span.
   const isNear = algebra.isInteger && random.chance(0.04)
   const [m, k, n] = isNear ? sizeKinds.small(random) : drawSizes(random, limits)
   const values = isNear ? drawValues(random, algebra, nearOverflow) : drawValues(random, algebra)
@@ -151,7 +155,9 @@ export function drawProblem(random, limits, algebra = drawAlgebra(random)) {
   }
 }
 
-/** Makes elements that belong to the product negative, which those of max-times may not be. Returns whether there were any. */
+/**
+ * Makes elements inside of the structure negative, which max-times forbids. Returns whether there were any.
+ */
 function makeNegative(random, [{ data, rows, cols }, structure]) {
   const band = bandOf(structure)
   let made = false
@@ -167,7 +173,7 @@ function makeNegative(random, [{ data, rows, cols }, structure]) {
 
 const show = (value) => JSON.stringify(value, (_, x) => (x === Infinity ? 'Infinity' : x))
 
-/** For messages. */
+/** Describes a problem in error messages. */
 export function describe({
   algebra,
   m,
@@ -191,7 +197,7 @@ export function describe({
   ].join(', ')
 }
 
-/** The same elements in half the memory, where they fit; null where they don't. */
+/** Returns the elements in an array of half the bytes; null if they don't fit. */
 export function narrowed({ dtype, zero }, { data, ...shape }) {
   if (dtype !== 'int32') return null
   const narrowZero = zero < 0 ? -32768 : 32767

@@ -5,10 +5,10 @@ import { wrongError, wrongIn, wrongRefusal } from './check.mjs'
 import { gapsChanged, place, sameBits } from './layouts.mjs'
 import { describe, drawProblem, narrowed, optionsOf } from './problem.mjs'
 
-/** A result, or a refusal, that isn't what it must be. */
+/** Error of a wrong result or a wrong refusal. */
 export class Wrong extends Error {}
 
-/** Where a call is computed: options for it. Pretended devices are there until `leave` is called. */
+/** Draws the backend and devices of a call, as options. Fake devices exist until `leave` is called. */
 export function drawPlace(random, { addon, backends, pretended, devices, hasCuda }) {
   const backend = random.pick(backends)
   const where = { backend }
@@ -21,7 +21,9 @@ export function drawPlace(random, { addon, backends, pretended, devices, hasCuda
   return { where, backend, leave: () => addon.pretendDevices(0) }
 }
 
-/** A kernel by its name, of those that there are for the algebra; the laboratory's only for what is small. */
+/**
+ * Draws the name of a kernel for the algebra. Kernels of the laboratory are drawn only for small products.
+ */
 export function drawVariant(random, { variants }, backend, { algebra, batch, m, k, n }) {
   if (!random.chance(0.3)) return undefined
   const isSmall = batch * m * k * n < 2e7
@@ -43,7 +45,7 @@ function handOver(random, problem) {
   }
   const out = problem.held ? place(random, problem.held) : null
   const { accumulate, c0 } = problem
-  // The same array on both sides now and then.
+  // Sometimes both operands are the same array.
   const a = operand(problem.a)
   return {
     a,
@@ -59,15 +61,15 @@ function handOver(random, problem) {
   }
 }
 
-/** Fails unless `out` is as it was, which an error leaves it. */
+/** Fails unless an error has left `out` unchanged. */
 function requireUnchanged({ out, before }, code) {
   if (out && code !== 'ERR_MPMML_ABORTED' && code !== 'ERR_MPMML_CUDA' && !sameBits(out.whole, before))
     throw new Wrong(`out has changed, although the product ended with ${code}`)
 }
 
-/** Fails if an element is none of max-times, and belongs to the product. */
+/** Fails if an element inside of the structure isn't an element of max-times. */
 export function requireNegativeFound({ hasNegative, structure }) {
-  // With a structure it may meet no other element.
+  // With a structure, the element may meet no other element.
   if (hasNegative && !structure) throw new Wrong('an element is negative, but there is a result')
 }
 
@@ -96,7 +98,10 @@ function drawAbort(random) {
   }
 }
 
-/** One product. `alone`: nothing else runs, so that memory may be refused to it. `chosen`: the kernel, if one is chosen. */
+/**
+ * Computes one product. `alone`: no other work runs, so its allocations may be made to fail. `chosen`: the
+ * requested kernel, if any.
+ */
 async function oneProduct(context, random, place, alone, chosen) {
   const { library, addon, tally } = context
   const algebra =
@@ -105,7 +110,7 @@ async function oneProduct(context, random, place, alone, chosen) {
   const variant = chosen?.name ?? drawVariant(random, context, place.backend, problem)
   const handed = handOver(random, problem)
   const abort = drawAbort(random)
-  // Pretended devices that are the CPU write while they compute, so that what fails leaves traces.
+  // Fake devices that are the CPU write results while they compute, so a failing product changes them.
   const refuses = alone && (place.backend === 'cuda' || !place.where.devices) && random.chance(0.05)
   const options = { ...handed.options, ...handed.own, ...place.where, ...abort.options }
   if (variant) options.variant = variant
@@ -141,7 +146,7 @@ export async function productCase(context, random, chosen) {
   const place = chosen ? { where: {}, backend: chosen.backend, leave: () => {} } : drawPlace(random, context)
   const limits = { ...context.limits }
   const before = process.env.MPMML_DEVICE_MEMORY_MIB
-  // So that it is computed in blocks.
+  // Makes the product be computed in blocks.
   if (place.backend === 'cuda' && random.chance(0.15)) {
     process.env.MPMML_DEVICE_MEMORY_MIB = String(random.size(32, 512))
     limits.large = 0.4
@@ -155,7 +160,7 @@ export async function productCase(context, random, chosen) {
   }
 }
 
-/** Several products at the same time. */
+/** Computes several products concurrently. */
 export async function crowdCase(context, random) {
   const place = drawPlace(random, context)
   try {
@@ -182,7 +187,7 @@ export async function groupCase(context, random) {
     if (small(next)) problems.push({ ...next, overflow: first.overflow, asked: first.asked })
   }
   const handed = problems.map((problem) => handOver(random, problem))
-  // The structure of the group is for the products that have none.
+  // The group's structure applies to products without a structure.
   const shared = random.chance(0.3) ? first.structure : undefined
   const options = { ...handed[0].options, ...place.where }
   delete options.structure

@@ -7,7 +7,7 @@ export class Random {
     this.#state = seed | 0
   }
 
-  /** From 0 to 2^32 − 1. */
+  /** Returns an integer from 0 to 2^32 − 1. */
   bits() {
     this.#state = (this.#state + 0x9e3779b9) | 0
     let x = this.#state ^ (this.#state >>> 16)
@@ -17,13 +17,13 @@ export class Random {
     return (x ^ (x >>> 15)) >>> 0
   }
 
-  /** From 0 up to 1. */
+  /** Returns a number in [0, 1). */
   share() {
     return this.bits() / 2 ** 32
   }
 
   /**
-   * From `low` to `high`, both included.
+   * Returns an integer from `low` to `high`, both included.
    *
    * @param {number} low
    * @param {number} high
@@ -32,7 +32,10 @@ export class Random {
     return low + Math.floor(this.share() * (high - low + 1))
   }
 
-  /** The same, but small ones are as likely as large ones: each power of two is as likely as the next. */
+  /**
+   * Returns an integer from `low` to `high`, uniform in the logarithm: each power of two is as likely as the
+   * next.
+   */
   size(low, high) {
     return Math.min(high, Math.floor(low * ((high + 1) / low) ** this.share()))
   }
@@ -43,7 +46,7 @@ export class Random {
   }
 
   /**
-   * One of them.
+   * Returns one of the choices.
    *
    * @template T
    * @param {readonly T[]} choices
@@ -53,7 +56,7 @@ export class Random {
     return choices[this.integer(0, choices.length - 1)]
   }
 
-  /** Another source, which takes nothing more from this one. */
+  /** Returns an independent source, seeded from this one. */
   fork() {
     return new Random(this.bits())
   }

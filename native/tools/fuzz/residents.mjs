@@ -1,4 +1,4 @@
-/** Products of matrices on a device, several times with the same operands: what is kept of them is used again. */
+/** Products of matrices on a device, repeated with the same operands, so that cached packings are reused. */
 import { wrongError, wrongIn } from './check.mjs'
 import { place, sameBits } from './layouts.mjs'
 import { asMatrix, asResult } from './mirror.mjs'
@@ -11,12 +11,12 @@ export async function residentCase(context, random) {
   await onDevice(context, drawn, (device) => products(context, random, device, where))
 }
 
-/** Has `use` compute on a device, on which nothing may be left. */
+/** Runs `use` on a device, and checks that no memory remains allocated. */
 export async function onDevice({ library, addon }, { where, leave }, use) {
   const device = await library.openDevice(where)
   try {
     await use(device)
-    // What has been disposed keeps its memory until the device has nothing to do.
+    // Disposed matrices retain their memory until the device is idle.
     const last = await device.full([1, 1], 0)
     await last.download()
     last.dispose()
@@ -71,7 +71,7 @@ async function products(context, random, device, where) {
     if (wrong !== undefined) throw new Wrong(`${what}: ${wrong}`)
     if (now) problem.held = now
     if (problem.accumulate === 'out') problem.c0 = now
-    // Again, in another way.
+    // Repeats the product with another overflow policy.
     problem.overflow = drawOverflow(random, algebra, true)
     problem.asked = drawFurther(random, algebra)
   }
@@ -87,7 +87,7 @@ function wrongFailure(context, random, { problem, error, variant, refuses, now }
   return undefined
 }
 
-/** The further results that were asked for, which are given back. */
+/** Downloads and disposes the requested auxiliary outputs. */
 export async function downloaded(result, asked) {
   const beside = {}
   for (const name of asked) {

@@ -1,6 +1,6 @@
 /**
- * Structures of matrices: which elements belong, drawing one, and that of the transposed matrix. All else that the fuzzer and the
- * tests do goes by these.
+ * Structures of matrices: their elements, random structures, and the structure of the transposed matrix. Used
+ * by all other code of the fuzzer and of the tests.
  */
 
 /** @typedef {readonly [below: number, above: number]} Band */
@@ -19,10 +19,13 @@ const bands = {
 export const bandOf = (structure = 'general') =>
   typeof structure === 'string' ? bands[structure] : structure.band
 
-/** Whether element (i, j) is in a band: −below ≤ j − i ≤ above. @param {Band} band @param {number} i @param {number} j */
+/**
+ * Returns whether element (i, j) is in a band: −below ≤ j − i ≤ above. @param {Band} band @param {number} i
+ * @param {number} j
+ */
 export const belongs = ([below, above], i, j) => j - i >= -below && j - i <= above
 
-/** That of the transposed matrix. @param {Structure} structure @returns {Structure} */
+/** Returns the structure of the transposed matrix. @param {Structure} structure @returns {Structure} */
 export function turned(structure) {
   const [below, above] = bandOf(structure)
   return { band: [above, below] }

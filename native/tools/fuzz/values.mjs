@@ -1,12 +1,12 @@
-/** The values of operands, by kind: each kind is about one way in which a product may be computed, and its edges. */
+/** The values of operands, by kind. Each kind targets one arithmetic of products and its limits. */
 import { bandOf, belongs } from './structures.mjs'
 
 /**
- * How the elements of a matrix are drawn.
+ * Distribution of the elements of a matrix.
  *
  * - `low`, `spread`: whole numbers from `low` to `low + spread`. `ends`: the share that is one of both.
- * - `lines`, `chunks`: each line (row of A, column of B) and each 32 elements of it have an offset up to so much besides.
- *   `rough`: the share of chunks whose spread is a thousand times as large.
+ * - `lines`, `chunks`: maximum of a random offset of each line (row of A, column of B) and of each 32
+ *   elements of it. `rough`: the share of chunks whose spread is a thousand times as large.
  * - `meets`: in even steps of k the elements are high, in odd ones low; in the other operand it is the other way round.
  * - `special`: values, and `share`, the share of elements that are one of them.
  * - `zeros`: the share of elements that are the semiring's zero. `zeroLines`: the share of lines.
@@ -24,7 +24,8 @@ function withZeros(random, one) {
   return { ...one, zeros, zeroLines: random.chance(0.1) ? 0.3 : 0 }
 }
 
-// What the paths allow: 8 and 16 bits with and without zero, the levels of exponents; and one more or less.
+// Limits of the arithmetics: 8 and 16 bits with and without zero, the distinct values of exponents; and their
+// neighbours.
 const spreads = [
   31, 32, 37, 38, 41, 42, 49, 50, 63, 64, 126, 127, 254, 255, 256, 16383, 16384, 32766, 65535, 65536,
 ]
@@ -181,7 +182,7 @@ const kindsOf = ({ isTruth, isWhole, kind }) => {
 /** Kinds of int32 whose sums come near the ends of int32, or leave it. */
 export const nearOverflow = ['half range', 'ends of int32', 'full range', 'edge of translated']
 
-/** How the elements of a product's matrices are drawn: a, b, and c for C0 and what `out` holds before. */
+/** Draws the distributions of a product's matrices: a, b, and c for C0 and the earlier content of `out`. */
 export function drawValues(random, algebra, names = Object.keys(kindsOf(algebra))) {
   const kinds = kindsOf(algebra)
   const name = random.pick(names)
@@ -192,7 +193,7 @@ export function drawValues(random, algebra, names = Object.keys(kindsOf(algebra)
   return { name: `${name}`, far, a: zeros(a), b: zeros(b), c: zeros(c) }
 }
 
-/** From 0 to `step`, the same for the same index. */
+/** Returns an offset from 0 to `step` that depends on the index. */
 const offsetOf = (step, index, salt) =>
   step === undefined || step === 0
     ? 0
@@ -234,7 +235,7 @@ export function fill(random, { data, rows, cols }, side, values, algebra) {
   }
 }
 
-/** Puts what would decide results where a matrix has no elements. */
+/** Writes values that would decide results outside of a matrix's structure. */
 export function writeGarbageOutside(
   random,
   { data, rows, cols },

@@ -1,6 +1,6 @@
 /**
- * What a closure must be: the textbook's loops over pivots, in float64, with each sum rounded as the type does; and weights to close.
- * Nothing here is shared with what it checks.
+ * The oracle of closures: the Floyd-Warshall loops in float64, with each sum rounded to the element type; and
+ * random weights. It shares no code with the library.
  */
 
 /** x ⊗ y. */
@@ -22,9 +22,10 @@ const formulas = {
 const loops = new Map()
 
 /**
- * Takes the ways over a pivot into a row of distances, which begins at `row`: `first` to the pivot, whose next node is `hop`, and `onward`
- * from there, to the nodes from `from` on and before `to`. No path is worse than any. Most of the time is spent here, so the loop is
- * written out for each algebra: to look anything up takes longer than a step.
+ * Returns the loop that relaxes a row of distances, which begins at `row`, over a pivot: `first` is the
+ * distance to the pivot, whose next node is `hop`, and `onward` has the distances from the pivot to the nodes
+ * in [`from`, `to`). A missing path is worse than any path. Most of the time is spent here, so each algebra
+ * has its own loop: a lookup takes longer than a step.
  */
 function improving({ kind, dtype, greatest }) {
   const isRounded = dtype === 'float32'
@@ -45,8 +46,9 @@ function improving({ kind, dtype, greatest }) {
 }
 
 /**
- * The closure of n × n elements. `values` aren't rounded to int32: what leaves it is seen, and no path is `none`. `gain` is the first pivot with which a cycle
- * gains; −1 if there is none, and only then the others are valid.
+ * Returns the closure of n × n elements. `values` aren't rounded to int32, so that overflow is visible, and a
+ * missing path is `none`. `gain` is the first pivot with an improving cycle, or −1. The other properties are
+ * valid only if it is −1.
  */
 export function closureOf(algebra, n, elements, isReflexive) {
   const { zero, none, one, kind, isTruth } = algebra
@@ -75,7 +77,7 @@ export function closureOf(algebra, n, elements, isReflexive) {
   return isReflexive ? reflexiveOf(algebra, n, closure) : closure
 }
 
-/** The star, by the plus. */
+/** Returns the star of a matrix from its plus closure. */
 export function reflexiveOf({ one }, n, closure) {
   if (closure.gain >= 0) return closure
   const [values, next] = [closure.values.slice(), closure.next.slice()]
@@ -86,7 +88,7 @@ export function reflexiveOf({ one }, n, closure) {
   return { values, next, gain: -1 }
 }
 
-/** Whether every edge of a batch of integers makes a path worse. Those from a node to itself must only not make it better. */
+/** Returns whether every edge of a batch of integers makes paths worse. Loops must only not improve them. */
 export function everyEdgeWorsens(algebra, n, elements) {
   const { one, zero, isInteger } = algebra
   if (!isInteger) return false
@@ -99,7 +101,10 @@ export function everyEdgeWorsens(algebra, n, elements) {
   return true
 }
 
-/** The star's next nodes if every edge loses: the target if an edge leads there and is best, else the smallest node that is best. */
+/**
+ * Returns the next nodes of the star if every edge makes paths worse: the target if its edge is a best path,
+ * else the smallest best node.
+ */
 export function nextByDistances(algebra, n, edges, { values, gain }) {
   const { none, zero } = algebra
   const next = new Int32Array(n * n).fill(-1)
@@ -124,8 +129,9 @@ export function nextByDistances(algebra, n, edges, { values, gain }) {
 }
 
 /**
- * Fills a matrix, or a batch, with weights of edges. No cycle gains, but in max-plus and min-plus many neither gain nor lose, and there
- * are weights of both signs: differences of potentials of the nodes, to which some are added.
+ * Fills a matrix, or a batch, with weights of edges without improving cycles. In max-plus and min-plus many
+ * cycles have weight 0, and there are weights of both signs: differences of node potentials, some with an
+ * addition.
  */
 export function fillWeights(random, algebra, { data, rows: n }, density, scale = 1) {
   const { kind, greatest, zero, isTruth } = algebra
@@ -143,10 +149,13 @@ export function fillWeights(random, algebra, { data, rows: n }, density, scale =
   }
 }
 
-/** A value of a closure that can be stored, as it is stored. */
+/** Returns the stored form of a value of a closure. */
 export const storedAs = ({ none, zero }, value) => (value === none ? zero : value)
 
-/** What is wrong with next nodes, in words: they must lead over edges that make the distance. Sums must be exact. */
+/**
+ * Returns the error of next nodes as text: their paths must consist of edges that sum to the distance. Sums
+ * must be exact.
+ */
 export function pathError(algebra, n, edges, distances, next) {
   const { zero, one, isTruth } = algebra
   for (let i = 0; i < n; i++) {
@@ -172,10 +181,13 @@ export function pathError(algebra, n, edges, distances, next) {
   return undefined
 }
 
-/** What is wrong with the cycle that an error names, in words: it must be simple, have edges, gain, and weigh what the error says. */
+/**
+ * Returns the error of a reported cycle as text: the cycle must be simple, consist of edges, be improving,
+ * and have the reported weight.
+ */
 export function wrongCycle(algebra, n, edges, { cycle, weight }) {
   if (cycle.length === 0 || new Set(cycle).size !== cycle.length) return `the cycle ${cycle} isn't simple`
-  // Floats are rounded in another order than a closure rounds them, int32 not at all.
+  // The rounding of floats differs from that of a closure, and int32 isn't rounded.
   const exact = { ...algebra, dtype: algebra.dtype === 'float32' ? 'float64' : algebra.dtype }
   let sum = algebra.one
   for (const [index, from] of cycle.entries()) {

@@ -1,4 +1,5 @@
-// A dry check of a package: its files, what its package.json says, what its addon needs of a system, its size.
+// Static checks of a package: its files, its package.json, the system requirements of its addon, and its
+// size.
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import {
@@ -19,10 +20,10 @@ const allowed = {
   musl: /^(libc\.so|libc\.musl-\w+\.so\.1|libgcc_s\.so\.1)$/,
 }
 
-/** What Node.js looks for in an addon (native/release/exports.map). */
+/** Symbols that Node.js looks up in an addon (native/release/exports.map). */
 const entries = ['napi_register_module_v1', 'node_api_module_get_api_version_v1']
 
-/** What is wrong with the addon of a package. */
+/** Returns the problems of the addon of a package. */
 function addonProblems(file, { libc }) {
   if (libc === undefined) return []
   const { libraries, paths } = needs(file)
@@ -42,7 +43,7 @@ function addonProblems(file, { libc }) {
   ]
 }
 
-/** The newest version of glibc that an addon needs. */
+/** Returns the newest version of glibc that an addon needs. */
 export function newestGlibc(file) {
   const versions = glibcSymbols(file)
     .filter(({ isUndefined }) => isUndefined)
@@ -51,8 +52,8 @@ export function newestGlibc(file) {
 }
 
 /**
- * What is wrong with a package: `packed` is what npm told of it, `wanted` what has to be in it, `maxBytes` how large it may
- * be, and `addon` its row if it has an addon.
+ * Returns the problems of a package. `packed` is npm's report, `wanted` the required files, `maxBytes` the
+ * maximum size, and `addon` the package's row if it has an addon.
  */
 export function problemsOf(folder, manifest, packed, { wanted, maxBytes, addon }) {
   const files = packed.files.map(({ path }) => path)

@@ -1,4 +1,4 @@
-// What is published: the packages, what is in each, and what its package.json says.
+// The published packages: their files and their package.json.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -108,12 +108,12 @@ const wasmExports = {
   './package.json': './package.json',
 }
 
-/** Whether a package is installed with mpmml, on the platforms that it is for. */
+/** Returns whether a package is installed with mpmml on its platforms. */
 const isInstalledAlways = ({ kind }) => kind === 'cpu' || kind === 'wasm'
 
 export const mostBytesOfMain = 1 * MiB
 
-/** What only a build from source needs. */
+/** Dependencies of builds from source only. */
 const buildDependencies = ['bindings', 'cmake-js', 'node-addon-api', 'node-api-headers']
 
 const pick = (object, keys) =>
@@ -131,11 +131,14 @@ const split = (dependencies, wanted) =>
     Object.entries(dependencies).filter(([name]) => buildDependencies.includes(name) === wanted),
   )
 
-/** The files that package.json names in what it exports; null is what a condition doesn't have. */
+/** Returns the files in the `exports` of package.json; null excludes a condition. */
 export const filesIn = (exported) =>
   typeof exported === 'string' ? [exported] : Object.values(exported ?? {}).flatMap(filesIn)
 
-/** What compilers read that don't know `exports`, such as TypeScript with the module resolution of Node.js 10. */
+/**
+ * Returns the fields for compilers that don't support `exports`, such as TypeScript with the module
+ * resolution of Node.js 10.
+ */
 function withoutExports(exports) {
   const entries = Object.entries(exports).filter(([, entry]) => entry.types)
   const types = ([name, entry]) => [name.slice(2), [entry.types.require]]
@@ -171,7 +174,7 @@ export function mainManifest(addons, repository) {
   }
 }
 
-/** Guides for those who change the library. They stay in the repository, as do pictures that no other guide shows. */
+/** Guides for contributors. They stay in the repository, with the pictures that only they show. */
 const guidesOfRepository = ['contributing', 'adding', 'style', 'glossary-of-code', 'notes', 'releasing'].map(
   (name) => `docs/${name}.md`,
 )
@@ -225,12 +228,12 @@ export function addonManifest({ name, os, cpu, libc, kind, file }, repository) {
     ...(os ? { os: [os], cpu: [cpu] } : {}),
     ...(libc ? { libc: [libc] } : {}),
     engines: own.engines,
-    // Programs that read packages out of archives can't load an addon from one.
+    // Package managers that load packages from archives can't load an addon from one.
     preferUnplugged: true,
   }
 }
 
-/** What is compiled when the package with the sources is installed. */
+/** Returns the package.json of the package with the sources, which is compiled at installation. */
 export function sourceManifest(repository) {
   return {
     name: '@mpmml/source',
@@ -245,7 +248,7 @@ export function sourceManifest(repository) {
   }
 }
 
-/** Whether a file of the clone is in the package with the sources. */
+/** Returns whether a file of the repository is in the package with the sources. */
 export function isInSource(file) {
   if (/^native\/(tools\/|wasm\/|cpu\/stress\/|addon\/stress\/|setup\.mjs$)/.test(file)) return false
   return file.startsWith('native/') || ['CMakeLists.txt', 'binding.gyp.md', 'LICENSE'].includes(file)
@@ -266,13 +269,16 @@ NVIDIA's licence; of the machine it needs only the NVIDIA driver.`
   return `# ${name}\n\n${what}\n`
 }
 
-/** Whether this machine's own compiler builds for a package. */
+/** Returns whether this machine's native compiler builds the addon of a package. */
 export function isNative({ os, cpu, libc }) {
   const here = existsSync('/etc/alpine-release') ? 'musl' : 'glibc'
   return os === process.platform && cpu === process.arch && (!libc || libc === here)
 }
 
-/** The command that installs the packages for this machine from a folder of tarballs: npm would look for those that it doesn't name in its registry. */
+/**
+ * Returns the command that installs the packages for this machine from a folder of tarballs. It names all of
+ * them, because npm would fetch the others from its registry.
+ */
 export function installCommand(folder) {
   const runsHere = (row) => row.kind !== 'wasm' && isNative(row)
   const shorts = addonPackages.filter(runsHere).map(({ short }) => `${short}-`)
