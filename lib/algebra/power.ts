@@ -38,7 +38,7 @@ import { keysOf } from './weights.js'
 /** A checked call. */
 interface Call extends SquareRequest {
   readonly n: number
-  /** By which the products are computed. */
+  /** Options of the products that compute the power. */
   readonly productOptions: MpmmOptions<DeviceMatrix<ElementArray>>
 }
 

@@ -78,13 +78,14 @@ const residualFunction = (left: boolean) =>
  * The residual A \ B: the greatest X with A ⊗ X ≤ B. Element [i, j] is the minimum over k of B[k, j] − A[k, i], a product over
  * min-plus of −Aᵀ and B.
  *
- * ε in A is no condition: ε ⊗ X ≤ B for every X. ε in B leaves nothing but ε: element [i, j] is ε if some B[k, j] is ε and A[k, i]
- * isn't. A column of A that is ε throughout sets no bound at all, and the greatest X is ⊤ there: 2^31 − 1 in int32, Infinity in
- * floats. As ε ⊗ ⊤ = ε, X can be multiplied with A as it is. Over int32 results are exact. Over floats each difference is
- * rounded once, so A ⊗ X may be above B by a rounding; Infinity in A and B is ⊤, and NaN is no condition.
+ * ε in A sets no condition: ε ⊗ X ≤ B for every X. ε in B allows only ε: element [i, j] is ε if some B[k, j]
+ * is ε and A[k, i] isn't. A column of A that is ε throughout sets no bound at all, and the greatest X is ⊤
+ * there: 2^31 − 1 in int32, Infinity in floats. As ε ⊗ ⊤ = ε, X can be multiplied with A unchanged. Over
+ * int32 results are exact. Over floats each difference is rounded once, so A ⊗ X may be above B by a
+ * rounding; Infinity in A and B is ⊤, and NaN is no condition.
  *
- * Matrices of a device are copied to the host, where −A is made; their device computes the product, and the result is there. `onProgress`
- * tells how far the product is.
+ * Matrices of a device are copied to the host, which computes −A. Their device computes the product and owns
+ * the result. `onProgress` reports the progress of the product.
  *
  * @param a - M × N, or a batch of them as [batch, M, N]; an edge list is made a matrix first, as {@link weightMatrix} does, and so is b.
  * @param b - M × P, or a batch of them; a batch of one or a single matrix serves all of the other's.
@@ -118,7 +119,7 @@ type Listed = AnyOperand | EdgeList | NamedEdgeList
 
 type AnyMatrix = DenseMatrix<ElementArray> | DeviceMatrix<ElementArray>
 
-/** What {@link greatestSubsolution} gives. */
+/** Result of {@link greatestSubsolution}. */
 export interface Subsolution<X> extends Omit<AlgebraResult, 'c'> {
   /** The greatest x with A ⊗ x ≤ b. */
   x: X
@@ -180,7 +181,7 @@ export async function greatestSubsolution(
   return { x, solves, backend, device, timing: { totalMs: performance.now() - began, kernelMs } }
 }
 
-/** What is asked: the dual product of the matrix whose negative is needed and the other one. */
+/** Checked call: the dual product of the matrix to negate and the other matrix. */
 interface ResidualRequest {
   readonly left: boolean
   readonly negated: HostView
@@ -190,7 +191,7 @@ interface ResidualRequest {
   readonly overflow: Overflow
   readonly signal: AbortSignal | undefined
   readonly where: Pick<MpmmOptions, 'backend' | 'device' | 'devices' | 'signal' | 'onProgress'>
-  /** Takes the result to where the operands are. */
+  /** Moves the result to the device of the operands; returns the array if they are in arrays. */
   place(c: DenseMatrix<ElementArray>): Promise<AnyMatrix>
 }
 
@@ -431,7 +432,10 @@ function outside(value: number, at: number, shape: Shape): never {
   throw outsideError(`element ${showList(place)} of the residual`, value, FINITE, advice)
 }
 
-/** Whether every element of A ⊗ X is that of B: some k must have been what decided an X[k, j] by it. */
+/**
+ * Returns whether A ⊗ X = B. Holds if for each element of B some k attains it: B[i, j] is the bound that
+ * decided X[k, j].
+ */
 function* attained(
   { negated: a, kept: b, semiring }: ResidualRequest,
   x: DenseMatrix<ElementArray>,

@@ -35,13 +35,13 @@ import {
   want,
 } from './square-matrix.js'
 
-/** What is asked besides the options. */
+/** Settings of a closure that aren't options of the user. */
 export interface ClosureOptions {
   /** Whether the diagonal is ⊕ one: paths of no edges. */
   readonly reflexive: boolean
   /** Whether `next` is wanted. */
   readonly next: boolean
-  /** What messages call the weights; 'a' by default. */
+  /** Name of the weights in messages; 'a' by default. */
   readonly name?: string
   /** The names of the nodes, for errors. */
   readonly names?: NodeNames | null | undefined

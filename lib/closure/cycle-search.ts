@@ -1,4 +1,4 @@
-/** Finding a cycle that gains, on the host. */
+/** Finds an improving cycle on the host. */
 import { type GainingCycle, leastOf, rotated } from '../graph-core/cycles.js'
 import { PER_STEP, type Steps } from '../graph-core/slices.js'
 import type { Order } from '../semiring-order.js'
@@ -11,7 +11,7 @@ export interface WeightsOnHost {
   readonly offset: number
   readonly rowStride: number
   readonly colStride: number
-  /** What stands for no edge. */
+  /** Value that represents no edge: the zero of the semiring. */
   readonly zero: number
 }
 
@@ -39,7 +39,7 @@ export function* findCycle(
   const worst = maximizes ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY
   const best = new Float64Array(last).fill(worst)
   const parent = new Int32Array(last).fill(-1)
-  /** Of the way by parents. */
+  /** Number of edges of the walk that the parents describe. */
   const edges = new Int32Array(last)
   const isQueued = new Uint8Array(last)
   let queue: number[] = []

@@ -162,7 +162,7 @@ export interface GraphlibLike {
 
 /** The members of an Apache Arrow table that {@link toEdgeList} reads: a row for each edge. */
 export interface ArrowLike {
-  /** How many rows it has. */
+  /** Number of rows. */
   readonly numRows: number
   /** The column of a name; null if there is none. */
   getChild(name: string): { get(row: number): unknown } | null

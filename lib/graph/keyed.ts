@@ -41,16 +41,19 @@ export function assertWeight(
   }
 }
 
-/** The weights of an edge list; null in or-and if edges are there whatever they weigh. */
+/**
+ * Returns the weights of an edge list; null in or-and if weights don't matter because every listed edge
+ * counts.
+ */
 export function weightsOf({ weight, type }: Edges, { dtype }: PathRules): Edges['weight'] | null {
   return dtype === 'uint8' && type !== UINT8 ? null : weight
 }
 
-/** The graph as native code reads it. */
+/** Returns the graph in the form that native code reads. */
 export function sourceOf(graph: Graph, rules: PathRules) {
   if ('edges' in graph) {
     const { nodes, from, to, weight } = graph.edges
-    // NaN is refused even where weights don't count.
+    // NaN is an error even if weights don't matter.
     return {
       nodes,
       from,

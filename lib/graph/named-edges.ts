@@ -99,7 +99,10 @@ export class NamedEdges<Key> {
   }
 }
 
-/** A weight that an edge of the user's graph has. Throws DTypeError and ValueError for what isn't one; `edge` gives its name. */
+/**
+ * Returns the weight of an edge of the user's graph. Throws DTypeError or ValueError if `value` is no weight;
+ * `edge` returns the name of the edge for messages.
+ */
 export function edgeWeight(value: unknown, edge: () => string): number {
   if (typeof value !== 'number' && typeof value !== 'bigint') {
     throw new DTypeError(

@@ -51,9 +51,9 @@ export interface PathOptions extends Pick<MpmmOptions, 'device' | 'devices' | 's
    */
   method?: PathMethod | undefined
   /**
-   * What to do with a distance that is outside the finite range of int32: 'throw', the default, rejects with
-   * ERR_MPMML_OVERFLOW; 'saturate' takes the nearest finite value, 'wrap' the distance modulo 2^32. Sums on the way to it are exact.
-   * Only for integers.
+   * Policy for a distance outside the finite range of int32: 'throw', the default, rejects with
+   * ERR_MPMML_OVERFLOW; 'saturate' takes the nearest finite value, 'wrap' the distance modulo 2^32.
+   * Intermediate sums are exact. Only for integers.
    */
   overflow?: Overflow | undefined
   /**
@@ -62,7 +62,10 @@ export interface PathOptions extends Pick<MpmmOptions, 'device' | 'devices' | 's
    * used, or if a cycle of floats gains so little, or nothing, that rounding keeps a closure from finding paths.
    */
   backend?: BackendChoice | undefined
-  /** As {@link MpmmOptions.onProgress}: `done` is the share of the steps of a closure, or of the searches. */
+  /**
+   * Listener of the progress, called as {@link MpmmOptions.onProgress} is: `done` is the completed fraction
+   * of the steps of a closure, or of the searches.
+   */
   onProgress?: ((progress: Progress) => void) | undefined
 }
 

@@ -1,4 +1,7 @@
-/** Proofs that distances and paths are right, from the edges: they need nothing of what found them. */
+/**
+ * Proves from the edges alone that distances and paths are right, independently of the algorithm that found
+ * them.
+ */
 import { show } from '../describe.js'
 import { ValueError } from '../errors.js'
 import { findReachable } from '../graph-core/reached.js'
@@ -17,7 +20,7 @@ export interface Table {
   readonly colStride: number
 }
 
-/** What is proved of one graph. */
+/** Graph, query and distances to verify: one entry of a batch. */
 export interface VerificationTask {
   readonly graph: Graph
   readonly query: Query
@@ -42,11 +45,11 @@ function extend({ extension, single }: PathRules, path: number, edge: number): n
   return single ? Math.fround(longer) : longer
 }
 
-/** How far keys may be apart that are equal but for rounding. */
+/** Largest difference of keys that are equal except for rounding. */
 export class Tolerance {
-  /** The unit of rounding times how often there may have been one; 0 if nothing is rounded. */
+  /** Unit of rounding times the largest number of roundings; 0 if nothing is rounded. */
   readonly #relative: number
-  /** The same of the numbers next to 0, among which products have ever fewer digits. */
+  /** Tolerance near 0, where products of subnormal numbers lose digits. */
   readonly #absolute: number
   readonly #isSum: boolean
   #largest = 0

@@ -1,4 +1,4 @@
-/** What a semiring is to paths. */
+/** Rules that path algorithms need of a semiring. */
 
 import { assertSemiringType, oneOf, readSemiring, zeroOf } from '../built-in-semirings.js'
 import { typeNameOf } from '../elements.js'
@@ -113,13 +113,16 @@ export function valueOfKey({ maximizes }: PathRules, key: number): number {
   return maximizes ? 0 - key : key + 0
 }
 
-/** Whether going along an edge with this key once more would make a path better. */
+/** Returns whether appending an edge with this key improves a path. */
 export function edgeGains({ extension }: PathRules, key: number): boolean {
   if (extension === 'bottleneck') return false
   return extension === 'sum' ? key < 0 : key > 1
 }
 
-/** Whether an edge with this key makes better paths than one with `other`; NaN stands for no edge. */
+/**
+ * Returns whether an edge with this key makes better paths than an edge with key `other`; NaN stands for no
+ * edge.
+ */
 export function isBetterEdge({ extension }: PathRules, key: number, other: number): boolean {
   return !(extension === 'product' ? key <= other : key >= other)
 }

@@ -1,4 +1,4 @@
-/** Best paths from some nodes to some, by a search from each: in native code, on all cores. */
+/** Finds best paths between some nodes by a search from each: in native code, on all CPU cores. */
 
 import { zeroOf } from '../built-in-semirings.js'
 import { bytesOf, elementType, FLOAT64, INT32, newArray } from '../elements.js'
@@ -18,39 +18,40 @@ import type { ReadReduction, Reduced } from './reduction.js'
 import { refusalError } from './refusals.js'
 import { excludesEmpty, type PathRules } from './rules.js'
 
-/** What is asked of a graph. */
+/** Path query on a graph. */
 export interface Query {
   readonly nodes: number
   readonly rules: PathRules
   /** Null: all nodes. */
   readonly sources: Int32Array | null
   readonly targets: Int32Array | null
-  /** From which side it is searched, if not from that with fewer nodes. */
+  /** Direction of the search; undefined: from the side with fewer nodes. */
   readonly direction?: Direction | undefined
   readonly paths: boolean
   readonly overflow: Overflow
   /** Paths with worse values count as none; undefined: all count. */
   readonly limit: number | undefined
-  /** How they are found; a closure isn't done here. */
+  /** Method of the search; closures aren't computed here. */
   readonly method?: PathMethod | undefined
-  /** What {@link divide} gave for this graph and these rules. */
+  /** Result of {@link divide} for this graph and these rules. */
   readonly division?: NativeDivision | undefined
-  /** The most bytes that it takes besides the results; undefined: what is available. */
+  /** Limit of memory in bytes, results excluded; undefined: the available memory. */
   readonly memory?: number | undefined
 }
 
-/** Room for the results of a batch of graphs. */
+/** Arrays for the results of a batch of graphs. */
 export interface Room {
   readonly distances: ElementArray
-  /** The nodes after the sources; null if they aren't asked for. */
+  /** Next nodes after the sources; null if they aren't requested. */
   readonly next: Int32Array | null
-  /** The trees of a search that don't follow from `next`; null if they do, or aren't asked for. */
+  /** Trees of a search; null if they follow from `next` or aren't requested. */
   readonly trees: Int32Array | null
 }
 
 /**
- * From which side a query is searched: the one with fewer nodes. The paths of all pairs backward, because then `next` is the trees;
- * without paths forward, because then a search writes a row and not a column.
+ * Returns the direction in which a query is searched: from the side with fewer nodes. All pairs are searched
+ * backward with paths, because `next` holds the trees then. Without paths they are searched forward, because
+ * a search writes a row then and not a column.
  */
 export function directionOf({ sources, targets, paths, direction }: Query): Direction {
   if (direction) return direction
@@ -58,7 +59,7 @@ export function directionOf({ sources, targets, paths, direction }: Query): Dire
   return targets && targets.length < sources.length ? 'backward' : 'forward'
 }
 
-/** How many searches a query takes. */
+/** Returns the number of searches of a query. */
 export function rootsOf(query: Query): number {
   const { sources, targets, nodes } = query
   return (directionOf(query) === 'forward' ? sources : targets)?.length ?? nodes
@@ -113,12 +114,12 @@ export function waysOf(query: Query, { next, trees }: Room): Ways {
   }
 }
 
-/** With one thread. */
+/** Memory of a search with one thread. */
 const SEARCH: MemoryRequirement = { what: 'a search', perNode: 112, perEdge: 24 }
-/** Of each more. */
+/** Bytes per node of each additional thread. */
 const BYTES_PER_WORKER = 40
 
-/** The bytes that a search takes at most, with one thread. */
+/** Returns the most bytes that a search takes with one thread. */
 export const searchBytes = (nodes: number, edges: number) => nodes * SEARCH.perNode + edges * SEARCH.perEdge
 
 /** Fields of a request that differ from call to call. */

@@ -329,7 +329,7 @@ class Group {
     })
   }
 
-  /** The same. If that fails, no further part is started, and end() throws the error. */
+  /** Calls startPart(). After an error no other part is started, and end() throws the error. */
   #startNext(cancel: Int32Array): void {
     try {
       this.startPart(cancel)
@@ -339,7 +339,7 @@ class Group {
     }
   }
 
-  /** Starts the parts that are left, and gives the results. */
+  /** Starts the remaining parts, and returns the results. */
   async run(cancel: Int32Array): Promise<MpmmResult<AnyResult>[]> {
     const { session } = this.call
     const rest = () => {

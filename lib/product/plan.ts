@@ -1,4 +1,4 @@
-/** Which kernel a product would take, without computing it. */
+/** Plans a product: selects its kernel without computing it. */
 import { OptionError } from '../errors.js'
 import { REPORT_FIELDS } from '../fields.js'
 import { runNative } from '../run-native.js'

@@ -212,8 +212,8 @@ function refuseBatches(a: View, b: View, names: Names): never {
 }
 
 /**
- * Says where the result and the further ones that are asked for go, and makes their arrays unless they are to be on a device;
- * `name` is what messages call the result.
+ * Sets the destinations of the result and of the requested auxiliary outputs. Allocates their arrays, unless
+ * the results stay on a device. Messages call the result `name`.
  */
 export function allocateResult(product: Product, name: Name = 'the result'): void {
   const { call, otherLanes } = product
@@ -231,7 +231,7 @@ export function allocateResult(product: Product, name: Name = 'the result'): voi
 function newResult(elements: Elements, { session, place, options }: Call, name: Name): Result {
   const { type, bytes, reach, offset, batchStride, rowStride, colStride, batched, batch, rows, cols } =
     elements
-  // The array is returned only when the product has written it: after an error it is dropped.
+  // The user gets the array only after the product has written it: an error drops it.
   const pinned = place.mayUseCuda ? pinnedResult(type, reach, firstDevice(options)) : null
   const data = session ? null : (pinned ?? allocate(reach, name, type, newUnwrittenArray))
   if (session && reach * bytes > Number.MAX_SAFE_INTEGER) {
@@ -369,7 +369,10 @@ export function assertConsistent(
   }
 }
 
-/** Whether the option devices names what the session consists of. Without a GPU, 'all' is as if it weren't given. */
+/**
+ * Returns whether the option `devices` names the devices of the session. Without a GPU 'all' counts as
+ * omitted.
+ */
 function isOf({ backend, index, devices, isAll }: Session, asked: number): boolean {
   if (asked === ALL_DEVICES) return backend === 'cpu' || isAll
   return asked === (devices > 0 || backend === 'cpu' ? devices : 2 ** index)

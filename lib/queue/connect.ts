@@ -1,4 +1,4 @@
-/** The way to Redis or Valkey: packages that are loaded when a queue is asked for, addresses, connections. */
+/** Connects to Redis or Valkey, and loads the optional packages for that on first use. */
 import { show } from '../describe.js'
 import { queuePassword } from '../environment.js'
 import { OptionError, QueueError } from '../errors.js'
@@ -17,16 +17,17 @@ const loadPackages = optionalPackages('a queue needs', ['bullmq', 'ioredis'], as
   return { bull, Redis }
 })
 
-/** How long the first connection may take. */
+/** Timeout of the first connection. */
 const CONNECT_MS = 10_000
 
 /**
- * How long an answer may take until the connection is taken for lost: one whose other end has gone without a word would else be waited
- * on for as long as the system sends its packets again, a quarter of an hour. BullMQ asks questions whose answer takes up to 10 s.
+ * Time without an answer after which the connection counts as lost. Without this limit a silently dead peer
+ * is noticed only when TCP stops retransmitting, after a quarter of an hour. Blocking commands of BullMQ take
+ * up to 10 s.
  */
 const SILENCE_MS = 20_000
 
-/** The least that has all commands that are used here. */
+/** Oldest version with all commands that the library uses. */
 const MIN_VERSION = [6, 2] as const
 
 /** @throws ERR_MPMML_OPTION; never shows the address, which may hold a password. */
@@ -46,13 +47,16 @@ function readAddress(url: string): URL {
   return address
 }
 
-/** The address without user and password, for messages. */
+/** Returns the address without user and password, for messages. */
 function shownAddress(url: string): string {
   const { protocol, host, pathname } = readAddress(url)
   return `${protocol}//${host}${pathname === '/' ? '' : pathname}`
 }
 
-/** What Redis said, without what was sent to it: the arguments of a refused command may hold a password. */
+/**
+ * Returns the message of an error of Redis. Omits the command that was sent, because its arguments may hold a
+ * password.
+ */
 export const reasonOf = (error: unknown): string => {
   const { message, code, errors } = error as NodeJS.ErrnoException & { errors?: Error[] }
   return (message || errors?.map((one) => one.message).join('; ') || code || String(error)).trim()
@@ -62,19 +66,19 @@ export interface Connection {
   readonly packages: Packages
   readonly redis: Redis
   readonly address: string
-  /** How long it has been lost, in ms; 0 if it is there. */
+  /** Returns the time since the connection was lost, in ms; 0 while it is connected. */
   lostMs(): number
   close(): void
 }
 
-/** What happens to a connection after it was made. */
+/** Listeners for events of an established connection. */
 export interface ConnectionEvents {
-  /** It is lost, and is tried again from now on. */
+  /** The connection is lost; reconnecting has begun. */
   onLost?: ((reason: string) => void) | undefined
   onBack?: (() => void) | undefined
 }
 
-/** For tests, which wait less. */
+/** Shorter timeouts for tests. */
 interface Waits {
   readonly connectMs?: number
   readonly silenceMs?: number

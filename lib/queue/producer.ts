@@ -1,6 +1,7 @@
 /**
- * The producer: puts the jobs of a plan into the queue, some at a time, and follows them. What is done is decided by the
- * storage, and the queue only says when to look: jobs that Redis has lost are put there again, unless their block is there.
+ * The producer: adds the jobs of a plan to the queue, a limited number at a time, and follows them. The
+ * storage decides which jobs are done; the queue only says when to check. Jobs that Redis has lost are added
+ * again, unless their block exists.
  *
  * BullMQ's QueueEvents is not used for that: its stream has four entries for a job of any plan, is cut at about 10 000, needs a connection
  * of its own, and gives neither the worker nor the reason of an attempt that is made again. FlowProducer adds all jobs of a flow at once,
@@ -31,53 +32,61 @@ import {
 } from './records.js'
 import type { Runner } from './runner.js'
 
-/** How far work on a queue is. */
+/** Progress of work on a queue. */
 export interface QueueProgress extends Progress {
   /** Blocks that are done. */
   readonly blocks: number
   /** Blocks of the whole work. */
   readonly total: number
-  /** Workers that are alive; null until it is known. */
+  /** Workers that are alive; null until known. */
   readonly workers: number | null
   /** Attempts that failed and are made again. */
   readonly retries: number
-  /** Why the latest of them failed. */
+  /** Reason of the latest failed attempt; null if no attempt failed. */
   readonly reason: string | null
-  /** Why there is no connection at the moment; null if there is one. */
+  /** Reason why the connection is lost; null while it is connected. */
   readonly lost: string | null
 }
 
 /** Options of work on a queue. */
 export interface ProducerOptions extends QueuePlace, Patience {
-  /** How often a block is tried before the work fails: 3 by default. */
+  /** Number of attempts per block before the work fails: 3 by default. */
   attempts?: number | undefined
-  /** How long to wait before the second attempt, in ms; twice as long before each further one. 1000 by default. */
+  /** Delay before the second attempt in ms, doubled before each later attempt: 1000 by default. */
   retryMs?: number | undefined
-  /** The most jobs that are in Redis at a time: 1024 by default. Take four times the blocks that all workers compute at once, or more. */
+  /**
+   * Limit of the jobs in Redis at a time: 1024 by default. Use at least four times the number of blocks that
+   * all workers compute at once.
+   */
   maxQueuedJobs?: number | undefined
-  /** After how long without a connection the work is given up, in ms: 300 000 by default. It can be resumed then. */
+  /**
+   * Time without a connection after which the work fails, in ms: 300 000 by default. The work can be resumed.
+   */
   connectionTimeoutMs?: number | undefined
-  /** Gives up: blocks that wait are taken from the queue, those that are being computed are left to their workers. The work can be resumed. */
+  /**
+   * Aborts the work: waiting blocks are removed from the queue, and workers finish the blocks that they are
+   * computing. The work can be resumed.
+   */
   signal?: AbortSignal | undefined
   /** Is called when blocks are done, an attempt has failed, workers come or go, and the connection is lost or back. */
   onProgress?: ((progress: QueueProgress) => void) | undefined
 }
 
-/** What work on a queue did. */
+/** Result of work on a queue. */
 export interface QueueResult {
   /** The id of the plan. */
   readonly id: string
-  /** How many blocks there are. */
+  /** Number of blocks. */
   readonly blocks: number
-  /** How many of them were computed now; the others had been done before. */
+  /** Number of blocks that this call computed; the others existed before. */
   readonly computed: number
   /** Attempts that failed and were made again. */
   readonly retries: number
-  /** How many workers did blocks. */
+  /** Number of workers that computed blocks. */
   readonly workers: number
   /** Milliseconds. */
   readonly timing: {
-    /** From the connection to the finished output. */
+    /** Time from connecting to the finished output. */
     readonly totalMs: number
   }
 }
@@ -95,17 +104,17 @@ export const producerSet = {
 export const producerOptions = new Options(producerSet)
 export type ProducerSettings = Readonly<ReadOf<typeof producerOptions>>
 
-/** How many questions are put to the queue at a time. */
+/** Number of requests to the queue in flight at a time. */
 const AT_ONCE = 64
 const MIN_PAUSE_MS = 5
 const MAX_PAUSE_MS = 100
-/** How long the last words to a queue may take. */
+/** Timeout of the last messages to a queue. */
 const FAREWELL_MS = 2000
 
 /**
- * Does the jobs of `plan` by the workers of a queue.
+ * Lets the workers of a queue compute the jobs of `plan`.
  *
- * @param resume - whether blocks may be done already.
+ * @param resume - whether blocks may exist already.
  */
 export async function runPlan(
   plan: BlockPlan,
@@ -371,7 +380,7 @@ class Producer {
     this.#reason = reason
   }
 
-  /** Tells the queue that the producer is there, and how far it is. */
+  /** Refreshes the producer's entry in the queue, and its progress. */
   async #beat(): Promise<void> {
     const { lockDuration } = this.settings
     const { redis } = this.#connection

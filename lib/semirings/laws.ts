@@ -1,4 +1,4 @@
-/** The laws of semirings, checked by looking for counterexamples. */
+/** Checks the laws of semirings by a search for counterexamples. */
 import { natively, OptionError } from '../errors.js'
 import { addon } from '../native.js'
 import { checkedLater, choice, Options, type OptionsOf } from '../options.js'
@@ -20,8 +20,9 @@ import {
 /** The options of {@link checkSemiring}. */
 export interface CheckOptions<L extends Lanes = Lanes> extends CheckedElements<L> {
   /**
-   * 'all', the default, or those on which a single 'product' relies: ⊕ is associative and commutative, zero is neutral, and what the
-   * semiring says of itself (absorbs, idempotent, selective, logarithms). Distances are no semirings beyond that.
+   * Laws to check. 'product': the laws that a single product relies on. ⊕ is associative and commutative,
+   * zero is neutral, and the semiring's flags (absorbs, idempotent, selective, logarithms) are true.
+   * Operations of distances satisfy only these laws. 'all', the default: all laws of semirings.
    */
   laws?: 'all' | 'product' | undefined
 }
@@ -51,7 +52,10 @@ interface Law {
   readonly name: string
   readonly isOfProducts: boolean
   holds(semiring: WrittenSemiring): boolean
-  /** What must be the same: terms as they are written, and their values; of `oneOf` only one need be the same as the first. */
+  /**
+   * Terms that must be equal, as strings for messages, with their values. With `oneOf` only one of the others
+   * must equal the first.
+   */
   terms(trial: Trial): readonly (readonly [text: string, value: Elements])[]
   readonly oneOf?: boolean
 }
@@ -230,7 +234,7 @@ export function checkSemiring<L extends Lanes>(semiring: UserSemiring<L>, option
   check(semiring, laws === 'all', THOROUGH, readRanges(ranges, { dtype: semiring.dtype, lanes }, usual))
 }
 
-/** What `semiring()` checks. */
+/** Checks the laws that `semiring()` requires. */
 export function checkQuickly(semiring: WrittenSemiring): void {
   const ranges = checkedOf(semiring)
   if (ranges) check(semiring, false, QUICK, ranges)
@@ -238,7 +242,7 @@ export function checkQuickly(semiring: WrittenSemiring): void {
 
 const checked = new WeakSet<WrittenSemiring>()
 
-/** Checks once what products of products rely on, unless the definition says that nothing is to be checked. */
+/** Checks once the laws that products of products rely on, unless the definition has `check: false`. */
 export function assertLaws(semiring: WrittenSemiring): void {
   const ranges = checkedOf(semiring)
   if (!ranges || checked.has(semiring)) return
@@ -273,7 +277,7 @@ class Trials implements Trial {
   readonly #lanes: readonly LaneType[]
   readonly #semiring: WrittenSemiring
   readonly #count: number
-  /** For each trial the greatest finite number that has been computed. */
+  /** Greatest finite number that each trial has computed. */
   readonly #greatest: Float64Array
   readonly #hasFloats: boolean
 
