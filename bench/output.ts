@@ -1,4 +1,4 @@
-/** What the commands print: results on stdout, the state of long work on stderr. */
+/** Prints the output of commands: results on stdout, the state of long work on stderr. */
 import { greatest } from './min-max.js'
 
 /** Results that aren't read any more (`mpmml variants | head`) are no failure, and a full disk isn't a crash. */
@@ -11,7 +11,7 @@ export function watchOutput(): void {
 /** Prints `text` and a line break on stdout; done once the system has it. */
 export const print = (text: string): Promise<void> => write(`${text}\n`)
 
-/** Prints `text` as it is. */
+/** Prints `text` unchanged. */
 export function write(text: string): Promise<void> {
   return new Promise((resolve, reject) => {
     process.stdout.write(text, (error) => {

@@ -6,7 +6,7 @@ const SHADES = ' ░▒▓█'
 const COLUMNS = 48
 const LINES = 24
 
-/** How many elements there are in each cell of a picture of a matrix. */
+/** Number of elements in each character cell of a picture of a matrix. */
 export class Pattern {
   readonly #counts: Float64Array
   readonly #lines: number

@@ -15,7 +15,7 @@ export class Draw {
     return this.#state >>> 0
   }
 
-  /** From 0 up to 1. */
+  /** Returns a number from 0, below 1. */
   share(): number {
     return this.word() / 2 ** 32
   }

@@ -43,20 +43,20 @@ for (let node = 0; node < nodes; node++) {
 const end = nothing(1)
 end[0].data[nodes - 1] = 0
 
-// The best scores from each place to the end, of ways with at most one step more each time.
+// The best scores of paths from each node to the end; each iteration allows paths with one more step.
 let scores = end
 for (let most = 0; most < first.length + second.length; most++) {
   scores = (await mpmm(steps, scores, { semiring: best, accumulate: end })).c
 }
 
-/** The ways from a place to the end that score so much. */
+/** Yields the paths with the given score from a node to the end. */
 function* ways(node, score) {
   if (node === nodes - 1) {
     if (score === 0) yield []
     return
   }
   for (const { to, score: gained, column } of stepsFrom(node)) {
-    // Three are looked for, so that only the three best from the next place matter.
+    // Only the three best paths are wanted, so only the three best scores of the next node matter.
     if (!scores.some(({ data }) => data[to] === score - gained)) continue
     for (const rest of ways(to, score - gained)) yield [column, ...rest]
   }

@@ -1,10 +1,11 @@
 /**
- * How many longest chains a project has: if there is only one, a job on it is worth watching; if there are many, hurrying one job helps
- * nobody. Elements are pairs: how long a chain is, and how many of that length there are.
+ * Counts the longest chains of jobs in a project. If there is only one, delays of its jobs delay the project.
+ * If there are many, speeding up one job doesn't help. Elements are pairs: the length of the longest chains,
+ * and their number.
  *
  *   node examples/longest-chains.mjs
  *
- * The project is made up. Jobs take days; a chain is a way from the start to the end.
+ * The project is fictional. Jobs take days; a chain is a path from the start to the end.
  */
 import { mpmm, zeroOf } from 'mpmml'
 import { counting } from 'mpmml/semirings'

@@ -17,7 +17,7 @@ import { line, picture, text } from './drawing.mjs'
 
 const stations = ['Harbour', 'Mill', 'Castle', 'Lake']
 
-/** Departures: from which station, to which, and the minutes until the train is there. */
+/** Departures: the station, the next station, and the minutes of the ride. */
 const departures = [
   { from: 0, to: 1, takes: 33 },
   { from: 1, to: 0, takes: 33 },
@@ -27,7 +27,7 @@ const departures = [
   { from: 3, to: 2, takes: 23 },
 ]
 
-/** What a departure waits for: the train that comes back, and passengers who change. Minutes after the arrival. */
+/** Conditions of departures: the returning train, and connecting passengers. Minutes after the arrival. */
 const waits = [
   { for: 1, departure: 0, minutes: 4, why: 'same train' },
   { for: 0, departure: 1, minutes: 4, why: 'same train' },
@@ -58,7 +58,10 @@ function precedence() {
   return matrix(n, n, data)
 }
 
-/** How many periods of a timetable pass until a late departure makes no other one late; Infinity if that never happens. */
+/**
+ * Returns the number of periods of a timetable after which a late departure delays no other one; Infinity if
+ * delays never end.
+ */
 async function periodsOfDelay(a, times, period, late, minutes) {
   const column = (shift) =>
     matrix(

@@ -146,7 +146,9 @@ async function benchProducts(flags: Flags, signal: AbortSignal): Promise<void> {
   assertNone(failed.map((failure) => `${shapeName(failure)} ${failure.values}: ${failure.reason}`))
 }
 
-/** What went wrong decides the exit status, after all that was found has been printed. */
+/**
+ * Throws if there are failures, so that the exit status reports them. Called after all results are printed.
+ */
 function assertNone(wrong: readonly string[]): void {
   if (wrong.length > 0) throw new Error(wrong[0] + (wrong.length > 1 ? `, and ${wrong.length - 1} more` : ''))
 }

@@ -38,7 +38,7 @@ interface MeanRecord {
   cycle: FileNode[]
 }
 
-/** What `cycle-mean --json` prints. */
+/** Output of `cycle-mean --json`. */
 interface CycleMeanRecord {
   graph: GraphRecord
   semiring: Flags['semiring']

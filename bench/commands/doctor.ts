@@ -15,12 +15,12 @@ import { nearestSpelling } from '../spelling.js'
 /** The oldest Node.js that the package takes. */
 const OLDEST_NODE = 20
 
-/** Below this much free memory products of some thousand rows fail. */
+/** Free memory in bytes below which products with thousands of rows fail. */
 const LITTLE_MEMORY = 2 ** 30
 
 type Status = 'ok' | 'note' | 'problem'
 
-/** What was looked at. A note is no failure: products work without. */
+/** Result of one check. A note is no failure: products work nevertheless. */
 export interface Check {
   name: string
   status: Status
@@ -133,16 +133,16 @@ function nodeCheck(): Check {
   )
 }
 
-/** What is read when mpmml runs, and when it is built. A test compares them with the documentation. */
+/** Environment variables that mpmml or its build reads. A test compares them with the documentation. */
 const variables =
   'BACKEND NUM_THREADS CPU_ISA CPU_ISAS ADDON DEVICE_MEMORY_MIB PINNED_MEMORY_MIB CACHE QUEUE_PASSWORD WASM_THREADS CUDA CUDA_ARCHS LAB BUILD_DIR WARNINGS_AS_ERRORS RELEASE SANITIZE BUILD_VERBOSE'
     .split(' ')
     .map((name) => `MPMML_${name}`)
 
 /**
- * The variables of the environment.
+ * Checks the environment variables.
  *
- * @param wrong - what the library says of them, if it refuses one.
+ * @param wrong - the library's error if it rejects a variable.
  */
 function settingsCheck(wrong?: unknown): Check {
   const names = Object.keys(process.env).filter((name) => /^(MPMML_|CUDA_VISIBLE_DEVICES$)/i.test(name))
@@ -226,7 +226,7 @@ async function cudaChecks(library: Library, { cuda }: About): Promise<Check[]> {
   return [check('GPU', 'note', `not used: ${cuda.reason}`, advice), ...permission]
 }
 
-/** Whether this user may open the device files of the NVIDIA driver, if there are some. */
+/** Checks whether this user may open the device files of the NVIDIA driver, if these exist. */
 async function permissionCheck(): Promise<Check[]> {
   const devices = await readdir('/dev').catch(() => [])
   const files = devices

@@ -100,7 +100,7 @@ function productOf(command: Command, dims: number[], flags: Flags): Dimensions |
 
 interface Outcome {
   points: Point[]
-  /** Why there is no GPU part. */
+  /** Reason why the GPU part is missing; undefined if it was measured. */
   missing: string | undefined
   results: Results | undefined
 }

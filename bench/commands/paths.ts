@@ -52,7 +52,7 @@ type Flags = Omit<PathsRequest, 'graph' | 'verify' | 'isNamed'> &
     reduce?: ReduceRequest['reduce']
   }
 
-/** What is asked of distances that are written as they are found. */
+/** Request for distances that are written to a file during the computation. */
 type Streamed = PathsRequest & ArraysFlags
 
 export function pathsCommand(signal: AbortSignal): Command {
@@ -165,7 +165,7 @@ min-plus finds shortest paths, max-plus longest, max-min widest, max-times most 
 /** Options that need all distances at once, or take none. */
 const notStreamed = ['devices', 'next', 'verify', 'check', 'reduce'] as const
 
-/** Whether the input is a matrix that blocks on disk are read from. */
+/** Returns whether the input is a matrix that can be read by blocks from disk. */
 const isMatrixOnDisk = (path: string) => /\.npy$/i.test(path) || isZarr(path)
 
 const isList = ({ weights }: GraphFile): boolean => 'from' in weights

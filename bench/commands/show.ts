@@ -36,7 +36,7 @@ interface Flags extends PipeFlags, CsvFlags {
   json?: true
 }
 
-/** What `show --json` prints of a matrix; its range is that of the elements that aren't the zero. */
+/** Output of `show --json` for a matrix; its range excludes elements that are the semiring's zero. */
 interface ShownMatrix extends Range {
   array: string | null
   shape: readonly number[]
@@ -203,7 +203,7 @@ function lookAtSparse(entries: SparseEntries, asked: Semiring | undefined, most:
   return { record, pattern }
 }
 
-/** How many rows and columns are shown. */
+/** Returns the number of rows and columns to show. */
 function cornerOf(rows: number, cols: number, most: number): [rows: number, cols: number] {
   const shown: [number, number] = [Math.min(rows, most), Math.min(cols, most)]
   if (shown[0] * shown[1] <= MAX_PRINTED) return shown

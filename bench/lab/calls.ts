@@ -42,11 +42,14 @@ const MAX_COMPARED = 1000
 
 let last: Operands | undefined
 
-/** The operands of a product and room for its result, kept for the next call on the same one. */
+/**
+ * Returns the operands of a product and an array for its result, cached for the next call with the same
+ * sizes.
+ */
 function operandsOf({ dtype, m, n, k }: CallRequest): Operands {
   const key = `${dtype} ${m} ${n} ${k}`
   if (last?.key === key) return last
-  // Those of the product before are let go first: they may be most of the memory.
+  // The previous operands are released first, because they may occupy most of the memory.
   last = undefined
   // A linear congruential generator (Numerical Recipes): the same operands for every kernel and on every machine.
   let state = 1
@@ -64,7 +67,7 @@ function operandsOf({ dtype, m, n, k }: CallRequest): Operands {
   return last
 }
 
-/** Lets go of the operands that were kept. */
+/** Releases the cached operands. */
 export function forgetOperands(): void {
   last = undefined
 }

@@ -6,11 +6,11 @@ import { runCall } from './calls.js'
 import { costOfWork, runWork } from './future.js'
 import type { Job, KernelJob, RunOptions } from './job.js'
 
-/** What is done with the jobs of a kind. */
+/** Operations on the jobs of a kind. */
 interface Kind<J extends Job> {
-  /** For those who wait. */
+  /** Description for the progress line. */
   what(job: J): string
-  /** Seconds, as far as they can be told: the estimate of the time left follows what it took so far. */
+  /** Estimated seconds. The remaining time is estimated from the time of the jobs so far. */
   cost(job: J): number
   measure(job: J, options: RunOptions): Promise<Extract<Point, { kind: J['kind'] }>['result']>
 }
@@ -98,10 +98,16 @@ export function caseOf(job: Job, options: RunOptions): Case<Point> {
   }
 }
 
-/** Whether a kernel reads an operand from global memory in its main loop: such a product takes several times as long. */
+/**
+ * Returns whether a kernel reads an operand from global memory in its main loop, which makes it several times
+ * slower.
+ */
 const fromGlobal = ({ MEMSEL_A, MEMSEL_B }: KernelJob['parameters']) => MEMSEL_A === 1 || MEMSEL_B === 1
 
-/** Steps per second, very roughly: a ladder's first rungs are hundreds of times slower than its last. */
+/**
+ * Returns a rough estimate of steps per second: the first ladder kernels are hundreds of times slower than
+ * the last one.
+ */
 function paceOf(parameters: KernelJob['parameters']): number {
   const { technique, tile } = parameters
   if (technique === undefined) return fromGlobal(parameters) ? 2e12 : 1.2e13

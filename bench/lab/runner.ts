@@ -20,7 +20,7 @@ import { caseOf } from './jobs.js'
 
 export interface RunRequest extends RunOptions {
   jobs: Job[]
-  /** The file that keeps the results; points of an earlier run stay in it. Without it they are kept in memory. */
+  /** File for the results, to which points are added. Without it results stay in memory. */
   output?: string | undefined
   /** Also as CSV; written at the end. */
   csv?: string | undefined
@@ -28,7 +28,7 @@ export interface RunRequest extends RunOptions {
   again: boolean
 }
 
-/** What has to be the same for results of an earlier run to stay beside new ones. */
+/** Returns whether machines are equal in all that must match to add results to a file. */
 const sameMachine = (one: Machine, other: Machine) =>
   one.gpu.name === other.gpu.name &&
   one.driver === other.driver &&

@@ -1,4 +1,4 @@
-/** What `mpmml bench --svg` draws. */
+/** Figure of `mpmml bench --svg`. */
 import { shapeName } from '../output.js'
 import type { Figure } from '../suites/suite.js'
 import type { BenchRecord, TrialRecord } from '../timing/bench.js'

@@ -1,4 +1,4 @@
-/** What the service answers if it gives no product. */
+/** Error that the service answers a request with. */
 export class Refusal extends Error {
   constructor(status, code, message) {
     super(message)

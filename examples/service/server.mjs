@@ -21,10 +21,12 @@ const turns = new Turns(limits.running)
 const uploads = new Uploads(limits.uploading, limits.bodySeconds)
 const counts = { open: 0, done: 0, refused: 0, givenUp: 0 }
 
-/** Two files, and room for the other fields and the names. */
+/** Limit of a form in bytes: two files, the other fields and the names. */
 const formBytes = 2 * limits.fileBytes + 2 ** 16
 
-/** How long the rest of a body is received that was refused before its end, in milliseconds: so that the answer arrives. */
+/**
+ * Time in ms for which the rest of a rejected body is still received, so that the answer reaches the client.
+ */
 const LINGER = 2000
 
 const app = Fastify({
@@ -62,14 +64,14 @@ function requireFewer(count) {
   throw new Refusal(503, 'BUSY', `${count - 1} requests are being served already: try again later`)
 }
 
-/** Of other bodies Fastify looks at the length itself. */
+/** Rejects forms that are too large; Fastify checks the length of other bodies. */
 function requireSmall({ headers }) {
   const bytes = Number(headers['content-length'] ?? 0)
   if (bytes <= formBytes || !/^multipart\b/i.test(headers['content-type'] ?? '')) return
   throw new Refusal(413, 'TOO_LARGE', `the body has ${bytes} bytes, the limit is ${formBytes}`)
 }
 
-/** A signal that is aborted at the time limit, or when the client has gone. */
+/** Returns a signal that is aborted at the time limit, or when the client disconnects. */
 function signalFor({ raw: response }) {
   const controller = new AbortController()
   const timer = setTimeout(() => {
@@ -128,7 +130,7 @@ app.setErrorHandler((error, request, reply) => {
   )
   if (status === 499 || code === 'TIME_LIMIT') counts.givenUp++
   else counts.refused++
-  // A refusal is no fault of the service: at a busy hour the log would have thousands of them.
+  // Rejected requests are no faults of the service, and would fill the log at busy times.
   if (status === 500) request.log.error(error)
   else request.log.info({ code }, message)
   if (code === 'BUSY') reply.header('retry-after', 1)
@@ -139,7 +141,7 @@ app.addHook('onSend', async (request, reply) => {
   // Otherwise the connection stays open after its answer, and keeps the process alive.
   if (stopping) reply.header('connection', 'close')
   const { socket } = request.raw
-  // Who doesn't read, or sends on after a refusal, is left.
+  // Disconnects clients that don't read the answer, or go on sending after a rejection.
   const timer = setTimeout(() => socket.destroy(), 1000 * limits.sendSeconds).unref()
   reply.raw.once('close', () => {
     clearTimeout(timer)
@@ -147,7 +149,7 @@ app.addHook('onSend', async (request, reply) => {
   })
 })
 
-/** The first signal lets the requests that were admitted finish; the second one gives them up. */
+/** The first signal lets admitted requests finish; the second one aborts them. */
 let stopping = false
 for (const name of ['SIGTERM', 'SIGINT']) {
   process.on(name, () => {
@@ -160,7 +162,10 @@ for (const name of ['SIGTERM', 'SIGINT']) {
   })
 }
 
-/** What is open besides requests that were admitted, such as half a head, would keep the process alive. */
+/**
+ * Closes connections without an admitted request, such as half a head, because they would keep the process
+ * alive.
+ */
 function closeIfDone() {
   if (stopping && counts.open === 0) app.server.closeAllConnections()
 }

@@ -1,6 +1,9 @@
-/** The settings of the service: environment variables, which README.md lists. A wrong one ends the service before it listens. */
+/**
+ * Reads the settings of the service: environment variables, which README.md lists. An invalid value ends the
+ * service before it listens.
+ */
 
-/** The number that a variable has; whole, if nothing else is said. */
+/** Returns the number in an environment variable; it must be an integer unless `fraction` is true. */
 function setting(name, otherwise, { least = 1, most = 2 ** 53 - 1, fraction = false } = {}) {
   const text = process.env[name] ?? `${otherwise}`
   const value = text.trim() === '' ? Number.NaN : Number(text)
@@ -9,7 +12,7 @@ function setting(name, otherwise, { least = 1, most = 2 ** 53 - 1, fraction = fa
   throw new Error(`${name} must be ${kind} from ${least} to ${most}, but it is '${text}'`)
 }
 
-/** Timers of Node.js take no longer times. */
+/** Returns a setting in seconds, at most as long as timers of Node.js can be. */
 const seconds = (name, otherwise) =>
   setting(name, otherwise, { least: 0.001, most: 2_000_000, fraction: true })
 
@@ -23,21 +26,27 @@ export function readSettings() {
     host,
     level,
     port: setting('PORT', 3000, { least: 0, most: 65535 }),
-    /** Of a .npy file. */
+    /** Limit of a .npy file in bytes. */
     fileBytes: setting('MAX_FILE_BYTES', 64 * 2 ** 20),
-    /** Of a JSON body, and the elements of a product in JSON: reading and writing JSON blocks the event loop. */
+    /**
+     * Limits of a JSON body in bytes, and of the elements of a product in JSON: parsing and writing JSON
+     * blocks the event loop.
+     */
     jsonBytes: setting('MAX_JSON_BYTES', 4 * 2 ** 20),
     jsonElements: setting('MAX_JSON_ELEMENTS', 2 ** 20),
-    /** Of the product. */
+    /** Limit of the elements of the product. */
     elements: setting('MAX_ELEMENTS', 2 ** 24),
-    /** batch · M · N · K, which is what a product costs. */
+    /** Limit of batch · M · N · K, the cost of a product. */
     steps: setting('MAX_STEPS', 2 ** 36),
-    /** Products that run at once, and requests that wait for their turn. */
+    /** Limits of the products that run concurrently, and of the waiting requests. */
     running: setting('MAX_RUNNING', 2),
     waiting: setting('MAX_WAITING', 16, { least: 0 }),
-    /** Bodies that are received at once. */
+    /** Limit of the bodies that are received concurrently. */
     uploading: setting('MAX_UPLOADING', 32),
-    /** For a body to arrive; from its end to the answer; for the answer to be read. */
+    /**
+     * Time limits in seconds: until a body has arrived, from its end to the answer, and until the client has
+     * read the answer.
+     */
     bodySeconds: seconds('MAX_BODY_SECONDS', 60),
     seconds: seconds('MAX_SECONDS', 30),
     sendSeconds: seconds('MAX_SEND_SECONDS', 30),

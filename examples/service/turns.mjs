@@ -1,4 +1,4 @@
-/** Lets a number of works run at once; the others wait for their turn in the order in which they came. */
+/** Runs a limited number of tasks concurrently; the others wait in the order of their arrival. */
 export class Turns {
   #free
   #queue = []
@@ -16,7 +16,10 @@ export class Turns {
     return this.#queue.length
   }
 
-  /** What `work` gives, when its turn has come. Who waits leaves the queue if `signal` is aborted. */
+  /**
+   * Runs `work` when its turn comes, and returns its result. A waiting task leaves the queue if `signal` is
+   * aborted.
+   */
   async run(work, signal) {
     signal.throwIfAborted()
     if (this.#free > 0) this.#free--

@@ -1,19 +1,19 @@
 /**
- * The bodies that are being received. They hold no place among the products that run and wait, so clients that send slowly, or
- * nothing, don't keep others out: if there are too many bodies at once, the slowest is given up.
+ * Tracks the bodies that are being received. They don't count among running and waiting products, so slow or
+ * silent clients don't block others. If too many bodies arrive at once, the slowest is aborted.
  */
 import { Refusal } from './refusals.mjs'
 
-/** Bodies younger than this many milliseconds are not given up for another one. */
+/** Age in ms before which a body isn't aborted in favour of another one. */
 const YOUNG = 1000
 
-/** What a client that sends still is given at shutdown, in milliseconds. */
+/** Time in ms that bodies have to arrive at shutdown. */
 const GRACE = 5000
 
 export class Uploads {
   #most
   #milliseconds
-  /** By their requests: when each began, and how much its connection had brought by then. */
+  /** Per request: the time at which its body began, and the bytes of its connection at that time. */
   #all = new Map()
 
   constructor(most, seconds) {
@@ -29,7 +29,7 @@ export class Uploads {
     return this.#all.has(request)
   }
 
-  /** A body begins. Throws Refusal if there are too many, all of which have begun lately. */
+  /** Registers a new body. Throws Refusal if there are too many, all of which are young. */
   begin(request) {
     if (this.#all.size >= this.#most) {
       const slowest = this.#slowest()
@@ -42,7 +42,7 @@ export class Uploads {
     this.#all.set(request, { since: performance.now(), bytes: request.raw.socket.bytesRead, timer })
   }
 
-  /** The request with the fewest bytes per time, of those that have had some. */
+  /** Returns the request with the fewest bytes per time, young ones excluded; undefined if all are young. */
   #slowest() {
     const now = performance.now()
     const rates = [...this.#all]
@@ -51,13 +51,13 @@ export class Uploads {
     return rates.sort(([one], [other]) => one - other)[0]?.[1]
   }
 
-  /** A body is there, or will never be. */
+  /** Unregisters a body that has arrived or failed. */
   end(request) {
     clearTimeout(this.#all.get(request)?.timer)
     this.#all.delete(request)
   }
 
-  /** Those that are left have a short while. */
+  /** Shortens the time limit of all bodies, for the shutdown. */
   hurry() {
     for (const [request, { timer }] of this.#all) {
       clearTimeout(timer)
@@ -68,7 +68,7 @@ export class Uploads {
     }
   }
 
-  /** Fastify waits for the body before it sends anything, so this is sent without it. */
+  /** Answers 408 directly on the socket, because Fastify sends nothing before the body's end. */
   #giveUp(request) {
     this.end(request)
     const body = JSON.stringify({ code: 'BODY_TIME_LIMIT', message: 'the body took too long to arrive' })
