@@ -4,16 +4,16 @@
  * chains are a sum of powers of the graph's matrix, and squaring doubles the number of jobs in the chains.
  * The matrices stay on the GPU, or in the CPU's memory with the same code.
  *
- * node examples/precedence-graph.mjs an example from a textbook node examples/precedence-graph.mjs --jobs
- * 1000,4000 times for random projects with these numbers of jobs --backend cpu 'auto' (default), 'cuda' or
- * 'cpu'
+ *   node examples/precedence-graph.mjs                     an example from a textbook
+ *   node examples/precedence-graph.mjs --jobs 1000,4000    times for random projects with these numbers of jobs
+ *   --backend cpu                                          'auto' (default), 'cuda' or 'cpu'
  */
 import { parseArgs } from 'node:util'
 import { EPSILON, matrix, mpmm, openDevice } from 'mpmml'
 
 /**
- * Ten jobs: their durations, and the jobs that each must precede. R. Sedgewick and K. Wayne, Algorithms, 4th
- * edition, section 4.4: parallel precedence-constrained scheduling.
+ * Ten jobs: their durations, and the jobs that each must precede.
+ * R. Sedgewick and K. Wayne, Algorithms, 4th edition, section 4.4: parallel precedence-constrained scheduling.
  */
 const project = {
   durations: [41, 51, 50, 36, 38, 45, 21, 32, 32, 29],

@@ -101,8 +101,9 @@ const residualFunction = (left: boolean) =>
 export const leftResidual: ResidualFunction = residualFunction(true)
 
 /**
- * The residual A / B: the greatest X with X ⊗ B ≤ A. Element [i, j] is the minimum over k of A[i, k] − B[j, k]. All else is as for
- * {@link leftResidual}, with B in the place of A: a row of B that is ε throughout makes ⊤.
+ * The residual A / B: the greatest X with X ⊗ B ≤ A. Element [i, j] is the minimum over k of A[i, k] − B[j,
+ * k]. The rules are those of {@link leftResidual}, with B in place of A: a row of B with only ε makes
+ * elements ⊤.
  *
  * @param a - M × P, or a batch of them as [batch, M, P].
  * @param b - N × P, or a batch of them.
@@ -114,7 +115,7 @@ export const leftResidual: ResidualFunction = residualFunction(true)
  */
 export const rightResidual: ResidualFunction = residualFunction(false)
 
-/** A matrix, or an edge list that is made one first. */
+/** A matrix, or an edge list, which is converted to a matrix. */
 type Listed = AnyOperand | EdgeList | NamedEdgeList
 
 type AnyMatrix = DenseMatrix<ElementArray> | DeviceMatrix<ElementArray>
@@ -128,8 +129,9 @@ export interface Subsolution<X> extends Omit<AlgebraResult, 'c'> {
 }
 
 /**
- * The greatest sub-solution of A ⊗ x = b, which is the greatest x with A ⊗ x ≤ b, and whether it solves the equation. If anything
- * does, it does: of a production plan, x are the latest starts that meet the deadlines b.
+ * The greatest sub-solution of A ⊗ x = b, which is the greatest x with A ⊗ x ≤ b, and whether it solves the
+ * equation. If the equation has a solution, this is one. In a production plan, x are the latest starts that
+ * meet the deadlines b.
  *
  * Over floats a row counts as solved if the same rounded difference decides it.
  *
@@ -297,7 +299,7 @@ async function compute(question: ResidualRequest): Promise<Computed> {
       signal,
       what,
     )
-    // An Int16Array has zeros of its own in each semiring.
+    // An Int16Array has its own value for the zero of each semiring.
     const other = isNarrow(kept)
       ? await inSlices(
           copied(kept, INT32, (value) => value),
@@ -384,7 +386,10 @@ function* copied(
   return rowMajorMatrix(data, shape)
 }
 
-/** The least and the greatest finite element, 0 if there is none, and whether there are zeros of the semiring. */
+/**
+ * Returns the least and the greatest finite element, 0 without finite elements, and whether the matrix has
+ * zeros of the semiring.
+ */
 function* rangeOf(view: HostView, semiring: SumSemiring) {
   const zero = storedZeroOf(semiring, view)
   let least = Infinity

@@ -74,7 +74,7 @@ export function want(
   return { name, matrix, options, out, borrowed, elements, home }
 }
 
-/** Does the work on the device that a matrix is on, or else on one of the library's. */
+/** Does the work on the device of a matrix, or on a device of the library if all matrices are in arrays. */
 export function onItsDevice<Result>(
   { home, options, elements: { batch, rows } }: SquareRequest,
   work: (session: Session) => Promise<Result>,
@@ -158,7 +158,7 @@ export async function deliver(
   }
 }
 
-/** Moves row-major elements from a device into an array of their own. */
+/** Moves row-major elements from a device into a new array. */
 export async function download(
   session: Session,
   memory: NativeMemory,

@@ -1,4 +1,4 @@
-/** Answers from all pairs: by a closure, and by another one in float64 if that can't say. */
+/** Solves queries by the closure of all pairs, and repeats it in float64 if rounding prevents a result. */
 
 import { CPU, CUDA } from '../backend.js'
 import { storedZeroOf } from '../built-in-semirings.js'
@@ -154,7 +154,7 @@ export async function solveInFloat64(question: PathQuery): Promise<PathResult | 
       throw overflowError(value, from, to, batched ? item : undefined, rules, question.names)
     }
     const rounded = rules.single ? Math.fround(value) : value
-    // There is a way, and float32 says that there is none.
+    // A path exists whose distance float32 rounds to that of no path.
     if (rounded === rules.zero) lost = true
     return rounded
   }
@@ -226,7 +226,7 @@ function* mattering(graph: Graph, { query }: PathQuery): Steps<Uint8Array | null
   return from.within.map((is, node) => is & to.within[node]!)
 }
 
-/** The error for a cycle that a closure found; null if it gains only because sums of floats are rounded. */
+/** Returns the error for a cycle that a closure found; null if the cycle improves paths only by rounding. */
 export async function certainCycle(
   { query, weights }: PathQuery,
   found: CycleError,

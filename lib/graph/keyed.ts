@@ -10,15 +10,15 @@ import { PER_STEP, type Steps } from '../graph-core/slices.js'
 import type { HostView } from '../view.js'
 import { edgeKey, isBetterEdge, type PathRules } from './rules.js'
 
-/** The edges that leave each node, or those that enter it. */
+/** The edges that leave each node, or that enter it. */
 export interface KeyedRows extends Rows {
   readonly key: Float64Array
 }
 
-/** A graph from which rows can be made. */
+/** A graph that can be converted to rows of edges. */
 export type Graph = { readonly edges: Edges } | { readonly matrix: HostView; readonly item: number }
 
-/** Makes the rows of a graph. */
+/** Converts a graph to rows of edges. */
 export function keyedRows(graph: Graph, direction: Direction, rules: PathRules): Steps<KeyedRows> {
   return 'edges' in graph
     ? inMemory(graph.edges.nodes, keyedList(graph.edges, direction, rules))
@@ -74,7 +74,7 @@ export function sourceOf(graph: Graph, rules: PathRules) {
   }
 }
 
-/** Of parallel edges all are kept, because a search takes the best one anyway. */
+/** All parallel edges stay, because a search uses the best one anyway. */
 function* keyedList(edges: Edges, direction: Direction, rules: PathRules): Steps<KeyedRows> {
   const weights = weightsOf(edges, rules)
   const rows = yield* listRows(edges, weights && rules.zero, direction)
@@ -101,7 +101,7 @@ function* keyedMatrix(
   })
 }
 
-/** Makes keys of the weights, in their place. `placeOf` is what messages call the weight of edge k of node i. */
+/** Replaces weights by their keys. `placeOf` names the weight of edge k of node i for messages. */
 function* keyed(
   { nodes, start, to }: Rows,
   key: Float64Array,
@@ -125,7 +125,7 @@ function* keyed(
   return { nodes, start, to, key }
 }
 
-/** The key of the best edge from one node to another; NaN if there is none. */
+/** Returns the key of the best edge from one node to another; NaN if no edge exists. */
 export function bestKey({ start, to, key }: KeyedRows, rules: PathRules, from: number, end: number): number {
   let best = Number.NaN
   for (let k = start[from]!; k < start[from + 1]!; k++) {

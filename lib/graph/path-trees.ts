@@ -54,8 +54,8 @@ export function readPath(
 }
 
 /**
- * The nodes from `node` up to the root of tree `index`, which is the node `root`; null if there is no way. It has an end
- * even if the trees are none: the user may have written to them.
+ * Returns the nodes from `node` up to the root of tree `index`, which is the node `root`; null if no path
+ * exists. It terminates even if the trees contain cycles, because the user may have written to them.
  */
 export function walk(
   { data, offset, rootStride, nodeStride }: PathTrees,
@@ -74,7 +74,7 @@ export function walk(
   return path
 }
 
-/** Trees are looked at together, so that what lies in one row of a matrix is read at once. */
+/** Number of trees that are checked together, so that neighbouring elements of a row are read at once. */
 const TOGETHER = 16
 
 /**

@@ -168,9 +168,9 @@ const finder = (semiring: PathSemiring) =>
 export const shortestPaths: PathFunction = finder('min-plus')
 
 /**
- * Longest paths, over max-plus: the greatest sum of weights is the best. No edge is −Infinity, or {@link EPSILON} in int32. A
- * cycle of positive weight is a {@link CycleError}. On a graph without cycles, such as a precedence graph, each edge
- * is looked at once for each source.
+ * Longest paths, over max-plus: the greatest sum of weights is the best. No edge is −Infinity, or {@link
+ * EPSILON} in int32. A cycle of positive weight is a {@link CycleError}. On a graph without cycles, such as a
+ * precedence graph, each edge is read once per source.
  *
  * See {@link PathFunction} for weights, results and errors.
  *
@@ -182,9 +182,9 @@ export const shortestPaths: PathFunction = finder('min-plus')
 export const longestPaths: PathFunction = finder('max-plus')
 
 /**
- * Widest paths, over max-min: the width of a path is the least of its weights, and the greatest width is the best. No edge is
- * −Infinity, or −2^31 in int32; the width from a node to itself is Infinity, or 2^31 − 1 in int32. Nothing overflows, and no
- * cycle gains.
+ * Widest paths, over max-min: the width of a path is the least of its weights, and the greatest width is the
+ * best. No edge is −Infinity, or −2^31 in int32; the width from a node to itself is Infinity, or 2^31 − 1 in
+ * int32. Nothing overflows, and no cycle improves paths.
  *
  * See {@link PathFunction} for weights, results and errors.
  *
@@ -196,9 +196,9 @@ export const longestPaths: PathFunction = finder('max-plus')
 export const widestPaths: PathFunction = finder('max-min')
 
 /**
- * Most reliable paths, over max-times on float32 and float64: the value of a path is the product of its weights, such as
- * probabilities, and the greatest is the best. No edge is 0. Weights above 1 are taken; a cycle whose product is above 1 is a
- * {@link CycleError}.
+ * Most reliable paths, over max-times on float32 and float64: the value of a path is the product of its
+ * weights, such as probabilities, and the greatest is the best. No edge is 0. Weights above 1 are allowed; a
+ * cycle whose product is above 1 is a {@link CycleError}.
  *
  * See {@link PathFunction} for weights, results and errors.
  *

@@ -57,7 +57,7 @@ export function shapeOf(question: PathQuery): Shape {
   return question.batched ? [batch, rows, cols] : [rows, cols]
 }
 
-/** Takes both matrices to the device of the weights, if these are on one. */
+/** Moves both matrices to the device of the weights, if these are on one. */
 export async function placed(
   { weights }: PathQuery,
   distances: DenseMatrix<ElementArray>,

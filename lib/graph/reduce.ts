@@ -63,9 +63,12 @@ export interface ReducedPaths extends FoundPaths {
 
 /** Nearest targets from {@link reducePaths}: one row per source, in their order, with k columns. */
 export interface NearestPaths<Key = unknown> extends FoundPaths {
-  /** The targets, the nearest first, and of equally near ones that with the lowest number; −1 where there are no more. */
+  /**
+   * The targets, the nearest first, and the lowest index first among equally near ones; −1 after the last
+   * target.
+   */
   readonly nodes: DenseMatrix<Int32Array>
-  /** Their distances; the semiring's zero in float64 where there are no more. */
+  /** Their distances; the semiring's zero in float64 after the last target. */
   readonly distances: DenseMatrix<Float64Array>
   /** Number of entries of each row: k, or fewer if the source reaches fewer targets. */
   readonly reached: Int32Array
@@ -80,12 +83,13 @@ export interface NearestPaths<Key = unknown> extends FoundPaths {
 }
 
 /**
- * Makes some numbers of the best paths from each source to all targets that it reaches but itself, and keeps no distances: so it takes
- * memory for the graph and the numbers and not for all pairs. Only a closure, which is taken for matrices, needs the memory of another
- * matrix; it runs where {@link PathFunction} runs it, all else on the cores of the CPU. Values of integers are exact, however large; the
- * mean is rounded.
+ * Reduces the best paths from each source, to all targets that it reaches except itself, to a few numbers.
+ * Distances aren't stored, so memory is needed for the graph and the numbers, not for all pairs. Only a
+ * closure, which matrices use, needs the memory of another matrix. It runs on the backend of {@link
+ * PathFunction}; searches run on the CPU cores. Values of integers are exact, however large; the mean is
+ * rounded.
  *
- * Of edges that make no path better, a search for the nearest targets ends when it has them.
+ * If no edge improves paths, a search for the nearest targets ends when it has them.
  *
  * @param graph - an edge list, or a square matrix, as of {@link PathFunction}; not a batch.
  * @throws Rejects with an {@link MpmmlError}, as {@link PathFunction} does; but no distance overflows.
@@ -137,7 +141,7 @@ interface Found extends Pick<FoundPaths, 'method' | 'backend' | 'device' | 'timi
 
 async function reduced(question: PathQuery, reduction: ReadReduction): Promise<Found> {
   const { query, weights, type, closing, borrowed } = question
-  // An edge list may have few edges for its nodes, so that nothing may be made of the size of all pairs.
+  // An edge list may have few edges and many nodes, so no array may have the size of all pairs.
   const { how, must } = choose(question, weights.view ? 'either' : 'search')
   if (how === 'closure') {
     const closed = await solveByClosure(question, reduction, must)

@@ -67,7 +67,10 @@ export function rootsOf(query: Query): number {
 
 const countOf = (nodes: Int32Array | null, all: number) => nodes?.length ?? all
 
-/** An array for results that messages call `name`; `besides` are bytes of others that haven't been written yet. */
+/**
+ * Allocates an array for results that messages call `name`; `besides` is the size in bytes of other arrays
+ * that aren't written yet.
+ */
 export function makeArray(
   name: string,
   type: number,
@@ -86,7 +89,7 @@ export function makeArray(
   }
 }
 
-/** Makes the arrays for the results of a batch of graphs, whose element type has the number `type`. */
+/** Allocates the arrays for the results of a batch of graphs; `type` is the code of the element type. */
 export function makeRoom(query: Query, batch: number, type: number): Room {
   const { nodes, sources, targets, paths } = query
   const shape = [batch, countOf(sources, nodes), countOf(targets, nodes)] as const
@@ -126,11 +129,12 @@ export const searchBytes = (nodes: number, edges: number) => nodes * SEARCH.perN
 type RequestFields = Omit<Partial<GraphSearchRequest>, keyof GraphSource | 'roots' | 'ends'>
 
 /**
- * Calls native code for one graph: the one place that does.
+ * Calls native code for one graph; no other function does.
  *
- * @param type - that of distances, by its number.
- * @param asked - where it writes, if it writes distances.
- * @throws Rejects with the error for a graph that has no answer; `item` is the index of the matrix if there is a batch.
+ * @param type - code of the type of distances.
+ * @param asked - arrays for the results, if distances are written.
+ * @throws Rejects with the error for a graph that has no answer; `item` is the index of the matrix in a
+ * batch.
  */
 async function searchGraph(
   graph: Graph,
@@ -172,9 +176,10 @@ async function searchGraph(
 }
 
 /**
- * Divides a graph by separators, for several queries; null if searches answer, or another way, sooner.
+ * Computes the nested dissection of a graph for several queries; returns null if searches or another method
+ * are faster.
  *
- * @param within - the milliseconds that another way takes.
+ * @param within - the milliseconds that another method takes.
  */
 export async function divide(
   graph: Graph,
@@ -191,7 +196,7 @@ export async function divide(
  * Searches one graph, and writes the results.
  *
  * @param item - the index of the matrix if there is a batch.
- * @returns how they were found.
+ * @returns the method that found them.
  */
 export async function search(
   graph: Graph,
@@ -226,7 +231,10 @@ export async function search(
   return dissected ? 'dissection' : 'search'
 }
 
-/** Searches one graph as {@link search} does, and makes numbers of the distances of each source. `type` is that of distances. */
+/**
+ * Searches one graph as {@link search} does, and reduces the distances of each source to numbers. `type` is
+ * the code of the type of distances.
+ */
 export async function searchReduced(
   graph: Graph,
   query: Query,
@@ -249,7 +257,7 @@ export async function searchReduced(
   return dissected ? 'dissection' : 'search'
 }
 
-/** Makes the arrays for numbers that replace distances. They say that there are no paths until native code writes. */
+/** Allocates the arrays for reduced distances, initialized as if no paths existed. */
 export function roomForReduced({ rules, nodes, sources }: Query, { kind, most }: ReadReduction): Reduced {
   const count = countOf(sources, nodes)
   const isNearest = kind === 'nearest'

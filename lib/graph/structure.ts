@@ -43,7 +43,10 @@ export interface GraphComponents<Key = number> {
 
 /** The options of {@link components}. `undefined` means the default. */
 export interface ComponentOptions {
-  /** 'strong', the default: nodes that reach each other. 'weak': nodes that are connected if edges lead both ways. */
+  /**
+   * 'strong', the default: nodes that reach each other. 'weak': nodes that are connected if the direction of
+   * edges is ignored.
+   */
   kind?: 'strong' | 'weak' | undefined
   /** Aborts the call, which rejects with ERR_MPMML_ABORTED. */
   signal?: AbortSignal | undefined
@@ -85,7 +88,7 @@ const linkRules = () => rulesOf('or-and', UINT8)
 
 const linksOf = (edges: Edges) => sourceOf({ edges }, linkRules())
 
-/** Throws the error for a refusal, if there is one. */
+/** Throws the error if native code has rejected the graph. */
 export function assertAnswer(refusal: GraphRefusal | undefined, edges: Edges, rules: PathRules): void {
   if (refusal) throw refusalError(refusal, { edges }, rules, false, undefined)
 }
@@ -138,9 +141,11 @@ export interface OrderOptions {
 const orderOptions = new Options({ signal } satisfies OptionsOf<OrderOptions>)
 
 /**
- * All nodes, in an order in which each edge leads from an earlier one to a later one: always the same one.
+ * Returns all nodes in topological order, in which each edge leads from an earlier node to a later one. The
+ * order is deterministic.
  *
- * @throws Rejects with CycleError (ERR_MPMML_CYCLE) if there is a cycle, a self-loop too: it has the cycle; and as {@link components}.
+ * @throws Rejects with CycleError (ERR_MPMML_CYCLE), which has the cycle, if the graph has a cycle or
+ * self-loop; and as {@link components}.
  * @example
  * const order = await topologicalOrder({ nodes: ['roof', 'walls', 'floor'], from: ['floor', 'walls'], to: ['walls', 'roof'] })
  * console.log(order.join()) // floor,walls,roof

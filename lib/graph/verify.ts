@@ -29,7 +29,7 @@ export interface Verifiable {
   readonly sources?: NodeNumbers | null | undefined
   /** The nodes of the columns; all if it is null or left out. */
   readonly targets?: NodeNumbers | null | undefined
-  /** Gives the nodes of a path; paths of searches are looked at by it. */
+  /** Returns the nodes of a path; paths of searches are verified by it. */
   readonly path?: // biome-ignore lint/suspicious/noExplicitAny: nodes are numbers, or whatever the user names them by.
   ((from: any, to: any, batch?: number) => unknown[] | null | Promise<unknown[] | null>) | undefined
 }
@@ -58,7 +58,7 @@ export interface Verified {
 /**
  * Verifies a result of a path function: no edge improves a distance, each distance is the length of some
  * path, and, with `next`, every path has the stated length. Over floats equal values may differ by one
- * rounding per node. It takes time for each of the sources and edges, and for each pair.
+ * rounding per node. The time is proportional to sources times edges, plus the number of pairs.
  *
  * Distances that `overflow: 'saturate'` or 'wrap' has changed belong to no path, and fail the verification.
  *

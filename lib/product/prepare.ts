@@ -37,7 +37,7 @@ const productOptions = new Options({ ...productSet, semiring: algebra })
 
 /** Reads and checks the arguments of one product. Throws what {@link mpmm} rejects with. */
 export function prepare(a: unknown, b: unknown, optionsValue: unknown, trace: CallTrace | null): Product {
-  // Everything that can run user code comes first: after this the arguments can't change under the checks.
+  // All steps that can run user code come first, so that arguments can't change after the checks.
   const options = productOptions.read(optionsValue)
   const call = new Call(options.semiring, options)
   const product = readProduct(call, a, b, options.out, options.accumulate, plainNames, options.structure)
@@ -136,7 +136,10 @@ function readAccumulate(
   return out && value === outValue ? out : (readView(value, name, role) as View<ElementArray>)
 }
 
-/** Throws unless the algebra, and the device that matrices are on, do what a call asks for. `product` is its first. */
+/**
+ * Throws unless the algebra, and the device of the matrices, support the options of a call. `product` is its
+ * first.
+ */
 export function checkCall(call: Call, product: Product): void {
   assertDevicesOnly(call.options)
   call.algebra.assertOperation(call, product.type)
@@ -144,8 +147,8 @@ export function checkCall(call: Call, product: Product): void {
 }
 
 /**
- * Checks that the matrices of a product fit, and are where those of its call are; `first` finds one on the call's device. Runs no user
- * code.
+ * Checks that the matrices of a product fit, and are on the device of the call. `first` returns a matrix on
+ * that device, for messages. Runs no user code.
  */
 export function checkProduct(product: Product, names: Names, first: () => NamedDeviceMatrix): void {
   if (product.call.algebra.isList) checkLanes(product, names, first)
@@ -239,7 +242,8 @@ function newResult(elements: Elements, { session, place, options }: Call, name: 
       `${name} of ${reach} elements doesn't fit on ${session}: compute it in parts, by rows of A or columns of B`,
     )
   }
-  // Not a spread: V8 copies that outside compiled code, which takes a third of the time of a product of 4 × 4.
+  // Not the spread operator: V8 copies it outside compiled code, which takes a third of the time of a product
+  // of 4 × 4.
   return { type, bytes, reach, offset, batchStride, rowStride, colStride, batched, batch, rows, cols, data }
 }
 
@@ -338,7 +342,7 @@ function refuseDevices(one: NamedDeviceMatrix, name: Name, other: Session): neve
   )
 }
 
-/** Throws if options ask for something else than the device that the matrices are on. */
+/** Throws if options select another device than that of the matrices. */
 export function assertConsistent(
   { backend, device, devices, variant }: PlaceRequest,
   session: Session,

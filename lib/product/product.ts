@@ -53,7 +53,7 @@ export interface PartResults {
   release(): void
 }
 
-/** Part of a product that depends on its algebra. All else is common to the semirings of the library and to those of users. */
+/** Part of a product that depends on its algebra; the rest is common to built-in and custom semirings. */
 export interface Algebra {
   readonly name: string
   /** Types of the lanes of an element; null if the arrays of the operands decide the type of elements, which have one lane. */
@@ -62,9 +62,12 @@ export interface Algebra {
   readonly isList: boolean
   /** Number of the products of a group on a device that are computed in one native call. */
   readonly partOfGroup: number
-  /** Throws unless the algebra has what a call asks for, on elements of this type. */
+  /** Throws unless the algebra supports the options of a call on elements of this type. */
   assertOperation(call: Call, type: number): void
-  /** Starts a product. Returns the memories that native code makes for results, those of auxiliary outputs last. */
+  /**
+   * Starts a product. Returns the memories that native code allocates for results, with those of auxiliary
+   * outputs last.
+   */
   multiply(product: Product, report: Float64Array, cancel: Int32Array): Promise<Made>
   /** Computes a product. */
   multiplySync(product: Product, report: Float64Array): Made

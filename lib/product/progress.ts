@@ -2,7 +2,7 @@
 import { reportAt as at } from '../fields.js'
 import { tell } from '../listener.js'
 
-/** Progress of a product, or of other work. Work with more to tell adds members. */
+/** Progress of a product, or of other work, which may add members. */
 export interface Progress {
   /** Completed fraction of the work, from 0 to 1. */
   done: number
@@ -16,7 +16,7 @@ export const INTERVAL_MS = 250
  * steps.
  */
 export function shareOf(steps: number, report: Float64Array): () => number {
-  // Rounding may bring the count beyond the number of steps, of which there may be none.
+  // Rounding may raise the count above the number of steps, which may be 0.
   return () => Math.min(report[at.stepsDone]! / steps, 1) || 0
 }
 

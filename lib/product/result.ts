@@ -39,7 +39,7 @@ export interface MpmmResult<C extends AnyResult = DenseMatrix> {
   timing: {
     /** The whole work outside JavaScript. */
     totalMs: number
-    /** The kernel: on the GPU without anything else, on the CPU with the packing of the operands. */
+    /** Kernel time: on the GPU only the kernel, on the CPU including the packing of the operands. */
     kernelMs: number
     /** Finding the range of the values; 0 if the packing does it. */
     analysisMs: number
@@ -169,7 +169,7 @@ const nothingMade: AllocatedMemories = { results: [], further: [] }
 const listOf = (made: Made): readonly NativeMemory[] =>
   made === undefined ? [] : Array.isArray(made) ? made : [made as NativeMemory]
 
-/** Gives back what native code has made for a result that isn't returned. */
+/** Releases the memory that native code has allocated for a result that isn't returned. */
 export function releaseAllocated(made: Made): void {
   for (const memory of listOf(made)) addon.release(memory)
 }

@@ -85,9 +85,10 @@ interface Waits {
 }
 
 /**
- * Connects, and goes on to do so whenever the connection is lost.
+ * Connects, and reconnects whenever the connection is lost.
  *
- * @throws ERR_MPMML_OPTION for an address that is none, ERR_MPMML_PACKAGE, ERR_MPMML_QUEUE if there is no connection within ten seconds.
+ * @throws ERR_MPMML_OPTION for an invalid address, ERR_MPMML_PACKAGE, ERR_MPMML_QUEUE without a connection
+ * within ten seconds.
  */
 export async function connect(
   url: string,
@@ -104,7 +105,7 @@ export async function connect(
     connectTimeout: connectMs,
     disconnectTimeout: 200,
     socketTimeout: silenceMs,
-    // BullMQ asks for this: its commands wait until the connection is back.
+    // Required by BullMQ: its commands wait until the connection is back.
     maxRetriesPerRequest: null,
     retryStrategy: (times) => (isUp ? Math.min(100 * times, 2000) : null),
     ...(secret && { password: secret }),
@@ -115,7 +116,7 @@ export async function connect(
   })
   let lostAt = 0
   let timer: NodeJS.Timeout | undefined
-  // No cause: a refused command has its arguments, and one of them is the password.
+  // The error has no cause, because a rejected command contains its arguments, one of which is the password.
   const refused = (error: unknown) =>
     new QueueError(`the queue ${address} can't be used: ${reasonOf(error)}; ${advice(error)}`)
   const failed = new Promise<never>((_, reject) => {
@@ -125,7 +126,7 @@ export async function connect(
     timer = setTimeout(() => fail(new Error(`there was no answer within ${connectMs / 1000} s`)), connectMs)
   })
   failed.catch(() => {})
-  // What connect() throws is what the events said, or less.
+  // The error of connect() has no more information than the events.
   const connected = redis.connect().catch(() => failed)
   const answered = connected
     .then(() => redis.info('server'))

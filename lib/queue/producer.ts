@@ -3,9 +3,9 @@
  * storage decides which jobs are done; the queue only says when to check. Jobs that Redis has lost are added
  * again, unless their block exists.
  *
- * BullMQ's QueueEvents is not used for that: its stream has four entries for a job of any plan, is cut at about 10 000, needs a connection
- * of its own, and gives neither the worker nor the reason of an attempt that is made again. FlowProducer adds all jobs of a flow at once,
- * and a plan can have millions.
+ * BullMQ's QueueEvents isn't used: its stream has four entries per job of any plan, is truncated at about 10
+ * 000, needs a separate connection, and reports neither the worker nor the reason of a retried attempt.
+ * FlowProducer adds all jobs of a flow at once, and a plan can have millions.
  */
 import { randomUUID } from 'node:crypto'
 import { aborted, onAbort, raceWithAbort, signal, throwIfAborted } from '../abort.js'
@@ -40,7 +40,7 @@ export interface QueueProgress extends Progress {
   readonly total: number
   /** Workers that are alive; null until known. */
   readonly workers: number | null
-  /** Attempts that failed and are made again. */
+  /** Attempts that failed and are retried. */
   readonly retries: number
   /** Reason of the latest failed attempt; null if no attempt failed. */
   readonly reason: string | null
@@ -68,7 +68,10 @@ export interface ProducerOptions extends QueuePlace, Patience {
    * computing. The work can be resumed.
    */
   signal?: AbortSignal | undefined
-  /** Is called when blocks are done, an attempt has failed, workers come or go, and the connection is lost or back. */
+  /**
+   * Listener of progress, called when blocks are done, an attempt has failed, workers come or go, and the
+   * connection is lost or back.
+   */
   onProgress?: ((progress: QueueProgress) => void) | undefined
 }
 
@@ -80,7 +83,7 @@ export interface QueueResult {
   readonly blocks: number
   /** Number of blocks that this call computed; the others existed before. */
   readonly computed: number
-  /** Attempts that failed and were made again. */
+  /** Attempts that failed and were retried. */
   readonly retries: number
   /** Number of workers that computed blocks. */
   readonly workers: number
@@ -161,7 +164,7 @@ class Producer {
   #lost: string | null = null
   #beatAt = 0
   #checkAt = 0
-  /** Whether Redis may have lost the plan, which workers must find before any more of its jobs. */
+  /** Whether Redis may have lost the plan, which workers need before more of its jobs are added. */
   #mustPut = false
   /** Is aborted, with { error }, when the work has to stop: every wait ends then. */
   readonly #stop = new AbortController()
@@ -177,7 +180,7 @@ class Producer {
     this.#total = plan.stages.reduce((sum, count) => sum + count, 0)
   }
 
-  /** Connects, and takes the plan over from a producer that died. */
+  /** Connects, and takes over the plan of a producer that died. */
   async begin(): Promise<void> {
     const { queue, name, lockDuration, attempts, retryMs } = this.settings
     // What a listener throws ends the work, also where no promise waits for it.
@@ -196,7 +199,7 @@ class Producer {
       onBack: () => {
         this.#lost = null
         this.#mustPut = true
-        // Blocks that were being computed are given time to be there before lost jobs are put again.
+        // Blocks in progress get time to finish before lost jobs are added again.
         this.#checkAt = performance.now() + lockDuration
         tell()
       },
@@ -248,11 +251,12 @@ class Producer {
   }
 
   #stopWith(error: unknown): void {
-    // In an object: abort() has a reason of its own in place of undefined, which a listener may throw.
+    // Wrapped in an object, because abort() replaces undefined, which a listener may throw, by another
+    // reason.
     this.#stop.abort({ error })
   }
 
-  /** Commands wait while there is no connection: nothing waits longer than the work goes on. */
+  /** Commands wait while the connection is lost: none waits longer than the work runs. */
   #within<T>(work: Promise<T>): Promise<T> {
     return raceWithAbort(work, this.#stop.signal, ({ reason }) => reason.error)
   }
@@ -274,7 +278,7 @@ class Producer {
     }
   }
 
-  /** Puts the plan where workers find it. */
+  /** Stores the plan in Redis for the workers. */
   async #put(): Promise<void> {
     const { plan } = this
     this.#mustPut = false
@@ -362,7 +366,7 @@ class Producer {
     for (const text of texts ?? []) {
       const { failure, done } = readRecord<Report>(text) ?? {}
       if (failure) this.#fail(failure)
-      // Another one was counted already: a block that was computed by two workers, or found by a check.
+      // The block was counted already: two workers have computed it, or a check has found it.
       if (done && this.#inFlight.delete(done.job)) {
         this.#done++
         if (!done.already) this.#computed++
@@ -402,7 +406,7 @@ class Producer {
     }
   }
 
-  /** Looks for jobs that failed without a report, and for those that Redis has lost. */
+  /** Finds jobs that failed without a report, and jobs that Redis has lost. */
   async #check(): Promise<void> {
     this.#checkAt = performance.now() + this.settings.lockDuration
     await this.#put()
@@ -457,7 +461,7 @@ class Producer {
     }
   }
 
-  /** Takes what waits from the queue and says how the work ended, if that is possible soon. */
+  /** Removes waiting jobs from the queue and records the result of the work, if that is possible soon. */
   async end(state: PlanState, reason: string): Promise<void> {
     this.#stopWatching()
     if (!this.#connection) return
@@ -475,7 +479,7 @@ class Producer {
     const { id } = this.plan
     // Not if the plan is another producer's now.
     if ((await redis.get(this.#keys.producer(id))) !== this.#token) return
-    // Those that are being computed stay: BullMQ doesn't remove them.
+    // BullMQ doesn't remove active jobs, so these stay.
     await Promise.all([...this.#inFlight.keys()].map((name) => this.#queue.remove(jobId(id, name))))
     await redis
       .multi()

@@ -74,7 +74,7 @@ export interface PlanRecord {
   readonly state: PlanState
   readonly done: string
   readonly total: string
-  /** Attempts that failed and were made again. */
+  /** Attempts that failed and were retried. */
   readonly retries: string
   /** Reason of the failure; '' if the plan didn't fail. */
   readonly reason: string

@@ -36,7 +36,7 @@ export interface PlanStatus {
   readonly blocks: number
   /** Blocks of the whole work. */
   readonly total: number
-  /** Attempts that failed and were made again. */
+  /** Attempts that failed and were retried. */
   readonly retries: number
   /** Reason of the failure; '' if the plan didn't fail. */
   readonly reason: string
@@ -94,7 +94,7 @@ export async function queueStatus(options: QueuePlace): Promise<QueueStatus> {
         continue
       }
       const { kind, output } = readRecord<BlockPlan>(record.plan) ?? {}
-      // What this library hasn't put there is no work.
+      // Entries that this library hasn't written aren't plans.
       if (kind === undefined || typeof output?.path !== 'string') continue
       const failures = await redis.lrange(keys.failures(id), 0, -1)
       plans.push({

@@ -1,6 +1,6 @@
 /**
- * A worker: takes jobs from the queue and computes their blocks. A job may come twice, to two workers: blocks are made so
- * that it does no harm.
+ * A worker: takes jobs from the queue and computes their blocks. Two workers may get the same job, which is
+ * harmless because blocks are written atomically.
  */
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
@@ -158,7 +158,7 @@ class Worker implements QueueWorker {
   readonly concurrency: number
   readonly stopped: Promise<void>
   readonly #keys
-  /** On the GPUs, or the CPU, each as often as it computes blocks at once: those that are free. */
+  /** Free slots for blocks: each GPU, or the CPU, has one slot per concurrent block. */
   readonly #free: JobPlacement[]
   readonly #plans = new Map<string, Promise<BlockPlan>>()
   readonly #now = new Set<string>()
@@ -267,7 +267,7 @@ class Worker implements QueueWorker {
     const { roots, memory } = this.settings
     if (!isJobData(job.data)) throw new UnrecoverableError(`the job ${job.id} of the queue is not a block`)
     const { plan: id, name, stage } = job.data
-    // BullMQ gives no more jobs at once than there are places.
+    // BullMQ delivers at most as many jobs at once as slots exist.
     const place = this.#free.shift()!
     const { device, computer } = place
     this.#now.add(name)
@@ -347,7 +347,7 @@ class Worker implements QueueWorker {
     })
     await Promise.race([this.#farewell().catch(() => {}), enough])
     clearTimeout(timer)
-    // Those at work close themselves.
+    // Computers in use close themselves.
     await Promise.allSettled(this.#free.map(({ computer }) => computer.close()))
     this.connection.close()
     if (this.#thrown) this.#hasStopped.reject(this.#thrown.error)
@@ -373,7 +373,7 @@ class Worker implements QueueWorker {
       await this.#bull.close(force)
       return
     }
-    // It takes no more jobs from here on.
+    // From here on the worker takes no more jobs.
     const closing = this.#bull.close()
     this.#bull.cancelAllJobs('the worker stops')
     await closing

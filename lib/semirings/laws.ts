@@ -194,15 +194,17 @@ const laws: readonly Law[] = [
 /** Triples of a quick check, and of {@link checkSemiring}. */
 const QUICK = 2 ** 8
 const THOROUGH = 2 ** 15
-/** Simple elements: all triples of them are tried first, so that counterexamples are simple ones if there are any. */
+/**
+ * Simple elements. All triples of them are tried first, so that counterexamples are as simple as possible.
+ */
 const SIMPLE = 8
 
 /** Two floats are the same if they differ by no more than this part of the greatest finite number that led to them. */
 const TOLERANCE = 2 ** -16
 
 /**
- * Looks for counterexamples to the laws of a semiring: at the edges of its types or of `min` and `max`, and at random elements.
- * What it doesn't find isn't proved.
+ * Checks the laws of a semiring by a search for counterexamples: at the extremes of its types or of `min` and
+ * `max`, and among random elements. Success is no proof.
  *
  * The elements that are tried are zero and one, those within `min` and `max`, and x ⊕ y of two of these. Integers have to be the same.
  * Floats may differ by 2^−16 of the greatest finite number that led to them, inputs included; infinities are tried only
@@ -386,7 +388,7 @@ class Trials implements Trial {
   }
 }
 
-/** Small elements and those at the edges. */
+/** Small elements and extremes. */
 function simpleElements(
   lanes: readonly LaneType[],
   ranges: readonly LaneRange[],

@@ -299,7 +299,10 @@ function* sum(powers: Powers, x: HostLanes, y: HostLanes): Steps<HostLanes> {
   return out
 }
 
-/** Two floats are the same in a star if they differ by no more than this part of them: products round ways in other orders. */
+/**
+ * Largest relative difference of floats that a star treats as equal, because products round paths in
+ * different orders.
+ */
 const TOLERANCE = 2 ** -20
 
 /** Compares all elements of two matrices. */

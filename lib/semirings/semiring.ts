@@ -174,7 +174,7 @@ export class WrittenSemiring<L extends Lanes = Lanes> implements UserSemiring<L>
   /** Returns native code's object for the semiring, which is created at the first call. */
   static nativeOf(semiring: WrittenSemiring): NativeUserSemiring {
     if (semiring.#native) return semiring.#native
-    // Its laws may be checked before anything else is computed in the process.
+    // The check of the laws may be the first computation of the process.
     configureCpu()
     const { name, lanes, zero, one, absorbs, idempotent, selective, logarithms } = semiring.#facts
     const plus = wordsOf(semiring.#plus)
@@ -257,7 +257,7 @@ export class WrittenSemiring<L extends Lanes = Lanes> implements UserSemiring<L>
 /** Accessors of the private fields, for the rest of the library. */
 export const { is: isUserSemiring, lanesOf, neutralOf, nativeOf, checkedOf } = WrittenSemiring
 
-/** A number if dtype is no array, else an array. */
+/** Returns a number if dtype is no array, otherwise an array. */
 function elementOf<L extends Lanes>({ dtype }: Facts<L>, lanes: readonly number[]): ElementOf<L> {
   return (Array.isArray(dtype) ? Object.freeze([...lanes]) : lanes[0]) as ElementOf<L>
 }
@@ -393,7 +393,8 @@ export function write<L extends Lanes>(definition: SemiringDefinition<L>): Writt
 }
 
 /**
- * From which elements the laws are checked: `value` is a {@link CheckedElements}, and what it leaves open is as `usual` says.
+ * Returns the ranges of elements for the check of the laws: `value` is a {@link CheckedElements}, whose
+ * omitted bounds are those of `usual`.
  *
  * @throws ArgumentError (ERR_MPMML_OPTION).
  */
@@ -421,7 +422,7 @@ export function readRanges(
 
 const jsonNames: readonly (keyof SemiringJson)[] = ['semiring', ...definitionNames]
 
-/** The most characters of a text of JSON: several times as many as a semiring can need. */
+/** Limit in characters of a JSON string, a multiple of what any semiring needs. */
 const MAX_JSON = 2 ** 17
 
 /** Reads the form of {@link UserSemiring.toJSON}, of which nothing is believed. */
