@@ -4,16 +4,16 @@ import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { PATIENCE } from './test/support/patience.js'
 
-// Certificates that each process would read before it starts, which takes it as long again. No test asks a server that shows one of them.
+// Each process would read these certificates at its start, which doubles its start-up time. No test contacts a server that uses one of them.
 delete process.env.NODE_EXTRA_CA_CERTS
 
 const hasGpu = ['/dev/nvidiactl', '/proc/driver/nvidia/version', '/dev/dxg'].some((path) => existsSync(path))
 if (!hasGpu) console.warn('test/gpu is left out: there is no GPU here')
 
-// Without a driver users get the addon for the CPU; tests look at the whole table, if it was built.
+// Without a driver users get the addon for the CPU; tests use the laboratory's addon, with the whole table, if it was built.
 const lab = existsSync(new URL('build/Release/mpmml_lab.node', import.meta.url))
 
-/** What takes longest is begun first, so that at the end no core waits for it. Vitest would begin with the largest files, which are others. */
+/** The slowest test files, which begin first, so that no core idles at the end. Vitest would begin with the largest files instead. */
 const first = [
   '/cpu/',
   '/queue/queue',
@@ -52,9 +52,9 @@ export default defineConfig({
     fileParallelism: !hasGpu,
     // One more than there are cores, because some tests wait for processes.
     ...(hasGpu ? {} : { maxWorkers: availableParallelism() + 1 }),
-    // With more room for what is soon garbage it is collected less often: suites of products take a twelfth less time.
+    // A larger young generation is collected less often: suites of products take a twelfth less time.
     execArgv: ['--max-semi-space-size=64'],
-    // The compiled command line, which is run as it is.
+    // The compiled command line, which tests run without changes.
     server: { deps: { external: [/\/dist\//] } },
     sequence: { sequencer: LongestFirst },
   },

@@ -30,8 +30,8 @@ function writeLicences(output, file) {
 const root = fileURLToPath(new URL('../', import.meta.url))
 const { exports, version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 const entries = Object.values(exports).flatMap((entry) => (entry.default ? [join(root, entry.default)] : []))
-// Loaded only by bench.
-const inner = [join(root, 'dist', 'lib', 'command-line.js')]
+// Only bench loads the first, and a thread the second.
+const inner = ['command-line', 'webgpu-thread'].map((name) => join(root, 'dist', 'lib', `${name}.js`))
 
 // Bundlers read this file unchanged, because the compiler doesn't emit CommonJS.
 cpSync(join(root, 'lib', 'addons.cjs'), join(root, 'dist', 'lib', 'addons.cjs'))

@@ -1,4 +1,5 @@
-/** Records the software, the hardware and the time of a measurement. */
+/** What was measured with, and when. */
+import type { BackendChoice, BackendName } from '../lib/index.js'
 import { info } from '../lib/index.js'
 import { machine } from '../lib/lab.js'
 import { commit } from './commit.js'
@@ -17,9 +18,9 @@ export interface RunEnvironment {
  * @param asked - 'auto' is the GPU if one can be used, else the CPU; 'all' is both.
  * @throws ResourceError if a GPU is asked for and none can be used.
  */
-export function backendsOf(asked: 'auto' | 'cuda' | 'cpu' | 'all', device: number): ('cuda' | 'cpu')[] {
+export function backendsOf(asked: BackendChoice | 'all', device: number): BackendName[] {
   if (asked === 'cuda') machine(device)
-  if (asked === 'cuda' || asked === 'cpu') return [asked]
+  if (asked === 'cuda' || asked === 'webgpu' || asked === 'cpu') return [asked]
   if (info().cuda.reason !== '') return ['cpu']
   return asked === 'all' ? ['cuda', 'cpu'] : ['cuda']
 }

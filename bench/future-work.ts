@@ -2,6 +2,7 @@
  * Times the future work of the thesis: products of triangles and bands, and the interaction of RNA strands.
  * Speeds count only the steps that are needed.
  */
+import type { BackendName } from '../lib/index.js'
 import { type Device, mpmm, type ProductStructure, type VariantName } from '../lib/index.js'
 import { bpmax, type FoldResult, nussinov } from '../lib/rna.js'
 import { repeat } from './experiment.js'
@@ -16,7 +17,7 @@ export interface Timed {
   ms: number[]
   /** Number of (⊕, ⊗) steps of each repetition. */
   steps: number
-  backend: 'cuda' | 'cpu'
+  backend: BackendName
   device: string
   /** The variant and arithmetic of a product. */
   how: string
@@ -73,7 +74,7 @@ export function strandOf(length: number, seed: number): string {
 }
 
 interface Where {
-  backend: 'cuda' | 'cpu'
+  backend: BackendName
   device: number
   repetitions: number
 }

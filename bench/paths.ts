@@ -1,4 +1,5 @@
 /** Best paths of a graph in a file: read, computed, verified, written, and described. */
+
 import {
   type EdgeList,
   type FoundBy,
@@ -16,6 +17,7 @@ import {
   verifyPaths,
   widestPaths,
 } from '../lib/graph.js'
+import type { BackendName } from '../lib/index.js'
 import {
   ArgumentError,
   type DataType,
@@ -132,7 +134,7 @@ export interface PathsRecord {
   pairs: PairRecord[] | null
   /** Method that found the paths. */
   method: FoundBy
-  backend: 'cuda' | 'cpu'
+  backend: BackendName
   device: string
   timing: PathsResult['timing']
   /** Numbers of verified values; null without verification. */

@@ -1,8 +1,9 @@
-/** Explains why a command used its backend. */
+/** Why a command computed where it did. */
+import type { BackendName } from '../lib/index.js'
 import { explainBackend, type MpmmOptions } from '../lib/index.js'
 
 export function why(
-  record: { backend: 'cuda' | 'cpu' },
+  record: { backend: BackendName },
   request: Pick<MpmmOptions, 'backend' | 'device'> & { variant?: string | undefined },
 ): string {
   if (request.variant !== undefined) return 'as --variant asks'

@@ -1,4 +1,5 @@
 /** Folding and interaction of the records of FASTA files: computed, written, and described. */
+import type { BackendName } from '../lib/index.js'
 import {
   bpmax,
   type FastaRecord,
@@ -26,7 +27,7 @@ interface NamedFolding
 /** Output of `rna --nussinov --json`. */
 export interface FoldRecord {
   records: NamedFolding[]
-  backend: 'cuda' | 'cpu'
+  backend: BackendName
   device: string
   timing: { totalMs: number }
 }
@@ -82,7 +83,7 @@ export interface InteractionRecord {
   interactions: NamedInteraction[]
   /** Steps of the recurrence, of all pairs of records. */
   steps: number
-  backend: 'cuda' | 'cpu'
+  backend: BackendName
   device: string
   timing: { totalMs: number }
 }

@@ -1,11 +1,11 @@
-/** What was measured: docs/measured.json, whose figures the tables and the pictures of these pages show. */
+/** Measured figures of docs/measured.json, for the tables and the pictures of these pages. */
 import { readFileSync } from 'node:fs'
 
-/** Figures that were found together. */
+/** A set of figures of one measurement. */
 class Measured {
   constructor(name, { what, on, date, command, unit, columns, rows }) {
     this.name = name
-    /** Of what they are. */
+    /** Subject of the measurement. */
     this.what = what
     /** The machine. */
     this.on = on

@@ -13,7 +13,7 @@ import { sets } from './measured.mjs'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
 
-/** Numbers below 100 have a decimal if another one of the row has. */
+/** Formats the numbers of a row: numbers below 100 have a decimal if another one has. */
 function cells(row) {
   const some = row.some((value) => Number.isInteger(10 * value) && !Number.isInteger(value))
   const shown = (value) => (some && value < 100 && Number.isInteger(value) ? value.toFixed(1) : `${value}`)
@@ -25,13 +25,13 @@ const markdown = ([head, ...rows]) =>
     `| ${row.join(' | ')} |`.replaceAll(/\| {2}(?=\|)/g, '| '),
   )
 
-/** How the figures of a set were found. */
+/** Returns the machine, date and command of a set. */
 function source({ on, date, command }) {
   const how = command.startsWith('npx') ? `\`${command}\`` : command
   return `${on[0].toUpperCase()}${on.slice(1)}, ${date}: ${how}.`
 }
 
-/** A table of some rows, `row` or `set.row`, and some columns of a set. */
+/** Returns a table of some rows, `row` or `set.row`, and some columns of a set. */
 function tableOf(name, { head = '', rows, columns, shown = (values) => values } = {}) {
   const set = sets[name]
   const wanted = columns ?? set.columns
@@ -44,7 +44,7 @@ function tableOf(name, { head = '', rows, columns, shown = (values) => values } 
   return [...markdown([[head || set.unit, ...wanted], ...lines]), '', source(set)]
 }
 
-/** Times on one GPU and on several, with how many times faster these are. */
+/** Returns times on one GPU and on several, with the speed-up. */
 const speedUps = (texts, [one, ...others]) => [
   texts[0],
   ...others.map((value, index) =>
@@ -56,7 +56,7 @@ const agrees = { agrees: 'yes', differs: '**no**', elsewhere: 'not judged here',
 
 const plain = (text) => text.replaceAll('\u00a0', ' ').replace(/\bmpmml_\w+/g, '`$&`')
 
-/** Statements with their measured values on an H200, as the report has them; below them the reasons for those that differ. */
+/** Returns statements of the report with their measured values on an H200, and the reasons for differences. */
 function statements(claims, head) {
   const rows = claims.map(({ statement, measured, verdict }) => [statement, plain(measured), agrees[verdict]])
   const reasons = claims
@@ -65,7 +65,7 @@ function statements(claims, head) {
   return [...markdown([[head, 'measured', 'agrees'], ...rows]), '', 'Why the others differ:', '', ...reasons]
 }
 
-/** The thesis' statements. */
+/** Returns the statements of the thesis. */
 function claims(results) {
   const ofThesis = claimsOf(new Data(results))
   const gpu = results.machine.gpu.name
@@ -73,7 +73,7 @@ function claims(results) {
   return [counts, '', ...statements(ofThesis, 'the thesis says')]
 }
 
-/** Instruction mixes: the instructions of a step, and the best speed. */
+/** Returns the instruction mixes: the instructions of a step, and the best speed. */
 function mixes(results) {
   const data = new Data(results)
   const rows = microbenchmarks
@@ -96,7 +96,7 @@ function mixes(results) {
 
 const tops = (gops, digits = 2) => (gops / 1000).toFixed(digits)
 
-/** The best of each kind of experiment of the thesis. */
+/** Returns the best result of each kind of experiment of the thesis. */
 function laboratory({ points }) {
   const speeds = (wanted) =>
     points
@@ -117,8 +117,8 @@ function laboratory({ points }) {
     best((point) => at('instances', 1024)(point) && point.batch === count),
   )
   return markdown([
-    ['', 'TOPS', 'of the ceiling'],
-    row('the ceiling: fused additions and maxima on registers', [best(({ sweep }) => sweep === 'fused')]),
+    ['', 'TOPS', '% of peak'],
+    row('the peak: fused additions and maxima on registers', [best(({ sweep }) => sweep === 'fused')]),
     row('reg-reg, shared-one and shared-both, the best of each', microbenches),
     speeds(at('space', 8192)).length > 0
       ? row('MPMML at 8192³, the best of all kernels', [best(at('space', 8192))])
@@ -126,14 +126,14 @@ function laboratory({ points }) {
     row('blocks of 16 × 16 threads: case 00, 01, 10, 11', speeds(at('cases', 8192))),
     row('patterns block, block-cyclic, cyclic', speeds(at('patterns', 8192))),
     row(
-      'the same with A transposed',
+      'patterns with A transposed',
       speeds((point) => at('transpose', 8192)(point) && point.Transpose === 1),
     ),
     row('1, 5, 10, 20 products of 1024³ in one launch', instances),
   ])
 }
 
-/** The kernels of the ladder, from one thread per cell to asynchronous copies, on max-plus of int32 at 4000³. */
+/** Returns the kernels of the ladder, from one thread per cell to asynchronous copies, on max-plus of int32 at 4000³. */
 function ladder({ points }) {
   const ladder = new LadderPoints(points)
   const rungs = [
@@ -150,7 +150,7 @@ function ladder({ points }) {
   return markdown([['kernel', 'TOPS'], ...rows])
 }
 
-/** Every table by its name. */
+/** Returns every table by name. */
 export async function tables() {
   const thesis = await readResults(`${root}test/cli/fixtures/h200.json`)
   const rungs = await readResults(`${root}test/cli/fixtures/h200-ladder.json`)
@@ -186,7 +186,7 @@ export async function tables() {
   }
 }
 
-/** A page with its tables as they are now. */
+/** Returns a page with its present tables. */
 export const filled = (page, all) =>
   page.replace(/^(<!-- table (\w+) -->\n).*?^(<!-- end -->)$/gms, (_, begin, name, end) => {
     if (!all[name]) throw new Error(`There is no table ${name} in docs/tables.mjs`)

@@ -10,7 +10,7 @@ const root = fileURLToPath(new URL('../', import.meta.url))
 const source = join(root, 'docs', 'try')
 const wasm = join(root, 'build', 'Release', 'wasm')
 
-/** What is missing to make the page; '' if nothing is. */
+/** Name of the missing build step of the page; '' if none is missing. */
 export function missingForPage() {
   if (!existsSync(join(root, 'dist', 'browser', 'index.js'))) return 'npm run build:ts'
   return browserFiles.every((file) => existsSync(join(wasm, file))) ? '' : 'npm run build:wasm'

@@ -1,6 +1,6 @@
 /**
  * The three best alignments of two strands: a single best one says little if others are as good. Elements are the three best scores, best
- * first; an alignment is a way through a grid, in which a step to the right skips a base of one strand, one down a base of the other,
+ * first; an alignment is a path through a grid, in which a step to the right skips a base of one strand, one down a base of the other,
  * and a diagonal one pairs both.
  *
  *   node examples/best-alignments.mjs                     of two short strands
@@ -43,13 +43,13 @@ for (let node = 0; node < nodes; node++) {
 const end = nothing(1)
 end[0].data[nodes - 1] = 0
 
-// The best scores of paths from each node to the end; each iteration allows paths with one more step.
+// Best scores from each node to the end, over paths whose length limit grows by one step per product.
 let scores = end
 for (let most = 0; most < first.length + second.length; most++) {
   scores = (await mpmm(steps, scores, { semiring: best, accumulate: end })).c
 }
 
-/** Yields the paths with the given score from a node to the end. */
+/** Generates the paths from a node to the end with the given score. */
 function* ways(node, score) {
   if (node === nodes - 1) {
     if (score === 0) yield []

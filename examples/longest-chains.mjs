@@ -1,7 +1,6 @@
 /**
- * Counts the longest chains of jobs in a project. If there is only one, delays of its jobs delay the project.
- * If there are many, speeding up one job doesn't help. Elements are pairs: the length of the longest chains,
- * and their number.
+ * The number of longest chains of a project. If there is only one, its jobs decide the end; if there are many, shortening one job doesn't
+ * help. Elements are pairs: the length of a chain, and the number of chains of that length.
  *
  *   node examples/longest-chains.mjs
  *

@@ -1,8 +1,7 @@
 /**
- * Computes the earliest start of each job of a project, in which some jobs must precede others. The earliest
- * start of a job is the length of the longest chain of jobs before it. In max-plus the lengths of all longest
- * chains are a sum of powers of the graph's matrix, and squaring doubles the number of jobs in the chains.
- * The matrices stay on the GPU, or in the CPU's memory with the same code.
+ * Earliest starts of the jobs of a project. Jobs take time, and some must be done before others: the earliest start of a job is
+ * the longest chain of jobs that leads to it. In max-plus all longest chains are a sum of powers of the matrix of the graph,
+ * and squaring doubles their length. The matrices stay on the GPU, or in the CPU's memory with the same code.
  *
  *   node examples/precedence-graph.mjs                     an example from a textbook
  *   node examples/precedence-graph.mjs --jobs 1000,4000    times for random projects with these numbers of jobs
@@ -12,13 +11,13 @@ import { parseArgs } from 'node:util'
 import { EPSILON, matrix, mpmm, openDevice } from 'mpmml'
 
 /**
- * Ten jobs: their durations, and the jobs that each must precede.
+ * Ten jobs: the duration of each, and its successors.
  * R. Sedgewick and K. Wayne, Algorithms, 4th edition, section 4.4: parallel precedence-constrained scheduling.
  */
 const project = {
   durations: [41, 51, 50, 36, 38, 45, 21, 32, 32, 29],
   before: [[1, 7, 9], [2], [], [], [], [], [3, 8], [3, 8], [2], [4, 6]],
-  /** Relative deadlines of section 4.4: `job` starts at most `within` after the start of `of`. */
+  /** Relative deadlines of that section: `job` starts at most `within` after the start of `of`. */
   deadlines: [
     { job: 2, within: 12, of: 4 },
     { job: 2, within: 70, of: 7 },

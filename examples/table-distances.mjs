@@ -1,6 +1,6 @@
 /**
  * Distances between all rows of two tables: which of the known flowers is nearest to each new one? A product computes all distances at
- * once; what a distance is, ⊕ and ⊗ say. One is ready-made, and one is written here.
+ * once; ⊕ and ⊗ define the distance. One is ready-made, and one is written here.
  *
  *   node examples/table-distances.mjs
  *

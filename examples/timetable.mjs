@@ -1,13 +1,13 @@
 /**
  * A railway timetable. On a line from the Harbour by Mill and Castle to the Lake three shuttles run, and passengers change
- * between them. How often can trains leave, what decides it, which departures have time to spare, and how long does a delay
- * last? If departure j waits for departure i of the period before, plus some minutes, then A[j, i] is those minutes, and the
+ * between them. This computes the least period, the critical circuit, the slack of departures, and the duration of a
+ * delay. If departure j waits for departure i of the period before, plus some minutes, then A[j, i] is those minutes, and the
  * departures of the next period are x(k + 1) = A ⊗ x(k) in max-plus.
  *
  *   node examples/timetable.mjs                          the answers
  *   node examples/timetable.mjs -o timetable.svg         and a picture: stations over time
  *
- * The railway is made up. The model is that of B. Heidergott, G. J. Olsder and J. van der Woude, Max Plus at Work, chapter 8.
+ * The railway is fictional. The model is that of B. Heidergott, G. J. Olsder and J. van der Woude, Max Plus at Work, chapter 8.
  */
 import { writeFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
@@ -17,7 +17,7 @@ import { line, picture, text } from './drawing.mjs'
 
 const stations = ['Harbour', 'Mill', 'Castle', 'Lake']
 
-/** Departures: the station, the next station, and the minutes of the ride. */
+/** Departures: start and end station, and the travel time in minutes. */
 const departures = [
   { from: 0, to: 1, takes: 33 },
   { from: 1, to: 0, takes: 33 },
@@ -27,7 +27,7 @@ const departures = [
   { from: 3, to: 2, takes: 23 },
 ]
 
-/** Conditions of departures: the returning train, and connecting passengers. Minutes after the arrival. */
+/** Waiting conditions of departures: the returning train, and connecting passengers. Minutes after the arrival. */
 const waits = [
   { for: 1, departure: 0, minutes: 4, why: 'same train' },
   { for: 0, departure: 1, minutes: 4, why: 'same train' },
@@ -58,10 +58,7 @@ function precedence() {
   return matrix(n, n, data)
 }
 
-/**
- * Returns the number of periods of a timetable after which a late departure delays no other one; Infinity if
- * delays never end.
- */
+/** Number of periods until a late departure makes no other one late; Infinity if that never happens. */
 async function periodsOfDelay(a, times, period, late, minutes) {
   const column = (shift) =>
     matrix(

@@ -1,6 +1,5 @@
 /**
- * The widest paths of a network: which way carries the most from one place to another, if the narrowest link of a path is what
- * it can carry? In max-min, ⊕ takes the better of two paths and ⊗ the narrower of two links.
+ * The widest paths of a network: the capacity of a path is the capacity of its narrowest link. In max-min, ⊕ takes the better of two paths and ⊗ the narrower of two links.
  *
  *   node examples/widest-paths.mjs                               between all places
  *   node examples/widest-paths.mjs --from Dock --to Tower        one of them

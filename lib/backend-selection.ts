@@ -4,14 +4,15 @@
  * variant.
  */
 
-import { ALL_DEVICES, AUTO, automaticBackend, builtWithCuda, CPU, type Where } from './backend.js'
+import { ALL_DEVICES, AUTO, automaticBackend, builtWithCuda, CPU, WEBGPU, type Where } from './backend.js'
+import type { BackendName } from './backend-name.js'
 import { configureCpu, deviceMemoryLimit, limitPinned } from './environment.js'
 import { addon } from './native.js'
 import { UNSET } from './options.js'
 import { cores } from './platform.js'
 import { loadTuning } from './tuning.js'
 
-const { variants } = addon
+const { backendChoices, variants } = addon
 
 /**
  * The most work of a product that JavaScript's thread computes itself: steps and elements, which take it some
@@ -31,7 +32,7 @@ const PER_COMPARISON = 3.5e-6
 const PER_ELEMENT = 4e-6
 const MS_PER_LISTED = 50e-6
 const PER_COPIED = 1e-6
-const PER_STEP = { cuda: 1e-10, cpu: 6e-8 }
+const PER_STEP = { cuda: 1e-10, webgpu: 1e-9, cpu: 6e-8 }
 const PER_CALL = 0.1
 /** A node of a graph that is divided by separators, and the edges of one that is so sparse that it may pay. */
 const PER_DIVIDED = 20e-3
@@ -49,13 +50,13 @@ export interface PlaceRequest extends Where {
  * @returns `deviceMemory`: the most bytes of device memory that a product may take; 0: no limit.
  */
 export function ready(choice: number): { mayUseCuda: boolean; deviceMemory: number } {
-  const mayUseCuda = builtWithCuda && choice !== CPU
+  const mayUseCuda = builtWithCuda && choice !== CPU && choice !== WEBGPU
   configureCpu()
   if (mayUseCuda) {
     loadTuning()
     limitPinned()
   }
-  return { mayUseCuda, deviceMemory: mayUseCuda ? deviceMemoryLimit() : 0 }
+  return { mayUseCuda, deviceMemory: mayUseCuda || choice === WEBGPU ? deviceMemoryLimit() : 0 }
 }
 
 /** Backend and limits of products of arrays. */
@@ -74,8 +75,11 @@ export function placeProduct({ backend, variant }: PlaceRequest, work = Number.P
   const automatic = backend === AUTO && variant === UNSET
   const asked = automatic ? automaticBackend() : backend
   const choice = automatic && asked === AUTO && isSmall ? CPU : asked
-  const isOfCpu = variant !== UNSET && variants[variant]!.backend === 'cpu'
-  const { mayUseCuda, deviceMemory } = ready(isOfCpu ? CPU : choice)
+  const ofVariant = variant === UNSET ? undefined : variants[variant]!.backend
+  if (choice === WEBGPU || ofVariant === 'webgpu') {
+    return { backend: WEBGPU, ...ready(WEBGPU), atOnce: false }
+  }
+  const { mayUseCuda, deviceMemory } = ready(ofVariant === 'cpu' ? CPU : choice)
   return { backend: choice, deviceMemory, atOnce: isSmall && !mayUseCuda, mayUseCuda }
 }
 
@@ -98,15 +102,16 @@ export function placeClosure({ backend, device, devices }: PlaceRequest, steps: 
   const choice = isOpen && steps <= MAX_STEPS_FOR_CPU ? CPU : asked
   return {
     backend: choice,
-    device: choice === CPU || device === UNSET ? 0 : device,
-    mayTryCpu: isOpen && choice === AUTO,
+    device: choice === CPU || choice === WEBGPU || device === UNSET ? 0 : device,
+    // The environment's 'webgpu' leaves to the CPU what WebGPU refuses.
+    mayTryCpu: (isOpen && choice === AUTO) || (backend === AUTO && choice === WEBGPU),
   }
 }
 
 /** The backend that computes closures of about so many steps: that of {@link placeClosure}, without opening a device. */
-function backendOfSteps(request: PlaceRequest, steps: number): 'cuda' | 'cpu' {
+function backendOfSteps(request: PlaceRequest, steps: number): BackendName {
   const { backend, device } = placeClosure(request, steps)
-  if (backend !== AUTO) return backend === CPU ? 'cpu' : 'cuda'
+  if (backend !== AUTO) return backendChoices[backend] as BackendName
   return addon.explain(device).backend
 }
 
@@ -122,16 +127,16 @@ export interface PathsWork {
   /** Searches of each graph. */
   readonly roots: number
   /** The backend of the device that the weights are on; null if they are in arrays. */
-  readonly resident: 'cuda' | 'cpu' | null
+  readonly resident: BackendName | null
   /** Options for the place of closures. */
   readonly place: PlaceRequest
 }
 
 /** All pairs, in milliseconds. */
-function closingOn(backend: 'cuda' | 'cpu', { nodes, batch, resident }: PathsWork): number {
+function closingOn(backend: BackendName, { nodes, batch, resident }: PathsWork): number {
   const elements = nodes * nodes
   const threads = backend === 'cpu' ? cores() : 1
-  const moving = backend === 'cuda' && !resident ? 2 * elements * PER_COPIED : 0
+  const moving = backend !== 'cpu' && !resident ? 2 * elements * PER_COPIED : 0
   return PER_CALL + batch * ((elements * nodes * PER_STEP[backend]) / threads + moving)
 }
 

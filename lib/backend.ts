@@ -1,16 +1,19 @@
-/** Reads the options `backend`, `device` and `devices`, and explains which backend `auto` selects. */
+/** Which backend is taken, and why. */
+import type { BackendName } from './backend-name.js'
 import { show } from './describe.js'
 import { environmentBackend } from './environment.js'
 import { OptionError } from './errors.js'
 import { addon, indexIn } from './native.js'
 import { Options, type OptionsOf, option, readChoice, UNSET } from './options.js'
 import { architecture, processor } from './platform.js'
+import { gpuName, knownGpu } from './webgpu/look.js'
 
 const { backendChoices } = addon
 
 export const AUTO = indexIn(backendChoices, 'auto')
 export const CPU = indexIn(backendChoices, 'cpu')
 export const CUDA = indexIn(backendChoices, 'cuda')
+export const WEBGPU = indexIn(backendChoices, 'webgpu')
 
 /** The option `backend` as an index into the addon's list. */
 export const backend = option(AUTO, (value, name) => readChoice(backendChoices, value, name), backendChoices)
@@ -20,7 +23,24 @@ export function automaticBackend(): number {
   return indexIn(backendChoices, environmentBackend())
 }
 
-/** True if this build has the CUDA backend. */
+/**
+ * Returns the backend of work that WebGPU doesn't do. The environment's 'webgpu' is the CPU then.
+ *
+ * @param work - the work in messages.
+ * @throws OptionError if 'webgpu' was requested by name.
+ */
+export function withoutWebGpu(backend: number, work: string): number {
+  if (backend === WEBGPU) {
+    throw new OptionError(
+      `option backend is 'webgpu', which doesn't compute ${work}: take 'auto', 'cuda' or 'cpu'`,
+    )
+  }
+  if (backend !== AUTO) return backend
+  const automatic = automaticBackend()
+  return automatic === WEBGPU ? CPU : automatic
+}
+
+/** Whether this build has the CUDA backend. */
 export const builtWithCuda = addon.variants.some(({ backend }) => backend === 'cuda')
 
 /** More devices than any machine has; native code takes no larger index. */
@@ -108,25 +128,31 @@ export function assertDevicesOnly({ devices, device, backend }: Where): void {
   if (backend === CPU) {
     throw new OptionError("option devices names GPUs, but option backend is 'cpu': leave one of them out")
   }
+  if (backend === WEBGPU) {
+    throw new OptionError(
+      "option devices names CUDA devices, but option backend is 'webgpu', which has one device: leave one of them out",
+    )
+  }
 }
 
 const explainOptions = new Options({ device } satisfies OptionsOf<{ device?: number }>)
 
 /** Result of {@link explainBackend}. */
 export interface Explanation {
-  /** Backend that `backend: 'auto'` selects. */
-  backend: 'cuda' | 'cpu'
-  /** Reason, as a clause that can follow "because". */
+  /** What `backend: 'auto'` takes. */
+  backend: BackendName
+  /** Why, as a clause that can follow "because". */
   reason: string
 }
 
 /**
- * Returns which backend `backend: 'auto'` selects, and the reason. A single product still runs on the CPU if
- * it is too small for the GPU or doesn't fit its memory: `backend` of its result is 'cpu' then. With
- * MPMML_BACKEND=cuda it is 'cuda' even if CUDA can't be used; the reason then says so.
+ * Which backend `backend: 'auto'` takes, and why. A single product can still go to the CPU if it is too small for the GPU
+ * or doesn't fit its memory: its result says so. With MPMML_BACKEND=cuda it is 'cuda' even if CUDA can't be used; the
+ * reason then says so. It never waits: WebGPU is looked for by the first call that may use it, and until then the reason says
+ * that it hasn't been. Without CUDA, 'auto' is 'cpu', although large products may run by WebGPU: their results say so.
  *
  * @param options - `device`: the index of the CUDA device to ask about; 0 by default.
- * @throws ArgumentError (ERR_MPMML_OPTION) if the device is no index, or MPMML_BACKEND isn't auto, cuda or cpu.
+ * @throws ArgumentError (ERR_MPMML_OPTION) if the device is no index, or MPMML_BACKEND isn't auto, cuda, webgpu or cpu.
  * @example
  * const { backend, reason } = explainBackend()
  * console.log(`${backend}, because ${reason}`.length > 10) // true
@@ -136,12 +162,23 @@ export function explainBackend(options: { device?: number | undefined } = {}): E
   const asked = environmentBackend()
   const { backend, reason } = addon.explain(indexOf(device))
   if (asked === 'cpu') return { backend: 'cpu', reason: 'MPMML_BACKEND=cpu asks for it' }
-  if (asked === 'auto') return { backend, reason }
+  if (asked === 'webgpu')
+    return { backend: 'webgpu', reason: `MPMML_BACKEND=webgpu asks for it, ${webGpuState()}` }
+  if (asked === 'auto')
+    return backend === 'cpu' ? { backend, reason: `${reason}; ${webGpuState()}` } : { backend, reason }
   const usable = backend === 'cuda' ? reason : `it can't be used: ${reason}`
   return {
     backend: 'cuda',
     reason: `MPMML_BACKEND=cuda asks for it, ${backend === 'cuda' ? 'and' : 'but'} ${usable}`,
   }
+}
+
+/** Returns the state of WebGPU, as a clause. */
+function webGpuState(): string {
+  const gpu = knownGpu()
+  if (gpu === undefined) return "and WebGPU hasn't been looked for yet"
+  if (gpu.reason !== '') return `and WebGPU can't be used: ${gpu.reason}`
+  return `and WebGPU has found ${gpuName(gpu)}`
 }
 
 const deviceNames = new Map<number, string>()

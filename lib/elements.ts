@@ -10,7 +10,7 @@ import {
   widened,
 } from './element-types.js'
 import { addon, indexIn } from './native.js'
-import { mostBytes, unwritten } from './platform.js'
+import { maxBytes, unwritten } from './platform.js'
 import type { DataType } from './variant-names.js'
 
 /** Element types by their numbers: indices into the addon's list. */
@@ -159,7 +159,7 @@ const MIN_FRESH = 2 ** 25
  */
 export function newUnwrittenArray(type: number, length: number): OrdinaryArray<ElementArray> {
   const bytes = length * bytesOf(type)
-  const memory = bytes < MIN_UNWRITTEN || bytes > mostBytes ? null : unwritten(bytes)
+  const memory = bytes < MIN_UNWRITTEN || bytes > maxBytes ? null : unwritten(bytes)
   if (memory === null) return newArray(type, length)
   const data = arrayOver(type, memory)
   if (bytes >= MIN_FRESH) addon.preferHugePages(data)

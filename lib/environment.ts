@@ -2,10 +2,11 @@
  * The environment variables of the library: the one place that reads and checks them, but for MPMML_ADDON (lib/load.ts).
  * Native code never does, because JavaScript may write them while other threads run. An empty variable is an unset one.
  */
+import { type BackendChoice, backendNames } from './backend-name.js'
 import { show } from './describe.js'
 import { FileError, OptionError } from './errors.js'
 import { addon } from './native.js'
-import { environment, homeFolder, isAbsolute, join, platform } from './platform.js'
+import { environment, exists, homeFolder, isAbsolute, join, platform } from './platform.js'
 
 function read(name: string): string | undefined {
   return environment[name] || undefined
@@ -30,11 +31,32 @@ function readCount(name: string, most: number, what: string): number {
 }
 
 /** MPMML_BACKEND, which replaces `backend: 'auto'`; 'auto' if it is unset. */
-export function environmentBackend(): 'auto' | 'cuda' | 'cpu' {
+export function environmentBackend(): BackendChoice {
   const value = read('MPMML_BACKEND')
   if (value === undefined || value === 'auto') return 'auto'
-  if (value === 'cuda' || value === 'cpu') return value
-  throw wrong('MPMML_BACKEND', "'auto', 'cuda' or 'cpu'", value)
+  const known = backendNames.find((name) => name === value)
+  if (known !== undefined) return known
+  throw wrong('MPMML_BACKEND', "'auto', 'cuda', 'webgpu' or 'cpu'", value)
+}
+
+/** MPMML_WEBGPU_FALLBACK: whether WebGPU takes software on the processor, which is slower than the CPU backend; for tests. */
+export function allowsWebGpuFallback(): boolean {
+  const value = read('MPMML_WEBGPU_FALLBACK')
+  if (value === undefined || value === '0') return false
+  if (value === '1') return true
+  throw wrong('MPMML_WEBGPU_FALLBACK', "'0' or '1'", value)
+}
+
+/**
+ * Returns whether Vulkan finds a driver on Linux: by variables that all programs with Vulkan read, or in a folder where its loader looks.
+ *
+ * @see https://github.com/KhronosGroup/Vulkan-Loader/blob/main/docs/LoaderDriverInterface.md
+ */
+export function hasVulkanDriver(): boolean {
+  if (read('VK_DRIVER_FILES') ?? read('VK_ICD_FILENAMES') ?? read('VK_ADD_DRIVER_FILES')) return true
+  const named = [read('XDG_DATA_DIRS'), read('XDG_CONFIG_DIRS'), read('XDG_DATA_HOME')].join(':').split(':')
+  const usual = ['/usr/share', '/usr/local/share', '/etc', '/usr/local/etc', '/run/opengl-driver/share']
+  return [...named, ...usual].some((folder) => isAbsolute(folder) && exists(join(folder, 'vulkan', 'icd.d')))
 }
 
 const MAX_MEBIBYTES = 2 ** 32

@@ -102,6 +102,16 @@ export class CudaError extends ResourceError {
   override readonly code = 'ERR_MPMML_CUDA'
 }
 
+/** WebGPU was requested and can't be used. */
+export class NoWebGpuError extends ResourceError {
+  override readonly code = 'ERR_MPMML_NO_WEBGPU'
+}
+
+/** The GPU of WebGPU was lost: its matrices are gone. A new `openDevice()` or product looks for a GPU again. */
+export class DeviceLostError extends ResourceError {
+  override readonly code = 'ERR_MPMML_DEVICE_LOST'
+}
+
 /** The native addon is missing or can't be loaded. */
 export class AddonError extends ResourceError {
   override readonly code = 'ERR_MPMML_ADDON'
@@ -270,6 +280,8 @@ export const errorClasses = {
   ERR_MPMML_CYCLE: CycleError,
   ERR_MPMML_LIMIT: LimitError,
   ERR_MPMML_CUDA: CudaError,
+  ERR_MPMML_NO_WEBGPU: NoWebGpuError,
+  ERR_MPMML_DEVICE_LOST: DeviceLostError,
   ERR_MPMML_ADDON: AddonError,
   ERR_MPMML_PACKAGE: PackageError,
   ERR_MPMML_EXISTS: ExistsError,

@@ -8,6 +8,7 @@
 import './globals.js'
 
 export { type Explanation, explainBackend } from './backend.js'
+export type { BackendChoice, BackendName, NativeBackend } from './backend-name.js'
 export { EPSILON, zeroOf } from './built-in-semirings.js'
 export {
   type CombineOptions,
@@ -40,12 +41,12 @@ export {
   OverflowError,
   ResourceError,
 } from './errors.js'
-export { type DeviceRows, type Info, info } from './info.js'
+export { type DeviceRows, type Info, info, type WebGpuInfo } from './info.js'
 export type { AddonKind, AddonOrigin } from './load.js'
 export { type DenseMatrix, type Matrix, type MatrixLike, matrix, type Shape } from './matrix.js'
 export { type GroupedOptions, type GroupedProduct, mpmmGrouped } from './product/grouped.js'
 export { mpmm, mpmmSync } from './product/multiply.js'
-export type { AnyWitness, BackendChoice, MpmmOptions, Overflow, Progress } from './product/options.js'
+export type { AnyWitness, MpmmOptions, Overflow, Progress } from './product/options.js'
 export { plan } from './product/plan.js'
 export type { MpmmResult, Plan, WitnessedResult, WitnessOf } from './product/result.js'
 export type { MatrixStructure, ProductStructure } from './product/structure.js'

@@ -1,10 +1,14 @@
-/** Describes the library on this machine: the build, the devices, and the backend that `auto` selects. */
+/** What the library is on this machine: the build, the devices, and the backend that `auto` takes. */
+
 import { explainBackend } from './backend.js'
+import type { BackendName } from './backend-name.js'
 import { configureCpu, limitPinned } from './environment.js'
 import { natively } from './errors.js'
 import { type AddonKind, type AddonOrigin, driverTraces, largerAddons } from './load.js'
 import { addon, addonOrigin, buildAgain, type NativeDescription, version } from './native.js'
 import { cores, exists, processor, runtime } from './platform.js'
+import { gpuName, knownGpu } from './webgpu/look.js'
+import type { GpuDescription } from './webgpu/with-gpu.js'
 
 /** A row of a device's table: its name and unit, and what the device has. */
 export type DeviceRows = Record<string, number | string>
@@ -60,8 +64,32 @@ export interface Info {
     /** The most threads that a product on the CPU uses. */
     threads: number
   }
+  /** WebGPU: what a call that used it has found. Before one, `looked` is false. */
+  webgpu: WebGpuInfo
   /** The backend that `auto` takes, and why. */
-  auto: { backend: 'cpu' | 'cuda'; reason: string }
+  auto: { backend: BackendName; reason: string }
+}
+
+/** WebGPU on this machine. */
+export interface WebGpuInfo {
+  /** Whether a call has looked for a GPU. */
+  looked: boolean
+  /** Name of the GPU; '' if none was found. */
+  name: string
+  /** Properties of the adapter; null if none was found. */
+  adapter: GpuDescription['adapter']
+  /** Limits of the device that the library uses, by WebGPU's names. */
+  limits: Readonly<Record<string, number>>
+  /** Whether sums of float32 round to nearest; otherwise WebGPU computes none of them. */
+  roundsToNearest: boolean
+  /** Reason for which WebGPU can't be used: no GPU, or a self-test that failed; '' if it can, or before the first look. */
+  reason: string
+}
+
+function webGpuInfo(): WebGpuInfo {
+  const gpu = knownGpu()
+  if (!gpu) return { looked: false, name: '', adapter: null, limits: {}, roundsToNearest: false, reason: '' }
+  return { ...gpu, looked: true, name: gpu.adapter ? gpuName(gpu) : '' }
 }
 
 /**
@@ -126,6 +154,7 @@ export function info(): Info {
       instructionSets: cpu.instructionSets,
       threads: cpu.threads,
     },
+    webgpu: webGpuInfo(),
     auto: { backend, reason },
   }
 }

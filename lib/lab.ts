@@ -59,5 +59,6 @@ export {
   type TuningFile,
   tune,
 } from './lab/tune.js'
+export { type MeasuredChoice, type TuneWebGpuOptions, tuneWebGpu } from './lab/tune-webgpu.js'
 export { type RefusedVariant, refusedVariants } from './lab/unsupported-variants.js'
 export { type MicrobenchKernels, microbenchKernels, microbenchNames } from './variant-names.js'

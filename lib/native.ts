@@ -4,14 +4,17 @@ import { type AddonOrigin, load, ownBuild, sourcePackage } from './load.js'
 import type { Addon } from './native-interface.js'
 import { packageAround, root, version } from './package.js'
 import { architecture, platform } from './platform.js'
+import { withWebGpuNames } from './webgpu/names.js'
+import { withWebGpu } from './webgpu/node.js'
+import type { AddonWithGpu } from './webgpu/with-gpu.js'
 
 export type * from './native-interface.js'
 export { packageAround, root, version }
 
 const loaded = load<Addon>()
 
-/** The addon, loaded once. */
-export const addon: Addon = loaded.addon
+/** The addon, loaded once, with the backend 'webgpu', which loads nothing before it is requested. */
+export const addon: Addon & AddonWithGpu = withWebGpu(withWebGpuNames(loaded.addon))
 
 /** Kind and location of the loaded addon. */
 export const addonOrigin: AddonOrigin = loaded.origin

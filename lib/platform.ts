@@ -30,7 +30,7 @@ export const cores = availableParallelism
 export const processor = () => cpus()[0]?.model.trim() ?? ''
 
 /** The most bytes of an ArrayBuffer. */
-export const mostBytes = constants.MAX_LENGTH
+export const maxBytes = constants.MAX_LENGTH
 
 /** Memory with undefined content; null if it isn't made faster than zeros. */
 export const unwritten = (bytes: number): ArrayBuffer | null => Buffer.allocUnsafeSlow(bytes).buffer

@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 
-/** What a step that failed throws: its own messages have said why. */
+/** Error of a failed step, whose own messages have stated the reason. */
 class Failure extends Error {
   constructor(message, status = 1) {
     super(message)
@@ -37,7 +37,7 @@ function npm(name, ...args) {
 const packagesOf = (file) =>
   Object.entries(JSON.parse(readFileSync(join(root, file), 'utf8')).packages).filter(([path]) => path !== '')
 
-/** Whether node_modules has what package-lock.json asks for; packages of other platforms may be missing. */
+/** Returns whether node_modules has the packages of package-lock.json; packages of other platforms may be missing. */
 function packagesAreThere() {
   const record = 'node_modules/.package-lock.json'
   if (!existsSync(join(root, record))) return false

@@ -1,6 +1,7 @@
 /** mpmml bench */
 
 import { type Command, Option } from 'commander'
+import type { BackendName } from '../../lib/index.js'
 import { type DataType, variants } from '../../lib/index.js'
 import type { Spread } from '../../lib/lab.js'
 import {
@@ -48,7 +49,7 @@ export function benchCommand(signal: AbortSignal): Command {
   return command
     .addOption(
       new Option('--backend <name>', 'auto is the GPU if one can be used, else the CPU; all is both')
-        .choices(['auto', 'cuda', 'cpu', 'all'])
+        .choices(['auto', 'cuda', 'webgpu', 'cpu', 'all'])
         .default('auto'),
     )
     .addOption(libraryOption('device').default(0))
@@ -220,11 +221,11 @@ function describeTrial(trial: TrialRecord, bars: boolean): string {
     (failure) => `${shapeName(failure)} ${failure.values}: ${failure.reason}`,
   )
   const drawn = bars && rows.length > 0 ? ['', barsText(barsOf(trial))] : []
-  const head = `${backend === 'cuda' ? trial.device : where}; ${ceiling}`
+  const head = `${backend === 'cpu' ? where : trial.device}; ${ceiling}`
   return [head, tableOf(columnsOf(backend), rows), ...failures, ...drawn].join('\n')
 }
 
-const columnsOf = (backend: 'cuda' | 'cpu'): Columns<TrialRecord['rows'][number]> => [
+const columnsOf = (backend: BackendName): Columns<TrialRecord['rows'][number]> => [
   ['M×K×N', shapeName],
   ['values', (row) => row.values],
   ['kernel', (row) => timed(row.kernelMs)],

@@ -1,4 +1,5 @@
 /** mpmml doctor */
+
 import { execFile } from 'node:child_process'
 import { constants, existsSync } from 'node:fs'
 import { access, readdir } from 'node:fs/promises'
@@ -6,6 +7,7 @@ import { freemem, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { Command } from 'commander'
+import type { BackendName } from '../../lib/index.js'
 import { addonText } from '../addon-text.js'
 import { newCommand } from '../commands.js'
 import { greatest } from '../min-max.js'
@@ -106,6 +108,7 @@ async function examine(): Promise<Check[]> {
     ...libraryChecks(about),
     productCheck(library, 'cpu'),
     ...(await cudaChecks(library, about)),
+    await webGpuCheck(),
     await toolkitCheck(),
   ]
 }
@@ -133,9 +136,9 @@ function nodeCheck(): Check {
   )
 }
 
-/** Environment variables that mpmml or its build reads. A test compares them with the documentation. */
-const variables =
-  'BACKEND NUM_THREADS CPU_ISA CPU_ISAS ADDON DEVICE_MEMORY_MIB PINNED_MEMORY_MIB CACHE QUEUE_PASSWORD WASM_THREADS CUDA CUDA_ARCHS LAB BUILD_DIR WARNINGS_AS_ERRORS RELEASE SANITIZE BUILD_VERBOSE'
+/** Names of the environment variables that mpmml and its build read. A test compares them with the documentation. */
+export const variables =
+  'BACKEND WEBGPU_FALLBACK NUM_THREADS CPU_ISA CPU_ISAS ADDON DEVICE_MEMORY_MIB PINNED_MEMORY_MIB CACHE QUEUE_PASSWORD WASM_THREADS CUDA CUDA_ARCHS LAB BUILD_DIR WARNINGS_AS_ERRORS RELEASE SANITIZE BUILD_VERBOSE'
     .split(' ')
     .map((name) => `MPMML_${name}`)
 
@@ -153,7 +156,7 @@ function settingsCheck(wrong?: unknown): Check {
   const unknown = names.filter((name) => /^MPMML_/i.test(name) && !variables.includes(name)).map(unknownText)
   const advice =
     unknown.length > 0
-      ? `${unknown.join('; ')}; docs/products.md and docs/building.md list all variables`
+      ? `${unknown.join('; ')}; docs/errors.md and docs/building.md list all variables`
       : null
   if (wrong === undefined) return check('settings', advice === null ? 'ok' : 'note', found, advice)
   const correction = 'correct the variable, or unset it'
@@ -199,7 +202,7 @@ function libraryChecks({ version, compiler, addon, cpu, auto, cuda }: About): Ch
 }
 
 /** K. Stanczyk, Max-Plus Algebra Toolbox for MATLAB, user guide, example 2.12c. */
-function productCheck({ matrix, mpmmSync }: Library, backend: 'cpu' | 'cuda'): Check {
+function productCheck({ matrix, mpmmSync }: Library, backend: BackendName): Check {
   const name = `product on the ${backend === 'cpu' ? 'CPU' : 'GPU'}`
   try {
     const a = matrix(2, 3, [1, 6, 2, 8, 3, 4])
@@ -226,7 +229,23 @@ async function cudaChecks(library: Library, { cuda }: About): Promise<Check[]> {
   return [check('GPU', 'note', `not used: ${cuda.reason}`, advice), ...permission]
 }
 
-/** Checks whether this user may open the device files of the NVIDIA driver, if these exist. */
+/** WebGPU is optional: its absence is a note. */
+async function webGpuCheck(): Promise<Check> {
+  const { describeWebGpu, lookForWebGpu } = await import('./info.js')
+  const webgpu = await lookForWebGpu()
+  const found = describeWebGpu(webgpu)
+  if (webgpu.reason === '') return check('WebGPU', 'ok', found)
+  // A GPU that was found and failed a self-test is worth a report.
+  const failed = webgpu.adapter !== null && !webgpu.adapter.isFallback
+  return check(
+    'WebGPU',
+    'note',
+    found,
+    failed ? 'run npm run test:webgpu in a Git checkout, and report this' : null,
+  )
+}
+
+/** Whether this user may open the device files of the NVIDIA driver, if there are some. */
 async function permissionCheck(): Promise<Check[]> {
   const devices = await readdir('/dev').catch(() => [])
   const files = devices

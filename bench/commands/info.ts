@@ -1,20 +1,48 @@
 /** mpmml info */
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
 import type { Command } from 'commander'
 import { type Info, info } from '../../lib/index.js'
 import { addonText } from '../addon-text.js'
 import { newCommand } from '../commands.js'
-import { bytes, deviceRows, labelled, print, printJson } from '../output.js'
+import { bytes, deviceRows, labelled, oneLine, print, printJson } from '../output.js'
 
 export function infoCommand(): Command {
   return newCommand('info')
     .option('--json', 'print one JSON value')
     .action(async ({ json }: { json?: true }) => {
-      const facts = info()
+      const facts = { ...info(), webgpu: await lookForWebGpu() }
       await (json ? printJson(facts) : print(describe(facts)))
     })
 }
 
-function describe({ version, compiler, node, addon, cuda, cpu, auto }: Info): string {
+/** Looks for a GPU by WebGPU in another process: drivers write warnings to standard error, and may end the process. */
+export async function lookForWebGpu(): Promise<Info['webgpu']> {
+  const library = JSON.stringify(new URL('../../lib/index.js', import.meta.url).href)
+  const program = `const { info, openDevice } = await import(${library})
+const device = await openDevice({ backend: 'webgpu' }).catch(() => undefined)
+await device?.close()
+console.log(JSON.stringify(info().webgpu))`
+  try {
+    const args = ['--input-type=module', '--eval', program]
+    const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 60_000 })
+    return JSON.parse(stdout)
+  } catch (error) {
+    const { signal, message } = error as { signal?: string | null; message: string }
+    const reason = signal ? `the look for a GPU ended the process (${signal})` : oneLine(message)
+    return { looked: true, name: '', adapter: null, limits: {}, roundsToNearest: false, reason }
+  }
+}
+
+/** Describes WebGPU in a line: the GPU, how it rounds, or why it can't be used. */
+export function describeWebGpu({ name, adapter, roundsToNearest, reason }: Info['webgpu']): string {
+  const software = adapter?.isFallback ? ', software' : ''
+  const gpu = name === '' ? '' : `${name}${software}`
+  if (reason !== '') return `not usable${gpu === '' ? '' : ` (${gpu})`}: ${reason}`
+  return `${gpu}; float32 ${roundsToNearest ? 'rounds to nearest' : "doesn't round to nearest: no sums of float32"}`
+}
+
+function describe({ version, compiler, node, addon, cuda, cpu, webgpu, auto }: Info): string {
   const sections = [
     labelled([
       ['mpmml', `${version}, built by ${compiler}, on Node.js ${node}`],
@@ -28,6 +56,7 @@ function describe({ version, compiler, node, addon, cuda, cpu, auto }: Info): st
       ['CUDA', cuda.status],
       ['driver', cuda.driver ? `for CUDA ${cuda.driver}` : undefined],
       ['not usable', cuda.reason],
+      ['WebGPU', describeWebGpu(webgpu)],
       [
         'pinned',
         cuda.reason

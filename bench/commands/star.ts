@@ -1,7 +1,8 @@
 /** mpmml star A -o S */
+
 import type { Command } from 'commander'
 import { plus, star } from '../../lib/algebra.js'
-import type { DataType, MpmmOptions, Semiring } from '../../lib/index.js'
+import type { BackendName, DataType, MpmmOptions, Semiring } from '../../lib/index.js'
 import { closureOptions } from '../arguments.js'
 import { newCommand } from '../commands.js'
 import { type CsvFlags, csvOptions, kindOfMatrix } from '../csv-kind.js'
@@ -47,7 +48,7 @@ interface StarRecord {
   dtype: DataType
   /** Null if nothing can overflow. */
   overflow: string | null
-  backend: 'cuda' | 'cpu'
+  backend: BackendName
   device: string
   timing: { totalMs: number; kernelMs: number }
 }

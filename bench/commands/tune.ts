@@ -1,6 +1,6 @@
 /** mpmml tune */
-import type { Command } from 'commander'
-import { type TunedShape, type TuneShape, tune } from '../../lib/lab.js'
+import { type Command, Option } from 'commander'
+import { type TunedShape, type TuneShape, tune, tuneWebGpu } from '../../lib/lab.js'
 import { shapes, squares, wholeNumber, wholeNumbers } from '../arguments.js'
 import { newCommand } from '../commands.js'
 import { libraryOption } from '../flags.js'
@@ -8,6 +8,7 @@ import { duration, print, printJson, rate, shapeName, table } from '../output.js
 import { startProgress } from '../progress.js'
 
 interface Flags {
+  backend: 'cuda' | 'webgpu'
   sizes?: number[]
   shapes?: Required<TuneShape>[]
   device: number
@@ -29,12 +30,21 @@ const defaults = [
 
 export function tuneCommand(signal: AbortSignal): Command {
   return newCommand('tune')
+    .addOption(
+      new Option('--backend <name>', 'kernels of CUDA, or which products WebGPU computes sooner than the CPU')
+        .choices(['cuda', 'webgpu'])
+        .default('cuda'),
+    )
     .option('--sizes <n,…>', 'square sizes', wholeNumbers())
     .option('--shapes <MxKxN,…>', 'shapes: A is M × K, B is K × N; BATCHxMxKxN for a batch', shapes)
     .addOption(libraryOption('device').default(0))
     .option('--repetitions <count>', 'timed launches of each kernel', wholeNumber(1, 10000), 5)
     .option('--json', 'print one JSON value')
-    .action(async ({ sizes, shapes: asked, json, ...options }: Flags) => {
+    .action(async ({ backend, sizes, shapes: asked, json, ...options }: Flags) => {
+      if (backend === 'webgpu') {
+        await tuneForWebGpu(json === true, signal)
+        return
+      }
       const wanted = sizes || asked ? [...squares(sizes ?? []), ...(asked ?? [])] : defaults
       let progress: ReturnType<typeof startProgress> | undefined
       try {
@@ -54,6 +64,31 @@ export function tuneCommand(signal: AbortSignal): Command {
         progress?.end()
       }
     })
+}
+
+async function tuneForWebGpu(json: boolean, signal: AbortSignal): Promise<void> {
+  let progress: ReturnType<typeof startProgress> | undefined
+  try {
+    const tuned = await tuneWebGpu({
+      signal,
+      onProgress({ kind, measured, total }) {
+        progress ??= startProgress(total)
+        progress.show(kind, measured)
+      },
+    })
+    progress?.end()
+    progress = undefined
+    const rows = tuned.choices.map(({ kind, webgpuMs, cpuMs }) => [
+      kind,
+      duration(webgpuMs),
+      duration(cpuMs),
+      webgpuMs < cpuMs ? 'webgpu' : 'cpu',
+    ])
+    const text = `${tuned.gpu}\n${table([['products', 'WebGPU', 'CPU', 'faster'], ...rows])}\n\nwhole calls; kept in ${tuned.path}`
+    await (json ? printJson(tuned) : print(text))
+  } finally {
+    progress?.end()
+  }
 }
 
 function describe({ path, shapes: tuned }: { path: string; shapes: TunedShape[] }): string {

@@ -1,5 +1,7 @@
 /** mpmml worker --queue redis://… */
+
 import type { Command } from 'commander'
+import type { BackendChoice } from '../../lib/index.js'
 import type { QueueWorkerOptions, WorkerEvent } from '../../lib/queue.js'
 import { devicesOption } from '../arguments.js'
 import { newCommand } from '../commands.js'
@@ -10,7 +12,7 @@ import { QUEUE_HELP, type QueueFlags, queueOptions, queuePlace } from '../queue.
 interface Flags extends QueueFlags {
   queue: string
   root: string[]
-  backend: 'auto' | 'cuda' | 'cpu'
+  backend: BackendChoice
   devices?: 'all' | number[]
   concurrency?: number
   memory?: QueueWorkerOptions['memory']

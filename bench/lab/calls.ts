@@ -1,4 +1,5 @@
 /** Whole calls of `mpmm` with operands in the host's memory, and a sample of their results compared with sums in float64. */
+import type { BackendName } from '../../lib/index.js'
 import {
   type DataType,
   type ElementArray,
@@ -12,7 +13,7 @@ import { arrays } from '../dtype.js'
 import { VerificationError } from '../verify.js'
 
 export interface CallRequest {
-  backend: 'cuda' | 'cpu'
+  backend: BackendName
   /** The variant; the library's choice if it is undefined. */
   variant: VariantName | undefined
   semiring: Semiring
@@ -127,7 +128,7 @@ export async function runCall(request: CallRequest): Promise<NonNullable<CallPoi
   c.fill(-1)
   const totals: number[] = []
   const kernels: number[] = []
-  let how: { backend: 'cuda' | 'cpu'; device: string; variant: string }
+  let how: { backend: BackendName; device: string; variant: string }
   let spent = 0
   do {
     const { timing, ...result } = await mpmm(matrix(m, k, a), matrix(k, n, b), options)

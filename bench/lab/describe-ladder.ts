@@ -1,4 +1,5 @@
 /** The ladder as tables: times here, and those of the report's Tesla K20c if it has them. */
+import type { BackendName } from '../../lib/index.js'
 import type { CallPoint, KernelPoint, Point } from '../../lib/lab.js'
 import { greatest } from '../min-max.js'
 import { rate, shapeText, table } from '../output.js'
@@ -43,7 +44,7 @@ export class LadderPoints {
     }
   }
 
-  calls(backend: 'cpu' | 'cuda'): CallPoint[] {
+  calls(backend: BackendName): CallPoint[] {
     return this.points.filter(
       (point): point is CallPoint =>
         point.kind === 'call' && point.sweep === 'ladder' && (point.name === 'cpu') === (backend === 'cpu'),

@@ -1,5 +1,5 @@
-/** Jobs of the laboratory: descriptions of measurements, as data. */
-import type { DataType, Semiring } from '../../lib/index.js'
+/** Jobs of the laboratory: what is to be measured, as data. */
+import type { BackendName, DataType, Semiring } from '../../lib/index.js'
 import type { Point, Results } from '../../lib/lab.js'
 
 /** Fields that each job shares with the point that it produces. */
@@ -46,7 +46,7 @@ export type BandwidthJob = JobOf<'bandwidth'>
 /** A whole call of `mpmm`, by the variant `name`, or, for the backend 'cpu', by that of the library's choice. */
 export interface CallJob
   extends JobOf<'call', { semiring: Semiring; dtype: DataType; m: number; n: number; k: number }> {
-  backend: 'cuda' | 'cpu'
+  backend: BackendName
 }
 
 /** A product or a program of which only the needed steps count; `parameters` has the sizes: n, and batch, m or strands. */

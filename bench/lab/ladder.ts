@@ -1,5 +1,7 @@
-/** Kernels of the ladder, and the jobs that measure them. */
+/** The ladder's rungs, and what is measured of them. */
+
 import { InvalidArgumentError, Option } from 'commander'
+import type { BackendName } from '../../lib/index.js'
 import { type DataType, type Semiring, type Variant, type VariantName, variants } from '../../lib/index.js'
 import type { Point } from '../../lib/lab.js'
 import { typesOf } from '../dtype.js'
@@ -133,7 +135,7 @@ export function kernelJob(
   return jobOf('kernel', sweep, name, { ...parameters, ...problem })
 }
 
-function callJob(backend: 'cuda' | 'cpu', name: string, algebra: Algebra, d: Dimensions): CallJob {
+function callJob(backend: BackendName, name: string, algebra: Algebra, d: Dimensions): CallJob {
   return { ...jobOf('call', 'ladder', name, { ...algebra, m: d.m, n: d.n, k: d.k }), backend }
 }
 

@@ -26,7 +26,7 @@ export function describeSuites(record: SuitesRecord): string {
 
 function describeSuite({ name, shows, backend, figures, wrong }: SuiteRecord): string {
   return [
-    `${name} on ${backend === 'cuda' ? 'the GPU' : 'the CPU'}: ${shows}`,
+    `${name} on ${backend === 'cpu' ? 'the CPU' : 'the GPU'}: ${shows}`,
     tableOf(columns, figures),
     ...counted(wrong).map(([message, count]) => `wrong: ${message}${count > 1 ? ` (${count} times)` : ''}`),
   ].join('\n')

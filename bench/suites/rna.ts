@@ -1,4 +1,5 @@
 /** Interaction and folding of strands of RNA: whole calls. */
+import type { BackendName } from '../../lib/index.js'
 import { info } from '../../lib/index.js'
 import { bpmax, nussinov } from '../../lib/rna.js'
 import { gopsOf, strandOf, timeFolding, timeInteraction } from '../future-work.js'
@@ -33,7 +34,7 @@ const quickly: Work = { interactions: [{ n: 4, m: 24 }], foldings: [{ count: 5, 
 /** Compares scores with those of the host's kernels. */
 async function compare(bench: Bench): Promise<void> {
   const [first, second] = [strandOf(7, 5), strandOf(30, 6)]
-  const scores = async (place: { backend: 'cuda' | 'cpu'; device?: number }) => [
+  const scores = async (place: { backend: BackendName; device?: number }) => [
     (await bpmax(first, second, place)).score,
     (await bpmax(second, first, place)).score,
     (await nussinov(second, place)).score,

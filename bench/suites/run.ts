@@ -1,4 +1,5 @@
-/** Runs suites, each in a separate process, and collects their results in a record. */
+/** Runs suites, each in a process of its own, and makes the record of what they find. */
+import type { BackendChoice, BackendName } from '../../lib/index.js'
 import { backendsOf, type RunEnvironment, runEnvironment } from '../environment.js'
 import { runInSubprocesses, type Subprocess } from '../subprocesses/run.js'
 import { type SuiteName, suites } from './names.js'
@@ -6,13 +7,13 @@ import type { SuiteFound, SuiteRequest } from './suite.js'
 
 export interface SuitesRequest extends Omit<SuiteRequest, 'backend' | 'onOneCore'> {
   suites: SuiteName[]
-  backend: 'auto' | 'cuda' | 'cpu' | 'all'
+  backend: BackendChoice | 'all'
 }
 
 export interface SuiteRecord extends SuiteFound {
   name: SuiteName
   shows: string
-  backend: 'cuda' | 'cpu'
+  backend: BackendName
 }
 
 /** Output of `bench --suite … --json`. */

@@ -1,4 +1,5 @@
 /** Suites, and what their cases measure with. */
+import type { BackendName } from '../../lib/index.js'
 import {
   type DataType,
   type DenseMatrix,
@@ -40,7 +41,7 @@ export interface Figure {
 export type FigureGoal = Partial<Pick<Figure, 'must' | 'aim' | 'moreIsBetter' | 'note'>>
 
 export interface SuiteRequest {
-  backend: 'cuda' | 'cpu'
+  backend: BackendName
   device: number
   /** Whether to measure smaller and fewer products. */
   quick: boolean
@@ -81,7 +82,7 @@ export type Repetitions = readonly [quick: number, usual: number, warmUp: number
 
 /** Place of a suite's measurements, and the figures so far. */
 export class Bench {
-  readonly backend: 'cuda' | 'cpu'
+  readonly backend: BackendName
   readonly gpu: boolean
   readonly quick: boolean
   /** Repetitions that the user names; null without. */

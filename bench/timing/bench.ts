@@ -1,4 +1,5 @@
-/** Measures the products of `mpmml bench`, and collects their record. */
+/** What `mpmml bench` measures, and the record that it makes. */
+import type { BackendChoice, BackendName } from '../../lib/index.js'
 import { type DataType, info, type Semiring } from '../../lib/index.js'
 import { machine, tensorPeak } from '../../lib/lab.js'
 import { type ProductShape, squares } from '../arguments.js'
@@ -19,7 +20,7 @@ import {
 import { type ValueKind, type Values, valueKinds } from './values.js'
 
 export interface BenchRequest extends Omit<ProductsRequest, 'backend' | 'products'> {
-  backend: 'auto' | 'cuda' | 'cpu' | 'all'
+  backend: BackendChoice | 'all'
   /** Sizes or shapes; null: the backend's own. */
   shapes: ProductShape[] | null
   /** Null: all of the element type. */
@@ -29,7 +30,7 @@ export interface BenchRequest extends Omit<ProductsRequest, 'backend' | 'product
 
 /** Measurements of one subprocess, and the peak rate for comparison. */
 export interface TrialRecord {
-  backend: 'cuda' | 'cpu'
+  backend: BackendName
   threads: number | null
   device: string
   /** Null if the subprocess failed before it was measured. */
@@ -49,7 +50,8 @@ export interface BenchRecord extends RunEnvironment {
   trials: TrialRecord[]
 }
 
-const defaults = {
+const defaults: Record<BackendName, ProductShape[]> = {
+  webgpu: squares([256, 1024, 2048, 4096]),
   cuda: [
     ...squares([1024, 2048, 4096, 8192]),
     { batch: 20, m: 1024, n: 1024, k: 1024 },
@@ -60,12 +62,16 @@ const defaults = {
   ],
   cpu: [...squares([16, 64, 256, 1024, 2048]), { batch: 1, m: 1021, n: 1031, k: 1033 }],
 }
-const quick = { cuda: squares([1024, 4096]), cpu: squares([256, 512]) }
+const quick: Record<BackendName, ProductShape[]> = {
+  webgpu: squares([256, 1024]),
+  cuda: squares([1024, 4096]),
+  cpu: squares([256, 512]),
+}
 
 /** @throws ResourceError if a GPU is asked for and none can be used. */
 function requestsOf(request: BenchRequest): { request: ProductsRequest; threads: number | null }[] {
   const { device, dtype, semiring, repetitions } = request
-  const kindsOf = (backend: 'cuda' | 'cpu') =>
+  const kindsOf = (backend: BackendName) =>
     (Object.keys(valueKinds) as ValueKind[]).filter((kind) => {
       const { cpuAlone = false, gpuAlone = false, sumsAlone = false, ...values }: Values = valueKinds[kind]
       return (
@@ -75,7 +81,7 @@ function requestsOf(request: BenchRequest): { request: ProductsRequest; threads:
         !(backend === 'cuda' ? cpuAlone : gpuAlone)
       )
     })
-  const on = (backend: 'cuda' | 'cpu', threads: number | null) => {
+  const on = (backend: BackendName, threads: number | null) => {
     const values = request.values ?? kindsOf(backend)
     const shapes = request.shapes ?? (request.quick ? quick : defaults)[backend]
     const list = shapes.flatMap((shape) => values.map((kind) => ({ ...shape, values: kind })))
@@ -83,7 +89,7 @@ function requestsOf(request: BenchRequest): { request: ProductsRequest; threads:
   }
   const onCpu = info().cpu.threads > 1 ? [on('cpu', 1), on('cpu', null)] : [on('cpu', null)]
   return backendsOf(request.backend, device).flatMap((backend) =>
-    backend === 'cuda' ? [on('cuda', null)] : onCpu,
+    backend === 'cpu' ? onCpu : [on(backend, null)],
   )
 }
 

@@ -1,12 +1,18 @@
 /** Whether `auto` is as good as the faster backend: whole calls with it, and with each backend by name. */
-import { type DenseMatrix, mpmm, type OperandArray, type Semiring } from '../../lib/index.js'
+import {
+  type DenseMatrix,
+  mpmm,
+  type NativeBackend,
+  type OperandArray,
+  type Semiring,
+} from '../../lib/index.js'
 import { machine, type Spread, spread } from '../../lib/lab.js'
 import type { ProductShape } from '../arguments.js'
 import { type Case, runCases } from '../experiment.js'
 import { shapeName } from '../output.js'
 import { operandsOf, type ValueKind } from './values.js'
 
-type Backend = 'auto' | 'cuda' | 'cpu'
+type Backend = 'auto' | NativeBackend
 
 /** Every order of the backends: a call is slower after some than after others, and so none always follows the same one. */
 const orders: Backend[][] = [
@@ -23,7 +29,7 @@ export interface ChoiceRow extends ProductShape {
   values: ValueKind
   callMs: Record<Backend, Spread>
   /** The backend that `auto` took, in most calls. */
-  taken: 'cuda' | 'cpu'
+  taken: NativeBackend
   /** The time of `auto`'s own calls, divided by that of the faster backend's: 1 is perfect. */
   ratio: number
 }
@@ -76,7 +82,7 @@ async function compare(
       const { ms, took } = await call(a, b, { semiring, backend, device })
       if (round < 0) continue
       times[backend].push(ms)
-      if (backend === 'auto') taken[took]++
+      if (backend === 'auto' && took !== 'webgpu') taken[took]++
     }
   }
   return { ...product, ...choiceOf(times, taken) }
@@ -85,7 +91,7 @@ async function compare(
 /** Summarizes the times of the calls, and the number of `auto`'s calls that each backend computed. */
 export function choiceOf(
   times: Record<Backend, number[]>,
-  taken: Record<'cuda' | 'cpu', number>,
+  taken: Record<NativeBackend, number>,
 ): Pick<ChoiceRow, 'callMs' | 'taken' | 'ratio'> {
   const callMs = { auto: spread(times.auto), cuda: spread(times.cuda), cpu: spread(times.cpu) }
   return {

@@ -1,4 +1,5 @@
 /** The products that `mpmml bench` times: what is measured of each, in a process for each backend and number of threads. */
+import type { BackendName } from '../../lib/index.js'
 import {
   type DataType,
   type DenseMatrix,
@@ -38,7 +39,7 @@ export interface Product extends ProductShape {
 
 /** Products that a subprocess measures, one after the other. */
 export interface ProductsRequest {
-  backend: 'cuda' | 'cpu'
+  backend: BackendName
   device: number
   dtype: DataType
   semiring: Semiring
@@ -49,7 +50,7 @@ export interface ProductsRequest {
 
 /** Measurements of a product. Times are in milliseconds. */
 export interface Row extends Product {
-  backend: 'cuda' | 'cpu'
+  backend: BackendName
   /** Threads on the CPU; null on a GPU. */
   threads: number | null
   variant: string
@@ -187,7 +188,7 @@ export async function timeKernel(
   variant: VariantName,
   called: number[],
 ) {
-  if (request.backend === 'cpu') return ofSamples(product, called)
+  if (request.backend !== 'cuda') return ofSamples(product, called)
   const { batch, m, n, k } = product
   const { device, semiring } = request
   const { minimum, maximum, zeroFraction, bounded } = valuesOf(product.values, semiring, k)
@@ -258,8 +259,9 @@ export function ceilingOf(
 }
 
 /** Roughly proportional to the time that a product takes: repetitions fill a second, and operands have to be made. */
-function costOf({ batch, m, n, k }: Product, backend: 'cuda' | 'cpu', threads: number | null): number {
-  const stepsPerSecond = backend === 'cuda' ? 1.5e13 : threads === 1 ? 2.5e10 : 5e10
+function costOf({ batch, m, n, k }: Product, backend: BackendName, threads: number | null): number {
+  const stepsPerSecond =
+    backend === 'cuda' ? 1.5e13 : backend === 'webgpu' ? 2e12 : threads === 1 ? 2.5e10 : 5e10
   return 1 + (5 * batch * m * n * k) / stepsPerSecond + (batch * (m * k + k * n)) / 2e8
 }
 
@@ -268,11 +270,21 @@ export const products: Experiment<ProductsRequest, ProductsFound> = {
     const { backend, device } = request
     const { cpu, cuda } = info()
     const threads = backend === 'cpu' ? cpu.threads : null
-    const name = backend === 'cpu' ? cpu.model : String(cuda.devices[device]?.name)
+    const name = async () => {
+      if (backend === 'cpu') return cpu.model
+      if (backend === 'cuda') return String(cuda.devices[device]?.name)
+      const opened = await openDevice({ backend })
+      await opened.close()
+      return opened.name
+    }
     const start: Case<ProductsFound> = {
       what: 'ceiling',
       cost: 1,
-      measure: async () => ({ threads, device: name, ceiling: await measureCeiling(request, threads) }),
+      measure: async () => ({
+        threads,
+        device: await name(),
+        ceiling: backend === 'webgpu' ? null : await measureCeiling(request, threads),
+      }),
     }
     const each = request.products.map(
       (product): Case<ProductsFound> => ({

@@ -1,11 +1,12 @@
 // Draws the pictures of the documentation, and writes the tables of measured figures: npm run pictures
 //
-// It needs what `npm run build` builds, and no GPU.
+// It needs the output of `npm run build`, and no GPU.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { withDarkTheme } from './dark.mjs'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
@@ -44,16 +45,18 @@ export const pictures = Object.fromEntries([
   ['widest-paths', ['examples/widest-paths.mjs', '--from', 'Dock', '--to', 'Tower', '-o']],
 ])
 
-/** Runs a program of the project, and returns what it prints. */
+/** Runs a program of the project, and returns its output. */
 function run(args) {
   const { status, stdout, stderr } = spawnSync(process.execPath, args, { cwd: root, encoding: 'utf8' })
   if (status === 0) return stdout
   throw new Error(`node ${args.join(' ')} ended with ${status}\n${stderr}`)
 }
 
-/** A picture, drawn now. */
-export function drawn(name) {
-  const args = pictures[name]
+/** Draws a picture, and returns it with its dark theme. */
+export const drawn = (name) => withDarkTheme(draw(pictures[name]))
+
+/** Runs the program of a picture, and returns the picture. */
+function draw(args) {
   if (args.at(-1) !== '-o') return run(args)
   const folder = mkdtempSync(join(tmpdir(), 'mpmml-picture-'))
   try {

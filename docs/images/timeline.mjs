@@ -2,7 +2,7 @@
 import { box, line, picture, text } from '../../examples/drawing.mjs'
 import { sets } from '../measured.mjs'
 
-const [up, kernel, down] = ['until the operands are on the GPU', 'kernels', 'for the rest of the result'].map(
+const [up, kernel, down] = ['until the operands are on the GPU', 'kernels', 'remaining download'].map(
   (column) => sets.levelCalls.at('used', column),
 )
 const products = 3

@@ -8,7 +8,7 @@ import { PER_STEP, type Steps } from './slices.js'
 
 const COMMENT = '#'.charCodeAt(0)
 
-/** What was entered can't be computed with. `field` says where it stands; it is the first one by default. */
+/** Input that can't be used in a computation. `field` says where it stands; it is the first one by default. */
 export class InputError extends Error {
   constructor(
     message: string,
@@ -18,7 +18,7 @@ export class InputError extends Error {
   }
 }
 
-/** What `read` gives of a field; what the library says against it is what the user has to know. */
+/** Returns the result of `read` for a field; errors of the library become messages for the user. */
 export function reading<Result>(read: () => Result, field?: string): Result {
   try {
     return read()

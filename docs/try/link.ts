@@ -1,9 +1,9 @@
-/** What the fields hold, in the fragment of the address: it is never sent to a server. */
+/** Stores the content of the fields in the fragment of the address, which is never sent to a server. */
 import type { Values } from './tool.js'
 
 /** Longer links are cut by programs that pass them on. */
 const MAX_LETTERS = 16_000
-/** What a link may become when it is unpacked. */
+/** Limit of the size of an unpacked link. */
 const MAX_BYTES = 1 << 20
 
 async function through(
@@ -33,7 +33,7 @@ export async function toLetters(values: Values): Promise<string | null> {
   return letters.replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '')
 }
 
-/** What {@link toLetters} was given. A link may come from anybody: only texts are taken. */
+/** Inverse of {@link toLetters}. A link may come from anybody: only texts are taken. */
 export async function fromLetters(letters: string): Promise<Values> {
   const packed = atob(letters.replaceAll('-', '+').replaceAll('_', '/'))
   const bytes = Uint8Array.from(packed, (character) => character.charCodeAt(0))

@@ -36,7 +36,7 @@ function parseEdges(text: string): NamedGraph {
   return { ...graph, weight: Float64Array.from(graph.weight) }
 }
 
-/** What is said of edges that have no weights. */
+/** Message for edges without weights. */
 export const weightless = (text: string): Node | false =>
   cellsOf(text.slice(0, text.indexOf('\n', MAX_LETTERS) + 1 || undefined)).at(0)?.cells.length === 2 &&
   html('p', { class: 'hint' }, 'The edges have no weights: each weighs 1.')
@@ -58,7 +58,7 @@ export async function edgeLines(file: File): Promise<string> {
   ).join('\n')
 }
 
-/** Where nodes are, from 0 to 1. */
+/** Positions of the nodes, from 0 to 1. */
 export type Places = readonly { x: number; y: number }[]
 
 /**
@@ -107,7 +107,7 @@ export function* placesOf({ keys, from, to }: NamedGraph): Steps<Places | null> 
   return at.map(({ x, y }) => ({ x: within(x, left, right), y: within(y, top, bottom) }))
 }
 
-/** What decides, which is drawn stronger; `bothWays`: edges have no direction. */
+/** Critical nodes and edges, which are drawn bolder; `bothWays`: edges have no direction. */
 export interface Marks {
   readonly nodes: ReadonlySet<number>
   readonly edges: ReadonlySet<number>
@@ -134,7 +134,7 @@ export function drawNetwork(
   )
   const lines: SVGElement[] = []
   const weights: SVGElement[] = []
-  /** How many edges of each node lead downwards, less those that lead upwards: its name stands on the other side. */
+  /** Number of edges of each node that lead down, minus those that lead up: the name of the node stands on the other side. */
   const downwards = keys.map(() => 0)
   for (const edge of order) {
     const strong = marks.edges.has(edge) ? ' strong' : ''

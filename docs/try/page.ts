@@ -31,7 +31,7 @@ class Shown {
   readonly #values: Values
   readonly #inputs = new Map<string, Input>()
   readonly #output = html('output', { 'aria-live': 'off' })
-  /** What screen readers say of the output. */
+  /** Description of the output for screen readers. */
   readonly #said = html('p', { class: 'said', role: 'status' })
   readonly #wrong = html('p', { class: 'wrong', id: 'wrong', role: 'alert' })
   readonly #link = html('button', { type: 'button', click: () => this.#copyLink() }, 'Copy a link')
@@ -254,7 +254,7 @@ class Shown {
     }
     const hash = `#${id}${letters && `=${letters}`}`
     history.replaceState(null, '', hash)
-    // Who comes back from another tool finds it again.
+    // Users who return from another tool find it again.
     links.get(this.#tool)!.href = hash
   }
 

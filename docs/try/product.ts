@@ -30,7 +30,7 @@ const semirings: Record<Semiring, string> = {
 
 /** Rows and columns that are shown. */
 const SHOWN = 16
-/** Elements that are written into a field; a larger matrix of a file is kept as it is. */
+/** Elements that are written into a field; a larger matrix of a file is kept in memory. */
 const MAX_WRITTEN = 2500
 const MAX_SIZE = 4096
 
@@ -147,7 +147,9 @@ console.log(arithmetic, c.data.join()) // translated 8,5,10,5,4,7,9,6,5`,
       throw new Error('An element of C is beyond int32: choose float64 as its type, or automatic.')
     })
     const c = result.c as Matrix<ElementArray>
-    const { arithmetic, variant, gops } = result
+    const { arithmetic, variant, gops, backend, device } = result
+    // On a page the GPU computes large products if it was measured to be faster.
+    const where = backend === 'webgpu' ? `the GPU, by WebGPU (${device})` : 'the CPU'
     const zero = zeroOf(semiring, type)
     const [rows, cols] = [Math.min(left.rows, SHOWN), Math.min(right.cols, SHOWN)]
     const cell = (i: number, j: number) => {
@@ -171,7 +173,7 @@ console.log(arithmetic, c.data.join()) // translated 8,5,10,5,4,7,9,6,5`,
       html(
         'p',
         { class: 'hint' },
-        `${steps.toLocaleString('en')} ${steps === 1 ? 'step' : 'steps'} in ${shown(ms)} ms${gops >= 1 ? `, ${gops.toFixed(0)} GOPS` : ''}; kernel ${variant}`,
+        `${steps.toLocaleString('en')} ${steps === 1 ? 'step' : 'steps'} in ${shown(ms)} ms${gops >= 1 ? `, ${gops.toFixed(0)} GOPS` : ''}; kernel ${variant} on ${where}`,
       ),
       table(
         rows < left.rows || cols < right.cols ? `C, its first ${rows} rows and ${cols} columns` : 'C',

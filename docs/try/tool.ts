@@ -1,12 +1,12 @@
-/** What a tool of the page is: its fields, and what it shows for what they hold. */
+/** Interface of a tool of the page: its fields, and the output for their content. */
 
 /** Rows of a table or a chart: a page with more of them is slow. */
 export const MAX_ROWS = 200
 
-/** What the fields hold, by their names. */
+/** Content of the fields, by name. */
 export type Values = Record<string, string>
 
-/** What is to be shown, `width` pixels wide. It is called again when the width changes. */
+/** Output for the content, `width` pixels wide. It is called again when the width changes. */
 export type Drawing = (width: number) => readonly (Node | false | null)[]
 
 export interface Field {
@@ -27,7 +27,7 @@ export interface Tool {
   readonly example: Values
   /** The example in JavaScript. */
   readonly program: string
-  /** What a file is as the text of a field; by default its own text. */
+  /** Converts a file to the text of a field; the text of the file by default. */
   readonly textOf?: (file: File) => Promise<string>
   answer(values: Values, signal: AbortSignal): Promise<Drawing>
 }

@@ -1,4 +1,4 @@
-/** Error that the service answers a request with. */
+/** Error answers of the service. */
 export class Refusal extends Error {
   constructor(status, code, message) {
     super(message)

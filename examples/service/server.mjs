@@ -21,12 +21,10 @@ const turns = new Turns(limits.running)
 const uploads = new Uploads(limits.uploading, limits.bodySeconds)
 const counts = { open: 0, done: 0, refused: 0, givenUp: 0 }
 
-/** Limit of a form in bytes: two files, the other fields and the names. */
+/** Size of two files, the other fields and the names. */
 const formBytes = 2 * limits.fileBytes + 2 ** 16
 
-/**
- * Time in ms for which the rest of a rejected body is still received, so that the answer reaches the client.
- */
+/** Time in ms to receive the rest of a body that was rejected before its end, so that the answer arrives. */
 const LINGER = 2000
 
 const app = Fastify({
@@ -64,7 +62,7 @@ function requireFewer(count) {
   throw new Refusal(503, 'BUSY', `${count - 1} requests are being served already: try again later`)
 }
 
-/** Rejects forms that are too large; Fastify checks the length of other bodies. */
+/** Rejects large forms by their length; Fastify checks the length of other bodies. */
 function requireSmall({ headers }) {
   const bytes = Number(headers['content-length'] ?? 0)
   if (bytes <= formBytes || !/^multipart\b/i.test(headers['content-type'] ?? '')) return
@@ -141,7 +139,7 @@ app.addHook('onSend', async (request, reply) => {
   // Otherwise the connection stays open after its answer, and keeps the process alive.
   if (stopping) reply.header('connection', 'close')
   const { socket } = request.raw
-  // Disconnects clients that don't read the answer, or go on sending after a rejection.
+  // A client that doesn't read, or continues to send after a rejection, is disconnected.
   const timer = setTimeout(() => socket.destroy(), 1000 * limits.sendSeconds).unref()
   reply.raw.once('close', () => {
     clearTimeout(timer)
@@ -162,10 +160,7 @@ for (const name of ['SIGTERM', 'SIGINT']) {
   })
 }
 
-/**
- * Closes connections without an admitted request, such as half a head, because they would keep the process
- * alive.
- */
+/** Closes other connections, such as incomplete headers, which would keep the process alive. */
 function closeIfDone() {
   if (stopping && counts.open === 0) app.server.closeAllConnections()
 }

@@ -3,7 +3,7 @@
  * service before it listens.
  */
 
-/** Returns the number in an environment variable; it must be an integer unless `fraction` is true. */
+/** Returns the number in a variable; by default it must be an integer. */
 function setting(name, otherwise, { least = 1, most = 2 ** 53 - 1, fraction = false } = {}) {
   const text = process.env[name] ?? `${otherwise}`
   const value = text.trim() === '' ? Number.NaN : Number(text)
@@ -12,7 +12,7 @@ function setting(name, otherwise, { least = 1, most = 2 ** 53 - 1, fraction = fa
   throw new Error(`${name} must be ${kind} from ${least} to ${most}, but it is '${text}'`)
 }
 
-/** Returns a setting in seconds, at most as long as timers of Node.js can be. */
+/** Returns seconds up to the limit of timers in Node.js. */
 const seconds = (name, otherwise) =>
   setting(name, otherwise, { least: 0.001, most: 2_000_000, fraction: true })
 
@@ -26,27 +26,21 @@ export function readSettings() {
     host,
     level,
     port: setting('PORT', 3000, { least: 0, most: 65535 }),
-    /** Limit of a .npy file in bytes. */
+    /** Size of a .npy file. */
     fileBytes: setting('MAX_FILE_BYTES', 64 * 2 ** 20),
-    /**
-     * Limits of a JSON body in bytes, and of the elements of a product in JSON: parsing and writing JSON
-     * blocks the event loop.
-     */
+    /** Size of a JSON body, and elements of a product in JSON: reading and writing JSON blocks the event loop. */
     jsonBytes: setting('MAX_JSON_BYTES', 4 * 2 ** 20),
     jsonElements: setting('MAX_JSON_ELEMENTS', 2 ** 20),
-    /** Limit of the elements of the product. */
+    /** Elements of the product. */
     elements: setting('MAX_ELEMENTS', 2 ** 24),
-    /** Limit of batch · M · N · K, the cost of a product. */
+    /** Steps of the product: batch · M · N · K. */
     steps: setting('MAX_STEPS', 2 ** 36),
-    /** Limits of the products that run concurrently, and of the waiting requests. */
+    /** Number of concurrent products, and of queued requests. */
     running: setting('MAX_RUNNING', 2),
     waiting: setting('MAX_WAITING', 16, { least: 0 }),
-    /** Limit of the bodies that are received concurrently. */
+    /** Number of bodies that are received at once. */
     uploading: setting('MAX_UPLOADING', 32),
-    /**
-     * Time limits in seconds: until a body has arrived, from its end to the answer, and until the client has
-     * read the answer.
-     */
+    /** Times for a body to arrive, from its end to the answer, and for the answer to be read. */
     bodySeconds: seconds('MAX_BODY_SECONDS', 60),
     seconds: seconds('MAX_SECONDS', 30),
     sendSeconds: seconds('MAX_SEND_SECONDS', 30),

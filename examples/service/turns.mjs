@@ -1,4 +1,4 @@
-/** Runs a limited number of tasks concurrently; the others wait in the order of their arrival. */
+/** Limits the number of concurrent tasks; the others are queued in the order of their calls. */
 export class Turns {
   #free
   #queue = []
@@ -16,10 +16,7 @@ export class Turns {
     return this.#queue.length
   }
 
-  /**
-   * Runs `work` when its turn comes, and returns its result. A waiting task leaves the queue if `signal` is
-   * aborted.
-   */
+  /** Runs `work` when the limit allows it, and returns its result. An aborted `signal` removes it from the queue. */
   async run(work, signal) {
     signal.throwIfAborted()
     if (this.#free > 0) this.#free--

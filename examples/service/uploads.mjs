@@ -1,19 +1,19 @@
 /**
- * Tracks the bodies that are being received. They don't count among running and waiting products, so slow or
- * silent clients don't block others. If too many bodies arrive at once, the slowest is aborted.
+ * Bodies that are being received. They don't count as running or queued products, so slow or silent clients don't block others: with
+ * too many bodies at once, the slowest is rejected.
  */
 import { Refusal } from './refusals.mjs'
 
-/** Age in ms before which a body isn't aborted in favour of another one. */
+/** Age in ms from which a body may be rejected for another one. */
 const YOUNG = 1000
 
-/** Time in ms that bodies have to arrive at shutdown. */
+/** Time in ms for clients that are still sending at shutdown. */
 const GRACE = 5000
 
 export class Uploads {
   #most
   #milliseconds
-  /** Per request: the time at which its body began, and the bytes of its connection at that time. */
+  /** By request: start time, and the bytes that its connection had received before. */
   #all = new Map()
 
   constructor(most, seconds) {
@@ -29,7 +29,7 @@ export class Uploads {
     return this.#all.has(request)
   }
 
-  /** Registers a new body. Throws Refusal if there are too many, all of which are young. */
+  /** Registers a body. Throws Refusal if there are too many, all of them recent. */
   begin(request) {
     if (this.#all.size >= this.#most) {
       const slowest = this.#slowest()
@@ -42,7 +42,7 @@ export class Uploads {
     this.#all.set(request, { since: performance.now(), bytes: request.raw.socket.bytesRead, timer })
   }
 
-  /** Returns the request with the fewest bytes per time, young ones excluded; undefined if all are young. */
+  /** Returns the request with the lowest rate among the requests that are not recent. */
   #slowest() {
     const now = performance.now()
     const rates = [...this.#all]
@@ -51,13 +51,13 @@ export class Uploads {
     return rates.sort(([one], [other]) => one - other)[0]?.[1]
   }
 
-  /** Unregisters a body that has arrived or failed. */
+  /** Removes a body that is complete or has failed. */
   end(request) {
     clearTimeout(this.#all.get(request)?.timer)
     this.#all.delete(request)
   }
 
-  /** Shortens the time limit of all bodies, for the shutdown. */
+  /** Shortens the time of the remaining bodies at shutdown. */
   hurry() {
     for (const [request, { timer }] of this.#all) {
       clearTimeout(timer)

@@ -1,5 +1,7 @@
 /** The options and the results that functions on matrices have in common. */
+
 import { assertDevicesOnly, type Where, whereSet } from '../backend.js'
+import type { BackendName } from '../backend-name.js'
 import type { PlaceRequest } from '../backend-selection.js'
 import { semiring } from '../built-in-semirings.js'
 import type { DenseMatrix, MatrixLike } from '../matrix.js'
@@ -38,7 +40,7 @@ export interface AlgebraResult<C extends AnyResult = DenseMatrix> {
   /** The names of the nodes, by rows and columns of `c`, if a is an edge list whose nodes have names. */
   keys?: ArrayLike<unknown>
   /** Backend that computed the result. */
-  backend: 'cuda' | 'cpu'
+  backend: BackendName
   /** The name of the GPU or of the processor. */
   device: string
   /** Milliseconds. */

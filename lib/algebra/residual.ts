@@ -1,5 +1,7 @@
 /** Residuals: the greatest solutions of A ⊗ X ≤ B and of X ⊗ B ≤ A. */
+
 import { optionsOf, whereSet } from '../backend.js'
+import type { BackendName } from '../backend-name.js'
 import { during, Loan } from '../borrowed.js'
 import { assertSemiringType, readSemiring, storedZeroOf } from '../built-in-semirings.js'
 import { showList } from '../describe.js'
@@ -271,7 +273,7 @@ function assertFit(a: HostView, b: HostView, left: boolean): void {
 
 interface Computed {
   c: DenseMatrix<ElementArray>
-  backend: 'cuda' | 'cpu'
+  backend: BackendName
   device: string
   kernelMs: number
 }

@@ -1,6 +1,6 @@
 /** Trajectories of linear systems: x(k + 1) = A ⊗ x(k) ⊕ B ⊗ u(k + 1). */
 import { throwIfAborted } from '../abort.js'
-import { CUDA, optionsOf, whereSet } from '../backend.js'
+import { CUDA, optionsOf, WEBGPU, whereSet } from '../backend.js'
 import type { PlaceRequest } from '../backend-selection.js'
 import { assertSemiringType, readSemiring, zeroOf } from '../built-in-semirings.js'
 import { showList } from '../describe.js'
@@ -150,7 +150,9 @@ export async function trajectory(
   }
   const followed = <Result>(work: () => Promise<Result>) => reporting(onProgress, share, giveUp, work)
   if (isEdgeList(a)) {
-    if (place.backend === CUDA) refuseOfList("option backend is 'cuda'")
+    if (place.backend === CUDA || place.backend === WEBGPU) {
+      refuseOfList(`option backend is '${optionsOf(place).backend}'`)
+    }
     if (place.devices !== 0) refuseOfList('option devices names GPUs')
     const graph = await readGraph(a, semiring, signal, WHAT)
     const { rows, tokens } = graph

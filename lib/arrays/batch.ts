@@ -1,5 +1,7 @@
 /** Computes blocks one after the other: what they need is read ahead, and results are written behind. */
+
 import { aborted, onAbort } from '../abort.js'
+import type { BackendName } from '../backend-name.js'
 import type { Device, DeviceMatrix } from '../device/device.js'
 import { AbortedError, OverflowError } from '../errors.js'
 import type { FoundBy } from '../graph/options.js'
@@ -17,7 +19,7 @@ export interface BlockDone {
 
 /** Computes jobs of one plan. */
 export interface JobRunner {
-  readonly backend: 'cuda' | 'cpu'
+  readonly backend: BackendName
   /** The name of the GPU or processor. */
   readonly deviceName: string
   /** Of an edge list: how the last rows were found. */

@@ -1,5 +1,6 @@
 /** Computes blocks: reads ahead, multiplies, and writes behind. */
 
+import type { BackendName } from '../backend-name.js'
 import { zeroOf } from '../built-in-semirings.js'
 import type { Device } from '../device/device.js'
 import { pinnedBytes } from '../device/pinned.js'
@@ -138,7 +139,7 @@ export class Engine implements JobRunner {
     }
   }
 
-  get backend(): 'cuda' | 'cpu' {
+  get backend(): BackendName {
     return this.#device.backend
   }
 

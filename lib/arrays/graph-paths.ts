@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import { stat } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { throwIfAborted } from '../abort.js'
-import { CUDA, deviceName } from '../backend.js'
+import { AUTO, CPU, deviceName } from '../backend.js'
 import { throughout } from '../borrowed.js'
 import { show } from '../describe.js'
 import { bytesOf, newArray, typeNameOf } from '../elements.js'
@@ -18,6 +18,7 @@ import { divide, type Query, search, searchBytes } from '../graph/search.js'
 import type { Edges } from '../graph-core/edges.js'
 import { inSlices, type Steps } from '../graph-core/slices.js'
 import { allocate } from '../matrix.js'
+import { addon } from '../native.js'
 import { runNative } from '../run-native.js'
 import type { ElementArray } from '../storage.js'
 import type { Range } from './array-source.js'
@@ -89,9 +90,9 @@ export async function graphPaths(request: GraphRequest): Promise<{ plan: GraphPl
   throwIfAborted(signal, WORK)
   const asked = await askedOf(work, output, 'min-plus')
   const semiring = assertPaths(asked.semiring)
-  if (backend === CUDA) {
+  if (backend !== AUTO && backend !== CPU) {
     throw new OptionError(
-      "backend 'cuda' is for the paths of matrices on disk, and those of an edge list are searched on the CPU: leave it out",
+      `backend '${addon.backendChoices[backend]}' is for the paths of matrices on disk, and those of an edge list are searched on the CPU: leave it out`,
     )
   }
   const began = performance.now()

@@ -5,7 +5,9 @@
  * begins when the one before it is done. A job reads blocks that no longer change and writes one block, under another
  * name first: so it may be done twice, by two workers at once, or be begun again after a worker died.
  */
+
 import { createHash } from 'node:crypto'
+import type { BackendName } from '../backend-name.js'
 import { show } from '../describe.js'
 import { widened } from '../element-types.js'
 import { OptionError, ResumeError } from '../errors.js'
@@ -163,7 +165,7 @@ export interface BlockResult {
   /** Whether it had been done before; then nothing else was done. */
   readonly already: boolean
   /** Backend of the job; null if the job had been done before. */
-  readonly backend: 'cuda' | 'cpu' | null
+  readonly backend: BackendName | null
   /** The name of the GPU or processor; null if it had been done before. */
   readonly device: string | null
   /** Milliseconds. */

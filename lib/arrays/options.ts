@@ -1,7 +1,9 @@
 /** The options of work on arrays on disk, read once and checked. */
+
 import { resolve } from 'node:path'
 import { signal } from '../abort.js'
 import { backend, device } from '../backend.js'
+import type { BackendChoice } from '../backend-name.js'
 import { semiringName } from '../built-in-semirings.js'
 import { show } from '../describe.js'
 import { FileError, OptionError } from '../errors.js'
@@ -9,7 +11,7 @@ import { pathOf } from '../files/files.js'
 import { availableMemory } from '../free-memory.js'
 import { assertNames, boolean, choice, Options, type OptionsOf, option, type ReadOf } from '../options.js'
 import { policy } from '../overflow.js'
-import type { BackendChoice, MpmmOptions, Overflow, Progress } from '../product/options.js'
+import type { MpmmOptions, Overflow, Progress } from '../product/options.js'
 import type { Semiring } from '../variant-names.js'
 import type { ZarrLayout } from './job.js'
 import { formatAddress, isS3, parseAddress } from './names.js'

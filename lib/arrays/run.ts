@@ -1,4 +1,5 @@
 /** Runs the jobs of a plan in one process, and completes its output. */
+import type { BackendName } from '../backend-name.js'
 import type { FoundBy } from '../graph/options.js'
 import { INTERVAL_MS, ProgressListener } from '../product/progress.js'
 import type { JobRunner } from './batch.js'
@@ -18,7 +19,7 @@ export interface ArraysResult {
   /** Of paths of an edge list: how the last rows were found; left out if all had been done before. */
   readonly method?: FoundBy
   /** The backend that computed blocks. */
-  readonly backend: 'cuda' | 'cpu'
+  readonly backend: BackendName
   /** The name of the GPU or processor. */
   readonly device: string
   /** Blocks of the result, or steps of them. */

@@ -6,7 +6,9 @@ import type * as host from '../platform.js'
 /** The exports are those of lib/platform.ts. */
 type Host = typeof host
 
-export const environment: Host['environment'] = {}
+/** A page may set `globalThis.MPMML_ENVIRONMENT` before it loads the library. */
+export const environment: Host['environment'] =
+  (globalThis as { MPMML_ENVIRONMENT?: Record<string, string> }).MPMML_ENVIRONMENT ?? {}
 export const platform: Host['platform'] = 'a browser'
 export const architecture: Host['architecture'] = 'WebAssembly'
 export const runtime: Host['runtime'] = ''
@@ -24,7 +26,7 @@ export const cores: Host['cores'] = () => navigator.hardwareConcurrency ?? 1
 export const processor: Host['processor'] = () => ''
 
 /** Chromium's limit is the least: 2^32 less some pages of 64 KiB. */
-export const mostBytes: Host['mostBytes'] = 2 ** 32 - 2 ** 16
+export const maxBytes: Host['maxBytes'] = 2 ** 32 - 2 ** 16
 export const unwritten: Host['unwritten'] = () => null
 
 /** Of a message, because timers in a row wait for 4 ms each. */

@@ -1,4 +1,4 @@
-/** Types of the package with the WebAssembly module for browsers (native/wasm/remote.ts). */
+/** Types of the package with the WebAssembly module for browsers (lib/remote/page.ts). */
 declare module '@mpmml/wasm' {
   export function connect(): Promise<unknown>
 }

@@ -1,6 +1,7 @@
 /** Closures of weights: what star and plus and the graph functions have in common. */
 
 import { NEVER_CANCELLED } from '../abort.js'
+import type { BackendName } from '../backend-name.js'
 import { throughout } from '../borrowed.js'
 import { storedZeroOf } from '../built-in-semirings.js'
 import type { DeviceMatrix } from '../device/device.js'
@@ -57,7 +58,7 @@ export interface ClosureResult {
    * one included; over floats, whose sums are rounded, stop after n edges in any case.
    */
   readonly next: DenseMatrix<Int32Array> | DeviceMatrix<Int32Array> | null
-  readonly backend: 'cuda' | 'cpu'
+  readonly backend: BackendName
   /** The name of the GPU or of the processor. */
   readonly device: string
   readonly timing: { readonly totalMs: number; readonly kernelMs: number }

@@ -1,4 +1,5 @@
 /** Devices that are opened, and the matrices that stay on them. */
+
 import { aborted, raceWithAbort, signal, throwIfAborted } from '../abort.js'
 import {
   AUTO,
@@ -8,8 +9,10 @@ import {
   deviceName,
   devicesIn,
   indexOf,
+  WEBGPU,
   whereSet,
 } from '../backend.js'
+import type { BackendChoice, BackendName } from '../backend-name.js'
 import { ready } from '../backend-selection.js'
 import { assertSemiringType, semiring } from '../built-in-semirings.js'
 import { show, showChoices, showList, typeName } from '../describe.js'
@@ -48,6 +51,7 @@ import {
   readBack,
   readView,
 } from '../view.js'
+import { assertGpu, nameOfKnownGpu } from '../webgpu/look.js'
 import { copyToDevice } from './copies.js'
 import { pinnedResult } from './pinned.js'
 import { combineRequest, copyRequest, fillRequest } from './requests.js'
@@ -60,9 +64,9 @@ const inspected: unique symbol = Symbol.for('nodejs.util.inspect.custom') as nev
 export interface OpenOptions {
   /**
    * 'auto', the default, opens a GPU if CUDA can be used, otherwise the CPU. The environment variable MPMML_BACKEND (auto,
-   * cuda or cpu) overrides 'auto'. 'cuda' without a usable GPU is an error.
+   * cuda, webgpu or cpu) overrides 'auto'. 'cuda' and 'webgpu' without a usable GPU are errors.
    */
-  backend?: 'auto' | 'cuda' | 'cpu' | undefined
+  backend?: BackendChoice | undefined
   /** The index of the CUDA device; 0 by default. The CPU ignores it. */
   device?: number | undefined
   /**
@@ -132,8 +136,8 @@ const combineOptions = new Options({ semiring, signal } satisfies OptionsOf<Comb
  *
  * Close it when it isn't needed any more. An open device keeps no process alive; work that was asked of it does.
  *
- * @throws Rejects with ArgumentError (ERR_MPMML_OPTION), ResourceError (ERR_MPMML_NO_CUDA) if 'cuda' was asked for and can't be
- *   used, ResourceError (ERR_MPMML_OUT_OF_MEMORY), AbortedError (ERR_MPMML_ABORTED), ResourceError (ERR_MPMML_CUDA).
+ * @throws Rejects with ArgumentError (ERR_MPMML_OPTION), ResourceError (ERR_MPMML_NO_CUDA or ERR_MPMML_NO_WEBGPU) if 'cuda' or 'webgpu'
+ *   was requested and can't be used, ResourceError (ERR_MPMML_OUT_OF_MEMORY), AbortedError (ERR_MPMML_ABORTED), ResourceError (ERR_MPMML_CUDA).
  * @example
  * const device = await openDevice()
  * const a = await device.upload(matrix(2, 2, [1, 2, 3, 4]))
@@ -162,12 +166,19 @@ const OPENING = 'the opening of a device'
 export async function openSession(backend: number, index: number, devices = 0): Promise<Session> {
   const choice = backend === AUTO ? automaticBackend() : backend
   const { deviceMemory } = ready(choice)
+  if (choice === WEBGPU) await assertGpu()
   const native = await natively(() =>
-    addon.openDevice(choice, index, deviceMemory, choice === CPU ? 0 : devices),
+    addon.openDevice(choice, index, deviceMemory, choice === CPU || choice === WEBGPU ? 0 : devices),
   )
   const found = addon.describeDevice(native)
-  const [place, name] = found.index < 0 ? [0, deviceName(-1)] : [found.index, found.name]
-  return new Session(native, addon.backends[found.backend]!, place, name, found.devices, found.all)
+  const taken = addon.backends[found.backend]!
+  const [place, name] =
+    taken === 'cpu'
+      ? [0, deviceName(-1)]
+      : taken === 'webgpu'
+        ? [0, nameOfKnownGpu()]
+        : [found.index, found.name]
+  return new Session(native, taken, place, name, found.devices, found.all)
 }
 
 /**
@@ -191,7 +202,7 @@ export class Device {
   }
 
   /** Backend of the device. */
-  get backend(): 'cuda' | 'cpu' {
+  get backend(): BackendName {
     return this.#session.backend
   }
 
@@ -200,12 +211,12 @@ export class Device {
     return this.#session.name
   }
 
-  /** The index of the CUDA device; 0 for the CPU. */
+  /** The index of the CUDA device; 0 for the CPU and for WebGPU. */
   get index(): number {
     return this.#session.index
   }
 
-  /** The indices of the CUDA devices that it consists of; none for the CPU. */
+  /** The indices of the CUDA devices that it consists of; none for the CPU and for WebGPU. */
   get devices(): readonly number[] {
     const { devices, backend, index } = this.#session
     return devices > 0 ? devicesIn(devices) : backend === 'cuda' ? [index] : []

@@ -1,8 +1,9 @@
 /** Devices that the library opens by itself, for work on arrays that takes several steps. */
 import { CPU } from '../backend.js'
 import { type PlaceRequest, placeClosure } from '../backend-selection.js'
-import { OutOfMemoryError } from '../errors.js'
+import { DeviceLostError, OutOfMemoryError } from '../errors.js'
 import { isFromListener } from '../listener.js'
+import { mayComputeInstead } from '../product/webgpu.js'
 import { openSession } from './device.js'
 import type { Session } from './resident.js'
 
@@ -20,14 +21,20 @@ export async function onImplicitDevice<Result>(
   try {
     return await work(session)
   } catch (error) {
+    // The next call opens another device.
+    if (error instanceof DeviceLostError) sessions.delete(keyOf(backend, device, options.devices))
     const isShort = error instanceof OutOfMemoryError && !isFromListener(error)
-    if (!(mayTryCpu && session.backend === 'cuda' && isShort)) throw error
+    const mayTry =
+      session.backend === 'webgpu' ? mayComputeInstead(error) : session.backend === 'cuda' && isShort
+    if (!(mayTryCpu && mayTry)) throw error
   }
   return work(await opened(CPU, 0, 0))
 }
 
+const keyOf = (choice: number, device: number, devices: number) => `${choice} ${device} ${devices}`
+
 function opened(choice: number, device: number, devices: number): Promise<Session> {
-  const key = `${choice} ${device} ${devices}`
+  const key = keyOf(choice, device, devices)
   const known = sessions.get(key)
   if (known) return known
   const session = openSession(choice, device, devices)

@@ -5,7 +5,7 @@ import { type ElementArray, type PinnedArrays, storedArrays } from '../element-t
 import { bytesOfStored, bytesOf as bytesOfType, arrayOver as elementsOver } from '../elements.js'
 import { DTypeError, fromNative, OutOfMemoryError } from '../errors.js'
 import { addon } from '../native.js'
-import { mostBytes, takesForeignMemory } from '../platform.js'
+import { maxBytes, takesForeignMemory } from '../platform.js'
 
 /** In bytes. To find pinned memory takes some microseconds, in which a smaller array has been made and written. */
 const MIN_PINNED = 2 ** 16
@@ -16,7 +16,7 @@ const MIN_PINNED = 2 ** 16
  */
 export function pinnedResult(type: number, length: number, device: number): ElementArray | null {
   const bytes = length * bytesOfType(type)
-  if (bytes < MIN_PINNED || bytes > mostBytes || !takesForeignMemory) return null
+  if (bytes < MIN_PINNED || bytes > maxBytes || !takesForeignMemory) return null
   const buffer = addon.resultBuffer(bytes, device)
   return buffer && elementsOver(type, buffer)
 }
@@ -67,7 +67,7 @@ function bytesOf(dtype: keyof PinnedArrays, length: number): number {
     throw new DTypeError(`length must be an integer of 0 or more, but it is ${show(length)}`)
   }
   const bytes = length * bytesOfStored(dtype)
-  if (bytes > mostBytes) throw noMemory(length)
+  if (bytes > maxBytes) throw noMemory(length)
   return bytes
 }
 

@@ -1,5 +1,7 @@
 /** Matrices that stay on a device, as the library itself sees them; users see {@link DeviceMatrix}. */
+
 import { devicesIn } from '../backend.js'
+import type { BackendName } from '../backend-name.js'
 import type { Name } from '../describe.js'
 import { DisposedError } from '../errors.js'
 import type { Elements } from '../layout.js'
@@ -17,7 +19,7 @@ export class Session {
 
   constructor(
     native: NativeDevice,
-    readonly backend: 'cuda' | 'cpu',
+    readonly backend: BackendName,
     readonly index: number,
     readonly name: string,
     /** Of several CUDA devices: their indices, as the bits of a number. */
@@ -44,6 +46,7 @@ export class Session {
   /** Name of the matrix in messages. */
   toString(): string {
     if (this.devices > 0) return `devices ${devicesIn(this.devices).join(', ')} (${this.name})`
+    if (this.backend === 'webgpu') return `the GPU of WebGPU (${this.name})`
     return this.backend === 'cuda' ? `CUDA device ${this.index} (${this.name})` : 'the CPU'
   }
 }

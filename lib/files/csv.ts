@@ -38,7 +38,7 @@ export function csvParser(
   isTsv: boolean,
 ): LineParser<Matrix<ElementArray>> {
   // The type of an element may follow from the numbers yet to come.
-  const leastBytes = bytesOfStored(wanted.dtype ?? 'int32')
+  const minBytes = bytesOfStored(wanted.dtype ?? 'int32')
   const infinity = infiniteZero(wanted.semiring)
   const zero = Number.isNaN(infinity) ? 0 : infinity
   const numbers = new Pieces((length) => newFloats(length, name))
@@ -74,7 +74,7 @@ export function csvParser(
     const start = count
     do {
       if (count % PER_STEP === 0) {
-        assertWithinLimit(count * leastBytes, wanted.maxBytes, name)
+        assertWithinLimit(count * minBytes, wanted.maxBytes, name)
         yield
       }
       numbers.add(cell(reader, count++ - start))

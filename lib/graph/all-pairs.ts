@@ -1,6 +1,6 @@
 /** Solves queries by the closure of all pairs, and repeats it in float64 if rounding prevents a result. */
 
-import { CPU, CUDA } from '../backend.js'
+import { CPU, CUDA, WEBGPU } from '../backend.js'
 import { storedZeroOf } from '../built-in-semirings.js'
 import { type ClosureResult, computeClosure } from '../closure/closure.js'
 import { DeviceMatrix, onHost } from '../device/device.js'
@@ -178,11 +178,15 @@ export async function inFloat64(question: PathQuery): Promise<PathQuery> {
   const { query, weights, closing } = question
   const matrix = rowMajorMatrix(await widened(question), matrixShape(question))
   const session = weights.view?.memory?.session
-  const place = session && {
-    backend: session.backend === 'cuda' ? CUDA : CPU,
-    device: session.devices === 0 && session.backend === 'cuda' ? session.index : UNSET,
-    devices: session.devices,
-  }
+  // WebGPU has no float64.
+  const isByWebGpu = !session && closing.backend === WEBGPU
+  const place = isByWebGpu
+    ? { backend: CPU }
+    : session && {
+        backend: session.backend === 'cuda' ? CUDA : CPU,
+        device: session.devices === 0 && session.backend === 'cuda' ? session.index : UNSET,
+        devices: session.devices,
+      }
   return {
     ...question,
     query: { ...query, rules: rulesOf(query.rules.semiring, FLOAT64) },

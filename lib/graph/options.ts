@@ -1,17 +1,12 @@
 /** The options of the path functions. */
+
 import { whereSet } from '../backend.js'
+import type { BackendChoice } from '../backend-name.js'
 import { show } from '../describe.js'
 import { OptionError } from '../errors.js'
 import type { NodeNumbers } from '../graph-core/edges.js'
 import { boolean, checkedLater, choice, type OptionsOf, option } from '../options.js'
-import {
-  type BackendChoice,
-  longWorkSet,
-  type MpmmOptions,
-  type Overflow,
-  overflow,
-  type Progress,
-} from '../product/options.js'
+import { longWorkSet, type MpmmOptions, type Overflow, overflow, type Progress } from '../product/options.js'
 
 /** Method that found paths. */
 export type FoundBy = 'search' | 'dissection' | 'closure'

@@ -1,4 +1,5 @@
 /** Results of path functions: distances and paths between nodes, which users call by their numbers or names. */
+import type { BackendName } from '../backend-name.js'
 import { show } from '../describe.js'
 import { DeviceMatrix } from '../device/device.js'
 import { OptionError, ValueError } from '../errors.js'
@@ -24,7 +25,7 @@ export interface FoundPaths {
    */
   readonly method: FoundBy
   /** The backend that computed it: searches and dissection run on the CPU. */
-  readonly backend: 'cuda' | 'cpu'
+  readonly backend: BackendName
   /** The name of the GPU or of the processor. */
   readonly device: string
   /** Milliseconds: of all the work, and of the kernels or the search. */

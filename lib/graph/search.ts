@@ -162,7 +162,7 @@ async function searchGraph(
     most,
     method: indexIn(addon.pathMethods, query.method ?? 'auto'),
     memory: Math.max(0, Math.floor(spare)),
-    mostWorkers: 1 + Math.max(0, Math.floor(spare / (nodes * BYTES_PER_WORKER))),
+    maxWorkers: 1 + Math.max(0, Math.floor(spare / (nodes * BYTES_PER_WORKER))),
     distances: asked.distances ?? newArray(type, 0),
     place: 0,
     treePlace: 0,
@@ -252,7 +252,7 @@ export async function searchReduced(
     reduced: found.values,
     reached: found.reached,
     nearest: found.nodes ?? undefined,
-    mostNearest: most,
+    maxNearest: most,
   })
   return dissected ? 'dissection' : 'search'
 }

@@ -1,10 +1,10 @@
 /** Answers to questions for paths: from all pairs, or by searches. */
-import { AUTO, automaticBackend, CUDA, deviceName } from '../backend.js'
+import { AUTO, automaticBackend, CPU, deviceName } from '../backend.js'
 import { cheapestPaths } from '../backend-selection.js'
 import { CycleError, OptionError, OutOfMemoryError, OverflowError } from '../errors.js'
 import { isFromListener } from '../listener.js'
 import { rowMajorMatrix } from '../matrix.js'
-import type { NativeDivision } from '../native.js'
+import { addon, type NativeDivision } from '../native.js'
 import { runNative } from '../run-native.js'
 import {
   canRetryInFloat64,
@@ -17,9 +17,10 @@ import type { FoundBy } from './options.js'
 import { graphsOf, type PathQuery, placed, shapeOf, WORK } from './query.js'
 import { divide, makeRoom, rootsOf, search, waysOf } from './search.js'
 
-/**
- * Method of a query: searches, all pairs, or nested dissection if it takes fewer milliseconds than all pairs.
- */
+/** Returns whether a choice of the addon's list names a GPU. */
+const isGpu = (backend: number) => backend !== AUTO && backend !== CPU
+
+/** How a question is answered: by searches, by all pairs, or by dissection if it takes fewer milliseconds than all pairs. */
 interface Choice {
   readonly how: 'search' | 'closure' | number
   /** Whether options, or the environment, demand all pairs. */
@@ -38,13 +39,15 @@ export function choose(
 ): Choice {
   const { nodes, method, limit } = query
   const isOpen = closing.backend === AUTO && !weights.view?.memory
-  if ((isOpen ? automaticBackend() : closing.backend) === CUDA) {
+  const backend = isOpen ? automaticBackend() : closing.backend
+  if (isGpu(backend)) {
     const isSearch = method === 'search' || method === 'dissection'
     if (!isSearch && limit === undefined) return { how: 'closure', must: true }
     const reason = isSearch
       ? ` by a closure, and method '${method}' runs on the CPU`
       : ', and option limit is for searches'
-    throw new OptionError(`backend 'cuda' computes the paths of all pairs${reason}: leave out one of them`)
+    const name = addon.backendChoices[backend]
+    throw new OptionError(`backend '${name}' computes the paths of all pairs${reason}: leave out one of them`)
   }
   if (method === 'closure') return { how: 'closure', must: true }
   if (method !== 'auto' || limit !== undefined) return { how: 'search', must: false }
@@ -93,7 +96,11 @@ export async function answer(question: PathQuery): Promise<PathResult> {
     if (again) return again
   }
   if (!must) return bySearch(question)
-  const asked = query.method === 'closure' && closing.backend !== CUDA ? "method 'closure'" : "backend 'cuda'"
+  const backend = isGpu(closing.backend) ? closing.backend : automaticBackend()
+  const asked =
+    query.method === 'closure' && !isGpu(closing.backend)
+      ? "method 'closure'"
+      : `backend '${addon.backendChoices[backend]}'`
   throw new OptionError(
     `${asked} computes the paths of all pairs, and here a cycle of floats gains so little, or nothing, that rounding decides ` +
       `where they lead: leave ${asked.split(' ')[0]} out, and searches on the CPU find them`,

@@ -1,4 +1,5 @@
 /** Results files: what was measured, on what, in a form that later versions can still read. */
+import type { BackendName } from '../backend-name.js'
 import { show } from '../describe.js'
 import { DTypeError, FileError } from '../errors.js'
 import { pathOf } from '../files/files.js'
@@ -71,7 +72,7 @@ export interface CallPoint extends PointBase {
   /** Measurement; missing if it failed. */
   result?: {
     /** Backend that computed the result. */
-    backend: 'cuda' | 'cpu'
+    backend: BackendName
     /** The GPU's or the processor's name. */
     device: string
     /** The kernel variant. */
@@ -96,7 +97,7 @@ export interface WorkPoint extends PointBase {
   /** Measurement; missing if it failed. */
   result?: {
     /** Backend that computed the result. */
-    backend: 'cuda' | 'cpu'
+    backend: BackendName
     /** The GPU's or the processor's name. */
     device: string
     /** The variant and the path of a product; '' for others. */

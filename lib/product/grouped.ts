@@ -1,6 +1,6 @@
 /** Many products in one call. */
 import { NEVER_CANCELLED, signal, throwIfAborted } from '../abort.js'
-import { whereSet } from '../backend.js'
+import { WEBGPU, whereSet } from '../backend.js'
 import { placeProduct } from '../backend-selection.js'
 import { typeName } from '../describe.js'
 import type { DeviceMatrix } from '../device/device.js'
@@ -12,6 +12,7 @@ import { assertNames, Options, type OptionsOf } from '../options.js'
 import { turn } from '../platform.js'
 import { runNative } from '../run-native.js'
 import type { Lanes } from '../user-semiring.js'
+import { assertGpu } from '../webgpu/look.js'
 import { algebra } from './algebra.js'
 import { NamesInGroup, namesOfLane } from './names.js'
 import {
@@ -43,6 +44,7 @@ import type {
   UserResultOf,
   UserWitnessedResult,
 } from './user-product.js'
+import { assertWebGpuKind } from './webgpu.js'
 
 /** A product of {@link mpmmGrouped}: the arguments of {@link mpmm}, and its options that are about one product. */
 export interface GroupedProduct<
@@ -177,6 +179,10 @@ async function multiplyAll(
     if (!startsAtOnce()) group.check(group.length)
     if (!call.session) group.place()
     trace?.checked(group.products)
+    if (!call.session && call.place.backend === WEBGPU) {
+      await assertGpu()
+      group.each((product, names) => product.requireThere(names))
+    }
   } catch (error) {
     group.fail(error)
     return group.end()
@@ -253,10 +259,12 @@ class Group {
     if (this.#checked === 0 && end > 0) checkCall(call, products[0]!)
     const { type } = products[0]!
     const first = () => this.#locate()
+    const isOnWebGpu = call.session?.backend === 'webgpu'
     for (const names = new NamesInGroup(this.#checked); names.index < end; names.index++) {
       const product = products[names.index]!
       if (product.type !== type) refuseTypes(product, names, products[0]!)
       checkProduct(product, names, first)
+      if (isOnWebGpu) assertWebGpuKind(product)
     }
     this.#checked = Math.max(this.#checked, end)
     // All that have been read are compared, so that it is done at most twice.
@@ -287,6 +295,7 @@ class Group {
   /** Selects the backend for products of arrays, and allocates their results. */
   place(): void {
     this.call.place = placeProduct(this.call.options)
+    for (const product of this.products) assertWebGpuKind(product)
     this.each((product, names) => allocateResult(product, { toString: () => `the result of ${names}` }))
   }
 

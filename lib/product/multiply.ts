@@ -1,13 +1,18 @@
 /** Products of two matrices. */
 
+import { WEBGPU } from '../backend.js'
 import type { DeviceMatrix } from '../device/device.js'
+import { storedArrays } from '../element-types.js'
 import { fromNative } from '../errors.js'
 import { REPORT_FIELDS } from '../fields.js'
-import type { MatrixLike } from '../matrix.js'
+import { type MatrixLike, matrix } from '../matrix.js'
 import type { Made } from '../native.js'
 import { type NativeCall, runNative } from '../run-native.js'
 import type { OperandArray } from '../storage.js'
 import type { Lanes } from '../user-semiring.js'
+import type { DataType } from '../variant-names.js'
+import type { ProductKind } from '../webgpu/choice.js'
+import { assertGpu } from '../webgpu/look.js'
 import {
   type AnyAccumulate,
   type AnyResult,
@@ -28,6 +33,15 @@ import {
 } from './result.js'
 import { type CallTrace, tracePromise, traceSync } from './tracing.js'
 import type { UserOperand, UserProductOptions, UserResultOf, UserWitnessedResult } from './user-product.js'
+import {
+  assertBlocking,
+  isFasterByWebGpu,
+  isWebGpuByName,
+  mayBeFasterByWebGpu,
+  mayComputeInstead,
+  onCpuInstead,
+  onWebGpu,
+} from './webgpu.js'
 
 /**
  * Number of consecutive products that JavaScript's thread may compute itself. Then another thread computes
@@ -65,8 +79,8 @@ const syncReport = new Float64Array(REPORT_FIELDS)
  * @throws Rejects, and never throws, with an {@link MpmmlError}: ERR_MPMML_SHAPE and ERR_MPMML_DTYPE for matrices that
  *   don't fit, ERR_MPMML_OPTION and ERR_MPMML_VARIANT for options, ERR_MPMML_OVERFLOW (see the option `overflow`),
  *   ERR_MPMML_VALUE for a negative element of max-times, ERR_MPMML_DISPOSED and ERR_MPMML_DEVICE for matrices of a device,
- *   ERR_MPMML_NO_CUDA, ERR_MPMML_OUT_OF_MEMORY, ERR_MPMML_ABORTED,
- *   ERR_MPMML_CUDA. The option `out` says what `out` holds after each.
+ *   ERR_MPMML_NO_CUDA, ERR_MPMML_NO_WEBGPU, ERR_MPMML_OUT_OF_MEMORY, ERR_MPMML_ABORTED,
+ *   ERR_MPMML_CUDA, ERR_MPMML_DEVICE_LOST. The option `out` says what `out` holds after each.
  * @see K. Stanczyk, Max-Plus Algebra Toolbox for MATLAB, user guide, example 2.12c (the example's numbers)
  * @example
  * const a = matrix(2, 3, Int32Array.of(1, 6, 2, 8, 3, 4))
@@ -121,6 +135,25 @@ async function multiply(
   const { call } = product
   if (call.place.atOnce && ++inARow < MAX_IN_A_ROW) return computeNow(product)
   inARow = 0
+  // A device computes in the order of the calls, so nothing may come between.
+  if (call.session) return compute(product)
+  if (call.place.backend === WEBGPU) await assertGpu()
+  else if (mayBeFasterByWebGpu(product) && (await isFasterByWebGpu(product, measureProduct))) {
+    call.place = onWebGpu()
+  }
+  if (call.place.backend !== WEBGPU || isWebGpuByName(call)) return compute(product)
+  try {
+    return await compute(product)
+  } catch (error) {
+    if (!mayComputeInstead(error)) throw error
+    call.place = onCpuInstead()
+    return compute(product)
+  }
+}
+
+/** Computes a product off the event loop. */
+async function compute(product: Product): Promise<MpmmResult<AnyResult>> {
+  const { call } = product
   allocateResult(product)
   const report = new Float64Array(REPORT_FIELDS)
   const start = ({ cancel }: NativeCall) => {
@@ -130,6 +163,22 @@ async function multiply(
   }
   const made = await runNative(workOf(product, 'the product', report), start, releaseAllocated)
   return resultOf(product, allocatedMemories(made, call), report)
+}
+
+/** Returns the milliseconds of a product of a kind on a backend, for the choice of `auto`. */
+export async function measureProduct(
+  { semiring, dtype, witness, m, n, k }: ProductKind,
+  backend: 'webgpu' | 'cpu',
+): Promise<number> {
+  const operand = (rows: number, cols: number) => {
+    const data = new storedArrays[dtype as DataType](rows * cols)
+    for (let index = 0; index < data.length; index++) data[index] = (index * 7919) % 251
+    return matrix(rows, cols, data)
+  }
+  const product = prepare(operand(m, k), operand(k, n), { semiring, witness, backend }, null)
+  const start = performance.now()
+  await compute(product)
+  return performance.now() - start
 }
 
 /** Computes a product before it returns. */
@@ -190,6 +239,7 @@ export function mpmmSync(a: unknown, b: unknown, options?: unknown): unknown {
   return traceSync('mpmmSync', (trace) => {
     const product = prepare(a, b, options, trace)
     refuseListener(product.options)
+    assertBlocking(product.call)
     return computeNow(product)
   })
 }

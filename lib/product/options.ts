@@ -1,6 +1,7 @@
 /** The options of a product, read once and checked. */
 import { signal } from '../abort.js'
 import { assertDevicesOnly, whereSet } from '../backend.js'
+import type { BackendChoice } from '../backend-name.js'
 import { semiring } from '../built-in-semirings.js'
 import type { DeviceMatrix } from '../device/device.js'
 import { OptionError } from '../errors.js'
@@ -26,9 +27,6 @@ import { type ProductStructure, structure } from './structure.js'
 
 /** What to do with a finite sum that decides a result and is outside the finite range of int32. */
 export type Overflow = 'throw' | 'saturate' | 'wrap'
-
-/** Where to compute. */
-export type BackendChoice = 'auto' | 'cuda' | 'cpu'
 
 /** An operand of a product: in an array, or on a device. */
 export type AnyOperand<Data extends OperandArray = OperandArray> = MatrixLike<Data> | DeviceMatrix<Data>
@@ -67,10 +65,11 @@ export interface MpmmOptions<
    */
   accumulate?: C0 | undefined
   /**
-   * 'auto', the default, selects CUDA if it can be used and the product is large enough and fits, otherwise
-   * the CPU. The environment variable MPMML_BACKEND (auto, cuda or cpu) overrides 'auto'. 'cuda' without a
-   * usable GPU is an error. Matrices of a device decide for themselves: only that device can compute their
-   * products.
+   * 'auto', the default, takes CUDA if it can be used and the product is large enough and fits, otherwise the CPU. The
+   * environment variable MPMML_BACKEND (auto, cuda, webgpu or cpu) overrides 'auto'. 'cuda' and 'webgpu' without a usable GPU are errors.
+   * Without CUDA, 'auto' gives large products to a GPU by WebGPU if it was measured to be faster than the CPU; docs/webgpu.md has what
+   * 'webgpu' computes. mpmmSync refuses 'webgpu', which can't block.
+   * Matrices of a device decide for themselves: only that device can compute their products.
    */
   backend?: BackendChoice | undefined
   /** The index of the CUDA device; 0 by default. The CPU ignores it. */

@@ -3,12 +3,14 @@ import { OptionError } from '../errors.js'
 import { REPORT_FIELDS } from '../fields.js'
 import { runNative } from '../run-native.js'
 import type { Lanes } from '../user-semiring.js'
+import { assertGpu } from '../webgpu/look.js'
 import type { AnyOperand, AnyResult, MpmmOptions } from './options.js'
 import { prepare } from './prepare.js'
 import { workOf } from './product.js'
 import type { Plan } from './result.js'
 import { type CallTrace, tracePromise } from './tracing.js'
 import type { UserOperand, UserPlan, UserProductOptions } from './user-product.js'
+import { isByWebGpu } from './webgpu.js'
 
 /**
  * Plans the product that `mpmm(a, b, options)` would compute, by the sizes and by a scan of the values, off
@@ -50,6 +52,7 @@ async function makePlan(a: unknown, b: unknown, options: unknown, trace: CallTra
     )
   }
   const product = prepare(a, b, options, trace)
+  if (isByWebGpu(product.call)) await assertGpu()
   const report = new Float64Array(REPORT_FIELDS)
   return runNative(workOf(product, 'the plan', report), ({ cancel }) => {
     if (product.options.signal) product.requireThere()

@@ -30,6 +30,7 @@ import { productSet } from './options.js'
 import { Call, Product, type Result } from './product.js'
 import type { ReadStructure } from './structure.js'
 import type { CallTrace } from './tracing.js'
+import { assertWebGpuKind } from './webgpu.js'
 
 const { backendChoices, variants } = addon
 
@@ -49,6 +50,7 @@ export function prepare(a: unknown, b: unknown, optionsValue: unknown, trace: Ca
     const work = (1 + otherLanes.length) * batch * (m * n * k + m * k + k * n + m * n)
     call.place = placeProduct(options, work)
   }
+  assertWebGpuKind(product)
   trace?.checked([product])
   return product
 }
@@ -378,6 +380,6 @@ export function assertConsistent(
  * omitted.
  */
 function isOf({ backend, index, devices, isAll }: Session, asked: number): boolean {
-  if (asked === ALL_DEVICES) return backend === 'cpu' || isAll
-  return asked === (devices > 0 || backend === 'cpu' ? devices : 2 ** index)
+  if (asked === ALL_DEVICES) return backend !== 'cuda' || isAll
+  return asked === (devices > 0 || backend !== 'cuda' ? devices : 2 ** index)
 }

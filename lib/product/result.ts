@@ -1,6 +1,7 @@
 /** Converts native code's report of a product to the result for the user. */
 
 import { deviceName, devicesIn } from '../backend.js'
+import type { BackendName } from '../backend-name.js'
 import { DeviceMatrix } from '../device/device.js'
 import { ResidentView, SharedMemory } from '../device/resident.js'
 import { reportAt as at } from '../fields.js'
@@ -9,6 +10,7 @@ import { type DenseMatrix, type MatrixLike, rowMajorMatrix } from '../matrix.js'
 import { addon, type Made, type NativeMemory, type NativeVariant } from '../native.js'
 import type { ElementArray, KindOf, OperandArray } from '../storage.js'
 import type { VariantName } from '../variant-names.js'
+import { nameOfKnownGpu } from '../webgpu/look.js'
 import { asLane } from './lanes.js'
 import type { AnyAccumulate, AnyResult, AnyWitness, ElementsOf } from './options.js'
 import type { Call, Product, Result } from './product.js'
@@ -18,11 +20,11 @@ import type { ProductStructure, ReadStructure } from './structure.js'
 export interface MpmmResult<C extends AnyResult = DenseMatrix> {
   /** The product: `out` itself if it was given, otherwise a new row-major matrix; on a device if an operand is. */
   c: C
-  /** Backend that computed it. */
-  backend: 'cuda' | 'cpu'
+  /** What computed it. */
+  backend: BackendName
   /** The name of the GPU or of the processor. */
   device: string
-  /** The indices of the CUDA devices that computed it: one, or several if the option `devices` names them; none on the CPU. */
+  /** The indices of the CUDA devices that computed it: one, or several if the option `devices` names them; none on the CPU and by WebGPU. */
   devices: readonly number[]
   /** The kernel variant that computed it. On several devices it is that of the part whose arithmetic has the most bits. */
   variant: VariantName
@@ -63,7 +65,7 @@ export interface MpmmResult<C extends AnyResult = DenseMatrix> {
 /** Plan of a product. */
 export interface Plan {
   /** The backend that would compute it. */
-  backend: 'cuda' | 'cpu'
+  backend: BackendName
   /** The kernel variant. */
   variant: VariantName
   /** Its parameters, such as the tile. */
@@ -197,8 +199,13 @@ export function resultOf<C extends AnyResult>(
   const { call, session, structure } = product
   const c = (product.out ? product.outValue : newResult(product, made, offset)) as C
   const backend = backends[report[start + at.backend]!]!
-  const device = session ? session.name : deviceName(report[start + at.device]!)
-  const devices = devicesOf(report[start + at.devices]!, report[start + at.device]!)
+  const device = session
+    ? session.name
+    : backend === 'webgpu'
+      ? nameOfKnownGpu()
+      : deviceName(report[start + at.device]!)
+  const devices =
+    backend === 'webgpu' ? noDevices : devicesOf(report[start + at.devices]!, report[start + at.device]!)
   const timing = timingOf(report, start)
   const gops = gopsOf(report, start)
   const isBuiltIn = call.algebra.lanes === null

@@ -1,4 +1,5 @@
 /** The types of products over semirings that users write. lib/semirings computes them. */
+import type { BackendName } from '../backend-name.js'
 import type { DeviceMatrix } from '../device/device.js'
 import type { DenseMatrix, MatrixLike } from '../matrix.js'
 import type { LaneArray, Lanes, LaneType, UserSemiring } from '../user-semiring.js'
@@ -111,8 +112,8 @@ export type UserGroupedOptions<L extends Lanes = Lanes, Witness extends AnyWitne
 /** How a product over a semiring that a user has written would be computed. */
 export interface UserPlan {
   /** Backend of the planned product. */
-  backend: 'cuda' | 'cpu'
-  /** Returns the plan as a few lines of text: the backend, the kernel, and the origin of its machine code. */
+  backend: BackendName
+  /** In some lines: the backend, the kernel, and where its machine code comes from. */
   explanation: string
 }
 
@@ -127,7 +128,7 @@ export interface UserAlgebraResult<C = unknown> {
   /** The result, of a's shape, row-major; a matrix for each lane if elements have lanes; on a device if a is. */
   c: C
   /** Backend that computed the result. */
-  backend: 'cuda' | 'cpu'
+  backend: BackendName
   /** The name of the GPU or of the processor. */
   device: string
   /** Milliseconds. */

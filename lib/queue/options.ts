@@ -1,12 +1,13 @@
 /** The options of producers, workers and status. */
+
 import { signal } from '../abort.js'
 import type { BlockResult } from '../arrays/job.js'
 import { bytes } from '../arrays/options.js'
 import { backend, devices } from '../backend.js'
+import type { BackendChoice } from '../backend-name.js'
 import { show } from '../describe.js'
 import { OptionError } from '../errors.js'
 import { listener, type OptionsOf, option, required, whole } from '../options.js'
-import type { BackendChoice } from '../product/options.js'
 import type { Failure } from './records.js'
 
 /** Address and name of a queue. */

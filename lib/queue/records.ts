@@ -2,6 +2,7 @@
  * Records in Redis apart from BullMQ's own jobs: plans, reports of workers on their blocks, and the active
  * producers and workers. All keys begin with "mpmml". Matrices are never stored in Redis.
  */
+import type { BackendName } from '../backend-name.js'
 
 /** Prefix of BullMQ's keys. */
 export const PREFIX = 'mpmml'
@@ -128,8 +129,8 @@ export interface WorkerRecord {
   readonly host: string
   /** The id of its process. */
   readonly pid: number
-  /** Backend that it uses. */
-  readonly backend: 'cuda' | 'cpu'
+  /** Where it computes. */
+  readonly backend: BackendName
   /** The indices of its GPUs; empty on the CPU. */
   readonly devices: readonly number[]
   /** Number of blocks that it computes at once. */

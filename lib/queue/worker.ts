@@ -2,12 +2,23 @@
  * A worker: takes jobs from the queue and computes their blocks. Two workers may get the same job, which is
  * harmless because blocks are written atomically.
  */
+
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { onAbort } from '../abort.js'
 import { assertRoot } from '../arrays/allowed-roots.js'
 import type { BlockPlan } from '../arrays/job.js'
-import { ALL_DEVICES, AUTO, assertDevicesOnly, CPU, CUDA, devicesIn, type Where } from '../backend.js'
+import {
+  ALL_DEVICES,
+  AUTO,
+  assertDevicesOnly,
+  CPU,
+  CUDA,
+  devicesIn,
+  type Where,
+  withoutWebGpu,
+} from '../backend.js'
+import type { BackendName } from '../backend-name.js'
 import { NoCudaError, QueueError } from '../errors.js'
 import { info } from '../info.js'
 import { Options, UNSET } from '../options.js'
@@ -32,8 +43,8 @@ import { blockRunner, type Computer, type Runner } from './runner.js'
 export interface QueueWorker {
   /** Its name in the queue: host, process and some letters. */
   readonly id: string
-  /** Backend that it uses. */
-  readonly backend: 'cuda' | 'cpu'
+  /** Where it computes. */
+  readonly backend: BackendName
   /** The GPUs that it uses; empty on the CPU. */
   readonly devices: readonly number[]
   /** Number of blocks that it computes at once. */
@@ -54,8 +65,9 @@ const workerOptions = new Options(workerSet)
 /** Timeout for cancelling a block and reporting that to Redis. */
 const FAREWELL_MS = 5000
 
-/** Returns the indices of the requested GPUs; none for the CPU. */
-function findDevices({ backend, devices }: Pick<Where, 'backend' | 'devices'>): number[] {
+/** The GPUs that are asked for; none for the CPU. */
+function findDevices({ backend: requested, devices }: Pick<Where, 'backend' | 'devices'>): number[] {
+  const backend = requested === AUTO ? AUTO : withoutWebGpu(requested, 'jobs of a queue')
   if (backend === CPU) return []
   const isList = devices !== 0 && devices !== ALL_DEVICES
   const { cuda, auto } = info()
@@ -153,7 +165,7 @@ interface JobPlacement {
 
 class Worker implements QueueWorker {
   readonly id = `${hostname()}-${process.pid}-${randomBytes(2).toString('hex')}`
-  readonly backend: 'cuda' | 'cpu'
+  readonly backend: BackendName
   readonly devices: readonly number[]
   readonly concurrency: number
   readonly stopped: Promise<void>

@@ -1,4 +1,5 @@
 /** The interaction of two strands. */
+import type { BackendName } from '../backend-name.js'
 import { show } from '../describe.js'
 import { OptionError, ShapeError, ValueError } from '../errors.js'
 import { addon, type RnaInteraction, type RnaInteractRequest } from '../native.js'
@@ -46,7 +47,7 @@ export interface InteractionResult extends InteractionWindow {
   /** Steps of ⊗ and ⊕ that the recurrence has. */
   steps: number
   /** Backend that computed the result. */
-  backend: 'cuda' | 'cpu'
+  backend: BackendName
   /** The name of the GPU or of the processor. */
   device: string
   /** Milliseconds from the call to the result. */

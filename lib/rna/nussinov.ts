@@ -1,4 +1,5 @@
 /** The best structure of one strand. */
+import type { BackendName } from '../backend-name.js'
 import type { DenseMatrix } from '../matrix.js'
 import { rowMajorMatrix } from '../matrix.js'
 import { addon, type RnaFolding } from '../native.js'
@@ -17,7 +18,7 @@ export interface FoldResult {
   /** n × n, if it was asked for: element [i, j] is the best score of bases i to j; 0 below the diagonal. */
   table?: DenseMatrix<Int32Array>
   /** Backend that computed the result. */
-  backend: 'cuda' | 'cpu'
+  backend: BackendName
   /** The name of the GPU or of the processor. */
   device: string
   /** Milliseconds from the call to the result; of all sequences together. */

@@ -1,5 +1,7 @@
 /** The options of folding and interaction, read once and checked. */
+
 import { backend, device } from '../backend.js'
+import type { BackendChoice } from '../backend-name.js'
 import { OverflowError } from '../errors.js'
 import type { RnaScores } from '../native.js'
 import {
@@ -14,7 +16,7 @@ import {
   readWhole,
   whole,
 } from '../options.js'
-import { type BackendChoice, longWorkSet, type MpmmOptions } from '../product/options.js'
+import { longWorkSet, type MpmmOptions } from '../product/options.js'
 
 /** Scores of pairs of bases: integers of at least 0. Bases with score 0 don't pair. */
 export interface PairWeights {

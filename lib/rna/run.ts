@@ -1,5 +1,6 @@
 /** Cancellable calls of native code with progress. */
-import { AUTO, automaticBackend, deviceName, indexOf } from '../backend.js'
+import { deviceName, indexOf, withoutWebGpu } from '../backend.js'
+import type { BackendName } from '../backend-name.js'
 import { deviceMemoryLimit } from '../environment.js'
 import { REPORT_FIELDS, reportAt } from '../fields.js'
 import { availableMemory } from '../free-memory.js'
@@ -9,14 +10,14 @@ import type { BasePair, ReadFold } from './options.js'
 
 /** Returns the fields that all requests share. */
 export function requestOf({ weights, minLoop, table, backend, device }: ReadFold, wide: boolean): RnaRequest {
-  const mostBytes = availableMemory()
+  const maxBytes = availableMemory()
   return {
     within: weights,
     minLoop,
     wide,
     wantsTable: table,
-    mostBytes,
-    backend: backend === AUTO ? automaticBackend() : backend,
+    maxBytes,
+    backend: withoutWebGpu(backend, 'RNA structures'),
     device: indexOf(device),
     deviceMemory: deviceMemoryLimit(),
   }
@@ -24,7 +25,7 @@ export function requestOf({ weights, minLoop, table, backend, device }: ReadFold
 
 /** Backend and device of a result. */
 export interface RnaPlacement {
-  backend: 'cuda' | 'cpu'
+  backend: BackendName
   /** The name of the GPU or of the processor. */
   device: string
 }

@@ -1,7 +1,7 @@
 /** Expressions: how they are built, step by step, and the forms that they have for native code, for JSON and for people. */
 import { show, showChoices, typeName } from '../describe.js'
 import { LimitError, OptionError } from '../errors.js'
-import { type ExpressionType, mostNodes, nodeWords } from '../expression-table.js'
+import { type ExpressionType, maxNodes, nodeWords } from '../expression-table.js'
 import { assertNames } from '../options.js'
 import type { ExpressionJson, ExpressionStep, LaneType } from '../user-semiring.js'
 import { bitsOf, numberFromJson, numberOf, numberToJson, readNumber, showNumber } from './constants.js'
@@ -106,9 +106,9 @@ export class Builder {
     const key = `${step.operation.index} ${step.type} ${step.operands.join()} ${step.bits}`
     const known = this.#known.get(key)
     if (known !== undefined) return known
-    if (this.#steps.length === mostNodes) {
+    if (this.#steps.length === maxNodes) {
       throw new LimitError(
-        `${this.where} has more than ${mostNodes} steps, the most that an expression may have: write it with fewer operations`,
+        `${this.where} has more than ${maxNodes} steps, the most that an expression may have: write it with fewer operations`,
       )
     }
     this.#known.set(key, this.#steps.length)
@@ -153,10 +153,8 @@ export function expressionFromJson(value: unknown, lanes: readonly LaneType[], w
   const { steps, results } = value as Record<string, unknown>
   if (!Array.isArray(steps))
     throw new OptionError(`${where}.steps must be an array, but it is ${typeName(steps)}`)
-  if (steps.length > mostNodes) {
-    throw new LimitError(
-      `${where} has ${steps.length} steps, but an expression may have ${mostNodes} at most`,
-    )
+  if (steps.length > maxNodes) {
+    throw new LimitError(`${where} has ${steps.length} steps, but an expression may have ${maxNodes} at most`)
   }
   const builder = new Builder(lanes, where)
   // Equal steps are merged, so the indices in a file can differ from the builder's.

@@ -1,6 +1,8 @@
 /** Powers and stars of matrices over semirings that users write, by their products. */
+
 import { throwIfAborted } from '../abort.js'
 import { deviceName, optionsOf, whereSet } from '../backend.js'
+import type { BackendName } from '../backend-name.js'
 import { throughout } from '../borrowed.js'
 import { type Device, DeviceMatrix } from '../device/device.js'
 import { ResidentView } from '../device/resident.js'
@@ -48,7 +50,7 @@ class Powers {
   readonly semiring: WrittenSemiring
   readonly n: number
   kernelMs = 0
-  backend: 'cuda' | 'cpu'
+  backend: BackendName
   device: string
   readonly #started = performance.now()
   readonly #given: unknown

@@ -2,7 +2,7 @@
 import { show, showList, typeName } from '../describe.js'
 import { configureCpu } from '../environment.js'
 import { natively, OptionError } from '../errors.js'
-import { expressionTypes, mostLanes } from '../expression-table.js'
+import { expressionTypes, maxLanes } from '../expression-table.js'
 import { addon, type NativeUserSemiring } from '../native.js'
 import { assertNames, readBoolean } from '../options.js'
 import type { ElementOf, Lanes, LaneType, SemiringJson, UserSemiring } from '../user-semiring.js'
@@ -285,12 +285,12 @@ function readName(value: unknown, where: string): string {
 function readLanes(value: unknown, where: string): { dtype: Lanes; lanes: readonly LaneType[] } {
   if (isLaneType(value)) return { dtype: value, lanes: [value] }
   const given: unknown[] = Array.isArray(value) ? Array.from(value) : []
-  if (given.length >= 1 && given.length <= mostLanes && given.every(isLaneType)) {
+  if (given.length >= 1 && given.length <= maxLanes && given.every(isLaneType)) {
     const lanes = Object.freeze([...given])
     return { dtype: lanes, lanes }
   }
   throw new OptionError(
-    `${where}.dtype must be ${laneTypes.map((type) => `'${type}'`).join(', ')}, or an array of 1 to ${mostLanes} of them, one for each lane, ` +
+    `${where}.dtype must be ${laneTypes.map((type) => `'${type}'`).join(', ')}, or an array of 1 to ${maxLanes} of them, one for each lane, ` +
       `but it is ${Array.isArray(value) ? showList(value) : show(value)}`,
   )
 }

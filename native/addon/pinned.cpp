@@ -72,7 +72,7 @@ struct Pinned {
 
   /// Returns whether blocks are to be freed.
   bool give_back() { return memory && pool->give_back(std::exchange(memory, nullptr)); }
-  void lose() { pool->lose(std::exchange(memory, nullptr)); }
+  void detach() { pool->detach(std::exchange(memory, nullptr)); }
 };
 
 /// Without memory if CUDA can't be used.
@@ -110,7 +110,7 @@ void release(Napi::Env env, Owner* owned) {
   const std::unique_ptr<Owner> owner(owned);
   const bool ends = is_ending(env);
   // If the memory has been transferred to another thread, that may still use it, and nothing will tell when it doesn't.
-  if (ends && owner->buffer && !is_still_there(env, *owner)) return owner->piece.lose();
+  if (ends && owner->buffer && !is_still_there(env, *owner)) return owner->piece.detach();
   if (owner->buffer) napi_delete_reference(env, owner->buffer);
   if (ends && !owner->presence.expired()) {
     // Products that are being given up may still write to it.

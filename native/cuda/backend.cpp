@@ -247,13 +247,13 @@ Plan CudaBackend::plan(const Problem& problem, const ValueRange& a, const ValueR
 /// What the block can need with any kernel that may be chosen.
 int64_t CudaBackend::bytes(const Problem& part, const Problem& problem, const Placement& where) {
   int64_t widened = 0, others = 0;
-  const Cut cut = partition_into_blocks(part);
+  const BlockPartition partition = partition_into_blocks(part);
   const Operand a(part.operation, part.a, part.batch), b(part.operation, part.b, part.batch);
   const auto consider = [&](const Plan& plan, const Kernel& kernel) {
     if (is_second(kernel, where) || !has_ability(where.device, kernel.needs)) return;
     const RegionPlan planned = plan_region(part, plan, kernel, whole(part), part, a, b, where.device, false);
     widened = std::max(widened, widened_bytes(part, kernel));
-    others = std::max(others, packed_bytes(part, cut, plan, kernel) + planned.room_bytes);
+    others = std::max(others, packed_bytes(part, partition, plan, kernel) + planned.room_bytes);
   };
   const auto consider_variant = [&](const Variant& variant) {
     for (int index = 0; index < kRangePaths; ++index) {

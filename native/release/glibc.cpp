@@ -13,7 +13,7 @@ extern "C" {
 char __libc_single_threaded = 0;
 
 /// Since 2.30. Waits on the clock that older functions know. If that clock is set meanwhile, the wait ends sooner or
-/// later than it should; who waits for a condition looks at it then.
+/// later than it should; callers that wait for a condition check it then.
 int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t clock, const timespec* until) {
   constexpr long kSecond = 1000000000;
   timespec now{}, real{};

@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process'
 /** The oldest glibc that the published packages run with: that of Node.js 20's own. CMake has it from here too. */
 export const oldestGlibc = '2.28'
 
-/** Whether version a, such as "GLIBC_2.34" or "2.34", is newer than b. */
+/** Returns whether version a, such as "GLIBC_2.34" or "2.34", is newer than b. */
 export function isNewer(a, b) {
   const numbers = (version) =>
     version

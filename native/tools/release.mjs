@@ -214,7 +214,7 @@ for (const row of rows) {
   writeFileSync(join(folder, 'README.md'), readme(row))
   pack(folder, addonManifest(row, values.repository), {
     wanted: [...files, 'LICENSE', 'README.md', 'package.json'],
-    mostBytes: row.mostBytes,
+    maxBytes: row.maxBytes,
     addon: row,
   })
 }
@@ -224,7 +224,7 @@ if (isAsked('source')) {
   const files = [...filesUnder('native'), 'CMakeLists.txt', 'binding.gyp.md', 'LICENSE'].filter(isInSource)
   copyFiles(folder, files)
   writeFileSync(join(folder, 'README.md'), readme({ name: '@mpmml/source' }))
-  pack(folder, sourceManifest(values.repository), { wanted: files, mostBytes: mostBytesOfMain })
+  pack(folder, sourceManifest(values.repository), { wanted: files, maxBytes: mostBytesOfMain })
 }
 
 if (isAsked('main')) {
@@ -249,7 +249,7 @@ if (isAsked('main')) {
   const wanted = [...files, ...filesIn(manifest.exports), ...Object.values(manifest.bin)].map((file) =>
     file.replace('./', ''),
   )
-  pack(folder, manifest, { wanted, mostBytes: mostBytesOfMain })
+  pack(folder, manifest, { wanted, maxBytes: mostBytesOfMain })
   const names = there.map(({ short }) => short).join(', ')
   console.log(`mpmml takes its addons from: ${names || 'no package, because none is in the folder'}`)
 }

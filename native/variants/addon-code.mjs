@@ -273,6 +273,7 @@ const callOf = ([name, signature]) => {
 /** lib/native-interface.ts */
 export const addonInterface = (notice) => `// ${notice}
 /** What the addon exports, what crosses it, and where the fields of its flat arrays are. */
+import type { BackendChoice, BackendName } from './backend-name.js'
 import type { ElementArray, OperandArray } from './storage.js'
 import type { DataType, InstructionSet, Semiring, VariantName } from './variant-names.js'
 

@@ -41,8 +41,8 @@ export const lists = {
     ids: 'OverflowPolicy',
     ts: "'throw' | 'saturate' | 'wrap'",
   },
-  backendChoices: { names: 'kBackendChoiceNames', ids: 'BackendChoice', ts: "'auto' | 'cpu' | 'cuda'" },
-  backends: { names: 'kBackendNames', ids: 'BackendKind', ts: "'cpu' | 'cuda'" },
+  backendChoices: { names: 'kBackendChoiceNames', ids: 'BackendChoice', ts: 'BackendChoice' },
+  backends: { names: 'kBackendNames', ids: 'BackendKind', ts: 'BackendName' },
   pathExtensions: enumerators(
     'graph',
     'Extension',

@@ -58,7 +58,7 @@ const rnaRequest = table`
   minLoop: ${integer(0)}
   wide: ${flag} Whether scores take 32 bits, not 16.
   wantsTable: ${flag}
-  mostBytes: ${anyBytes} With more bytes of tables on the host there is ERR_MPMML_OUT_OF_MEMORY, before any is allocated.
+  maxBytes: ${anyBytes} With more bytes of tables on the host there is ERR_MPMML_OUT_OF_MEMORY, before any is allocated.
   backend: ${added(backendChoice)} An index in {@link Addon.backendChoices}.
   device: ${added(deviceIndex)}
   deviceMemory: ${added(bytes)} The most bytes of device memory; 0: there is no limit.
@@ -199,7 +199,7 @@ export const requests = {
     most: ${real}
     method: ${indexIn(lists.pathMethods)} An index in {@link Addon.pathMethods}.
     within: ${limit} The milliseconds that another way takes, with which dissection is compared in place of searches.
-    mostWorkers: ${integer(1, Number.MAX_SAFE_INTEGER)}
+    maxWorkers: ${integer(1, Number.MAX_SAFE_INTEGER)}
     memory: ${bytes} What dissection may take.
     division: ${optional(division, 'nullptr')} What was made of the same graph, for the same rules.
     divides: ${optional(flag, 'false')} Whether only a division is wanted, if it is to answer; then nothing is written.
@@ -213,7 +213,7 @@ export const requests = {
     reduction: ${optional(indexIn(lists.pathReductions), '')} An index in {@link Addon.pathReductions}: numbers that replace the distances of each root.
     reduced: ${maybe(float64Elements)} Then nothing else is written.
     reached: ${maybe(int32Elements)}
-    mostNearest: ${optional(integer(0, 2 ** 31 - 1), 0)} How many.
+    maxNearest: ${optional(integer(0, 2 ** 31 - 1), 0)} How many.
     nearest: ${maybe(int32Elements)}
   `,
   GraphComponentsRequest: object('An edge list whose components are wanted.', 'GraphSource')`

@@ -49,7 +49,7 @@ export const results = {
   )`
     ...: ${row}
     automatic: ${flag}
-    backend: ${named("'cpu' | 'cuda'", literal)}
+    backend: ${named('BackendName', literal)}
     architectures: ${list(text)}
   `,
   NativeRefusedVariant: object('A row of the table that no kernel can be built for.')`
@@ -205,7 +205,7 @@ export const results = {
     table: ${maybe(int32Array)} By (i1, j1, i2, j2) in lexicographic order, j1 ≥ i1 and j2 ≥ i2.
   `,
   GraphRefusal: objectOf(
-    'graph::Refusal',
+    'graph::QueryError',
     'Why a question about a graph has no answer; native/core/graph/query_error.h has the meaning.',
   )`
     kind: ${nameIn(lists.refusalKinds)}

@@ -11,8 +11,8 @@ import { semiringTypes } from './rows.mjs'
 const rows = [
   { pivots: 32, others: 0 },
   { pivots: 64, others: 0 },
-  { pivots: 64, others: 64, mostBytes: 4 },
-  { pivots: 64, others: 32, leastBytes: 8 },
+  { pivots: 64, others: 64, maxBytes: 4 },
+  { pivots: 64, others: 32, minBytes: 8 },
 ]
 
 /** All kernels: each row for each semiring and type. */
@@ -20,9 +20,7 @@ export const closures = semiringTypes()
   .filter(({ semiring }) => semiring.idempotent !== false)
   .flatMap(({ semiring, dataType }) =>
     rows
-      .filter(
-        ({ leastBytes = 0, mostBytes = 8 }) => dataType.bytes >= leastBytes && dataType.bytes <= mostBytes,
-      )
+      .filter(({ minBytes = 0, maxBytes = 8 }) => dataType.bytes >= minBytes && dataType.bytes <= maxBytes)
       .map(({ pivots, others }) => ({
         semiring,
         dataType,

@@ -88,8 +88,8 @@ ${operations
 export type ExpressionOperationName = (typeof expressionOperations)[number]['name']
 
 /** Bounds. */
-export const mostLanes = ${most.lanes}
-export const mostNodes = ${most.nodes}
+export const maxLanes = ${most.lanes}
+export const maxNodes = ${most.nodes}
 
 /** Words of 32 bits that are a node where it crosses the addon: operation, type, three operands, and a constant's bits. */
 export const nodeWords = ${nodeWords}

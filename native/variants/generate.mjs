@@ -3,7 +3,8 @@
 //   node generate.mjs --native DIR --processor NAME --isas LIST [--cuda]
 //                                        the instantiations, the registry and their CMake lists
 //   node generate.mjs --typescript DIR   the TypeScript types: variant-names.ts, element-types.ts, native-interface.ts of what the addon
-//                                        exports, and expression-table.ts of the operations that semirings of one's own are written in
+//                                        exports, expression-table.ts of the operations that semirings of one's own are written in, and
+//                                        webgpu/variants.ts, the rows of the WebGPU backend
 //
 // LIST names the instruction sets of the CPU kernels, for example avx2,portable, or is `all`: those of the processor's family.
 //
@@ -20,6 +21,7 @@ import { bandwidths, microbenchmarks } from './microbenchmarks.mjs'
 import { allRows, identifier, refusedRows, semiringTypes } from './rows.mjs'
 import { dataTypes, optionsBehindOthers, semirings, setsOf, storedTypes } from './table.mjs'
 import { elementTypes, variantNames } from './typescript-code.mjs'
+import { webGpuVariants } from './webgpu.mjs'
 
 const noticeOf = (source) =>
   `Written by native/variants/generate.mjs from native/variants/${source}. Do not edit.`
@@ -405,6 +407,7 @@ function writeTypeScript(directory) {
   write('expression-table.ts', expressionTable(noticeOfExpressions))
   write('element-types.ts', elementTypes(notice))
   write('variant-names.ts', variantNames(notice))
+  write(join('webgpu', 'variants.ts'), webGpuVariants(noticeOf('webgpu.mjs')))
 }
 
 const { values } = parseArgs({

@@ -303,7 +303,7 @@ export const families = [
     name: 'thin',
     backend: 'cuda',
     header: 'cuda/launch/thin.cuh',
-    template: 'Thin',
+    template: 'SkinnyConfig',
     parameters: ['BM', 'BK', 'accumulator'],
     label: (p) => `${p.BM}x${p.BK}${accumulatorSuffix(p)}`,
     automatic: true,

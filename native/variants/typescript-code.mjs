@@ -2,6 +2,7 @@
 import { bandwidths, microbenchmarks } from './microbenchmarks.mjs'
 import { allRows } from './rows.mjs'
 import { dataTypes, instructionSets, semirings, storedTypes } from './table.mjs'
+import { webGpuRows } from './webgpu.mjs'
 
 /** lib/element-types.ts: what lib must know of element types: their arrays, as types and as values. */
 export function elementTypes(notice) {
@@ -82,7 +83,7 @@ const union = (names) => names.map((name) => `\n  | '${name}'`).join('')
 export const variantNames = (notice) => `// ${notice}
 
 /** The name of a kernel variant. \`variants()\` lists those that a build has. */
-export type VariantName =${union(allRows().map((row) => row.name))}
+export type VariantName =${union([...allRows(), ...webGpuRows].map((row) => row.name))}
 
 /** The name of a semiring. */
 export type Semiring =${union(semirings.map(({ name }) => name))}

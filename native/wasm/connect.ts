@@ -1,7 +1,9 @@
 /** The addon in a browser. native/wasm/bundle.mjs makes browser.mjs of it. */
+
+import { remote, workerError } from '../../lib/remote/page.js'
+import { withWebGpuNames } from '../../lib/webgpu/names.js'
 import type { Addon } from './module.js'
 import { compile, startModule } from './modules.js'
-import { remote, workerError } from './remote.js'
 
 /** The addon of a page. */
 export async function connect(): Promise<Addon> {
@@ -17,7 +19,7 @@ export async function connect(): Promise<Addon> {
   }
   try {
     const { compiled, local } = await Promise.race([starting(), refused])
-    return remote(local, worker, { compiled, kind, threads })
+    return remote(withWebGpuNames(local), worker, { compiled, kind, threads })
   } catch (error) {
     worker.terminate()
     throw error

@@ -1,5 +1,5 @@
-/** The compiled modules: a page (connect.ts) and the worker which computes for it (worker.ts) start the same one. */
-import type { Kind } from './messages.js'
+/** The compiled modules: a page (connect.ts) and the worker which computes for it (lib/remote/service.ts) start the same one. */
+import type { Kind } from '../../lib/remote/messages.js'
 import { type Addon, type Factory, startLater } from './module.js'
 import singleFactory from './mpmml-single.js'
 import threadsFactory from './mpmml-threads.js'

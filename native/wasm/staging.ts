@@ -3,12 +3,20 @@
  * first, and what the call has written is copied back when it has succeeded.
  */
 
-import { type GraphSearchRequest, nativeCalls } from '../../lib/native-interface.js'
+import { nativeCalls } from '../../lib/native-interface.js'
+import {
+  copyElements,
+  type Exports,
+  isRecord,
+  isTypedArray,
+  replacesAll,
+  type TypedArray,
+  type Written,
+  whole,
+  writtenBy,
+} from '../../lib/remote/written.js'
 
-export type TypedArray = Int32Array | Uint32Array | Float32Array | Float64Array | Uint8Array | Int16Array
 type Call = (...values: unknown[]) => unknown
-export type Exports = Record<string, unknown>
-
 /** The module's memory. */
 export interface Memory {
   /** 0 if there is no room. */
@@ -25,9 +33,6 @@ const ALIGNMENT = 16
 /** How often the report of a call that runs is copied back: it counts the steps. */
 const REPORT_MS = 20
 const MAX_BYTES = 2 ** 32
-
-export const isTypedArray = (value: unknown): value is TypedArray =>
-  ArrayBuffer.isView(value) && !(value instanceof DataView)
 
 const bytesOf = ({ buffer, byteOffset, byteLength }: TypedArray) =>
   new Uint8Array(buffer, byteOffset, byteLength)
@@ -124,12 +129,6 @@ function outOfMemory(bytes: number): Error {
   )
 }
 
-/** What is looked into: plain objects and arrays. Devices and memories are opaque. */
-export const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' &&
-  value !== null &&
-  [Object.prototype, Array.prototype].includes(Object.getPrototypeOf(value))
-
 /** Calls `found` for each typed array in a value. */
 export function forEachArray(value: unknown, found: (array: TypedArray) => void): void {
   if (isTypedArray(value)) found(value)
@@ -144,157 +143,10 @@ function withViews(value: unknown, staged: Staged): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, inside]) => [key, withViews(inside, staged)]))
 }
 
-/** Elements of an array that a call writes. Others of the same array may be results of other calls meanwhile. */
-export interface Written {
-  readonly array: TypedArray
-  readonly offset: number
-  /** Sizes and strides, outermost first. */
-  readonly sizes: readonly number[]
-  readonly strides: readonly number[]
-  /** Whether a call that succeeds writes all of the elements, and doesn't read them before. */
-  readonly replaces?: boolean
-}
-
-/** Whether nothing of an array's content goes into what a call leaves there. */
-const replacesAll = ({ array, sizes, replaces }: Written) =>
-  replaces === true && sizes.reduce((product, size) => product * size, 1) === array.length
-
-function resultsOfSearch(search: GraphSearchRequest): Written[] {
-  const { nodes, distances, next, trees, place, treePlace, rootStride, endStride } = search
-  const { reduced, reached, nearest, divides } = search
-  if (divides) return []
-  if (reduced) return [reduced, reached, nearest].flatMap((array) => (array ? [whole(array)] : []))
-  const roots = search.roots?.length ?? nodes
-  const ends = search.ends?.length ?? nodes
-  const perPair = [distances, ...(next ? [next] : [])].map((array) => ({
-    array,
-    offset: place,
-    sizes: [roots, ends],
-    strides: [rootStride, endStride],
-  }))
-  const perRoot = trees ? [{ array: trees, offset: treePlace, sizes: [roots * nodes], strides: [1] }] : []
-  return [...perPair, ...perRoot]
-}
-
-const whole = (array: TypedArray): Written => ({ array, offset: 0, sizes: [array.length], strides: [1] })
-
-/** Copies the elements from one array to another, unless that was transferred while a call ran: lib refuses it then. */
-export function copyElements(to: TypedArray, from: TypedArray, { offset, sizes, strides }: Written): void {
-  if (to.length !== from.length || sizes.some((size) => size === 0)) return
-  // What is adjacent is copied at once: the innermost dimension has stride 1, and the next ones follow without a gap.
-  const dimensions = sizes
-    .map((size, index) => ({ size, stride: strides[index]! }))
-    .filter(({ size }) => size > 1)
-    .sort((x, y) => Math.abs(y.stride) - Math.abs(x.stride))
-  let run = 1
-  while (dimensions.at(-1)?.stride === run) run *= dimensions.pop()!.size
-  const copy = (depth: number, at: number): void => {
-    const dimension = dimensions[depth]
-    if (dimension === undefined) {
-      if (run === 1) to[at] = from[at]!
-      else to.set(from.subarray(at, at + run), at)
-      return
-    }
-    for (let index = 0; index < dimension.size; ++index) copy(depth + 1, at + index * dimension.stride)
-  }
-  copy(0, offset)
-}
-
 interface Running {
   readonly staged: Staged
   readonly report: Written | undefined
   readonly cancel: unknown
-}
-
-/** What a call of the addon writes, by its name and its arguments by their names. */
-export type WrittenBy = (name: string, named: Record<string, unknown>) => Written[]
-
-export function writtenBy(addon: Exports): WrittenBy {
-  const request = addon.requestFields as readonly string[]
-  const member = addon.memberFields as readonly string[]
-  const userRequest = addon.userRequestFields as readonly string[]
-  const copied = addon.copyFields as readonly string[]
-  const ofMembers = member
-    .filter((field) => field.endsWith('Memory'))
-    .map((field) => field.slice(0, -'Memory'.length))
-  const further = ofMembers.slice(ofMembers.indexOf('c0') + 1)
-
-  /** The elements of a matrix that a flat request places, from `base` on. */
-  const placed = (
-    array: TypedArray,
-    fields: readonly string[],
-    numbers: Float64Array,
-    base: number,
-    matrix: string,
-    [rows, cols]: readonly [string, string],
-  ): Written => {
-    const field = (name: string) => numbers[base + fields.indexOf(name)]!
-    return {
-      array,
-      offset: field(`${matrix}Offset`),
-      sizes: [field('batch'), field(rows), field(cols)],
-      strides: ['BatchStride', 'RowStride', 'ColStride'].map((end) => field(`${matrix}${end}`)),
-      // Of a matrix with a shape only the elements that aren't zero are written.
-      replaces: !fields.includes('structured') || field('structured') === 0,
-    }
-  }
-  const ofProduct = (array: TypedArray, numbers: Float64Array, base: number, matrix: string) =>
-    placed(array, request, numbers, base, matrix, ['m', 'n'])
-
-  /** The further results of a product, each with its name. */
-  const furtherOf = (given: unknown) =>
-    further.map(
-      (matrix, index) => [(given as readonly unknown[] | null | undefined)?.[index], matrix] as const,
-    )
-
-  /** The lanes of C and the further results of a product over a semiring of one's own. */
-  const ofUserProduct = (c: unknown, given: unknown, numbers: Float64Array, base: number): Written[] => {
-    const lanes = Array.isArray(c) ? c : []
-    const results = [...lanes.map((array, lane) => [array, `cLane${lane}`] as const), ...furtherOf(given)]
-    return results
-      .filter(([array]) => isTypedArray(array))
-      .map(([array, matrix]) => placed(array, userRequest, numbers, base, matrix, ['m', 'n']))
-  }
-
-  return (name, named) => {
-    const numbers = named.request as Float64Array
-    const results: Written[] = []
-    if (isTypedArray(named.report)) results.push(whole(named.report))
-    if (name === 'multiply' || name === 'multiplySync') {
-      if (numbers[request.indexOf('planOnly')] !== 0) return results
-      for (const [array, matrix] of [[named.c, 'c'] as const, ...furtherOf(named.further)]) {
-        if (isTypedArray(array)) results.push(ofProduct(array, numbers, 0, matrix))
-      }
-    } else if (name === 'multiplyGroup') {
-      results.push(whole(named.reports as TypedArray))
-      const arrays = named.arrays as readonly TypedArray[]
-      const members = named.members as Float64Array
-      for (let base = 0; base < members.length; base += member.length) {
-        for (const matrix of ['c', ...further]) {
-          const place = members[base + member.indexOf(`${matrix}Memory`)]!
-          // Another of the products may read it.
-          if (place < 0)
-            results.push({ ...ofProduct(arrays[-1 - place]!, members, base, matrix), replaces: false })
-        }
-      }
-    } else if (name === 'download') {
-      results.push(placed(named.array as TypedArray, copied, numbers, 0, 'array', ['rows', 'cols']))
-    } else if (name === 'graphSearch') {
-      results.push(...resultsOfSearch(named.request as GraphSearchRequest))
-    } else if (name === 'multiplyUser' || name === 'multiplyUserSync') {
-      results.push(...ofUserProduct(named.c, named.further, numbers, 0))
-    } else if (name === 'multiplyUserGroup') {
-      results.push(whole(named.reports as TypedArray))
-      const products = named.products as readonly (readonly unknown[])[]
-      products.forEach(([, , c, , given], index) => {
-        const base = index * userRequest.length
-        results.push(...ofUserProduct(c, given, named.requests as Float64Array, base))
-      })
-    } else if (name === 'evaluateUserSemiring') {
-      results.push(...(named.out as readonly TypedArray[]).map(whole))
-    }
-    return results
-  }
 }
 
 /** The addon with functions that take arrays of any memory. */

@@ -1,4 +1,4 @@
-/** docs/algebra.md names what there is. */
+/** docs/algebra.md documents all functions. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'

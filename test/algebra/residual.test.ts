@@ -36,13 +36,13 @@ const left = (a: Rows, b: Rows, n: number, p: number): Rows =>
 const transposed = (rows: Rows, cols: number): Rows =>
   Array.from({ length: cols }, (_, j) => rows.map((row) => row[j]!))
 
-/** Of what an int32 array means, and of what it means in min-plus, which is the same of the negative. */
+/** Values of an int32 array; in min-plus those of its negative. */
 const meaning = (value: number, semiring: SumSemiring): number => {
   if (semiring === 'max-plus') return value === EPSILON ? e : value
   return value === TOP ? e : -value
 }
 
-/** As it is stored; ⊤ and ε have values of their own. */
+/** Stored form of a value; ⊤ and ε have values of their own. */
 const stored = (value: number, semiring: SumSemiring): number => {
   const [least, most] = [-(2 ** 31), TOP]
   if (semiring === 'max-plus') return value === e ? least : value === top ? most : value
@@ -252,7 +252,7 @@ describe('operands', () => {
   const a = matrix(2, 2, [3, 7, 2, 4])
   const b = matrix(2, 1, [7, 3])
 
-  it('of batches', async () => {
+  it('may be batches', async () => {
     const batch = matrix([2, 2, 2], [3, 7, 2, 4, 0, 0, 0, 0])
     const { c } = await leftResidual(batch, b)
     expect(c.shape).toEqual([2, 2, 1])
@@ -264,14 +264,14 @@ describe('operands', () => {
     await expect(greatestSubsolution(batch, b)).rejects.toEqual(coded('SHAPE', /a must be one matrix/))
   })
 
-  it('names the item of a batch in which a difference leaves int32', async () => {
+  it('are named by the entry of a batch in which a difference exceeds int32', async () => {
     const negated = matrix([3, 1, 1], [5, -1, -1])
     await expect(leftResidual(negated, matrix([3, 1, 1], [0, 0, 2 ** 31 - 2]))).rejects.toEqual(
       coded('OVERFLOW', /^element \[2, 0, 0\] of the residual is 2147483647/),
     )
   })
 
-  it('of int16, whose zeros are their own', async () => {
+  it('may be int16, whose zeros are their own', async () => {
     const half = { data: Int16Array.of(3, -(2 ** 15), 2, 4), shape: [2, 2] }
     expect([...(await leftResidual(half, b)).c.data]).toEqual([1, -1])
     const right = { data: Int16Array.of(7, 2 ** 15 - 1), shape: [2, 1] }
@@ -280,7 +280,7 @@ describe('operands', () => {
     expect([...(await leftResidual(a, least)).c.data]).toEqual([EPSILON, EPSILON])
   })
 
-  it('on a device: the result is there', async () => {
+  it('may be on a device, which then has the result', async () => {
     const device = await openDevice({ backend: 'cpu' })
     const other = await openDevice({ backend: 'cpu' })
     try {
@@ -372,7 +372,7 @@ describe('operands', () => {
     await expect(call()).rejects.toEqual(coded(code, message))
   })
 
-  it('of many elements: the event loop turns', async () => {
+  it('may have many elements: the event loop runs', async () => {
     const n = 700
     const large = matrix(n, n, new Int32Array(n * n).fill(EPSILON))
     let turned = false
@@ -385,7 +385,7 @@ describe('operands', () => {
   })
 })
 
-it('takes edge lists as the matrices that they are', async () => {
+it('takes edge lists as their matrices', async () => {
   const list = { nodes: 2, from: [0, 0, 1, 1], to: [0, 1, 0, 1], weight: [3, 7, 2, 4] }
   const [a, b] = [matrix(2, 2, [3, 7, 2, 4]), matrix(2, 1, [7, 4])]
   for (const semiring of ['max-plus', 'min-plus'] as const) {

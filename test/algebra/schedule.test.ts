@@ -1,4 +1,4 @@
-/** Start times of jobs, against Bellman and Ford's rounds, and published projects. */
+/** Start times of jobs, compared with rounds of Bellman–Ford, and published projects. */
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import {
   cycleTimes,
@@ -180,7 +180,7 @@ describe('projects', () => {
     expect(critical).toEqual([0, 1, 2, 3])
   })
 
-  it('without jobs', async () => {
+  it('may have no jobs', async () => {
     const none = { nodes: 0, from: [], to: [], weight: [] }
     expect(await earliestStarts(none)).toEqual({
       starts: new Int32Array(0),
@@ -191,7 +191,7 @@ describe('projects', () => {
     expect(await latestStarts(matrix(0, 0))).toMatchObject({ starts: new Int32Array(0) })
   })
 
-  it('on a device', async () => {
+  it('may be on a device', async () => {
     const device = await openDevice({ backend: 'cpu' })
     try {
       const resident = await device.upload(matrixOf(jobs))
@@ -201,7 +201,7 @@ describe('projects', () => {
     }
   })
 
-  it('a long chain', async () => {
+  it('may be a long chain', async () => {
     const nodes = 200_000
     const from = Int32Array.from({ length: nodes - 1 }, (_, i) => i)
     const chain = { nodes, from, to: from.map((i) => i + 1), weight: new Int32Array(nodes - 1).fill(3) }
@@ -210,7 +210,7 @@ describe('projects', () => {
     expect(criticalPath.length).toBe(nodes)
   })
 
-  it('times beyond int32', async () => {
+  it('may have times beyond int32', async () => {
     const far = { nodes: 3, from: [0, 1], to: [1, 2], weight: [2 ** 30, 2 ** 30] }
     await expect(earliestStarts(far)).rejects.toEqual(coded('OVERFLOW'))
     const near = { nodes: 2, from: [0], to: [1], weight: [2 ** 31 - 1] }
@@ -478,7 +478,7 @@ describe('bad input', () => {
 })
 
 describe('reverseEdges', () => {
-  it('makes of precedences what cycle times are computed from', async () => {
+  it('converts precedences to the matrix of cycle times', async () => {
     const random = new Random(7)
     const [nodes, periods] = [9, 2000]
     const edges = {
@@ -504,7 +504,7 @@ describe('reverseEdges', () => {
     expect(new Set(values).size).toBeGreaterThan(1)
   })
 
-  it('twice is nothing', () => {
+  it('is its own inverse', () => {
     const edges = { nodes: 3, from: [0, 1], to: [1, 2], weight: Float64Array.of(1, 2) }
     expect(reverseEdges(edges)).toEqual({ nodes: 3, from: [1, 2], to: [0, 1], weight: edges.weight })
     expect(reverseEdges(reverseEdges(edges))).toEqual(edges)

@@ -103,7 +103,7 @@ describe.each<SumSemiring>(['max-plus', 'min-plus'])('%s: trajectories', (semiri
     expect(vector.data).toEqual(int32(only, semiring))
   })
 
-  it('with inputs', async () => {
+  it('have inputs', async () => {
     const list = randomList(random, 5, 12, 3)
     const steps = 6
     const b = Array.from({ length: 5 }, () => [random.integer(0, 9), random.integer(0, 9)])
@@ -123,7 +123,7 @@ describe.each<SumSemiring>(['max-plus', 'min-plus'])('%s: trajectories', (semiri
     expect(data).toEqual(int32(expected.flat(), semiring))
   })
 
-  it('of edges that all have one token are those without tokens', async () => {
+  it('are unchanged if all edges have one token', async () => {
     const { tokens, ...list } = randomList(random, 6, 20, 1)
     const x0 = [0, 1, 2, 3, 4, 5]
     const [one, other] = [{ ...list, tokens: tokens.map(() => 1) }, list]
@@ -230,7 +230,7 @@ describe('tokens', () => {
     )
   })
 
-  it('an edge that is none has no token', async () => {
+  it('are ignored on a missing edge', async () => {
     const weight = [3, 4, EPSILON]
     const mean = await maximumCycleMean({
       nodes: 2,
@@ -271,7 +271,7 @@ describe('tokens', () => {
       await expect(call()).rejects.toEqual(coded(code, message))
   })
 
-  it('whose sum is beyond 2^53', async () => {
+  it('are rejected with a sum beyond 2^53', async () => {
     const count = 2 ** 22 + 2 ** 11
     const many = {
       nodes: 1,
@@ -283,7 +283,7 @@ describe('tokens', () => {
     await expect(maximumCycleMean({ ...many, tokens })).rejects.toEqual(coded('OVERFLOW', /2\^53 - 1 in all/))
   })
 
-  it('a loop without one, and the names of a cycle', async () => {
+  it('are rejected on a loop without one, with the names of a cycle', async () => {
     const loop = { nodes: 3, from: [2, 1], to: [2, 0], weight: [1, 1], tokens: [0, 0] }
     const error = await maximumCycleMean(loop).catch((error) => error)
     expect([error.code, error.cycle]).toEqual(['ERR_MPMML_CYCLE', [2]])
@@ -331,7 +331,7 @@ describe('tokens', () => {
     await expect(trajectory(edges, x0, { steps: 1 })).rejects.toEqual(coded(code, message))
   })
 
-  it('states outside int32 are an error that names the round', async () => {
+  it('are rejected with states outside int32, which name the round', async () => {
     const edges = { nodes: 2, from: [0, 1], to: [1, 0], weight: [2 ** 30, 2 ** 30], tokens: [0, 2] }
     await expect(trajectory(edges, [0, 0], { steps: 2 })).rejects.toEqual(
       coded('OVERFLOW', /element 0 of x\(2\)/),

@@ -89,7 +89,7 @@ describe.each<SumSemiring>(['max-plus', 'min-plus'])('%s', (semiring) => {
     }
   })
 
-  it('takes x(0) as a column of int16 inside another matrix', async () => {
+  it('accepts x(0) as a column of int16 inside another matrix', async () => {
     const zero = semiring === 'max-plus' ? -(2 ** 15) : 2 ** 15 - 1
     const data = Int16Array.of(9, 9, 9, 4, 9, 9, zero, 9, 9, -3, 9)
     const x0 = { data, shape: [3, 1], strides: [3, 1], offset: 3 }
@@ -103,7 +103,7 @@ describe.each<SumSemiring>(['max-plus', 'min-plus'])('%s', (semiring) => {
     )
   })
 
-  it('with inputs', async () => {
+  it('accepts inputs', async () => {
     for (const [n, m, steps] of [
       [1, 1, 1],
       [3, 2, 6],
@@ -138,7 +138,7 @@ describe.each<SumSemiring>(['max-plus', 'min-plus'])('%s', (semiring) => {
     }
   })
 
-  it('on a device', async () => {
+  it('computes on a device', async () => {
     const device = await openDevice({ backend: 'cpu' })
     try {
       for (const [n, steps] of [
@@ -163,7 +163,7 @@ describe.each<SumSemiring>(['max-plus', 'min-plus'])('%s', (semiring) => {
     }
   })
 
-  it('on a device, with inputs there or in arrays', async () => {
+  it('computes on a device, with inputs there or in arrays', async () => {
     const device = await openDevice({ backend: 'cpu' })
     try {
       const [n, inputs, steps] = [12, 3, 300]
@@ -199,7 +199,7 @@ describe.each<SumSemiring>(['max-plus', 'min-plus'])('%s', (semiring) => {
     }
   })
 
-  it('overflow', async () => {
+  it('handles overflow', async () => {
     const sign = signOf(semiring)
     const large = sign * 2 ** 30
     const graphs = [matrix(1, 1, [large]), { nodes: 1, from: [0], to: [0], weight: [large] }]
@@ -328,7 +328,7 @@ describe('periodic regimes, against long trajectories', () => {
     })
   })
 
-  it('what grows more slowly may decide by chance for a while, and it is no regime', async () => {
+  it('ignore a slower element that decides by chance for a while', async () => {
     // x₀ looks as if it grew by 1 in the first step, because of x₁, which then stays.
     const _ = EPSILON
     const a = matrix(3, 3, [_, 0, 0, _, 0, _, _, _, 1])
@@ -342,7 +342,7 @@ describe('periodic regimes, against long trajectories', () => {
     })
   })
 
-  it('an eigenvector has no transient', async () => {
+  it('have no transient for an eigenvector', async () => {
     const random = new Random(3)
     for (let round = 0; round < 20; round++) {
       const n = random.integer(1, 6)
@@ -363,7 +363,7 @@ describe('periodic regimes, against long trajectories', () => {
     }
   })
 
-  it('long transients and periods', async () => {
+  it('have long transients and periods', async () => {
     // Two cycles whose means are 1000 and 999: the worse one leads by 5000.
     const nodes = 3
     const slow = { nodes, from: [0, 1, 2, 2], to: [0, 1, 0, 1], weight: [1000, 999, 0, 5000] }
@@ -388,7 +388,7 @@ describe('periodic regimes, against long trajectories', () => {
     expect(await periodicRegime(rings, x0)).toMatchObject({ transient: 0, period: 1001 })
   })
 
-  it('no elements, and elements that end', async () => {
+  it('exist for no elements, and for elements that end', async () => {
     expect(await periodicRegime(matrix(0, 0), [])).toEqual({
       transient: 0,
       period: 1,
@@ -525,12 +525,12 @@ describe('bad input', () => {
     await expect(call()).rejects.toEqual(coded(code, message))
   })
 
-  it('sums beyond 2^53', async () => {
+  it('is rejected for sums beyond 2^53', async () => {
     const graph = matrix(2, 2, Float64Array.of(2 ** 52, -Infinity, 2 ** 53 - 10, 2 ** 52 - 1))
     await expect(periodicRegime(graph, [0, 0])).rejects.toEqual(coded('OVERFLOW', /beyond 2\^53/))
   })
 
-  it('what contradicts the device that matrices are on', async () => {
+  it('is rejected for options that contradict the device of the matrices', async () => {
     const [device, other] = [await openDevice({ backend: 'cpu' }), await openDevice({ backend: 'cpu' })]
     try {
       const resident = await device.upload(a)
@@ -567,7 +567,7 @@ describe('bad input', () => {
     }
   })
 
-  it('an input on a device drives a matrix in an array: the states are in one', async () => {
+  it('is rejected unless an input on a device and a matrix in an array have the states in one', async () => {
     const device = await openDevice({ backend: 'cpu' })
     try {
       const [b, u] = [matrix(2, 1, [0, 1]), matrix(1, 3, [50, 0, 90])]
@@ -588,7 +588,7 @@ describe('bad input', () => {
     }
   })
 
-  it('states that fail leave nothing on the device', async () => {
+  it('leaves no memory on the device', async () => {
     const device = await openDevice({ backend: 'cpu' })
     try {
       const large: DeviceMatrix = await device.upload(matrix(1, 1, [2 ** 30]))
@@ -605,7 +605,7 @@ describe('bad input', () => {
 })
 
 describe('onProgress', () => {
-  /** Takes seconds, but is given up. */
+  /** Takes seconds, but is aborted. */
   const long = () => {
     const n = 60
     const all = matrix(n, n)
@@ -615,7 +615,7 @@ describe('onProgress', () => {
     return { all, list, x0: new Int32Array(n), steps: 500_000 }
   }
 
-  it.each(['all', 'list'] as const)('tells shares, and gives up if it throws: %s', async (kind) => {
+  it.each(['all', 'list'] as const)('reports shares, and aborts if it throws: %s', async (kind) => {
     const { x0, steps, ...weights } = long()
     const error = new Error('the listener is gone')
     const shares: number[] = []

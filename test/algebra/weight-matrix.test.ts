@@ -6,7 +6,7 @@ import { coded } from '../support/coded.js'
 
 const graph = { nodes: 2, from: [0, 0, 1], to: [1, 1, 0], weight: [2, 5, -9] }
 
-it('has the better of parallel edges, and zero where there is none', async () => {
+it('has the better of parallel edges, and zero without an edge', async () => {
   expect(weightMatrix(graph)).toMatchObject({ shape: [2, 2], data: Int32Array.of(EPSILON, 5, -9, EPSILON) })
   expect([...weightMatrix(graph, { semiring: 'min-plus' }).data]).toEqual([2 ** 31 - 1, 2, -9, 2 ** 31 - 1])
   expect(weightMatrix(graph, { semiring: 'or-and' }).data).toEqual(Uint8Array.of(0, 1, 1, 0))
@@ -14,7 +14,7 @@ it('has the better of parallel edges, and zero where there is none', async () =>
   expect(weightMatrix({ nodes: 0, from: [], to: [], weight: [] }).shape).toEqual([0, 0])
 })
 
-it('takes links without weights in or-and only', () => {
+it('accepts edges without weights in or-and only', () => {
   const { weight: _, ...links } = graph
   expect(weightMatrix(links as never, { semiring: 'or-and' }).data).toEqual(Uint8Array.of(0, 1, 1, 0))
   expect(
@@ -23,7 +23,7 @@ it('takes links without weights in or-and only', () => {
   expect(() => weightMatrix(links as never)).toThrow(coded('DTYPE', 'weight must be'))
 })
 
-it('refuses what is no such graph', () => {
+it('rejects invalid graphs', () => {
   expect(() => weightMatrix(graph, { semiring: 'plus' as never })).toThrow(coded('OPTION', 'semiring'))
   expect(() => weightMatrix(graph, { semiring: 'max-times' })).toThrow(coded('DTYPE', ''))
   expect(() => weightMatrix({ ...graph, to: [1, 2, 0] })).toThrow(coded('VALUE', 'to[1] is 2'))

@@ -1,4 +1,4 @@
-/** What codecs make of chunks: each element as it is, never more memory than the chunk takes, and what is there if a chunk isn't. */
+/** Decoding of chunks: each element is exact, no more memory is used than the chunk takes, and missing chunks have the fill value. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -87,13 +87,13 @@ const zstd: CodecEntry = { name: 'zstd', configuration: { level: 1 } }
 const gzip: CodecEntry = { name: 'gzip', configuration: { level: 1 } }
 
 describe('zstd whose frames do not say how much they hold', () => {
-  it('of blocks that say it', async () => {
+  it('are decoded with sizes in their blocks', async () => {
     const frame = Uint8Array.from([...UNKNOWN, ...repeated(300, 7, false), ...repeated(200, 9, true)])
     const expected = [...new Array(300).fill(7), ...new Array(200).fill(9)]
     expect(Array.from(await decodeBytes(frame, [zstd], 500))).toEqual(expected)
   })
 
-  it('of blocks that do not', async () => {
+  it('are decoded without sizes in their blocks', async () => {
     const text = Buffer.from('to and fro '.repeat(100))
     const frame = Buffer.from(await encodeBytes(text, [zstd]))
     // Of one segment, its size in two bytes.
@@ -107,7 +107,7 @@ describe('zstd whose frames do not say how much they hold', () => {
     }
   })
 
-  it('several in a chunk, and bytes that are skipped', async () => {
+  it('may be several in a chunk, with skipped bytes', async () => {
     const one = [...UNKNOWN, ...repeated(300, 7, true)]
     const skipped = [0x5e, 0x2a, 0x4d, 0x18, 2, 0, 0, 0, 1, 1]
     const frames = Uint8Array.from([...one, ...skipped, ...one])
@@ -115,7 +115,7 @@ describe('zstd whose frames do not say how much they hold', () => {
   })
 })
 
-describe('few bytes that stand for many are not decoded', () => {
+describe('few bytes that expand to many', () => {
   const bomb = Buffer.alloc(1 << 24)
   const blocks = Array.from({ length: 100 }, (_, at) => repeated(1 << 17, 1, at === 99)).flat()
   const blosc = (cname: string): CodecEntry => ({
@@ -146,35 +146,38 @@ describe('few bytes that stand for many are not decoded', () => {
       [zstd],
       () => Uint8Array.from([...UNKNOWN, ...repeated(900, 1, true), ...UNKNOWN, ...blocks]),
     ],
-  ])('%s', async (_, codecs, make) => {
+  ])('are rejected: %s', async (_, codecs, make) => {
     const bytes = await make()
     await expect(decodeBytes(bytes, codecs, 3600)).rejects.toThrow(/decodes to more than \d+ bytes/)
   })
 
-  it('zstd of unknown size', async () => {
+  it('are rejected in zstd of unknown size', async () => {
     const bytes = Uint8Array.from([...UNKNOWN, ...blocks])
     await expect(decodeBytes(bytes, [zstd], 3600)).rejects.toThrow()
   })
 
-  it.each([3, 4])('blosc whose stream (of number %i) holds more than its header says', async (number) => {
-    const codec = blosc(number === 3 ? 'zlib' : 'zstd')
-    const honest = Buffer.from(await encodeBytes(Buffer.alloc(3600), [codec]))
-    expect(honest[2]! >> 5).toBe(number)
-    const { deflateSync } = await import('node:zlib')
-    const stream = number === 3 ? deflateSync(bomb) : await encoded([zstd])
-    const container = Buffer.alloc(24 + stream.length)
-    honest.copy(container, 0, 0, 12)
-    // One block, of one stream.
-    container[2] = (number << 5) | 16
-    container.writeUInt32LE(3600, 8)
-    container.writeUInt32LE(container.length, 12)
-    container.writeUInt32LE(20, 16)
-    container.writeUInt32LE(stream.length, 20)
-    Buffer.from(stream).copy(container, 24)
-    await expect(decodeBytes(container, [codec], 3600)).rejects.toThrow(/decodes to more than 3600 bytes/)
-  })
+  it.each([3, 4])(
+    'are rejected in blosc whose stream (of number %i) holds more than its header states',
+    async (number) => {
+      const codec = blosc(number === 3 ? 'zlib' : 'zstd')
+      const honest = Buffer.from(await encodeBytes(Buffer.alloc(3600), [codec]))
+      expect(honest[2]! >> 5).toBe(number)
+      const { deflateSync } = await import('node:zlib')
+      const stream = number === 3 ? deflateSync(bomb) : await encoded([zstd])
+      const container = Buffer.alloc(24 + stream.length)
+      honest.copy(container, 0, 0, 12)
+      // One block, of one stream.
+      container[2] = (number << 5) | 16
+      container.writeUInt32LE(3600, 8)
+      container.writeUInt32LE(container.length, 12)
+      container.writeUInt32LE(20, 16)
+      container.writeUInt32LE(stream.length, 20)
+      Buffer.from(stream).copy(container, 24)
+      await expect(decodeBytes(container, [codec], 3600)).rejects.toThrow(/decodes to more than 3600 bytes/)
+    },
+  )
 
-  it('a file that is longer than anything a codec makes of a chunk is not read', async () => {
+  it('are not read from a file that is longer than any encoded chunk', async () => {
     const path = fresh()
     writeByHand(path, numbered('int32', [30, 30]), { chunks: [30, 30], gzip: true })
     const file = join(path, 'c/0/0')
@@ -183,7 +186,7 @@ describe('few bytes that stand for many are not decoded', () => {
   })
 })
 
-describe('chunks that are not there hold the fill value', () => {
+describe('missing chunks', () => {
   const holes = (type: ArrayTypeName, fillValue: unknown) => {
     const path = fresh()
     writeByHand(path, numbered(type, [4, 4]), { chunks: [2, 2], fillValue, without: () => true })
@@ -203,7 +206,7 @@ describe('chunks that are not there hold the fill value', () => {
     ['float32', '0x7fc00000', Number.NaN],
     ['float64', '0x400921fb54442d18', Math.PI],
     ['float64', '0x8000000000000000', -0],
-  ])('%s %j', async (type, fillValue, value) => {
+  ])('have the fill value: %s %j', async (type, fillValue, value) => {
     expect(Array.from(await readAll(holes(type, fillValue)))).toEqual(new Array(16).fill(value))
   })
 
@@ -215,11 +218,11 @@ describe('chunks that are not there hold the fill value', () => {
     ['float64', 'inf', /fill value must be a number/],
     ['float64', true, /fill value must be a number/],
     ['float64', [0], /fill value must be a number/],
-  ])('%s %j is refused', async (type, fillValue, message) => {
+  ])('are rejected with the fill value %s %j', async (type, fillValue, message) => {
     await expect(readAll(holes(type, fillValue))).rejects.toEqual(coded('FILE', message))
   })
 
-  it('which null is not: only an array that has all of its chunks may have it', async () => {
+  it('are rejected with null, which needs an array with all chunks', async () => {
     await expect(readAll(holes('int32', null))).rejects.toEqual(
       coded('FILE', /c.0.0 is not there, and the fill value of .* is null/),
     )
@@ -230,7 +233,7 @@ describe('chunks that are not there hold the fill value', () => {
   })
 })
 
-it('what need not be understood is ignored', async () => {
+it('ignores members that need not be understood', async () => {
   const path = fresh()
   const matrix = numbered('int32', [4, 4])
   writeByHand(path, matrix, { chunks: [2, 2] })

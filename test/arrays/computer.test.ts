@@ -1,4 +1,4 @@
-/** What computes block jobs one after the other, and keeps its device between them. */
+/** The computation of block jobs one after the other, on a device that is kept between them. */
 import { existsSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -47,7 +47,7 @@ async function expectProduct(plan: BlockPlan, x: Strided, y: Strided): Promise<v
   expect((await readNpy(plan.output.path)).data).toEqual(product.overflow || product.data)
 }
 
-it('opens a device once for all jobs of a plan, and says of each what it read', async () => {
+it('opens a device once for all jobs of a plan, and reports the bytes that each has read', async () => {
   const plan = await planned('a.zarr', 'b.zarr', 'c.npy')
   const [first, ...jobs] = allJobs(plan)
   const alone = await runBlock(plan, first!, on)
@@ -77,7 +77,7 @@ it('takes jobs of other plans in between', async () => {
   await expectProduct(two, b, a)
 })
 
-it('goes on after a job was given up, and after one has failed', async () => {
+it('continues after a job was aborted, and after one has failed', async () => {
   const plan = await planned('a.zarr', 'b.zarr', 'c.npy')
   const jobs = [...allJobs(plan)]
   await computer.runBlock(plan, jobs[0]!, on)
@@ -86,7 +86,7 @@ it('goes on after a job was given up, and after one has failed', async () => {
   const given = computer.runBlock(plan, jobs[1]!, { ...on, signal: controller.signal })
   controller.abort('enough')
   await expect(given).rejects.toEqual(expect.objectContaining({ code: 'ERR_MPMML_ABORTED', cause: 'enough' }))
-  // The signal of a job that is done does nothing to those that come after.
+  // The signal of a finished job doesn't affect later jobs.
   const later = new AbortController()
   await computer.runBlock(plan, jobs[1]!, { ...on, signal: later.signal })
   later.abort()
@@ -109,7 +109,7 @@ async function whileDamaged(chunk: string, check: () => Promise<void>): Promise<
   writeFileSync(chunk, bytes)
 }
 
-it('lets go of its device when no job comes', async () => {
+it('releases its device when no job comes', async () => {
   const plan = await planned('a.zarr', 'b.zarr', 'c.npy')
   const [first, second] = allJobs(plan)
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
@@ -136,7 +136,7 @@ it.each<[string, (plan: BlockPlan) => Promise<unknown>]>([
         computer.runBlock(plan, [...allJobs(plan)][1]!, { ...on, signal: AbortSignal.abort() }),
       ).rejects.toEqual(coded('ABORTED')),
   ],
-])('lets go of its device after a job that %s too', async (_, last) => {
+])('releases its device after a job that %s too', async (_, last) => {
   const plan = await planned('a.zarr', 'b.zarr', 'c.npy')
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   await computer.runBlock(plan, [...allJobs(plan)][0]!, on)

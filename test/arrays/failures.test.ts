@@ -1,4 +1,4 @@
-/** What goes wrong with arrays on disk: each has a code, says what to do, and can be resumed where that makes sense. */
+/** Errors of arrays on disk: each has a code and advice, and can be resumed where that makes sense. */
 import {
   existsSync,
   mkdirSync,
@@ -104,7 +104,7 @@ describe('a damaged chunk', () => {
     ],
   ]
 
-  it.each(damages)('%s', async (_, made, damage, message) => {
+  it.each(damages)('is rejected: %s', async (_, made, damage, message) => {
     const [path, out] = [fresh('.zarr'), fresh('.zarr')]
     writeByHand(path, a, made)
     damage(path)
@@ -122,7 +122,7 @@ describe('a damaged chunk', () => {
     ['blosc', { ...blosc, cname: 'zlib', shuffle: 'bitshuffle' }],
   ]
 
-  it.each(codecs)('of %s %j: cut off anywhere', async (name, configuration) => {
+  it.each(codecs)('is rejected if %s %j is truncated anywhere', async (name, configuration) => {
     const whole = fresh('.zarr')
     await writeZarr(
       whole,
@@ -130,7 +130,7 @@ describe('a damaged chunk', () => {
       [30, 30],
       [{ name, configuration: configuration as never }],
     )
-    // It is read while it is whole.
+    // The whole chunk can be read.
     await multiplyArrays(whole, pathB, fresh('.npy'), on)
     const file = join(whole, 'c/1/1')
     const bytes = readFileSync(file)
@@ -142,25 +142,28 @@ describe('a damaged chunk', () => {
     }
   })
 
-  it.each(codecs.slice(1))('of %s %j: cut off, and its header says so', async (name, configuration) => {
-    const path = fresh('.zarr')
-    await writeZarr(
-      path,
-      { ...a, data: a.data.map((value) => value >> 5) },
-      [30, 30],
-      [{ name, configuration: configuration as never }],
-    )
-    const file = join(path, 'c/1/1')
-    const bytes = readFileSync(file).subarray(0, -20)
-    bytes.writeUInt32LE(bytes.length, 12)
-    writeFileSync(file, bytes)
-    await expect(multiplyArrays(path, pathB, fresh('.npy'), on)).rejects.toEqual(
-      coded('CHUNK', /c.1.1 is damaged/),
-    )
-  })
+  it.each(codecs.slice(1))(
+    'is rejected if %s %j is truncated, with a consistent header',
+    async (name, configuration) => {
+      const path = fresh('.zarr')
+      await writeZarr(
+        path,
+        { ...a, data: a.data.map((value) => value >> 5) },
+        [30, 30],
+        [{ name, configuration: configuration as never }],
+      )
+      const file = join(path, 'c/1/1')
+      const bytes = readFileSync(file).subarray(0, -20)
+      bytes.writeUInt32LE(bytes.length, 12)
+      writeFileSync(file, bytes)
+      await expect(multiplyArrays(path, pathB, fresh('.npy'), on)).rejects.toEqual(
+        coded('CHUNK', /c.1.1 is damaged/),
+      )
+    },
+  )
 })
 
-describe('what is no array', () => {
+describe('files that are not arrays', () => {
   const edit = (path: string, change: (metadata: Record<string, unknown>) => void) => {
     const file = join(path, 'zarr.json')
     const metadata = JSON.parse(readFileSync(file, 'utf8'))
@@ -221,14 +224,14 @@ describe('what is no array', () => {
     ],
     ['no fill value', (m) => void delete m.fill_value, /fill value must be/],
     ['a group', (m) => Object.assign(m, { node_type: 'group' }), /expected a Zarr array/],
-  ])('%s', async (_, change, message) => {
+  ])('are rejected: %s', async (_, change, message) => {
     const path = fresh('.zarr')
     writeByHand(path, a, { chunks: [30, 30] })
     edit(path, change)
     await expect(multiplyArrays(path, pathB, fresh('.npy'), on)).rejects.toEqual(coded('FILE', message))
   })
 
-  it('a folder, a file, nothing, and other names', async () => {
+  it('are rejected: a folder, a file, nothing, and other names', async () => {
     const empty = fresh('.zarr')
     mkdirSync(empty)
     await expect(multiplyArrays(empty, pathB, fresh('.npy'), on)).rejects.toEqual(coded('FILE', /zarr\.json/))
@@ -248,7 +251,7 @@ describe('what is no array', () => {
 })
 
 describe('outputs', () => {
-  it('in no folder, and addresses, are refused', async () => {
+  it('are rejected in no folder, and for addresses', async () => {
     const to = (first: string, output: string) => multiplyArrays(first, pathS, output, on)
     await expect(to(pathS, join(folder, 'none', 'c.npy'))).rejects.toEqual(
       coded('FILE', /there is no folder/),
@@ -266,13 +269,13 @@ describe('outputs', () => {
       (error) => error,
     )
     expect(existsSync(`${out}.partial`)).toBe(false)
-    // What it says is enough, and less isn't.
+    // The stated memory is enough, and less isn't.
     const least = 1024 * Number(/at least (\d+) KiB/.exec(refused.message)?.[1])
     await expect(work(least - 1024)).rejects.toEqual(coded('OPTION', /memory must be at least/))
     await work(least)
   })
 
-  it('whose plan is damaged can be begun again', async () => {
+  it('can be started again with a damaged plan', async () => {
     const out = fresh('.npy')
     mkdirSync(`${out}.partial`)
     for (const text of ['', 'null', '{"kind":"multiply"}', '[1]']) {
@@ -295,13 +298,13 @@ describe('outputs', () => {
     ['an unknown size of a block', { block: { row: 16 } }, /no option 'row' of block/],
     ['no block', { block: null }, /block must be an object/],
     ['both resume and overwrite', { resume: true, overwrite: true }, /contradict/],
-  ])('%s is refused', async (_, options, message) => {
+  ])('are rejected with %s', async (_, options, message) => {
     await expect(multiplyArrays(pathS, pathS, fresh('.zarr'), options as ArraysOptions)).rejects.toEqual(
       coded('OPTION', message),
     )
   })
 
-  it('shapes that do not fit, and types', async () => {
+  it('are rejected with shapes and types that do not fit', async () => {
     await expect(multiplyArrays(pathB, pathB, fresh('.npy'), on)).rejects.toEqual(
       coded('SHAPE', /80 columns and .* 90 rows/),
     )
@@ -318,7 +321,7 @@ describe('outputs', () => {
 })
 
 describe('a full disk', () => {
-  /** Files refuse to be written from the `count`-th time on, as a full disk does. */
+  /** Simulates a full disk: writes fail from the `count`-th one on. */
   async function fill(count: number): Promise<void> {
     const probe = await open(pathB, 'r')
     const handle = Object.getPrototypeOf(probe) as FileHandle
@@ -339,7 +342,7 @@ describe('a full disk', () => {
     ['.npy', 20],
     ['.zarr', 8],
     ['.zarr', 1],
-  ])('into %s after %i writes is a code, and what is done stays', async (ending, count) => {
+  ])('is reported with a code for %s after %i writes, and finished blocks stay', async (ending, count) => {
     const out = fresh(ending)
     const path = fresh('.npy')
     await writeNpy(path, a as never)
@@ -359,7 +362,7 @@ describe('the checksum of zstd', () => {
     ['', 0x51d8e999],
     ['a', 0xa98c6e5b],
     ['abc', 0xad770999],
-  ])('of %o is as published', async (text, expected) => {
+  ])('is as published for %o', async (text, expected) => {
     expect((await xxh64Of(new TextEncoder().encode(text))).readUInt32LE()).toBe(expected)
   })
 
@@ -391,7 +394,7 @@ describe('onProgress', () => {
     ],
   ]
 
-  it.each(runs)('ends %s with exactly what it throws, and the work can be resumed', async (_, run) => {
+  it.each(runs)('ends %s with the value that it throws, and the work can be resumed', async (_, run) => {
     const thrown = [
       new Error('boom'),
       new FileError('boom'),
@@ -433,7 +436,7 @@ it.each<[object, RegExp]>([
   [{ block: { rows: 4, cols: 2 } }, /option block must have only rows/],
   [{ block: { rows: 4, depth: 2 } }, /option block must have only rows/],
   [{ block: { depth: 2 } }, /option block must have only rows/],
-])('paths of edges refuse %j', async (options, message) => {
+])('rejects %j for paths of edges', async (options, message) => {
   const out = fresh('.npy')
   const edges = { nodes: 2, from: [0], to: [1], weight: [4] }
   await expect(shortestPathsArrays(edges, out, options)).rejects.toEqual(coded('OPTION', message))
@@ -446,7 +449,7 @@ it.each<[object, RegExp]>([
   expect(existsSync(`${out}.partial`)).toBe(false)
 })
 
-it('an input that changes while it is read is found', async () => {
+it('detects an input that changes while it is read', async () => {
   const [path, out] = [fresh('.zarr'), fresh('.npy')]
   await writeZarr(path, a, [30, 30])
   let changed = false
@@ -466,9 +469,9 @@ it('an input that changes while it is read is found', async () => {
 it.each([
   ['chunks', undefined],
   ['shards', [60, 60] as [number, number]],
-])('%s that are away for a while are not taken for empty ones', async (_, shards) => {
+])('reports %s that are unavailable for a while instead of treating them as empty', async (_, shards) => {
   const [path, out] = [fresh('.zarr'), fresh('.npy')]
-  // Some aren't there from the beginning.
+  // Some are missing from the beginning.
   const without = (row: number) => row === 0
   writeByHand(path, a, { chunks: [30, 30], fill: 7, without, ...(shards && { shards }) })
   const filled = { ...a, data: a.data.slice() }

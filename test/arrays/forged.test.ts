@@ -1,4 +1,4 @@
-/** Plans and marks that the library didn't make: whoever may write to a queue can hash too. */
+/** Plans and marks that the library didn't make, with valid hashes: any client of a queue can compute them. */
 import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -32,7 +32,7 @@ const product = () =>
   planBlocks({ kind: 'multiply', a: pathA, b: pathB, c: fresh('.zarr'), block: 20, chunks: [10, 10] })
 const paths = () => planBlocks({ kind: 'shortest-paths', a: pathA, c: fresh('.npy'), block: 20 })
 
-// biome-ignore lint/suspicious/noExplicitAny: what a plan isn't
+// biome-ignore lint/suspicious/noExplicitAny: an invalid plan
 type Anything = any
 
 /** The plan with a change, and the id that it would have. */
@@ -79,7 +79,7 @@ const products: [string, (plan: Anything) => void][] = [
 ]
 
 describe('a plan with the right hash', () => {
-  it.each(products)('%s is refused', async (_, change) => {
+  it.each(products)('is rejected: %s', async (_, change) => {
     const plan = forged(await product(), change)
     await expect(runBlock(plan, first, on)).rejects.toEqual(coded('RESUME', /not as it was made/))
     await expect(finish(plan)).rejects.toEqual(coded('RESUME', /not as it was made/))
@@ -91,14 +91,14 @@ describe('a plan with the right hash', () => {
     ['without blocks', (plan) => Object.assign(plan, { block: null })],
     ['with more stages', (plan) => plan.stages.push(1)],
     ['with no stages', (plan) => Object.assign(plan, { stages: [] })],
-  ])('of paths %s is refused', async (_, change) => {
+  ])('is rejected for paths: %s', async (_, change) => {
     const plan = forged(await paths(), change)
     await expect(runBlock(plan, { name: 'k-0-0-0', stage: 0 }, on)).rejects.toEqual(
       coded('RESUME', /not as it was made/),
     )
   })
 
-  // All of its parts fit together, but not to the arrays: they would ask for any memory.
+  // All of its parts fit together, but not to the arrays, and would request any memory.
   it.each<[string, (plan: Anything) => void, RegExp]>([
     [
       'another shape',
@@ -126,12 +126,12 @@ describe('a plan with the right hash', () => {
       },
       /b\.zarr has changed.*\[40,80\]/,
     ],
-  ])('of %s than the arrays have is refused before anything is computed', async (_, change, message) => {
+  ])('is rejected before any computation with %s than the arrays have', async (_, change, message) => {
     const plan = forged(await product(), change)
     await expect(runBlock(plan, first, on)).rejects.toEqual(coded('CHANGED', message))
   })
 
-  it('that takes more memory than there is says so', async () => {
+  it('is reported if it takes more memory than exists', async () => {
     const plan = await product()
     vi.spyOn(process, 'availableMemory').mockReturnValue(1000)
     await expect(runBlock(plan, first, on)).rejects.toEqual(
@@ -142,7 +142,7 @@ describe('a plan with the right hash', () => {
   })
 })
 
-it('blocks of which there would be too many are refused when they are planned', async () => {
+it('rejects plans with too many blocks', async () => {
   const path = fresh('.zarr')
   await writeZarr(path, { shape: [1, 2 ** 19], data: new Int32Array(2 ** 19) }, [1, 2 ** 19])
   const tall = fresh('.zarr')
@@ -152,7 +152,7 @@ it('blocks of which there would be too many are refused when they are planned', 
   ).rejects.toEqual(coded('OPTION', /depth must be at least 2/))
 })
 
-it('marks of other names are no jobs that are done', async () => {
+it('ignores marks of other names', async () => {
   const plan = await product()
   const [missing, ...jobs] = [...allJobs(plan)]
   for (const job of jobs) await runBlock(plan, job, on)

@@ -54,19 +54,22 @@ describe.each(['auto', 'search', 'dissection'] as const)('by %s', (method) => {
     ['.zarr', { block: 32, chunks: [16, 20] }],
     ['.zarr', { block: { rows: 32 }, chunks: [8, 90], shards: [16, 90], codec: 'zstd' }],
     ['.zarr', { chunks: [90, 90], codec: 'gzip' }],
-  ] as [string, PathsArraysOptions][])('all pairs into %s with %j', async (ending, options) => {
-    const out = fresh(ending)
-    const result = await shortestPathsArrays(graph, out, { ...options, method })
-    expect(result).toMatchObject({ path: out, shape: [90, 90], dtype: 'int32', backend: 'cpu', resumed: 0 })
-    if (method !== 'auto') expect(result.method).toBe(method)
-    if (typeof options.block === 'number') expect(result.blocks).toBe(Math.ceil(90 / options.block))
-    const { data, shape } = await read(out)
-    expect([...shape]).toEqual([90, 90])
-    expect([...data]).toEqual(expected(graph))
-    expect(existsSync(`${out}.partial`)).toBe(false)
-  })
+  ] as [string, PathsArraysOptions][])(
+    'are written for all pairs into %s with %j',
+    async (ending, options) => {
+      const out = fresh(ending)
+      const result = await shortestPathsArrays(graph, out, { ...options, method })
+      expect(result).toMatchObject({ path: out, shape: [90, 90], dtype: 'int32', backend: 'cpu', resumed: 0 })
+      if (method !== 'auto') expect(result.method).toBe(method)
+      if (typeof options.block === 'number') expect(result.blocks).toBe(Math.ceil(90 / options.block))
+      const { data, shape } = await read(out)
+      expect([...shape]).toEqual([90, 90])
+      expect([...data]).toEqual(expected(graph))
+      expect(existsSync(`${out}.partial`)).toBe(false)
+    },
+  )
 
-  it('some rows and columns, by names too', async () => {
+  it('are written for some rows and columns, by names too', async () => {
     const sources = [5, 3, 3, 80, 0, 11, 42]
     const targets = [1, 89, 5, 1]
     const out = fresh('.npy')
@@ -114,7 +117,7 @@ it.each(['min-plus', 'max-plus', 'max-min', 'max-times'] as const)(
   },
 )
 
-it('of files of graphs', async () => {
+it('reads files of graphs', async () => {
   const csv = fresh('.csv')
   writeFileSync(csv, graph.from.map((from, e) => `${from},${graph.to[e]},${graph.weight[e]}\n`).join(''))
   const gr = fresh('.gr')
@@ -132,13 +135,13 @@ it('of files of graphs', async () => {
   }
 })
 
-it('a limit', async () => {
+it('applies a limit', async () => {
   const out = fresh('.npy')
   await shortestPathsArrays(graph, out, { limit: 40, block: 20 })
   expect([...(await readNpy(out)).data]).toEqual(expected(graph).map((d) => (d > 40 ? NONE : d)))
 })
 
-it('weights that make paths better, and distances that overflow', async () => {
+it('accepts weights that make paths better, and distances that overflow', async () => {
   const potential = all(90).map(() => random.integer(0, 30))
   const weight = graph.weight.map((w, e) => w + potential[graph.from[e]!]! - potential[graph.to[e]!]!)
   const shifted = { ...graph, weight }
@@ -154,7 +157,7 @@ it('weights that make paths better, and distances that overflow', async () => {
   await expect(shortestPathsArrays(ring, fresh('.npy'))).rejects.toThrow(CycleError)
 })
 
-it('empty graphs, and nothing asked', async () => {
+it('accepts empty graphs, and empty lists', async () => {
   for (const ending of ['.npy', '.zarr']) {
     const none = fresh(ending)
     const nothing = { nodes: 0, from: [], to: [], weight: [] }
@@ -176,7 +179,7 @@ it('empty graphs, and nothing asked', async () => {
 describe.each(['.npy', '.zarr'])('work on %s that is cut off', (ending) => {
   const options: PathsArraysOptions = { block: 10, ...(ending === '.zarr' && { chunks: [10, 30] }) }
 
-  /** Begins, and gives up after some blocks. */
+  /** Begins, and aborts after some blocks. */
   async function cutOff(out: string, after: number, more: PathsArraysOptions = {}) {
     const controller = new AbortController()
     const done: number[] = []
@@ -194,7 +197,7 @@ describe.each(['.npy', '.zarr'])('work on %s that is cut off', (ending) => {
     return done.at(-1)!
   }
 
-  it('goes on where it was, with the same result', async () => {
+  it('continues with the same result', async () => {
     const out = fresh(ending)
     const before = await cutOff(out, 3)
     await expect(shortestPathsArrays(graph, out, options)).rejects.toThrow(coded('EXISTS', 'resume'))

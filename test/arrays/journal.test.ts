@@ -1,4 +1,7 @@
-/** Unfinished work, and outputs that are there, in every place where arrays may be: what goes on, what is replaced, and what is left alone. */
+/**
+ * Unfinished work and existing outputs, in every storage of arrays: work that continues, outputs that are replaced, and remaining
+ * files.
+ */
 import { describe, expect, it } from 'vitest'
 import { Journal } from '../../lib/arrays/journal.js'
 import {
@@ -23,7 +26,7 @@ const b = randomMatrix(K, N, 2) as Plain & Strided
 const product = oracle(a, b)
 const c = product.overflow ? new Int32Array() : product.data
 const on: ArraysOptions = { backend: 'cpu', block: 32 }
-/** Of a product. */
+/** Request of a product. */
 const BLOCKS = 5 * 4
 
 const { weights, distances } = network(90)
@@ -44,7 +47,7 @@ describe.each(['.npy', '.zarr', 's3'] as const)('%s:', (kind) => {
       partial: `${out}.partial`,
       work: (options: ArraysOptions) => multiplyArrays(pathA, pathB, out, options),
       request: { kind: 'multiply', a: pathA, b: pathB, c: out, block: 32 } as const,
-      /** That the output is complete, and nothing else is left. */
+      /** Checks that the output is complete, and no other file remains. */
       async done(expected: ArrayLike<number> = c) {
         expect(await place.read(out)).toEqual(expected)
         expect(place.below(`${out}.partial`)).toEqual([])
@@ -133,7 +136,7 @@ describe.each(['.npy', '.zarr', 's3'] as const)('%s:', (kind) => {
       await expect(shortestPathsArrays(square, out, { ...on, resume: true })).rejects.toEqual(
         coded('RESUME', /the work/),
       )
-      // What was begun is still there, and goes on without saying the blocks again.
+      // The unfinished work still exists, and continues with the same blocks.
       await work({ ...rest, resume: true })
       await done()
     })

@@ -1,4 +1,4 @@
-/** What outputs replace, what they leave alone, and when they are complete. */
+/** Replacement of existing files by outputs, and completion of outputs. */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import {

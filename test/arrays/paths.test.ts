@@ -1,4 +1,4 @@
-/** Best paths of arrays on disk against Floyd–Warshall as it is in books. */
+/** Best paths of arrays on disk, compared with Floyd–Warshall in its textbook form. */
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -77,7 +77,7 @@ describe('shortest paths', () => {
     expect(data).toEqual(toInt32(floydWarshall(toReal(weights.data), n, Math.min)))
   })
 
-  it('into a compressed Zarr array, from one of int16', async () => {
+  it('writes a compressed Zarr array, from one of int16', async () => {
     const n = 60
     const weights = graph(n, 0.15, 3, 100)
     const [path, out] = [fresh('.zarr'), fresh('.zarr')]

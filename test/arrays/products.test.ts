@@ -285,7 +285,7 @@ describe('options', () => {
     ).toBeGreaterThan(0)
   })
 
-  it('what onProgress throws ends the work', async () => {
+  it('ends with the value that onProgress throws', async () => {
     const thrown = new Error('enough')
     const work = multiplyArrays(await npy(a), await npy(b), fresh('.npy'), {
       ...on,
@@ -317,7 +317,7 @@ describe('memory', () => {
     expect(Buffer.from(data.buffer).equals(Buffer.from(z.buffer))).toBe(true)
   })
 
-  it('that is too little is refused, with what would do', async () => {
+  it('rejects too little, with the needed amount', async () => {
     const work = multiplyArrays(await npy(a), await npy(b), fresh('.zarr'), {
       ...on,
       memory: '100kB',

@@ -84,19 +84,19 @@ it.each(['.npy', '.zarr'])('a changed %s is not resumed', async (ending) => {
 })
 
 describe('kill −9', () => {
-  /** How many blocks of an output are marked as done; -1 if the work hasn't begun. */
+  /** Number of blocks of an output that are marked as done; -1 if the work hasn't begun. */
   function marks(out: string): number {
     const inside = (path: string) => readdirSync(path).map((name) => join(path, name))
     try {
       const stages = inside(`${out}.partial`).flatMap((own) => inside(join(own, 'done')))
       return stages.flatMap(inside).length
     } catch {
-      // It isn't there, or is just being made or removed.
+      // The folder doesn't exist, or is just being created or removed.
       return -1
     }
   }
 
-  /** Runs the command, and kills it once it has done so many blocks more, after so many milliseconds; false if it ended before. */
+  /** Runs the command, and kills it after the given number of further blocks and milliseconds; returns false if it ended before. */
   async function killed(args: string[], out: string, more: number, afterMs: number): Promise<boolean> {
     const wanted = Math.max(0, marks(out)) + more
     const child: ChildProcess = spawn(process.execPath, [cli, ...args], { stdio: 'ignore' })
@@ -151,7 +151,7 @@ describe('kill −9', () => {
     const out = fresh('.npy')
     const plan = await planBlocks({ kind: 'multiply', a: pathA, b: pathB, c: out, block: 64 })
     for (const job of allJobs(plan)) await runBlock(plan, job, { backend: 'cpu' })
-    // It had its name, but the rest was still there.
+    // The output had its name, but the unfinished folder still existed.
     renameSync(join(`${out}.partial`, plan.id, 'array'), out)
     // Then a part of the rest was removed.
     for (const rest of ['all but the array', 'the plan']) {
@@ -166,7 +166,7 @@ describe('kill −9', () => {
 })
 
 describe('an end in the middle of removing', () => {
-  it.each(['.npy', '.zarr'])('what is left of a complete %s', async (ending) => {
+  it.each(['.npy', '.zarr'])('removes the remaining files of a complete %s', async (ending) => {
     const out = fresh(ending)
     const request = { kind: 'multiply', a: pathA, b: pathB, c: out, block: 64 } as const
     const plan = await planBlocks(request)
@@ -182,7 +182,7 @@ describe('an end in the middle of removing', () => {
     expect(existsSync(`${out}.partial`)).toBe(false)
   })
 
-  it('what is overwritten', async () => {
+  it('removes overwritten files', async () => {
     const out = fresh('.zarr')
     await cutOff((options) => multiplyArrays(pathA, pathB, out, options), 20, on)
     const { rm } = promises
@@ -278,7 +278,7 @@ describe('jobs', () => {
     expect((await runBlock(plan, jobs[0]!)).already).toBe(true)
   })
 
-  it('of paths are done stage by stage', async () => {
+  it('computes paths stage by stage', async () => {
     const plan = await planBlocks({ kind: 'shortest-paths', a: pathW, c: fresh('.npy'), block: 50 })
     expect(plan.stages).toEqual([1, 4, 4, 1, 4, 4, 1, 4, 4])
     for (let stage = 0; stage < plan.stages.length; stage++) {
@@ -293,7 +293,7 @@ describe('jobs', () => {
     expect(await read(plan.output.path)).toEqual(distances)
   })
 
-  it('of other names are refused, and plans that were changed', async () => {
+  it('rejects jobs of other names, and modified plans', async () => {
     const plan = await planBlocks(request())
     for (const job of [
       { name: 'c-0-9', stage: 0 },

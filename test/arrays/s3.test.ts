@@ -313,7 +313,7 @@ describe('a server that fails', () => {
     await expectDone()
   })
 
-  it('for good is an error, and the work goes on later', async () => {
+  it('are an error after the last attempt, and the work can be resumed later', async () => {
     server.fails = ({ key }) => (key === 'in/b.zarr/c/1/1' ? 503 : undefined)
     await expect(work()).rejects.toEqual(coded('FILE', /in\/b.zarr\/c\/1\/1 can't be read: SlowDown.*resume/))
     server.fails = () => undefined

@@ -100,7 +100,10 @@ describe.skipIf(why).each([
       addon: { kind: 'wasm', from: '@mpmml/wasm' },
       cpu: { threads: threads ? await ask('navigator.hardwareConcurrency') : 1 },
       cuda: { status: 'WebAssembly has no CUDA' },
-      auto: { backend: 'cpu', reason: 'the addon is WebAssembly, which has no CUDA' },
+      auto: {
+        backend: 'cpu',
+        reason: "the addon is WebAssembly, which has no CUDA; and WebGPU hasn't been looked for yet",
+      },
     })
     expect(browser.problems).toEqual([])
   })

@@ -1,4 +1,4 @@
-/** What pages load of the library, as it was built. */
+/** Built files of the library that pages load. */
 import { cpSync, existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from '../../lib/native.js'

@@ -51,7 +51,7 @@ describe.skipIf(why).each([
       },
       { timeout: PATIENCE, interval: 50 },
     )
-  /** What the field that isn't right is told. */
+  /** Message at the invalid field. */
   const refused = (field: string, expected: string) =>
     vi.waitFor(
       async () => {
@@ -339,7 +339,7 @@ describe.skipIf(why).each([
     await open('paths=AAAA')
     await answer('446')
     expect(await browser.evaluate('document.querySelector("#copied").textContent')).toContain('damaged')
-    // What was entered is there again after a look at another tool.
+    // The input is restored after a visit to another tool.
     await enter('edges', 'a,b,7')
     await enter('from', 'a')
     await enter('to', 'b')

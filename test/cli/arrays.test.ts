@@ -1,4 +1,4 @@
-/** multiply and paths of arrays on disk. */
+/** multiply and paths with arrays on disk. */
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -36,7 +36,7 @@ function inputs(): string[] {
 
 const cpu = ['--backend', 'cpu']
 
-it('multiplies, and says what it did', async () => {
+it('multiplies, and prints a summary', async () => {
   const out = path('c.zarr')
   const args = [
     'multiply',
@@ -86,7 +86,7 @@ it('finds paths', async () => {
   expect(Array.from((await readZarr(path('d.zarr'))).data)).toEqual([0, 4, 3, none, 0, -1, none, none, 0])
 })
 
-it('is wrong usage without an output, and with what is not for arrays', async () => {
+it("reports wrong usage without an output, and with options that arrays don't have", async () => {
   const files = inputs()
   expect(await fails(['multiply', ...files], 2)).toContain('-o')
   const out = ['-o', path('x.zarr')]
@@ -111,7 +111,7 @@ it('is wrong usage without an output, and with what is not for arrays', async ()
   )
 })
 
-describe('a .npy output that is there', () => {
+describe('an existing .npy output', () => {
   const files = () => [inputs()[1]!, writeNumbers(path('turned.npy'), [80, 70], Array.from(turned.data))]
   const turned = randomMatrix(80, 70, 3) as Strided & Plain
   const onDisk = [[], ['--memory', '4MiB'], ['--overwrite']]
@@ -127,7 +127,7 @@ describe('a .npy output that is there', () => {
     expect(readNumbers(out)).toEqual({ shape: [1, 1], values: [0] })
   })
 
-  it.each(onDisk)('is left alone if it is an input: %j', async (...flags) => {
+  it.each(onDisk)('is kept if it is an input: %j', async (...flags) => {
     const [left, right] = files() as [string, string]
     const before = readFileSync(left)
     const output = `${dirname(left)}/./${basename(left)}`
@@ -136,7 +136,7 @@ describe('a .npy output that is there', () => {
     expect(readFileSync(left)).toEqual(before)
   })
 
-  it('is left alone if what was begun of another is beside it', async () => {
+  it('is kept if unfinished work of another output is next to it', async () => {
     const out = writeNumbers(path('begun.npy'), [1, 1], [7])
     mkdirSync(`${out}.partial`)
     writeFileSync(path('begun.npy.partial/mine'), 'mine')
@@ -147,7 +147,7 @@ describe('a .npy output that is there', () => {
   })
 })
 
-it('files that do not fit in memory are an error that says what to do, however much is free', async () => {
+it('rejects files that do not fit in memory with advice, for every amount of free memory', async () => {
   const huge = writeNumbers(path('huge.npy'), [2 ** 20, 2 ** 20], [])
   truncateSync(huge, statSync(huge).size + 2 ** 42)
   for (const args of [
@@ -161,7 +161,7 @@ it('files that do not fit in memory are an error that says what to do, however m
   rmSync(huge)
 })
 
-it('ends with 130 when it is interrupted, and goes on', async () => {
+it('ends with 130 at an interrupt, and can be resumed', async () => {
   const out = path('i.npy')
   const args = ['multiply', ...inputs(), '-o', out, '--memory', '40kB', ...cpu]
   await inTime(async () => {
@@ -178,7 +178,7 @@ it('ends with 130 when it is interrupted, and goes on', async () => {
   ).toBe(0)
 })
 
-it('works in a program that has no file', async () => {
+it('works in a program without a file', async () => {
   const program = `
     import { multiplyArrays } from 'mpmml/arrays'
     const [a, b, c] = process.argv.slice(1)
@@ -189,7 +189,7 @@ it('works in a program that has no file', async () => {
   expect({ stdout, stderr }).toEqual({ stdout: '90,80\n', stderr: '' })
 })
 
-it('an installation brings none of what it needs', () => {
+it('installs none of its optional packages', () => {
   const { dependencies, peerDependencies, peerDependenciesMeta } = JSON.parse(
     readFileSync(`${root}/package.json`, 'utf8'),
   )
@@ -204,7 +204,7 @@ describe('a bucket', () => {
   const output = 's3://bucket/c.zarr'
   const named = (...more: string[]) => ['multiply', ...inputs(), '-o', output, '--backend', 'cpu', ...more]
 
-  it('takes and gives arrays', async () => {
+  it('holds inputs and outputs', async () => {
     const server = await S3Server.start()
     try {
       const env = server.environment
@@ -218,7 +218,7 @@ describe('a bucket', () => {
     }
   })
 
-  it('is an error without its package, or without keys', async () => {
+  it('is rejected without its package, or without keys', async () => {
     const env = { AWS_ACCESS_KEY_ID: '', AWS_SECRET_ACCESS_KEY: '' }
     expect(await fails(named(), 1, { env })).toMatch(
       /set the environment variables AWS_ACCESS_KEY_ID .*\[ERR_MPMML_FILE\]/,

@@ -44,7 +44,7 @@ describe('bench', () => {
       expect(of('int32').path).toBe('direct')
       expect(of('transposed').path).toBe('direct')
       expect(of('full').path).toBe('wide')
-      // 16-bit sums are possible here; small products don't always gain by them.
+      // 16-bit sums are possible here, but small products don't always gain from them.
       expect(['direct', 'half']).toContain(of('16bit').path)
     }
   })
@@ -81,7 +81,7 @@ describe('bench', () => {
   it.each([
     ['max-plus', 'float32', 'naive_maxplus_f32_direct', ['float32', 'float32-eps']],
     ['plus-times', 'float64', 'naive_plustimes_f64_direct', ['float64']],
-  ])('measures %s on %s beside its own ceiling', async (semiring, dtype, verified, values) => {
+  ])('measures %s on %s next to its own peak', async (semiring, dtype, verified, values) => {
     const flags = [
       '--backend',
       'cpu',
@@ -110,7 +110,7 @@ describe('bench', () => {
     ['min-max', ['--dtype', 'float64'], 'float64', ['float64']],
     ['max-times', [], 'float32', ['float32']],
     ['or-and', [], 'uint8', ['uint8']],
-  ])('measures %s %j, beside the ceiling of its steps', async (semiring, flags, dtype, values) => {
+  ])('measures %s %j, next to the peak of its steps', async (semiring, flags, dtype, values) => {
     const args = ['--backend', 'cpu', '--semiring', semiring, ...flags, '--shapes', '70x90x50,2x16x40x16']
     const record = await json(['bench', ...args, '--repetitions', '1'], { env: { MPMML_NUM_THREADS: '1' } })
     expect(record).toMatchObject({ dtype, semiring })
@@ -129,15 +129,15 @@ describe('bench', () => {
     }
   })
 
-  it('times one element type at a time, and what there is', async () => {
+  it('times one element type at a time, and only existing ones', async () => {
     expect(await fails(['bench', '--values', 'int32,float32'])).toContain('one type at a time')
     expect(await fails(['bench', '--semiring', 'plus-times', '--dtype', 'int32'])).toContain('no int32')
     expect(await fails(['bench', '--semiring', 'or-and', '--dtype', 'int32'])).toContain('--dtype uint8')
     expect(await fails(['bench', '--semiring', 'max-times', '--values', 'int32'])).toContain('no int32')
   })
 
-  it('measures what this machine has, and shows the ceiling', async () => {
-    // Of float32 only one ceiling is measured.
+  it('measures the backends of this machine, and shows the peak', async () => {
+    // For float32 only one peak is measured.
     const args = ['bench', '--sizes', '64', '--values', 'float32', '--repetitions', '1']
     const env = { MPMML_NUM_THREADS: '1' }
     const { trials, gpu } = await json(args, { env })
@@ -150,7 +150,7 @@ describe('bench', () => {
     expect(trials[0].ceiling.gops.median).toBeGreaterThan(0)
   })
 
-  it.skipIf(withoutCuda() === undefined)('says in one line that there is no GPU', async () => {
+  it.skipIf(withoutCuda() === undefined)('reports in one line that there is no GPU', async () => {
     expect(await fails(['bench', '--backend', 'cuda'])).toMatch(/needs a GPU.* \[ERR_MPMML_NO_CUDA\]$/m)
   })
 
@@ -162,7 +162,7 @@ describe('bench', () => {
     }
   })
 
-  it('--suite all runs all suites, each with figures and what is asked of them', async () => {
+  it('runs all suites with --suite all, each with figures and their limits', async () => {
     const { suites, gpu } = await json(['bench', '--suite', 'all', '--backend', 'cpu', '--quick'])
     expect(gpu).toBeNull()
     expect(suites.map(({ name }: { name: string }) => name)).toEqual([
@@ -207,7 +207,7 @@ describe('bench', () => {
       of: 'ten of 64³, any int32',
       what: 'whole time / sum of the kernels',
       unit: 'x',
-      // What is asked is asked of a GPU.
+      // Limits apply to GPUs.
       must: null,
     })
     expect(promises.figures[0]).toMatchObject({ of: '16³', unit: 'µs', must: 15, aim: 8 })
@@ -227,11 +227,11 @@ describe('bench', () => {
       '64³, any int32, one core: speed with witness / without',
       '1000 nodes, 10000 edges, one core: maximum cycle mean',
     ])
-    // Nothing is asked of small sizes.
+    // Small sizes have no limits.
     for (const { must, aim } of graph.figures) expect([must, aim]).toEqual([null, null])
   })
 
-  it('--suite shows a table for each suite that is named, in the order of all', async () => {
+  it('shows a table for each suite named by --suite, in the order of all', async () => {
     const printed = await succeeds(['bench', '--suite', 'promises,resident', '--backend', 'cpu', '--quick'])
     const names = [...printed.matchAll(/^(\w+) on the CPU: /gm)].map(([, name]) => name)
     expect(names).toEqual(['resident', 'promises'])
@@ -239,14 +239,14 @@ describe('bench', () => {
     expect(printed).not.toMatch(/^wrong/m)
   })
 
-  it('times the values that it is told to', async () => {
+  it('times the requested values', async () => {
     const args = ['bench', '--backend', 'cpu', '--sizes', '40', '--values', 'levels,bounded']
     const { trials } = await json(args, { env: { MPMML_NUM_THREADS: '1' } })
     const [{ rows }] = trials
     expect(rows.map((row: { values: string }) => row.values)).toEqual(['levels', 'bounded'])
   })
 
-  it('--suite levels --svg draws what it finds', async () => {
+  it('draws the results of --suite levels with --svg', async () => {
     const picture = path('levels.svg')
     const suite = ['bench', '--suite', 'levels', '--backend', 'cpu', '--quick', '--repetitions', '1']
     await succeeds([...suite, '--svg', picture])
@@ -256,7 +256,7 @@ describe('bench', () => {
     expect(await fails(other, 2)).toContain('--suite levels')
   })
 
-  it.skipIf(withoutCuda() === undefined)('--suite on a GPU that is not there', async () => {
+  it.skipIf(withoutCuda() === undefined)('rejects --suite on a missing GPU', async () => {
     const message = await fails(['bench', '--suite', 'small', '--backend', 'cuda', '--quick'])
     expect(message).toMatch(/ \[ERR_MPMML_NO_CUDA\]$/m)
   })
@@ -266,7 +266,7 @@ describe('bench', () => {
     ['--suite', ''],
     ['--sizes', '64'],
     ['--values', 'int32'],
-  ])('--suite all with %s %s is wrong usage', async (option, value) => {
+  ])('reports wrong usage for --suite all with %s %s', async (option, value) => {
     expect(await fails(['bench', '--suite', 'all', option, value], 2)).toContain(option)
   })
 
@@ -277,16 +277,16 @@ describe('bench', () => {
     ['--shapes', '4x0x5'],
     ['--values', 'int64'],
     ['--repetitions', '0'],
-  ])('%s %s is wrong usage', async (option, value) => {
+  ])('reports wrong usage for %s %s', async (option, value) => {
     expect(await fails(['bench', option, value], 2)).toContain(option)
   })
 
-  it('ends at an interrupt, and so does the process that measures', async () => {
+  it('ends at an interrupt, and so does the measuring process', async () => {
     const { status, said } = await interrupted(['bench', '--backend', 'cpu', '--sizes', '4096'], /left: \w/)
     expect({ status, said }).toEqual({ status: 130, said: 'mpmml: interrupted\n' })
   })
 
-  it('--suite ends at an interrupt', async () => {
+  it('ends at an interrupt with --suite', async () => {
     const outcome = await interrupted(['bench', '--backend', 'cpu', '--suite', 'all'], /left: \w/)
     expect(outcome).toEqual({ status: 130, stdout: '', said: 'mpmml: interrupted\n' })
   })

@@ -34,7 +34,7 @@ describe('cycle-mean', () => {
     expect(printed).toMatch(/^cycle +1 → 2 → 3 → 1$/m)
   })
 
-  it('--json has the same', async () => {
+  it('prints the same numbers as JSON', async () => {
     expect(await json(['cycle-mean', example()])).toEqual({
       graph: { path: path('example.gr'), nodes: 5, edges: 7, firstNode: 1 },
       semiring: 'max-plus',
@@ -44,14 +44,14 @@ describe('cycle-mean', () => {
     })
   })
 
-  it('--semiring min-plus finds the smallest', async () => {
+  it('finds the smallest mean with --semiring min-plus', async () => {
     const { mean } = await json(['cycle-mean', example(), '--semiring', 'min-plus'])
     expect(mean).toMatchObject({ numerator: 3, denominator: 1, value: 3 })
     expect([[2, 3], [4]]).toContainEqual(mean.cycle)
     expect(await succeeds(['cycle-mean', example(), '--semiring', 'min-plus'])).toMatch(/^minimum +3$/m)
   })
 
-  it('--components shows each component that has a cycle', async () => {
+  it('shows each component that has a cycle with --components', async () => {
     const { components } = await json(['cycle-mean', example(), '--components'])
     expect(components).toEqual([
       { nodes: [1, 2, 3], mean: { numerator: 10, denominator: 3, value: 10 / 3, cycle: [1, 2, 3] } },
@@ -62,7 +62,7 @@ describe('cycle-mean', () => {
     expect(printed).toMatch(/^3 +10\/3 ≈ 3\.33333 +1 → 2 → 3 → 1$/m)
   })
 
-  it('--components shows more than a call has arguments', async () => {
+  it('shows more components than a call has arguments', async () => {
     const nodes = 200_000
     const loops = Array.from({ length: nodes }, (_, at) => `a ${at + 1} ${at + 1} ${at % 7}\n`)
     const file = write('loops.gr', `p sp ${nodes} ${nodes}\n${loops.join('')}`)
@@ -71,7 +71,7 @@ describe('cycle-mean', () => {
     expect(lines.at(-1)).toBe(`1      ${(nodes - 1) % 7}        ${nodes} → ${nodes}`)
   })
 
-  it('of a matrix, which counts from 0', async () => {
+  it('reads a matrix, which counts from 0', async () => {
     const file = writeNumbers(path('m.npy'), [2, 2], [EPSILON, 3, 4, 1])
     const { graph, mean } = await json(['cycle-mean', file])
     expect(graph).toMatchObject({ nodes: 2, edges: 3, firstNode: 0 })
@@ -79,13 +79,13 @@ describe('cycle-mean', () => {
     expect(await succeeds(['cycle-mean', file])).toMatch(/^maximum +7\/2 = 3\.5$/m)
   })
 
-  it('of weights that are no integers', async () => {
+  it('accepts weights that are no integers', async () => {
     const { dtype, mean } = await json(['cycle-mean', write('f.csv', '0,1,0.5\n1,0,0.25\n')])
     expect(dtype).toBe('float64')
     expect(mean.value).toBe(0.375)
   })
 
-  it('of edges with tokens, if the heading or --edges says so', async () => {
+  it('reads tokens of edges by the heading or with --edges', async () => {
     const lines = '0,1,3,0\n1,0,4,2\n1,1,3,1\n'
     const named = write('tokens.csv', `from,to,weight,tokens\n${lines}`)
     const { graph, mean } = await json(['cycle-mean', named])
@@ -99,7 +99,7 @@ describe('cycle-mean', () => {
     )
   })
 
-  it('divides by tokens where nodes have names', async () => {
+  it('divides by tokens with named nodes', async () => {
     const file = write('rail.csv', 'from,to,minutes,tokens\nBA,AB,27,0\nAB,BA,27,3\nAB,AB,4,1\n')
     expect(await json(['cycle-mean', file, '--names'])).toMatchObject({
       mean: { numerator: 18, denominator: 1 },
@@ -108,60 +108,63 @@ describe('cycle-mean', () => {
     expect(await json(['cycle-mean', columns])).toMatchObject({ mean: { numerator: 9, denominator: 2 } })
   })
 
-  describe('of random edges with tokens, as all simple cycles say', () => {
+  describe('cycle-mean of random edges with tokens', () => {
     const random = new Random(77)
-    it.each(Array.from({ length: 8 }, (_, index) => index))('graph %i', async (index) => {
-      const weight = () => random.integer(-9, 9)
-      const graph: PlainGraph = { ...randomGraph(random, 6, 12, weight), nodes: 9 }
-      // Parallel edges, loops, and parts of their own.
-      addEdge(graph, graph.from[0]!, graph.to[0]!, weight)
-      for (const [from, to] of [
-        [2, 2],
-        [6, 7],
-        [7, 6],
-        [8, 8],
-      ] as const)
-        addEdge(graph, from, to, weight)
-      const tokens = graph.from.map(() => random.integer(0, 3))
-      graph.tokens = tokens
-      const file = path(`random${index}.csv`)
-      const writeGraph = () => {
-        const line = (from: number, e: number) => `${from},${graph.to[e]},${graph.weight[e]},${tokens[e]}\n`
-        writeFileSync(file, graph.from.map(line).join(''))
-      }
-      writeGraph()
-      const cycles = simpleCycles(graph)
-      const without = (cycle: Cycle) => cycle.every((e) => tokensOf(graph, e) === 0)
-      if (cycles.some(without)) {
-        expect(await fails(['cycle-mean', file, '--edges'])).toContain('[ERR_MPMML_CYCLE]')
-        for (const cycle of cycles) if (without(cycle)) tokens[cycle[0]!] = 1
-        writeGraph()
-      }
-      const reach = reachability(graph)
-      for (const semiring of ['max-plus', 'min-plus']) {
-        const args = ['cycle-mean', file, '--edges', '--components', '--semiring', semiring]
-        const { mean, components } = await json(args)
-        const best = (of: Cycle[]) =>
-          of
-            .map((cycle) => meanOf(graph, cycle))
-            .reduce((a, b) => ((semiring === 'max-plus' ? less(a, b) : less(b, a)) ? b : a))
-        const expectBest = (found: typeof mean, of: Cycle[]) =>
-          expect(equal([BigInt(found.numerator), BigInt(found.denominator)], best(of))).toBe(true)
-        expectBest(mean, cycles)
-        for (const { nodes, mean } of components) {
-          expectBest(
-            mean,
-            cycles.filter((cycle) => nodes.includes(graph.from[cycle[0]!])),
-          )
+    it.each(Array.from({ length: 8 }, (_, index) => index))(
+      'agrees with all simple cycles: graph %i',
+      async (index) => {
+        const weight = () => random.integer(-9, 9)
+        const graph: PlainGraph = { ...randomGraph(random, 6, 12, weight), nodes: 9 }
+        // Parallel edges, loops, and separate components.
+        addEdge(graph, graph.from[0]!, graph.to[0]!, weight)
+        for (const [from, to] of [
+          [2, 2],
+          [6, 7],
+          [7, 6],
+          [8, 8],
+        ] as const)
+          addEdge(graph, from, to, weight)
+        const tokens = graph.from.map(() => random.integer(0, 3))
+        graph.tokens = tokens
+        const file = path(`random${index}.csv`)
+        const writeGraph = () => {
+          const line = (from: number, e: number) => `${from},${graph.to[e]},${graph.weight[e]},${tokens[e]}\n`
+          writeFileSync(file, graph.from.map(line).join(''))
         }
-        const onCycles = Array.from({ length: 9 }, (_, node) => node).filter((node) => reach[node]![node])
-        const shown = components.flatMap(({ nodes }: { nodes: number[] }) => nodes)
-        expect(shown.sort((a: number, b: number) => a - b)).toEqual(onCycles)
-      }
-    })
+        writeGraph()
+        const cycles = simpleCycles(graph)
+        const without = (cycle: Cycle) => cycle.every((e) => tokensOf(graph, e) === 0)
+        if (cycles.some(without)) {
+          expect(await fails(['cycle-mean', file, '--edges'])).toContain('[ERR_MPMML_CYCLE]')
+          for (const cycle of cycles) if (without(cycle)) tokens[cycle[0]!] = 1
+          writeGraph()
+        }
+        const reach = reachability(graph)
+        for (const semiring of ['max-plus', 'min-plus']) {
+          const args = ['cycle-mean', file, '--edges', '--components', '--semiring', semiring]
+          const { mean, components } = await json(args)
+          const best = (of: Cycle[]) =>
+            of
+              .map((cycle) => meanOf(graph, cycle))
+              .reduce((a, b) => ((semiring === 'max-plus' ? less(a, b) : less(b, a)) ? b : a))
+          const expectBest = (found: typeof mean, of: Cycle[]) =>
+            expect(equal([BigInt(found.numerator), BigInt(found.denominator)], best(of))).toBe(true)
+          expectBest(mean, cycles)
+          for (const { nodes, mean } of components) {
+            expectBest(
+              mean,
+              cycles.filter((cycle) => nodes.includes(graph.from[cycle[0]!])),
+            )
+          }
+          const onCycles = Array.from({ length: 9 }, (_, node) => node).filter((node) => reach[node]![node])
+          const shown = components.flatMap(({ nodes }: { nodes: number[] }) => nodes)
+          expect(shown.sort((a: number, b: number) => a - b)).toEqual(onCycles)
+        }
+      },
+    )
   })
 
-  it('says that there is no cycle', async () => {
+  it('reports that there is no cycle', async () => {
     const file = write('dag.csv', '0,1,5\n1,2,5\n')
     expect(await json(['cycle-mean', file, '--components'])).toMatchObject({ mean: null, components: [] })
     expect(await succeeds(['cycle-mean', file])).toMatch(/^maximum +there is no cycle$/m)
@@ -169,13 +172,13 @@ describe('cycle-mean', () => {
 })
 
 describe('bad input', () => {
-  it('a file that lies about its counts', async () => {
+  it('is reported for a file with wrong counts', async () => {
     expect(await fails(['cycle-mean', write('lies.gr', 'p sp 2 2\na 1 2 1\n')])).toMatch(
       /2 arcs.*\[ERR_MPMML_FILE\]$/m,
     )
   })
 
-  it('a matrix that is not square', async () => {
+  it('is reported for a matrix that is not square', async () => {
     const file = writeNumbers(path('wide.npy'), [1, 2], [1, 2])
     expect(await fails(['cycle-mean', file])).toContain('one square matrix')
   })
@@ -188,6 +191,6 @@ describe('bad input', () => {
   )
 })
 
-it('--help says how nodes are numbered', async () => {
+it('explains the numbers of nodes with --help', async () => {
   expect(await succeeds(['cycle-mean', '--help'])).toMatch(/count\s+from 1/)
 })

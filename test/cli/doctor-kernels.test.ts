@@ -1,4 +1,4 @@
-/** mpmml doctor --kernels, with kernels that are pretended to be wrong: a preloaded module changes what the addon computes. */
+/** mpmml doctor --kernels, with simulated errors of kernels: a preloaded module changes the results of the addon. */
 import { writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { info, variants } from '../../lib/index.js'
@@ -26,10 +26,10 @@ const checkable = variants().filter(
   ({ backend, family }) => family !== 'naive' && (backend === 'cpu' || usesGpu),
 )
 
-/** The variants that most tests check, which are few. */
+/** The few variants that most tests check. */
 const text = 'minplus_f32'
 const checked = checkable.filter(({ name }) => name.includes(text))
-/** The variant that is pretended to fail; it runs on any processor. */
+/** Variant with a simulated failure; it runs on any processor. */
 const { name } = checked.find(({ parameters }) => parameters.isa === 'portable')!
 
 /** Expects that all variants but one were checked, and none of them was wrong. */
@@ -104,7 +104,7 @@ describe('doctor --kernels', () => {
     expect(stderr).toContain(name)
   })
 
-  it('goes on after a variant that ends the process', async () => {
+  it('continues after a variant that ends the process', async () => {
     const { said } = await report(name, "process.kill(process.pid, 'SIGKILL'); for (;;);")
     expect(said.failing).toMatchObject([
       { variant: name, status: 'failed', reason: expect.stringContaining('SIGKILL') },
@@ -112,9 +112,9 @@ describe('doctor --kernels', () => {
     expectOthersRight(said)
   })
 
-  it('goes on in another process after an error of CUDA', async () => {
+  it('continues in another process after an error of CUDA', async () => {
     const error = "Object.assign(new Error('illegal address'), { code: 'ERR_MPMML_CUDA' })"
-    // No product can be computed in this process any more.
+    // This process can't compute products any more.
     const { said } = await report(name, `throw globalThis.broken = ${error}`)
     expect(said.failing).toMatchObject([
       {
@@ -127,7 +127,7 @@ describe('doctor --kernels', () => {
     expectOthersRight(said)
   })
 
-  it('counts variants that refuse every product, with the reason', async () => {
+  it('counts variants that reject every product, with the reason', async () => {
     const statement = "throw Object.assign(new Error('too large'), { code: 'ERR_MPMML_VARIANT' })"
     const said = (await json(['doctor', '--kernels', text], { env: pretending(name, statement) })) as Report
     expect(said.ok).toBe(true)
@@ -136,7 +136,7 @@ describe('doctor --kernels', () => {
     )
   })
 
-  it('refuses a text that no name contains', async () => {
+  it('rejects a text that no name contains', async () => {
     expect(await fails(['doctor', '--kernels', 'minplus_f99'])).toContain("part of a variant's name")
   })
 })

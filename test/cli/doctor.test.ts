@@ -2,6 +2,7 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import { variables } from '../../bench/commands/doctor.js'
 import { variants } from '../../lib/index.js'
 import { json, mpmml, succeeds, useFolder } from './support.js'
 
@@ -50,18 +51,18 @@ describe('doctor', () => {
     expect(stderr).toMatch(/^mpmml: [^\n]*MPMML_NUM_THREADS[^\n]*\n$/)
   })
 
-  it('names variables that nobody reads, and keeps a password to itself', async () => {
+  it('names unknown variables, and hides the password', async () => {
     const env = { MPMML_THREADS: '4', MPMML_QUEUE_PASSWORD: 'opensesame', MPMML_CUDA: 'OFF' }
     const { ok, checks } = (await json(['doctor'], { env })) as { ok: boolean; checks: Check[] }
     expect(ok).toBe(true)
-    // Who runs the tests may have set others.
+    // The environment of the tests may have others.
     const { status, found, advice } = checks.find(({ name }) => name === 'settings')!
     expect(status).toBe('note')
     expect(found.split(', ')).toEqual(
       expect.arrayContaining(['MPMML_CUDA=OFF', 'MPMML_QUEUE_PASSWORD=…', 'MPMML_THREADS=4']),
     )
     expect(JSON.stringify(checks)).not.toContain('opensesame')
-    expect(advice).toMatch(/^MPMML_THREADS is none of mpmml's variables, .*products\.md/)
+    expect(advice).toMatch(/^MPMML_THREADS is none of mpmml's variables, .*errors\.md/)
     expect(advice).toContain('did you mean MPMML_NUM_THREADS?')
   })
 
@@ -83,18 +84,25 @@ describe('doctor', () => {
     expect((await mpmml(['doctor'])).stdout).not.toContain('\x1b')
   })
 
-  it('knows the variables that the documentation has', async () => {
-    const listed = ['products', 'building'].flatMap((page) =>
+  it('recognizes the variables of the documentation, and no others', async () => {
+    const listed = ['errors', 'building'].flatMap((page) =>
       [...readFileSync(`docs/${page}.md`, 'utf8').matchAll(/^\| `(MPMML_\w+)`/gm)].map(([, name]) => name!),
     )
-    expect(listed.length).toBeGreaterThan(10)
+    expect([...new Set(listed)].sort()).toEqual([...variables].sort())
     // Their values are wrong, so the exit status is 1.
     const env = Object.fromEntries(listed.map((name) => [name, '']))
     const { stdout } = await mpmml(['doctor'], { env })
     expect(stdout).not.toContain("none of mpmml's variables")
   })
 
-  it('a backend that is asked for and can’t be used is a problem: the usual products fail', async () => {
+  it('recognizes every variable that the library reads', () => {
+    const environment = readFileSync('lib/environment.ts', 'utf8')
+    const read = [...environment.matchAll(/'(MPMML_\w+)'/g)].map(([, name]) => name!)
+    expect(read.length).toBeGreaterThan(5)
+    expect(read.filter((name) => !variables.includes(name))).toEqual([])
+  })
+
+  it('reports a requested backend that can’t be used as a problem, because the usual products fail', async () => {
     const env = { MPMML_BACKEND: 'cuda', CUDA_VISIBLE_DEVICES: '' }
     const { status, stdout } = await mpmml(['doctor'], { env })
     expect(stdout).toMatch(/^✗ backend +MPMML_BACKEND=cuda asks for it, but it can't be used/m)
@@ -102,7 +110,7 @@ describe('doctor', () => {
     expect(status).toBe(1)
   })
 
-  it('says so if loading the addon ends the process', async () => {
+  it('reports that loading the addon ends the process', async () => {
     const preload = path('crash.mjs')
     writeFileSync(preload, "process.dlopen = () => process.kill(process.pid, 'SIGBUS')\n")
     const { status, stdout } = await mpmml(['doctor'], { env: { NODE_OPTIONS: `--import=${preload}` } })
@@ -111,7 +119,7 @@ describe('doctor', () => {
     expect(stdout).toMatch(/→ .*install it again/)
   })
 
-  it('says what is missing if the addon is', async () => {
+  it('reports the missing part if the addon is missing', async () => {
     const preload = path('preload.mjs')
     writeFileSync(preload, "process.dlopen = () => { throw new Error('no such file') }\n")
     const env = { NODE_OPTIONS: `--import=${preload}` }
@@ -135,7 +143,7 @@ describe('doctor', () => {
 describe('completion', () => {
   const has = (shell: string) => spawnSync(shell, ['-c', 'true']).status === 0
 
-  /** What bash completes of a line, whose last word is being written. */
+  /** Completions of bash for a line, whose last word is incomplete. */
   const completed = (words: string[]) =>
     execFileSync(
       'bash',
@@ -164,7 +172,7 @@ describe('completion', () => {
     expect(completed(['mpmml', 'help', 'sho'])).toEqual(['show'])
     expect(completed(['mpmml', 'completion', ''])).toEqual(['bash', 'zsh', 'fish'])
     expect(completed(['mpmml', 'multiply', '--backend', '=', 'c'])).toEqual(['cpu', 'cuda'])
-    expect(completed(['mpmml', 'multiply', '--backend', '='])).toEqual(['auto', 'cpu', 'cuda'])
+    expect(completed(['mpmml', 'multiply', '--backend', '='])).toEqual(['auto', 'cpu', 'cuda', 'webgpu'])
     writeFileSync(path('files/with blanks.npy'), '')
     expect(completed(['mpmml', 'show', 'wi'])).toEqual(['with blanks.npy'])
     expect(completed(['mpmml', 'multiply', '-o', 'wi'])).toEqual(['with blanks.npy'])
@@ -178,7 +186,7 @@ describe('completion', () => {
     )
   })
 
-  it.each(['zsh', 'fish'])('of %s names every command and option', async (shell) => {
+  it.each(['zsh', 'fish'])('names every command and option for %s', async (shell) => {
     const script = await succeeds(['completion', shell])
     for (const word of [
       'multiply',

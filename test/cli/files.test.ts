@@ -20,7 +20,7 @@ const text = (name: string) => readFileSync(path(name), 'utf8')
 const sparse = '%%MatrixMarket matrix coordinate integer general\n2 2 2\n1 2 7\n2 2 -9\n'
 
 describe('convert', () => {
-  it('goes through all formats and back', async () => {
+  it('converts through all formats and back', async () => {
     const first = writeNumbers(path('first.npy'), [2, 2], [EPSILON, 7, -9, 3])
     const chain = ['1.mtx', '2.csv', '3.tsv.gz', '4.npz', '5.gr', '6.mtx.gz', '7.npy']
     let from = first
@@ -33,7 +33,7 @@ describe('convert', () => {
     expect(text('5.gr')).toBe('p sp 2 3\na 1 2 7\na 2 1 -9\na 2 2 3\n')
   })
 
-  it('says what it did', async () => {
+  it('prints a summary', async () => {
     const [from, to] = [file('a.mtx', sparse), path('a.gr')]
     expect(await json(['convert', from, to])).toEqual({
       from,
@@ -62,7 +62,7 @@ describe('convert', () => {
     expect(existsSync(path('huge.npy'))).toBe(false)
   })
 
-  it('keeps those of SciPy sparse too', async () => {
+  it('keeps sparse matrices of SciPy sparse too', async () => {
     const parts = { format: format('csr'), shape: int64(2, 2), indptr: int32(0, 1, 2), indices: int32(1, 1) }
     const from = file('scipy.npz', await npzOf({ ...parts, data: int32(7, -9) }))
     expect(await json(['convert', from, path('scipy.mtx')])).toMatchObject({ shape: [2, 2], entries: 2 })
@@ -84,7 +84,7 @@ describe('convert', () => {
     )
   })
 
-  it('refuses to write over its input, and leaves nothing of what fails', async () => {
+  it('refuses to overwrite its input, and leaves no file after a failure', async () => {
     const from = file('same.csv', '1\n')
     expect(await fails(['convert', from, from])).toContain('the same file')
     expect(await fails(['convert', file('half.csv', '0.5\n'), path('half.gr')])).toContain('int32 integers')
@@ -95,7 +95,7 @@ describe('convert', () => {
 })
 
 describe('an output', () => {
-  it('of another name than that of a matrix is refused before anything is read', async () => {
+  it('is rejected before anything is read if its extension is not of a matrix', async () => {
     const none = path('no such file.npy')
     for (const command of [
       ['multiply', none, none, '-o'],
@@ -106,7 +106,7 @@ describe('an output', () => {
     }
   })
 
-  it('that is an archive with other arrays is not replaced by one of them', async () => {
+  it('is not replaced if it is an archive with other arrays', async () => {
     const archive = path('several.npz')
     await writeNpz(archive, { a: matrix(1, 1, [1]), b: matrix(1, 1, [2]) })
     const before = readFileSync(archive)
@@ -123,7 +123,7 @@ describe('an output', () => {
 })
 
 describe('show', () => {
-  it('a sparse matrix as products read it: entries of one place are joined, and the zero is no element', async () => {
+  it('prints a sparse matrix as products read it: duplicate entries are combined, and the zero is not an element', async () => {
     const entries = '3 3 5\n1 2 5\n1 2 3\n2 3 -400\n2 3 -inf\n3 1 -inf\n'
     const name = file('joined.mtx', `%%MatrixMarket matrix coordinate real general\n${entries}`)
     const shown = async (...args: string[]) => (await json(['show', name, ...args])).matrices[0]
@@ -154,7 +154,7 @@ describe('show', () => {
     expect((await shown('--semiring', 'plus-times')).corner[0]).toEqual([dot, 8, dot])
   })
 
-  it('a dense matrix', async () => {
+  it('prints a dense matrix', async () => {
     const values = Array.from({ length: 12 * 10 }, (_, at) => (at % 11 === 0 ? at : EPSILON))
     const shown = await succeeds(['show', writeNumbers(path('s.npy'), [12, 10], values)])
     expect(shown).toMatch(/^file +.*s\.npy, 552 bytes$/m)
@@ -168,7 +168,7 @@ describe('show', () => {
     expect(await succeeds(['show', path('s.npy'), '--no-picture'])).not.toContain('█')
   })
 
-  it('a batch in Fortran order, with all of its elements', async () => {
+  it('prints a batch in Fortran order, with all of its elements', async () => {
     const name = writeNumbers(path('fortran.npy'), [2, 2, 2], [1, 2, 3, 4, 5, 6, EPSILON, 8], {
       fortran: true,
     })
@@ -188,7 +188,7 @@ describe('show', () => {
     ])
   })
 
-  it('a large one as shades', async () => {
+  it('prints a large matrix as shades', async () => {
     const values = Array.from({ length: 100 * 100 }, (_, at) => (at % 100 < 50 ? 1 : EPSILON))
     const shown = await succeeds(['show', writeNumbers(path('l.npy'), [100, 100], values)])
     const lines = shown.split('\n').filter((line) => line.startsWith('│'))
@@ -196,7 +196,7 @@ describe('show', () => {
     expect(new Set(lines)).toEqual(new Set([`│${'█'.repeat(24)}${' '.repeat(24)}│`]))
   })
 
-  it('all arrays of an archive, infinities and NaN', async () => {
+  it('prints all arrays of an archive, infinities and NaN', async () => {
     await succeeds(['convert', file('z.csv', '1.5,nan\ninf,-inf\n'), path('z.npz:z')])
     const { matrices } = await json(['show', path('z.npz')])
     expect(matrices).toEqual([
@@ -220,7 +220,7 @@ describe('show', () => {
     ])
   })
 
-  it('an empty matrix, and what is none', async () => {
+  it('prints an empty matrix, and rejects values that are not matrices', async () => {
     expect(await succeeds(['show', writeNumbers(path('e.npy'), [0, 3], [])])).toContain('0 × 3')
     for (const [shape, corner] of [
       [[0, 3, 3], []],
@@ -241,21 +241,21 @@ describe('show', () => {
 })
 
 describe('multiply', () => {
-  it('takes files of all formats', async () => {
+  it('accepts files of all formats', async () => {
     const a = file('ma.mtx', sparse)
     const b = file('mb.csv.gz', gzipSync('1,.\n2,3\n'))
     await succeeds(['multiply', a, b, '-o', path('mc.tsv'), '--accumulate', file('m0.csv', '.,.\n.,0\n')])
     expect(text('mc.tsv')).toBe('9\t10\n-7\t0\n')
   })
 
-  it('reads whole numbers as floats beside floats, and as the type that is asked for', async () => {
+  it('reads whole numbers as floats next to floats, and as the requested type', async () => {
     const [whole, fraction] = [file('w.csv', '1,-inf\n2,3\n'), file('h.csv', '0.5,-inf\n1,2\n')]
     expect((await json(['multiply', whole, fraction])).dtype).toBe('float64')
     expect((await json(['multiply', whole, whole, '--dtype', 'float32'])).dtype).toBe('float32')
     expect((await json(['multiply', whole, whole])).dtype).toBe('int32')
   })
 
-  it('takes arrays of an archive by their names, and writes one', async () => {
+  it('reads arrays of an archive by name, and writes one', async () => {
     await succeeds(['convert', file('p.csv', '1,2\n3,4\n'), path('p.npz:p')])
     await succeeds(['multiply', path('p.npz:p'), path('p.npz'), '-o', path('q.npz:product')])
     await succeeds(['convert', path('q.npz:product'), path('q.csv')])
@@ -264,7 +264,7 @@ describe('multiply', () => {
 })
 
 describe('graphs', () => {
-  it('are taken from compressed files and archives', async () => {
+  it('are read from compressed files and archives', async () => {
     const gr = file('g.gr.gz', gzipSync('p sp 3 2\na 1 2 5\na 2 3 4\n'))
     const { pairs } = await json(['paths', gr, '--from', '1', '--to', '3'])
     expect(pairs[0]).toMatchObject({ value: 9, path: [1, 2, 3] })

@@ -1,4 +1,4 @@
-/** Every code block of README.md and the guides runs, and prints what it says. */
+/** Every code block of README.md and the guides runs, and prints the stated output. */
 import { spawn, spawnSync } from 'node:child_process'
 import { copyFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -43,9 +43,9 @@ const blocks = pages.flatMap((page): Block[] => {
 const inLanguage = (...languages: string[]) =>
   blocks.filter(({ language }) => languages.includes(language)).map((block) => [block.place, block] as const)
 
-it('all blocks are of a language that is run here', () => {
+it('contains only blocks of languages that are run here', () => {
   expect(blocks.length).toBeGreaterThan(50)
-  // What has no language is a formula.
+  // Blocks without a language are formulas.
   expect(blocks.filter(({ language }) => !['js', 'ts', 'sh', 'html', ''].includes(language))).toEqual([])
 })
 
@@ -62,7 +62,7 @@ it.each(inLanguage('html'))('%s maps imports to files of the packages', (_, { co
   }
 })
 
-/** What the text around a block has said already. */
+/** Definitions of earlier blocks of a page. */
 const said: Record<string, string> = {
   matrix: "import { matrix } from 'mpmml'",
   mpmm: "import { mpmm } from 'mpmml'",
@@ -72,7 +72,7 @@ const said: Record<string, string> = {
   device: "const device = await (await import('mpmml')).openDevice()",
 }
 
-/** The program of a block, with what it takes from the text around it. */
+/** Program of a block, with the definitions that it takes from the text around it. */
 function programOf(code: string): string {
   const missing = (text: string) => Object.keys(said).filter((name) => lacks(text, name))
   const declared = declaredIn(code)
@@ -96,7 +96,7 @@ describe('programs', () => {
       const ran = await runAll(codes, path(name), path('.'))
       for (const [index, [place]] of those.entries()) results.set(place, ran[index]!)
     }
-    // Those would be told of what the others do.
+    // Their output would include messages of the others.
     const listens = ([, { code }]: (typeof all)[number]) => code.includes('node:diagnostics_channel')
     await run(
       all.filter((one) => !listens(one)),
@@ -106,7 +106,7 @@ describe('programs', () => {
     await redis?.end()
   })
 
-  it.each(all)('%s', (place, { code }) => {
+  it.each(all)('print the stated output: %s', (place, { code }) => {
     const { lines, error } = results.get(place)!
     if (code.includes("'mpmml/lab'") && withoutCuda() !== undefined) {
       // A build without CUDA doesn't have the variant, which must exist in others.
@@ -120,7 +120,7 @@ describe('programs', () => {
     if (output.length > 0) expect(lines).toEqual(output)
   })
 
-  it('most of them say what they print', () => {
+  it('print mostly something', () => {
     const saying = inLanguage('js').filter(([, { code }]) => outputOf(code).length > 0)
     expect(saying.length).toBeGreaterThan(20)
   })
@@ -147,7 +147,7 @@ function prepare(): void {
   copyFileSync(join(root, 'test/cli/fixtures/h200-ladder.json'), path('results.json'))
 }
 
-/** Commands that are done at once, and need no GPU. The others are only looked at. */
+/** Commands that end quickly and need no GPU. The others are only parsed. */
 const atOnce = [
   'multiply',
   'plan',
@@ -207,7 +207,7 @@ const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   scripts: Record<string, string>
 }
 
-/** Programs of others, which may be missing here. */
+/** Programs that may be missing here. */
 const others: Record<string, (words: string[]) => void> = {
   // The flags are tried in the test of runtimes.
   deno: (words) => {
@@ -216,7 +216,7 @@ const others: Record<string, (words: string[]) => void> = {
     for (const flag of flags) expect(runtimes).toContain(flag)
   },
   python3: (words) => expect(words.slice(0, 2)).toEqual(['-m', 'http.server']),
-  // It is on machines with the CUDA toolkit; what it records is tested with the device.
+  // The CUDA toolkit includes it; its recordings are tested with the device.
   nsys: (words) => expect(words[0]).toBe('profile'),
 }
 
@@ -251,7 +251,7 @@ async function shellLine(line: string): Promise<void> {
 }
 
 describe('lines of the shell', () => {
-  it.each(inLanguage('sh'))('%s', async (_, { code }) => {
+  it.each(inLanguage('sh'))('run: %s', async (_, { code }) => {
     for (const line of code.split('\n').filter((line) => line.trim() !== '')) await shellLine(line)
   })
 })
@@ -262,7 +262,7 @@ const curls = blocks
   .filter(([, line]) => line.startsWith('curl '))
 
 describe.skipIf(!hasCurl)(hasCurl ? 'requests' : 'requests (skipped: there is no curl)', () => {
-  it('are answered by the example that they are for', async () => {
+  it('are answered by their example', async () => {
     expect(curls.length).toBeGreaterThan(1)
     const server = spawn(process.execPath, [join(root, 'examples/service/server.mjs')], {
       env: { ...process.env, PORT: '0' },

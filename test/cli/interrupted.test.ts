@@ -1,4 +1,4 @@
-/** Full disks, signals and readers that went away: nothing partial stays, and no stack is shown. */
+/** Full disks, signals and closed pipes: no partial file remains, and no stack is shown. */
 import { existsSync, mkdirSync, readdirSync, watch, writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { cli, interrupted, json, mpmml, runProgram, useFolder, writeNumbers } from './support.js'
@@ -84,7 +84,7 @@ describe('a signal', () => {
     expect(readdirSync(folder)).toEqual([])
   })
 
-  /** Multiplies into a new folder and sends the signal once the temporary file is there. */
+  /** Multiplies into a new folder and sends the signal once the temporary file exists. */
   async function interruptWriting(signal: NodeJS.Signals) {
     const size = 6000
     writeNumbers(path('column.npy'), [size, 1], new Int32Array(size).fill(1))
@@ -99,14 +99,14 @@ describe('a signal', () => {
     return { ...outcome, folder }
   }
 
-  it('during the writing leaves nothing', async () => {
+  it('leaves nothing if it arrives during writing', async () => {
     const { status, stderr, folder } = await interruptWriting('SIGTERM')
     expect(stderr).toBe('mpmml: interrupted\n')
     expect(status).toBe(143)
     expect(readdirSync(folder)).toEqual([])
   })
 
-  it('that kills leaves nothing under the name', async () => {
+  it('leaves nothing under the name if it kills the process', async () => {
     const { signal, folder } = await interruptWriting('SIGKILL')
     expect(signal).toBe('SIGKILL')
     expect(existsSync(`${folder}/c.npy`)).toBe(false)

@@ -29,7 +29,7 @@ describe.skipIf(noGpu === undefined)('without a GPU', () => {
     'occupancy reg-reg --x 4 --y 4',
     'sweep cases',
     'sweep instances --json',
-  ])('%s says so in one line', async (command) => {
+  ])('%s reports it in one line', async (command) => {
     const line = await fails(command.split(' '))
     expect(line).toContain('needs a GPU')
     expect(line).toContain(noGpu)
@@ -44,13 +44,13 @@ describe.skipIf(noGpu === undefined)('without a GPU', () => {
       expect(line).not.toContain('GPU')
     },
   )
-  it('no file appears', async () => {
+  it('creates no file', async () => {
     await fails(['sweep', 'cases', '-o', path('never.json'), '--csv-output', path('never.csv')])
     expect(readdirSync(path('.'))).toEqual([])
   })
 })
 
-it("is exported to the package's users as mpmml/lab", async () => {
+it("exports the laboratory to the package's users as mpmml/lab", async () => {
   const program =
     "import { spread, microbenches } from 'mpmml/lab'; console.log(spread([1, 2, 3]).median, typeof microbenches)"
   const args = ['--input-type=module', '--eval', program]
@@ -60,7 +60,7 @@ it("is exported to the package's users as mpmml/lab", async () => {
   })
 })
 
-it('two outputs that are one file are refused before anything is measured', async () => {
+it('rejects two outputs that are one file before any measurement', async () => {
   for (const [command, first, second] of [
     ['sweep cases', '-o', '--csv-output'],
     ['roofline', '-o', '--results'],
@@ -70,7 +70,7 @@ it('two outputs that are one file are refused before anything is measured', asyn
     const names = [first, path('both'), second, `${folder}/./both`]
     expect(await fails([...command.split(' '), ...names])).toContain('are the same file: name two')
   }
-  // The results' default name is the page's with .json.
+  // The default name of the results is the name of the page with .json.
   expect(await fails(['report', '-o', path('page.json')])).toContain('are the same file: name two')
   expect(readdirSync(path('.'))).toEqual([])
 })
@@ -93,13 +93,13 @@ describe('wrong usage', () => {
     ['occupancy reg-reg --registers 32 --threads 256 --gpu sm_61', 'reg-reg'],
     ['occupancy --registers 32 --threads 256 --gpu sm_61 --x 4', '--x'],
     ['occupancy reg-reg --threads 256', '--registers'],
-  ])('is %s', async (command, expected) => {
+  ])('is reported for %s', async (command, expected) => {
     expect(await fails(command.split(' '), 2)).toContain(expected)
   })
 })
 
 describe('microbench --help', () => {
-  it('lists the kernels that are compiled in, without a GPU', async () => {
+  it('lists the compiled kernels, without a GPU', async () => {
     const help = await succeeds(['microbench', '--help'])
     expect(help).toMatch(
       /^ {2}reg-reg +Algorithm 1.*\n +X×Y 8x8 4x4 4x6 4x8 8x4 8x16 16x8; max intrinsic ternary$/m,
@@ -158,7 +158,7 @@ describe('sweeps', () => {
         expect(names.has(job.name) ? undefined : job.refused !== undefined && refused.has(job.name)).not.toBe(
           false,
         )
-        // What the job says of the variant is what the variant is.
+        // The job describes the variant correctly.
         if (!names.has(job.name)) continue
         const { parameters } = variants().find(({ name }) => name === job.name)!
         expect(job.parameters).toMatchObject(parameters)
@@ -218,7 +218,7 @@ describe('sweeps', () => {
 })
 
 describe.skipIf((noGpu ?? noLab) !== undefined)(named('with a GPU', noGpu ?? noLab), () => {
-  it('a microbenchmark', async () => {
+  it('runs a microbenchmark', async () => {
     const args = [
       'microbench',
       'reg-reg',
@@ -242,14 +242,14 @@ describe.skipIf((noGpu ?? noLab) !== undefined)(named('with a GPU', noGpu ?? noL
     expect(await fails(['microbench', 'reg-reg', '--x', '3'])).toContain('compiled')
   })
 
-  it('occupancy of a variant and of a microbenchmark', async () => {
+  it('computes the occupancy of a variant and of a microbenchmark', async () => {
     const small = await json(['occupancy', 'reg-reg', '--x', '4', '--y', '4', '--bsi', '32', '--bsj', '32'])
     expect(small).toMatchObject({ threadsPerBlock: 1024, x: 4 })
     const { name } = variants().find(({ family }) => family === 'mpmml')!
     expect(await succeeds(['occupancy', name])).toMatch(/^occupancy +[\d.]+ %$/m)
   })
 
-  it('a sweep is kept in a file, added to and resumed', async () => {
+  it('keeps a sweep in a file, adds to it and resumes it', async () => {
     const file = path('sweep.json')
     await succeeds(['sweep', 'cases', '--sizes', '256', '--repetitions', '1', '-o', file])
     const first = await readResults(file)
@@ -276,7 +276,7 @@ describe.skipIf((noGpu ?? noLab) !== undefined)(named('with a GPU', noGpu ?? noL
     expect(readFileSync(path('sweep.csv'), 'utf8').trimEnd().split('\r\n')).toHaveLength(12)
   })
 
-  it('results of another GPU, and other files, are left alone', async () => {
+  it('keeps results of another GPU, and other files, unchanged', async () => {
     const file = path('other.json')
     const other = await json(['sweep', 'cases', '--sizes', '64', '--repetitions', '1'])
     other.machine.gpu.name = 'Another GPU'
@@ -287,7 +287,7 @@ describe.skipIf((noGpu ?? noLab) !== undefined)(named('with a GPU', noGpu ?? noL
     expect(readFileSync(file, 'utf8')).toBe('mine')
   })
 
-  it('an interrupt leaves what was measured', async () => {
+  it('keeps the results at an interrupt', async () => {
     const file = path('interrupted.json')
     const { status, stderr } = await mpmml(['sweep', 'patterns', '-o', file], {
       started: (child) => {

@@ -1,4 +1,4 @@
-/** mpmml ladder, mpmml sweep borders and mpmml roofline, and what the report makes of them. */
+/** mpmml ladder, mpmml sweep borders and mpmml roofline, and their part of the report. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -15,7 +15,7 @@ const path = useFolder()
 const noGpu = withoutCuda()
 const noLab = withoutLaboratory()
 
-/** A results file with made-up numbers of a machine that is real. */
+/** Results file with synthetic numbers of a real machine. */
 async function madeUpFile(name: string): Promise<string> {
   const { machine, ...results } = await readResults(join(root, 'test', 'cli', 'fixtures', 'h200.json'))
   await writeResults(path(name), { ...results, machine, points: madeUpPoints() })
@@ -35,19 +35,19 @@ describe('wrong usage', () => {
     ['roofline --from x.json --size 64', '--size'],
     ['roofline --from x.json --counters', '--counters'],
     ['roofline --semiring plus-times --dtype int32', 'float32'],
-  ])('is %s', async (command, expected) => {
+  ])('is reported for %s', async (command, expected) => {
     expect(await fails(command.split(' '), 2)).toContain(expected)
   })
 })
 
 describe.skipIf(noGpu === undefined)('without a GPU', () => {
-  it('ladder computes on the CPU, and says what is missing', async () => {
+  it('computes the ladder on the CPU, and names the missing part', async () => {
     const printed = await succeeds(['ladder', '40', '30', '30', '20'])
     expect(printed).toMatch(/^40 × 30 × 20 +\S+ +\S+ [GT]OPS +packed_maxplus_i32_/m)
     expect(printed).toMatch(/^The GPU's part is missing: .*none can be used/m)
     expect(printed).toContain(noGpu)
   })
-  it('ladder --json has the points and the reason', async () => {
+  it('prints the points and the reason with ladder --json', async () => {
     const { semiring, dtype, points, missing, machine } = await json(['ladder', '--sizes', '20,30'])
     expect([semiring, dtype, machine]).toEqual(['max-plus', 'int32', null])
     expect(missing).toContain(noGpu)
@@ -70,12 +70,12 @@ describe.skipIf(noGpu === undefined)('without a GPU', () => {
 })
 
 describe('roofline --from', () => {
-  it('prints ceilings and kernels, and draws them', async () => {
+  it('prints limits and kernels, and draws them', async () => {
     const file = await madeUpFile('roofline.json')
     const printed = await succeeds(['roofline', '--from', file, '-o', path('roofline.svg')])
     expect(printed).toMatch(/^instructions: fused +33\.0 TOPS$/m)
     expect(printed).toMatch(/^device memory: copy +4000 GB\/s$/m)
-    // 1/4 operation per byte of 4000 GB/s; caches lift it.
+    // 1/4 operation per byte of 4000 GB/s; caches increase it.
     expect(printed).toMatch(
       /^one thread per cell, coalesced +0\.25 +0\.25 +3000 GOPS +1000 GOPS \(device memory\) +shared memory; above that of device memory and L2$/m,
     )
@@ -91,7 +91,7 @@ describe('roofline --from', () => {
       expect(svg).toContain(text)
     expect(svg).not.toMatch(/<script|\b(href|src)=|url\(|@import/)
   })
-  it('draws a file that needs no style sheet: programs other than browsers ignore those', async () => {
+  it('draws a file without a style sheet, because programs other than browsers ignore those', async () => {
     await succeeds(['roofline', '--from', await madeUpFile('plain.json'), '-o', path('plain.svg')])
     const svg = readFileSync(path('plain.svg'), 'utf8')
     expect(svg).not.toMatch(/<style|\b(style|class)=|var\(|currentColor/)
@@ -110,7 +110,7 @@ describe('roofline --from', () => {
         expect(painted(element, 'font-family'), what).toContain('sans-serif')
       }
     }
-    // The page and the text on it, and a colour for each series.
+    // The page and its text, and a colour for each series.
     expect(document.querySelector('rect')!.getAttribute('fill')).not.toBe(
       painted(document.querySelector('text')!, 'fill'),
     )
@@ -132,7 +132,7 @@ describe('roofline --from', () => {
     expect(kernels).toHaveLength(4)
     expect(kernels[0].roofs[0]).toEqual({ name: 'strided', gops: 125 })
   })
-  it('says what a file lacks', async () => {
+  it('reports missing points of a file', async () => {
     const h200 = join(root, 'test', 'cli', 'fixtures', 'h200.json')
     const file = await madeUpFile('other.json')
     expect(await fails(['roofline', '--from', file, '--semiring', 'min-plus'])).toContain(
@@ -144,10 +144,10 @@ describe('roofline --from', () => {
   })
 })
 
-describe('what an H200 was measured to do', () => {
+describe('the results of an H200', () => {
   const file = join(root, 'test', 'cli', 'fixtures', 'h200-ladder.json')
 
-  it('is a roofline: each kernel below a ceiling of its kind, and the tuned ones bound by instructions', async () => {
+  it('form a roofline: each kernel is below a limit of its kind, and the tuned ones are bound by instructions', async () => {
     const { ceilings, kernels } = await json(['roofline', '--from', file])
     const { operations, deviceMemory, l2, sharedMemory } = ceilings
     expect(deviceMemory).toBeLessThan(l2)
@@ -162,7 +162,7 @@ describe('what an H200 was measured to do', () => {
     )
   })
 
-  it('makes a page with its three sections', async () => {
+  it('make a page with its three sections', async () => {
     const { page } = reportPage(await readResults(file))
     for (const id of ['the-matrix-multiplication-ladder', 'borders-guards-or-padding', 'roofline']) {
       expect(page).toContain(`<section id="${id}"`)
@@ -172,13 +172,13 @@ describe('what an H200 was measured to do', () => {
 })
 
 describe('the report', () => {
-  it('has sections for the ladder, borders and the roofline where they were measured', async () => {
+  it('has sections for the ladder, borders and the roofline if they were measured', async () => {
     const { page } = reportPage(await readResults(await madeUpFile('report.json')))
     for (const id of ['the-matrix-multiplication-ladder', 'borders-guards-or-padding', 'roofline']) {
       expect(page).toContain(`<section id="${id}"`)
       expect(page).toContain(`href="#${id}"`)
     }
-    // The K20c's times beside those of the file.
+    // The K20c's times next to those of the file.
     for (const text of ['Table 1: baseline', '<td>232</td><td>233</td>', '<td>7.99</td><td>9.49</td>']) {
       expect(page).toContain(text)
     }
@@ -188,7 +188,7 @@ describe('the report', () => {
     )
     expect(page).not.toContain('NaN')
   })
-  it('has none of them where they were not', async () => {
+  it('has none of these sections without measurements', async () => {
     const results = await readResults(await madeUpFile('none.json'))
     const { page } = reportPage({ ...results, points: [] })
     for (const id of ['the-matrix', 'borders', 'roofline']) expect(page).not.toContain(`<section id="${id}`)
@@ -203,7 +203,7 @@ describe('the report', () => {
         page = await startBrowser()
       })
       afterAll(() => page?.close())
-      it.each([390, 1200])('%i pixels wide: nothing beyond the edge, no error, no request', async (width) => {
+      it.each([390, 1200])('fit in %i pixels, without errors and requests', async (width) => {
         const url = pathToFileURL(path('browser.html')).href
         await page.open(url, width, 'light')
         expect(page.problems).toEqual([])
@@ -215,7 +215,7 @@ describe('the report', () => {
         // Four kernels in two panels.
         expect(marks).toBe(8)
       })
-      it('the SVG file is drawn as it is', async () => {
+      it('show the SVG file correctly', async () => {
         const url = pathToFileURL(path('browser.svg')).href
         await page.open(url, 900, 'dark')
         expect(page.problems).toEqual([])
@@ -227,7 +227,7 @@ describe('the report', () => {
 })
 
 describe.skipIf((noGpu ?? noLab) !== undefined)(named('with a GPU', noGpu ?? noLab), () => {
-  it('ladder times every rung, and compares each result with sums in float64', async () => {
+  it('times every kernel of the ladder, and compares each result with sums in float64', async () => {
     const { points, tables, missing } = await json(['ladder', '130', '70', '70', '90'])
     expect(missing).toBeNull()
     const calls = points.filter(
@@ -240,7 +240,7 @@ describe.skipIf((noGpu ?? noLab) !== undefined)(named('with a GPU', noGpu ?? noL
     }
     expect(tables[0].rows.length).toBe(calls.length + 1)
   })
-  it('ladder with padding, into a file that is resumed', async () => {
+  it('resumes a ladder with padding in a file', async () => {
     const file = path('ladder.json')
     await succeeds(['ladder', '--sizes', '100,200', '--borders', 'padding', '-o', file])
     const first = await readResults(file)
@@ -257,12 +257,12 @@ describe.skipIf((noGpu ?? noLab) !== undefined)(named('with a GPU', noGpu ?? noL
     expect(await readResults(file)).toEqual({ ...first, machine: (await readResults(file)).machine })
     expect(printed).toMatch(/^Table 3: shared memory with different block sizes on 200 × 200/m)
   })
-  it('sweep borders compares guards and padding', async () => {
+  it('compares guards and padding by sweep borders', async () => {
     const printed = await succeeds(['sweep', 'borders', '--sizes', '100,333', '--repetitions', '1'])
     expect(printed.match(/^On average padding is /gm)!.length).toBeGreaterThanOrEqual(2)
     expect(printed).toContain('the paper, GTX 680: ahead by 15.51 %')
   })
-  it('roofline measures, keeps what it measured and draws it', async () => {
+  it('measures a roofline, keeps the results and draws it', async () => {
     const found = await json([
       'roofline',
       '--size',

@@ -29,13 +29,13 @@ describe('measure on the CPU', () => {
     expect(found.gops * found.kernelMs).toBeCloseTo((2 * 2 * 33 * 17 * 40) / 1e6, 6)
   })
 
-  it('takes square matrices and one product if only M is given', async () => {
+  it('measures square matrices and one product if only M is given', async () => {
     const name = portable.find(({ family }) => family === 'packed')!.name
     const found = await json(['measure', name, '--m', '24', '--repetitions', '1', '--json'])
     expect(found).toMatchObject({ variant: name, m: 24, n: 24, k: 24, ninst: 1 })
   })
 
-  it('prints kernel time, speed, ceiling and what verified it', async () => {
+  it('prints kernel time, speed, peak and the reference of the verification', async () => {
     const name = portable.find(({ family }) => family === 'packed')!.name
     const printed = await succeeds(['measure', name, '--m', '64', '--repetitions', '3'])
     expect(printed).toMatch(new RegExp(`^variant +${name}$`, 'm'))
@@ -46,7 +46,7 @@ describe('measure on the CPU', () => {
   })
 
   it('lists the families of the build if no variant is named', async () => {
-    // A line on stderr tells of kernels in another addon.
+    // A line on stderr lists kernels in another addon.
     const { stdout } = await mpmml(['measure', '--json'])
     const families = JSON.parse(stdout)
     const found = new Set(families.map(({ family }: { family: string }) => family))
@@ -59,7 +59,7 @@ describe('measure on the CPU', () => {
     expect((await mpmml(['measure'])).stdout).toMatch(/^packed +cpu +\d+ +packed_/m)
   })
 
-  it('rejects what it cannot measure, in one line', async () => {
+  it('rejects unknown measurements, in one line', async () => {
     expect(await fails(['measure', 'nonsense'])).toContain("there is no variant 'nonsense'")
     expect(await fails(['measure', portable[0]!.name, '--m', '1000000'])).toContain(
       '[ERR_MPMML_OUT_OF_MEMORY]',
@@ -114,7 +114,7 @@ describe('verifyRows', () => {
 })
 
 describe.skipIf(noGpu === undefined)('measure of a CUDA variant without a GPU', () => {
-  it('says so in one line', async () => {
+  it('reports it in one line', async () => {
     const name = 'mpmml_maxplus_i32_8x8_16x16_s16_case00_sub4x4'
     expect(await fails(['measure', name])).toContain(noGpu)
   })

@@ -21,7 +21,7 @@ const example = () => [
   writeNumbers(path('b.npy'), [3, 2], [2, 5, 3, 3, 1, 6]),
 ]
 
-/** Multiplies two matrices and reads the file that was written. */
+/** Multiplies two matrices and reads the written file. */
 async function product(
   a: [shape: number[], values: number[]],
   b: [shape: number[], values: number[]],
@@ -35,7 +35,7 @@ async function product(
 }
 
 describe('the product', () => {
-  it('of the published example', async () => {
+  it('is right for the published example', async () => {
     const printed = await succeeds(['multiply', ...example(), '-o', path('c.npy')])
     expect(readNumbers(path('c.npy'))).toEqual({ shape: [2, 2], values: [9, 9, 10, 13] })
     expect(printed).toMatch(/^A +2 × 3 .*a\.npy$/m)
@@ -47,7 +47,7 @@ describe('the product', () => {
   })
 
   // MaxPlus.jl's documentation, A*A.
-  it('with ε', async () => {
+  it('is right with ε', async () => {
     const a: [number[], number[]] = [
       [2, 2],
       [4, 3, 7, EPSILON],
@@ -55,7 +55,7 @@ describe('the product', () => {
     expect((await product(a, a)).values).toEqual([10, 7, 11, 10])
   })
 
-  it('that is ε where no candidate is finite, and where there is none', async () => {
+  it('is ε without finite candidates, and without candidates', async () => {
     const { values } = await product(
       [
         [2, 2],
@@ -82,7 +82,7 @@ describe('the product', () => {
     ).toEqual({ shape: [0, 1], values: [] })
   })
 
-  it('in min-plus, whose zero is 2^31 − 1', async () => {
+  it('is right in min-plus, whose zero is 2^31 − 1', async () => {
     const infinity = 2 ** 31 - 1
     const b: [number[], number[]] = [
       [3, 2],
@@ -119,7 +119,7 @@ describe('the product', () => {
     ).toEqual([7, infinity])
   })
 
-  it('of batches, and of a batch with one matrix', async () => {
+  it('is right for batches, and for a batch with one matrix', async () => {
     const two: [number[], number[]] = [
       [2, 1, 2],
       [1, 2, 30, 40],
@@ -138,7 +138,7 @@ describe('the product', () => {
     ).toEqual({ shape: [2, 1, 1], values: [8, 46] })
   })
 
-  it('of Fortran order and of 64-bit integers', async () => {
+  it('is right for Fortran order and 64-bit integers', async () => {
     const [, b] = example()
     // Column by column.
     writeNumbers(path('f.npy'), [2, 3], [1, 8, 6, 3, 2, 4], { fortran: true })
@@ -149,7 +149,7 @@ describe('the product', () => {
     expect(readNumbers(path('c.npy')).values).toEqual([9, 9, 10, 13])
   })
 
-  it('of larger matrices, element by element', async () => {
+  it('is right for larger matrices, element by element', async () => {
     const [m, k, n] = [97, 203, 131]
     const value = (i: number) => (i % 7 === 3 ? EPSILON : (Math.imul(i + 1, 2654435761) >> 4) + (i % 3))
     const a = Array.from({ length: m * k }, (_, i) => value(i))
@@ -165,7 +165,7 @@ describe('the product', () => {
     expect(await product([[m, k], a], [[k, n], b], '--verify')).toEqual({ shape: [m, n], values: expected })
   })
 
-  it('with something accumulated', async () => {
+  it('is right with an accumulated matrix', async () => {
     writeNumbers(path('c0.npy'), [2, 2], [100, EPSILON, 10, 12])
     await succeeds([
       'multiply',
@@ -183,7 +183,7 @@ describe('the product', () => {
     )
   })
 
-  it('under each overflow policy', async () => {
+  it('is right under each overflow policy', async () => {
     const a: [number[], number[]] = [[1, 1], [2147483647]]
     const b: [number[], number[]] = [[1, 1], [5]]
     writeNumbers(path('a.npy'), ...a)
@@ -197,7 +197,7 @@ describe('the product', () => {
   })
 })
 
-describe('what is printed', () => {
+describe('the printed result', () => {
   it('is one JSON value with --json', async () => {
     const [a, b] = example()
     const record = await json(['multiply', a!, b!, '-o', path('c.npy'), '--verify', '--backend', 'cpu'])
@@ -241,7 +241,7 @@ describe('what is printed', () => {
     )
   })
 
-  it('is of floating-point numbers where the files are', async () => {
+  it('is of floating-point numbers for files of them', async () => {
     await writeNpy(path('a.npy'), matrix(1, 2, Float32Array.of(0.5, 3)))
     await writeNpy(path('b.npy'), matrix(2, 3, Float32Array.of(1, 2, 3, 4, Number.NEGATIVE_INFINITY, 6)))
     const files = [path('a.npy'), path('b.npy'), '-o', path('c.npy'), '--verify']
@@ -266,7 +266,7 @@ describe('what is printed', () => {
     )
   })
 
-  it('is of bytes with or-and: booleans, bytes and integers alike', async () => {
+  it('is of bytes with or-and: booleans, bytes and integers are equivalent', async () => {
     const [a, b, c0] = [path('a.npy'), path('b.npy'), path('c0.npy')] as const
     writeNumbers(c0, [2, 2], [0, 0, 0, 7])
     for (const descr of ['|b1', '|u1', '<i4', '<i8'] as const) {
@@ -335,7 +335,7 @@ describe('what is printed', () => {
     expect(c).toMatchObject({ min: null, max: null, zeros: 0, nan: 1, infinite: 1 })
   })
 
-  it('says that nothing is finite', async () => {
+  it('states that no element is finite', async () => {
     writeNumbers(path('a.npy'), [1, 1], [EPSILON])
     expect((await json(['multiply', path('a.npy'), path('a.npy')])).c).toMatchObject({
       min: null,
@@ -345,8 +345,8 @@ describe('what is printed', () => {
   })
 })
 
-describe('choosing', () => {
-  it('takes the variant that is named, and verifies with another', async () => {
+describe('multiply', () => {
+  it('uses the named variant, and verifies with another', async () => {
     const rows = await json(['variants', '--semiring', 'max-plus', '--backend', 'cpu'])
     const [naive] = rows.filter((row: { family: string }) => row.family === 'naive')
     const [other] = rows.filter((row: { architectures: string[] }) => row.architectures.includes('portable'))
@@ -357,7 +357,7 @@ describe('choosing', () => {
     expect(await fails([...args, '--variant', naive.name, '--verify'])).toContain('would prove nothing')
   })
 
-  it('refuses variants that do not exist or compute something else', async () => {
+  it('rejects variants that do not exist or compute something else', async () => {
     const args = ['multiply', ...example(), '-o', path('none.npy')]
     expect(await fails([...args, '--variant', 'fastest'])).toContain('[ERR_MPMML_VARIANT]')
     const [row] = await json(['variants', '--semiring', 'min-plus', '--backend', 'cpu'])
@@ -365,7 +365,7 @@ describe('choosing', () => {
     expect(existsSync(path('none.npy'))).toBe(false)
   })
 
-  it('takes the backend that is named, or says why it cannot', async () => {
+  it('uses the named backend, or states why it cannot', async () => {
     const args = ['multiply', ...example()]
     expect((await json([...args, '--backend', 'cpu'])).backend).toBe('cpu')
     expect(await succeeds([...args, '--backend', 'cpu'])).toMatch(/^backend +cpu, .*: as --backend asks$/m)
@@ -384,7 +384,7 @@ describe('choosing', () => {
 })
 
 describe('the output file', () => {
-  it('is never an input, by whatever name', async () => {
+  it('is never an input, under any name', async () => {
     const [a] = example()
     writeNumbers(path('c0.npy'), [2, 2], [1, 2, 3, 4])
     linkSync(a!, path('hard.npy'))
@@ -420,7 +420,7 @@ describe('the output file', () => {
     }
   })
 
-  it('is not written for shapes that do not fit', async () => {
+  it('is not written if shapes do not fit', async () => {
     const [a] = example()
     const line = await fails(['multiply', a!, a!, '-o', path('none.npy')])
     expect(line).toContain('[ERR_MPMML_SHAPE]')
@@ -444,7 +444,7 @@ describe('an input file', () => {
     ['claims more than it has', () => replaced('(2, 3)', '(9, 3)'), 'truncated'],
     ['claims a negative size', () => replaced('(2, 3)', '(-2,3)'), '-2'],
     ['has half floats', () => replaced('<i4', '<f2'), 'astype(numpy.float32)'],
-  ])('that %s is refused', async (_, content, expected) => {
+  ])('is rejected if it %s', async (_, content, expected) => {
     writeFileSync(path('bad.npy'), content())
     const line = await fails(['multiply', path('bad.npy'), b(), '-o', path('none.npy')])
     expect(line).toContain(path('bad.npy'))
@@ -453,7 +453,7 @@ describe('an input file', () => {
     expect(existsSync(path('none.npy'))).toBe(false)
   })
 
-  it.each(['/dev/zero', '.', 'absent.npy'])('such as %s is refused', async (name) => {
+  it.each(['/dev/zero', '.', 'absent.npy'])('is rejected if it is such as %s', async (name) => {
     for (const args of [
       [name, b()],
       [b(), name],
@@ -463,7 +463,7 @@ describe('an input file', () => {
     }
   })
 
-  it('whose name has control characters does not break the line', async () => {
+  it('does not break the line if its name has control characters', async () => {
     expect(await fails(['multiply', 'no\nsuch\x1b[31mfile', b()])).toContain('no such\\x1b[31mfile')
   })
 })

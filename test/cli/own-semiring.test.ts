@@ -1,4 +1,4 @@
-/** mpmml multiply --semiring FILE: products over semirings that stand in files. Numbers are computed by hand. */
+/** mpmml multiply --semiring FILE: products over semirings in files. Numbers are computed by hand. */
 import { writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { counting, hamming } from '../../lib/semirings.js'
@@ -32,7 +32,7 @@ describe('multiply over a semiring in a file', () => {
     expect(readNumbers(path('c.npy')).values).toEqual([1, 2])
   })
 
-  it('refuses what it can’t do', async () => {
+  it('rejects unsupported options', async () => {
     const output = ['-o', path('c.npy')]
     for (const [own, flags, message] of [
       [leastDifference, [], /name it with -o/],
@@ -51,7 +51,7 @@ describe('multiply over a semiring in a file', () => {
     }
   })
 
-  it('names the choices for other texts', async () => {
+  it('lists the choices for unknown names', async () => {
     const [a, b] = files()
     const { stderr } = await runMpmml(['multiply', a, b, '--semiring', 'none', '-o', path('c.npy')])
     expect(stderr).toMatch(/Allowed choices are max-plus, .*, or a file with the end \.json/)

@@ -1,4 +1,4 @@
-/** mpmml paths: distances that are written as they are found, ways to find them, and numbers that they are reduced to. */
+/** mpmml paths: distances that are written in blocks of rows, methods, and reduced distances. */
 import { existsSync, writeFileSync } from 'node:fs'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { readZarr } from '../support/arrays.js'
@@ -27,8 +27,8 @@ const distances = [
   [NONE, NONE, NONE, 0],
 ]
 
-describe('distances that are written as they are found', () => {
-  it('from some nodes to some, with a limit, into a Zarr array', async () => {
+describe('distances that are written in blocks of rows', () => {
+  it('are written from some nodes to some, with a limit, into a Zarr array', async () => {
     const out = path('distances.zarr')
     const args = ['paths', roads(), '--from', 'A', '--to', 'B,C,D', '--limit', '3600', '-o', out]
     const printed = await succeeds(args)
@@ -41,7 +41,7 @@ describe('distances that are written as they are found', () => {
     expect(record).toMatchObject({ path: out, shape: [1, 3], dtype: 'int32', blocks: 1, resumed: 0 })
   })
 
-  it('into a .npy file, of a file that counts from 1', async () => {
+  it('are written into a .npy file, for a file that counts from 1', async () => {
     const file = write('roads.gr', 'p sp 4 4\na 1 2 1800\na 2 3 1700\na 3 1 200\na 1 4 9000\n')
     const out = path('gr.npy')
     await succeeds(['paths', file, '--from', '3,1', '-o', out, '--memory', '50MB', '--method', 'dissection'])
@@ -52,7 +52,7 @@ describe('distances that are written as they are found', () => {
     )
   })
 
-  it('if there is no memory for them', async () => {
+  it("are written if they don't fit in memory", async () => {
     const nodes = 3000
     const lines = Array.from({ length: nodes }, (_, i) => `${i},${(i + 1) % nodes},1\n`)
     const file = write('ring.csv', `from,to,weight\n${lines.join('')}`)
@@ -69,7 +69,7 @@ describe('distances that are written as they are found', () => {
     expect(values[1234 * nodes + 17]).toBe(17 - 1234 + nodes)
   })
 
-  it('are not all there at any time', async () => {
+  it('are never all in memory', async () => {
     const out = ['-o', path('refused.zarr')]
     for (const more of [['--verify'], ['--next', path('n.npy')], ['--reduce', 'mean'], ['--all']]) {
       expect(await fails(['paths', roads(), ...out, ...more], 2)).toContain(`${more[0]} is not for`)
@@ -84,15 +84,18 @@ describe('distances that are written as they are found', () => {
   })
 })
 
-it.each(['auto', 'search', 'dissection', 'closure'])('--method %s', async (method) => {
-  const out = path(`${method}.npy`)
-  const record = await json(['paths', roads(), '--names', '--method', method, '-o', out])
-  if (method !== 'auto') expect(record.method).toBe(method)
-  expect(readNumbers(out).values).toEqual(distances.flat())
-})
+it.each(['auto', 'search', 'dissection', 'closure'])(
+  'finds the same distances with --method %s',
+  async (method) => {
+    const out = path(`${method}.npy`)
+    const record = await json(['paths', roads(), '--names', '--method', method, '-o', out])
+    if (method !== 'auto') expect(record.method).toBe(method)
+    expect(readNumbers(out).values).toEqual(distances.flat())
+  },
+)
 
 describe('--reduce', () => {
-  it('eccentricity and mean', async () => {
+  it('computes eccentricity and mean', async () => {
     const [worst, mean] = [
       await json(['paths', roads(), '--names', '--reduce', 'eccentricity']),
       await json([
@@ -124,7 +127,7 @@ describe('--reduce', () => {
     expect(printed).toMatch(/^D +no path +0$/m)
   })
 
-  it('the nearest, printed or into files', async () => {
+  it('finds the nearest nodes, printed or into files', async () => {
     const args = ['paths', roads(), '--names', '--reduce', 'nearest=2']
     const { nodes } = await json([...args, '--limit', '1900'])
     expect(nodes).toEqual([
@@ -150,13 +153,13 @@ describe('--reduce', () => {
     expect(readNumbers(near)).toEqual({ shape: [4, 2], values: [1, 2, 2, 0, 0, 1, -1, -1] })
   })
 
-  it('of a file that counts from 1', async () => {
+  it('reads a file that counts from 1', async () => {
     const file = write('near.gr', 'p sp 3 3\na 1 2 5\na 2 3 1\na 3 1 1\n')
     const { nodes } = await json(['paths', file, '--from', '2', '--reduce', 'nearest=1'])
     expect(nodes).toEqual([{ from: 2, nearest: [{ to: 3, value: 1 }] }])
   })
 
-  it('refuses what is not for it', async () => {
+  it("rejects options that don't apply", async () => {
     for (const text of ['median', 'nearest', 'nearest=0']) {
       expect(await fails(['paths', roads(), '--names', '--reduce', text], 2)).toContain("'nearest=5'")
     }

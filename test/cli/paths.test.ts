@@ -14,7 +14,7 @@ function write(name: string, content: string): string {
   return path(name)
 }
 
-/** Nodes as the file counts them. */
+/** Nodes with the indices of the file. */
 const dimacs = (name: string, nodes: number, edges: Edge[]) =>
   write(
     `${name}.gr`,
@@ -41,7 +41,7 @@ const bothWays = example.flatMap(([from, to, weight]): Edge[] => [
   [to, from, weight],
 ])
 
-/** The shortest distances of a graph without negative cycles, by relaxing every edge again and again. */
+/** Shortest distances of a graph without negative cycles, by relaxing every edge until nothing changes. */
 function shortest(nodes: number, edges: Edge[], first = 0): number[] {
   return Array.from({ length: nodes }, (_, source) => {
     const distances = Array<number>(nodes).fill(Number.POSITIVE_INFINITY)
@@ -69,7 +69,7 @@ describe('one-to-one', () => {
     expect(printed).not.toContain('verified')
   })
 
-  it('of more nodes than a call has arguments', async () => {
+  it('prints a path of more nodes than a call has arguments', async () => {
     const nodes = 200_000
     const edges = Array.from({ length: nodes - 1 }, (_, at): Edge => [at + 1, at + 2, 1])
     const lines = (await succeeds(['paths', dimacs('long', nodes, edges), '--from', '1']))
@@ -79,7 +79,7 @@ describe('one-to-one', () => {
     expect(lines.at(-1)).toBe(`1     ${nodes}  ${nodes - 1}`)
   })
 
-  it('--json has the same', async () => {
+  it('prints the same path as JSON', async () => {
     const record = await json(['paths', dimacs('one', 6, bothWays), '--from', '1', '--to', '5'])
     expect(record).toMatchObject({
       graph: { nodes: 6, edges: 18, firstNode: 1 },
@@ -94,7 +94,7 @@ describe('one-to-one', () => {
     expect(record.timing.totalMs).toBeGreaterThanOrEqual(0)
   })
 
-  it('a node and itself, and nodes without a path, are no failures', async () => {
+  it('accepts a node and itself, and nodes without a path', async () => {
     const file = csv('islands', [[0, 1, 4]])
     const [self, none] = [
       await json(['paths', file, '--from', '1', '--to', '1']),
@@ -105,7 +105,7 @@ describe('one-to-one', () => {
     expect(await succeeds(['paths', file, '--from', '1', '--to', '0'])).toMatch(/^length +no path$/m)
   })
 
-  it('a negative cycle that cannot be reached from there is no error', async () => {
+  it('ignores a negative cycle that cannot be reached', async () => {
     const file = csv('elsewhere', [
       [0, 1, 4],
       [2, 3, -5],
@@ -134,7 +134,7 @@ describe('some-to-all', () => {
     ])
   })
 
-  it('several nodes to several nodes, with their paths', async () => {
+  it('prints paths from several nodes to several nodes', async () => {
     const record = await json(['paths', dimacs('some', 6, example), '--from', '1,2', '--to', '5,4'])
     expect(pairs(record)).toEqual([
       { from: 1, to: 5, value: 20, path: [1, 3, 6, 5] },
@@ -144,12 +144,12 @@ describe('some-to-all', () => {
     ])
   })
 
-  it('all to one', async () => {
+  it('prints paths from all nodes to one', async () => {
     const record = await json(['paths', dimacs('some', 6, example), '--to', '4'])
     expect(record.pairs.map(({ value }: { value: number }) => value)).toEqual([20, 15, 11, 0, null, null])
   })
 
-  it('-o writes them instead', async () => {
+  it('writes them with -o instead', async () => {
     const out = path('some.npy')
     const args = ['paths', dimacs('some', 6, example), '--from', '1,2', '-o', out]
     const record = await json(args)
@@ -171,7 +171,7 @@ describe('all pairs', () => {
     [4, 0, -7],
   ]
 
-  it('from CSV, with parallel edges, a self-loop and a cycle of weight 0', async () => {
+  it('are read from CSV, with parallel edges, a self-loop and a cycle of weight 0', async () => {
     const [d, n] = [path('d.npy'), path('n.npy')]
     const file = csv('all', edges)
     const printed = await succeeds(['paths', file, '-o', d, '--next', n, '--verify'])
@@ -199,7 +199,7 @@ describe('all pairs', () => {
     }
   })
 
-  it('from Matrix Market, whose nodes count from 1', async () => {
+  it('are read from Matrix Market, whose nodes count from 1', async () => {
     const lines = edges.map(([from, to, weight]) => `${from + 1} ${to + 1} ${weight}\n`)
     const file = write(
       'all.mtx',
@@ -213,7 +213,7 @@ describe('all pairs', () => {
     ])
   })
 
-  it('from a .npy matrix, in C or Fortran order', async () => {
+  it('are read from a .npy matrix, in C or Fortran order', async () => {
     const values = [INFINITY, 5, 1, INFINITY, INFINITY, INFINITY, INFINITY, 2, INFINITY]
     const expected = [0, 3, 1, INFINITY, 0, INFINITY, INFINITY, 2, 0]
     const out = path('npy-d.npy')
@@ -225,13 +225,13 @@ describe('all pairs', () => {
     expect(readNumbers(out).values).toEqual(expected)
   })
 
-  it('without -o is only described', async () => {
+  it('are only summarized without -o', async () => {
     const printed = await succeeds(['paths', csv('all', edges), '--backend', 'cpu'])
     expect(printed).toMatch(/^distances +5 × 5 +\(not written; -o names a file\)$/m)
     expect(printed).toMatch(/^backend +cpu, .*: as --backend asks$/m)
   })
 
-  it('of no nodes', async () => {
+  it('exist for a graph without nodes', async () => {
     const record = await json(['paths', dimacs('nothing', 0, [])])
     expect(record).toMatchObject({ graph: { nodes: 0, edges: 0 }, distances: { shape: [0, 0], min: null } })
   })
@@ -251,7 +251,7 @@ describe('--semiring', () => {
     ['min-plus', 120, [0, 1, 3]],
     ['max-plus', 240, [0, 2, 1, 3]],
     ['max-min', 70, [0, 2, 1, 3]],
-  ])('%s', async (semiring, value, nodes) => {
+  ])('computes %s', async (semiring, value, nodes) => {
     const args = [
       'paths',
       csv('kinds', edges),
@@ -266,7 +266,7 @@ describe('--semiring', () => {
     expect(pairs(await json(args))).toEqual([{ from: 0, to: 3, value, path: nodes }])
   })
 
-  it('max-times on the numbers of an edge list, as float64', async () => {
+  it('computes max-times on the numbers of an edge list, as float64', async () => {
     const shares = edges.map(([from, to, weight]): Edge => [from, to, weight / 128])
     const args = ['paths', csv('shares', shares), '--from', '0', '--to', '3', '--semiring', 'max-times']
     const record = await json(args)
@@ -281,7 +281,7 @@ describe('--semiring', () => {
     ).toEqual([{ from: 0, to: 1, value: 1, path: [0, 1] }])
   })
 
-  it('or-and: an edge is there whatever it weighs', async () => {
+  it('computes or-and, in which every edge exists for all weights', async () => {
     const out = path('reached.npy')
     const file = csv('reach', [
       [0, 1, -3],
@@ -294,7 +294,7 @@ describe('--semiring', () => {
     expect([...bytes.subarray(-16)]).toEqual([1, 1, 1, 0, 0, 1, 1, 0, 0, 0, 1, 0, 1, 1, 1, 1])
   })
 
-  it('an infinite width is a string in JSON', async () => {
+  it('prints an infinite width as a string in JSON', async () => {
     const file = csv('wide', [[0, 1, 0.5]])
     const args = ['paths', file, '--from', '0', '--to', '0', '--semiring', 'max-min']
     expect(pairs(await json(args))).toEqual([{ from: 0, to: 0, value: 'Infinity', path: [0] }])
@@ -309,7 +309,7 @@ describe('--overflow', () => {
       [1, 2, 2_000_000_000],
     ])
 
-  it('throws unless another policy is asked for', async () => {
+  it('throws unless another policy is given', async () => {
     expect(await fails(['paths', file()])).toMatch(/\[ERR_MPMML_OVERFLOW\]$/m)
     const args = ['paths', file(), '--from', '0', '--to', '2', '--overflow']
     const [saturated] = pairs(await json([...args, 'saturate']))
@@ -317,8 +317,8 @@ describe('--overflow', () => {
   })
 })
 
-describe('a cycle that gains', () => {
-  it('is an error that names it as the file does, and its weight', async () => {
+describe('an improving cycle', () => {
+  it('is an error with its nodes as in the file, and its weight', async () => {
     const edges: Edge[] = [
       [1, 2, 5],
       [2, 3, -7],
@@ -352,7 +352,7 @@ describe('--check', () => {
     expect(await succeeds(check(distances, await nextNodes()))).toMatch(/^verified +/m)
   })
 
-  it('finds one distance that is wrong, by one, either way', async () => {
+  it('finds one distance that is wrong, by one, in either direction', async () => {
     for (const [at, change] of [
       [4, 1],
       [4, -1],
@@ -370,7 +370,7 @@ describe('--check', () => {
     }
   })
 
-  it('finds a next node that leads nowhere, in a circle, or outside', async () => {
+  it('finds a next node that leads nowhere, in a cycle, or outside', async () => {
     const next = await nextNodes()
     for (const [at, node] of [
       [4, -1],
@@ -396,7 +396,7 @@ describe('--check', () => {
     ['--to', '1'],
     ['-o', 'x.npy'],
     ['--verify', undefined],
-  ])('with %s is wrong usage', async (option, value) => {
+  ])('reports wrong usage with %s', async (option, value) => {
     const args = [...check(distances), option, ...(value ? [value] : [])]
     expect(await fails(args, 2)).toContain('--check')
   })
@@ -421,13 +421,13 @@ describe('bad input', () => {
     ['a .csv with a negative node', 'a.csv', '-1,0,3\n', /line 1/],
     ['a .csv with words', 'b.csv', '0,1,long\n', /line 1: the weight must be a number/],
     ['another kind of file', 'a.txt', '0 1 2\n', /\.gr.*\.mtx.*\.csv.*\.npy/],
-  ])('%s', async (_, name, content, expected) => {
+  ])('is rejected: %s', async (_, name, content, expected) => {
     const message = await fails(['paths', write(name, content)])
     expect(message).toMatch(expected)
     expect(message).toMatch(/\[ERR_MPMML_FILE\]$/m)
   })
 
-  it('a matrix that is not square, or a batch', async () => {
+  it('is rejected if a matrix is not square, or a batch', async () => {
     expect(await fails(['paths', writeNumbers(path('r.npy'), [2, 3], [1, 2, 3, 4, 5, 6])])).toMatch(
       /one square matrix of weights, but this is 2 × 3 \[ERR_MPMML_FILE\]$/m,
     )
@@ -436,30 +436,30 @@ describe('bad input', () => {
     )
   })
 
-  it('weights below 0 in max-times', async () => {
+  it('is rejected for weights below 0 in max-times', async () => {
     const file = csv('negative', [[0, 1, -0.5]])
     expect(await fails(['paths', file, '--semiring', 'max-times'])).toMatch(/\[ERR_MPMML_VALUE\]$/m)
   })
 
-  it('a file that is not there', async () => {
+  it('is rejected for a missing file', async () => {
     expect(await fails(['paths', path('nowhere.gr')])).toMatch(/nowhere\.gr.*\[ERR_MPMML_FILE\]$/m)
   })
 
-  it('nodes that the graph does not have', async () => {
+  it('is rejected for nodes that the graph does not have', async () => {
     const file = dimacs('six', 6, example)
     expect(await fails(['paths', file, '--from', '7'])).toContain('there is no node 7')
     expect(await fails(['paths', file, '--from', '0', '--to', '1'])).toContain('has the nodes 1 to 6')
     expect(await fails(['paths', dimacs('empty', 0, []), '--from', '1'])).toContain('has no nodes')
   })
 
-  it('an output that is the graph, or in no folder', async () => {
+  it('is rejected for an output that is the graph, or in no folder', async () => {
     const file = writeNumbers(path('same.npy'), [1, 1], [0])
     expect(await fails(['paths', file, '-o', file])).toContain('the same file as the input')
     expect(await fails(['paths', file, '--next', path('no/folder/n.npy')])).toContain('[ERR_MPMML_FILE]')
     expect(readNumbers(file).values).toEqual([0])
   })
 
-  it('two outputs that are one file, by whatever names', async () => {
+  it('is rejected for two outputs that are one file, under any names', async () => {
     const file = dimacs('six', 6, example)
     const out = path('both.npy')
     symlinkSync(dirname(out), path('also'))
@@ -480,7 +480,7 @@ describe('bad input', () => {
     expect(await fails(['paths', file, ...arrays])).toContain('are the same file')
   })
 
-  it('more pairs, or longer paths, than are printed', async () => {
+  it('is rejected for more pairs, or longer paths, than are printed', async () => {
     const many = dimacs('many', 2 ** 22 + 1, [])
     expect(await fails(['paths', many, '--from', '1'])).toMatch(
       /the result has 4194305 pairs, more than the 4194304 that are printed: name a file with -o/,
@@ -506,16 +506,16 @@ describe('bad input', () => {
     [['--backend', 'gpu']],
     [['--from', '1', '--next', 'n.npy']],
     [['-o', 'same.npy', '--next', 'same.npy']],
-  ])('%j is wrong usage', async (flags) => {
+  ])('is rejected as wrong usage: %j', async (flags) => {
     expect(await fails(['paths', dimacs('six', 6, example), ...flags], 2)).toContain('--help')
   })
 
-  it('no graph at all is wrong usage', async () => {
+  it('is rejected without a graph', async () => {
     expect(await fails(['paths'], 2)).toContain('GRAPH')
   })
 })
 
-it('--help says how nodes are numbered', async () => {
+it('explains the numbers of nodes with --help', async () => {
   const help = await succeeds(['paths', '--help'])
   for (const option of [
     '--from',
@@ -532,7 +532,7 @@ it('--help says how nodes are numbered', async () => {
   expect(help.replace(/\s+/g, ' ')).toContain('.gr and .mtx count from 1, .csv, .npy and .npz from 0')
 })
 
-it('says that zeros of a matrix are edges, if most of its elements are', async () => {
+it('reports that zeros of a matrix are edges, if most of its elements are', async () => {
   const file = writeNumbers(path('adjacency.npy'), [4, 4], [0, 5, 0, 0, 5, 0, 1, 0, 0, 1, 0, 2, 0, 0, 2, 0])
   const { status, stderr } = await runMpmml(['paths', file, '--json'])
   expect([status, stderr]).toEqual([
@@ -546,7 +546,7 @@ it('says that zeros of a matrix are edges, if most of its elements are', async (
   expect((await runMpmml(['paths', few, '--json'])).stderr).toBe('')
 })
 
-it('EPSILON is no edge of longest paths', async () => {
+it('treats EPSILON as a missing edge in longest paths', async () => {
   const file = writeNumbers(path('dag.npy'), [2, 2], [EPSILON, 5, EPSILON, EPSILON])
   const out = path('dag-d.npy')
   await succeeds(['paths', file, '--semiring', 'max-plus', '-o', out])
@@ -556,7 +556,7 @@ it('EPSILON is no edge of longest paths', async () => {
 describe('nodes with names', () => {
   const roads = 'from,to,minutes\nA,B,7\nB,C,9\nA,C,20\nB,A,7\n'
 
-  it('are taken and printed as the file has them', async () => {
+  it('are read and printed as in the file', async () => {
     const file = write('roads.csv', roads)
     const printed = await succeeds(['paths', file, '--from', 'A', '--to', 'C', '--verify'])
     expect(printed).toMatch(/^from +A$/m)
@@ -609,7 +609,7 @@ describe('nodes with names', () => {
     expect(mean).toMatchObject({ graph: { nodes: 3, edges: 2 }, mean: null })
   })
 
-  it('are ids if their numbers would be far more nodes than there are edges', async () => {
+  it('are ids if their numbers would be far more nodes than edges', async () => {
     const file = write('osm.csv', '178877282,178877283,5\n178877283,178877300,7\n')
     const { status, stdout, stderr } = await runMpmml([
       'paths',
@@ -652,7 +652,7 @@ describe('nodes with names', () => {
     })
   })
 
-  it('are named by errors', async () => {
+  it('are used in errors', async () => {
     const file = write('roads.csv', roads)
     expect(await fails(['paths', file, '--from', 'X'])).toContain('there is no node X')
     expect(await fails(['paths', file, '--from', 'a'])).toMatch(/there is no node a: .*did you mean A\?/)

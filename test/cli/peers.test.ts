@@ -20,7 +20,7 @@ async function run(folder: string) {
   return { status, stderr, figures: suites[0].figures as Figure[], wrong: suites[0].wrong as string[] }
 }
 
-/** A folder with a program python3 that lists packages, and answers each line of a program of the suite by `answers`. */
+/** Folder with a program python3 that lists packages, and answers each line of a program of the suite by `answers`. */
 function standIn(name: string, packages: string, answers: string): string {
   const folder = path(name)
   mkdirSync(folder)
@@ -45,7 +45,7 @@ ${answers}
   return folder
 }
 
-/** The product of the rows that are asked for, by definition; \`shift\` makes it wrong. */
+/** Product of the requested rows, by definition; \`shift\` makes it wrong. */
 const product = (shift: number) => `
 const load = (each) => {
   const file = readFileSync(\`\${folder}/\${each}.npy\`)
@@ -72,7 +72,7 @@ require('node:readline').createInterface({ input: process.stdin }).on('line', (l
 const linux = process.platform === 'linux'
 
 describe.skipIf(!linux)('bench --suite peers', () => {
-  it('ends well without Python, and says so', async () => {
+  it('ends normally without Python, and reports it', async () => {
     const { status, figures, wrong } = await run(path('nothing'))
     expect([status, wrong]).toEqual([0, []])
     expect(figures).toHaveLength(1)
@@ -80,7 +80,7 @@ describe.skipIf(!linux)('bench --suite peers', () => {
     expect(figures[0]!.note).toMatch(/^nothing was measured: python3 was not found/)
   })
 
-  it('ends well if Python has no NumPy', async () => {
+  it('ends normally if Python has no NumPy', async () => {
     const { status, figures } = await run(standIn('bare', 'scipy', ''))
     expect(status).toBe(0)
     expect(figures.map(({ note }) => note)).toEqual([expect.stringMatching(/python3 has no NumPy/)])
@@ -117,7 +117,7 @@ describe.skipIf(!linux)('bench --suite peers', () => {
       "console.error('Segmentation fault'); process.exit(3)",
       /^not measured: it ended: Segmentation fault$/,
     ],
-  ])('goes on after a program that %s', async (name, answers, note) => {
+  ])('continues after a program that %s', async (name, answers, note) => {
     const { status, figures, wrong } = await run(standIn(name, 'numpy jax', answers))
     expect([status, wrong]).toEqual([0, []])
     const theirs = figures.filter(({ what }) => /^(NumPy|JAX)/.test(what))
@@ -126,7 +126,7 @@ describe.skipIf(!linux)('bench --suite peers', () => {
     expect(figures.filter(({ what }) => what === 'mpmml')).toHaveLength(4)
   })
 
-  it('measures what is installed, with equal results', async () => {
+  it('measures the installed libraries, with equal results', async () => {
     const { status, figures, wrong } = await run([...process.env.PATH!.split(delimiter)].join(delimiter))
     expect([status, wrong]).toEqual([0, []])
     expect(figures.length).toBeGreaterThan(0)

@@ -1,4 +1,4 @@
-/** Standard input and output in place of files, results that are printed, colours, and what a CSV file is taken for. */
+/** Standard input and output in place of files, printed results, colours, and the interpretation of CSV files. */
 import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -16,7 +16,7 @@ function file(name: string, content: string | Uint8Array): string {
   return path(name)
 }
 
-/** Runs mpmml in this process, with this on its standard input. */
+/** Runs mpmml in this process, with the given standard input. */
 const piped = (args: string[], input: string | Uint8Array) => runMpmml(args, { input })
 
 /** Runs mpmml in a process of its own, with bytes on its standard input. */
@@ -34,7 +34,7 @@ function pipedApart(
 }
 
 describe('standard input and output', () => {
-  it('take the place of files, and pass nothing else on', () => {
+  it('replace files, and have no other content', () => {
     const a = file('a.csv', '0,1\n2,.\n')
     const product = pipedApart(['multiply', '-', a, '--format', 'csv', '-o', '-'], '0,1\n2,.\n')
     expect([product.status, `${product.stdout}`, product.stderr]).toEqual([0, '3,1\n2,3\n', ''])
@@ -58,13 +58,13 @@ describe('standard input and output', () => {
     })
   })
 
-  it('hold graphs too', async () => {
+  it('may hold graphs', async () => {
     const args = ['paths', '-', '--format', 'gr', '-o', '-', '--output-format', 'csv']
     const { status, stdout } = await piped(args, 'p sp 2 1\na 1 2 7\n')
     expect([status, `${stdout}`]).toEqual([0, '0,7\ninf,0\n'])
   })
 
-  it('hold graphs of names, strands and results too', async () => {
+  it('may hold graphs of names, strands and results', async () => {
     const graph = '<graphml><graph edgedefault="directed"><edge source="a" target="b"/></graph></graphml>'
     const named = await piped(
       ['paths', '-', '--format', 'graphml', '--from', 'a', '--to', 'b', '--json'],
@@ -110,7 +110,7 @@ describe('standard input and output', () => {
     expect([page.status, page.stderr, `${page.stdout}`.slice(0, 15)]).toEqual([0, '', '<!doctype html>'])
   })
 
-  it('take drawings', async () => {
+  it('may hold drawings', async () => {
     const speeds = await piped(
       [
         'bench',
@@ -141,7 +141,7 @@ describe('standard input and output', () => {
     [['cycle-mean', '-', '--format', 'gr'], 'p sp 2 1\na 1 2 7\n'],
     [['rna', '--nussinov', '-'], '>one\nGGG\n'],
     [['bpmax', '-', 't.fasta'], '>one\nGGG\n'],
-  ])('are named while %j works', (args, input) => {
+  ])('are named in the progress of %j', (args, input) => {
     file('b.csv', '1\n2\n')
     file('t.fasta', '>two\nGGG\n')
     const { status, stderr } = pipedApart(args, input, { cwd: path('.'), env: onTerminal })
@@ -150,13 +150,13 @@ describe('standard input and output', () => {
     expect(stderr).not.toMatch(/(reading|writing) -/)
   })
 
-  it('are named in errors, and leave nothing behind', async () => {
+  it('are named in errors, and leave no files', async () => {
     const { status, stdout, stderr } = await piped(['show', '-', '--format', 'csv'], '1,2\n3\n')
     expect([status, `${stdout}`]).toEqual([1, ''])
     expect(stderr).toMatch(/^mpmml: standard input, line 2: [^\n]+\n$/)
   })
 
-  it('say if there is no place for them', () => {
+  it('report a full temporary folder', () => {
     const env = { TMPDIR: path('no-folder') }
     const { status, stderr } = pipedApart(['show', '-', '--format', 'csv'], '1,2\n', { env })
     expect([status, stderr]).toEqual([
@@ -165,7 +165,7 @@ describe('standard input and output', () => {
     ])
   })
 
-  it('are named in errors of what graphs hold', async () => {
+  it('are named in errors of graphs', async () => {
     const edges = '0,1,5\n1,0,-7\n'
     const graph = ['paths', '-', '--format', 'csv', '--edges']
     expect((await piped(graph, edges)).stderr).toMatch(/^mpmml: standard input: the cycle 0 → 1 → 0 /)
@@ -176,7 +176,7 @@ describe('standard input and output', () => {
     expect((await piped(check, '0,1,2\n')).stderr).toMatch(/^mpmml: standard input: expected 2 × 2 /)
   })
 
-  it('end well if nobody reads the result', () => {
+  it('end normally if the reader closes the pipe', () => {
     const lines = Array.from({ length: 200_000 }, (_, row) => `${row},1\n`).join('')
     const from = file('long.csv', lines)
     const command = `"${process.execPath}" "${cli}" convert "${from}" - --output-format csv | head -1`
@@ -214,7 +214,7 @@ describe('standard input and output', () => {
   })
 })
 
-describe('results that no file takes', () => {
+describe('results without an output file', () => {
   it('are printed if they are small', async () => {
     const a = file('s.csv', '0,1\n2,.\n')
     const printed = await succeeds(['multiply', a, a])
@@ -232,13 +232,13 @@ describe('results that no file takes', () => {
     ])
   })
 
-  it('of a batch are printed one after the other', async () => {
+  it('are printed one after the other for a batch', async () => {
     const batch = writeNumbers(path('batch.npy'), [2, 1, 1], [1, 2])
     expect(await succeeds(['multiply', batch, batch])).toMatch(/\n\n2\n\n4\n$/)
     expect((await json(['multiply', batch, batch])).c.values).toEqual([[[2]], [[4]]])
   })
 
-  it('are printed as a whole if that is asked for, and not if they are written', async () => {
+  it('are printed as a whole on request, and not if they are written', async () => {
     const size = 13
     const values = Array.from({ length: size * size }, (_, at) => at)
     const large = writeNumbers(path('large.npy'), [size, size], values)
@@ -251,7 +251,7 @@ describe('results that no file takes', () => {
   })
 })
 
-it('show --all shows all rows and columns', async () => {
+it('are printed with all rows and columns by show --all', async () => {
   const wide = file('wide.csv', `${Array.from({ length: 9 }, (_, at) => at + 1 / 3).join()}\n`)
   expect(await succeeds(['show', wide])).toContain('…')
   const all = await succeeds(['show', wide, '--all'])
@@ -268,7 +268,7 @@ describe('a CSV file', () => {
     return { record: JSON.parse(stdout), stderr }
   }
 
-  it('that could be both is taken for edges, and that is said', async () => {
+  it('is read as edges if it could be both, with a note', async () => {
     const graph = file('square.csv', square)
     const guessed = await ran(['paths', graph, '--from', '0', '--json'])
     expect(guessed.stderr).toMatch(/^mpmml: \S+square\.csv is taken as a list of edges, [^\n]+ --matrix/)
@@ -278,7 +278,7 @@ describe('a CSV file', () => {
     expect(matrix).toMatchObject({ graph: { nodes: 3, edges: 9 }, mean: { value: 3 } })
   })
 
-  it('of more columns is taken for a matrix', async () => {
+  it('is read as a matrix with more columns', async () => {
     const weights = file('weights.csv', '0,3,.,5\n1,2,5,4\n2,0,1,3\n7,7,7,0\n')
     const { record, stderr } = await ran(['paths', weights, '--json'])
     expect(stderr).toMatch(/is taken as a matrix of weights, because its lines have 4 numbers\n$/)
@@ -286,20 +286,20 @@ describe('a CSV file', () => {
     expect(await json(['paths', weights, '--matrix'])).toMatchObject({ graph: { edges: 15 } })
   })
 
-  it('without weights says what edges weigh, if that matters', async () => {
+  it('is read with weights of 1 if it has none, with a note if that matters', async () => {
     const links = file('links.csv', 'from,to\n0,1\n1,2\n')
     expect((await ran(['paths', links, '--json'])).stderr).toMatch(/have no weights: each weighs 1\n$/)
     expect((await ran(['paths', links, '--semiring', 'or-and', '--json'])).stderr).toBe('')
   })
 
-  it('in tabs or compressed by gzip is looked at too', async () => {
+  it('is inspected with tabs or compressed by gzip too', async () => {
     const tabs = file('square.tsv', square.replaceAll(',', '\t'))
     expect((await ran(['paths', tabs, '--json'])).stderr).toContain('taken as a list of edges')
     const packed = file('square.csv.gz', gzipSync(square))
     expect((await ran(['paths', packed, '--json'])).stderr).toContain('taken as a list of edges')
   })
 
-  it('compressed by gzip is looked at whatever its name is', async () => {
+  it('is inspected if it is compressed by gzip under any name', async () => {
     const graph = ['paths', '-', '--format', 'csv', '--json']
     const plain = await piped(graph, square)
     const packed = await piped(graph, gzipSync(square))
@@ -312,7 +312,7 @@ describe('a CSV file', () => {
     )
   })
 
-  it('that can’t be read isn’t taken for anything', async () => {
+  it('is not interpreted if it can’t be read', async () => {
     const cut = file('cut.csv.gz', gzipSync(square).subarray(0, 20))
     const message = await fails(['paths', cut])
     expect(message).toMatch(
@@ -326,7 +326,7 @@ describe('a CSV file', () => {
     expect([empty.stderr, empty.record.graph.nodes]).toEqual(['', 0])
   })
 
-  it('of edges becomes a graph in any format', async () => {
+  it('is converted from edges to a graph in any format', async () => {
     const edges = file('edges.csv', 'from,to,weight\n0,1,4\n1,2,5\n0,1,7\n')
     expect(await json(['convert', edges, path('edges.gr'), '--edges'])).toMatchObject({
       shape: [3, 3],
@@ -347,7 +347,7 @@ describe('a CSV file', () => {
     await succeeds(['convert', path('also.csv'), path('also.mtx'), '--matrix'])
   })
 
-  it('that may be edges is taken for a matrix by commands that need one, and that is said', async () => {
+  it('is read as a matrix by commands that need one even if it may be edges, with a note', async () => {
     const long = file('long-edges.csv', '0,1,5\n1,2,7\n2,0,-20\n0,3,4\n')
     const hint =
       /^mpmml: \S+ is taken as a matrix of 3 columns; if it is a list of edges, say --edges \(or --matrix\)\n$/
@@ -371,7 +371,7 @@ describe('a CSV file', () => {
     await succeeds(['multiply', fractions, column])
   })
 
-  it('that can only be edges is taken for edges by star, and that is said', async () => {
+  it('is read as edges by star if it can only be edges, with a note', async () => {
     const long = file('star.csv', 'from,to,weight\n0,1,5\n1,2,7\n2,0,-20\n0,3,4\n')
     const taken = await ran(['star', long, '--json'])
     expect(taken.stderr).toMatch(
@@ -390,7 +390,7 @@ describe('a CSV file', () => {
     expect((await ran(['star', links, '--json'])).stderr).toMatch(/have no weights: each weighs 1\n$/)
   })
 
-  it('of edges with nodes that have names says what to do', async () => {
+  it('is rejected with `--matrix` for named nodes, with the suggestion of `--edges`', async () => {
     const named = file('named.csv', 'from,to,weight\nberlin,paris,5\nparis,rome,7\nrome,berlin,1\n')
     const later = file('later.csv', '1,2,5\n2,3,5\n3,4,5\n4,5,5\n5,1,5\n5,Rome,1\n')
     for (const [of, node] of [
@@ -429,7 +429,7 @@ describe('a CSV file', () => {
     expect(await fails(['show', file('cells.csv', '0,1,5,6\n1,x,5,6\n')])).toContain("but it is 'x'")
   })
 
-  it('of edges of which some have no weights is refused', async () => {
+  it('is rejected as edges of which some have no weights', async () => {
     const some = file('some.csv', '0,1\n1,2,7\n')
     expect(await fails(['paths', some, '--edges', '--semiring', 'or-and'])).toContain(
       'line 2: this edge has a weight, but the first one has none',
@@ -447,12 +447,12 @@ describe('a CSV file', () => {
     }
   })
 
-  it('takes commas for decimal points where semicolons separate', async () => {
+  it('has decimal commas if semicolons separate', async () => {
     const german = file('german.csv', 'a;b;1,5\nb;c;2,5\n')
     expect(await json(['paths', german, '--from', 'a', '--to', 'c'])).toMatchObject({ pairs: [{ value: 4 }] })
   })
 
-  it('that begins with numbers of no nodes is a matrix', async () => {
+  it('is a matrix if it begins with numbers of no nodes', async () => {
     const weights = file('weighted.csv', '0,1.5,3\n2,0,4\n1,1,0\n')
     const { record, stderr } = await ran(['paths', weights, '--json'])
     expect(stderr).toMatch(
@@ -461,7 +461,7 @@ describe('a CSV file', () => {
     expect(record.graph).toMatchObject({ nodes: 3, edges: 9 })
   })
 
-  it('of edges too many nodes for a matrix is refused', async () => {
+  it('is rejected as edges with too many nodes for a matrix', async () => {
     const far = file('far.csv', '0,2000000000,1\n')
     expect(await fails(['convert', far, path('far.npy'), '--edges'])).toContain('ERR_MPMML_OUT_OF_MEMORY')
     await succeeds(['convert', far, path('far.mtx'), '--edges'])
@@ -472,13 +472,13 @@ describe('a terminal', () => {
   const stream = (isTTY: boolean, colours: boolean) =>
     ({ isTTY, hasColors: () => colours }) as unknown as NodeJS.WriteStream
 
-  it('is shown colours if it has them', () => {
+  it('shows colours if it supports them', () => {
     expect(styled(stream(true, true), 'red', 'text')).toBe('\x1b[31mtext\x1b[39m')
     expect(styled(stream(true, false), 'red', 'text')).toBe('text')
     expect(styled(stream(false, true), 'red', 'text')).toBe('text')
   })
 
-  it('has help that fits it', () => {
+  it('shows help that fits it', () => {
     const text = `\n${'word '.repeat(24)}end\nof the paragraph.\n\n  ${'indented '.repeat(9)}\nshort line\nanother`
     for (const columns of [40, 80, 200]) {
       const lines = reflow(text, columns).split('\n')
@@ -489,7 +489,7 @@ describe('a terminal', () => {
     expect(reflow(text, 200)).toContain('word end of the paragraph.')
   })
 
-  it.each([40, 60, 80, 120])('has help of commands and options that fits %i columns', async (columns) => {
+  it.each([40, 60, 80, 120])('shows help of commands and options that fits %i columns', async (columns) => {
     for (const name of ['', 'paths', 'multiply']) {
       const program = await createProgram([name], new AbortController().signal)
       const command = program.commands.find((each) => each.name() === name) ?? program
@@ -506,7 +506,7 @@ describe('a terminal', () => {
   })
 })
 
-it('-V prints the version', async () => {
+it('prints the version with -V', async () => {
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   expect(await succeeds(['-V'])).toBe(`${version}\n`)
 })

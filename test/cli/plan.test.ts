@@ -1,4 +1,4 @@
-/** mpmml plan, and what tune needs no GPU for. */
+/** mpmml plan, and the parts of tune that need no GPU. */
 import { describe, expect, it } from 'vitest'
 import { info, variants } from '../../lib/index.js'
 import { fails, json, succeeds, useFolder, writeNumbers } from './support.js'
@@ -6,7 +6,7 @@ import { fails, json, succeeds, useFolder, writeNumbers } from './support.js'
 const file = useFolder()
 
 describe('plan', () => {
-  it('tells the kernel of a product of files, and why it is exact', async () => {
+  it('prints the kernel of a product of files, and why it is exact', async () => {
     const a = writeNumbers(file('a.npy'), [2, 3], [1, 6, 2, 8, 3, 4])
     const b = writeNumbers(file('b.npy'), [3, 2], [2 ** 31 - 1, 5, 3, 3, 1, 6])
     const [planned] = await json(['plan', a, b, '--backend', 'cpu', '--overflow', 'saturate'])
@@ -25,7 +25,7 @@ describe('plan', () => {
     )
   })
 
-  it('estimates how long products take on several GPUs and hosts', async () => {
+  it('estimates the time of products on several GPUs and hosts', async () => {
     const shapes = ['plan', '--gpus', '6', '--shapes', '32768x32768x32768,4096x2000x300']
     const [large, small] = await json(shapes)
     expect(large.host.map(({ gpus }: { gpus: number }) => gpus)).toEqual([1, 2, 4, 6])
@@ -45,7 +45,7 @@ describe('plan', () => {
     expect(await fails(['plan', '--hosts', '8', '--shapes', '9x9x9'], 2)).toMatch('--gpus')
   })
 
-  it('tells those of random matrices', async () => {
+  it('prints the kernels of random matrices', async () => {
     const shapes = ['--shapes', '300x200x100,3x40x50x60', '--backend', 'cpu']
     const records = await json(['plan', ...shapes, '--values', '16bit-eps', '--semiring', 'min-plus'])
     expect(records.map(({ a, b }: { a: number[]; b: number[] }) => [a, b])).toEqual([
@@ -62,7 +62,7 @@ describe('plan', () => {
     expect(records[0].variant).toContain(`minplus_i32_${info().cpu.simd}`)
   })
 
-  it('tells those of other semirings, of files as of random matrices', async () => {
+  it('prints the kernels of other semirings, for files and random matrices', async () => {
     const a = writeNumbers(file('a.npy'), [2, 3], [0, 1, 0, 0, 0, 1], { descr: '|b1' })
     const b = writeNumbers(file('b.npy'), [3, 2], [0, 1, 0, 0, 0, 1], { descr: '<i8' })
     for (const args of [

@@ -1,4 +1,4 @@
-/** Products and paths by workers on a queue, as users run them. */
+/** Products and paths by workers on a queue, by the commands of users. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -30,7 +30,7 @@ function product(a: Int32Array, b: Int32Array, n: number): number[] {
   return [...c]
 }
 
-/** Passes on what comes, until `hole` is called: what is connected then hears nothing any more, and isn't told. */
+/** Forwards data until `hole` is called: after that, connected clients receive nothing and no error. */
 async function proxyTo(port: number): Promise<{ proxy: Server; hole: () => void }> {
   const pairs: Socket[][] = []
   const proxy = createServer((socket) => {
@@ -79,7 +79,7 @@ describe.skipIf(!redisProgram)(`a queue${why}`, () => {
     return { child, events, until }
   }
 
-  it('computes a product right while workers die and sleep, and the queue restarts', async () => {
+  it('computes a right product while workers die and sleep, and the queue restarts', async () => {
     const n = 320
     mkdirSync(path('product'))
     const [a, b] = [numbers(n * n, 1), numbers(n * n, 2)]
@@ -105,7 +105,7 @@ describe.skipIf(!redisProgram)(`a queue${why}`, () => {
     expect(readNumbers(path('product/c.npy')).values).toEqual(product(a, b, n))
     expect(readdirSync(path('product')).sort()).toEqual(['a.npy', 'b.npy', 'c.npy'])
     const begun = all.flatMap(({ events }) => events.filter(({ type }) => type === 'begun'))
-    // One for each of the two that were taken for dead, and one of each that was cut off by the restart.
+    // One for each of the two workers that were assumed dead, and one for each that the restart disconnected.
     expect(begun.length).toBeLessThanOrEqual(100 + 2 + 4)
     const [plan] = (await queueStatus({ queue: redis.url })).plans
     expect(plan).toMatchObject({ state: 'done', done: 1, blocks: 100, total: 100, reason: '', failures: [] })
@@ -167,7 +167,7 @@ describe.skipIf(!redisProgram)(`a queue${why}`, () => {
     expect((await json(['jobs', '--queue', redis.url])).workers).toEqual([])
   })
 
-  it('keeps work that was interrupted, for --resume', async () => {
+  it('keeps interrupted work for --resume', async () => {
     mkdirSync(path('interrupted'))
     writeNumbers(path('interrupted/a.npy'), [2, 2], [1, 2, 3, 4])
     const output = path('interrupted/c.npy')
@@ -177,7 +177,7 @@ describe.skipIf(!redisProgram)(`a queue${why}`, () => {
     const running = mpmml(args, {
       started: (started) => {
         child = started
-        // Once it says that there is no worker.
+        // Once it reports that there is no worker.
         started.stderr!.once('data', () => child.kill('SIGINT'))
       },
     })
@@ -196,7 +196,7 @@ describe.skipIf(!redisProgram)(`a queue${why}`, () => {
     expect(readNumbers(output).values).toEqual([5, 6, 7, 8])
   })
 
-  it('makes no worker read or write outside of its roots', async () => {
+  it('restricts reading and writing of workers to their roots', async () => {
     mkdirSync(path('inside'))
     mkdirSync(path('outside'))
     for (const folder of ['inside', 'outside']) writeNumbers(path(`${folder}/a.npy`), [1, 1], [7])
@@ -220,7 +220,7 @@ describe.skipIf(!redisProgram)(`a queue${why}`, () => {
     expect(one.events.filter(({ type }) => type === 'done')).toEqual([])
   })
 
-  it("refuses plans and jobs that the library didn't make", async () => {
+  it("rejects plans and jobs that the library didn't make", async () => {
     mkdirSync(path('forged'))
     writeNumbers(path('forged/a.npy'), [1, 1], [7])
     const one = worker(path('forged'))
@@ -263,7 +263,7 @@ describe.skipIf(!redisProgram)(`a queue${why}`, () => {
     client.disconnect()
   })
 
-  it('with another password, or none there, is an error soon, without the password', async () => {
+  it('rejects another password, or none, soon and without printing it', async () => {
     const wrong = redis.url.replace(password, 'guess')
     for (const args of [['jobs'], ['worker'], ['multiply', 'a.npy', 'b.npy', '-o', 'c.npy']]) {
       const line = await fails([...args, '--queue', wrong])
@@ -278,7 +278,7 @@ describe.skipIf(!redisProgram)(`a queue${why}`, () => {
     expect(refused).not.toContain(password)
   })
 
-  it('that never answers is an error', async () => {
+  it('is reported if it never answers', async () => {
     const silent = createServer().listen(0, '127.0.0.1')
     await once(silent, 'listening')
     const { port } = silent.address() as { port: number }
@@ -288,7 +288,7 @@ describe.skipIf(!redisProgram)(`a queue${why}`, () => {
     silent.close()
   })
 
-  it('that falls silent without a word is lost, and found again', async () => {
+  it('counts as lost if it stops answering, and is found again', async () => {
     const { proxy, hole } = await proxyTo(redis.port)
     let lost = 0
     let back = 0
@@ -335,7 +335,7 @@ describe.skipIf(!redisProgram)(`a queue${why}`, () => {
     await other.stop()
   })
 
-  it('that is too old, or forbids what is needed, is an error', async () => {
+  it('is reported if it is too old, or forbids needed commands', async () => {
     const answer = 'redis_version:6.0.20'
     const old = createServer((socket) => {
       socket.on('data', (data) => {
@@ -368,7 +368,7 @@ describe.skipIf(!redisProgram)(`a queue${why}`, () => {
     const { stdout, stderr } = await mpmml(args, { env: { NODE_EXTRA_CA_CERTS: certificate } })
     expect(stderr).toBe('')
     expect(JSON.parse(stdout)).toMatchObject({ queue: `rediss://localhost:${port}`, plans: [] })
-    // An authority that nobody vouches for.
+    // A certificate authority that is not trusted.
     expect(await fails(args)).toMatch(/self-signed certificate.*NODE_EXTRA_CA_CERTS.*\[ERR_MPMML_QUEUE\]/)
     await secure.end()
   })
@@ -400,7 +400,7 @@ describe.skipIf(!redisProgram)(`a queue${why}`, () => {
   })
 })
 
-it('without its packages is an error that names the install command', async () => {
+it('reports the install command without its packages', async () => {
   const hook = `export const resolve = (name, context, next) => name === 'bullmq' ? Promise.reject(Object.assign(new Error('no'), { code: 'ERR_MODULE_NOT_FOUND' })) : next(name, context)`
   const script = path('hook.mjs')
   const url = `data:text/javascript,${encodeURIComponent(hook)}`
@@ -411,7 +411,7 @@ it('without its packages is an error that names the install command', async () =
   expect(line).toMatch(/not installed: run npm install bullmq ioredis \[ERR_MPMML_PACKAGE\]/)
 })
 
-it('is no place for options that workers decide about', async () => {
+it('rejects options that workers determine', async () => {
   const args = ['multiply', 'a.npy', 'b.npy', '-o', 'c.npy', '--queue', 'redis://127.0.0.1']
   expect(await fails([...args, '--device', '0'], 2)).toMatch(/--device is for the worker/)
   expect(await fails([...args, '--verify'], 2)).toMatch(/--verify/)

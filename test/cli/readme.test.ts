@@ -1,4 +1,4 @@
-/** README.md and docs/ keep step with the code. */
+/** README.md and docs/ agree with the code. */
 import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -28,9 +28,10 @@ const pages = [
 ]
 const readme = read('README.md')
 const products = read('docs/products.md')
+const errors = read('docs/errors.md')
 
 it('lists every error, with its class, and no other', () => {
-  const listed = [...products.matchAll(/^\| `(ERR_MPMML_\w+)` \| `(\w+)` \|/gm)].map(([, code, name]) => [
+  const listed = [...errors.matchAll(/^\| `(ERR_MPMML_\w+)` \| `(\w+)` \|/gm)].map(([, code, name]) => [
     code,
     name,
   ])
@@ -47,7 +48,7 @@ it('names every function of mpmml/files in docs', () => {
   const text = docs.map(read).join('\n')
   const names = Object.keys(files)
   expect(names.length).toBeGreaterThan(15)
-  // "the same with `write`" stands for these.
+  // "read… and write…" documents both.
   const paired = (name: string) => name.replace(/^write(?=[A-Z])/, 'read')
   expect(names.filter((name) => !text.includes(`\`${name}`) && !text.includes(`\`${paired(name)}`))).toEqual(
     [],
@@ -73,7 +74,7 @@ it('has a picture of the laboratory and three of its commands in README.md', () 
 })
 
 describe('commands', () => {
-  it('of mpmml exist, and all are shown', async () => {
+  it('exist in mpmml, and all are shown', async () => {
     const help = await succeeds(['--help'])
     const existing = [...help.matchAll(/^ {2}([a-z][\w-]*) (?:\[|<| {2})/gm)].map(([, command]) => command!)
     const named = pages.flatMap((page) => [...read(page).matchAll(/npx mpmml ([\w-]+)/g)])
@@ -81,7 +82,7 @@ describe('commands', () => {
     expect([...commands].sort()).toEqual(existing.filter((command) => command !== 'help').sort())
   })
 
-  it('of npm exist', () => {
+  it('exist in npm', () => {
     const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
     const named = pages.flatMap((page) =>
       [...read(page).matchAll(/npm (?:run ([\w:]+)|(start|test)\b)/g)].map(([, run, short]) => run ?? short!),
@@ -110,7 +111,7 @@ describe('semirings', () => {
 })
 
 describe('links', () => {
-  /** What GitHub makes of a heading. */
+  /** Anchor that GitHub derives from a heading. */
   const anchorOf = (heading: string) =>
     heading
       .toLowerCase()
@@ -120,7 +121,7 @@ describe('links', () => {
   const anchorsOf = (page: string) =>
     [...read(page).matchAll(/^#+ (.+)$/gm)].map(([, heading]) => anchorOf(heading!))
 
-  /** Of links and pictures, in Markdown and in HTML, and what stands for itself in angle brackets. */
+  /** Targets of links and pictures, in Markdown and in HTML, and addresses in angle brackets. */
   const targetsOf = (page: string) =>
     [
       ...read(page).matchAll(
@@ -128,13 +129,13 @@ describe('links', () => {
       ),
     ].map(([, inline, reference, attribute, itself]) => (inline ?? reference ?? attribute ?? itself)!)
 
-  it('to other places are addresses of https', () => {
+  it('lead to other sites by https', () => {
     const others = pages.flatMap(targetsOf).filter((target) => /^[a-z]+:/.test(target))
     expect(others.length).toBeGreaterThan(3)
     expect(others.filter((target) => !/^https:\/\/[\w.-]+\.[a-z]+(\/|$)/.test(target))).toEqual([])
   })
 
-  it.each(pages)('of %s lead to files and headings that exist', (page) => {
+  it.each(pages)('lead from %s to files and headings that exist', (page) => {
     const targets = targetsOf(page).filter((target) => !/^[a-z]+:/.test(target))
     const dead = targets.filter((target) => {
       const [path, anchor] = target.split('#')
@@ -166,7 +167,7 @@ it("has an example whose numbers are the library's", async () => {
   expect([...result.c.data]).toEqual(JSON.parse(c!))
 })
 
-/** What a program prints that uses the library as it was built. */
+/** Output of a program that uses the library in dist. */
 async function printed(program: string): Promise<string> {
   const entry = (name: string) => JSON.stringify(pathToFileURL(join(root, 'dist', 'lib', `${name}.js`)).href)
   const code = program.replace(/'mpmml(?:\/(\w+))?'/g, (_, name) => entry(name ?? 'index'))
@@ -198,7 +199,7 @@ it('has an example of a witness in docs/products.md whose numbers are right', as
 })
 
 describe('measured figures', () => {
-  it('of tables are those of docs/measured.json and of the laboratory', async () => {
+  it('in tables are those of docs/measured.json and of the laboratory', async () => {
     const all = await tables()
     const shown = docs.filter((page) => read(page).includes('<!-- table '))
     for (const page of shown) expect(filled(read(page), all)).toBe(read(page))
@@ -217,19 +218,20 @@ describe('measured figures', () => {
     }
   })
 
-  it('of single sentences are there', () => {
+  it('in single sentences exist', () => {
     expect(single.length).toBeGreaterThan(5)
     const flat = (page: string) => read(page).replaceAll(/\s+/g, ' ')
     expect(single.filter(({ page, figure }) => !flat(page).includes(figure))).toEqual([])
   })
 
-  it('of sentences are among them', () => {
+  it('in sentences are among the measured ones', () => {
     const known = new Set(
       Object.values(sets).flatMap(({ rows }) =>
         Object.values(rows).flatMap(([, ...values]) => values.map(String)),
       ),
     )
-    // What was tried has figures of its time, and the thesis and the laboratory those of results, from which their tables are made.
+    // The engineering log has figures of its time, and the thesis and the laboratory those of results, from which their tables are
+    // generated.
     const apart = ['docs/notes.md', 'docs/thesis.md', 'docs/laboratory.md']
     const prose = pages.filter((page) => !apart.includes(page))
     const told = prose.flatMap((page) =>
@@ -243,7 +245,7 @@ describe('measured figures', () => {
   })
 })
 
-it('kernels that pages name exist', () => {
+it('names only kernels that exist', () => {
   const names = pages.flatMap((page) => [
     ...read(page).matchAll(/\b[a-z]+_(?:max|min|plus)[a-z]+_[if]\d\d\w*/g),
   ])
@@ -252,28 +254,29 @@ it('kernels that pages name exist', () => {
   expect(names.map(([name]) => name).filter((name) => !known.includes(`'${name}'`))).toEqual([])
 })
 
-it('the index calls pages as their titles', () => {
+it('calls pages in the index by their titles', () => {
   const index = [...read('docs/README.md').matchAll(/^\| \[(.+?)\]\((.+?\.md)\)/gm)]
   expect(index.length).toBeGreaterThan(20)
   for (const [, name, page] of index) expect(/^# (.+)$/m.exec(read(`docs/${page}`))![1]).toBe(name)
 })
 
-it('examples print what docs/examples.md says', () => {
+it('shows the output of examples in docs/examples.md', () => {
   const shown = [...read('docs/examples.md').matchAll(/```sh\nnode ([^\n]+)\n```\n\n```\n(.*?)\n```/gs)]
   expect(shown.length).toBeGreaterThan(5)
   for (const [, line, output] of shown) {
     const printed = execFileSync(process.execPath, line!.split(' '), { cwd: root, encoding: 'utf8' })
-    // The processor.
+    // The name of the processor differs.
     expect(printed.replace(/^on .+ \(/, 'on … (').trimEnd(), line).toBe(output)
   }
 })
 
 describe('pictures', () => {
-  it.each(Object.keys(pictures))('%s is what its program draws, with plain attributes', (name) => {
+  it.each(Object.keys(pictures))('match their programs and have a dark theme: %s', (name) => {
     const picture = read(`docs/images/${name}.svg`)
     expect(drawn(name)).toBe(picture)
-    // The library's own drawing has a dark theme, too.
-    if (name !== 'project') expect(picture).not.toMatch(/<style|\b(class|style)=|var\(/)
+    expect(picture).toContain('<style>@media (prefers-color-scheme:dark){')
+    // The library's own drawing has classes.
+    if (name !== 'project') expect(picture).not.toMatch(/\b(class|style)=|var\(/)
   })
 
   it('are all drawn by `npm run pictures`, and all shown', () => {
@@ -287,7 +290,7 @@ describe('pictures', () => {
     expect(there.filter((name) => !text.includes(`images/${name})`))).toEqual([])
   })
 
-  it('of speeds has the numbers of the text that stands for it', () => {
+  it('have the numbers of the alternative text in the picture of speeds', () => {
     const shown = [...read('docs/images/speed.svg').matchAll(/>(?:[a-z ]+ )?(\d+\.\d)</g)].map(
       ([, number]) => number,
     )

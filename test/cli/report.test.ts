@@ -12,7 +12,7 @@ import { withoutCuda } from '../support/machine.js'
 import { madeUpWork } from '../support/made-up.js'
 import { fails, json, root, succeeds, useFolder } from './support.js'
 
-/** What `mpmml report` measured on one NVIDIA H200. */
+/** Results of `mpmml report` on one NVIDIA H200. */
 const h200 = join(root, 'test', 'cli', 'fixtures', 'h200.json')
 
 /** Results of `mpmml ladder`, `sweep borders` and `roofline` on one NVIDIA H200. */
@@ -29,7 +29,7 @@ describe('report --from', () => {
     const shown = [...page.matchAll(/data-exhibits="([^"]*)"/g)].flatMap(([, names]) => names!.split('|'))
     expect(shown.filter((name) => name !== '').sort()).toEqual([...exhibits].sort())
     expect(page).not.toContain('Not measured')
-    // It says what it was measured on.
+    // The page names its machine.
     for (const text of ['NVIDIA H200', 'compute capability 9.0', 'driver for CUDA'])
       expect(page).toContain(text)
   })
@@ -43,7 +43,7 @@ describe('report --from', () => {
       ['patterns', 'patterns1k-980', 'patterns1k-titanx', 'patterns1k-1080ti'],
     ],
     ['figure-a.5', 'Figure A.5|Figure A.7|Figure A.9', ['both']],
-  ])('--only %s shows this exhibit and the statements about it', async (flag, names, ids) => {
+  ])('shows with --only %s this exhibit and the statements about it', async (flag, names, ids) => {
     const { claims } = await json(['report', '--from', h200, '--only', flag, '-o', path('only.html')])
     expect(claims.map(({ id }: { id: string }) => id).sort()).toEqual([...ids].sort())
     const page = readFileSync(path('only.html'), 'utf8')
@@ -51,7 +51,7 @@ describe('report --from', () => {
     expect(page).not.toContain('undefined')
   })
 
-  it('--only knows every exhibit, and measures what it shows', async () => {
+  it('knows every exhibit for --only, and measures its points', async () => {
     const wrong = await fails(['report', '--from', h200, '--only', 'figure-5.1'], 2)
     for (const name of exhibits) expect(wrong).toContain(name.toLowerCase().replace(' ', '-'))
     const all = new Set(reportJobs().map(({ sweep }) => sweep))
@@ -61,7 +61,7 @@ describe('report --from', () => {
         new Set(sweepsOf[name].filter((sweep) => all.has(sweep))),
       )
     }
-    // The sweeps that an exhibit names have the points that its section shows.
+    // The sweeps of an exhibit have the points of its section.
     const results = await readResults(h200)
     for (const name of exhibits) {
       const points = results.points.filter(({ sweep }) =>
@@ -87,7 +87,7 @@ describe('report --from', () => {
     for (const claim of claims) expect(['agrees', 'differs', 'elsewhere']).toContain(claim.verdict)
   })
 
-  it('shows what is missing as missing', async () => {
+  it('marks missing measurements', async () => {
     const results = await readResults(h200)
     const some = { ...results, points: results.points.filter(({ sweep }) => sweep === 'patterns') }
     const { page, claims } = reportPage(some)
@@ -108,7 +108,7 @@ describe('report --from', () => {
     expect(reportPage({ ...results, points: others }).page).not.toContain('Triangular products')
     const { page } = reportPage({ ...results, points: [...others, ...work] })
     const triangles = /<section id="triangular-products".*?<\/section>/s.exec(page)![0]
-    // The share of the squares' time, at both sizes; the batch has no squares beside it.
+    // The share of the squares' time, at both sizes; the batch has no squares next to it.
     expect(triangles.match(/<td[^>]*>0\.174<\/td>/g)).toHaveLength(2)
     for (const text of [
       '496 × 1K',
@@ -122,7 +122,7 @@ describe('report --from', () => {
     expect(page).toContain('4800')
   })
 
-  it('escapes what a file says', async () => {
+  it('escapes the content of a file', async () => {
     const results = await readResults(h200)
     const evil = '<script>alert("1")</script>'
     results.machine.gpu = { ...results.machine.gpu, name: evil }
@@ -132,7 +132,7 @@ describe('report --from', () => {
     expect(page).toContain('&#60;script&#62;')
   })
 
-  it('refuses what is no results file, and leaves the page that was there', async () => {
+  it('rejects files that are not results, and keeps the existing page', async () => {
     writeFileSync(path('old.html'), 'old')
     writeFileSync(path('wrong.json'), '{}')
     expect(await fails(['report', '--from', path('wrong.json'), '-o', path('old.html')])).toContain(
@@ -143,7 +143,7 @@ describe('report --from', () => {
     expect(readFileSync(path('old.html'), 'utf8')).toBe('old')
   })
 
-  it('is wrong usage together with what measures', async () => {
+  it('reports wrong usage together with options of measurements', async () => {
     expect(await fails(['report', '--from', h200, '--again'], 2)).toContain('--again')
     expect(await fails(['report', '--from', h200, '--sizes', '64'], 2)).toContain('--sizes')
   })
@@ -211,7 +211,7 @@ describe.skipIf(!chromium)(
           expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width)
         }
         await page.open(pathToFileURL(path('browser.html')).href, width, scheme)
-        // Each figure is drawn once at this width, with marks in it, and has a name for those who don't see it.
+        // Each figure is drawn once at this width, with marks in it, and has a name for screen readers.
         const figures = await page.evaluate<{ label: string; marks: number; width: number }[]>(`
       [...document.querySelectorAll('figure')].map((figure) => {
         const [shown, ...others] = [...figure.querySelectorAll('[role=img]')].filter((e) => e.getClientRects().length > 0)

@@ -21,7 +21,7 @@ describe('rna --nussinov', () => {
     )
   })
 
-  it('--json has the pairs, from 0', async () => {
+  it('prints the pairs as JSON, from 0', async () => {
     const { records, backend } = await json([
       'rna',
       '--nussinov',
@@ -46,7 +46,7 @@ describe('rna --nussinov', () => {
     })
   })
 
-  it('wants its option, right weights and right letters', async () => {
+  it('requires its option, right weights and right letters', async () => {
     expect(await fails(['rna'], 2)).toContain('--nussinov')
     expect(await fails(['rna', '--nussinov', hairpins(), '--weights', '1,2'], 2)).toContain('GC, AU and GU')
     expect(await fails(['rna', '--nussinov', hairpins(), '--min-loop', '-1'], 2)).toContain('whole number')
@@ -68,12 +68,12 @@ describe('bpmax', () => {
     expect(printed.match(/^query/gm)).toHaveLength(1)
   })
 
-  it('--top shows more, of all records', async () => {
+  it('shows more results of all records with --top', async () => {
     const printed = await succeeds(['bpmax', tar(), gag(), '--top', '5'])
     expect(printed.match(/^target +(\w+)/gm)).toEqual(['target  gag', 'target  poor'])
   })
 
-  it('--window looks at parts of the target', async () => {
+  it('restricts structures to parts of the target with --window', async () => {
     const { interactions, steps } = await json(['bpmax', tar(), gag(), '--window', '6', '--top', '2'])
     expect(steps).toBeGreaterThan(0)
     expect(interactions).toHaveLength(2)
@@ -91,13 +91,13 @@ describe('bpmax', () => {
     )
   })
 
-  it('wants two files and right options', async () => {
+  it('requires two files and right options', async () => {
     expect(await fails(['bpmax', tar()], 2)).toMatch(/TARGET/i)
     expect(await fails(['bpmax', tar(), gag(), '--window', '0'], 2)).toContain('whole number')
     expect(await fails(['bpmax', tar(), write('empty.fasta', '')])).toContain('empty.fasta')
   })
 
-  it('is interrupted at once', async () => {
+  it('ends immediately at an interrupt', async () => {
     const long = write('long.fasta', `>long\n${'GCAU'.repeat(150)}\n`)
     const short = write('short.fasta', `>short\n${'GCAU'.repeat(10)}\n`)
     const outcome = await interrupted(['bpmax', short, long], /short with long/)

@@ -1,4 +1,4 @@
-/** Roads in files: both directions, several files, decimals, large ids, and OpenStreetMap's as OSMnx writes them. Lengths are added by hand. */
+/** Roads in files: both directions, several files, decimals, large ids, and OpenStreetMap's files of OSMnx. Lengths are added by hand. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { readGraph } from '../../lib/graph.js'
@@ -16,7 +16,7 @@ const weightsOf = async (names: string | string[], options = {}) => {
 }
 
 describe('readGraph', () => {
-  it('leads edges back with twoWay, loops once', async () => {
+  it('adds reversed edges with twoWay, loops once', async () => {
     const file = write('a.csv', 'from,to,weight\n0,1,5\n1,1,2\n1,2,0.5\n')
     const edges = [
       [0, 1, 5],
@@ -43,7 +43,7 @@ describe('readGraph', () => {
     expect([...(await readGraph(large, { scale: 100 })).weight]).toEqual([2 ** 31 - 2, -7])
   })
 
-  it('refuses weights that a scale would change', async () => {
+  it('rejects weights that a scale would change', async () => {
     const of = (weight: string) => write('w.csv', `from,to,weight\n0,1,${weight}\n`)
     for (const weight of ['0.125', '1e-3', '21474836.47', '1e30', 'inf']) {
       const reading = readGraph(of(weight), { scale: 100 })
@@ -88,7 +88,7 @@ describe('readGraph', () => {
 })
 
 describe('mpmml paths', () => {
-  it('takes two-way roads with decimals from several files', async () => {
+  it('reads two-way roads with decimals from several files', async () => {
     const [one, two] = [
       write('north.csv', 'from,to,minutes\nOslo,Voss,353.25\n'),
       write('south.csv', 'from,to,minutes\nBergen,Voss,105.5\n'),
@@ -102,7 +102,7 @@ describe('mpmml paths', () => {
     expect((await json(['cycle-mean', one, '--names', '--two-way'])).mean.value).toBe(353.25)
   })
 
-  it('takes ids beyond 2^31 as names', async () => {
+  it('reads ids beyond 2^31 as names', async () => {
     const file = write('ids.csv', 'from,to,length\n4294967301,12000000000,7\n12000000000,3,5\n')
     for (const more of [[], ['--names']]) {
       const found = await json(['paths', file, '--from', '4294967301', '--to', '3', ...more])
@@ -114,7 +114,7 @@ describe('mpmml paths', () => {
     expect(stdout).toContain('12000000000')
   })
 
-  it('refuses what a scale or a matrix lacks', async () => {
+  it('rejects files without edges for a scale, and matrices', async () => {
     const file = write('c.csv', 'from,to,weight\n0,1,0.125\n')
     expect(await fails(['paths', file, '--scale', '100'])).toContain('0.125')
     expect(await fails(['paths', file, '--scale', 'many'])).toContain('scale')
@@ -123,7 +123,7 @@ describe('mpmml paths', () => {
     expect(await fails(['paths', matrix, '--two-way', '--from', '0'])).toContain('--two-way')
   })
 
-  it('finds ways in a network of OpenStreetMap as OSMnx writes it', async () => {
+  it('finds paths in a network of OpenStreetMap from OSMnx', async () => {
     const file = new URL('fixtures/osmnx.graphml', import.meta.url).pathname
     expect(readFileSync(file, 'utf8')).toContain('attr.name="travel_time"')
     const asked = ['--from', '25192042', '--to', '11950417837']

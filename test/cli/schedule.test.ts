@@ -26,7 +26,7 @@ describe('schedule', () => {
     expect(printed).toMatch(/^2 +Tooling +8 .* critical$/m)
   })
 
-  it('--json prints what the function returns', async () => {
+  it('prints the result of the function as JSON', async () => {
     const found = await json(['schedule', plan()])
     expect(Object.keys(found)).toEqual(['end', 'criticalPath', 'jobs'])
     expect(found).toMatchObject({ end: 15.5, criticalPath: ['1', '2', '4'] })
@@ -44,7 +44,7 @@ describe('schedule', () => {
     })
   })
 
-  it('--set changes jobs, and shows what moves', async () => {
+  it('changes jobs with --set, and shows the effect', async () => {
     const args = [
       'schedule',
       plan(),
@@ -64,7 +64,7 @@ describe('schedule', () => {
     expect(found.moved.map(({ id }: { id: string }) => id)).toEqual(['2', '4'])
   })
 
-  it('--start, --weekdays and --holidays give dates', async () => {
+  it('prints dates with --start, --weekdays and --holidays', async () => {
     const args = [
       'schedule',
       plan(),
@@ -81,7 +81,7 @@ describe('schedule', () => {
     expect(await succeeds(args)).toMatch(/^1 +Design +5\.5 +2026-01-05 +2026-01-12 /m)
   })
 
-  it('--svg and --network draw', async () => {
+  it('draws with --svg and --network', async () => {
     const printed = await succeeds([
       'schedule',
       plan(),
@@ -96,7 +96,7 @@ describe('schedule', () => {
     expect(readFileSync(path('n.svg'), 'utf8')).toMatch(/^<svg .*Network of 4 jobs/)
   })
 
-  it('--columns, --keep and --unit read other tables', async () => {
+  it('reads other tables with --columns, --keep and --unit', async () => {
     const file = write('other.csv', 'Key,Netto,Wer\nA,3,Ann\n')
     const { jobs } = await json([
       'schedule',
@@ -121,7 +121,7 @@ describe('schedule', () => {
     expect(await succeeds(['schedule', '-'], { input: 'id,days\n1,3\n' })).toMatch(/^end +3 days$/m)
   })
 
-  it('names the jobs of a circle, and the line of a wrong predecessor', async () => {
+  it('names the jobs of a cycle, and the line of a wrong predecessor', async () => {
     const circle = write('circle.csv', 'id,task,days,after\n1,Design,1,2\n2,Testing,1,1\n')
     expect(await fails(['schedule', circle])).toContain('Design waits for Testing, which waits for Design')
     const wrong = await fails(['schedule', write('wrong.csv', 'id,days,after\n1,1,7\n')])
@@ -134,7 +134,7 @@ describe('schedule', () => {
     ['--weekdays', 'monday-fry'],
     ['--columns', 'weight=Netto'],
     ['--hours-per-day', '0'],
-  ])('refuses %s %s as wrong usage', async (option, value) => {
+  ])('reports wrong usage for %s %s', async (option, value) => {
     expect(await fails(['schedule', plan(), option, value], 2)).toContain('It must be')
   })
 })

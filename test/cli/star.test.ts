@@ -25,7 +25,7 @@ describe('star', () => {
     expect(printed).toMatch(/^backend +(cpu|cuda), /m)
   })
 
-  it('--plus writes A+', async () => {
+  it('writes A+ with --plus', async () => {
     const record = await json(['star', example(), '-o', path('p.npy'), '--plus'])
     expect(record).toMatchObject({ operation: 'plus', c: { shape: [3, 3], min: -1, max: 7, zeros: 5 } })
     expect(readNumbers(path('p.npy')).values).toEqual([
@@ -41,7 +41,7 @@ describe('star', () => {
     ])
   })
 
-  it('of a batch', async () => {
+  it('computes the stars of a batch', async () => {
     const values = [EPSILON, 1, EPSILON, EPSILON, EPSILON, EPSILON, 2, EPSILON]
     const file = writeNumbers(path('batch.npy'), [2, 2, 2], values)
     await succeeds(['star', file, '-o', path('bs.npy')])
@@ -55,14 +55,14 @@ describe('star', () => {
     ['min-plus', [9, 1, 1, 9], [0, 1, 1, 0]],
     ['max-min', [5, 7, 2, 1], [2 ** 31 - 1, 7, 2, 2 ** 31 - 1]],
     ['min-max', [5, 7, 2, 1], [EPSILON, 7, 2, EPSILON]],
-  ])('over %s', async (semiring, values, expected) => {
+  ])('computes over %s', async (semiring, values, expected) => {
     const file = writeNumbers(path('k.npy'), [2, 2], values)
     const record = await json(['star', file, '-o', path('ks.npy'), '--semiring', semiring])
     expect(record.semiring).toBe(semiring)
     expect(readNumbers(path('ks.npy')).values).toEqual(expected)
   })
 
-  it('over max-times and or-and', async () => {
+  it('computes over max-times and or-and', async () => {
     const file = path('t.npy')
     await writeNpy(file, matrix(2, 2, Float64Array.of(0.5, 0.25, 0, 1)))
     await succeeds(['star', file, '-o', path('ts.npy'), '--semiring', 'max-times'])
@@ -72,13 +72,13 @@ describe('star', () => {
     expect([...readFileSync(path('os.npy')).subarray(-4)]).toEqual([1, 1, 0, 1])
   })
 
-  it('without -o is only described', async () => {
+  it('is only described without -o', async () => {
     expect(await succeeds(['star', example(), '--backend', 'cpu'])).toMatch(/^A\* .*not written/m)
   })
 })
 
-describe('what goes wrong', () => {
-  it('a cycle that gains is an error that names it', async () => {
+describe('bad input of star', () => {
+  it('is reported with the improving cycle', async () => {
     const file = writeNumbers(path('gain.npy'), [2, 2], [EPSILON, 3, -2, EPSILON])
     const message = await fails(['star', file, '-o', path('never.npy')])
     expect(message).toMatch(/gain\.npy: the cycle (0 → 1 → 0|1 → 0 → 1) has the weight 1/)
@@ -86,17 +86,17 @@ describe('what goes wrong', () => {
     expect(existsSync(path('never.npy'))).toBe(false)
   })
 
-  it('of a batch with the number of the matrix', async () => {
+  it('is reported with the number of the matrix in a batch', async () => {
     const file = writeNumbers(path('gains.npy'), [2, 1, 1], [-1, 1])
     expect(await fails(['star', file])).toMatch(/matrix 1: the cycle 0 → 0 has the weight 1/)
   })
 
-  it('a matrix that is not square', async () => {
+  it('is reported for a matrix that is not square', async () => {
     const file = writeNumbers(path('wide.npy'), [1, 2], [1, 2])
     expect(await fails(['star', file])).toMatch(/\[ERR_MPMML_SHAPE\]$/m)
   })
 
-  it('sums that leave int32, unless a policy says what then', async () => {
+  it('is reported for sums beyond int32, unless a policy is given', async () => {
     const large = 2 ** 31 - 2
     const file = writeNumbers(
       path('large.npy'),
@@ -108,7 +108,7 @@ describe('what goes wrong', () => {
     expect(readNumbers(path('ls.npy')).values[2]).toBe(2 ** 31 - 1)
   })
 
-  it('an output that is the input', async () => {
+  it('is reported for an output that is the input', async () => {
     const file = example()
     expect(await fails(['star', file, '-o', file])).toContain('the same file as the input')
   })
@@ -120,7 +120,7 @@ describe('what goes wrong', () => {
     },
   )
 
-  it('no file at all is wrong usage', async () => {
+  it('is wrong usage without a file', async () => {
     expect(await fails(['star'], 2)).toContain("argument 'A'")
   })
 })

@@ -1,4 +1,4 @@
-/** Runs the command line as users do, and makes and reads .npy files without the library. */
+/** Runs the command line as users do, and writes and reads .npy files without the library. */
 import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_process'
 import type { EventEmitter } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -23,9 +23,9 @@ export interface Outcome {
 export interface RunOptions {
   env?: Record<string, string>
   cwd?: string
-  /** What comes on standard input. Without it none of it is there. */
+  /** Content of standard input. By default it is empty. */
   input?: string | Uint8Array
-  /** Is called when the process runs. */
+  /** Called when the process runs. */
   started?: (child: ChildProcess) => void
 }
 
@@ -42,7 +42,7 @@ export function runProgram(
       env: { ...inherited, ...env },
       stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
     }) as ChildProcessByStdio<Writable | null, Readable, Readable>
-    // Whoever doesn't read it says so by its status.
+    // A process that doesn't read it shows that by its status.
     child.stdin?.on('error', () => {}).end(input)
     let stdout = ''
     let stderr = ''
@@ -66,7 +66,7 @@ type Callback = (error?: Error | null) => void
 
 let last: Promise<unknown> = Promise.resolve()
 
-/** Runs mpmml in this process, which takes a tenth of the time: for tests that aren't about the process. One after the other. */
+/** Runs mpmml in this process, which takes a tenth of the time, for tests that aren't about the process. Calls are sequential. */
 function runHere(args: string[], options: RunOptions): Promise<Outcome> {
   const outcome = last.then(() => runAlone(args, options))
   last = outcome.catch(() => {})
@@ -111,14 +111,14 @@ async function runAlone(args: string[], { cwd = process.cwd(), input }: RunOptio
   }
 }
 
-/** Runs mpmml in this process, unless that must be another one. */
+/** Runs mpmml in this process, unless it needs another one. */
 export const runMpmml = (args: string[], options: RunOptions = {}) =>
   options.env || options.started ? mpmml(args, options) : runHere(args, options)
 
-/** A program that is loaded first makes stderr a terminal: what a command does is shown there. */
+/** Preloaded program that makes stderr a terminal, so that commands show their progress. */
 export const onTerminal = { NODE_OPTIONS: '--import data:text/javascript,process.stderr.isTTY=true' }
 
-/** Runs mpmml as on a terminal, and sends a signal once stderr shows what it does; `said` is what stays there. */
+/** Runs mpmml as on a terminal, and sends a signal once stderr shows progress; `said` is the remaining text. */
 export async function interrupted(
   args: string[],
   begun: RegExp,
@@ -141,7 +141,7 @@ export async function interrupted(
   return { status, stdout, said }
 }
 
-/** Runs mpmml and expects it to be done, with nothing on stderr; returns what it printed. */
+/** Runs mpmml and expects success, with nothing on stderr; returns its output. */
 export async function succeeds(args: string[], options?: RunOptions): Promise<string> {
   const { status, stdout, stderr } = await runMpmml(args, options)
   expect(stderr).toBe('')
@@ -149,7 +149,7 @@ export async function succeeds(args: string[], options?: RunOptions): Promise<st
   return stdout
 }
 
-/** The same with --json; exactly one JSON value. */
+/** Runs mpmml with --json and returns its only JSON value. */
 export async function json(args: string[], options?: RunOptions) {
   return JSON.parse(await succeeds([...args, '--json'], options))
 }
@@ -164,7 +164,7 @@ export async function fails(args: string[], status = 1, options?: RunOptions): P
   return outcome.stderr
 }
 
-/** A folder for the tests of a file. */
+/** Folder for the tests of a file. */
 export function useFolder(): (name: string) => string {
   let folder: string
   beforeAll(() => {

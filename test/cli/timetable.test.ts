@@ -21,14 +21,14 @@ describe('timetable', () => {
     expect(svg).toContain('BC in round 3: 3 late, because of CB')
   })
 
-  it('--json prints what the function returns', async () => {
+  it('prints the result of the function as JSON', async () => {
     const { leastPeriod, late, goneBy, departures } = await json(args)
     expect([leastPeriod, goneBy, departures.length]).toEqual([20.5, 4, 4])
     expect(late[0]).toEqual({ round: 0, departure: 'AB', delay: 10, because: null })
   })
 
   it('prints recovery times between all departures', async () => {
-    // The slack of each connection, as `delay` has it: AB 18 by BA, BC 7 by CB, BA 9 by CB, others none.
+    // The slack of each connection, as in `delay`: AB 18 by BA, BC 7 by CB, BA 9 by CB, others none.
     const printed = await succeeds([...args, '--recovery'])
     expect(printed).toMatch(/^stable +if each connection takes at most 3\.5 longer$/m)
     expect(printed).toMatch(/^AB +0 +18 +0 +0$/m)
@@ -43,7 +43,7 @@ describe('timetable', () => {
     expect(await json(args)).not.toHaveProperty('recovery')
   })
 
-  it('refuses short periods and unknown departures', async () => {
+  it('rejects short periods and unknown departures', async () => {
     expect(await fails(['timetable', rail, '--period', '20', '--delay', 'AB=10'])).toContain('at least 20.5')
     expect(await fails(['timetable', rail, '--period', '24', '--delay', 'XY=10'])).toContain("'XY'")
     expect(await fails(['timetable', rail, '--period', '24', '--delay', 'AB'], 2)).toContain('DEPARTURE=TIME')

@@ -26,19 +26,19 @@ describe('wrong usage', () => {
     ['a device with a fraction', ['multiply', 'a.npy', 'b.npy', '--device', '0.5'], '0.5'],
     ['memory that is no number', ['multiply', 'a.npy', 'b.npy', '--memory', 'much'], 'such as 8GiB'],
     ['an unknown family', ['variants', '--family', 'x'], 'naive'],
-  ])('is %s', async (_, args, expected) => {
+  ])('is reported for %s', async (_, args, expected) => {
     const line = await fails(args, 2)
     expect(line).toContain(expected)
     expect(line).toMatch(/[^.]; see mpmml .*--help$/m)
   })
 
-  it('names the help of the command, if there is one', async () => {
+  it('is reported with the help of the command, if it exists', async () => {
     expect(await fails(['convert', 'a.npy'], 2)).toContain('; see mpmml convert --help')
     expect(await fails(['toString'], 2)).toContain('; see mpmml --help')
   })
 })
 
-it('alone says what one can do', async () => {
+it('lists the commands without arguments', async () => {
   const text = await succeeds([])
   const help = await succeeds(['--help'])
   const named = [...text.matchAll(/npx mpmml ([a-z][\w-]*)/g)].map(([, command]) => command!)
@@ -60,7 +60,7 @@ it('alone says what one can do', async () => {
 })
 
 describe('help', () => {
-  it('shows of each command what its own help shows', async () => {
+  it('shows for each command the summary of its own help', async () => {
     const help = await succeeds(['--help'])
     const lines = [
       ...help.matchAll(/^ {2}([a-z][\w-]*)((?: \[[^\]]+\]| <[^>]+>)*) {2,}(\S.*(?:\n {9,}\S.*)*)$/gm),
@@ -79,7 +79,7 @@ describe('help', () => {
   })
 
   it('needs no addon', async () => {
-    // What loads the addon fails without its package.
+    // Modules that load the addon fail without its package.
     const env = {
       NODE_OPTIONS: `--import=${JSON.stringify(`data:text/javascript,process.dlopen=()=>{throw new Error('none')}`)}`,
     }

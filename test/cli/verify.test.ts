@@ -1,4 +1,4 @@
-/** What --verify finds. */
+/** Differences that --verify finds. */
 import { describe, expect, it } from 'vitest'
 import { firstDifference, VerificationError, verify } from '../../bench/verify.js'
 import { type DenseMatrix, type ElementArray, matrix, mpmm } from '../../lib/index.js'
@@ -16,7 +16,7 @@ describe('firstDifference', () => {
     expect(firstDifference(matrix(0, 3), matrix(0, 3))).toBeUndefined()
   })
 
-  it('names the first in row-major order, with both values and how many there are', () => {
+  it('names the first in row-major order, with both values and their number', () => {
     const m = matrix(2, 3, [1, 2, 3, 4, 5, 6])
     expect(firstDifference(changed(m, 4, 5), m)).toEqual({ index: [1, 1], value: 6, expected: 5, count: 2 })
     expect(firstDifference(changed(m, 0), m)).toEqual({ index: [0, 0], value: 2, expected: 1, count: 1 })
@@ -46,7 +46,7 @@ describe('verify', () => {
     return verify(a, b, options, product)
   }
 
-  it('takes errors of sums up to the bound for as many roundings as there are terms', async () => {
+  it('accepts errors of sums up to the bound for as many roundings as terms', async () => {
     // K + 2 roundings of 2^-24: 1002 of them are 5.97e-5 of the sum of magnitudes, and 3 are 1.8e-7.
     const long = await verified(ones(1, 1000), ones(1000, 1), 0, 1000 * (1 + 5e-5))
     expect(long.shareOfErrorBound).toBeCloseTo(5e-5 / (1002 * 2 ** -24), 2)
@@ -58,7 +58,7 @@ describe('verify', () => {
     )
   })
 
-  it('finds a number in the place of an infinity', async () => {
+  it('finds a number in place of an infinity', async () => {
     const a = matrix(1, 2, Float32Array.of(Number.POSITIVE_INFINITY, 1))
     expect((await verified(a, ones(2, 1), 0, Number.POSITIVE_INFINITY)).shareOfErrorBound).toBe(0)
     await expect(verified(a, ones(2, 1), 0, 5)).rejects.toThrow(VerificationError)

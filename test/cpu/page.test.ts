@@ -1,13 +1,22 @@
-/** The library on a page (native/wasm/remote.ts and worker.ts), with the addon for this platform in the place of WebAssembly. */
+/** The library on a page (lib/remote/page.ts and service.ts), with the addon for this platform in the place of WebAssembly. */
 import { setImmediate as turn } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { star } from '../../lib/algebra.js'
 import { components, kShortestPaths, reducePaths, shortestPaths, topologicalOrder } from '../../lib/graph.js'
-import { type Device, info, MpmmlError, matrix, mpmm, mpmmSync, openDevice } from '../../lib/index.js'
+import {
+  type Device,
+  type DeviceMatrix,
+  info,
+  MpmmlError,
+  matrix,
+  mpmm,
+  mpmmSync,
+  openDevice,
+} from '../../lib/index.js'
 import { type Addon, nativeCalls } from '../../lib/native-interface.js'
+import type { Request } from '../../lib/remote/messages.js'
 import { bpmax, nussinov } from '../../lib/rna.js'
 import { semiring } from '../../lib/semirings.js'
-import type { Request } from '../../native/wasm/messages.js'
 import { board, movesOfKing } from '../support/king.js'
 import { combining } from '../support/suite-devices-combine.js'
 import { copies } from '../support/suite-devices-copies.js'
@@ -47,6 +56,43 @@ describe('a device of the worker', () => {
     expect((await last.download()).data[0]).toBe(0)
     expect(device.memory().used).toBeLessThan(before + 40_000)
     last.dispose()
+  })
+})
+
+describe('arrays of several MiB', () => {
+  it('are copied in slices, between which the event loop turns, and calls keep their order', async () => {
+    const device = await openDevice({ backend: 'cpu' })
+    const large = matrix(
+      1100,
+      1100,
+      Int32Array.from({ length: 1100 ** 2 }, (_, i) => i % 1009),
+    )
+    let ended = false
+    const counted = (async () => {
+      let turns = 0
+      for (; !ended; turns++) await turn()
+      return turns
+    })()
+    const order: string[] = []
+    const noting = <T>(name: string, work: Promise<T>) => work.finally(() => order.push(name))
+    const uploads = [noting('large', device.upload(large)), noting('small', device.upload(matrix(1, 1, [5])))]
+    const [there, small] = (await Promise.all(uploads)) as [DeviceMatrix, DeviceMatrix]
+    const back = await there.download()
+    ended = true
+    expect(order).toEqual(['large', 'small'])
+    // 4.6 MiB are at least two slices each way.
+    expect(await counted).toBeGreaterThan(4)
+    expect(back.data).toEqual(large.data)
+    expect((await small.download()).data[0]).toBe(5)
+    const out = matrix(1100, 1100, new Int32Array(1100 ** 2).fill(7))
+    await mpmm(large, matrix(1100, 1100, new Int32Array(1100 ** 2).fill(1)), {
+      out,
+      accumulate: true,
+      backend: 'cpu',
+    })
+    // Row 0 has 1008 as its greatest element, and every row another one that is as great or nearly so.
+    expect(out.data[0]).toBe(1009)
+    await device.close()
   })
 })
 

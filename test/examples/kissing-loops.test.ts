@@ -5,7 +5,7 @@ import { built, headOf, lines, named, run } from './support.js'
 const example = 'kissing-loops.mjs'
 
 describe.skipIf(!built)(named('kissing loops'), () => {
-  it('of TAR and gag are found', async () => {
+  it('finds the loops of TAR and gag', async () => {
     expect(await lines(example)).toEqual([
       'TAR & gag',
       'GAGCCUGGGAGCUC&CCUAUCCCAGUAGG',
@@ -15,7 +15,7 @@ describe.skipIf(!built)(named('kissing loops'), () => {
     ])
   })
 
-  it('of OxyS and fhlA add to the score', async () => {
+  it('adds the loops of OxyS and fhlA to the score', async () => {
     const printed = await lines(example, ['--pair', 'oxys'])
     const [, score, alone] = /^score (\d+), (\d+) if/.exec(printed[3]!)!
     expect(Number(score)).toBeGreaterThan(Number(alone))

@@ -14,7 +14,7 @@ const after: Record<Machine, Machine[]> = {
   pack: ['assemble'],
 }
 
-/** When each machine begins each part, one part after the other. */
+/** Start times of each part on each machine, one part after the other. */
 function simulate(pallets: number, parts: number): Record<Machine, number>[] {
   const starts: Record<Machine, number>[] = []
   for (let part = 0; part < parts; part++) {
@@ -38,7 +38,7 @@ function simulate(pallets: number, parts: number): Record<Machine, number>[] {
 }
 
 describe.skipIf(!built)(named('the production line'), () => {
-  it.each([1, 2, 3, 5])('of %i pallets', async (pallets) => {
+  it.each([1, 2, 3, 5])('has the throughput of %i pallets', async (pallets) => {
     const all = await lines(example, ['--pallets', String(pallets)])
     const starts = simulate(pallets, 200)
     for (const [at, machine] of names.entries()) {

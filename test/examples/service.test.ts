@@ -17,7 +17,7 @@ const server = join(root, 'examples', 'service', 'server.mjs')
 interface Service {
   child: ChildProcess
   url: string
-  /** What it has printed and logged so far. */
+  /** Output and log so far. */
   output: () => string
   /** Waits until the service has printed this. */
   printed: (pattern: RegExp) => Promise<RegExpExecArray>
@@ -61,7 +61,7 @@ afterAll(async () => (await usual)?.child.kill('SIGKILL'))
 
 interface Client {
   socket: Socket
-  /** What it has received, and whether the service has closed the connection. */
+  /** Received bytes, and whether the service has closed the connection. */
   answer: () => string
   closed: Promise<void>
 }
@@ -350,7 +350,7 @@ describe.skipIf(!built)(built ? 'the service' : 'the service (skipped: dist/ is 
     expect((await (await postJson(service, { a: [[1]], b: [[2]] })).json()).c).toEqual([[3]])
     slow.push(dripping(service, `${head(1000)}${' '.repeat(500)}`))
     await healthy(service, { uploading: 4 })
-    // Those that have begun lately aren't given up.
+    // Recent requests aren't aborted.
     const answer = await until(async () => {
       const response = await postJson(service, { a: [[1]], b: [[2]] })
       return response.ok ? response : null

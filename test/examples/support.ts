@@ -14,14 +14,14 @@ export const named = (what: string) => (built ? what : `${what} (skipped: dist/ 
 export const run = (example: string, args: string[]) =>
   runProgram(process.execPath, [join(root, 'examples', example), ...args])
 
-/** What an example prints, by lines. */
+/** Output of an example, by lines. */
 export async function lines(example: string, args: string[] = []): Promise<string[]> {
   const { status, stdout, stderr } = await run(example, args)
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
   return stdout.trimEnd().split('\n')
 }
 
-/** What an example draws with -o. */
+/** Picture that an example draws with -o. */
 export async function drawn(example: string, args: string[] = []): Promise<Document> {
   const folder = mkdtempSync(join(tmpdir(), 'mpmml-example-'))
   try {

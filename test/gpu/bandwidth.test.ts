@@ -1,4 +1,4 @@
-/** Bandwidths: which bytes count, and from what they are computed. How large they are, no test can know. */
+/** Bandwidths: the counted bytes and times. No test can know the values. */
 import { describe, expect, it } from 'vitest'
 import { info } from '../../lib/index.js'
 import { type BandwidthResult, bandwidth } from '../../lib/lab.js'
@@ -14,13 +14,13 @@ describe.skipIf(reason !== undefined)(
       expect(gbps.median).toBeCloseTo(bytes / ms.median / 1e6, 6)
     }
 
-    it.each(['copy', 'l2', 'shared', 'strided'])('of %s are bytes over time', async (name) => {
+    it.each(['copy', 'l2', 'shared', 'strided'])('are computed as bytes over time: %s', async (name) => {
       const result = await bandwidth(name, { repetitions: 5 })
       expect(result).toMatchObject({ name, ms: { count: 5 }, gbps: { count: 5 } })
       expectRate(result)
     })
 
-    it('of device memory are of a buffer that no cache holds, and of L2 of one that it does', async () => {
+    it('use a buffer that no cache holds for device memory, and one that L2 holds for L2', async () => {
       const cache = Number(info().cuda.devices[0]!.l2CacheBytes)
       expect((await bandwidth('copy')).bufferBytes).toBeGreaterThan(cache)
       expect((await bandwidth('l2')).bufferBytes).toBeLessThan(cache)

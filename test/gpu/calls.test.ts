@@ -1,4 +1,4 @@
-/** Calls of products that stand alone, on a GPU; and which backend auto takes. */
+/** Calls of single products on a GPU, and the choice of the backend by auto. */
 import { describe, expect, it } from 'vitest'
 import { mpmm, mpmmSync } from '../../lib/index.js'
 import { expectElements, expectError, thrown } from '../support/expect.js'
@@ -12,14 +12,14 @@ const reason = withoutCuda()
 describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (skipped: ${reason})`, () => {
   callSuite('cuda')
 
-  it('is what auto takes, unless the product is too small for it', async () => {
+  it('is the choice of auto, unless the product is too small', async () => {
     const large = operands('small', 'max-plus', [1500, 1500, 1500])
     expect((await mpmm(large.a, large.b)).backend).toBe('cuda')
     const small = operands('small', 'max-plus', [16, 16, 16])
     expect((await mpmm(small.a, small.b)).backend).toBe('cpu')
   })
 
-  it('is not what auto takes for a row by a column, which a GPU would pack to whole tiles', async () => {
+  it('is not the choice of auto for a row by a column, which a GPU would pack to whole tiles', async () => {
     for (const kind of ['small', 'small, ε scattered', 'full range'] as const) {
       const { a, b } = operands(kind, 'max-plus', [1, 2 ** 22, 1])
       const { c, backend } = await mpmm(a, b, { overflow: 'saturate' })
@@ -29,7 +29,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
     }
   })
 
-  it('refuses a device that there is none of', () => {
+  it('rejects an unknown device', () => {
     const { a, b } = operands('small', 'max-plus', [2, 2, 2])
     expectError(
       thrown(() => mpmmSync(a, b, { backend: 'cuda', device: 4711 })),
@@ -39,7 +39,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
     expect(mpmmSync(a, b, { device: 4711 }).backend).toBe('cpu')
   })
 
-  it('stays usable after a product that failed', () => {
+  it('works after a product that failed', () => {
     const { a, b } = operands('high + high', 'max-plus', [64, 64, 64])
     for (let round = 0; round < 3; round++) {
       expectError(
@@ -54,13 +54,13 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
 describe.skipIf(reason === undefined)(
   `without a usable GPU${reason === undefined ? ' (skipped: there is one)' : ''}`,
   () => {
-    it("backend 'cuda' is an error that says why", () => {
+    it("rejects backend 'cuda' with the reason", () => {
       const { a, b } = operands('small', 'max-plus', [2, 2, 2])
       const error = thrown(() => mpmmSync(a, b, { backend: 'cuda' }))
       expectError(error, 'ERR_MPMML_NO_CUDA')
       expect((error as Error).message).toContain(reason)
     })
-    it("'auto' takes the CPU", () => {
+    it("computes on the CPU with 'auto'", () => {
       const { a, b } = operands('small', 'max-plus', [2, 2, 2])
       expect(mpmmSync(a, b).backend).toBe('cpu')
     })

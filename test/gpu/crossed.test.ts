@@ -1,4 +1,4 @@
-/** Best paths where batches, directions, sources, places and methods meet, on a GPU. */
+/** Best paths in combinations of batches, directions, sources, targets and methods, on a GPU. */
 import { describe } from 'vitest'
 import { withoutCuda } from '../support/machine.js'
 import { crossedPaths } from '../support/suite-paths-crossed.js'

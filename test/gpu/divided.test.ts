@@ -1,7 +1,7 @@
 /**
- * Products whose last tiles are divided among blocks, and those at the other side of that choice. Which ones these are
- * depends on the GPU's multiprocessors, so the sizes cover both on small GPUs and on large ones: the shares of blocks end
- * within tiles and at their ends, a tile has few parts or many, and there are whole waves before the divided tiles or none.
+ * Stream-K: products whose last tiles are divided among blocks, and products without that. The choice depends on the GPU's
+ * multiprocessors, so the sizes cover both on small and on large GPUs. The ranges of blocks end within tiles and at their ends, a
+ * tile has few parts or many, and there are whole waves before the divided tiles or none.
  */
 import { describe, it } from 'vitest'
 import { EPSILON, matrix, mpmm, mpmmSync, type VariantName } from '../../lib/index.js'
@@ -15,7 +15,7 @@ const reason = withoutCuda()
 
 type Size = readonly [m: number, k: number, n: number]
 
-/** Few tiles and many steps; the last of each dimension's tiles are cut off. */
+/** Few tiles and many steps; the last tiles of each dimension are partial. */
 const deep: Size[] = [
   [128, 4096, 64],
   [1, 3000, 1],
@@ -39,7 +39,7 @@ const float32 = [
 
 const semiringOf = (variant: VariantName) => (variant.includes('minplus') ? 'min-plus' : 'max-plus')
 
-/** Values of each variant's range, and no values: 16-bit lanes have room for a spread of 16 000. */
+/** Values of each variant's range, and no values: 16-bit lanes have room for a range of 16 000. */
 function integers(
   shape: number[],
   seed: number,
@@ -65,7 +65,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
     const semiring = semiringOf(variant)
     const options = { backend: 'cuda', variant, semiring } as const
 
-    it.each(deep)('%i × %i by %i columns', (m, k, n) => {
+    it.each(deep)('computes %i × %i by %i columns', (m, k, n) => {
       expectProduct(integers([m, k], 1, variant), integers([k, n], 2, variant), options)
     })
 
@@ -80,7 +80,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
       expectSame(out, mpmmSync(a, b, { backend: 'cpu', semiring, accumulate }).c)
     })
 
-    it('takes batches, each result in its instance', () => {
+    it('computes batches, each result in its entry', () => {
       for (const [batch, m, k, n] of [
         [3, 200, 700, 130],
         [7, 129, 1300, 65],
@@ -92,7 +92,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
       }
     })
 
-    it('takes views', () => {
+    it('accepts views', () => {
       const whole = integers([400, 1000], 8, variant)
       const a = { data: whole.data, shape: [900, 300], strides: [1, 1000], offset: 2003 }
       const b = { data: whole.data, shape: [300, 250], strides: [1000, 1], offset: 17 }
@@ -107,7 +107,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
       expectSame(c, mpmmSync(a, b, { backend: 'cpu', semiring, structure }).c)
     })
 
-    // The oracle would take seconds. The CPU's kernels are compared with it elsewhere.
+    // The oracle would take seconds. Other tests compare the CPU's kernels with it.
     it.each([
       [1290, 1000, 1300],
       [1170, 1100, 1150],
@@ -115,7 +115,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
       [1536, 640, 1536],
       [2170, 640, 2170],
       [2000, 200, 1500],
-    ])('%i × %i by %i columns, as on the CPU', (m, k, n) => {
+    ])('computes %i × %i by %i columns, as the CPU does', (m, k, n) => {
       const a = integers([m, k], 11, variant),
         b = integers([k, n], 12, variant)
       const { c } = mpmmSync(a, b, options)
@@ -128,7 +128,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
     [17, 512, 640, 500],
     [7, 700, 950, 700],
     [2, 1290, 1000, 1280],
-  ])('batches of %i, %i × %i by %i columns, as on the CPU', (batch, m, k, n) => {
+  ])('computes batches of %i, %i × %i by %i columns, as the CPU does', (batch, m, k, n) => {
     const variant = int32[0]
     const a = integers([batch, m, k], 13, variant)
     const b = integers([batch, k, n], 14, variant)
@@ -136,7 +136,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
     expectSame(c, mpmmSync(a, b, { backend: 'cpu' }).c)
   })
 
-  it('products at the same time, each with parts of its own', async () => {
+  it('computes concurrent products, each with its own parts', async () => {
     const variant = int32[0]
     const products = [300, 310, 320, 330].map((m) => {
       const a = integers([m, 1200], m, variant)
@@ -150,7 +150,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
     await Promise.all(results)
   })
 
-  it('leaves few large values to the exact paths', () => {
+  it('leaves few large values to the exact arithmetics', () => {
     const a = matrix(
       150,
       2000,
@@ -175,15 +175,15 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
       const data = Float32Array.from({ length: rows * cols }, value)
       return { data, shape: [rows, cols] as [number, number] }
     }
-    it.each(deep)('%i × %i by %i columns', (m, k, n) => {
+    it.each(deep)('computes %i × %i by %i columns', (m, k, n) => {
       const a = floats(m, k, 1),
         b = floats(k, n, 2)
       const { c } = mpmmSync(a, b, { backend: 'cuda', variant, semiring })
       expectIs(c, { semiring, type: 'float32' }, a, b)
     })
 
-    // Slices of K that have a sign each, so that what some of them assume is wrong; only here and there, or everywhere.
-    it.each(deep)('%i × %i by %i columns, signs by the step', (m, k, n) => {
+    // Slices of K with one sign each, so that the assumption of some of them is wrong: only at some places, or everywhere.
+    it.each(deep)('computes %i × %i by %i columns, signs by the step', (m, k, n) => {
       for (const slices of [2, 4, 37]) {
         for (const first of [1, -1]) {
           for (const others of [0, 0.02]) {

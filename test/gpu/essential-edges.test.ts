@@ -1,4 +1,7 @@
-/** Distances of graphs that are large enough for squarings and essential edges, on a GPU, against Floyd and Warshall's definition. */
+/**
+ * Distances of graphs that are large enough for squarings and essential edges, on a GPU, compared with the definition of
+ * Floyd–Warshall.
+ */
 import { afterAll, describe, expect, it } from 'vitest'
 import { star } from '../../lib/algebra.js'
 import { shortestPaths, verifyPaths } from '../../lib/graph.js'
@@ -10,7 +13,7 @@ import { zeroValue } from '../support/oracle.js'
 const reason = withoutCuda()
 const NONE = zeroValue('min-plus')
 
-/** Weights of a graph for min-plus; the diagonal is a weight like others. */
+/** Weights of a graph for min-plus; the diagonal is an ordinary weight. */
 type Weigh = (random: Random, nodes: number) => (from: number, to: number) => number
 
 const plane: (noise: number) => Weigh = (noise) => (random, nodes) => {
@@ -97,20 +100,20 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
     )
     const distances = closedSlowly(nodes, weights)
 
-    it('gives the distances of a resident matrix', async () => {
+    it('has the right distances of a resident matrix', async () => {
       using graph = await (await device()).upload(matrix(nodes, nodes, weights))
       using found = (await shortestPaths(graph)).distances
       expect((await found.download()).data).toEqual(distances)
     })
 
-    it('gives next nodes that lead along best ways', async () => {
+    it('has next nodes that lead along best paths', async () => {
       const graph = matrix(nodes, nodes, weights)
       const result = await shortestPaths(graph, { paths: true, backend: 'cuda' })
       expect(result.distances.data).toEqual(distances)
       await verifyPaths(graph, result)
     })
 
-    it('gives the same over max-plus with the signs changed', async () => {
+    it('has the same distances over max-plus with opposite signs', async () => {
       const longest = matrix(
         nodes,
         nodes,
@@ -121,7 +124,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
     })
   })
 
-  // The squarings of these take a small part of their steps.
+  // The squarings of these graphs take a small part of their steps.
   describe.each(graphs.slice(0, 2).concat(graphs.slice(6, 9)))('%s, of 2500 nodes', (_, _nodes, weigh) => {
     const nodes = 2500
     const weight = weigh(new Random(nodes), nodes)
@@ -129,7 +132,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
       weight(Math.floor(at / nodes), at % nodes),
     )
 
-    it('gives distances that Dijkstra’s algorithm gives', async () => {
+    it('has the distances of Dijkstra’s algorithm', async () => {
       using graph = await (await device()).upload(matrix(nodes, nodes, weights))
       using found = (await shortestPaths(graph)).distances
       const { data } = await found.download()
@@ -141,7 +144,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
     })
   })
 
-  it('closes every matrix of a batch', async () => {
+  it('is closed in every matrix of a batch', async () => {
     const nodes = 770
     const each = graphs.map(([, , weigh], seed) => {
       const weight = weigh(new Random(seed), nodes)
@@ -160,7 +163,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
     }
   })
 
-  it('leaves graphs with negative weights to elimination', async () => {
+  it('is left to elimination with negative weights', async () => {
     const nodes = 790
     const random = new Random(3)
     // Potentials: no cycle is negative.

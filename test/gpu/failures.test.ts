@@ -1,4 +1,4 @@
-/** Products on a device that fail or are given up, on a GPU. */
+/** Products on a device that fail or are aborted, on a GPU. */
 import { describe } from 'vitest'
 import { onOne } from '../support/homes.js'
 import { withoutCuda } from '../support/machine.js'

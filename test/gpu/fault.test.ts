@@ -1,4 +1,4 @@
-/** A kernel that fails for good, in a process of its own, because CUDA can't be used in it afterwards. */
+/** A kernel with a fatal error, in a process of its own, because CUDA can't be used in it afterwards. */
 
 import { spawnSync } from 'node:child_process'
 import { describe, expect, it } from 'vitest'
@@ -33,7 +33,7 @@ function run(body: string) {
 }
 
 describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (skipped: ${reason})`, () => {
-  it('is reported as what it is; then CUDA is refused with its cause, and the CPU goes on', () => {
+  it('is reported; after that CUDA is rejected with this cause, and the CPU continues', () => {
     const said = run(`
       said.fault = await addon.labFault({}).catch(({ code, message }) => [code, message])
       said.host = await code(mpmm(host, host, { backend: 'cuda' }))
@@ -79,7 +79,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
     expect(said.closed).toBe('ERR_MPMML_DISPOSED')
   })
 
-  it('rejects what runs and what waits, and no process hangs, closed or not', () => {
+  it('rejects running and queued products, and no process hangs, closed or not', () => {
     for (const end of ['await device.close()', '', 'process.exit()']) {
       const said = run(`
         const running = Array.from({ length: 100 }, (_, index) => index % 3 ? mpmm(a, b) : b.download())

@@ -1,4 +1,4 @@
-/** Allocations that fail, on a GPU. */
+/** Failing allocations on a GPU. */
 import { describe } from 'vitest'
 import { withoutCuda } from '../support/machine.js'
 import { faultSuite } from '../support/suite-faults.js'

@@ -1,4 +1,4 @@
-/** The first use of CUDA in a process: what runs where, and how such a process ends. Uses what `npm run build:ts` built. */
+/** The first use of CUDA in a process: its threads, and the end of such a process. Uses the output of `npm run build:ts`. */
 
 import { spawnSync } from 'node:child_process'
 import { describe, expect, it } from 'vitest'
@@ -27,7 +27,7 @@ function run(body: string, env: NodeJS.ProcessEnv = {}) {
 describe.skipIf(reason !== undefined)(
   reason === undefined ? 'first use' : `first use (skipped: ${reason})`,
   () => {
-    it('JavaScript’s thread asks CUDA nothing: a worker finds out what the result tells', () => {
+    it('makes no CUDA call on JavaScript’s thread: a worker reads the properties of the result', () => {
       const { stdout, stderr } = run(`
         const asked = []
         for (const name of ['describe', 'explain', 'pinnedBufferSync', 'multiplySync']) {
@@ -49,7 +49,7 @@ describe.skipIf(reason !== undefined)(
       })
     })
 
-    it('measured choices of other GPU models change nothing', () => {
+    it('ignores measured choices of other GPU models', () => {
       const { stdout, stderr } = run(`
         const automatic = addon.variants.flatMap((row, variant) =>
           row.backend === 'cuda' && row.automatic && row.semiring === 'max-plus' && row.dtype === 'int32' ? [variant] : [])
@@ -69,7 +69,7 @@ describe.skipIf(reason !== undefined)(
       expect(stdout).toBe('1')
     })
 
-    // Between 0 and some hundreds of milliseconds CUDA starts, then the product runs.
+    // CUDA starts in the first hundreds of milliseconds, then the product runs.
     it.each([0, 20, 60, 120, 250, 500, 1000])(
       'ends with process.exit %i ms after CUDA was first used, and after a product on the CPU',
       (delay) => {
@@ -82,7 +82,7 @@ describe.skipIf(reason !== undefined)(
       },
     )
 
-    it('wrong settings of the CPU backend are no error of products on the GPU', () => {
+    it('ignores wrong settings of the CPU backend in products on the GPU', () => {
       const code = (size: number, backend: string) => `
         try { console.log((await mpmm(square(${size}), square(${size}), { backend: '${backend}' })).backend) }
         catch (error) { console.log(error.code) }`
@@ -90,13 +90,13 @@ describe.skipIf(reason !== undefined)(
         expect(run(code(500, 'cuda'), env).stdout).toBe('cuda')
         expect(run(code(3000, 'auto'), env).stdout).toBe('cuda')
         expect(run(code(50, 'auto'), env).stdout).toBe('cuda')
-        // Tiny products are for the CPU, which isn't asked whether it can.
+        // Tiny products are for the CPU, without a check of its availability.
         expect(run(code(4, 'auto'), env).stdout).toBe('ERR_MPMML_OPTION')
         expect(run(code(4, 'cpu'), env).stdout).toBe('ERR_MPMML_OPTION')
       }
     })
 
-    it('a wrong limit of device memory is an error of products that may run on the GPU', () => {
+    it('rejects a wrong limit of device memory in products that may run on the GPU', () => {
       const code = (backend: string, size = 50) => `
         try { console.log((await mpmm(square(${size}), square(${size}), { backend: '${backend}' })).backend) }
         catch (error) { console.log(error.code) }`

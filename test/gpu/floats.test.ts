@@ -7,16 +7,16 @@ import { withoutCuda } from '../support/machine.js'
 const reason = withoutCuda()
 
 describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (skipped: ${reason})`, () => {
-  it('plus-times on float64 takes tensor cores where they know doubles', async () => {
+  it('plus-times on float64 uses tensor cores of GPUs that support doubles', async () => {
     const operand = matrix(1000, 1000, new Float64Array(1000 * 1000).fill(1))
     const { variant } = await plan(operand, operand, { backend: 'cuda', semiring: 'plus-times' })
     const able = Number(info().cuda.devices[0]!.computeCapability) >= 8
     expect(variant.startsWith('tensor_plustimes_f64_'), variant).toBe(able)
   })
 
-  // Slices compare sums of mixed signs as integers on trial, and begin again if the first 32 steps leave a result without a
-  // sign. So these have rows of A whose sums are all below 0, single ones above or below it, rows of zeros, and slices of which
-  // only some lead.
+  // Slices compare sums of mixed signs as integers on trial, and begin again if the first 32 steps leave a result without a sign. So
+  // these tests have rows of A whose sums are all below 0, single ones above or below it, rows of zeros, and slices of which only some
+  // have a sign.
   describe('slices whose sums have mixed signs', () => {
     const sliced = variants().filter(
       ({ name }) => /^pipelined_(maxplus|minplus)_f32_/.test(name) && !name.endsWith('_sl1'),
@@ -47,7 +47,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
             (_, at) => sign * rows[kind]!(Math.floor(at / k), random.bits(), (at % k) / k),
           )
           const b = Float32Array.from({ length: k * n }, () => sign * ((random.bits() % 2000) - 1000))
-          // Both ranges have both signs, so that nothing is known of the sums.
+          // Both ranges have both signs, so the signs of the sums are unknown.
           b[b.length - 1] = sign * 9000
           const c0 = Float32Array.from({ length: m * n }, () => sign * ((random.bits() % 9000) - 8000))
           for (const accumulate of [false, true]) {

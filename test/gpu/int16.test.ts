@@ -12,7 +12,7 @@ describe.skipIf(reason !== undefined)(
       ['half', 15000, 0],
       ['half-translated', 8000, 11],
       ['translated', 32000, 11],
-    ])('in cells that overlap transfers: %s', (path, limit, everyZero) => {
+    ])('are exact in blocks that overlap transfers: %s', (path, limit, everyZero) => {
       const [m, k, n] = [3300, 3001, 3203]
       const filled = (length: number, factor: number) =>
         Int16Array.from({ length }, (_, index) =>

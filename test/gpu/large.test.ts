@@ -1,4 +1,4 @@
-/** A result of more than 2^31 elements: places are counted in 64 bits everywhere. Needs 9 GB of memory, here and there. */
+/** A result of more than 2^31 elements, which needs 64-bit indices. Needs 9 GB of memory on the host and on the GPU. */
 import { freemem } from 'node:os'
 import { describe, expect, it } from 'vitest'
 import { info, matrix, mpmmSync } from '../../lib/index.js'
@@ -20,7 +20,7 @@ describe.skipIf(reason !== undefined)(
     const rows = Int32Array.from({ length: m }, (_, row) => a(row))
     const cols = Int32Array.from({ length: n }, (_, col) => b(col))
 
-    it('are each in their place', () => {
+    it('are at their positions', () => {
       expect(m * n).toBeGreaterThan(2 ** 31)
       const { c } = mpmmSync(matrix(m, 1, rows), matrix(1, n, cols), { backend: 'cuda' })
       let wrong = 0
@@ -31,7 +31,7 @@ describe.skipIf(reason !== undefined)(
       expect(wrong).toBe(0)
     })
 
-    it('name the place of an overflow', () => {
+    it('name the position of an overflow', () => {
       rows[m - 1] = 2 ** 31 - 1
       cols.fill(0)
       cols[n - 2] = 1

@@ -1,4 +1,4 @@
-/** Products of few levels within lines, on a GPU. */
+/** Products of a small range of values within lines, on a GPU. */
 import { describe, expect, it } from 'vitest'
 import { info } from '../../lib/index.js'
 import { tensorCores, withoutCuda } from '../support/machine.js'
@@ -7,7 +7,7 @@ import { levelsSuite } from '../support/suite-levels.js'
 const reason = withoutCuda()
 
 describe.skipIf(reason !== undefined)(reason === undefined ? 'levels' : `levels (skipped: ${reason})`, () => {
-  it('GPUs from Ampere on compute exponents, and older ones say why they do not', () => {
+  it('reports exponents on GPUs from Ampere on, and the reason on older ones', () => {
     const [device] = info().cuda.devices
     expect(tensorCores()).toBe(Number(device!.computeCapability) >= 8)
     if (!tensorCores())

@@ -1,4 +1,4 @@
-/** How matrices on a device end, on a GPU. */
+/** Lifetime of matrices on a device, on a GPU. */
 import { describe, expect, it } from 'vitest'
 import { openDevice } from '../../lib/index.js'
 import { addon } from '../../lib/native.js'
@@ -11,7 +11,7 @@ const reason = withoutCuda()
 describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (skipped: ${reason})`, () => {
   lifetimeSuite(onOne('cuda'), { size: 4096, options: {} })
 
-  it('forgets copies of a matrix that have ended', async () => {
+  it('releases copies of a matrix that has been released', async () => {
     const device = await openDevice({ backend: 'cuda' })
     const a = await device.full([40, 40], 1)
     const before = addon.rememberedReaders()

@@ -1,4 +1,4 @@
-/** The microbenchmarks do what they count, by their machine code. */
+/** The microbenchmarks execute the operations that they count, by their machine code. */
 import { spawnSync } from 'node:child_process'
 import { describe, expect, it } from 'vitest'
 import { variants } from '../../lib/index.js'
@@ -12,11 +12,11 @@ const { functionsOf, loopOf } = (await import(
   new URL('../../native/tools/sass.mjs', import.meta.url).href
 )) as {
   functionsOf: (dump: string) => object[]
-  /** A function's longest loop: its instructions by opcode. */
+  /** Longest loop of a function: its instructions by opcode. */
   loopOf: (code: object) => Map<string, number>
 }
 
-/** How the C++ compiler writes the instances of Algorithm 1 and of the mixes, by name. */
+/** Mangled names of the instances of Algorithm 1 and of the mixes, by name. */
 const words = (arithmetic: string) => `NS_4cuda5WordsINS_${arithmetic}INS_7MaxPlusIiEEEEEE`
 const steps: Record<string, string> = {
   'reg-reg': '5PlainINS0_9IntrinsicEEE',
@@ -47,11 +47,11 @@ describe.skipIf(reason !== undefined)(
       },
     )
 
-    // Shared memory beyond 48 KiB is allowed for each kernel by itself, and for the most bytes that a run has taken.
+    // Shared memory beyond 48 KiB is allowed for each kernel separately, up to the largest request of a run.
     it.each([
       ['less, then more', [64, 128]],
       ['more, then less, then more', [128, 64, 128]],
-    ])('runs two kernels in turn with %s shared memory', async (_, sizes) => {
+    ])('alternates two kernels with %s shared memory', async (_, sizes) => {
       for (const m of sizes) {
         for (const x of [8, 4]) {
           const { iterations } = await addon.labMicrobench({
@@ -67,7 +67,7 @@ describe.skipIf(reason !== undefined)(
       }
     })
 
-    it('runs with shared memory that an occupancy was asked for, and with more', async () => {
+    it('runs with the shared memory of an occupancy query, and with more', async () => {
       const microbench = { name: 'shared-both', x: 8, y: 4, bsi: 16, bsj: 16 }
       for (const m of [96, 128, 64]) {
         const { activeBlocks } = await addon.labOccupancy({ microbench: { ...microbench, m } })
@@ -77,7 +77,7 @@ describe.skipIf(reason !== undefined)(
       }
     })
 
-    it('counts operations as the thesis does', async () => {
+    it('counts operations like the thesis', async () => {
       const operations = async (request: LabMicrobenchRequest) => {
         const result = await addon.labMicrobench({ m: 8, n: 100, ...request })
         expect(result.operationsPerThread).toBeCloseTo(result.operationsPerIteration * result.iterations, 3)
@@ -119,7 +119,7 @@ describe.skipIf(reason !== undefined)(
         if (!code) return skip('the build has only PTX for this GPU')
         const loop = loopOf(code)
         const total = (counts: Iterable<number>) => [...counts].reduce((sum, count) => sum + count, 0)
-        // The loop's body is some iterations; on top come its counter, and a few moves.
+        // The loop's body is several iterations, plus its counter and a few moves.
         const iterations = Math.floor(total(loop.values()) / total(Object.values(reported)))
         expect(iterations).toBeGreaterThanOrEqual(2)
         for (const [opcode, count] of Object.entries(reported)) {
@@ -131,13 +131,13 @@ describe.skipIf(reason !== undefined)(
       },
     )
 
-    it('refuses what was not compiled, and says what was', async () => {
+    it('rejects kernels that were not compiled, and lists the compiled ones', async () => {
       await expect(addon.labMicrobench({ name: 'reg-reg', x: 5 })).rejects.toThrow(/it is for 8x8/)
       await expect(addon.labMicrobench({ name: 'nothing' })).rejects.toThrow(/there are reg-reg, shared-one/)
       await expect(addon.labMicrobench({ name: 'shared-one', m: 1 << 20 })).rejects.toThrow(/shared memory/)
     })
 
-    it('tells the occupancy of a block (Table 2.1)', async () => {
+    it('returns the occupancy of a block (Table 2.1)', async () => {
       const block = await addon.labOccupancy({
         microbench: { name: 'reg-reg', x: 4, y: 4, bsi: 32, bsj: 32 },
       })
@@ -147,7 +147,7 @@ describe.skipIf(reason !== undefined)(
       expect(block.localBytes).toBe(0)
     })
 
-    it('tells the occupancy that the calculator gives for the same registers', async () => {
+    it('returns the occupancy of the calculator for the same registers', async () => {
       const gpu = addon.describe().cuda.devices[0]!.smVersion as string
       const names = variants().filter(({ family }) => family === 'mpmml' || family === 'ladder')
       expect(names.length).toBeGreaterThan(50)
@@ -164,7 +164,7 @@ describe.skipIf(reason !== undefined)(
       }
     })
 
-    it('takes the occupancy of Table 2.1 in Algorithm 1 as it is listed (sm_90)', async ({ skip }) => {
+    it('has the occupancy of Table 2.1 in Algorithm 1 in its listed form (sm_90)', async ({ skip }) => {
       if (addon.describe().cuda.devices[0]!.smVersion !== 'sm_90') return skip('registers are those of sm_90')
       const block = (y: number) =>
         addon.labOccupancy({ microbench: { name: 'reg-reg', x: 4, y, bsi: 32, bsj: 32 } })
@@ -175,7 +175,7 @@ describe.skipIf(reason !== undefined)(
 )
 
 describe.skipIf(withoutCuda() === undefined)('the laboratory without a GPU', () => {
-  it('says why it measures nothing', async () => {
+  it('reports why it measures nothing', async () => {
     const refused = { code: 'ERR_MPMML_NO_CUDA', message: expect.stringContaining(reason ?? '') }
     await expect(addon.labMicrobench({ name: 'reg-reg' })).rejects.toMatchObject(refused)
     await expect(addon.labMeasure({ variant: 0, m: 1, n: 1, k: 1 })).rejects.toMatchObject(refused)

@@ -1,4 +1,4 @@
-/** Calls of all kinds at once, on a GPU. */
+/** Concurrent calls of all kinds, on a GPU. */
 import { describe } from 'vitest'
 import { withoutCuda } from '../support/machine.js'
 import { mixedSuite } from '../support/suite-mixed.js'

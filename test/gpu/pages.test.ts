@@ -1,4 +1,4 @@
-/** Results in large arrays that nothing has been written to yet: the library asks the system for their memory early. */
+/** Results in large arrays without physical memory: the library requests their memory early. */
 import { describe, expect, it } from 'vitest'
 import { EPSILON, matrix, mpmmSync } from '../../lib/index.js'
 import { expectError, thrown } from '../support/expect.js'
@@ -14,7 +14,7 @@ describe.skipIf(reason !== undefined)(
     const rows = Int32Array.from({ length: m }, (_, row) => Math.imul(row, 40503) >>> 4)
     const cols = Int32Array.from({ length: n }, (_, col) => (col % 7 === 0 ? EPSILON : col))
 
-    it('keep what they hold if the product fails, and then take its results', () => {
+    it('keep their content if the product fails, and then take its results', () => {
       const out = matrix(m, n, new Int32Array(m * n))
       const touched = [0, 12_345, m * n - 1]
       for (const at of touched) out.data[at] = 7

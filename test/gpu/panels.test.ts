@@ -1,6 +1,6 @@
 /**
- * Products that a GPU computes in parts: panels that overlap transfers, and blocks where device memory is short. They
- * are too large for the oracle, so the CPU backend, which the oracle has checked, is what they are compared with.
+ * Products that a GPU computes in parts: panels that overlap transfers, and blocks if device memory is short. They are too large
+ * for the oracle, so they are compared with the CPU backend, which the oracle has checked.
  */
 import { afterEach, describe, expect, it } from 'vitest'
 import {
@@ -19,7 +19,7 @@ import { withoutCuda } from '../support/machine.js'
 
 const reason = withoutCuda()
 
-/** A product of this many steps is cut into two panels or more (native/cuda/product.cpp). */
+/** A product of this number of steps is divided into two panels or more (native/cuda/product.cpp). */
 const shape = { m: 3300, k: 3001, n: 3203 }
 
 function filled(rows: number, cols: number, value: (row: number, col: number) => number): DenseMatrix {
@@ -51,12 +51,12 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
   const b = filled(k, n, scattered(20_000))
 
   describe('panels', () => {
-    it('of one path', () => {
+    it('have one arithmetic', () => {
       expect(compare(filled(m, k, scattered(20_000)), b).arithmetic).toBe('half')
     })
 
-    it('that each take the path of their own values', () => {
-      // Small values first, then ε among larger ones, then values that only 64-bit sums hold.
+    it('use the arithmetic of their own values', () => {
+      // Small values first, then ε among larger ones, then values that need 64-bit sums.
       const a = filled(m, k, (row, col) => {
         if (row < 1000) return scattered(20_000)(row, col)
         if (row < 2500) return (row + col) % 11 === 0 ? EPSILON : scattered(300_000_000)(row, col)
@@ -65,7 +65,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
       expect(compare(a, b, { overflow: 'saturate' }).arithmetic).toBe('wide')
     })
 
-    it('with C0, strides and a strided result', () => {
+    it('accept C0, strides and a strided result', () => {
       const transposed = (x: DenseMatrix) => ({
         data: x.data,
         shape: [x.shape[1], x.shape[0]],
@@ -80,7 +80,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
       expect(Buffer.from(cuda.data.buffer).equals(Buffer.from(cpu.data.buffer))).toBe(true)
     })
 
-    it('leave out as it was when the last one overflows', () => {
+    it('leave `out` unchanged when the last one overflows', () => {
       const a = filled(m, k, (row, col) =>
         row === m - 1 && col === 5 ? 2_147_483_647 : scattered(20_000)(row, col),
       )
@@ -94,7 +94,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
       'as planned',
       'in a structure, beside C0',
       'after a kernel that tells nothing of them',
-    ] as const)('with witnesses, found %s', (how) => {
+    ] as const)('have witnesses, found %s', (how) => {
       const a = filled(m, k, scattered(20_000))
       const options: MpmmOptions =
         how === 'in a structure, beside C0'
@@ -110,7 +110,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
       expectSame(cuda.witness, cpu.witness)
     })
 
-    it('of instances of a batch', () => {
+    it('are batch entries', () => {
       const [batch, rows, depth, cols] = [40, 700, 1003, 801]
       const data = (size: number) =>
         Int32Array.from({ length: size }, (_, index) => scattered(1_000_000)(index, 3))
@@ -121,7 +121,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
     })
   })
 
-  it('one A and one B for a batch (stride 0), with a C0 for each product', () => {
+  it('share one A and one B in a batch (stride 0), with a C0 for each product', () => {
     const again = (seed: number) => ({
       data: filled(1024, 1024, (row, col) => scattered(1_000_000)(row + seed, col)).data,
       shape: [28, 1024, 1024] as const,
@@ -139,12 +139,12 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
       delete process.env.MPMML_DEVICE_MEMORY_MIB
     })
 
-    it.each([40, 90])('of %s MiB', (mebibytes) => {
+    it.each([40, 90])('are exact with %s MiB', (mebibytes) => {
       process.env.MPMML_DEVICE_MEMORY_MIB = String(mebibytes)
       compare(filled(m, k, scattered(1_000_000_000)), b)
     })
 
-    it('report an overflow at its place in the whole', () => {
+    it('report an overflow at its position in the whole result', () => {
       process.env.MPMML_DEVICE_MEMORY_MIB = '40'
       const a = filled(m, k, (row, col) =>
         row === 2999 && col === 5 ? 2_147_483_647 : scattered(20_000)(row, col),
@@ -158,7 +158,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
       expect(out.data.every((value) => value === 77)).toBe(true)
     })
 
-    it('report the first overflow of the whole, not that of the first block', () => {
+    it('report the first overflow of the whole result, not of the first block', () => {
       process.env.MPMML_DEVICE_MEMORY_MIB = '40'
       // Rows 10 and 2999 of A overflow, each in the one column of B that its large element meets.
       const [first, second] = [
@@ -188,7 +188,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
       }
     })
 
-    it('of which only the last refuses the variant leave out as it was', () => {
+    it('leave `out` unchanged if only the last one rejects the variant', () => {
       const a = filled(m, k, (row, col) => scattered(row < 2999 ? 5 : 1_000_000)(row, col))
       const variant = variants().find(({ family, backend, semiring, dtype }) => {
         return family === 'exponent' && backend === 'cuda' && semiring === 'max-plus' && dtype === 'int32'
@@ -202,7 +202,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
       expect(out.data.every((value) => value === 77)).toBe(true)
     })
 
-    it('of which only the last has a value that the semiring has not leave out as it was', () => {
+    it('leave `out` unchanged if only the last one has an invalid element', () => {
       const [rows, depth, cols] = [3300, 2001, 2203]
       const a = matrix(rows, depth, new Float32Array(rows * depth).fill(2))
       const right = matrix(depth, cols, new Float32Array(depth * cols).fill(3))
@@ -217,7 +217,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
       expect(out.data.every((value) => value === 77)).toBe(true)
     })
 
-    it('of several products at once, which share the memory', async () => {
+    it('share the memory of concurrent products', async () => {
       process.env.MPMML_DEVICE_MEMORY_MIB = '40'
       const tasks = Array.from({ length: 8 }, (_, index) => ({
         a: filled(1200 + index, 1100, scattered(1_000_000 + index)),
@@ -230,7 +230,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
       })
     })
 
-    it('are refused where not even one fits', () => {
+    it('are rejected if not even one fits', () => {
       process.env.MPMML_DEVICE_MEMORY_MIB = '1'
       expectError(
         thrown(() => mpmmSync(filled(m, k, scattered(9)), b, { backend: 'cuda' })),

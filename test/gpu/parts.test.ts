@@ -1,6 +1,6 @@
 /**
- * Products of matrices on a GPU that are launched in parts, because they take long or memory is short, and that fail or are
- * given up between two parts.
+ * Products of matrices on a GPU that are launched in parts, because they take long or memory is short, and that fail or are aborted
+ * between two parts.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import {
@@ -23,7 +23,7 @@ const ALL = 1e15
 
 const pipelined: VariantName = 'pipelined_maxplus_i32_128x64x16_8x8_st4_sl4'
 
-/** The first element that isn't `expected`, in words. */
+/** Description of the first element that isn't `expected`. */
 function mismatch(data: ArrayLike<number>, expected: number): string | undefined {
   for (let index = 0; index < data.length; index++) {
     if (data[index] !== expected) return `element ${index} is ${data[index]} and should be ${expected}`
@@ -64,7 +64,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
       'of a band, with witnesses': { structure: { a: { band: [30_000, 19_000] } }, witness: true },
     }
 
-    it.each(Object.keys(cases))('%s: C is the product, or as it was', async (name) => {
+    it.each(Object.keys(cases))('leaves C complete or unchanged: %s', async (name) => {
       const { int16 = false, batch = 1, structure, value = UNTOUCHED, ...options } = cases[name]!
       // More than 3e11 steps, with few elements in C.
       const [m, k, n] = [batch > 1 ? 2048 : 4096, 20_000, 4096]
@@ -79,7 +79,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
       const [a, b] = [(await make(m, k, 1)) as DeviceMatrix, (await make(k, n, 2)) as DeviceMatrix]
       for (let nth = 1, done = false; !done; nth++) {
         expect(nth, 'it never succeeds').toBeLessThan(100)
-        // In a view, and in a matrix of its own.
+        // In a view, and in a separate matrix.
         const whole = await device.full(shape(m, n + (nth % 2) * 8) as [number, number], value)
         const out = whole.view({ cols: [0, n] })
         const { used } = device.memory()
@@ -110,8 +110,8 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
     })
   })
 
-  it('what is known of C holds after a product that was given up between two parts', async () => {
-    // Each part takes some 10 ms on an H200.
+  it('keeps valid bounds of C after a product that was aborted between two parts', async () => {
+    // Each part takes about 10 ms on an H200.
     const [m, k] = [8192, 40_000]
     const a = await device.full([m, k], 1_000_000)
     const b = await device.full([k, m], 2_000_000)
@@ -124,7 +124,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
     let mixed = 0
     for (const delay of [25, 50, 15, 80, 5, 120, 200, 1]) {
       const out = await device.full([m, m], 1)
-      // So that a form of it is there.
+      // So that a packed format of it exists.
       ;(await mpmm(out, there)).c.dispose()
       const controller = new AbortController()
       const running = caught(

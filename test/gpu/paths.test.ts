@@ -1,4 +1,4 @@
-/** Paths that a closure can't answer at once, on a GPU: it is never a search on the CPU that answers. */
+/** Paths that a closure can't find directly, on a GPU, which never falls back to a search on the CPU. */
 import { describe, expect, it } from 'vitest'
 import { shortestPaths, verifyPaths } from '../../lib/graph.js'
 import { matrix } from '../../lib/index.js'
@@ -12,7 +12,7 @@ const reason = withoutCuda()
 describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (skipped: ${reason})`, () => {
   pathsAgain('cuda')
 
-  it('cycles of float64 that weigh nothing lead nobody round, or are an error that says why', async () => {
+  it('has no paths around cycles of float64 with weight 0, or reports why not', async () => {
     const random = new Random(64)
     const seen = { found: 0, refused: 0 }
     for (let round = 0; round < 300; round++) {

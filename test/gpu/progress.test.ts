@@ -1,4 +1,4 @@
-/** The steps that are counted while a product runs on a GPU. */
+/** Progress of a product on a GPU. */
 import { afterEach, describe, expect, it } from 'vitest'
 import { EPSILON } from '../../lib/index.js'
 import { withoutCuda } from '../support/machine.js'

@@ -1,4 +1,4 @@
-/** Products of which only the pairs near the top are tried (docs/ranked.md): that they are right, and when they are chosen. */
+/** Pruned products (docs/ranked.md): their results, and when they are chosen. */
 import { afterAll, describe, expect, it } from 'vitest'
 import { type Device, type Matrix, matrix, mpmm, openDevice, plan, variants } from '../../lib/index.js'
 import { expectProduct } from '../support/expect.js'
@@ -32,7 +32,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'ranked' : `ranked 
     const variant = () => named('ranked', semiring)
     const random = new Random(7)
     const any = (spread: number) => () => random.integer(-spread, spread)
-    /** A few lines differ from all others by what a sample doesn't tell. */
+    /** A few lines differ from all others, which a sample doesn't show. */
     const unlike = (line: number) => random.integer(-1, 1) * (line % 97 === 13 ? 100_000_000 : 10)
 
     it.each<
@@ -75,7 +75,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'ranked' : `ranked 
         (row, k) => -Math.abs(row - k),
         (k, col) => -Math.abs(k - col),
       ],
-    ])('%s', (_, m, k, n, a, b) => {
+    ])('is right: %s', (_, m, k, n, a, b) => {
       expectProduct(filled(m, k, a), filled(k, n, b), { semiring, variant: variant(), backend: 'cuda' })
     })
 
@@ -83,7 +83,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'ranked' : `ranked 
       ['a third', 0.33],
       ['nearly all', 0.995],
       ['all', 1],
-    ])('zeros: %s', (_, share) => {
+    ])('is right with zeros: %s', (_, share) => {
       const a = filled(90, 300, () => (random.chance(share) ? zero : random.integer(-1e6, 1e6)))
       const b = filled(300, 110, () => (random.chance(share) ? zero : random.integer(-1e6, 1e6)))
       const c0 = filled(90, 110, () => (random.chance(0.5) ? zero : random.integer(-1e6, 1e6)))
@@ -91,7 +91,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'ranked' : `ranked 
       expectProduct(a, b, { semiring, variant: variant(), backend: 'cuda', accumulate: c0 })
     })
 
-    it('rows and columns without elements', () => {
+    it('is right for rows and columns without elements', () => {
       const a = filled(40, 200, (row) => (row % 3 === 0 ? zero : random.integer(-1e8, 1e8)))
       const b = filled(200, 70, (_, col) => (col % 5 === 0 ? zero : random.integer(-1e8, 1e8)))
       expectProduct(a, b, { semiring, variant: variant(), backend: 'cuda' })
@@ -113,7 +113,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'ranked' : `ranked 
     }
     const sparse = (zero: number) => () => (random.chance(0.5) ? zero : uniform())
 
-    /** The first, a middle and the last row against the oracle, and all against the kernels that try every pair. */
+    /** Compares the first, a middle and the last row with the oracle, and all with the kernels that try every pair. */
     async function expectRight(a: Matrix<Int32Array>, b: Matrix<Int32Array>, semiring: SemiringName) {
       const [A, B] = [await (await open()).upload(a), await (await open()).upload(b)]
       const { variant, c } = await mpmm(A, B, { semiring })
@@ -130,11 +130,11 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'ranked' : `ranked 
       for (const held of [A, B, c, all]) held.dispose()
     }
 
-    it.each(semirings)('of uniform elements, %s', async (semiring) => {
+    it.each(semirings)('are right for uniform elements, %s', async (semiring) => {
       await expectRight(filled(m, k, uniform), filled(k, n, uniform), semiring)
     })
 
-    it('of normal elements, with a range of its own for each line', async () => {
+    it('are right for normal elements, with a range of its own for each line', async () => {
       const a = filled(m, k, (row) => normal() + row * 5000)
       await expectRight(
         a,
@@ -143,12 +143,12 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'ranked' : `ranked 
       )
     })
 
-    it.each(semirings)('half of them zero, %s', async (semiring) => {
+    it.each(semirings)('are right with half of the elements zero, %s', async (semiring) => {
       const zero = zeroValue(semiring)
       await expectRight(filled(m, k, sparse(zero)), filled(k, n, sparse(zero)), semiring)
     })
 
-    it('from the host', async () => {
+    it('are right from the host', async () => {
       const [a, b] = [filled(m, k, uniform), filled(k, n, uniform)]
       const { variant, c } = await mpmm(a, b, { backend: 'cuda' })
       expect(variants().find(({ name }) => name === variant)?.family).toBe('ranked')
@@ -159,7 +159,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'ranked' : `ranked 
       }
     })
 
-    it('of distances are left to the kernels that try every pair', async () => {
+    it('are left to the kernels that try every pair for distances', async () => {
       const a = filled(m, k, (row, col) => -Math.abs(row - col) * 50_000)
       const b = filled(k, n, (row, col) => -Math.abs(row - col) * 50_000)
       const [A, B] = [await (await open()).upload(a), await (await open()).upload(b)]
@@ -168,7 +168,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'ranked' : `ranked 
       for (const held of [A, B]) held.dispose()
     })
 
-    it('are computed by the variant that was asked for', async () => {
+    it('are computed by the requested variant', async () => {
       const [a, b] = [filled(m, k, uniform), filled(k, n, uniform)]
       const [A, B] = [await (await open()).upload(a), await (await open()).upload(b)]
       const asked = named('pipelined', 'max-plus')

@@ -1,4 +1,4 @@
-/** Matrices that stay on a GPU, when its memory is short: packed forms are dropped, and products are divided. */
+/** Matrices on a GPU with little memory: packed formats are dropped, and products are divided. */
 
 import { spawnSync } from 'node:child_process'
 import { describe, expect, it } from 'vitest'
@@ -8,7 +8,7 @@ import { PATIENCE } from '../support/patience.js'
 const native = new URL('../../dist/lib/native.js', import.meta.url)
 const reason = withoutCuda()
 
-/** Output of a program with so much device memory; with 0, all that is free. */
+/** Output of a program with a limit of device memory; 0 stands for all free memory. */
 function run(mebibytes: number, body: string): unknown {
   const { stdout, stderr } = spawnSync(
     process.execPath,
@@ -39,7 +39,7 @@ function run(mebibytes: number, body: string): unknown {
 describe.skipIf(reason !== undefined)(
   reason === undefined ? 'short memory' : `short memory (skipped: ${reason})`,
   () => {
-    it('a product whose operands can be packed only in parts is exact', () => {
+    it('computes a product exactly whose operands can be packed only in parts', () => {
       // Three matrices of 4 MiB each; packing both operands whole takes 8 more.
       const result = run(
         15,
@@ -54,7 +54,7 @@ describe.skipIf(reason !== undefined)(
       expect(result).toEqual([true, true])
     })
 
-    it('packed forms make room for matrices, and are made again', () => {
+    it('drops packed formats for matrices, and packs again', () => {
       const result = run(
         40,
         `
@@ -77,7 +77,7 @@ describe.skipIf(reason !== undefined)(
       expect(result).toEqual([true, true, true])
     })
 
-    it('drops packed forms for products of arrays, and stays within the limit', () => {
+    it('drops packed formats for products of arrays, and stays within the limit', () => {
       const limit = 400
       const n = 4000
       const result = run(
@@ -109,12 +109,12 @@ describe.skipIf(reason !== undefined)(
       const [backend, wrong, [before, after], isSame] = result
       expect([backend, wrong, isSame]).toEqual(['cuda', [], true])
       expect(before).toBeGreaterThan(64 * 2 ** 20)
-      // Five matrices of 16 MiB stay, and those of the product were there at once, or it would have run in blocks.
+      // Five matrices of 16 MiB stay, and the matrices of the product fit at once, otherwise it would have run in blocks.
       const most = (limit - 5 * 16) * 2 ** 20 - 3 * n * n * 4
       expect(after).toBeLessThanOrEqual(most)
     })
 
-    it('drops packed forms if the driver has no more memory', () => {
+    it('drops packed formats if the driver has no more memory', () => {
       const result = run(
         0,
         `
@@ -122,7 +122,7 @@ describe.skipIf(reason !== undefined)(
         const A = await device.upload(square(1024, 1)), a = square(900, 2), b = square(900, 3)
         const expected = (await mpmm(a, b, { backend: 'cpu' })).c.data
         const product = () => mpmm(a, b, { backend: 'cuda' })
-        // Now the streams and the pinned memory exist.
+        // The streams and the pinned memory exist from here on.
         await product()
         const right = []
         for (let nth = 1; nth <= 5; nth++) {
@@ -137,7 +137,7 @@ describe.skipIf(reason !== undefined)(
       expect(result).toEqual([true, true, true, true, true])
     })
 
-    it('computes on two sessions that drop the forms of each other', () => {
+    it('computes on two sessions that drop the packed formats of each other', () => {
       const result = run(
         200,
         `
@@ -166,7 +166,7 @@ describe.skipIf(reason !== undefined)(
       expect(result).toEqual([30, true])
     })
 
-    it('a matrix without room is an error, and the next call works', () => {
+    it('rejects a matrix without enough memory, and computes the next call', () => {
       const result = run(
         19,
         `

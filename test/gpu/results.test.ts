@@ -1,4 +1,4 @@
-/** Results of a GPU in pinned memory: what they hold, what becomes of them, and that they don't change. */
+/** Results of a GPU in pinned memory: their values, and the lifetime of their memory. */
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -15,7 +15,7 @@ const library = new URL('../../dist/lib/index.js', import.meta.url)
 const reason = existsSync(library) ? withoutCuda() : `no ${fileURLToPath(library)}`
 const options = { backend: 'cuda' } as const
 
-/** Products until results are in pinned memory. */
+/** Computes products until results are in pinned memory. */
 async function fill(): Promise<void> {
   const a = matrix(512, 512)
   for (let call = 0; call < 1000; call++) {
@@ -66,7 +66,7 @@ describe.skipIf(reason !== undefined)(
       }
     })
 
-    it('are operands of others', async () => {
+    it('are operands of other products', async () => {
       await fill()
       for (const size of [160, 700]) {
         const { a, b } = operands('small', 'max-plus', [size, size, size], 6)
@@ -80,7 +80,7 @@ describe.skipIf(reason !== undefined)(
       }
     })
 
-    it('of a device are downloaded to them', async () => {
+    it('are the destination of downloads', async () => {
       await fill()
       const device = await openDevice(options)
       const { a, b } = operands('small', 'max-plus', [300, 200, 250], 7)
@@ -92,7 +92,7 @@ describe.skipIf(reason !== undefined)(
       await device.close()
     })
 
-    it('stay what they are, whichever are dropped', async () => {
+    it('keep their values when others are dropped', async () => {
       await fill()
       const random = new Random(8)
       const pairs = [130, 260, 520].map((size) => operands('small', 'max-plus', [size, 40, size], size))
@@ -114,7 +114,7 @@ describe.skipIf(reason !== undefined)(
       for (const { c, which } of kept) expectElements(c, right[which]!)
     })
 
-    /** What a program prints, in a process of its own. */
+    /** Output of a program in a process of its own. */
     const run = (body: string, env: NodeJS.ProcessEnv = {}) => {
       const program = `
         import { matrix, mpmm } from ${JSON.stringify(library.href)}
@@ -137,7 +137,7 @@ describe.skipIf(reason !== undefined)(
       return stdout.trim()
     }
 
-    it('are given back when they have been collected', () => {
+    it('are released when they have been collected', () => {
       const said = run(`
         await warm()
         const most = addon.pinnedUse().used
@@ -149,7 +149,7 @@ describe.skipIf(reason !== undefined)(
       expect(said).toBe('true 0')
     })
 
-    it('are ordinary arrays if the environment says so', () => {
+    it('are ordinary arrays if the environment disables the pool', () => {
       const said = run(
         `
         for (let call = 0; call < 30; call++) await mpmm(square(512, 1), square(512, 1), options)
@@ -161,7 +161,7 @@ describe.skipIf(reason !== undefined)(
       expect(said).toBe('0 0 0')
     })
 
-    it('of a process that ends in mid-call do no harm', () => {
+    it('do no harm in a process that ends during a call', () => {
       const said = run(`
         await warm()
         const running = Array.from({ length: 20 }, () => mpmm(square(2048, 1), square(2048, 2), options))
@@ -171,7 +171,7 @@ describe.skipIf(reason !== undefined)(
       expect(said).toBe('ends')
     })
 
-    it('of workers that end in mid-call are given to nobody before the calls have ended', () => {
+    it('are not reused from workers that end during a call before the calls have ended', () => {
       const worker = `
         import { matrix, mpmm } from ${JSON.stringify(library.href)}
         const square = (n, value) => matrix(n, n, new Int32Array(n * n).fill(value))

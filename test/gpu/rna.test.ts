@@ -1,5 +1,6 @@
-/** Folding and interaction of RNA on a GPU: what the recurrence says, and the same as on the CPU. */
+/** Folding and interaction of RNA on a GPU, compared with the recurrence and the CPU. */
 import { afterEach, describe, expect, it, vi } from 'vitest'
+import type { BackendName } from '../../lib/backend-name.js'
 import { addon } from '../../lib/native.js'
 import { bpmax, type InteractionOptions, nussinov } from '../../lib/rna.js'
 import { expectError } from '../support/expect.js'
@@ -20,7 +21,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
     [5, 31],
     [33, 4],
     [7, 65],
-  ])('bpmax agrees with the recurrence: %i × %i', async (n, m) => {
+  ])('computes bpmax by the recurrence: %i × %i', async (n, m) => {
     const models: Model[] = [{}, { minLoop: 0, weightsBetween: { GC: 4, AU: 2, GU: 2 } }]
     for (const model of models) {
       for (const storage of ['int16', 'int32'] as const) {
@@ -51,7 +52,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
     [9, 400, 100],
     [40, 150, 32],
     [3, 700, 33],
-  ])('bpmax gives what the CPU gives: %i × %i, windows of %s', async (n, m, window) => {
+  ])('computes bpmax as the CPU does: %i × %i, windows of %s', async (n, m, window) => {
     for (const storage of ['int16', 'int32'] as const) {
       const [strand1, strand2] = [randomStrand(random, n), randomStrand(random, m)]
       const both = await Promise.all(
@@ -63,7 +64,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
     }
   })
 
-  it('nussinov gives what the CPU gives, of many strands of different lengths at once', async () => {
+  it('computes nussinov as the CPU does, for many strands of different lengths at once', async () => {
     const strands = Array.from({ length: 60 }, (_, index) => randomStrand(random, (index * 7) % 230))
     for (const storage of ['int16', 'int32'] as const) {
       const [onCuda, onCpu] = await Promise.all(
@@ -81,19 +82,19 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
     }
   })
 
-  it('takes less memory than there is, or says how much it needs', async () => {
+  it('fits in the available memory, or reports the needed memory', async () => {
     vi.stubEnv('MPMML_DEVICE_MEMORY_MIB', '1')
     try {
       const error = await bpmax(randomStrand(random, 20), randomStrand(random, 400), {
         backend: 'cuda',
       }).catch((thrown) => thrown)
       expectError(error, 'ERR_MPMML_OUT_OF_MEMORY', /take \d+ bytes, but there are 1048576/)
-      // On its own it takes the CPU then.
+      // Without an explicit backend it uses the CPU then.
       const { backend } = await bpmax(randomStrand(random, 20), randomStrand(random, 400))
       expect(backend).toBe('cpu')
       // Strands are folded in several parts.
       const strands = Array.from({ length: 20 }, () => randomStrand(random, 400))
-      const scores = async (backend: 'cuda' | 'cpu') =>
+      const scores = async (backend: BackendName) =>
         (await nussinov(strands, { backend })).map(({ score }) => score)
       expect(await scores('cuda')).toEqual(await scores('cpu'))
     } finally {
@@ -101,7 +102,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
     }
   })
 
-  describe('waits until others leave it the memory that it needs', () => {
+  describe('memory that others use', () => {
     afterEach(() => {
       vi.unstubAllEnvs()
     })
@@ -117,14 +118,14 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
       })
     const pairs = Array.from({ length: half }, (_, i) => [i, 2 * half - 1 - i])
 
-    it('two folds, of which only one has room at a time', async () => {
+    it("delays the second of two folds that don't fit together", async () => {
       vi.stubEnv('MPMML_DEVICE_MEMORY_MIB', '120')
       const [gc, au] = await Promise.all([hairpin('GC'), hairpin('AU')])
       expect(gc).toMatchObject({ score: 3 * half, pairs, backend: 'cuda' })
       expect(au).toMatchObject({ score: 2 * half, pairs, backend: 'cuda' })
     })
 
-    it('a fold beside an interaction, which leaves it none', async () => {
+    it('delays a fold during an interaction', async () => {
       // The interaction takes 2650 MiB.
       vi.stubEnv('MPMML_DEVICE_MEMORY_MIB', '2700')
       const strands = [randomStrand(random, 60), randomStrand(random, 1200)] as const
@@ -166,7 +167,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
     expect((await bpmax('GGG', 'CCC', { backend: 'cuda' })).score).toBe(9)
   })
 
-  it('gives up when its signal is aborted while it runs', async () => {
+  it('aborts by its signal while it runs', async () => {
     const strands = [randomStrand(random, 60), randomStrand(random, 1200)] as const
     const [error] = await givenUp(
       (signal) => [bpmax(...strands, { signal, backend: 'cuda' })],

@@ -1,4 +1,4 @@
-/** How products run beside other work, on a GPU. */
+/** Concurrency of products and other work, on a GPU. */
 import { describe } from 'vitest'
 import { withoutCuda } from '../support/machine.js'
 import { runningSuite } from '../support/running-suite.js'

@@ -1,4 +1,4 @@
-/** Values that are special to a semiring, on a GPU; and its tensor cores for truth values. */
+/** Special values of a semiring, on a GPU, and its tensor cores for truth values. */
 import { describe, expect, it } from 'vitest'
 import { info } from '../../lib/index.js'
 import { withoutCuda } from '../support/machine.js'
@@ -12,7 +12,7 @@ const reason = withoutCuda()
 describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (skipped: ${reason})`, () => {
   semiringSuite('cuda')
 
-  it('or-and takes tensor cores on Hopper, if the product is large', async () => {
+  it('uses tensor cores for large products over or-and on Hopper', async () => {
     const isHopper = info().cuda.devices[0]!.computeCapability === '9.0'
     for (const kind of ['few bits', 'few bytes', 'all false']) {
       const { result } = await expectAsOnCpu(drawn(algebraOf('or-and', 'uint8'), kind, [2048, 2100, 2200]))

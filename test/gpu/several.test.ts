@@ -1,4 +1,4 @@
-/** Products on several devices, each of which is the same GPU. */
+/** Products on several simulated devices, each of which is the same GPU. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { matrix, mpmm, openDevice, variants } from '../../lib/index.js'
 import { addon } from '../../lib/native.js'
@@ -12,21 +12,21 @@ const reason = withoutCuda()
 describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (skipped: ${reason})`, () => {
   severalSuite('cuda')
 
-  describe('a B that the devices give each other', () => {
+  describe('a B that the devices copy from each other', () => {
     afterAll(() => addon.pretendDevices(0))
     const random = new Random(4)
     const integers = (length: number) =>
       Int32Array.from({ length }, () => random.integer(-(10 ** 8), 10 ** 8))
     const k = 2 ** 21
 
-    it('has fewer lines than there are devices', async () => {
+    it('may have fewer lines than devices', async () => {
       for (const count of [2, 3, 5]) {
         addon.pretendDevices(count)
         const [left, right] = [integers(count * k), integers(k)]
         // One column.
         const b = { data: right, shape: [k, 1], strides: [1, k] } as const
         const { c, devices } = await mpmm(matrix(count, k, left), b, { backend: 'cuda', devices: 'all' })
-        // Shares follow measured speeds, so that a slow device may get no row.
+        // Shards follow measured speeds, so that a slow device may get no row.
         expect(devices.length).toBeGreaterThan(1)
         for (let row = 0; row < count; row++) {
           let best = -(2 ** 31)
@@ -36,14 +36,14 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
       }
     })
 
-    it('if the system refuses a thread, nobody waits for the part that has none', async () => {
+    it('is computed without waiting for a shard whose thread the system refuses', async () => {
       addon.pretendDevices(3)
       const [left, right] = [
         matrix(3, k, integers(3 * k)),
         { data: integers(k), shape: [k, 1], strides: [1, k] } as const,
       ]
       const one = await mpmm(left, right, { backend: 'cuda', device: 0 })
-      // The caller computes the first part.
+      // The caller computes the first shard.
       for (const nth of [1, 2]) {
         addon.failThread(nth, 1e15)
         const error = await caught(mpmm(left, right, { backend: 'cuda', devices: 'all' }))
@@ -55,11 +55,11 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
     })
   })
 
-  describe('parts of a large product', () => {
+  describe('shards of a large product', () => {
     beforeAll(() => addon.pretendDevices(4))
     afterAll(() => addon.pretendDevices(0))
 
-    it('are computed by the family that the whole product pays for', async () => {
+    it('are computed by the family of the whole product', async () => {
       const size = 6000
       const random = new Random(3)
       const integers = () =>

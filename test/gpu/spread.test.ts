@@ -1,4 +1,4 @@
-/** Matrices spread among devices, each of which is the same GPU. */
+/** Matrices sharded over several simulated devices, each of which is the same GPU. */
 import { describe } from 'vitest'
 import { withoutCuda } from '../support/machine.js'
 import { spreadSuite } from '../support/suite-sharded.js'

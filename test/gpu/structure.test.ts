@@ -1,4 +1,4 @@
-/** Products of which only some elements count, on a GPU. */
+/** Products with structures, on a GPU. */
 import { describe } from 'vitest'
 import { withoutCuda } from '../support/machine.js'
 import { structureSuite } from '../support/suite-structure.js'

@@ -1,4 +1,4 @@
-/** Measured choices lead the planner. Each test has a cache folder of its own, and so a process of its own. */
+/** Measured choices of the planner. Each test has a cache folder of its own, and so a process of its own. */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -35,7 +35,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'tuning' : `tuning 
       parameters.accumulator === 'int32',
   )
 
-  it.each(candidates.map(({ name }) => name))('a choice is followed: %s', async (variant) => {
+  it.each(candidates.map(({ name }) => name))('follows a choice: %s', async (variant) => {
     const { env, file } = cacheOf(variant)
     mkdirSync(dirname(file), { recursive: true })
     const choices = [{ m: 300, n: 300, k: 300, batch: 1, path: 'direct', variant, gops: 1 }]
@@ -48,7 +48,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'tuning' : `tuning 
     expect((await plan(near, 'int32', 'max-plus', env)).variant).toBe(variant)
     expect((await plan(near, 'int32-eps', 'max-plus', env)).variant).toBe(variant)
     expect((await plan(near, 'int32', 'min-plus', env)).variant).toBe(variant.replace('maxplus', 'minplus'))
-    // Other values and sizes are planned as they are without it.
+    // Other values and sizes are planned as without it.
     const without = cacheOf('none').env
     for (const [shape, values] of [
       [near, '16bit'],
@@ -60,7 +60,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'tuning' : `tuning 
     }
   })
 
-  it('a file that is none is ignored with a warning', async () => {
+  it('ignores an invalid file with a warning', async () => {
     const { env, file } = cacheOf('broken')
     mkdirSync(dirname(file), { recursive: true })
     writeFileSync(file, '{')
@@ -69,7 +69,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'tuning' : `tuning 
     expect(stderr).toContain(`${file} is ignored: `)
   })
 
-  it('tune stores the fastest of those that it measured, and keeps other choices', async () => {
+  it('stores the fastest of the measured variants, and keeps other choices', async () => {
     const { env, file } = cacheOf('tuned')
     const tune = (size: string) => json(['tune', '--sizes', size, '--repetitions', '3'], { env })
     const { path, shapes } = await tune('256')
@@ -98,7 +98,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'tuning' : `tuning 
 })
 
 describe.skipIf(reason === undefined)('tuning without a GPU', () => {
-  it('says why there is nothing to tune', async () => {
+  it('reports why there is nothing to tune', async () => {
     expect(await fails(['tune'])).toContain('this needs a GPU, and none can be used')
   })
 })

@@ -1,4 +1,4 @@
-/** What only two GPUs of one host show. */
+/** Behaviour that only two GPUs of one host show. */
 import { afterEach, describe, expect, it } from 'vitest'
 import {
   type DeviceMatrix,
@@ -33,7 +33,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
     delete process.env.MPMML_DEVICE_MEMORY_MIB
   })
 
-  it('products of a B with fewer lines than GPUs', async () => {
+  it('compute products of a B with fewer lines than GPUs', async () => {
     const [a, b] = [integers(256, 1), integers(1, 2 ** 21)]
     const { c } = await mpmm(a, b, { devices: 'all', backend: 'cuda' })
     for (let sample = 0; sample < 2 ** 20; sample++) {
@@ -43,7 +43,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
     }
   })
 
-  it('products for which only one of them has memory', async () => {
+  it('compute products for which only one of them has memory', async () => {
     const [a, b] = [integers(512, 40_000), integers(40_000, 512)]
     const { c: expected } = await mpmm(a, b, { backend: 'cpu', overflow: 'saturate' })
     process.env.MPMML_DEVICE_MEMORY_MIB = '300'
@@ -53,13 +53,13 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
       [1, 0],
     ] as const) {
       const device = await openDevice({ device: full })
-      // Kept, because one that is collected gives its memory back.
+      // Kept, because a collected matrix releases its memory.
       const filling = await device.full([290, 2 ** 18], 0)
       const { c, devices } = await mpmm(a, b, { ...options, devices: [0, 1] })
       expect(devices).toEqual([other])
       expectSame(c, expected)
       expect((await plan(a, b, { ...options, devices: [0, 1] })).backend).toBe('cuda')
-      // If neither has, CUDA can't be what computes it.
+      // If neither has, CUDA can't compute it.
       const second = await openDevice({ device: other })
       const fillingToo = await second.full([290, 2 ** 18], 0)
       expectError(
@@ -77,7 +77,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
     }
   })
 
-  it('products over a semiring of one’s own: of arrays, and of matrices that are spread', async () => {
+  it('compute products over a custom semiring: of arrays, and of sharded matrices', async () => {
     const [n, k] = [1100, 900]
     const lanes = (rows: number, cols: number) => {
       const first = integers(rows, cols)
@@ -116,7 +116,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
     }
   })
 
-  it('copies of spread matrices, after parts of these have been written', async () => {
+  it('copy sharded matrices, after parts of these have been written', async () => {
     const n = 512
     await using device = await openDevice({ devices: [0, 1] })
     const one = await device.upload(
@@ -148,7 +148,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
     await expectCopies(there)
   })
 
-  it('matrices of one of them, of which other devices are named', async () => {
+  it('reject other devices for matrices of one of them', async () => {
     await using device = await openDevice({ device: 1 })
     const a = await device.full([40, 40], 1)
     expect((await mpmm(a, a, { devices: [1] })).devices).toEqual([1])

@@ -1,6 +1,6 @@
 /**
- * Semirings of which most steps of a product change nothing: kernels leave those steps out. The CPU backend takes every step, and has to
- * give the same bits.
+ * Semirings in which most steps of a product change nothing, so that kernels skip those steps. The CPU backend computes every step,
+ * and must have the same bits.
  */
 import { describe, expect, it } from 'vitest'
 import { mpmm, plan, type UserPlan } from '../../lib/index.js'
@@ -11,7 +11,7 @@ import { withoutCuda } from '../support/machine.js'
 const reason = withoutCuda()
 const LEAST = -(2 ** 31)
 
-/** The greatest value, and of those that are equal the first one's tag; −NaN and the like are candidates as others are. */
+/** The greatest value, and the tag of the first of equal ones; −NaN and the like are ordinary candidates. */
 const firstOfGreatest = semiring({
   name: 'first of the greatest',
   dtype: ['float32', 'uint32', 'int32', 'float32'],
@@ -85,32 +85,35 @@ describe.skipIf(reason !== undefined)(
     describe.each(semirings)('$name', (own) => {
       const types = [own.dtype].flat() as LaneType[]
       const zeros = [own.zero].flat() as number[]
-      it.each<Kind>(['random', 'ascending', 'descending', 'equal', 'with zeros'])('%s', async (kind) => {
-        const random = new Random(23)
-        const [m, k, n] = [770, 97, 835]
-        const operand = (rows: number, cols: number) => {
-          const lanes = types.map((type, at) => lane(type, rows, cols, kind, zeros[at]!, random))
-          return (Array.isArray(own.dtype) ? lanes : lanes[0]) as never
-        }
-        const [a, b, c0] = [operand(m, k), operand(k, n), operand(m, n)]
-        const { explanation } = (await plan(a, b, {
-          semiring: own as never,
-          backend: 'cuda',
-        })) as unknown as UserPlan
-        expect(explanation).toContain(`product${types.length}_bests`)
-        for (const accumulate of [undefined, c0]) {
-          const options = { semiring: own as never, accumulate }
-          const onGpu = (await mpmm(a, b, { ...options, backend: 'cuda' })) as { c: unknown }
-          const onCpu = (await mpmm(a, b, { ...options, backend: 'cpu' })) as { c: unknown }
-          const bits = (c: unknown) =>
-            [c as { data: Int32Array }]
-              .flat()
-              .map(({ data }) => Buffer.from(data.buffer, data.byteOffset, data.byteLength))
-          bits(onGpu.c).forEach((found, at) => {
-            expect(found.equals(bits(onCpu.c)[at]!)).toBe(true)
-          })
-        }
-      })
+      it.each<Kind>(['random', 'ascending', 'descending', 'equal', 'with zeros'])(
+        'has the bits of the CPU with %s values',
+        async (kind) => {
+          const random = new Random(23)
+          const [m, k, n] = [770, 97, 835]
+          const operand = (rows: number, cols: number) => {
+            const lanes = types.map((type, at) => lane(type, rows, cols, kind, zeros[at]!, random))
+            return (Array.isArray(own.dtype) ? lanes : lanes[0]) as never
+          }
+          const [a, b, c0] = [operand(m, k), operand(k, n), operand(m, n)]
+          const { explanation } = (await plan(a, b, {
+            semiring: own as never,
+            backend: 'cuda',
+          })) as unknown as UserPlan
+          expect(explanation).toContain(`product${types.length}_bests`)
+          for (const accumulate of [undefined, c0]) {
+            const options = { semiring: own as never, accumulate }
+            const onGpu = (await mpmm(a, b, { ...options, backend: 'cuda' })) as { c: unknown }
+            const onCpu = (await mpmm(a, b, { ...options, backend: 'cpu' })) as { c: unknown }
+            const bits = (c: unknown) =>
+              [c as { data: Int32Array }]
+                .flat()
+                .map(({ data }) => Buffer.from(data.buffer, data.byteOffset, data.byteLength))
+            bits(onGpu.c).forEach((found, at) => {
+              expect(found.equals(bits(onCpu.c)[at]!)).toBe(true)
+            })
+          }
+        },
+      )
     })
   },
 )

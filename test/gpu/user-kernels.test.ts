@@ -1,4 +1,4 @@
-/** Kernels of semirings that users write: the driver compiles them, and a folder keeps them for later processes. */
+/** Kernels of custom semirings: the driver compiles them, and a folder caches them for later processes. */
 
 import { spawn } from 'node:child_process'
 import {
@@ -30,13 +30,13 @@ const reason = withoutCuda()
 const mebibyte = 2 ** 20
 
 interface Said {
-  /** What is known of the kernel before it has been used. */
+  /** Plan of the kernel before its first use. */
   explanation: string
   /** The sum of all results. */
   sum: number
 }
 
-/** A process that computes a product with `folder` for its kernels, after the shell has done what is to come before. */
+/** Process that computes a product with `folder` for its kernels, after the shell has run the commands in `before`. */
 async function run(folder: string, bytes = 64 * mebibyte, before = ''): Promise<Said> {
   const program = `
     import { matrix, mpmm, plan } from ${JSON.stringify(library.href)}
@@ -132,13 +132,13 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
     expect((await run(folder)).sum).toBe(sum)
   })
 
-  it('come from several processes at once', async () => {
+  it('may come from several processes at once', async () => {
     const all = await Promise.all(Array.from({ length: 4 }, () => run(folder)))
     expect(all.map((said) => said.sum)).toEqual(all.map(() => sum))
     expect(files()).toEqual([expect.stringMatching(/\.cubin$/)])
   })
 
-  it('are kept nowhere if there is no folder, or no room', async () => {
+  it('are cached nowhere without a folder, or without space', async () => {
     const file = join(folder, 'file')
     writeFileSync(file, '')
     for (const [place, bytes] of [
@@ -154,8 +154,8 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
     expect(readdirSync(folder).flatMap((name) => (name === 'cubins' ? files() : []))).toEqual([])
   })
 
-  it('are kept nowhere if the disk is full: no part of a file stays', async () => {
-    // 512 or 1024 bytes a block, as the shell has it; the file takes more.
+  it('are cached nowhere on a full disk: no partial file stays', async () => {
+    // 512 or 1024 bytes a block, depending on the shell; the file takes more.
     expect(await run(folder, mebibyte, 'ulimit -f 2')).toEqual({ explanation: compiled, sum })
     expect(files()).toEqual([])
     await run(folder)
@@ -168,7 +168,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
     expect(await run(folder)).toEqual({ explanation: read, sum })
   })
 
-  it('are kept nowhere if there is a file or a link in the place of the folder', async () => {
+  it('are cached nowhere if a file or a link has the name of the folder', async () => {
     writeFileSync(kept(), 'not a folder')
     expect(await run(folder)).toEqual({ explanation: compiled, sum })
     expect(readFileSync(kept(), 'utf8')).toBe('not a folder')
@@ -195,7 +195,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
     },
   )
 
-  it('are compiled again if the driver refuses what is in a file that isn’t damaged, or if it is another kernel’s', async () => {
+  it('are compiled again if the driver rejects an undamaged file, or if it has another kernel', async () => {
     await run(folder)
     const [file] = files() as [string]
     const whole = readFileSync(file)
@@ -222,7 +222,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
     }
   })
 
-  it('that the driver refuses are errors, and compiled when they are asked for again', async () => {
+  it('are errors if the driver rejects them, and compiled on the next request', async () => {
     process.env.MPMML_CACHE = 'off'
     const a = matrix(3, 3, [1, 2, 3, 4, 5, 6, 7, 8, 9])
     try {
@@ -267,7 +267,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
     }
   })
 
-  it('leave room for others: the oldest go first', async () => {
+  it('are removed in favour of others, the oldest first', async () => {
     await run(folder)
     const [file] = files() as [string]
     const { size } = statSync(file)

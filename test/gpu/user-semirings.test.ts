@@ -1,4 +1,4 @@
-/** Products over semirings that users write, on a GPU. */
+/** Products over custom semirings, on a GPU. */
 import { afterEach, describe, expect, it } from 'vitest'
 import { type DenseMatrix, mpmm } from '../../lib/index.js'
 import { addon } from '../../lib/native.js'
@@ -24,7 +24,7 @@ function memoryTests(): void {
     delete process.env.MPMML_DEVICE_MEMORY_MIB
     addon.pretendDevices(0)
   })
-  it.each([1, 3, 12])('%i MiB: in parts, with the same bits', async (mebibytes) => {
+  it.each([1, 3, 12])('has the same bits in parts with %i MiB', async (mebibytes) => {
     const twoBest = kBest('max-plus', 2)
     const [a, b, c0] = [integers(2, 300, 400), integers(400, 501), integers(2, 300, 501)]
     const lanes = (one: DenseMatrix<Int32Array>) =>
@@ -48,7 +48,7 @@ function memoryTests(): void {
     expect(both.c.map(({ data }) => data)).toEqual(pairs.c.map(({ data }) => data))
   })
 
-  it('says how much a part needs that doesn’t fit, and leaves it to the CPU unless a GPU was asked for', async () => {
+  it('reports the memory that a part needs, and leaves it to the CPU unless a GPU was requested', async () => {
     const [a, b] = [integers(2, 2 ** 21), integers(2 ** 21, 2)]
     const { c: expected } = await mpmm(a, b, { semiring: greatestSums, backend: 'cpu' })
     process.env.MPMML_DEVICE_MEMORY_MIB = '5'
@@ -63,7 +63,7 @@ function memoryTests(): void {
     expect([backend, ...c.data]).toEqual(['cpu', ...expected.data])
   })
 
-  it('many at once wait for each other’s memory', async () => {
+  it('delays concurrent products until others release memory', async () => {
     const [a, b] = [integers(2048, 2048), integers(2048, 2048)]
     const expected = await mpmm(a, b, { backend: 'cuda' })
     process.env.MPMML_DEVICE_MEMORY_MIB = '150'

@@ -1,4 +1,4 @@
-/** Products of arrays with witnesses, and groups of arrays, on a GPU of which they may take little memory. */
+/** Products of arrays with witnesses, and groups of arrays, on a GPU with a small memory limit. */
 import { afterEach, describe, expect, it } from 'vitest'
 import { matrix, mpmm, mpmmGrouped, openDevice } from '../../lib/index.js'
 import { addon } from '../../lib/native.js'
@@ -41,7 +41,7 @@ describe.skipIf(reason !== undefined)(
   () => {
     afterEach(() => allow(before === undefined ? undefined : Number(before)))
 
-    it('a product with witnesses runs in blocks', async () => {
+    it('computes a product with witnesses in blocks', async () => {
       const [a, b] = [randomMatrix(3000, 3000, 1), randomMatrix(3000, 3000, 2)]
       for (const mebibytes of [48, 96, undefined]) {
         allow(mebibytes)
@@ -51,7 +51,7 @@ describe.skipIf(reason !== undefined)(
       }
     })
 
-    it('blocks of long and thin products', async () => {
+    it('computes blocks of skinny products', async () => {
       allow(24)
       for (const [m, k, n] of [
         [40, 3000, 9000],
@@ -63,7 +63,7 @@ describe.skipIf(reason !== undefined)(
       }
     })
 
-    it('overflow in a later block leaves `out` as it was', async () => {
+    it('leaves `out` unchanged after an overflow in a later block', async () => {
       allow(24)
       const n = 2000
       const [a, b] = [matrix(n, n), matrix(n, n)]
@@ -75,7 +75,7 @@ describe.skipIf(reason !== undefined)(
       expect(out.data.every((value) => value === 7)).toBe(true)
     })
 
-    it('memory that is refused leaves `out` as it was, within a structure too', async () => {
+    it('leaves `out` unchanged after a failed allocation, within a structure too', async () => {
       const n = 200
       const [a, b] = [randomMatrix(n, n, 1), randomMatrix(n, n, 2)]
       let refused = 0
@@ -96,7 +96,7 @@ describe.skipIf(reason !== undefined)(
       expect(refused).toBeGreaterThan(0)
     })
 
-    it('a group of arrays is computed in parts', async () => {
+    it('computes a group of arrays in parts', async () => {
       allow(32)
       const products = Array.from({ length: 60 }, (_, index) => ({
         a: randomMatrix(300 + index, 200, index),
@@ -108,7 +108,7 @@ describe.skipIf(reason !== undefined)(
       })
     })
 
-    it('the limit of each call counts, not that of the first', async () => {
+    it('applies the limit of each call, not of the first', async () => {
       const [a, b] = [randomMatrix(600, 500, 1), randomMatrix(500, 400, 2)]
       for (const mebibytes of [64, 4, undefined, 4]) {
         allow(mebibytes)
@@ -117,7 +117,7 @@ describe.skipIf(reason !== undefined)(
       }
     })
 
-    it('products on the GPU keep none on the CPU waiting', async () => {
+    it('delays no product on the CPU by products on the GPU', async () => {
       const large = randomMatrix(4096, 4096, 5)
       const controller = new AbortController()
       const running = Array.from({ length: 200 }, (_, index) =>
@@ -133,7 +133,7 @@ describe.skipIf(reason !== undefined)(
       }
     })
 
-    it('a result that waits for memory of other products can be given up', async () => {
+    it('aborts a result that waits for memory of other products', async () => {
       allow(120)
       const device = await openDevice({ backend: 'cuda' })
       const small = await device.full([1500, 1500], 1)
@@ -145,7 +145,7 @@ describe.skipIf(reason !== undefined)(
       const products = new AbortController()
       let isDone = false
       let running: Promise<unknown> = Promise.resolve()
-      // From when it has begun, nothing is left for others.
+      // From its beginning, no memory is left for others.
       await new Promise<void>((begun) => {
         const onProgress = () => begun()
         running = caught(

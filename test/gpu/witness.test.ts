@@ -1,4 +1,4 @@
-/** Which k decides each result, on a GPU. */
+/** The argmax index of each result, on a GPU. */
 import { describe } from 'vitest'
 import { withoutCuda } from '../support/machine.js'
 import { witnessSuite } from '../support/suite-witness.js'

@@ -119,7 +119,7 @@ describe('compressed rows', () => {
     }
   })
 
-  it('of a matrix have its elements that are not zero, with any strides', () => {
+  it('are the elements of a matrix that are not zero, with any strides', () => {
     const random = new Random(6)
     for (const _ of rounds) {
       const nodes = random.integer(0, 6)

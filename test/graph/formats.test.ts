@@ -213,7 +213,7 @@ describe('CSV', () => {
     expect(lists(csv('0,1,5.0\n'))).toMatchObject({ type: 'Float64Array' })
   })
 
-  it('without weights, all are 1', () => {
+  it('assigns the weight 1 without weights', () => {
     expect(lists(csv('0,1\n1,2\n')).edges).toEqual([
       [0, 1, 1],
       [1, 2, 1],
@@ -366,7 +366,7 @@ describe('files', () => {
     return join(folder, name)
   }
 
-  it('by the end of their names, or by the option', async () => {
+  it('are selected by the extension, or by the option', async () => {
     const gr = write('a.GR', 'p sp 2 1\na 1 2 3\n')
     const mtx = write('a.mtx', '%%MatrixMarket matrix coordinate integer general\n2 2 1\n1 2 3\n')
     const csv = write('a.csv', '0,1,3\n')
@@ -385,13 +385,13 @@ describe('files', () => {
     })
   })
 
-  it('that gzip has compressed', async () => {
+  it('may be compressed by gzip', async () => {
     const path = join(folder, 'c.gr.gz')
     writeFileSync(path, gzipSync('p sp 2 1\na 1 2 3\n'))
     expect(lists(await readGraph(path)).edges).toEqual([[0, 1, 3]])
   })
 
-  it('of many windows, with the numbers of their lines', async () => {
+  it('may have many windows, with the numbers of their lines', async () => {
     const arcs = Array.from({ length: 200_000 }, (_, e) => `a ${1 + (e % 999)} ${1 + (e % 7)} ${e}\n`)
     const path = write('many.gr', `p sp 999 200000\n${arcs.join('')}`)
     const { from, to, weight } = await readGraph(path)

@@ -1,4 +1,4 @@
-/** docs/paths.md names what there is. */
+/** docs/paths.md documents all functions. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'

@@ -331,7 +331,7 @@ describe('cycles that gain', () => {
     )
   })
 
-  it('of floats gain only if they do without rounding: searches', async () => {
+  it('are improving in floats only without rounding: searches', async () => {
     forced.search = true
     const around = 0.1 + 0.4 - 0.4
     expect(around).toBeLessThan(0.1)
@@ -357,7 +357,7 @@ describe('cycles that gain', () => {
     ).rejects.toMatchObject({ cycle: [1, 2] })
   })
 
-  it.each(both)('of floats gain only if they do without rounding: all pairs, %s', async (_, search) => {
+  it.each(both)('are improving in floats only without rounding: all pairs, %s', async (_, search) => {
     forced.search = search
     // Exactly 0, but less if -0.4 is added first, or second.
     const weight = [0.1, 0.1, 0.2, -0.4]
@@ -518,7 +518,7 @@ describe('large graphs', () => {
   }
 
   it('let the event loop turn', async () => {
-    // More searches than are done in three turns: they are given up then, and would end first if nothing turned meanwhile.
+    // More searches than three turns can do: they are aborted then, and would end first without yields.
     const sources = Array.from({ length: 500 }, (_, i) => i)
     const controller = new AbortController()
     let turns = 0

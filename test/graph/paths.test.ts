@@ -108,7 +108,7 @@ function asMatrix(
     : { data, offset, shape: [nodes, nodes], strides: steps }
 }
 
-/** Expects what the definition says of a graph; `item` is its place in a batch. */
+/** Compares the paths of a graph with the definition; */
 async function expectRight(
   graph: WeightedEdges,
   semiring: PathSemiring,
@@ -145,7 +145,7 @@ async function expectRight(
   }
 }
 
-/** Expects an error with a cycle of the graph that gains and that is on a way from some source to some target. */
+/** Expects an error with an improving cycle of the graph that is between a source and a target. */
 function expectCycle(
   graph: WeightedEdges,
   semiring: PathSemiring,

@@ -1,4 +1,4 @@
-/** onProgress of the path functions, and how their work is given up, by searches and by closures. */
+/** onProgress and cancellation of the path functions, for searches and closures. */
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { mostReliablePaths, type PathOptions, shortestPaths } from '../../lib/graph.js'
 import { forwardOnly } from '../../lib/product/progress.js'
@@ -17,7 +17,7 @@ vi.mock('../../lib/backend-selection.js', async (original) =>
 const { setInterval } = globalThis
 beforeEach(() => {
   forced.search = undefined
-  // Listeners are told so often that even a machine on which the work is short tells them meanwhile.
+  // Listeners are called so often that they are called even if the work is short.
   vi.spyOn(globalThis, 'setInterval').mockImplementation(((tell: () => void) =>
     setInterval(tell, 1)) as never)
 })
@@ -29,7 +29,7 @@ function randomGraph(nodes: number, edges: number, least: number) {
   return { nodes, from: pick(0, nodes - 1), to: pick(0, nodes - 1), weight: pick(least, 1000) }
 }
 
-// All of them take a tenth of a second or more, but are given up.
+// All of them take a tenth of a second or more, but are aborted.
 const several = randomGraph(20_000, 100_000, 0)
 const one = randomGraph(500_000, 3_000_000, 0)
 // Nothing leads back, so no cycle gains.
@@ -86,7 +86,7 @@ describe.each(works)('of %s', (_, search, work) => {
       return true
     }))
 
-  it('it is given up if the listener throws, and rejected with what it threw', () =>
+  it('aborts the work if the listener throws, and rejects with the thrown value', () =>
     inTime(async () => {
       const thrown = new Error('nobody listens any more')
       let calls = 0

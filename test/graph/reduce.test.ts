@@ -12,7 +12,7 @@ import { bestFrom, pathAlgebras } from '../support/paths-oracle.js'
 const semirings = ['min-plus', 'max-plus', 'max-min', 'max-times'] as const
 
 describe.each(semirings)('%s', (semiring) => {
-  it.each(['search', 'dissection'] as const)('by %s', async (method) => {
+  it.each(['search', 'dissection'] as const)('are right by %s', async (method) => {
     const random = new Random(51)
     const algebra = pathAlgebras[semiring]
     for (let round = 0; round < 12; round++) {
@@ -51,7 +51,7 @@ describe.each(semirings)('%s', (semiring) => {
 })
 
 describe.each(semirings)('the nearest, %s', (semiring) => {
-  it.each(['search', 'dissection', 'closure', 'auto'] as const)('by %s', async (method) => {
+  it.each(['search', 'dissection', 'closure', 'auto'] as const)('are right by %s', async (method) => {
     const random = new Random(52)
     const algebra = pathAlgebras[semiring]
     for (let round = 0; round < 16; round++) {
@@ -131,7 +131,7 @@ it('the nearest where edges make paths better, and of floats', async () => {
 })
 
 it('a search for the nearest does not look at the rest', async () => {
-  // Whoever goes round the whole ring meets sums beyond 2^53.
+  // A path around the whole ring has sums beyond 2^53.
   const nodes = 4_300_000
   const from = Int32Array.from({ length: nodes }, (_, i) => i)
   const to = from.map((i) => (i + 1) % nodes)

@@ -25,7 +25,7 @@ import {
 
 const semiringsWithCycles = ['min-plus', 'max-plus', 'max-times'] as const
 
-/** Whatever the semiring, edges whose cycles don't gain: each has what its ends' potentials differ by, and something bad on top. */
+/** Edges without improving cycles in every semiring: each weight is the difference of the potentials of its ends, plus a loss. */
 function withoutGain(random: Random, semiring: PathAlgebraName, nodes: number, count: number): WeightedEdges {
   const potential = Array.from({ length: nodes }, () => random.integer(-6, 6))
   return randomGraph(random, nodes, count, (from, to) => {
@@ -128,7 +128,7 @@ describe.each(semiringsWithCycles)('%s', (semiring) => {
   })
 })
 
-it('what rounding swallows further on is still searched', async () => {
+it('continues beyond nodes whose improvement is lost by rounding', async () => {
   // Node 1 becomes better by 2^-53 after 3 has been reached from it; 3 is as far as before, and leads to 4.
   const step = 0.5 + 2 ** -53
   const graph = {
@@ -317,7 +317,7 @@ describe('a division', () => {
     }
   })
 
-  it('of other values, another direction or another graph is not used', async () => {
+  it('is not used with other values, another direction or another graph', async () => {
     const division = (await made({ ...query, method: 'dissection', direction: 'forward' }))!
     const sources = Int32Array.of(3)
     const asked: Query = { ...query, sources, targets: Int32Array.of(9), division }

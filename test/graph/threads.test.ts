@@ -9,7 +9,7 @@ import { PATIENCE } from '../support/patience.js'
 
 const library = new URL('../../dist/lib/graph.js', import.meta.url)
 
-/** What a program prints that has so many threads for searches. */
+/** Output of a program with a limit of threads for searches. */
 function run(threads: number): string {
   const program = `
     import { createHash } from 'node:crypto'

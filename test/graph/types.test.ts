@@ -1,4 +1,4 @@
-/** What TypeScript makes of paths: checked by `npm run lint`. */
+/** Types that TypeScript infers for paths: checked by `npm run lint`. */
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { maximumCycleMean, power, star, trajectory } from '../../lib/algebra.js'
 import {

@@ -1,4 +1,4 @@
-/** What verifyPaths finds wrong, and what it doesn't. */
+/** Errors that verifyPaths finds, and results that it accepts. */
 import { describe, expect, it } from 'vitest'
 import { mostReliablePaths, shortestPaths, verifyPaths } from '../../lib/graph.js'
 import { matrix, openDevice } from '../../lib/index.js'
@@ -36,7 +36,7 @@ const semiring = 'min-plus'
 const at = (i: number, j: number) => 6 * i + j
 
 describe('all pairs', () => {
-  it('that are right', async () => {
+  it('accepts right results', async () => {
     expect(await verifyPaths(graph, { distances: distances() }, { semiring })).toEqual({
       distances: 36,
       paths: null,
@@ -149,7 +149,7 @@ describe('all pairs', () => {
     }
   })
 
-  it('of a batch, and on a device', async () => {
+  it('accepts a batch, and results on a device', async () => {
     const weights = matrix([2, 2, 2], [0, 5, NONE, 0, 0, 7, -7, 0])
     const device = await openDevice({ backend: 'cpu' })
     const right = matrix([2, 2, 2], [0, 5, NONE, 0, 0, 7, -7, 0])

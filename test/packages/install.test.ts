@@ -15,7 +15,7 @@ interface Registry {
   stop(): void
 }
 
-/** What user.mjs prints. */
+/** Output of user.mjs. */
 interface Said {
   c: number[]
   backend: string
@@ -66,7 +66,7 @@ function succeed(args: string[], options: Run): string {
   return stdout
 }
 
-/** A folder in which npm has installed packages. */
+/** Folder in which npm has installed packages. */
 function installed(name: string, ...args: string[]): string {
   const cwd = registry.folder(name)
   succeed([managers.npm, 'install', '--ignore-scripts', ...args], { cwd })
@@ -81,18 +81,18 @@ function use(options: Run, args: string[] = []): Said {
   return said
 }
 
-/** What the library says if it can't be loaded. */
+/** Message of the library if it can't be loaded. */
 function refusal(cwd: string, env: Record<string, string> = {}, args: string[] = []): string {
   const body = `await import('mpmml').then(() => console.log('loaded'), ({ code, message }) => console.log(code, message))`
   return succeed([...args, '--input-type=module', '--eval', body], { cwd, env })
 }
 
-/** Arguments with which Node.js doesn't know of glibc, as on a system with musl. */
+/** Arguments that hide glibc from Node.js, as on a system with musl. */
 const asWithMusl = ['--import', 'data:text/javascript,process.report.getReport = () => ({ header: {} })']
 
 const nodes = (process.env.MPMML_TEST_NODES ?? '').split(':').filter((path) => path)
 const system = process.arch === 'arm64' ? 'aarch64' : process.arch
-/** Names, programs, and what each is started with before the name of a file. */
+/** Names, programs, and the arguments before the name of a file. */
 const programs: [string, string, string[]][] = [
   ['this Node.js', process.execPath, []],
   ...nodes.map((path): [string, string, string[]] => [path, path, []]),
@@ -101,7 +101,7 @@ const programs: [string, string, string[]][] = [
 ]
 
 describe('installed without scripts', () => {
-  it('by npm it computes with the package of this platform', { timeout: 600_000 }, () => {
+  it('computes with the package of this platform after npm', { timeout: 600_000 }, () => {
     const cwd = installed('npm', 'mpmml')
     for (const [name, program, args] of programs) {
       expect(existsSync(program), `${name}: ${program}`).toBe(true)
@@ -130,10 +130,10 @@ describe('installed without scripts', () => {
       ['add', 'mpmml'],
       ['--require', './.pnp.cjs', '--loader', './.pnp.loader.mjs'],
     ],
-  ])('by %s', (name, manager, args, loaders) => {
+  ])('computes after %s', (name, manager, args, loaders) => {
     const cwd = registry.folder(name.replace(/\W+/g, '-'))
     if (manager === managers.berry) {
-      // Yarn takes nothing that has just been published.
+      // Yarn rejects packages that have just been published.
       const ageGate = 'npmMinimalAgeGate: 0\n'
       const linker = loaders.length > 0 ? 'pnp' : 'node-modules'
       writeFileSync(
@@ -149,7 +149,7 @@ describe('installed without scripts', () => {
 })
 
 describe('the tarballs of npm run release', () => {
-  it('compute after the command that it prints, in an empty folder', async () => {
+  it('compute after the printed command, in an empty folder', async () => {
     const { installCommand } = (await import(
       new URL('../../native/tools/release/packages.mjs', import.meta.url).href
     )) as { installCommand(folder: string): string[] }
@@ -176,7 +176,7 @@ describe('installed for musl', () => {
   const program = process.env.MPMML_TEST_MUSL
   const skipped = program ? '' : ' (skipped: MPMML_TEST_MUSL names no program that was built for musl)'
 
-  it.skipIf(!program)(`it computes with the package for musl${skipped}`, ({ skip }) => {
+  it.skipIf(!program)(`computes with the package for musl${skipped}`, ({ skip }) => {
     if (!registry.names.includes(muslPackage)) skip('the packages were made without that for musl')
     const cwd = installed('musl', 'mpmml', '--libc=musl')
     expect(existsSync(join(cwd, 'node_modules', platformPackage))).toBe(false)
@@ -186,8 +186,8 @@ describe('installed for musl', () => {
   })
 })
 
-describe('what is missing or doesn’t fit', () => {
-  it('is said if the package of the platform isn’t there', () => {
+describe('missing or unfit addons', () => {
+  it('are reported if the package of the platform is missing', () => {
     const cwd = installed('none', 'mpmml', '--omit=optional')
     const said = refusal(cwd)
     expect(said).toMatch(/^ERR_MPMML_ADDON /)
@@ -198,7 +198,7 @@ describe('what is missing or doesn’t fit', () => {
     expect([status, stderr]).toEqual([1, expect.stringContaining(`npm install ${platformPackage}`)])
   })
 
-  it('is said for the C library of this system', () => {
+  it('are reported for the C library of this system', () => {
     const cwd = installed('libc', 'mpmml')
     const file = join(cwd, 'node_modules', 'mpmml', 'package.json')
     const manifest = JSON.parse(readFileSync(file, 'utf8')) as {
@@ -233,9 +233,9 @@ describe('what is missing or doesn’t fit', () => {
     expect(refusal(cwd, {}, asWithMusl)).toContain(`${muslPackage} can't be loaded`)
   })
 
-  it('is said if glibc is too old for it, its version differs, or it is no addon', () => {
+  it('are reported if glibc is too old, its version differs, or the file is not an addon', () => {
     const cwd = installed('broken', 'mpmml')
-    // It would be taken instead.
+    // It would be loaded instead.
     rmSync(join(cwd, 'node_modules', wasmPackage), { recursive: true, force: true })
     const folder = join(cwd, 'node_modules', platformPackage)
     const file = join(folder, 'mpmml.node')
@@ -263,7 +263,7 @@ describe('what is missing or doesn’t fit', () => {
     )
   })
 
-  it('is said of values of MPMML_ADDON', () => {
+  it('are reported for values of MPMML_ADDON', () => {
     const cwd = installed('asked', 'mpmml')
     expect(refusal(cwd, { MPMML_ADDON: 'gpu' })).toContain(
       "must be 'cpu', 'cuda', 'lab' or 'wasm', but it is 'gpu'",
@@ -299,13 +299,13 @@ function demandGlibc(addon: Buffer, from: string, to: string): Buffer {
 }
 
 describe('the package with the sources', () => {
-  it('is compiled when it is installed, and is taken before the others', { timeout: 1_200_000 }, () => {
+  it('is compiled when it is installed, and is loaded before the others', { timeout: 1_200_000 }, () => {
     const cwd = installed('source', 'mpmml', '@mpmml/source')
-    // Not compiled: it isn't there.
+    // It doesn't exist, because it was not compiled.
     expect(use({ cwd }).addon.from).toBe(platformPackage)
     succeed([managers.npm, 'rebuild', '@mpmml/source', '--foreground-scripts'], {
       cwd,
-      // The fewest kernels: it is the way of the sources that is tested.
+      // The fewest kernels, because the test is about building from sources.
       env: { PATH: process.env.PATH ?? '', MPMML_CUDA: 'OFF', MPMML_CPU_ISAS: 'portable' },
     })
     const { addon, cuda } = use({ cwd })
@@ -315,7 +315,7 @@ describe('the package with the sources', () => {
 })
 
 describe('the package as WebAssembly', () => {
-  it('computes if there is no other, with threads and without, and says so', { timeout: 600_000 }, ({
+  it('computes if there is no other, with threads and without, and reports it', { timeout: 600_000 }, ({
     skip,
   }) => {
     if (!registry.names.includes(wasmPackage)) skip('the packages were made without it')
@@ -395,7 +395,7 @@ describe('the packages with CUDA', () => {
 })
 
 describe('the library’s package', () => {
-  it('has no install script, and none of its dependencies has', () => {
+  it('has no install script, and neither have its dependencies', () => {
     const cwd = installed('scripts', 'mpmml')
     const { packages } = JSON.parse(readFileSync(join(cwd, 'package-lock.json'), 'utf8')) as {
       packages: Record<string, { hasInstallScript?: boolean }>
@@ -404,7 +404,7 @@ describe('the library’s package', () => {
     expect(Object.entries(packages).filter(([, row]) => row.hasInstallScript)).toEqual([])
   })
 
-  it('has the files that it reads when it runs', () => {
+  it('has the files that it reads at run time', () => {
     const cwd = installed('files', 'mpmml')
     const folder = join(cwd, 'node_modules', 'mpmml')
     // lib/tuning.ts; without it products are right, but slower.
@@ -412,7 +412,7 @@ describe('the library’s package', () => {
     expect(existsSync(join(folder, 'CMakeLists.txt'))).toBe(false)
   })
 
-  it('has declarations for any way of resolving modules, which need no others', () => {
+  it('has declarations for every setting of module resolution, which need no others', () => {
     const cwd = installed('types', 'mpmml')
     const entries = Object.keys(exports).flatMap((name) => (name === './package.json' ? [] : [name.slice(1)]))
     const program = `${entries.map((entry, index) => `import * as part${index} from 'mpmml${entry}'`).join('\n')}
@@ -428,7 +428,7 @@ describe('the library’s package', () => {
       [{ module: 'node16', lib: ['es2022', 'dom'] }, both, ['typescript', 'typescript-6']],
       [{ module: 'nodenext', lib: ['esnext', 'dom'], ...types }, both, ['typescript']],
       [{ module: 'esnext', moduleResolution: 'bundler', lib: ['es2022'] }, ['user.ts'], ['typescript']],
-      // Newer compilers don't know it.
+      // Newer compilers don't support it.
       [
         { module: 'commonjs', moduleResolution: 'node10', ignoreDeprecations: '6.0', lib: ['es2022'] },
         ['user.ts'],
@@ -445,7 +445,7 @@ describe('the library’s package', () => {
     }
   })
 
-  it('works wherever its folder is copied to', () => {
+  it('works in every folder to which it is copied', () => {
     const cwd = installed('moved', 'mpmml')
     const copy = registry.folder('copy')
     cpSync(cwd, copy, { recursive: true })

@@ -1,4 +1,4 @@
-// A package registry on this machine, with the packages of dist-packages/ and what they depend on. Nothing else is reached.
+// A package registry on this machine, with the packages of dist-packages/ and their dependencies. It contacts no other host.
 import { spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
@@ -19,10 +19,10 @@ import { fileURLToPath } from 'node:url'
 export const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
 export const packages = process.env.MPMML_PACKAGES ?? join(root, 'dist-packages')
 
-/** Where this folder's package.json has its packages, which nothing else of a clone needs. */
+/** Folder with the packages of this folder's package.json, which nothing else of a checkout needs. */
 export const modules = fileURLToPath(new URL('node_modules', import.meta.url))
 
-/** The programs of package managers, as arguments of Node.js. */
+/** Programs of package managers, as arguments of Node.js. */
 const npm = join(dirname(realpathSync(which('npm'))), 'npm-cli.js')
 export const managers = {
   npm,
@@ -50,7 +50,7 @@ function freePort() {
   })
 }
 
-/** The folder of a package as another one finds it. */
+/** Folder of a package as another one finds it. */
 function find(name, from) {
   for (let folder = from; ; folder = dirname(folder)) {
     const place = join(folder, 'node_modules', name)
@@ -61,7 +61,7 @@ function find(name, from) {
 
 const manifestOf = (folder) => JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
 
-/** The folders of all packages that those with these names depend on, and of these. */
+/** Folders of these packages and of all their dependencies. */
 function closure(names, from, found = new Map()) {
   for (const name of names) {
     const folder = find(name, from)
@@ -75,7 +75,7 @@ function closure(names, from, found = new Map()) {
   return found
 }
 
-/** What npm publish sends. */
+/** Request body of npm publish. */
 async function publish(registry, tarball, manifest) {
   const data = readFileSync(tarball)
   const file = `${manifest.name}-${manifest.version}.tgz`
@@ -104,7 +104,7 @@ async function publish(registry, tarball, manifest) {
   }
   const response = await fetch(`${registry}/${manifest.name.replace('/', '%2f')}`, {
     method: 'PUT',
-    // A connection that is kept may be closed by the other side meanwhile.
+    // The other side may close an idle connection.
     headers: { 'content-type': 'application/json', connection: 'close' },
     body: JSON.stringify(body),
   })
@@ -112,7 +112,7 @@ async function publish(registry, tarball, manifest) {
     throw new Error(`${manifest.name} was not published: ${response.status} ${await response.text()}`)
 }
 
-/** Starts a registry with everything; { url, environment, folder(name), stop() }. */
+/** Starts a registry with all packages; returns { url, environment, folder(name), stop() }. */
 export async function startRegistry() {
   if (!existsSync(packages)) throw new Error(`${packages} was not found; make it with: npm run release`)
   const home = mkdtempSync(join(tmpdir(), 'mpmml-registry-'))
@@ -152,7 +152,7 @@ log: { type: stdout, format: pretty, level: error }
   }
   const bin = join(home, 'bin')
   mkdirSync(bin)
-  // What package managers call besides Node.js. There is no compiler and no CMake.
+  // Programs that package managers call in addition to Node.js. There is no compiler and no CMake.
   for (const name of ['sh', 'env', 'uname'])
     writeFileSync(join(bin, name), `#!/bin/sh\nexec ${which(name)} "$@"\n`, { mode: 0o755 })
   rmSync(join(bin, 'sh'))
@@ -172,7 +172,7 @@ log: { type: stdout, format: pretty, level: error }
     YARN_IGNORE_PATH: '1',
   }
   mkdirSync(environment.HOME)
-  // Publishing asks for a token, whatever it is.
+  // Publishing requires a token, with any value.
   writeFileSync(join(environment.HOME, '.npmrc'), `${url.replace('http:', '')}/:_authToken=anybody\n`)
 
   const own = readdirSync(packages).filter((file) => file.endsWith('.tgz'))
@@ -212,7 +212,7 @@ log: { type: stdout, format: pretty, level: error }
     url,
     environment,
     names: manifests.map(({ name }) => name),
-    /** An empty folder of a user, with a cache of its own if `cold`. */
+    /** Empty folder of a user, with a cache of its own if `cold`. */
     folder(name) {
       const folder = join(home, 'users', name)
       mkdirSync(folder, { recursive: true })

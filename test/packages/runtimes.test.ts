@@ -1,4 +1,4 @@
-/** Products in Bun and Deno. Uses what `npm run build:ts` built. */
+/** Products in Bun and Deno. Uses the output of `npm run build:ts`. */
 
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -11,7 +11,7 @@ const library = new URL('../../dist/lib/index.js', import.meta.url)
 
 const modules = fileURLToPath(new URL('node_modules', import.meta.url))
 
-/** The runtime's program: that of its npm package for this system, or one on the PATH. */
+/** Program of the runtime: from its npm package for this system, or on the PATH. */
 function find(name: string, inPackage: string): string | undefined {
   const installed = join(modules, inPackage)
   const candidates = [join(modules, name, 'bin', `${name}.exe`), installed, name]
@@ -28,7 +28,7 @@ const runtimes = [
   {
     name: 'Deno',
     program: find('deno', `@deno/${process.platform}-${process.arch}-glibc/deno`),
-    // What docs/services.md says that the library needs.
+    // Permissions that docs/services.md lists.
     args: ['run', '--no-prompt', '--allow-read', '--allow-env', '--allow-sys', '--allow-ffi', '-'],
   },
 ]
@@ -60,7 +60,7 @@ describe.each(runtimes)('$name', ({ name, program, args }) => {
   }
 
   describe.skipIf(missing)(missing ? `(skipped: ${missing})` : 'runs', () => {
-    it('products, blocking and not, and tells of errors by their codes', () => {
+    it('computes products, blocking and not, and throws errors with codes', () => {
       const output = succeeds(`
         const { c } = await mpmm(matrix(2, 3, [1, 6, 2, 8, 3, 4]), matrix(3, 2, [2, 5, 3, 3, 1, 6]))
         console.log(c.data.join(), mpmmSync(one(2), one(3)).c.data[0])
@@ -69,7 +69,7 @@ describe.each(runtimes)('$name', ({ name, program, args }) => {
       expect(output).toBe('9,9,10,13 5\nArgumentError ERR_MPMML_SHAPE')
     })
 
-    it('products that are told of, followed and given up', () => {
+    it('computes products with traces, progress and signals', () => {
       const output = succeeds(`
         import { tracingChannel } from 'node:diagnostics_channel'
         const asyncEnd = ({ products: [{ m }], error }) => console.log(...(error ? [error.code] : ['run', m]))
@@ -82,7 +82,7 @@ describe.each(runtimes)('$name', ({ name, program, args }) => {
       expect(output).toBe('ERR_MPMML_ABORTED\nERR_MPMML_ABORTED\nrun 70')
     })
 
-    it('chains of matrices that stay on a device, and ends with the device open', () => {
+    it('computes chains of matrices on a device, and ends with the device open', () => {
       const output = succeeds(`
         const device = await openDevice()
         let a = await device.upload(matrix(2, 2, [1, 2, 3, 4]))
@@ -102,7 +102,7 @@ describe.each(runtimes)('$name', ({ name, program, args }) => {
       expect(output).toBe('29,30,31,32 31,32\n32,33 true\nERR_MPMML_DISPOSED\nERR_MPMML_DISPOSED')
     })
 
-    it('to process.exit while a device works', () => {
+    it('ends by process.exit while a device works', () => {
       const { status, signal, stderr } = run(`
         const device = await openDevice({ backend: 'cpu' })
         const a = await device.full([6000, 6000], 1)
@@ -112,13 +112,13 @@ describe.each(runtimes)('$name', ({ name, program, args }) => {
       expect({ status, signal, stderr }).toEqual({ status: 7, signal: null, stderr: '' })
     })
 
-    it('until the products are done, and then ends by itself', () => {
+    it('runs until the products are done, and then ends', () => {
       expect(succeeds(`mpmm(matrix(800, 800), matrix(800, 800)).then(() => console.log('done'))`)).toBe(
         'done',
       )
     })
 
-    it('to process.exit while products run', () => {
+    it('ends by process.exit while products run', () => {
       const { status, signal, stderr } = run(`
         for (let index = 0; index < 6; index++) slow()
         setTimeout(() => process.exit(7), 100)
@@ -126,7 +126,7 @@ describe.each(runtimes)('$name', ({ name, program, args }) => {
       expect({ status, signal, stderr }).toEqual({ status: 7, signal: null, stderr: '' })
     })
 
-    it('on after a worker thread was terminated while its product ran', () => {
+    it('continues after a worker thread was terminated while its product ran', () => {
       const body = JSON.stringify(`${prelude}
         import { parentPort } from 'node:worker_threads'
         slow()

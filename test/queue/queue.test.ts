@@ -1,4 +1,4 @@
-/** Workers that die, fall asleep and stop, a queue that restarts, and a producer that gives up or comes back. */
+/** Workers that die, are suspended and stop, a queue that restarts, and a producer that fails or comes back. */
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -147,7 +147,7 @@ describe.skipIf(!redisProgram)(`blocks on a queue${why}`, () => {
 
   const names = (count: number) => Array.from({ length: count }, (_, i) => `c-${i}-0`)
 
-  /** Which processes began to compute each block. */
+  /** Processes that began to compute each block. */
   function computations(): Map<string, number[]> {
     const of = new Map<string, number[]>()
     for (const line of readFileSync(join(folder, 'log'), 'utf8').trim().split('\n')) {
@@ -263,7 +263,7 @@ describe.skipIf(!redisProgram)(`blocks on a queue${why}`, () => {
     while ((await queueStatus({ queue: redis.url })).plans.length === 0) {}
   })
 
-  it('that are all done need no worker', async () => {
+  it('need no worker if all are done', async () => {
     orders({ ms: 1 })
     const one = worker()
     expect(await producer(3).end()).toMatchObject({ type: 'result', computed: 3 })
@@ -293,7 +293,7 @@ describe.skipIf(!redisProgram)(`blocks on a queue${why}`, () => {
     expectAllDone(3)
   })
 
-  it('that always fail make the producer fail with the reason, and can be resumed', async () => {
+  it('make the producer fail with the reason if they always fail, and can be resumed', async () => {
     orders({ ms: 5, fails: { 'c-2-0': { times: 99 } } })
     const one = worker()
     const failed = await producer(40, { maxQueuedJobs: 8 }).end()
@@ -314,7 +314,7 @@ describe.skipIf(!redisProgram)(`blocks on a queue${why}`, () => {
     expect(repeated()).toEqual([['c-2-0', Array(4).fill(process.pid)]])
   })
 
-  it("that can't succeed aren't tried again", async () => {
+  it("aren't retried if they can't succeed", async () => {
     orders({ ms: 5, fails: { 'c-0-0': { times: 99, code: 'ERR_MPMML_OVERFLOW' } } })
     worker()
     const failed = await producer(1).end()
@@ -355,7 +355,7 @@ describe.skipIf(!redisProgram)(`blocks on a queue${why}`, () => {
     expect(await one.end()).toEqual({ type: 'stopped', blocks: 3 })
   })
 
-  it('that end each process fail in the end', async () => {
+  it('fail finally if they end each process', async () => {
     orders({ ms: 5, ends: 'c-0-0' })
     const begun = producer(1)
     // Each worker may lose it once.
@@ -430,7 +430,7 @@ describe.skipIf(!redisProgram)(`blocks on a queue${why}`, () => {
         code: 'ERR_MPMML_QUEUE',
         message: expect.stringContaining('another process has taken over the work'),
       })
-      // Its mark stays, and what it says of the work.
+      // Its mark stays, and its state of the work.
       expect(await client.get(key)).toBe('another')
       expect(await client.hget('mpmml.blocks:plan:cafe', 'state')).toBe('running')
     })

@@ -108,7 +108,7 @@ describe('bpmax', () => {
       }
     })
 
-    it('where strand 2 takes several blocks and panels', async () => {
+    it('is right if strand 2 takes several blocks and panels', async () => {
       const [strand1, strand2] = [randomStrand(random, 4), randomStrand(random, 170)]
       const result = await bpmax(strand1, strand2)
       expect(result.score).toBe(interactionTable(strand1, reversed(strand2))(0, 3, 0, 169))
@@ -135,7 +135,7 @@ describe('bpmax', () => {
       }
     })
 
-    it('without zigzags, which would be worth more here', async () => {
+    it('has no zigzags, which would have a greater score here', async () => {
       const [strand1, strand2, model] = ZIGZAG
       const { score } = await bpmax(strand1, strand2, model)
       expect(score).toBe(bestJoint(strand1, strand2, model))
@@ -179,7 +179,7 @@ describe('bpmax', () => {
             expect(Math.abs(start - found.start)).toBeGreaterThanOrEqual(window)
             expect(score).toBeGreaterThanOrEqual(found.score)
           }
-          // No better one is left beside those before.
+          // No better window remains that doesn't overlap these.
           const left = scores.filter((_, start) =>
             before.every((one) => Math.abs(one.start - start) >= window),
           )

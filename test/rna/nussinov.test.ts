@@ -97,7 +97,7 @@ describe('nussinov', () => {
   })
 
   it('takes 16 bits up to a score of 2^14 - 1, and 32 from there on', async () => {
-    // No interval has -2^14 in 16 bits: greater scores would win by what isn't there.
+    // No interval has -2^14 in 16 bits: with greater scores, elements that don't exist would win.
     for (const [strand, half] of [
       ['GC', 1],
       [`${'G'.repeat(8)}${'C'.repeat(8)}`, 8],

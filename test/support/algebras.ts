@@ -1,4 +1,4 @@
-/** Every semiring on every element type, and its neutral elements, from the definitions: nothing here is the library's. */
+/** Every semiring on every element type, and its neutral elements, by definition, without code of the library. */
 import type { DataType, Semiring } from '../../lib/index.js'
 import { arrays } from '../../native/tools/fuzz/algebra.mjs'
 import { algebraOf, algebras as defined } from './products/case.js'

@@ -1,4 +1,7 @@
-/** Arrays on disk, written and read without the library: Zarr by zarrita, and by hand from its specification what zarrita can't write. */
+/**
+ * Arrays on disk, written and read without the library: Zarr by zarrita, and by hand from its specification for features that
+ * zarrita lacks.
+ */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { gzipSync } from 'node:zlib'
@@ -34,7 +37,7 @@ type AnyElements = Elements | InstanceType<(typeof otherTypes)[keyof typeof othe
 const typeOf = (data: AnyElements) =>
   Object.entries({ ...arrayTypes, ...otherTypes }).find(([, type]) => data instanceof type)![0]
 
-/** Written by zarrita. */
+/** Writes an array by zarrita. */
 export async function writeZarr(
   path: string,
   { shape, data }: Plain,
@@ -51,7 +54,7 @@ export async function writeZarr(
   await zarr.set(array, null, { data, shape, stride: [shape[1], 1] } as never)
 }
 
-/** Read by zarrita. */
+/** Reads an array by zarrita. */
 export async function readZarr(path: string): Promise<Plain> {
   const array = await zarr.open(new FileSystemStore(path), { kind: 'array' })
   const { data, shape } = await zarr.get(array as zarr.Array<'int32', FileSystemStore>)
@@ -74,25 +77,25 @@ export interface HandMade {
   chunks: [number, number]
   shards?: [number, number]
   fill?: number
-  /** As zarr.json has it, if that isn't the number. */
+  /** The fill value in the notation of zarr.json, if it isn't the number. */
   fillValue?: unknown
   gzip?: boolean
   crc?: boolean
-  /** The checksum is of what gzip gets, and not of what it makes. */
+  /** The checksum is of the input of gzip, not of its output. */
   crcFirst?: boolean
-  /** Null: the codec doesn't have it. */
+  /** Null: the codec has no checksum. */
   endian?: 'little' | 'big' | null
-  /** The name of the type, if it isn't that of the elements. */
+  /** Name of the type, if it isn't that of the elements. */
   type?: unknown
   byColumns?: boolean
   index?: 'start' | 'end'
   indexCrc?: boolean
-  /** Chunks, by row and column, that aren't there. */
+  /** Missing chunks, by row and column. */
   without?: (row: number, col: number) => boolean
   keys?: { name: 'default' | 'v2'; separator: '/' | '.' }
 }
 
-/** Written from the specification: what isn't in `data` and chunks that are left out hold `fill`. */
+/** Writes an array from the specification; elements outside of `data` and missing chunks have the value `fill`. */
 export function writeByHand(
   path: string,
   { shape, data }: { shape: readonly [number, number]; data: AnyElements },
@@ -205,7 +208,7 @@ export function writeByHand(
   }
 }
 
-/** Changes a byte of a file; from its end if `at` is negative. */
+/** Changes a byte of a file, counted from its end if `at` is negative. */
 export function spoil(path: string, at: number): void {
   const bytes = readFileSync(path)
   const place = at < 0 ? bytes.length + at : at

@@ -1,4 +1,4 @@
-/** A page in headless Chromium, where there is one: spoken to through its debugging pipe, without any package. */
+/** A page in headless Chromium, if it is installed, controlled through its debugging pipe, without any package. */
 import { spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -7,22 +7,22 @@ import type { Readable, Writable } from 'node:stream'
 
 const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable', 'chrome']
 
-// What is preloaded for Node, as sanitizers are, makes a browser hang.
+// A library that is preloaded for Node.js, such as a sanitizer, makes a browser hang.
 const env = { ...process.env, LD_PRELOAD: '' }
 
-/** The browser's name; undefined where none is installed. */
+/** Name of the browser; undefined if none is installed. */
 export const chromium = names.find(
   (name) => spawnSync(name, ['--version'], { stdio: 'ignore', env }).status === 0,
 )
 
 export interface Page {
-  /** Opens a page at a width, in a colour scheme, and waits until it is there. */
+  /** Opens a page at a width, in a colour scheme, and waits until it is loaded. */
   open(url: string, width: number, scheme: 'light' | 'dark'): Promise<void>
   /** Presses a key, such as "a", "Tab" or "Enter". */
   press(key: string): Promise<void>
-  /** What an expression is in the page; of a promise, what is promised. */
+  /** Value of an expression in the page, awaited if it is a promise. */
   evaluate<T>(expression: string): Promise<T>
-  /** What was requested, and every error and warning that was reported, since the page was opened. */
+  /** Requests, errors and warnings since the page was opened. */
   requests: string[]
   problems: string[]
   close(): Promise<void>
@@ -36,19 +36,20 @@ interface Message {
   error?: { message: string }
 }
 
-export async function startBrowser(): Promise<Page> {
+/** @param gpu - flags about the GPU; by default there is none. */
+export async function startBrowser(gpu: readonly string[] = ['--disable-gpu']): Promise<Page> {
   const profile = mkdtempSync(join(tmpdir(), 'mpmml-chromium-'))
   const child = spawn(
     chromium!,
     [
       '--headless=new',
       '--no-sandbox',
-      '--disable-gpu',
+      ...gpu,
       '--disable-dev-shm-usage',
       `--user-data-dir=${profile}`,
       '--remote-debugging-pipe',
     ],
-    // What is preloaded for the addon (npm run sanitize) is nothing for a browser.
+    // Libraries that are preloaded for the addon (npm run sanitize) must not be preloaded for a browser.
     { stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'], env },
   )
   const input = child.stdio[3] as Writable

@@ -1,4 +1,5 @@
-/** What the suites go over: semirings, policies, sizes, layouts. */
+/** Parameters of the suites: semirings, policies, sizes, layouts. */
+import type { BackendName } from '../../lib/backend-name.js'
 import type { Overflow } from '../../lib/index.js'
 import type { Plain } from './generators.js'
 import type { SemiringName, Strided } from './oracle.js'
@@ -8,7 +9,7 @@ export const policies: Overflow[] = ['throw', 'saturate', 'wrap']
 
 export type Size = readonly [m: number, k: number, n: number]
 
-/** Around the tiles of the kernels (8, 16, 128), primes, long and thin. */
+/** Sizes around the tiles of the kernels (8, 16, 128), primes, skinny shapes. */
 export const sizes: Size[] = [
   [1, 1, 1],
   [1, 2, 1],
@@ -29,10 +30,10 @@ export const sizes: Size[] = [
   [3, 4099, 5],
 ]
 
-/** For the tests that go over all kinds: no side a multiple of a tile's. */
+/** For the tests of all kinds: no side is a multiple of a tile's. */
 export const ragged: Size = [37, 21, 43]
 
-/** The same elements at other places: transposed, a part of something larger, every other one, reversed in memory. */
+/** Layouts of the same elements: transposed, a part of a larger array, every other element, reversed in memory. */
 export const layoutsOf: Record<string, (source: Plain) => Strided> = {
   'row-major': (source) => source,
   transposed: ({ data, shape: [rows, cols] }) => ({
@@ -61,8 +62,9 @@ export const layoutsOf: Record<string, (source: Plain) => Strided> = {
 }
 
 /**
- * Of what is crossed with something else: all of it on a GPU. On the CPU, where all tests together have a few minutes, every `share`-th from
- * one on that changes with `turn`: so a list is whole over some turns, though no turn has all of it.
+ * Returns the values of a dimension that is combined with another one: all of them on a GPU. On the CPU, where all tests together
+ * take a few minutes, every `share`-th value, beginning with one that alternates with `turn`. So several turns cover the whole list,
+ * though no single turn does.
  */
-export const inTurn = <T>(backend: 'cpu' | 'cuda', list: readonly T[], turn: number, share: number): T[] =>
+export const inTurn = <T>(backend: BackendName, list: readonly T[], turn: number, share: number): T[] =>
   list.filter((_, index) => backend === 'cuda' || (index + turn) % share === 0)

@@ -1,9 +1,10 @@
-/** What the tests of closures and powers have in common. */
+/** Shared code of the tests of closures and powers. */
 import { plus, power, star } from '../../lib/algebra.js'
+import type { BackendName } from '../../lib/backend-name.js'
 import { DeviceMatrix, type MatrixLike, type OperandArray } from '../../lib/index.js'
 import { expectError as expectCoded } from './expect.js'
 
-export type Backend = 'cpu' | 'cuda'
+export type Backend = BackendName
 export type AnyMatrix = MatrixLike<OperandArray> | DeviceMatrix<OperandArray>
 type AnyClosure = (a: AnyMatrix, options?: object) => Promise<{ c: never; backend: Backend; device: string }>
 
@@ -16,11 +17,11 @@ export const anyPower = power as unknown as (
   options?: object,
 ) => Promise<{ c: never; backend: Backend }>
 
-/** Strings are parts of the message, and not patterns as in resident.ts: they have brackets. */
+/** Strings are parts of the message, not patterns as in resident.ts, because they have brackets. */
 export const expectError = (error: unknown, code: string, ...parts: (string | RegExp)[]) =>
   expectCoded(error, `ERR_MPMML_${code}`, ...parts)
 
-/** Elements of a result, wherever it is. */
+/** Elements of a result on the host or on a device. */
 export async function elementsOf(c: unknown): Promise<OperandArray> {
   return c instanceof DeviceMatrix ? (await c.download()).data : (c as MatrixLike<OperandArray>).data
 }

@@ -1,7 +1,7 @@
-/** What a call must reject with. */
+/** Expected rejection of a call. */
 import { expect } from 'vitest'
 
-/** An error of the library with this code, whose message contains a text or matches a pattern. */
+/** Matches an error of the library with this code, whose message contains a text or matches a pattern. */
 export const coded = (code: string, message: string | RegExp = '') =>
   expect.objectContaining({
     code: `ERR_MPMML_${code}`,

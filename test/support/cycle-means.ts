@@ -72,8 +72,8 @@ export const kinds: [string, (random: Random) => number][] = [
 ]
 
 /**
- * Each entry of the eigenvector of a critical node is the best walk to it, so that A ⊗ v = λ ⊗ v. `list` is the graph as it is
- * given to the library.
+ * Checks that each element of the eigenvector of a critical node is the best walk to it, so that A ⊗ v = λ ⊗ v. `list` is the graph
+ * in the form of the argument.
  */
 export async function expectEigenvectors(
   list: Weights,
@@ -100,7 +100,7 @@ export async function expectEigenvectors(
       else expectNear(values[i]!, walk, denominator)
     }
     expectSame(values[node], 0)
-    // The definition, which also says that these walks are the right thing to look at.
+    // The definition, which also proves that these walks are the right ones to compare.
     if (!integers) continue
     const v = (i: number): Fraction => [BigInt(numerators[i]!), BigInt(denominator)]
     for (let i = 0; i < graph.nodes; i++) {
@@ -116,7 +116,7 @@ export async function expectEigenvectors(
   }
 }
 
-/** Rounded at most three times, and infinite if it is too large, times what it is the quotient of. */
+/** Rounded at most three times, and infinite if it is too large, times its divisor. */
 export function expectNear(value: number, [numerator, denominator]: Fraction, divisor: number): void {
   if (!Number.isFinite(value)) {
     expect(numerator * BigInt(Math.sign(value) * divisor) > denominator * 2n ** 1023n).toBe(true)
@@ -138,7 +138,7 @@ export function connected(random: Random, nodes: number, edges: number, weight: 
 
 export type Rows = (number | null)[][]
 
-/** A matrix of int32, in which null is the semiring's zero. */
+/** Matrix of int32, in which null is the semiring's zero. */
 export const int32 = (rows: Rows, semiring: SumSemiring = 'max-plus') =>
   matrix(
     rows.length,

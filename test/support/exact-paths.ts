@@ -1,8 +1,8 @@
-/** The paths on which products of int32 are exact, from their values alone. */
+/** Arithmetics in which products of int32 are exact, from their values alone. */
 import { type Plain, translatedLimit } from './generators.js'
 import { finiteRange, type SemiringName, zeroValue } from './oracle.js'
 
-/** The paths on which the product of these operands is exact (docs/products.md), cheapest first. */
+/** Returns the arithmetics in which the product of these operands is exact (docs/products.md), cheapest first. */
 export function exactPaths(
   a: Plain,
   b: Plain,
@@ -12,7 +12,7 @@ export function exactPaths(
   const [least, most] = finiteRange(semiring)
   const limit = translatedLimit(semiring)
   const zero = zeroValue(semiring)
-  /** Of the elements at `from`, `from + step`, …: their range. */
+  /** Range of the elements at `from`, `from + step`, …. */
   const range = (data: Int32Array, from = 0, count = data.length, step = 1) => {
     let low = Number.POSITIVE_INFINITY
     let high = Number.NEGATIVE_INFINITY
@@ -27,7 +27,7 @@ export function exactPaths(
     }
     return { low, high, hasZero, spread: Math.max(high - low, 0) }
   }
-  /** The greatest spread in a row or a column, and in 32 neighbours there; whether a line has ε beside other elements. */
+  /** Greatest range in a row or a column, and in 32 neighbours there; whether a line has ε next to other elements. */
   const inLines = ({ data, shape }: Plain, side: 'A' | 'B') => {
     const [rows, cols] = shape.slice(-2) as [number, number]
     const [length, step] = side === 'A' ? [cols, 1] : [rows, cols]
@@ -47,12 +47,12 @@ export function exactPaths(
   }
   const [x, y] = [range(a.data), range(b.data)]
   const [rows, columns] = [inLines(a, 'A'), inLines(b, 'B')]
-  // Without a finite value on one side there are no sums: these comparisons are with infinities, and hold.
+  // Without a finite value on one side there are no sums: the comparisons are with infinities, and hold.
   const fits = !(x.low + y.low < least) && !(x.high + y.high > most)
   const wraps = overflow === 'wrap'
   const always = wraps ? 'wrapping' : 'wide'
-  // Floats have 254 exponents. With s of them per level, sums of s = 6 and s = 5 have room for 41 and 49 levels, and an
-  // operand for 31 and 37.
+  // Floats have 254 exponents. With s of them per level, sums of s = 6 and s = 5 have room for 41 and 49 levels, and an operand for 31
+  // and 37.
   const levels = (one: number, both: number) =>
     fits &&
     x.low <= x.high &&
@@ -60,7 +60,7 @@ export function exactPaths(
     ((!rows.hasZero && rows.spread <= one) ||
       (!columns.hasZero && columns.spread <= one) ||
       (Math.max(rows.spread, columns.spread) <= one && rows.spread + columns.spread <= both))
-  // One operand has no ε and at most 31 levels within chunks. Distances of 6 exponents per level fit 31 bits: those of both
+  // One operand has no ε and at most 31 levels within chunks. Distances of 6 exponents per level must fit in 31 bits: those of both
   // operands, and once more those of this one.
   const bounded = (hasZero: boolean, own: typeof rows, other: typeof rows) =>
     fits &&

@@ -3,12 +3,12 @@ import { expect } from 'vitest'
 import { type MatrixLike, MpmmlError, type MpmmOptions, type MpmmResult, mpmmSync } from '../../lib/index.js'
 import { type Dense, dense, type Expected, oracle, type SemiringName, type Strided } from './oracle.js'
 
-/** `expect(found).toBe(expected)`, for what is checked thousands of times: a chain of `expect` takes longer than most of it. */
+/** Faster form of `expect(found).toBe(expected)` for thousands of checks, where a chain of `expect` would take most of the time. */
 export function expectSame<Value>(found: Value, expected: Value, what?: string): void {
   if (!Object.is(found, expected)) expect(found, what).toBe(expected)
 }
 
-/** Fails at the first element that differs, and says which it is. */
+/** Fails at the first element that differs, and names it. */
 export function expectElements(c: Strided, expected: Dense, what = ''): void {
   const { batch, rows, cols, data } = dense(c)
   expect([batch, rows, cols], what).toEqual([expected.batch, expected.rows, expected.cols])
@@ -21,7 +21,7 @@ export function expectElements(c: Strided, expected: Dense, what = ''): void {
   )
 }
 
-/** What the call threw; a failure where it threw nothing. */
+/** Returns the thrown error of a call; fails if it throws nothing. */
 export function thrown(call: () => unknown): unknown {
   try {
     call()
@@ -31,7 +31,7 @@ export function thrown(call: () => unknown): unknown {
   return expect.fail('nothing was thrown')
 }
 
-/** Checks that `error` is the library's, has this code and matches all of `patterns`. */
+/** Checks that `error` is an error of the library with this code whose message matches all of `patterns`. */
 export function expectError(error: unknown, code: string, ...patterns: (string | RegExp)[]): void {
   expect(error).toBeInstanceOf(MpmmlError)
   const { message } = error as MpmmlError
@@ -40,8 +40,8 @@ export function expectError(error: unknown, code: string, ...patterns: (string |
 }
 
 /**
- * Computes the product and compares it with the oracle: the elements, or the overflow, of which the message must name
- * the first place and its sum, and which must leave `out` as it was.
+ * Computes the product and compares it with the oracle: the elements, or the overflow. The message of an overflow must name the
+ * first position and its sum, and `out` must be unchanged.
  */
 export function expectProduct(
   a: MatrixLike & Strided,
@@ -53,7 +53,7 @@ export function expectProduct(
   return expectAgrees(oracle(a, b, { semiring, overflow, c0: accumulate }), a, b, options, what)
 }
 
-/** {@link expectProduct} where what is expected is known already. */
+/** Like {@link expectProduct}, but with known expected values. */
 export function expectAgrees(
   expected: Expected,
   a: MatrixLike & Strided,

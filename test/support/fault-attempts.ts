@@ -1,14 +1,15 @@
-/** Operations whose allocations fail, and what must hold afterwards. */
+/** Operations whose allocations fail, and the expected state afterwards. */
 import { expect } from 'vitest'
+import type { BackendName } from '../../lib/backend-name.js'
 import type { MatrixLike } from '../../lib/index.js'
 import { type Dense, dense, type Strided } from './oracle.js'
 
-/** The result of an operation, to be looked at when allocations succeed again. */
+/** Result of an operation, checked when allocations succeed again. */
 export interface Attempt {
   run: () => Promise<unknown>
   /** Fails unless the result is right. Not called after an error. */
   check: (result: never) => Promise<void> | void
-  /** Fails unless everything is as it was. Called after an error. */
+  /** Fails unless all operands are unchanged. Called after an error. */
   unchanged?: () => Promise<void> | void
 }
 
@@ -24,4 +25,4 @@ export const same = (c: MatrixLike, expected: Dense | number) => {
 export const UNTOUCHED = 77
 
 /** Location in which arrays are computed. */
-export type Where = { backend?: 'cpu' | 'cuda'; devices?: number[] }
+export type Where = { backend?: BackendName; devices?: number[] }

@@ -1,4 +1,4 @@
-/** Operations other than products whose allocations fail: closures, paths, witnesses, semirings of one's own and RNA. */
+/** Operations other than products whose allocations fail: closures, paths, witnesses, custom semirings and RNA. */
 import { expect } from 'vitest'
 import { star } from '../../lib/algebra.js'
 import { shortestPaths, verifyPaths } from '../../lib/graph.js'
@@ -14,7 +14,7 @@ import { greatestSums } from './user-semirings.js'
 const NODES = 90
 const MOST = 2 ** 31 - 1
 
-/** Weights of edges, most of which are none, and all distances by the definition of Floyd and Warshall. */
+/** Weights of edges, most of which don't exist, and all distances by the definition of Floyd–Warshall. */
 function graph() {
   const random = new Random(9)
   const weights = Int32Array.from({ length: NODES * NODES }, () =>
@@ -116,7 +116,7 @@ export function deviceClosures(open: () => Device): Record<string, Operation> {
     for (const each of all) each?.dispose()
   }
   const is = async (there: DeviceMatrix, expected: Dense) => same(await there.download(), expected)
-  /** A product into a matrix that exists, whose other columns stay. */
+  /** A product into an existing matrix, whose other columns stay. */
   const into =
     (value: number, options: object, expected: Dense): Operation =>
     async () => {

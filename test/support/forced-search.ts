@@ -1,7 +1,7 @@
-/** Paths by searches or by closures as a test says, and not by what they are estimated to take. */
+/** Paths by searches or by closures as a test requests, instead of by the estimate. */
 type Placement = typeof import('../../lib/backend-selection.js')
 
-/** What stands in the place of lib/backend-selection.js: `forced.search` says it; undefined: the estimate does. For vi.mock(). */
+/** Replacement of lib/backend-selection.js for vi.mock(). `forced.search` decides; with undefined the estimate does. */
 export async function forcedSearch(
   original: () => Promise<unknown>,
   forced: { search: boolean | undefined },

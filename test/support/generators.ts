@@ -4,7 +4,7 @@ import { finiteRange, type SemiringName, zeroValue } from './oracle.js'
 
 export { Random }
 
-/** The largest magnitude of finite values that may meet a zero in plain int32 sums (docs/exactness.md). */
+/** Largest magnitude of finite values that may meet a zero in plain int32 sums (docs/types.md). */
 export const translatedLimit = (semiring: SemiringName): number =>
   semiring === 'max-plus' ? 357913941 : 357913940
 
@@ -32,14 +32,14 @@ const extremes: Element = ({ random, least, most, zero }) =>
 const lowestInLimit: Element = ({ random, limit }) => -limit + random.integer(0, 3)
 const highestInLimit: Element = ({ random, limit }) => limit - random.integer(0, 3)
 
-/** All values within `spread` of one far from 0; the ends of the spread occur often. */
+/** All values are within `spread` of one far from 0; the ends of the range occur often. */
 const around =
   (center: number, spread: number): Element =>
   ({ random }) =>
     center + (random.chance(0.5) ? random.pick([0, spread]) : random.integer(0, spread))
 
 /**
- * The same in each row of A or column of B, around a number of its own that is as far from 0 as ±10^8. With `empty`, every
+ * Like the above in each row of A or column of B, around a number of its own that is as far from 0 as ±10^8. With `empty`, every
  * fifth line is all ε.
  */
 const aroundInLines =
@@ -50,7 +50,7 @@ const aroundInLines =
     return around((((line * 37) % 201) - 100) * 1_000_000, spread)(context, row, col)
   }
 
-/** Every product's best element of A meets the worst of B, and the other way round: no sum is near the best of both. */
+/** The best element of A meets the worst of B in every product, and vice versa: no sum is near the best of both. */
 const bestMeetsWorst =
   (side: 'A' | 'B'): Element =>
   ({ least, most, random }, row, col) => {
@@ -59,8 +59,8 @@ const bestMeetsWorst =
   }
 
 /**
- * The best elements meet zeros alone, and every sum is 2^31 − 4 to 2^31 + 4 away from the sum of the best: the same
- * distance for all sums of a result, and another for its neighbours. Only every `period`-th row of A is so.
+ * The best elements meet only zeros, and every sum differs by 2^31 − 4 to 2^31 + 4 from the sum of the best: by the same distance
+ * for all sums of a result, and by another for its neighbours. Only every `period`-th row of A has this property.
  */
 const farFromBest =
   (side: 'A' | 'B', period = 1): Element =>
@@ -72,7 +72,7 @@ const farFromBest =
     return -up * ((line % 5) - 2)
   }
 
-/** Sums of 2^31 and −2^31, give or take 5, and zeros: a row of C each in turn. */
+/** Sums of 2^31 and −2^31, plus or minus 5, and zeros, in alternate rows of C. */
 const sumsAtTheEnds =
   (side: 'A' | 'B'): Element =>
   ({ zero }, row, col) => {
@@ -98,8 +98,8 @@ const zeroLines =
     row % 3 === 1 || col % 5 === 2 ? context.zero : element(context, row, col)
 
 /**
- * Kinds of operands, as [A, B]. The names with "low" and "high" have sums that are all far below or above 0, so that
- * a border element of a tile that isn't neutral decides a result and shows.
+ * Kinds of operands, as [A, B]. The names with "low" and "high" have sums that are all far below or above 0, so that a wrong padding
+ * value of a tile decides a result and is detected.
  */
 export const kinds = {
   small: [near0, near0],
@@ -169,13 +169,13 @@ export const kinds = {
 export type Kind = keyof typeof kinds
 export const kindNames = Object.keys(kinds) as Kind[]
 
-/** A row-major matrix, as the library takes it. */
+/** Row-major matrix in the form of an argument. */
 export interface Plain {
   data: Int32Array
   shape: [number, number] | [number, number, number]
 }
 
-/** The operands of `kind`; a batch of products where `batch` is given. */
+/** Operands of `kind`; a batch of products if `batch` is given. */
 export function operands(
   kind: Kind,
   semiring: SemiringName,

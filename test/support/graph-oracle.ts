@@ -1,21 +1,21 @@
-/** Graphs computed slowly: everything over all simple cycles, or in integers of any size. Shares no code with the library. */
+/** Slow algorithms for graphs: over all simple cycles, or in integers of any size. Shares no code with the library. */
 
 export interface PlainGraph {
   nodes: number
   from: number[]
   to: number[]
   weight: number[]
-  /** 1 for each edge if they are left out. */
+  /** 1 for each edge by default. */
   tokens?: number[]
 }
 
-/** How many tokens edge e has. */
+/** Number of tokens of edge e. */
 export const tokensOf = ({ tokens }: { tokens?: number[] }, e: number): number => (tokens ? tokens[e]! : 1)
 
 /** A cycle by its edges. */
 export type Cycle = number[]
 
-/** All simple cycles: each once, from its least node. */
+/** Returns all simple cycles: each once, from its least node. */
 export function simpleCycles({ nodes, from, to }: PlainGraph): Cycle[] {
   const found: Cycle[] = []
   const extend = (origin: number, node: number, edges: number[], visited: Set<number>) => {
@@ -49,7 +49,7 @@ export const add = ([a, b]: Fraction, [c, d]: Fraction): Fraction => [a * d + c 
 export const less = ([a, b]: Fraction, [c, d]: Fraction): boolean => a * d < c * b
 export const equal = ([a, b]: Fraction, [c, d]: Fraction): boolean => a * d === c * b
 
-/** The exact mean of a cycle: its weight divided by its tokens, of which there must be some. */
+/** Exact mean of a cycle: its weight divided by its tokens, which must be positive. */
 export function meanOf(graph: PlainGraph, cycle: Cycle): Fraction {
   let sum: Fraction = [0n, 1n]
   let tokens = 0n
@@ -60,7 +60,7 @@ export function meanOf(graph: PlainGraph, cycle: Cycle): Fraction {
   return [sum[0], sum[1] * tokens]
 }
 
-/** Which nodes each node reaches; itself only by a cycle. */
+/** Nodes that each node reaches; itself only by a cycle. */
 export function reachability({ nodes, from, to }: PlainGraph): boolean[][] {
   const reach = Array.from({ length: nodes }, () => new Array<boolean>(nodes).fill(false))
   for (let e = 0; e < from.length; e++) reach[from[e]!]![to[e]!] = true
@@ -74,8 +74,8 @@ export function reachability({ nodes, from, to }: PlainGraph): boolean[][] {
 }
 
 /**
- * The greatest cycle mean by R. Karp, A characterization of the minimum cycle mean in a digraph (1978), of integer weights;
- * walks begin at every node at once, as from a source with edges of weight 0 to all.
+ * Greatest cycle mean for integer weights by R. Karp, A characterization of the minimum cycle mean in a digraph (1978). Walks begin
+ * at every node at once, as from a source with edges of weight 0 to all.
  */
 export function karp({ nodes, from, to, weight }: PlainGraph): Fraction | null {
   const walks: (bigint | null)[][] = [new Array(nodes).fill(0n)]
@@ -108,8 +108,8 @@ export function karp({ nodes, from, to, weight }: PlainGraph): Fraction | null {
 }
 
 /**
- * The best walks from each node to `target`, whose edges weigh `shift` less for each of their tokens; the walk without edges has
- * weight 0. No cycle may be better than 0. Null if there is none.
+ * Best walks from each node to `target`, where edges weigh `shift` less for each of their tokens; the walk without edges has weight
+ * 0. Null if a cycle is better than 0.
  */
 export function bestWalks(
   graph: PlainGraph,

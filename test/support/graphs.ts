@@ -2,7 +2,7 @@
 import type { Random } from './generators.js'
 import type { WeightedEdges } from './paths-oracle.js'
 
-/** A graph of random edges; `weight` is that of an edge from one node to another. */
+/** Graph of random edges; `weight` returns the weight of an edge between two nodes. */
 export function randomGraph(
   random: Random,
   nodes: number,
@@ -15,7 +15,7 @@ export function randomGraph(
   return graph
 }
 
-/** One more edge. */
+/** Adds an edge. */
 export function addEdge(
   graph: WeightedEdges,
   from: number,

@@ -1,20 +1,21 @@
-/** Where matrices stay: on one device, or spread among several that are pretended. */
+/** Devices on which matrices stay: a single one, or several simulated ones. */
 import { afterAll, beforeAll, expect } from 'vitest'
+import type { BackendName } from '../../lib/backend-name.js'
 import { type Device, openDevice } from '../../lib/index.js'
 import { addon } from '../../lib/native.js'
 
 export interface Home {
-  readonly backend: 'cpu' | 'cuda'
-  /** How a device is opened there. */
-  readonly where: { backend?: 'cpu' | 'cuda'; devices?: number[] }
-  /** How many devices are pretended; 0 if those are taken that there are. */
+  readonly backend: BackendName
+  /** Opens the device. */
+  readonly where: { backend?: BackendName; devices?: number[] }
+  /** Number of simulated devices; 0 for the real ones. */
   readonly pretended: number
 }
 
-export const onOne = (backend: 'cpu' | 'cuda'): Home => ({ backend, where: { backend }, pretended: 0 })
+export const onOne = (backend: BackendName): Home => ({ backend, where: { backend }, pretended: 0 })
 
-/** Devices are only pretended if no backend is named: all are the same GPU, or the CPU. */
-export const onThree = (backend: 'cpu' | 'cuda'): Home => ({
+/** Devices are simulated only if no backend is named: all are the same GPU, or the CPU. */
+export const onThree = (backend: BackendName): Home => ({
   backend,
   where: { devices: [0, 1, 2] },
   pretended: 3,
@@ -22,14 +23,17 @@ export const onThree = (backend: 'cpu' | 'cuda'): Home => ({
 
 export const openAt = ({ where }: Home): Promise<Device> => openDevice(where)
 
-/** Fails unless as much memory is used as before. Several devices keep copies of what exists; afterwards they must be gone too. */
+/**
+ * Fails unless the used memory is the same as before. Several devices keep copies of existing matrices, which must be released
+ * afterwards.
+ */
 export function expectUsed({ pretended }: Home, device: Device, before: number): void {
   const { used } = device.memory()
   if (pretended === 0) expect(used).toBe(before)
   else expect(used).toBeGreaterThanOrEqual(before)
 }
 
-/** In a suite: its tests run there. */
+/** Registers the tests of a home in a suite. */
 export function useHome({ pretended }: Home): void {
   if (pretended === 0) return
   beforeAll(() => addon.pretendDevices(pretended))

@@ -1,9 +1,9 @@
-/** For what has to come while a work runs, such as the abort of its signal: which of the two is quicker is not for tests to say. */
+/** Attempts that must act while work is running, such as aborting its signal. Tests don't decide which of the two is faster. */
 import { expect } from 'vitest'
 
 /**
- * Tries again as long as an attempt says, by `false`, that the work was over too early to show anything: on a busy machine a thread
- * may stand still for longer than any work takes. What an attempt finds must be right in any case.
+ * Repeats an attempt as long as it returns `false`, which means that the work ended too early. On a busy machine a thread may be
+ * suspended for longer than any work takes. Results of an attempt must be right in any case.
  */
 export async function inTime(attempt: (nth: number) => Promise<boolean>): Promise<void> {
   for (let nth = 0; nth < 20; nth++) if (await attempt(nth)) return

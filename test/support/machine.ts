@@ -1,24 +1,25 @@
-/** What the tests need to know of the machine. */
+/** Properties of the machine that tests depend on. */
 import { explainBackend, info } from '../../lib/index.js'
 
-/** Why CUDA can't be used here; undefined where it can. */
+/** Reason why CUDA can't be used here; undefined if it can. */
 export function withoutCuda(): string | undefined {
   const { backend, reason } = explainBackend()
-  return backend === 'cuda' ? undefined : reason
+  // Without what is known of WebGPU.
+  return backend === 'cuda' ? undefined : reason.replace(/; and WebGPU .*/, '')
 }
 
-/** Why the laboratory's kernels aren't there; undefined where they are. */
+/** Reason why the laboratory's kernels don't exist; undefined if they do. */
 export function withoutLaboratory(): string | undefined {
   const { addon, cuda } = info()
   if (addon.kind === 'lab') return undefined
   return cuda.built ? 'the laboratory is not built: npm run build -- lab' : cuda.status
 }
 
-/** The name of tests that are skipped for a reason, if there is one. */
+/** Name of tests that are skipped for a reason, if there is one. */
 export const named = (what: string, reason: string | undefined) =>
   reason === undefined ? what : `${what} (skipped: ${reason})`
 
-/** Why there aren't two GPUs that can be used; undefined where there are. */
+/** Reason why two usable GPUs don't exist; undefined if they do. */
 export function withoutTwo(): string | undefined {
   const reason = withoutCuda() ?? explainBackend({ device: 1 }).reason
   return info().cuda.devices.length > 1 && explainBackend({ device: 1 }).backend === 'cuda'
@@ -26,5 +27,5 @@ export function withoutTwo(): string | undefined {
     : reason
 }
 
-/** Whether products of few levels run on the first GPU's tensor cores. */
+/** Returns whether products of a small range run on the first GPU's tensor cores. */
 export const tensorCores = (): boolean => info().cuda.devices[0]?.tensorCores === 'exact exponents (checked)'

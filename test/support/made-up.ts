@@ -1,4 +1,4 @@
-/** Points with made-up numbers, for what is made of results. */
+/** Points with synthetic numbers, for tests of outputs of results. */
 import type {
   BandwidthPoint,
   CallPoint,
@@ -121,7 +121,7 @@ export const microbenchPoint = (sweep: string, name: string, gops: number): Micr
   },
 })
 
-/** What the thesis leaves as future work. */
+/** Future work of the thesis. */
 export const madeUpWork = (): WorkPoint[] => [
   ...[1024, 8192].flatMap((n) => {
     const ms = 2 * (n / 1024) ** 3
@@ -140,7 +140,7 @@ export const madeUpWork = (): WorkPoint[] => [
   workPoint('bpmax', 'folding', { n: 500, strands: 1000 }, { steps: 2.1e10, ms: 90 }),
 ]
 
-/** Parameters of a row of the ladder family, as the table has them. */
+/** Parameters of a row of the ladder family in the format of the table. */
 export const rungParameters = (
   technique: string,
   tile: number,
@@ -148,7 +148,7 @@ export const rungParameters = (
   borders = 'guards',
 ): Record<string, number | string> => ({ technique, tile, order, borders, accumulator: 'int32' })
 
-/** A file's worth: a ladder at two sizes, borders and a roofline, of max-plus on int32. */
+/** Points of a results file: a ladder at two sizes, borders and a roofline, of max-plus on int32. */
 export function madeUpPoints() {
   const algebra = { semiring: 'max-plus', dtype: 'int32' }
   const square = (m: number) => ({ m, n: m, k: m })

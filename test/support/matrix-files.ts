@@ -1,4 +1,4 @@
-/** Files of tests, and what is in matrices. */
+/** Files of tests, and elements of matrices. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,14 +6,14 @@ import { afterAll } from 'vitest'
 import type { Matrix } from '../../lib/index.js'
 import type { ElementArray } from '../../lib/storage.js'
 
-/** A folder that is removed when the tests of a file have ended. */
+/** Creates a folder that is removed after the tests of a file. */
 export function temporaryFiles() {
   const folder = mkdtempSync(join(tmpdir(), 'mpmml-files-'))
   afterAll(() => rmSync(folder, { recursive: true, force: true }))
   let files = 0
-  /** A name that no file has yet. */
+  /** Returns an unused name. */
   const fresh = (ending: string) => join(folder, `${files++}${ending}`)
-  /** A file of this content. */
+  /** Writes a file with this content. */
   const file = (ending: string, content: string | Uint8Array): string => {
     const path = fresh(ending)
     writeFileSync(path, content)
@@ -22,7 +22,7 @@ export function temporaryFiles() {
   return { folder, fresh, file }
 }
 
-/** The rows of a matrix, and its type. */
+/** Rows of a matrix, and its type. */
 export function shown({ data, shape, strides, offset = 0 }: Matrix<ElementArray>) {
   const [rows, cols] = shape.slice(-2) as [number, number]
   const [down, right] = strides ? (strides.slice(-2) as [number, number]) : [cols, 1]

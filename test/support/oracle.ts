@@ -1,6 +1,6 @@
 /**
- * What a product of int32 must be, for tests that have its matrices only: the definition that the fuzzer checks with, of which
- * nothing is shared with what it checks.
+ * Expected products of int32 for tests that have only the matrices, by the definition of the fuzzer, which shares no code with the
+ * library.
  */
 import { type AnyMatrix, algebraOf, cellsOf, elementsOf, problemOf } from './products/case.js'
 
@@ -8,7 +8,7 @@ import { type AnyMatrix, algebraOf, cellsOf, elementsOf, problemOf } from './pro
 export type SemiringName = 'max-plus' | 'min-plus'
 export type Policy = 'throw' | 'saturate' | 'wrap'
 
-/** Elements in memory, as the library takes them. */
+/** Elements in memory, in the form of an argument. */
 export interface Strided {
   data: Int32Array
   shape: ArrayLike<number>
@@ -24,7 +24,7 @@ export interface Dense {
   data: Int32Array
 }
 
-/** The product, or where and by which sum the first result in row-major order overflows. */
+/** Product, or the position and the sum of the first result in row-major order that overflows. */
 export type Expected =
   | (Dense & { overflow?: undefined })
   | { overflow: { batch: number; row: number; col: number; sum: number } }

@@ -1,6 +1,6 @@
 /**
- * Cases that cross several dimensions, so that each two values of any two dimensions meet in at least one case. The greedy
- * construction is that of D. Cohen, S. Dalal, M. Fredman and G. Patton, The AETG System (1997), without its random choices.
+ * Cases that combine several dimensions, so that each two values of any two dimensions occur together in at least one case. The
+ * greedy construction is that of D. Cohen, S. Dalal, M. Fredman and G. Patton, The AETG System (1997), without its random choices.
  */
 
 /** The values of each dimension by its name; at least two dimensions. */
@@ -78,7 +78,7 @@ function nextRow(sizes: readonly number[], missing: MissingPairs, turn: number):
   const best = (x: number, count: (i: number) => number) => {
     let found = 0
     let most = -1
-    // Equal values take turns, so that their pairs with later dimensions differ.
+    // Equal values alternate, so that their pairs with later dimensions differ.
     for (let step = 0; step < sizes[x]!; step++) {
       const i = (step + turn) % sizes[x]!
       const here = count(i)

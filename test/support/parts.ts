@@ -1,13 +1,13 @@
-/** Suites that take long are divided among the files of a folder, which can run at once. */
+/** Slow suites are sharded over the files of a folder, which can run concurrently. */
 import { readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
-/** The share of a list that a file runs. The shares of all files together are the list. */
+/** Shard of a list that a file runs. The shards of all files together are the list. */
 export type Part = <T>(list: readonly T[]) => T[]
 
 export const whole: Part = (list) => [...list]
 
-/** The part of this file among the tests of its folder: as many parts as there are files. */
+/** Index of this file in its folder, and the number of files. */
 export function partOf(url: string): Part {
   const files = readdirSync(new URL('.', url)).filter((name) => name.endsWith('.test.ts'))
   const index = files.sort().indexOf(fileURLToPath(url).split(/[\\/]/).at(-1)!)

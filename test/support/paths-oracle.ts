@@ -1,19 +1,19 @@
-/** Best paths computed slowly, from their definition. Shares no code with the library. */
+/** Slow algorithm for best paths, by definition. Shares no code with the library. */
 
 export interface WeightedEdges {
   nodes: number
   from: number[]
   to: number[]
   weight: number[]
-  /** As timed event graphs have them. */
+  /** Tokens, as in timed event graphs. */
   tokens?: number[]
 }
 
-/** How the values of paths are made and compared. */
+/** Operations and order of the values of paths. */
 export interface PathAlgebra {
   extend(path: number, edge: number): number
   better(a: number, b: number): boolean
-  /** The value of the empty path. */
+  /** Value of the empty path. */
   one: number
 }
 
@@ -32,15 +32,15 @@ export const pathAlgebras = {
 export type PathAlgebraName = keyof typeof pathAlgebras
 
 export interface FromSource {
-  /** The value of the best path to each node; null if there is none. */
+  /** Value of the best path to each node; null without a path. */
   value: (number | null)[]
-  /** Whether a path to the node can be made better without end. */
+  /** Whether paths to the node can be improved without bound. */
   endless: boolean[]
 }
 
 /**
- * Bellman and Ford, in as many rounds as there are nodes; what still becomes better then has no best path. A round in which nothing
- * changes is the last.
+ * Bellman–Ford in as many rounds as there are nodes. Nodes that are still improved then have no best path. A round without changes
+ * is the last.
  */
 export function bestFrom(
   { nodes, from, to, weight }: WeightedEdges,
@@ -64,7 +64,7 @@ export function bestFrom(
       const candidate = extend(before, weight[e]!)
       const known = value[j]!
       if (known !== null && !better(candidate, known)) continue
-      // Values of endless ones stay small if they aren't followed any further.
+      // Values of unbounded nodes stay small if they aren't propagated further.
       if (round < nodes) value[j] = candidate
       else if (endless[j]) continue
       else endless[j] = true
@@ -74,7 +74,7 @@ export function bestFrom(
   return { value, endless }
 }
 
-/** The weight of the best edge from one node to another; null if there is none. */
+/** Weight of the best edge from one node to another; null without an edge. */
 export function bestEdge(
   { from, to, weight }: WeightedEdges,
   { better }: PathAlgebra,
@@ -89,7 +89,7 @@ export function bestEdge(
   return best
 }
 
-/** The value of a path, edge by edge; null if one of its edges doesn't exist. */
+/** Value of a path, edge by edge; null if one of its edges doesn't exist. */
 export function valueOfPath(
   graph: WeightedEdges,
   algebra: PathAlgebra,

@@ -1,2 +1,2 @@
-/** What takes so many milliseconds hangs, however busy the machine is. */
+/** Time in ms after which a test counts as hanging, also on a busy machine. */
 export const PATIENCE = 600_000

@@ -1,4 +1,4 @@
-/** The places where arrays may be, as a suite that is the same for all of them sees them: .npy files, Zarr folders, Zarr in a bucket. And what work is done there. */
+/** Storage of arrays, with the same interface for all kinds: .npy files, Zarr folders, Zarr in a bucket. */
 import {
   existsSync,
   mkdirSync,
@@ -26,7 +26,7 @@ export class Place {
   #server: S3Server | undefined
   #names = 0
 
-  /** In a suite: it is there while its tests run. */
+  /** Registers the storage in a suite, for the duration of its tests. */
   constructor(readonly kind: '.npy' | '.zarr' | 's3') {
     beforeAll(async () => {
       this.#folder = mkdtempSync(join(tmpdir(), 'mpmml-place-'))
@@ -44,7 +44,7 @@ export class Place {
     return this.kind !== '.npy'
   }
 
-  /** A name that nothing has. */
+  /** Returns an unused name. */
   fresh(): string {
     const name = `${this.#names++}${this.isZarr ? '.zarr' : '.npy'}`
     return this.#server ? `${BUCKET}${name}` : join(this.#folder, name)
@@ -64,7 +64,7 @@ export class Place {
     return this.isZarr ? (await readZarr(path)).data : ((await readNpy(path)).data as Elements)
   }
 
-  /** Puts a file of somebody there. */
+  /** Writes a foreign file there. */
   put(path: string, text: string): void {
     if (this.#server) this.#server.put(path.slice(BUCKET.length), Buffer.from(text))
     else {
@@ -73,7 +73,7 @@ export class Place {
     }
   }
 
-  /** The names of all that is below a name. */
+  /** Names of everything below a name. */
   below(path: string): string[] {
     if (this.#server) {
       const prefix = `${path.slice(BUCKET.length)}/`
@@ -83,7 +83,7 @@ export class Place {
     return isFolder ? (readdirSync(path, { recursive: true }) as string[]).sort() : []
   }
 
-  /** The bytes of the file or object with a name, and of all below it, by their names. */
+  /** Bytes of the file or object with a name, and of everything below it, by name. */
   contents(path: string): Map<string, string> {
     const names = [path, ...this.below(path).map((name) => `${path}/${name}`)]
     const files = names.flatMap((name): [string, string][] => {
@@ -96,14 +96,14 @@ export class Place {
     return new Map(files)
   }
 
-  /** Removes what has a name, and all below it. */
+  /** Removes a name, and everything below it. */
   remove(path: string): void {
     if (!this.#server) rmSync(path, { recursive: true })
     else for (const key of this.contents(path).keys()) this.#server.objects.delete(key.slice(BUCKET.length))
   }
 }
 
-/** Starts work and gives it up after so many blocks. */
+/** Starts work and aborts it after the given number of blocks. */
 export async function cutOff(
   work: (options: ArraysOptions) => Promise<unknown>,
   blocks: number,

@@ -1,11 +1,11 @@
-/** Programs in the docs: a block of a guide or an example of a doc comment, and what it says that it prints. */
+/** Programs in the docs: a block of a guide or an example of a doc comment, and its stated output. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { expect } from 'vitest'
 import { root, runProgram } from '../cli/support.js'
 
-/** The package's entry points as they are imported, 'mpmml' and 'mpmml/graph', and the URLs of their compiled files. */
+/** Entry points of the package by import name, 'mpmml' and 'mpmml/graph', and the URLs of their compiled files. */
 export const entries: ReadonlyMap<string, string> = new Map(
   Object.entries(
     (
@@ -18,13 +18,13 @@ export const entries: ReadonlyMap<string, string> = new Map(
   ),
 )
 
-/** The names that a program imports and declares. */
+/** Names that a program imports and declares. */
 export const declaredIn = (code: string): string[] =>
   [...code.matchAll(/\b(?:import|const|let|using|function|class) (\{[^}]+\}|\[[^\]]+\]|\w+)/g)].flatMap(
     ([, names]) => names!.match(/\w+/g) ?? [],
   )
 
-/** Whether a program uses a name that it doesn't declare. */
+/** Returns whether a program uses a name that it doesn't declare. */
 export const lacks = (code: string, name: string): boolean =>
   new RegExp(`(?<!['\\w]|(?<!\\.\\.)\\.)${name}\\b(?!:)`).test(code) && !declaredIn(code).includes(name)
 
@@ -34,7 +34,7 @@ export const runnable = (code: string): string =>
     .replace(/^(await )?using /gm, 'const ')
     .replace(/'(mpmml(?:\/[\w-]+)?)'/g, (word, name) => (entries.has(name) ? `'${entries.get(name)}'` : word))
 
-/** The lines that a program says it prints: behind console.log, or below it. */
+/** Stated output lines of a program: after console.log, or below it. */
 export function outputOf(code: string): string[] {
   const lines: string[] = []
   let below = false
@@ -51,21 +51,21 @@ export function outputOf(code: string): string[] {
 /** The queue that programs in the docs name. */
 const QUEUE = 'redis://127.0.0.1:6379'
 
-/** Whether a program needs a queue. */
+/** Returns whether a program needs a queue. */
 export const needsQueue = (code: string): boolean => code.includes(QUEUE)
 
-/** The program with a queue that is there.. */
+/** The program with the address of a running queue. */
 export const onQueue = (code: string, url: string): string => code.replaceAll(QUEUE, url)
 
-/** What a program has printed, and how it failed. */
+/** Output of a program, and its error. */
 export interface Ran {
   lines: string[]
   error?: string
 }
 
 /**
- * Runs programs one after the other in one process, which must end by itself: to start one for each takes longer than what they do.
- * `cwd` is where all of them run; without it each has a folder of its own in `folder`, where their files are.
+ * Runs programs one after the other in one process, which must end without help: a process for each takes longer than the programs.
+ * `cwd` is the folder of all of them; without it each has a folder of its own in `folder`, with their files.
  */
 export async function runAll(codes: readonly string[], folder: string, cwd?: string): Promise<Ran[]> {
   const all = codes.map((code, index) => {

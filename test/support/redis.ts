@@ -1,4 +1,4 @@
-/** A Redis of one's own: on a free port, with its files in a temporary folder. */
+/** A Redis server on a free port, with its files in a temporary folder. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -8,7 +8,7 @@ import { join } from 'node:path'
 
 const programs = ['redis-server', 'valkey-server']
 
-/** The program's name; undefined if neither is installed. */
+/** Name of the program; undefined if neither is installed. */
 export const redisProgram = programs.find((name) => spawnSync(name, ['--version']).status === 0)
 
 export async function freePort(): Promise<number> {
@@ -22,9 +22,9 @@ export async function freePort(): Promise<number> {
 
 export interface RedisOptions {
   password?: string
-  /** Keeps what it holds over a restart. */
+  /** Keeps its content over a restart. */
   keeps?: boolean
-  /** More of its options. */
+  /** Other options of the server. */
   options?: string[]
 }
 
@@ -61,7 +61,7 @@ export class RedisServer {
     throw new Error(`${redisProgram} didn't start on port ${this.port}`)
   }
 
-  /** As a crash would. */
+  /** Kills the server as a crash would. */
   async kill(): Promise<void> {
     const child = this.#child!
     if (child.exitCode !== null || child.signalCode !== null) return

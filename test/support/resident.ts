@@ -1,4 +1,4 @@
-/** Matrices for the tests of devices: every semiring on every element type, and what its products must be. */
+/** Matrices for the tests of devices: every semiring on every element type, and the expected products. */
 import { expect } from 'vitest'
 import type { DenseMatrix, MatrixLike, OperandArray } from '../../lib/index.js'
 import { type Algebra, arrayOf, oneOf, zeroOf } from './algebras.js'
@@ -16,7 +16,7 @@ const rowMajor = (shape: number[]) =>
 export const made = (data: OperandArray, shape: number[]): Made =>
   ({ data, shape, strides: rowMajor(shape), offset: 0 }) as Made
 
-/** Values that the semiring takes, its zero among them. */
+/** Values of the semiring, with its zero among them. */
 export function random(algebra: Algebra, shape: number[], seed: number): Made {
   const source = new Random(seed)
   const length = shape.reduce((product, size) => product * size, 1)
@@ -29,7 +29,7 @@ export function random(algebra: Algebra, shape: number[], seed: number): Made {
   return made(data, shape)
 }
 
-/** int16, with the value that stands for the zero of max-plus. */
+/** int16, with the value of the zero of max-plus. */
 export function randomInt16(shape: number[], seed: number): Made {
   const source = new Random(seed)
   const length = shape.reduce((product, size) => product * size, 1)
@@ -39,14 +39,14 @@ export function randomInt16(shape: number[], seed: number): Made {
   )
 }
 
-/** What an Int16Array stands for in max-plus. */
+/** Elements of an Int16Array in max-plus. */
 export const widened = ({ data, shape }: Made): Made =>
   made(
     Int32Array.from(data, (value) => (value === -32768 ? -(2 ** 31) : value)),
     [...shape],
   )
 
-/** One on the diagonal, zero elsewhere: the product with it changes nothing. */
+/** Identity matrix: one on the diagonal, zero elsewhere. */
 export function identity(algebra: Algebra, size: number): Made {
   const data = new arrayOf[algebra.type](size * size).fill(zeroOf(algebra))
   for (let i = 0; i < size; i++) data[i * size + i] = oneOf(algebra)
@@ -81,7 +81,7 @@ export function expectSame(
   if (wrong >= 0) expect.fail(`${what}: element ${wrong} is ${x[wrong]} and should be ${y[wrong]}`)
 }
 
-/** What a promise is rejected with; a failure if it is fulfilled. */
+/** Returns the error of a rejected promise; fails if it is fulfilled. */
 export const caught = (promise: Promise<unknown>): Promise<unknown> =>
   promise.then(
     () => expect.fail('the promise was fulfilled'),

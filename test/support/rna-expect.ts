@@ -1,4 +1,4 @@
-/** Checks of what folding and interaction give. */
+/** Checks of the results of folding and interaction. */
 import { expect } from 'vitest'
 import type { InteractionWindow } from '../../lib/rna.js'
 import { expectSame } from './expect.js'
@@ -9,7 +9,7 @@ export function randomStrand(random: Random, length: number): string {
   return Array.from({ length }, () => 'ACGU'[random.integer(0, 3)]).join('')
 }
 
-/** Checks the pairs of a strand, and gives what they are worth. */
+/** Checks the pairs of a strand, and returns their weight. */
 export function scoreOfPairs(
   strand: string,
   pairs: readonly BasePair[],
@@ -26,7 +26,7 @@ export function scoreOfPairs(
   return score
 }
 
-/** Checks that the pairs of a result are a structure of its score, and that its text shows them. */
+/** Checks that the pairs of a result are a structure of its score, and agree with its text. */
 export function expectStructure(
   strand1: string,
   strand2: string,

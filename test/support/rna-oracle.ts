@@ -1,6 +1,6 @@
 /**
- * What folding and interaction must give, computed in two other ways: the recurrences as they are written, and all structures
- * one after the other. Shares no code with what it checks.
+ * Expected results of folding and interaction, computed in two other ways: the recurrences in their published form, and an
+ * enumeration of all structures. Shares no code with the library.
  */
 
 export type BasePair = [i: number, j: number]
@@ -18,7 +18,7 @@ export interface Model {
   antiparallel?: boolean
 }
 
-/** What a pair of two letters is worth. */
+/** Weight of a pair of two letters. */
 export function weightOf(x: string, y: string, { GC = 3, AU = 2, GU = 1 }: PairWeights = {}): number {
   const letter = (base: string) => base.toUpperCase().replace('T', 'U')
   const pair = [letter(x), letter(y)].sort().join('')
@@ -44,7 +44,7 @@ export function foldTable(
   return at
 }
 
-/** F of the authors' recurrence, where the second strand is numbered as it is written. */
+/** F of the authors' recurrence, where the second strand is numbered in its written order. */
 export function interactionTable(strand1: string, strand2: string, model: Model = {}) {
   const { weights, weightsBetween = weights, minLoop = 3 } = model
   const S1 = foldTable(strand1, model)
@@ -80,7 +80,7 @@ export function interactionTable(strand1: string, strand2: string, model: Model 
   return F
 }
 
-/** The sets of pairs of a joint structure. */
+/** Sets of pairs of a joint structure. */
 export interface Joint {
   within1: readonly BasePair[]
   within2: readonly BasePair[]
@@ -89,7 +89,7 @@ export interface Joint {
 
 const crosses = ([i, j]: BasePair, [k, l]: BasePair) => (i < k && k < j && j < l) || (k < i && i < l && l < j)
 
-/** Whether two arcs, one of each strand, are a zigzag: some pair joins them, and each also covers a pair that leaves the other. */
+/** Returns whether two arcs, one of each strand, are a zigzag: some pair joins them, and each also covers a pair that leaves the other. */
 function isZigzag([a, b]: BasePair, [c, d]: BasePair, between: readonly BasePair[]): boolean {
   const under1 = between.filter(([i]) => a < i && i < b)
   const under2 = between.filter(([, j]) => c < j && j < d)
@@ -98,7 +98,7 @@ function isZigzag([a, b]: BasePair, [c, d]: BasePair, between: readonly BasePair
   return under1.some(inside2) && !under1.every(inside2) && !under2.every(inside1)
 }
 
-/** What is wrong with a joint structure, where pairs between the strands increase; '' if nothing is. */
+/** Error of a joint structure, where pairs between the strands increase; '' if it is valid. */
 export function fault({ within1, within2, between }: Joint, { zigzags = false } = {}): string {
   for (const list of [within1, within2]) {
     for (const x of list) for (const y of list) if (crosses(x, y)) return `${x} crosses ${y}`
@@ -116,7 +116,7 @@ export function fault({ within1, within2, between }: Joint, { zigzags = false } 
   return ''
 }
 
-/** The greatest score of all joint structures, each looked at. The second strand is numbered as it is written. */
+/** Greatest score of all joint structures, by enumeration. The second strand is numbered in its written order. */
 export function bestJoint(
   strand1: string,
   strand2: string,

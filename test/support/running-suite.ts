@@ -1,4 +1,4 @@
-/** How products run beside other work: off the event loop, at once, given up. The same for both backends. */
+/** Concurrency of products and other work: off the event loop, several at once, aborted. Both backends run it. */
 import { getEventListeners } from 'node:events'
 import { stat } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
@@ -66,7 +66,7 @@ export function runningSuite(slow: { size: number; options: MpmmOptions }): void
   })
 
   describe('AbortSignal', () => {
-    it('aborted before: nothing runs', async () => {
+    it('computes nothing if it is aborted before', async () => {
       const reason = new Error('not needed any more')
       const signal = AbortSignal.abort(reason)
       const out = matrix(size, size)
@@ -81,7 +81,7 @@ export function runningSuite(slow: { size: number; options: MpmmOptions }): void
       expect(getEventListeners(signal, 'abort')).toHaveLength(0)
     })
 
-    it('aborted while it runs: the product is given up, and others go on', async () => {
+    it('aborts a running product, and others continue', async () => {
       let last: AbortSignal | undefined
       const [error] = await givenUp(
         (signal) => {
@@ -100,7 +100,7 @@ export function runningSuite(slow: { size: number; options: MpmmOptions }): void
       expect((await mpmm(small, small, options)).c.data[0]).toBe(2)
     })
 
-    it('of many products: one listener, which gives up all that still run', async () => {
+    it('aborts all running ones of many products with one listener', async () => {
       const warnings: Error[] = []
       const collect = (warning: Error) => warnings.push(warning)
       process.on('warning', collect)
@@ -125,7 +125,7 @@ export function runningSuite(slow: { size: number; options: MpmmOptions }): void
       expect(warnings).toEqual([])
     })
 
-    it('of another kind than Node’s: its listener is added once and removed at the end', async () => {
+    it('may be of another kind than Node’s: its listener is added once and removed at the end', async () => {
       const listeners: unknown[] = []
       const signal = {
         aborted: false,
@@ -146,7 +146,7 @@ export function runningSuite(slow: { size: number; options: MpmmOptions }): void
       expect(listeners).toHaveLength(0)
     })
 
-    it('not aborted: no listener stays', async () => {
+    it('keeps no listener if it is not aborted', async () => {
       const { signal } = new AbortController()
       const small = matrix(1, 1, [1])
       await mpmm(small, small, { ...options, signal })
@@ -156,7 +156,7 @@ export function runningSuite(slow: { size: number; options: MpmmOptions }): void
     })
   })
 
-  it('rejects where an operand was transferred away meanwhile', async () => {
+  it('rejects if an operand was transferred in the meantime', async () => {
     const operand = { data: Int32Array.from(a.data), shape: a.shape }
     const running = caught(mpmm(operand, b, options))
     const kept = structuredClone(operand.data, { transfer: [operand.data.buffer] })

@@ -1,11 +1,11 @@
-/** Arrays that go to the server of the tests and come from it, without the library. */
+/** Arrays that are uploaded to the server of the tests and read from it, without the library. */
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, relative, sep } from 'node:path'
 import { type Plain, readZarr } from './arrays.js'
 import type { S3Server } from './s3-server.js'
 
-/** Puts all files of a folder under a key. */
+/** Uploads all files of a folder under a key. */
 export function upload(server: S3Server, folder: string, key: string): void {
   for (const name of readdirSync(folder, { recursive: true }) as string[]) {
     const path = join(folder, name)
@@ -15,7 +15,7 @@ export function upload(server: S3Server, folder: string, key: string): void {
   }
 }
 
-/** An array of the server, read by zarrita. */
+/** Array of the server, read by zarrita. */
 export async function download(server: S3Server, key: string): Promise<Plain> {
   const folder = mkdtempSync(join(tmpdir(), 'mpmml-s3-'))
   try {

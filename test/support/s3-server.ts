@@ -1,4 +1,4 @@
-/** A small S3 in the test's process: objects in memory, signatures checked, failures on demand. */
+/** A small S3 server in the process of the test: objects in memory, checked signatures, simulated failures. */
 import { createHash, createHmac } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 
 export const credentials = { id: 'AKTESTS3', secret: 'a/secret+of=tests', token: 'session.token' }
 
-/** Few, so that lists have several pages. */
+/** A small number, so that lists have several pages. */
 const KEYS_PER_PAGE = 7
 
 interface Stored {
@@ -20,7 +20,7 @@ export interface Seen {
   readonly key: string
   readonly isCopy: boolean
   readonly isList: boolean
-  /** Is resolved when it was answered, or its connection has ended. */
+  /** Resolves when the request was answered, or its connection has ended. */
   readonly ended: Promise<unknown>
 }
 
@@ -44,13 +44,13 @@ export class S3Server {
   readonly buckets = new Map<string, Map<string, Stored>>([['bucket', new Map()]])
   readonly seen: Seen[] = []
   /**
-   * What goes wrong: a status, or 'reset' for a connection that ends, 'late' for one that ends once the request was done, and 'never' for
-   * one on which nothing comes.
+   * Simulated failure: a status, 'reset' for a connection that ends, 'late' for one that ends after the request was done, and
+   * 'never' for one without an answer.
    */
   fails: (seen: Seen) => number | 'reset' | 'late' | 'never' | undefined = () => undefined
-  /** Is called before a request is answered. */
+  /** Called before a request is answered. */
   before: (seen: Seen) => void | Promise<void> = () => {}
-  /** Begins lists without an end: the same objects again and again, or none. */
+  /** Simulates endless lists: the same objects repeatedly, or none. */
   endless: 'objects' | 'none' | undefined
   readonly #server: Server
 
@@ -94,7 +94,7 @@ export class S3Server {
     this.objects.set(key, { bytes: Buffer.from(bytes), etag, modified: new Date() })
   }
 
-  /** The keys that begin so. */
+  /** The keys that begin with a prefix. */
   keys(prefix = ''): string[] {
     return [...this.objects.keys()].filter((key) => key.startsWith(prefix)).sort()
   }
@@ -132,7 +132,7 @@ export class S3Server {
       else this.#object(objects, seen, request, body, response, failure === 'late')
     } catch (error) {
       if (!(error instanceof Refusal)) throw error
-      // As S3 does, it says more than should be repeated.
+      // S3 reports more than messages should repeat.
       const xml = `<?xml version="1.0"?><Error><Code>${error.code}</Code><Message>${error.message}</Message><AWSAccessKeyId>${credentials.id}</AWSAccessKeyId></Error>`
       response.writeHead(error.status, { 'content-length': xml.length })
       response.end(request.method === 'HEAD' ? undefined : xml)

@@ -61,7 +61,7 @@ export function scheduleByDefinition(jobs: readonly OracleJob[]): OracleSchedule
       }
     }
   }
-  // A job is moved alone, as long as every link is kept and the end stays.
+  // A job is moved alone, as long as every link is kept and the end doesn't change.
   const free = jobs.map(({ duration }, moved) => {
     const isKept = (starts: number[]) =>
       starts[moved]! + duration <= end &&

@@ -1,8 +1,8 @@
-/** Archives of arrays that are no matrices: what sparse matrices of SciPy's are made of. */
+/** Archives of one-dimensional arrays: the parts of SciPy's sparse matrices. */
 import { buffer } from 'node:stream/consumers'
 import { ZipFile } from 'yazl'
 
-/** An array: the type and the shape as its header says them, and its elements. */
+/** An array: the type and the shape of its header, and its elements. */
 export type Part = readonly [descr: string, shape: string, bytes: Uint8Array]
 
 export const bytesOf = ({ buffer }: { buffer: ArrayBufferLike }) => new Uint8Array(buffer)
@@ -18,7 +18,7 @@ export const int64 = (...values: (number | bigint)[]): Part => [
 ]
 export const format = (name: string): Part => ['|S3', '()', Buffer.from(name)]
 
-/** An archive as scipy.sparse.save_npz writes it. */
+/** An archive in the format of scipy.sparse.save_npz. */
 export async function npzOf(parts: Record<string, Part>): Promise<Uint8Array> {
   const zip = new ZipFile()
   for (const [name, [descr, shape, bytes]] of Object.entries(parts)) {

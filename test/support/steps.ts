@@ -1,10 +1,10 @@
-/** The steps that native code counts while a product runs: what onProgress divides by the number of all. */
+/** Steps that native code counts while a product runs: the numerator of onProgress. */
 
 import { reportAt as at, REPORT_FIELDS } from '../../lib/fields.js'
 import { type MpmmOptions, matrix } from '../../lib/index.js'
 import { allocateResult, prepare } from '../../lib/product/prepare.js'
 
-/** Of `batch` products M × K by one K × N, all 0 but for the `first` elements of A. */
+/** Counts the steps of `batch` products M × K by one K × N, all 0 but for the `first` elements of A. */
 export async function countedSteps(
   batch: number,
   m: number,

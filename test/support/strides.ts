@@ -1,6 +1,6 @@
 /** Strides of views. */
 
-/** Returns whether the strides of views, those in common once, are each larger than what the smaller ones reach over. */
+/** Returns whether the strides of views, common ones once, are each larger than the extent of the smaller ones. */
 export function nests(views: readonly { shape: readonly number[]; strides: readonly number[] }[]): boolean {
   const reaches = new Map<number, number>()
   for (const { shape, strides } of views) {

@@ -1,6 +1,7 @@
-/** Calls of products that stand alone: what they say beside their values, and matrices that only some programs have. */
+/** Calls of single products: properties of results apart from values, and special matrices. */
 import ndarray from 'ndarray'
 import { describe, expect, it } from 'vitest'
+import type { BackendName } from '../../lib/backend-name.js'
 import { type MatrixLike, type MpmmOptions, matrix, mpmm, mpmmSync, pinned, plan } from '../../lib/index.js'
 import { arrays } from '../../native/tools/fuzz/algebra.mjs'
 import { policies, ragged, type Size, semirings } from './cases.js'
@@ -14,8 +15,8 @@ import { startFor, valuesFor } from './products/values.js'
 import { edgesOfPaths } from './suite-paths.js'
 import { drawn } from './suite-products.js'
 
-export function callSuite(backend: 'cpu' | 'cuda'): void {
-  describe('edges of the paths', () => edgesOfPaths(backend))
+export function callSuite(backend: BackendName): void {
+  describe('limits of the arithmetics', () => edgesOfPaths(backend))
   describe('results', () => results(backend))
   describe('matrices', () => matrices(backend))
   describe('what out holds', () => outs(backend))
@@ -23,8 +24,8 @@ export function callSuite(backend: 'cpu' | 'cuda'): void {
   describe('int16', () => int16(backend))
 }
 
-function results(backend: 'cpu' | 'cuda'): void {
-  it('say what ran and how long it took', () => {
+function results(backend: BackendName): void {
+  it('report backend, variant and times', () => {
     const { a, b } = operands('small', 'max-plus', [200, 200, 200])
     const result = mpmmSync(a, b, { backend })
     const { timing } = result
@@ -45,7 +46,7 @@ function results(backend: 'cpu' | 'cuda'): void {
       expect(again.c!.data, one.what).toEqual(together[index]!.c!.data)
     }
   })
-  it('of 700 × 703 × 697 with ε', () => {
+  it('may be 700 × 703 × 697 with ε', () => {
     for (const [semiring, kind] of [
       ['max-plus', 'ε in B alone'],
       ['min-plus', 'small, ε scattered'],
@@ -54,7 +55,7 @@ function results(backend: 'cpu' | 'cuda'): void {
       expectProduct(a, b, { backend, semiring }, semiring)
     }
   })
-  it('of a matrix and a vector', async () => {
+  it('may be a matrix and a vector', async () => {
     const place = { name: 'arrays', options: { backend }, expectation: { backend } }
     for (const algebra of algebras) {
       for (const size of [
@@ -76,11 +77,11 @@ function results(backend: 'cpu' | 'cuda'): void {
 const kindOf = ({ isInteger, isWhole, isTruth }: (typeof algebras)[number]) =>
   isInteger ? 'small, ε scattered' : isWhole ? 'any int32' : isTruth ? 'few bytes' : 'whole numbers'
 
-function matrices(backend: 'cpu' | 'cuda'): void {
+function matrices(backend: BackendName): void {
   it.each([
     ['ordinary memory', async (length: number) => new Int32Array(length)],
     ['pinned memory', (length: number) => pinned('int32', length)],
-  ])('with rows that overlap, in %s', async (_, make) => {
+  ])('may have rows that overlap, in %s', async (_, make) => {
     for (const [m, k, n] of [ragged, [513, 300, 257]] as Size[]) {
       for (const [stepA, stepB] of [
         [1, 1],
@@ -100,7 +101,7 @@ function matrices(backend: 'cpu' | 'cuda'): void {
     }
   })
 
-  it('of scijs, as they are', () => {
+  it('may be objects of scijs', () => {
     const { a, b } = operands('small, ε scattered', 'max-plus', [40, 30, 20])
     const left = ndarray(a.data, [40, 30]).lo(3, 2).hi(31, 27)
     const right = ndarray(b.data, [30, 20]).transpose(1, 0).lo(1, 2).hi(17, 27).transpose(1, 0)
@@ -120,7 +121,7 @@ function matrices(backend: 'cpu' | 'cuda'): void {
     expect(out.get(2, 3)).toBe((oracle(asStrided(left), asStrided(right)) as Dense).data[2 * 17 + 3])
   })
 
-  it('that are halves of one buffer which interleave', () => {
+  it('may be interleaved halves of one buffer', () => {
     const data = new Int32Array(8 * 20)
     const { a, b } = operands('small', 'max-plus', [8, 10, 10])
     for (let i = 0; i < 8; i++) data.set(a.data.subarray(i * 10, (i + 1) * 10), i * 20)
@@ -132,7 +133,7 @@ function matrices(backend: 'cpu' | 'cuda'): void {
   })
 }
 
-function outs(backend: 'cpu' | 'cuda'): void {
+function outs(backend: BackendName): void {
   it('can be accumulated to in three ways', () => {
     const { a, b } = operands('small, ε scattered', 'max-plus', ragged)
     const start = randomMatrix(37, 43, 4, [-500, 3000])
@@ -146,7 +147,7 @@ function outs(backend: 'cpu' | 'cuda'): void {
     }
   })
 
-  it('is written, large or a batch, after nothing overflowed that might have', () => {
+  it('is written, large or a batch, if a possible overflow did not occur', () => {
     const [m, n] = [1021, 530]
     const { a, b } = operands('small', 'max-plus', [m, 2, n])
     a.data[0] = 2 ** 30
@@ -178,7 +179,7 @@ function outs(backend: 'cpu' | 'cuda'): void {
     }
   })
 
-  it('stays after an overflow, also if that is accumulated to', () => {
+  it('is unchanged after an overflow, also if it is accumulated to', () => {
     const out = matrix(1, 2, [5, 6])
     const call = () =>
       mpmmSync(matrix(1, 1, [2 ** 31 - 1]), matrix(1, 2, [-1, 1]), { backend, out, accumulate: true })
@@ -208,7 +209,7 @@ function outs(backend: 'cpu' | 'cuda'): void {
   )
 }
 
-function optionsAndTypes(backend: 'cpu' | 'cuda'): void {
+function optionsAndTypes(backend: BackendName): void {
   it.each(policies)(
     "overflow: '%s' makes no difference without sums, and floats don't take it",
     async (overflow) => {
@@ -235,7 +236,7 @@ function optionsAndTypes(backend: 'cpu' | 'cuda'): void {
     },
   )
 
-  it('every semiring has its element types and no others', () => {
+  it('have every semiring with exactly its element types', () => {
     for (const { semiring } of algebras) {
       for (const [dtype, Type] of Object.entries(arrays)) {
         if (algebras.some((one) => one.semiring === semiring && one.dtype === dtype)) continue
@@ -246,21 +247,21 @@ function optionsAndTypes(backend: 'cpu' | 'cuda'): void {
     }
   })
 
-  it('a Buffer is a Uint8Array, and the result is none', () => {
+  it('accept a Buffer as a Uint8Array, but return none', () => {
     const a = { data: Buffer.from([0, 9, 0, 1]), shape: [2, 2] }
     const { c } = mpmmSync(a, a, { semiring: 'or-and', backend })
     expect(c.data).toEqual(Uint8Array.of(0, 1, 0, 1))
   })
 
-  it('bytes clamped are refused', () => {
+  it('reject clamped bytes', () => {
     const a = { data: new Uint8ClampedArray(1), shape: [1, 1] } as never
     const error = thrown(() => mpmmSync(a, a, { semiring: 'or-and', backend } as MpmmOptions))
     expectError(error, 'ERR_MPMML_DTYPE', 'a.data', 'Uint8Array', 'Uint8ClampedArray')
   })
 }
 
-/** What is true only of operands in Int16Arrays; all else is true of them as of others. */
-function int16(backend: 'cpu' | 'cuda'): void {
+/** Properties of operands in Int16Arrays only; the law of products covers the others. */
+function int16(backend: BackendName): void {
   const place = { name: 'arrays of int16', options: { backend }, expectation: { backend }, narrow: true }
 
   it.each(['max-plus', 'min-plus', 'max-min', 'min-max'] as const)(
@@ -291,7 +292,7 @@ function int16(backend: 'cpu' | 'cuda'): void {
     },
   )
 
-  it('an overflow has the sum of the numbers that stand there', () => {
+  it('report an overflow with the sum of the stored numbers', () => {
     for (const [m, k, n] of [
       [1, 1, 1],
       [2, 3, 2],
@@ -333,7 +334,7 @@ function int16(backend: 'cpu' | 'cuda'): void {
     },
   )
 
-  it('are parts of a larger array, with a C0', async () => {
+  it('may be parts of a larger array, with a C0', async () => {
     const algebra = algebraOf('max-plus')
     const [{ data }] = valuesFor(algebra, 'all of int16, ε', [3, 2000, 1])
     const narrow = Int16Array.from(data, (x) => Math.max(x, -32768))
@@ -345,7 +346,7 @@ function int16(backend: 'cpu' | 'cuda'): void {
     expectValues({ algebra, a: wide(a), b: wide(b), c0, what: 'parts' }, c)
   })
 
-  it('are planned as the same numbers in Int32Arrays are', async () => {
+  it('are planned like the same numbers in Int32Arrays', async () => {
     for (const kind of ['small', 'small, ε scattered', 'all of int16', 'all of int16, ε', 'all ε']) {
       const [{ data }] = valuesFor(algebraOf('max-plus'), kind, [600, 600, 1])
       const wide = { data: data as Int32Array, shape: [600, 600] }

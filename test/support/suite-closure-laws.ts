@@ -1,5 +1,6 @@
-/** What is true of closures in every semiring on every element type, wherever their matrices are: test/cpu and test/gpu run it. */
+/** Properties of closures in every semiring on every element type, at every target: test/cpu and test/gpu run it. */
 import { afterAll, beforeAll, describe, it } from 'vitest'
+import type { BackendName } from '../../lib/backend-name.js'
 import { layoutNames } from '../../native/tools/fuzz/layouts.mjs'
 import { inTurn, policies } from './cases.js'
 import {
@@ -17,13 +18,13 @@ import { Random } from './generators.js'
 import { type AnyMatrix, algebraOf, elements, integerSums, nameOf } from './products/case.js'
 import { type Place, placesOf } from './products/places.js'
 
-/** Around the pivots that are passed at a time (64), and their groups (256). */
+/** Sizes around the pivots of a pass (64), and their groups (256). */
 const sizes = [0, 1, 2, 3, 5, 63, 64, 65, 66, 100, 129, 130, 200]
 
 const MOST = 2 ** 31 - 1
 const none = Number.NaN
 
-export function closureLaws(backend: 'cpu' | 'cuda'): void {
+export function closureLaws(backend: BackendName): void {
   const { places, open, close } = placesOf(backend)
   beforeAll(open)
   afterAll(close)
@@ -35,7 +36,7 @@ export function closureLaws(backend: 'cpu' | 'cuda'): void {
   async function check(one: ClosureCase, where = everywhere, ways: Way[] = ['new']): Promise<void> {
     for (const place of where) for (const way of ways) await expectClosure(place, one, way)
   }
-  /** Some of the places, in arrays always; all of them on a GPU. */
+  /** Some of the targets, always including arrays; all of them on a GPU. */
   const someOf = (where: Place[], turn: number, share: number) => [
     ...new Set([...inArrays, ...inTurn(backend, where, turn, share)]),
   ]
@@ -45,7 +46,7 @@ export function closureLaws(backend: 'cpu' | 'cuda'): void {
     const turn = closureAlgebras.indexOf(algebra)
     const large = inTurn(backend, [257, 321], turn, 2)
 
-    it.each([...sizes, ...large])('of %i nodes', async (n) => {
+    it.each([...sizes, ...large])('are closed with %i nodes', async (n) => {
       const densities = [...[0, 0.03, 0.4, 1].entries()]
       for (const [index, density] of n > 66 ? inTurn(backend, densities, turn + n, 4) : densities) {
         if (n > 200 && backend === 'cuda' && index !== 1 + (n % 2)) continue
@@ -56,15 +57,15 @@ export function closureLaws(backend: 'cpu' | 'cuda'): void {
       }
     })
 
-    it.each([1, 2, 3, 70, 265])('of %i nodes, everywhere', async (n) => {
+    it.each([1, 2, 3, 70, 265])('are closed with %i nodes, at every target', async (n) => {
       const draw = algebra.isFloat ? roundedWeights : weightsOf
       const one = starOf(algebra, draw(algebra, n, 0.2, n))
       if (n === 70) await check(one, everywhere, ['new', 'next', 'out', 'in place'])
       else await check(one, n < 70 ? everywhere : someOf(everywhere, turn, 4), ['next', 'in place'])
     })
 
-    it.skipIf(!algebra.isFloat)('rounds as one pivot after the other does', async () => {
-      // Of more nodes they are rounded everywhere, above.
+    it.skipIf(!algebra.isFloat)('are rounded as by one pivot after the other', async () => {
+      // Larger graphs are rounded at every target, above.
       for (const n of backend === 'cuda' ? [3, 64, 65, 130, 300] : [3, 64, 65, 130])
         await check(starOf(algebra, roundedWeights(algebra, n, 0.3, n)), inArrays, ['next'])
     })
@@ -76,13 +77,13 @@ export function closureLaws(backend: 'cpu' | 'cuda'): void {
       [5, 70],
       [300, 9],
       [backend === 'cuda' ? 40 : 9, 64],
-    ])('%i of %i nodes', async (batch, n) => {
+    ])('are closed with %i of %i nodes', async (batch, n) => {
       const one = starOf(algebra, weightsOf(algebra, n, 0.3, n + batch, batch))
       await check(one, batch === 5 ? everywhere : few, ['next'])
       await check(plusOf(one), inArrays)
     })
 
-    it.each(layoutNames)('of weights that are %s, into every layout', async (name) => {
+    it.each(layoutNames)('are closed with weights that are %s, into every layout', async (name) => {
       for (const [index, other] of layoutNames.entries()) {
         const a = weightsOf(algebra, index % 2 ? 66 : 7, 0.2, index, index > 2 ? 3 : undefined)
         const where = inTurn(backend, few, turn + index + layoutNames.indexOf(name), 3)
@@ -90,7 +91,7 @@ export function closureLaws(backend: 'cpu' | 'cuda'): void {
       }
     })
 
-    it.skipIf(!algebra.isFloat)('of what is no weight', async () => {
+    it.skipIf(!algebra.isFloat)('are closed with NaN as a weight', async () => {
       for (const n of [2, 50, 70]) {
         for (const place of [0, n + 1, n * n - 3]) {
           const one = starOf(algebra, weightsOf(algebra, n, 0.5, n, place === 0 ? 3 : undefined))
@@ -108,7 +109,7 @@ export function closureLaws(backend: 'cpu' | 'cuda'): void {
   describe.each(gaining.map((algebra) => [nameOf(algebra), algebra] as const))(
     'cycles that gain: %s',
     (_, algebra) => {
-      it.each([1, 2, 3, 10, 64, 65, 66, 129, 260])('among %i nodes', async (n) => {
+      it.each([1, 2, 3, 10, 64, 65, 66, 129, 260])('are found among %i nodes', async (n) => {
         const densities = [...[0.02, 0.1, 0.5, 1].entries()]
         const turn = gaining.indexOf(algebra)
         for (const [seed, density] of n > 66 ? inTurn(backend, densities, turn, 2) : densities) {
@@ -125,7 +126,7 @@ export function closureLaws(backend: 'cpu' | 'cuda'): void {
         }
       })
 
-      it('whoever has its nodes, everywhere', async () => {
+      it('are found for all nodes of the cycle, at every target', async () => {
         for (const n of backend === 'cuda' ? [5, 70, 300] : [5, 70, 265]) {
           for (const [index, nodes] of [[0], [n - 1], [1, n >> 1, n - 1], [n - 1, n - 2]].entries()) {
             const one = starOf(algebra, weightsOf(algebra, n, 0.2, n))
@@ -138,7 +139,7 @@ export function closureLaws(backend: 'cpu' | 'cuda'): void {
         }
       })
 
-      it('in the first matrix of a batch that has one', async () => {
+      it('are found in the first matrix of a batch that has one', async () => {
         for (const n of [3, 80]) {
           for (const items of [[2, 3], [4], [0]]) {
             const one = starOf(algebra, weightsOf(algebra, n, 0.2, n, 5))
@@ -148,7 +149,7 @@ export function closureLaws(backend: 'cpu' | 'cuda'): void {
         }
       })
 
-      it('in many random graphs', async () => {
+      it('are found in many random graphs', async () => {
         const random = new Random(77)
         for (let round = 0; round < 120; round++) {
           const weight = () =>
@@ -163,8 +164,8 @@ export function closureLaws(backend: 'cpu' | 'cuda'): void {
     },
   )
 
-  it('a cycle in a batch that is closed some matrices at a time', async () => {
-    // More than are closed at once.
+  it('are found in a batch that is closed in parts', async () => {
+    // More matrices than one part has.
     const [n, batch] = [8, 12_300]
     const algebra = algebraOf('min-plus')
     for (const bad of [0, 12_250, batch - 1]) {
@@ -174,7 +175,7 @@ export function closureLaws(backend: 'cpu' | 'cuda'): void {
     }
   })
 
-  it('one matrix as a batch', async () => {
+  it('accepts one matrix as a batch', async () => {
     for (const algebra of closureAlgebras) {
       const a = weightsOf(algebra, 66, 0.2, 3)
       const given = { data: a.data, shape: [3, 66, 66], strides: [0, 66, 1] } as AnyMatrix
@@ -183,7 +184,7 @@ export function closureLaws(backend: 'cpu' | 'cuda'): void {
     }
   })
 
-  it('infinite weights that are not zero, and −0', async () => {
+  it('accepts infinite weights that are not zero, and −0', async () => {
     const { POSITIVE_INFINITY: inf } = Number
     for (const algebra of closureAlgebras.filter(({ isFloat }) => isFloat)) {
       const far = algebra.greatest ? inf : -inf
@@ -233,7 +234,7 @@ export function closureLaws(backend: 'cpu' | 'cuda'): void {
       const line = (weight: number, from: number, to: number) =>
         to === from + 1 || from === to + 7 ? sign * (weight - (from % 3)) : none
 
-      it.each([2, 3, 66, 130, 265])('edges that all make ways worse, among %i nodes', async (n) => {
+      it.each([2, 3, 66, 130, 265])('closes edges that all make paths worse, among %i nodes', async (n) => {
         const random = new Random(n)
         const loops = [none, 0, sign * 7]
         for (const [index, most] of [1, 3, 1000, heavy, 1e9].entries()) {
@@ -248,7 +249,7 @@ export function closureLaws(backend: 'cpu' | 'cuda'): void {
         }
       })
 
-      it('edges that all make ways worse, in a batch, and some that do not', async () => {
+      it('closes edges that all make paths worse, in a batch, and some that do not', async () => {
         for (const n of [3, 70]) {
           for (const loses of [true, false]) {
             const weight = (from: number, to: number, item: number) =>
@@ -258,8 +259,8 @@ export function closureLaws(backend: 'cpu' | 'cuda'): void {
         }
       })
 
-      it('edges that all make ways worse, and are best for many pairs', async () => {
-        // To a node of the other half by an edge, and by one of many to those of its own.
+      it('closes edges that all make paths worse, and are best for many pairs', async () => {
+        // To a node of the other half by an edge, and by one of many to the nodes of its own half.
         const n = backend === 'cuda' ? 1100 : 300
         const random = new Random(n)
         const weight = (from: number, to: number) =>
@@ -269,7 +270,7 @@ export function closureLaws(backend: 'cpu' | 'cuda'): void {
         await check(one, few, ['next'])
       })
 
-      it('exact where sums may leave 2^30 / 3 and int32', async () => {
+      it('is exact if sums may exceed 2^30 / 3 and int32', async () => {
         for (const n of [2, 3, 65, 100]) {
           for (const end of [
             Math.floor(limit / n),
@@ -285,15 +286,15 @@ export function closureLaws(backend: 'cpu' | 'cuda'): void {
         }
       })
 
-      it('what leaves int32 in the end follows the policy', async () => {
+      it('applies the policy to results beyond int32', async () => {
         const a = chain(66, 100_000_000)
         for (const overflow of policies)
           await check(starOf(algebra, a, { overflow }), everywhere, ['in place'])
         await check(starOf(algebra, a, { overflow: 'saturate' }), few, ['next'])
       })
 
-      it('the last values inside of int32, and the first outside', async () => {
-        // 0 → 1 → 2, whose sum is beyond what plain sums hold.
+      it('has the last values inside of int32, and the first outside', async () => {
+        // 0 → 1 → 2, whose sum exceeds the range of plain sums.
         for (const [end, beyond] of [
           [least, -1],
           [most, 1],
@@ -314,7 +315,7 @@ export function closureLaws(backend: 'cpu' | 'cuda'): void {
         }
       })
 
-      it('what only the other way overflows is no error', async () => {
+      it("accepts an overflow of a path that isn't the best", async () => {
         const list = [none, sign * (MOST - 1), sign * 5, none, none, sign * (MOST - 1), none, none, none]
         await check(
           starOf(
@@ -326,7 +327,7 @@ export function closureLaws(backend: 'cpu' | 'cuda'): void {
         )
       })
 
-      it('in batches the first element that overflows, unless a cycle gains', async () => {
+      it('names in batches the first element that overflows, unless there is an improving cycle', async () => {
         const batch = (overflow: (typeof policies)[number], gains: boolean) => {
           const weight = (from: number, to: number, item: number) =>
             gains && item === 2 && from === 2 && to === 2
@@ -340,10 +341,10 @@ export function closureLaws(backend: 'cpu' | 'cuda'): void {
           for (const gains of [false, true]) await check(batch(overflow, gains), everywhere, ['in place'])
       })
 
-      it('cycles whose sums leave int32 on the way', async () => {
+      it('finds cycles with intermediate sums beyond int32', async () => {
         const far = sign * (MOST - 1)
         const edges: [from: number, to: number, weight: number][] = [
-          // 3 → 1 → 0 is beyond what stands for no edge, and 0 → 2 → 3 brings it back.
+          // 3 → 1 → 0 exceeds the value of "no edge", and 0 → 2 → 3 brings it back.
           [3, 1, far],
           [1, 0, far],
           [0, 2, -far - sign],
@@ -362,19 +363,19 @@ export function closureLaws(backend: 'cpu' | 'cuda'): void {
         }
       })
 
-      // Ways by way of the first 256 nodes keep within 2^30 / 3, those by way of all nodes needn't. With a little more neither do.
+      // Paths over the first 256 nodes stay within 2^30 / 3, paths over all nodes needn't. With slightly larger weights neither do.
       it.each([
         [heavy, 'all nodes have ways to each other', 0],
         [heavy, 'most have none', 1],
         [heavy + 3, 'most have none', 2],
-      ] as const)('heavy weights up to %i, and %s', async (weight, kind, turn) => {
+      ] as const)('closes heavy weights up to %i, and %s', async (weight, kind, turn) => {
         const random = new Random(530)
         const dense = () => (random.chance(0.1) ? none : sign * random.integer(0, weight))
         const a = weightsBy(algebra, 530, kind === 'most have none' ? (i, j) => line(weight, i, j) : dense)
         await check(starOf(algebra, a), someOf(few, turn, 2), ['next'])
       })
 
-      it('heavy weights of later nodes only', async () => {
+      it('closes heavy weights of later nodes only', async () => {
         const weight = (from: number, to: number) => {
           if (from < 300) return to < 300 ? sign * ((from + to) % 5) : none
           return to === from + 1 || to >= 300 ? line(heavy, from, to) : none
@@ -384,8 +385,8 @@ export function closureLaws(backend: 'cpu' | 'cuda'): void {
         ])
       })
 
-      it.skipIf(greatest)('heavy weights that leave int32 in the end', async () => {
-        // The first column whose sum leaves int32 is among the last.
+      it.skipIf(greatest)('closes heavy weights with results beyond int32', async () => {
+        // The first column whose sum exceeds int32 is among the last.
         const a = chain(Math.ceil(MOST / heavy) + 10, heavy)
         await check(starOf(algebra, a), at('a device'), ['in place'])
         await check(starOf(algebra, a, { overflow: 'saturate' }), inArrays)
@@ -393,8 +394,8 @@ export function closureLaws(backend: 'cpu' | 'cuda'): void {
     },
   )
 
-  it('heavy weights in a batch that is closed some matrices at a time', async () => {
-    // So many that the first ones go too far before the last have begun.
+  it('closes heavy weights in a batch that is closed in parts', async () => {
+    // So many matrices that the first ones exceed the range before the last have begun.
     const [n, batch, heavy] = [258, 390, Math.floor(357913940 / 257)]
     const algebra = algebraOf('min-plus')
     const weight = (from: number, to: number) =>
@@ -405,7 +406,7 @@ export function closureLaws(backend: 'cpu' | 'cuda'): void {
     await check(starOf(algebra, elements(data, n, n, batch), { areSame: true }), inArrays, ['next'])
   })
 
-  it('by several groups of pivots', async () => {
+  it('uses several groups of pivots', async () => {
     const where = at('arrays', 'spread among devices')
     // One group of pivots for each device, and two.
     const integers = algebraOf('min-plus')
@@ -415,7 +416,7 @@ export function closureLaws(backend: 'cpu' | 'cuda'): void {
     await check(starOf(floats, roundedWeights(floats, 790, 0.1, 3)), where.slice(-1), ['in place'])
   })
 
-  it('beside others', async () => {
+  it('runs concurrently with others', async () => {
     const tasks = [1, 2, 3, 4, 5, 6].map((seed) => {
       const algebra = closureAlgebras[seed % closureAlgebras.length]!
       return starOf(algebra, weightsOf(algebra, 30 * seed, 0.3, seed))

@@ -1,4 +1,4 @@
-/** Closures beside what else is asked of a device: what they wait for, what they hold, and what they tell. */
+/** Closures among other work of a device: order, memory, and progress. */
 import { expect, it } from 'vitest'
 import { star } from '../../lib/algebra.js'
 import { type Device, type MatrixLike, openDevice } from '../../lib/index.js'
@@ -35,7 +35,7 @@ export function places(backend: Backend, open: () => Device): void {
     expectStar(await out.download())
   })
 
-  it('comes before what is asked of the device afterwards', async () => {
+  it('runs before later work of the device', async () => {
     const device = open()
     const a = await device.upload({ data, shape: [n, n] })
     const closed = star(a, { out: a })
@@ -51,7 +51,7 @@ export function places(backend: Backend, open: () => Device): void {
     expect([...(await gaining.download()).data]).toEqual([1])
   })
 
-  it('needs no memory afterwards', async () => {
+  it('keeps no memory afterwards', async () => {
     await using device = await openDevice({ backend })
     const a = await device.upload({ data, shape: [n, n] })
     const before = device.memory().used
@@ -78,7 +78,7 @@ export function places(backend: Backend, open: () => Device): void {
     expect(device.memory().used).toBe(before)
   })
 
-  it('is disposed, or its device closed, while it is closed', async () => {
+  it('survives that its matrix is disposed, or its device closed, while it runs', async () => {
     const own = await openDevice({ backend })
     const a = await own.upload({ data, shape: [n, n] })
     const running = star(a)
@@ -93,7 +93,7 @@ export function places(backend: Backend, open: () => Device): void {
     expect(['done', 'ERR_MPMML_DISPOSED']).toContain(await last)
   })
 
-  it('tells how far it is', async () => {
+  it('reports its progress', async () => {
     const told: number[] = []
     const size = 700
     const a = { data: new Float64Array(size * size).fill(1), shape: [size, size] }

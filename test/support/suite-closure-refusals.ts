@@ -1,4 +1,4 @@
-/** Closures that are refused or given up. */
+/** Closures that are rejected or aborted. */
 import { expect, it } from 'vitest'
 import { plus, power, star } from '../../lib/algebra.js'
 import { type Device, openDevice } from '../../lib/index.js'
@@ -21,7 +21,7 @@ export function badInput(backend: Backend, open: () => Device): void {
     }
   }
 
-  it('matrices that are not square', async () => {
+  it('is rejected for matrices that are not square', async () => {
     const data = new Int32Array(12)
     await refused('SHAPE', { data, shape: [3, 4] }, { backend }, '[3, 4]', 'square')
     await refused('SHAPE', { data, shape: [2, 3, 2] }, { backend }, '[2, 3, 2]', 'square')
@@ -29,7 +29,7 @@ export function badInput(backend: Backend, open: () => Device): void {
     await refused('DTYPE', [1, 2], { backend })
   })
 
-  it('options that are wrong', async () => {
+  it('is rejected for wrong options', async () => {
     const floats = { data: new Float64Array(4), shape: [2, 2] }
     for (const { semiring, dtype } of additive) {
       const zeros = { data: new arrays[dtype](4), shape: [2, 2] }
@@ -49,7 +49,7 @@ export function badInput(backend: Backend, open: () => Device): void {
     )
   })
 
-  it('out that does not fit', async () => {
+  it('is rejected for an out that does not fit', async () => {
     const data = new Int32Array(8)
     await refused('SHAPE', a, { backend, out: { data, shape: [2, 3] } }, 'out [2, 3]')
     await refused('SHAPE', a, { backend, out: { data, shape: [1, 2, 2] } }, 'out [1, 2, 2]')
@@ -69,7 +69,7 @@ export function badInput(backend: Backend, open: () => Device): void {
     await other.close()
   })
 
-  it('matrices that are gone', async () => {
+  it('is rejected for disposed matrices', async () => {
     const there = await open().upload(a)
     there.dispose()
     await refused('DISPOSED', there, {}, 'a has been disposed')
@@ -84,7 +84,7 @@ export function givingUp(backend: Backend, open: () => Device): void {
   const n = 1000
   const data = new Int32Array(n * n).fill(1)
 
-  it('before it begins', async () => {
+  it('works before it begins', async () => {
     const reason = new Error('enough')
     const signal = AbortSignal.abort(reason)
     for (const work of [star, plus]) {
@@ -95,7 +95,7 @@ export function givingUp(backend: Backend, open: () => Device): void {
     expectError(await caught(power({ data, shape: [n, n] }, 3, { backend, signal })), 'ABORTED', 'the power')
   })
 
-  it('while it runs, and leaves out as it was', async () => {
+  it('works while it runs, and leaves out unchanged', async () => {
     await inTime(async () => {
       const controller = new AbortController()
       const { signal } = controller

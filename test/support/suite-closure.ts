@@ -1,4 +1,4 @@
-/** Closures and powers: the same for both backends. */
+/** Closures and powers. Both backends run it. */
 import { afterAll, beforeAll, describe } from 'vitest'
 import { type Device, openDevice } from '../../lib/index.js'
 import type { Backend } from './closures.js'
@@ -16,8 +16,8 @@ export function closureSuite(backend: Backend): void {
   const open = () => device
 
   describe('laws', () => closureLaws(backend))
-  describe('beside other work', () => places(backend, open))
+  describe('among other work', () => places(backend, open))
   describe('bad input', () => badInput(backend, open))
-  describe('giving up', () => givingUp(backend, open))
+  describe('aborting', () => givingUp(backend, open))
   describe('power', () => powers(backend, open))
 }

@@ -1,5 +1,6 @@
-/** Products, copies and combinations one after another, none of which is waited for. */
+/** Queued products, copies and combinations, none of which is awaited. */
 import { describe, expect, it } from 'vitest'
+import type { BackendName } from '../../lib/backend-name.js'
 import {
   type Device,
   type DeviceMatrix,
@@ -14,11 +15,11 @@ import { Random, randomMatrix } from './generators.js'
 import { type Dense, oracle, type Strided } from './oracle.js'
 import { expectIs, expectRejected, type Made, made } from './resident.js'
 
-export function chains(backend: 'cpu' | 'cuda', open: () => Device): void {
+export function chains(backend: BackendName, open: () => Device): void {
   const chain = (count: number, size: number) =>
     Array.from({ length: count }, (_, index) => randomMatrix(size, size, index + 1))
 
-  it('of products that wait for nothing', async () => {
+  it('consist of independent products', async () => {
     const sources = chain(6, 65)
     const uploaded = await Promise.all(sources.map((source) => open().upload(source)))
     const places = await Promise.all(sources.map(() => open().full([65, 65], 0)))
@@ -33,7 +34,7 @@ export function chains(backend: 'cpu' | 'cuda', open: () => Device): void {
     for (const { c } of await Promise.all(running)) expect(places).toContain(c)
   })
 
-  it('of products into two places in turn', async () => {
+  it('consist of products into two alternating matrices', async () => {
     const step = randomMatrix(48, 48, 7)
     const S = await open().upload(step)
     const places = [await open().upload(step), await open().full([48, 48], 0)]
@@ -47,7 +48,7 @@ export function chains(backend: 'cpu' | 'cuda', open: () => Device): void {
     await Promise.all(running)
   })
 
-  it('of accumulations, copies and combinations', async () => {
+  it('consist of accumulations, copies and combinations', async () => {
     const [a, b] = chain(2, 40)
     const [A, B] = [await open().upload(a!), await open().upload(b!)]
     const C = await open().full([40, 40], -(2 ** 31))
@@ -76,7 +77,7 @@ export function chains(backend: 'cpu' | 'cuda', open: () => Device): void {
       return { data, shape }
     }
 
-    /** Fails unless products of `made`, on either side, are what its elements say. */
+    /** Fails unless products of `made`, on either side, are those of its elements. */
     const expectProducts = async (made: DeviceMatrix<Float32Array>) => {
       const elements = await made.download()
       const [left, right] = [floats([37, made.shape[0]!], 3, -9), floats([made.shape[1]!, 45], 4, -9)]
@@ -93,12 +94,12 @@ export function chains(backend: 'cpu' | 'cuda', open: () => Device): void {
         await expectProduct(L, made).catch(unlessRefused)
       }
     }
-    // Some variants take few kinds of values only.
+    // Some variants support few kinds of values only.
     const unlessRefused = (error: unknown) => {
       if ((error as { code?: string }).code !== 'ERR_MPMML_VARIANT') throw error
     }
 
-    it.each(['max-min', 'min-max'] as const)('in a product, %s', async (semiring) => {
+    it.each(['max-min', 'min-max'] as const)('are equal in a product, %s', async (semiring) => {
       const [A, B] = [
         await open().upload(floats([40, 60], 1, -9)),
         await open().upload(floats([60, 50], 2, -9)),
@@ -106,25 +107,28 @@ export function chains(backend: 'cpu' | 'cuda', open: () => Device): void {
       await expectProducts((await mpmm(A, B, { semiring })).c)
     })
 
-    it.each(['max-min', 'min-max', 'max-times'] as const)('in a combination, %s', async (semiring) => {
-      const least = semiring === 'max-times' ? 0 : -9
-      const [C, D] = [
-        await open().upload(floats([40, 50], 1, least)),
-        await open().upload(floats([40, 50], 2, least)),
-      ]
-      await expectProducts(await C.combine(D, { semiring }))
-    })
+    it.each(['max-min', 'min-max', 'max-times'] as const)(
+      'are equal in a combination, %s',
+      async (semiring) => {
+        const least = semiring === 'max-times' ? 0 : -9
+        const [C, D] = [
+          await open().upload(floats([40, 50], 1, least)),
+          await open().upload(floats([40, 50], 2, least)),
+        ]
+        await expectProducts(await C.combine(D, { semiring }))
+      },
+    )
 
-    it.each(['max-min', 'min-max'] as const)('without steps, added to C0: %s', async (semiring) => {
+    it.each(['max-min', 'min-max'] as const)('are equal without steps, added to C0: %s', async (semiring) => {
       const [A, B] = [await open().full([40, 0], 0, 'float32'), await open().full([0, 50], 0, 'float32')]
       const accumulate = await open().upload(floats([40, 50], 1, -9))
       await expectProducts((await mpmm(A, B, { semiring, accumulate })).c)
     })
   })
 
-  describe('semirings in turn', () => crossings(open))
+  describe('alternating semirings', () => crossings(open))
 
-  it('of many small ones', async () => {
+  it('consist of many small products', async () => {
     const one = await open().full([4, 4], 1)
     const sum = [await open().full([4, 4], 0), await open().full([4, 4], 0)]
     const running: Promise<unknown>[] = []
@@ -134,7 +138,7 @@ export function chains(backend: 'cpu' | 'cuda', open: () => Device): void {
   })
 }
 
-/** Results of one semiring as operands of another, where NaN, −0 and infinities meet: facts of results must be true. */
+/** Results of one semiring as operands of another, with NaN, −0 and infinities: the bounds of results must be true. */
 function crossings(open: () => Device): void {
   const [nan, infinity] = [Number.NaN, Number.POSITIVE_INFINITY]
   const pairs = [
@@ -160,7 +164,7 @@ function crossings(open: () => Device): void {
     async (semiring, type) => {
       const upload = (value: number) => open().upload(floats(type, value) as never) as Promise<DeviceMatrix>
       const options = { semiring } as never
-      /** Ways to a result of two values. */
+      /** Functions that compute a result of two values. */
       const ways: Record<string, (x: DeviceMatrix, y: DeviceMatrix) => Promise<DeviceMatrix>> = {
         'a product': async (x, y) => (await mpmm(x, y, options)).c,
         'a product added to C0': async (x, y) =>

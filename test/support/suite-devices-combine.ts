@@ -44,7 +44,7 @@ export function combining(open: () => Device): void {
     })
   }
 
-  it('parts, and batches', async () => {
+  it('combines parts, and batches', async () => {
     const [c, d] = [randomMatrix(30, 20, 1), randomMatrix(30, 20, 2)]
     const [C, D] = [await open().upload({ ...c, shape: [3, 10, 20] }), await open().upload(d)]
     await C.combine(await open().upload({ ...d, shape: [3, 10, 20] }))
@@ -60,7 +60,7 @@ export function combining(open: () => Device): void {
     expect((await C.download()).data).toEqual(both)
   })
 
-  it('an int16 matrix into an int32 one', async () => {
+  it('combines an int16 matrix into an int32 one', async () => {
     const [c, d] = [random({ semiring: 'max-plus', type: 'int32' }, [20, 30], 1), randomInt16([20, 30], 2)]
     const C = (await open().upload(c)) as DeviceMatrix
     await C.combine((await open().upload(d)) as DeviceMatrix<Int16Array>)
@@ -70,7 +70,7 @@ export function combining(open: () => Device): void {
     )
   })
 
-  it('refuses what is wrong', async () => {
+  it('rejects invalid calls', async () => {
     const C = await open().full([2, 3], 0)
     const combine = C.combine.bind(C) as (...values: unknown[]) => Promise<unknown>
     const refused = async (values: unknown[], code: string, ...patterns: string[]) =>

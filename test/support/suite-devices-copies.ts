@@ -31,7 +31,7 @@ const shapes: Shape[] = [
 ]
 
 export function copies(open: () => Device): void {
-  it.each(types)('there and back: %s', async (type) => {
+  it.each(types)('are exact in both directions: %s', async (type) => {
     for (const shape of shapes) {
       const source = random(algebraOn(type), [...shape], 1)
       const there = await open().upload(source)
@@ -47,7 +47,7 @@ export function copies(open: () => Device): void {
     }
   })
 
-  it('int16 stays int16', async () => {
+  it('keep int16', async () => {
     const source = randomInt16([7, 9], 1)
     const there = await open().upload(source)
     expect(there.dtype).toBe('int16')
@@ -56,7 +56,7 @@ export function copies(open: () => Device): void {
     expect(back).toEqual(source)
   })
 
-  it.each(Object.entries(layoutsOf))('from an array that is %s, and into one', async (name, layout) => {
+  it.each(Object.entries(layoutsOf))('read an array that is %s, and write into one', async (name, layout) => {
     const source = randomMatrix(13, 17, 1)
     const there = await open().upload(layout(source) as MatrixLike)
     expectSame(await there.download(), source)
@@ -72,7 +72,7 @@ export function copies(open: () => Device): void {
     })
   })
 
-  it('batches with strides', async () => {
+  it('accept batches with strides', async () => {
     const { data } = randomMatrix(40, 50, 2)
     const source = { data, shape: [3, 5, 7], strides: [200, 1, 9], offset: 11 }
     const there = await open().upload(source)
@@ -82,7 +82,7 @@ export function copies(open: () => Device): void {
     expectSame(await (await open().upload(shared)).download(), shared)
   })
 
-  it('full', async () => {
+  it('include full', async () => {
     const device = open()
     expect(await (await device.full([2, 3], -7)).download()).toEqual(matrix(2, 3, [-7, -7, -7, -7, -7, -7]))
     for (const [type, value] of [
@@ -109,7 +109,7 @@ export function copies(open: () => Device): void {
     }
   })
 
-  it('full refuses what is wrong', async () => {
+  it('reject invalid calls of full', async () => {
     const full = open().full.bind(open()) as (...values: unknown[]) => Promise<unknown>
     const refused = async (values: unknown[], code: string, ...patterns: string[]) =>
       expectError(await caught(full(...values)), code, ...patterns)
@@ -126,7 +126,7 @@ export function copies(open: () => Device): void {
     await refused([[2 ** 30, 2 ** 30], 1], 'SHAPE', '2\\^53')
   })
 
-  it('full that is larger than memory', async () => {
+  it('report a full that exceeds the memory', async () => {
     const before = open().memory().used
     expectError(await caught(open().full([2 ** 20, 2 ** 20, 8], 1)), 'OUT_OF_MEMORY')
     // Less, if matrices of earlier tests have been collected meanwhile.
@@ -135,7 +135,7 @@ export function copies(open: () => Device): void {
     expect([...(await small.download()).data]).toEqual([1])
   })
 
-  it('upload refuses what is wrong', async () => {
+  it('reject invalid uploads', async () => {
     const upload = open().upload.bind(open()) as (value: unknown) => Promise<unknown>
     const refused = async (value: unknown, code: string, ...patterns: string[]) =>
       expectError(await caught(upload(value)), code, ...patterns)
@@ -146,7 +146,7 @@ export function copies(open: () => Device): void {
     await refused(await open().full([1, 1], 1), 'DTYPE', 'download')
   })
 
-  it('download refuses what is wrong', async () => {
+  it('reject invalid downloads', async () => {
     const there = await open().upload(matrix(2, 3))
     const download = there.download.bind(there) as (value: unknown) => Promise<unknown>
     const refused = async (value: unknown, code: string, ...patterns: string[]) =>
@@ -163,14 +163,14 @@ export function copies(open: () => Device): void {
     expectError(await caught(narrow.download(matrix(1, 1) as never)), 'DTYPE', 'int16')
   })
 
-  it('an array that is transferred away meanwhile is an error', async () => {
+  it('report that an array was transferred in the meantime', async () => {
     const source = { data: new Int32Array(1 << 16), shape: [256, 256] }
     const running = caught(open().upload(source))
     structuredClone(source.data, { transfer: [source.data.buffer] })
     expectError(await running, 'DTYPE', 'matrix.data', 'detached')
   })
 
-  it('what they hold is what was asked for when it was asked', async () => {
+  it('have the content at the time of the call', async () => {
     const c = await open().full([300, 300], 1)
     const first = c.download()
     const d = await open().full([300, 300], 2)

@@ -1,6 +1,7 @@
 /** Products of matrices on a device. */
 
 import { expect, it } from 'vitest'
+import type { BackendName } from '../../lib/backend-name.js'
 import {
   type Device,
   type DeviceMatrix,
@@ -26,9 +27,9 @@ const product = mpmm as (
   options?: object,
 ) => Promise<Omit<Awaited<ReturnType<typeof mpmm>>, 'c'> & { c: DeviceMatrix<OperandArray> }>
 
-export function products(backend: 'cpu' | 'cuda', open: () => Device): void {
+export function products(backend: BackendName, open: () => Device): void {
   for (const algebra of algebras) {
-    it(`${algebra.semiring} on ${algebra.type}: operands anywhere, C0 and out too`, async () => {
+    it(`compute ${algebra.semiring} on ${algebra.type}: operands on the host and the device, C0 and out too`, async () => {
       const { semiring } = algebra
       const [a, b, c0] = [
         random(algebra, [23, 31], 1),
@@ -67,7 +68,7 @@ export function products(backend: 'cpu' | 'cuda', open: () => Device): void {
     })
   }
 
-  it('int16 operands', async () => {
+  it('accept int16 operands', async () => {
     const algebra = { semiring: 'max-plus', type: 'int32' } as const
     const [a, b] = [randomInt16([30, 40], 1), randomInt16([40, 20], 2)]
     const [A, B] = [await open().upload(a), await open().upload(b)]
@@ -88,7 +89,7 @@ export function products(backend: 'cpu' | 'cuda', open: () => Device): void {
     expectError(await caught(product(a, b, { accumulate: B })), 'DTYPE', '^accumulate', 'int16')
   })
 
-  it('say what ran', async () => {
+  it('report the variant', async () => {
     const A = await open().upload(randomMatrix(200, 200, 1))
     for (const result of [await mpmm(A, A), mpmmSync(A, A)]) {
       expect(result.backend).toBe(backend)
@@ -101,7 +102,7 @@ export function products(backend: 'cpu' | 'cuda', open: () => Device): void {
     }
   })
 
-  it('mpmmSync: the same, after what was asked for before', async () => {
+  it('are computed by mpmmSync after earlier work', async () => {
     const [a, b] = [randomMatrix(60, 70, 1), randomMatrix(70, 50, 2)]
     const [A, B] = [await open().upload(a), await open().upload(b)]
     const expected = oracle(a, b) as Dense
@@ -124,13 +125,13 @@ export function products(backend: 'cpu' | 'cuda', open: () => Device): void {
     )
   })
 
-  it('plan: what computes them', async () => {
+  it('are planned by plan', async () => {
     const A = await open().upload(randomMatrix(200, 200, 1))
     const { variant, arithmetic } = await mpmm(A, A)
     expect(await plan(A, A)).toMatchObject({ backend, variant, arithmetic })
   })
 
-  it('a variant by its name', async () => {
+  it('use a variant by its name', async () => {
     const A = await open().upload(randomMatrix(20, 20, 1))
     const unasked = variants().find(
       (row) =>
@@ -142,7 +143,7 @@ export function products(backend: 'cpu' | 'cuda', open: () => Device): void {
     expectElements(await c.download(), oracle(plain, plain) as Dense)
   })
 
-  it('over their own operands', async () => {
+  it('may overwrite their own operands', async () => {
     const whole = await open().full([8, 8], 0)
     const left = whole.view({ cols: [0, 4] })
     const right = whole.view({ rows: [0, 4], cols: [4, 8] })
@@ -159,7 +160,7 @@ export function products(backend: 'cpu' | 'cuda', open: () => Device): void {
     await mpmm(square, square, { out: lower, accumulate: whole.view({ rows: [4, 8], cols: [4, 8] }) })
   })
 
-  it('of shapes and types that fit no product', async () => {
+  it('are rejected for shapes and types that fit no product', async () => {
     const A = await open().full([2, 3], 0)
     expectError(await caught(mpmm(A, A)), 'SHAPE', 'a \\[2, 3\\]', 'b \\[2, 3\\]', 'inner')
     const floats = await open().full([3, 2], 0, 'float32')

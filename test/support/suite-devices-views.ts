@@ -40,7 +40,7 @@ export function views(open: () => Device): void {
     ).toEqual([0, 0])
   })
 
-  it('of batches: one matrix, or a part of each', async () => {
+  it('may be of batches: one matrix, or a part of each', async () => {
     const { data } = randomMatrix(24, 5, 4)
     const batch = await open().upload({ data, shape: [4, 6, 5] })
     const one = batch.view({ batch: 2 })
@@ -62,14 +62,14 @@ export function views(open: () => Device): void {
     expect(single.view({ batch: 0 }).shape).toEqual([6, 5])
   })
 
-  it('share memory: what is written into one is in the other', async () => {
+  it('share memory: writes into one appear in the other', async () => {
     const whole = await open().full([4, 4], 0)
     const [one, zero] = [await open().full([2, 2], 1), await open().full([2, 2], 0)]
     await mpmm(one, zero, { out: whole.view({ rows: [1, 3], cols: [2, 4] }) })
     expect([...(await whole.download()).data]).toEqual([0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 0, 0])
   })
 
-  it('of other parts than there are', async () => {
+  it('reject parts outside of the matrix', async () => {
     const whole = await open().upload(source)
     const view = whole.view.bind(whole) as (part: unknown) => unknown
     const refused = (value: unknown, code: string, ...patterns: string[]) =>

@@ -1,6 +1,7 @@
-/** Matrices that stay on a device, and their products: the same for both backends. */
+/** Matrices on a device, and their products. Both backends run it. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { plus } from '../../lib/algebra.js'
+import type { BackendName } from '../../lib/backend-name.js'
 import { type Device, DeviceMatrix, info, mpmm, mpmmGrouped, openDevice } from '../../lib/index.js'
 import { caught, expectError } from './resident.js'
 import { chains } from './suite-devices-chains.js'
@@ -9,7 +10,7 @@ import { copies } from './suite-devices-copies.js'
 import { products } from './suite-devices-products.js'
 import { views } from './suite-devices-views.js'
 
-export function deviceSuite(backend: 'cpu' | 'cuda'): void {
+export function deviceSuite(backend: BackendName): void {
   let device: Device
   beforeAll(async () => {
     device = await openDevice({ backend })
@@ -25,8 +26,8 @@ export function deviceSuite(backend: 'cpu' | 'cuda'): void {
   describe('combine', () => combining(open))
 }
 
-function theDevice(backend: 'cpu' | 'cuda', open: () => Device): void {
-  it('says what it is', () => {
+function theDevice(backend: BackendName, open: () => Device): void {
+  it('describes itself', () => {
     const device = open()
     expect(device.backend).toBe(backend)
     expect(device.index).toBe(0)
@@ -39,7 +40,7 @@ function theDevice(backend: 'cpu' | 'cuda', open: () => Device): void {
     expect(free).toBeGreaterThan(0)
   })
 
-  it('is opened with options that are right', async () => {
+  it('rejects wrong options', async () => {
     const refused = async (options: unknown, ...patterns: (string | RegExp)[]) =>
       expectError(await caught(openDevice(options as never)), 'OPTION', ...patterns)
     await refused({ backends: 'cpu' }, "'backends'", "'backend', 'device', 'devices' or 'signal'")
@@ -48,11 +49,11 @@ function theDevice(backend: 'cpu' | 'cuda', open: () => Device): void {
     await refused(null, 'options must be an object', 'null')
   })
 
-  it('computes the products of its matrices, whatever devices that it consists of are named', async () => {
+  it('computes the products of its matrices for every subset of its devices in the option', async () => {
     const device = open()
     const a = await device.full([30, 30], 2)
     const only = info().cuda.devices.length < 2
-    // Without a GPU, 'all' is as if it weren't given.
+    // Without a GPU, 'all' has no effect.
     const named = [
       ...(only || backend === 'cpu' ? ['all' as const] : []),
       ...(backend === 'cuda' ? [[0]] : []),

@@ -1,6 +1,7 @@
-/** Products on a device that fail or are given up, and what comes after them: the same on both backends, on one device and on several. */
+/** Products on a device that fail or are aborted, and work after them: on both backends, on one device and on several. */
 import { getEventListeners } from 'node:events'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import type { BackendName } from '../../lib/backend-name.js'
 import {
   type Device,
   type DeviceMatrix,
@@ -22,9 +23,9 @@ import type { Slow } from './suite-lifetimes.js'
 const largest = 2 ** 31 - 1
 
 export interface Busy extends Slow {
-  /** So many products have begun before the first has ended. */
+  /** Number of products that have begun before the first has ended. */
   inFlight: number
-  /** Whether a product that has begun is given up in any case. */
+  /** Whether a running product is always aborted. */
   stops: boolean
 }
 
@@ -37,11 +38,11 @@ export function failureSuite(home: Home, slow: Busy): void {
   afterAll(() => device.close())
   const open = () => device
 
-  describe('what depends on a product that fails', () => dependents(open))
+  describe('a product that depends on a failed one', () => dependents(open))
   describe('signals', () => signals(home, open, slow))
-  describe('memory that runs out', () => exhausted(home))
+  describe('exhausted memory', () => exhausted(home))
   if (home.pretended > 0) return
-  describe('other devices and contradictions', () => contradictions(home.backend, open))
+  describe('other devices and contradictory options', () => contradictions(home.backend, open))
 }
 
 const values = async (matrix: DeviceMatrix) => [...new Set((await matrix.download()).data)]
@@ -55,7 +56,7 @@ function dependents(open: () => Device): void {
       '4294967294',
     )
 
-  it('fails with its code if it was asked for before the failure was known, and changes nothing', async () => {
+  it('fails with its code if it was queued before the failure was known, and changes nothing', async () => {
     const device = open()
     const [huge, zero] = [await device.full([9, 9], largest), await device.full([9, 9], 0)]
     const [x, y, z, w] = await Promise.all([1, 2, 3, 4].map((value) => device.full([9, 9], value)))
@@ -90,7 +91,7 @@ function dependents(open: () => Device): void {
     expect(await values(zero)).toEqual([0])
   })
 
-  it('works if it is asked for after the failure was known', async () => {
+  it('works if it is queued after the failure was known', async () => {
     const device = open()
     const [huge, zero] = [await device.full([9, 9], largest), await device.full([9, 9], 0)]
     const x = await device.full([9, 9], 5)
@@ -114,7 +115,7 @@ function dependents(open: () => Device): void {
     expect(mpmmSync(x, zero).c.shape).toEqual([9, 9])
   })
 
-  it('is only what reads or writes the same elements', async () => {
+  it('depends only by reading or writing the same elements', async () => {
     const device = open()
     const whole = await device.full([8, 8], 3)
     const [left, right] = [whole.view({ rows: [0, 4] }), whole.view({ rows: [4, 8] })]
@@ -127,7 +128,7 @@ function dependents(open: () => Device): void {
     expectError(await touching, 'OVERFLOW', '^b is the result')
   })
 
-  it('goes on under saturate and wrap, where nothing fails', async () => {
+  it('continues under saturate and wrap, where nothing fails', async () => {
     const device = open()
     const huge = await device.full([5, 5], largest)
     const zero = await device.full([5, 5], 0)
@@ -153,7 +154,7 @@ function signals(home: Home, open: () => Device, { size, options, inFlight, stop
   })
   const start = (signal?: AbortSignal) => mpmm(big[0]!, big[1]!, { ...options, out: big[2]!, signal })
 
-  it('aborted before: nothing is done', async () => {
+  it('compute nothing if they are aborted before', async () => {
     const signal = AbortSignal.abort('enough')
     const out = await open().full([2, 2], 7)
     const one = await open().full([2, 2], 1)
@@ -169,14 +170,14 @@ function signals(home: Home, open: () => Device, { size, options, inFlight, stop
     expect(await values(out)).toEqual([7])
   })
 
-  it('aborted while it waits: it ends before what runs does', async () => {
+  it('end a queued product before the running one', async () => {
     const device = open()
     await inTime(async (nth) => {
       const { used } = device.memory()
       const controller = new AbortController()
       const { signal } = controller
       let ran = 0
-      // The more, the longer the others wait.
+      // The more products, the longer the others wait.
       const count = inFlight * Math.min(nth + 1, 8)
       const running = Array.from({ length: count }, () => start().then(() => ran++))
       const waiting = [
@@ -200,13 +201,13 @@ function signals(home: Home, open: () => Device, { size, options, inFlight, stop
       const { c } = await after
       expect(await values(c)).toEqual([1])
       c.dispose()
-      // What the collector has found meanwhile may be gone too.
+      // The collector may have released more in the meantime.
       if (home.pretended === 0) expect(device.memory().used).toBeLessThanOrEqual(used)
       return ranBefore < count && given.every(({ status }) => status === 'rejected')
     })
   })
 
-  it('aborted while it runs: what comes after goes on', async () => {
+  it('end a running product, and later work continues', async () => {
     const device = open()
     await inTime(async () => {
       const { used } = device.memory()
@@ -219,14 +220,14 @@ function signals(home: Home, open: () => Device, { size, options, inFlight, stop
       const { c } = await waiting
       expect(await values(c)).toEqual([1])
       c.dispose()
-      // What the collector has found meanwhile may be gone too.
+      // The collector may have released more in the meantime.
       if (home.pretended === 0) expect(device.memory().used).toBeLessThanOrEqual(used)
-      // A GPU ends the kernels that it has begun.
+      // A GPU finishes the kernels that it has begun.
       return !stops || settled.every(({ status }) => status === 'rejected')
     })
   })
 
-  it('aborted: what depends on it is given up with it, and later products work', async () => {
+  it('abort dependent work too, and later products work', async () => {
     let running: Promise<unknown>[] = []
     const [given, dependent] = await givenUp((signal) => {
       running = Array.from({ length: inFlight }, () => start())
@@ -239,7 +240,7 @@ function signals(home: Home, open: () => Device, { size, options, inFlight, stop
     expect((await big[2]!.view({ rows: [0, 1], cols: [0, 1] }).download()).data[0]).toBe(1)
   })
 
-  it('that is aborted too late changes nothing', async () => {
+  it('change nothing if they are aborted too late', async () => {
     const controller = new AbortController()
     const one = await open().full([2, 2], 1)
     const { c } = await mpmm(one, one, { signal: controller.signal })
@@ -287,28 +288,31 @@ function exhausted(home: Home): void {
       ).map(({ c }) => c as DeviceMatrix),
   }
 
-  it.each(Object.keys(operations))('in %s: an error, or it is done without; then it works', async (name) => {
-    for (let nth = 1; nth <= 12; nth++) {
-      using a = await device.full([300, 300], 1)
-      using b = await device.full([300, 300], 2)
-      const { used } = device.memory()
-      addon.failAllocation(nth)
-      try {
-        for (const made of await operations[name]!(a, b)) made.dispose()
-      } catch (error) {
-        expectError(error, 'OUT_OF_MEMORY')
+  it.each(Object.keys(operations))(
+    'in %s is an error, or the work needs none; then it works',
+    async (name) => {
+      for (let nth = 1; nth <= 12; nth++) {
+        using a = await device.full([300, 300], 1)
+        using b = await device.full([300, 300], 2)
+        const { used } = device.memory()
+        addon.failAllocation(nth)
+        try {
+          for (const made of await operations[name]!(a, b)) made.dispose()
+        } catch (error) {
+          expectError(error, 'OUT_OF_MEMORY')
+        }
+        addon.failAllocation(0)
+        expectUsed(home, device, used)
+        const { c } = await mpmm(a, b)
+        expect(await values(c)).toEqual([name === 'a combination' ? (await values(a))[0]! + 2 : 3])
+        c.dispose()
       }
-      addon.failAllocation(0)
-      expectUsed(home, device, used)
-      const { c } = await mpmm(a, b)
-      expect(await values(c)).toEqual([name === 'a combination' ? (await values(a))[0]! + 2 : 3])
-      c.dispose()
-    }
-  })
+    },
+  )
 }
 
-function contradictions(backend: 'cpu' | 'cuda', open: () => Device): void {
-  it('matrices of two devices are refused, which says what to do', async () => {
+function contradictions(backend: BackendName, open: () => Device): void {
+  it('are rejected for matrices of two devices, with advice', async () => {
     const [first, second] = [open(), await openDevice({ backend })]
     const [a, b] = [await first.full([2, 2], 0), await second.full([2, 2], 0)]
     const place = backend === 'cpu' ? 'the CPU' : 'CUDA device 0 \\(.+\\)'
@@ -336,7 +340,7 @@ function contradictions(backend: 'cpu' | 'cuda', open: () => Device): void {
     await second.close()
   })
 
-  it('a result in an array is refused', async () => {
+  it('are rejected for a result in an array', async () => {
     const a = await open().full([2, 2], 0)
     const out = matrix(2, 2) as never
     for (const error of [
@@ -358,7 +362,7 @@ function contradictions(backend: 'cpu' | 'cuda', open: () => Device): void {
     )
   })
 
-  it('options that ask for another place are refused', async () => {
+  it('are rejected if options name another device', async () => {
     const a = await open().full([20, 20], 0)
     const other = backend === 'cpu' ? 'cuda' : 'cpu'
     const refused = (error: unknown, code: string, ...patterns: string[]) =>
@@ -385,7 +389,7 @@ function contradictions(backend: 'cpu' | 'cuda', open: () => Device): void {
     }
   })
 
-  it('the environment has no say', async () => {
+  it('ignore the environment', async () => {
     const a = await open().full([20, 20], 0)
     const before = process.env.MPMML_BACKEND
     try {

@@ -1,5 +1,6 @@
-/** Whole operations whose allocations fail, one after the other: the same for both backends. */
+/** Whole operations whose allocations fail, one after the other. Both backends run it. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import type { BackendName } from '../../lib/backend-name.js'
 import {
   type Device,
   type DeviceMatrix,
@@ -23,7 +24,7 @@ import { greatestSums } from './user-semirings.js'
 /** All allocations from the nth on fail. */
 const ALL = 1e15
 
-/** Products of arrays, by what they need memory for. */
+/** Products of arrays, by the purpose of their memory. */
 function hostProducts(where: Where): Record<string, Operation> {
   type Case = { a: MatrixLike & Strided; b: MatrixLike & Strided; options?: MpmmOptions }
   const random = (rows: number, cols: number, seed: number) => randomMatrix(rows, cols, seed) as Case['a']
@@ -112,7 +113,7 @@ function hostProducts(where: Where): Record<string, Operation> {
   return operations
 }
 
-/** Products of arrays that run in blocks: no value can fail them, but the later blocks need memory too. */
+/** Products of arrays that run in blocks: their values can't fail, but the later blocks need memory too. */
 function blockProducts(
   where: Where,
   [m, k, n]: readonly [number, number, number],
@@ -155,8 +156,8 @@ function blockProducts(
   }
 }
 
-/** What can be asked of a device. */
-function deviceOperations(backend: 'cpu' | 'cuda', open: () => Device): Record<string, Operation> {
+/** Operations of a device. */
+function deviceOperations(backend: BackendName, open: () => Device): Record<string, Operation> {
   const [x, y] = [randomMatrix(150, 140, 1), randomMatrix(140, 130, 2)]
   const product = oracle(x, y) as Dense
   const [wideX, wideY] = ([x, y] as const).map(({ data, shape }) =>
@@ -300,7 +301,7 @@ function deviceOperations(backend: 'cpu' | 'cuda', open: () => Device): Record<s
   }
 }
 
-export function faultSuite(backend: 'cpu' | 'cuda'): void {
+export function faultSuite(backend: BackendName): void {
   let device: Device
   beforeAll(async () => {
     device = await openDevice({ backend })
@@ -308,7 +309,7 @@ export function faultSuite(backend: 'cpu' | 'cuda'): void {
   afterEach(() => addon.failAllocation(0))
   afterAll(() => device.close())
 
-  /** Returns whether the operation succeeded while these allocations failed. Nothing is left on the device `of` that it uses. */
+  /** Returns whether the operation succeeded while these allocations failed. The device `of` that it uses has no memory left over. */
   async function attempt(operation: Operation, nth: number, count: number, of = device): Promise<boolean> {
     const { used } = of.memory()
     const { run, check, unchanged } = await operation()
@@ -334,7 +335,7 @@ export function faultSuite(backend: 'cpu' | 'cuda'): void {
   const operations = (kind: string): Record<string, Operation> =>
     kind === 'arrays' ? hostProducts({ backend }) : deviceOperations(backend, () => device)
 
-  /** Fails each `step`th allocation by itself, and all from it on, until the operations succeed. */
+  /** Fails each `step`th allocation alone, and all from it on, until the operations succeed. */
   async function expectErrorsOrResults(all: Record<string, Operation>, of = device, step = 1) {
     for (const [name, operation] of Object.entries(all)) {
       let nth = 1 - step
@@ -351,7 +352,7 @@ export function faultSuite(backend: 'cpu' | 'cuda'): void {
     }
   }
 
-  it.each(['arrays', 'a device'])('on %s: an error or the right result, and no trace of it', (kind) =>
+  it.each(['arrays', 'a device'])('cause an error or the right result, without a trace, on %s', (kind) =>
     expectErrorsOrResults(operations(kind)),
   )
 
@@ -372,7 +373,7 @@ export function faultSuite(backend: 'cpu' | 'cuda'): void {
       addon.pretendDevices(0)
     })
 
-    it('leave no trace of closures, paths, witnesses and own semirings that fail on one of them', async () => {
+    it('keep no trace of closures, paths, witnesses and custom semirings that fail on one of them', async () => {
       await expectErrorsOrResults(hostClosures({ devices: [0, 1, 2] }), device, 7)
       await expectErrorsOrResults(
         deviceClosures(() => spread),
@@ -381,7 +382,7 @@ export function faultSuite(backend: 'cpu' | 'cuda'): void {
       )
     })
 
-    it('leave no trace of what fails on one of them', async () => {
+    it('keep no trace of an operation that fails on one of them', async () => {
       const { 'a few elements': few, large, 'a batch': batch } = hostProducts({ devices: [0, 1, 2] })
       await expectErrorsOrResults({ few: few!, large: large!, batch: batch! })
     })
@@ -400,14 +401,14 @@ export function faultSuite(backend: 'cpu' | 'cuda'): void {
       else process.env.MPMML_DEVICE_MEMORY_MIB = before
     })
 
-    it.each([0, 3])('leave `out` unchanged if a later one fails, on %i pretended devices', async (count) => {
+    it.each([0, 3])('leave `out` unchanged if a later one fails, on %i simulated devices', async (count) => {
       addon.pretendDevices(count)
       const where = count === 0 ? { backend } : { devices: [0, 1, 2] }
-      // On a GPU more than the least limit.
+      // On a GPU more than the smallest limit.
       await expectErrorsOrResults(blockProducts(where, backend === 'cuda' ? [700, 60, 650] : [300, 40, 280]))
     })
 
-    it('names the first result that overflows, though a block before it has a later one', async () => {
+    it('name the first result that overflows, though a block before it has a later one', async () => {
       const [m, k, n] = [700, 60, 650]
       const largest = 2 ** 31 - 1
       const [a, b] = [matrix(m, k, new Int32Array(m * k)), matrix(k, n, new Int32Array(k * n))]
@@ -419,7 +420,7 @@ export function faultSuite(backend: 'cpu' | 'cuda'): void {
       same(out, UNTOUCHED)
     })
 
-    it('computes products for several devices between products for one of them', async () => {
+    it('compute products for several devices between products for one of them', async () => {
       addon.pretendDevices(3)
       const sizes: [number, number, number] = backend === 'cuda' ? [700, 60, 650] : [300, 40, 280]
       const all = [{ devices: [0, 1, 2] }, { backend }, { backend }, { devices: [0, 1, 2] }].flatMap(
@@ -431,7 +432,7 @@ export function faultSuite(backend: 'cpu' | 'cuda'): void {
     })
   })
 
-  it.each(['arrays', 'a device'])('on %s: memory doesn’t grow', async (kind) => {
+  it.each(['arrays', 'a device'])('does not grow on %s', async (kind) => {
     const all = Object.entries(operations(kind))
     const round = async () => {
       for (const [, operation] of all) {
@@ -445,7 +446,7 @@ export function faultSuite(backend: 'cpu' | 'cuda'): void {
     expect(device.memory().reserved - reserved).toBeLessThan(2 ** 26)
   })
 
-  it('many at once: each for itself', async () => {
+  it('is sufficient for many operations at once, each separately', async () => {
     const a = randomMatrix(120, 130, 1)
     const b = randomMatrix(130, 110, 2)
     const expected = oracle(a, b) as Dense
@@ -473,8 +474,8 @@ export function faultSuite(backend: 'cpu' | 'cuda'): void {
     }
   })
 
-  // A GPU's memory is asked for again when it is refused once.
-  it.skipIf(backend === 'cuda')('what isn’t an allocation isn’t counted', async () => {
+  // A GPU's memory is requested again after a failure.
+  it.skipIf(backend === 'cuda')('ignores calls that are not allocations', async () => {
     const a = await device.full([20, 20], 1)
     addon.failAllocation(1)
     expect(a.view().transpose().shape).toEqual([20, 20])

@@ -1,11 +1,13 @@
 /** Ten seconds of random calls on a backend, with a fixed seed. Uses what `npm run build` built. */
+
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import type { BackendName } from '../../lib/backend-name.js'
 import { root } from '../../lib/native.js'
 
-export function fuzzSuite(backend: 'cpu' | 'cuda'): void {
-  it('random calls give what the definition says', { timeout: 600_000 }, () => {
+export function fuzzSuite(backend: BackendName): void {
+  it('computes random calls by the definition', { timeout: 600_000 }, () => {
     const { status, stdout, stderr } = spawnSync(
       process.execPath,
       [

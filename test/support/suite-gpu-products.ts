@@ -1,4 +1,4 @@
-/** Products of every semiring, element type and variant on a GPU, and that both backends give the same bits if that is promised. */
+/** Products of every semiring, element type and variant on a GPU, and equality of the bits of both backends where it is guaranteed. */
 import { afterEach, describe, it } from 'vitest'
 import { mpmmSync, pinned } from '../../lib/index.js'
 import { policies, type Size } from './cases.js'
@@ -13,7 +13,7 @@ import { variantSuite } from './suite-variants.js'
 
 const reason = withoutCuda()
 
-/** A product of this many steps is cut into panels. */
+/** A product of this number of steps is divided into panels. */
 const large: Size = [2900, 2100, 2700]
 
 export function gpuProductSuite(part: Part): void {
@@ -30,7 +30,7 @@ export function gpuProductSuite(part: Part): void {
         const overflow = algebra.isInteger ? 'saturate' : undefined
         const bytes = { int32: 4, float32: 4, float64: 8, uint8: 1 }[algebra.dtype as 'int32']
 
-        it.each(kindNamesOf(algebra))('%s', async (kind) => {
+        it.each(kindNamesOf(algebra))('computes %s', async (kind) => {
           for (const policy of algebra.isInteger ? policies : [undefined]) {
             const c0 = startFor(algebra, kind, 301, 409)
             for (const more of [{}, { c0 }])
@@ -40,7 +40,7 @@ export function gpuProductSuite(part: Part): void {
           }
         })
 
-        it('in panels that overlap transfers, with a C0', async () => {
+        it('computes panels that overlap transfers, with a C0', async () => {
           await expectAsOnCpu(drawn(algebra, mixed(algebra), large, { overflow }, 53))
           const c0 = startFor(algebra, mixed(algebra), 2900, 2700)
           await expectAsOnCpu(drawn(algebra, mixed(algebra), large, { overflow, c0 }, 54))
@@ -48,12 +48,12 @@ export function gpuProductSuite(part: Part): void {
           await expectAsOnCpu(drawn(algebra, kind, large, { overflow }, 31))
         })
 
-        it.each([12, 25])('in blocks of %i MiB per byte of an element', async (mebibytes) => {
+        it.each([12, 25])('computes blocks of %i MiB per byte of an element', async (mebibytes) => {
           process.env.MPMML_DEVICE_MEMORY_MIB = String(mebibytes * bytes)
           await expectAsOnCpu(drawn(algebra, mixed(algebra), large, { overflow }, 55))
         })
 
-        it('with operands and result in pinned memory', async () => {
+        it('computes with operands and result in pinned memory', async () => {
           const inPinned = async (source: Elements): Promise<AnyMatrix> => {
             const { data } = source
             const copy = await pinned(
@@ -81,7 +81,7 @@ export function gpuProductSuite(part: Part): void {
           }
         })
 
-        it.skipIf(algebra.kind !== 'product')('a negative element in the last panel', async () => {
+        it.skipIf(algebra.kind !== 'product')('rejects a negative element in the last panel', async () => {
           for (const where of ['a', 'b', 'c0'] as const) {
             const one = drawn(
               algebra,

@@ -1,6 +1,7 @@
-/** mpmmGrouped: the same for both backends, and for arrays and matrices on a device. */
+/** mpmmGrouped, for arrays and matrices on a device. Both backends run it. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { BackendName } from '../../lib/backend-name.js'
 import {
   type Device,
   type DeviceMatrix,
@@ -49,7 +50,7 @@ const grouped = mpmmGrouped as unknown as (
   options?: GroupedOptions,
 ) => Promise<(Omit<MpmmResult, 'c'> & { c: DeviceMatrix<OperandArray> & Made })[]>
 
-/** Sizes of products that share nothing: around tiles, thin, without elements or steps. */
+/** Sizes of independent products: around tiles, skinny, without elements or steps. */
 const shapes = [
   [4, 4, 4],
   [16, 16, 16],
@@ -63,7 +64,7 @@ const shapes = [
   [4, 4, 4],
 ] as const
 
-export function groupedSuite(backend: 'cpu' | 'cuda'): void {
+export function groupedSuite(backend: BackendName): void {
   let device: Device
   beforeAll(async () => {
     device = await openDevice({ backend })
@@ -81,16 +82,16 @@ export function groupedSuite(backend: 'cpu' | 'cuda'): void {
     failures(options, there, here)
   })
   describe('on a device', () => onDevice(backend, open))
-  describe('what is wrong', () => wrong(backend, open))
+  describe('errors', () => wrong(backend, open))
 }
 
 type There = (source: Made) => Promise<Operand>
 type Here = (c: DeviceMatrix<OperandArray> & Made) => Promise<Made>
 
-function results(backend: 'cpu' | 'cuda', options: GroupedOptions, there: There, here: Here): void {
+function results(backend: BackendName, options: GroupedOptions, there: There, here: Here): void {
   for (const algebra of algebras) {
     const { semiring } = algebra
-    it(`${semiring} on ${algebra.type}: products of many shapes, in order`, async () => {
+    it(`computes ${semiring} on ${algebra.type}: products of many shapes, in order`, async () => {
       const sources = shapes.map(([m, k, n], seed) => ({
         a: random(algebra, [m, k], seed + 1),
         b: random(algebra, [k, n], seed + 100),
@@ -117,31 +118,34 @@ function results(backend: 'cpu' | 'cuda', options: GroupedOptions, there: There,
 
   for (const semiring of ['max-plus', 'min-plus'] as const) {
     const algebra = algebraOf(semiring, 'float32')
-    // Structured products share no launch, so the other is computed by the kernel that it has by itself.
-    it.each(kindNamesOf(algebra))(`${semiring} on floats beside a structured product: %s`, async (kind) => {
-      for (const size of [
-        [4, 1514, 8],
-        [70, 90, 110],
-      ] as Size[]) {
-        // What a NaN decides mustn't be decided by the other operand.
-        const one = drawn(algebra, kind, size, { b: valuesFor(algebra, 'whole numbers', size)[1] })
-        const other = drawn(algebra, 'any numbers', [40, 40, 40])
-        const put = async ({ a, b }: Case) => ({
-          a: await there(sourceOf(a) as Made),
-          b: await there(sourceOf(b) as Made),
-        })
-        const products = [{ ...(await put(other)), structure: { a: 'lower' } as const }, await put(one)]
-        const [, second] = await grouped(products, { ...options, semiring })
-        expectValues(one, await here(second!.c))
-      }
-    })
+    // Structured products share no launch, so the other one is computed by its own kernel.
+    it.each(kindNamesOf(algebra))(
+      `computes ${semiring} on floats next to a structured product: %s`,
+      async (kind) => {
+        for (const size of [
+          [4, 1514, 8],
+          [70, 90, 110],
+        ] as Size[]) {
+          // The other operand must not affect a result that a NaN affects.
+          const one = drawn(algebra, kind, size, { b: valuesFor(algebra, 'whole numbers', size)[1] })
+          const other = drawn(algebra, 'any numbers', [40, 40, 40])
+          const put = async ({ a, b }: Case) => ({
+            a: await there(sourceOf(a) as Made),
+            b: await there(sourceOf(b) as Made),
+          })
+          const products = [{ ...(await put(other)), structure: { a: 'lower' } as const }, await put(one)]
+          const [, second] = await grouped(products, { ...options, semiring })
+          expectValues(one, await here(second!.c))
+        }
+      },
+    )
   }
 
-  it('nothing gives nothing', async () => {
+  it('returns nothing for an empty group', async () => {
     expect(await grouped([], options)).toEqual([])
   })
 
-  it('thousands of small ones', async () => {
+  it('computes thousands of small products', async () => {
     const source = new Random(1)
     const algebra = { semiring: 'max-plus', type: 'int32' } as const
     const pool = await Promise.all(
@@ -167,7 +171,7 @@ function results(backend: 'cpu' | 'cuda', options: GroupedOptions, there: There,
 }
 
 function failures(options: GroupedOptions, there: There, here: Here): void {
-  it('what one product is refused for names it', async () => {
+  it('names the product that is rejected', async () => {
     const [square, wide] = [
       await there(made(new Int32Array(4), [2, 2])),
       await there(made(new Int32Array(6), [2, 3])),
@@ -199,7 +203,7 @@ function failures(options: GroupedOptions, there: There, here: Here): void {
     )
   })
 
-  it('an overflow names the product', async () => {
+  it('names the product that overflows', async () => {
     const [zero, huge] = [
       await there(made(new Int32Array(9), [3, 3])),
       await there(made(new Int32Array(9).fill(2 ** 31 - 1), [3, 3])),
@@ -221,7 +225,7 @@ function failures(options: GroupedOptions, there: There, here: Here): void {
     expect(new Set((await here(fine!.c)).data)).toEqual(new Set([2 ** 31 - 1]))
   })
 
-  it('a value that the semiring has not names the product', async () => {
+  it('names the product with an invalid element', async () => {
     const one = await there(made(new Float64Array(4).fill(1), [2, 2]))
     const negative = await there(made(Float64Array.of(1, 1, 1, -1), [2, 2]))
     const error = await caught(
@@ -236,7 +240,7 @@ function failures(options: GroupedOptions, there: There, here: Here): void {
     expectError(error, 'VALUE', '^products\\[1\\]: ', '-1')
   })
 
-  it('a value that the semiring has not in what one product accumulates to names it', async () => {
+  it('names the product whose C0 has an invalid element', async () => {
     const a = await there({ data: Float32Array.of(2), shape: [1, 1] } as never)
     const [fine, negative] = [
       await there({ data: Float32Array.of(3), shape: [1, 1] } as never),
@@ -247,7 +251,7 @@ function failures(options: GroupedOptions, there: There, here: Here): void {
     expectError(error, 'VALUE', '^products\\[1\\]', '-3')
   })
 
-  it('an out that overlaps a matrix of another product is refused', async () => {
+  it('rejects an out that overlaps a matrix of another product', async () => {
     const [a, b, c, d] = await Promise.all([0, 0, 0, 0].map(() => there(made(new Int32Array(16), [4, 4]))))
     const refused = async (products: AnyProduct[], one: string, other: string) =>
       expectError(
@@ -296,13 +300,13 @@ function failures(options: GroupedOptions, there: There, here: Here): void {
     )
   })
 
-  it('signals give the group up', async () => {
+  it('aborts the group by its signal', async () => {
     const a = await there(made(new Int32Array(4), [2, 2]))
     const signal = AbortSignal.abort('no need')
     const error = await caught(grouped([{ a, b: a }], { ...options, signal }))
     expectError(error, 'ABORTED', '^the group was given up')
     expect((error as Error).cause).toBe('no need')
-    // So many levels that no product is over before it is given up.
+    // So many levels that no product ends before it is aborted.
     const levels = Int32Array.from({ length: 700 * 700 }, (_, index) => (index * 7919) % 200_000_000)
     const large = await there(made(levels, [700, 700]))
     const group = Array.from({ length: 2500 }, () => ({ a: large, b: large }))
@@ -316,10 +320,10 @@ function failures(options: GroupedOptions, there: There, here: Here): void {
   })
 }
 
-function onDevice(backend: 'cpu' | 'cuda', open: () => Device): void {
+function onDevice(backend: BackendName, open: () => Device): void {
   const algebra = { semiring: 'max-plus', type: 'int32' } as const
 
-  it('any resident matrix brings all results there', async () => {
+  it('returns all results on the device if any matrix is there', async () => {
     const [a, b, c0] = [random(algebra, [9, 7], 1), random(algebra, [7, 8], 2), random(algebra, [9, 8], 3)]
     const A = await open().upload(a)
     const C0 = await open().upload(c0)
@@ -350,7 +354,7 @@ function onDevice(backend: 'cpu' | 'cuda', open: () => Device): void {
     }
   })
 
-  it('views, transposes, and results in parts of one matrix', async () => {
+  it('accepts views, transposes, and results in parts of one matrix', async () => {
     const [a, b] = [random(algebra, [30, 40], 1), random(algebra, [40, 30], 2)]
     const [A, B] = [await open().upload(a), await open().upload(b)]
     const whole = await open().full([30, 60], 5)
@@ -368,7 +372,7 @@ function onDevice(backend: 'cpu' | 'cuda', open: () => Device): void {
     )
   })
 
-  it('follow each other without waiting, with single products in between', async () => {
+  it('follows other groups without waiting, with single products in between', async () => {
     const [step, start] = [random(algebra, [12, 12], 1), random(algebra, [12, 12], 2)]
     const S = await open().upload(step)
     const places = [
@@ -395,7 +399,7 @@ function onDevice(backend: 'cpu' | 'cuda', open: () => Device): void {
     await Promise.all(running)
   })
 
-  it('what is asked of the device right after the call comes after the whole group', async () => {
+  it('runs before later work of the device', async () => {
     await using device = await openDevice({ backend })
     const full = (value: number) => device.full([2, 2], value)
     const [a, b, out, next] = [await full(1), await full(5), await full(0), await full(0)]
@@ -417,7 +421,7 @@ function onDevice(backend: 'cpu' | 'cuda', open: () => Device): void {
     }
   })
 
-  it('a device that is closed right after the call computes the whole group first', async () => {
+  it('computes the whole group on a device that is closed right after the call', async () => {
     const device = await openDevice({ backend })
     const a = await device.full([2, 2], 1)
     const out = matrix(2, 2)
@@ -428,7 +432,7 @@ function onDevice(backend: 'cpu' | 'cuda', open: () => Device): void {
     expect([...(await copied).data]).toEqual([1, 1, 1, 1])
   })
 
-  it('an overflow far behind names the product, and nothing of the others stays', async () => {
+  it('names the product of a late overflow, and keeps none of the others', async () => {
     await using device = await openDevice({ backend })
     const [a, huge] = [await device.full([2, 2], 1), await device.full([2, 2], 2 ** 31 - 1)]
     const { used } = device.memory()
@@ -442,7 +446,7 @@ function onDevice(backend: 'cpu' | 'cuda', open: () => Device): void {
     expect([...(await results[2400]!.c.download()).data]).toEqual(new Array(4).fill(2 ** 31 - 1))
   })
 
-  it('what is wrong far behind names the product, and nothing of the others stays', async () => {
+  it('names the product of a late error, and keeps none of the others', async () => {
     await using device = await openDevice({ backend })
     await using another = await openDevice({ backend })
     const [a, first, wide] = [
@@ -487,7 +491,7 @@ function onDevice(backend: 'cpu' | 'cuda', open: () => Device): void {
     expect([...(await first.download()).data]).toEqual([3, 3, 3, 3])
   })
 
-  it('what user code takes away while a later product is read is refused by its name', async () => {
+  it('rejects by name a matrix that user code disposes while a later product is read', async () => {
     for (const close of [false, true]) {
       await using device = await openDevice({ backend })
       const [a, b] = [await device.full([2, 2], 1), await device.full([2, 2], 2)]
@@ -511,7 +515,7 @@ function onDevice(backend: 'cpu' | 'cuda', open: () => Device): void {
     }
   })
 
-  it('an array that user code takes away while a later product is read is refused by its name', async () => {
+  it('rejects by name an array that user code transfers while a later product is read', async () => {
     const a = await open().full([2, 2], 1)
     const array = made(new Int32Array(4), [2, 2])
     const products: AnyProduct[] = Array.from({ length: 60 }, () => ({ a, b: a }))
@@ -526,7 +530,7 @@ function onDevice(backend: 'cpu' | 'cuda', open: () => Device): void {
     expectError(await caught(grouped(products)), 'DTYPE', '^products\\[20\\]\\.b\\.data .*detached')
   })
 
-  it('products with and without more than operands follow each other', async () => {
+  it('alternates products with and without more than operands', async () => {
     const [a, c0] = [await open().full([2, 2], 1), await open().full([2, 2], 9)]
     const batch = await open().full([3, 2, 2], 2)
     const kinds: [AnyProduct, number, number[]][] = [
@@ -560,7 +564,7 @@ function onDevice(backend: 'cpu' | 'cuda', open: () => Device): void {
     }
   })
 
-  it('an out far behind is written', async () => {
+  it('writes a late out', async () => {
     const [a, out] = [await open().full([2, 2], 1), await open().full([2, 2], 0)]
     const products: AnyProduct[] = Array.from({ length: 2500 }, () => ({ a, b: a }))
     products[2400] = { a, b: a, out, accumulate: true }
@@ -571,7 +575,7 @@ function onDevice(backend: 'cpu' | 'cuda', open: () => Device): void {
     }
   })
 
-  it('thousands are written into matrices of their own, or parts of one, and never into what another uses', async () => {
+  it('writes thousands of results into separate matrices, or parts of one, and never into operands of others', async () => {
     const a = await open().full([2, 2], 1)
     const outs = await Promise.all(Array.from({ length: 1500 }, () => open().full([2, 2], 5)))
     const products: AnyProduct[] = outs.map((out) => ({ a, b: a, out, accumulate: true }))
@@ -597,7 +601,7 @@ function onDevice(backend: 'cpu' | 'cuda', open: () => Device): void {
     }
   })
 
-  it('share memory, which is given back with the last of them', async () => {
+  it('share memory, which is released with the last of them', async () => {
     await using device = await openDevice({ backend })
     const a = await device.full([20, 20], 1)
     const { used } = device.memory()
@@ -620,10 +624,10 @@ function onDevice(backend: 'cpu' | 'cuda', open: () => Device): void {
   })
 }
 
-function wrong(backend: 'cpu' | 'cuda', open: () => Device): void {
+function wrong(backend: BackendName, open: () => Device): void {
   const call = mpmmGrouped as (...values: unknown[]) => Promise<unknown>
 
-  it('no list of products', async () => {
+  it('include a value that is not a list of products', async () => {
     for (const value of [undefined, null, 5, 'products', { a: 1 }, new Set()]) {
       await expectRejected(
         call(value),
@@ -633,7 +637,7 @@ function wrong(backend: 'cpu' | 'cuda', open: () => Device): void {
     }
   })
 
-  it('options that a group does not have', async () => {
+  it('include options that a group does not have', async () => {
     for (const name of ['out', 'accumulate', 'variant', 'onProgress']) {
       await expectRejected(call([], { [name]: undefined }), 'OPTION', `'${name}'`, "'semiring'")
     }
@@ -646,7 +650,7 @@ function wrong(backend: 'cpu' | 'cuda', open: () => Device): void {
     await expectRejected(call([{ a: bytes, b: bytes }]), 'DTYPE', 'uint8')
   })
 
-  it('arrays that are taken away meanwhile', async () => {
+  it('include arrays that are transferred in the meantime', async () => {
     const a: GroupedProduct['a'] = { data: new Int32Array(1 << 16), shape: [256, 256] }
     const running = caught(
       mpmmGrouped(
@@ -662,7 +666,7 @@ function wrong(backend: 'cpu' | 'cuda', open: () => Device): void {
     expect(open().memory().used).toBeGreaterThanOrEqual(0)
   })
 
-  it('what user code throws comes out as it is', async () => {
+  it('pass on exceptions of user code', async () => {
     const error = new Error('of a getter')
     const trap = {
       get a(): never {

@@ -1,8 +1,10 @@
 /**
- * Products whose elements are few levels apart, in lines or in chunks of K: on a GPU's tensor cores as exponents, with and without
- * their witnesses. Each case says which paths can compute it; all others must refuse it.
+ * Products whose elements have a small range, in lines or in chunks of K: on a GPU's tensor cores as exponents, with and without
+ * their witnesses. Each case states the arithmetics that can compute it; all others must reject it.
  */
+
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { NativeBackend } from '../../lib/backend-name.js'
 import {
   type Device,
   mpmm,
@@ -49,10 +51,10 @@ const sums = (['max-plus', 'min-plus'] as const).map((semiring) => algebraOf(sem
 const floats = (['max-plus', 'min-plus'] as const).map((semiring) => algebraOf(semiring, 'float32'))
 const named = (list: Algebra[]) => list.map((one) => [nameOf(one), one] as const)
 
-/** An element by its row of A or column of B, and its k; NaN is the semiring's zero. */
+/** Element by its row of A or column of B, and its k; NaN is the semiring's zero. */
 type Element = (line: number, k: number) => number
 
-/** An operand of such elements: the rows of A, the columns of B. */
+/** Operand of such elements: the rows of A, the columns of B. */
 function operand(
   side: 'A' | 'B',
   { zero, dtype }: Algebra,
@@ -71,7 +73,7 @@ function operand(
   return elements(data, rows, cols, batch)
 }
 
-/** Products whose paths are for operands by lines: levels of the last line are `spread` apart, those of others less. */
+/** Products whose arithmetics are for operands by lines: the range of the last line is `spread`, that of others less. */
 interface Lines {
   spread: number
   zeros?: number
@@ -85,7 +87,7 @@ interface Lines {
   last?: number
 }
 
-/** More than one slot of a GPU's pinned memory holds, and more than the library looks at to guess how lines are. */
+/** More than one slot of a GPU's pinned memory, and more than the sample that estimates the range of lines. */
 const sizesOfLines = { cuda: [300, 530, 310], cpu: [70, 131, 75] } as const
 const anything: Lines = { spread: 200_000_000, zeros: 0.3 }
 
@@ -165,7 +167,7 @@ function linesOf(
   return made
 }
 
-/** Levels below the best of all, of which K is divided into tiles of 64 steps, or 62 of the path `exponent-wide`. */
+/** Levels below the best of all, of which K is divided into tiles of 64 steps, or 62 of the arithmetic `exponent-wide`. */
 type Level = (random: Random, line: number, k: number) => number | null
 
 const upTo =
@@ -173,7 +175,7 @@ const upTo =
   (random) =>
     random.chance(zeros) ? null : random.integer(0, most)
 const equal: Level = () => 0
-/** Lines that are far apart, with their best elements in different places. Of float32 fewer than 2^24 steps. */
+/** Lines that are far apart, with their best elements at different positions. With float32 fewer than 2^24 steps. */
 const anyLevel: Level = (random, line) => random.integer(0, 100_000) + 300_000 * (line % 41)
 const emptyLines =
   (level: Level): Level =>
@@ -223,7 +225,7 @@ const witnessSizes: Size[] = [
   [11, 125, 9],
 ]
 
-/** In float32 with steps of 1/2. No −0, which both operands may not have. */
+/** In float32 with steps of 1/2. Without −0, which both operands must not have. */
 function levels(
   side: 'A' | 'B',
   algebra: Algebra,
@@ -242,7 +244,7 @@ function levels(
   return operand(side, algebra, element, rows, cols, batch)
 }
 
-/** K is neither whole tiles of 64 steps nor whole chunks of 32. */
+/** K is neither a multiple of 64 steps nor of chunks of 32. */
 const boundedK = 613
 const boundedSizes = { cuda: [141, 150], cpu: [29, 38] } as const
 const chunk = 32
@@ -270,13 +272,13 @@ const jumps =
     (Math.floor(step / chunk) % 2) * 1_000_000 +
     (step % chunk === 9 ? most : step % 5)
 
-/** Lines spread by `most`: all chunks but the sixth are that far below it. */
+/** Lines have a range of `most`: all chunks but the sixth are that far below it. */
 const tall =
   (most: number): Element =>
   (line, step) =>
     line * 1000 + (Math.floor(step / chunk) === 5 ? most - (step % 5) : step % 7)
 
-/** Results at the places where those lines are low, high, and where both are equally good but for 1. */
+/** Results at positions where those lines are low, high, and where both are equally good but for 1. */
 const acrossTall =
   (most: number): Element =>
   (line, step) => {
@@ -296,7 +298,7 @@ const rough =
     return other(line, step) + (step % chunk === 7 ? 32 : step % chunk === 21 ? -32 : 0)
   }
 
-/** The last chunk, which isn't whole, is ε in some lines, and chunk 2 holds anything. */
+/** The last chunk, which is partial, is ε in some lines, and chunk 2 has any values. */
 const holes: Element = (line, step) => {
   if (step >= 608 && line % 2) return Number.NaN
   if (Math.floor(step / chunk) === 2) return ((line * 7919 + step * 104_729) % 20_011) * 1000
@@ -307,16 +309,16 @@ const boundedCases = (boundedN: number): [string, Element, fits: boolean][] => [
   ['differences of ±1', walk(1), true],
   ['31 within a chunk', jumps(31), true],
   ['32 within a chunk', jumps(32), false],
-  // Two of the 20 chunks are rough: they are computed in integers.
+  // Two of the 20 chunks are outliers: they are computed in integers.
   ['an ε', (line, step) => (line === boundedN - 1 && step === 3 ? Number.NaN : step % 3), true],
   ['32 within two chunks', rough([4, 18], jumps(31)), true],
   ['32 within three chunks', rough([4, 11, 18], jumps(31)), false],
   ['chunks of ε, and one without bounds', holes, true],
-  // Chunks that aren't aligned are 32 apart, aligned ones 31.
+  // Unaligned chunks are 32 apart, aligned ones 31.
   ['a slope', (line, step) => step + line, true],
 ]
 
-/** Anything: `zeros` of the elements are ε, and whole chunks and some whole lines. */
+/** Any values: `zeros` of the elements are ε, and whole chunks and some whole lines. */
 function chaos(zeros: number, spread = 200_000_000): Element {
   const random = new Random(17)
   return (line, step) =>
@@ -326,7 +328,7 @@ function chaos(zeros: number, spread = 200_000_000): Element {
       : random.integer(-spread / 2, spread / 2)
 }
 
-export function levelsSuite(backend: 'cpu' | 'cuda'): void {
+export function levelsSuite(backend: NativeBackend): void {
   const [m, k, n] = sizesOfLines[backend]
   const [boundedM, boundedN] = boundedSizes[backend]
   const lines = (side: 'A' | 'B', given: Lines, algebra: Algebra, seed: number, batch?: number) =>
@@ -350,7 +352,7 @@ export function levelsSuite(backend: 'cpu' | 'cuda'): void {
     expectation: { backend, timed: true },
   }
   const narrow: Place = { ...inArrays, name: 'int16', narrow: true }
-  // The CPU has no path of its own for levels.
+  // The CPU has no arithmetic of its own for a small range.
   const places = backend === 'cpu' ? [inArrays] : [inArrays, onDevice]
 
   const variantsOf = ({ semiring, dtype }: Algebra, of = paths): [Path, VariantName][] =>
@@ -358,7 +360,7 @@ export function levelsSuite(backend: 'cpu' | 'cuda'): void {
       exponentVariants(semiring, accumulators[path], dtype).map((name): [Path, VariantName] => [path, name]),
     )
 
-  /** The planner's choice is right; the variants of the paths that fit are too, and the others refuse. */
+  /** The planner's choice is right; so are the variants of the arithmetics that fit, and the others reject it. */
   async function check(
     one: Case,
     fitting: Path[],
@@ -402,7 +404,7 @@ export function levelsSuite(backend: 'cpu' | 'cuda'): void {
   describe.each(named(sums))('lines of %s', (_, algebra) => {
     const { semiring } = algebra
 
-    it.each(integerCases)('%s', async (what, linesA, linesB, fitting) => {
+    it.each(integerCases)('are computed: %s', async (what, linesA, linesB, fitting) => {
       const one = caseOf(algebra, lines('A', linesA, algebra, 1), lines('B', linesB, algebra, 2), what)
       await check(one, fitting, places, ['new'], byLines)
       for (const [path, variant] of variantsOf(algebra, fitting)) {
@@ -412,7 +414,7 @@ export function levelsSuite(backend: 'cpu' | 'cuda'): void {
       }
     })
 
-    // A sum has 31 steps, a tile 62: equal elements reach the greatest sum, which is just below that of the next level.
+    // A sum has 31 steps, a tile 62: equal elements attain the greatest sum, which is just below that of the next level.
     it.each([1, 30, 31, 32, 61, 62, 63, 93, 124, 125])(
       '%i steps that are all equal, or one but the last',
       async (depth) => {
@@ -433,7 +435,7 @@ export function levelsSuite(backend: 'cpu' | 'cuda'): void {
       },
     )
 
-    it('a line of a batch decides', async () => {
+    it('are decided by a line of a batch', async () => {
       const a = lines('A', anything, algebra, 3)
       for (const [spread, fitting] of [
         [37, wide],
@@ -449,8 +451,8 @@ export function levelsSuite(backend: 'cpu' | 'cuda'): void {
       }
     })
 
-    it('views have lines of their own', async () => {
-      // The rows of A have few levels, its columns any; its last row is one level too far apart.
+    it('have lines of their own in views', async () => {
+      // The rows of A have a small range, its columns any; its last row has a range that is one too large.
       const [a, b] = [lines('A', { spread: 38 }, algebra, 5), lines('B', anything, algebra, 6)]
       const there = {
         a: await device.upload(sourceOf(a) as never),
@@ -478,7 +480,7 @@ export function levelsSuite(backend: 'cpu' | 'cuda'): void {
       for (const matrix of [there.a, there.b]) matrix.dispose()
     })
 
-    it('what is written is looked at again', async () => {
+    it('are scanned again after a write', async () => {
       const [a, b] = [lines('A', { spread: 31 }, algebra, 7), lines('B', anything, algebra, 8)]
       const there = {
         a: await device.upload(sourceOf(a) as never),
@@ -507,7 +509,7 @@ export function levelsSuite(backend: 'cpu' | 'cuda'): void {
 
   it.each(
     named(floats).flatMap(([name, algebra]) => floatCases.map((each) => [name, ...each, algebra] as const)),
-  )('lines of %s: %s', async (_, what, linesA, linesB, fitting, algebra) => {
+  )('are right in lines of %s: %s', async (_, what, linesA, linesB, fitting, algebra) => {
     const [a, b] = [lines('A', linesA, algebra, 1), lines('B', linesB, algebra, 2)]
     const start = lines('B', { spread: 9, zeros: 0.5 }, algebra, 3)
     const c0 = elements(start.data.subarray(0, m * n), m, n)
@@ -527,28 +529,31 @@ export function levelsSuite(backend: 'cpu' | 'cuda'): void {
       where = places,
     ) => check(caseOf(algebra, a, b, what, more), fits ? bounded : [], where, ['new'], bounded)
 
-    it.each(boundedCases(boundedN))('of A or B: %s', async (what, element, fits) => {
+    it.each(boundedCases(boundedN))('are computed in A or B: %s', async (what, element, fits) => {
       for (const zeros of [0, 0.3, 0.95])
         await expectBounded(left(chaos(zeros)), right(element), fits, `B: ${what}, ${zeros}`)
       for (const zeros of [0, 0.95])
         await expectBounded(left(element), right(chaos(zeros)), fits, `A: ${what}, ${zeros}`)
     })
 
-    // Offsets of lines that spread by up to 10 900 fit halves of words, others don't.
-    it.each([0, 31, 10_899, 10_900, 10_901, 12_000, 70_000])('lines that spread by %i', async (most) => {
-      for (const sign of [1, -1]) {
-        const across: Element = (line, step) => sign * acrossTall(most)(line, step)
-        await expectBounded(left(tall(most)), right(across), true, `A, ${sign}`)
-        await expectBounded(left(across), right(tall(most)), true, `B, ${sign}`)
-      }
-    })
+    // Offsets of lines with a range of up to 10 900 fit in halves of words, others don't.
+    it.each([0, 31, 10_899, 10_900, 10_901, 12_000, 70_000])(
+      'are computed with lines of a range of %i',
+      async (most) => {
+        for (const sign of [1, -1]) {
+          const across: Element = (line, step) => sign * acrossTall(most)(line, step)
+          await expectBounded(left(tall(most)), right(across), true, `A, ${sign}`)
+          await expectBounded(left(across), right(tall(most)), true, `B, ${sign}`)
+        }
+      },
+    )
 
-    it('distances that are just short enough, and one more', async () => {
+    it('are computed with distances that just fit, and one more', async () => {
       // 6 · (1_000_031 + x) + 512 < 2^31: the distances of B and of A.
       const most = Math.floor((2 ** 31 - 513) / 6) - 1_000_031
       for (const spread of [most, most + 1]) {
         const a = left(chaos(0.5, 2))
-        // A row has both ends, in chunks of their own.
+        // A row has both ends, in separate chunks.
         a.data.fill(algebra.zero, 0, boundedK)
         a.data[5] = -100_000_000
         a.data[boundedK - 1] = -100_000_000 + spread
@@ -560,7 +565,7 @@ export function levelsSuite(backend: 'cpu' | 'cuda'): void {
       ['smooth', walk(5)],
       ['smooth, with a great spread', jumps(31)],
       ['with rough chunks', holes],
-    ] as const)('batches, C0, strides and int16: %s', async (what, element) => {
+    ] as const)('are computed with batches, C0, strides and int16: %s', async (what, element) => {
       const [a, b] = [left(chaos(0.4)), right(element)]
       const start = right((line, step) => ((line + step) % 3 ? Number.NaN : 150_000_000 - line))
       const c0 = elements(start.data.subarray(0, boundedM * boundedN), boundedM, boundedN)
@@ -594,7 +599,7 @@ export function levelsSuite(backend: 'cpu' | 'cuda'): void {
     const startOf = (rows: number, cols: number) => levels('A', algebra, upTo(60, 0.2), rows, cols, 3)
     const middle: Size = [70, 150, 133]
 
-    it.each(witnessCases)('%s', async (_name, levelA, levelB, fitting) => {
+    it.each(witnessCases)('are right: %s', async (_name, levelA, levelB, fitting) => {
       for (const size of witnessSizes) {
         const one = draw(levelA, levelB, size, { c0: startOf(size[0], size[2]) })
         // Operands without a finite element have no levels.
@@ -605,7 +610,7 @@ export function levelsSuite(backend: 'cpu' | 'cuda'): void {
       }
     })
 
-    it('in every layout, of batches, on a device, and of int16', async () => {
+    it('are right in every layout, of batches, on a device, and of int16', async () => {
       for (const layout of [
         'transposed',
         'in a larger one',
@@ -623,14 +628,14 @@ export function levelsSuite(backend: 'cpu' | 'cuda'): void {
         [undefined, undefined],
       ]) {
         const one = draw(upTo(3), upTo(3), middle, {}, batches)
-        // Twice, because packed forms stay.
+        // Twice, because packed formats are cached.
         await check(one, own, [inArrays, onDevice, onDevice], ['new'], own)
       }
       if (algebra.isInteger)
         await check(draw(upTo(20, 0.2), upTo(20, 0.2), middle), byLines, [narrow], ['new'], byLines)
     })
 
-    it('with structures', async () => {
+    it('are right with structures', async () => {
       const structures: ProductStructure[] = [
         { a: 'upper', b: 'upper', c: 'upper' },
         { a: 'lower', b: 'upper' },
@@ -638,7 +643,7 @@ export function levelsSuite(backend: 'cpu' | 'cuda'): void {
         { a: { band: [3, 90] }, b: { band: [70, 1] }, c: { band: [10, 100] } },
       ]
       for (const structure of structures) {
-        // A band makes zeros of both operands, which bounded differences don't allow.
+        // A band causes zeros in both operands, which bounded differences don't allow.
         const looked = algebra.isInteger ? (structure.a && structure.b ? byLines : paths) : []
         await check(
           withStructure(draw(upTo(3), upTo(3), middle), structure),
@@ -651,8 +656,8 @@ export function levelsSuite(backend: 'cpu' | 'cuda'): void {
     })
   })
 
-  it('the planner takes the same path with a witness', async () => {
-    // Enough for a GPU to be busy.
+  it('use the same arithmetic as without a witness', async () => {
+    // Large enough to occupy a GPU.
     const algebra = algebraOf('max-plus')
     const [rows, steps, cols] = [1500, 1400, 1600]
     const a = levels('A', algebra, upTo(15), rows, steps, 11)
@@ -690,7 +695,7 @@ export function levelsSuite(backend: 'cpu' | 'cuda'): void {
     const counts = variants().filter(
       ({ family, semiring }) => computes && family === 'boolean' && semiring === algebra.semiring,
     )
-    it.each(kinds)('%s', async (what, isTrueA, isTrueB) => {
+    it.each(kinds)('are computed: %s', async (what, isTrueA, isTrueB) => {
       for (const [rows, steps, cols] of [
         [70, 1100, 66],
         [20, 2100, 31],

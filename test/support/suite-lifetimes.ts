@@ -1,4 +1,7 @@
-/** How matrices on a device and the device itself end, and what becomes of what uses them: the same on both backends, on one device and on several. */
+/**
+ * Lifetime of matrices on a device and of the device itself, and effects on their users: on both backends, on one device and on
+ * several.
+ */
 
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -25,7 +28,7 @@ import { caught, expectError, expectRejected, expectSame } from './resident.js'
 const library = new URL('../../dist/lib/index.js', import.meta.url)
 const built = existsSync(library)
 
-/** Products of two matrices of this size keep a device busy while a test goes on. */
+/** Products of two matrices of this size keep a device busy during a test. */
 export interface Slow {
   size: number
   options: MpmmOptions<DeviceMatrix>
@@ -48,7 +51,7 @@ function disposing(home: Home, { size, options }: Slow): void {
   afterEach(() => expect(device.memory().used).toBe(0))
   afterAll(() => device.close())
 
-  it('gives memory back, once', async () => {
+  it('releases memory, once', async () => {
     const [a, b] = [await device.full([100, 100], 1), await device.full([200, 100], 1)]
     const { used } = device.memory()
     expect(used).toBeGreaterThanOrEqual(120_000)
@@ -82,7 +85,7 @@ function disposing(home: Home, { size, options }: Slow): void {
     },
   )
 
-  it('while products use them: these go on', async () => {
+  it('works while products use the matrices: these continue', async () => {
     const [a, b] = [randomMatrix(90, 40, 1), randomMatrix(40, 80, 2)]
     const [A, B, big] = [await device.upload(a), await device.upload(b), await device.full([size, size], 0)]
     const running = mpmm(big, big, { ...options, out: await device.full([size, size], 0) })
@@ -96,7 +99,7 @@ function disposing(home: Home, { size, options }: Slow): void {
     for (const each of [c, (await running).c]) each.dispose()
   })
 
-  it('while it is written', async () => {
+  it('works while the matrix is written', async () => {
     const [a, b] = [await device.full([size, size], 1), await device.full([size, size], 2)]
     const out = await device.full([size, size], 0)
     const running = mpmm(a, b, { ...options, out })
@@ -110,7 +113,7 @@ function disposing(home: Home, { size, options }: Slow): void {
     expect(await combined).toBe(a)
   })
 
-  it('at the end of a block, with using', async () => {
+  it('works at the end of a block, with using', async () => {
     let kept: DeviceMatrix
     {
       using a = await device.full([30, 30], 1)
@@ -123,7 +126,7 @@ function disposing(home: Home, { size, options }: Slow): void {
     expect(kept.disposed).toBe(true)
   })
 
-  it('makes every use an error, but for what it was', async () => {
+  it('makes every use an error, except reading properties', async () => {
     const [a, b] = [await device.full([3, 3], 0), await device.full([3, 3], 0)]
     a.dispose()
     expect([a.shape, a.dtype, a.device]).toEqual([[3, 3], 'int32', device])
@@ -162,7 +165,7 @@ function disposing(home: Home, { size, options }: Slow): void {
     b.dispose()
   })
 
-  it('of results that come to nothing', async () => {
+  it('releases results of failed calls', async () => {
     const huge = await device.full([60, 60], 2 ** 31 - 1)
     for (let round = 0; round < 3; round++) {
       await expectRejected(mpmm(huge, huge), 'OVERFLOW')
@@ -176,7 +179,7 @@ function disposing(home: Home, { size, options }: Slow): void {
     huge.dispose()
   })
 
-  it('of results whose listener throws at the end', async () => {
+  it('releases results whose listener throws at the end', async () => {
     const a = await device.full([60, 60], 1)
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
     try {
@@ -198,7 +201,7 @@ function disposing(home: Home, { size, options }: Slow): void {
     a.dispose()
   })
 
-  it('of results of arrays that were transferred away', async () => {
+  it('releases results of arrays that were transferred', async () => {
     const a = await device.full([60, 60], 1)
     for (const call of [
       (b: MatrixLike) => mpmm(a, b),
@@ -212,7 +215,7 @@ function disposing(home: Home, { size, options }: Slow): void {
     ]) {
       const b = matrix(60, 60)
       const running = caught(call(b))
-      // What reads them isn't done yet.
+      // Its readers are still running.
       const kept = structuredClone(b.data, { transfer: [b.data.buffer] })
       expectError(await running, 'DTYPE', 'transferred away')
       expect(kept).toHaveLength(3600)
@@ -222,7 +225,7 @@ function disposing(home: Home, { size, options }: Slow): void {
 }
 
 function closing(home: Home, { size, options }: Slow): void {
-  it('waits for what was asked for before', async () => {
+  it('waits for queued work', async () => {
     const device = await openAt(home)
     const [a, b] = [randomMatrix(90, 30, 1), randomMatrix(30, 80, 2)]
     const [A, B] = [await device.upload(a), await device.upload(b)]
@@ -252,7 +255,7 @@ function closing(home: Home, { size, options }: Slow): void {
     c.dispose()
   })
 
-  it('twice, by name or by a block', async () => {
+  it('works twice, by name or by a block', async () => {
     const device = await openAt(home)
     const [first, second] = [device.close(), device.close()]
     await Promise.all([first, second])
@@ -270,7 +273,7 @@ function closing(home: Home, { size, options }: Slow): void {
     )
   })
 
-  it('makes every use an error, but dispose', async () => {
+  it('makes every use an error, except dispose', async () => {
     const device = await openAt(home)
     const [a, b] = [await device.full([3, 3], 0), await device.full([3, 3], 0)]
     const view = a.view({ rows: [0, 1] })
@@ -308,7 +311,7 @@ function closing(home: Home, { size, options }: Slow): void {
     expect([device.backend, device.name !== '']).toEqual([home.backend, true])
   })
 
-  it('leaves other devices, and opens again', async () => {
+  it('keeps other devices, and allows opening again', async () => {
     const [first, second] = [await openAt(home), await openAt(home)]
     const a = await second.full([20, 20], 7)
     await first.close()
@@ -319,7 +322,7 @@ function closing(home: Home, { size, options }: Slow): void {
     await Promise.all([second.close(), third.close()])
   })
 
-  it('while a device is being opened, many times', async () => {
+  it('works while a device is being opened, many times', async () => {
     for (let round = 0; round < 5; round++) {
       const opening = Array.from({ length: 4 }, () => openAt(home))
       await Promise.all(opening.map(async (device) => (await device).close()))
@@ -327,7 +330,7 @@ function closing(home: Home, { size, options }: Slow): void {
   })
 }
 
-/** In a process of its own, which can ask for a collection. */
+/** In a process of its own, which can request a garbage collection. */
 function garbage({ where, pretended }: Home): void {
   const run = (body: string) => {
     const program = `
@@ -355,7 +358,7 @@ function garbage({ where, pretended }: Home): void {
     return stdout.trim()
   }
 
-  it('gives memory back that nobody disposed of', () => {
+  it('releases memory of matrices that were not disposed', () => {
     const said = run(`
       async function use() {
         const a = await device.upload(matrix(100, 100))
@@ -383,7 +386,7 @@ function garbage({ where, pretended }: Home): void {
     expect(said).toBe('6,6,6 true')
   })
 
-  it('closes a device that nobody closed, and its process ends', () => {
+  it('closes a device that was not closed, and its process ends', () => {
     const said = run(`
       const other = async () => {
         const device = await open()

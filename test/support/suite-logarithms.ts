@@ -1,11 +1,12 @@
-/** Products over semirings of logarithms, which are computed with exponentials, on a backend. */
+/** Products over semirings of logarithms, which are computed by exponentials, on a backend. */
 import { afterEach, describe, expect, it } from 'vitest'
+import type { BackendName } from '../../lib/backend-name.js'
 import { type DenseMatrix, matrix, mpmm, mpmmGrouped, openDevice } from '../../lib/index.js'
 import { addon } from '../../lib/native.js'
 import { logSumExp, semiring } from '../../lib/semirings.js'
 import { Random } from './generators.js'
 
-/** The same, computed pair by pair. */
+/** Like `logSumExp`, but computed step by step. */
 const inPairs = semiring({
   name: 'pair by pair',
   dtype: 'float32',
@@ -24,7 +25,7 @@ function drawn(draw: Draw, ...shape: [number, number] | [number, number, number]
   return { data: Float32Array.from({ length }, draw), shape } as Floats
 }
 
-/** log Σ exp(a + b) of matrices, in float64, from the greatest sum on. */
+/** log Σ exp(a + b) of matrices, in float64, beginning with the greatest sum. */
 function oracle({ data: a, shape: [m, k] }: Floats, { data: b, shape }: Floats): number[] {
   const n = shape[1]!
   return Array.from({ length: m! * n }, (_, at) => {
@@ -36,7 +37,7 @@ function oracle({ data: a, shape: [m, k] }: Floats, { data: b, shape }: Floats):
   })
 }
 
-/** The error of the formula: roundings of numbers as great as the greatest elements. */
+/** Error bound of the formula: roundings of numbers as great as the greatest elements. */
 const tolerance = (scale: number) => 2 ** -20 * Math.max(1, 2 * scale)
 
 function expectNear(found: Float32Array, expected: readonly number[], scale: number): void {
@@ -47,7 +48,7 @@ function expectNear(found: Float32Array, expected: readonly number[], scale: num
   })
 }
 
-export function logarithmsSuite(backend: 'cpu' | 'cuda'): void {
+export function logarithmsSuite(backend: BackendName): void {
   const options = { semiring: logSumExp, backend } as const
   const random = new Random(53)
   const upTo =
@@ -60,8 +61,8 @@ export function logarithmsSuite(backend: 'cpu' | 'cuda'): void {
 
   afterEach(() => addon.pretendDevices(0))
 
-  describe.each([0, 0.4, 0.97])('a share %f of zeros', (holes) => {
-    it.each([1, 20, 200, 5000])('elements to ±%i', async (scale) => {
+  describe.each([0, 0.4, 0.97])('products with a share %f of zeros', (holes) => {
+    it.each([1, 20, 200, 5000])('are within the error bound for elements to ±%i', async (scale) => {
       for (const [m, n, k] of [
         [37, 50, 64],
         [1, 70, 32],
@@ -74,7 +75,7 @@ export function logarithmsSuite(backend: 'cpu' | 'cuda'): void {
     })
   })
 
-  it('sums that exponentials can’t hold are those of pairs', async () => {
+  it('computes sums that exponentials can’t hold step by step', async () => {
     const [m, n, k] = [9, 70, 40]
     // Row i has its greatest elements where all columns from 3 on have their least ones.
     const a = drawn(() => 0, m, k)
@@ -91,7 +92,7 @@ export function logarithmsSuite(backend: 'cpu' | 'cuda'): void {
     expectNear(c.data, oracle(a, b), 150)
   })
 
-  it('infinities and NaN are those of pairs', async () => {
+  it('computes infinities and NaN step by step', async () => {
     const [m, n, k] = [12, 33, 48]
     const [a, b] = [drawn(ordinary, m, k), drawn(ordinary, k, n)]
     a.data.fill(Number.NEGATIVE_INFINITY, k, 2 * k)
@@ -115,19 +116,19 @@ export function logarithmsSuite(backend: 'cpu' | 'cuda'): void {
           : Number.NEGATIVE_INFINITY,
       ),
     )
-    // In the row of 3e38 each sum is 3e38 but for rounding; in that of ∞ each is ∞ that meets a number.
+    // In the row of 3e38 each sum is 3e38 but for rounding; in the row of ∞ each is ∞ that meets a number.
     expect(c.data[4 * n]).toBe(Math.fround(3e38))
     expect(c.data[2 * n]).toBe(Number.POSITIVE_INFINITY)
   })
 
-  it('fewer than 32 steps are taken pair by pair', async () => {
+  it('computes fewer than 32 steps directly', async () => {
     const [a, b] = [drawn(ordinary, 20, 31), drawn(ordinary, 31, 20)]
     const { c } = await mpmm(a, b, options)
     const { c: pairs } = await mpmm(a, b, { semiring: inPairs, backend: 'cpu' })
     expect(c.data).toEqual(pairs.data)
   })
 
-  it('wherever and however it is computed, a product has the same bits', async () => {
+  it('has the same bits at every target', async () => {
     const [m, n, k] = [65, 80, 70]
     const [a, b] = [drawn(ordinary, 3, m, k), drawn(upTo(300, 0.3), k, n)]
     const { c } = await mpmm(a, b, { semiring: logSumExp, backend: 'cpu' })
@@ -183,7 +184,7 @@ export function logarithmsSuite(backend: 'cpu' | 'cuda'): void {
     }
   })
 
-  it('a structure leaves out what is zero outside of it', async () => {
+  it('ignores elements outside of a structure', async () => {
     const n = 70
     const full = drawn(ordinary, n, n)
     const upper: Floats = {
@@ -192,7 +193,7 @@ export function logarithmsSuite(backend: 'cpu' | 'cuda'): void {
     }
     const b = drawn(ordinary, n, n)
     const { c: expected } = await mpmm(upper, b, options)
-    // What is outside is never read.
+    // Elements outside are never read.
     const poisoned: Floats = {
       ...full,
       data: full.data.map((value, at) => (at % n < Math.floor(at / n) ? Number.NaN : value)),
@@ -207,7 +208,7 @@ export function logarithmsSuite(backend: 'cpu' | 'cuda'): void {
     })
   })
 
-  it('what is only outside of a structure decides nothing, not even bits', async () => {
+  it('is not affected by elements outside of a structure, not even in its bits', async () => {
     const n = 90
     const [a, b] = [drawn(upTo(20), n, n), drawn(upTo(20), n, n)]
     const none = { ...b, data: b.data.slice() }
@@ -225,7 +226,7 @@ export function logarithmsSuite(backend: 'cpu' | 'cuda'): void {
     expect(c.data.filter(others)).toEqual(pairs.data.filter(others))
   })
 
-  it('is added to what is there', async () => {
+  it('is added to the previous content', async () => {
     const [m, n, k] = [33, 47, 64]
     const [a, b, c0] = [drawn(ordinary, m, k), drawn(ordinary, k, n), drawn(upTo(50, 0.2), m, n)]
     const before = oracle(a, b)

@@ -1,9 +1,10 @@
-/** Calls of all kinds at once: every result by the definition, every mistake by its code. The same for both backends. */
+/** Concurrent calls of all kinds: every result by the definition, every error by its code. Both backends run it. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { describeCall, drawCalls, matricesOf, type Product } from '../../bench/stress/calls.js'
 import type { Dense, OperandPlacements } from '../../bench/stress/matrices.js'
 import { type InvalidCall, invalidCalls } from '../../bench/stress/mistakes.js'
 import { judge, perform, untilIdle } from '../../bench/stress/perform.js'
+import type { BackendName } from '../../lib/backend-name.js'
 import { openDevice } from '../../lib/index.js'
 import { Tally, wrongIn } from '../../native/tools/fuzz/check.mjs'
 import { expectError } from './expect.js'
@@ -12,7 +13,7 @@ import { type AnyMatrix, algebraOf, elementsOf, problemOf, sourceOf } from './pr
 
 const limits = { largest: 200, large: 0.02 }
 
-export function mixedSuite(backend: 'cpu' | 'cuda', count: number): void {
+export function mixedSuite(backend: BackendName, count: number): void {
   const places = {} as OperandPlacements
   beforeAll(async () => {
     places.device = await openDevice({ backend })
@@ -23,7 +24,7 @@ export function mixedSuite(backend: 'cpu' | 'cuda', count: number): void {
     await places.elsewhere.close()
   })
 
-  it.each([1, 2, 3])('every result is right and every error has its code: seed %i', async (seed) => {
+  it.each([1, 2, 3])('computes every result right and every error with its code: seed %i', async (seed) => {
     const calls = drawCalls(count, seed, limits)
     const left = calls.values()
     const wrong: string[] = []
@@ -39,7 +40,7 @@ export function mixedSuite(backend: 'cpu' | 'cuda', count: number): void {
     expect(places.device.memory().used).toBe(0)
   })
 
-  describe('mistakes', () => {
+  describe('invalid calls', () => {
     it.each(invalidCalls.map((mistake) => [mistake.name, mistake] as [string, InvalidCall]))(
       '%s',
       async (_, mistake) => {
@@ -51,7 +52,7 @@ export function mixedSuite(backend: 'cpu' | 'cuda', count: number): void {
   })
 }
 
-/** How a result differs from the definition; undefined if it doesn't. */
+/** Difference of a result to the definition; undefined if there is none. */
 function mismatch(product: Product, c: Dense): string | undefined {
   const { semiring, dtype, overflow } = product
   const { a, b, c0 } = matricesOf(product)

@@ -1,5 +1,6 @@
-/** One product on several devices, which are pretended: all are the same GPU, or the CPU. */
+/** One product on several simulated devices: all are the same GPU, or the CPU. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { BackendName } from '../../lib/backend-name.js'
 import {
   type DenseMatrix,
   type MpmmOptions,
@@ -25,13 +26,13 @@ const integers = (rows: number, cols: number, limit = 1000, batch?: number) => {
   return { data, shape: batch === undefined ? [rows, cols] : [batch, rows, cols] } as DenseMatrix
 }
 
-export function severalSuite(backend: 'cpu' | 'cuda'): void {
+export function severalSuite(backend: BackendName): void {
   const options = backend === 'cuda' ? ({ backend } as const) : {}
   beforeAll(() => addon.pretendDevices(DEVICES))
   afterAll(() => addon.pretendDevices(0))
 
   describe('a product', () => {
-    it('takes the variants that plan() says, which may be others than on one', async () => {
+    it('uses the variants of plan(), which may differ from those on one device', async () => {
       const of = (m: number, n: number, element: (row: number, col: number) => number) =>
         matrix(
           m,
@@ -40,7 +41,7 @@ export function severalSuite(backend: 'cpu' | 'cuda'): void {
         )
       const small = (row: number, col: number) => (7 * row + 3 * col) % 9
       const [large, far] = [2 ** 31 - 2, 100_000]
-      // Values that are close together in each of five parts, by rows and by columns; large ones that nobody reads, and that
+      // Values of a small range in each of five shards, by rows and by columns; large unused values, and large ones in one shard.
       // one part reads.
       const levels = (index: number) => far * Math.floor(index / 128)
       const cases = [
@@ -67,7 +68,7 @@ export function severalSuite(backend: 'cpu' | 'cuda'): void {
       }
     })
 
-    it('says which devices computed it, as few as it needs', async () => {
+    it('reports the devices that computed it, as few as it needs', async () => {
       const one = await mpmm(integers(90, 90), integers(90, 90), { ...options, devices: [2] })
       expect(one.devices).toEqual(backend === 'cuda' ? [0] : [])
       const two = await mpmm(integers(90, 90), integers(90, 90), { ...options, devices: [4, 2] })
@@ -81,7 +82,7 @@ export function severalSuite(backend: 'cpu' | 'cuda'): void {
   })
 
   describe('a product that fails', () => {
-    it('says which device failed; the next one succeeds', async () => {
+    it('names the device that failed; the next one succeeds', async () => {
       const [a, b] = [integers(300, 200, 2e9), integers(200, 200, 100)]
       addon.failAllocation(2, 1)
       try {
@@ -93,7 +94,7 @@ export function severalSuite(backend: 'cpu' | 'cuda'): void {
       expectProduct(integers(200, 50), integers(50, 60), { ...options, devices: 'all' })
     })
 
-    it('names the first result that overflows, in the part of whichever device it is', async () => {
+    it('names the first result that overflows, in the shard of any device', async () => {
       for (const rows of [
         [280, 20],
         [30, 290, 160],
@@ -107,13 +108,13 @@ export function severalSuite(backend: 'cpu' | 'cuda'): void {
       }
     })
 
-    it('is given up by its signal', async () => {
+    it('is aborted by its signal', async () => {
       const a = integers(1500, 1500)
       const [error] = await givenUp((signal) => [mpmm(a, a, { ...options, devices: 'all', signal })])
       expectError(error, 'ABORTED')
     })
 
-    it('is refused if the system refuses a thread; the next one succeeds', async () => {
+    it('is rejected if the system refuses a thread; the next one succeeds', async () => {
       const [a, b] = [integers(290, 40), integers(40, 33)]
       const products = Array.from({ length: 20 }, () => ({ a, b }))
       for (const nth of [1, 2, 4]) {
@@ -123,7 +124,7 @@ export function severalSuite(backend: 'cpu' | 'cuda'): void {
           () => mpmm(a, b, { ...options, devices: 'all' }),
           () => mpmmGrouped(products, { ...options, devices: 'all' }),
         ]) {
-          // Nothing but the parts needs a thread then.
+          // Only the shards need a thread then.
           expectProduct(a, b, { ...options, devices: 'all' })
           addon.failThread(nth, 1e15)
           const error = await caught((async () => start())())
@@ -159,7 +160,7 @@ export function severalSuite(backend: 'cpu' | 'cuda'): void {
     }
   })
 
-  it('refuses devices that make no sense', async () => {
+  it('rejects invalid devices', async () => {
     const a = integers(60, 60)
     const refused = async (more: object, ...patterns: (string | RegExp)[]) =>
       expectError(await caught(mpmm(a, a, more as never)), 'OPTION', ...patterns)

@@ -1,5 +1,6 @@
-/** Paths that a closure can't answer: what it does once more in float64, on both backends. */
+/** Paths that a closure can't find directly: they are computed again in float64. Both backends run it. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { BackendName } from '../../lib/backend-name.js'
 import { solveInFloat64 } from '../../lib/graph/all-pairs.js'
 import { walk } from '../../lib/graph/path-trees.js'
 import { readQuery } from '../../lib/graph/query.js'
@@ -17,7 +18,7 @@ import { bestFrom, pathAlgebras, valueOfPath, type WeightedEdges } from './paths
 
 type Floats = typeof Float32Array | typeof Float64Array
 
-/** Each edge and the one back together weigh exactly 0; there is no other cycle. */
+/** Each edge and its reverse together weigh exactly 0; there is no other cycle. */
 export function balanced(random: Random, nodes: number, Type: Floats): Float32Array | Float64Array {
   const data = new Type(nodes * nodes).fill(Number.POSITIVE_INFINITY)
   for (let i = 0; i < nodes; i++) data[i * nodes + i] = 0
@@ -29,7 +30,7 @@ export function balanced(random: Random, nodes: number, Type: Floats): Float32Ar
   return data
 }
 
-/** Follows the next nodes of all pairs: each way ends at its target. */
+/** Follows the next nodes of all pairs: each path ends at its target. */
 function expectEnds(next: ArrayLike<number>, nodes: number): void {
   for (let to = 0; to < nodes; to++) {
     for (let from = 0; from < nodes; from++) {
@@ -42,19 +43,19 @@ function expectEnds(next: ArrayLike<number>, nodes: number): void {
   }
 }
 
-export function pathsAgain(backend: 'cpu' | 'cuda'): void {
+export function pathsAgain(backend: BackendName): void {
   let device: Device
   beforeAll(async () => {
     device = await openDevice({ backend })
   })
   afterAll(() => device.close())
 
-  describe('cycles of floats that weigh nothing', () => {
+  describe('cycles of floats with weight 0', () => {
     const [a, b] = [Math.fround(0.143942118), Math.fround(4.60958433)]
     const none = Number.POSITIVE_INFINITY
     const three = matrix(3, 3, Float32Array.of(0, a, -b, -a, 0, none, b, none, 0))
 
-    it('lead nobody round', async () => {
+    it('cause no endless paths', async () => {
       const result = await shortestPaths(three, { backend, paths: true })
       expect(result.path(0, 2)).toEqual([0, 2])
       expect(result.path(1, 2)).toEqual([1, 0, 2])
@@ -63,7 +64,7 @@ export function pathsAgain(backend: 'cpu' | 'cuda'): void {
       expect(result.backend).toBe(backend)
     })
 
-    it('nor on a device', async () => {
+    it('cause no endless paths on a device', async () => {
       const weights = await device.upload(three)
       const result = await shortestPaths(weights, { paths: true })
       expect(result.distances.device).toBe(device)
@@ -72,7 +73,7 @@ export function pathsAgain(backend: 'cpu' | 'cuda'): void {
       expect(result.backend).toBe(backend)
     })
 
-    it('nor in a batch, nor from and to some nodes', async () => {
+    it('cause no endless paths in a batch, and from and to some nodes', async () => {
       const batch = matrix([2, 3, 3], Float32Array.of(...three.data, ...three.data))
       const all = await shortestPaths(batch, { backend, paths: true })
       expect(all.path(1, 2, 1)).toEqual([1, 0, 2])
@@ -83,8 +84,8 @@ export function pathsAgain(backend: 'cpu' | 'cuda'): void {
       expect(some.backend).toBe(backend)
     })
 
-    it('are not answered by all pairs if float32 does not hold the length of a path', async () => {
-      // Beside the cycle there is a way of two edges that is longer than any float32: with rounded cycles float64 answers.
+    it("are not solved by all pairs if float32 can't represent the length of a path", async () => {
+      // Next to the cycle there is a path of two edges that is longer than any float32: with rounded cycles float64 is used.
       const data = new Float32Array(36).fill(none)
       three.data.forEach((weight, at) => {
         data[Math.floor(at / 3) * 6 + (at % 3)] = weight
@@ -102,7 +103,7 @@ export function pathsAgain(backend: 'cpu' | 'cuda'): void {
       expect([next.data[3 * 6 + 5], path(3, 5), path(1, 2)]).toEqual([-1, null, [1, 0, 2]])
     })
 
-    it('of thousands of matrices', async () => {
+    it('may be in thousands of matrices', async () => {
       const random = new Random(34)
       for (let round = 0; round < 1500; round++) {
         const nodes = round % 50 === 0 ? 40 : random.integer(3, 8)
@@ -126,13 +127,13 @@ export function pathsAgain(backend: 'cpu' | 'cuda'): void {
       }
     })
 
-    it('and products that gain nothing', async () => {
+    it('include products of 1', async () => {
       const random = new Random(35)
       for (let round = 0; round < 500; round++) {
         const nodes = random.integer(3, 12)
         const data = balanced(random, nodes, Float32Array).map((value) => {
           const half = Math.round(value * 8) / 8
-          // Of (1 + 1/2^k), whose other half is rounded down.
+          // (1 + 1/2^k), whose reciprocal is rounded down.
           const other = Math.fround(1 / (1 + Math.abs(half)))
           const down = other * (1 + Math.abs(half)) > 1 ? other - 2 ** -25 : other
           return value === none ? 0 : half >= 0 ? 1 + half : down
@@ -161,7 +162,7 @@ export function pathsAgain(backend: 'cpu' | 'cuda'): void {
       of: { data: ArrayLike<number> } | { download(): Promise<{ data: ArrayLike<number> }> },
     ) => Array.from('data' in of ? of.data : (await of.download()).data)
 
-    it('cycles matter only between them', async () => {
+    it("ignores cycles that aren't between the requested nodes", async () => {
       const random = new Random(23)
       const seen = { right: 0, gaining: 0, elsewhere: 0 }
       for (let round = 0; round < 150; round++) {
@@ -216,7 +217,7 @@ export function pathsAgain(backend: 'cpu' | 'cuda'): void {
       expect(Math.min(...Object.values(seen))).toBeGreaterThan(10)
     })
 
-    it('distances that leave int32 matter only if they are asked for', async () => {
+    it("ignores distances beyond int32 that aren't requested", async () => {
       const far = 2 ** 31 - 3
       const graph = { nodes: 4, from: [0, 1, 2], to: [1, 2, 3], weight: [far, 10, -20].map((w) => sign * w) }
       const distance = async (target: number, options: PathOptions = {}) => {
@@ -237,10 +238,10 @@ export function pathsAgain(backend: 'cpu' | 'cuda'): void {
       }
     })
 
-    it('of a batch of int16, in an array and on a device', async () => {
+    it('accepts a batch of int16, in an array and on a device', async () => {
       const none = sign === 1 ? 2 ** 15 - 1 : -(2 ** 15)
       const edge = (weight: number) => sign * weight
-      // Nodes 2 and 3 gain in the second matrix, and lead nowhere.
+      // Nodes 2 and 3 form an improving cycle in the second matrix, and lead nowhere.
       const data = Int16Array.of(
         ...[none, edge(5), none, none, none, none, edge(7), none, none, none, none, edge(1)],
         ...[none, none, none, none],

@@ -1,5 +1,6 @@
-/** Best paths where graphs, places, methods, nodes and arithmetic meet, in pairs of any two of these. */
+/** Best paths in pairwise combinations of graphs, targets, methods, nodes and arithmetic. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import type { BackendName } from '../../lib/backend-name.js'
 import {
   longestPaths,
   mostReliablePaths,
@@ -31,13 +32,13 @@ type Find = (weights: unknown, options?: PathOptions) => Promise<PathsResult>
 const arrays = { int32: Int32Array, float32: Float32Array, float64: Float64Array, uint8: Uint8Array }
 type Type = keyof typeof arrays
 
-/** `limit` is between the values of paths, and worse than that of the empty path. */
+/** `limit` is between the values of paths, and worse than the value of the empty path. */
 interface Objective {
   find: Find
   types: Type[]
   weights: number[]
   limit: number | undefined
-  /** The sign of weights of which two leave int32. */
+  /** Sign of weights of which the sum of two exceeds int32. */
   far?: number
 }
 const sums: Type[] = ['int32', 'float32', 'float64']
@@ -67,7 +68,7 @@ type Form = keyof typeof forms
 
 const NODES = 8
 type Side = number[] | number | undefined
-/** Sources and targets: the smaller side is searched from. */
+/** Sources and targets: searches begin at the smaller side. */
 const queries: [sources: Side, targets: Side][] = [
   ...[undefined, 3, [6, 0, 5]].flatMap((sources) =>
     [undefined, 7, [1, 5, 2]].map((targets): [Side, Side] => [sources, targets]),
@@ -83,7 +84,7 @@ const fewQueries = [0, 5, 6, 9].map((at) => queries[at]!)
 const everyNode = Array.from({ length: NODES }, (_, node) => node)
 const listed = (side: Side) => (side === undefined ? everyNode : [side].flat())
 
-/** Weights of int32 whose sums leave it, and the policy for them. */
+/** Weights of int32 whose sums exceed it, and the policy for them. */
 const policies: (Overflow | undefined)[] = [undefined, 'throw', 'saturate', 'wrap']
 
 /** The graphs as a matrix or a batch; columns are contiguous in strides, with gaps. */
@@ -106,7 +107,7 @@ function matrixOf(graphs: WeightedEdges[], semiring: PathSemiring, type: Type, f
   return { data, shape, strides, offset } as MatrixLike
 }
 
-/** The stored distance for an exact one; null if it is an error. */
+/** Stored distance for an exact one; null if it is an error. */
 function storedAs(exact: number | null, semiring: PathSemiring, type: Type, overflow: Overflow | undefined) {
   if (exact === null) return zeroOf(semiring, type)
   if (type !== 'int32') return exact
@@ -117,12 +118,12 @@ function storedAs(exact: number | null, semiring: PathSemiring, type: Type, over
   return overflow === 'saturate' ? Math.min(Math.max(exact, least), most) : null
 }
 
-export function crossedPaths(backend: 'cpu' | 'cuda'): void {
+export function crossedPaths(backend: BackendName): void {
   let one: Device
   let several: Device | undefined
   const hasSeveral = backend === 'cuda' || withoutCuda() !== undefined
   const places = ['arrays', 'a device', ...(hasSeveral ? ['devices'] : [])]
-  // Edge lists are in arrays only. Spread matrices have no strides of their own.
+  // Edge lists are in arrays only. Sharded matrices have no strides of their own.
   const inputs = (Object.keys(forms) as Form[]).flatMap((form) =>
     places
       .filter((place) => place === 'arrays' || form !== 'an edge list')
@@ -141,7 +142,7 @@ export function crossedPaths(backend: 'cpu' | 'cuda'): void {
     addon.pretendDevices(0)
   })
 
-  // On a GPU semirings have their types in turn.
+  // On a GPU the types of a semiring alternate.
   const kinds = Object.entries(objectives).flatMap(([semiring, { types }], turn) =>
     types
       .filter((_, at) => backend === 'cpu' || at === turn % types.length)
@@ -200,7 +201,7 @@ export function crossedPaths(backend: 'cpu' | 'cuda'): void {
         continue
       }
       const result = await work.catch((error) => {
-        // Rounded sums with paths, and graphs without small separators, are for no dissection.
+        // Dissection supports neither rounded sums with paths nor graphs without small separators.
         if (method !== 'dissection' || error.code !== 'ERR_MPMML_OPTION') throw error
       })
       if (!result) {

@@ -1,5 +1,6 @@
-/** The edges of every path: where a cheaper one stops being exact. */
+/** Limits of every arithmetic: values for which a cheaper one isn't exact. */
 import { describe, expect, it } from 'vitest'
+import type { BackendName } from '../../lib/backend-name.js'
 import { type MpmmlError, matrix, mpmmSync, type Overflow, zeroOf } from '../../lib/index.js'
 import { policies, semirings } from './cases.js'
 import { expectAgrees } from './expect.js'
@@ -7,13 +8,13 @@ import { translatedLimit } from './generators.js'
 import { finiteRange, oracle } from './oracle.js'
 import { variantWith } from './table.js'
 
-export function edgesOfPaths(backend: 'cpu' | 'cuda'): void {
+export function edgesOfPaths(backend: BackendName): void {
   for (const semiring of semirings) {
     const zero = zeroOf(semiring)
     const [least, most] = finiteRange(semiring)
     const limit = translatedLimit(semiring)
 
-    /** Compares with the oracle what `auto` and each accumulator give; the paths that ran, '' where one refuses. */
+    /** Compares `auto` and each accumulator with the oracle; returns the arithmetics that ran, '' if one rejects. */
     const paths = (a: number[], b: number[], overflow: Overflow = 'throw') => {
       const [left, right] = [matrix(1, a.length, a), matrix(b.length, 1, b)]
       const expected = oracle(left, right, { semiring, overflow })
@@ -38,13 +39,13 @@ export function edgesOfPaths(backend: 'cpu' | 'cuda'): void {
     }
 
     describe(semiring, () => {
-      it('int32 sums go up to the ends of the finite range', () => {
+      it('use plain int32 sums up to the ends of the finite range', () => {
         expect(paths([most - 5, 0], [5, 5])).toMatchObject({ int32: 'direct', int64: 'wide' })
         expect(paths([least + 5, 0], [-5, -5])).toMatchObject({ int32: 'direct', int64: 'wide' })
         expect(paths([most, most], [0, 0]).int32).toBe('direct')
         expect(paths([least, least], [0, 0]).int32).toBe('direct')
       })
-      it('one beyond needs 64 bits', () => {
+      it('use 64 bits one beyond', () => {
         for (const [x, y] of [
           [most - 5, 6],
           [least + 5, -6],
@@ -54,11 +55,11 @@ export function edgesOfPaths(backend: 'cpu' | 'cuda'): void {
           expect(paths([x, x], [y, y])).toMatchObject({ int32: '', int64: 'overflow' })
         }
       })
-      it('a sum beyond that decides nothing is no error', () => {
+      it('accept a sum beyond that decides nothing', () => {
         const [good, bad, step] = semiring === 'max-plus' ? [0, least, -1] : [0, most, 1]
         expect(paths([bad, good], [step, step])).toMatchObject({ int32: '', int64: 'wide' })
       })
-      it('int32 sums may wrap where wrapping was asked for', () => {
+      it('may wrap int32 sums on request', () => {
         expect(paths([most - 5, 0], [6, 6], 'wrap')).toMatchObject({ int32: 'direct', int64: 'wrapping' })
         expect(paths([least, least], [least, least], 'wrap')).toMatchObject({
           int32: 'direct',
@@ -70,7 +71,7 @@ export function edgesOfPaths(backend: 'cpu' | 'cuda'): void {
         ['A', -limit],
         ['B', limit],
         ['B', -limit],
-      ] as const)('int32 sums hold zero with %s up to %i', (side, value) => {
+      ] as const)('represent zero in int32 sums with %s up to %i', (side, value) => {
         const place = (x: number): [number[], number[]] =>
           side === 'A'
             ? [
@@ -86,7 +87,7 @@ export function edgesOfPaths(backend: 'cpu' | 'cuda'): void {
         expect(paths(...place(value), 'wrap')).toMatchObject({ int32: 'translated', int64: 'wrapping' })
         for (const overflow of policies) expect(paths(...place(beyond), overflow).int32).toBe('')
       })
-      it('zero is told from the worst sums of finite values', () => {
+      it('distinguish zero from the worst sums of finite values', () => {
         for (const [x, y] of [
           [limit, limit],
           [-limit, -limit],
@@ -97,7 +98,7 @@ export function edgesOfPaths(backend: 'cpu' | 'cuda'): void {
           expect(paths([x, y], [zero, zero]).int32).toBe('translated')
         }
       })
-      it('no sum that wraps onto zero becomes finite, and none that saturates becomes zero', () => {
+      it('never turn a sum that wraps onto zero into a finite one, or a saturated one into zero', () => {
         for (const target of [2 ** 31, -(2 ** 31), 2 ** 31 - 1, -(2 ** 31) - 1]) {
           const x = Math.trunc(target / 2)
           for (const extra of [[], [zero]]) {
@@ -115,7 +116,7 @@ export function edgesOfPaths(backend: 'cpu' | 'cuda'): void {
           [most - 300, -300],
           [-(2 ** 30), -(2 ** 30) + 100],
         ] as const
-        it('hold spreads that add up to 255', () => {
+        it('support ranges that add up to 255', () => {
           for (const [x, y] of bases) {
             expect(paths([x, x + 127], [y + 128, y]).byte).toBe('byte')
             expect(paths([x, x + 127], [y, y + 128]).byte).toBe('byte')
@@ -124,7 +125,7 @@ export function edgesOfPaths(backend: 'cpu' | 'cuda'): void {
             expect(paths([x, x], [y, y + 256]).byte).toBe('')
           }
         })
-        it('hold zero with spreads up to 63', () => {
+        it('support zero with ranges up to 63', () => {
           for (const [x, y] of bases) {
             expect(paths([x, x + 63, zero], [y, y + 63, y]).byte).toBe('byte-translated')
             expect(paths([zero, x + 63, zero], [y, zero, y + 63]).byte).toBe('byte-translated')
@@ -133,7 +134,7 @@ export function edgesOfPaths(backend: 'cpu' | 'cuda'): void {
             expect(paths([x, zero, x], [y, y + 64, y]).byte).toBe('')
           }
         })
-        it('are not taken where sums leave the finite range', () => {
+        it('are not used if sums exceed the finite range', () => {
           expect(paths([most, most - 1], [1, 1], 'saturate').byte).toBe('')
           expect(paths([least, least + 1], [-1, -1], 'wrap').byte).toBe('')
         })
@@ -149,7 +150,7 @@ export function edgesOfPaths(backend: 'cpu' | 'cuda'): void {
             [most - 80_000, -80_000],
             [-(2 ** 30), -(2 ** 30) + 100],
           ] as const
-          it('hold spreads that add up to 65535', () => {
+          it('support ranges that add up to 65535', () => {
             for (const [x, y] of bases) {
               expect(paths([x, x + 40_000], [y + 25_535, y]).uint16).toBe('half')
               expect(paths([x, x + 40_000], [y, y + 25_535]).uint16).toBe('half')
@@ -158,7 +159,7 @@ export function edgesOfPaths(backend: 'cpu' | 'cuda'): void {
               expect(paths([x, x], [y, y + 65_536]).uint16).toBe('')
             }
           })
-          it('hold zero with spreads up to 16383', () => {
+          it('support zero with ranges up to 16383', () => {
             for (const [x, y] of bases) {
               expect(paths([x, x + 16_383, zero], [y, y + 16_383, y]).uint16).toBe('half-translated')
               expect(paths([zero, x + 16_383, zero], [y, zero, y + 16_383]).uint16).toBe('half-translated')
@@ -167,7 +168,7 @@ export function edgesOfPaths(backend: 'cpu' | 'cuda'): void {
               expect(paths([x, zero, x], [y, y + 16_384, y]).uint16).toBe('')
             }
           })
-          it('are not taken where sums leave the finite range', () => {
+          it('are not used if sums exceed the finite range', () => {
             expect(paths([most, most - 1], [1, 1], 'saturate').uint16).toBe('')
             expect(paths([least, least + 1], [-1, -1], 'wrap').uint16).toBe('')
           })

@@ -32,7 +32,7 @@ export function powers(backend: Backend, open: () => Device): void {
     }
   })
 
-  it('of batches, views, int16, in place', async () => {
+  it('accepts batches, views, int16, in place', async () => {
     const data = Int32Array.from({ length: 18 }, (_, index) => (index * 7) % 11)
     const first = await power({ data: data.slice(0, 9), shape: [3, 3] }, 5, { backend })
     const second = await power({ data: data.slice(9), shape: [3, 3] }, 5, { backend })
@@ -75,12 +75,12 @@ export function powers(backend: Backend, open: () => Device): void {
     expect(out.data[0]).toBe(5)
   })
 
-  it('takes large exponents', async () => {
+  it('accepts large exponents', async () => {
     const a = { data: Float64Array.of(1, -(2 ** 10), 3, -1), shape: [2, 2] }
     expect((await power(a, Number.MAX_SAFE_INTEGER, { backend })).c.data[0]).toBe(Number.MAX_SAFE_INTEGER)
   })
 
-  it('refuses what has no power', async () => {
+  it('rejects matrices without powers', async () => {
     const a = { data: new Int32Array(4), shape: [2, 2] }
     for (const n of [-1, 1.5, Number.NaN, 2 ** 53, '2', undefined, 2n]) {
       expectError(await caught(anyPower(a, n, { backend })), 'OPTION', 'exponent')
@@ -100,7 +100,7 @@ export function powers(backend: Backend, open: () => Device): void {
     expectError(await caught(anyPower(disposed, 2)), 'DISPOSED')
   })
 
-  it('needs no memory afterwards, and tells how far it is', async () => {
+  it('keeps no memory afterwards, and reports its progress', async () => {
     await using device = await openDevice({ backend })
     const a = await device.upload({ data: new Float32Array(400 * 400).fill(1), shape: [400, 400] })
     const before = device.memory().used

@@ -1,5 +1,6 @@
-/** What is true of products in every semiring on every element type, wherever their matrices are: test/cpu and test/gpu run it. */
+/** Properties of products in every semiring on every element type, at every target: test/cpu and test/gpu run it. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { BackendName } from '../../lib/backend-name.js'
 import type { MatrixStructure, ProductStructure } from '../../lib/index.js'
 import { layoutNames } from '../../native/tools/fuzz/layouts.mjs'
 import { inTurn, policies, ragged, type Size, sizes } from './cases.js'
@@ -21,7 +22,7 @@ import { expectRight } from './products/law.js'
 import { compute, type Place, placesOf, type Way } from './products/places.js'
 import { decisive, kindNamesOf, mixed, spoiled, startFor, tied, valuesFor } from './products/values.js'
 
-/** Depths about the words that bits are packed into, and about blocks of them; and about the blocks that others are packed into. */
+/** Depths around the words that bits are packed into, and around blocks of them, and around the blocks of other types. */
 export const depths = [31, 32, 33, 63, 64, 65, 95, 127, 128, 129, 255, 257, 511, 513, 1023, 2047, 2048, 2049]
 const someDepths = [31, 33, 64, 65, 127, 129, 256, 257, 513, 1023, 2049]
 
@@ -41,7 +42,7 @@ export const structures: Record<string, ProductStructure> = {
   'bands that have all': { a: { band: [5000, 5000] }, b: { band: [9000, Number.POSITIVE_INFINITY] } },
 }
 
-/** Around tiles and slabs, primes, long and thin. */
+/** Sizes around tiles and slabs, primes, skinny shapes. */
 const structuredSizes: Size[] = [
   [1, 1, 1],
   [2, 3, 2],
@@ -62,7 +63,7 @@ const batches = {
   'a batch of one A, nine of B': { count: 9, a: 1, b: 9, c0: 9 },
 } satisfies Record<string, Record<string, number | undefined>>
 
-/** Kinds of values for the ways in which an algebra computes. */
+/** Kinds of values for the arithmetics of an algebra. */
 function arithmeticsOf({ isInteger, isWhole, isTruth }: Algebra): string[] {
   if (isInteger)
     return [
@@ -85,22 +86,22 @@ export function drawn(algebra: Algebra, kind: string, size: Size, more: Partial<
   return { algebra, a, b, what: `${nameOf(algebra)}, ${kind}, ${size.join(' × ')}`, ...more }
 }
 
-/** What stands outside of the structure would decide results. */
+/** Elements outside of the structure that would decide results. */
 export function withStructure(one: Case, structure: ProductStructure): Case {
   const c0 = one.c0 && { ...one.c0, data: one.c0.data.slice() }
   spoiled(one.algebra, structure, { a: one.a, b: one.b, c0 })
   return { ...one, structure, c0, what: `${one.what}, ${JSON.stringify(structure)}` }
 }
 
-/** The overflow policies that the algebra has. */
+/** Overflow policies of the algebra. */
 const policiesOf = ({ isInteger }: Algebra) => (isInteger ? policies : [undefined])
 
-export function productSuite(backend: 'cpu' | 'cuda', part: Part = whole): void {
+export function productSuite(backend: BackendName, part: Part = whole): void {
   const { places, made, open, close } = placesOf(backend)
   beforeAll(open)
   afterAll(close)
 
-  /** Checks the case at the places, into new matrices and into those that are there. */
+  /** Checks the case at the targets, into new matrices and into existing ones. */
   async function check(one: Case, where: readonly Place[] = places, ways?: Way[]): Promise<void> {
     // A result can be accumulated in place if there is a C0 for each product.
     const inPlace = one.c0 && one.c0.batched === (one.a.batched || one.b.batched)
@@ -116,13 +117,13 @@ export function productSuite(backend: 'cpu' | 'cuda', part: Part = whole): void 
   const inArrays = place('arrays, at once')
   const few = [...inArrays, ...place('a device')]
 
-  /** One of the few, arrays or a device; both on a GPU. */
+  /** Main targets: arrays or a device, in turn; both on a GPU. */
   const oneOf = (turn: number) => inTurn(backend, few, turn, few.length)
-  /** Some of the places, one of the few among them; all of them on a GPU. */
+  /** Some of the targets, including a main one; all of them on a GPU. */
   const someOf = (turn: number, share = 8) => [
     ...new Set([...oneOf(turn), ...inTurn(backend, places, turn, share)]),
   ]
-  /** Into a new matrix, or into one that is there; both on a GPU. */
+  /** Into a new matrix, or into an existing one; both on a GPU. */
   const wayOf = (turn: number) => inTurn<Way>(backend, ['new', 'out'], turn, 2)
 
   // A 0 of the identity times an infinity is a NaN, and would decide in an ordinary sum.
@@ -133,7 +134,7 @@ export function productSuite(backend: 'cpu' | 'cuda', part: Part = whole): void 
     const mayHaveWitness = idempotent.includes(algebra)
     const first = algebras.indexOf(algebra)
 
-    it.each(kindNamesOf(algebra))('values: %s', async (kind) => {
+    it.each(kindNamesOf(algebra))('is right for values: %s', async (kind) => {
       const turn = first + kindNamesOf(algebra).indexOf(kind)
       for (const [index, overflow] of policiesOf(algebra).entries()) {
         await check(
@@ -145,7 +146,7 @@ export function productSuite(backend: 'cpu' | 'cuda', part: Part = whole): void 
         const where = (overflow ?? 'throw') === 'throw' ? someOf(turn + 2) : oneOf(turn + index)
         const one = drawn(algebra, kind, ragged, { overflow, c0, witness: mayHaveWitness }, 4)
         await check(one, where, ['in place'])
-        // An error would say nothing of the other elements.
+        // An error would hide the other elements.
         if (overflow === (algebra.isInteger ? 'saturate' : undefined))
           await check(one, inTurn(backend, madeFor(algebra), turn, 4), ['in place'])
       }
@@ -159,7 +160,7 @@ export function productSuite(backend: 'cpu' | 'cuda', part: Part = whole): void 
       )
     })
 
-    it.each(kindNamesOf(algebra))('C0: %s', async (kind) => {
+    it.each(kindNamesOf(algebra))('is right for C0: %s', async (kind) => {
       const overflow = algebra.isInteger ? 'saturate' : undefined
       const c0 = startFor(algebra, kind, ragged[0], ragged[2], undefined, 5)
       const turn = first + kindNamesOf(algebra).indexOf(kind)
@@ -175,28 +176,38 @@ export function productSuite(backend: 'cpu' | 'cuda', part: Part = whole): void 
       await check(none, where)
     })
 
-    it.each(sizes.map((size) => [...size, size] as const))('%i × %i × %i', async (_m, _k, _n, size) => {
-      const listed = algebra.isInteger
-        ? [
-            'small',
-            'ε in rows and columns',
-            'extremes',
-            'the best meets the worst',
-            'far from the best in some rows',
-          ]
-        : [mixed(algebra)]
-      const turn = first + sizes.indexOf(size)
-      const kinds = inTurn(backend, [...listed, ...decisive(algebra)], turn, 2)
-      for (const [index, kind] of kinds.entries()) {
-        for (const overflow of inTurn(backend, policiesOf(algebra), turn + index, policiesOf(algebra).length))
-          await check(drawn(algebra, kind, size, { overflow }), inArrays, wayOf(turn + index))
-      }
-      const c0 = startFor(algebra, mixed(algebra), size[0], size[2])
-      const where = someOf(first + size[1])
-      await check(drawn(algebra, mixed(algebra), size, { c0, witness: mayHaveWitness }), where, ['in place'])
-    })
+    it.each(sizes.map((size) => [...size, size] as const))(
+      'is right for %i × %i × %i',
+      async (_m, _k, _n, size) => {
+        const listed = algebra.isInteger
+          ? [
+              'small',
+              'ε in rows and columns',
+              'extremes',
+              'the best meets the worst',
+              'far from the best in some rows',
+            ]
+          : [mixed(algebra)]
+        const turn = first + sizes.indexOf(size)
+        const kinds = inTurn(backend, [...listed, ...decisive(algebra)], turn, 2)
+        for (const [index, kind] of kinds.entries()) {
+          for (const overflow of inTurn(
+            backend,
+            policiesOf(algebra),
+            turn + index,
+            policiesOf(algebra).length,
+          ))
+            await check(drawn(algebra, kind, size, { overflow }), inArrays, wayOf(turn + index))
+        }
+        const c0 = startFor(algebra, mixed(algebra), size[0], size[2])
+        const where = someOf(first + size[1])
+        await check(drawn(algebra, mixed(algebra), size, { c0, witness: mayHaveWitness }), where, [
+          'in place',
+        ])
+      },
+    )
 
-    it.each(algebra.isTruth ? depths : someDepths)('K = %i', async (k) => {
+    it.each(algebra.isTruth ? depths : someDepths)('is right for K = %i', async (k) => {
       for (const [m, n] of [[1, 1], [5, 7], backend === 'cpu' && k > 600 ? [13, 35] : [33, 65]] as const) {
         for (const kind of inTurn(backend, [mixed(algebra), ...decisive(algebra)], first + m + k, 2)) {
           await check(
@@ -216,7 +227,7 @@ export function productSuite(backend: 'cpu' | 'cuda', part: Part = whole): void 
       [0, 5, 0],
       [0, 0, 0],
       [3, 0, 4],
-    ])('%i × %i × %i', async (...size) => {
+    ])('is right for %i × %i × %i', async (...size) => {
       for (const [index, batch] of [undefined, 0, 3].entries()) {
         const where = someOf(first + size[0]! + size[2]! + index)
         const [a, b] = valuesFor(algebra, mixed(algebra), size as Size, batch)
@@ -227,7 +238,7 @@ export function productSuite(backend: 'cpu' | 'cuda', part: Part = whole): void 
       }
     })
 
-    it.each(layoutNames)('A is %s, everything else in every layout', async (name) => {
+    it.each(layoutNames)('is right if A is %s, with all other matrices in every layout', async (name) => {
       const others: Size[] = [
         [5, 130, 67],
         [1, 70, 33],
@@ -250,7 +261,7 @@ export function productSuite(backend: 'cpu' | 'cuda', part: Part = whole): void 
       }
     })
 
-    it('operands whose elements share places', async () => {
+    it('is right for operands whose elements share memory', async () => {
       const [m, k, n] = ragged
       const overlapping: Record<string, (cols: number) => number[]> = {
         'rows that overlap': () => [1, 1],
@@ -295,7 +306,7 @@ export function productSuite(backend: 'cpu' | 'cuda', part: Part = whole): void 
       }
     })
 
-    it.each([1, 2, 7, 23])('batches of %i, or of one', async (batch) => {
+    it.each([1, 2, 7, 23])('is right for batches of %i, or of one', async (batch) => {
       const [m, k, n]: Size = [18, 33, 17]
       const kind = algebra.isInteger ? 'small, ε scattered' : mixed(algebra)
       const [a, b] = valuesFor(algebra, kind, [m, k, n], batch)
@@ -321,7 +332,7 @@ export function productSuite(backend: 'cpu' | 'cuda', part: Part = whole): void 
       }
     })
 
-    it.each(Object.entries(structures))('structure: %s', async (name, structure) => {
+    it.each(Object.entries(structures))('is right for the structure: %s', async (name, structure) => {
       const turn = first + Object.keys(structures).indexOf(name)
       for (const [index, size] of structuredSizes.entries()) {
         const isMany = size[1] === 141
@@ -347,7 +358,7 @@ export function productSuite(backend: 'cpu' | 'cuda', part: Part = whole): void 
         someOf(turn + 2),
         wayOf(turn),
       )
-      // Sums that could leave their type and don't: C is written at the end. Infinities meet no element that is outside.
+      // Sums that could exceed their type and don't: C is written at the end. Infinities meet no element outside.
       const hard = algebra.isInteger ? 'the best meets the worst' : 'anything'
       if (algebra.isInteger || algebra.isFloat)
         await check(
@@ -357,7 +368,7 @@ export function productSuite(backend: 'cpu' | 'cuda', part: Part = whole): void 
         )
     })
 
-    it('agrees with the definition where batch, structure, place, arithmetic and way meet', async () => {
+    it('agrees with the definition in pairwise combinations of batch, structure, target, arithmetic and call', async () => {
       const size: Size = [13, 33, 11]
       // A copy checks the elements outside of a structure too, and a view of one of a batch has no batch.
       const others = madeFor(algebra).filter(({ made: by }) => by === 'multiplied' || by === 'copied')
@@ -392,7 +403,7 @@ export function productSuite(backend: 'cpu' | 'cuda', part: Part = whole): void 
       }
     })
 
-    it('one is the identity', async () => {
+    it('has one as its identity', async () => {
       const size = 67
       const identity = elements(
         valuesFor(algebra, mixed(algebra), [size, size, 0])[0].data.slice().fill(algebra.zero),
@@ -406,7 +417,7 @@ export function productSuite(backend: 'cpu' | 'cuda', part: Part = whole): void 
       await check({ algebra, a: identity, b: a, what: '1 ⊗ A' }, someOf(first + 1))
     })
 
-    it.skipIf(!mayHaveWitness)('the winner is alone, anywhere in K; K beyond 65 536', async () => {
+    it.skipIf(!mayHaveWitness)('finds a single winner anywhere in K, also beyond 65 536', async () => {
       for (const [index, k] of [7, 130, 1500].entries()) {
         const one = drawn(algebra, mixed(algebra), [9, k, 20], { witness: true })
         one.a.data.fill(algebra.zero)
@@ -423,7 +434,7 @@ export function productSuite(backend: 'cpu' | 'cuda', part: Part = whole): void 
       }
     })
 
-    it.skipIf(!algebra.isFloat)('has the same bits again and again', async () => {
+    it.skipIf(!algebra.isFloat)('has the same bits in repeated calls', async () => {
       const one = drawn(algebra, 'anything', [130, 300, 140])
       for (const each of places.filter(({ narrow, turned, grouped }) => !narrow && !turned && !grouped)) {
         const [first, second] = [await compute(each, one, 'new'), await compute(each, one, 'new')]
@@ -433,7 +444,7 @@ export function productSuite(backend: 'cpu' | 'cuda', part: Part = whole): void 
       }
     })
 
-    it('more than one block', async () => {
+    it('is right for more than one block', async () => {
       const size: Size = backend === 'cuda' ? [300, 601, 297] : [155, 301, 149]
       const overflow = algebra.isInteger ? 'saturate' : undefined
       const where = [...few, ...place('arrays for several devices'), ...place('spread among devices')]
@@ -450,7 +461,7 @@ export function productSuite(backend: 'cpu' | 'cuda', part: Part = whole): void 
     (_, algebra) => {
       const least = algebra.greatest ? -(2 ** 30) : -(2 ** 30)
 
-      it('finds the one result that overflows, wherever it is', async () => {
+      it('finds the one result that overflows at every position', async () => {
         const [m, k, n] = [13, 3, 37]
         for (let row = 0; row < m; row++) {
           for (let col = 0; col < n; col++) {
@@ -462,8 +473,8 @@ export function productSuite(backend: 'cpu' | 'cuda', part: Part = whole): void 
         }
       })
 
-      it('names the first result in row-major order, alone or in a batch, however the product is divided', async () => {
-        // Instances, rows and columns are divided.
+      it('names the first result in row-major order, alone or in a batch, for every division of the product', async () => {
+        // Batch entries, rows and columns are divided.
         for (const [batch, m, n] of [
           [2, 9, 7],
           [3, 20, 15],
@@ -484,7 +495,7 @@ export function productSuite(backend: 'cpu' | 'cuda', part: Part = whole): void 
             b.data.forEach((value, at) => {
               b.data[at] = Math.abs(value) + 200
             })
-            // These rows of A overflow with one column of B, and later items with all.
+            // These rows of A overflow with one column of B, and later entries with all.
             for (let line = item * m + row; line < batch * m; line += 3)
               a.data.fill(2 ** 31 - 1500, line * 5, line * 5 + 5)
             for (let step = 0; step < 5; step++) b.data[(item * 5 + step) * n + col] = 9000
@@ -494,7 +505,7 @@ export function productSuite(backend: 'cpu' | 'cuda', part: Part = whole): void 
         }
       })
 
-      it('only inside of a structure', async () => {
+      it('reports an overflow only inside of a structure', async () => {
         const a = elements(new Int32Array(9).fill(2 ** 30), 3, 3)
         const b = elements(new Int32Array(9).fill(2 ** 30 - 2), 3, 3)
         b.data[8] = 2 ** 30 // Only C[i, 2] can overflow, and C[2, 2] is outside of the second.
@@ -509,7 +520,7 @@ export function productSuite(backend: 'cpu' | 'cuda', part: Part = whole): void 
         }
       })
 
-      it('the one element inside of a structure that needs other sums, wherever it is', async () => {
+      it('finds the one element inside of a structure that needs other sums, at every position', async () => {
         for (const [structure, row, col] of [
           [{ a: 'lower' }, 690, 600],
           [{ a: 'lower' }, 300, 300],
@@ -522,7 +533,7 @@ export function productSuite(backend: 'cpu' | 'cuda', part: Part = whole): void 
         }
       })
 
-      it('candidates beyond an end that lose aren’t equal to a result at that end', async () => {
+      it('distinguishes losing candidates beyond an end from a result at that end', async () => {
         const { greatest, zero } = algebra
         const end = greatest ? 1 - 2 ** 31 : 2 ** 31 - 2
         const beyond = greatest ? -1 : 1
@@ -535,7 +546,7 @@ export function productSuite(backend: 'cpu' | 'cuda', part: Part = whole): void 
         }
       })
 
-      it('C0 saves a sum that overflows if it decides', async () => {
+      it('accepts a sum that overflows if C0 decides', async () => {
         const [a, b] = algebra.greatest ? [-(2 ** 31) + 1, -5] : [2 ** 31 - 2, 5]
         for (const start of [undefined, 7, algebra.zero]) {
           const c0 = start === undefined ? undefined : elements(Int32Array.of(start), 1, 1)
@@ -562,7 +573,7 @@ export function productSuite(backend: 'cpu' | 'cuda', part: Part = whole): void 
     part(algebras.filter(({ kind }) => kind === 'product')).map((one) => [nameOf(one), one] as const),
   )('negative elements in %s', (_, algebra) => {
     const least = algebra.dtype === 'float32' ? 2 ** -149 : Number.MIN_VALUE
-    it.each(['a', 'b', 'c0'] as const)('in %s are an error that names the first', async (where) => {
+    it.each(['a', 'b', 'c0'] as const)('are rejected in %s with the name of the first', async (where) => {
       for (const size of [
         [1, 1, 1],
         [9, 10, 11],

@@ -1,5 +1,6 @@
-/** Values that are special to a semiring: bits in every place, NaN of every pattern, 0 · ∞. */
+/** Special values of a semiring: bits at every position, NaN of every pattern, 0 · ∞. */
 import { describe, expect, it } from 'vitest'
+import type { BackendName } from '../../lib/backend-name.js'
 import { mpmmSync } from '../../lib/index.js'
 import { arrays } from '../../native/tools/fuzz/algebra.mjs'
 import { algebraOf, algebras, type Case, type Elements, elements, nameOf, sourceOf } from './products/case.js'
@@ -7,7 +8,7 @@ import { expectRight } from './products/law.js'
 import { compute } from './products/places.js'
 import { startFor, valuesFor } from './products/values.js'
 
-export function semiringSuite(backend: 'cpu' | 'cuda'): void {
+export function semiringSuite(backend: BackendName): void {
   const place = { name: 'arrays', options: { backend }, expectation: { backend, timed: true } }
   /** The elements of C, which are right. */
   async function product(one: Case): Promise<number[]> {
@@ -23,7 +24,7 @@ export function semiringSuite(backend: 'cpu' | 'cuda'): void {
 
 type Product = (one: Case) => Promise<number[]>
 
-function bits(backend: 'cpu' | 'cuda', product: Product): void {
+function bits(backend: BackendName, product: Product): void {
   const algebra = algebraOf('or-and', 'uint8')
   const boolean = (rows: number, cols: number, value: (row: number, col: number) => number) =>
     elements(
@@ -33,7 +34,7 @@ function bits(backend: 'cpu' | 'cuda', product: Product): void {
     )
   const multiply = (a: Elements, b: Elements, c0?: Elements) => product({ algebra, a, b, c0, what: 'bits' })
 
-  it('every byte but 0 is true', async () => {
+  it('treats every byte but 0 as true', async () => {
     for (const k of [1, 70]) {
       const a = boolean(256, k, (row, col) => (col === (row * 7) % k ? row : 0))
       await multiply(
@@ -48,25 +49,28 @@ function bits(backend: 'cpu' | 'cuda', product: Product): void {
     }
   })
 
-  it.each([1, 31, 33, 64, 65, 129, 300])('a single true in each of %i places of K', async (k) => {
-    // Row i of A is true at i, and column j of B at k − 1 − j: they meet where i + j = k − 1.
-    const a = boolean(k, k, (row, col) => (row === col ? 1 + (row % 255) : 0))
-    const b = boolean(k, k, (row, col) => (row === k - 1 - col ? 255 - (row % 255) : 0))
-    expect((await multiply(a, b)).filter((value) => value === 1)).toHaveLength(k)
-    for (let at = 0; at < k; at++) {
-      const row = boolean(1, k, (_, col) => (col === at ? 128 : 0))
-      await multiply(
-        row,
-        boolean(k, 1, (step) => (step === at ? 4 : 0)),
-      )
-      await multiply(
-        row,
-        boolean(k, 1, (step) => (step === at ? 0 : 1)),
-      )
-    }
-  })
+  it.each([1, 31, 33, 64, 65, 129, 300])(
+    'finds a single true element at each of %i positions of K',
+    async (k) => {
+      // Row i of A is true at i, and column j of B at k − 1 − j: they meet where i + j = k − 1.
+      const a = boolean(k, k, (row, col) => (row === col ? 1 + (row % 255) : 0))
+      const b = boolean(k, k, (row, col) => (row === k - 1 - col ? 255 - (row % 255) : 0))
+      expect((await multiply(a, b)).filter((value) => value === 1)).toHaveLength(k)
+      for (let at = 0; at < k; at++) {
+        const row = boolean(1, k, (_, col) => (col === at ? 128 : 0))
+        await multiply(
+          row,
+          boolean(k, 1, (step) => (step === at ? 4 : 0)),
+        )
+        await multiply(
+          row,
+          boolean(k, 1, (step) => (step === at ? 0 : 1)),
+        )
+      }
+    },
+  )
 
-  it('everything is true, or nothing', async () => {
+  it('is right if everything is true, or nothing', async () => {
     for (const k of [1, 64, 100, 2048]) {
       for (const [x, y] of [
         [255, 255],
@@ -83,7 +87,7 @@ function bits(backend: 'cpu' | 'cuda', product: Product): void {
     }
   })
 
-  it('results are 0 and 1 where C0 alone decides', async () => {
+  it('returns 0 and 1 where C0 alone decides', async () => {
     const c0 = boolean(4, 5, (row, col) => [0, 1, 2, 128, 255][(row + col) % 5]!)
     const data = await multiply(
       boolean(4, 9, () => 0),
@@ -94,7 +98,7 @@ function bits(backend: 'cpu' | 'cuda', product: Product): void {
   })
 
   it('closes a graph: walks of any length along a path of 200', () => {
-    // A ⊕ A² ⊕ A⁴ … of the path 0 → 1 → 2 …: from every place every later one is reached.
+    // A ⊕ A² ⊕ A⁴ … of the path 0 → 1 → 2 …: every node reaches every later one.
     let reached = sourceOf(boolean(200, 200, (row, col) => (col === row + 1 || col === row ? 1 : 0)))
     for (let step = 0; step < 8; step++)
       reached = mpmmSync(reached as never, reached as never, { semiring: 'or-and', backend }).c as never
@@ -107,7 +111,7 @@ function parities(product: Product): void {
   const algebra = algebraOf('xor-and', 'uint8')
   const word = (values: ArrayLike<number>) =>
     BigInt(`0b${Array.from(values, (value) => (value ? 1 : 0)).join('') || 0}`)
-  /** Whether so many of up to 4096 bits are 1: each half of them is folded onto the other. */
+  /** Returns the parity of up to 4096 bits: each half of them is folded onto the other. */
   function isOdd(bits: bigint): number {
     let folded = bits
     for (let half = 2048n; half > 0n; half >>= 1n) folded ^= folded >> half
@@ -124,7 +128,7 @@ function parities(product: Product): void {
     [40, 65, 24],
     [130, 1025, 70],
     [150, 3000, 140],
-  ] as const)('%i × %i × %i', async (...size) => {
+  ] as const)('are right for %i × %i × %i', async (...size) => {
     const [m, , n] = size
     for (const kind of ['few bits', 'any bytes', 'all true']) {
       const [a, b] = valuesFor(algebra, kind, size)
@@ -172,15 +176,18 @@ function notANumber(product: Product): void {
     },
   )
 
-  it.each(['float32', 'float64'] as const)('0 · ∞ is no candidate of max-times on %s', async (dtype) => {
-    const algebra = algebraOf('max-times', dtype)
-    const of = (rows: number, cols: number, ...values: number[]) =>
-      elements(arrays[dtype].from(values), rows, cols)
-    const only = (a: Elements, b: Elements) => product({ algebra, a, b, what: '0 · ∞' })
-    const [zero, infinity] = [0, Number.POSITIVE_INFINITY]
-    expect(await only(of(1, 1, zero), of(1, 1, infinity))).toEqual([0])
-    expect(await only(of(1, 2, zero, 2), of(2, 1, infinity, 3))).toEqual([6])
-    expect(await only(of(1, 2, -0, 2), of(2, 1, infinity, infinity))).toEqual([infinity])
-    expect(await only(of(1, 2, -0, -0), of(2, 1, 5, 7))).toEqual([0])
-  })
+  it.each(['float32', 'float64'] as const)(
+    'ignore 0 · ∞ as a candidate of max-times on %s',
+    async (dtype) => {
+      const algebra = algebraOf('max-times', dtype)
+      const of = (rows: number, cols: number, ...values: number[]) =>
+        elements(arrays[dtype].from(values), rows, cols)
+      const only = (a: Elements, b: Elements) => product({ algebra, a, b, what: '0 · ∞' })
+      const [zero, infinity] = [0, Number.POSITIVE_INFINITY]
+      expect(await only(of(1, 1, zero), of(1, 1, infinity))).toEqual([0])
+      expect(await only(of(1, 2, zero, 2), of(2, 1, infinity, 3))).toEqual([6])
+      expect(await only(of(1, 2, -0, 2), of(2, 1, infinity, infinity))).toEqual([infinity])
+      expect(await only(of(1, 2, -0, -0), of(2, 1, 5, 7))).toEqual([0])
+    },
+  )
 }

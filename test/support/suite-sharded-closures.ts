@@ -1,4 +1,4 @@
-/** Closures of matrices that are spread among several devices: what is theirs alone. */
+/** Properties of closures of sharded matrices only. */
 import { expect, it } from 'vitest'
 import { shortestPaths } from '../../lib/graph.js'
 import { type Device, DeviceMatrix, matrix } from '../../lib/index.js'
@@ -17,7 +17,7 @@ export function spreadClosures(open: () => Device): void {
       Int32Array.from({ length: n * n }, (_, index) => make(Math.floor(index / n), index % n)),
     )
 
-  it('of arrays, by the option devices', async () => {
+  it('accept arrays, by the option devices', async () => {
     const host = integers(200, (from, to) => ((from * 5 + to) % 9 === 0 ? (from + to) % 100 : END - 1))
     const expected = await shortestPaths(host, { paths: true })
     for (const devices of [[0, 2], [1], 'all'] as const) {
@@ -33,7 +33,7 @@ export function spreadClosures(open: () => Device): void {
     there.dispose()
   })
 
-  it('are given up by their signal, and leave out as it was', async () => {
+  it('are aborted by their signal, and leave out unchanged', async () => {
     const n = 1200
     let there = await open().full([n, n], 1)
     await inTime(async () => {

@@ -1,4 +1,4 @@
-/** Matrices that are spread among several devices, which keep copies of them: none is read after it has become stale. */
+/** Matrices that are sharded over several devices, which cache copies of them: no stale copy is read. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { star } from '../../lib/algebra.js'
 import { type Device, type DeviceMatrix, EPSILON, matrix, mpmm, openDevice } from '../../lib/index.js'
@@ -25,7 +25,7 @@ export function spreadWrites(open: () => Device): void {
     two = await openDevice({ devices: [0, 1] })
   })
   afterAll(() => two.close())
-  /** For a part of half the matrix, or more, a device copies the whole. */
+  /** For half of the matrix or more, a device copies the whole. */
   const cases: { name: string; at: () => Device; rows: Rows; others: Rows }[] = [
     { name: 'two devices', at: () => two, rows: [0, n / 2], others: [n / 2, n] },
     { name: 'two devices, the other half', at: () => two, rows: [n / 2, n], others: [0, n / 2] },
@@ -45,7 +45,7 @@ export function spreadWrites(open: () => Device): void {
     c.dispose()
   }
 
-  it.each(cases)('$name: a part that is combined with others', async ({ at, rows, others }) => {
+  it.each(cases)('$name: combines a part with others', async ({ at, rows, others }) => {
     const height = rows[1] - rows[0]
     for (const isFresh of [true, false]) {
       const host = values()
@@ -62,7 +62,7 @@ export function spreadWrites(open: () => Device): void {
     }
   })
 
-  it.each(cases)('$name: a part that is combined with a transpose', async ({ at, rows, others }) => {
+  it.each(cases)('$name: combines a part with a transpose', async ({ at, rows, others }) => {
     const [height, width] = [rows[1] - rows[0], others[1] - others[0]]
     for (const isFresh of [true, false]) {
       const host = values()
@@ -81,7 +81,7 @@ export function spreadWrites(open: () => Device): void {
       await part.combine(other.transpose())
       combined()
       await expectSame(there, host)
-      // Transposed, what is written isn't divided by rows.
+      // Transposed, the written part isn't divided by rows.
       await other.transpose().combine(part)
       for (let row = 0; row < height; row++) {
         for (let col = 0; col < width; col++) {
@@ -93,7 +93,7 @@ export function spreadWrites(open: () => Device): void {
     }
   })
 
-  it.each(cases)('$name: a part that is the product of others', async ({ at, rows, others }) => {
+  it.each(cases)('$name: writes a part as the product of others', async ({ at, rows, others }) => {
     const depth = others[1] - others[0]
     for (const options of [{}, { accumulate: true }] as const) {
       const [host, factor] = [values(), values()]
@@ -113,7 +113,7 @@ export function spreadWrites(open: () => Device): void {
     }
   })
 
-  it('a matrix that becomes its own closure', async () => {
+  it('replaces a matrix by its own closure', async () => {
     const host = values().map((value) => -1000 - Math.abs(value))
     const there = await upload(open(), host)
     await expectSame(there, host)
@@ -129,7 +129,7 @@ export function spreadWrites(open: () => Device): void {
     await expectSame(there, expected)
   })
 
-  it('all of a matrix is combined or nothing, if a device has no memory', async () => {
+  it('combines all of a matrix or nothing, if a device has no memory', async () => {
     const other = await upload(two, values())
     const at = (await other.download()).data
     let failures = 0
@@ -151,7 +151,7 @@ export function spreadWrites(open: () => Device): void {
     other.dispose()
   })
 
-  it('what a write that failed has left', async () => {
+  it('restores copies after a write that failed', async () => {
     const [there, other] = [await upload(two, values()), await upload(two, values())]
     const writes = [
       () => there.view({ rows: [0, n / 2] }).combine(there.view({ rows: [n / 2, n] })),

@@ -1,5 +1,6 @@
-/** Matrices that are spread among several devices, which are pretended: all are the same GPU, or the CPU. */
+/** Matrices that are sharded over several simulated devices: all are the same GPU, or the CPU. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { BackendName } from '../../lib/backend-name.js'
 import {
   type DenseMatrix,
   type Device,
@@ -32,7 +33,7 @@ async function isSame(there: DeviceMatrix, { data }: DenseMatrix): Promise<boole
   return here.length === data.length && here.every((element, index) => element === data[index])
 }
 
-/** Makes dense matrices of small integers. */
+/** Creates dense matrices of small integers. */
 function small(seed: number) {
   const random = new Random(seed)
   return (...shape: [number, number] | [number, number, number]) => {
@@ -52,15 +53,15 @@ function turned({ data, shape }: DenseMatrix): DenseMatrix {
   } as DenseMatrix
 }
 
-export function spreadSuite(backend: 'cpu' | 'cuda'): void {
+export function spreadSuite(backend: BackendName): void {
   const slow = { size: 700, options: {} }
   describe('matrices', () => spreadMatrices(backend))
-  describe('semirings that users write', () => residentUserSemirings(onThree(backend)))
+  describe('custom semirings', () => residentUserSemirings(onThree(backend)))
   describe('lifetimes', () => lifetimeSuite(onThree(backend), slow))
   describe('failures', () => failureSuite(onThree(backend), { ...slow, inFlight: 70, stops: false }))
 }
 
-function spreadMatrices(backend: 'cpu' | 'cuda'): void {
+function spreadMatrices(backend: BackendName): void {
   let device: Device
   beforeAll(async () => {
     addon.pretendDevices(3)
@@ -78,9 +79,9 @@ function spreadMatrices(backend: 'cpu' | 'cuda'): void {
   describe('chains', () => chains(backend, open))
   describe('combine', () => combining(open))
   describe('closures', () => spreadClosures(open))
-  describe('copies of what is written', () => spreadWrites(open))
+  describe('copies of written matrices', () => spreadWrites(open))
 
-  it('says which devices it consists of', async () => {
+  it('lists its devices', async () => {
     expect([device.backend, device.devices]).toEqual([backend, [0, 1, 2]])
     const a = await device.full([90, 90], 1)
     const { c, devices } = await mpmm(a, a, { devices: [2, 0, 1] })
@@ -91,14 +92,14 @@ function spreadMatrices(backend: 'cpu' | 'cuda'): void {
     const two = await openDevice({ devices: [0, 1] })
     const b = await two.full([90, 90], 1)
     expect((await mpmm(b, b, { devices: [1, 0] })).devices).toEqual([0, 1])
-    // Without a GPU, 'all' is as if it weren't given.
+    // Without a GPU, 'all' has no effect.
     const all = mpmm(b, b, { devices: 'all' })
     if (backend === 'cpu') expect((await all).devices).toEqual([0, 1])
     else expectError(await caught(all), 'OPTION', "^option devices is 'all', but", 'devices 0, 1 ')
     await two.close()
   })
 
-  it('has the results of one device of groups, whose large ones have memory of their own', async () => {
+  it('has the results of one device in groups, whose large ones have separate memory', async () => {
     const host = small(7)
     const pairs = [
       [host(9, 8), host(8, 7)],
@@ -116,7 +117,7 @@ function spreadMatrices(backend: 'cpu' | 'cuda'): void {
     for (const [index, { c, witness }] of results.entries()) {
       expect(await isSame(c, expected[index]!.c)).toBe(true)
       expect(await isSame(witness, expected[index]!.witness)).toBe(true)
-      // It is an operand like any other.
+      // It is an ordinary operand.
       const across = c.transpose()
       const next = await mpmm(across, c)
       across.dispose()
@@ -124,7 +125,7 @@ function spreadMatrices(backend: 'cpu' | 'cuda'): void {
       expect(await isSame(next.c, alone.c)).toBe(true)
       next.c.dispose()
     }
-    // Of results that share memory it is given back when the last of them is.
+    // Shared memory of results is released with the last of them.
     const [, large] = results
     const before = device.memory().used
     large!.c.dispose()
@@ -142,9 +143,9 @@ function spreadMatrices(backend: 'cpu' | 'cuda'): void {
     )
   })
 
-  it('products that follow each other wait for what they read', async () => {
+  it('delays dependent products until their operands are written', async () => {
     const host = small(6)
-    // All devices read B while what was asked for before and after writes it.
+    // All devices read B while earlier and later work writes it.
     const size = 260
     const step = host(size, size)
     const fixed = await device.upload(step)
@@ -175,7 +176,7 @@ function spreadMatrices(backend: 'cpu' | 'cuda'): void {
     expect((await power.download()).data).toEqual(expected.data)
   })
 
-  it('plans what it runs', async () => {
+  it('plans the executed variant', async () => {
     const size = 300
     const upload = (element: (row: number, col: number) => number) =>
       device.upload(
@@ -208,7 +209,7 @@ function spreadMatrices(backend: 'cpu' | 'cuda'): void {
     }
   })
 
-  it('is refused if the system refuses a thread', async () => {
+  it('is rejected if the system refuses a thread', async () => {
     for (const nth of [1, 2]) {
       addon.failThread(nth + 1, 1e15)
       const opened = await caught(openDevice({ devices: 'all' }))
@@ -218,7 +219,7 @@ function spreadMatrices(backend: 'cpu' | 'cuda'): void {
     await (await openDevice({ devices: 'all' })).close()
   })
 
-  it('is given up by its signal, and goes on', async () => {
+  it('is aborted by its signal, and continues', async () => {
     const a = await device.full([1500, 1500], 1)
     const [error] = await givenUp((signal) => [mpmm(a, a, { signal })])
     expectError(error, 'ABORTED')

@@ -1,4 +1,4 @@
-/** The site of the pages and the reference, as a browser shows it. */
+/** The site of the pages and the reference, in a browser. */
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -7,7 +7,7 @@ import { chromium, type Page, startBrowser } from './browser.js'
 
 const skipped = chromium ? '' : ' (skipped: there is no Chromium)'
 
-/** `site` is the folder that it was made in. */
+/** `site` is its folder. */
 export function siteSuite(site: string): void {
   let browser: Page
   beforeAll(async () => {
@@ -21,7 +21,7 @@ export function siteSuite(site: string): void {
     await expect.poll(() => browser.evaluate('document.body.style.display')).not.toBe('none')
   }
 
-  /** The pages that people write, and one of the reference. */
+  /** The guides, and one page of the reference. */
   const pages = () => [
     'index.html',
     'functions/mpmml.mpmm.html',

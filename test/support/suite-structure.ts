@@ -1,6 +1,7 @@
-/** The option `structure`: how it is read and shown, and what structured products are for. That they are right is a law of all. */
+/** The option `structure`: its values, its output, and its applications. The law of products covers the results. */
 
 import { describe, expect, it } from 'vitest'
+import type { BackendName } from '../../lib/backend-name.js'
 import {
   type DenseMatrix,
   type DeviceMatrix,
@@ -38,14 +39,14 @@ const { productNow, group } = untyped<boolean>()
 const maxPlus = algebraOf('max-plus')
 const upper: ProductStructure = { a: 'upper', b: 'upper', c: 'upper' }
 
-export function structureSuite(backend: 'cpu' | 'cuda'): void {
+export function structureSuite(backend: BackendName): void {
   describe('the option', () => readings(backend))
   describe('programs', () => programs(backend))
 }
 
-function programs(backend: 'cpu' | 'cuda'): void {
-  it('takes parts of tables, whose diagonals are anywhere', async () => {
-    // Products of rows i and columns j of one table, as triangular recurrences have them.
+function programs(backend: BackendName): void {
+  it('accepts parts of tables, whose diagonals are anywhere', async () => {
+    // Products of rows i and columns j of one table, as in triangular recurrences.
     const n = 60
     const { a: table } = withStructure(drawn(maxPlus, 'small, ε scattered', [n, n, n]), { a: 'upper' })
     const place = { name: 'arrays', options: { backend }, expectation: { backend, timed: true } }
@@ -81,26 +82,29 @@ function programs(backend: 'cpu' | 'cuda'): void {
   it.each([
     ['rows', [9, 3, 1]],
     ['columns', [9, 1, 3]],
-  ] as const)('stores each item of a batch whose sums might overflow, in %s of `out`', async (_, strides) => {
-    // Each sum is near 0, but by the ends of both operands it might be ±2^31.
-    const ends = (sign: number, stepOf: (at: number) => number) =>
-      Int32Array.from(
-        { length: 18 },
-        (_, at) => sign * (stepOf(at) === 1 ? -1 : 1) * 2 ** 30 + ((at * 7) % 5),
-      )
-    const shape = [2, 3, 3]
-    const [a, b] = [
-      { data: ends(1, (at) => at % 3), shape },
-      { data: ends(-1, (at) => Math.floor(at / 3) % 3), shape },
-    ]
-    const out = { data: new Int32Array(18).fill(7), shape, strides } as never
-    const { c } = await mpmm(a as never, b as never, { backend, structure: { c: 'upper' }, out })
-    const { data } = oracle(a, b) as Dense
-    const expected = Array.from(data, (value, at) => (at % 3 < Math.floor(at / 3) % 3 ? 7 : value))
-    expect(Array.from(elementsOf(c as AnyMatrix).data)).toEqual(expected)
-  })
+  ] as const)(
+    'stores each entry of a batch whose sums might overflow, in %s of `out`',
+    async (_, strides) => {
+      // Each sum is near 0, but by the bounds of both operands it might be ±2^31.
+      const ends = (sign: number, stepOf: (at: number) => number) =>
+        Int32Array.from(
+          { length: 18 },
+          (_, at) => sign * (stepOf(at) === 1 ? -1 : 1) * 2 ** 30 + ((at * 7) % 5),
+        )
+      const shape = [2, 3, 3]
+      const [a, b] = [
+        { data: ends(1, (at) => at % 3), shape },
+        { data: ends(-1, (at) => Math.floor(at / 3) % 3), shape },
+      ]
+      const out = { data: new Int32Array(18).fill(7), shape, strides } as never
+      const { c } = await mpmm(a as never, b as never, { backend, structure: { c: 'upper' }, out })
+      const { data } = oracle(a, b) as Dense
+      const expected = Array.from(data, (value, at) => (at % 3 < Math.floor(at / 3) % 3 ? 7 : value))
+      expect(Array.from(elementsOf(c as AnyMatrix).data)).toEqual(expected)
+    },
+  )
 
-  it('multiplies a result that has garbage outside by itself, as a closure of a triangle does', async () => {
+  it('multiplies a result with garbage outside by itself, as a closure of a triangle does', async () => {
     await using device = await openDevice({ backend })
     let { a: host } = withStructure(drawn(maxPlus, 'small, ε scattered', [70, 70, 70]), upper)
     for (let round = 0; round < 3; round++) {
@@ -144,7 +148,7 @@ function programs(backend: 'cpu' | 'cuda'): void {
       const [m, k, n] = [41, 50, 37] as const
       const load = (source: Elements) =>
         device.upload(sourceOf(source) as DenseMatrix) as unknown as Promise<DeviceMatrix>
-      /** The same as a part of a transposed matrix. */
+      /** Like the above, as a part of a transposed matrix. */
       const inPart = async (source: Elements): Promise<DeviceMatrix> => {
         const data = source.data.slice(0, 0).constructor as Int32ArrayConstructor
         const larger = new data(2 * m * n).fill(1)
@@ -153,7 +157,7 @@ function programs(backend: 'cpu' | 'cuda'): void {
         })
         return (await load(elements(larger, n, 2 * m))).view({ cols: [0, m] }).transpose()
       }
-      // As far as bounds tell, no sum overflows: so a GPU needn't look at them one by one.
+      // By the bounds no sum overflows, so a GPU needn't scan them one by one.
       const outside = (one: Case): Case => {
         for (const each of [one.a, one.b, one.c0])
           each?.data.forEach((x, at) => {
@@ -191,7 +195,7 @@ function programs(backend: 'cpu' | 'cuda'): void {
     },
   )
 
-  it('names the product whose sum overflows among others that are alike', async () => {
+  it('names the product whose sum overflows among similar ones', async () => {
     await using device = await openDevice({ backend })
     const [one, huge] = [await device.full([9, 9], 1), await device.full([9, 9], 2 ** 30)]
     const products: GroupedProduct[] = Array.from({ length: 20 }, (_, index) => {
@@ -207,7 +211,7 @@ function programs(backend: 'cpu' | 'cuda'): void {
   })
 }
 
-function readings(backend: 'cpu' | 'cuda'): void {
+function readings(backend: BackendName): void {
   const one = matrix(1, 1)
   it.each([
     ['upper', /structure must be an object/],
@@ -224,14 +228,14 @@ function readings(backend: 'cpu' | 'cuda'): void {
     [{ c: { band: [Number.NEGATIVE_INFINITY, 1] } }, /structure\.c\.band must be two numbers/],
     [{ c: { band: ['1', 1] } }, /structure\.c\.band must be two numbers/],
     [{ c: { band: [2 ** 53, 1] } }, /structure\.c\.band must be two numbers/],
-  ])('%o is refused', async (structure, message) => {
+  ])('rejects %o', async (structure, message) => {
     const options = { backend, structure } as never
     for (const error of [thrown(() => mpmmSync(one, one, options)), await caught(mpmm(one, one, options))]) {
       expectError(error, 'ERR_MPMML_OPTION', message as RegExp)
     }
   })
 
-  it('shows in results and plans, and the steps that count in gops', async () => {
+  it('is in results and plans, and its steps are counted in gops', async () => {
     const n = 150
     const all = withStructure(drawn(maxPlus, 'small', [n, n, n]), upper)
     const [a, b] = [sourceOf(all.a), sourceOf(all.b)]

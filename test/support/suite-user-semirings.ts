@@ -1,6 +1,7 @@
-/** Products over semirings that users write, on one backend. */
+/** Products over custom semirings, on one backend. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { power, star } from '../../lib/algebra.js'
+import type { BackendName } from '../../lib/backend-name.js'
 import {
   type DenseMatrix,
   type Device,
@@ -34,7 +35,7 @@ import { greatestSums, type Written, written } from './user-semirings.js'
 
 const arrays = { int32: Int32Array, uint32: Uint32Array, float32: Float32Array }
 
-/** A generator of numbers from 0 to 1. */
+/** Generator of numbers from 0 to 1. */
 function randoms(seed: number): () => number {
   let state = seed * 2 + 1
   return () => {
@@ -50,13 +51,13 @@ interface Lane {
   offset: number
 }
 
-/** A matrix of elements in arrays, and as the oracle sees it. */
+/** Matrix of elements in arrays, and in the form of the oracle. */
 interface Elements extends ElementMatrix {
   readonly lanes: readonly Lane[]
   readonly types: readonly LaneType[]
 }
 
-/** How a matrix lies in its arrays: each lane in another way. */
+/** Layout of a matrix in its arrays, which differs between lanes. */
 type Way = 'rows' | 'columns' | 'spread'
 
 function laneOf(type: LaneType, sizes: readonly number[], way: Way): Lane {
@@ -98,7 +99,7 @@ function elementsIn(lanes: readonly Lane[], types: readonly LaneType[]): Element
 
 const ways: readonly Way[] = ['rows', 'columns', 'spread']
 
-/** Elements by their item, row and column, in matrices that lie in one way or another. */
+/** Elements by batch entry, row and column, in matrices of different layouts. */
 function made(
   types: readonly LaneType[],
   sizes: readonly number[],
@@ -129,11 +130,11 @@ const make = (
   way = 0,
 ): Elements => made(types, sizes, () => draw(random), way)
 
-/** As products take it: a matrix, or one per lane. */
+/** Argument of products: a matrix, or one per lane. */
 const given = ({ semiring }: Pick<Written, 'semiring'>, { lanes }: Elements): never =>
   (Array.isArray(semiring.dtype) ? lanes : lanes[0]) as never
 
-/** What a product gave, as the oracle sees it. */
+/** Result of a product in the form of the oracle. */
 async function read({ semiring, types }: Written, c: unknown): Promise<Elements> {
   const lanes = (Array.isArray(semiring.dtype) ? c : [c]) as (
     | Lane
@@ -184,7 +185,7 @@ const sizesOf = (m: number, k: number, n: number) => ({ a: [m, k], b: [k, n], c:
 
 const named = written.map((each) => [each.semiring.name, each] as const)
 
-export function userSemiringSuite(backend: 'cpu' | 'cuda'): void {
+export function userSemiringSuite(backend: BackendName): void {
   const where = { backend } as const
 
   describe.each(named)('products over %s', (_, each) => {
@@ -200,7 +201,7 @@ export function userSemiringSuite(backend: 'cpu' | 'cuda'): void {
       [65, 31, 130],
       [1, 500, 1],
       [129, 3, 2],
-    ])('of %i × %i by %i', async (m, k, n) => {
+    ])('are right for %i × %i by %i', async (m, k, n) => {
       const sizes = sizesOf(m, k, n)
       const [drawnA, drawnB] = [make(each, sizes.a, random), make(each, sizes.b, random)]
       const expected = userOracle(each, drawnA, drawnB)
@@ -215,7 +216,7 @@ export function userSemiringSuite(backend: 'cpu' | 'cuda'): void {
       }
     })
 
-    it('of batches, added to what is there, written into strided matrices', async () => {
+    it('are right for batches, added to C0, written into strided matrices', async () => {
       for (const [left, right, plain] of [
         [
           [3, 9, 8],
@@ -269,7 +270,7 @@ export function userSemiringSuite(backend: 'cpu' | 'cuda'): void {
       }
     })
 
-    it('of structured matrices', async () => {
+    it('are right for structured matrices', async () => {
       const structures = [
         [
           { a: 'upper', b: 'lower' },
@@ -334,7 +335,7 @@ export function userSemiringSuite(backend: 'cpu' | 'cuda'): void {
       )
     })
 
-    it('in groups', async () => {
+    it('are right in groups', async () => {
       const products = [
         [4, 5, 6],
         [33, 1, 2],
@@ -364,8 +365,8 @@ export function userSemiringSuite(backend: 'cpu' | 'cuda'): void {
     })
   })
 
-  // So many that a GPU takes kernels which copy packed operands, of which there are none.
-  it('without steps, of many results', async () => {
+  // So many that a GPU uses kernels that copy packed operands, of which there are none.
+  it('are right without steps, for many results', async () => {
     const [m, n] = [900, 770]
     const none = { a: matrix(m, 0), b: matrix(0, n) }
     const c0 = matrix(
@@ -391,7 +392,7 @@ export function userSemiringSuite(backend: 'cpu' | 'cuda'): void {
   it.each<[string, object, number]>([
     ['on one device', where, 0],
     ['divided among several devices', { devices: [0, 1, 2] }, 3],
-  ])('%s leave out as it is if there is no memory', async (_place, place, devices) => {
+  ])('%s leave out unchanged if an allocation fails', async (_place, place, devices) => {
     const random = randoms(9)
     for (const lanes of [1, 2]) {
       const each = written.find(({ types }) => types.length === lanes)!
@@ -431,9 +432,9 @@ export function userSemiringSuite(backend: 'cpu' | 'cuda'): void {
     }
   })
 
-  describe('matrices that stay on a device', () => residentUserSemirings(onOne(backend)))
+  describe('matrices on a device', () => residentUserSemirings(onOne(backend)))
 
-  it('finds the best ways of n − 1 edges, and no others, by a star', async () => {
+  it('finds the best paths of n − 1 edges, and no others, by a star', async () => {
     const shortest = semiring({
       name: 'shortest',
       dtype: 'float32',
@@ -452,7 +453,7 @@ export function userSemiringSuite(backend: 'cpu' | 'cuda'): void {
     }
   })
 
-  it('powers and stars of arrays', async () => {
+  it('computes powers and stars of arrays', async () => {
     const values = matrix(3, 3, [
       -(2 ** 31),
       1,
@@ -492,7 +493,7 @@ export function userSemiringSuite(backend: 'cpu' | 'cuda'): void {
     )
   })
 
-  it('wrong matrices are errors', async () => {
+  it('rejects wrong matrices', async () => {
     const [floats, ints] = [matrix(2, 2, new Float32Array(4)), matrix(2, 2)]
     const unsigned = matrix(2, 2, new Uint32Array(4))
     const pair = counting('max-plus')
@@ -555,7 +556,7 @@ export function userSemiringSuite(backend: 'cpu' | 'cuda'): void {
     )
   })
 
-  it('are given up by signals', async () => {
+  it('aborts by signals', async () => {
     const a = matrix(2, 2, new Uint32Array(4))
     const signal = AbortSignal.abort('enough')
     expectError(
@@ -569,13 +570,13 @@ export function userSemiringSuite(backend: 'cpu' | 'cuda'): void {
     expectError(await product.catch((error) => error), 'ERR_MPMML_ABORTED')
   })
 
-  it('have plans', async () => {
+  it('has plans', async () => {
     const a = matrix(64, 64, new Uint32Array(64 ** 2))
     const { explanation } = await plan(a, a, { semiring: hamming, ...where })
     expect(explanation).toContain(backend)
   })
 
-  it('are the same from JSON', async () => {
+  it('computes the same after JSON', async () => {
     const a = {
       data: Uint32Array.from({ length: 100 }, (_, i) => i * 2654435761),
       shape: [10, 10] as [number, number],
@@ -589,7 +590,7 @@ export function userSemiringSuite(backend: 'cpu' | 'cuda'): void {
   })
 }
 
-/** Products of matrices that stay on a device, or are spread among several. */
+/** Products of matrices on a device, or sharded over several. */
 export function residentUserSemirings(home: Home): void {
   let device: Device
   useHome(home)
@@ -609,7 +610,7 @@ export function residentUserSemirings(home: Home): void {
     return (Array.isArray(each.semiring.dtype) ? lanes : lanes[0]) as never
   }
 
-  it.each(named)('over %s', async (_, each) => {
+  it.each(named)('are multiplied over %s', async (_, each) => {
     const random = randoms(11)
     const { semiring } = each
     const a = make(each, [2, 21, 34], random, 1)
@@ -640,7 +641,7 @@ export function residentUserSemirings(home: Home): void {
     expect([...(await witness.download()).data]).toEqual(userOracle(each, a, b).witness)
   })
 
-  it('of another device are refused, and so is out in arrays', async () => {
+  it('are rejected from another device, and so is out in arrays', async () => {
     const each = written[0]!
     const random = randoms(3)
     const a = make(each, [3, 3], random)
@@ -669,7 +670,7 @@ export function residentUserSemirings(home: Home): void {
     expect((await two.c[1].download()).data[1]).toBe(5)
   })
 
-  /** An element's lanes in rows from `first` on of one matrix, one lane after the other; turned, each is a transpose of such rows. */
+  /** Lanes of an element in rows from `first` on of one matrix, one lane after the other; turned, each is a transpose of such rows. */
   async function inOneMatrix(each: Written, elements: Elements, isTurned: boolean, first: number) {
     const { rows, cols, types } = elements
     const [height, width] = isTurned ? [cols, rows] : [rows, cols]
@@ -691,7 +692,7 @@ export function residentUserSemirings(home: Home): void {
     return { whole, lanes, given: (Array.isArray(each.semiring.dtype) ? lanes : lanes[0]) as never }
   }
 
-  it('are parts of others, and what isn’t written stays', async () => {
+  it('are parts of others, and other elements stay', async () => {
     const random = randoms(5)
     for (const each of [written.find(({ types }) => types.length === 2)!, written[0]!]) {
       const { semiring, types } = each
@@ -719,7 +720,7 @@ export function residentUserSemirings(home: Home): void {
     }
   })
 
-  it('stay as they are if there is no memory for a product', async () => {
+  it('are unchanged if a product has too little memory', async () => {
     const random = randoms(8)
     const each = written.find(({ types }) => types.length === 2)!
     const { semiring } = each
@@ -751,7 +752,7 @@ export function residentUserSemirings(home: Home): void {
     expect(failures).toBeGreaterThan(0)
   })
 
-  it('are given up by signals', async () => {
+  it('are unchanged after an abort by a signal', async () => {
     const { semiring } = written[0]!
     const large = await upload(written[0]!, make(written[0]!, [900, 900], randoms(2)))
     const running = new AbortController()

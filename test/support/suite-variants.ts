@@ -1,5 +1,6 @@
-/** What every variant of the registry must do: test/cpu and test/gpu run it. */
+/** Requirements of every variant of the registry: test/cpu and test/gpu run it. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { BackendName } from '../../lib/backend-name.js'
 import {
   type Device,
   type MpmmOptions,
@@ -25,7 +26,7 @@ import { decisive, kindNamesOf, mixed, startFor, tied, valuesFor } from './produ
 import { depths, drawn, withStructure } from './suite-products.js'
 import { missing, pathsOf } from './table.js'
 
-/** The products that all variants of an algebra compute: what must come of each is worked out once. */
+/** Products that all variants of an algebra compute; the expected results are computed once. */
 const known = new Map<string, Case>()
 
 function knownCase(algebra: Algebra, name: string, make: () => Case): Case {
@@ -35,7 +36,7 @@ function knownCase(algebra: Algebra, name: string, make: () => Case): Case {
 
 const exact = new WeakMap<Case, string[]>()
 
-/** The paths on which a product of int32 is exact, cheapest first; worked out once. */
+/** Arithmetics in which a product of int32 is exact, cheapest first; computed once. */
 function pathsOfCase(asked: Case): string[] {
   const before = exact.get(asked)
   if (before) return before
@@ -55,7 +56,7 @@ const structures: ProductStructure[] = [
   { b: { band: [5, 20] }, c: 'lower' },
 ]
 
-/** Kinds for every path of every accumulator that a variant may have. */
+/** Kinds for every arithmetic of every accumulator that a variant may have. */
 const kindsOfPaths = [
   'small',
   'small, ε scattered',
@@ -77,14 +78,14 @@ const kindsOfPaths = [
 
 const isExponent = ({ family }: Variant) => family === 'exponent' || family === 'warpexponent'
 
-export function variantSuite(backend: 'cpu' | 'cuda', part: Part = whole): void {
+export function variantSuite(backend: BackendName, part: Part = whole): void {
   let device: Device
   beforeAll(async () => {
     device = await openDevice({ backend })
   })
   afterAll(() => device.close())
 
-  // By algebra, because what must come is worked out once for all variants of one.
+  // By algebra, because the expected results are computed once for all variants of one.
   const place = ({ semiring, dtype }: Variant) => algebras.indexOf(algebraOf(semiring, dtype))
   const listed = variants()
     .filter((row) => row.backend === backend)
@@ -95,7 +96,7 @@ export function variantSuite(backend: 'cpu' | 'cuda', part: Part = whole): void 
     const algebra = algebraOf(semiring, dtype)
     const one = (): never => matrix(1, 1, new arrays[dtype](1) as never) as never
     if (cannot !== undefined) {
-      it(`${name} is refused`, () => {
+      it(`${name} is rejected`, () => {
         const call = () => mpmmSync(one(), one(), { variant: name, semiring } as MpmmOptions)
         expectError(thrown(call), 'ERR_MPMML_VARIANT', name)
       })
@@ -109,14 +110,14 @@ export function variantSuite(backend: 'cpu' | 'cuda', part: Part = whole): void 
 function laws(
   variant: Variant,
   algebra: Algebra,
-  backend: 'cpu' | 'cuda',
+  backend: BackendName,
   device: () => Device,
   turn: number,
 ): void {
   const { name, semiring, dtype } = variant
   const inArrays: Place = { name: 'arrays', options: {}, expectation: { backend, timed: true }, sync: true }
 
-  /** The path on which it computes int32 sums, or `none`. */
+  /** Arithmetic in which it computes int32 sums, or `none`. */
   function pathOf(asked: Case): string | undefined {
     const hasSteps = asked.a.cols > 0 && asked.a.batch > 0 && asked.b.batch > 0
     if (!algebra.isInteger || !hasSteps || asked.structure) return undefined
@@ -125,8 +126,8 @@ function laws(
   const refuses = (asked: Case) => pathOf(asked) === 'none'
 
   /**
-   * The variant computes what its sums have room for, on the path that they need, and refuses the rest: those of floats and those of
-   * structures may be refused too.
+   * The variant computes the products that its sums have room for, in the required arithmetic, and rejects the others. Products of
+   * floats and with structures may be rejected too.
    */
   async function check(
     asked: Case,
@@ -167,20 +168,20 @@ function laws(
     const deep = algebra.isInteger
       ? []
       : depths.filter((k) => k < 600 || k === 2049).map((k): Size => [9, k, 17])
-    // Tiles of truth values are long: some are inside these operands, and others reach beyond.
+    // Tiles of truth values are long: some are inside these operands, and others exceed them.
     if (algebra.isTruth) deep.push([132, 1028, 260])
     for (const [index, size] of [...sizes, ...deep].entries()) {
       const kinds = algebra.isInteger ? kindsOfPaths : [mixed(algebra), ...decisive(algebra)]
       for (const kind of inTurn(backend, kinds, turn + index, 2)) {
         const asked = cached(kind, size)
-        // On the CPU the test above says what is refused.
+        // On the CPU the test above determines the rejected products.
         if (backend === 'cpu' && refuses(asked)) continue
         await check(asked)
       }
     }
   })
 
-  it('takes layouts, batches and C0', async () => {
+  it('accepts layouts, batches and C0', async () => {
     const kinds = algebra.isInteger
       ? ['small, ε scattered', 'few levels, mostly ε', 'equal elements']
       : [mixed(algebra)]
@@ -229,12 +230,12 @@ function laws(
         )
       }
     }
-    // On the CPU stretches of K are counted in bytes there, and are long if K is.
+    // On the CPU, ranges of K are counted in bytes, and are long for a large K.
     if (backend === 'cpu' && variant.parameters.accumulator === 'byte')
       await check(cached(tied(algebra), [5, 33_000, 9], { witness: true, overflow: 'saturate' }))
   })
 
-  it('leaves out what a structure leaves out, or refuses it', async () => {
+  it('ignores elements outside of a structure, or rejects it', async () => {
     const isThin = variant.family === 'thin' && algebra.kind === 'ordinary'
     for (const [at, structure] of structures.entries()) {
       for (const layouts of [undefined, { a: 'transposed', b: 'transposed' }]) {
@@ -244,13 +245,13 @@ function laws(
           withStructure(drawn(algebra, kind, [67, backend === 'cpu' ? 290 : 70, 83], { layouts }), structure),
         )
         const outcome = await check(asked, inTurn<Way>(backend, ['new', 'out'], turn + at, 2))
-        // A GPU's families may say that they can't.
+        // A GPU's families may not support it.
         if (backend === 'cpu') expect(outcome).toBe(isThin ? 'refused' : 'computed')
       }
     }
   })
 
-  it.skipIf(dtype !== 'int32')('takes int16', async () => {
+  it.skipIf(dtype !== 'int32')('accepts int16', async () => {
     for (const kind of algebra.isInteger
       ? ['small', 'small, ε scattered', 'all of int16, ε']
       : ['all of int16']) {
@@ -258,7 +259,7 @@ function laws(
     }
   })
 
-  it.skipIf(algebra.kind !== 'product')('refuses negative elements', async () => {
+  it.skipIf(algebra.kind !== 'product')('rejects negative elements', async () => {
     for (const where of ['a', 'b', 'c0'] as const) {
       const asked = knownCase(algebra, `negative ${where}`, () => {
         const made = drawn(algebra, 'above 0', ragged, {
@@ -283,7 +284,7 @@ function laws(
     for (const each of [A, B]) each!.dispose()
   })
 
-  it('refuses the products of another semiring, and of another backend', () => {
+  it('rejects the products of another semiring, and of another backend', () => {
     const other =
       algebras.find((one) => one.dtype === dtype && one.semiring !== semiring) ?? algebraOf('max-plus')
     const one = matrix(1, 1, new arrays[other.dtype](1) as never) as never

@@ -1,6 +1,7 @@
-/** The option `witness` as it is asked for; what it is, is a law of all products. */
+/** The option `witness` and its errors; the law of products covers its values. */
 
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import type { BackendName } from '../../lib/backend-name.js'
 import {
   type DenseMatrix,
   type Device,
@@ -24,13 +25,13 @@ import { untyped } from './untyped.js'
 const { product, productNow, group } = untyped<true>()
 const algebra = algebraOf('max-plus')
 
-/** A product in which several candidates are best. */
+/** A product with several best candidates. */
 function ties(m: number, k: number, n: number, seed: number): Case {
   const [a, b] = valuesFor(algebra, 'few levels, ties', [m, k, n], undefined, seed)
   return { algebra, a, b, witness: true, what: `${m} × ${k} × ${n}` }
 }
 
-export function witnessSuite(backend: 'cpu' | 'cuda'): void {
+export function witnessSuite(backend: BackendName): void {
   let device: Device
   beforeAll(async () => {
     device = await openDevice({ backend })
@@ -39,7 +40,7 @@ export function witnessSuite(backend: 'cpu' | 'cuda'): void {
 
   const one = matrix(2, 2, [1, 2, 3, 4])
 
-  it('is an option that isn’t set by default', async () => {
+  it('is false by default', async () => {
     expect('witness' in mpmmSync(one, one, { backend })).toBe(false)
     expect('witness' in mpmmSync(one, one, { backend, witness: false })).toBe(false)
     expect('witness' in (await mpmm(one, one, { backend, witness: undefined }))).toBe(false)
@@ -80,7 +81,7 @@ export function witnessSuite(backend: 'cpu' | 'cuda'): void {
     },
   )
 
-  it('has the plan that is run', async () => {
+  it('has the executed plan', async () => {
     for (const [turn, one] of idempotent.entries()) {
       for (const kind of inTurn(backend, kindNamesOf(one), turn, 4)) {
         const [a, b] = valuesFor(one, kind, [150, 300, 170], undefined, 1).map(sourceOf)
@@ -101,7 +102,7 @@ export function witnessSuite(backend: 'cpu' | 'cuda'): void {
     }
   })
 
-  it('of thousands of products, and none of those of the next group', async () => {
+  it('is right for thousands of products, and not affected by the next group', async () => {
     await using device = await openDevice({ backend })
     const count = 2500
     const squares = Array.from({ length: 5 }, (_, index) => ties(1 + index, 1 + index, 1 + index, index).a)
@@ -139,7 +140,7 @@ export function witnessSuite(backend: 'cpu' | 'cuda'): void {
     expect(device.memory().used).toBe(used)
   })
 
-  it('several products at once, and given up', async () => {
+  it('is right for several products at once, and aborted ones', async () => {
     const tasks = Array.from({ length: 8 }, (_, index) => ties(60 + index, 150, 70 - index, index))
     const together = await Promise.all(
       tasks.map(({ a, b }) => product(sourceOf(a), sourceOf(b), { backend, witness: true })),

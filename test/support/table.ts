@@ -1,4 +1,5 @@
-/** What the suites need of the variant table, and of the variants that can run here. */
+/** Parts of the variant table for the suites, and the variants that can run here. */
+import type { BackendName } from '../../lib/backend-name.js'
 import {
   type DataType,
   info,
@@ -15,7 +16,7 @@ const { instructionSets } = (await import(
   instructionSets: { name: string }[]
 }
 
-/** The paths that kernels with an accumulator compute on. */
+/** Arithmetics of kernels with an accumulator. */
 const pathsByAccumulator: Record<string, string[]> = {
   exponent: ['exponent'],
   exponentwide: ['exponent-wide'],
@@ -29,7 +30,7 @@ const pathsByAccumulator: Record<string, string[]> = {
 export const pathsOf = ({ parameters }: Variant): string[] =>
   pathsByAccumulator[parameters.accumulator as string]!
 
-/** Why a variant can't run here at all; undefined where it must run. */
+/** Reason why a variant can't run here at all; undefined if it must run. */
 export function missing({ parameters: { isa } }: Variant): string | undefined {
   const { simd } = info().cpu
   const rank = (name: unknown) => instructionSets.findIndex((set) => set.name === name)
@@ -38,7 +39,7 @@ export function missing({ parameters: { isa } }: Variant): string | undefined {
 
 /** A variant with this accumulator that can run here. */
 export function variantWith(
-  backend: 'cpu' | 'cuda',
+  backend: BackendName,
   semiring: Semiring,
   accumulator: string,
   dtype: DataType = 'int32',
@@ -54,7 +55,7 @@ export function variantWith(
   )
 }
 
-/** The variants that compute by exponents with this accumulator, and that can run on the first GPU. */
+/** Variants that compute by exponents with this accumulator, and that can run on the first GPU. */
 export function exponentVariants(
   semiring: Semiring,
   accumulator: string,

@@ -14,7 +14,7 @@ import {
 
 export type Options = MpmmOptions<DenseMatrix<OperandArray> & DeviceMatrix>
 
-/** `Witness` is what `options.witness` is. */
+/** `Witness` is the type of `options.witness`. */
 export function untyped<Witness extends boolean>() {
   type Result = WitnessedResult<DenseMatrix, Witness>
   return {

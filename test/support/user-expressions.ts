@@ -1,7 +1,8 @@
 /**
- * Semirings of one's own as native code takes them, and their oracle: expressions evaluated element by element, as
- * native/core/user/semiring.h defines them. Values are bits: whole numbers from 0 to 2³² − 1; predicates are 0 or 1.
+ * Custom semirings in the form of native code, and their oracle: expressions evaluated element by element, by the definition in
+ * native/core/user/semiring.h. Values are bits: integers from 0 to 2³² − 1; predicates are 0 or 1.
  */
+import type { BackendChoice } from '../../lib/backend-name.js'
 import { addon, type NativeUserSemiring } from '../../lib/native.js'
 import { userRequestAt } from '../../lib/native-interface.js'
 import { operations, types } from '../../native/variants/expressions.mjs'
@@ -13,7 +14,7 @@ export type Element = readonly number[]
 export interface Node {
   op: string
   type: ValueType
-  /** Nodes; of an argument 0 for x or 1 for y, and the lane. */
+  /** Nodes; for an argument 0 for x or 1 for y, and the lane. */
   operands: number[]
   bits: number
 }
@@ -26,7 +27,7 @@ export interface Expression {
 export interface Definition {
   name: string
   lanes: LaneType[]
-  /** Bits. */
+  /** Bits of a constant. */
   zero: Element
   one?: Element
   plus: Expression
@@ -70,7 +71,7 @@ export class Writer {
   }
 }
 
-/** What `write` gives as the results. */
+/** Expression whose results are those of `write`. */
 export function expression(lanes: readonly LaneType[], write: (to: Writer) => number | number[]): Expression {
   const writer = new Writer(lanes)
   const results = [write(writer)].flat()
@@ -131,7 +132,7 @@ function truncated(x: number, least: number, most: number): number {
   return Number.isNaN(x) ? 0 : Math.min(Math.max(Math.trunc(x), least), most)
 }
 
-/** The operations as JavaScript, of operands `x`, `y` and `z` of the type `from`. */
+/** The operations in JavaScript, of operands `x`, `y` and `z` of the type `from`. */
 const formulas: Record<string, string | ((from: ValueType) => string)> = {
   add: 'x + y',
   sub: 'x - y',
@@ -158,7 +159,7 @@ const formulas: Record<string, string | ((from: ValueType) => string)> = {
   toFloat32: 'x',
 }
 
-/** A value as its type holds it. */
+/** Value in the representation of its type. */
 const held: Record<ValueType, (value: string) => string> = {
   int32: (value) => `(${value}) | 0`,
   uint32: (value) => `(${value}) >>> 0`,
@@ -182,7 +183,7 @@ type Evaluation = (
 
 const written = new WeakMap<Expression, Evaluation>()
 
-/** The expression as a function: to look at its nodes for each element takes longer than the products that it checks. */
+/** The expression as a function: interpreting its nodes for each element takes longer than the checked products. */
 function evaluationOf(it: Expression): Evaluation {
   let evaluation = written.get(it)
   if (evaluation) return evaluation
@@ -210,11 +211,11 @@ function evaluationOf(it: Expression): Evaluation {
 const emptyOf = (types: readonly ValueType[], length: number): TypedLane[] =>
   types.map((type) => typedLane(new Uint32Array(length), type))
 
-/** NaN has one form. */
+/** NaN has a single bit pattern. */
 const bitsAt = (lanes: readonly TypedLane[], at: number): number[] =>
   lanes.map((lane) => bitsOf(lane[at]!, lane instanceof Float32Array ? 'float32' : 'uint32'))
 
-/** An element in an array of each of its lanes. An expression's arguments say of which types they are. */
+/** An element in an array of each of its lanes. An expression's arguments determine their types. */
 const lanesOf = ({ nodes }: Expression, element: Element, side: number): TypedLane[] =>
   element.map((bits, lane) => {
     const isRead = ({ op, operands }: Node) =>
@@ -315,7 +316,7 @@ export function requestOf(
     bands?: Bands | undefined
     witness?: boolean
     keepsC?: boolean
-    backend?: 'auto' | 'cpu' | 'cuda'
+    backend?: BackendChoice
     devices?: number
   } = {},
 ): Float64Array {

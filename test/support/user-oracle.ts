@@ -2,7 +2,7 @@
 
 export type Element = readonly number[]
 
-/** Elements by instance, row and column. */
+/** Elements by batch entry, row and column. */
 export interface ElementMatrix {
   readonly batch: number
   readonly rows: number
@@ -30,7 +30,7 @@ export interface OracleResult {
   readonly batch: number
   readonly rows: number
   readonly cols: number
-  /** Row-major; null for what isn't a result. */
+  /** Row-major; null outside of the results. */
   readonly elements: readonly (Element | null)[]
   /** The smallest k whose candidate is the result; −1 if there is none, or the result is zero. */
   readonly witness: readonly number[]
@@ -38,7 +38,7 @@ export interface OracleResult {
 
 const isSame = (x: Element, y: Element) => x.every((value, lane) => Object.is(value, y[lane]))
 
-/** The elements of all instances, row by row. */
+/** Elements of all batch entries, row by row. */
 const listOf = ({ batch, rows, cols, at }: ElementMatrix): Element[] =>
   Array.from({ length: batch * rows * cols }, (_, index) =>
     at(Math.floor(index / (rows * cols)), Math.floor(index / cols) % rows, index % cols),

@@ -1,4 +1,4 @@
-/** Semirings as users write them, each with what it computes in plain numbers, and elements to try it with. */
+/** Custom semirings, each with its definition in plain numbers, and random elements. */
 import {
   counting,
   hamming,
@@ -16,9 +16,9 @@ import type { Algebra, Element } from './user-oracle.js'
 export interface Written extends Algebra {
   readonly semiring: UserSemiring
   readonly types: readonly LaneType[]
-  /** Random elements, zero among them; `random` gives numbers from 0 to 1. */
+  /** Random elements, zero among them; `random` returns numbers from 0 to 1. */
   draw(random: () => number): Element
-  /** Results may differ by this part of them; 0: bit by bit. */
+  /** Relative tolerance of results; 0: bit by bit. */
   readonly tolerance?: number
 }
 
@@ -98,7 +98,7 @@ function bests(name: 'max-plus' | 'min-plus', k: 2 | 3 | 4): Written {
   }
 }
 
-/** The first decides; then the second. */
+/** The first lane decides; then the second. */
 function ordered(first: 'max-plus' | 'min-plus', second: 'max-min' | 'min-plus'): Written {
   const [zero, better] = first === 'max-plus' ? [LEAST, Math.max] : [MOST, Math.min]
   const [other, best] = second === 'max-min' ? [LEAST, Math.max] : [MOST, Math.min]
@@ -114,7 +114,7 @@ function ordered(first: 'max-plus' | 'min-plus', second: 'max-min' | 'min-plus')
   }
 }
 
-/** All types of lanes at once, and nothing that is lawful but ⊕. */
+/** All types of lanes at once, with laws only for ⊕. */
 const mixed: Written = {
   semiring: semiring({
     name: 'four lanes',
@@ -142,7 +142,7 @@ const mixed: Written = {
   draw: (random) => [word(random), word(random) >>> 0, float(random), word(random)],
 }
 
-/** Max-plus of int32 whose sums wrap: nothing is looked at first. */
+/** Max-plus of int32 whose sums wrap, without a scan. */
 export const greatestSums = semiring({
   name: 'greatest sums',
   dtype: 'int32',

@@ -1,11 +1,12 @@
-/** The addon for this platform in the place of the WebAssembly module, so that what surrounds the module is tested without Emscripten. */
+/** The addon for this platform in place of the WebAssembly module, which tests the code around the module without Emscripten. */
 import type { Addon } from '../../lib/native-interface.js'
-import type { Port, Reply, Request } from '../../native/wasm/messages.js'
-import { remote, type WorkerPort } from '../../native/wasm/remote.js'
-import { type Exports, type Memory, staged } from '../../native/wasm/staging.js'
-import { serve } from '../../native/wasm/worker.js'
+import type { Port, Reply, Request } from '../../lib/remote/messages.js'
+import { remote, type WorkerPort } from '../../lib/remote/page.js'
+import { serve } from '../../lib/remote/service.js'
+import type { Exports } from '../../lib/remote/written.js'
+import { type Memory, staged } from '../../native/wasm/staging.js'
 
-/** Memory as a module's, which holds `bytes`. What is allocated is filled, as memory that was used before. */
+/** Memory in the form of a module's, which holds `bytes`. Allocated blocks are filled, like reused memory. */
 export class StandInMemory implements Memory {
   /** Addresses and sizes of allocated blocks. */
   readonly used = new Map<number, number>()
@@ -16,7 +17,7 @@ export class StandInMemory implements Memory {
   }
 
   allocate(bytes: number): number {
-    // 0 is no address.
+    // 0 is not a valid address.
     let address = 16
     for (const [start, size] of [...this.used].sort(([x], [y]) => x - y)) {
       if (address + bytes <= start) break
@@ -51,7 +52,7 @@ export interface Page {
 }
 
 /**
- * A page's addon, whose worker is another task of this thread: messages between them are cloned as those between threads. `change` may
+ * Addon of a page, whose worker is another task of this thread: messages between them are cloned as between threads. `change` may
  * replace functions of the worker's addon.
  */
 export function pageOf(addon: Addon, change: (worker: Exports) => Exports = (worker) => worker): Page {

@@ -1,4 +1,4 @@
-/** A server of the files of a folder, on this machine only. */
+/** Server of the files of a folder, on this machine only. */
 import { createReadStream, statSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -17,7 +17,7 @@ export interface WebServer {
   close(): Promise<void>
 }
 
-/** With which headers the files are sent. A browser may keep them for an hour. */
+/** Headers of the files. A browser may cache them for an hour. */
 export async function serveFolder(folder: string, headers: Record<string, string>): Promise<WebServer> {
   const server = createServer((request, response) => {
     const { pathname } = new URL(request.url!, 'http://localhost')
@@ -42,13 +42,13 @@ export async function serveFolder(folder: string, headers: Record<string, string
   }
 }
 
-/** What a page needs to have shared memory, and so threads. */
+/** Headers for shared memory, and so for threads. */
 export const isolated = {
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-embedder-policy': 'require-corp',
 }
 
-/** The least that a page has to allow the library. */
+/** Minimal Content-Security-Policy for the library. */
 export const policy = {
   'content-security-policy':
     "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; connect-src 'self'; style-src 'self'; img-src 'self' data:",

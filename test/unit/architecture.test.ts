@@ -1,4 +1,4 @@
-/** Every dependency points the way it should (docs/contributing.md): user → lib → addon → core → cuda | cpu. */
+/** Dependencies between layers and folders, as docs/contributing.md has them: user → lib → addon → core → cuda | cpu. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -14,7 +14,7 @@ function filesUnder(folder: string, extension: RegExp): string[] {
     .sort()
 }
 
-/** What a source file of `folder` includes, as [file, target]. */
+/** Includes of the source files in `folder`, as [file, target]. */
 function includes(folder: string): [file: string, target: string][] {
   return filesUnder(folder, /\.(h|hpp|cuh|cpp|cu)$/).flatMap((file) =>
     [...readFileSync(join(root, file), 'utf8').matchAll(/^\s*#\s*include\s*[<"]([^>"]+)[>"]/gm)].map(
@@ -23,7 +23,7 @@ function includes(folder: string): [file: string, target: string][] {
   )
 }
 
-/** What a TypeScript file of `folder` imports, relative names resolved to ones from the root. */
+/** Imports of the TypeScript files in `folder`, relative names resolved from the root. */
 function imports(folder: string): [file: string, target: string][] {
   return filesUnder(folder, /\.m?[jt]s$/).flatMap((file) =>
     [
@@ -43,7 +43,7 @@ const isCudaHeader = (target: string) => cudaHeader.test(target) && !target.star
 const isNodeHeader = (target: string) => /^(napi|node|js_native_api|uv|v8)[./_-]?/.test(target)
 const layer = (target: string) => /^(addon|core|cuda|cpu|lab|testing)\//.exec(target)?.[1]
 
-/** Which layers of native/ each one may include besides itself. */
+/** Layers of native/ that each one may include in addition to itself. */
 const allowed: Record<string, string[]> = {
   core: [],
   cpu: ['core'],
@@ -93,7 +93,7 @@ describe('native', () => {
 })
 
 describe('objects that stay', () => {
-  // Threads of the library are still there when static objects are destroyed: at exit they may be using them.
+  // Threads of the library may still use static objects at exit, so these must not be destroyed.
   it('have no destructor: `static auto& all = *new …`', () => {
     const types = /std::(?!mutex|once_flag|atomic|string_view|array|pair|optional<(?:int|bool))\w+(?:<.*>)?/
     const local = new RegExp(`^\\s*static (?:const )?${types.source} \\w+\\s*(?:=|;|\\{)`)
@@ -103,7 +103,7 @@ describe('objects that stay', () => {
     expect([...matching(local), ...matching(global)]).toEqual([])
     const generator = readFileSync(join(root, 'native/variants/generate.mjs'), 'utf8').split('\n')
     expect(generator.filter((line) => local.test(line) || global.test(line))).toEqual([])
-    // What it looks for.
+    // Patterns of the search.
     for (const line of [
       '  static std::map<std::pair<int, int>, bool> known;',
       '  static const std::vector<Peak> rows = {{50}};',
@@ -121,7 +121,7 @@ describe('objects that stay', () => {
   })
 })
 
-/** Which folders of native/core each one may include besides itself, and the headers beside the folders, which all may. */
+/** Folders of native/core that each one may include in addition to itself, and the headers next to the folders, which all may include. */
 const allowedInCore: Record<string, string[]> = {
   algebra: [],
   host: [],
@@ -164,17 +164,17 @@ describe('native/core', () => {
   })
 })
 
-/** What a folder of native/cuda may include of the others, beside native/core. */
+/** Folders that each folder of native/cuda may include in addition to native/core. */
 const allowedInCuda: Record<string, RegExp> = {
   kernels: /^cuda\/kernels\//,
   device: /^cuda\/device\//,
   launch: /^cuda\/(launch|kernels|device)\//,
   plan: /^cuda\/(plan|launch|kernels|device)\//,
-  user: /^cuda\/(user|device)\//,
+  user: /^cuda\/(user|launch|kernels|device)\//,
   runtime: /^cuda\/(runtime|plan|launch|user|kernels|device)\//,
 }
 
-/** The lines of native code that match, by file: comments are left out. */
+/** Lines of native code that match, by file, without comments. */
 function linesLike(pattern: RegExp, folder = 'native'): Record<string, string[]> {
   const found: Record<string, string[]> = {}
   for (const file of filesUnder(folder, /\.(h|hpp|cuh|cpp|cu)$/)) {
@@ -212,7 +212,7 @@ describe('device code', () => {
   const included = new Map<string, string[]>()
   for (const [file, target] of includes('native')) included.set(file, [...(included.get(file) ?? []), target])
 
-  it('includes nothing of the host, on any way', () => {
+  it('includes no header of the host, directly or indirectly', () => {
     expect(ofDevice.length).toBeGreaterThan(25)
     const wrong = new Set<string>()
     const seen = new Set<string>()
@@ -239,8 +239,8 @@ describe('device code', () => {
   })
 })
 
-describe('each decision has one place', () => {
-  it('C is written by the epilogues, and copied when a product has succeeded', () => {
+describe('decisions with a single place', () => {
+  it('include writing C: by the epilogues, and by the copy after a successful product', () => {
     const places = Object.keys(
       linesLike(/static_cast<(Element|char)\*>\((problem_\.|problem\.|results\.|block\.)?c\.data\)/),
     )
@@ -248,14 +248,14 @@ describe('each decision has one place', () => {
       join('native', 'core', 'problem', 'destination.cpp'),
       join('native', 'core', 'problem', 'epilogue.h'),
       join('native', 'cuda', 'kernels', 'epilogue.cuh'),
-      // C ⊕ D, element by element, which has no kernel before it.
+      // C ⊕ D, element by element, without a kernel before it.
       join('native', 'cuda', 'runtime', 'elementwise.cu'),
     ])
     const handedOver = Object.keys(linesLike(/static_cast<Element\*>\(\w+\.c\)/))
     expect(handedOver).toEqual([join('native', 'cpu', 'epilogue.h')])
   })
 
-  it('no kernel family takes ⊗ for a sum: arithmetics and words say what they are true for', () => {
+  it('include the meaning of ⊗: no kernel family assumes that it is a sum', () => {
     const families = filesUnder(
       'native',
       /(packed|pipelined|mpmml|tensor|naive|thin|tiled|prefetch|cell)\w*\.(h|cuh)$/,
@@ -265,37 +265,39 @@ describe('each decision has one place', () => {
     expect(families.filter((file) => asking.includes(file))).toEqual([])
   })
 
-  it('sizes are rounded by core/rounding.h', () => {
+  it('include rounding of sizes: core/rounding.h', () => {
     const own = Object.entries(linesLike(/\(\w+(\(\))? \+ \w+ - 1\) \/ /))
     expect(own.map(([file]) => file)).toEqual([join('native', 'core', 'rounding.h')])
   })
 
-  it("the environment is lib's to read", () => {
+  it('include reading the environment: lib', () => {
     expect(linesLike(/\bgetenv\b/)).toEqual({})
   })
 })
 
 /**
- * Which folders of lib the files of each one may import besides their own; '.' are the files beside the folders, which all may import.
- * The entry points, such as lib/graph.ts, gather what the folders have.
+ * Folders of lib that the files of each one may import in addition to their own. '.' stands for the files next to the folders, which
+ * all may import. Entry points, such as lib/graph.ts, re-export the folders.
  */
 const allowedInLib: Record<string, string[]> = {
-  '.': ['device', 'files', 'product'],
-  // What takes the place of modules in browsers: they have their types.
-  browser: ['files', 'graph', 'rna', 'schedule'],
-  device: ['product'],
-  product: ['device'],
+  '.': ['device', 'files', 'product', 'remote', 'webgpu'],
+  // Replacements of modules in browsers: they have the types of these modules.
+  browser: ['files', 'graph', 'rna', 'schedule', 'webgpu'],
+  device: ['product', 'webgpu'],
+  product: ['device', 'webgpu'],
   files: ['product', 'graph-core'],
   'graph-core': [],
   closure: ['device', 'product', 'graph-core'],
   graph: ['device', 'product', 'files', 'graph-core', 'closure'],
   algebra: ['device', 'product', 'graph-core', 'closure', 'graph'],
   semirings: ['device', 'product', 'graph-core'],
-  lab: ['files'],
+  lab: ['files', 'product', 'webgpu'],
+  remote: [],
   rna: ['product', 'files'],
   schedule: ['product', 'files', 'graph-core', 'graph', 'algebra'],
   arrays: ['device', 'product', 'files', 'graph-core', 'graph', 'algebra'],
   queue: ['product', 'arrays'],
+  webgpu: ['remote'],
 }
 
 const entryPoints = (
@@ -303,8 +305,8 @@ const entryPoints = (
     default?: string
   }[]
 ).flatMap((entry) => entry.default?.replace(/^\.\/dist\/(.*)\.js$/, '$1') ?? [])
-// Of bench alone.
-entryPoints.push('lib/command-line')
+// Only for bench.
+entryPoints.push('lib/command-line', 'lib/webgpu-thread')
 
 describe('lib', () => {
   const folderOf = (file: string) => relative('lib', dirname(file)).split(sep)[0] || '.'
@@ -334,7 +336,7 @@ describe('lib', () => {
 })
 
 describe('TypeScript', () => {
-  it('lib imports lib, packages and Node only', () => {
+  it('imports in lib only lib, packages and Node.js', () => {
     const wrong = imports('lib').filter(
       ([, target]) => !target.startsWith('lib') && /^(bench|test|native|dist|\.)/.test(target),
     )
@@ -342,10 +344,10 @@ describe('TypeScript', () => {
     expect(wrong).toEqual([])
   })
 
-  it('lib needs Node only where browsers have another module, or nothing', () => {
+  it('imports Node.js in lib only where browsers have a replacement', () => {
     const own = filesUnder('lib/browser', /\.ts$/).map((file) => file.replace(`lib${sep}browser`, 'lib'))
     const needing = imports('lib').flatMap(([file, target]) => (target.startsWith('node:') ? [file] : []))
-    // What the entry points of browsers load.
+    // Modules that the entry points of browsers load.
     const loaded = new Set(
       ['index', 'algebra', 'browser/files', 'graph', 'rna', 'schedule', 'semirings'].flatMap((name) => [
         ...loadedWith(`lib/${name}.js`, own),
@@ -356,7 +358,7 @@ describe('TypeScript', () => {
     expect(loaded).toContain('lib/platform.js')
   })
 
-  it('lib requires modules in load.ts, which finds the addon, and in saxes.ts only', () => {
+  it('calls require in lib only in load.ts, which finds the addon, and in saxes.ts', () => {
     const requiring = imports('lib').filter(([, target]) => target === 'node:module')
     expect(requiring.map(([file]) => file).sort()).toEqual(
       ['lib/graph/saxes.ts', 'lib/load.ts'].map(normalize),
@@ -367,7 +369,7 @@ describe('TypeScript', () => {
     expect(loading.map(([file]) => file)).toContain('lib/native.ts')
   })
 
-  it('lib has no import cycle', () => {
+  it('has no import cycle in lib', () => {
     const edges = new Map<string, string[]>()
     for (const [file, target] of imports('lib')) {
       if (!target.startsWith('lib')) continue
@@ -383,7 +385,7 @@ describe('TypeScript', () => {
     for (const file of edges.keys()) visit(file, [])
   })
 
-  /** The files and packages that are loaded with a file; what `ends` are loaded with isn't looked at. */
+  /** Files and packages that are loaded with a file, except those that are loaded with `ends`. */
   function loadedWith(file: string, ends: readonly string[] = []): Set<string> {
     const found = new Set<string>()
     const visit = (name: string) => {
@@ -402,24 +404,24 @@ describe('TypeScript', () => {
     return found
   }
 
-  it('the library loads no file format', () => {
+  it('loads no file format with the library', () => {
     const loaded = [...loadedWith('lib/index.js')]
     expect(loaded).toContain('lib/product/multiply.js')
     const formats =
       /files\/(npy|npz|csv|dimacs|matrix-market|text|lines|dense|convert|sparse|read|write)|^yazl$|^yauzl$/
     expect(loaded.filter((name) => formats.test(name))).toEqual([])
-    // The names are right: these are where they are needed.
+    // Guards the names above: these packages are loaded where they are needed.
     expect([...loadedWith('lib/files.js')].filter((name) => formats.test(name)).length).toBeGreaterThan(3)
   })
 
-  it('help loads no command, and not the addon', () => {
+  it('loads neither commands nor the addon for help', () => {
     const loaded = [...loadedWith('bench/cli.js'), ...loadedWith('bench/program.js')]
     expect(loaded).toContain('bench/commands.js')
     expect(loaded.filter((name) => /^lib\b|^bench\/commands\//.test(name))).toEqual([])
     expect([...loadedWith('bench/commands/multiply.js')]).toContain('lib/index.js')
   })
 
-  it('bench imports of lib only its entry points', () => {
+  it('imports in bench only entry points of lib', () => {
     expect(entryPoints).toContain('lib/index')
     const wrong = imports('bench').filter(
       ([, target]) =>
@@ -429,13 +431,13 @@ describe('TypeScript', () => {
     expect(wrong).toEqual([])
   })
 
-  it('examples import the package by its name, as users do, and their own files', () => {
+  it('imports in examples the package by its name and their own files', () => {
     const imported = imports('examples').map(([, target]) => target)
     expect(imported.filter((target) => target === 'mpmml').length).toBeGreaterThan(1)
     expect(imported.filter((target) => /^(lib|bench|test|native|dist|\.)/.test(target))).toEqual([])
   })
 
-  it('what says what is right imports nothing of the library', () => {
+  it('imports nothing of the library in oracles', () => {
     const fuzz = 'native/tools/fuzz'
     const definition = imports(fuzz).filter(([file]) => /(definition|algebra|structures)\.mjs$/.test(file))
     expect(definition).toEqual(
@@ -445,8 +447,12 @@ describe('TypeScript', () => {
   })
 })
 
-it('names only files of the project that exist, in comments and in guides', () => {
-  const guides = ['README.md', 'CHANGELOG.md', ...filesUnder('docs', /^docs\/[\w-]+\.md$/)]
+it('names only existing files of the project, in comments and in guides', () => {
+  // These pages quote former names.
+  const quoting = ['docs/style.md', 'docs/glossary-of-code.md']
+  const guides = ['README.md', 'CHANGELOG.md', ...filesUnder('docs', /^docs\/[\w-]+\.md$/)].filter(
+    (file) => !quoting.includes(file),
+  )
   const sources = ['lib', 'bench', 'native', 'examples'].flatMap((folder) =>
     filesUnder(folder, /\.(m?[jt]s|h|cuh|cpp|cu|cmake)$/),
   )

@@ -1,4 +1,4 @@
-/** Which GPU architectures a build is for: native/cuda/architectures.cmake with a toolkit and GPUs that are made up. */
+/** GPU architectures of a build: native/cuda/architectures.cmake with simulated toolkits and GPUs. */
 import { spawnSync } from 'node:child_process'
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -15,7 +15,7 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(folder, { recursive: true }))
 
-/** What is chosen with these capabilities as nvidia-smi prints them; none: the machine has no driver. */
+/** Architectures that are chosen for these capabilities in the format of nvidia-smi; without any the machine has no driver. */
 function choose(asked: string, known: number[], capabilities: string[] = []) {
   const smi = join(folder, 'nvidia-smi')
   writeFileSync(
@@ -58,17 +58,17 @@ describe.skipIf(missing !== undefined)(
       ['GPUs in any order', ['12.0', '7.5'], 'sm_120 sm_75 compute_120'],
       ['the code that a GPU unknown to the toolkit can run', ['10.1'], 'sm_100 compute_100'],
       ['the newest there is, for a GPU newer still', ['13.0'], 'sm_121 compute_121'],
-    ])('on a machine with a GPU is for %s', (_, capabilities, main) => {
+    ])('selects %s on a machine with a GPU', (_, capabilities, main) => {
       expect(choose('', cuda13, capabilities)).toMatchObject({ status: 0, main, lab: main, note: '' })
     })
 
-    it('on a machine without a GPU is for one architecture, whose PTX every newer GPU can use', () => {
+    it('selects one architecture without a GPU, whose PTX every newer GPU can use', () => {
       const note = expect.stringContaining('MPMML_CUDA_ARCHS=90')
       expect(choose('', cuda13)).toMatchObject({ main: 'sm_75 compute_75', lab: 'compute_75', note })
       expect(choose('', cuda12)).toMatchObject({ main: 'sm_52 compute_52', lab: 'compute_52', note })
     })
 
-    it('stops if the toolkit has no code for the only GPU, and names a toolkit that has', () => {
+    it('stops if the toolkit has no code for the only GPU, and names a toolkit that has it', () => {
       const { status, stderr } = choose('', cuda13, ['6.1'])
       expect(status).not.toBe(0)
       expect(stderr).toMatch(
@@ -76,13 +76,13 @@ describe.skipIf(missing !== undefined)(
       )
     })
 
-    it('says it if the toolkit has no code for one of several GPUs', () => {
+    it('reports that the toolkit has no code for one of several GPUs', () => {
       const note = expect.stringContaining('no code for sm_61')
       expect(choose('', cuda13, ['6.1', '9.0'])).toMatchObject({ main: 'sm_90 compute_90', note })
       expect(choose('', cuda12, ['6.1'])).toMatchObject({ main: 'sm_61 compute_61', note: '' })
     })
 
-    it('is for the architectures that are named, whatever the machine has', () => {
+    it('selects the named architectures for every machine', () => {
       for (const asked of ['61;90', '61 90', '61,90', 'sm_61;sm_90']) {
         expect(choose(asked, cuda12, ['8.0'])).toMatchObject({
           main: 'sm_61 sm_90 compute_90',
@@ -100,13 +100,13 @@ describe.skipIf(missing !== undefined)(
       })
     })
 
-    it('is for all of the toolkit that are supported if that is asked for', () => {
+    it('selects all supported architectures of the toolkit on request', () => {
       const main = 'sm_75 sm_80 sm_86 sm_89 sm_90 sm_100 sm_120 compute_120'
       expect(choose('all', cuda13)).toMatchObject({ main, lab: 'compute_75 compute_90', note: '' })
       expect(choose('all', cuda13, ['8.6'])).toMatchObject({ main, lab: 'sm_86 compute_86' })
     })
 
-    it.each(['61', 'sm_61', '90;x', 'ALL'])('refuses %s for a toolkit without it', (asked) => {
+    it.each(['61', 'sm_61', '90;x', 'ALL'])('rejects %s for a toolkit without it', (asked) => {
       const { status, stderr } = choose(asked, cuda13)
       expect(status).not.toBe(0)
       expect(stderr).toMatch(/MPMML_CUDA_ARCHS names \S+, which this CUDA toolkit doesn't have; it has 75;80/)

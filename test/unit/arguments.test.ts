@@ -1,4 +1,7 @@
-/** Every public function with every argument wrong: an error of this library that has a code, or a value, and never another error. */
+/**
+ * Calls every public function with wrong values for every argument: each call returns a value or throws an error of this library
+ * with a code.
+ */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,7 +16,7 @@ import * as semirings from '../../lib/semirings.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'mpmml-arguments-'))
 const home = process.cwd()
-// Some wrong values are paths to write to.
+// Some wrong values are paths of outputs.
 process.chdir(folder)
 afterAll(() => {
   process.chdir(home)
@@ -202,7 +205,7 @@ const cases: Record<string, Record<string, Case>> = {
   },
 }
 
-/** Functions that measure, which takes long. */
+/** Functions that measure, which take long. */
 const elsewhere = new Set(['cpuCeiling', 'cpuNaiveLoop', 'tune'])
 
 const modules = { core, files, algebra, graph, rna, semirings, lab } as unknown as Record<
@@ -210,7 +213,7 @@ const modules = { core, files, algebra, graph, rna, semirings, lab } as unknown 
   Record<string, unknown>
 >
 
-/** The error of a call, or null if it gives a value. */
+/** Error of a call, or null if it returns a value. */
 async function errorOf(
   call: Call,
   args: readonly unknown[],
@@ -247,7 +250,7 @@ describe.each(Object.entries(modules))('the functions of %s', (module, exported)
           ],
       ),
     )
-    // Several are wrong at once, and missing.
+    // Several arguments are wrong or missing at once.
     for (const [label, value] of wrongValues) attempts.push([`all: ${label}`, args.map(() => value)])
     for (let count = 0; count < args.length; count++)
       attempts.push([`${count} arguments`, args.slice(0, count)])
@@ -261,7 +264,7 @@ describe.each(Object.entries(modules))('the functions of %s', (module, exported)
   })
 
   const withOptions = Object.entries(cases[module]!).filter(([, { options }]) => options)
-  it.each(withOptions)('%s refuses an option that it does not have', async (name, { args }) => {
+  it.each(withOptions)('%s rejects an option that it does not have', async (name, { args }) => {
     const call = exported[name] as Call
     for (const unknown of ['nosuch', 'Signal', '']) {
       const options = { ...(args.at(-1) as object), [unknown]: 1 }
@@ -272,7 +275,7 @@ describe.each(Object.entries(modules))('the functions of %s', (module, exported)
   })
 })
 
-it('plan refuses onProgress, which nothing would call', async () => {
+it('plan rejects onProgress, which it would never call', async () => {
   const options = { onProgress: () => {} } as never
   await expect(core.plan(a, a, options)).rejects.toMatchObject({
     code: 'ERR_MPMML_OPTION',

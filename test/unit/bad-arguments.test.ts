@@ -1,4 +1,4 @@
-/** Arguments of no sense: each function of files and arrays on disk refuses them with an error of the library that has a code. */
+/** Bad arguments of the functions of files and arrays on disk: each is rejected with an error of the library that has a code. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -78,12 +78,12 @@ const bad: [string, () => unknown][] = [
   ['an object of a symbol', () => ({ data: Symbol('a'), kind: 7n, id: 7n, shape: bare(), stages: bare() })],
 ]
 
-/** Arguments that look bad and aren't: left out, or empty. */
+/** Arguments that look bad but are allowed: left out, or empty. */
 const fine = new Set([
   ...Object.entries({ writeNpz: 1 }).flatMap(([name, index]) =>
     ['{}', 'an object without a prototype', '[]'].map((value) => `${name} ${index} ${value}`),
   ),
-  // A name without a format is of no sparse file.
+  // A name without a format is not the name of a sparse file.
   "isSparseFile 0 ''",
   "writeText 1 ''",
   'jobsOf 2 undefined',
@@ -93,7 +93,7 @@ const fine = new Set([
 const outcome = async (call: () => unknown) => {
   try {
     const result = await call()
-    // Generators say what is wrong when they are iterated, or before.
+    // Generators throw when they are iterated, or before.
     if (typeof result === 'object' && result !== null && Symbol.iterator in result)
       Array.from(result as Iterable<unknown>)
     return 'done'
@@ -113,7 +113,7 @@ describe.each(functions)('%s', (name, called) => {
   const count = good[name]?.().length ?? 0
   const isOptions = (index: number) => index === count - 1 && count > 1
 
-  it.each(Array.from({ length: count }, (_, index) => index))('refuses a bad argument %i', async (index) => {
+  it.each(Array.from({ length: count }, (_, index) => index))('rejects a bad argument %i', async (index) => {
     for (const [shown, make] of bad) {
       const args = good[name]!()
       args[index] = make()
@@ -133,7 +133,7 @@ describe.each(functions)('%s', (name, called) => {
     }
   })
 
-  it('refuses no arguments', async () => {
+  it('rejects calls without arguments', async () => {
     const end = await outcome(() => call())
     expect(end, `${name}: ${(end as Error)?.stack}`).toBeInstanceOf(MpmmlError)
   })

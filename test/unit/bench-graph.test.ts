@@ -1,4 +1,4 @@
-/** The checks of `mpmml bench --suite graph` find what is wrong. */
+/** Checks of `mpmml bench --suite graph` detect wrong results. */
 import { describe, expect, it } from 'vitest'
 import { randomNetwork, wrongMean } from '../../bench/suites/graph/network.js'
 import { distancesFrom, wrongDistances, wrongPath, wrongWitness } from '../../bench/suites/graph/samples.js'
@@ -9,12 +9,12 @@ const NONE = 2 ** 31 - 1
 const weights = [NONE, 4, 9, NONE, NONE, NONE, 3, NONE, NONE, NONE, NONE, NONE, 1, NONE, NONE, NONE]
 
 describe('distances', () => {
-  it('from a node', () => {
+  it('are computed from a node', () => {
     expect([...distancesFrom(weights, 4, 0)]).toEqual([0, 4, 7, Infinity])
     expect([...distancesFrom(weights, 4, 3)]).toEqual([1, 5, 8, 0])
   })
 
-  it('that are wrong are found', () => {
+  it('are reported if they are wrong', () => {
     expect(wrongDistances(weights, 4, 0, [0, 4, 7, NONE])).toBeUndefined()
     for (const wrong of [
       [0, 4, 8, NONE],
@@ -27,7 +27,7 @@ describe('distances', () => {
   })
 })
 
-it('paths that are wrong are found', () => {
+it('finds wrong paths', () => {
   const check = (path: number[] | null, ends: [number, number], length: number) =>
     wrongPath(weights, 4, path, ends, length)
   expect(check([0, 1, 2], [0, 2], 7)).toBeUndefined()
@@ -39,7 +39,7 @@ it('paths that are wrong are found', () => {
   expect(check([1, 2], [0, 2], 3)).toMatch(/is 1, 2/)
 })
 
-it('witnesses that are wrong are found', () => {
+it('finds wrong witnesses', () => {
   const [a, b] = [matrix(1, 3, [1, 5, 5]), matrix(3, 1, [4, 0, 0])]
   const check = (value: number, k: number) => wrongWitness(a, b, matrix(1, 1, [value]), matrix(1, 1, [k]), 3)
   expect(check(5, 0)).toBeUndefined()
@@ -49,7 +49,7 @@ it('witnesses that are wrong are found', () => {
   expect(wrongWitness(empty, b, matrix(1, 1, [-(2 ** 31)]), matrix(1, 1, [-1]), 3)).toBeUndefined()
 })
 
-it('cycle means that are wrong are found', () => {
+it('finds wrong cycle means', () => {
   const network = { nodes: 3, from: [0, 1, 1, 2], to: [1, 0, 2, 0], weight: [1, 4, 3, 5] }
   const arrays = {
     nodes: 3,
@@ -70,7 +70,7 @@ it('cycle means that are wrong are found', () => {
   expect(wrongMean(arrays, mean(3, 1, [0, 2]))).toMatch(/NaN/)
 })
 
-it('random networks are strongly connected', () => {
+it('generates strongly connected random networks', () => {
   const { from, to } = randomNetwork(50, 120)
   for (let i = 0; i < 50; i++) expect([from[i], to[i]]).toEqual([i, (i + 1) % 50])
   expect(Math.max(...from, ...to)).toBeLessThan(50)

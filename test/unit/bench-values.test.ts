@@ -1,4 +1,4 @@
-/** What operands hold in `mpmml bench`. */
+/** Values of the operands in `mpmml bench`. */
 import { describe, expect, it } from 'vitest'
 import { typesOf } from '../../bench/dtype.js'
 import { operandsOf, randomMatrix, type ValueKind, valueKinds } from '../../bench/timing/values.js'
@@ -7,7 +7,7 @@ import { mpmmSync } from '../../lib/index.js'
 const shape = (size: number) => ({ batch: 1, m: size, n: size, k: size })
 
 describe('operands to be timed', () => {
-  it.each([20, 100, 400])('of or-and make about half of the results 1: %i', (size) => {
+  it.each([20, 100, 400])('make about half of the results of or-and 1: %i', (size) => {
     const { a, b } = operandsOf(shape(size), 'uint8', { semiring: 'or-and' })
     expect(new Set([...a.data, ...b.data])).toEqual(new Set([0, 1]))
     const { c } = mpmmSync(a, b, { semiring: 'or-and', backend: 'cpu' })
@@ -17,7 +17,7 @@ describe('operands to be timed', () => {
     expect(ones / c.data.length).toBeLessThan(0.75)
   })
 
-  it('are elements of max-times', () => {
+  it('are valid elements of max-times', () => {
     for (const type of typesOf('max-times')) {
       const { a, b } = operandsOf(shape(50), type as ValueKind, { semiring: 'max-times' })
       for (const { data } of [a, b]) {
@@ -50,7 +50,7 @@ describe('operands to be timed', () => {
     expect(rowsSeen.size).toBe(rows)
   })
 
-  it('are there for every element type that a semiring has', () => {
+  it('exist for every element type of a semiring', () => {
     for (const semiring of ['max-plus', 'min-max', 'max-times', 'or-and', 'plus-times'] as const) {
       expect(typesOf(semiring).length).toBeGreaterThan(0)
       for (const type of typesOf(semiring)) expect(valueKinds).toHaveProperty(type)

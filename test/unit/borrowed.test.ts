@@ -1,4 +1,7 @@
-/** Arrays of users in all functions that take any: hostile buffers are refused, and no array that goes away makes a wrong result. */
+/**
+ * Arrays of users in all functions that take any: hostile buffers are rejected, and an array that is transferred away makes no wrong
+ * result.
+ */
 import { createHash } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -17,7 +20,7 @@ import { Random } from '../support/generators.js'
 
 type Arrays = Record<string, Int32Array | Float64Array | Uint8Array>
 
-/** A call of a function with arrays of the user. Its arrays are larger than what is copied at once, so that they are read in place. */
+/** A call of a function with arrays of the user. The arrays are larger than the copied chunks, so that they are read in place. */
 interface Call {
   readonly arrays: () => Arrays
   readonly run: (arrays: never) => unknown
@@ -33,7 +36,7 @@ const ints = (length: number, least: number, most: number) =>
 const square = (least = 0, most = 1000) => ints(N * N, least, most)
 const shaped = <Data>(data: Data) => ({ data, shape: [N, N] as [number, number] })
 
-// Drawn once: a call is compared with the same call that is left alone.
+// Drawn once: a call is compared with the same undisturbed call.
 const drawn = {
   a: square(),
   b: square(),
@@ -57,7 +60,7 @@ const forward = {
   from: drawn.from.map((node, e) => Math.min(node, drawn.to[e]!)),
   to: drawn.to.map((node, e) => Math.max(node, drawn.from[e]!) + 1),
 }
-/** The lengths of shortest paths, by Floyd and Warshall. */
+/** Lengths of shortest paths, by Floyd–Warshall. */
 const distances = drawn.a.map((weight, at) => (at % (N + 1) === 0 ? 0 : weight))
 for (let k = 0; k < N; k++) {
   for (let i = 0; i < N; i++) {
@@ -104,7 +107,7 @@ const onTwo = (
 let folder: string
 const at = (name: string) => join(folder, name)
 let count = 0
-/** Writes a file, and gives its bytes. */
+/** Writes a file, and returns its bytes. */
 const written = async (end: string, write: (path: string) => Promise<void>) => {
   const path = at(`${count++}.${end}`)
   await write(path)
@@ -119,7 +122,7 @@ afterAll(async () => {
   await device.close()
   rmSync(folder, { recursive: true, force: true })
 })
-// Work in slices turns the event loop after each step, as long work does.
+// Work in slices yields to the event loop after each step, as long work does.
 let clock = 0
 beforeEach(() => {
   vi.spyOn(performance, 'now').mockImplementation(() => {
@@ -364,7 +367,7 @@ const buffers = {
     }),
 }
 
-/** A copy of the elements in another buffer. */
+/** Copy of the elements in another buffer. */
 function moved(data: Arrays[string], buffer: ArrayBufferLike): Arrays[string] {
   const copy = new (data.constructor as Int32ArrayConstructor)(buffer as ArrayBuffer, 0, data.length)
   copy.set(data as Int32Array)
@@ -374,7 +377,7 @@ function moved(data: Arrays[string], buffer: ArrayBufferLike): Arrays[string] {
 const transfer = (data: Arrays[string]) =>
   structuredClone(data.buffer, { transfer: [data.buffer as ArrayBuffer] })
 
-/** A result without what differs from call to call; arrays as what identifies their elements. */
+/** Result without parts that differ between calls; arrays are replaced by an identification of their elements. */
 function plain(value: unknown): unknown {
   if (ArrayBuffer.isView(value)) {
     return [
@@ -408,13 +411,13 @@ describe.each(Object.keys(calls))('%s', (name) => {
   const call = calls[name]!
   const names = Object.keys(call.arrays())
 
-  it.each(names)('refuses hostile buffers of %s', async (array) => {
+  it.each(names)('rejects hostile buffers of %s', async (array) => {
     for (const [kind, make] of Object.entries(buffers)) {
       const given = call.arrays()
       const data = given[array]!
       const hostile = moved(data, make(data.byteLength))
       const outcome = outcomeOf(call, { ...given, [array]: hostile })
-      // It shrinks as soon as the call has returned.
+      // The buffer shrinks as soon as the call has returned.
       if (!(hostile.buffer instanceof SharedArrayBuffer))
         (hostile.buffer as { resize?: (n: number) => void }).resize!(0)
       expect((await outcome).error, kind).toEqual(coded('DTYPE', /must be in an ArrayBuffer/))
@@ -424,7 +427,7 @@ describe.each(Object.keys(calls))('%s', (name) => {
     expect((await outcomeOf(call, given)).error).toEqual(coded('DTYPE', /detached/))
   })
 
-  it.each(names)('gives no wrong result if %s is transferred away', async (array) => {
+  it.each(names)('returns no wrong result if %s is transferred away', async (array) => {
     const right = await outcomeOf(call, call.arrays())
     for (const turns of [0, 1, 2, 5]) {
       const given = call.arrays()
@@ -432,14 +435,14 @@ describe.each(Object.keys(calls))('%s', (name) => {
       for (let waited = 0; waited < turns; waited++) await turn()
       transfer(given[array]!)
       const { error, value } = await outcome
-      // A call that fails, such as a plus that doesn't exist, fails for its own reason or for that of the missing array.
+      // A call that fails, such as a plus that doesn't exist, fails for its own reason or because of the missing array.
       if (isMissing(error)) continue
       expect({ error, value }).toEqual(right)
     }
   })
 })
 
-/** Functions without arrays of the user, or that copy them before they return and keep nothing. */
+/** Functions without arrays of the user, or that copy them before they return. */
 const without = `
   explainBackend info openDevice pinned readMatrix readNpy variants zeroOf
   fileFormatOf isSparseFile npzNames readEntries readNpz readVector readVectors writeText
@@ -448,7 +451,7 @@ const without = `
   .trim()
   .split(/\s+/)
 
-it('knows all functions that take arrays', () => {
+it('covers all functions that take arrays', () => {
   const covered = new Set(Object.keys(calls).map((name) => name.split(' ')[0]!))
   expect(
     functionsOf(mpmml, algebra, graphs, files)
@@ -457,7 +460,7 @@ it('knows all functions that take arrays', () => {
   ).toEqual(without.sort())
 })
 
-it('keeps the names of nodes as they were, whatever becomes of a Buffer', async () => {
+it('keeps the names of nodes after changes of a Buffer', async () => {
   const nodes = Buffer.from([10, 20, 30])
   const edges = { nodes, from: [10, 20], to: [20, 30], weight: [4, 5] }
   const { keys, distances } = await graphs.shortestPaths(edges, { sources: 10 })

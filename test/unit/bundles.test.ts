@@ -1,4 +1,4 @@
-/** Programs that a bundler has put the library into, and what a tracer of files can see. Uses what `npm run build:ts` built. */
+/** Programs with the library in a bundle, and files that a tracer finds. Uses the output of `npm run build:ts`. */
 import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -20,8 +20,8 @@ const packages = (await import(new URL('../../native/tools/release/packages.mjs'
 }
 const row = packages.addonPackages.find((row) => row.name === name)
 
-describe('the packages that bundlers and tracers can see', () => {
-  it('are those that are published, each by a literal require', () => {
+describe('the packages that bundlers and tracers find', () => {
+  it('are the published ones, each by a literal require', () => {
     const published = packages.addonPackages.map((row) => row.name)
     expect(addons.names).toEqual(published)
     const source = readFileSync(join(root, 'lib', 'addons.cjs'), 'utf8')
@@ -31,7 +31,7 @@ describe('the packages that bundlers and tracers can see', () => {
     )
   })
 
-  it('that are missing are an error with the code of Node.js, and unknown ones nothing', () => {
+  it('throw the error code of Node.js if they are missing, and are undefined if they are unknown', () => {
     expect(addons.load('@mpmml/win32-x64')).toMatchObject({ error: { code: 'MODULE_NOT_FOUND' } })
     expect(addons.load('@mpmml/unknown')).toEqual({})
   })
@@ -50,7 +50,7 @@ describe.skipIf(why)(why ? `a bundle (skipped: ${why})` : 'a bundle', () => {
     const { version, addon } = info()
     console.log(JSON.stringify([version, addon, mpmmSync(matrix(1, 1, [2]), matrix(1, 1, [3])).c.data[0]]))`
 
-  /** Bundles the program; node_modules, with the addon's package, lie beside it if `installed`. */
+  /** Bundles the program; node_modules, with the addon's package, is next to it if `installed`. */
   async function bundled(
     place: string,
     format: 'esm' | 'cjs',
@@ -92,13 +92,13 @@ describe.skipIf(why)(why ? `a bundle (skipped: ${why})` : 'a bundle', () => {
     })
   }
 
-  it.each(['esm', 'cjs'] as const)('%s takes the package beside it', async (format) => {
+  it.each(['esm', 'cjs'] as const)('%s loads the package next to it', async (format) => {
     const { stdout, stderr } = run(await bundled(`with-${format}`, format, true))
     expect(stderr).toBe('')
     expect(JSON.parse(stdout)).toEqual([version, expect.objectContaining({ kind: 'cpu', from: name }), 5])
   })
 
-  it.each(['esm', 'cjs'] as const)('%s without it says what to do', async (format) => {
+  it.each(['esm', 'cjs'] as const)('%s without the package states what to do', async (format) => {
     const { status, stderr } = run(await bundled(`without-${format}`, format, false))
     expect(status).not.toBe(0)
     expect(stderr).toContain('ERR_MPMML_ADDON')

@@ -1,10 +1,10 @@
-/** The occupancy calculator, against NVIDIA's published examples and its own implementation. */
+/** The occupancy calculator, compared with NVIDIA's published examples and implementation. */
 import { describe, expect, it } from 'vitest'
 import { occupancy as table21 } from '../../bench/report/thesis.js'
 import { calculateOccupancy, calculatorGpus } from '../../lib/lab.js'
 
 describe('calculateOccupancy', () => {
-  it("gives the thesis' Table 2.1", () => {
+  it("returns the thesis' Table 2.1", () => {
     for (const { registers, threads, warps, blocks, percent } of table21) {
       expect(calculateOccupancy({ registers, threads: 1024, gpu: 'sm_52' })).toMatchObject({
         gpu: 'sm_52',
@@ -26,7 +26,7 @@ describe('calculateOccupancy', () => {
     ['sm_70', 32, 1024, 2, 100],
     ['sm_61', 64, 512, 2, 50],
     ['sm_61', 65, 512, 1, 25],
-  ])("gives NVIDIA's example: %s, %i registers, %i threads", (gpu, registers, threads, blocks, percent) => {
+  ])("returns NVIDIA's example: %s, %i registers, %i threads", (gpu, registers, threads, blocks, percent) => {
     expect(calculateOccupancy({ gpu, registers, threads })).toMatchObject({
       activeBlocks: blocks,
       occupancyPercent: percent,
@@ -46,7 +46,7 @@ describe('calculateOccupancy', () => {
     },
   )
 
-  // What cudaOccMaxActiveBlocksPerMultiprocessor of cuda_occupancy.h (CUDA 13.0) returns, for numbers drawn at random and at the edges of units.
+  // Results of cudaOccMaxActiveBlocksPerMultiprocessor of cuda_occupancy.h (CUDA 13.0), for random numbers and at the edges of units.
   it.each([
     ['sm_35', 32, 221, 0, 8],
     ['sm_35', 906, 5, 0, 2],
@@ -117,7 +117,7 @@ describe('calculateOccupancy', () => {
     },
   )
 
-  it('names the resources that run out first', () => {
+  it('names the resources that are exhausted first', () => {
     const limits = (registers: number, threads: number, shared: number, gpu = 'sm_61') =>
       calculateOccupancy({ registers, threads, shared, gpu }).limitedBy.join()
     expect(limits(16, 1024, 0)).toBe('threads')
@@ -127,7 +127,7 @@ describe('calculateOccupancy', () => {
     expect(limits(32, 64, 0)).toBe('threads,blocks,registers')
   })
 
-  it('gives no active block for a block that does not fit', () => {
+  it('returns no active block for a block that does not fit', () => {
     for (const shared of [49153, 2 ** 30]) {
       expect(calculateOccupancy({ registers: 32, threads: 32, shared, gpu: 'sm_61' })).toMatchObject({
         activeBlocks: 0,
@@ -141,7 +141,7 @@ describe('calculateOccupancy', () => {
     ])
   })
 
-  it('knows every architecture from Fermi on, and never exceeds its threads', () => {
+  it('supports every architecture from Fermi on, and never exceeds its threads', () => {
     expect(calculatorGpus).toEqual(
       expect.arrayContaining(['sm_20', 'sm_35', 'sm_52', 'sm_61', 'sm_75', 'sm_90', 'sm_120']),
     )

@@ -1,4 +1,4 @@
-/** Scripts of package.json in a Git checkout: builds that exist already, and build folders of other places. */
+/** Scripts of package.json in a Git checkout: existing builds, and copied build folders. */
 import { spawnSync } from 'node:child_process'
 import {
   chmodSync,
@@ -57,7 +57,7 @@ describe.skipIf(!hasNpx)(
 )
 
 describe.skipIf(!isPosix)(isPosix ? 'a build' : 'a build (skipped: cmake is a shell script)', () => {
-  /** A program that writes its arguments into a file. */
+  /** Program that writes its arguments into a file. */
   function program(name: string, prints: string) {
     const file = join(folder, 'bin', name)
     mkdirSync(join(folder, 'bin'), { recursive: true })
@@ -66,7 +66,7 @@ describe.skipIf(!isPosix)(isPosix ? 'a build' : 'a build (skipped: cmake is a sh
     return file
   }
 
-  /** Runs native/build.mjs with a pretended cmake in a build folder that was configured so. */
+  /** Runs native/build.mjs with a simulated cmake in a build folder with the given configuration. */
   function build(cache: Record<string, string>, settings: object, env: NodeJS.ProcessEnv = {}) {
     const cmake = program('cmake', 'cmake version 3.25.1')
     program('ninja', '1.11.1')
@@ -104,14 +104,14 @@ describe.skipIf(!isPosix)(isPosix ? 'a build' : 'a build (skipped: cmake is a sh
 
   const lab = { MPMML_LAB: 'ON', MPMML_CUDA: 'ON', MPMML_CUDA_ARCHS: '61' }
 
-  it('keeps the settings of the build before it', () => {
+  it('keeps the settings of the last build', () => {
     const { status, stderr, settings, calls } = build({}, lab)
     expect(status, stderr).toBe(0)
     expect(settings).toMatchObject(lab)
     expect(calls).toContain('-DMPMML_LAB=ON')
   })
 
-  it('continues a folder that was configured here', () => {
+  it('reuses a folder that was configured here', () => {
     const { stdout, kept } = build({}, lab)
     expect(kept).toBe(true)
     expect(stdout).not.toContain('anew')
@@ -121,7 +121,7 @@ describe.skipIf(!isPosix)(isPosix ? 'a build' : 'a build (skipped: cmake is a sh
     ['of a checkout that was moved', { CMAKE_HOME_DIRECTORY: '/nowhere/mpmml' }, '/nowhere/mpmml'],
     ['of a checkout that was copied', { CMAKE_HOME_DIRECTORY: tmpdir() }, tmpdir()],
     ['of another system', { CMAKE_CXX_COMPILER: '/nowhere/c++' }, '/nowhere/c++, which no longer exists'],
-  ])('configures a folder %s anew, with its settings, and says so', (_, cache, reason) => {
+  ])('configures a folder %s anew, with its settings, and reports it', (_, cache, reason) => {
     const { status, stderr, stdout, kept, settings } = build(cache, lab)
     expect(status, stderr).toBe(0)
     expect(stdout).toContain('mpmml: building anew, because the build folder was configured')

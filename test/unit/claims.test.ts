@@ -1,4 +1,4 @@
-/** Verdicts of the report on statements of the thesis and of other publications: given numbers on both sides of each band. */
+/** Verdicts of the report on statements of the thesis and of other publications, for numbers on both sides of each band. */
 import { describe, expect, it } from 'vitest'
 import { claimsOf, otherClaimsOf, verdictCounts } from '../../bench/report/claims.js'
 import { Data } from '../../bench/report/data.js'
@@ -12,7 +12,7 @@ import {
   rungParameters,
 } from '../support/made-up.js'
 
-/** A GPU with as many multiprocessors of 128 cores at a clock: an H200 if nothing else is given. */
+/** GPU with the given number of multiprocessors of 128 cores and clock; an H200 by default. */
 const machineOf = (
   name = 'NVIDIA H200',
   multiprocessors = 132,
@@ -144,7 +144,7 @@ describe('GPUs of the thesis', () => {
   ])('do not include %s', (name) => {
     expect(dataOf([], machineOf(name)).thesisGpu).toBeUndefined()
   })
-  it('are known by the names that CUDA gives them', () => {
+  it('are recognized by the names that CUDA reports', () => {
     for (const [name, machine] of Object.entries(thesisGpus)) {
       expect(dataOf([], machine).thesisGpu?.name).toBe(name)
     }
@@ -159,7 +159,7 @@ describe('cases', () => {
     [[3000, 1000, 500, 500], 'agrees', 'differs'],
     [[500, 3000, 1000, 900], 'differs', 'differs'],
     [[3000, 1000, 900], 'missing', 'missing'],
-  ])('00, 01, 10 and 11 at %j: far behind %s, 11 the slowest %s', (speeds, far, slowest) => {
+  ])('agree for 00, 01, 10 and 11 at %j: far behind %s, 11 the slowest %s', (speeds, far, slowest) => {
     expect(verdict('cases', cases(speeds))).toBe(far)
     expect(verdict('case11', cases(speeds))).toBe(slowest)
   })
@@ -174,14 +174,14 @@ describe('cases', () => {
   ]
   const points = h200.flatMap(([m, other, case11]) => cases([27000, 16000, other, case11], m))
 
-  it('11 is the slowest at one of five sizes of an H200, so the statement differs', () => {
+  it('differ if case 11 is the slowest at one of five sizes of an H200', () => {
     const { verdict, measured } = claim('case11', points)
     expect(verdict).toBe('differs')
     expect(measured).toContain('the slowest at 1 of 5 sizes')
     for (const [, other, case11] of h200) expect(measured).toContain(`${other} and ${case11} at `)
   })
 
-  it('11 agrees if it is the slowest at every size', () => {
+  it('agree if case 11 is the slowest at every size', () => {
     const slow = h200.flatMap(([m, other]) => cases([27000, 16000, other, other - 1], m))
     expect(verdict('case11', slow)).toBe('agrees')
   })
@@ -220,14 +220,14 @@ describe('patterns', () => {
     ['GTX 1080 Ti', [1001, 900, 1000], 'agrees'],
     ['GTX 1080 Ti', [999, 900, 1000], 'differs'],
     ['GTX 1080 Ti', [1100, 899, 1000], 'differs'],
-  ])('at 1K on a %s: block, block-cyclic, cyclic at %j %s', (gpu, speeds, expected) => {
+  ])('are judged on a %s at 1K: block, block-cyclic, cyclic at %j %s', (gpu, speeds, expected) => {
     const points = patterns(speeds, 1024)
     for (const [name, id] of Object.entries(ids)) {
       expect(verdict(`patterns1k-${id}`, points, thesisGpus[gpu])).toBe(name === gpu ? expected : 'elsewhere')
     }
   })
 
-  it('at 1K cannot be judged on other GPUs, and are missing with two patterns', () => {
+  it("can't be judged at 1K on other GPUs, and are missing with two patterns", () => {
     for (const id of Object.values(ids)) {
       const { verdict, measured } = claim(`patterns1k-${id}`, patterns([9320, 9840, 10010], 1024))
       expect(verdict).toBe('elsewhere')
@@ -241,7 +241,7 @@ describe('A transposed and several products', () => {
   it.each([
     [2849, 'agrees'],
     [2850, 'differs'],
-  ])('A transposed at %i of 3000 is significantly slower: %s', (gops, expected) => {
+  ])('are significantly slower with A transposed at %i of 3000: %s', (gops, expected) => {
     const points = [
       kernel('transpose', 3000, { m: 10240 }),
       kernel('transpose', gops, { m: 10240, Transpose: 1 }),
@@ -258,7 +258,7 @@ describe('A transposed and several products', () => {
     ['GTX Titan X', 3078, 3300, 'differs'],
     ['GTX 1080 Ti', 2781, 3300, 'agrees'],
     ['GTX 1080 Ti', 2780, 3300, 'differs'],
-  ])('20 products on a %s at %i beside one at %i: %s', (gpu, many, large, expected) => {
+  ])('are compared: 20 products on a %s at %i and one at %i: %s', (gpu, many, large, expected) => {
     const points = [
       kernel('instances', many, { m: 1024, batch: 20 }),
       kernel('instances', large, { m: 8192 }),
@@ -272,7 +272,7 @@ describe('microbenchmarks', () => {
     [100, 50, 'agrees'],
     [100, 100, 'differs'],
     [50, 50, 'differs'],
-  ])('occupancy of %i and %i percent: %s', (first, second, expected) => {
+  ])('are judged by occupancy of %i and %i percent: %s', (first, second, expected) => {
     const points = [occupancy('reg-reg', first, { x: 4, y: 4 }), occupancy('reg-reg', second, { x: 4, y: 6 })]
     expect(verdict('occupancy', points)).toBe(expected)
   })
@@ -282,7 +282,7 @@ describe('microbenchmarks', () => {
     [969, 'differs'],
     [1030, 'agrees'],
     [1031, 'differs'],
-  ])('the macro at %i of 1000 makes no difference: %s', (gops, expected) => {
+  ])('are judged by the macro at %i of 1000: no difference %s', (gops, expected) => {
     const points = [microbench('reg-reg', 1000), microbench('reg-reg', gops, { max: 'ternary' })]
     expect(verdict('maximum', points)).toBe(expected)
   })
@@ -291,13 +291,13 @@ describe('microbenchmarks', () => {
     [0.949, 'agrees'],
     [0.951, 'differs'],
     [1.3, 'differs'],
-  ])('reg-reg at %d of the machine peak is not at it: %s', (share, expected) => {
+  ])('are judged by reg-reg at %d of the machine peak: not at it %s', (share, expected) => {
     const { verdict, measured } = claim('peak', [microbench('reg-reg', share * PEAK)])
     expect(verdict).toBe(expected)
     expect(measured).toContain(`${(100 * share).toFixed(1)}\u00a0% of 33.5 TOPS`)
   })
 
-  it('reg-reg cannot be judged against an unknown peak', () => {
+  it("can't be judged by reg-reg against an unknown peak", () => {
     const points = [microbench('reg-reg', 1000)]
     expect(verdict('peak', points, machineOf('NVIDIA X', 100, 1000, 0))).toBe('elsewhere')
     expect(verdict('peak', [])).toBe('missing')
@@ -308,7 +308,7 @@ describe('microbenchmarks', () => {
     [399, 849, 'differs', 'differs', 'agrees'],
     [600, 1000, 'agrees', 'agrees', 'agrees'],
     [601, 1001, 'differs', 'agrees', 'differs'],
-  ])('shared-one at %i and shared-both at %i of reg-reg', (one, both, half, close, fastest) => {
+  ])('are judged by shared-one at %i and shared-both at %i of reg-reg', (one, both, half, close, fastest) => {
     const points = [
       microbench('reg-reg', 1000),
       microbench('shared-one', one, { k: 1 }),
@@ -320,7 +320,7 @@ describe('microbenchmarks', () => {
   it.each([
     [950, 'agrees'],
     [949, 'differs'],
-  ])('32 columns at %i of 1000 with 33: %s', (gops, expected) => {
+  ])('are judged by 32 columns at %i of 1000 with 33: %s', (gops, expected) => {
     const points = [
       microbench('shared-one', 1000, { k: 1, m: 33 }),
       microbench('shared-one', gops, { k: 1, m: 32 }),
@@ -345,7 +345,7 @@ describe('other publications', () => {
     [23.9, 'differs'],
     [36, 'agrees'],
     [36.1, 'differs'],
-  ])('tiles %d times as fast as the baseline: %s', (ratio, expected) => {
+  ])('are judged by tiles %d times as fast as the baseline: %s', (ratio, expected) => {
     const points = [rung('naive', 10000, ratio, 'uncoalesced'), rung('tiled', 10000, 1)]
     const { verdict, measured } = claim('tiles30', points)
     expect(verdict).toBe(expected)
@@ -358,13 +358,13 @@ describe('other publications', () => {
     [399, 'differs'],
     [600, 'agrees'],
     [601, 'differs'],
-  ])('a kernel %i times as fast as the CPU at 3000: %s', (ratio, expected) => {
-    // Other sizes don't count if 3000 was measured.
+  ])('are judged by a kernel %i times as fast as the CPU at 3000: %s', (ratio, expected) => {
+    // Other sizes are ignored if 3000 was measured.
     const points = [...[3000, 4000].map((m) => rung('tiled', m, 1)), cpu(3000, ratio), cpu(4000, 1)]
     expect(verdict('cpu500', points)).toBe(expected)
   })
 
-  it('compare the largest size that has both', () => {
+  it('use the largest size that has both measurements', () => {
     const points = [
       ...[1000, 2000, 4000].map((m) => rung('tiled', m, 1)),
       rung('naive', 1000, 1, 'uncoalesced'),
@@ -382,7 +382,7 @@ describe('other publications', () => {
     [1331, 'agrees'],
     [1416, 'agrees'],
     [1417, 'differs'],
-  ])('a ceiling of %i GOPS at 177 GB/s: %s', (gops, expected) => {
+  ])('are judged by a peak of %i GOPS at 177 GB/s: %s', (gops, expected) => {
     const points = [
       bandwidthPoint('copy', 177),
       microbenchPoint('roofline', 'fma-f32', gops),

@@ -1,4 +1,4 @@
-/** What CMake makes of the options of a build, and of addons of earlier builds. */
+/** Effects of the options of a build in CMake, and of addons of earlier builds. */
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -10,13 +10,13 @@ import { root } from '../../lib/native.js'
 
 const hasTools = spawnSync('cmake', ['--version']).status === 0
 
-/** How each source is compiled. */
+/** Compiler options of each source. */
 function commandsOf(folder: string): { file: string; command: string }[] {
   const file = join(folder, 'compile_commands.json')
   return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : []
 }
 
-/** Builds that are configured already: several tests look at the same. */
+/** Configured builds, which several tests share. */
 const configured = new Map<string, ReturnType<typeof configureNow>>()
 
 /** Configures a build with these options, in a folder that has addons of an earlier one. */
@@ -33,7 +33,7 @@ function configureNow(options: Record<string, string>) {
     const addons = join(folder, 'Release')
     mkdirSync(addons)
     for (const name of ['mpmml', 'mpmml_lab', 'mpmml_cuda']) writeFileSync(join(addons, `${name}.node`), '')
-    // Whoever runs this may have a compiler cache.
+    // The user may have a compiler cache.
     const usual = { MPMML_CUDA: 'OFF', CMAKE_CXX_COMPILER_LAUNCHER: '' }
     const all = { ...usual, ...options, CMAKE_LIBRARY_OUTPUT_DIRECTORY: addons }
     const args = Object.entries(all).map(([name, value]) => `-D${name}=${value}`)
@@ -62,29 +62,29 @@ describe.skipIf(!hasTools)(hasTools ? 'a build' : 'a build (skipped: CMake was n
     process.arch as string
   ] ?? ['portable']
 
-  it('removes addons that it will not renew', () => {
+  it('removes addons that it will not rebuild', () => {
     const { status, error, addons } = configure({})
     expect(status, error).toBe(0)
     expect(addons).toEqual(['mpmml.node'])
   })
 
-  it('has kernels for the best instruction set of this machine and portable ones, and says how to get the others', () => {
+  it('includes kernels for the best instruction set of this machine and portable ones, and explains how to get the others', () => {
     const { isas, said } = configure({})
     const [best] = info().cpu.instructionSets
     expect(isas).toEqual([...new Set([isas![0], 'portable'])])
-    // The build that is tested may have others, but none that is better.
+    // The tested build may have others, but none that is better.
     expect(known.indexOf(isas![0]!)).toBeLessThanOrEqual(known.indexOf(best!))
     expect(said).toContainEqual(expect.stringMatching(`for ${isas![0]}, .*MPMML_CPU_ISAS=all`))
   })
 
-  it('has kernels for those that are named, and always portable ones', () => {
+  it('includes named kernels, and always portable ones', () => {
     expect(configure({ MPMML_CPU_ISAS: 'all' }).isas).toEqual(known)
     expect(configure({ MPMML_CPU_ISAS: 'portable' }).isas).toEqual(['portable'])
     const some = [...known.slice(-2)].reverse()
     expect(configure({ MPMML_CPU_ISAS: some.join(';') }).isas).toEqual(known.slice(-2))
   })
 
-  it('for its machine optimizes less what takes little of the time, and reads headers for many sources at once; one for packages does neither', () => {
+  it('optimizes less and precompiles headers for its machine, and does neither for packages', () => {
     const optimized = ({ commands }: ReturnType<typeof configure>, source: RegExp) => {
       const found = commands.filter(({ file }) => source.test(file))
       expect(found.length).toBeGreaterThan(0)
@@ -108,17 +108,17 @@ describe.skipIf(!hasTools)(hasTools ? 'a build' : 'a build (skipped: CMake was n
     }
     expect(precompiled(clone).length).toBeGreaterThan(30)
     expect(joined(clone).length).toBeGreaterThan(4)
-    // A compiler cache would miss what includes precompiled headers, and keep little of what is compiled together.
+    // A compiler cache misses sources with precompiled headers, and is less useful for sources that are compiled together.
     for (const build of [release, cached]) expect([...precompiled(build), ...joined(build)]).toEqual([])
   })
 
-  it('for an instruction set that there is not is refused', () => {
+  it('rejects an unknown instruction set', () => {
     const { status, error } = configure({ MPMML_CPU_ISAS: 'avx2;mmx' })
     expect(status).not.toBe(0)
     expect(error).toMatch(/MPMML_CPU_ISAS must be native, all, or some of .*portable, but it names .*mmx/)
   })
 
-  it('is without CUDA if there is no GPU, and says how to get it', ({ skip }) => {
+  it('leaves out CUDA without a GPU, and explains how to get it', ({ skip }) => {
     if (driverTraces.some(existsSync)) skip('this machine has an NVIDIA driver')
     const { status, error, said, addons } = configure({
       MPMML_CUDA: 'AUTO',
@@ -132,7 +132,7 @@ describe.skipIf(!hasTools)(hasTools ? 'a build' : 'a build (skipped: CMake was n
     expect(addons).toEqual(['mpmml.node'])
   })
 
-  it('of something that there is not is wrong usage', () => {
+  it('reports an unknown target as wrong usage', () => {
     const program = join(root, 'native', 'build.mjs')
     const { status, stderr } = spawnSync(process.execPath, [program, 'labs'], { encoding: 'utf8' })
     expect({ status, stderr }).toEqual({
@@ -141,7 +141,7 @@ describe.skipIf(!hasTools)(hasTools ? 'a build' : 'a build (skipped: CMake was n
     })
   })
 
-  it('with the laboratory and without CUDA is refused', () => {
+  it('rejects the laboratory without CUDA', () => {
     const { status, error } = configure({ MPMML_CUDA: 'OFF', MPMML_LAB: 'ON' })
     expect(status).not.toBe(0)
     expect(error).toMatch(/laboratory.* MPMML_CUDA=OFF/)

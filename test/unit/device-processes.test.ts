@@ -1,4 +1,4 @@
-/** Devices in worker threads, and in processes that end while one works. Uses what `npm run build:ts` built. */
+/** Devices in worker threads, and in processes that end while a device works. Uses the output of `npm run build:ts`. */
 
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -10,7 +10,7 @@ const library = new URL('../../dist/lib/index.js', import.meta.url)
 const native = new URL('../../dist/lib/native.js', import.meta.url)
 const built = existsSync(library)
 
-/** A program in which work on the CPU goes on for so many milliseconds after it has been started, as on a GPU. */
+/** Program in which work on the CPU takes an additional time in ms after its start, as on a GPU. */
 const program = (body: string, milliseconds: number) => `
   import { matrix, mpmm, mpmmGrouped, mpmmSync, openDevice } from ${JSON.stringify(library.href)}
   import { addon } from ${JSON.stringify(native.href)}
@@ -31,7 +31,7 @@ function run(body: string, milliseconds = 0, flags: string[] = []) {
 
 const ended = (stdout: string, status = 0) => ({ status, signal: null, stdout, stderr: '' })
 
-/** Much that is queued and runs, and matrices that are let go of. */
+/** Many queued and running products, and released matrices. */
 const busy = `
   const device = await open()
   const [a, b] = [await device.full([60, 60], 1), await device.full([60, 60], 2)]
@@ -46,11 +46,11 @@ const busy = `
   const queued = b.download().then(({ data }) => data[0])
 `
 
-/** The body of a program, as the URL of a worker thread's module. */
+/** Body of a program, as the URL of a worker thread's module. */
 const url = (body: string, milliseconds: number) =>
   JSON.stringify(`data:text/javascript,${encodeURIComponent(program(body, milliseconds))}`)
 
-/** The threads of the process are counted where Linux lists them. */
+/** Linux lists the threads of a process. */
 const counted = `
   import { existsSync, readdirSync } from 'node:fs'
   const threads = () => (existsSync('/proc/self/task') ? readdirSync('/proc/self/task').length : 0)
@@ -63,19 +63,19 @@ const counted = `
   }
 `
 
-/** How much a process may grow. AddressSanitizer keeps what has been freed for a while. */
+/** Limit of the growth of a process. AddressSanitizer keeps freed memory for a while. */
 const most = process.env.ASAN_OPTIONS ? 2 ** 29 : 2 ** 24
 
 describe.skipIf(!built)(
   built ? 'devices in processes' : `devices in processes (skipped: no ${fileURLToPath(library)})`,
   () => {
     describe.each([0, 3])('whose work takes %d ms more', (milliseconds) => {
-      it('process.exit() while they work', () => {
+      it('survive process.exit() during work', () => {
         const { status, signal, stdout, stderr } = run(`${busy}; process.exit(7)`, milliseconds)
         expect({ status, signal, stdout, stderr }).toEqual(ended('', 7))
       })
 
-      it('an exception while they work', () => {
+      it('survive an exception during work', () => {
         const { status, signal, stderr } = run(
           `${busy}; setTimeout(() => { throw new Error('planned') })`,
           milliseconds,
@@ -84,12 +84,12 @@ describe.skipIf(!built)(
         expect(stderr).toContain('planned')
       })
 
-      it('a process lives until they are done, and no longer, whether they are closed or not', () => {
+      it('keep a process alive until they are done, and no longer, whether they are closed or not', () => {
         expect(run(`${busy}; queued.then(console.log)`, milliseconds)).toEqual(ended('2'))
         expect(run(`${busy}; queued.then(console.log); device.close()`, milliseconds)).toEqual(ended('2'))
       })
 
-      it('products in a listener of the exit event', () => {
+      it('compute products in a listener of the exit event', () => {
         const body = `
           const device = await open()
           const a = await device.full([5, 5], 3)
@@ -101,16 +101,18 @@ describe.skipIf(!built)(
         expect(run(body, milliseconds)).toEqual(ended('5 0'))
       })
 
-      it.each(['terminate', 'exit', 'throw'])('a worker thread that ends by %s while they work', (how) => {
-        const body = `${busy}
+      it.each(['terminate', 'exit', 'throw'])(
+        'survive the end of a worker thread by %s during work',
+        (how) => {
+          const body = `${busy}
           ${how === 'exit' ? 'setTimeout(() => process.exit(3), 5)' : ''}
           ${how === 'throw' ? 'setTimeout(() => { throw new Error() }, 5)' : ''}
           import { parentPort } from 'node:worker_threads'
           parentPort.postMessage('busy')
           await queued
         `
-        const said = run(
-          `
+          const said = run(
+            `
           import { Worker } from 'node:worker_threads'
           const device = await open()
           const a = await device.full([40, 40], 4)
@@ -125,13 +127,14 @@ describe.skipIf(!built)(
           const { c } = await mpmm(a, a)
           console.log((await c.download()).data[7])
         `,
-          milliseconds,
-        )
-        expect(said).toEqual(ended('8'))
-      })
+            milliseconds,
+          )
+          expect(said).toEqual(ended('8'))
+        },
+      )
     })
 
-    it('a matrix that is let go of leaves memory at once, though nothing else is asked of the device', () => {
+    it('release the memory of a matrix immediately, without other calls of the device', () => {
       const said = run(
         `${counted}
         const device = await open()
@@ -149,7 +152,7 @@ describe.skipIf(!built)(
       expect(said).toEqual(ended('400 true'))
     })
 
-    it.each([0, 0.2])('a thousand that are opened and closed leave nothing: %d ms', (milliseconds) => {
+    it.each([0, 0.2])('release everything after a thousand were opened and closed: %d ms', (milliseconds) => {
       const said = run(
         `${counted}
         const use = async () => {
@@ -174,7 +177,7 @@ describe.skipIf(!built)(
       expect(said).toEqual(ended('true\ntrue'))
     })
 
-    it('one that nobody closes is closed when it is collected, and its thread ends', () => {
+    it('are closed when they are collected, and their threads end', () => {
       const said = run(
         `${counted}
         const before = threads()
@@ -192,7 +195,7 @@ describe.skipIf(!built)(
       expect(said).toEqual(ended('true'))
     })
 
-    it('one that can’t be opened leaves no thread', () => {
+    it('leave no thread if they can’t be opened', () => {
       const said = run(
         `${counted}
         await open()

@@ -1,4 +1,4 @@
-/** The tracing channel of products, and that it costs nothing if nobody listens. */
+/** The tracing channel of products, and that it costs nothing without subscribers. */
 import { tracingChannel } from 'node:diagnostics_channel'
 import { afterEach, describe, expect, it } from 'vitest'
 import { matrix, mpmm, mpmmGrouped, mpmmSync, openDevice, type ProductTrace, plan } from '../../lib/index.js'
@@ -9,7 +9,7 @@ import { counting, hamming } from '../../lib/semirings.js'
 const channel = tracingChannel<'mpmml:product', ProductTrace>('mpmml:product')
 const subscribed: Parameters<typeof channel.subscribe>[0][] = []
 
-/** Names of the channels that get messages from now on, and the messages, each once. */
+/** Names of the channels that receive messages from now on, and the messages, each once. */
 function listen(): { events: string[]; messages: ProductTrace[] } {
   const events: string[] = []
   const messages: ProductTrace[] = []
@@ -102,7 +102,7 @@ describe('calls', () => {
 })
 
 describe('matrices on a device, and groups', () => {
-  it('say which matrices are resident', async () => {
+  it('report which matrices are resident', async () => {
     const { messages } = listen()
     const device = await openDevice({ backend: 'cpu' })
     const [there, narrow] = [await device.upload(a), await device.upload(matrix(2, 3, new Int16Array(6)))]
@@ -116,7 +116,7 @@ describe('matrices on a device, and groups', () => {
     ])
   })
 
-  it('have one message for a group', async () => {
+  it('publish one message for a group', async () => {
     const { messages } = listen()
     const result = await mpmmGrouped([
       { a, b },
@@ -149,7 +149,7 @@ describe('matrices on a device, and groups', () => {
 })
 
 describe('errors', () => {
-  it('are in the message, with what was asked for', async () => {
+  it('are in the message, with the arguments', async () => {
     const { events, messages } = listen()
     const error = await mpmm(large, b).catch((thrown: unknown) => thrown)
     expect(error).toMatchObject({ code: 'ERR_MPMML_OVERFLOW' })
@@ -186,7 +186,7 @@ describe('errors', () => {
   })
 })
 
-describe('semirings that users write', () => {
+describe('custom semirings', () => {
   const pair = counting('max-plus')
   const lanes = ({ data, shape }: typeof a) =>
     [
@@ -204,7 +204,7 @@ describe('semirings that users write', () => {
   }
   const options = { semiring: pair, backend: 'cpu' } as const
 
-  it('have messages of products and plans', async () => {
+  it('publish messages of products and plans', async () => {
     const { messages } = listen()
     const results = [
       await mpmm(lanes(a), lanes(b), options),
@@ -215,7 +215,7 @@ describe('semirings that users write', () => {
     expect(messages).toEqual(calls.map((call, at) => ({ call, products: [own], result: results[at] })))
   })
 
-  it('say which matrices are resident, and what is accumulated', async () => {
+  it('report which matrices are resident, and the accumulated matrix', async () => {
     const { messages } = listen()
     const bits = { data: new Uint32Array(6), shape: [2, 3] as [number, number] }
     const device = await openDevice({ backend: 'cpu' })
@@ -235,7 +235,7 @@ describe('semirings that users write', () => {
     ])
   })
 
-  it('have one message for a group, with the product that failed', async () => {
+  it('publish one message for a group, with the product that failed', async () => {
     const { messages } = listen()
     const products = [
       { a: lanes(a), b: lanes(b) },
@@ -254,7 +254,7 @@ describe('semirings that users write', () => {
 })
 
 describe('without subscribers', () => {
-  it('no call has a trace', async () => {
+  it('create no trace', async () => {
     const traces: unknown[] = []
     const look = () => {
       traceSync('mpmmSync', (trace) => traces.push(trace))

@@ -1,4 +1,4 @@
-/** CUDA that can't be used, and why: in processes that find another driver than the machine's. */
+/** CUDA that can't be used, and the reported reason: in processes that find another driver than the machine's. */
 
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -13,7 +13,7 @@ import { PATIENCE } from '../support/patience.js'
 const library = new URL('../../dist/lib/index.js', import.meta.url)
 const built = existsSync(library)
 
-/** What every way to CUDA says, and what goes on without it. */
+/** Messages of every use of CUDA, and work that continues without it. */
 const program = `
   import { explainBackend, info, matrix, mpmm, mpmmSync, openDevice, pinned } from ${JSON.stringify(library.href)}
   const one = matrix(40, 40, new Int32Array(1600).fill(2))
@@ -59,7 +59,7 @@ function expectRefused(env: NodeJS.ProcessEnv, reason: RegExp): void {
   expect([said.devices, said.auto, said.pinned]).toEqual([0, ['cpu', 'cpu', 'cpu'], 3])
 }
 
-/** A driver that is loaded before the machine's, and knows nothing but its version. */
+/** Driver that is loaded before the machine's, and reports only its version. */
 const oldDriver = `
 int cuDriverGetVersion(int* version) { *version = 9000; return 0; }
 int cuInit(unsigned flags) { (void)flags; return 0; }

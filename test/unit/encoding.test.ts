@@ -1,4 +1,4 @@
-/** Bytes of text in the encodings that files have, and bytes that none of them has. */
+/** Bytes of text in the encodings of files, and bytes that are invalid in all of them. */
 import { describe, expect, it } from 'vitest'
 import { StrictDecoder } from '../../lib/files/encoding.js'
 import { coded } from '../support/coded.js'
@@ -44,7 +44,7 @@ describe('decoder of text files', () => {
     for (const most of [1, 2, 3, 5, 1000]) expect(decoded(bytes, most)).toBe(expected)
   })
 
-  it('reads what a chunk of any length cuts', () => {
+  it('reads sequences that chunk borders of any size split', () => {
     const random = new Random(5)
     const letters = [...'aß€😀\n']
     const long = Array.from({ length: 200_000 }, () => letters[random.integer(0, 4)]).join('')
@@ -87,7 +87,7 @@ describe('decoder of text files', () => {
       latin1(`${xml('windows-1253')}\xd2`),
       `byte ${xml('windows-1253').length} must be WINDOWS-1253, as its XML declaration says, but it is 0xd2`,
     ],
-  ])('refuses %s with its place, in chunks of any size', (_, bytes, message) => {
+  ])('rejects %s with its position, in chunks of any size', (_, bytes, message) => {
     for (const most of [1, 2, 3, 1000]) expect(() => decoded(bytes, most)).toThrow(coded('FILE', message))
   })
 

@@ -1,4 +1,4 @@
-/** The environment variables of the library. Each process reads some once. Uses what `npm run build:ts` built. */
+/** The environment variables of the library. Each process reads some of them once. Uses the output of `npm run build:ts`. */
 
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
@@ -16,7 +16,7 @@ const laboratory = new URL('../../dist/lib/lab.js', import.meta.url)
 const semirings = new URL('../../dist/lib/semirings.js', import.meta.url)
 const built = existsSync(library)
 
-/** What each entry point gives, twice: 'fine', or the error's code, class and message. */
+/** Result of each entry point, called twice: 'fine', or the error's code, class and message. */
 const program = `
   import * as library from ${JSON.stringify(library.href)}
   import { cpuCeiling, cpuNaiveLoop } from ${JSON.stringify(laboratory.href)}
@@ -61,7 +61,7 @@ const entryPoints = ['mpmm', 'mpmmSync', 'plan', 'info', 'cpuCeiling', 'cpuNaive
 describe.skipIf(!built)(
   built ? 'settings of the CPU backend' : `settings (skipped: no ${fileURLToPath(library)})`,
   () => {
-    it.each(entryPoints)('give an ArgumentError of %s each time if they are wrong', (entry) => {
+    it.each(entryPoints)('throw an ArgumentError from %s at each call if they are wrong', (entry) => {
       const threads = outcomes({ MPMML_NUM_THREADS: 'many' }, entry)
       const expected =
         "ERR_MPMML_OPTION true the environment variable MPMML_NUM_THREADS must be a whole number of threads from 1 to 1024, but it is 'many'"
@@ -82,7 +82,7 @@ describe.skipIf(!built)(
       },
     )
 
-    it('that are right take effect, and empty ones are unset', () => {
+    it('take effect if they are right, and count as unset if they are empty', () => {
       expect(outcomes({ MPMML_NUM_THREADS: '3' }, 'mpmm', 'threads')[1]).toMatch(/ 3$/)
       expect(outcomes({ MPMML_NUM_THREADS: '3' }, 'semiring', 'threads')[1]).toMatch(/ 3$/)
       expect(outcomes({ MPMML_CPU_ISA: 'portable' }, 'mpmm', 'simd')[1]).toMatch(/ portable$/)
@@ -98,7 +98,7 @@ describe('MPMML_DEVICE_MEMORY_MIB', () => {
     delete process.env.MPMML_DEVICE_MEMORY_MIB
   })
 
-  it('is a limit in MiB, none if it is unset or empty', () => {
+  it('is a limit in MiB; without a value there is none', () => {
     expect(deviceMemoryLimit()).toBe(0)
     process.env.MPMML_DEVICE_MEMORY_MIB = ''
     expect(deviceMemoryLimit()).toBe(0)
@@ -108,7 +108,7 @@ describe('MPMML_DEVICE_MEMORY_MIB', () => {
     expect(deviceMemoryLimit()).toBe(2 ** 52)
   })
 
-  it.each(['0', '-1', 'plenty', '1.5', '40MiB', String(2 ** 32 + 1)])('%s is refused', (value) => {
+  it.each(['0', '-1', 'plenty', '1.5', '40MiB', String(2 ** 32 + 1)])('rejects %s', (value) => {
     process.env.MPMML_DEVICE_MEMORY_MIB = value
     expectError(thrown(deviceMemoryLimit), 'ERR_MPMML_OPTION', 'MPMML_DEVICE_MEMORY_MIB', 'MiB', `'${value}'`)
   })
@@ -119,7 +119,7 @@ describe('MPMML_CACHE', () => {
     delete process.env.MPMML_CACHE
   })
 
-  it('is a folder, the library’s own among caches if it is unset, and none if it is off', () => {
+  it('is a folder; by default the library’s folder among caches, and none for "off"', () => {
     const usual = codeFolder()
     expect(usual === '' || /[\\/]mpmml([\\/]Cache)?$/.test(usual)).toBe(true)
     process.env.MPMML_CACHE = ''
@@ -130,7 +130,7 @@ describe('MPMML_CACHE', () => {
     expect(codeFolder()).toBe('')
   })
 
-  it.each(['cache', './cache', 'OFF', '~/cache'])('%s is refused', (value) => {
+  it.each(['cache', './cache', 'OFF', '~/cache'])('rejects %s', (value) => {
     process.env.MPMML_CACHE = value
     expectError(thrown(codeFolder), 'ERR_MPMML_OPTION', 'MPMML_CACHE', 'absolute path', `'${value}'`)
   })
@@ -141,7 +141,7 @@ describe('MPMML_PINNED_MEMORY_MIB', () => {
     delete process.env.MPMML_PINNED_MEMORY_MIB
   })
 
-  it.each(['-1', 'plenty', '1.5', '40MiB', String(2 ** 32 + 1)])('%s is refused', (value) => {
+  it.each(['-1', 'plenty', '1.5', '40MiB', String(2 ** 32 + 1)])('rejects %s', (value) => {
     process.env.MPMML_PINNED_MEMORY_MIB = value
     expectError(
       thrown(limitPinned),
@@ -152,7 +152,7 @@ describe('MPMML_PINNED_MEMORY_MIB', () => {
     )
   })
 
-  it('is a limit in MiB, which is read once; 0 is none', () => {
+  it('is a limit in MiB, which is read once; 0 disables the pool', () => {
     addon.pretendPinned(true)
     process.env.MPMML_PINNED_MEMORY_MIB = '0'
     limitPinned()
@@ -166,7 +166,7 @@ describe('MPMML_PINNED_MEMORY_MIB', () => {
   })
 })
 
-it('MPMML_BACKEND has three values', () => {
+it('accepts three values of MPMML_BACKEND', () => {
   const before = process.env.MPMML_BACKEND
   try {
     for (const value of ['auto', 'cuda', 'cpu'] as const) {
@@ -181,7 +181,7 @@ it('MPMML_BACKEND has three values', () => {
   }
 })
 
-it('lib reads the library’s variables in one file, but for the one that says which addon to load', () => {
+it('reads the library’s variables in one file, except the one that selects the addon', () => {
   const files = readdirSync(join(root, 'lib'), { recursive: true, encoding: 'utf8' })
   const having = (pattern: RegExp) =>
     files
@@ -191,7 +191,7 @@ it('lib reads the library’s variables in one file, but for the one that says w
   expect(having(/import \{[^}]*\benvironment\b[^}]*\} from '.*\/host\.js'/)).toEqual(['environment.ts'])
 })
 
-it('the instruction sets are those of the build that the processor has and the system saves the registers of', ({
+it('lists the instruction sets of the build that the processor has and whose registers the system saves', ({
   skip,
 }) => {
   if (process.platform !== 'linux' || process.arch !== 'x64') skip('only Linux on x64 lists what it can use')
@@ -209,7 +209,7 @@ it('the instruction sets are those of the build that the processor has and the s
   expect(info().cpu.instructionSets).toEqual(expected.map(([name]) => name))
 })
 
-it('the instruction sets that may be named are those of the variants', () => {
+it('accepts the instruction sets of the variants', () => {
   const names = new Set(variants().flatMap(({ parameters }) => parameters.isa ?? []))
   for (const name of [info().cpu.simd, ...info().cpu.instructionSets]) expect(names).toContain(name)
 })
@@ -217,7 +217,7 @@ it('the instruction sets that may be named are those of the variants', () => {
 describe.skipIf(!built)(
   built ? 'a user without a home folder' : `no home folder (skipped: no ${fileURLToPath(library)})`,
   () => {
-    /** What a program prints if the system doesn't know the user, as in containers. */
+    /** Output of a program if the system doesn't know the user, as in containers. */
     const printed = (body: string, env: NodeJS.ProcessEnv = {}) => {
       const program = `
         import os from 'node:os'
@@ -238,7 +238,7 @@ describe.skipIf(!built)(
     const inDist = (file: string) => JSON.stringify(new URL(`../../dist/${file}`, import.meta.url).href)
     const names = readdirSync(new URL('../../lib', import.meta.url)).filter((name) => name.endsWith('.ts'))
 
-    it('has all of the library', () => {
+    it('offers all functions of the library', () => {
       const files = names.map((name) => inDist(`lib/${name.replace(/ts$/, 'js')}`))
       expect(
         printed(`
@@ -250,14 +250,14 @@ describe.skipIf(!built)(
       ).toBe('42')
     })
 
-    it('has no measured choices of kernels, unless XDG_CACHE_HOME says where', () => {
+    it('uses no measured choices of kernels without XDG_CACHE_HOME', () => {
       const body = `
         const { loadTuning, tuningPath } = await import(${inDist('lib/tuning.js')})
         loadTuning()
         console.log(tuningPath())
       `
       expect(printed(body)).toBe('null')
-      // No folder of another place, wherever a program is started.
+      // No folder depends on the current folder of the program.
       expect(printed(body, { XDG_CACHE_HOME: 'here' })).toBe('null')
       if (process.platform !== 'linux') return
       expect(printed(body, { XDG_CACHE_HOME: '/caches' })).toBe('/caches/mpmml/tuning.json')

@@ -1,4 +1,4 @@
-/** Experiments: how their cases are measured one after the other, and how what was found is shown. */
+/** Experiments: the order of their cases, and the output of their results. */
 import { describe, expect, it } from 'vitest'
 import { type Case, repeat, rowsOf, runCases } from '../../bench/experiment.js'
 import { Bench, inTrial, type Suite } from '../../bench/suites/suite.js'
@@ -7,7 +7,7 @@ const caseOf = (what: string, measure: () => Promise<string>): Case<string> => (
 const never = new AbortController().signal
 
 describe('cases', () => {
-  it('are measured in their order, and what was found is kept as it comes', async () => {
+  it('are measured in their order, and each result is saved immediately', async () => {
     const kept: string[] = []
     const cases = ['a', 'b', 'c'].map((name) => caseOf(name, async () => `${name}${kept.length}`))
     const found = await runCases(cases, never, (one) => {
@@ -17,7 +17,7 @@ describe('cases', () => {
     expect(kept).toEqual(found)
   })
 
-  it('end at an interrupt, after the one that runs', async () => {
+  it('end at an interrupt, after the running one', async () => {
     const controller = new AbortController()
     const kept: string[] = []
     const stop = caseOf('stop', async () => {
@@ -32,7 +32,7 @@ describe('cases', () => {
   })
 })
 
-it('repetitions leave out what warms up', async () => {
+it('leaves warm-up out of repetitions', async () => {
   const calls: number[] = []
   const samples = await repeat(3, 2, (nth) => {
     calls.push(nth)
@@ -42,7 +42,7 @@ it('repetitions leave out what warms up', async () => {
   expect(samples).toEqual([0, 10, 20])
 })
 
-it('columns give the head and the cells of each row', () => {
+it('prints the head and the cells of each row from columns', () => {
   const columns = [
     ['n', ({ n }: { n: number }) => String(n)],
     ['square', ({ n }: { n: number }) => String(n * n)],
@@ -57,7 +57,7 @@ it('columns give the head and the cells of each row', () => {
 describe('suites', () => {
   const request = { backend: 'cpu', device: 0, quick: true, repetitions: null } as const
 
-  it('show figures: of speeds more is better, and nothing is asked unless it says so', () => {
+  it('show figures; more is better for speeds, and a limit applies only if it is stated', () => {
     const bench = new Bench(request)
     bench.figures(
       'work',
@@ -77,7 +77,7 @@ describe('suites', () => {
     expect(bench.take()).toEqual({ figures: [], wrong: [] })
   })
 
-  it('hand over what each case found', async () => {
+  it('pass on the results of each case', async () => {
     const suite: Suite = {
       shows: 'two cases',
       grid: (bench) => [
@@ -95,13 +95,13 @@ describe('suites', () => {
     ])
   })
 
-  it('are repeated as often as the user says, else by their size', () => {
+  it('are repeated as often as the user requests, otherwise by their size', () => {
     expect(new Bench(request).times(3, 11)).toBe(3)
     expect(new Bench({ ...request, quick: false }).times(3, 11)).toBe(11)
     expect(new Bench({ ...request, repetitions: 7 }).times(3, 11)).toBe(7)
   })
 
-  it('ask what is asked of GPUs only of GPUs, and not in haste', () => {
+  it('apply limits of GPUs only to GPUs, and not in quick runs', () => {
     const asked = { must: 2, aim: 1 }
     expect(new Bench(request).ofGpu(asked)).toEqual({})
     expect(new Bench({ ...request, backend: 'cuda' }).ofGpu(asked)).toEqual({})

@@ -1,4 +1,4 @@
-/** Allocations that fail, on the CPU. */
+/** Failing allocations on the CPU. */
 import { describe } from 'vitest'
 import { faultSuite } from '../support/suite-faults.js'
 

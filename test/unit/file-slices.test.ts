@@ -1,4 +1,4 @@
-/** Work on files in steps, between which the event loop has its turn, and limits on what a file may take. */
+/** Work on files in steps, between which the event loop runs, and limits of the memory of a file. */
 import { writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { DenseEntries, wantedOf } from '../../lib/files/dense.js'
@@ -25,14 +25,14 @@ function run<Result>(steps: Steps<Result>): { yields: number; result: Result } {
 }
 
 describe('steps', () => {
-  it('fill a dense matrix of a sparse file in parts', () => {
+  it('fill a dense matrix of a sparse file in slices', () => {
     const sink = new DenseEntries('it', wantedOf('max-plus', undefined))
     const { yields } = run(sink.begin({ rows: 2000, cols: 2000, most: 1, values: 'integer' }))
     expect(yields).toBeGreaterThanOrEqual(4_000_000 / 2 ** 18)
     expect(run(sink.end(2000, 2000)).result.data.every((value) => value === -(2 ** 31))).toBe(true)
   })
 
-  it.each([true, false])('put entries together in parts, where all are integers: %s', (integral) => {
+  it.each([true, false])('combine entries in slices, if all are integers: %s', (integral) => {
     const list = new EntryList('it', true)
     run(list.begin({ rows: undefined, cols: undefined, most: undefined, values: 'unknown' }, reader))
     const entries = new EntryCollector((block) => list.take(block))
@@ -53,7 +53,7 @@ describe('steps', () => {
 })
 
 describe('one long line', () => {
-  it('is read, and given up when the signal says so', async () => {
+  it('is read, and aborted by the signal', async () => {
     const cells = 200_000
     const file = path('long.csv')
     writeFileSync(file, Array.from({ length: cells }, (_, at) => at).join())
@@ -70,7 +70,7 @@ describe('one long line', () => {
 })
 
 describe('maxBytes', () => {
-  it('counts edges, and names of nodes', async () => {
+  it('limits edges, and names of nodes', async () => {
     const file = path('names.csv')
     writeFileSync(file, Array.from({ length: 20_000 }, (_, e) => `${'x'.repeat(50)}${e},b,1\n`).join(''))
     await expect(readGraph(file, { keys: true, maxBytes: 1e6 })).rejects.toEqual(coded('LIMIT', 'maxBytes'))
@@ -82,7 +82,7 @@ describe('maxBytes', () => {
   })
 })
 
-/** Texts that take long if they are looked at again and again. */
+/** Texts that take long in a parser with backtracking. */
 const SIZE = 1 << 20
 const filled = (part: string) => part.repeat(Math.ceil(SIZE / part.length))
 const numbered = (count: number, text: (at: number) => string) =>
@@ -101,7 +101,7 @@ describe('hostile text', () => {
     ['zeros', filled('\0')],
     ['lines of other cells', filled('a;b,c|d\te "f\n')],
     ['many sep lines', filled('sep=;\n')],
-  ])('ends with a code: %s', async (_, text) => {
+  ])('is rejected with a code: %s', async (_, text) => {
     for (const name of ['hostile.csv', 'hostile.tsv']) {
       writeFileSync(path(name), text)
       for (const keys of [true, false]) {
@@ -116,7 +116,7 @@ describe('hostile text', () => {
     ['names that are not ASCII', filled('é,ü\n')],
     ['comments that may be edges', filled('#a,b\n')],
     ['line ends', filled('\r')],
-  ])('is read with a right result: %s', (name, text) => {
+  ])('is read correctly: %s', (name, text) => {
     const { keys, from, to } = parseGraph(text, {
       format: name.endsWith('.tsv') ? 'tsv' : 'csv',
       keys: true,
@@ -132,12 +132,12 @@ describe('hostile text', () => {
     ['attributes of one edge', `<edge source="a" target="b" ${numbered(50_000, (at) => `a${at}=""`)}/>`],
     ['attributes of edges', numbered(50_000, (at) => `<edge source="a" target="b" a${at}=""/>`)],
     ['keys of nodes', numbered(50_000, (at) => `<key id="k${at}" for="node"/>`)],
-  ])('ends with a code in GraphML: %s', (_, text) => {
+  ])('is rejected with a code in GraphML: %s', (_, text) => {
     const given = `<graphml><graph edgedefault="directed">${text}</graph></graphml>`
     expect(() => parseGraph(given, { format: 'graphml' })).toThrow(coded('FILE', 'at most 32768 attributes'))
   })
 
-  it('names at most 8 columns in an error', () => {
+  it('is reported with at most 8 columns in an error', () => {
     const text = `${'from,to,'.repeat(1000)}\n`
     expect(() => parseGraph(text, { format: 'csv' })).toThrow(
       coded('FILE', /begin in one column(?:.{0,20}'from'){8} may be it/),

@@ -1,4 +1,4 @@
-/** Progress, cancellation and turns of the event loop in the work on files. */
+/** Progress, cancellation and yields to the event loop during work on files. */
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
@@ -119,7 +119,7 @@ const writers: [string, string, Writer][] = [
   ['writeText', '.txt', (path, options) => writeText(path, 'text', options)],
 ]
 
-/** Values that a listener throws: errors of the library and of the system among them, and no errors at all. */
+/** Thrown values of a listener: errors of the library and of the system, and values that are no errors. */
 const thrown = () => [
   new Error('boom'),
   new FileError('boom'),
@@ -137,7 +137,7 @@ const outcome = (work: Promise<unknown>) =>
   )
 
 describe.each(writers)('overwrite of %s to %s', (_, ending, write) => {
-  it('leaves a file that exists if it is false, and replaces it if not', async () => {
+  it('keeps an existing file if it is false, and replaces it otherwise', async () => {
     const path = fresh(ending)
     writeFileSync(path, 'before')
     await expect(write(path, { overwrite: false })).rejects.toMatchObject({ code: 'ERR_MPMML_EXISTS' })
@@ -159,14 +159,14 @@ describe.each(writers)('overwrite of %s to %s', (_, ending, write) => {
 })
 
 describe('onProgress', () => {
-  // Each look at the clock is a second later, so that the listener is called for the smallest file.
+  // Each reading of the clock is a second later, so that the listener is called for the smallest file.
   let now = 0
   beforeEach(() => {
     vi.spyOn(performance, 'now').mockImplementation(() => (now += 1000))
   })
   afterEach(() => vi.restoreAllMocks())
 
-  it.each(readers)('ends %s, %s, with exactly what it throws', async (_, ending, read) => {
+  it.each(readers)('ends %s, %s, with the value that it throws', async (_, ending, read) => {
     const path = await file(ending)
     for (const error of thrown()) {
       const onProgress = vi.fn(() => {
@@ -200,7 +200,7 @@ describe('onProgress', () => {
 })
 
 describe('long loops', () => {
-  // Each look at the clock is a second later: a slice ends after each step.
+  // Each reading of the clock is a second later: a slice ends after each step.
   let now = 0
   beforeEach(() => {
     vi.spyOn(performance, 'now').mockImplementation(() => (now += 1000))
@@ -233,7 +233,7 @@ describe('long loops', () => {
     ['csr', { indptr: () => vector(new Int32Array(COUNT + 1)), indices: () => vector(new Int32Array(0)) }],
   ]
 
-  it.each(formats)('over the entries of %s hear the signal between steps', async (name, places) => {
+  it.each(formats)('observe the signal between steps over the entries of %s', async (name, places) => {
     const isEmpty = name === 'csr' && places.indices!().length < COUNT
     const parts: Record<string, () => Uint8Array> = {
       format: () => npy('|S3', '()', Buffer.from(name)),
@@ -245,7 +245,7 @@ describe('long loops', () => {
     let taken = 0
     const sink = {
       *begin() {
-        // The next turn of the event loop aborts: only a loop that lets it turn hears that.
+        // The next turn of the event loop aborts: only a loop that yields observes that.
         setImmediate(() => controller.abort('enough'))
         return { least: -(2 ** 31), most: 2 ** 31 - 1, special: false }
       },
@@ -267,10 +267,10 @@ describe('long loops', () => {
     expect(taken).toBeLessThan(COUNT)
   })
 
-  it('over the elements of a dense matrix of few entries hear the signal', async () => {
+  it('observe the signal over the elements of a dense matrix of few entries', async () => {
     const controller = new AbortController()
     const sink = new DenseEntries('a.gr', wantedOf('min-plus', undefined))
-    // 144 MB, whose zeros are filled in before the first entry.
+    // 144 MB, which are filled with zeros before the first entry.
     const filling = FileWork.run('reading a file', { signal: controller.signal }, (work) =>
       work.inSlices(sink.begin({ rows: 6000, cols: 6000, most: 1, values: 'integer' })),
     )
@@ -278,7 +278,7 @@ describe('long loops', () => {
     await expect(filling).rejects.toMatchObject({ code: 'ERR_MPMML_ABORTED', cause: 'enough' })
   })
 
-  it('over the elements of one long row that is converted hear the signal', async () => {
+  it('observe the signal during the conversion of one long row', async () => {
     const controller = new AbortController()
     const row = matrix(1, COUNT, new Int32Array(COUNT))
     const converted = convertMatrix(row, wantedOf('max-plus', 'float64'), 'a.npy', controller.signal)
@@ -286,7 +286,7 @@ describe('long loops', () => {
     await expect(converted).rejects.toMatchObject({ code: 'ERR_MPMML_ABORTED', cause: 'enough' })
   })
 
-  it('over the entries that are written hear the signal', async () => {
+  it('observe the signal during writing of entries', async () => {
     const controller = new AbortController()
     const [path, before] = [fresh('.mtx'), readdirSync(folder)]
     const writing = writeEntries(
@@ -306,7 +306,7 @@ describe('entries in a dense matrix', () => {
     ['min-plus', [2 ** 31 - 1, 0, 3]],
     ['max-times', [0, 2]],
     ['max-min', [EPSILON, 0, -4]],
-  ] as const)('of %s keep zeros, and the semiring’s', async (semiring, values) => {
+  ] as const)('keep zeros, and the semiring’s, of %s', async (semiring, values) => {
     for (const dtype of ['int32', 'float64', 'float32'] as const) {
       if (semiring === 'max-times' && dtype === 'int32') continue
       const sink = new DenseEntries('a.mtx', wantedOf(semiring, dtype))
@@ -319,7 +319,7 @@ describe('entries in a dense matrix', () => {
       const row = new Int32Array(count)
       const col = Int32Array.from(values, (_, at) => at)
       sink.take({ row, col, value: Float64Array.from(given), count })
-      // Joined with itself, each entry stays.
+      // Combined with itself, each entry is unchanged.
       sink.take({ row, col, value: Float64Array.from(given), count })
       const { data, shape } = atOnce(sink.end(2, count))
       const stored = dtype === 'int32' ? (zero < 0 ? EPSILON : 2 ** 31 - 1) : zero

@@ -1,4 +1,4 @@
-/** Files appear under their names when they are complete, and not before. */
+/** Files are renamed into place when they are complete, and not before. */
 import { execFileSync } from 'node:child_process'
 import {
   chmodSync,
@@ -44,7 +44,7 @@ describe('writeComplete', () => {
     expect(readdirSync(folder)).toEqual(['c.npy'])
   })
 
-  it('shows the old content until the new is complete', async () => {
+  it('keeps the old content until the new is complete', async () => {
     writeFileSync(path, 'old')
     await writeComplete(path, async (file) => {
       await writeFully(file, Buffer.from('ne'))
@@ -70,14 +70,14 @@ describe('writeComplete', () => {
     expect(readFileSync(target, 'utf8')).toBe('new')
   })
 
-  it('leaves the other names of a replaced file alone', async () => {
+  it('does not change the other names of a replaced file', async () => {
     writeFileSync(path, 'old')
     linkSync(path, join(folder, 'other'))
     await writeComplete(path, text('new'))
     expect(readFileSync(join(folder, 'other'), 'utf8')).toBe('old')
   })
 
-  it('takes a name as long as the file system allows', async () => {
+  it('accepts names as long as the file system allows', async () => {
     const long = join(folder, 'x'.repeat(255))
     await writeComplete(long, text('content'))
     expect(readFileSync(long, 'utf8')).toBe('content')
@@ -87,7 +87,7 @@ describe('writeComplete', () => {
     ['an error of the system', Object.assign(new Error('ENOSPC: raw'), { errno: -28, code: 'ENOSPC' })],
     ['an error of the library', new ShapeError('no such shape')],
     ['anything else', new Error('something else')],
-  ])('removes what it began after %s, and leaves the old file', async (_, cause) => {
+  ])('removes its temporary file after %s, and keeps the old file', async (_, cause) => {
     writeFileSync(path, 'old')
     const error = await failure(
       writeComplete(path, async (file) => {
@@ -109,7 +109,7 @@ describe('writeComplete', () => {
   it.each([
     ['before', (controller: AbortController) => controller.abort(), () => {}],
     ['after the last byte', () => {}, (controller: AbortController) => controller.abort()],
-  ])('gives up when the signal asks for it %s', async (_, before, after) => {
+  ])('aborts when the signal is aborted %s', async (_, before, after) => {
     const controller = new AbortController()
     before(controller)
     const error = await failure(
@@ -143,7 +143,7 @@ describe('writeComplete', () => {
     expect(readdirSync(folder)).toEqual(['file'])
   })
 
-  it('never replaces what is no regular file', async () => {
+  it('never replaces anything but a regular file', async () => {
     mkdirSync(path)
     const pipe = join(folder, 'pipe')
     execFileSync('mkfifo', [pipe])
@@ -164,7 +164,7 @@ describe('writeComplete', () => {
     expect(lstatSync('/dev/full').isCharacterDevice()).toBe(true)
   })
 
-  it('says in words why a file cannot be made', async () => {
+  it('explains why a file cannot be created', async () => {
     writeFileSync(path, '')
     for (const [target, reason] of [
       [join(folder, 'absent', 'c.npy'), 'no such file or directory (ENOENT)'],
@@ -194,7 +194,7 @@ describe('writeComplete', () => {
     },
   )
 
-  it('gives the name to one of two writers, whole', async () => {
+  it('gives the name to one of two writers, with its whole file', async () => {
     const contents = ['a', 'b', 'c', 'd'].map((letter) => letter.repeat(200_000))
     await Promise.all(contents.map((content) => writeComplete(path, text(content))))
     expect(contents).toContain(readFileSync(path, 'utf8'))
@@ -202,7 +202,7 @@ describe('writeComplete', () => {
   })
 })
 
-it('tells an error that is none of the system as it is', () => {
+it('passes on errors that are not of the system', () => {
   expect(systemReason(new Error('odd'))).toBe('odd')
   expect(systemReason('odd')).toBe('odd')
 })

@@ -1,4 +1,4 @@
-/** Results files: written, read back, refused with a reason, and as CSV. The numbers here are made up. */
+/** Results files: written, read back, rejected with a reason, and as CSV. The numbers are synthetic. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -59,7 +59,7 @@ function results(...points: lab.Point[]): lab.Results {
 }
 
 describe('points', () => {
-  it('replace those that measure the same thing, whatever the order of parameters', () => {
+  it('replace points of the same measurement, in any order of parameters', () => {
     const again = kernel(8, 7)
     again.parameters = Object.fromEntries(Object.entries(again.parameters).reverse()) as never
     const made = results(kernel(8), kernel(16), again)
@@ -84,12 +84,12 @@ describe('a results file', () => {
     [results(kernel(8))],
     [results(kernel(8), refused, kernel(16))],
     [results(...madeUpPoints())],
-  ])('comes back as it was', async (made) => {
+  ])('is read back unchanged', async (made) => {
     await lab.writeResults(path('r.json'), made)
     expect(await lab.readResults(path('r.json'))).toEqual(made)
     const text = readFileSync(path('r.json'), 'utf8')
     expect(text.endsWith('}\n')).toBe(true)
-    // A point a line, so that files can be compared.
+    // A point per line, so that files can be compared.
     expect(text.split('\n').filter((line) => line.includes('"kind"'))).toHaveLength(made.points.length)
   })
 
@@ -121,7 +121,7 @@ describe('a results file', () => {
       /point 0 has a result with counters/,
     ],
     ['a time that is no number', whole.replace('"median":5', '"median":"5"'), /without kernelMs/],
-  ])('with %s is refused', async (_, text, expected) => {
+  ])('is rejected with %s', async (_, text, expected) => {
     writeFileSync(path('wrong.json'), text)
     const failure = await lab.readResults(path('wrong.json')).catch((error) => error)
     expect(failure.code).toBe('ERR_MPMML_FILE')
@@ -129,7 +129,7 @@ describe('a results file', () => {
     expect(failure.message).toContain(path('wrong.json'))
   })
 
-  it('that is a folder or is missing is refused', async () => {
+  it('is rejected if it is a folder or missing', async () => {
     await expect(lab.readResults(folder)).rejects.toMatchObject({ code: 'ERR_MPMML_FILE' })
     await expect(lab.readResults(path('none.json'))).rejects.toMatchObject({
       code: 'ERR_MPMML_FILE',
@@ -138,7 +138,7 @@ describe('a results file', () => {
   })
 })
 
-it('CSV has a line a point, quoted where it must be', () => {
+it('writes CSV with a line per point, quoted where necessary', () => {
   const csv = lab.resultsCsv(results(kernel(8), refused))
   const [head, first, ...rest] = csv.split('\r\n')
   const columns = head!.split(',')

@@ -1,4 +1,4 @@
-/** The laboratory's API: what it checks, and what it computes from measurements. */
+/** The laboratory's API: checks of arguments, and computations from measurements. */
 import { describe, expect, it } from 'vitest'
 import { variants } from '../../lib/index.js'
 import * as lab from '../../lib/lab.js'
@@ -9,18 +9,18 @@ const noLab = withoutLaboratory()
 const cudaVariant = variants().find(({ backend }) => backend === 'cuda')?.name
 const sizes = { m: 64, n: 64, k: 64 }
 
-describe('spread', () => {
-  it('is the median and the quartiles', () => {
+describe('quartiles', () => {
+  it('are returned with the median', () => {
     expect(lab.spread([5])).toEqual({ median: 5, q1: 5, q3: 5, count: 1 })
     expect(lab.spread([4, 1, 3, 2, 5])).toEqual({ median: 3, q1: 2, q3: 4, count: 5 })
     // numpy.quantile([1, 2, 4, 8], [0.25, 0.5, 0.75])
     expect(lab.spread([8, 2, 1, 4])).toEqual({ median: 3, q1: 1.75, q3: 5, count: 4 })
   })
-  it('leaves the measurements as they are', () => {
+  it('leave the measurements unchanged', () => {
     const samples = Object.freeze([3, 1, 2])
     expect(lab.spread(samples).median).toBe(2)
   })
-  it.each([[[]], [[1, Number.NaN]], [[Number.POSITIVE_INFINITY]]])('of %j is an error', (samples) => {
+  it.each([[[]], [[1, Number.NaN]], [[Number.POSITIVE_INFINITY]]])('reject %j', (samples) => {
     expect(() => lab.spread(samples)).toThrow(expect.objectContaining({ code: 'ERR_MPMML_VALUE' }))
   })
 })
@@ -36,12 +36,12 @@ describe('options', () => {
     [{ ...sizes, minimum: 5, maximum: 4 }, /minimum is 5, which is more than maximum/],
     [{ ...sizes, device: -1 }, /option device/],
     [{ ...sizes, repetition: 3 }, /there is no option 'repetition': expected 'm', 'n'/],
-  ])('%j', async (options, expected) => {
+  ])('reject %j', async (options, expected) => {
     const failure = await lab.measure(name, options as typeof sizes).catch((error) => error)
     expect(failure).toMatchObject({ code: 'ERR_MPMML_OPTION', message: expect.stringMatching(expected) })
   })
 
-  it('of a microbenchmark', async () => {
+  it('are checked for a microbenchmark', async () => {
     const code = (options: object) =>
       lab.microbench('reg-reg', options).then(
         () => 'done',
@@ -52,7 +52,7 @@ describe('options', () => {
     expect(await code({ gsi: 0 })).toBe('ERR_MPMML_OPTION')
   })
 
-  it('name what exists', async () => {
+  it('are reported with the existing names', async () => {
     await expect(lab.measure('nonsense' as never, sizes)).rejects.toMatchObject({ code: 'ERR_MPMML_VARIANT' })
     await expect(lab.occupancy('nonsense' as never)).rejects.toMatchObject({ code: 'ERR_MPMML_VARIANT' })
     const names = lab.microbenches().map((microbench) => microbench.name)
@@ -62,7 +62,7 @@ describe('options', () => {
   })
 })
 
-it('refused variants are no variants, and each has its reason', () => {
+it('lists unsupported variants separately, each with its reason', () => {
   const names = new Set<string>(variants().map(({ name }) => name))
   for (const { name, reason } of lab.refusedVariants()) {
     expect(names).not.toContain(name)
@@ -77,13 +77,13 @@ describe.skipIf(noGpu === undefined)('without a GPU', () => {
     ['ceiling', () => lab.ceiling()],
     ['occupancy', () => lab.occupancy(cudaVariant ?? variants()[0]!.name)],
     ['microbenchOccupancy', () => lab.microbenchOccupancy('reg-reg', { x: 4, y: 4 })],
-  ])('%s is rejected with the reason', async (_, call) => {
+  ])('rejects %s with the reason', async (_, call) => {
     await expect(call()).rejects.toMatchObject({
       code: 'ERR_MPMML_NO_CUDA',
       message: expect.stringContaining('needs a GPU'),
     })
   })
-  it('machine throws it', () => {
+  it('throws the reason from machine', () => {
     expect(() => lab.machine()).toThrow(expect.objectContaining({ code: 'ERR_MPMML_NO_CUDA' }))
   })
 })
@@ -102,7 +102,7 @@ describe.skipIf((noGpu ?? noLab) !== undefined)(named('with a GPU', noGpu ?? noL
       expect(result.percentOfPipes).toBeGreaterThanOrEqual(0)
     }
   })
-  it('tells occupancy', async () => {
+  it('computes occupancy', async () => {
     expect(await lab.occupancy(cudaVariant!)).toMatchObject({ localBytes: expect.any(Number) })
     const small = await lab.microbenchOccupancy('reg-reg', { x: 4, y: 4, bsi: 32, bsj: 32 })
     expect(small.threadsPerBlock).toBe(1024)

@@ -1,4 +1,4 @@
-/** The ladder, borders and rooflines: what needs no GPU. Expected values are the publications', or worked out by hand. */
+/** The ladder, borders and rooflines, as far as they need no GPU. Expected values are from the publications, or computed by hand. */
 import { describe, expect, it } from 'vitest'
 import { averageText, borders, experiments } from '../../bench/lab/borders.js'
 import { compare, laddered } from '../../bench/lab/calls.js'
@@ -22,29 +22,29 @@ import {
 } from '../support/made-up.js'
 
 const noLab = withoutLaboratory()
-/** A row of the ladder family as the table has it. */
+/** Row of the ladder family in the format of the table. */
 const rung = (technique: string, tile: number, order = 'coalesced') => ({
   family: 'ladder',
   parameters: rungParameters(technique, tile, order),
 })
 
 describe('dimensions', () => {
-  // main() of the report's listing: B's rows are A's columns and B's columns its rows where they are left out.
+  // main() of the report's listing: missing dimensions of B are A's columns and B's rows.
   it.each<[number[], number, number, number]>([
     [[5], 5, 5, 5],
     [[5, 7], 5, 7, 7],
     [[5, 7, 7], 5, 7, 7],
     [[5, 7, 7, 9], 5, 7, 9],
-  ])('%j', (given, m, k, n) => {
+  ])('are completed to %j', (given, m, k, n) => {
     expect(readDimensions(given)).toEqual({ m, k, n })
   })
-  it.each([[[5, 7, 8]], [[5, 7, 5, 9]]])('%j are inconsistent', (given) => {
+  it.each([[[5, 7, 8]], [[5, 7, 5, 9]]])('are rejected as inconsistent: %j', (given) => {
     expect(() => readDimensions(given)).toThrow(/dimensions inconsistent: A is 5 × 7 and B is/)
   })
 })
 
 describe("the report's times on a K20c", () => {
-  it('are those of its tables', () => {
+  it('are equal to its tables', () => {
     expect(k20.baseline.get(1000)).toEqual({ kernel: 0.23, total: 1.04 })
     expect(k20.baseline.get(6000)).toEqual({ kernel: 50.13, total: 51.06 })
     expect(k20.baseline.get(10000)).toEqual({ kernel: 231.67, total: 232.94 })
@@ -56,11 +56,11 @@ describe("the report's times on a K20c", () => {
     // Its Table 3 begins where its Table 2 ends.
     expect(k20.byBlockSize.get(32)).toEqual(k20.sharedMemory.get(10000))
   })
-  it('are as its text sums them up: shared memory is about 30 times as fast as the baseline', () => {
+  it('agree with its text: shared memory is about 30 times as fast as the baseline', () => {
     const ratio = k20.baseline.get(10000)!.kernel / k20.sharedMemory.get(10000)!.kernel
     expect(Math.round(ratio)).toBe(29)
   })
-  it('count allocation and transfers in the total', () => {
+  it('include allocation and transfers in the total', () => {
     for (const times of [k20.baseline, k20.sharedMemory, k20.byBlockSize]) {
       for (const { kernel, total } of times.values()) expect(total).toBeGreaterThan(kernel)
     }
@@ -91,7 +91,7 @@ describe('tables', () => {
   const points = new LadderPoints(all)
   const list = ladderKernelsOf(all.filter(({ kind }) => kind === 'kernel'))
 
-  it('have the K20c beside what was measured, and the ratio', () => {
+  it('have the K20c next to the measurement, and the ratio', () => {
     const [first, second, third] = reportTables(points, list, [1000, 10000])
     expect(first!.rows.slice(1)).toEqual([
       ['1000', '0.23', '1.04', '0.001', '0.005', '230'],
@@ -103,10 +103,10 @@ describe('tables', () => {
       ['10000', '7.99', '9.49', '0.02', '0.3', '400'],
     ])
     expect(third!.rows.slice(1)).toEqual([['32', '7.99', '9.49', '0.02', '0.3', '400']])
-    // Table 3 is of 10000: beside another size it would mislead.
+    // Table 3 is of 10000: next to another size it would mislead.
     expect(reportTables(points, list, [1000])[2]!.rows[1]!.slice(0, 3)).toEqual(['32', '', ''])
   })
-  it('have every rung from the lowest, compared with it', () => {
+  it('have every kernel of the ladder from the slowest, compared with it', () => {
     const { rows } = ladderTable(points, list, [10000, 10000, 10000])
     expect(rows.slice(1).map(([title, kernel, , , ratio]) => [title, kernel, ratio])).toEqual([
       ['one thread per cell, uncoalesced', '0.5', '1'],
@@ -118,12 +118,12 @@ describe('tables', () => {
     [7.99, '7.99'],
     [0.012345, '0.0123'],
     [0.0000042, '0.000004'],
-  ])('%d seconds are %s', (value, text) => {
+  ])('print %d seconds as %s', (value, text) => {
     expect(seconds(value)).toBe(text)
   })
 })
 
-it('the ladder is offered for the semirings that the table has it for', async () => {
+it('offers the ladder for the semirings of its variants', async () => {
   const { ladder } = await import(new URL('../../native/variants/ladder.mjs', import.meta.url).href)
   expect(laddered).toEqual(ladder.semirings)
 })
@@ -138,14 +138,14 @@ describe.skipIf(noLab !== undefined)(named('rungs of this build', noLab), () => 
       expect(names).toContain(`ladder_maxplus_i32_tiled_${tile}x${tile}_coalesced_guards`)
     }
   })
-  it.each(['guards', 'padding'] as const)('with %s', (borders) => {
+  it.each(['guards', 'padding'] as const)('have %s', (borders) => {
     const tiled = ladderKernels({ semiring: 'min-plus', dtype: 'int32' }, borders).filter(
       ({ variant: { parameters: p } }) => p.technique === 'tiled' && Number(p.tile) > 1,
     )
     expect(tiled).toHaveLength(10)
     for (const { variant } of tiled) expect(variant.parameters.borders).toBe(borders)
   })
-  it('are there for plus-times on float32 too', () => {
+  it('exist for plus-times on float32 too', () => {
     expect(ladderKernels({ semiring: 'plus-times', dtype: 'float32' }).length).toBeGreaterThan(14)
   })
   it('are timed over all sizes for Tables 1 and 2, and all of them at the largest', () => {
@@ -154,7 +154,7 @@ describe.skipIf(noLab !== undefined)(named('rungs of this build', noLab), () => 
       jobs.filter(({ kind, parameters }) => kind === 'kernel' && parameters.m === m)
     expect(kernels(1000)).toHaveLength(4)
     expect(kernels(2000)).toHaveLength(ladderKernels({ semiring: 'max-plus', dtype: 'int32' }).length)
-    // Each has a whole call beside it.
+    // Each has an end-to-end measurement next to it.
     expect(jobs.filter(({ kind }) => kind === 'call')).toHaveLength(jobs.length / 2)
   })
   it('have an intensity each', () => {
@@ -168,12 +168,12 @@ describe('comparison with float64', () => {
   const shape = { m: 2, k: 3, n: 2 }
   const a = [1, 6, 2, 8, 3, 4]
   const b = [2, 5, 3, 3, 1, 6]
-  it('finds the max-plus example right', () => {
+  it('accepts the max-plus example', () => {
     const request = { semiring: 'max-plus', dtype: 'int32', ...shape } as const
     expect(compare(request, a, b, [9, 9, 10, 13])).toEqual({ relativeError: 0, compared: 4 })
     expect(() => compare(request, a, b, [9, 9, 10, 12])).toThrow('C[1, 1] is 12, and in float64 13')
   })
-  it('allows plus-times the rounding of K terms, and no more', () => {
+  it('accepts the rounding of K terms for plus-times, and no more', () => {
     const request = { semiring: 'plus-times', dtype: 'float32', ...shape } as const
     // 1·2 + 6·3 + 2·1 = 22 and so on.
     const exact = [22, 35, 29, 73]
@@ -249,8 +249,8 @@ describe('borders', () => {
 })
 
 describe('intensity', () => {
-  // The tutorial: a step is two operations and, in the basic product, two elements of four bytes; tiles read as many
-  // times less as they are wide.
+  // The tutorial: a step is two operations and, in the basic product, two elements of four bytes. Tiles divide the reads by their
+  // width.
   it.each([
     [rung('naive', 32), 1 / 4],
     [rung('naive', 32, 'uncoalesced'), 1 / 4],
@@ -260,11 +260,11 @@ describe('intensity', () => {
     [rung('tiled', 16), 4],
     [rung('tiled', 32), 8],
     [rung('prefetch', 32), 8],
-  ])('of %j for a byte of global memory is %d', (variant, expected) => {
+  ])('of %j is %d per byte of global memory', (variant, expected) => {
     expect(lab.intensityOf(variant)!.global).toBe(expected)
   })
 
-  it('counts wavefronts: words of one bank take turns, and one word serves all', () => {
+  it('counts wavefronts: words of one bank are serialized, and one word serves all threads', () => {
     expect(wavefronts([5, 5, 5, 5])).toBe(1)
     expect(wavefronts(Array.from({ length: 32 }, (_, lane) => lane))).toBe(1)
     expect(wavefronts(Array.from({ length: 32 }, (_, lane) => 2 * lane))).toBe(2)
@@ -275,13 +275,13 @@ describe('intensity', () => {
   it.each([
     // A warp is a row of the tile: 32 steps read 32 rows of B, and its own row of A by 8 vectors; 2 stores.
     ['coalesced', 32 + 8 + 2],
-    // A warp is a column: its 32 rows of A lie in the same banks, in loads (8 vectors of 32 wavefronts) as in both stores.
+    // A warp is a column: its 32 rows of A are in the same banks, in loads (8 vectors of 32 wavefronts) and in both stores.
     ['uncoalesced', 8 * 32 + 32 + 2 * 32],
-  ])('of tiles of 32, %s, for a byte of shared memory', (order, count) => {
+  ])('is computed for tiles of 32, %s, per byte of shared memory', (order, count) => {
     expect(lab.intensityOf(rung('tiled', 32, order))!.shared).toBeCloseTo((2 * 32 * 32) / (128 * count), 12)
   })
 
-  it('of tiles in registers', () => {
+  it('is computed for tiles in registers', () => {
     const pipelined = {
       family: 'pipelined',
       parameters: { BM: 128, BN: 64, BK: 16, TM: 8, TN: 8, stages: 2, slices: 1, accumulator: 'int32' },
@@ -293,7 +293,7 @@ describe('intensity', () => {
     ).toBe(undefined)
   })
 
-  it('knows that only some kernels of the ladder are uncoalesced', () => {
+  it('marks only some kernels of the ladder as uncoalesced', () => {
     expect(isCoalesced(rung('tiled', 8, 'uncoalesced'))).toBe(false)
     expect(isCoalesced(rung('tiled', 8))).toBe(true)
     expect(isCoalesced({ parameters: {} })).toBe(true)
@@ -310,17 +310,17 @@ describe('rooflines', () => {
     [rung('tiled', 16), 708, 'deviceMemory'],
     // "for TILE_SIZE = 32: new performance limit at 1331 GFlop/s"
     [rung('tiled', 32), 1331, 'operations'],
-  ])('%j is bound on the tutorial’s GPU at %d', (variant, gops, name) => {
+  ])('bound %j on the tutorial’s GPU at %d', (variant, gops, name) => {
     expect(lab.roofsOver(m2090, lab.intensityOf(variant)!, true)[0]).toEqual({ name, gops })
   })
-  it('have the ceiling of strided access only over uncoalesced kernels', () => {
+  it('include strided access only for uncoalesced kernels', () => {
     const ceilings = { ...m2090, strided: 177 / 8, l2: 500, sharedMemory: 1000 }
     const names = (coalesced: boolean) =>
       lab.roofsOver(ceilings, { global: 1, shared: 1 }, coalesced).map((roof) => roof.name)
     expect(names(true)).toEqual(['deviceMemory', 'l2', 'sharedMemory', 'operations'])
     expect(names(false)).toEqual(['strided', 'deviceMemory', 'l2', 'sharedMemory', 'operations'])
   })
-  it('say which ceiling binds, and which lie below', () => {
+  it('name the binding limit, and the limits below', () => {
     const roofs = lab.roofsOver({ ...m2090, l2: 500 }, { global: 1, shared: 1 }, true)
     expect(bindingText({ roofs, gops: 100 })).toBe('device memory')
     expect(bindingText({ roofs, gops: 200 })).toBe('L2; above that of device memory')
@@ -344,7 +344,7 @@ describe('rooflines', () => {
       kernel(64, 10),
       kernel(128, 20),
     ]
-    // Without an instruction ceiling there is no roofline.
+    // Without a limit of instructions there is no roofline.
     expect(rooflines(points)).toEqual([])
     points.push(microbenchPoint('roofline', 'fused', 1000))
     const found = rooflines(points)
@@ -356,7 +356,7 @@ describe('rooflines', () => {
     expect(found[0]!.kernels[0]!.roofs[0]).toEqual({ name: 'deviceMemory', gops: 400 })
   })
 
-  it('have the ceiling of tensor cores over the kernels that use them', () => {
+  it('include tensor cores for the kernels that use them', () => {
     const parameters = { semiring: 'max-plus', dtype: 'int32', m: 64, n: 64, k: 64 }
     const exponents = { ...parameters, BM: 128, BN: 128, BK: 64, stages: 6, accumulator: 'exponent' }
     const points: lab.Point[] = [
@@ -374,7 +374,7 @@ describe('rooflines', () => {
     const [kernel] = roofline!.kernels
     expect(kernel!.roofs).toContainEqual({ name: 'operations', gops: 1_000_000 })
     expect(svgFile(rooflineDrawing(roofline!), 'H200')).toContain('tensor cores 1000.0 TOPS')
-    // Without the ceiling nothing can be said of them.
+    // Without the limit nothing can be judged.
     expect(rooflines(points)[0]!.kernels).toEqual([])
   })
 
@@ -394,7 +394,7 @@ describe('rooflines', () => {
   })
 })
 
-it('metrics are read from what ncu prints', () => {
+it('reads metrics from the output of ncu', () => {
   const csv = [
     '==PROF== Connected to process 1',
     '"ID","Kernel Name","Metric Name","Metric Unit","Metric Value"',
@@ -411,7 +411,7 @@ it('metrics are read from what ncu prints', () => {
   expect(readMetrics('==ERROR== no permission').size).toBe(0)
 })
 
-it('without ncu a line says so, and no point changes', async () => {
+it('prints a line without ncu, and keeps all points', async () => {
   const point = kernelPoint('roofline', 'ladder', { m: 1, n: 1, k: 1 })
   const path = process.env.PATH
   process.env.PATH = ''
@@ -428,7 +428,7 @@ describe('bandwidths', () => {
   it.skipIf(noLab !== undefined)(named('that do not exist are refused', noLab), async () => {
     await expect(lab.bandwidth('l3')).rejects.toMatchObject({ code: 'ERR_MPMML_VARIANT' })
   })
-  it('refuse wrong options', async () => {
+  it('reject wrong options', async () => {
     await expect(lab.bandwidth('copy', { stride: 0 })).rejects.toMatchObject({ code: 'ERR_MPMML_OPTION' })
   })
 })

@@ -1,4 +1,7 @@
-/** Signals and listeners of all functions that take them: an aborted signal is heard even if there is nothing to do, and what a listener throws is what comes. */
+/**
+ * Signals and listeners of all functions that take them: an aborted signal rejects even calls without work, and the value that a
+ * listener throws is passed on.
+ */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -60,7 +63,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** Work as small as it can be: with an aborted signal none of it is done. */
+/** Minimal work: with an aborted signal none of it is done. */
 const aborted: Record<string, (options: { signal: AbortSignal }) => unknown> = {
   mpmm: (o) => mpmml.mpmm(one, one, o),
   'mpmm of nothing': (o) => mpmml.mpmm(mpmml.matrix(0, 0), mpmml.matrix(0, 0), o),
@@ -160,7 +163,7 @@ it.each(Object.keys(aborted))(
   },
 )
 
-/** Work that tells how far it is. */
+/** Work with progress. */
 type Listener = { onProgress: (progress: unknown) => void }
 const told: Record<string, (options: Listener) => unknown> = {
   mpmm: (o) => mpmml.mpmm(a, a, { ...cpu, ...o }),
@@ -216,7 +219,7 @@ const told: Record<string, (options: Listener) => unknown> = {
     arrays.shortestPathsArrays(edges, at('e.npy'), { overwrite: true, ...o }),
 }
 
-// Errors of the library among them, which have a meaning of their own if native code gives them.
+// Errors of the library are included, which have a meaning of their own if native code throws them.
 const thrown: [string, unknown][] = [
   ['an error', new Error('boom')],
   ['a text', 'boom'],
@@ -235,7 +238,7 @@ const thrown: [string, unknown][] = [
 ]
 
 describe.each(Object.keys(told))('%s', (name) => {
-  // Listeners hear of work as soon as it has begun, however short it is.
+  // Listeners are called as soon as work has begun, even if it is short.
   const { setInterval } = globalThis
   let clock = 0
   beforeEach(() => {
@@ -268,7 +271,7 @@ describe.each(Object.keys(told))('%s', (name) => {
   })
 })
 
-it('turns the event loop while JavaScript looks at elements of a matrix', async () => {
+it('yields to the event loop during scans of a matrix in JavaScript', async () => {
   vi.spyOn(performance, 'now').mockImplementation(
     (
       (clock) => () =>
@@ -282,7 +285,7 @@ it('turns the event loop while JavaScript looks at elements of a matrix', async 
     if (running) setImmediate(count)
   }
   setImmediate(count)
-  // All that a first power does is a copy of 90 000 elements in each of two lanes.
+  // The only work of a first power is a copy of 90 000 elements in each of two lanes.
   await algebra.power(lanes(a), 1, { semiring: own })
   expect(turns).toBeGreaterThan(5)
   turns = 0
@@ -293,7 +296,7 @@ it('turns the event loop while JavaScript looks at elements of a matrix', async 
   expect(turns).toBeGreaterThan(40)
 })
 
-/** Functions that take no signal: they do what they do before they return, or in a moment. */
+/** Functions without a signal: their work is synchronous, or very short. */
 const without = `
   explainBackend info matrix pinned variants zeroOf formatNpy parseNpy weightMatrix reverseEdges
   fileFormatOf combineDuplicates parseFasta
@@ -302,10 +305,10 @@ const without = `
   .trim()
   .split(/\s+/)
 
-it('knows all functions with signals and listeners', () => {
+it('covers all functions with signals and listeners', () => {
   const first = (names: object) => new Set(Object.keys(names).map((name) => name.split(/[ ,]/)[0]!))
   const [withSignal, withListener] = [first(aborted), first(told)]
-  // A function that takes a listener takes a signal.
+  // A function with a listener has a signal.
   expect([...withListener].filter((name) => !withSignal.has(name))).toEqual([])
   expect(
     functionsOf(mpmml, algebra, graphs, files, rna)

@@ -1,4 +1,4 @@
-/** The ways to load the library. Uses what `npm run build:ts` built. */
+/** Ways to load the library. Uses the output of `npm run build:ts`. */
 
 import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
@@ -22,7 +22,7 @@ function run(body: string, type: 'module' | 'commonjs' = 'module') {
 }
 
 describe.skipIf(!built)(built ? 'loading' : `loading (skipped: no ${fileURLToPath(library)})`, () => {
-  // A module that awaits at its top level can't be required.
+  // A module with top-level await can't be required.
   it.skipIf(!process.features.require_module)(
     process.features.require_module
       ? 'require() gives what import gives'
@@ -46,7 +46,7 @@ describe.skipIf(!built)(built ? 'loading' : `loading (skipped: no ${fileURLToPat
     },
   )
 
-  it('the same package twice, by two names of its module', () => {
+  it('loads one package twice, by two names of its module', () => {
     const { status, stdout, stderr } = run(`
       const copies = [await import('${library.href}?first'), await import('${library.href}?second')]
       const products = copies.map(({ matrix, mpmm }, index) => mpmm(matrix(1, 1, [index]), matrix(1, 1, [9])))
@@ -55,7 +55,7 @@ describe.skipIf(!built)(built ? 'loading' : `loading (skipped: no ${fileURLToPat
     expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: '9,10 false', stderr: '' })
   })
 
-  it('two copies of the package, each with its own addon, at once and in a worker thread', () => {
+  it('loads two copies of the package, each with its own addon, at once and in a worker thread', () => {
     const folder = mkdtempSync(join(tmpdir(), 'mpmml-copy-'))
     try {
       for (const part of ['package.json', 'dist/lib', 'build/Release']) {

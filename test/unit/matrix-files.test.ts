@@ -1,4 +1,4 @@
-/** Matrices in files: what all formats have in common, DIMACS, and compressed text. */
+/** Matrices in files: behaviour of all formats, DIMACS, and compressed text. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
@@ -15,7 +15,7 @@ const E = EPSILON
 const inf = Number.POSITIVE_INFINITY
 
 describe('DIMACS', () => {
-  it('arcs, the better of two, and the zero for the others', async () => {
+  it('takes the better of two arcs, and the zero for missing ones', async () => {
     const path = file('.gr', 'c x\np sp 2 3\na 1 2 5\na 1 2 3\na 2 2 -1\n')
     expect(shown(await readMatrix(path, { semiring: 'min-plus' })).rows).toEqual([
       [2147483647, 3],
@@ -27,8 +27,8 @@ describe('DIMACS', () => {
     ])
   })
 
-  it('takes what generators write: a title, and the node that paths begin at', async () => {
-    // As those of the library SPLIB write them, sprand for one.
+  it('accepts the lines of generators: a title, and the start node of paths', async () => {
+    // Generators of the library SPLIB, such as sprand, write them.
     const path = file('.gr', 'c random\nt rd_4_3_1\np  sp    3    2\n\nn      2\na   1 2   5\na   2 3  -7\n')
     expect(shown(await readMatrix(path)).rows).toEqual([
       [E, 5, E],
@@ -42,11 +42,11 @@ describe('DIMACS', () => {
     ['n 1\np sp 2 0\n', 'line 1: a node comes before the line "p sp NODES ARCS"'],
     ['p max 2 0\n', 'a shortest-path problem'],
     ['p sp 2 1\ne 1 2\n', 'a line must begin with a, p, n, t or c'],
-  ])('refuses %j', async (text, message) => {
+  ])('rejects %j', async (text, message) => {
     await expect(readMatrix(file('.gr', text))).rejects.toEqual(coded('FILE', message))
   })
 
-  it('refuses weights that no file can hold', async () => {
+  it('rejects weights that no file can hold', async () => {
     await expect(writeMatrix(fresh('.gr'), matrix(1, 1, Float64Array.of(0.5)))).rejects.toEqual(
       coded('FILE', 'at index [0, 0] there is 0.5'),
     )
@@ -62,7 +62,7 @@ describe('DIMACS', () => {
 
 describe('gzip', () => {
   const text = '%%MatrixMarket matrix array integer general\n2 1\n5\n6\n'
-  it('text, whatever the name is, and in several members', async () => {
+  it('is recognized by content for any name, also in several members', async () => {
     for (const ending of ['.mtx.gz', '.mtx', '.MTX.GZ']) {
       expect((await readMatrix(file(ending, gzipSync(text)))).data).toEqual(Int32Array.of(5, 6))
     }
@@ -70,7 +70,7 @@ describe('gzip', () => {
     expect((await readMatrix(file('.mtx.gz', members))).data).toEqual(Int32Array.of(5, 6))
   })
 
-  it('refuses what is truncated, damaged or not compressed', async () => {
+  it('is rejected if it is truncated, damaged or not compressed', async () => {
     const long = gzipSync(`${text}${'% comment\n'.repeat(1000)}`)
     await expect(readMatrix(file('.mtx.gz', long.subarray(0, -12)))).rejects.toEqual(
       coded('FILE', "can't be decompressed: it is truncated"),
@@ -84,12 +84,12 @@ describe('gzip', () => {
     )
   })
 
-  it('a count that no file of this size can have needs no memory', async () => {
+  it('needs no memory for a count that no file of this size can have', async () => {
     const lie = gzipSync('%%MatrixMarket matrix array real general\n40000 40000\n1\n')
     await expect(readMatrix(file('.mtx.gz', lie))).rejects.toEqual(coded('FILE', 'bytes follow'))
   })
 
-  it('a bomb of one line is refused, and no more than a line of it is in memory', async () => {
+  it('is rejected for a bomb of one line, with no more than a line of it in memory', async () => {
     const bomb = gzipSync(Buffer.alloc(600 << 20, '1'))
     const before = process.memoryUsage.rss()
     await expect(readMatrix(file('.csv.gz', bomb))).rejects.toEqual(coded('FILE', 'the line has more than'))
@@ -113,7 +113,7 @@ describe('round trips', () => {
 
   for (const dtype of ['int32', 'float32', 'float64', 'uint8'] as const) {
     it.each(['.npy', '.npz', '.mtx', '.csv', '.tsv', '.mtx.gz', '.csv.gz'])(
-      `${dtype} in %s`,
+      `keep ${dtype} in %s`,
       async (ending) => {
         for (const [rows, cols] of [
           [7, 5],
@@ -125,7 +125,7 @@ describe('round trips', () => {
           await writeMatrix(path, original)
           const back = await readMatrix(path, { dtype })
           expect(shown(back)).toEqual(shown(original))
-          // Of floats, a text file keeps that they are: float64 holds float32.
+          // A text file keeps that its numbers are floats: float64 holds float32.
           const unasked = await readMatrix(path, dtype === 'uint8' ? { semiring: 'or-and' } : {})
           const float = dtype === 'float32' && !/np[yz]$/.test(ending) ? 'float64' : dtype
           expect(unasked.data.constructor.name.toLowerCase()).toBe(`${float}array`)
@@ -134,7 +134,7 @@ describe('round trips', () => {
     )
   }
 
-  it('int32 in .gr, and of min-plus', async () => {
+  it('keep int32 in .gr, also of min-plus', async () => {
     const original = make('int32', 9, 9)
     for (const semiring of ['max-plus', 'min-plus'] as const) {
       for (const ending of ['.gr', '.gr.gz', '.csv', '.mtx']) {
@@ -145,7 +145,7 @@ describe('round trips', () => {
     }
   })
 
-  it('by the names of the formats, whatever the name of the file is', async () => {
+  it('take the format from the option, for any extension', async () => {
     const original = matrix(2, 2, [E, 5, -7, E])
     for (const format of ['matrix-market', 'csv', 'tsv', 'dimacs'] as const) {
       const path = fresh('.dat')
@@ -167,7 +167,7 @@ describe('round trips', () => {
     )
   })
 
-  it('a matrix of more than one window', async () => {
+  it('keep a matrix of more than one window', async () => {
     const original = make('float64', 400, 300)
     for (const ending of ['.mtx', '.csv.gz']) {
       const path = fresh(ending)
@@ -177,7 +177,7 @@ describe('round trips', () => {
     }
   })
 
-  it('the text that is written', async () => {
+  it('write the expected text', async () => {
     const text = async (
       ending: string,
       ...rest: Parameters<typeof writeMatrix> extends [unknown, ...infer R] ? R : never
@@ -203,7 +203,7 @@ describe('round trips', () => {
 })
 
 describe('conversion', () => {
-  it('of typed files keeps the zero of the semiring', async () => {
+  it('keeps the zero of the semiring in typed files', async () => {
     const path = fresh('.npy')
     await writeMatrix(path, matrix(1, 3, [E, 5, -5]))
     expect((await readMatrix(path, { dtype: 'float64' })).data).toEqual(Float64Array.of(-inf, 5, -5))
@@ -252,7 +252,7 @@ describe('options', () => {
     await expect(writeMatrix(fresh('.csv'), 5 as never)).rejects.toEqual(coded('DTYPE', 'matrix'))
   })
 
-  it('maxBytes bounds what a file may become', async () => {
+  it('limit the memory of a file by maxBytes', async () => {
     const beyond = coded('LIMIT', 'but the option maxBytes allows')
     const sparse = file('.mtx', '%%MatrixMarket matrix coordinate real general\n30000 30000 1\n1 1 1\n')
     await expect(readMatrix(sparse, { maxBytes: 1e6 })).rejects.toEqual(beyond)
@@ -273,7 +273,7 @@ describe('options', () => {
     await expect(readMatrix(sparse, { maxBytes: -1 })).rejects.toEqual(coded('OPTION', 'option maxBytes'))
   })
 
-  it('a listener is told how far it is; if it throws, the work ends with that', async () => {
+  it('report progress to a listener; the work ends with the value that it throws', async () => {
     const path = fresh('.csv')
     const large = matrix(3000, 500, new Float64Array(1_500_000).fill(0.123456789))
     const told: number[] = []
@@ -284,7 +284,7 @@ describe('options', () => {
     expect(told.at(-1) ?? 1).toBe(1)
   })
 
-  it('nothing is left of a file that is given up', async () => {
+  it('leave no file after an abort', async () => {
     const controller = new AbortController()
     const large = matrix(2000, 2000, new Float64Array(4_000_000).fill(0.5))
     for (const ending of ['.csv', '.mtx.gz', '.npz', '.npy']) {
@@ -304,7 +304,7 @@ describe('options', () => {
     })
   })
 
-  it('a file that stood under the name stands there still if writing fails', async () => {
+  it('keep an existing file if writing fails', async () => {
     const path = file('.gr', 'c precious\n')
     await expect(writeMatrix(path, matrix(1, 1, Float64Array.of(0.5)))).rejects.toEqual(coded('FILE', '0.5'))
     expect(readFileSync(path, 'utf8')).toBe('c precious\n')

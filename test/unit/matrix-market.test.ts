@@ -1,4 +1,4 @@
-/** Matrix Market files: what is read, with known values, what is written, and what is refused. The fixtures were made by SciPy 1.17. */
+/** Matrix Market files: known values are read, written, and rejected. The fixtures were made by SciPy 1.17. */
 import { describe, expect, it } from 'vitest'
 import { readMatrix } from '../../lib/files.js'
 import { EPSILON } from '../../lib/index.js'
@@ -109,11 +109,11 @@ describe('Matrix Market', () => {
       float64,
     ],
     ['a matrix without rows', '%%MatrixMarket matrix array real general\n0 3\n', [], float64],
-  ])('%s', async (_, text, rows, type) => {
+  ])('reads %s', async (_, text, rows, type) => {
     expect(shown(await readMatrix(file('.mtx', text)))).toEqual({ type, rows })
   })
 
-  it('what is missing is the zero of the semiring, and ⊕ joins several entries of one place', async () => {
+  it('reads missing entries as the zero of the semiring, and combines duplicate entries by ⊕', async () => {
     const text = '%%MatrixMarket matrix coordinate real general\n2 2 4\n1 1 0.5\n1 1 0.25\n2 2 -1\n1 1 0.75\n'
     const read = async (semiring: 'max-plus' | 'min-plus' | 'plus-times') =>
       shown(await readMatrix(file('.mtx', text), { semiring })).rows
@@ -131,7 +131,7 @@ describe('Matrix Market', () => {
     ])
   })
 
-  it('an integer that is too large is named as it is written', async () => {
+  it('quotes an integer that is too large as it is written', async () => {
     const large = file(
       '.mtx',
       '%%MatrixMarket matrix coordinate integer general\n1 1 1\n1 1 9223372036854775813\n',
@@ -141,12 +141,12 @@ describe('Matrix Market', () => {
     )
   })
 
-  it('a NaN stays, whatever it is joined with', async () => {
+  it('keeps a NaN in combination with every value', async () => {
     const text = '%%MatrixMarket matrix coordinate real general\n1 2 4\n1 1 nan\n1 1 3\n1 2 3\n1 2 nan\n'
     expect(shown(await readMatrix(file('.mtx', text))).rows).toEqual([[Number.NaN, Number.NaN]])
   })
 
-  it('other element types, exactly or not at all', async () => {
+  it('converts to other element types exactly or not at all', async () => {
     const pattern = file('.mtx', '%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 2\n')
     expect(shown(await readMatrix(pattern, { semiring: 'or-and' }))).toEqual({
       type: 'Uint8Array',
@@ -207,7 +207,7 @@ describe('Matrix Market', () => {
     ],
     [`${array}1 1\n3000000000\n`, "but it is 3000000000: read it with dtype: 'float64'"],
     ['%%MatrixMarket matrix array real symmetric\n2 3\n1\n', 'a symmetric matrix is square'],
-  ])('refuses %j', async (text, message) => {
+  ])('rejects %j', async (text, message) => {
     await expect(readMatrix(file('.mtx', Buffer.from(text, 'latin1')))).rejects.toEqual(
       coded('FILE', message),
     )
@@ -236,7 +236,7 @@ describe('Matrix Market', () => {
     ])
   })
 
-  it('refuses a matrix that there is no memory for, before it allocates any', async () => {
+  it('rejects a matrix that exceeds the memory before it allocates any', async () => {
     const text = '%%MatrixMarket matrix coordinate real general\n2000000000 2000000000 1\n1 1 1\n'
     await expect(readMatrix(file('.mtx', text))).rejects.toEqual(
       coded('OUT_OF_MEMORY', 'readEntries reads a sparse file'),

@@ -1,4 +1,4 @@
-/** matrix(), and what its arguments may be. */
+/** matrix(), and its valid arguments. */
 import { describe, expect, it } from 'vitest'
 import { readingEdges } from '../../lib/graph-core/edges.js'
 import { atOnce } from '../../lib/graph-core/slices.js'
@@ -10,11 +10,11 @@ import { expectError, thrown } from '../support/expect.js'
 const untyped = matrix as (...values: unknown[]) => unknown
 
 describe('matrix', () => {
-  it.each([Float32Array, Float64Array])('uses a %o as it is', (Type) => {
+  it.each([Float32Array, Float64Array])('keeps a %o without a copy', (Type) => {
     const data = Type.of(0.5, Number.NaN)
     expect(matrix(1, 2, data).data).toBe(data)
   })
-  it('uses an Int32Array as it is', () => {
+  it('keeps an Int32Array without a copy', () => {
     const data = Int32Array.of(1, 6, 2, 8, 3, 4)
     const made = matrix(2, 3, data)
     expect(made).toEqual({ data, shape: [2, 3], strides: [3, 1], offset: 0 })
@@ -30,7 +30,7 @@ describe('matrix', () => {
       offset: 0,
     })
   })
-  it('makes batches', () => {
+  it('creates batches', () => {
     expect(matrix([2, 1, 3], [1, 2, 3, 4, 5, 6])).toEqual({
       data: Int32Array.of(1, 2, 3, 4, 5, 6),
       shape: [2, 1, 3],
@@ -89,7 +89,7 @@ describe('matrix', () => {
     ['detached memory', [1, 2, transferred], 'DTYPE', ['detached']],
     ['detached memory for nothing', [0, 2, transferred], 'DTYPE', ['detached']],
     ['more than memory', [2 ** 20, 2 ** 20], 'OUT_OF_MEMORY', ['4398046511104 bytes']],
-  ])('refuses %s', (_, values, code, patterns) => {
+  ])('rejects %s', (_, values, code, patterns) => {
     expectError(
       thrown(() => untyped(...values)),
       `ERR_MPMML_${code}`,
@@ -98,7 +98,7 @@ describe('matrix', () => {
   })
 })
 
-describe('messages stay short', () => {
+describe('long values in messages', () => {
   const huge = 'x'.repeat(10 ** 6)
   const list = Array.from({ length: 10 ** 6 }, (_, i) => i)
   it.each<[string, () => unknown]>([
@@ -116,13 +116,13 @@ describe('messages stay short', () => {
     ['a semiring with a long name', () => zeroOf(huge as 'max-plus')],
     ['an element type with a long name', () => zeroOf('max-plus', huge as 'int32')],
     ['many devices', () => mpmmSync(matrix(1, 1), matrix(1, 1), { devices: huge } as never)],
-  ])('%s', (_, call) => {
+  ])('are shortened: %s', (_, call) => {
     const error = thrown(call)
     expect(error).toBeInstanceOf(MpmmlError)
     expect((error as Error).message.length).toBeLessThan(300)
   })
 
-  it('and say how long a list is', () => {
+  it('are shortened with the length of a list', () => {
     expectError(
       thrown(() => untyped(list)),
       'ERR_MPMML_SHAPE',
@@ -131,9 +131,9 @@ describe('messages stay short', () => {
   })
 })
 
-describe('what is no array of elements', () => {
+describe('values that are not arrays of elements', () => {
   const advised = (data: unknown): string => (thrown(() => untyped(1, 2, data)) as Error).message
-  it.each([BigInt64Array, BigUint64Array])('%o: the advice works', (Type) => {
+  it.each([BigInt64Array, BigUint64Array])('are rejected with advice that works: %o', (Type) => {
     const data = Type.of(1n, 2n)
     const [code] = /Int32Array\.from\([^)]*\)/.exec(advised(data))!
     expect(code).toBe('Int32Array.from(data, Number)')
@@ -151,13 +151,13 @@ describe('what is no array of elements', () => {
     ['a view of bytes', new DataView(new ArrayBuffer(8)), 'new Int32Array(buffer)'],
     ['text', '12', 'put the elements into such an array'],
     ['nothing', null, 'put the elements into such an array'],
-  ])('%s: the advice fits', (_, data, advice) => {
+  ])('are rejected with fitting advice: %s', (_, data, advice) => {
     expect(advised(data)).toContain(advice)
   })
 })
 
 describe('the zeros of the semirings', () => {
-  it('are what native code has', () => {
+  it('are equal to those of native code', () => {
     expect(EPSILON).toBe(-(2 ** 31))
     expect(addon.semirings.find(({ name }) => name === 'max-plus')?.zeros.int32).toBe(EPSILON)
     expect(zeroOf('max-plus')).toBe(EPSILON)
@@ -183,7 +183,7 @@ describe('the zeros of the semirings', () => {
       "or-and has the element type uint8, but not 'int32'",
     )
   })
-  it('are asked for by names, whatever comes in their place', () => {
+  it('are selected by names; other values are rejected', () => {
     const noText = { toString: 1 } as never
     expectError(
       thrown(() => zeroOf(noText)),

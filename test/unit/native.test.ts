@@ -1,4 +1,4 @@
-/** What lib and the native addon agree on, and how the one finds the other. */
+/** The interface between lib and the native addon, and how lib finds the addon. */
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -24,7 +24,7 @@ describe('the package around a module', () => {
     }
   })
 
-  it('that a bundler left behind is none', () => {
+  it('is not found if a bundler left it behind', () => {
     const elsewhere = pathToFileURL(join(tmpdir(), 'bundle.js')).href
     for (const url of [elsewhere, 'data:text/javascript,', undefined]) {
       expect(packageAround(url)).toBeUndefined()
@@ -32,20 +32,21 @@ describe('the package around a module', () => {
   })
 })
 
-it('the addon exports what native/variants/addon.mjs says, and nothing else', () => {
+it('exports from the addon exactly the functions of native/variants/addon.mjs', () => {
   const fields = Object.keys(tables).map((table) => `${table[0]!.toLowerCase()}${table.slice(1)}Fields`)
   const said = [functions, constants, lists].flatMap((part) => Object.keys(part))
-  expect(Object.keys(addon).sort()).toEqual([...said, ...fields].sort())
+  // lib adds the description of WebGPU's GPU.
+  expect(Object.keys(addon).sort()).toEqual([...said, ...fields, 'describeGpu'].sort())
 })
 
 describe('names of enumerators', () => {
-  it('come from native code', () => {
+  it('come from native code, but for WebGPU', () => {
     expect(addon.overflowPolicies).toEqual(['throw', 'saturate', 'wrap'])
-    expect([...addon.backendChoices].sort()).toEqual(['auto', 'cpu', 'cuda'])
-    expect([...addon.backends].sort()).toEqual(['cpu', 'cuda'])
+    expect([...addon.backendChoices].sort()).toEqual(['auto', 'cpu', 'cuda', 'webgpu'])
+    expect([...addon.backends].sort()).toEqual(['cpu', 'cuda', 'webgpu'])
   })
 
-  it('that native code doesn’t have are an error', () => {
+  it('throw an error if native code doesn’t have them', () => {
     expectError(
       thrown(() => indexIn(addon.paths, 'sideways')),
       'ERR_MPMML_ADDON',
@@ -56,7 +57,7 @@ describe('names of enumerators', () => {
 })
 
 // The first CUDA call of a process takes hundreds of milliseconds, which products leave to worker threads.
-it('products ask nothing of the machine on JavaScript’s thread', async () => {
+it('makes no CUDA call for products on JavaScript’s thread', async () => {
   const asked = [vi.spyOn(addon, 'describe'), vi.spyOn(addon, 'explain')]
   const one = matrix(1, 1, [1])
   expect((await mpmm(one, one)).device).not.toBe('')
@@ -70,7 +71,7 @@ it('products ask nothing of the machine on JavaScript’s thread', async () => {
 })
 
 describe('requests that lib would not send', () => {
-  it('are refused, and touch no memory', () => {
+  it('are rejected, and touch no memory', () => {
     const wrong = [
       [undefined],
       [{ threads: -1, instructionSet: '', wrong: '' }],
@@ -100,7 +101,7 @@ describe('requests that lib would not send', () => {
     )
   })
 
-  it('refuse groups whose matrices are not there', async () => {
+  it('reject groups whose matrices are missing', async () => {
     const group = (places: Record<string, number>, arrays: Int32Array[] = []) => {
       const request = new Float64Array(addon.requestFields.length)
       request[addon.requestFields.indexOf('variant')] = -1
@@ -112,7 +113,7 @@ describe('requests that lib would not send', () => {
       return addon.multiplyGroup(arrays, request, member, report, new Int32Array(1), null)
     }
     const data = new Int32Array(1)
-    // What another thread reads is refused later.
+    // Fields that another thread reads are rejected later.
     const refused = (places: Record<string, number>) =>
       expect(async () => group(places, [data])).rejects.toThrow('malformed request')
     for (const a of [0, 1, 7, 0.5, Number.NaN, 2 ** 40, -2, -(2 ** 40)]) {
@@ -153,7 +154,7 @@ describe('requests about devices that lib would not send', () => {
     ...layout('memory', COLS),
   }
   const copy = (values: Values = {}) => written(addon.copyFields, { ...copyValues, ...values })
-  /** C = A ⊗ B with A of 6 × 8, B of 8 × 6; of a combination only C and B, both of 6 × 8. */
+  /** C = A ⊗ B with A of 6 × 8, B of 8 × 6; a combination has only C and B, both of 6 × 8. */
   const productValues: Values = {
     ...{ batch: 1, m: ROWS, n: ROWS, k: COLS, dtype: INT32, variant: -1, semiring: 0, keepsC: 1 },
     ...layout('a', COLS),
@@ -164,7 +165,7 @@ describe('requests about devices that lib would not send', () => {
   const combination = { n: COLS, ...layout('b', COLS), ...layout('c', COLS) }
   const reports = () => new Float64Array(addon.reportFields.length)
   const data = () => new Int32Array(ROWS * COLS).fill(3)
-  /** The closure of a part of the memory. In min-plus, because nothing in it gains. */
+  /** The closure of a part of the memory; in min-plus, because it has no improving cycle. */
   const closureValues: Values = {
     ...{ batch: 1, n: ROWS, dtype: INT32, variant: -1, semiring: MIN_PLUS },
     ...layout('a', COLS),
@@ -188,7 +189,7 @@ describe('requests about devices that lib would not send', () => {
   const refused = (call: () => unknown) => expect(call).toThrow('malformed request')
   const untyped = addon as unknown as Record<string, (...values: unknown[]) => unknown>
 
-  it('to open one', () => {
+  it('are rejected if they open one', () => {
     for (const values of [
       [],
       [-1, 0, 0],
@@ -205,7 +206,7 @@ describe('requests about devices that lib would not send', () => {
     }
   })
 
-  it('whose arguments are something else', () => {
+  it('are rejected if their arguments have wrong types', () => {
     const [array, request] = [data(), copy()]
     for (const wrong of [undefined, null, 0, {}, array, request, () => {}, 'device']) {
       for (const name of ['describeDevice', 'memoryUse', 'closeDevice', 'release'])
@@ -243,7 +244,7 @@ describe('requests about devices that lib would not send', () => {
         refused(() => untyped.multiplySync!(memory, memory, wrong, null, product(), reports(), device))
       }
     }
-    // A device is no memory, and a memory no device.
+    // A device is not a memory, and a memory is not a device.
     refused(() => untyped.memoryUse!(memory))
     refused(() => untyped.release!(device))
     refused(() => untyped.download!(device, device, array, request, cancel))
@@ -260,14 +261,14 @@ describe('requests about devices that lib would not send', () => {
       refused(() => untyped.closeMatrix!(device, memory, null, false, true, true, closure(), short, cancel))
       refused(() => untyped.copyMatrix!(device, memory, memory, short))
     }
-    // Its rows aren't one after the other, and its semiring has no better one of two elements.
+    // Its rows aren't contiguous, and its semiring has no better one of two elements.
     refused(() => addon.closeMatrix(device, memory, null, true, true, true, closure(), reports(), cancel))
     const plusTimes = addon.semirings.findIndex(({ name }) => name === 'plus-times')
     const sums = closure({ semiring: plusTimes, dtype: FLOAT32 })
     refused(() => addon.closeMatrix(device, memory, null, false, true, true, sums, reports(), cancel))
   })
 
-  it('whose memories are of another device, gone, or of another type', async () => {
+  it('are rejected if their memories are of another device, released, or of another type', async () => {
     refused(() => addon.download(other, memory, data(), copy(), cancel))
     refused(() => addon.multiply(memory, memory, null, null, product(), reports(), cancel, other))
     refused(() => addon.combine(other, memory, memory, product(combination)))
@@ -332,7 +333,7 @@ describe('requests about devices that lib would not send', () => {
     -Infinity,
   ]
 
-  it('with any field out of its range: refused, or harmless', async () => {
+  it('are rejected or harmless with any field out of its range', async () => {
     const calls: [readonly string[], (request: Float64Array) => unknown, Values][] = [
       [addon.copyFields, (request) => addon.upload(device, data(), request, cancel), copyValues],
       [addon.copyFields, (request) => addon.download(device, memory, data(), request, cancel), copyValues],
@@ -369,7 +370,7 @@ describe('requests about devices that lib would not send', () => {
     for (const [names, call, values] of calls) {
       release((await call(written(names, values))) as NativeMemory)
       for (const name of names) {
-        // So large a size without elements elsewhere only takes time and memory.
+        // Such a large size without elements elsewhere only takes time and memory.
         const sizes = ['batch', 'rows', 'cols', 'm', 'n', 'k'].includes(name)
         for (const value of wild) {
           if (sizes && value === 2 ** 31) continue
@@ -382,7 +383,7 @@ describe('requests about devices that lib would not send', () => {
             else expect(code).toMatch(/^ERR_MPMML_/)
             continue
           }
-          // Any asksWitness but 0 makes memory for witnesses too.
+          // Every asksWitness but 0 allocates memory for witnesses too.
           for (const memory of [made].flat()) if (memory) addon.release(memory as NativeMemory)
         }
       }
@@ -390,7 +391,7 @@ describe('requests about devices that lib would not send', () => {
     expect(addon.memoryUse(device).used).toBe(used)
   })
 
-  it('with layouts that reach past a matrix touch nothing beside it', async () => {
+  it('touch no memory outside with layouts that exceed a matrix', async () => {
     const source = new Random(1)
     const GUARD = 40
     const SENTINEL = -123456789
@@ -412,7 +413,7 @@ describe('requests about devices that lib would not send', () => {
       const sizes = { batch: source.integer(0, 2), rows: source.integer(0, 4), cols: source.integer(0, 5) }
       const parts = { batch: sizes.batch, m: sizes.rows, n: sizes.cols, k: source.integer(0, 5) }
       const array = space()
-      // What is read from elsewhere shows as another value.
+      // Elements that are read from elsewhere have another value.
       const there = await addon.upload(device, data(), copy(), cancel)
       const calls = [
         () =>

@@ -1,6 +1,6 @@
 /**
- * .npy files, read and written. The files are made here byte by byte from the format's description (numpy.lib.format,
- * "Format Version 1.0"), not by the writer under test.
+ * .npy files, read and written. The files are created byte by byte from the description of the format (numpy.lib.format, "Format
+ * Version 1.0"), not by the tested writer.
  */
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
@@ -30,7 +30,7 @@ interface Parts {
   data?: Uint8Array | number[]
 }
 
-/** A .npy file with this header text, as it is. */
+/** A .npy file with exactly this header text. */
 function npy({ version = [1, 0], header, data = [] }: Parts): string {
   const length = Buffer.alloc(version[0] === 1 ? 2 : 4)
   if (version[0] === 1) length.writeUInt16LE(header.length)
@@ -58,7 +58,7 @@ const bytesOf = (array: ArrayBufferView) => new Uint8Array(array.buffer, array.b
 const six = [1, 0, 0, 0, 254, 255, 255, 255, 3, 0, 0, 0, 0, 0, 0, 128, 255, 255, 255, 127, 0, 1, 0, 0]
 const sixValues = [1, -2, 3, -2147483648, 2147483647, 256]
 
-/** The elements in row-major order, by the definition of strides. */
+/** Elements in row-major order, by the definition of strides. */
 function elements({ data, shape, strides, offset = 0 }: Matrix<ElementArray>): number[] {
   const steps = strides ?? shape.map((_, axis) => shape.slice(axis + 1).reduce((p, n) => p * n, 1))
   let all = [offset]
@@ -68,13 +68,13 @@ function elements({ data, shape, strides, offset = 0 }: Matrix<ElementArray>): n
   return all.map((index) => data[index]!)
 }
 
-/** Reads a file, and its bytes, which must give the same matrix or the same refusal. */
+/** Reads a file, and its bytes, which must give the same matrix or the same error. */
 async function readNpy(path: string | URL, options: ReadNpyOptions = {}): Promise<Matrix<ElementArray>> {
   const [read] = await Promise.allSettled([readFile(path, options)])
   const stats = typeof path === 'string' && existsSync(path) ? statSync(path) : undefined
   if (stats?.isFile() && stats.size < 2 ** 30) {
     const { dtype } = options
-    // From an address that no element type is aligned to.
+    // An address without the alignment of any element type.
     const bytes = Buffer.concat([Buffer.of(0), readFileSync(path)]).subarray(1)
     if (read.status === 'fulfilled') {
       const { data, ...layout } = parseNpy(bytes, { dtype })
@@ -94,7 +94,7 @@ async function readNpy(path: string | URL, options: ReadNpyOptions = {}): Promis
   return read.value
 }
 
-/** Writes a file, which must have the bytes that formatNpy gives. */
+/** Writes a file, which must have the bytes of formatNpy. */
 async function writeNpy(path: string, matrix: Matrix<ElementArray>): Promise<void> {
   await writeFile(path, matrix)
   const bytes = formatNpy(matrix)
@@ -113,7 +113,7 @@ async function refusal(path: string, options = {}) {
 }
 
 describe('reading', () => {
-  it('takes int32 in C order as it is', async () => {
+  it('keeps int32 in C order without conversion', async () => {
     const { data, shape, strides } = await readNpy(npy({ header: header('<i4', '(2, 3)'), data: six }))
     expect(shape).toEqual([2, 3])
     expect(strides).toBeUndefined()
@@ -124,7 +124,7 @@ describe('reading', () => {
     [1, 0],
     [2, 0],
     [3, 0],
-  ])('takes format %i.%i', async (...version) => {
+  ])('accepts format %i.%i', async (...version) => {
     const { data } = await readNpy(npy({ version, header: header('<i4', '(3, 2)'), data: six }))
     expect([...data]).toEqual(sixValues)
   })
@@ -141,29 +141,32 @@ describe('reading', () => {
   it.each([
     ['float32', 'f4', Float32Array],
     ['float64', 'f8', Float64Array],
-  ] as const)('takes %s as it is, in both byte orders and in Fortran order', async (_, code, Type) => {
-    const values = Type.of(0.1, -0, Number.NaN, Number.NEGATIVE_INFINITY, 2 ** -149, 1e30)
-    const data = new Uint8Array(values.buffer)
-    const straight = await readNpy(npy({ header: header(`<${code}`, '(2, 3)'), data }))
-    expect(straight.data).toBeInstanceOf(Type)
-    expect(straight).toEqual({ data: values, shape: [2, 3] })
-    const size = values.BYTES_PER_ELEMENT
-    const reversed = data.map((_, index) => data[index - (index % size) + size - 1 - (index % size)]!)
-    const swapped = await readNpy(npy({ header: header(`>${code}`, '(2, 3)'), data: reversed }))
-    expect(swapped.data).toEqual(values)
-    const text = `{'descr': '<${code}', 'fortran_order': True, 'shape': (2, 3), }\n`
-    const fortran = await readNpy(npy({ header: text, data }))
-    expect(elements(fortran)).toEqual([0, 2, 4, 1, 3, 5].map((index) => values[index]))
-    const path = fresh()
-    await writeNpy(path, fortran)
-    const written = readFileSync(path)
-    expect(written.toString('latin1', 10, 128)).toContain(
-      `{'descr': '<${code}', 'fortran_order': False, 'shape': (2, 3), }`,
-    )
-    expect(await readNpy(path)).toEqual({ data: Type.from(elements(fortran)), shape: [2, 3] })
-  })
+  ] as const)(
+    'keeps %s without conversion, in both byte orders and in Fortran order',
+    async (_, code, Type) => {
+      const values = Type.of(0.1, -0, Number.NaN, Number.NEGATIVE_INFINITY, 2 ** -149, 1e30)
+      const data = new Uint8Array(values.buffer)
+      const straight = await readNpy(npy({ header: header(`<${code}`, '(2, 3)'), data }))
+      expect(straight.data).toBeInstanceOf(Type)
+      expect(straight).toEqual({ data: values, shape: [2, 3] })
+      const size = values.BYTES_PER_ELEMENT
+      const reversed = data.map((_, index) => data[index - (index % size) + size - 1 - (index % size)]!)
+      const swapped = await readNpy(npy({ header: header(`>${code}`, '(2, 3)'), data: reversed }))
+      expect(swapped.data).toEqual(values)
+      const text = `{'descr': '<${code}', 'fortran_order': True, 'shape': (2, 3), }\n`
+      const fortran = await readNpy(npy({ header: text, data }))
+      expect(elements(fortran)).toEqual([0, 2, 4, 1, 3, 5].map((index) => values[index]))
+      const path = fresh()
+      await writeNpy(path, fortran)
+      const written = readFileSync(path)
+      expect(written.toString('latin1', 10, 128)).toContain(
+        `{'descr': '<${code}', 'fortran_order': False, 'shape': (2, 3), }`,
+      )
+      expect(await readNpy(path)).toEqual({ data: Type.from(elements(fortran)), shape: [2, 3] })
+    },
+  )
 
-  it('takes a batch, and empty matrices', async () => {
+  it('accepts a batch, and empty matrices', async () => {
     const batch = await readNpy(npy({ header: header('<i4', '(3, 1, 2)'), data: six }))
     expect(batch.shape).toEqual([3, 1, 2])
     for (const [text, shape] of [
@@ -195,7 +198,7 @@ describe('reading', () => {
     expect([...m.data]).toEqual(values)
   })
 
-  it('converts 64-bit integers that are int32, and names the first that is not', async () => {
+  it('converts 64-bit integers within int32, and names the first other one', async () => {
     const signed = BigInt64Array.of(0n, -1n, 2147483647n, -2147483648n, 4294967n, -77n)
     expect([
       ...(await readNpy(npy({ header: header('<i8', '(2, 3)'), data: bytesOf(signed) }))).data,
@@ -243,13 +246,13 @@ describe('reading', () => {
       'uint64 value 2147483648 at index [0, 0]',
     ],
     ['<u4', 'False', Uint32Array.of(0, 1, 2, 2147483648, 4, 5), 'uint32 value 2147483648 at index [1, 0]'],
-  ])('refuses values of %s (Fortran order: %s) outside of int32', async (descr, fortran, data, expected) => {
+  ])('rejects values of %s (Fortran order: %s) outside of int32', async (descr, fortran, data, expected) => {
     expect(await refusal(npy({ header: header(descr, '(2, 3)', fortran), data: bytesOf(data) }))).toContain(
       expected,
     )
   })
 
-  it('takes booleans as bytes of 0 and 1, whatever byte stands for true', async () => {
+  it('reads booleans as bytes of 0 and 1, for every byte that means true', async () => {
     const plain = await readNpy(npy({ header: header('|b1', '(2, 3)'), data: [0, 1, 1, 0, 0, 1] }))
     expect(plain).toEqual({ data: Uint8Array.of(0, 1, 1, 0, 0, 1), shape: [2, 3] })
     const strange = npy({ header: header('|b1', '(2, 3)', 'True'), data: [0, 2, 255, 128, 0, 0] })
@@ -275,7 +278,7 @@ describe('reading', () => {
       ['<u4', Uint32Array.of(0, 1, 254, 255)],
       ['<i8', BigInt64Array.of(0n, 1n, 254n, 255n)],
       ['<u8', BigUint64Array.of(0n, 1n, 254n, 255n)],
-    ])('takes %s exactly', async (descr, values) => {
+    ])('converts %s exactly', async (descr, values) => {
       const data = Array.isArray(values) ? values : bytesOf(values)
       const m = await readNpy(npy({ header: header(descr, '(2, 2)'), data }), asBytes)
       expect(m).toEqual({
@@ -294,14 +297,14 @@ describe('reading', () => {
       ['<i8', BigInt64Array.of(0n, 1n << 32n, 2n, 3n, 4n, 5n), 'int64 value 4294967296 at index [0, 1]'],
       ['<i8', BigInt64Array.of(0n, 1n, 2n, 3n, 4n, -1n), 'int64 value -1 at index [1, 2]'],
       ['<u8', BigUint64Array.of(256n, 1n, 2n, 3n, 4n, 5n), 'uint64 value 256 at index [0, 0]'],
-    ])('names the value of %s that is no byte', async (descr, values, expected) => {
+    ])('names the value of %s that is not a byte', async (descr, values, expected) => {
       const path = npy({ header: header(descr, '(2, 3)'), data: bytesOf(values) })
       const message = await refusal(path, asBytes)
       expect(message).toContain(expected)
       expect(message).toContain('outside the range of uint8, 0 … 255')
     })
 
-    it('refuses floating-point numbers, and other types with their own reason', async () => {
+    it('rejects floating-point numbers, and other types with their own reason', async () => {
       for (const [descr, bytes] of [
         ['<f4', 4],
         ['<f8', 8],
@@ -315,7 +318,7 @@ describe('reading', () => {
       expect(await refusal(complex, asBytes)).toContain('complex')
     })
 
-    it('is the only other type to ask for', async () => {
+    it('is the only other type that can be requested', async () => {
       const path = npy({ header: header('|u1', '(2, 2)'), data: [1, 2, 3, 4] })
       for (const dtype of ['int32', 'bool', 8, null]) {
         const error = await readNpy(path, { dtype } as never).catch((reason: unknown) => reason)
@@ -324,7 +327,7 @@ describe('reading', () => {
       expect((await readNpy(path)).data).toEqual(Int32Array.of(1, 2, 3, 4))
     })
 
-    it('takes what is longer than a chunk', async () => {
+    it('reads files that are longer than a chunk', async () => {
       const values = new Int16Array(5 << 20).fill(7)
       values[(5 << 20) - 2] = 200
       const path = npy({ header: header('<i2', '(5120, 1024)'), data: bytesOf(values) })
@@ -336,7 +339,7 @@ describe('reading', () => {
     })
   })
 
-  it('finds the offending value beyond the first chunk', async () => {
+  it('finds the invalid value beyond the first chunk', async () => {
     const values = new BigInt64Array(1 << 21)
     values[(1 << 21) - 3] = 1n << 33n
     const path = npy({ header: header('<i8', '(2048, 1024)'), data: bytesOf(values) })
@@ -364,7 +367,7 @@ describe('reading', () => {
     ['|i4', 'byte order', '">i4"'],
     ['=i8', 'byte order', ''],
     ["[('x', '<i4'), ('y', '<f4', (2, 2))]", 'records', ''],
-  ])('refuses the type %s', async (descr, reason, advice) => {
+  ])('rejects the type %s', async (descr, reason, advice) => {
     const message = await refusal(npy({ header: header(descr, '(1, 1)'), data: [0, 0, 0, 0] }))
     expect(message).toContain(reason)
     expect(message).toContain(advice)
@@ -373,7 +376,7 @@ describe('reading', () => {
   it.each([
     ['()', 'reshape(1, 1)'],
     ['(1, 1, 2, 3)', 'reshape(-1, *a.shape[-2:])'],
-  ])('refuses the shape %s with advice', async (shape, advice) => {
+  ])('rejects the shape %s with advice', async (shape, advice) => {
     const message = await refusal(npy({ header: header('<i4', shape), data: six }))
     expect(message).toContain(shape)
     expect(message).toContain(advice)
@@ -391,7 +394,7 @@ describe('reading', () => {
     ['three dimensions whose product is 2^64 + …', '(65536, 65536, 1073741824)', 'truncated'],
     ['a negative dimension', '(-2, -3)', 'claims (-2, -3)'],
     ['a dimension of a hundred digits', `(1, ${'9'.repeat(100)})`, 'damaged'],
-  ])('refuses a header that lies: %s', async (_, shape, expected) => {
+  ])('rejects an inconsistent header: %s', async (_, shape, expected) => {
     expect(await refusal(npy({ header: header('<i4', shape), data: six }))).toContain(expected)
   })
 
@@ -413,11 +416,11 @@ describe('reading', () => {
     ['an open list', "{'descr': [('x', '<i4'), 'fortran_order': False, 'shape': (2, 3)}\n"],
     ['nothing', ''],
     ['zeros', '\0'.repeat(60)],
-  ])('refuses a damaged header: %s', async (_, text) => {
+  ])('rejects a damaged header: %s', async (_, text) => {
     expect(await refusal(npy({ header: text, data: six }))).toContain('damaged')
   })
 
-  it('takes what other writers make of the header', async () => {
+  it('accepts the headers of other writers', async () => {
     for (const text of [
       '{"shape":(2,3),"fortran_order":False,"descr":"<i4"}',
       "{'descr': '<i4', 'fortran_order': False, 'shape': (2L, 3L)}          \n",
@@ -429,7 +432,7 @@ describe('reading', () => {
     }
   })
 
-  it('refuses what is no NumPy file', async () => {
+  it('rejects files that are not NumPy files', async () => {
     const write = (content: string | Uint8Array) => {
       const path = fresh()
       writeFileSync(path, content)
@@ -453,7 +456,7 @@ describe('reading', () => {
     )
   })
 
-  it('refuses a file truncated at any byte', async () => {
+  it('rejects a file truncated at any byte', async () => {
     const whole = npy({ header: header('<i4', '(2, 3)'), data: six })
     const { length } = readFileSync(whole)
     for (let size = length - 1; size >= 0; size -= 3) {
@@ -462,7 +465,7 @@ describe('reading', () => {
     }
   })
 
-  it('allocates nothing for a claim, and refuses a file larger than memory', async () => {
+  it('allocates nothing for a header, and rejects a file larger than memory', async () => {
     const path = npy({ header: header('<i4', '(2147483647, 2147483647)') })
     const before = process.memoryUsage().arrayBuffers
     await refusal(path)
@@ -474,7 +477,7 @@ describe('reading', () => {
     await expect(readNpy(sparse)).rejects.toThrow(sparse)
   })
 
-  it('names the path, the kind and the reason where there is no file to read', async () => {
+  it('names the path, the kind and the reason if there is no readable file', async () => {
     expect(await refusal(join(folder, 'absent.npy'))).toContain('no such file or directory (ENOENT)')
     expect(await refusal(folder)).toContain('this is a folder')
     expect(await refusal('/dev/zero')).toContain('this is a device')
@@ -488,7 +491,7 @@ describe('reading', () => {
     await expect(readNpy(new URL('https://example.org/a.npy'))).rejects.toThrow(FileError)
   })
 
-  it('takes a file: URL, and gives up when it is asked to', async () => {
+  it('accepts a file: URL, and aborts by the signal', async () => {
     const path = npy({ header: header('<i4', '(2, 3)'), data: six })
     expect((await readNpy(pathToFileURL(path))).shape).toEqual([2, 3])
     const reason = new Error('enough')
@@ -508,14 +511,14 @@ describe('writing', () => {
   it("writes NumPy's own bytes", async () => {
     const path = fresh()
     await writeNpy(path, m([2, 3], sixValues))
-    // What numpy.save (2.4) writes for this array: the text padded with blanks to 127 bytes and a line break.
+    // Output of numpy.save (2.4) for this array: the text padded with blanks to 127 bytes and a line break.
     const text = "\x93NUMPY\x01\x00v\x00{'descr': '<i4', 'fortran_order': False, 'shape': (2, 3), }"
     expect(readFileSync(path)).toEqual(
       Buffer.concat([Buffer.from(`${text.padEnd(127, ' ')}\n`, 'latin1'), Buffer.from(six)]),
     )
   })
 
-  it('aligns the data to 64 bytes, however long the shape is', async () => {
+  it('aligns the data to 64 bytes for any length of the shape', async () => {
     for (const shape of [
       [0, 2147483647],
       [2147483647, 0],
@@ -549,7 +552,7 @@ describe('writing', () => {
     expect(Array.from({ length: data.length / 4 }, (_, i) => data.readInt32LE(4 * i))).toEqual(values)
   })
 
-  it('writes bytes as |u1, whatever the strides', async () => {
+  it('writes bytes as |u1 for any strides', async () => {
     const path = fresh()
     const data = Uint8Array.of(1, 2, 3, 4, 5, 255)
     for (const [matrix, values] of [
@@ -572,7 +575,7 @@ describe('writing', () => {
     )
   })
 
-  it('writes more than one chunk', async () => {
+  it('writes files of more than one chunk', async () => {
     const [rows, cols] = [1283, 2111]
     const data = Int32Array.from({ length: rows * cols }, (_, i) => Math.imul(i, 2654435761))
     const plain = fresh()
@@ -588,7 +591,7 @@ describe('writing', () => {
     expect(wrong).toBe(0)
   })
 
-  it('refuses what is no matrix, before it touches the disk', async () => {
+  it('rejects invalid matrices before it touches the disk', async () => {
     const path = fresh()
     await expect(writeNpy(path, m([2, 3], [1, 2, 3, 4, 5]))).rejects.toThrow(ShapeError)
     await expect(writeNpy(path, { data: [1], shape: [1, 1] } as never)).rejects.toThrow(DTypeError)
@@ -611,7 +614,7 @@ describe('writing', () => {
 })
 
 describe('bytes', () => {
-  it('are in a Uint8Array', () => {
+  it('are returned in a Uint8Array', () => {
     for (const bytes of [undefined, 'text', [1], new ArrayBuffer(8), Int8Array.of(1)]) {
       expectError(
         thrown(() => parseNpy(bytes as never)),

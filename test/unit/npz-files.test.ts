@@ -1,4 +1,4 @@
-/** .npz archives: what is read, with known values, what is written, and what is refused. The fixtures were made by NumPy 2.4. */
+/** .npz archives: known values are read, written, and rejected. The fixtures were made by NumPy 2.4. */
 import { readFileSync } from 'node:fs'
 import { deflateRawSync, crc32 as systemCrc32 } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
@@ -25,7 +25,7 @@ describe('.npz', () => {
     'base64',
   )
 
-  it("NumPy's, stored and compressed", async () => {
+  it("reads NumPy's, stored and compressed", async () => {
     const { a, b } = await readNpz(file('.npz', stored))
     expect([shown(a!), shown(b!)]).toEqual([
       {
@@ -64,7 +64,7 @@ describe('.npz', () => {
     expect(await npzNames(file('.npz', compressed))).toEqual(['a', 'f', 'bits'])
   })
 
-  it('one array of several, by its name', async () => {
+  it('reads one of several arrays by its name', async () => {
     const path = file('.npz', compressed)
     expect(shown(await readMatrix(path, { array: 'bits' })).rows).toEqual([[1, 0]])
     expect(Object.keys(await readNpz(path, { arrays: ['f'] }))).toEqual(['f'])
@@ -78,7 +78,7 @@ describe('.npz', () => {
     )
   })
 
-  it('round trips, of names that objects have too', async () => {
+  it('reads what it writes, also under names of object properties', async () => {
     const arrays = {
       one: matrix(1, 2, [E, 7]),
       two: matrix([2, 1, 2], Float32Array.of(0.5, -inf, Number.NaN, -0)),
@@ -99,19 +99,19 @@ describe('.npz', () => {
     }
   })
 
-  it('the same arrays make the same file', async () => {
+  it('writes the same file for the same arrays', async () => {
     const [one, two] = [fresh('.npz'), fresh('.npz')]
     for (const path of [one, two]) await writeMatrix(path, matrix(2, 2), { array: 'a' })
     expect(readFileSync(one)).toEqual(readFileSync(two))
   })
 
-  it.each(['', '/etc/passwd', 'a\\b', '../a', 'a\nb'])('refuses the name %j', async (name) => {
+  it.each(['', '/etc/passwd', 'a\\b', '../a', 'a\nb'])('rejects the name %j', async (name) => {
     await expect(writeNpz(fresh('.npz'), { [name]: matrix(1, 1) })).rejects.toEqual(
       coded('OPTION', 'the name of an array'),
     )
   })
 
-  /** An archive of one file, whose central directory may say what isn't true. */
+  /** Archive of one file, whose central directory may be wrong. */
   function archive(
     name: string,
     content: Uint8Array,
@@ -148,7 +148,7 @@ describe('.npz', () => {
 
   const npy = Buffer.from(formatNpy(matrix(2, 2, [1, 2, 3, 4])))
 
-  it('an archive made by hand is read', async () => {
+  it('reads an archive made by hand', async () => {
     expect((await readMatrix(file('.npz', archive('a.npy', npy)))).data).toEqual(Int32Array.of(1, 2, 3, 4))
     expect((await readMatrix(file('.npz', archive('a.npy', npy, { method: 0 })))).data[3]).toBe(4)
   })
@@ -192,14 +192,14 @@ describe('.npz', () => {
     ['no header', archive('a.npy', Buffer.from('\x93NUM', 'latin1')), 'expected a NumPy .npy file'],
     ['half a header', archive('a.npy', claiming('(1, 1)').subarray(0, 60)), 'ends within its header'],
     ['an empty array file', archive('a.npy', Buffer.alloc(0), { method: 0 }), 'it is empty'],
-  ])('refuses %s', async (_, bytes, message) => {
+  ])('rejects %s', async (_, bytes, message) => {
     await expect(readMatrix(file('.npz', bytes))).rejects.toEqual(coded('FILE', message))
   })
 
   it.each([
     ['the directory, which no number holds', 0x0fffffff_ffffff00n],
     ['the directory, which a number holds', 1n << 52n],
-  ])('refuses a place of %s beyond the end of the file', async (_, place) => {
+  ])('rejects an offset of %s beyond the end of the file', async (_, place) => {
     const whole = archive('a.npy', npy)
     const [front, end] = [whole.subarray(0, -22), whole.subarray(-22)]
     const locator = Buffer.alloc(20)
@@ -216,14 +216,14 @@ describe('.npz', () => {
     await expect(npzNames(lying)).rejects.toEqual(coded('FILE', 'it is no .npz file, or a damaged one'))
   })
 
-  it('refuses entries that lie on each other: a small file would be many large arrays', async () => {
+  it('rejects overlapping entries, because a small file would expand to many large arrays', async () => {
     const content = Buffer.from(formatNpy(matrix(100, 100)))
     const path = file('.npz', archive('a.npy', content, { method: 0, twice: true }))
     await expect(readNpz(path)).rejects.toEqual(coded('FILE', 'the file is damaged'))
     expect(Object.keys(await readNpz(path, { arrays: ['a', 'a'] }))).toEqual(['a'])
   })
 
-  it('refuses a file truncated at any byte', async () => {
+  it('rejects a file truncated at any byte', async () => {
     for (let length = 0; length < stored.length; length++) {
       await expect(readNpz(file('.npz', stored.subarray(0, length)))).rejects.toMatchObject({
         code: 'ERR_MPMML_FILE',
@@ -231,7 +231,7 @@ describe('.npz', () => {
     }
   })
 
-  it('a byte that is changed gives an error or the same numbers, never others', async () => {
+  it('rejects a changed byte or returns the same numbers', async () => {
     const random = new Random(8)
     for (let round = 0; round < 300; round++) {
       const bytes = Buffer.from(compressed)
@@ -242,7 +242,7 @@ describe('.npz', () => {
     }
   })
 
-  it('its checksum is that of zip archives', () => {
+  it('uses the checksum of zip archives', () => {
     expect(tableCrc32(Buffer.from('123456789'), 0)).toBe(0xcbf43926)
     expect(tableCrc32(Buffer.from('56789'), tableCrc32(Buffer.from('1234'), 0))).toBe(0xcbf43926)
     expect(systemCrc32?.('123456789') ?? 0xcbf43926).toBe(0xcbf43926)

@@ -1,4 +1,4 @@
-/** Driver and GPUs of a machine, from files in a folder of the test's own. */
+/** Driver and GPUs of a machine, from files in a folder of the test. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -64,7 +64,7 @@ describe('needsCuda12', () => {
     expect(needsCuda12(root)).toBe(expected)
   })
 
-  it('ignores devices of other makers and of other classes', () => {
+  it('ignores devices of other vendors and of other classes', () => {
     driver(proprietary('580.65.06'))
     device('0x8086', '0x1912')
     device('0x10de', '0x10ef', '0x040300')
@@ -73,7 +73,7 @@ describe('needsCuda12', () => {
     expect(needsCuda12(root)).toBe(true)
   })
 
-  it('is false if the files are missing or say something else', () => {
+  it('is false if the files are missing or have other content', () => {
     expect(needsCuda12(root)).toBe(false)
     driver('')
     expect(needsCuda12(root)).toBe(false)

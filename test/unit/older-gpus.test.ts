@@ -1,6 +1,6 @@
 /**
- * The addon that the loader takes from installed packages, by driver and GPUs: packages built with CUDA 12 and 13 are in a folder of
- * the test's own, with the addon for the CPU in the place of theirs, and a preloaded module shows files of another machine.
+ * The addon that the loader takes from installed packages, by driver and GPUs. Packages built with CUDA 12 and 13 are in a folder
+ * of the test, with the addon for the CPU in their place. A preloaded module simulates the files of another machine.
  */
 import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -86,7 +86,7 @@ describe.skipIf(skipped)(skipped ? `the loader (skipped: ${skipped})` : 'the loa
     ['550.54.14', GTX_1080_TI, 'cuda12-linux-x64'],
     ['580.65.06', H100, 'cuda-linux-x64'],
     ['580.65.06', RTX_2080, 'cuda-linux-x64'],
-  ])('with driver %s and GPU %s takes %s of both packages with CUDA', (driver, gpu, wanted) => {
+  ])('loads, with driver %s and GPU %s, %s of both packages with CUDA', (driver, gpu, wanted) => {
     install(['linux-x64-gnu', 'cuda-linux-x64', 'cuda12-linux-x64'])
     expect(taken(driver, [gpu])).toBe(`@mpmml/${wanted}`)
   })
@@ -97,7 +97,7 @@ describe.skipIf(skipped)(skipped ? `the loader (skipped: ${skipped})` : 'the loa
     expect(taken('580.65.06', [H100])).toBe('@mpmml/lab-linux-x64')
   })
 
-  it('takes the laboratory with the right CUDA of two', () => {
+  it('loads the laboratory with the right CUDA of two', () => {
     install(['linux-x64-gnu', 'lab-linux-x64', 'lab12-linux-x64', 'cuda12-linux-x64'])
     expect(taken('580.65.06', [GTX_1080_TI])).toBe('@mpmml/lab12-linux-x64')
     expect(taken('580.65.06', [GTX_1080_TI, H100])).toBe('@mpmml/lab-linux-x64')
@@ -106,7 +106,7 @@ describe.skipIf(skipped)(skipped ? `the loader (skipped: ${skipped})` : 'the loa
   it.each<[gpu: string, has: Package, needed: Package]>([
     [GTX_1080_TI, 'cuda12-linux-x64', 'lab12-linux-x64'],
     [H100, 'cuda-linux-x64', 'lab-linux-x64'],
-  ])('on GPU %s with %s names the package of the laboratory, %s', (gpu, has, needed) => {
+  ])('names on GPU %s with %s the package of the laboratory, %s', (gpu, has, needed) => {
     install(['linux-x64-gnu', has])
     const program = `import { microbench } from 'mpmml/lab'
       await microbench('reg-reg').catch(({ code, message }) => console.log(code, message))`

@@ -1,4 +1,4 @@
-/** Options of functions that take any: null, a text and unknown names are errors that say so; the guides' tables are those of their interfaces. */
+/** Options of all functions that take any: null, strings and unknown names are rejected. The guides' tables are those of the interfaces. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -44,7 +44,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** Calls with options that are right but for what is tested. */
+/** Calls with options that are right except for the tested one. */
 const calls: Record<string, (options: never) => unknown> = {
   mpmm: (o) => mpmml.mpmm(a, a, o),
   mpmmSync: (o) => mpmml.mpmmSync(a, a, o),
@@ -115,7 +115,7 @@ it.each(Object.keys(calls))('%s', async (name) => {
   await expect(call('text')).rejects.toEqual(coded('OPTION', /'text'/))
 })
 
-it('the guides have the tables that npm run options writes', () => {
+it('lists in the guides the options that npm run options writes', () => {
   expect(pagesWithOptions().length).toBeGreaterThan(5)
   for (const path of pagesWithOptions()) {
     const page = readFileSync(path, 'utf8')

@@ -1,4 +1,4 @@
-/** Overlaps of views, against the sets of their elements. */
+/** Overlaps of views, compared with the sets of their elements. */
 import { describe, expect, it } from 'vitest'
 import { assertSeparate, overlap, overlapsItself } from '../../lib/memory-overlap.js'
 import { readView, type View } from '../../lib/view.js'
@@ -9,7 +9,7 @@ import { nests } from '../support/strides.js'
 
 const data = new Int32Array(400)
 
-/** The places of all elements, each as often as it occurs. */
+/** Indices of all elements, each as often as it occurs. */
 function places({ offset, batch, rows, cols, batchStride, rowStride, colStride }: View): number[] {
   const all: number[] = []
   for (let item = 0; item < batch; item++) {
@@ -101,7 +101,7 @@ describe('views', () => {
     expect(overlap(column({ shape: [4, 1], strides: [2, 1], offset: 1 }, short), out)).toBe(true)
   })
 
-  it('overlap themselves if a stride lies within what the smaller ones reach over', () => {
+  it('overlap themselves if a stride lies within the extent of the smaller ones', () => {
     const random = new Random(2)
     const found = [0, 0]
     for (let round = 0; round < 5000; round++) {
@@ -122,7 +122,7 @@ describe('products of a group', () => {
   const writing = (out: View) => ({ a: elsewhere, b: elsewhere, c0: null, out: out as never })
   const nameOf = (product: number, view: View) => `${product}${view === elsewhere ? ' elsewhere' : ''}`
 
-  it('are apart if no out overlaps a matrix of another product', () => {
+  it('are independent if no out overlaps a matrix of another product', () => {
     const random = new Random(3)
     const found = [0, 0]
     for (let round = 0; round < 3000; round++) {

@@ -1,4 +1,4 @@
-/** What the npm package holds: what an install from source needs, and no developers' scripts. */
+/** Content of the npm package: the files of an install from source, and no developers' scripts. */
 import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -32,14 +32,14 @@ describe.skipIf(!npm)(npm ? 'the package' : 'the package (skipped: npm was not f
     )
     .map((file) => file.replaceAll('\\', '/'))
 
-  it('has all sources that an install builds the addon from, and nothing else of native/', () => {
+  it('has all sources from which an install builds the addon, and nothing else of native/', () => {
     const expected = native.filter((file) => !isForDevelopers(file)).sort()
     expect(expected).toContain('native/build.mjs')
     expect(files.filter((file) => file.startsWith('native/')).sort()).toEqual(expected)
     expect(files).toContain('CMakeLists.txt')
   })
 
-  it("leaves out developers' scripts that are there", () => {
+  it("leaves out developers' scripts", () => {
     const left = native.filter(isForDevelopers)
     for (const file of ['native/tools/sanitize.mjs', 'native/testing/stress/main.cpp', 'native/setup.mjs']) {
       expect(left).toContain(file)
@@ -47,7 +47,7 @@ describe.skipIf(!npm)(npm ? 'the package' : 'the package (skipped: npm was not f
     for (const file of left) expect(files).not.toContain(file)
   })
 
-  it('has the library, the command line and its example, and no sources or tests of them', () => {
+  it('has the library, the command line and its example, without their sources and tests', () => {
     for (const file of [
       'dist/lib/index.js',
       'dist/types/index.d.ts',
@@ -58,7 +58,7 @@ describe.skipIf(!npm)(npm ? 'the package' : 'the package (skipped: npm was not f
     }
     for (const file of ['bench/data/a.npy', 'bench/data/b.npy']) expect(files).toContain(file)
     expect(files).not.toContain('bench/data/make.mjs')
-    // The command line has no types for anybody.
+    // The command line needs no types.
     expect(files.filter((file) => /^dist\/bench\/.*\.d\.ts$/.test(file))).toEqual([])
     const others = files.filter((file) => !/^(dist|native|bench\/data|docs|examples)\//.test(file))
     expect(others.sort()).toEqual(
@@ -78,7 +78,7 @@ describe.skipIf(!npm)(npm ? 'the package' : 'the package (skipped: npm was not f
     }
   })
 
-  it('needs none of what it leaves out: no file of it imports or includes that', () => {
+  it('needs no file that it leaves out: no file imports or includes one', () => {
     const sources = files.filter((file) => /^native\/.*\.(mjs|cmake|h|cpp|cu|cuh)$/.test(file))
     for (const file of sources) {
       const text = readFileSync(join(root, file), 'utf8')

@@ -1,4 +1,4 @@
-/** Large matrices that the library makes lie in huge pages. Uses what `npm run build:ts` built. */
+/** Large matrices that the library allocates are in huge pages. Uses the output of `npm run build:ts`. */
 import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -9,8 +9,8 @@ const skipped = existsSync('/sys/kernel/mm/transparent_hugepage') ? '' : ' (skip
 const module = (name: string) => JSON.stringify(new URL(`../../dist/lib/${name}.js`, import.meta.url).href)
 
 /**
- * What is the case after `body`, which makes a matrix of 64 MiB as `made`: whether huge pages were asked for it, and the sum of its
- * elements. It runs in a process of its own, where no other memory comes and goes.
+ * Returns whether huge pages were requested for a matrix of 64 MiB that `body` creates as `made`, and the sum of its elements. The
+ * program runs in a process of its own, without other allocations.
  */
 function after(body: string): { huge: boolean; sum: number } {
   const program = `
@@ -22,14 +22,14 @@ function after(body: string): { huge: boolean; sum: number } {
     const kibibytes = areas
       .filter((area) => /^VmFlags:.* hg\\b/m.test(area))
       .reduce((sum, area) => sum + Number(/^Size: +(\\d+)/m.exec(area)[1]), 0)
-    // All but the parts of pages at both ends.
+    // All but the partial pages at both ends.
     const huge = kibibytes >= 65536 - 4096
     console.log(JSON.stringify({ huge, sum: made.data.reduce((sum, value) => sum + value, 0) }))`
   const args = ['--input-type=module', '--eval', program]
   return JSON.parse(execFileSync(process.execPath, args, { encoding: 'utf8' }))
 }
 
-it.skipIf(skipped)(`what files hold${skipped}`, () => {
+it.skipIf(skipped)(`reads files into huge pages${skipped}`, () => {
   const path = JSON.stringify(join(tmpdir(), `mpmml-pages-${process.pid}.npy`))
   const body = `
     import { rmSync } from 'node:fs'
@@ -39,7 +39,7 @@ it.skipIf(skipped)(`what files hold${skipped}`, () => {
   expect(after(body)).toEqual({ huge: true, sum: 3 * 2 ** 24 })
 })
 
-it.skipIf(skipped)(`results of products${skipped}`, () => {
+it.skipIf(skipped)(`allocates results of products in huge pages${skipped}`, () => {
   const body = `
     const ones = new Int32Array(4096).fill(1)
     const { c: made } = await mpmm(matrix(4096, 1, ones), matrix(1, 4096, ones), { backend: 'cpu' })`

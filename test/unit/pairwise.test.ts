@@ -1,4 +1,4 @@
-/** The cases of the suites that cross several dimensions. */
+/** Cases of the suites that combine several dimensions. */
 import { describe, expect, it } from 'vitest'
 import { type Dimensions, pairwise } from '../support/pairwise.js'
 
@@ -33,7 +33,7 @@ describe('pairwise', () => {
     expect(cases.length).toBeLessThanOrEqual(least + Math.max(6, Math.ceil(0.3 * least)))
   })
 
-  it('gives the same cases again', () => {
+  it('returns the same cases for each call', () => {
     const dimensions = { letter: ['a', 'b', 'c'], is: [true, false], none: [undefined, null, 0] }
     const cases = pairwise(dimensions)
     expect(pairwise(dimensions)).toEqual(cases)
@@ -41,7 +41,7 @@ describe('pairwise', () => {
     expect(cases[0]).toEqual({ letter: 'a', is: true, none: undefined })
   })
 
-  it('gives no cases if a dimension has no values', () => {
+  it('returns no cases if a dimension has no values', () => {
     expect(pairwise({ letter: ['a', 'b'], none: [] })).toEqual([])
   })
 })

@@ -1,6 +1,6 @@
 /**
- * The pinned memory that results are in: who has it, and when it is given back. In processes of their own, which can ask for a
- * collection, with ordinary memory in its place. Uses what `npm run build:ts` built.
+ * Pinned memory of results: its owner, and its release. The programs run in processes of their own, which can request a garbage
+ * collection, with ordinary memory in place of pinned memory. Uses the output of `npm run build:ts`.
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -20,7 +20,7 @@ const common = `
   const make = (bytes) => addon.resultBuffer(bytes, 0)
 `
 
-/** What a worker does: \`send(value, transferred)\` tells the main thread. */
+/** Program of a worker: \`send(value, transferred)\` posts to the main thread. */
 const inWorker = `
   const inWorker = (body, data, transferred = []) => new Promise((resolve, reject) => {
     const program = \`${common.replaceAll('`', '\\`').replaceAll('$', '\\$')}
@@ -53,7 +53,7 @@ function run(body: string): string {
         await sleep(5)
       }
     }
-    /** MiB that arrays have, when what nobody has any more has been collected. */
+    /** MiB of arrays after a collection of the unreachable ones. */
     const usedAfter = async (expected) => {
       await until(() => addon.pinnedUse().used === expected * MIB)
       return addon.pinnedUse().used / MIB
@@ -75,13 +75,13 @@ function run(body: string): string {
 describe.skipIf(!built)(
   built ? 'pinned memory' : `pinned memory (skipped: no ${fileURLToPath(library)})`,
   () => {
-    it('is not there before it was asked for twice', () => {
+    it('does not exist before the second request', () => {
       expect(run(`console.log(atFirst.held, atFirst.used, ...missing, addon.pinnedUse().held / MIB)`)).toBe(
         '0 0 null null 64',
       )
     })
 
-    it('is given out again when an array has been collected', () => {
+    it('is reused when an array has been collected', () => {
       const said = run(`
         let array = filled(4, 1)
         const before = addon.pinnedUse().used / MIB
@@ -90,7 +90,7 @@ describe.skipIf(!built)(
       expect(said).toBe('4 0 64')
     })
 
-    it('has room for each array, and none for two', () => {
+    it('has a separate range for each array', () => {
       const said = run(`
         const kept = new Map()
         let random = 1, most = 0
@@ -116,12 +116,12 @@ describe.skipIf(!built)(
       expect(said).toBe('true true 0')
     })
 
-    it('grows before the last piece is gone', () => {
+    it('grows before the last piece is used', () => {
       const said = run(`
         const arrays = []
         for (let call = 0; call < 40; call++) {
           arrays.push(make(4 * MIB))
-          // A block comes from another thread. Without one the next piece would be null.
+          // Another thread allocates a block. Without one the next piece would be null.
           while (addon.pinnedUse().held < addon.pinnedUse().used + 4 * MIB) await sleep(1)
         }
         console.log(arrays.includes(null), addon.pinnedUse().used / MIB)`)
@@ -138,11 +138,11 @@ describe.skipIf(!built)(
         }
         const made = arrays.filter((array) => array !== null).length
         console.log(made, addon.pinnedUse().held / MIB, make(101 * MIB))`)
-      // The blocks have 64 and 20 MiB, and a third would be beyond the limit.
+      // The blocks have 64 and 20 MiB, and a third would exceed the limit.
       expect(said).toBe('16 84 null')
     })
 
-    it('is replaced by larger blocks, if these are what is asked for', () => {
+    it('is replaced by larger blocks on larger requests', () => {
       const said = run(`
         addon.limitPinned(100 * MIB)
         let found = null
@@ -200,7 +200,7 @@ describe.skipIf(!built)(
     // From Node.js 22 on buffers of native code can be moved. Node.js 20 copies them.
     const moves = 'transfer' in ArrayBuffer.prototype
 
-    it('is transferred to a worker, and given back when that has ended', () => {
+    it('is transferred to a worker, and released when that has ended', () => {
       const said = run(`
         const array = filled(4, 6)
         const there = await inWorker('send(data.every((element) => element === 6))', array, [array.buffer])
@@ -209,7 +209,7 @@ describe.skipIf(!built)(
       expect(said).toBe(`true ${moves ? 0 : 2 ** 20} 0`)
     })
 
-    it('is transferred by a worker that ends, and stays what it is', () => {
+    it('is transferred by a worker that ends, and keeps its values', () => {
       const said = run(`
         const array = await inWorker(
           'const array = new Int32Array(make(4 * MIB)).fill(8); send(array, [array.buffer])')
@@ -220,7 +220,7 @@ describe.skipIf(!built)(
       expect(said).toBe(`${2 ** 20} true 15`)
     })
 
-    it('is given back by workers that end', () => {
+    it('is released by workers that end', () => {
       const said = run(`
         await inWorker('globalThis.kept = [1, 2, 3].map(() => make(4 * MIB)); send(1)')
         const ended = await usedAfter(0)
@@ -229,13 +229,13 @@ describe.skipIf(!built)(
       expect(said).toBe('0 0')
     })
 
-    it('grows after a worker has ended whose block never came', () => {
+    it('grows after the end of a worker whose block was not yet allocated', () => {
       const said = run(`
         addon.limitPinned(1024 * MIB)
         await inWorker(\`
           const [a, b] = [matrix(3000, 3000), matrix(3000, 3000)]
           for (let product = 0; product < 12; product++) mpmm(a, b).catch(() => {})
-          // Behind all of them.
+          // After all other tasks.
           make(100 * MIB)
           make(100 * MIB)
           send('terminate')\`)
@@ -245,7 +245,7 @@ describe.skipIf(!built)(
       expect(said).toBe('100')
     })
 
-    it('survives being detached', () => {
+    it('survives a transfer', () => {
       const said = run(`
         const array = filled(4, 9)
         const moved = structuredClone(array, { transfer: [array.buffer] })

@@ -1,4 +1,4 @@
-/** Arrays in pinned memory, or ordinary ones where there is no GPU. */
+/** Arrays in pinned memory, or ordinary ones without a GPU. */
 import { describe, expect, it } from 'vitest'
 import { matrix, mpmm, pinned } from '../../lib/index.js'
 import { addon } from '../../lib/native.js'
@@ -38,7 +38,7 @@ describe('pinned', () => {
     ['int32', 1.5, 'ERR_MPMML_DTYPE', /length .* 1\.5/],
     ['int32', undefined, 'ERR_MPMML_DTYPE', /length .* undefined/],
     ['uint8', 2 ** 52, 'ERR_MPMML_OUT_OF_MEMORY', /elements: make a smaller one/],
-  ])('refuses %s, %s', async (dtype, length, code, message) => {
+  ])('rejects %s, %s', async (dtype, length, code, message) => {
     expectError(await caught(pinned(dtype as 'int32', length as number)), code, message)
   })
 

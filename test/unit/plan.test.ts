@@ -1,4 +1,4 @@
-/** A plan says what the product then does. */
+/** A plan predicts the product. */
 import { describe, expect, it } from 'vitest'
 import { EPSILON, matrix, mpmm, plan, variants } from '../../lib/index.js'
 import { expectError } from '../support/expect.js'
@@ -16,7 +16,7 @@ describe('plan', () => {
     ['large values', (index: number) => (index % 100) * 10_000_000],
     ['ε', (index: number) => (index % 7 === 0 ? EPSILON : (index % 100) * 1_000_000)],
     ['values that only 64-bit sums hold', (index: number) => 2_000_000_000 - (index % 9) * 450_000_000],
-  ])('is what the product does: %s', async (_, values) => {
+  ])('agrees with the product: %s', async (_, values) => {
     for (const [m, k, n] of [
       [3, 4, 5],
       [300, 200, 250],
@@ -29,7 +29,7 @@ describe('plan', () => {
     }
   })
 
-  it('names the path by the values', async () => {
+  it('names the arithmetic by the values', async () => {
     const path = async (x: number, y: number) =>
       (await plan(matrix(1, 2, [x, 0]), matrix(2, 1, [y, 0]), { backend: 'cpu', overflow: 'saturate' }))
         .arithmetic
@@ -53,8 +53,8 @@ describe('plan', () => {
     expect(await plan(column, row, { backend: 'cpu', accumulate: c0 })).toMatchObject({ backend: 'cpu' })
   })
 
-  it('can be given up, before and while it looks at the values', async () => {
-    // A look at 2^35 elements, which are all the same one, would take a minute.
+  it('can be aborted, before and during the scan of the values', async () => {
+    // A scan of 2^35 elements, which all have the same address, would take a minute.
     const constant = (rows: number, cols: number) => ({
       data: new Int32Array(1),
       shape: [rows, cols],
@@ -74,7 +74,7 @@ describe('plan', () => {
     expect(error.cause).toBe(reason)
   })
 
-  it('rejects what mpmm rejects', async () => {
+  it('is rejected for the errors of mpmm', async () => {
     expectError(await plan(matrix(1, 2), matrix(3, 1)).catch((error) => error), 'ERR_MPMML_SHAPE')
   })
 })

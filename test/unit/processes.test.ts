@@ -1,4 +1,4 @@
-/** The library in worker threads and in processes that end while a product runs. Uses what `npm run build:ts` built. */
+/** The library in worker threads and in processes that end while a product runs. Uses the output of `npm run build:ts`. */
 
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -15,7 +15,7 @@ const program = (body: string) => `
   import { matrix, mpmm, mpmmSync, openDevice, explainBackend, variants } from ${JSON.stringify(library.href)}
   ${body}
 `
-/** Starts products that take a minute and more each: a process that waited for them would be killed by then. */
+/** Starts products that take a minute and more each: a process that waited for them would be killed before. */
 const slow = (size = 6000, count = 1) => `
   const { name } = variants().find(({ family, semiring }) => family === 'naive' && semiring === 'max-plus')
   const start = () => mpmm(matrix(${size}, ${size}), matrix(${size}, ${size}), { variant: name })
@@ -96,7 +96,7 @@ describe.skipIf(!built)(
       expect(answers).toEqual([1, 2, 3, 4].map((value) => [value, value]))
     })
 
-    it('works in worker threads beside the main thread, all at once', () => {
+    it('works in worker threads and in the main thread at once', () => {
       const numbers = (from: number) => Array.from({ length: 20 }, (_, index) => from + index)
       const products = (from: number) => `
         Promise.all(${JSON.stringify(numbers(from))}.map((value) =>
@@ -138,7 +138,7 @@ describe.skipIf(!built)(
       })
     })
 
-    it('keeps no idle process alive, whatever it was used for', () => {
+    it('keeps no idle process alive after any use', () => {
       const { status, signal, stdout, stderr } = run(`
         import { tracingChannel } from 'node:diagnostics_channel'
         tracingChannel('mpmml:product').subscribe({ asyncEnd() {} })
@@ -160,7 +160,7 @@ describe.skipIf(!built)(
       })
     })
 
-    it('survives environments that end while the thread that computed is still telling so', () => {
+    it('survives environments that end while the computing thread still reports to them', () => {
       const body = JSON.stringify(
         encodeURIComponent(program('await mpmm(matrix(1, 1, [2]), matrix(1, 1, [3]))')),
       )
@@ -215,7 +215,7 @@ describe.skipIf(!built)(
       }
 
       describe.skipIf(missing !== undefined)(missing ? `(skipped: ${missing})` : 'a process', () => {
-        it('keeps no idle process alive, whatever it was used for', () => {
+        it('keeps no idle process alive after any use', () => {
           const output = succeeds(`
             ${open}
             const a = await device.upload(matrix(2, 2, [1, 2, 3, 4]))
@@ -230,7 +230,7 @@ describe.skipIf(!built)(
           expect(output).toBe('ERR_MPMML_SHAPE\n4,6,6,8')
         })
 
-        it('stays alive until what was asked of it is done', () => {
+        it('stays alive until its queued work is done', () => {
           const output = succeeds(`
             ${open}
             let a = await square()
@@ -304,7 +304,7 @@ describe.skipIf(!built)(
           },
         )
 
-        it('works in workers beside the main thread, each with a device of its own', () => {
+        it('works in workers and in the main thread, each with a device of its own', () => {
           const chain = (value: number) => `
             ${open}
             let a = await device.full([90, 90], ${value})
@@ -327,7 +327,7 @@ describe.skipIf(!built)(
           expect(output).toBe('128 32 64 96')
         })
 
-        it('survives workers that end while the device still works or is opened', () => {
+        it('survives workers that end while the device still works or is being opened', () => {
           const output = succeeds(`
             import { Worker } from 'node:worker_threads'
             const bodies = [
@@ -351,10 +351,10 @@ describe.skipIf(!built)(
       const code = (options: string) =>
         `try { console.log(mpmmSync(matrix(1, 1), matrix(1, 1), ${options}).backend) } catch (e) { console.log(e.code, e.message) }`
 
-      it('cpu', () => {
+      it('selects cpu', () => {
         expect(run(backend, { MPMML_BACKEND: 'cpu' }).stdout).toMatch(/^cpu cpu .*MPMML_BACKEND=cpu/)
       })
-      it('cuda', () => {
+      it('selects cuda', () => {
         const { stdout } = run(code(''), { MPMML_BACKEND: 'cuda' })
         expect(stdout).toMatch(/^(cuda$|ERR_MPMML_NO_CUDA )/)
         expect(
@@ -369,11 +369,11 @@ describe.skipIf(!built)(
         expect(run(code("{ backend: 'cpu' }"), { MPMML_BACKEND: 'wrong' }).stdout).toBe('cpu')
         expect(run(code('{ variant: variants()[0].name }'), { MPMML_BACKEND: 'cuda' }).stdout).toBe('cpu')
       })
-      it('that means nothing is an error that names it', () => {
+      it('is reported by name if its value is invalid', () => {
         const { stdout } = run(code(''), { MPMML_BACKEND: 'gpu' })
-        expect(stdout).toMatch(/^ERR_MPMML_OPTION .*MPMML_BACKEND.*'auto', 'cuda' or 'cpu'.*'gpu'/)
+        expect(stdout).toMatch(/^ERR_MPMML_OPTION .*MPMML_BACKEND.*'auto', 'cuda', 'webgpu' or 'cpu'.*'gpu'/)
       })
-      it('empty is unset', () => {
+      it('is unset if it is empty', () => {
         expect(run(code(''), { MPMML_BACKEND: '' }).stdout).toMatch(/^(cpu|cuda)$/)
       })
     })

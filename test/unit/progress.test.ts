@@ -6,11 +6,11 @@ import { countedSteps } from '../support/steps.js'
 
 const naive = variants().find(({ family, semiring }) => family === 'naive' && semiring === 'max-plus')!.name
 
-/** Takes a minute or more, but is given up. */
+/** Takes a minute or more, but is aborted. */
 const slow = () => [matrix(6000, 6000), matrix(6000, 6000)] as const
 
 describe('onProgress', () => {
-  it('is called with the share that is done, while the product runs', async () => {
+  it('is called with the completed share while the product runs', async () => {
     const controller = new AbortController()
     const shares: number[] = []
     const product = mpmm(...slow(), {
@@ -43,7 +43,7 @@ describe('onProgress', () => {
     expect(shares.filter((done) => done < 0 || done > 1)).toEqual([])
   })
 
-  it('gives up the product if it throws, which is rejected with what was thrown', async () => {
+  it('aborts the product if it throws, and the product is rejected with the thrown value', async () => {
     const error = new Error('the listener is gone')
     let calls = 0
     const product = mpmm(...slow(), {
@@ -57,7 +57,7 @@ describe('onProgress', () => {
     expect(calls).toBe(1)
   })
 
-  it('is not for mpmmSync, and says so', () => {
+  it('is rejected by mpmmSync', () => {
     const one = matrix(1, 1)
     expectError(
       thrown(() => mpmmSync(one, one, { onProgress() {} })),
@@ -68,18 +68,18 @@ describe('onProgress', () => {
   })
 })
 
-describe('the steps that are counted', () => {
+describe('the counted steps', () => {
   it.each([
     [1, 300, 300, 300],
     [3, 65, 5000, 33],
     [1, 1, 100_000, 40],
     [2, 700, 1, 900],
     [1, 5, 3000, 2000],
-  ])('are all: %i × [%i × %i × %i]', async (batch, m, k, n) => {
+  ])('are all of them: %i × [%i × %i × %i]', async (batch, m, k, n) => {
     expect(await countedSteps(batch, m, k, n, { backend: 'cpu' })).toBeCloseTo(batch * m * k * n, 0)
   })
 
-  it('are all, with each variant of the CPU', async () => {
+  it('are all of them, with each variant of the CPU', async () => {
     const rows = variants().filter(
       ({ backend, semiring, dtype }) => backend === 'cpu' && semiring === 'max-plus' && dtype === 'int32',
     )

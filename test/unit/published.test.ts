@@ -121,7 +121,7 @@ const toMatrix = (rows: Rows, semiring: Semiring, dtype: DataType) =>
   )
 
 describe('published products', () => {
-  it.each(published)('$source', async ({ semiring, dtype = 'int32', a, b, c }) => {
+  it.each(published)('are computed: $source', async ({ semiring, dtype = 'int32', a, b, c }) => {
     const made = [a, b, c].map((rows) => toMatrix(rows, semiring, dtype))
     const [left, right, expected] = made as [never, never, never]
     expect(mpmmSync(left, right, { semiring }).c).toEqual(expected)

@@ -1,4 +1,4 @@
-/** Arrays of another realm, such as a vm's or jsdom's, whose classes are others of the same names. */
+/** Arrays of another realm, such as a vm's or jsdom's, whose classes differ but have the same names. */
 import { readFileSync } from 'node:fs'
 import { runInNewContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
@@ -95,8 +95,8 @@ describe('arrays of another realm', () => {
     expect(Object.getPrototypeOf(other.list(1))).not.toBe(Array.prototype)
   })
 
-  it.each(Object.entries(calls))('%s', async (_, call) => {
-    // Without times, and with arrays that are compared by what they hold.
+  it.each(Object.entries(calls))('work in %s', async (_, call) => {
+    // Without times, and with arrays that are compared by their elements.
     const shown = async (of: Realm) =>
       JSON.stringify(await call(of), (key, value) => (key === 'timing' ? undefined : value))
     expect(await shown(other)).toBe(await shown(own))

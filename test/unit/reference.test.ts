@@ -1,6 +1,6 @@
 /**
- * The reference: every public symbol has a doc comment with what readers need, and its examples print what they say. And the site that has
- * it, with the guides.
+ * The API reference: every public symbol has a doc comment for its readers, and its examples print the stated output. The site with
+ * the reference and the guides is tested too.
  */
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -12,7 +12,7 @@ import { entries, lacks, needsQueue, onQueue, outputOf, type Ran, runAll } from 
 import { RedisServer, redisProgram } from '../support/redis.js'
 import { siteSuite } from '../support/suite-site.js'
 
-/** Of typedoc's JSON, what is looked at here. */
+/** Parts of typedoc's JSON that the tests use. */
 interface Part {
   kind: string
   text: string
@@ -39,13 +39,13 @@ interface Example {
   code: string
 }
 
-/** A public function, class, type, value, or a member of one, by its whole name. */
+/** Public function, class, type, value, or a member of one, with its whole name. */
 interface Symbol {
   name: string
   reflection: Reflection
-  /** Of a symbol that isn't a member of another. */
+  /** Only for a symbol that isn't a member of another. */
   exported: boolean
-  /** The kind of what it is a member of. */
+  /** Kind of the owner of a member. */
   owner: number
 }
 
@@ -63,7 +63,7 @@ const isDescribed = (reflection: Reflection) =>
   commentsOf(reflection).some(({ summary }) => textOf(summary).trim() !== '')
 const isFunction = ({ kind }: Reflection) => kind === kinds.function || kind === kinds.method
 
-/** The symbols of an entry point or of a type. What others have in common, and what the language calls, is left out. */
+/** Symbols of an entry point or of a type, without inherited members and members that the language calls. */
 function* symbolsIn(owner: Reflection, path: string, exported: boolean): Generator<Symbol> {
   for (const reflection of owner.children ?? []) {
     const { kind, inheritedFrom } = reflection
@@ -79,7 +79,7 @@ function* symbolsIn(owner: Reflection, path: string, exported: boolean): Generat
 beforeAll(async () => {
   const file = join(folder, 'reference.json')
   const outcome = await runProgram(process.execPath, [
-    // Newer versions have another way to put one package in place of another, which Node.js 20 lacks.
+    // Newer versions of npm have another way to replace one package by another, which Node.js 20 lacks.
     '--disable-warning=DEP0205',
     join(root, 'docs/reference.mjs'),
     '--json',
@@ -87,8 +87,8 @@ beforeAll(async () => {
     '--out',
     site,
   ])
-  // What typedoc warns of, such as a link that leads nowhere, is wrong in the reference too. The page to try the library needs the
-  // WebAssembly build, which has tests of its own (test/browser).
+  // A warning of typedoc, such as a dead link, is an error in the reference. The page to try the library needs the WebAssembly build,
+  // which has tests of its own (test/browser).
   expect(outcome.stdout).toBe('')
   expect(outcome.stderr).toMatch(
     existsSync(join(site, 'try/index.html'))
@@ -108,10 +108,10 @@ beforeAll(async () => {
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-/** The names of those that something is wrong with, and what to write. */
+/** Names of the symbols with a problem, and the advice what to write. */
 const wrong = (those: Symbol[], advice: string) => those.map(({ name }) => `${name}: ${advice}`)
 
-it('has all that the entry points export', async () => {
+it('has all exports of the entry points', async () => {
   expect(symbols.length).toBeGreaterThan(500)
   for (const [entry, url] of entries) {
     const names = symbols.filter(({ exported }) => exported).map(({ name }) => name)
@@ -126,7 +126,7 @@ it('describes every symbol, every member and every option', () => {
   expect(wrong(undescribed, 'say in its doc comment what it is, with its shape or its unit')).toEqual([])
 })
 
-it('describes parameters that have options but no type with a name', () => {
+it('describes parameters that have options but no named type', () => {
   const undescribed = symbols.flatMap(({ name, reflection }) => {
     const signature = reflection.signatures?.find(({ comment }) => comment) ?? reflection.signatures?.[0]
     return (signature?.parameters ?? [])
@@ -136,7 +136,7 @@ it('describes parameters that have options but no type with a name', () => {
   expect(undescribed).toEqual([])
 })
 
-it('says of every function which errors it throws', () => {
+it('states the errors of every function', () => {
   const silent = symbols.filter(
     ({ reflection, owner, exported }) =>
       isFunction(reflection) &&
@@ -174,7 +174,7 @@ it('has an example of every function, class and value', () => {
   expect(wrong(without, advice)).toEqual([])
 })
 
-it('has examples that say what they print', () => {
+it('has examples that state their output', () => {
   expect(examples.length).toBeGreaterThan(80)
   // Some errors can't be shown.
   const silent = examples.filter(
@@ -184,7 +184,7 @@ it('has examples that say what they print', () => {
   expect(silent.map(({ place }) => place)).toEqual([])
 })
 
-/** What is for a queue runs only where its server is: that it works is tested with the queue. */
+/** Examples for a queue run only with a server: the tests of the queue cover them. */
 const needsServer = ({ place }: Example) => place.startsWith('mpmml/queue.')
 
 it('has examples for a queue that could run', async () => {
@@ -195,18 +195,18 @@ it('has examples for a queue that could run', async () => {
   }
 })
 
-/** What examples take for granted. */
+/** Definitions that examples take for granted. */
 async function availableNames(): Promise<Map<string, string>> {
   const names = new Map<string, string>()
   for (const name of ['readFile', 'stat', 'writeFile']) names.set(name, 'node:fs/promises')
-  // The first that has a name gives it: 'mpmml' comes first.
+  // The first entry point that has a name provides it: 'mpmml' comes first.
   for (const [entry, url] of entries) {
     for (const name of Object.keys(await import(url))) if (!names.has(name)) names.set(name, entry)
   }
   return names
 }
 
-/** Runs examples, with what they take for granted. */
+/** Runs examples, with the definitions that they take for granted. */
 async function runExamples(those: readonly Example[]): Promise<Ran[]> {
   const names = await availableNames()
   const codes = those.map(({ code }) => {
@@ -218,7 +218,7 @@ async function runExamples(those: readonly Example[]): Promise<Ran[]> {
   return runAll(codes, join(folder, 'examples'))
 }
 
-it('has examples that print what they say', async () => {
+it('has examples that print the stated output', async () => {
   const redis = redisProgram ? await RedisServer.start() : undefined
   const here = examples
     .filter(({ code }) => redis || !needsQueue(code))

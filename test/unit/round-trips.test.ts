@@ -1,4 +1,4 @@
-/** Round trips of .npy, .npz and SciPy's .npz: matrices of any shape, layout and type, drawn with a seed. */
+/** Round trips of .npy, .npz and SciPy's .npz: matrices of any shape, layout and type, generated from a seed. */
 import { writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import {
@@ -37,7 +37,7 @@ interface Drawn {
   readonly elements: number[]
 }
 
-/** A view of a matrix, or of a batch: of whole memory, with gaps between elements, transposed, or with strides of 0. */
+/** View of a matrix, or of a batch: of whole memory, with gaps between elements, transposed, or with strides of 0. */
 function draw(random: Random, batched = random.chance(0.3)): Drawn {
   const type = random.pick(Object.keys(types) as Type[])
   const shape = Array.from({ length: batched ? 3 : 2 }, () => random.pick(SIZES))
@@ -68,7 +68,7 @@ function draw(random: Random, batched = random.chance(0.3)): Drawn {
   return { view: isPlain ? { data, shape } : { data, shape, strides, offset }, type, shape, elements }
 }
 
-/** Compares a matrix with the drawn one: the type, the shape, and each element, by its sign and NaN too. */
+/** Compares a matrix with the generated one: the type, the shape, and each element, with sign and NaN. */
 function expectSame(
   read: { data: unknown; shape: readonly number[] },
   { type, shape, elements }: Drawn,
@@ -93,7 +93,7 @@ describe('a matrix that is written', () => {
       const options = drawn.type === 'uint8' ? { dtype: 'uint8' as const } : {}
       expectSame(await readNpy(path, options), drawn, what)
       const bytes = formatNpy(drawn.view as never)
-      // The bytes may begin anywhere in their memory.
+      // The bytes may begin at any address.
       const moved = new Uint8Array(bytes.length + 8).subarray(random.integer(0, 7))
       moved.set(bytes)
       expectSame(parseNpy(moved.subarray(0, bytes.length), options), drawn, what)
@@ -122,7 +122,7 @@ describe('a matrix that is written', () => {
   })
 })
 
-it('a Fortran .npy of any type and byte order has the same elements', async () => {
+it('reads a Fortran .npy of any type and byte order with the same elements', async () => {
   const random = new Random(13)
   const path = fresh('.npy')
   for (let round = 0; round < 60; round++) {
@@ -179,11 +179,11 @@ it('a Fortran .npy of any type and byte order has the same elements', async () =
   }
 })
 
-it('sparse archives of any format, type and byte order have their entries', async () => {
+it('reads sparse archives of any format, type and byte order with their entries', async () => {
   const random = new Random(14)
   const path = fresh('.npz')
   const integers = { i1: 1, u1: 1, i2: 2, u2: 2, i4: 4, u4: 4, i8: 8, u8: 8 } as const
-  /** An array of integers, as a file of this machine or of another one has it. */
+  /** Array of integers in the byte order of the file. */
   const packed = (values: number[], code: keyof typeof integers | 'f4' | 'f8', isBig: boolean): Part => {
     const size = code === 'f4' ? 4 : code === 'f8' ? 8 : integers[code]
     const bytes = Buffer.alloc(values.length * size)

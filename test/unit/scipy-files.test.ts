@@ -1,4 +1,4 @@
-/** Sparse matrices of scipy.sparse.save_npz: what is read of them, and what is refused. */
+/** Sparse matrices of scipy.sparse.save_npz: entries that are read, and files that are rejected. */
 import { writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { isSparseFile, npzNames, readEntries, readMatrix, readNpz, writeEntries } from '../../lib/files.js'
@@ -15,7 +15,7 @@ async function archive(parts: Record<string, Part>): Promise<string> {
   return path
 }
 
-// [[0, 5, 0], [-7, 0, 2]], of which the zeros have no entry.
+// [[0, 5, 0], [-7, 0, 2]], whose zeros have no entry.
 const csr = {
   format: format('csr'),
   shape: int64(2, 3),
@@ -39,8 +39,8 @@ const coo = {
 }
 const dense = (zero: number) => [zero, 5, zero, -7, zero, 2]
 
-describe('what SciPy writes', () => {
-  it('a file of SciPy 1.10', async () => {
+describe('files of SciPy', () => {
+  it('are read from SciPy 1.10', async () => {
     const path = fresh('.npz')
     writeFileSync(
       path,
@@ -59,7 +59,7 @@ describe('what SciPy writes', () => {
     })
   })
 
-  it.each(Object.entries({ csr, csc, coo }))('%s', async (_, parts) => {
+  it.each(Object.entries({ csr, csc, coo }))('are read in the format %s', async (_, parts) => {
     const path = await archive(parts)
     expect((await readMatrix(path)).data).toEqual(Int32Array.from(dense(EPSILON)))
     expect((await readMatrix(path, { semiring: 'min-plus' })).data).toEqual(
@@ -76,7 +76,7 @@ describe('what SciPy writes', () => {
     ])
   })
 
-  it('numbers of other types and byte orders, and wide indices', async () => {
+  it('are read with numbers of other types and byte orders, and wide indices', async () => {
     const wide = { ...csr, indptr: int64(0, 1, 3), indices: int64(1, 0, 2), data: int64(5, -7, 2) }
     expect((await readMatrix(await archive(wide))).data).toEqual(Int32Array.from(dense(EPSILON)))
     const floats: Part = ['<f4', '(3,)', bytesOf(Float32Array.of(0.5, Number.NEGATIVE_INFINITY, 2))]
@@ -91,7 +91,7 @@ describe('what SciPy writes', () => {
     expect((await readEntries(bits)).value).toEqual(Int32Array.of(1, 1, 1))
   })
 
-  it('integers beyond int32 as float64, if they are asked for, and if it holds them', async () => {
+  it('are read as float64 with integers beyond int32, on request, and if float64 holds them', async () => {
     const path = await archive({ ...csr, data: int64(2 ** 40, 1, 2) })
     await expect(readMatrix(path)).rejects.toEqual(
       coded('FILE', 'the value of entry 0 must be from -2147483648 to 2147483647, but it is 1099511627776'),
@@ -101,7 +101,7 @@ describe('what SciPy writes', () => {
     await expect(readMatrix(beyond, { dtype: 'float64' })).rejects.toEqual(coded('FILE', 'entry 0 must be'))
   })
 
-  it('each array by its name, and entries into other formats', async () => {
+  it('are read as arrays by name, and converted into other formats', async () => {
     const path = await archive(csr)
     expect(await npzNames(path)).toEqual(Object.keys(csr))
     expect(await readNpz(path, { arrays: ['data'] })).toEqual({
@@ -112,7 +112,7 @@ describe('what SciPy writes', () => {
     expect(await readEntries(market)).toEqual(await readEntries(path))
   })
 
-  it('nothing: no rows, no entries', async () => {
+  it('are read without rows and entries', async () => {
     const none = { ...csr, shape: int64(0, 3), indptr: int32(0), indices: int32(), data: int32() }
     expect(await readMatrix(await archive(none))).toEqual({ data: new Int32Array(0), shape: [0, 3] })
     const empty = { ...csr, indptr: int32(0, 0, 0), indices: int32(), data: int32() }
@@ -120,7 +120,7 @@ describe('what SciPy writes', () => {
   })
 })
 
-describe('refuses', () => {
+describe('files that are rejected', () => {
   it.each<[string, Record<string, Part>, string]>([
     ['other formats', { ...csr, format: format('bsr') }, "csr, csc or coo, but it is 'bsr': save it as"],
     [
@@ -159,17 +159,17 @@ describe('refuses', () => {
     ['complex numbers', { ...csr, data: ['<c8', '(3,)', new Uint8Array(24)] }, 'which have no order'],
     ['a lying header', { ...csr, data: ['<i4', '(1000000000000,)', new Uint8Array(12)] }, '12 bytes follow'],
     ['what is no array', { ...csr, data: ['', '', new Uint8Array(0)] }, 'expected'],
-  ])('%s', async (_, parts, message) => {
+  ])('include %s', async (_, parts, message) => {
     await expect(readEntries(await archive(parts))).rejects.toEqual(coded('FILE', message))
   })
 
-  it('archives of other arrays', async () => {
+  it('include archives of other arrays', async () => {
     const path = await archive({ a: int32(1) })
     expect(await isSparseFile(path)).toBe(false)
     await expect(readEntries(path)).rejects.toEqual(coded('FILE', 'but it has other arrays: use readNpz'))
   })
 
-  it('few compressed bytes that stand for more than maxBytes', async () => {
+  it('include few compressed bytes that expand to more than maxBytes', async () => {
     const bomb = { ...csr, data: ['<i8', '(10000000,)', new Uint8Array(80_000_000)] as Part }
     await expect(readMatrix(await archive(bomb), { maxBytes: 1e6 })).rejects.toEqual(
       coded('LIMIT', 'maxBytes'),

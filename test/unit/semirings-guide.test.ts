@@ -1,4 +1,4 @@
-/** The examples of docs/semirings.md print what they say. Uses what `npm run build:ts` built. */
+/** The examples of docs/semirings.md print the stated output. Uses the output of `npm run build:ts`. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -21,7 +21,7 @@ const run = async (code: string) => {
 }
 
 describe('the examples of docs/semirings.md', () => {
-  it('are there', () => expect(programs.length).toBeGreaterThan(3))
+  it('exist', () => expect(programs.length).toBeGreaterThan(3))
 
   it.each(programs.map((code, index) => [index + 1, code] as const))(
     'print what they say: %i',
@@ -32,8 +32,8 @@ describe('the examples of docs/semirings.md', () => {
     },
   )
 
-  it('show how a semiring is printed', async () => {
-    const [, shown] = /prints it:\n\n```\n(.+?)\n```/s.exec(guide)!
+  it('show a printed semiring', async () => {
+    const [, shown] = /prints the expression:\n\n```\n(.+?)\n```/s.exec(guide)!
     expect(await run(`${programs[0]!.replace(/^const \{ c \}.*/ms, '')}console.log(closest)`)).toBe(shown)
   })
 })

@@ -1,4 +1,4 @@
-/** The laws of semirings that users write: those that hold pass, and those that are broken come with a counterexample. */
+/** Laws of custom semirings: laws that hold pass, and broken laws are reported with a counterexample. */
 import { describe, expect, it } from 'vitest'
 import { zeroOf } from '../../lib/index.js'
 import {
@@ -93,7 +93,7 @@ describe('laws that hold', () => {
     expect(() => checkSemiring(lawful as typeof logSumExp)).not.toThrow()
   })
 
-  it('of one product only, of distances', () => {
+  it('pass for one product only, with distances', () => {
     for (const distance of [l1Distance, lInfinityDistance, hamming]) {
       expect(() => checkSemiring(distance as typeof l1Distance, { laws: 'product' })).not.toThrow()
       expectError(
@@ -104,7 +104,7 @@ describe('laws that hold', () => {
     }
   })
 
-  it('within bounds', () => {
+  it('pass within bounds', () => {
     const maxPlus = {
       ...integers,
       zero: zeroOf('max-plus'),
@@ -181,7 +181,7 @@ describe('laws that are broken', () => {
       },
     ],
     [/⊗ is of logarithms: for x = .*x \+ y is/, { times: (x, y) => x.add(y).add(y) }],
-  ])('are found of logarithms: %s', (law, definition) => {
+  ])('are found in logarithms: %s', (law, definition) => {
     const { dtype, zero } = logSumExp
     const written = {
       name: 'logarithms',
@@ -235,7 +235,7 @@ describe('laws that are broken', () => {
     expect(() => checkSemiring(made, { laws: 'product' })).not.toThrow()
   })
 
-  it('of floats, by more than rounding', () => {
+  it('are found in floats that differ by more than rounding', () => {
     expectError(
       thrown(() => semiring({ ...floats, plus: (x, y) => x.add(y).mul(1.001) })),
       'ERR_MPMML_OPTION',
@@ -243,7 +243,7 @@ describe('laws that are broken', () => {
     )
   })
 
-  it('of a lane', () => {
+  it('are found in a lane', () => {
     expectError(
       thrown(() =>
         semiring({
@@ -260,7 +260,7 @@ describe('laws that are broken', () => {
   })
 })
 
-it('options that are wrong are errors', () => {
+it('rejects wrong options', () => {
   for (const [options, message] of [
     [{ laws: 'some' }, /option laws must be 'all' or 'product'/],
     [{ min: 0.5 }, /min must be an integer/],

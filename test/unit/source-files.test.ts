@@ -1,4 +1,4 @@
-/** Which rows of the variant table are compiled together. */
+/** Partition of the variant table into source files. */
 import { describe, expect, it } from 'vitest'
 
 interface Row {
@@ -25,13 +25,13 @@ describe('source files', () => {
   const rows = allRows()
   const files = sourceFiles(rows)
 
-  it('hold every row once', () => {
+  it('contain every row once', () => {
     const names = files.flatMap((file) => file.rows.map(({ name }) => name))
     expect(names.sort()).toEqual(rows.map(({ name }) => name).sort())
     expect(new Set(files.map(({ file }) => file)).size).toBe(files.length)
   })
 
-  it('hold rows that can be compiled with the same options, and no more than the family allows', () => {
+  it('contain rows that can be compiled with the same options, and no more than the family allows', () => {
     for (const { file, list, isa, rows: together } of files) {
       const [{ family, semiring, dataType }] = together as [Row]
       expect(together.length, file).toBeLessThanOrEqual(family.together ?? 1)

@@ -8,7 +8,7 @@ import { type KernelPoint, newResults, type Results, readResults } from '../../l
 
 const { space } = kernelSweeps
 
-/** A point of `gops`, whose name has its parameters as the variants have. */
+/** Point with a speed of `gops`, whose name has its parameters as the variants have. */
 function point(gops: number, changed: Record<string, number> = {}): KernelPoint {
   const p = {
     X: 8,
@@ -55,13 +55,13 @@ const points = [
   point(27100, { Transpose: 1 }),
   // In one patch along X, in two along Y.
   point(26750, { X: 4, Y: 8 }),
-  // A smaller product doesn't count.
+  // A smaller product is ignored.
   point(29000, { m: 1024, n: 1024, k: 1024 }),
 ]
 const best = 'mpmml_maxplus_i32_8x8_16x8_s32_case00_sub4x4'
 
 describe('sweep space', () => {
-  it('prints the best kernel of the largest size next to what the thesis found', () => {
+  it("prints the best kernel of the largest size next to the thesis' result", () => {
     const text = space.describe!(points)
     expect(text).toMatch(new RegExp(`^best +28\\.2 TOPS at 8K: ${best}$`, 'm'))
     expect(text).toMatch(/^the thesis +3065 to 3631 GOPS on GTX 980/m)
@@ -80,7 +80,7 @@ describe('sweep space', () => {
     expect(order).toHaveLength(points.length + 1)
   })
 
-  it('keeps what could not run, with the reason', () => {
+  it('keeps kernels that could not run, with the reason', () => {
     const { result: _, ...refused } = point(0, { BS_i: 32, BS_j: 32 })
     const text = space.describe!([...points, { ...refused, failure: 'too many registers' }])
     expect(text).toContain(`${refused.name}: too many registers`)

@@ -1,4 +1,4 @@
-/** Sparse matrices as lists of entries: what joining entries of one place makes of them, and what the name of a file says. */
+/** Sparse matrices as lists of entries: combination of duplicate entries, and file formats by name. */
 import { describe, expect, it } from 'vitest'
 import { combineDuplicates, fileFormatOf, type SparseEntries } from '../../lib/files.js'
 import type { Semiring } from '../../lib/index.js'
@@ -15,7 +15,7 @@ describe('combineDuplicates', () => {
     ...combineDuplicates(list(Float64Array.from(values)), semiring).value,
   ]
 
-  it('joins entries of one place by ⊕; the others stay in their order', () => {
+  it('combines duplicate entries by ⊕, and keeps the order of the others', () => {
     expect(combineDuplicates(list(Int32Array.of(5, 4, -9, 3, 6)), 'max-plus')).toEqual({
       shape: [3, 2 ** 31 - 1],
       row: Int32Array.of(2, 0, 1),
@@ -32,7 +32,7 @@ describe('combineDuplicates', () => {
     expect(joined('plus-times', 5, 4, -9, 3, 6)).toEqual([2, 4, 3])
   })
 
-  it('joins those of a place that comes after others were joined', () => {
+  it('combines duplicate entries that follow other duplicates', () => {
     const [row, col] = [Int32Array.of(0, 0, 1, 1, 2), Int32Array.of(0, 0, 1, 1, 2)]
     expect(
       combineDuplicates({ shape: [3, 3], row, col, value: Int32Array.of(1, 2, 3, 9, 5) }, 'max-plus'),
@@ -44,25 +44,25 @@ describe('combineDuplicates', () => {
     })
   })
 
-  it('a NaN stays, whatever it is joined with', () => {
+  it('keeps a NaN in combination with every value', () => {
     for (const semiring of ['max-plus', 'min-plus', 'plus-times', 'xor-and'] as const) {
       expect(joined(semiring, Number.NaN, 4, 1, 3, 2)).toEqual([Number.NaN, 4, 3])
       expect(joined(semiring, 1, 4, Number.NaN, 3, 2)).toEqual([Number.NaN, 4, 3])
     }
   })
 
-  it('sums of int32 entries may leave int32', () => {
+  it('returns sums of int32 entries beyond int32', () => {
     const { value } = combineDuplicates(list(Int32Array.of(2 ** 31 - 1, 4, 2 ** 31 - 1, 3, 1)), 'plus-times')
     expect(value).toEqual(Float64Array.of(2 ** 32 - 1, 4, 3))
   })
 
-  it('leaves its argument as it is', () => {
+  it('leaves its argument unchanged', () => {
     const entries = list(Int32Array.of(1, 2, 3, 4, 5))
     combineDuplicates(entries, 'max-plus')
     expect(entries).toEqual(list(Int32Array.of(1, 2, 3, 4, 5)))
   })
 
-  it('refuses what is no list of entries, and a semiring that there is not', () => {
+  it('rejects values that are not lists of entries, and an unknown semiring', () => {
     const wrong = { ...list(Int32Array.of(1, 2, 3, 4, 5)), col: Int32Array.of(0) }
     expect(() => combineDuplicates(wrong, 'max-plus')).toThrow('must have one entry each')
     expect(() => combineDuplicates(list(Int32Array.of(1, 2, 3, 4, 5)), 'max' as never)).toThrow(
@@ -72,7 +72,7 @@ describe('combineDuplicates', () => {
 })
 
 describe('fileFormatOf', () => {
-  it('is what the end of the name says', () => {
+  it('returns the format of the extension', () => {
     const formats = ['a.npy', 'b/c.NPZ', 'x.mtx', 'x.mtx.gz', 'x.csv', 'x.tsv.GZ', new URL('file:///x.gr')]
     expect(formats.map(fileFormatOf)).toEqual([
       'npy',
@@ -85,7 +85,7 @@ describe('fileFormatOf', () => {
     ])
   })
 
-  it('refuses a name that says none', () => {
+  it('rejects a name without a known extension', () => {
     for (const name of ['x.xls', 'x', 'folder.csv/x', 'x.gz']) {
       expect(() => fileFormatOf(name)).toThrow(
         `${name}: the name must end with '.npy', '.npz', '.mtx', '.csv', '.tsv' or '.gr'`,

@@ -1,4 +1,4 @@
-/** CSV and TSV files: what is read, what is written, and what is refused. */
+/** CSV and TSV files: known values are read, written, and rejected. */
 import { describe, expect, it } from 'vitest'
 import { readMatrix } from '../../lib/files.js'
 import { EPSILON } from '../../lib/index.js'
@@ -53,12 +53,12 @@ describe('CSV and TSV', () => {
     ['integers beyond int32 are float64', '2147483648,1\n', [[2147483648, 1]], 'Float64Array'],
     ['whole numbers with a point are float64', '2.0,1\n', [[2, 1]], 'Float64Array'],
     ['the other infinity is float64', 'inf,-inf\n', [[inf, -inf]], 'Float64Array'],
-  ])('%s', async (_, text, rows, type) => {
+  ])('are read: %s', async (_, text, rows, type) => {
     expect(shown(await readMatrix(file('.csv', text)))).toEqual({ type, rows })
     expect(shown(await readMatrix(file('.tsv', text)))).toEqual({ type, rows })
   })
 
-  it('the zero of other semirings', async () => {
+  it('are read with the zero of other semirings', async () => {
     const text = '1,.\n0,ε\n'
     const read = async (semiring: 'min-plus' | 'max-times' | 'or-and' | 'min-max') =>
       (await readMatrix(file('.csv', text), { semiring })).data
@@ -87,18 +87,18 @@ describe('CSV and TSV', () => {
     ['1,1e999\n', 'beyond the range of numbers'],
     [`1,${'9'.repeat(3000)}\n`, 'beyond the range of numbers'],
     ['1,--inf\n', 'must be a number'],
-  ])('refuses %j', async (text, message) => {
+  ])('are rejected: %j', async (text, message) => {
     await expect(readMatrix(file('.csv', text))).rejects.toEqual(coded('FILE', message))
   })
 
-  it('headings of any length are skipped', async () => {
+  it('are read with headings of any length, which are skipped', async () => {
     // 1000 characters end behind the last comma.
     const names = `${'name,'.repeat(200)}name`
     const row = `${'7,'.repeat(200)}7`
     expect((await readMatrix(file('.csv', `${names}\n${row}\n`))).shape).toEqual([1, 201])
   })
 
-  it('lines may end as on Windows, with more than one carriage return too', async () => {
+  it('are read with line ends of Windows, also with more than one carriage return', async () => {
     expect((await readMatrix(file('.csv', '1,2\r\n\r\n3,4 \r\r\n'))).data).toEqual(Int32Array.of(1, 2, 3, 4))
   })
 
@@ -115,7 +115,7 @@ describe('CSV and TSV', () => {
     },
   )
 
-  it('refuses bytes without a line break that are no text', async () => {
+  it('are rejected if they are bytes without a line break that are no text', async () => {
     const path = file('.csv', Buffer.alloc(3 << 20, 0xff))
     await expect(readMatrix(path)).rejects.toEqual(coded('FILE', 'line 1'))
   })
@@ -125,7 +125,7 @@ describe('decimal numbers', () => {
   const read = async (words: string[]) =>
     (await readMatrix(file('.csv', `${words.join('\n')}\n0.5\n`))).data.slice(0, words.length)
 
-  it('of all lengths and exponents are what JavaScript makes of them', async () => {
+  it('are read like in JavaScript, in all lengths and exponents', async () => {
     const random = new Random(4)
     const digits = (most: number) =>
       Array.from({ length: random.integer(0, most) }, () => random.integer(0, 9)).join('')
@@ -137,7 +137,7 @@ describe('decimal numbers', () => {
     expect(await read(words)).toEqual(Float64Array.from(words, Number))
   })
 
-  it('keep integers exact, or refuse them', async () => {
+  it('keep integers exact, or are rejected', async () => {
     const random = new Random(5)
     const most = 10n ** 25n
     const words = Array.from({ length: 300 }, () => {
@@ -160,7 +160,7 @@ describe('decimal numbers', () => {
       expect(await read([real])).toEqual(Float64Array.of(Number(real)))
   })
 
-  it('in the middle of two floats, and beside it, are rounded right', async () => {
+  it('are rounded correctly in the middle of two floats, and next to it', async () => {
     const halfway = '1.00000000000000011102230246251565404236316680908203125'
     const words = [
       halfway,
@@ -190,11 +190,11 @@ describe('points that may separate thousands', () => {
   it.each([
     ['a.csv', '7;1,000\n2,500;3\n', "line 1: the decimal point must be clear, but '1,000' may be 1000 or 1"],
     ['b.tsv', '7\t-1,250\n', "'1,250' may be 1250 or 1.25"],
-  ])('are refused in %s: %j', async (name, text, message) => {
+  ])('are rejected in %s: %j', async (name, text, message) => {
     await expect(readMatrix(file(name, text))).rejects.toEqual(coded('FILE', message))
   })
 
-  it('are decimal points beside other numbers that show it', async () => {
+  it('are decimal points next to other numbers that decide it', async () => {
     expect([...(await readMatrix(file('c.csv', '1,000;0,5\n2,25;3\n'))).data]).toEqual([1, 0.5, 2.25, 3])
     expect([...(await readMatrix(file('d.tsv', '1.000\t2.125\n'))).data]).toEqual([1, 2.125])
     expect((await readMatrix(file('e.tsv', '1,5\t2,25\n'))).shape).toEqual([1, 2])

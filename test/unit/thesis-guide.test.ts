@@ -27,7 +27,7 @@ describe('the thesis guide', () => {
       expect(commandsIn(row)).toHaveLength(1)
       expect(sourcesIn(row)).toHaveLength(1)
     }
-    // Each source names the algorithm that it is.
+    // Each source names its algorithm.
     for (const [index, row] of rows.entries()) {
       const source = readFileSync(new URL(sourcesIn(row)[0]!, root), 'utf8')
       expect(source).toContain(`Algorithm ${index + 1}`)
@@ -41,7 +41,7 @@ describe('the thesis guide', () => {
       expect(rows, name).toHaveLength(1)
       const [command, ...more] = commandsIn(rows[0]!)
       expect(more).toEqual([])
-      // Table 2.1 is calculated, so that it needs no GPU.
+      // Table 2.1 is calculated, so it needs no GPU.
       if (name === 'Table 2.1') expect(command).toBe('occupancy --registers 32,40 --threads 1024 --gpu sm_52')
       else expect(command).toBe(`report --only ${name.toLowerCase().replace(' ', '-')}`)
       expect(sourcesIn(rows[0]!)).toHaveLength(1)

@@ -1,6 +1,6 @@
 /**
- * Threads that the system refuses, in processes whose threads haven't been started yet. Uses what `npm run build:ts` built.
- * Those of work on several devices: suite-several.ts and suite-spread.ts.
+ * Thread creation that the system refuses, in processes that have not started threads. Uses the output of `npm run build:ts`.
+ * Threads of work on several devices are tested in suite-several.ts and suite-spread.ts.
  */
 
 import { spawnSync } from 'node:child_process'
@@ -12,7 +12,7 @@ import { PATIENCE } from '../support/patience.js'
 const library = new URL('../../dist/lib/index.js', import.meta.url)
 const built = existsSync(library)
 
-/** What a program prints, in a process that has at most so many threads for products on the CPU. */
+/** Output of a program in a process with a limit of threads for products on the CPU. */
 function run(body: string, threads = 4) {
   const { status, signal, stdout, stderr } = spawnSync(
     process.execPath,
@@ -35,15 +35,18 @@ const printed = (stdout: string) => ({ status: 0, signal: null, stdout, stderr: 
 describe.skipIf(!built)(
   built ? 'threads that are refused' : `threads that are refused (skipped: no ${fileURLToPath(library)})`,
   () => {
-    it.each([1, 2, 3])('products work with those that there are, from number %i on', (nth) => {
-      const body = `
+    it.each([1, 2, 3])(
+      'compute products with the available threads, if creation fails from number %i on',
+      (nth) => {
+        const body = `
         addon.failThread(${nth}, 1e15)
         const all = [1, 2, 3].map(() => mpmmSync(ones(400, 300), ones(300, 200), options).c.data)
         console.log(all.every((data) => data.every((element) => element === 2)))`
-      expect(run(body)).toEqual(printed('true'))
-    })
+        expect(run(body)).toEqual(printed('true'))
+      },
+    )
 
-    it('a product off the event loop needs one', () => {
+    it('reject a product off the event loop, which needs one', () => {
       const body = `
         addon.failThread(1, 1e15)
         const { code, message } = await mpmm(ones(400, 300), ones(300, 200), options).catch((error) => error)
@@ -54,7 +57,7 @@ describe.skipIf(!built)(
       expect(run(body, 1)).toEqual(printed('ERR_MPMML_OUT_OF_MEMORY true\ntrue'))
     })
 
-    it('a measurement of the processor is refused', () => {
+    it('reject a measurement of the processor', () => {
       const body = `
         addon.failThread(3, 1e15)
         const measuring = addon.cpuCeiling({ isa: '', steps: 'int32', threads: 4, samples: 1, milliseconds: 1 })

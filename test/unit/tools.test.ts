@@ -1,4 +1,4 @@
-/** The developers' tools, as far as they run here. Uses what `npm run build` built. */
+/** The developers' tools, as far as they run here. Uses the output of `npm run build`. */
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -42,7 +42,7 @@ describe('the products that compute-sanitizer watches', () => {
     })
   })
 
-  it('are closures, too', () => {
+  it('include closures', () => {
     const { status, stdout } = run('fuzz.mjs', ...one, '5', '--only', 'closure')
     expect(stdout).toMatch(/\n[1-9]\d* elements of [1-9]\d* products .* all are right\n$/)
     expect(status).toBe(0)
@@ -50,7 +50,7 @@ describe('the products that compute-sanitizer watches', () => {
 })
 
 describe('sanitize', () => {
-  it.skipIf(withoutCuda() === undefined)('cuda says in one line that there is no GPU, and fails', () => {
+  it.skipIf(withoutCuda() === undefined)('cuda reports in one line that there is no GPU, and fails', () => {
     const { status, stdout, stderr } = run('sanitize.mjs', 'cuda')
     expect(stderr).toMatch(/^mpmml: compute-sanitizer needs a GPU, and none can be used: [^\n]+\n$/)
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' })
@@ -61,7 +61,7 @@ describe('sanitize', () => {
     ['cuda --tool other', /--tool can be memcheck, racecheck, initcheck, synccheck, not other/],
     ['cuda one two', /expected one filter, not one two/],
     ['cuda --other', /--other/],
-  ])('%s is wrong usage', (args, message) => {
+  ])('reports wrong usage for %s', (args, message) => {
     const { status, stderr } = run('sanitize.mjs', ...args.split(' '))
     expect(stderr).toMatch(/^mpmml: [^\n]+\n$/)
     expect(stderr).toMatch(message)
@@ -72,7 +72,7 @@ describe('sanitize', () => {
 describe('fuzz', () => {
   const line = 'npm run fuzz -- --seed 3 --case 5 --backend cpu --only group'
 
-  it('computes one case again, and says what it looked at', () => {
+  it('computes one case again, and prints the compared elements', () => {
     const { status, stdout } = run('fuzz.mjs', ...line.split(' ').slice(4))
     expect(stdout).toMatch(/\n[1-9]\d* elements of [1-9]\d* products .* all are right\n$/)
     expect(run('fuzz.mjs', ...line.split(' ').slice(4)).stdout.replace(/\d+ s:/, '')).toBe(
@@ -87,7 +87,7 @@ describe('fuzz', () => {
     ['--devices 3', /--devices can be one, pretended, all, not 3/],
     ['--only nothing', /--only can be all, product/],
     ['--other', /--other/],
-  ])('%s is wrong usage', (args, message) => {
+  ])('reports wrong usage for %s', (args, message) => {
     const { status, stderr } = run('fuzz.mjs', ...args.split(' '))
     expect(stderr).toMatch(/^mpmml: [^\n]+\n$/)
     expect(stderr).toMatch(message)
@@ -96,7 +96,7 @@ describe('fuzz', () => {
 })
 
 describe('the toolkit for older GPUs', () => {
-  it('is taken from the folder that has it', () => {
+  it('is taken from a folder that contains it', () => {
     const folder = mkdtempSync(join(tmpdir(), 'mpmml-toolkit-'))
     try {
       mkdirSync(join(folder, 'bin'))
@@ -108,7 +108,7 @@ describe('the toolkit for older GPUs', () => {
     }
   })
 
-  it('isn’t needed to refuse sources that don’t exist', () => {
+  it('isn’t needed to reject sources that don’t exist', () => {
     expect(run('check-older-gpus.mjs', '--only', 'nothing')).toEqual({
       status: 2,
       stdout: '',

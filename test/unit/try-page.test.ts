@@ -1,4 +1,7 @@
-/** The page's own work (docs/try): its results, and how little of it is done at a time. What a browser shows is in test/browser. */
+/**
+ * Computations of the page (docs/try): results, and the length of each slice of work. Its display in a browser is tested in
+ * test/browser.
+ */
 import { existsSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 
@@ -26,7 +29,7 @@ describe.skipIf(missing)(`the page${missing ? ' (skipped: run npm run build:ts)'
     PER_STEP,
   } = page!
 
-  /** The result of some work and the number of its steps. */
+  /** Result of some work and the number of its steps. */
   function counted<Result>(work: Generator<void, Result, void>): { result: Result; steps: number } {
     for (let steps = 1; ; steps++) {
       const { done, value } = work.next()
@@ -37,7 +40,7 @@ describe.skipIf(missing)(`the page${missing ? ' (skipped: run npm run build:ts)'
   const n = 2048
   const least = (n * n) / PER_STEP
 
-  it('does little of the work on large matrices at a time', () => {
+  it('computes large matrices in short slices', () => {
     const made = counted(random(n, n, 1))
     const zeros = counted(withZeros(made.result, 'max-plus'))
     const type = counted(typeOf('max-plus', 'automatic', zeros.result))
@@ -53,7 +56,7 @@ describe.skipIf(missing)(`the page${missing ? ' (skipped: run npm run build:ts)'
     expect(wrong).toBe(-1)
   })
 
-  it('does little of the work on a large file at a time', () => {
+  it('reads a large file in short slices', () => {
     const data = Int32Array.from({ length: 300 * 400 }, (_, at) => at)
     const { result, steps } = counted(inRows({ data, shape: [300, 400], strides: [1, 300] }))
     expect(steps).toBeGreaterThanOrEqual(data.length / PER_STEP)
@@ -62,7 +65,7 @@ describe.skipIf(missing)(`the page${missing ? ' (skipped: run npm run build:ts)'
     ])
   })
 
-  it('does little of the work on a long text at a time', () => {
+  it('parses a long text in short slices', () => {
     const rows = 600
     const text = Array.from({ length: rows }, (_, row) =>
       Array.from({ length: 200 }, (_, col) => row - col).join(','),
@@ -105,7 +108,7 @@ describe.skipIf(missing)(`the page${missing ? ' (skipped: run npm run build:ts)'
     expect(() => result(operandOf(fraction, 'A', 'max-plus', 'int32'))).toThrow('0.5')
   })
 
-  it('stops at the first index that is refused, and when a signal is aborted', async () => {
+  it('stops at the first index that is rejected, and when a signal is aborted', async () => {
     const seen: number[] = []
     expect(result(forEachIndex(9, (index) => seen.push(index) < 3))).toBe(false)
     expect(seen).toEqual([0, 1, 2])
@@ -138,7 +141,7 @@ describe.skipIf(missing)(`the page${missing ? ' (skipped: run npm run build:ts)'
     expect(await tools[1]!.answer(chain, signal)).toBeTypeOf('function')
   })
 
-  it('reads cells as they stand', () => {
+  it('reads cells literally', () => {
     expect(result(readCells('a;"b;c"\n# no\n\nd;e'))).toEqual([
       { line: 1, cells: ['a', 'b;c'] },
       { line: 4, cells: ['d', 'e'] },

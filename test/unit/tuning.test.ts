@@ -1,4 +1,4 @@
-/** The files of measured choices. */
+/** Files of measured choices. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -24,7 +24,7 @@ const file = (change: object) =>
   JSON.stringify({ format: 1, gpus: { GPU: { choices: [{ ...choice, ...change }] } } })
 
 describe('a file of measured choices', () => {
-  it('that comes with the package names paths and variants that a planner may take', () => {
+  it('names in the package only arithmetics and variants that a planner may choose', () => {
     const shipped = readTuning(join(root, 'native', 'variants', 'tuning.json'))!
     const takeable = new Set(
       allRows()
@@ -39,7 +39,7 @@ describe('a file of measured choices', () => {
     }
   })
 
-  it('that is missing holds none', () => {
+  it('is empty if it is missing', () => {
     expect(readTuning(join(folder, 'missing.json'))).toBeNull()
   })
 
@@ -57,7 +57,7 @@ describe('a file of measured choices', () => {
     ['a size of 0', file({ m: 0 }), /GPU are malformed/],
     ['a size that is no number', file({ k: '3' }), /GPU are malformed/],
     ['a variant that is no name', file({ variant: 7 }), /GPU are malformed/],
-  ])('of %s is refused with the reason', (_, content, reason) => {
+  ])('is rejected with the reason: %s', (_, content, reason) => {
     expect(() => readTuning(written(content))).toThrow(reason)
   })
 })

@@ -1,4 +1,4 @@
-/** What TypeScript makes of products: checked by `npm run lint`, and computed here. */
+/** Types that TypeScript infers for products: checked by `npm run lint`, and computed here. */
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { greatestSubsolution, leftResidual, rightResidual } from '../../lib/algebra.js'
 import {
@@ -21,7 +21,7 @@ const narrow = matrix(2, 2, new Int16Array(4))
 const floats = matrix(2, 2, new Float64Array(4))
 
 describe('the type of a result', () => {
-  it('is that of the elements', async () => {
+  it('is the type of the elements', async () => {
     expectTypeOf((await mpmm(ints, narrow)).c).toExtend<DenseMatrix>()
     expectTypeOf(mpmmSync(narrow, narrow).c).toExtend<DenseMatrix>()
     expectTypeOf(mpmmSync(floats, floats).c).toExtend<DenseMatrix<Float64Array>>()
@@ -75,7 +75,7 @@ describe('the type of a result', () => {
     const options: MpmmOptions = {}
     expectTypeOf(mpmmSync(ints, ints, options).witness).toEqualTypeOf<DenseMatrix<Int32Array> | undefined>()
     expectTypeOf(await mpmm(ints, ints, { witness: true })).toExtend<MpmmResult>()
-    // @ts-expect-error: nobody asked for a witness
+    // @ts-expect-error: no witness was requested
     expect(mpmmSync(ints, ints).witness).toBeUndefined()
     // @ts-expect-error: nor here
     expect(mpmmSync(ints, ints, { semiring: 'min-plus' }).witness).toBeUndefined()
@@ -85,7 +85,7 @@ describe('the type of a result', () => {
     await expect(mpmm(ints, ints, { witness: 1 })).rejects.toThrow('boolean')
   })
 
-  it('is what the types of all matrices leave open', async () => {
+  it('is as open as the types of all matrices', async () => {
     await using device = await openDevice({ backend: 'cpu' })
     const A = await device.upload(ints)
     const any: DenseMatrix<ElementArray> = ints
@@ -118,7 +118,7 @@ describe('the type of a result', () => {
     expect(resident[0]!.c).toBeInstanceOf(DeviceMatrix)
   })
 
-  it('is that of products for residuals', async () => {
+  it('is the type of products for residuals', async () => {
     await using device = await openDevice({ backend: 'cpu' })
     const F = await device.upload(floats)
     expectTypeOf((await leftResidual(ints, narrow)).c).toEqualTypeOf<DenseMatrix>()
@@ -128,7 +128,7 @@ describe('the type of a result', () => {
     expect(x.dtype).toBe('float64')
   })
 
-  it('is in an ArrayBuffer, so that what refuses shared memory takes it', async () => {
+  it('is in an ArrayBuffer, so that functions without support of shared memory accept it', async () => {
     await using device = await openDevice({ backend: 'cpu' })
     const { c } = await mpmm(ints, ints)
     expectTypeOf(c.data).toEqualTypeOf<Int32Array<ArrayBuffer>>()
@@ -138,7 +138,7 @@ describe('the type of a result', () => {
     expect(new Blob([c.data]).size).toBe(16)
   })
 
-  it('refuses an out of other elements, and to accumulate to nothing', async () => {
+  it('rejects an out of other elements, and accumulation without a matrix', async () => {
     // @ts-expect-error: there is no matrix to accumulate to
     await expect(mpmm(ints, ints, { accumulate: true })).rejects.toThrow('accumulate')
     // @ts-expect-error: nor here
@@ -153,7 +153,7 @@ describe('the type of a result', () => {
     expect(mpmmSync(ints, ints, either).c.data).toHaveLength(4)
   })
 
-  it('refuses in groups what it refuses in products', async () => {
+  it('rejects in groups the errors of products', async () => {
     // @ts-expect-error: there is no matrix to accumulate to
     await expect(mpmmGrouped([{ a: ints, b: ints, accumulate: true }])).rejects.toThrow('accumulate')
     // @ts-expect-error: the result is of int32
@@ -167,7 +167,7 @@ describe('the type of a result', () => {
     expect(results[1]!.c).toBe(out)
   })
 
-  it('refuses fractions in matrices of int32', () => {
+  it('rejects fractions in matrices of int32', () => {
     // @ts-expect-error: arrays of numbers hold integers
     expect(() => matrix(1, 2, [1, 0.5])).toThrow('data[1]')
     // @ts-expect-error: here too
@@ -178,7 +178,7 @@ describe('the type of a result', () => {
     expectTypeOf(matrix([1, 2], [1, -(2 ** 31)] as const)).toEqualTypeOf<DenseMatrix>()
   })
 
-  it('refuses what would be an error', async () => {
+  it('rejects calls that would throw', async () => {
     // @ts-expect-error: a matrix has no such property
     expect(mpmmSync({ data: new Int32Array(2), shape: [1, 1], ofset: 1 }, matrix(1, 1)).c.shape).toEqual([
       1, 1,

@@ -1,6 +1,5 @@
 /**
- * The text of kernels for semirings that users write is what NVIDIA's assembler takes: checked where there are an addon with CUDA and
- * `ptxas`; no GPU is needed.
+ * NVIDIA's assembler accepts the kernels of custom semirings. The test needs an addon with CUDA and `ptxas`, but no GPU.
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -19,7 +18,7 @@ const typeOf = (name: (typeof expressionTypes)[number]) => expressionTypes.index
 const operationOf = (name: string) => expressionOperations.findIndex((operation) => operation.name === name)
 const predicate = typeOf('predicate')
 
-/** A generator of whole numbers below a bound. */
+/** Generator of integers below a bound. */
 function dice(seed: number): (bound: number) => number {
   let state = seed * 7919 + 1
   return (bound) => {
@@ -28,7 +27,7 @@ function dice(seed: number): (bound: number) => number {
   }
 }
 
-/** Nodes with any operations that fit each other; the results are the last ones of the lanes' types. */
+/** Nodes with random operations that fit each other; the results are the last ones of the lanes' types. */
 function randomExpression(lanes: number[], size: number, below: (bound: number) => number) {
   const words: number[] = []
   const ofType: number[][] = expressionTypes.map(() => [])
@@ -153,7 +152,7 @@ describe.skipIf(!works)(
       expect({ name, status, stderr }).toEqual({ name, status: 0, stderr: '' })
     }
 
-    it('there are those for slices of K only if ⊕ is surely associative', () => {
+    it('include those for slices of K only if ⊕ is certainly associative', () => {
       const names = (type: string, plus: string, times: string) =>
         textsOf(simpleDefinition(expressionTypes.indexOf(type as 'int32'), plus, times)).map(
           ({ name }) => name,
@@ -166,7 +165,7 @@ describe.skipIf(!works)(
       expect(names('int32', 'sub', 'mul').some(isSliced)).toBe(false)
     })
 
-    it('is assembled, all of it', () => {
+    it('are all accepted by the assembler', () => {
       for (const [type, plus, times] of [
         ['int32', 'max', 'add'],
         ['float32', 'add', 'mul'],

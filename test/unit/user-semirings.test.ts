@@ -1,4 +1,4 @@
-/** Semirings that users write: what their functions become, and the forms that this has. */
+/** Custom semirings: expressions of their functions, and their serialized forms. */
 import { inspect } from 'node:util'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { plus, star } from '../../lib/algebra.js'
@@ -31,7 +31,7 @@ const maxPlus = {
   selective: true,
 } satisfies SemiringDefinition<'float32'>
 
-/** The steps of a ⊗ that is traced. */
+/** Steps of a traced ⊗. */
 const traced = (times: SemiringDefinition<'int32'>['times']) =>
   semiring({
     name: 'traced',
@@ -42,7 +42,7 @@ const traced = (times: SemiringDefinition<'int32'>['times']) =>
     absorbs: false,
   }).toJSON().times
 
-/** A definition whose ⊗ is whatever a program in JavaScript may pass. */
+/** Definition whose ⊗ is any value that a JavaScript program may pass. */
 const wrong = (times: unknown, rest: object = {}) =>
   semiring({
     name: 'wrong',
@@ -55,7 +55,7 @@ const wrong = (times: unknown, rest: object = {}) =>
   } as never)
 
 describe('functions become expressions', () => {
-  it('of methods and of functions, with numbers of the type of the others', () => {
+  it('are traced from methods and from functions, with numbers of the type of the others', () => {
     const expected = {
       steps: [
         ['x', 0],
@@ -71,7 +71,7 @@ describe('functions become expressions', () => {
     expect(traced((x, y, { max, abs, sub }) => max(abs(sub(x, y)), 3))).toEqual(expected)
   })
 
-  it('in which equal steps are one, and what nothing needs is left out', () => {
+  it('contain equal steps once, and no unused steps', () => {
     const { steps } = traced((x, y) => {
       x.mul(y).popcount()
       return x.sub(y).mul(x.sub(y))
@@ -84,7 +84,7 @@ describe('functions become expressions', () => {
     ])
   })
 
-  it('of all operations', () => {
+  it('support all operations', () => {
     const all = (x: Value<'float32'>, y: Value<'float32'>, o: Operations) => {
       const i = o.toInt32(x).add(o.toUint32(y).shiftLeft(3).shiftRight(1).toInt32())
       const bits = i.and(5).or(6).xor(7).not().popcount()
@@ -104,7 +104,7 @@ describe('functions become expressions', () => {
     expect(semiring.from(JSON.stringify(made)).toJSON()).toEqual(made.toJSON())
   })
 
-  it('of several lanes', () => {
+  it('have several lanes', () => {
     const pair = counting('max-plus')
     expect(pair.dtype).toEqual(['int32', 'uint32'])
     expect(pair.zero).toEqual([-(2 ** 31), 0])
@@ -112,7 +112,7 @@ describe('functions become expressions', () => {
     expectTypeOf(semiring(maxPlus)).toExtend<UserSemiring<'float32'>>()
   })
 
-  it('that are printed as one writes them', () => {
+  it('are printed in mathematical notation', () => {
     expect(`${semiring(maxPlus)}`).toBe(
       [
         "semiring 'max-plus by hand' of float32",
@@ -155,7 +155,7 @@ describe('functions become expressions', () => {
     expect(shown).toBe('−(x + 0.1)')
   })
 
-  it('keeps constants apart that have the same bits in two types', () => {
+  it('keep constants apart that have the same bits in two types', () => {
     const { times } = semiring({
       name: 'zeros',
       dtype: ['int32', 'float32'],
@@ -172,7 +172,7 @@ describe('functions become expressions', () => {
     })
   })
 
-  it('whose text is short even if each step is used twice', () => {
+  it('are short in print even if each step is used twice', () => {
     const { steps } = traced((x) => {
       let value = x
       for (let i = 0; i < 200; i++) value = value.mul(value)
@@ -185,7 +185,7 @@ describe('functions become expressions', () => {
   })
 })
 
-describe('what a function can not do is an error that says so', () => {
+describe('impossible operations in a function are reported', () => {
   const refusals: [name: string, times: unknown, message: string | RegExp][] = [
     ['operators of the language', (x: never, y: never) => x + y, /write x\.add\(y\) for x \+ y/],
     ['comparisons of the language', (x: number, y: number) => (x < y ? x : y), /less\(x, y\) for x < y/],
@@ -275,7 +275,7 @@ describe('what a function can not do is an error that says so', () => {
     ],
     ['no function', 'x + y', /times must be a function of x and y, but it is 'x \+ y'/],
   ]
-  it.each(refusals)('%s', (_, times, message) => {
+  it.each(refusals)('are reported: %s', (_, times, message) => {
     expectError(
       thrown(() => wrong(times)),
       'ERR_MPMML_OPTION',
@@ -283,7 +283,7 @@ describe('what a function can not do is an error that says so', () => {
     )
   })
 
-  it('values of another function', () => {
+  it('include values of another function', () => {
     let kept: unknown
     const plus = (x: Value<'int32'>, y: Value<'int32'>) => {
       kept = x
@@ -301,7 +301,7 @@ describe('what a function can not do is an error that says so', () => {
     )
   })
 
-  it('more than 256 steps, however they come about', () => {
+  it('include more than 256 steps, in every form', () => {
     const grow = (x: Value<'int32'>) => {
       let value = x
       for (;;) value = value.add(value)
@@ -324,7 +324,7 @@ describe('what a function can not do is an error that says so', () => {
     )
   })
 
-  it('what it throws itself', () => {
+  it('pass on errors that the function throws', () => {
     const error = new RangeError('mine')
     expect(
       thrown(() =>
@@ -360,7 +360,7 @@ describe('a definition', () => {
     ['check', { least: 5, most: 3 }, /least ≤ most, but they are 5 and 3/],
     ['laws', 'all', /there is no option 'laws'/],
   ]
-  it.each(refusals)('refuses %s %s', (property, value, message) => {
+  it.each(refusals)('rejects %s %s', (property, value, message) => {
     expectError(
       thrown(() => wrong((x: Value) => x, { [property]: value })),
       'ERR_MPMML_OPTION',
@@ -368,7 +368,7 @@ describe('a definition', () => {
     )
   })
 
-  it('has names with quotes, and elements of 1 to 4 lanes', () => {
+  it('accepts names with quotes, and elements of 1 to 4 lanes', () => {
     const name = `"it's" \\u0000 %s \${x}`
     expect(semiring({ ...maxPlus, name }).name).toBe(name)
     expect(kBest('min-plus', 4).zero).toHaveLength(4)
@@ -397,7 +397,7 @@ describe('a definition', () => {
     ['of several lanes', { dtype: ['float32'], zero: [Number.NEGATIVE_INFINITY], one: [0] }],
     ['whose zero is another', { zero: 0 }],
     ['whose zero doesn’t absorb', { absorbs: false }],
-  ])('refuses logarithms %s', (_, definition) => {
+  ])('rejects logarithms %s', (_, definition) => {
     const { plus, times } = logSumExp.toJSON()
     expect(semiring.from(logSumExp.toJSON()).logarithms).toBe(true)
     expect(semiring(maxPlus).logarithms).toBe(false)
@@ -413,7 +413,7 @@ describe('a definition', () => {
     )
   })
 
-  it.each(['idempotent', 'selective'] as const)('refuses logarithms that are %s', (flag) => {
+  it.each(['idempotent', 'selective'] as const)('rejects logarithms that are %s', (flag) => {
     expectError(
       thrown(() =>
         semiring.from({
@@ -427,7 +427,7 @@ describe('a definition', () => {
     )
   })
 
-  it('does not change any more', () => {
+  it('is immutable', () => {
     const made = semiring(maxPlus)
     expect(() => {
       ;(made as { name: string }).name = 'other'
@@ -453,7 +453,7 @@ const ready = [
 ]
 
 describe('matrices on a device', () => {
-  it('are refused unless they have the type of their lane', async () => {
+  it('are rejected unless they have the type of their lane', async () => {
     const device = await openDevice({ backend: 'cpu' })
     const [int32, float32, float64, uint8] = await Promise.all([
       device.upload(matrix(1, 1, Int32Array.of(2))),
@@ -485,20 +485,20 @@ describe('matrices on a device', () => {
 })
 
 describe('JSON', () => {
-  it.each(ready.map((each) => [each.name, each] as const))('has all of %s', (_, each) => {
+  it.each(ready.map((each) => [each.name, each] as const))('has all properties of %s', (_, each) => {
     const again = semiring.from(JSON.parse(JSON.stringify(each)))
     expect(again.toJSON()).toEqual(each.toJSON())
     expect(`${again}`).toBe(`${each}`)
     expect(semiring.from(JSON.stringify(each)).zero).toEqual(each.zero)
   })
 
-  it('has as many steps as an expression may have', () => {
+  it('allows as many steps as an expression', () => {
     const steps = [['x', 0], ['y', 0], ...Array.from({ length: 254 }, (_, at) => ['add', at + 1, at + 1])]
     const json = { ...JSON.parse(JSON.stringify(hamming)), times: { steps, results: [255] }, check: false }
     expect(semiring.from(json).toJSON().times.steps).toHaveLength(255)
   })
 
-  it('has numbers that JSON lacks as texts', () => {
+  it('represents numbers that JSON lacks by strings', () => {
     const odd = semiring({
       ...maxPlus,
       plus: (x, y, { select, equal }) =>
@@ -649,7 +649,7 @@ describe('JSON', () => {
     ],
     ['a broken law', { ...good(), zero: 1 }, /zero is neutral/],
   ]
-  it.each(hostile)('refuses %s', (_, json, message, code = 'ERR_MPMML_OPTION') => {
+  it.each(hostile)('rejects %s', (_, json, message, code = 'ERR_MPMML_OPTION') => {
     expectError(
       thrown(() => semiring.from(json)),
       code,
@@ -670,11 +670,11 @@ describe('JSON', () => {
   })
 })
 
-describe('what takes no semiring of one’s own says why', () => {
+describe('calls that are rejected with the reason', () => {
   const square = matrix(2, 2, new Float32Array(4))
   const own = semiring(maxPlus)
 
-  it('closures and paths', async () => {
+  it('include closures and paths', async () => {
     const expected =
       /semiring 'max-plus by hand', which you have written: products, power and star take those/
     expectError(
@@ -688,7 +688,7 @@ describe('what takes no semiring of one’s own says why', () => {
     )
   })
 
-  it('star, of one that is not idempotent or has no one', async () => {
+  it('include star of a semiring that is not idempotent or has no one', async () => {
     expectError(
       await star(square, { semiring: logSumExp }).catch((error) => error),
       'ERR_MPMML_OPTION',
@@ -702,7 +702,7 @@ describe('what takes no semiring of one’s own says why', () => {
     )
   })
 
-  it('options of the library’s semirings', async () => {
+  it('include options of the library’s semirings', async () => {
     for (const [name, value] of [
       ['overflow', 'wrap'],
       ['variant', variants()[0]!.name],
@@ -727,7 +727,7 @@ describe('what takes no semiring of one’s own says why', () => {
     }
   })
 
-  it('what only looks like one', async () => {
+  it('include calls with objects that only look like a semiring', async () => {
     for (const fake of [own.toJSON(), Object.create(own), { ...own }, {}, 7, Symbol('s')]) {
       expectError(
         await mpmm(square, square, { semiring: fake as never }).catch((error) => error),
@@ -737,7 +737,7 @@ describe('what takes no semiring of one’s own says why', () => {
     }
   })
 
-  it('functions that make them, of names that they don’t take', () => {
+  it('include factories with unknown names', () => {
     for (const [make, message] of [
       [() => counting('max-min' as never), /counting takes 'max-plus' or 'min-plus', but it got 'max-min'/],
       [() => kBest('plus-times' as never, 2), /kBest takes/],

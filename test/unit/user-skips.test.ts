@@ -1,6 +1,6 @@
 /**
- * When a step of a product changes nothing: which ⊕ say so, and that whenever the condition of native code holds, z ⊕ (x ⊗ y) is z, bit
- * by bit, by the oracle's own evaluation.
+ * Steps of a product that change nothing: the ⊕ for which native code finds a condition, and the correctness of the condition.
+ * Whenever it holds, z ⊕ (x ⊗ y) is z, bit by bit, in the oracle's own evaluation.
  */
 import { describe, expect, it } from 'vitest'
 import { addon } from '../../lib/native.js'
@@ -35,7 +35,7 @@ const define = (lanes: LaneType[], plus: Write, times: Write): Definition => ({
 
 const skipsOf = (it: Definition) => addon.describeUserSemiring(native(it)).skips
 
-/** A condition as native code writes it: its arguments are z on the left, and the lanes of x and then of y on the right. */
+/** Condition in the notation of native code: its arguments are z on the left, and the lanes of x and then of y on the right. */
 function read(text: string, lanes: number): Expression {
   const nodes: Node[] = []
   const results: number[] = []
@@ -63,7 +63,7 @@ function read(text: string, lanes: number): Expression {
   return { nodes, results }
 }
 
-/** Values few of which differ, and edges. */
+/** Values with few differences, and edge cases. */
 function draw(type: LaneType, random: Random): number {
   const edges = {
     int32: [-(2 ** 31), 2 ** 31 - 1],
@@ -74,7 +74,7 @@ function draw(type: LaneType, random: Random): number {
   return bitsOf(random.chance(0.2) ? edges[random.integer(0, edges.length - 1)]! : small, type)
 }
 
-/** How many of some random steps the condition leaves out. Fails if one of them changes z. */
+/** Counts the random steps that the condition skips. Fails if one of them changes z. */
 function leftOut(it: Definition, tries = 3000): number {
   const conditions = skipsOf(it).map((text) => read(text, it.lanes.length))
   expect(conditions.length).toBeGreaterThan(0)
@@ -90,7 +90,7 @@ function leftOut(it: Definition, tries = 3000): number {
   return count
 }
 
-/** So much of a lane that to leave it out pays. */
+/** Minimum cost of a lane for which skipping pays off. */
 function costly(to: Writer, x: number, y: number): number {
   let value = to.op('xor', x, y)
   for (const other of [x, y, x, y]) value = to.op('add', to.op('mul', value, value), other)
@@ -98,14 +98,14 @@ function costly(to: Writer, x: number, y: number): number {
 }
 const costlyTimes: Write = (to) => to.lanes.map((_, lane) => costly(to, to.x(lane), to.y(lane)))
 
-/** ⊗ adds the first lanes and is costly in the others. */
+/** ⊗ that adds the first lanes and is costly in the others. */
 const sumAndMore: Write = (to) =>
   to.lanes.map((_, lane) => (lane === 0 ? to.op('add', to.x(), to.y()) : costly(to, to.x(lane), to.y(lane))))
 
 const ints = (count: number): LaneType[] => Array<LaneType>(count).fill('int32')
 
-describe('a condition is found', () => {
-  it('if ⊕ selects x in every lane', () => {
+describe('native code', () => {
+  it('finds a condition if ⊕ selects x in every lane', () => {
     const best = define(
       ints(3),
       (to) => {
@@ -118,7 +118,7 @@ describe('a condition is found', () => {
     expect(leftOut(best)).toBeLessThan(2900)
   })
 
-  it('if lanes select by the same predicate and by what it isn’t', () => {
+  it('finds a condition if lanes select by the same predicate and by its negation', () => {
     const mixed = define(
       ints(3),
       (to) => {
@@ -136,7 +136,7 @@ describe('a condition is found', () => {
     expect(leftOut(mixed)).toBeGreaterThan(100)
   })
 
-  it('of comparisons of selects, of and, or and not, of floats with NaN and −0', () => {
+  it('finds a condition with comparisons of selects, of and, or and not, of floats with NaN and −0', () => {
     const nested = define(
       ['float32', 'float32', 'int32'],
       (to) => {
@@ -159,7 +159,7 @@ describe('a condition is found', () => {
     expect(leftOut(nested)).toBeGreaterThan(50)
   })
 
-  it('of what takes only z, apart from the rest', () => {
+  it('finds a condition with terms of z alone, separately from the others', () => {
     const done = define(
       ints(2),
       (to) => {
@@ -178,7 +178,7 @@ describe('a condition is found', () => {
     expect(leftOut(done)).toBeGreaterThan(100)
   })
 
-  it('of expressions whose steps are used twice, again and again', () => {
+  it('finds a condition in expressions whose steps are used repeatedly', () => {
     const deep = semiring({
       name: 'deep',
       dtype: 'int32',
@@ -197,7 +197,7 @@ describe('a condition is found', () => {
     expect(addon.describeUserSemiring(nativeOf(deep as never)).skips).toHaveLength(1)
   })
 
-  it('of counting, of the k best, and of what the guide shows, but not of log-sum-exp', () => {
+  it('finds a condition for counting, the k best, and the example of the guide, but not for log-sum-exp', () => {
     const twoLeast = semiring({
       name: 'two least sums',
       dtype: ['int32', 'int32'],
@@ -218,7 +218,7 @@ describe('a condition is found', () => {
     expect(addon.describeUserSemiring(nativeOf(logSumExp as never)).skips).toEqual([])
   })
 
-  it('of random ⊕ it is right', () => {
+  it('finds conditions that are right for random ⊕', () => {
     let found = 0
     for (let seed = 0; seed < 60; seed++) {
       const random = new Random(seed)
@@ -269,8 +269,8 @@ function randomPlus(to: Writer, random: Random): number[] {
   return to.lanes.map((_, lane) => to.op('select', changes, to.y(lane), to.x(lane)))
 }
 
-describe('no condition is found', () => {
-  it('if a lane is no select', () => {
+describe('native code', () => {
+  it('finds no condition if a lane is not a select', () => {
     const plus: Write = (to) => {
       const isBetter = to.op('less', to.x(), to.y())
       return [to.op('max', to.x(), to.y()), to.op('select', isBetter, to.y(1), to.x(1))]
@@ -278,7 +278,7 @@ describe('no condition is found', () => {
     expect(skipsOf(define(ints(2), plus, sumAndMore))).toEqual([])
   })
 
-  it('if a select gives no lane of x, or another one', () => {
+  it('finds no condition if a select does not return a lane of x, or returns another one', () => {
     for (const kept of [
       (to: Writer) => to.op('neg', to.x(1)),
       (to: Writer) => to.x(),
@@ -295,7 +295,7 @@ describe('no condition is found', () => {
     }
   })
 
-  it('if lanes select by different predicates, or one by what the other isn’t', () => {
+  it('finds no condition if lanes select by different predicates, or one by the negation of the other', () => {
     for (const second of [
       (to: Writer) => to.op('less', to.x(1), to.y(1)),
       (to: Writer) => to.op('lessEqual', to.x(), to.y()),
@@ -309,10 +309,10 @@ describe('no condition is found', () => {
     }
   })
 
-  it('if it would save little', () => {
+  it('finds no condition if it would save little', () => {
     const plus: Write = (to) => to.op('select', to.op('less', to.x(), to.y()), to.y(), to.x())
     expect(skipsOf(define(ints(1), plus, (to) => to.op('add', to.x(), to.y())))).toEqual([])
-    // The condition needs all that ⊗ computes.
+    // The condition needs all operations of ⊗.
     expect(skipsOf(define(ints(1), plus, costlyTimes))).toEqual([])
   })
 })

@@ -1,4 +1,4 @@
-/** Bad input to mpmm and mpmmSync: a coded error that names the argument, what was expected and what came. */
+/** Bad input to mpmm and mpmmSync: an error with a code that names the argument, the expectation and the received value. */
 import { runInNewContext } from 'node:vm'
 import ndarray from 'ndarray'
 import { describe, expect, it } from 'vitest'
@@ -13,7 +13,7 @@ const promising = mpmm as (...values: unknown[]) => ReturnType<typeof mpmm>
 const square = () => matrix(2, 2, [1, 2, 3, 4])
 const ints = (length: number) => new Int32Array(length)
 
-/** Both calls give this error; mpmm never throws. */
+/** Both calls throw this error; mpmm never throws synchronously. */
 async function expectRefused(values: unknown[], code: string, ...patterns: string[]): Promise<void> {
   const expressions = patterns.map((pattern) => new RegExp(pattern))
   expectError(
@@ -184,7 +184,7 @@ describe('operands', () => {
       async (what, value, code, patterns) => {
         if (name === 'a') return expectRefused([value, square()], code, '^a\\b', ...patterns)
         if (name === 'b') return expectRefused([square(), value], code, '^b\\b', ...patterns)
-        // undefined is no accumulation, and other values that are no objects are wrong options.
+        // undefined means no accumulation; other values that are not objects are wrong options.
         if (name === 'accumulate' && (typeof value !== 'object' || value === null)) {
           if (value === undefined) return
           if (value !== null)
@@ -196,9 +196,9 @@ describe('operands', () => {
     )
   }
 
-  it('no arguments at all', () => expectRefused([], 'DTYPE', '^a must be a matrix'))
+  it('are required', () => expectRefused([], 'DTYPE', '^a must be a matrix'))
 
-  it('inner dimensions that differ: both shapes are named', () =>
+  it('are rejected with both shapes if inner dimensions differ', () =>
     expectRefused(
       [matrix(2, 3), matrix(4, 5)],
       'SHAPE',
@@ -208,7 +208,7 @@ describe('operands', () => {
       '4 rows',
     ))
 
-  it('batches of different size', () =>
+  it('are rejected if batches have different sizes', () =>
     expectRefused(
       [matrix([2, 2, 2]), matrix([3, 2, 2])],
       'SHAPE',
@@ -217,7 +217,7 @@ describe('operands', () => {
       'batch',
     ))
 
-  it('lengths that lie', () => {
+  it('are rejected with wrong lengths', () => {
     const data = ints(2)
     Object.defineProperty(data, 'length', { value: 1e9 })
     Object.defineProperty(data, 'buffer', { value: new ArrayBuffer(4e3) })
@@ -229,7 +229,7 @@ describe('operands', () => {
     )
   })
 
-  it('a user’s own exception passes through', async () => {
+  it('pass on an exception of a user’s getter', async () => {
     const own = new Error('mine')
     const a = {
       get data(): Int32Array {
@@ -241,13 +241,13 @@ describe('operands', () => {
     await expect(mpmm(a, a)).rejects.toBe(own)
   })
 
-  it('results larger than memory', () => {
+  it('are rejected if the result exceeds the memory', () => {
     const column = { data: ints(1), shape: [2 ** 20, 1], strides: [0, 0] }
     const row = { data: ints(1), shape: [1, 2 ** 20], strides: [0, 0] }
     return expectRefused([column, row], 'OUT_OF_MEMORY', 'the result', '4398046511104 bytes')
   })
 
-  it('results with more elements than can be counted', () => {
+  it('are rejected if the result has more elements than can be counted', () => {
     const column = { data: ints(1), shape: [2 ** 31 - 1, 1], strides: [0, 0] }
     const row = { data: ints(1), shape: [1, 2 ** 31 - 1], strides: [0, 0] }
     return expectRefused([column, row], 'OUT_OF_MEMORY', 'the result')
@@ -259,14 +259,14 @@ describe('element types', () => {
   const float64 = (...values: number[]) => matrix(1, values.length, Float64Array.from(values))
   const call = (a: unknown, b: unknown, options = {}) => [a, b, options]
 
-  it('are one for all matrices of a product', async () => {
+  it('must be equal for all matrices of a product', async () => {
     const one = matrix(1, 1, [1])
     await expectRefused(call(one, float32(1)), 'DTYPE', '^b is of float32 and a of int32', 'one element type')
     await expectRefused(call(float32(1), float64(1)), 'DTYPE', '^b is of float64 and a of float32')
     await expectRefused(call(one, one, { out: float32(1) }), 'DTYPE', '^out is of float32 and a of int32')
     await expectRefused(call(float64(1), float64(1), { accumulate: one }), 'DTYPE', '^accumulate is of int32')
   })
-  it('are those that the semiring has', async () => {
+  it('must be supported by the semiring', async () => {
     const one = matrix(1, 1, [1])
     const message = ['^plus-times has the element types float32 and float64', 'int32']
     await expectRefused(call(one, one, { semiring: 'plus-times' }), 'DTYPE', ...message)
@@ -283,19 +283,19 @@ describe('element types', () => {
       '^or-and has the element type uint8,',
     )
   })
-  it('decide whether there is an option overflow', async () => {
+  it('determine whether the option overflow exists', async () => {
     for (const overflow of ['throw', 'saturate', 'wrap']) {
       await expectRefused(call(float32(1), float32(1), { overflow }), 'OPTION', 'overflow', 'float32')
     }
     expect(mpmmSync(float32(1), float32(2), { overflow: undefined }).c.data).toEqual(Float32Array.of(3))
   })
-  it('choose the array of the result', async () => {
+  it('determine the array of the result', async () => {
     expect(mpmmSync(float32(0.1), float32(0.2)).c.data).toEqual(
       Float32Array.of(Math.fround(0.1) + Math.fround(0.2)),
     )
     expect((await mpmm(float64(0.1), float64(0.2))).c.data).toEqual(Float64Array.of(0.1 + 0.2))
   })
-  it('have variants of their own', async () => {
+  it('have separate variants', async () => {
     await expectRefused(
       call(float32(1), float32(1), { variant: 'naive_maxplus_i32_acc64' }),
       'VARIANT',
@@ -315,16 +315,16 @@ describe('element types', () => {
   })
 })
 
-describe('operands that are fine', () => {
-  it('data longer than needed, offset 0, undefined strides and offset', () => {
+describe('valid operands', () => {
+  it('include data longer than needed, offset 0, undefined strides and offset', () => {
     const a = { data: Int32Array.of(1, 2, 3, 4, 99), shape: [2, 2], strides: undefined, offset: undefined }
     expect([...mpmmSync(a, square()).c.data]).toEqual([5, 6, 7, 8])
   })
-  it('typed arrays as shape and strides', () => {
+  it('include typed arrays as shape and strides', () => {
     const a = { data: Int32Array.of(1, 2, 3, 4), shape: Uint8Array.of(2, 2), strides: Int32Array.of(2, 1) }
     expect([...mpmmSync(a, square()).c.data]).toEqual([5, 6, 7, 8])
   })
-  it('an Int32Array of another realm, a subclass, a frozen matrix', () => {
+  it('include an Int32Array of another realm, a subclass, a frozen matrix', () => {
     const foreign = runInNewContext('Int32Array.of(1, 2, 3, 4)') as Int32Array
     class Mine extends Int32Array {}
     for (const data of [foreign, Mine.of(1, 2, 3, 4)]) {
@@ -333,7 +333,7 @@ describe('operands that are fine', () => {
       ])
     }
   })
-  it('stdlib’s ndarray: properties are getters on the prototype, shape and strides are copies', () => {
+  it('include stdlib’s ndarray: properties are getters on the prototype, shape and strides are copies', () => {
     // The interface of https://stdlib.io/docs/api/latest/@stdlib/ndarray/ctor.
     class StdlibNdarray {
       #buffer: Int32Array
@@ -373,7 +373,7 @@ describe('operands that are fine', () => {
     expect([...out.data]).toEqual([0, 5, 7, 6, 8])
   })
 
-  it('reads each property once', async () => {
+  it('are read once per property', async () => {
     const reads: string[] = []
     const watched = (name: string, target: object): never =>
       new Proxy(target, {
@@ -401,7 +401,7 @@ describe('operands that are fine', () => {
     }
   })
 
-  it('checks what was read, not what a getter changes meanwhile', () => {
+  it('are checked by the values that were read, not by later values of a getter', () => {
     const victim = ints(10000)
     const b = {
       get data() {
@@ -418,7 +418,7 @@ describe('operands that are fine', () => {
     )
   })
 
-  it('takes part in a call made by a getter of another', () => {
+  it('may be computed by a call in a getter of another one', () => {
     const b = {
       get data() {
         expect([...mpmmSync(matrix(1, 1, [7]), matrix(1, 1, [8]), { semiring: 'min-plus' }).c.data]).toEqual([
@@ -440,7 +440,7 @@ describe('out', () => {
     [[2, 3], '\\[2, 4\\]'],
     [[1, 2, 4], '\\[2, 4\\]'],
     [[8, 1], '\\[2, 4\\]'],
-  ])('of shape %j', (shape, expected) =>
+  ])('is checked for shape %j', (shape, expected) =>
     expectRefused(
       [a, b, { out: { data: ints(100), shape } }],
       'SHAPE',
@@ -449,9 +449,9 @@ describe('out', () => {
       expected,
     ),
   )
-  it('of shape [2, 4] for a batch', () =>
+  it('is rejected with shape [2, 4] for a batch', () =>
     expectRefused([matrix([3, 2, 3]), b, { out: matrix(2, 4) }], 'SHAPE', 'out \\[2, 4\\]', '\\[3, 2, 4\\]'))
-  it('of shape [1, 2, 4] for a batch of one', () =>
+  it('is rejected with shape [1, 2, 4] for a batch of one', () =>
     expect(mpmmSync(matrix([1, 2, 3]), b, { out: matrix([1, 2, 4]) }).c.shape).toEqual([1, 2, 4]))
 
   it.each([
@@ -465,7 +465,7 @@ describe('out', () => {
     [[6, 2]],
     [[3, 2]],
     [[5, 3]],
-  ])('refuses strides %j, one of which lies within what the other reaches over', (strides) =>
+  ])('rejects strides %j, one of which lies within the extent of the other', (strides) =>
     expectRefused(
       [a, b, { out: { data: ints(100), shape: [2, 4], strides } }],
       'SHAPE',
@@ -480,11 +480,11 @@ describe('out', () => {
       expect(mpmmSync(a, b, { out }).c).toBe(out)
     },
   )
-  it('with a stride of 0 along one element', () => {
+  it('is rejected with a stride of 0 along one element', () => {
     const out = { data: ints(4), shape: [1, 4], strides: [0, 1] }
     expect(mpmmSync(matrix(1, 3), b, { out }).c).toBe(out)
   })
-  it('with overlapping matrices of a batch', () =>
+  it('is rejected with overlapping matrices of a batch', () =>
     expectRefused(
       [matrix([3, 2, 3]), b, { out: { data: ints(100), shape: [3, 2, 4], strides: [4, 4, 1] } }],
       'SHAPE',
@@ -497,19 +497,19 @@ describe('out', () => {
     ['one element', 15, [4, 1]],
     ['interleaved rows that meet', 2, [4, 1]],
     ['the transpose', 0, [1, 4]],
-  ])('over a: %s', async (_, offset, strides) => {
+  ])('is rejected over a: %s', async (_, offset, strides) => {
     const data = buffer()
     const left = { data, shape: [4, 4] }
     const out = { data, shape: [4, 4], offset, strides }
     await expectRefused([left, matrix(4, 4), { out }], 'SHAPE', 'out overlaps a ')
     await expectRefused([matrix(4, 4), left, { out }], 'SHAPE', 'out overlaps b ')
   })
-  it('over a through another Int32Array of the same buffer', () => {
+  it('is rejected over a through another Int32Array of the same buffer', () => {
     const data = buffer()
     const out = { data: new Int32Array(data.buffer, 60), shape: [4, 4] }
     return expectRefused([{ data, shape: [4, 4] }, matrix(4, 4), { out }], 'SHAPE', 'out overlaps a')
   })
-  it('beside a in the same buffer', () => {
+  it('is accepted next to a in the same buffer', () => {
     const data = buffer()
     const beside: [string, object, object][] = [
       ['after', { shape: [4, 4] }, { shape: [4, 4], offset: 16 }],
@@ -534,14 +534,14 @@ describe('out', () => {
       expect(mpmmSync(matrix(size, size), operand, { out }).c, what).toBe(out)
     }
   })
-  it('over a in a batch', () => {
+  it('is rejected over a in a batch', () => {
     const data = buffer()
     const operand = { data, shape: [2, 2, 2], strides: [8, 2, 1] }
     const fine = { data, shape: [2, 2, 2], strides: [8, 2, 1], offset: 4 }
     expect(mpmmSync(operand, matrix(2, 2), { out: fine }).c).toBe(fine)
     return expectRefused([operand, matrix(2, 2), { out: { ...fine, offset: 6 } }], 'SHAPE', 'out overlaps a')
   })
-  it('agrees with a comparison of all elements, for random layouts whose strides nest', () => {
+  it('is rejected as by a comparison of all elements, for random layouts whose strides nest', () => {
     let seed = 12345
     const below = (limit: number) => {
       seed = (Math.imul(seed, 1103515245) + 12345) >>> 0
@@ -586,7 +586,7 @@ describe('out', () => {
       }
       const refusals = ['overlap each other', 'out overlaps a']
       const expected = itself ? refusals[0]! : meets ? refusals[1]! : 'fine'
-      // Other strides may be refused although no element is shared.
+      // Other strides may be rejected although no element is shared.
       if (!nests([out]) && expected !== refusals[0]) expect(message).toContain(refusals[0])
       else if (!nests([out, operand]) && expected === 'fine') expect(message).toMatch(/fine|out overlaps a/)
       else
@@ -601,23 +601,23 @@ describe('out', () => {
 })
 
 describe('accumulate', () => {
-  it('of another shape', () =>
+  it('is rejected with another shape', () =>
     expectRefused(
       [matrix(2, 3), matrix(3, 4), { accumulate: matrix(4, 2) }],
       'SHAPE',
       'accumulate \\[4, 2\\]',
       '\\[2, 4\\]',
     ))
-  it('of another batch', () =>
+  it('is rejected with another batch', () =>
     expectRefused(
       [matrix([2, 2, 3]), matrix(3, 4), { accumulate: matrix([3, 2, 4]) }],
       'SHAPE',
       'accumulate \\[3, 2, 4\\]',
       '\\[2, 2, 4\\] or \\[2, 4\\]',
     ))
-  it('true without out', () =>
+  it('is rejected as true without out', () =>
     expectRefused([square(), square(), { accumulate: true }], 'OPTION', 'accumulate', 'out'))
-  it('a part of out', () => {
+  it('is rejected as a part of out', () => {
     const data = ints(40)
     const out = { data, shape: [4, 4] }
     const calls = [
@@ -634,7 +634,7 @@ describe('accumulate', () => {
     )
     return Promise.all(calls)
   })
-  it('one matrix for a batch that is a part of out', () => {
+  it('is rejected as one matrix for a batch that is a part of out', () => {
     const out = matrix([2, 2, 2])
     const accumulate = { data: out.data, shape: [2, 2] }
     return expectRefused(
@@ -643,11 +643,11 @@ describe('accumulate', () => {
       'out overlaps accumulate',
     )
   })
-  it('an operand: it is only read', () => {
+  it('is accepted as an operand, which is only read', () => {
     const a = square()
     expect([...mpmmSync(a, square(), { accumulate: a }).c.data]).toEqual([5, 6, 7, 8])
   })
-  it('false is none', () => {
+  it('is ignored if it is false', () => {
     expect([...mpmmSync(square(), square(), { accumulate: false }).c.data]).toEqual([5, 6, 7, 8])
   })
 })
@@ -656,10 +656,10 @@ describe('options', () => {
   const refused = (options: unknown, code: string, ...patterns: string[]) =>
     expectRefused([square(), square(), options], code, ...patterns)
 
-  it.each([[null], [5], ['min-plus'], [true]])('that are %j', (options) =>
+  it.each([[null], [5], ['min-plus'], [true]])('are rejected: %j', (options) =>
     refused(options, 'OPTION', 'options must be an object'),
   )
-  it('of an unknown name', () =>
+  it('are rejected with an unknown name', () =>
     refused({ semirings: 'max-plus' }, 'OPTION', "'semirings'", "'semiring'.*'out'.*'signal'"))
   it.each([
     ['semiring', 'times-plus', "'max-plus', 'min-plus', .* or '"],
@@ -668,7 +668,7 @@ describe('options', () => {
     ['overflow', 'ignore', "'throw', 'saturate' or 'wrap'"],
     ['overflow', 'toString', "'throw', 'saturate' or 'wrap'"],
     ['overflow', 1, '1'],
-    ['backend', 'gpu', "'auto', 'cpu' or 'cuda'"],
+    ['backend', 'gpu', "'auto', 'cpu', 'cuda' or 'webgpu'"],
     ['backend', ['cpu'], 'an array'],
     ['device', -1, '-1'],
     ['device', 0.5, '0.5'],
@@ -682,9 +682,9 @@ describe('options', () => {
     ['onProgress', {}, 'an object'],
     ['accumulate', 5, '5'],
     ['accumulate', 'yes', "'yes'"],
-  ])('%s: %j', (name, value, pattern) => refused({ [name]: value }, 'OPTION', name, pattern))
+  ])('are rejected: %s: %j', (name, value, pattern) => refused({ [name]: value }, 'OPTION', name, pattern))
 
-  it('a variant that there is none of: near names are listed', async () => {
+  it('are rejected with an unknown variant, and similar names are listed', async () => {
     await refused(
       { variant: 'naive_maxplus_i32_acc46' },
       'VARIANT',
@@ -697,7 +697,7 @@ describe('options', () => {
     await refused({ variant: 'x'.repeat(1e6) }, 'VARIANT', 'xxx…')
   })
 
-  it('undefined is the default', () => {
+  it('are the default if they are undefined', () => {
     const options = Object.fromEntries(
       [
         'semiring',
@@ -714,7 +714,7 @@ describe('options', () => {
     expect([...mpmmSync(square(), square(), options).c.data]).toEqual([5, 6, 7, 8])
   })
 
-  it('a refused call changes nothing', () => {
+  it('are rejected without any change of the arguments', () => {
     const out = matrix(2, 2, [9, 9, 9, 9])
     expectError(
       thrown(() => sync(square(), matrix(3, 2), { out })),

@@ -1,7 +1,7 @@
-/** The table of variants, the native registry and the TypeScript type are the same. */
+/** The table of variants, the native registry and the TypeScript type agree. */
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { info, matrix, mpmmSync, type VariantName, variants } from '../../lib/index.js'
+import { info, matrix, mpmmSync, type Variant, type VariantName, variants } from '../../lib/index.js'
 import { addon } from '../../lib/native.js'
 import { expectError, thrown } from '../support/expect.js'
 
@@ -21,6 +21,9 @@ const { allRows, refusedRows, semiringTypes } = (await import(
   allRows: () => TableRow[]
   refusedRows: () => (TableRow & { refused: string })[]
   semiringTypes: () => Pick<TableRow, 'semiring' | 'dataType'>[]
+}
+const { webGpuRows } = (await import(new URL('../../native/variants/webgpu.mjs', import.meta.url).href)) as {
+  webGpuRows: (Omit<Variant, 'name'> & { name: string })[]
 }
 const { listOf } = (await import(new URL('../../native/variants/files.mjs', import.meta.url).href)) as {
   listOf: (row: TableRow) => string
@@ -49,11 +52,12 @@ describe('variants', () => {
           backend,
         })),
     )
-    expect(variants().map(({ architectures: _, ...row }) => row)).toEqual(expected)
+    const ofWebGpu = webGpuRows.map(({ architectures: _, ...row }) => row)
+    expect(variants().map(({ architectures: _, ...row }) => row)).toEqual([...expected, ...ofWebGpu])
     expect(expected.length).toBeGreaterThan(0)
   })
 
-  it('are there for every semiring and type: to verify with, and for the planner wherever it runs', () => {
+  it('exist for every semiring and type: for verification, and for the planner wherever it runs', () => {
     expect(semiringTypes().length).toBeGreaterThan(8)
     for (const { semiring, dataType } of semiringTypes()) {
       const rows = allRows().filter(
@@ -74,14 +78,14 @@ describe('variants', () => {
     }
   })
 
-  it('are of semirings that the native code has, idempotent or not', () => {
+  it('are of semirings of the native code, idempotent or not', () => {
     const ofTable = new Map(
       semiringTypes().map(({ semiring }) => [semiring.name, semiring.idempotent ?? true]),
     )
     expect(addon.semirings.map(({ name, idempotent }) => [name, idempotent])).toEqual([...ofTable])
   })
 
-  it('of tensor cores are of plus-times on float64 only', () => {
+  it('exist on tensor cores for plus-times on float64 only', () => {
     const rows = allRows().filter(({ family }) => family.name === 'tensor')
     const algebras = rows.map(({ semiring, dataType }) => `${semiring.name} ${dataType.name}`)
     expect([...new Set(algebras)]).toEqual(['plus-times float64'])
@@ -91,10 +95,10 @@ describe('variants', () => {
     const source = readFileSync(new URL('../../lib/variant-names.ts', import.meta.url), 'utf8')
     const [, union] = source.match(/export type VariantName =((?:\n {2}\| '[^']+')+)/)!
     const names = [...union!.matchAll(/'([^']+)'/g)].map(([, name]) => name)
-    expect(names).toEqual(allRows().map(({ name }) => name))
+    expect(names).toEqual([...allRows(), ...webGpuRows].map(({ name }) => name))
   })
 
-  it('that no kernel can be built for are refused with the reason', () => {
+  it('are rejected with the reason if no kernel can be built for them', () => {
     expect(addon.refusedVariants).toEqual(
       refusedRows().map(({ name, family, semiring, dataType, parameters, refused: reason }) => ({
         name,
@@ -112,7 +116,7 @@ describe('variants', () => {
     }
   })
 
-  it('are frozen rows in an array of one’s own', () => {
+  it('are frozen rows in a new array', () => {
     const rows = variants()
     rows.length = 0
     for (const row of variants()) {

@@ -1,4 +1,4 @@
-/** Arrays of one dimension in NumPy's files: rows if a matrix is asked for, and vectors. */
+/** Arrays of one dimension in NumPy's files: rows if a matrix is requested, and vectors. */
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { multiplyArrays } from '../../lib/arrays.js'
@@ -58,7 +58,7 @@ describe('an array of one dimension', () => {
     expect(await readNpy(c)).toEqual({ data: Int32Array.of(6, 13), shape: [1, 2] })
   })
 
-  it('of any length and type, in either order', async () => {
+  it('is read in any length, type and order', async () => {
     const empty = npy('<f8', new Float64Array(0), '(0,)')
     expect(parseNpy(empty)).toEqual({ data: new Float64Array(0), shape: [1, 0] })
     const one = npy('<f4', Float32Array.of(0.5), '(1,)')
@@ -76,7 +76,7 @@ describe('an array of one dimension', () => {
     ['(-3,)', 'its header claims (-3,)'],
     ['()', 'a.reshape(1, 1)'],
     ['(1, 1, 1, 3)', 'expected a matrix (2-D), a row (1-D) or a batch'],
-  ])('of the shape %s is refused', async (shape, message) => {
+  ])('is rejected with the shape %s', async (shape, message) => {
     const path = file('.npy', npy('<i4', Int32Array.of(5, -7, 2), shape))
     await expect(readMatrix(path)).rejects.toEqual(coded('FILE', message))
     await expect(readVector(path)).rejects.toEqual(coded('FILE', message))
@@ -86,7 +86,7 @@ describe('an array of one dimension', () => {
 describe('vectors', () => {
   const archive = async (parts: Record<string, Part>) => file('.npz', await npzOf(parts))
 
-  it('of a file and of an archive', async () => {
+  it('are read from a file and an archive', async () => {
     expect(await readVector(file('.npy', three))).toEqual(row.data)
     const path = await archive({
       start: int64(0, 1),
@@ -109,7 +109,7 @@ describe('vectors', () => {
     expect(await readVectors(path, { arrays: ['end'] })).toEqual({ end: Int32Array.of(1, 2) })
   })
 
-  it('are rows and columns too, and nothing else', async () => {
+  it('are also read from rows and columns, and from nothing else', async () => {
     const path = fresh('.npz')
     const column = matrix(3, 1, [4, 5, 6])
     await writeNpz(path, {
@@ -135,7 +135,7 @@ describe('vectors', () => {
   })
 })
 
-describe('maxBytes bounds entries and edges', () => {
+describe('maxBytes', () => {
   const lines = 5000
   const beyond = coded('LIMIT', 'but the option maxBytes allows')
   const market = (kind: string, line: string) =>
@@ -147,10 +147,10 @@ describe('maxBytes bounds entries and edges', () => {
     ['ones', '.mtx.gz', market('pattern general', '3 2\n'), 12 * lines],
     ['real numbers', '.mtx.gz', market('real general', '3 2 0.5\n'), 16 * lines],
     ['both halves', '.mtx.gz', market('integer symmetric', '3 2 5\n'), 24 * lines],
-    // So many may come, but don't.
+    // The header announces this number, but the entries are missing.
     ['a diagonal', '.mtx.gz', market('integer symmetric', '3 3 5\n'), 12 * lines],
     ['DIMACS', '.gr.gz', gzipSync(`p sp 9 ${lines}\n${'a 3 2 5\n'.repeat(lines)}`), 12 * lines],
-  ])('of %s', async (_, ending, bytes, size) => {
+  ])('limits entries and edges of %s', async (_, ending, bytes, size) => {
     const path = file(ending, bytes)
     for (const read of [readEntries, readGraph]) {
       await expect(read(path, { maxBytes: size - 1 })).rejects.toEqual(beyond)
@@ -163,13 +163,13 @@ describe('maxBytes bounds entries and edges', () => {
     expect((await readEntries(path)).row).toEqual(row)
   })
 
-  it('of lines without a count', async () => {
+  it('limits lines without a count', async () => {
     const path = file('.csv.gz', gzipSync('3,2,5\n'.repeat(lines)))
     await expect(readGraph(path, { maxBytes: 16 * lines - 1 })).rejects.toEqual(beyond)
     expect((await readGraph(path, { maxBytes: 16 * lines })).weight).toEqual(new Int32Array(lines).fill(5))
   })
 
-  it("of SciPy's archives", async () => {
+  it("limits SciPy's archives", async () => {
     const count = 10_000
     const ramp = Array.from({ length: count }, (_, at) => at)
     const parts = { row: int32(...ramp), col: int32(...ramp), data: int32(...ramp) }
@@ -178,7 +178,7 @@ describe('maxBytes bounds entries and edges', () => {
     expect((await readEntries(path, { maxBytes: 12 * count })).value).toEqual(Int32Array.from(ramp))
   })
 
-  it('and must be a number', async () => {
+  it('must be a number', async () => {
     const path = file('.gr', 'p sp 1 0\n')
     for (const read of [readEntries, readGraph]) {
       await expect(read(path, { maxBytes: -1 })).rejects.toEqual(coded('OPTION', 'option maxBytes'))

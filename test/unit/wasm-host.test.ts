@@ -1,4 +1,4 @@
-/** The library as it is installed on hosts that lack the package of their platform: what computes there, and what is said of it. */
+/** The library on hosts without the package of their platform: results, and messages. */
 import { spawnSync } from 'node:child_process'
 import {
   cpSync,
@@ -75,7 +75,7 @@ describe.skipIf(missing)(
       return JSON.parse(stdout)
     }
 
-    it('computes by WebAssembly, and says why and how to have more', () => {
+    it('computes by WebAssembly, and states the reason and how to install more', () => {
       publish('@mpmml/wasm', native)
       installWasm()
       const said = explained()
@@ -109,7 +109,7 @@ describe.skipIf(missing)(
       expect(explained()).toMatchObject({ value: 5, kind: 'wasm' })
     })
 
-    it('says that there is no package for the platform', () => {
+    it('reports that there is no package for the platform', () => {
       publish('@mpmml/wasm', '@mpmml/plan9-mips')
       installWasm()
       const { reason } = explained()
@@ -117,7 +117,7 @@ describe.skipIf(missing)(
       expect(reason).not.toContain('npm install')
     })
 
-    it('says why the package of the platform can’t be loaded', () => {
+    it('reports why the package of the platform can’t be loaded', () => {
       publish('@mpmml/wasm', native)
       installWasm()
       install(native, (at) => writeFileSync(join(at, 'mpmml.node'), 'no library'))
@@ -128,7 +128,7 @@ describe.skipIf(missing)(
       rmSync(join(modules(), native), { recursive: true })
     })
 
-    it('names the ways out if there is no addon at all', () => {
+    it('lists the solutions if there is no addon at all', () => {
       publish('@mpmml/wasm', native)
       rmSync(join(modules(), '@mpmml'), { recursive: true, force: true })
       const { status, stdout, stderr } = command('info')

@@ -51,17 +51,17 @@ export function newestGlibc(file) {
 }
 
 /**
- * What is wrong with a package: `packed` is what npm told of it, `wanted` what has to be in it, `mostBytes` how large it may
+ * What is wrong with a package: `packed` is what npm told of it, `wanted` what has to be in it, `maxBytes` how large it may
  * be, and `addon` its row if it has an addon.
  */
-export function problemsOf(folder, manifest, packed, { wanted, mostBytes, addon }) {
+export function problemsOf(folder, manifest, packed, { wanted, maxBytes, addon }) {
   const files = packed.files.map(({ path }) => path)
   const script = ['preinstall', 'install', 'postinstall'].find((name) => manifest.scripts?.[name])
   return [
     ...wanted.filter((file) => !files.includes(file)).map((file) => `lacks ${file}`),
     ...files.filter((file) => /(^|\/)(node_modules|test|build)\//.test(file)).map((file) => `has ${file}`),
     ...files.filter((file) => statSync(join(folder, file)).size === 0).map((file) => `${file} is empty`),
-    ...(packed.size > mostBytes ? [`is ${packed.size} bytes packed; the limit is ${mostBytes}`] : []),
+    ...(packed.size > maxBytes ? [`is ${packed.size} bytes packed; the limit is ${maxBytes}`] : []),
     ...(script && manifest.name !== '@mpmml/source' ? [`has a script ${script}`] : []),
     ...(addon
       ? ['os', 'cpu', 'libc']

@@ -1,4 +1,4 @@
-/** Products and variants on a GPU: the part of this file. */
+/** Products and variants on a GPU: the shard of this file. */
 import { partOf } from '../../support/parts.js'
 import { gpuProductSuite } from '../../support/suite-gpu-products.js'
 

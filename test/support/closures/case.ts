@@ -1,4 +1,4 @@
-/** Closures that tests list, and what they must be: by the definition that the fuzzer checks with, of which nothing is the library's. */
+/** Cases of closures with their expected results, by the definition of the fuzzer, which shares no code with the library. */
 import type { OperandArray, Overflow } from '../../../lib/index.js'
 import { arrays } from '../../../native/tools/fuzz/algebra.mjs'
 import {
@@ -20,28 +20,28 @@ import {
   nameOf,
 } from '../products/case.js'
 
-/** Those that have closures. */
+/** Algebras that have closures. */
 export const closureAlgebras = idempotent
 
-/** Those of whose weights a cycle can be better than no edges. */
+/** Algebras whose cycles can be better than no edges. */
 export const gaining = closureAlgebras.filter(({ kind }) => kind === 'sum' || kind === 'product')
 
 export interface ClosureCase {
   algebra: Algebra
   a: Elements
-  /** Whether it is the star, and not the plus. */
+  /** Whether the closure is the star, not the plus. */
   reflexive: boolean
   overflow?: Overflow | undefined
-  /** Where the elements are, by the names of layouts; row-major if left out. */
+  /** Layouts of the elements, by name; row-major if left out. */
   layouts?: { a?: string; out?: string } | undefined
-  /** The weights as they are given, in place of a layout. */
+  /** The weights as an argument, in place of a layout. */
   given?: AnyMatrix | undefined
   /** Whether all matrices of the batch are the same. */
   areSame?: boolean
   what: string
 }
 
-/** Values aren't rounded to int32. `gain`: the first pivot with which a cycle gains; −1 if there is none. */
+/** Values aren't rounded to int32. `gain`: first pivot of an improving cycle; −1 if there is none. */
 export interface Expected {
   values: Float64Array
   next: Int32Array
@@ -50,7 +50,7 @@ export interface Expected {
 
 const known = new WeakMap<Elements, { plus: Expected[]; star: Expected[] }>()
 
-/** What must come of each matrix of a batch, worked out once for the weights. */
+/** Expected result of each matrix of a batch, computed once for the weights. */
 export function expectedOf({ algebra, a, reflexive, areSame }: ClosureCase): Expected[] {
   const n = a.rows
   let found = known.get(a)
@@ -70,18 +70,18 @@ export function expectedOf({ algebra, a, reflexive, areSame }: ClosureCase): Exp
   return areSame ? Array.from({ length: a.batch }, () => expected[0]!) : expected
 }
 
-/** The elements of one matrix of a batch. */
+/** Elements of one matrix of a batch. */
 export const itemOf = ({ data, rows, cols }: Elements, item: number): OperandArray =>
   data.subarray(item * rows * cols, (item + 1) * rows * cols)
 
-/** A value of a closure, as the policy for overflow stores it. */
+/** Value of a closure, as stored under the policy for overflow. */
 export function storedValue({ algebra, overflow }: ClosureCase, value: number): number {
   const { isInteger, none, least, most } = algebra
   if (!isInteger || value === none) return storedAs(algebra, value)
   return overflow === 'wrap' ? value | 0 : Math.min(Math.max(value, least), most)
 }
 
-/** Whether a value can't be stored. */
+/** Returns whether a value can't be stored. */
 export const leaves = ({ algebra: { isInteger, none, least, most } }: ClosureCase, value: number) =>
   isInteger && value !== none && (value < least || value > most)
 
@@ -97,7 +97,7 @@ export function weightsBy(algebra: Algebra, n: number, weight: Weight, batch?: n
   return elements(data, n, n, batch)
 }
 
-/** Weights without a cycle that gains, of which sums are exact. */
+/** Weights without an improving cycle, whose sums are exact. */
 export function weightsOf(
   algebra: Algebra,
   n: number,
@@ -110,7 +110,7 @@ export function weightsOf(
   return made
 }
 
-/** Floats that aren't whole numbers, and so are rounded in each sum. No cycle gains. */
+/** Floats that aren't whole numbers, so each sum is rounded. No cycle is improving. */
 export function roundedWeights(algebra: Algebra, n: number, density: number, seed: number): Elements {
   const random = new Random(seed)
   const sign = algebra.kind === 'sum' && algebra.greatest ? -1 : 1
@@ -118,11 +118,11 @@ export function roundedWeights(algebra: Algebra, n: number, density: number, see
   return weightsBy(algebra, n, weight)
 }
 
-/** A weight that gains by itself, and as little as there is. */
+/** Smallest weight that is an improving cycle by itself. */
 export const gain = (algebra: Algebra) =>
   algebra.kind === 'product' ? 1 + 2 ** -20 : isBetter(algebra, 1, 0) ? 1 : -1
 
-/** Changes the weights of edges so that these nodes are a cycle that gains. */
+/** Changes the weights of edges so that these nodes are an improving cycle. */
 export function plantCycle(
   algebra: Algebra,
   { data, cols: n }: Elements,

@@ -1,4 +1,4 @@
-/** What is true of every closure, wherever its matrices are, and the ways to compute it. */
+/** The law of closures: expected results at every target, and the forms of a call. */
 import { expect } from 'vitest'
 import { readAlgebraOptions } from '../../../lib/algebra/options.js'
 import { plus, star } from '../../../lib/algebra.js'
@@ -12,25 +12,25 @@ import { type Elements, elementsOf } from '../products/case.js'
 import { type Anywhere, fetched, type Place, put, turn } from '../products/places.js'
 import { type ClosureCase, expectedOf, itemOf, leaves, storedValue } from './case.js'
 
-/** Whether the result is new, with or without next nodes, is written into `out`, or replaces the weights. */
+/** Destination of the result: new, with or without next nodes, `out`, or in place of the weights. */
 export type Way = 'new' | 'next' | 'out' | 'in place'
 
-/** What has come of a closure. */
+/** Outcome of a closure. */
 interface Outcome {
   distances?: Elements
   next?: Elements | undefined
   backend?: string
-  /** Whether the results are where the weights were. */
+  /** Whether the results replaced the weights. */
   stays?: boolean
   error?: unknown
-  /** What the weights were, and what `out` held before, each with what it holds now. */
+  /** Weights, and the previous content of `out`, each with its present content. */
   unchanged: [string, before: Elements, now: Elements][]
   spilled: boolean
 }
 
 type Closing = (a: Anywhere, options: object) => Promise<{ c: Anywhere; backend: string }>
 
-/** Computes the closure there. The closure of the transpose is the transpose of the closure. */
+/** Computes the closure at a target. The closure of the transpose is the transpose of the closure. */
 async function compute(place: Place, one: ClosureCase, way: Way): Promise<Outcome> {
   const { algebra, layouts = {}, overflow, reflexive } = one
   const source = ((place.narrow && way !== 'in place' && narrowed(algebra, one.a)) || one.a) as Elements
@@ -73,7 +73,7 @@ async function compute(place: Place, one: ClosureCase, way: Way): Promise<Outcom
   return outcome
 }
 
-/** Fails unless the closure is what the definition says, or the error that it says. */
+/** Fails unless the closure is that of the definition, or the error is the expected one. */
 export async function expectClosure(place: Place, one: ClosureCase, way: Way): Promise<void> {
   const where = `${one.what}; ${place.name}, ${way}`
   const { algebra, a } = one
@@ -133,7 +133,7 @@ export async function expectClosure(place: Place, one: ClosureCase, way: Way): P
   }
 }
 
-/** The values of one matrix of a batch as they are stored, worked out once for all places. */
+/** Stored values of one matrix of a batch, computed once for all targets. */
 const storedValues = new WeakMap<ClosureCase, Float64Array[]>()
 
 function storedOf(one: ClosureCase, item: number, values: Float64Array): Float64Array {
@@ -142,7 +142,7 @@ function storedOf(one: ClosureCase, item: number, values: Float64Array): Float64
   return all[item]
 }
 
-/** An error: of which matrix of a batch, and what it says. */
+/** Error: its matrix of a batch, and its message. */
 interface Refusal {
   code: string
   item: number
@@ -151,7 +151,7 @@ interface Refusal {
 
 const refusals = new WeakMap<ClosureCase, { refusal: Refusal | undefined }>()
 
-/** The error that must come; undefined if there is a result. It is worked out once for all places. */
+/** Expected error; undefined if there is a result. It is computed once for all targets. */
 function refusalOf(one: ClosureCase): Refusal | undefined {
   const { refusal } = refusals.get(one) ?? refusals.set(one, { refusal: lookForRefusal(one) }).get(one)!
   return refusal
@@ -181,7 +181,7 @@ function lookForRefusal(one: ClosureCase): Refusal | undefined {
   return undefined
 }
 
-/** Fails unless the next nodes lead over edges that make the distances; for what the definition itself says. */
+/** Fails unless the next nodes lead over edges that attain the distances of the definition. */
 export function expectWays(one: ClosureCase): void {
   for (const [item, { values, next }] of expectedOf(one).entries()) {
     const distances = values.map((value) => storedValue(one, value))

@@ -1,17 +1,17 @@
-/** Products that are too large for the definition: what a GPU computes has the bits of the CPU, which the definition has checked. */
+/** Products that are too large for the definition: the result of a GPU must have the bits of the CPU, which the definition has checked. */
 import { expect } from 'vitest'
 import type { OperandArray } from '../../../lib/index.js'
 import type { Algebra, Case } from './case.js'
 import type { Outcome } from './law.js'
 import { compute } from './places.js'
 
-/** The bits of elements. The sign of a 0 that is a sum of floats isn't promised, so it is left out. */
+/** Bits of elements. The sign of a zero that is a sum of floats is unspecified, so it is cleared. */
 function bitsOf(algebra: Algebra, data: OperandArray): Buffer {
   const promised = algebra.isFloat && algebra.kind === 'sum' ? data.map((x: number) => x + 0) : data
   return Buffer.from(promised.buffer, promised.byteOffset, promised.byteLength)
 }
 
-/** Fails unless both backends have the same result, or the same error that leaves `out` as it was. Returns what CUDA has come to. */
+/** Fails unless both backends have the same result, or the same error with an unchanged `out`. Returns the result of CUDA. */
 export async function expectAsOnCpu(one: Case): Promise<Outcome> {
   const outcomes = []
   for (const backend of ['cuda', 'cpu'] as const) {

@@ -1,4 +1,4 @@
-/** Products that tests list, and what they must be: by the definition that the fuzzer checks with, of which nothing is the library's. */
+/** Cases of products with their expected results, by the definition of the fuzzer, which shares no code with the library. */
 import type {
   DataType,
   MatrixLike,
@@ -17,18 +17,18 @@ import { placeAs, read } from '../../../native/tools/fuzz/layouts.mjs'
 export interface Algebra {
   semiring: Semiring
   dtype: DataType
-  /** What ⊗ is. */
+  /** The operation ⊗. */
   kind: 'sum' | 'least' | 'greatest' | 'product' | 'ordinary'
-  /** Whether ⊕ takes the greater. */
+  /** Whether ⊕ takes the greater element. */
   greatest: boolean
   /** Whether x ⊕ x = x, so that one k decides a result. */
   idempotent: boolean
-  /** The neutral elements of ⊕ and of ⊗. */
+  /** Neutral elements of ⊕ and of ⊗. */
   zero: number
   one: number
-  /** What there is without a candidate: an infinity if sums can leave int32, else zero. */
+  /** Value of a result without candidates: an infinity if sums can exceed int32, otherwise zero. */
   none: number
-  /** Whether sums can leave int32. */
+  /** Whether sums can exceed int32. */
   isInteger: boolean
   /** The finite range of int32. */
   least: number
@@ -36,7 +36,7 @@ export interface Algebra {
   isFloat: boolean
   /** Whether any element but 0 counts as 1. */
   isTruth: boolean
-  /** Whether elements are integers that aren't truth values. */
+  /** Whether elements are integers other than truth values. */
   isWhole: boolean
 }
 
@@ -45,14 +45,14 @@ export const algebraOf = (semiring: Semiring, dtype: DataType = 'int32') =>
   algebras.find((one) => one.semiring === semiring && one.dtype === dtype)!
 export const nameOf = ({ semiring, dtype }: Algebra) => `${semiring} on ${dtype}`
 
-/** Of int32 in max-plus and min-plus. */
+/** Algebras of int32 in max-plus and min-plus. */
 export const integerSums = algebras.filter(({ isInteger }) => isInteger)
-/** Those with a witness. */
+/** Algebras with a witness. */
 export const idempotent = algebras.filter(({ idempotent }) => idempotent)
-/** Those in which every k has a part in a result: they have no witnesses, no closures and no paths. */
+/** Algebras in which every k contributes to a result: they have no witnesses, no closures and no paths. */
 export const additive = algebras.filter(({ idempotent }) => !idempotent)
 
-/** Row-major elements, as the definition takes them. */
+/** Row-major elements in the form of the definition. */
 export interface Elements {
   data: OperandArray
   batched: boolean
@@ -63,13 +63,13 @@ export interface Elements {
 
 export type AnyMatrix = MatrixLike<OperandArray>
 
-/** The elements of a matrix in any layout. */
+/** Elements of a matrix in any layout. */
 export const elementsOf = (matrix: AnyMatrix): Elements => {
   const { shape, strides, ...rest } = matrix
   return read({ ...rest, shape: Array.from(shape), strides: strides && Array.from(strides) })
 }
 
-/** The row-major matrix, as the library takes it. */
+/** Row-major matrix in the form of an argument. */
 export const sourceOf = (source: Elements) => placeAs('row-major', source).matrix as AnyMatrix
 
 export interface Case {
@@ -81,21 +81,21 @@ export interface Case {
   overflow?: Overflow | undefined
   witness?: boolean | undefined
   variant?: VariantName | undefined
-  /** The path that must compute it, if that matters. */
+  /** Required arithmetic, if it matters. */
   path?: string | undefined
-  /** Where the elements are, by the names of layouts; row-major if left out. */
+  /** Layouts of the elements, by name; row-major if left out. */
   layouts?: { [name in 'a' | 'b' | 'c0' | 'out']?: string | undefined } | undefined
-  /** The case that this one differs from only in how it is asked for: what must come is the same. */
+  /** Case with the same expected result, which differs only in the form of the call. */
   as?: Case | undefined
-  /** Operands as they are given, in place of a layout. */
+  /** Operands as arguments, in place of a layout. */
   given?: { a?: AnyMatrix; b?: AnyMatrix } | undefined
   what: string
 }
 
-/** What `cells` gives for some elements. */
+/** Function that returns `cells` for some elements. */
 export type Cells = ReturnType<typeof cells>
 
-/** A case as the definition takes it. */
+/** Case in the form of the definition. */
 export function problemOf({ algebra, a, b, c0, structure, overflow }: Case, held: Elements | null = null) {
   const batched = a.batched || b.batched
   const batch = a.batch === 1 ? b.batch : a.batch
@@ -107,7 +107,7 @@ export type Problem = ReturnType<typeof problemOf>
 
 const known = new WeakMap<Case, Map<number, Cells>>()
 
-/** All elements of one product of a batch, worked out once. */
+/** All elements of one product of a batch, computed once. */
 export function cellsOf(asked: Case, item: number): Cells {
   const one = asked.as ?? asked
   const items = known.get(one) ?? known.set(one, new Map()).get(one)!
@@ -119,7 +119,7 @@ export function cellsOf(asked: Case, item: number): Cells {
   return found
 }
 
-/** What the definition says of a case as a whole, worked out once. */
+/** Result of the definition for a whole case, computed once. */
 interface Whole {
   overflows: boolean
   steps: number
@@ -140,7 +140,7 @@ function wholeOf(asked: Case): Whole {
   return whole
 }
 
-/** The case, computed by a variant of this name. */
+/** The case, computed by the variant of this name. */
 export const by = (variant: VariantName, one: Case, more: Partial<Case> = {}): Case => ({
   ...one,
   ...more,
@@ -148,10 +148,10 @@ export const by = (variant: VariantName, one: Case, more: Partial<Case> = {}): C
   as: one.as ?? one,
 })
 
-/** Whether a sum that decides a result leaves int32, and must be an error. */
+/** Returns whether a sum that decides a result exceeds int32, and must be an error. */
 export const overflows = (one: Case) => one.algebra.isInteger && wholeOf(one).overflows
 
-/** The steps that count. */
+/** Number of computed steps. */
 export const stepsOf = (one: Case) => wholeOf(one).steps
 
 /** Elements of a case's algebra. */

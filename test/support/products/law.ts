@@ -1,5 +1,6 @@
-/** What is true of every product, wherever its matrices are: it is what the definition says, bit for bit, or the error that it says. */
+/** The law of products at every target: the result has the bits of the definition, or the call throws the expected error. */
 import { expect } from 'vitest'
+import type { BackendName } from '../../../lib/backend-name.js'
 import { MpmmlError, type MpmmResult, variants } from '../../../lib/index.js'
 import { arrays } from '../../../native/tools/fuzz/algebra.mjs'
 import { Tally, wrongIn, wrongRefusal } from '../../../native/tools/fuzz/check.mjs'
@@ -21,29 +22,29 @@ import {
   stepsOf,
 } from './case.js'
 
-/** What has come of a product. */
+/** Outcome of a product. */
 export interface Outcome {
   c?: AnyMatrix
   witness?: AnyMatrix | undefined
   result?: Omit<MpmmResult, 'c'>
   error?: unknown
-  /** What `out` held before, and holds now; null if there was none. */
+  /** Previous and present content of `out`; null without `out`. */
   held: Elements | null
   now: Elements | null
-  /** Whether anything beside the elements of `out` was written. */
+  /** Whether memory outside of the elements of `out` was written. */
   spilled: boolean
 }
 
-/** How the place of a product changes what is expected. */
+/** Effects of the target on the expected result. */
 export interface Expectation {
-  backend?: 'cpu' | 'cuda'
-  /** What a message begins with. */
+  backend?: BackendName
+  /** Beginning of messages. */
   prefix?: string
-  /** Whether the product was computed as the transposed one, so that messages name other places. */
+  /** Whether the product was computed as the transposed one, so that messages name other positions. */
   turned?: boolean
-  /** Whether int32 sums are on the cheapest path of their variant, whatever else is known of other operands or parts. */
+  /** Whether int32 sums use the cheapest arithmetic of their variant, independently of other operands or shards. */
   cheapest?: boolean
-  /** Whether its time is its own, and not that of a group. */
+  /** Whether its time is its own, not that of a group. */
   timed?: boolean
 }
 
@@ -77,7 +78,7 @@ function lookForOutsiders({ a, b, c0, structure }: Case): boolean {
   return Boolean(has(a, 'a') || has(b, 'b') || has(c0, 'c'))
 }
 
-/** Fails unless the outcome is what the definition says of the case. */
+/** Fails unless the outcome is that of the definition for the case. */
 export function expectRight(one: Case, outcome: Outcome, expectation: Expectation, what = ''): void {
   const where = `${one.what}; ${what}`
   const { held, now, error, spilled } = outcome
@@ -112,7 +113,7 @@ function expectError(error: unknown, code: string, where: string): void {
   if (error.code !== `ERR_MPMML_${code}`) expect.fail(`${where}: ${error.code}, ${error.message}`)
 }
 
-/** Whether the paths on which sums are exact follow from all elements. */
+/** Returns whether the exact arithmetics follow from all elements. */
 const isPlain = (one: Case) => one.algebra.isInteger && !one.structure && stepsOf(one) > 0
 
 const knownPaths = new WeakMap<Case, string[]>()
@@ -129,7 +130,10 @@ function exactPathsOf(asked: Case): string[] {
 
 const rows = new Map(variants().map((row) => [row.name as string, row]))
 
-/** The result says what ran, and the times fit. Millions of these are checked: a chain of `expect` for each takes longer than the product. */
+/**
+ * Checks the backend, variant and times of a result. Millions of these are checked: a chain of `expect` for each takes longer than
+ * the product.
+ */
 function expectConsistent(
   one: Case,
   { result, c, witness }: Outcome,
@@ -174,7 +178,7 @@ function expectConsistent(
     must(Math.abs(gops / should - 1) < 5e-10, () => `${gops} GOPS, and not ${should}`)
 }
 
-/** Fails unless the elements of C, and of the witness, are what the definition says; `held` is what C held before. */
+/** Fails unless the elements of C, and of the witness, are those of the definition; `held` is the previous content of C. */
 export function expectValues(
   one: Case,
   c: AnyMatrix,

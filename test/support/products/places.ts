@@ -1,4 +1,5 @@
-/** Where the matrices of a product can be, and the ways to ask for it: each computes a case and says what has come of it. */
+/** Execution targets of products: storage of the matrices, and forms of the call. Each computes a case and returns the outcome. */
+import type { BackendName } from '../../../lib/backend-name.js'
 import {
   type Device,
   DeviceMatrix,
@@ -23,28 +24,28 @@ import { valuesFor } from './values.js'
 type There = DeviceMatrix<never>
 export type Anywhere = AnyMatrix | There
 
-/** Whether the result is new, is written into `out`, or is accumulated to what `out` holds. */
+/** Destination of the result: new, written into `out`, or accumulated to the content of `out`. */
 export type Way = 'new' | 'out' | 'in place'
 
 export interface Place {
   name: string
-  /** Options that lead there. */
+  /** Options that select the target. */
   options: object
   expectation: Expectation
-  /** The device that the matrices are on, if they aren't in arrays. */
+  /** Device of the matrices, if they aren't in arrays. */
   device?: () => Device
-  /** Whether the product is asked for with others. */
+  /** Whether the product is in a group with others. */
   grouped?: boolean
-  /** Whether what is asked for is (Bᵀ ⊗ Aᵀ)ᵀ. */
+  /** Whether the call computes (Bᵀ ⊗ Aᵀ)ᵀ. */
   turned?: boolean
-  /** Whether operands are stored as int16 if they can be. */
+  /** Whether operands are stored as int16 if possible. */
   narrow?: boolean
-  /** How the device has made the operands, if they aren't what was uploaded. */
+  /** Computations of the operands on the device, if they were not uploaded. */
   made?: keyof typeof makers
   sync?: boolean
 }
 
-/** Each makes a matrix on a device from one there, for the left or the right side; the elements stand for the same. */
+/** Functions that compute a matrix on a device from another one, for the left or the right side, with the same elements. */
 const makers = {
   async copied(there: There, { algebra: { semiring, dtype, zero } }: Case): Promise<There[]> {
     const copy = (await there.device.full([...there.shape], zero, dtype)) as unknown as There
@@ -72,7 +73,7 @@ const makers = {
   },
 }
 
-/** The transpose of a matrix, wherever it is: the same memory, seen in another way. */
+/** Transpose of a matrix in any storage: a view of the same memory. */
 export function turn<T extends Anywhere>(matrix: T): T {
   if (matrix instanceof DeviceMatrix) return matrix.transpose() as T
   const { data, shape, strides, offset } = matrix as AnyMatrix
@@ -112,17 +113,17 @@ const transposed = ({ data, batched, batch, rows, cols }: Elements): Elements =>
   cols: rows,
 })
 
-/** A matrix at its place, and how to look at it. */
+/** A matrix at its target, and how to read it. */
 interface Held {
   matrix: Anywhere
-  /** What it holds now. */
+  /** Its present content. */
   read: () => Promise<Elements>
   spilled: () => Promise<boolean>
-  /** What must be disposed when it isn't needed any more. */
+  /** Matrices that must be disposed after use. */
   there: There[]
 }
 
-/** Puts elements where the place has its matrices, in the layout. */
+/** Stores elements where the target has its matrices, in the layout. */
 export async function put(place: Place, source: Elements, layout = 'row-major'): Promise<Held> {
   const device = place.device?.()
   if (!device) {
@@ -135,7 +136,7 @@ export async function put(place: Place, source: Elements, layout = 'row-major'):
       there: [],
     }
   }
-  // On a device layouts are views: of a larger matrix, of a transposed one.
+  // On a device layouts are views of a larger or a transposed matrix.
   const isTurned = layout.startsWith('transposed')
   const inner = isTurned ? transposed(source) : source
   const isFramed = layout.endsWith('a larger one')
@@ -165,7 +166,7 @@ function dispose(...matrices: (Anywhere | undefined)[]): void {
 
 type Results = Omit<MpmmResult, 'c'> & { c: Anywhere; witness?: Anywhere }
 
-/** A product that others are beside in a group. */
+/** A product in a group with others. */
 function neighbour({ algebra }: Case): { a: AnyMatrix; b: AnyMatrix } {
   const [a, b] = valuesFor(algebra, 'neighbour', [3, 5, 4])
   return { a: sourceOf(a!), b: sourceOf(b!) }
@@ -195,7 +196,7 @@ async function ask(place: Place, one: Case, a: Anywhere, b: Anywhere, own: objec
 export const fetched = async (matrix: Anywhere): Promise<AnyMatrix> =>
   matrix instanceof DeviceMatrix ? await matrix.download() : matrix
 
-/** Computes the case there. */
+/** Computes the case at the target. */
 export async function compute(place: Place, one: Case, way: Way): Promise<Outcome> {
   const { layouts = {}, given = {}, c0 } = one
   const there: Anywhere[] = []
@@ -257,28 +258,32 @@ export async function compute(place: Place, one: Case, way: Way): Promise<Outcom
   return outcome
 }
 
-/** The places that a backend has, and what must be done before and after they are used. */
-export function placesOf(backend: 'cpu' | 'cuda'): {
+/** Targets of a backend, with their setup and cleanup. */
+export function placesOf(backend: BackendName): {
   places: Place[]
-  /** Where operands are what a device has made: these take longer. */
+  /** Targets whose operands a device has computed, which take longer. */
   made: Place[]
   open(): Promise<void>
   close(): Promise<void>
 } {
   let one: Device | undefined
   let several: Device | undefined
-  const inArrays = { options: { backend }, expectation: { backend, timed: true, cheapest: true } }
+  // WebGPU has other paths than native code.
+  const inArrays = {
+    options: { backend },
+    expectation: { backend, timed: true, cheapest: backend !== 'webgpu' },
+  }
   const on = (device: () => Device) => ({ options: {}, device, expectation: { backend, timed: true } })
   const onOne = on(() => one!)
   const onSeveral = on(() => several!)
   const inGroup = { grouped: true, expectation: { backend, prefix: 'products[1]' } }
-  // A GPU takes alike products of a group together.
+  // A GPU batches similar products of a group.
   const grouped = { ...inGroup, expectation: { ...inGroup.expectation, cheapest: backend === 'cpu' } }
   const turned = { turned: true, expectation: { backend, turned: true, timed: true } }
-  // Without a GPU devices are only pretended if no backend is named.
+  // Without a GPU devices are simulated only if no backend is named.
   const devices = { ...(backend === 'cuda' && { backend }), devices: 'all' }
-  // With a GPU, that is what is pretended to be several.
-  const hasSeveral = backend === 'cuda' || withoutCuda() !== undefined
+  // With a GPU, all simulated devices are that GPU.
+  const hasSeveral = backend === 'cuda' || (backend === 'cpu' && withoutCuda() !== undefined)
   const ofSeveral: Place[] = [
     { name: 'arrays for several devices', options: devices, expectation: { backend, timed: true } },
     {
@@ -298,7 +303,8 @@ export function placesOf(backend: 'cpu' | 'cuda'): {
   ]
   return {
     places: [
-      { name: 'arrays, at once', ...inArrays, sync: true },
+      // WebGPU can't block.
+      ...(backend === 'webgpu' ? [] : [{ name: 'arrays, at once', ...inArrays, sync: true }]),
       { name: 'arrays', ...inArrays },
       { name: 'arrays, transposed', ...inArrays, ...turned },
       { name: 'arrays of int16', ...inArrays, narrow: true },

@@ -1,4 +1,4 @@
-/** The values of operands, by kinds: each is about one way in which a product is computed, or an edge of it. */
+/** Values of operands, by kinds: each kind is for one arithmetic of a product, or for a limit of one. */
 import type { OperandArray, ProductStructure } from '../../../lib/index.js'
 import { arrays } from '../../../native/tools/fuzz/algebra.mjs'
 import { writeGarbageOutside } from '../../../native/tools/fuzz/values.mjs'
@@ -24,11 +24,11 @@ const whole =
   (random) =>
     random.integer(low, high)
 
-/** A value `steps` away from the end of the type that `end` is. */
+/** Value at a distance of `steps` from the end of the type that `end` is. */
 const inward = (end: number, { zero, one }: Algebra, steps: number) =>
   end === Math.min(zero, one) ? end + steps : end - steps
 
-/** For the semirings on integers that order elements and don't add them. */
+/** Kinds for the semirings on integers that order elements and don't add them. */
 const orders: Record<string, Value> = {
   small: whole(-9, 9),
   'any int32': whole(-(2 ** 31), 2 ** 31 - 1),
@@ -38,17 +38,17 @@ const orders: Record<string, Value> = {
   'zero alone': zero,
   'one alone': one,
   'all of int16': some(0.3, picked(-32767, 32766, 0, -1), some(0.1, zero, whole(-32767, 32766))),
-  // What fills the border of a tile decides a result if it isn't neutral.
+  // A wrong padding value of a tile decides a result.
   'next to zero': (random, algebra) => inward(algebra.zero, algebra, random.integer(1, 9)),
   'next to one': (random, algebra) => inward(algebra.one, algebra, random.integer(1, 9)),
   ties: whole(-1, 1),
 }
 
-/** From −1 to 1. */
+/** Random numbers from −1 to 1. */
 const uniform = (random: Random) => random.bits() / 2 ** 31 - 1
 const least = ({ dtype }: Algebra) => (dtype === 'float32' ? 2 ** -149 : Number.MIN_VALUE)
 const isSingle = ({ dtype }: Algebra) => dtype === 'float32'
-// To raise a number to a power takes longer than all else of an element.
+// Raising a number to a power takes longer than the rest of an element.
 const powers = Float64Array.from({ length: 61 }, (_, index) => 2 ** (index - 30))
 const number: Value = (random) => uniform(random) * powers[random.integer(0, 60)]!
 const specials = [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 0, -0]
@@ -60,7 +60,7 @@ const ofOneSign = (sign: number) =>
     (random) => sign * random.integer(1, 1000),
   )
 
-/** For floats; those of max-times lose their signs. */
+/** Kinds for floats; max-times clears the signs. */
 const floats: Record<string, Value> = {
   'whole numbers': whole(-1000, 1000),
   'any numbers': number,
@@ -106,7 +106,7 @@ const floats: Record<string, Value> = {
     uniform(random) * (algebra.kind === 'ordinary' ? 1 : isSingle(algebra) ? 3.4e38 : 1.79e308),
   'sums that round to the same': picked(2 ** 24, 1, -1, 2 ** -30),
   'products that round to the same': picked(1, 1 + 2 ** -23, 3),
-  // Products of these lie about the least subnormal number, and about the largest finite one.
+  // Products of these are near the least subnormal number, and near the largest finite one.
   'products that underflow': (random, algebra) =>
     (1 + random.bits() / 2 ** 32) *
     2 ** (isSingle(algebra) ? random.integer(-76, -70) : random.integer(-540, -530)),
@@ -132,30 +132,30 @@ const kindsOf = ({ isWhole, isTruth }: Algebra): Kinds => (isWhole ? orders : is
 export const kindNamesOf = (algebra: Algebra): string[] =>
   Object.keys(algebra.isInteger ? sumKinds : kindsOf(algebra))
 
-/** A kind with zeros and other values, for tests that aren't about values. */
+/** Kind with zeros and other values, for tests that aren't about values. */
 export const mixed = ({ isInteger, isTruth }: Algebra) =>
   isInteger ? 'small, ε scattered' : isTruth ? 'few bytes' : 'zero scattered'
 
-/** Kinds on which a tile's border that isn't neutral shows. */
+/** Kinds that detect a wrong padding value of a tile. */
 export function decisive({ isInteger, isWhole, isTruth }: Algebra): string[] {
   if (isInteger) return ['low + small', 'high + small']
   if (isWhole) return ['next to zero', 'next to one']
   return isTruth ? ['few bits', 'all true'] : ['below 0', 'above 0', 'anything']
 }
 
-/** Kinds with many candidates that are equally good. */
+/** Kinds with many equally good candidates. */
 export const tied = ({ isInteger, isTruth }: Algebra) =>
   isInteger ? 'few levels, ties' : isTruth ? 'many bits' : 'ties'
 
 const own = ['neighbour', 'before']
 
-/** What was drawn before: many cases differ only in how they are asked for. */
+/** Cache of generated operands: many cases differ only in the form of the call. */
 const drawn = new Map<string, [Elements, Elements]>()
 const MAX_DRAWN = 400
 
 const copyOf = (matrix: Elements): Elements => ({ ...matrix, data: matrix.data.slice() })
 
-/** The operands of a product of these sizes; of a batch of them if `batch` is given. They are the caller's own. */
+/** Returns new operands of a product of these sizes, or of a batch of products. */
 export function valuesFor(
   algebra: Algebra,
   kind: string,
@@ -215,7 +215,7 @@ function sumValues(name: string, { semiring, zero, least, most }: Algebra, rando
   return [(row, col) => a(context, row, col), (row, col) => b(context, row, col)]
 }
 
-/** A matrix of the operands' type with such values, as C0 is one. */
+/** Matrix of the operands' type with such values, for example C0. */
 export const startFor = (
   algebra: Algebra,
   kind: string,
@@ -225,7 +225,7 @@ export const startFor = (
   seed = 3,
 ) => valuesFor(algebra, kind, [rows, cols, 0], batch, seed)[0]
 
-/** Puts what would decide results where the structure has no elements. */
+/** Writes elements outside of the structure that would decide results. */
 export function spoiled(
   algebra: Algebra,
   structure: ProductStructure,

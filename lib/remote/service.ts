@@ -1,7 +1,8 @@
-/** The worker that computes for a page (remote.ts). */
-import { type HandleKind, nativeCalls } from '../../lib/native-interface.js'
+/** The worker that computes for a page (page.ts). */
+import type { HandleKind } from '../native-interface.js'
+import { calls } from './calls.js'
 import { givenOf, type MadeHandle, named, type Port, type Reply, type Request, unpacked } from './messages.js'
-import type { Exports } from './staging.js'
+import type { Exports } from './written.js'
 
 type Call = (...values: unknown[]) => unknown
 type Start = Extract<Request, { start: unknown }>
@@ -90,7 +91,7 @@ class Service {
     let report: Float64Array | undefined
     try {
       const taken = unpacked(values, arrays, (handle) => this.#objects.get(handle))
-      const { device, ...others } = named(nativeCalls[name]!.takes, taken)
+      const { device, ...others } = named(calls[name]!.takes, taken)
       report = others.report as Float64Array | undefined
       this.#running.set(call, { cancel: others.cancel as Int32Array | undefined, report })
       this.#timer ??= setInterval(() => this.#tellReports(), REPORT_MS)

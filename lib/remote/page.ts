@@ -2,7 +2,8 @@
  * The addon of a page. What gives a promise is computed by a worker, so that the page stays alive; with shared memory, by several.
  * What has to be known at once is computed on the page, by an instance of its own of the same module.
  */
-import { nativeCalls } from '../../lib/native-interface.js'
+import { calls as known } from './calls.js'
+import { Remote, RemoteDevice } from './handles.js'
 import {
   type Kind,
   type MadeHandle,
@@ -13,24 +14,19 @@ import {
   type Request,
   takenFrom,
 } from './messages.js'
-import { copyElements, type Exports, type TypedArray, type Written, writtenBy } from './staging.js'
+import {
+  copyElements,
+  type Exports,
+  isRecord,
+  partsOf,
+  replacesAll,
+  type TypedArray,
+  type Written,
+  whole,
+  writtenBy,
+} from './written.js'
 
 type Call = (...values: unknown[]) => unknown
-
-/** An object of the addon, which is in the worker. */
-class Remote {
-  constructor(readonly made: MadeHandle) {}
-}
-
-class RemoteDevice extends Remote {
-  /** As the worker said it last. */
-  use: unknown
-
-  constructor(made: MadeHandle) {
-    super(made)
-    this.use = made.use
-  }
-}
 
 /** A call that the worker hasn't answered. */
 interface Pending {
@@ -68,10 +64,48 @@ function outOfMemory(arrays: readonly TypedArray[]): Error {
   )
 }
 
-/** The copies that a message takes with it. */
-function copiesOf(arrays: readonly TypedArray[]): TypedArray[] {
+/** Bytes from which on arrays are copied in slices, between which the event loop turns, and bytes of a slice: some 0.5 ms. */
+const LARGE = 2 ** 22
+const SLICE = 2 ** 21
+
+/** Goes on when the event loop has had its turn. Both lib/platform.js and lib/browser/platform.js are left out of the bundle of a page's addon. */
+const turn = () =>
+  new Promise<void>((resolve) => {
+    const { setImmediate } = globalThis as { setImmediate?: (then: () => void) => void }
+    if (setImmediate) return setImmediate(resolve)
+    const { port1, port2 } = new MessageChannel()
+    port1.onmessage = () => {
+      port1.close()
+      resolve()
+    }
+    port2.postMessage(null)
+  })
+
+/** Number of times that an array occurs in a value. */
+function countIn(value: unknown, array: TypedArray): number {
+  if (value === array) return 1
+  const insides = Array.isArray(value) ? value : isRecord(value) ? Object.values(value) : []
+  return insides.reduce<number>((sum, inside) => sum + countIn(inside, array), 0)
+}
+
+/** Copies elements in slices. */
+async function copyInSlices(to: TypedArray, from: TypedArray, written: Written): Promise<void> {
+  for (const part of partsOf(written, SLICE / from.BYTES_PER_ELEMENT)) {
+    copyElements(to, from, part)
+    await turn()
+  }
+}
+
+const isLarge = ({ byteLength }: TypedArray) => byteLength >= LARGE
+
+/** The copies that a message takes with it; those of large arrays are empty, and of `replaced` ones they stay so. */
+function copiesOf(arrays: readonly TypedArray[], replaced: ReadonlySet<TypedArray>): TypedArray[] {
   try {
-    return arrays.map(copyOf)
+    return arrays.map((array) => {
+      if (!isLarge(array) && !replaced.has(array)) return copyOf(array)
+      const Type = array.constructor as new (length: number) => TypedArray
+      return new Type(array.length)
+    })
   } catch (error) {
     throw error instanceof RangeError ? outOfMemory(arrays) : error
   }
@@ -86,7 +120,7 @@ export interface WorkerPort extends Port<Request, Reply> {
 export function remote(
   local: Exports,
   worker: WorkerPort,
-  start: { compiled: WebAssembly.Module; kind: Kind; threads: number },
+  start: { compiled: WebAssembly.Module | null; kind: Kind; threads: number },
 ): Exports {
   const resultsOf = writtenBy(local)
   const pending = new Map<number, Pending>()
@@ -96,7 +130,21 @@ export function remote(
   let calls = 0
   let failure: Error | undefined
 
-  const post = (request: Request, transfer: Transferable[] = []) => worker.postMessage(request, transfer)
+  /** Ends when all earlier messages were posted; null if they were. */
+  let posting: Promise<void> | null = null
+  /** Does work that posts a message, after that of earlier calls. */
+  const inOrder = (work: () => void | Promise<void>) => {
+    const started = posting ? posting.then(work) : work()
+    if (!(started instanceof Promise)) return
+    posting = started
+    started.then(() => {
+      if (posting === started) posting = null
+    })
+  }
+  const post = (request: Request, transfer: Transferable[] = []) =>
+    inOrder(() => {
+      worker.postMessage(request, transfer)
+    })
   const collected = new FinalizationRegistry<number>((handle) => post({ release: handle }))
   post({ start: start.compiled, kind: start.kind, threads: start.threads })
 
@@ -130,12 +178,19 @@ export function remote(
     }
     if (!('given' in data)) return
     pending.delete(data.call)
-    data.arrays.forEach((array, index) => {
-      for (const written of call.results.get(call.wanted[index]!) ?? []) {
-        copyElements(written.array, array, written)
-      }
-    })
-    call.resolve(takenFrom(data.given, received))
+    const resolve = () => call.resolve(takenFrom(data.given, received))
+    const copies = data.arrays.flatMap((array, index) =>
+      (call.results.get(call.wanted[index]!) ?? []).map((written) => ({ array, written })),
+    )
+    const large = copies.filter(({ array }) => isLarge(array))
+    for (const { array, written } of copies) {
+      if (!isLarge(array)) copyElements(written.array, array, written)
+    }
+    if (large.length === 0) return resolve()
+    const copying = async () => {
+      for (const { array, written } of large) await copyInSlices(written.array, array, written)
+    }
+    copying().then(resolve, call.reject)
   }
 
   function received(made: MadeHandle): Remote {
@@ -152,11 +207,11 @@ export function remote(
   }
 
   const computedThere = (name: string): Call => {
-    const { takes } = nativeCalls[name]!
+    const { takes } = known[name]!
     return (...values) =>
       new Promise((resolve, reject) => {
         if (failure) throw failure
-        const { values: replaced, arrays } = packed(values, handleOf)
+        const { values: sent, arrays } = packed(values, handleOf)
         const { report, cancel, ...others } = named(takes, values)
         const results = new Map<number, Written[]>()
         for (const written of resultsOf(name, { report, cancel, ...others })) {
@@ -164,13 +219,41 @@ export function remote(
           results.set(place, [...(results.get(place) ?? []), written])
         }
         const wanted = [...results.keys()]
-        const copies = copiesOf(arrays)
-        const call = ++calls
-        post(
-          { call, name, values: replaced, arrays: copies, wanted },
-          copies.map(({ buffer }) => buffer as ArrayBuffer),
+        // An array of results that is an operand too is in several places of the call.
+        const replaced = new Set(
+          [...results.values()].flatMap(([written, ...others]) =>
+            written &&
+            others.length === 0 &&
+            arrays.includes(written.array) &&
+            replacesAll(written) &&
+            countIn(values, written.array) === 1
+              ? [written.array]
+              : [],
+          ),
         )
+        const copies = copiesOf(arrays, replaced)
+        const call = ++calls
+        const send = () =>
+          worker.postMessage(
+            { call, name, values: sent, arrays: copies, wanted },
+            copies.map(({ buffer }) => buffer as ArrayBuffer),
+          )
+        const sliced = arrays.filter((array) => isLarge(array) && !replaced.has(array))
+        const fillAndSend = async () => {
+          try {
+            for (const array of sliced) {
+              // A call that was given up needs no more.
+              if (!pending.has(call)) return
+              await copyInSlices(copies[arrays.indexOf(array)]!, array, whole(array))
+            }
+            if (pending.has(call)) send()
+          } catch (error) {
+            pending.delete(call)
+            reject(error)
+          }
+        }
         // Only a call that was posted is answered.
+        if (sliced.length === 0 && !posting) send()
         pending.set(call, {
           results,
           wanted,
@@ -179,6 +262,7 @@ export function remote(
           resolve,
           reject,
         })
+        if (sliced.length > 0 || posting) inOrder(fillAndSend)
       })
   }
 
@@ -195,7 +279,7 @@ export function remote(
     }
   }
 
-  const promising = Object.keys(nativeCalls).filter((name) => nativeCalls[name]!.givesPromise)
+  const promising = Object.keys(known).filter((name) => known[name]!.givesPromise)
   return {
     ...local,
     ...Object.fromEntries(promising.map((name) => [name, computedThere(name)])),

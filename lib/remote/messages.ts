@@ -1,6 +1,6 @@
 /** Messages between a page and the worker that computes for it. */
-import type { HandleKind } from '../../lib/native-interface.js'
-import { type Exports, isRecord, isTypedArray, type TypedArray } from './staging.js'
+import type { HandleKind } from '../native-interface.js'
+import { type Exports, isRecord, isTypedArray, type TypedArray } from './written.js'
 
 /** Which module it is: with threads, which need shared memory, or without. */
 export type Kind = 'threads' | 'single'
@@ -14,8 +14,8 @@ export interface Port<Sent, Received> {
 
 /** To the worker. */
 export type Request =
-  /** First. */
-  | { start: WebAssembly.Module; kind: Kind; threads: number }
+  /** First. Without a module, the worker loads the addon itself. */
+  | { start: WebAssembly.Module | null; kind: Kind; threads: number }
   /** A function of the addon. The arrays at `wanted` come back when it has succeeded. */
   | { call: number; name: string; values: unknown; arrays: TypedArray[]; wanted: number[] }
   /** A semiring that the page has made, with the handle that it gives it. */

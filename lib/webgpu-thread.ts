@@ -1,0 +1,35 @@
+/**
+ * The thread that computes by WebGPU in Node.js (lib/webgpu/open-thread.ts starts it), with the package `webgpu`: Dawn, the implementation
+ * of Chromium.
+ */
+import { parentPort } from 'node:worker_threads'
+import { hasVulkanDriver } from './environment.js'
+import { addon } from './native.js'
+import { optionalPackages } from './optional-packages.js'
+import type { Port, Reply, Request } from './remote/messages.js'
+import { serve } from './remote/service.js'
+import type { Exports } from './remote/written.js'
+import { gpuFunctions } from './webgpu/session.js'
+import { withGpu } from './webgpu/with-gpu.js'
+
+const dawn = optionalPackages('WebGPU in Node.js needs', ['webgpu'], () => import('webgpu'))
+
+/** Held for the life of the thread: the process hangs or crashes if it is collected. */
+let gpu: GPU | undefined
+
+async function findGpu(): Promise<GPU> {
+  if (gpu) return gpu
+  // Dawn writes warnings to the process's standard error otherwise.
+  if (process.platform === 'linux' && !hasVulkanDriver()) throw new Error('no Vulkan driver is installed')
+  const { create, globals } = await dawn()
+  Object.assign(globalThis, globals)
+  gpu = create([])
+  return gpu
+}
+
+async function begin(): Promise<Exports> {
+  return withGpu(addon, gpuFunctions(addon, findGpu)) as unknown as Exports
+}
+
+// Null if it isn't a thread that imports the file.
+if (parentPort) serve(parentPort as unknown as Port<Reply, Request>, begin)

@@ -1,0 +1,188 @@
+/** Calls of the functions of a WebGPU device, without the library around them. */
+import { addon } from '../../lib/native.js'
+import {
+  copyAt,
+  copyFields,
+  type NativeMemory,
+  reportAt,
+  reportFields,
+  requestAt,
+  requestFields,
+} from '../../lib/native-interface.js'
+import type { ElementArray, OperandArray } from '../../lib/storage.js'
+import type { Layout } from '../../lib/webgpu/layout.js'
+import { gpuFunctions } from '../../lib/webgpu/session.js'
+import type { GpuFunctions } from '../../lib/webgpu/with-gpu.js'
+import { allowSoftware } from './webgpu-adapter.js'
+
+let gpu: GPU | undefined
+
+/** WebGPU of the package `webgpu`. It stays referenced: devices don't outlive it. */
+async function theGpu(): Promise<GPU> {
+  if (gpu) return gpu
+  allowSoftware()
+  const { create, globals } = await import('webgpu')
+  Object.assign(globalThis, globals)
+  gpu = create([]) as GPU
+  return gpu
+}
+
+/** Returns why there is no adapter on this machine; undefined if there is one. */
+export async function withoutAdapter(): Promise<string | undefined> {
+  const adapter = await theGpu().then(
+    (found) => found.requestAdapter(),
+    () => null,
+  )
+  return adapter ? undefined : 'no adapter of WebGPU was found'
+}
+
+/** Changes of a GPU by a stand-in. */
+export interface Changes {
+  /** The text of each kernel that is compiled. */
+  code?: (code: string) => string
+  /** The entries of each bind group. */
+  entries?: (entries: GPUBindGroupEntry[]) => GPUBindGroupEntry[]
+}
+
+/** Returns the functions of a device of this machine, with changes as a defective driver would make them. */
+export function callsOf({ code, entries }: Changes = {}, allowsFallback = true): GpuFunctions {
+  const find = async () => {
+    const found = await theGpu()
+    const requestAdapter = async () => {
+      const adapter = await found.requestAdapter()
+      if (!adapter) return null
+      const { info, features, limits } = adapter
+      const requestDevice = async (wanted: GPUDeviceDescriptor) => {
+        const device = await adapter.requestDevice(wanted)
+        const [compile, bind] = [device.createShaderModule.bind(device), device.createBindGroup.bind(device)]
+        if (code) device.createShaderModule = (module) => compile({ ...module, code: code(module.code) })
+        if (entries)
+          device.createBindGroup = (group) => bind({ ...group, entries: entries([...group.entries]) })
+        return device
+      }
+      return { info, features, limits, requestDevice } as unknown as GPUAdapter
+    }
+    return { requestAdapter } as unknown as GPU
+  }
+  return gpuFunctions(addon, find, { allowsFallback })
+}
+
+/** A matrix in an array. */
+export interface InArray<Data> {
+  data: Data
+  shape: readonly [rows: number, cols: number]
+  layout?: Layout
+}
+
+const layoutOf = ({ shape: [, cols], layout }: Pick<InArray<unknown>, 'shape' | 'layout'>): Layout =>
+  layout ?? { offset: 0, batchStride: 0, rowStride: cols, colStride: 1 }
+
+function put(request: Float64Array, at: (typeof requestAt)['a'], layout: Layout): void {
+  request[at.offset] = layout.offset
+  request[at.batchStride] = layout.batchStride
+  request[at.rowStride] = layout.rowStride
+  request[at.colStride] = layout.colStride
+}
+
+export interface ProductOptions {
+  semiring?: 'max-plus' | 'min-plus' | 'max-min'
+  dtype?: 'int32' | 'float32'
+  overflow?: 'throw' | 'saturate' | 'wrap'
+  c0?: InArray<ElementArray>
+  witness?: Int32Array
+  deviceMemory?: number
+  cancel?: Int32Array
+}
+
+/** Computes c = c0 ⊕ a ⊗ b of arrays, and returns the name of the path. */
+export async function multiply(
+  calls: GpuFunctions,
+  a: InArray<OperandArray>,
+  b: InArray<OperandArray>,
+  c: InArray<ElementArray>,
+  { semiring = 'max-plus', dtype = 'int32', overflow = 'throw', ...options }: ProductOptions = {},
+): Promise<string> {
+  const request = new Float64Array(requestFields.length)
+  const [m, n] = c.shape
+  const fields = {
+    batch: 1,
+    m,
+    n,
+    k: a.shape[1],
+    semiring: addon.semirings.findIndex(({ name }) => name === semiring),
+    dtype: addon.dataTypes.indexOf(dtype),
+    overflow: addon.overflowPolicies.indexOf(overflow),
+    variant: -1,
+    deviceMemory: options.deviceMemory ?? 0,
+    asksWitness: options.witness ? 1 : 0,
+  }
+  for (const [field, value] of Object.entries(fields))
+    request[requestAt[field as keyof typeof fields]] = value
+  put(request, requestAt.a, layoutOf(a))
+  put(request, requestAt.b, layoutOf(b))
+  put(request, requestAt.c, layoutOf(c))
+  if (options.c0) put(request, requestAt.c0, layoutOf(options.c0))
+  put(request, requestAt.witness, layoutOf({ shape: c.shape }))
+  const report = new Float64Array(reportFields.length)
+  const cancel = options.cancel ?? new Int32Array(1)
+  const further = options.witness ? [options.witness] : null
+  await calls.multiply(
+    a.data,
+    b.data,
+    c.data,
+    options.c0?.data ?? null,
+    request,
+    report,
+    cancel,
+    null,
+    further,
+  )
+  return addon.paths[report[reportAt.path]!]!
+}
+
+/** Results of a closure apart from the distances. */
+export interface Closed {
+  /** The report's `gain`. */
+  gain: number
+  next: Int32Array | null
+}
+
+/** Closes a square matrix in place on a device, copies it to `weights`, and gives the next nodes if they are wanted. */
+export async function close(
+  calls: GpuFunctions,
+  weights: Int32Array,
+  n: number,
+  semiring = 'min-plus',
+  wantsNext = false,
+): Promise<Closed> {
+  const device = await calls.openDevice(0)
+  const copy = new Float64Array(copyFields.length)
+  copy[copyAt.batch] = 1
+  copy[copyAt.rows] = n
+  copy[copyAt.cols] = n
+  const layout = layoutOf({ shape: [n, n] })
+  put(copy, copyAt.array, layout)
+  put(copy, copyAt.memory, layout)
+  const request = new Float64Array(requestFields.length)
+  request[requestAt.batch] = 1
+  request[requestAt.n] = n
+  request[requestAt.semiring] = addon.semirings.findIndex(({ name }) => name === semiring)
+  put(request, requestAt.a, layout)
+  const report = new Float64Array(reportFields.length)
+  const flag = new Int32Array(1)
+  const memory = await calls.upload(device, weights, copy, flag)
+  let next: Int32Array | null = null
+  try {
+    const made = await calls.closeMatrix(device, memory, null, true, true, wantsNext, request, report, flag)
+    if (wantsNext) {
+      next = new Int32Array(n * n)
+      await calls.download(device, made as NativeMemory, next, copy, flag)
+    }
+  } catch (error) {
+    if ((error as { code?: string }).code !== 'ERR_MPMML_CYCLE') throw error
+  } finally {
+    await calls.download(device, memory, weights, copy, flag)
+    await calls.closeDevice(device)
+  }
+  return { gain: report[reportAt.gain]!, next }
+}

@@ -1,0 +1,105 @@
+/** Closures on a WebGPU device at their edges; test/webgpu/laws.test.ts has those of drawn graphs. */
+import { describe, expect, it } from 'vitest'
+import { callsOf, close, withoutAdapter } from '../support/webgpu-calls.js'
+
+const reason = await withoutAdapter()
+const calls = callsOf()
+const NONE = 2 ** 31 - 1
+
+/** A line of nodes, each with an edge of this weight to the next one. */
+function line(nodes: number, weight: number): Int32Array {
+  const weights = new Int32Array(nodes * nodes).fill(NONE)
+  for (let i = 1; i < nodes; i++) weights[(i - 1) * nodes + i] = weight
+  return weights
+}
+
+describe.skipIf(reason)('a closure on a WebGPU device', () => {
+  it.each([1, 63, 64, 65, 130])('has the sums of all edges between %d nodes in a line', async (n) => {
+    const weights = line(n, -3)
+    expect(await close(calls, weights, n)).toEqual({ gain: -1, next: null })
+    const expected = Array.from(weights, (_, index) => {
+      const [i, j] = [Math.floor(index / n), index % n]
+      return j < i ? NONE : 0 - 3 * (j - i)
+    })
+    expect([...weights]).toEqual(expected)
+  })
+
+  it('keeps the weights and reports the first node whose cycle through earlier nodes gains', async () => {
+    const n = 70
+    const weights = line(n, 1)
+    // The cycle 5 → 6 → … → 66 → 5 has the weight 61 − 62.
+    weights[66 * n + 5] = -62
+    const before = weights.slice()
+    expect((await close(calls, weights, n)).gain).toBe(66)
+    expect(weights).toEqual(before)
+  })
+
+  it.each([1, 2, 3])(
+    'gives next nodes that lead to each node, cycles of weight 0 included (%d)',
+    async (seed) => {
+      const n = 130
+      let state = seed
+      const random = (count: number) => {
+        state = (Math.imul(state, 1664525) + 1013904223) >>> 0
+        return (state >>> 8) % count
+      }
+      // Potentials make edges of both signs without cycles that gain; two of three edges lie on cycles of weight 0.
+      const potential = Array.from({ length: n }, () => random(50))
+      const weights = Int32Array.from({ length: n * n }, (_, index) => {
+        const [i, j] = [Math.floor(index / n), index % n]
+        return random(5) === 0 ? NONE : Math.max(0, random(3) - 1) + potential[i]! - potential[j]!
+      })
+      const edges = weights.slice()
+      const distances = Array.from(weights, (weight, i) =>
+        i % (n + 1) === 0 ? 0 : weight === NONE ? Number.POSITIVE_INFINITY : weight,
+      )
+      for (let k = 0; k < n; k++) {
+        for (let i = 0; i < n; i++) {
+          for (let j = 0; j < n; j++) {
+            const path = distances[i * n + k]! + distances[k * n + j]!
+            if (path < distances[i * n + j]!) distances[i * n + j] = path
+          }
+        }
+      }
+      const { next } = await close(calls, weights, n, 'min-plus', true)
+      expect([...weights]).toEqual(
+        distances.map((distance) => (distance === Number.POSITIVE_INFINITY ? NONE : distance)),
+      )
+      for (let i = 0; i < n; i++) {
+        for (let j = 0; j < n; j++) {
+          let [node, sum, steps] = [i, 0, 0]
+          while (node !== j && steps++ < n) {
+            const to = next![node * n + j]!
+            sum += edges[node * n + to] ?? Number.NaN
+            node = to
+          }
+          if (node !== j || sum !== distances[i * n + j])
+            expect([i, j, node, sum]).toEqual([i, j, j, distances[i * n + j]])
+        }
+      }
+    },
+  )
+
+  it('takes weights up to the bound of exact paths and refuses larger ones', async () => {
+    const most = Math.floor(2 ** 30 / 3 / 4)
+    const weights = line(4, most)
+    expect((await close(calls, weights, 4)).gain).toBe(-1)
+    expect([weights[3], weights[12]]).toEqual([3 * most, NONE])
+    const beyond = line(4, most + 1)
+    const before = beyond.slice()
+    await expect(close(calls, beyond, 4)).rejects.toMatchObject({ code: 'ERR_MPMML_OPTION' })
+    expect(beyond).toEqual(before)
+  })
+
+  it('refuses semirings that have no kernel for it', async () => {
+    await expect(close(calls, line(3, 1), 3, 'max-min')).rejects.toMatchObject({ code: 'ERR_MPMML_OPTION' })
+  })
+
+  it('computes nothing after its self-test has failed', async () => {
+    const isCross = (code: string) => code.includes('rowPanel')
+    const wrong = callsOf({ code: (code) => (isCross(code) ? code.replaceAll('min(', 'max(') : code) })
+    const weights = line(3, 1)
+    await expect(close(wrong, weights, 3)).rejects.toThrow(/self-test|WebGPU/)
+    expect((await wrong.describeGpu()).reason).toContain('closures over min-plus')
+  })
+})

@@ -1,0 +1,124 @@
+/** The laws of products, closures and paths, by WebGPU: a few sizes of each, because the adapter may be software. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { shortestPaths } from '../../lib/graph.js'
+import { MpmmlError, variants } from '../../lib/index.js'
+import { policies, ragged, type Size } from '../support/cases.js'
+import { starOf, weightsOf } from '../support/closures/case.js'
+import { expectClosure } from '../support/closures/law.js'
+import { board, movesOfKing } from '../support/king.js'
+import { named } from '../support/machine.js'
+import {
+  type Algebra,
+  algebraOf,
+  type Case,
+  idempotent,
+  integerSums,
+  nameOf,
+} from '../support/products/case.js'
+import { expectRight } from '../support/products/law.js'
+import { compute, type Place, placesOf, type Way } from '../support/products/places.js'
+import { mixed, startFor, tied } from '../support/products/values.js'
+import { drawn } from '../support/suite-products.js'
+import { withoutWebGpu } from '../support/webgpu.js'
+
+const reason = await withoutWebGpu()
+
+/** Pairs of a semiring and a type that have kernels. */
+const exact = [
+  ...new Map(
+    variants()
+      .filter(({ backend }) => backend === 'webgpu')
+      .map(({ semiring, dtype }) => [`${semiring} ${dtype}`, algebraOf(semiring, dtype)]),
+  ).values(),
+]
+
+const sizes: Size[] = [
+  [1, 1, 1],
+  [3, 0, 5],
+  [1, 300, 2],
+  [33, 17, 65],
+  [70, 130, 67],
+]
+
+/** Kinds of values, of which WebGPU computes some. */
+function kindsOf({ isInteger, isTruth, isFloat }: Algebra): string[] {
+  if (isInteger) return ['small, ε scattered', 'half range', 'sums at the ends', 'few levels, ties']
+  if (isTruth) return ['few bytes', 'many bits']
+  return isFloat ? ['zero scattered', 'any numbers', 'zeros of both signs'] : ['zero scattered', 'any int32']
+}
+
+describe.skipIf(reason !== undefined)(named('webgpu', reason), () => {
+  const { places, open, close } = placesOf('webgpu')
+  beforeAll(open)
+  afterAll(close)
+  const place = (name: string) => places.filter((each) => each.name === name)
+
+  /** Returns whether WebGPU refused the case, because it can't compute the values exactly; otherwise the result must be right. */
+  async function isRefused(one: Case, where: Place, way: Way): Promise<boolean> {
+    const outcome = await compute(where, one, way)
+    const { error } = outcome
+    if (error instanceof MpmmlError && /OPTION|DTYPE/.test(error.code) && /exactly/.test(error.message)) {
+      expect(outcome.now).toEqual(outcome.held)
+      return true
+    }
+    expectRight(one, outcome, where.expectation, `${where.name}, ${way}`)
+    return false
+  }
+
+  /** Checks a case at places; it must be computed, or refused, at all of them alike. */
+  async function check(one: Case, where: readonly Place[], ways: readonly Way[] = ['new', 'out']) {
+    const refused = new Set<boolean>()
+    for (const each of where) for (const way of ways) refused.add(await isRefused(one, each, way))
+    expect(refused.size, one.what).toBe(1)
+    return !refused.has(true)
+  }
+
+  describe.each(exact.map((algebra) => [nameOf(algebra), algebra] as const))('%s', (_, algebra) => {
+    const witness = idempotent.includes(algebra) && !algebra.isTruth
+    const usual = algebra.isInteger ? 'small, ε scattered' : mixed(algebra)
+
+    it('computes products wherever the matrices are', async () => {
+      expect(await check(drawn(algebra, usual, ragged, { overflow: undefined }), places)).toBe(true)
+    })
+
+    it.each(sizes.map((size) => [...size, size] as const))(
+      'computes %i × %i × %i',
+      async (_m, _k, _n, size) => {
+        expect(await check(drawn(algebra, usual, size), place('arrays'))).toBe(true)
+        const c0 = startFor(algebra, usual, size[0], size[2])
+        const one = drawn(algebra, usual, size, { c0, witness })
+        expect(await check(one, place('arrays'), ['in place'])).toBe(true)
+      },
+    )
+
+    it.each(kindsOf(algebra))('computes or refuses values: %s', async (kind) => {
+      for (const overflow of algebra.isInteger ? policies : [undefined]) {
+        await check(drawn(algebra, kind, ragged, { overflow }), place('arrays'))
+        const c0 = startFor(algebra, kind, ragged[0], ragged[2])
+        await check(drawn(algebra, kind, ragged, { overflow, c0, witness }), place('a device'), ['in place'])
+      }
+    })
+
+    it.skipIf(!witness)('says the smallest k among equal candidates', async () => {
+      expect(await check(drawn(algebra, tied(algebra), ragged, { witness }), place('arrays'))).toBe(true)
+    })
+  })
+
+  describe.each(integerSums.map((algebra) => [nameOf(algebra), algebra] as const))('%s', (_, algebra) => {
+    it.each([1, 5, 33, 70])('closes a graph of %i nodes', async (n) => {
+      const one = starOf(algebra, weightsOf(algebra, n, 0.3, n))
+      for (const where of [...place('arrays'), ...place('a device')])
+        for (const way of ['new', 'next'] as const) await expectClosure(where, one, way)
+    })
+  })
+
+  it('finds the moves of a king between all squares of a board', async () => {
+    const n = 7
+    const { distances, backend } = await shortestPaths(board(n), { backend: 'webgpu' })
+    expect(backend).toBe('webgpu')
+    const wrong = distances.data.findIndex(
+      (distance, at) => distance !== movesOfKing(n, Math.floor(at / n ** 2), at % n ** 2),
+    )
+    expect(wrong).toBe(-1)
+  })
+})

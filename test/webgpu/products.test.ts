@@ -1,0 +1,207 @@
+/** Products on a WebGPU device, at the edges of what its kernels compute exactly, and with drivers that compute wrongly. */
+import { describe, expect, it } from 'vitest'
+import { oracle } from '../support/oracle.js'
+import {
+  callsOf,
+  type InArray,
+  multiply,
+  type ProductOptions,
+  withoutAdapter,
+} from '../support/webgpu-calls.js'
+
+const reason = await withoutAdapter()
+const calls = callsOf()
+const [LEAST, MOST] = [-(2 ** 31), 2 ** 31 - 1]
+
+const matrix = (rows: number, cols: number, values: readonly number[]): InArray<Int32Array> => ({
+  data: Int32Array.from(values),
+  shape: [rows, cols],
+})
+const one = (value: number) => matrix(1, 1, [value])
+
+/** Values that repeat no pattern of the tiles. */
+function drawn(rows: number, cols: number, range: number, seed: number): InArray<Int32Array> {
+  let state = seed
+  const data = Int32Array.from({ length: rows * cols }, () => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0
+    return ((state >>> 8) % range) - Math.floor(range / 2)
+  })
+  return { data, shape: [rows, cols] }
+}
+
+describe.skipIf(reason)('a product on a WebGPU device', () => {
+  it.each([
+    ['max-plus', LEAST + 1, -1, 5, 'throw', 5],
+    ['max-plus', LEAST + 1, -1, LEAST, 'throw', 'ERR_MPMML_OVERFLOW'],
+    ['max-plus', LEAST + 1, -1, LEAST, 'saturate', LEAST + 1],
+    ['max-plus', MOST, 1, 5, 'throw', 'ERR_MPMML_OVERFLOW'],
+    ['max-plus', MOST, 1, 5, 'saturate', MOST],
+    ['max-plus', LEAST, MOST, 5, 'throw', 5],
+    ['max-plus', LEAST, MOST, LEAST, 'throw', LEAST],
+    ['max-plus', LEAST + 1, 0, LEAST, 'throw', LEAST + 1],
+    ['max-plus', LEAST + 2, -1, LEAST, 'throw', LEAST + 1],
+    ['max-plus', MOST, 0, LEAST, 'throw', MOST],
+    ['max-plus', MOST, MOST, undefined, 'wrap', 'ERR_MPMML_OPTION'],
+    ['min-plus', MOST - 1, 1, 5, 'throw', 5],
+    ['min-plus', MOST - 1, 1, MOST, 'throw', 'ERR_MPMML_OVERFLOW'],
+    ['min-plus', MOST - 1, 1, MOST, 'saturate', MOST - 1],
+    ['min-plus', LEAST, -1, 5, 'throw', 'ERR_MPMML_OVERFLOW'],
+    ['min-plus', LEAST, -1, 5, 'saturate', LEAST],
+    ['min-plus', MOST - 1, 0, MOST, 'throw', MOST - 1],
+    ['min-plus', LEAST, 0, MOST, 'throw', LEAST],
+    ['min-plus', MOST, LEAST, MOST, 'throw', MOST],
+  ] as const)(
+    'over %s of %d and %d accumulates to %s with the policy %s: %s',
+    async (semiring, a, b, c0, overflow, expected) => {
+      const c = one(77)
+      const options: ProductOptions = { semiring, overflow, ...(c0 !== undefined && { c0: one(c0) }) }
+      const error = await multiply(calls, one(a), one(b), c, options).then(
+        () => undefined,
+        ({ code }) => code,
+      )
+      expect(error ?? c.data[0]).toBe(expected)
+      if (error) expect(c.data[0]).toBe(77)
+    },
+  )
+
+  it('computes sums of 33 bits, and names the first one that leaves int32', async () => {
+    const a = matrix(2, 2, [LEAST + 1, MOST, 0, MOST - 3])
+    const b = matrix(2, 2, [MOST, LEAST + 1, 0, 3])
+    const c = matrix(2, 2, [7, 7, 7, 7])
+    expect(await multiply(calls, a, b, c, { overflow: 'saturate' })).toBe('wide')
+    expect(oracle(a, b, { overflow: 'saturate' })).toMatchObject({ data: c.data })
+    const before = c.data.slice()
+    await expect(multiply(calls, a, b, c)).rejects.toMatchObject({
+      code: 'ERR_MPMML_OVERFLOW',
+      message: expect.stringContaining(`C[0, 1] is decided by the sum ${MOST + 3}, outside the finite range`),
+    })
+    expect(c.data).toEqual(before)
+  })
+
+  it('writes a product of several blocks to its place when all blocks have succeeded', async () => {
+    const [m, n, k] = [150, 140, 19]
+    const [a, b] = [drawn(m, k, 1000, 1), drawn(k, n, 1000, 2)]
+    const c0 = drawn(m, n, 900, 3)
+    const layout = { offset: 3, batchStride: 0, rowStride: 1, colStride: m + 1 }
+    const c: InArray<Int32Array> = { data: new Int32Array(3 + n * (m + 1)).fill(9), shape: [m, n], layout }
+    // 6 buffers of 128 × 128 elements with their padding.
+    const options = { deviceMemory: 6 * 4 * 257 * 257, c0 }
+    await multiply(calls, a, b, c, options)
+    const expected = oracle(a, b, { c0 })
+    const found = Int32Array.from(
+      { length: m * n },
+      (_, i) => c.data[3 + Math.floor(i / n) + (i % n) * (m + 1)]!,
+    )
+    expect(expected).toMatchObject({ data: found })
+    expect(Array.from({ length: n }, (_, j) => c.data[3 + m + j * (m + 1)] ?? 9)).toEqual(
+      new Array(n).fill(9),
+    )
+    // Faults in the second block of the first row, and in the first block of a later row.
+    a.data.fill(0)
+    a.data[0] = MOST
+    a.data[140 * k] = MOST
+    b.data.fill(0)
+    b.data[135] = 5
+    const before = c.data.slice()
+    await expect(multiply(calls, a, b, c, options)).rejects.toThrow(
+      `C[0, 135] is decided by the sum ${MOST + 5}`,
+    )
+    expect(c.data).toEqual(before)
+  })
+
+  it.each([
+    ['in free bits of the sums', 5, 70],
+    ['beside the sums', 2 ** 29, 70],
+  ])('finds the least k that decides, %s', async (_, range, k) => {
+    const [a, b] = [drawn(20, k, range, 5), drawn(k, 33, range, 6)]
+    const [c, witness] = [matrix(20, 33, new Array(20 * 33).fill(0)), new Int32Array(20 * 33)]
+    await multiply(calls, a, b, c, { witness })
+    const expected = Array.from(c.data, (value, index) => {
+      const [i, j] = [Math.floor(index / 33), index % 33]
+      return Array.from({ length: k }, (_, at) => a.data[i * k + at]! + b.data[at * 33 + j]!).indexOf(value)
+    })
+    expect(oracle(a, b)).toMatchObject({ data: c.data })
+    expect([...witness]).toEqual(expected)
+  })
+
+  it('refuses the witness of sums of 33 bits', async () => {
+    const c = one(7)
+    const options = { witness: new Int32Array(1) }
+    const [a, b] = [matrix(1, 2, [LEAST + 1, MOST]), matrix(2, 1, [MOST, LEAST + 1])]
+    await expect(multiply(calls, a, b, c, options)).rejects.toMatchObject({ code: 'ERR_MPMML_OPTION' })
+    expect(c.data[0]).toBe(7)
+  })
+
+  it.each([
+    ['the infinity that is not the zero', Number.POSITIVE_INFINITY],
+    ['beyond ±2^124', 2 ** 125],
+    ['below ±2^-102', 2 ** -103],
+  ])('refuses sums of float32 with %s', async (what, value) => {
+    const c = { data: Float32Array.of(7), shape: [1, 1] as const }
+    const a = { data: Float32Array.of(value), shape: [1, 1] as const }
+    const refused = expect.objectContaining({
+      code: 'ERR_MPMML_OPTION',
+      message: expect.stringContaining(what),
+    })
+    await expect(multiply(calls, a, a, c, { dtype: 'float32' })).rejects.toEqual(refused)
+    expect(c.data[0]).toBe(7)
+    await multiply(calls, a, a, c, { dtype: 'float32', semiring: 'max-min' })
+    expect(c.data[0]).toBe(value)
+  })
+
+  it('ends with ERR_MPMML_ABORTED when its flag is set', async () => {
+    const c = one(7)
+    await expect(multiply(calls, one(1), one(2), c, { cancel: Int32Array.of(1) })).rejects.toMatchObject({
+      code: 'ERR_MPMML_ABORTED',
+    })
+    expect(c.data[0]).toBe(7)
+  })
+})
+
+describe.skipIf(reason)('a defective WebGPU device', () => {
+  const isProduct = (code: string) => code.includes('first == 0u')
+
+  it('computes nothing after its self-test has failed, and says why', async () => {
+    const wrong = callsOf({ code: (code) => (isProduct(code) ? code.replaceAll('max(', 'min(') : code) })
+    const c = one(7)
+    const refused = {
+      code: 'ERR_MPMML_NO_WEBGPU',
+      message: expect.stringMatching(/self-test .* max-plus of int32/),
+    }
+    await expect(multiply(wrong, one(1), one(2), c)).rejects.toMatchObject(refused)
+    await expect(multiply(wrong, one(1), one(2), c, { semiring: 'min-plus' })).rejects.toMatchObject(refused)
+    expect(c.data[0]).toBe(7)
+    expect((await wrong.describeGpu()).reason).toContain('self-test')
+  })
+
+  it('leaves C as it is when a command is refused', async () => {
+    const wrong = callsOf({ entries: (entries) => (entries.length === 4 ? entries.slice(1) : entries) })
+    const c = one(7)
+    await expect(multiply(wrong, one(1), one(2), c)).rejects.toMatchObject({ code: 'ERR_MPMML_NO_WEBGPU' })
+    expect(c.data[0]).toBe(7)
+  })
+
+  it('computes no sums of float32 if it rounds them in another way', async () => {
+    const wrong = callsOf({
+      code: (code) => code.replace('bitcast<f32>(pair.y))', 'bitcast<f32>(pair.y) * 1.000001f)'),
+    })
+    const [a, c] = [
+      { data: Float32Array.of(3), shape: [1, 1] as const },
+      { data: Float32Array.of(7), shape: [1, 1] as const },
+    ]
+    await expect(multiply(wrong, a, a, c, { dtype: 'float32' })).rejects.toThrow(
+      "doesn't round them to nearest",
+    )
+    expect(c.data[0]).toBe(7)
+    expect((await wrong.describeGpu()).roundsToNearest).toBe(false)
+    await multiply(wrong, a, a, c, { dtype: 'float32', semiring: 'max-min' })
+    expect(c.data[0]).toBe(3)
+  })
+
+  it('is refused if it is software, unless that is allowed', async () => {
+    const { reason: why, adapter } = await callsOf({}, false).describeGpu()
+    expect(adapter).not.toBeNull()
+    if (adapter!.isFallback) expect(why).toContain('MPMML_WEBGPU_FALLBACK=1')
+    else expect(why).toBe('')
+  })
+})
