@@ -1,4 +1,4 @@
-/** What was measured with, and when. */
+/** Records the software, the hardware and the time of a measurement. */
 import type { BackendChoice, BackendName } from '../lib/index.js'
 import { info } from '../lib/index.js'
 import { machine } from '../lib/lab.js'

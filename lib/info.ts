@@ -1,4 +1,4 @@
-/** What the library is on this machine: the build, the devices, and the backend that `auto` takes. */
+/** Describes the library on this machine: the build, the devices, and the backend that `auto` selects. */
 
 import { explainBackend } from './backend.js'
 import type { BackendName } from './backend-name.js'

@@ -245,7 +245,7 @@ async function webGpuCheck(): Promise<Check> {
   )
 }
 
-/** Whether this user may open the device files of the NVIDIA driver, if there are some. */
+/** Checks whether this user may open the device files of the NVIDIA driver, if these exist. */
 async function permissionCheck(): Promise<Check[]> {
   const devices = await readdir('/dev').catch(() => [])
   const files = devices

@@ -1,4 +1,4 @@
-/** Jobs of the laboratory: what is to be measured, as data. */
+/** Jobs of the laboratory: descriptions of measurements, as data. */
 import type { BackendName, DataType, Semiring } from '../../lib/index.js'
 import type { Point, Results } from '../../lib/lab.js'
 

@@ -1,4 +1,4 @@
-/** The ladder's rungs, and what is measured of them. */
+/** Kernels of the ladder, and the jobs that measure them. */
 
 import { InvalidArgumentError, Option } from 'commander'
 import type { BackendName } from '../../lib/index.js'

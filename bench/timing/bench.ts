@@ -1,4 +1,4 @@
-/** What `mpmml bench` measures, and the record that it makes. */
+/** Measures the products of `mpmml bench`, and collects their record. */
 import type { BackendChoice, BackendName } from '../../lib/index.js'
 import { type DataType, info, type Semiring } from '../../lib/index.js'
 import { machine, tensorPeak } from '../../lib/lab.js'

@@ -20,7 +20,9 @@ import { divide, makeRoom, rootsOf, search, waysOf } from './search.js'
 /** Returns whether a choice of the addon's list names a GPU. */
 const isGpu = (backend: number) => backend !== AUTO && backend !== CPU
 
-/** How a question is answered: by searches, by all pairs, or by dissection if it takes fewer milliseconds than all pairs. */
+/**
+ * Method of a query: searches, all pairs, or nested dissection if it takes fewer milliseconds than all pairs.
+ */
 interface Choice {
   readonly how: 'search' | 'closure' | number
   /** Whether options, or the environment, demand all pairs. */

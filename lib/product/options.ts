@@ -65,11 +65,12 @@ export interface MpmmOptions<
    */
   accumulate?: C0 | undefined
   /**
-   * 'auto', the default, takes CUDA if it can be used and the product is large enough and fits, otherwise the CPU. The
-   * environment variable MPMML_BACKEND (auto, cuda, webgpu or cpu) overrides 'auto'. 'cuda' and 'webgpu' without a usable GPU are errors.
-   * Without CUDA, 'auto' gives large products to a GPU by WebGPU if it was measured to be faster than the CPU; docs/webgpu.md has what
-   * 'webgpu' computes. mpmmSync refuses 'webgpu', which can't block.
-   * Matrices of a device decide for themselves: only that device can compute their products.
+   * 'auto', the default, selects CUDA if it can be used and the product is large enough and fits, otherwise
+   * the CPU. The environment variable MPMML_BACKEND (auto, cuda, webgpu or cpu) overrides 'auto'. 'cuda' and
+   * 'webgpu' without a usable GPU are errors. Without CUDA, 'auto' gives large products to a GPU by WebGPU if
+   * it was measured to be faster than the CPU; docs/webgpu.md has what 'webgpu' computes. mpmmSync refuses
+   * 'webgpu', which can't block. Matrices of a device decide for themselves: only that device can compute
+   * their products.
    */
   backend?: BackendChoice | undefined
   /** The index of the CUDA device; 0 by default. The CPU ignores it. */

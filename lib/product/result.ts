@@ -20,7 +20,7 @@ import type { ProductStructure, ReadStructure } from './structure.js'
 export interface MpmmResult<C extends AnyResult = DenseMatrix> {
   /** The product: `out` itself if it was given, otherwise a new row-major matrix; on a device if an operand is. */
   c: C
-  /** What computed it. */
+  /** Backend that computed it. */
   backend: BackendName
   /** The name of the GPU or of the processor. */
   device: string

@@ -113,7 +113,7 @@ export type UserGroupedOptions<L extends Lanes = Lanes, Witness extends AnyWitne
 export interface UserPlan {
   /** Backend of the planned product. */
   backend: BackendName
-  /** In some lines: the backend, the kernel, and where its machine code comes from. */
+  /** Returns the plan as a few lines of text: the backend, the kernel, and the origin of its machine code. */
   explanation: string
 }
 

@@ -129,7 +129,7 @@ export interface WorkerRecord {
   readonly host: string
   /** The id of its process. */
   readonly pid: number
-  /** Where it computes. */
+  /** Backend that it uses. */
   readonly backend: BackendName
   /** The indices of its GPUs; empty on the CPU. */
   readonly devices: readonly number[]

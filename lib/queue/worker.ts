@@ -43,7 +43,7 @@ import { blockRunner, type Computer, type Runner } from './runner.js'
 export interface QueueWorker {
   /** Its name in the queue: host, process and some letters. */
   readonly id: string
-  /** Where it computes. */
+  /** Backend that it uses. */
   readonly backend: BackendName
   /** The GPUs that it uses; empty on the CPU. */
   readonly devices: readonly number[]
@@ -65,7 +65,7 @@ const workerOptions = new Options(workerSet)
 /** Timeout for cancelling a block and reporting that to Redis. */
 const FAREWELL_MS = 5000
 
-/** The GPUs that are asked for; none for the CPU. */
+/** Returns the indices of the requested GPUs; none for the CPU. */
 function findDevices({ backend: requested, devices }: Pick<Where, 'backend' | 'devices'>): number[] {
   const backend = requested === AUTO ? AUTO : withoutWebGpu(requested, 'jobs of a queue')
   if (backend === CPU) return []
