@@ -26,7 +26,7 @@ export type ExpressionStep = readonly [operation: string, ...operands: (number |
 
 /** An expression in JSON: its steps, and for each lane the index of the one that is its result. */
 export interface ExpressionJson {
-  /** In an order in which operands come first. */
+  /** Steps in an order in which operands precede their use. */
   readonly steps: readonly ExpressionStep[]
   /** Index of the result's step, per lane. */
   readonly results: readonly number[]
@@ -103,7 +103,7 @@ interface UserAlgebraName {
 
 /** Part of lib/semirings for functions that take both kinds of semirings. */
 export interface UserWork {
-  /** Returns the algebra of a {@link UserSemiring}; null for anything else. */
+  /** Returns the algebra of a {@link UserSemiring}; null for any other value. */
   algebraOf(value: unknown): UserAlgebraName | null
   power(a: unknown, n: unknown, options: unknown): Promise<unknown>
   star(a: unknown, options: unknown): Promise<unknown>
@@ -111,12 +111,12 @@ export interface UserWork {
 
 let loaded: UserWork | null = null
 
-/** Registers lib/semirings, which programs load that have a semiring of their own. */
+/** Registers lib/semirings, which programs with a custom semiring load. */
 export function provideUserWork(work: UserWork): void {
   loaded = work
 }
 
-/** Returns the algebra of a semiring that a user has written; null for anything else. */
+/** Returns the algebra of a custom semiring; null for any other value. */
 export const userAlgebraOf = (value: unknown): UserAlgebraName | null => loaded?.algebraOf(value) ?? null
 
 /** Returns the work for `options` whose option `semiring` is one that a user has written; otherwise null. */

@@ -2,7 +2,7 @@
 import type { HandleKind } from '../native-interface.js'
 import { type Exports, isRecord, isTypedArray, type TypedArray } from './written.js'
 
-/** Which module it is: with threads, which need shared memory, or without. */
+/** Kind of the WebAssembly module: with threads, which need shared memory, or without. */
 export type Kind = 'threads' | 'single'
 
 /** The worker as the page sees it, or the page as the worker does. */
@@ -12,7 +12,7 @@ export interface Port<Sent, Received> {
   onmessageerror?: ((event: MessageEvent) => unknown) | null
 }
 
-/** To the worker. */
+/** Message to the worker. */
 export type Request =
   /** First. Without a module, the worker loads the addon itself. */
   | { start: WebAssembly.Module | null; kind: Kind; threads: number }
@@ -24,14 +24,14 @@ export type Request =
   | { giveUp: number }
   | { release: number }
 
-/** From the worker. */
+/** Message from the worker. */
 export type Reply =
-  /** The module was started, or wasn't. */
+  /** Result of the start: '' after success, otherwise the error. */
   | { started: string }
   | { call: number; given: unknown; arrays: TypedArray[] }
-  /** Nothing was written but the report, if there is one. */
+  /** A failed call, which wrote only the report, if the call has one. */
   | { call: number; error: { message: string; code: unknown }; report: Float64Array | undefined }
-  /** How far a call is. */
+  /** Progress of a call. */
   | { call: number; report: Float64Array }
   /** The memory of a device, whenever that may have changed. */
   | { device: number; use: unknown }

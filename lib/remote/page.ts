@@ -30,7 +30,7 @@ type Call = (...values: unknown[]) => unknown
 
 /** A call that the worker hasn't answered. */
 interface Pending {
-  /** Where results go: the array that was sent at each place. */
+  /** Arrays for results: the array that was sent at each index. */
   readonly results: ReadonlyMap<number, Written[]>
   readonly wanted: readonly number[]
   readonly report: Float64Array | undefined
@@ -43,7 +43,7 @@ function errorOf(message: string, code: unknown): Error {
   return Object.assign(new Error(message), typeof code === 'string' ? { code } : {})
 }
 
-/** Why there is no worker any more. */
+/** Returns the error of a failed worker. */
 export function workerError(event: ErrorEvent): Error {
   event.preventDefault()
   const why = event.message || 'its file was not found, or worker-src forbids it'
@@ -64,7 +64,10 @@ function outOfMemory(arrays: readonly TypedArray[]): Error {
   )
 }
 
-/** Bytes from which on arrays are copied in slices, between which the event loop turns, and bytes of a slice: some 0.5 ms. */
+/**
+ * Size in bytes from which arrays are copied in slices, and bytes of a slice, which takes about 0.5 ms. The
+ * event loop runs between slices.
+ */
 const LARGE = 2 ** 22
 const SLICE = 2 ** 21
 
@@ -167,7 +170,7 @@ export function remote(
     }
     const call = pending.get(data.call)
     if (!call) {
-      // It was given up, so what it has made is released here.
+      // The call was aborted, so its results are released here.
       if ('given' in data) takenFrom(data.given, ({ $handle }) => post({ release: $handle }))
       return
     }
@@ -242,7 +245,7 @@ export function remote(
         const fillAndSend = async () => {
           try {
             for (const array of sliced) {
-              // A call that was given up needs no more.
+              // An aborted call needs no more copies.
               if (!pending.has(call)) return
               await copyInSlices(copies[arrays.indexOf(array)]!, array, whole(array))
             }

@@ -8,7 +8,7 @@ type Call = (...values: unknown[]) => unknown
 type Start = Extract<Request, { start: unknown }>
 type CallRequest = Extract<Request, { call: number }>
 
-/** Between two messages about how far calls are. */
+/** Interval between two progress messages. */
 const REPORT_MS = 50
 
 /** Serves the page with the addon that `begin` promises. Messages that come before wait for it. */
