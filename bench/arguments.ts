@@ -1,4 +1,4 @@
-/** Options that several commands have, and their readers, which throw commander's error: it ends as wrong usage. */
+/** Options that commands share, and their parsers, whose errors commander reports as wrong usage. */
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { Semiring } from '../lib/index.js'
 import { flags, libraryOption, readFlag } from './flags.js'
@@ -71,7 +71,7 @@ export const placeOptions = () => [libraryOption('backend'), libraryOption('devi
 export const productOptions = (): Option[] => [
   libraryOption('semiring').default('max-plus'),
   ...placeOptions(),
-  // A product says if there is no such variant.
+  // Products report unknown variants themselves.
   new Option(flags.variant.flag, flags.variant.summary),
   libraryOption('overflow'),
 ]

@@ -1,4 +1,4 @@
-/** Products and paths of arrays on disk that are larger than memory, as the commands ask for them. */
+/** Out-of-core products and paths of arrays on disk, for the commands. */
 import { stat } from 'node:fs/promises'
 import type { Command } from 'commander'
 import type { ArraysOptions, ArraysResult, PathsArraysOptions } from '../lib/arrays.js'

@@ -95,8 +95,9 @@ const library = await rolldown({
   plugins: [
     {
       name: 'addons',
-      // It stays a module of its own, which Node.js doesn't load: that takes it a millisecond, and it finds the packages without.
-      // package.json says so by the condition node-addons, which bundlers don't have.
+      // It stays a separate module, which Node.js doesn't load: loading would take a millisecond, and Node.js
+      // finds the packages without it. package.json says so by the condition node-addons, which bundlers
+      // don't have.
       resolveId: (id) => (id.endsWith('/addons.cjs') ? { id: '#addons', external: true } : null),
     },
   ],
@@ -104,7 +105,7 @@ const library = await rolldown({
   transform: {
     define: { MPMML_VERSION: JSON.stringify(version), MPMML_ADDONS: JSON.stringify(addons.names) },
   },
-  // A module that is imported in both ways is loaded at once.
+  // A module that is imported statically and dynamically is loaded at the start.
   checks: { ineffectiveDynamicImport: false },
   logLevel: 'warn',
 })
@@ -113,7 +114,7 @@ await library.write({
   dir: bundled,
   chunkFileNames: 'parts/[name].js',
   comments: false,
-  // Each file takes about a millisecond to load.
+  // Loading a file takes about a millisecond.
   codeSplitting: {
     groups: [{ name: 'core', test: (id) => core.has(id) }],
   },

@@ -52,7 +52,7 @@ export interface OwnRecord {
   gops: number
 }
 
-/** @throws anything that goes wrong; the output file appears under its name only if everything went right. */
+/** @throws the errors of all steps; the output file is renamed into place only after success. */
 export async function multiplyByOwn(request: OwnRequest, signal: AbortSignal): Promise<OwnRecord> {
   const { a: first, b: second, output, accumulate, backend, device, devices } = request
   const own = await readSemiring(request.semiring)

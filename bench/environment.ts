@@ -13,7 +13,7 @@ export interface RunEnvironment {
 }
 
 /**
- * The backends that are measured, the GPU first.
+ * Returns the backends that are measured, the GPU first.
  *
  * @param asked - 'auto' is the GPU if one can be used, else the CPU; 'all' is both.
  * @throws ResourceError if a GPU is asked for and none can be used.

@@ -47,7 +47,7 @@ export interface GraphFlags extends CsvFlags {
   weight?: string | false | undefined
   /** Whether edges lead back, too. */
   twoWay?: boolean | undefined
-  /** Factor that makes integers of the weights. */
+  /** Factor that scales weights to integers. */
   scale?: number | undefined
   /** More files with edges of the graph. */
   more?: readonly string[] | undefined
@@ -188,7 +188,7 @@ const LARGE_ID = /the node where .* must be from 0 to \d+, but it is \d{10,}:/
 
 /** Numbers of nodes from which they may be ids. */
 const LARGE = 2 ** 20
-/** More numbers than this for each edge are ids, such as those of OpenStreetMap. */
+/** Numbers of nodes above this multiple of the edges are ids, such as those of OpenStreetMap. */
 const MS_PER_EDGE = 32
 
 const hasIds = ({ nodes, from }: EdgeList) => nodes > LARGE && nodes > MS_PER_EDGE * from.length

@@ -44,7 +44,7 @@ async function checkOne(output: string, inputs: readonly string[]): Promise<void
 }
 
 /**
- * @param outputs - those that weren't asked for are undefined; standard output is always right.
+ * @param outputs - undefined for outputs that weren't requested; standard output is always valid.
  * @throws FileError if an output is one of the inputs or another output, by whatever name, or can't be written.
  */
 export async function checkOutputs(

@@ -8,7 +8,7 @@ export function watchOutput(): void {
   process.stderr.on('error', () => {})
 }
 
-/** Prints `text` and a line break on stdout; done once the system has it. */
+/** Prints `text` and a line break on stdout; resolves once the system has accepted it. */
 export const print = (text: string): Promise<void> => write(`${text}\n`)
 
 /** Prints `text` unchanged. */
@@ -35,7 +35,7 @@ export function printJson(value: unknown): Promise<void> {
 
 const styles = { dim: [2, 22], red: [31, 39], green: [32, 39], yellow: [33, 39] } as const
 
-/** The text in a colour, if the stream is a terminal that shows colours and NO_COLOR doesn't forbid them. */
+/** Returns the text in a colour, if the stream is a terminal with colours and NO_COLOR isn't set. */
 export function styled(stream: NodeJS.WriteStream, style: keyof typeof styles, text: string): string {
   if (!stream.isTTY || !stream.hasColors?.()) return text
   const [on, off] = styles[style]

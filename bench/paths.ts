@@ -61,7 +61,7 @@ export const kinds: Record<PathSemiring, { find: PathFunction; value: string }> 
   'max-plus': { find: longestPaths, value: 'length' },
   'max-min': { find: widestPaths, value: 'width' },
   'max-times': { find: mostReliablePaths, value: 'reliability' },
-  // It takes graphs of bytes only, which readGraphFile makes for or-and.
+  // It accepts only graphs of bytes, which readGraphFile returns for or-and.
   'or-and': { find: transitiveClosure as PathFunction, value: 'reached' },
 }
 
@@ -80,9 +80,9 @@ export interface PathsRequest
   semiring: PathSemiring
   /** The file that the distances are written to. */
   output: string | undefined
-  /** Whether distances that no file takes are printed, however many. */
+  /** Whether to print all distances, however many, if no output file is given. */
   all?: boolean | undefined
-  /** The file of the next nodes: written, or read if there is something to check. */
+  /** File of the next nodes: written, or read by --check. */
   next: string | undefined
   verify: boolean
 }
@@ -150,7 +150,7 @@ export interface CheckRecord {
   verified: Verified
 }
 
-/** The nodes that were asked for, as the library has them. */
+/** Returns the requested nodes in the library's numbering. */
 export const askedNodes = ({ from, to }: Pick<PathsRequest, 'from' | 'to'>, graph: GraphFile) => ({
   sources: from && nodesOf(from, graph),
   targets: to && nodesOf(to, graph),

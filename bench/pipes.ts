@@ -74,9 +74,9 @@ interface Files {
 }
 
 /**
- * Reads standard input to its end if it is one of the inputs. What doesn't fit together ends as wrong usage.
+ * Reads standard input to its end if it is one of the inputs. Inconsistent options are wrong usage.
  *
- * @param flags - those of the command; `json` needs standard output too.
+ * @param flags - flags of the command; `json` also needs standard output.
  */
 export async function openPipes(
   command: Command,
@@ -117,7 +117,7 @@ function temporaryFolder(): string {
   }
 }
 
-/** Writes a text to a file, or to standard output. */
+/** Writes a string to a file, or to standard output. */
 export async function writeOut(name: string, text: string): Promise<void> {
   if (name === PIPE) return write(text)
   // Not imported above: what can't be loaded is an error like any other (run.ts).

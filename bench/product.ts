@@ -26,7 +26,7 @@ export interface ProductRequest
   b: string
   /** The file that the product is written to; without it the product is described, and printed if it is small. */
   output: string | undefined
-  /** Whether a product that no file takes is printed, however large. */
+  /** Whether to print the whole product, however large, if no output file is given. */
   all?: boolean | undefined
   /** The file of C0 in C0 ⊕ A⊗B. */
   accumulate: string | undefined

@@ -1,4 +1,4 @@
-/** Work by blocks on disk, in this process or by the workers of a queue, as the commands ask for it. */
+/** Out-of-core work for the commands, in this process or by the workers of a queue. */
 import type { Command } from 'commander'
 import type { MpmmOptions, Semiring } from '../lib/index.js'
 import type { QueueProgress, QueueResult, QueueWorkOptions } from '../lib/queue.js'
@@ -23,7 +23,7 @@ export interface QueueFlags {
   queueName?: string
 }
 
-/** The options that say which queue; `what` is done with it. */
+/** Returns the options that select a queue; `what` is its use. */
 export const queueOptions = (what = 'let the workers of this queue compute blocks on disk') => [
   libraryOption('queue', `${what}: ${flags.queue.summary}`),
   libraryOption('name'),

@@ -3,7 +3,7 @@ export class Draw {
   #state: number
 
   constructor(seed: number) {
-    // A multiplication that takes neighbouring seeds apart.
+    // Multiplication decorrelates neighbouring seeds.
     this.#state = Math.imul(seed + 1, 0x9e3779b1) | 1
   }
 

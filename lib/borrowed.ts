@@ -1,8 +1,9 @@
 /**
- * Borrows arrays of the user for a call: every array that native code reads, or that is read after an `await`, goes through here.
+ * Borrows arrays of the user for a call: every array that native code reads, or that is read after an
+ * `await`, is registered here.
  *
- * A buffer that can shrink or that other threads can write is refused at entry. JavaScript can't keep an ordinary buffer from being
- * transferred, so its presence is checked before each native call and at exit.
+ * A buffer that can shrink or that other threads can write is rejected at entry. JavaScript can't keep an
+ * ordinary buffer from being transferred, so its presence is checked before each native call and at exit.
  */
 import { isTypedArray, type TypedArray, typedArrayName } from './array-types.js'
 import type { Name } from './describe.js'

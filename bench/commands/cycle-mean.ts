@@ -43,9 +43,9 @@ interface CycleMeanRecord {
   graph: GraphRecord
   semiring: Flags['semiring']
   dtype: DataType
-  /** Null if there is no cycle. */
+  /** Null if the graph has no cycle. */
   mean: MeanRecord | null
-  /** The strongly connected components that have a cycle; null if they weren't asked for. */
+  /** Strongly connected components with a cycle; null if they weren't requested. */
   components: { nodes: FileNode[]; mean: MeanRecord }[] | null
 }
 

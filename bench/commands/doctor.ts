@@ -14,7 +14,7 @@ import { greatest } from '../min-max.js'
 import { bytes, oneLine, print, printJson, styled } from '../output.js'
 import { nearestSpelling } from '../spelling.js'
 
-/** The oldest Node.js that the package takes. */
+/** Oldest version of Node.js that the package supports. */
 const OLDEST_NODE = 20
 
 /** Free memory in bytes below which products with thousands of rows fail. */

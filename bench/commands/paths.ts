@@ -170,7 +170,7 @@ const isMatrixOnDisk = (path: string) => /\.npy$/i.test(path) || isZarr(path)
 
 const isList = ({ weights }: GraphFile): boolean => 'from' in weights
 
-/** Writes the distances of an edge list as they are found. */
+/** Writes the distances of an edge list during the computation. */
 async function stream(request: Streamed, file: GraphFile, signal: AbortSignal): Promise<ArraysRecord> {
   const { weights } = file
   if (!('from' in weights)) {
@@ -193,7 +193,7 @@ const fileNodes = (text: string): FileNode[] => text.split(',').map((part) => pa
 const hasNames = (lists: (FileNode[] | undefined)[]) =>
   lists.flatMap((list) => list ?? []).some((node) => !/^-?\d+$/.test(`${node}`) || Number(node) >= 2 ** 31)
 
-/** The nodes of a file that has numbers; anything else is wrong usage. */
+/** Returns the nodes of a file with node numbers; other names are wrong usage. */
 function numbersIn(command: Command, list: readonly FileNode[], option: string): number[] {
   const text = list.join(',')
   try {

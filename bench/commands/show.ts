@@ -44,7 +44,7 @@ interface ShownMatrix extends Range {
   /** Entries that a sparse file has; null for a dense one. */
   entries: number | null
   semiring: Semiring
-  /** Elements that are the semiring's zero, and their share. */
+  /** Number of elements that are the semiring's zero, and their fraction. */
   zeros: number
   shareOfZeros: number
   /** The first rows and columns, or all of them; null for the zero. */
@@ -57,7 +57,7 @@ interface Shown {
   pattern: Pattern
 }
 
-/** Rows and columns of the corner, if not all were asked for. */
+/** Rows and columns of the corner, unless all were requested. */
 const CORNER = 6
 
 export function showCommand(signal: AbortSignal): Command {

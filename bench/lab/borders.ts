@@ -26,7 +26,7 @@ const paperAverages: ReadonlyMap<number, number> = new Map([
 /** Sizes of C, none of them a multiple of the block's 32; the paper's are only in its figures. */
 const bordersSizes: readonly number[] = Array.from({ length: 20 }, (_, index) => 500 + 400 * index)
 
-/** The paper's elements are float32 in plus-times; max-plus is beside them. */
+/** The paper's elements are float32 in plus-times; max-plus is measured for comparison. */
 const algebras: { semiring: Semiring; dtype: DataType }[] = [
   { semiring: 'max-plus', dtype: 'int32' },
   { semiring: 'plus-times', dtype: 'float32' },

@@ -1,4 +1,4 @@
-/** The ladder as tables: times here, and those of the report's Tesla K20c if it has them. */
+/** The ladder as tables: times on this machine, and on the report's Tesla K20c if it has them. */
 import type { BackendName } from '../../lib/index.js'
 import type { CallPoint, KernelPoint, Point } from '../../lib/lab.js'
 import { greatest } from '../min-max.js'

@@ -82,6 +82,6 @@ export function addPoint({ points }: Results, point: Point): void {
 
 export interface RunOptions {
   device: number
-  /** Timed repetitions; by default they are chosen by the time that one takes. */
+  /** Number of timed repetitions; by default chosen by the time of one. */
   repetitions?: number | undefined
 }

@@ -1,4 +1,4 @@
-/** Runs jobs of the laboratory: each makes a point of a results file. */
+/** Runs jobs of the laboratory: each produces a point of a results file. */
 import type { MpmmlError, VariantName } from '../../lib/index.js'
 import { bandwidth, measure, microbench, microbenchOccupancy, occupancy, type Point } from '../../lib/lab.js'
 import { type Case, repetitionsFor } from '../experiment.js'
@@ -75,8 +75,9 @@ const kinds: { [K in Job['kind']]: Kind<Extract<Job, { kind: K }>> } = {
 }
 
 /**
- * A job as a case, of which a point comes. What can't run on this GPU, such as a block that doesn't fit, becomes a point
- * that says why; what is no property of the job is thrown: CUDA errors, no GPU.
+ * Returns a job as a case that produces a point. A job that can't run on this GPU, such as a block that
+ * doesn't fit, produces a point with the reason. Errors that aren't properties of the job are thrown: CUDA
+ * errors, no GPU.
  */
 export function caseOf(job: Job, options: RunOptions): Case<Point> {
   const kind = kinds[job.kind] as Kind<Job>
@@ -114,10 +115,10 @@ function paceOf(parameters: KernelJob['parameters']): number {
   return technique === 'naive' ? 5e11 : 1e11 * Math.min(16, Number(tile)) ** 1.2
 }
 
-/** Milliseconds that the timed repetitions of a kernel fill, unless the user says how many there are. */
+/** Total time in ms of the timed repetitions of a kernel, unless the user sets their number. */
 const BUDGET_MS = 300
 
-/** A kernel that takes longer is run once: repeating it would say little more. */
+/** Time in ms from which a kernel runs only once, because repetitions would add little information. */
 const SLOW_MS = 2000
 
 async function measureKernel(job: KernelJob, { device, repetitions }: RunOptions) {

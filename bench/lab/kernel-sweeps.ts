@@ -33,7 +33,7 @@ export interface KernelSweep {
   jobs(sizes: number[]): KernelJob[]
   /** Its own default. */
   sizes?: readonly number[]
-  /** Text about the points; without it a table of them is printed. */
+  /** Returns the text about the points; without it a table of them is printed. */
   describe?(points: Point[]): string
   sections(data: Data): Section[]
 }
@@ -248,7 +248,7 @@ function instancesFigure(data: Data): Figure[] {
 
 const tiles = sweepOver('tiles', {
   summary: 'rows and columns of C that a thread computes, X × Y',
-  // Sub_Y goes with Y, which it has to divide.
+  // Sub_Y follows Y, which it must divide.
   over: ['X', 'Y', 'Sub_Y'],
   order: [by('X'), by('Y')],
   title: 'Thread tiles, X × Y',

@@ -18,7 +18,7 @@ export interface Algebra {
 /** The element types that the ladder has kernels for. */
 export const elementTypes = ['int32', 'float32'] as const satisfies DataType[]
 
-/** The options that say which algebra is measured. */
+/** Options that select the measured algebra. */
 export const algebraOptions = (semirings: readonly Semiring[]) => [
   libraryOption('semiring').choices(semirings).default('max-plus'),
   new Option(
@@ -31,7 +31,7 @@ const typesHere = (semiring: Semiring) =>
   elementTypes.filter((type) => (typesOf(semiring) as string[]).includes(type))
 
 /**
- * The algebra that is asked for: of int32 if no type is given, or of float32 if the semiring has no int32.
+ * Returns the requested algebra: on int32 if no type is given, or on float32 if the semiring has no int32.
  *
  * @throws InvalidArgumentError, wrong usage, if the semiring doesn't have the type.
  */
@@ -51,7 +51,7 @@ export function algebraOf({
 
 export type Borders = 'guards' | 'padding'
 
-/** A step of the ladder, and the variant that takes it. */
+/** A step of the ladder, and its kernel variant. */
 export interface LadderKernel {
   /** The technique in words. */
   title: string

@@ -22,10 +22,10 @@ const SWEEP = 'roofline'
 /** Words between neighbouring threads: up to a sector, and then a line of 128 bytes, for every thread. */
 export const strides = [1, 2, 4, 8, 16, 32]
 
-/** The stride at which each thread reads a line of its own: uncoalesced access. */
+/** Stride at which each thread reads a separate cache line: uncoalesced access. */
 const WORST_STRIDE = 32
 
-/** The streams of instructions that a step can be made of; the fastest is the ceiling. */
+/** Instruction mixes that can compute a step; the fastest one is the peak rate. */
 function operationCeilings({ semiring, dtype }: Algebra): string[] {
   const name = ceilingName(dtype, semiring)
   // The pipelined family's stream passes that of int32.
@@ -100,7 +100,7 @@ export interface Roofline {
   ceilings: Ceilings
   /** Peak rate of the tensor cores on bfloat16 at the highest clock, 10^9 operations per second, if known. */
   tensor?: number | undefined
-  /** The instruction ceilings by their microbenchmarks, 10^9 operations per second. */
+  /** Peak rates of instructions by microbenchmark, 10^9 operations per second. */
   operations: { name: string; gops: number }[]
   /** Requested 10^9 bytes per second, by the stride in words between neighbouring threads. */
   strided: { stride: number; gbps: number }[]

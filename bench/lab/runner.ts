@@ -1,4 +1,4 @@
-/** Runs jobs one after the other and keeps what is measured as it comes. */
+/** Runs jobs one after the other, and stores each measurement at once. */
 import { writeText } from '../../lib/files.js'
 import { FileError } from '../../lib/index.js'
 import {
@@ -44,7 +44,7 @@ async function earlierResults(output: string | undefined, here: Machine): Promis
   try {
     earlier = await readResults(output)
   } catch (error) {
-    // No file yet; anything else of that name is not overwritten.
+    // The file doesn't exist yet; other files of that name aren't overwritten.
     const { cause } = error as { cause?: NodeJS.ErrnoException }
     if (cause?.code === 'ENOENT') return newResults(here)
     throw error

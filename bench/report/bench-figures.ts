@@ -27,7 +27,7 @@ export function benchFigure({ trials }: BenchRecord): Drawing {
     })
     return [
       ...trial.rows.map((row) => bar([shapeName(row), row.values], row.gops.median)),
-      // The lines of several ceilings would lie on each other.
+      // The lines of several peak rates would overlap.
       ...(several && trial.ceiling ? [bar(['ceiling'], trial.ceiling.gops.median)] : []),
     ]
   })

@@ -44,7 +44,7 @@ interface LineFigure<Point extends Fast> {
 
 const SPEED = 'median ± half the quartiles’ distance'
 
-/** A line for each name; nothing if there are no points. */
+/** Returns a chart with a line per name; nothing without points. */
 export function lines<Point extends Fast>(figure: LineFigure<Point>): Figure[] {
   const { points, x, line, panel, description } = figure
   if (points.length === 0) return []
@@ -100,7 +100,7 @@ interface BarFigure<Point extends Fast> {
   gpu: unknown
 }
 
-/** A bar for each point; nothing if there are none. */
+/** Returns a chart with a bar per point; nothing without points. */
 export function bars<Point extends Fast>(figure: BarFigure<Point>): Figure[] {
   const { points, label, series, references, description } = figure
   if (points.length === 0) return []

@@ -74,7 +74,7 @@ export class Data {
     )
   }
 
-  /** The measured ceiling, GOPS: additions and maxima on registers only, fused if the GPU can do that. */
+  /** Measured peak rate, GOPS: additions and maxima on registers only, fused if the GPU can do that. */
   get ceiling(): number | undefined {
     return this.best('fused')?.result.gops.median
   }
