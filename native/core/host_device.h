@@ -1,4 +1,4 @@
-// What marks a function that GPUs have too.
+// Marker of functions that are compiled for GPUs too.
 #pragma once
 
 #if defined(__CUDACC__)

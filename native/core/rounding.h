@@ -1,4 +1,4 @@
-// Sizes that are rounded up. Kernels use it too.
+// Rounding of sizes, also for kernels.
 #pragma once
 #include <cstdint>
 

@@ -1,5 +1,5 @@
-// The one kind of error that crosses a layer: a stable code, and a sentence that says what was expected, what came and
-// what to do. The addon turns it into a JavaScript error whose `code` is ERR_MPMML_<CODE>.
+// Error type that crosses layers: a stable code, and a sentence with the expected value, the actual value and advice.
+// The addon turns it into a JavaScript error whose `code` is ERR_MPMML_<CODE>.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -25,7 +25,7 @@ enum class ErrorCode {
   kCycle
 };
 
-/// The suffix of the public code: kShape is "SHAPE", public ERR_MPMML_SHAPE.
+/// Returns the suffix of the public code: "SHAPE" for kShape, whose public code is ERR_MPMML_SHAPE.
 constexpr const char* error_code_name(ErrorCode code) {
   switch (code) {
     case ErrorCode::kShape:
@@ -58,7 +58,7 @@ constexpr const char* error_code_name(ErrorCode code) {
 
 class Error : public std::runtime_error {
  public:
-  /// `product` says which of the products that were asked for in one call failed, if it is known.
+  /// `product` is the index of the failed product among the products of a call, if it is known.
   Error(ErrorCode code, const std::string& message, std::optional<size_t> product = std::nullopt)
       : std::runtime_error(message), code_(code), product_(product) {}
   ErrorCode code() const { return code_; }
@@ -69,7 +69,7 @@ class Error : public std::runtime_error {
   std::optional<size_t> product_;
 };
 
-/// Runs `body`; an error says that it is of this product of those that were asked for in one call.
+/// Calls `body`. Adds the index of this product among the products of a call to errors.
 template <class Body>
 void of_product(size_t index, Body&& body) {
   try {
@@ -79,10 +79,10 @@ void of_product(size_t index, Body&& body) {
   }
 }
 
-/// "4 MiB", rounded up.
+/// Returns a size such as "4 MiB", rounded up.
 inline std::string in_mebibytes(int64_t bytes) { return std::to_string((bytes + (1 << 20) - 1) >> 20) + " MiB"; }
 
-/// What work throws when it finds that it has been given up.
+/// Returns the error that cancelled work throws.
 inline Error given_up() {
   return Error(ErrorCode::kAborted, "the product was given up because its signal was aborted");
 }

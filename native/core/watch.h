@@ -1,4 +1,4 @@
-// How work is watched by other threads while it runs.
+// Cancellation and progress of running work, for other threads.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace mpmml {
 
-/// Adds to a number that other threads add to and read. It may be null: then nothing counts.
+/// Adds to a shared number, which other threads add to and read. It may be null: then nothing is counted.
 inline void add_to(std::atomic<double>* number, double amount) {
   if (!number) return;
   double known = number->load(std::memory_order_relaxed);
@@ -17,10 +17,10 @@ inline void add_to(std::atomic<double>* number, double amount) {
 
 struct CancellationToken {
   const std::atomic<int32_t>* cancelled = nullptr;
-  std::atomic<double>* done = nullptr;  ///< the share of all work: 1 in the end
+  std::atomic<double>* done = nullptr;  ///< completed fraction of the work, from 0 to 1
 
   bool is_cancelled() const { return cancelled && cancelled->load(std::memory_order_relaxed) != 0; }
-  /// Throws given_up() if the result isn't wanted any more.
+  /// Throws given_up() if the work is cancelled.
   void look() const {
     if (is_cancelled()) throw given_up();
   }

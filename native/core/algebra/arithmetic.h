@@ -1,7 +1,7 @@
-// How a kernel represents elements while it computes. Each arithmetic encodes elements into operands, accumulates acc ⊕
-// (a ⊗ b), and finishes an accumulator into an element. `paths` lists the range paths that it can compute, and
-// for_operands() makes the arithmetic for a product. range.h says which paths are exact for a product. Each arithmetic
-// states for which ⊕ and ⊗ it is valid: none assumes that ⊗ is a sum.
+// Representations of elements in a kernel, one struct for each. An arithmetic encodes elements into operands,
+// accumulates acc ⊕ (a ⊗ b), and finishes an accumulator into an element. `paths` is the set of its ArithmeticKinds,
+// and for_operands() returns the arithmetic for a product. range.h decides which kinds are exact for a product. Each
+// arithmetic states for which ⊕ and ⊗ it is valid: none assumes that ⊗ is a sum.
 //
 // accumulate() is a template so that the CPU's micro-kernels can use it on vectors.
 #pragma once
@@ -13,16 +13,16 @@
 
 namespace mpmml {
 
-/// The number of k-steps in one operand of an arithmetic.
+/// Number of k-steps in one operand of an arithmetic.
 template <class Arithmetic, class = void>
 constexpr int steps_per_operand = 1;
 template <class Arithmetic>
 constexpr int steps_per_operand<Arithmetic, std::void_t<decltype(Arithmetic::kStepsPerOperand)>> =
     Arithmetic::kStepsPerOperand;
 
-/// How Narrow represents zero, and from which accumulator on a result is zero. Two cases share it, so that one compiled
-/// kernel serves both:
-///  - direct: the operands have no zero; zero represents itself and appears only in borders;
+/// Encoding of zero in Narrow, and threshold of the accumulators that are zero. Two cases share the struct, so that one
+/// compiled kernel serves both:
+///  - direct: the operands have no zero; zero represents itself and appears only as padding;
 ///  - translated: zero is represented by EncodedZero::value.
 template <class Element>
 struct NarrowEncoding {
@@ -57,15 +57,15 @@ struct Narrow {
     return S::combine(acc, S::extend(a, b));
   }
 
-  /// The element acc ⊕ c0. Never overflows: `overflowed` is left as it is.
+  /// Returns the element acc ⊕ c0. Never overflows: `overflowed` is not modified.
   MPMML_HOST_DEVICE Element finish(Accumulator acc, Element c0, bool& /*overflowed*/) const {
     const bool is_zero = S::combine(acc, encoding.threshold) == encoding.threshold;
     return S::combine(is_zero ? S::zero : acc, c0);
   }
 
  private:
-  // The sum of zero's encoding and the finite value that comes nearest to the finite sums. Every sum of two finite
-  // values is strictly on the other side.
+  // Sum of zero's encoding and the finite value whose sum is nearest to the finite sums. Every sum of two finite values
+  // is strictly on the other side.
   static constexpr Element translated_threshold() {
     using Zero = EncodedZero<S>;
     constexpr bool below = S::maximizes;
@@ -78,9 +78,9 @@ struct Narrow {
   }
 };
 
-/// Unsigned sums, in 16 or 8 bits, of the operands, each less an offset; a vector holds more of them. If the operands have no
-/// zero, the differences and their sums use all bits. If they have one, it is encoded so that a sum with zero is never in
-/// the range of the finite sums (in 16 bits; in 8 bits 64 is in place of 16384):
+/// Sums of unsigned 16-bit or 8-bit operands, from each of which an offset is subtracted. A vector holds more of them
+/// than of int32. If the operands have no zero, the differences and their sums use all bits. If they have one, the
+/// encoding of zero keeps sums with zero out of the range of the finite sums. In 16 bits (8 bits: 64 in place of 16384):
 ///   max-plus  zero 0, finite values 16384 to 32767, finite sums from 32768;
 ///   min-plus  finite values 0 to 16383, zero 32767, finite sums to 32766.
 template <class S, class Word>
@@ -98,12 +98,12 @@ struct BiasedIntArithmetic {
   static constexpr ArithmeticKind kWithZero =
       sizeof(Word) == 1 ? ArithmeticKind::kByteTranslated : ArithmeticKind::kHalfTranslated;
   static constexpr ArithmeticSet paths{kWithoutZero, kWithZero};
-  static constexpr int kMost = static_cast<Word>(~Word{0});  ///< of a sum
+  static constexpr int kMost = static_cast<Word>(~Word{0});  ///< greatest sum
   static constexpr Operand kZero = S::maximizes ? 0 : kMost / 2;
-  /// Neutral for ⊕ on sums. Together with `neutral_b` it is a border.
+  /// Neutral for ⊕ on sums. Together with `neutral_b` it is a padding value.
   static constexpr Accumulator kNeutral = S::maximizes ? 0 : kMost;
 
-  /// Makes sums whose offsets are 0.
+  /// Returns the arithmetic with offsets of 0.
   static constexpr BiasedIntArithmetic for_operands(ArithmeticKind path) { return {0, 0, path == kWithZero}; }
   static BiasedIntArithmetic for_operands(ArithmeticKind path, const ValueRange& a, const ValueRange& b) {
     const bool has_zero = path == kWithZero;
@@ -145,14 +145,14 @@ using Half = BiasedIntArithmetic<S, uint16_t>;
 template <class S>
 using Byte = BiasedIntArithmetic<S, uint8_t>;
 
-/// Whether an offset is subtracted from each operand.
+/// True if an offset is subtracted from each operand.
 template <class Arithmetic>
 constexpr bool takes_offsets = false;
 template <class S, class Word>
 constexpr bool takes_offsets<BiasedIntArithmetic<S, Word>> = true;
 
-/// What the distances of an operand are counted between: integers themselves, and of floats the numbers of their steps
-/// (LineLevels).
+/// Quantization levels of elements, between which distances are counted: integers themselves, and for floats the
+/// numbers of their quantization steps (LineLevels).
 template <class Element>
 struct Levels {
   Levels() = default;
@@ -168,7 +168,7 @@ struct Levels<float> {
 
   Levels() = default;
   Levels(const LineLevels& levels, double step) : offset(levels.offset), per_step(1 / step) {}
-  /// The quotient is an integer but for rounding.
+  /// Returns the level of `x`. The quotient is an integer except for rounding.
   template <class S>
   MPMML_HOST_DEVICE int32_t of(float x) const {
     if (x == S::zero) return S::maximizes ? kLowest<int32_t> : kHighest<int32_t>;
@@ -176,8 +176,9 @@ struct Levels<float> {
   }
 };
 
-/// Distances from the best element of a line, or of a chunk of one, as exponents of numbers that tensor cores multiply and
-/// add: see ExponentScale. A kernel decodes its accumulators into levels itself.
+/// Distances of elements as exponents of numbers for tensor cores: see ExponentScale. A distance is measured from the
+/// best element of a line (row of A or column of B), or of a chunk of a line. A kernel decodes its accumulators into
+/// levels itself.
 template <class S, ArithmeticKind kPath>
 struct Exponents {
   static_assert(has_range<S>);
@@ -190,14 +191,14 @@ struct Exponents {
 
   Levels<Element> levels_a, levels_b;
   double offset = 0, step = 1;  ///< the sum of level x is offset + x · step
-  /// Whether rough chunks of A, or of B, are left out.
+  /// True if outlier chunks of A, or of B, are left out.
   bool is_a_rough = false, is_b_rough = false;
   bool in_halves = false;  ///< whether offsets and sums fit halves of words
 
   static constexpr ArithmeticSet paths{kPath};
   static constexpr ExponentScale kScale = exponent_scale_of(kPath);
   static constexpr bool kByChunks = kPath == ArithmeticKind::kExponentBounded;
-  /// What the exponents of sums are more than they would be without offsets.
+  /// Bias of the exponents of sums that offsets require.
   static constexpr int32_t kBias = kByChunks ? kMaxDistance : 0;
 
   static Exponents for_operands(ArithmeticKind, const ValueRange& a, const ValueRange& b) {
@@ -212,27 +213,27 @@ struct Exponents {
     return exponents;
   }
 
-  /// How far x is from the best element of its line. Neither is zero.
+  /// Returns the distance of `x` from the best element of its line. Neither of them may be zero.
   MPMML_HOST_DEVICE static uint32_t distance(int32_t best, int32_t x) {
     return S::maximizes ? static_cast<uint32_t>(best) - static_cast<uint32_t>(x)
                         : static_cast<uint32_t>(x) - static_cast<uint32_t>(best);
   }
-  /// 2^(top − scale · distance), or 0 for zero and for what is too far to win.
+  /// Returns 2^(top − scale · distance), or 0 for zero and for elements too far from the best to decide a result.
   MPMML_HOST_DEVICE static Operand encode(int32_t x, int32_t best, int top) {
     if (x == OnLevels::zero) return 0;
     const uint32_t away = distance(best, x);
     if (away > static_cast<uint32_t>((top - kMinExponent) / kScale.scale)) return 0;
     return static_cast<Operand>((top + kMaxExponent - kScale.scale * static_cast<int>(away)) << 7);
   }
-  /// The level that the exponent of a sum (with float's bias) stands for, if `best` is the best of the row ⊗ the best of
-  /// the column.
+  /// Returns the level for the exponent of a sum, with float's bias. `best` is the best of the row ⊗ the best of the
+  /// column.
   MPMML_HOST_DEVICE Accumulator decode(int32_t exponent, int32_t best) const {
     if (exponent <= 0) return OnLevels::zero;
     constexpr uint32_t kTop = kScale.top_a + kScale.top_b + kMaxExponent + uint32_t{kBias}, kScaleBits = kScale.scale;
     const uint32_t away = (kTop - static_cast<uint32_t>(exponent) + kScaleBits - 1) / kScaleBits;
     return wrapping_add(best, static_cast<int32_t>(S::maximizes ? 0 - away : away));
   }
-  /// The same of what is in a half of a word.
+  /// Returns the level for an exponent in a half of a word: see decode().
   MPMML_HOST_DEVICE Accumulator decode_half(int32_t half, int32_t best) const {
     return decode(half > kNothingOfHalves ? 2 * (half - 2 * kMaxOffsetOfHalves) + kBias : 0, best);
   }
@@ -251,8 +252,8 @@ using ExponentBounded = Exponents<S, ArithmeticKind::kExponentBounded>;
 template <class S>
 using ExponentWide = Exponents<S, ArithmeticKind::kExponentWide>;
 
-/// What the two 64-bit arithmetics share. Zero is ±2^61, so that no sum of two operands wraps. An accumulator at or
-/// beyond ±2^60 is zero.
+/// Base of the two 64-bit arithmetics. Zero is ±2^61, so that no sum of two operands wraps. An accumulator at or beyond
+/// ±2^60 is zero.
 template <class S>
 struct WideEncoding {
   static_assert(is_integer_sum<S>);
@@ -269,8 +270,8 @@ struct WideEncoding {
   MPMML_HOST_DEVICE static bool is_zero(Accumulator acc) { return S::combine(acc, threshold) == threshold; }
 };
 
-/// Exact 64-bit sums, for any operands. If a finite sum that decides a result is outside the finite range of the
-/// element type, the result is clamped to that range, and reported.
+/// Exact 64-bit sums, for any operands. A result whose deciding sum is finite but outside the finite range of the
+/// element type is clamped to that range, and reported.
 template <class S>
 struct Wide : WideEncoding<S> {
   using Base = WideEncoding<S>;
@@ -320,7 +321,7 @@ struct Wrapping : WideEncoding<S> {
   }
 };
 
-/// What is known about the sums of a product of floats before it is computed.
+/// Known signs of the sums of a product of floats before its computation.
 enum class SumSigns : uint8_t {
   kUnknown,  ///< nothing is known, or a sum may be NaN
   kMixed,    ///< no sum is NaN
@@ -330,7 +331,7 @@ enum class SumSigns : uint8_t {
   kTrailing,
 };
 
-/// Whether the signs of sums are worth knowing. They are for float, because then sums can be compared as integers.
+/// True if the signs of sums help kernels: for float, because sums of one sign can be compared as integers.
 template <class S>
 constexpr bool has_sum_signs =
     S::extend_kind == OperatorKind::kSum && S::idempotent && std::is_same_v<typename S::Element, float>;
@@ -351,11 +352,11 @@ SumSigns signs_of_sums(const ValueRange& a, const ValueRange& b) {
   return SumSigns::kMixed;
 }
 
-/// Elements as they are: for semirings whose ⊗ can't overflow, and for any operands.
+/// Elements without encoding: for semirings whose ⊗ can't overflow, and for any operands.
 ///
-/// NaN: if ⊗ is a sum or a product, a candidate made from NaN is NaN, and a maximum or minimum as ⊕ skips it. If ⊗ is
-/// a minimum or a maximum it would lose the NaN, so NaN is encoded as zero, which never wins either. Signed zeros: see
-/// has_no_negative_zero.
+/// NaN: if ⊗ is a sum or a product, a candidate computed from NaN is NaN, and ⊕ skips it if ⊕ is a maximum or a
+/// minimum. A minimum or maximum as ⊗ would drop the NaN, so NaN is encoded as zero, which never decides a result
+/// either. Signed zeros: see has_no_negative_zero.
 template <class S>
 struct Plain {
   static_assert(!S::can_overflow);
@@ -373,7 +374,7 @@ struct Plain {
     return {};
   }
 
-  /// For one element, or for vectors of floating-point elements.
+  /// Encodes one element, or a vector of floating-point elements.
   template <class V>
   MPMML_HOST_DEVICE static constexpr V encode(V x) {
     if constexpr (S::is_boolean) {
@@ -400,7 +401,7 @@ struct Plain {
     }
   }
 
-  /// Whether a ⊗ b is a or b.
+  /// True if a ⊗ b is a or b.
   static constexpr bool kKeepsElements =
       S::extend_kind == OperatorKind::kMinimum || S::extend_kind == OperatorKind::kMaximum;
 };
@@ -415,8 +416,8 @@ struct ByDefinition<S, true> {
   using Arithmetic = Wide<S>;
 };
 
-/// Truth values as bits. An operand holds as many k-steps as a word has bits, and one step on words does all of them. At
-/// the end ⊕ takes the bits of an accumulator together.
+/// Truth values as bits. An operand holds as many k-steps as a word has bits, and one operation on words computes all
+/// of them. At the end ⊕ reduces the bits of an accumulator.
 template <class S, class Word>
 struct PackedBits {
   static_assert(S::is_boolean && S::zero == 0 && S::one == 1);
@@ -430,7 +431,7 @@ struct PackedBits {
   static constexpr PackedBits for_operands(ArithmeticKind) { return {}; }
   static constexpr PackedBits for_operands(ArithmeticKind, const ValueRange&, const ValueRange&) { return {}; }
 
-  /// The bit of an element.
+  /// Returns the bit of an element.
   MPMML_HOST_DEVICE static constexpr Operand encode(Element x) { return x != S::zero; }
   MPMML_HOST_DEVICE static constexpr Accumulator initial() { return 0; }
 

@@ -1,4 +1,4 @@
-// From the run-time name of a semiring and an element type to the struct.
+// Dispatch from the run-time identifiers of a semiring and an element type to the semiring's struct.
 #pragma once
 #include <stdexcept>
 #include <type_traits>
@@ -50,7 +50,7 @@ auto with_semiring(const Operation& operation, Body&& body) {
   return with_semiring_that<Filter>(operation.semiring, operation.dtype, std::forward<Body>(body));
 }
 
-/// The same if something must be known about the elements (is_scanned). Otherwise does nothing.
+/// Calls `body` with the operation's semiring if its elements must be scanned (is_scanned). Otherwise does nothing.
 template <class Body>
 void with_scanned_semiring(const Operation& operation, Body&& body) {
   with_semiring(operation, [&](auto value) {
@@ -66,48 +66,48 @@ constexpr bool has_semiring(SemiringId semiring, DataType dtype) {
   return false;
 }
 
-/// Whether sums can overflow, so that the path depends on the values.
+/// Returns whether sums can overflow, so that the exact arithmetics depend on the values.
 inline bool can_overflow(const Operation& operation) {
   return with_semiring(operation, [](auto semiring) { return decltype(semiring)::can_overflow; });
 }
 
-/// Whether a sum that overflows fails the product.
+/// Returns whether an overflow of a sum fails the product.
 inline bool overflow_fails(const Operation& operation) {
   return can_overflow(operation) && operation.overflow == OverflowPolicy::kThrow;
 }
 
-/// Whether something must be known about the elements before they are multiplied.
+/// Returns whether the elements must be scanned before they are multiplied.
 inline bool must_scan(const Operation& operation) {
   return with_semiring(operation, [](auto semiring) { return is_scanned<decltype(semiring)>; });
 }
 
-/// Whether some values of the element type aren't elements of the semiring.
+/// Returns whether some values of the element type aren't elements of the semiring.
 inline bool restricts_elements(const Operation& operation) {
   return with_semiring(operation, [](auto semiring) { return decltype(semiring)::restricts_elements; });
 }
 
-/// Whether ⊕ of equal elements is that element. Only then a single k decides a result.
+/// Returns whether x ⊕ x = x. Only then a single k decides a result.
 inline bool is_idempotent(const Operation& operation) {
   return with_semiring(operation, [](auto semiring) { return decltype(semiring)::idempotent; });
 }
 
-/// Whether ⊕ adds floating-point numbers: sums are rounded, and NaN counts.
+/// Returns whether ⊕ adds floating-point numbers: sums are rounded, and NaN propagates.
 inline bool adds_floats(const Operation& operation) {
   return with_semiring(operation, [](auto semiring) { return decltype(semiring)::adds_floats; });
 }
 
-/// Whether elements are truth values.
+/// Returns whether elements are truth values.
 inline bool is_boolean(const Operation& operation) {
   return with_semiring(operation, [](auto semiring) { return decltype(semiring)::is_boolean; });
 }
 
-/// The paths that are exact for a product of operands with these ranges.
+/// Returns the arithmetics that are exact for a product of operands with these ranges.
 inline ArithmeticSet exact_arithmetics(const Operation& operation, const ValueRange& a, const ValueRange& b) {
   return with_semiring(operation,
                        [&](auto semiring) { return exact_arithmetics<decltype(semiring)>(a, b, operation.overflow); });
 }
 
-/// The cost of a step relative to a step on single elements: truth values are computed many at a time.
+/// Returns the cost of a step relative to a step on single elements: one word operation computes many truth values.
 inline double cost_of_step(const Operation& operation) { return is_boolean(operation) ? 1.0 / 32 : 1.0; }
 
 }  // namespace mpmml

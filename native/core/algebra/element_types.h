@@ -1,4 +1,4 @@
-// From the run-time name of an element type to the type.
+// Dispatch from the run-time identifier of an element type to the type.
 #pragma once
 #include <stdexcept>
 #include <type_traits>
@@ -9,7 +9,7 @@
 
 namespace mpmml {
 
-/// Calls `body` with a value of the element type. Returns what it returns.
+/// Calls `body` with a value of the element type and returns its result.
 template <class Body>
 auto with_element(DataType dtype, Body&& body) {
 #define MPMML_CASE(id, element) \
@@ -19,7 +19,7 @@ auto with_element(DataType dtype, Body&& body) {
   throw std::logic_error("no such element type");
 }
 
-/// The type of the elements that are stored as a type.
+/// Element type of a storage type.
 template <class Stored>
 struct ElementOf;
 #define MPMML_ELEMENT_OF(name, stored, id, element, storage)                                              \

@@ -1,4 +1,4 @@
-// What is computed, apart from the matrices. Kernels know of it too, so nothing of the host is included here.
+// Operation of a product, apart from its matrices. Kernels include this header, so it includes nothing of the host.
 #pragma once
 #include <cstdint>
 
@@ -6,12 +6,11 @@
 
 namespace mpmml {
 
-/// What to do if a finite sum decides a result and is outside the finite range of the semiring
-/// (Semiring::can_overflow).
+/// Treatment of a result whose deciding sum is finite but outside the semiring's finite range (Semiring::can_overflow).
 enum class OverflowPolicy : uint8_t { kThrow, kSaturate, kWrap };
 constexpr const char* kOverflowPolicyNames[] = {"throw", "saturate", "wrap"};
 
-/// What is computed: the semiring, the element type, and what happens to sums that leave that type.
+/// Semiring, element type, and policy for sums outside that type.
 struct Operation {
   SemiringId semiring = SemiringId{};
   DataType dtype = DataType::kInt32;

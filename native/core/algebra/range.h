@@ -1,4 +1,4 @@
-// Value-range analysis: the values in the operands decide which arithmetic computes a product exactly.
+// Value-range analysis: the operands' values decide which arithmetics compute a product exactly.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -8,25 +8,26 @@
 
 namespace mpmml {
 
-/// The greatest sum of both operands' spreads for ArithmeticKind::kByte, and the greatest spread of each for kByteTranslated.
+/// Greatest sum of both operands' spreads (maximum − minimum) for ArithmeticKind::kByte, and greatest spread of each
+/// operand for kByteTranslated.
 constexpr int64_t kByteSpread = 255;
 constexpr int64_t kByteTranslatedSpread = 63;
-/// The same for kHalf and kHalfTranslated.
+/// Like kByteSpread, but for kHalf and kHalfTranslated.
 constexpr int64_t kHalfSpread = 65535;
 constexpr int64_t kHalfTranslatedSpread = 16383;
 
-/// Whether the sums of operands in these ranges can be computed by way of exponents.
+/// Returns whether the sums of operands in these ranges can be computed as exponents.
 constexpr bool fits_exponents(const ExponentScale& scale, int64_t spread_a, bool zero_a, int64_t spread_b,
                               bool zero_b) {
   return (!zero_a && spread_a <= scale.most) || (!zero_b && spread_b <= scale.most) ||
          (spread_a <= scale.most && spread_b <= scale.most && spread_a + spread_b <= scale.max_of_both);
 }
 
-/// Whether something must be known about the elements before they are multiplied.
+/// True if the elements must be scanned before they are multiplied.
 template <class S>
 constexpr bool is_scanned = has_range<S> || S::restricts_elements;
 
-/// Whether all sums of floats in these ranges are exact, and no sum is −0: floats have 24 bits.
+/// Returns whether all sums of floats in these ranges are exact (24 bits suffice), and no sum is −0.
 inline bool sums_are_exact(const ValueRange& a, const ValueRange& b) {
   const auto most = [](const ValueRange& range) {
     return std::max(std::fabs(double{from_order_key<float>(range.minimum)}),
@@ -36,7 +37,8 @@ inline bool sums_are_exact(const ValueRange& a, const ValueRange& b) {
   return most(a) + most(b) <= granule * (1 << 24) && !(a.levels.has_negative_zero && b.levels.has_negative_zero);
 }
 
-/// The exponents that suffice for operands of integers, or of floats that are integers of steps, if their sums are exact.
+/// Adds the exponent arithmetics that are exact for these operands. Operands are integers, or floats that are multiples
+/// of a quantization step and have exact sums.
 template <class S>
 void add_exponent_paths(ArithmeticSet& paths, const ValueRange& a, const ValueRange& b) {
   if (!a.has_finite() || !b.has_finite()) return;
@@ -81,7 +83,7 @@ ArithmeticSet exact_integer_paths(const ValueRange& a, const ValueRange& b, Over
   return paths;
 }
 
-/// The paths on which the product of operands with these ranges is exact under `overflow`.
+/// Returns the arithmetics that compute the product of operands with these ranges exactly under `overflow`.
 template <class S>
 ArithmeticSet exact_arithmetics(const ValueRange& a, const ValueRange& b, OverflowPolicy overflow) {
   if constexpr (S::can_overflow) {

@@ -1,31 +1,31 @@
-// The ways to compute a product, and sets of them. Kernels know of them too, so nothing of the host is included here.
+// Kinds of arithmetics, and sets of them. Kernels include this header, so it includes nothing of the host.
 #pragma once
 #include <cstdint>
 #include <initializer_list>
 
 namespace mpmml {
 
-/// The ways to compute a product, cheapest first. Its values decide which of them are exact (range.h). Each arithmetic
-/// of arithmetic.h can compute some of them.
+/// Kinds of arithmetics, cheapest first. The operands' values decide which kinds are exact for a product (range.h).
+/// Each struct of arithmetic.h implements some of them.
 enum class ArithmeticKind : uint8_t {
   kExponent,         ///< one operand has few levels, or both with zero do: as exponents of numbers (ExponentScale)
-  kExponentWide,     ///< the same with some more levels
+  kExponentWide,     ///< kExponent with some more levels
   kExponentBounded,  ///< one operand has few levels within each chunk of K
   kByte,             ///< sums fit 8 bits after an offset is subtracted from each operand; no zero in the operands
-  kByteTranslated,   ///< the same with zero in the operands
+  kByteTranslated,   ///< kByte with zero in the operands
   kHalf,             ///< sums fit 16 bits after an offset is subtracted from each operand; no zero in the operands
-  kHalfTranslated,   ///< the same with zero in the operands
-  kDirect,           ///< as they are: nothing can overflow; or no zero in the operands and no sum wraps (or sums may)
-  kTranslated,       ///< zero in the operands, finite values within ±EncodedZero::limit
-  kWide,             ///< 64-bit sums
-  kWrapping          ///< 64-bit sums reduced modulo 2^32, for the wrapping policy
+  kHalfTranslated,   ///< kHalf with zero in the operands
+  kDirect,      ///< plain elements: nothing can overflow; or no zero in the operands and no sum wraps (or sums may)
+  kTranslated,  ///< zero in the operands, finite values within ±EncodedZero::limit
+  kWide,        ///< 64-bit sums
+  kWrapping     ///< 64-bit sums reduced modulo 2^32, for the wrapping policy
 };
 constexpr const char* kRangePathNames[] = {"exponent",        "exponent-wide", "exponent-bounded", "byte",
                                            "byte-translated", "half",          "half-translated",  "direct",
                                            "translated",      "wide",          "wrapping"};
 constexpr int kRangePaths = 11;
 
-/// A set of range paths.
+/// A set of kinds of arithmetics.
 class ArithmeticSet {
  public:
   constexpr ArithmeticSet() = default;
@@ -35,7 +35,7 @@ class ArithmeticSet {
   constexpr void add(ArithmeticKind path) { bits_ |= 1u << static_cast<unsigned>(path); }
   constexpr void remove(ArithmeticKind path) { bits_ &= ~(1u << static_cast<unsigned>(path)); }
   constexpr bool has(ArithmeticKind path) const { return (bits_ >> static_cast<unsigned>(path)) & 1u; }
-  /// The set must not be empty.
+  /// Returns the cheapest kind of the set, which must not be empty.
   constexpr ArithmeticKind cheapest() const {
     int path = 0;
     while (!has(static_cast<ArithmeticKind>(path))) ++path;

@@ -5,7 +5,7 @@
 namespace mpmml {
 
 /// Modulo 2^32 the distance from zero keeps the order of the finite values and starts at 1, whether zero is the least
-/// or the greatest value. So zero never wins a maximum of distances, nor a minimum of distances minus one.
+/// or the greatest value. So zero is never the maximum of distances, nor the minimum of distances minus one.
 MPMML_CLONES Range scan_run(const int32_t* data, int64_t count, int32_t zero) {
   uint32_t highest = 0, lowest_less_one = ~0u, highest_less_one = 0;
   for (int64_t index = 0; index < count; ++index) {

@@ -1,4 +1,4 @@
-// The range of neighbouring elements.
+// Range of the values in a contiguous run of elements.
 #pragma once
 #include <cstdint>
 
@@ -6,7 +6,8 @@
 
 namespace mpmml {
 
-/// Scans elements side by side, whose semiring has this zero. That of integers is the least or the greatest that there is.
+/// Scans `count` contiguous elements of a semiring with the given zero. A zero of integers must be the least or the
+/// greatest value of the type.
 Range scan_run(const int32_t* data, int64_t count, int32_t zero);
 Range scan_run(const float* data, int64_t count, float zero);
 

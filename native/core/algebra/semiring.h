@@ -1,15 +1,15 @@
 // The semirings: one struct for each pair of semiring and element type, used by every kernel on both backends.
 //
-// A semiring is made of two operators, ⊕ (combine) and ⊗ (extend). Each is a struct with a kind, so that code can ask
-// what the operator is. Their identities are the semiring's zero and one. border_a ⊗ border_b is zero. These two
-// elements fill the border of a tile that reaches past K, so that a border step changes no result.
+// A semiring consists of two operators, ⊕ (combine) and ⊗ (extend). Each operator is a struct with a kind, which code
+// can test. Their identities are the semiring's zero and one. border_a ⊗ border_b is zero. These two padding values
+// fill a tile beyond K, so that a step on padding changes no result.
 //
-// An operator that can be ⊕ says whether it is idempotent: x ⊕ x = x. One of truth values also says what it makes of many
-// of them at once, because kernels hold them as the bits of words (across), or count them (of_count).
+// An operator that can be ⊕ declares whether it is idempotent: x ⊕ x = x. An operator of truth values also reduces many
+// of them at once: the bits of words (across), or a count (of_count).
 //
 // Over int32 the sums of max-plus and min-plus can leave the type. In these semirings zero is one of the values of the
-// type, and all other values are finite (FiniteRange). arithmetic.h says how kernels still compute exactly. The other
-// semirings take elements as they are.
+// type, and all other values are finite (FiniteRange). The arithmetics of arithmetic.h are still exact there. The other
+// semirings need no encoding of elements.
 //
 // Over floating-point numbers (IEEE 754) ⊕ = max and ⊕ = min skip a candidate a ⊗ b that is NaN, as maximumNumber and
 // minimumNumber of IEEE 754-2019 do. So zero absorbs every value, infinities included, and results are the same in any
@@ -27,8 +27,8 @@ namespace mpmml {
 enum class OperatorKind : uint8_t { kMaximum, kMinimum, kSum, kProduct, kOr, kXor, kAnd };
 constexpr const char* kOperatorNames[] = {"maximum", "minimum", "sum", "product", "or", "xor", "and"};
 
-/// x + y modulo 2^bits, for integers and for the CPU's vectors of integers. Host code is compiled with -fwrapv; device
-/// code has no such option.
+/// Returns x + y modulo 2^bits, for integers and for the CPU's vectors of integers. Host code is compiled with -fwrapv;
+/// device code has no such option.
 template <class V>
 MPMML_HOST_DEVICE V wrapping_add(V x, V y) {
 #if defined(__CUDA_ARCH__)
@@ -49,7 +49,7 @@ MPMML_HOST_DEVICE V wrapping_subtract(V x, V y) {
 #endif
 }
 
-/// The least and the greatest value of a type, infinities included.
+/// Least and greatest value of a type, infinities included.
 template <class T>
 constexpr T kLowest = std::is_floating_point_v<T> ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::min();
 template <class T>
@@ -124,7 +124,7 @@ struct Product {
   }
 };
 
-/// For truth values, and for words of them.
+/// Logical or of truth values, or of words of them.
 template <class T>
 struct Or {
   static constexpr OperatorKind kind = OperatorKind::kOr;
@@ -136,16 +136,16 @@ struct Or {
     return x | y;
   }
 
-  /// What comes of all bits of a word, or of each word of a vector.
+  /// Reduces all bits of a word, or of each word of a vector.
   template <class V>
   MPMML_HOST_DEVICE static auto across(V word) {
     return word != 0;
   }
-  /// What comes of so many that are true, and of any others: 0 or 1.
+  /// Returns the operator's result, 0 or 1, for values of which `count` are true.
   MPMML_HOST_DEVICE static uint32_t of_count(uint32_t count) { return count < 1 ? count : 1; }
 };
 
-/// For truth values, and for words of them: whether an odd number of them is true.
+/// Parity of truth values, or of words of them: whether an odd number of them is true.
 template <class T>
 struct Xor {
   static constexpr OperatorKind kind = OperatorKind::kXor;
@@ -167,7 +167,7 @@ struct Xor {
       return __builtin_parityll(word) != 0;
 #endif
     } else {
-      // The CPU's vectors of words of 64 bits.
+      // This case is for the CPU's vectors of 64-bit words.
       for (int half = 32; half > 0; half /= 2) word ^= word >> half;
       return (word & 1) != 0;
     }
@@ -175,7 +175,7 @@ struct Xor {
   MPMML_HOST_DEVICE static uint32_t of_count(uint32_t count) { return count & 1; }
 };
 
-/// For truth values, and for words of them.
+/// Logical and of truth values, or of words of them.
 template <class T>
 struct And {
   static constexpr OperatorKind kind = OperatorKind::kAnd;
@@ -193,16 +193,16 @@ struct Semiring {
   using Element = T;
   static constexpr OperatorKind combine_kind = Combine::kind;
   static constexpr OperatorKind extend_kind = Extend::kind;
-  /// Whether x ⊕ x = x, so that one k decides a result, and doing a step twice is harmless.
+  /// True if x ⊕ x = x, so that one k decides a result, and repeating a step is harmless.
   static constexpr bool idempotent = Combine::idempotent;
-  /// Whether ⊕ adds floating-point numbers by the rules of IEEE 754. Then sums are rounded, so that the order of k matters,
-  /// and NaN counts, so that zero doesn't absorb every value.
+  /// True if ⊕ adds floating-point numbers by the rules of IEEE 754. Then sums are rounded, so that the order of k
+  /// matters, and NaN propagates, so that zero doesn't absorb every value.
   static constexpr bool adds_floats = combine_kind == OperatorKind::kSum && std::is_floating_point_v<T>;
-  /// Whether elements are truth values: any but zero counts as one.
+  /// True if elements are truth values: any value but zero represents true.
   static constexpr bool is_boolean = extend_kind == OperatorKind::kAnd;
-  /// If ⊕ is a maximum or a minimum: whether it is the maximum.
+  /// True if ⊕ is a maximum. Meaningful only if ⊕ is a maximum or a minimum.
   static constexpr bool maximizes = combine_kind == OperatorKind::kMaximum;
-  /// Whether a ⊗ b may be an integer outside the range of T.
+  /// True if a ⊗ b may be an integer outside the range of T.
   static constexpr bool can_overflow = extend_kind == OperatorKind::kSum && std::is_integral_v<T>;
 
   static constexpr T zero = Combine::identity;
@@ -218,19 +218,19 @@ struct Semiring {
   MPMML_HOST_DEVICE static V extend(V x, V y) {
     return Extend::apply(x, y);
   }
-  /// acc ⊕ (x ⊗ y).
+  /// Returns acc ⊕ (x ⊗ y).
   template <class V>
   MPMML_HOST_DEVICE static V accumulate(V acc, V x, V y) {
     return combine(acc, extend(x, y));
   }
-  /// Of truth values: see ⊕.
+  /// Reduces the truth values in a word with ⊕: see Or::across().
   template <class V>
   MPMML_HOST_DEVICE static auto combine_across(V word) {
     return Combine::across(word);
   }
   MPMML_HOST_DEVICE static uint32_t combine_count(uint32_t count) { return Combine::of_count(count); }
 
-  /// Whether some values of T aren't elements. Then holds() says which are.
+  /// True if some values of T aren't elements. Then holds() tests a value.
   static constexpr bool restricts_elements = false;
   MPMML_HOST_DEVICE static constexpr bool holds(T) { return true; }
 };
@@ -267,7 +267,7 @@ struct MaxTimes : Semiring<T, Maximum<T>, Product<T>> {
 template <class T>
 struct OrAnd : Semiring<T, Or<T>, And<T>> {};
 
-/// Linear algebra over the field of two elements: parities. Elements are as those of or-and.
+/// Linear algebra over the field of two elements: parities. Elements and results are as in or-and.
 template <class T>
 struct XorAnd : Semiring<T, Xor<T>, And<T>> {};
 
@@ -283,7 +283,7 @@ struct PlusTimes : Semiring<T, Sum<T>, Product<T>> {
   }
 };
 
-/// The finite values of a semiring of integers: all but its zero, which is the least or the greatest value of the type.
+/// Finite values of a semiring of integers: all but its zero, which is the least or the greatest value of the type.
 template <class S>
 struct FiniteRange {
   using Element = typename S::Element;
@@ -292,7 +292,7 @@ struct FiniteRange {
   static constexpr Element most = S::maximizes ? kHighest<Element> : S::zero - 1;
 };
 
-/// The type of fewer bits that elements may be stored as (Storage::kNarrow); void if there is none.
+/// Storage type of fewer bits for elements (Storage::kNarrow); void if none exists.
 template <class Element>
 struct StorageTypeOf {
   using Type = void;
@@ -306,7 +306,8 @@ using NarrowType = typename StorageTypeOf<Element>::Type;
 template <class Element>
 constexpr bool has_narrow = !std::is_void_v<NarrowType<Element>>;
 
-/// The semiring's zero as it is stored: narrow, it is the least or the greatest value, at the same end as among elements.
+/// Returns the semiring's zero in a storage type. In a narrow type it is the least value if the semiring's zero is the
+/// least element, else the greatest.
 template <class S, class Stored>
 MPMML_HOST_DEVICE constexpr Stored stored_zero() {
   if constexpr (std::is_same_v<Stored, typename S::Element>) {
@@ -316,7 +317,7 @@ MPMML_HOST_DEVICE constexpr Stored stored_zero() {
   }
 }
 
-/// The element that a stored value (Storage) represents.
+/// Returns the element that a stored value (Storage) represents.
 template <class S>
 MPMML_HOST_DEVICE typename S::Element widened(typename S::Element stored) {
   return stored;

@@ -1,4 +1,5 @@
-// What both backends know of next nodes that follow from distances (Successors in core/session/session.h).
+// Next nodes on best paths, derived from distances (NextNodes in core/session/session.h): the part that both backends
+// share.
 #pragma once
 #include <cstdint>
 #include <limits>
@@ -9,7 +10,8 @@
 
 namespace mpmml {
 
-/// Semirings whose distances may be asked: their sums are exact, those of float64 as long as they hold integers.
+/// Semirings whose distances determine next nodes: their sums are exact, over float64 as long as the values are
+/// integers.
 struct HasSuccessors {
   template <class S>
   static constexpr bool holds =
@@ -17,17 +19,18 @@ struct HasSuccessors {
       (std::is_same_v<typename S::Element, int32_t> || std::is_same_v<typename S::Element, double>);
 };
 
-/// What no sum of a weight and a distance is. Over int32 that is zero: finite sums are far from it, because weights and
-/// distances are within EncodedZero::limit, and a weight isn't 0, so that zero and a weight wrap to something else, which no
-/// distance is.
+/// Value that equals no sum of a weight and a distance. Over int32 it is zero. Finite sums are far from zero, because
+/// weights and distances are within EncodedZero::limit. A weight isn't 0, so the wrapped sum of zero and a weight isn't
+/// zero either, and equals no distance.
 template <class S>
 constexpr typename S::Element kUnwanted =
     S::can_overflow ? S::zero : std::numeric_limits<typename S::Element>::quiet_NaN();
 
-/// What `next` holds for a pair that mark_tight_edges() leaves to find_next_nodes().
+/// Value of `next` for a pair that mark_tight_edges() leaves to find_next_nodes().
 constexpr int32_t kOpenSuccessor = -2;
 
-/// What mark_tight_edges() makes of a weight from one node to another, of which `distance` is the distance.
+/// Returns the element of `next` that mark_tight_edges() writes for an edge with this weight between nodes at this
+/// distance.
 template <class S>
 MPMML_HOST_DEVICE int32_t marked(int32_t weight, typename S::Element distance, int64_t from, int64_t to) {
   constexpr int32_t kNoEdge = S::maximizes ? kLowest<int32_t> : kHighest<int32_t>;
@@ -41,7 +44,7 @@ MPMML_HOST_DEVICE typename S::Element worse(typename S::Element x, typename S::E
   return S::combine(x, y) == x ? y : x;
 }
 
-/// Whether an edge of this weight may begin a way of more than one edge that isn't worse than `worst`.
+/// Returns whether an edge of this weight may begin a path of at least two edges that isn't worse than `worst`.
 template <class S>
 MPMML_HOST_DEVICE bool may_lead_on(typename S::Element weight, typename S::Element best_edge,
                                    typename S::Element worst) {

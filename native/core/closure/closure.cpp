@@ -20,11 +20,12 @@
 namespace mpmml {
 namespace {
 
-/// A large batch is closed some matrices at a time, so that it can be given up, and needs less memory.
+/// Limit of the steps of one group of matrices. A larger batch is closed in groups, so that it can be cancelled, and
+/// needs less memory.
 constexpr double kStepsAtOnce = 6e10;
 constexpr double kRecordedBytesAtOnce = 3e8;
 
-/// From so many steps on, what needn't be computed is left out though that takes a product more.
+/// Minimum number of redundant steps that justifies an additional product to omit them.
 constexpr double kStepsWorthProduct[] = {1e6, 2e8};  // by BackendKind
 
 class ClosureWork final : public Pending {
@@ -35,7 +36,8 @@ class ClosureWork final : public Pending {
   void start() {
     const int64_t most = items_at_once();
     make_memory(most);
-    // For all at once: if some matrices go too far, those that come after them aren't reached.
+    // Next nodes are initialized for the whole batch: if the sums of some matrices might overflow, later matrices
+    // aren't processed.
     if (closure_.next.data && !closure_.continues) {
       in_flight_.add(session_.set_successors(closure_.operation, closure_.batch, read_only(closure_.d), closure_.next),
                      0);
@@ -85,12 +87,12 @@ class ClosureWork final : public Pending {
     if (closure_.next.data) next_columns_ = allocate_matrix(session_, DataType::kInt32, items, n_, pivots);
   }
 
-  /// A part of one of the matrices of the closure, of all items that are being closed.
+  /// Returns a submatrix of d for all batch entries of the current group.
   MutableMatrixView d(Span rows, Span cols) const { return sub(closure_.d, dtype(), {items(), rows, cols}); }
   MutableMatrixView next(Span rows, Span cols) const {
     return sub(closure_.next, DataType::kInt32, {items(), rows, cols});
   }
-  /// What was recorded of these pivots.
+  /// Returns the recorded columns of these pivots.
   MutableMatrixView columns(Span rows, Span pivots) const {
     return sub(columns_.view, dtype(), rows, in_group(pivots));
   }
@@ -119,8 +121,8 @@ class ClosureWork final : public Pending {
     set_diagonals(in_flight_, session_, closure_, items_, d(all(), all()), next(all(), all()), 0);
   }
 
-  /// Afterwards the rows and the columns of these pivots are as good as they get by way of them, and what the others need
-  /// is recorded.
+  /// Relaxes the rows and the columns of these pivots by paths through them, and records the operands of the product
+  /// for the other elements.
   void eliminate(Span pivots) {
     if (pivots.size() <= max_pivots_) return eliminate_batched(pivots);
     const int64_t half = round_up(ceil_div(pivots.size(), 2), max_pivots_);
@@ -150,14 +152,14 @@ class ClosureWork final : public Pending {
     in_flight_.add(session_.eliminate(request), steps(n_, n_, pivots.size()) - steps_of_others(pivots.size()));
   }
 
-  /// The steps of pivots of this group between nodes outside of it.
+  /// Returns the number of steps of `pivots` pivots of this group between nodes outside of it.
   double steps_of_others(int64_t pivots) const {
     const int64_t others = n_ - group_.size();
     return steps(others, others, pivots);
   }
 
-  /// Improves the rows `rows` except for the columns `without_cols`, and the columns `cols` except for the rows
-  /// `without_rows`, by way of the pivots.
+  /// Relaxes the rows `rows` except for the columns `without_cols`, and the columns `cols` except for the rows
+  /// `without_rows`, by paths through the pivots.
   void improve(Span pivots, Span rows, Span without_cols, Span cols, Span without_rows) {
     std::vector<Problem>& products = in_flight_.products();
     for (const Span part : parts_without(without_cols, steps(rows.size(), without_cols.size(), pivots.size()))) {
@@ -169,7 +171,7 @@ class ClosureWork final : public Pending {
     multiply(products, 0);
   }
 
-  /// Improves what is neither in a row nor in a column of this group.
+  /// Relaxes the elements that are neither in a row nor in a column of this group.
   void relax_others() {
     if (group_.size() == n_) return;
     scan_group();
@@ -189,7 +191,7 @@ class ClosureWork final : public Pending {
         !known_.tighten(session_.range(closure_.operation, items_, read_only(d(all(), all())))) && group_.end < n_;
   }
 
-  /// Finds the range of what was recorded of this group.
+  /// Scans the range of the recorded rows and columns of this group.
   void scan_group() {
     if (!is_worth_scanning()) return;
     ValueRange range = session_.range(closure_.operation, items_, read_only(columns(all(), group_)));
@@ -201,8 +203,8 @@ class ClosureWork final : public Pending {
     return mpmml::is_worth_scanning(session_.is_host(), closure_.operation, steps_of_others(group_.size()));
   }
 
-  /// All nodes without `hole`, in one piece or two. All nodes if leaving these steps out isn't worth it: what is computed
-  /// again doesn't change.
+  /// Returns all nodes except `hole`, in one or two spans. Returns all nodes if omitting `steps` doesn't pay:
+  /// recomputed elements don't change.
   std::vector<Span> parts_without(Span hole, double steps) const {
     if (steps < kStepsWorthProduct[static_cast<int>(session_.backend())]) return {all()};
     std::vector<Span> parts;
@@ -237,12 +239,12 @@ class ClosureWork final : public Pending {
   Span group_{0, 0};
   bool goes_too_far_ = false;
   PathRangeTracker known_{closure_.operation, closure_.known};
-  std::optional<ValueRange> operands_;  ///< of what was recorded of the group, once it has been scanned
-  std::vector<int32_t> found_;          ///< the gains of all items
-  InFlightWork in_flight_;              ///< last: what is under way uses the others
+  std::optional<ValueRange> operands_;  ///< range of the recorded rows and columns of the group, once scanned
+  std::vector<int32_t> found_;          ///< Pivots::gain of all batch entries
+  InFlightWork in_flight_;              ///< last member: pending work uses the others
 };
 
-/// Work, and what was started after it in the same session.
+/// Two works of one session, of which the second was started after the first.
 class SequencedWork final : public Pending {
  public:
   SequencedWork(std::unique_ptr<Pending> first, std::unique_ptr<Pending> second)
@@ -251,7 +253,7 @@ class SequencedWork final : public Pending {
   bool is_done() override { return first_->is_done() && second_->is_done(); }
 
   std::vector<Outcome> finish() override {
-    // What ends last before the other, because a closure's time is that until it is asked.
+    // The second work is finished first, because the time of a closure is measured until finish() is called.
     std::vector<Outcome> later = second_->finish(), outcomes = first_->finish();
     std::move(later.begin(), later.end(), std::back_inserter(outcomes));
     return outcomes;
@@ -281,7 +283,7 @@ void find_best_edge(Session& session, Closure& closure) {
   ValueRange range = range_of_d();
   if (!range.has_finite()) return;
   if (best_of(range) == 0) {
-    // It may be that only the diagonal has weights of 0. It doesn't matter as long as no cycle gains.
+    // Possibly only the diagonal has weights of 0, which don't matter unless a cycle improves.
     MutableMatrixView diagonal = sub(closure.d, operation.dtype, {{0, 1}, {0, closure.d.rows}, {0, 1}});
     ++diagonal.row_stride;
     const double worst = static_cast<double>(maximizes ? range.minimum : range.maximum);
@@ -338,7 +340,7 @@ std::unique_ptr<Pending> close(Session& session, const Closure& closure, const P
   if (outcomes.front().gain) return std::make_unique<Done>(std::move(outcomes));
   Closure rest = closure;
   rest.continues = !keeping;
-  // From the beginning, because there are no next nodes to continue with.
+  // The closure starts anew, because it has no next nodes to continue with.
   if (keeping) session.copy(DataType::kInt32, closure.batch, read_only(closure.next), closure.d)->finish();
   return std::make_unique<Done>(std::vector<Outcome>{close_by_float64(session, rest, where)});
 }

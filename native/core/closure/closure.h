@@ -1,4 +1,5 @@
-// Closures of square matrices on a device: ways of all lengths, by groups of pivots (Floyd and Warshall).
+// Closures of square matrices on a device: best paths of any length, by a blocked Floyd-Warshall algorithm over groups
+// of pivots.
 #pragma once
 #include <memory>
 #include <optional>
@@ -11,51 +12,51 @@ namespace mpmml {
 /// d becomes d ⊕ d⊗d ⊕ d⊗d⊗d ⊕ …, or if `reflexive` also ⊕ one on the diagonal. All matrices are in memory of a session,
 /// and have contiguous rows.
 struct Closure {
-  Operation operation;  ///< ⊕ is idempotent
+  Operation operation;  ///< requires an idempotent ⊕
   int64_t batch = 1;
   MutableMatrixView d;
-  /// int32, of d's sizes; data is null if it isn't asked for. It needn't be set before. For i ≠ j it becomes the node after i on
-  /// a best way from i to j, and −1 if there is none. Who follows it gets to j, even if there are cycles that neither gain
-  /// nor lose (except over floats, whose sums are rounded). On the diagonal it is −1 if `reflexive`, and otherwise the
-  /// node after i on a best cycle through it.
+  /// Next nodes: int32, of d's sizes; data is null if they aren't requested. Initial values are ignored. For i ≠ j an
+  /// element becomes the node after i on a best path from i to j, and −1 if no path exists. Following next nodes
+  /// reaches j even if some cycles leave path values unchanged, except over floats, whose sums are rounded. On the
+  /// diagonal an element is −1 if `reflexive`, and otherwise the node after i on a best cycle through i.
   MutableMatrixView next;
   bool reflexive = true;
   PathRange known;  ///< path_range()
-  /// Whether `next` is set already, because d has been closed by way of some nodes.
+  /// True if `next` is set already, because d contains paths through some nodes.
   bool continues = false;
-  /// Successors::best_edge, if `next` follows from the weights and the distances: see find_best_edge().
+  /// NextNodes::best_edge, if `next` follows from the weights and the distances: see find_best_edge().
   std::optional<double> best_edge;
   const std::atomic<int32_t>* cancelled = nullptr;
-  std::atomic<double>* steps_done = nullptr;  ///< n³ for each matrix in the end
+  std::atomic<double>* steps_done = nullptr;  ///< reaches n³ for each matrix
 };
 
-/// As far as the range of d tells. Nothing if finite sums might leave the type even by way of one group: so close() must not
-/// be called. May wait.
+/// Returns the range of paths, derived from the range of d. Returns nothing if finite sums might leave the type within
+/// one group of pivots: then close() must not be called. May wait.
 std::optional<PathRange> path_range(Session& session, const Closure& closure);
 
-/// A closure by way of all pivots, or of the first ones.
+/// A started closure over all pivots, or over the first ones.
 struct StartedClosure {
   std::unique_ptr<Pending> work;
-  /// Whether finite sums might leave the type, and so not all pivots were taken. Then d and next are those of the pivots
-  /// that were, unless a cycle gains.
+  /// True if not all pivots were processed, because finite sums might leave the type. Then d and next are those of the
+  /// processed pivots, unless a cycle improves.
   bool goes_too_far;
 };
 
-/// Starts what close() starts first. There are elements.
+/// Starts the first stage of close(). The matrices must not be empty.
 StartedClosure start_closure(Session& session, const Closure& closure, const Placement& where);
 
-/// Sets best_edge if next nodes follow from the weights and the distances: if the weights are integers, and each edge makes a
-/// way worse. That takes much less time than to carry them along. May wait, and change the diagonal. To be called before all
-/// else if `next` is wanted.
+/// Sets best_edge if next nodes follow from the weights and the distances: if the weights are integers, and each edge
+/// makes a path worse. Deriving next nodes takes much less time than updating them during elimination. May wait, and
+/// change the diagonal. Must be called before any other function if `next` is requested.
 void find_best_edge(Session& session, Closure& closure);
 
-/// Starts to copy d, the weights, to `next`.
+/// Starts a copy of d, the weights, to `next`.
 std::unique_ptr<Pending> keep_weights(Session& session, const Closure& closure);
-/// Starts to find `next` from the weights that it holds, and d, which is closed since.
+/// Starts to derive `next` from the weights that it contains, and from the closed d.
 std::unique_ptr<Pending> find_next(Session& session, const Closure& closure);
 
-/// Starts a closure. The outcome says whether a cycle gains (Outcome::gain); then d and next are unspecified. Throws
-/// Error, as finish() of the result does; d and next are unspecified then too.
+/// Starts a closure. Outcome::gain is set if a cycle improves; then d and next are unspecified. Throws Error, and so
+/// does finish() of the result; d and next are unspecified then too.
 std::unique_ptr<Pending> close(Session& session, const Closure& closure, const Placement& where);
 
 }  // namespace mpmml

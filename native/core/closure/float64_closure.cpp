@@ -20,7 +20,8 @@ double widened_sum(int32_t x) {
   return x == S::zero ? kWideZero<S> : x;
 }
 
-/// What the overflow policy makes of a sum; it sets `overflowed` if the sum isn't in the finite range.
+/// Returns `sum` as an element according to the overflow policy. Sets `overflowed` if the sum isn't in the finite
+/// range.
 template <class S>
 int32_t narrowed_sum(double sum, OverflowPolicy overflow, bool& overflowed) {
   using Finite = FiniteRange<S>;

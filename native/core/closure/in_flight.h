@@ -1,4 +1,4 @@
-// Work of a closure that devices have in flight.
+// Pending work of a closure on devices.
 #pragma once
 #include <atomic>
 #include <deque>
@@ -17,13 +17,13 @@ class InFlightWork {
  public:
   explicit InFlightWork(std::atomic<double>* steps_done) : steps_done_(steps_done) {}
 
-  /// What is started next are these products. They must stay until they are finished.
+  /// Returns an empty list for the products that are started next. It stays valid until they are finished.
   std::vector<Problem>& products() {
     works_.emplace_back();
     return works_.back().products;
   }
 
-  /// `steps` are counted when it is done.
+  /// Adds work. Its `steps` are counted when it is done.
   void add(std::unique_ptr<Pending> pending, double steps) {
     if (works_.empty() || works_.back().pending) works_.emplace_back();
     works_.back().pending = std::move(pending);
@@ -49,7 +49,7 @@ class InFlightWork {
     double steps = 0;
   };
 
-  /// Steps that may be under way before the last: about 20 ms of a GPU of the year 2023.
+  /// Limit of the steps in flight before the last work: about 20 ms on a GPU of 2023.
   static constexpr double kStepsUnderWay = 3e11;
 
   void finish_first() {

@@ -1,16 +1,17 @@
-// One matrix is closed by groups of pivots, whose rows one device has, their owner. For each group:
+// Closure of one matrix on multiple devices, by groups of pivots. The device with the rows of a group is its owner. For
+// each group:
 //
-//   the owner hands each device what the pivots' rows have in some columns: those of the pivots, and a share of the others;
-//   each device eliminates the pivots there, and in its own rows' columns of the pivots;
-//   all give each other what they have recorded of the pivots' rows;
-//   each device multiplies what it has recorded of its rows' columns by all of that, and accumulates it to its rows.
+//   the owner sends each device the pivots' rows in the columns of the pivots and in a share of the other columns;
+//   each device eliminates the pivots in that panel, and in its own rows' columns of the pivots;
+//   the devices exchange their records of the pivots' rows;
+//   each device multiplies its recorded columns by the complete pivot rows, and accumulates the product into its rows.
 //
-// So everything but the pivots among each other is computed once, and divided among the devices. No element of d changes
-// but by the product, which has the candidates of all pivots of the group. It is the same as on one device therefore.
+// Everything except the block of the pivots is computed once, and divided among the devices. Elements of d change only
+// by the product, which has the candidates of all pivots of the group. Therefore the result equals that of one device.
 //
-// If the products are large, each improves the rows and the columns of the next pivots first, and hands them out. A session
-// ahead of the one that multiplies eliminates them while the product goes on with the rest, so that these small steps cost
-// little time.
+// Large products update the rows and the columns of the next pivots first and distribute them (lookahead, as in blocked
+// LU). A second session of higher priority eliminates them during the rest of the product, so that these small steps
+// cost little time.
 #include "core/closure/multi_device_closure.h"
 
 #include <algorithm>
@@ -29,7 +30,7 @@
 namespace mpmml {
 namespace {
 
-/// Rows of the buffers begin where kernels load whole chunks.
+/// Alignment of the rows of buffers in elements, with which kernels load whole chunks.
 constexpr int64_t kRowGranule = 32;
 
 MutableMatrixView place(const MutableMatrixView& view, Memory& memory) {
@@ -39,7 +40,7 @@ MutableMatrixView place(const MutableMatrixView& view, Memory& memory) {
   return placed;
 }
 
-/// A group of pivots, and the device that has their rows.
+/// A group of pivots, and the device with their rows.
 struct Group {
   Span pivots;
   size_t owner, index;
@@ -60,7 +61,7 @@ class ClosureByRows final : public Pending {
   }
 
   ~ClosureByRows() override {
-    // What has been queued on one device may read what others have.
+    // Queued work of one device may read memory of others.
     if (!is_finished_) {
       for (const DeviceShard& each : sharers_) peers_.collect(each.device);
     }
@@ -118,42 +119,43 @@ class ClosureByRows final : public Pending {
     if (failure) std::rethrow_exception(failure);
     is_finished_ = true;
     Outcome outcome;
-    // All have found the same.
+    // All devices have the same result.
     if (found_ != kNoGain) outcome.gain = found_;
     outcome.timing.kernel = milliseconds_since(start_);
     return {outcome};
   }
 
  private:
-  /// A device that has rows, and what it needs to close them.
+  /// A device with rows of d, and its buffers for their closure.
   struct DeviceShard {
     DeviceShard(size_t its_index, size_t its_device, Span its_rows, std::atomic<double>* steps_done)
         : index(its_index), device(its_device), rows(its_rows), in_flight(steps_done) {}
 
     const size_t index, device;
-    const Span rows;                                ///< of d; the same columns are its share of the pivots' rows
-    MutableMatrixView d, next;                      ///< its rows
-    std::vector<std::shared_ptr<Memory>> memories;  ///< of all that follows
-    /// The pivots' rows in the columns of the pivots and in its share, and the pivots' columns in the pivots' rows and in its
-    /// own.
+    const Span rows;            ///< rows of d; columns with these indices are its share of the pivots' rows
+    MutableMatrixView d, next;  ///< rows of this device
+    std::vector<std::shared_ptr<Memory>> memories;  ///< memory of the following matrices
+    /// `along`: the pivots' rows, in the columns of the pivots and of this device's share. `down`: the pivots' columns,
+    /// in the pivots' rows and in this device's rows.
     MutableMatrixView along, next_along, down, next_down;
-    /// What has been recorded of the group, and is read while the next one is eliminated: so there are two of each.
+    /// Recorded rows and columns of a group. They are read during the elimination of the next group, so they are
+    /// double-buffered.
     struct Record {
-      MutableMatrixView share;    ///< of `along`
-      MutableMatrixView columns;  ///< of `down`
+      MutableMatrixView share;    ///< recorded part of `along`
+      MutableMatrixView columns;  ///< recorded part of `down`
       MutableMatrixView next_columns;
-      MutableMatrixView all_rows;  ///< of the pivots' rows, by all sharers
-      MutableMatrixView both;      ///< `columns` and `all_rows`, which are parts of it
+      MutableMatrixView all_rows;  ///< the pivots' rows from all devices
+      MutableMatrixView both;      ///< matrix that contains `columns` and `all_rows`
     } records[2];
-    std::vector<MutableMatrixView> outbox;  ///< for each sharer what it needs of the pivots' rows, if this is the owner
-    std::vector<MutableMatrixView> inbox;   ///< what each sharer has recorded of the pivots' rows
+    std::vector<MutableMatrixView> outbox;  ///< for the owner: the panel of the pivots' rows for each device
+    std::vector<MutableMatrixView> inbox;   ///< recorded share of the pivots' rows from each device
     MutableMatrixView gain;
-    /// When the next group had been handed out; when its share, and when all rows had been recorded.
+    /// Events: the next group has been distributed; its share has been recorded; all of its rows have been recorded.
     std::shared_ptr<StreamEvent> handed_out, eliminated, assembled;
-    ValueRange known;                    ///< of d
-    std::optional<ValueRange> operands;  ///< of what was recorded of the group, once it has been scanned
-    ValueRange found;                    ///< of its rows of d
-    InFlightWork in_flight;              ///< last: what is under way uses the others
+    ValueRange known;                    ///< range of d
+    std::optional<ValueRange> operands;  ///< range of the records of the group, once scanned
+    ValueRange found;                    ///< range of this device's rows of d
+    InFlightWork in_flight;              ///< last member: pending work uses the others
   };
 
   DataType dtype() const { return closure_.operation.dtype; }
@@ -168,7 +170,7 @@ class ClosureByRows final : public Pending {
     return sharer.records[group.index % 2];
   }
 
-  /// Calls `body(sharer)` for all at the same time.
+  /// Calls `body(sharer)` for all devices concurrently.
   template <class Body>
   void each(Body&& body) {
     require_wanted(closure_);
@@ -179,7 +181,7 @@ class ClosureByRows final : public Pending {
     });
   }
 
-  /// Memory of the session ahead.
+  /// Allocates a matrix in the session that runs ahead.
   MutableMatrixView make(DeviceShard& me, DataType type, int64_t rows, int64_t cols, bool is_for_peers = false) {
     const int64_t stride = round_up(cols, kRowGranule), bytes = rows * stride * element_bytes(type);
     me.memories.push_back(is_for_peers ? ahead(me).allocate_for_peers(bytes) : ahead(me).allocate(bytes));
@@ -188,7 +190,8 @@ class ClosureByRows final : public Pending {
     return place(view, *me.memories.back());
   }
 
-  /// Once a cycle gains, nothing is written there, but products go on: what they read must have sums.
+  /// Clears a record. Eliminations write nothing after an improving cycle, but products still read the records, whose
+  /// sums must be defined.
   void clear(DeviceShard& me, const MutableMatrixView& view) {
     const double zero =
         with_semiring(closure_.operation, [](auto semiring) { return double(decltype(semiring)::zero); });
@@ -205,7 +208,7 @@ class ClosureByRows final : public Pending {
     clear(me, me.along);
     for (DeviceShard::Record& record : me.records) {
       record.share = make(me, dtype(), pivots, pivots + m, true);
-      // Together, so that one scan finds the range of both.
+      // Columns and rows are in one matrix, so that one scan finds the range of both.
       const int64_t of_columns = (pivots + m) * round_up(pivots, kRowGranule), stride = round_up(n_, kRowGranule);
       record.both = make(me, dtype(), 1, of_columns + pivots * stride);
       record.both.cols = record.both.row_stride;
@@ -230,7 +233,7 @@ class ClosureByRows final : public Pending {
     if (me.next.data) {
       me.next_down = make(me, DataType::kInt32, pivots + m, pivots);
       me.next_along = make(me, DataType::kInt32, pivots, pivots + m);
-      // Those of the pivots' rows are computed, but not needed.
+      // Next nodes of the pivots' rows are computed, but not used.
       me.in_flight.add(ahead(me).fill(DataType::kInt32, 1, me.next_down, -1), 0);
       me.in_flight.add(ahead(me).fill(DataType::kInt32, 1, me.next_along, -1), 0);
     }
@@ -249,7 +252,7 @@ class ClosureByRows final : public Pending {
     ahead(me).receive(ahead(from), *source.memory, 0, *target.memory, 0, target.memory->bytes());
   }
 
-  /// Copies what is needed to eliminate the group out of d.
+  /// Copies the operands of the group's elimination from d.
   void hand_out(DeviceShard& me, const Group& group) {
     const int64_t pivots = group.pivots.size(), m = me.rows.size();
     const Span own{pivots, pivots + m}, of_pivots{0, pivots};
@@ -288,7 +291,7 @@ class ClosureByRows final : public Pending {
     me.eliminated = ahead(me).moment();
   }
 
-  /// Eliminates pivots of the group, as many as a session takes at a time.
+  /// Eliminates a block of at most Session::max_pivots() pivots of the group.
   void eliminate_block(DeviceShard& me, const Group& group, Span block) {
     const Span down_rows{0, group.pivots.size() + me.rows.size()}, along_cols = down_rows;
     const DeviceShard::Record& to = record(me, group);
@@ -311,8 +314,8 @@ class ClosureByRows final : public Pending {
     me.in_flight.add(ahead(me).eliminate(request), 0);
   }
 
-  /// Improves the rows and the columns of the pivots of the group that come after the block by way of it. Those of earlier
-  /// pivots needn't become better, because they have been recorded.
+  /// Relaxes the rows and the columns of the group's pivots after the block by paths through the block. Rows and
+  /// columns of earlier pivots have been recorded already.
   void update_trailing(DeviceShard& me, const Group& group, Span block) {
     const int64_t pivots = group.pivots.size(), m = me.rows.size();
     const Span later{block.end, pivots}, lines{0, pivots + m};
@@ -329,7 +332,7 @@ class ClosureByRows final : public Pending {
     multiply(me, ahead(me), products, 0);
   }
 
-  /// d = d ⊕ a ⊗ b
+  /// Returns the product d = d ⊕ a ⊗ b.
   Problem product(const DeviceShard& me, const MutableMatrixView& a, const MutableMatrixView& b,
                   const MutableMatrixView& d) const {
     return relaxation(closure_, a, b, d, me.known, peers_.are_host());
@@ -340,7 +343,7 @@ class ClosureByRows final : public Pending {
     me.in_flight.add(by.multiply(products, peers_.place(me.device, where_)), steps);
   }
 
-  /// Gets all that has been recorded of the pivots' rows.
+  /// Collects the records of the pivots' rows from all devices.
   void assemble(DeviceShard& me, const Group& group) {
     const Span of_pivots{0, group.pivots.size()};
     const DeviceShard::Record& mine = record(me, group);
@@ -364,7 +367,7 @@ class ClosureByRows final : public Pending {
     return static_cast<double>(me.rows.size()) * static_cast<double>(n_) * static_cast<double>(group.pivots.size());
   }
 
-  /// Improves all rows of a sharer by way of the group, and hands out the next one.
+  /// Relaxes all rows of a device by paths through the group, and distributes the next group.
   void improve(DeviceShard& me, const Group& group) {
     session(me).follow(me.assembled.get());
     const Span all{0, me.rows.size()};
@@ -374,7 +377,7 @@ class ClosureByRows final : public Pending {
       if (me.index == next->owner) improve_part(me, group, in_rows_of(me, next->pivots), {0, n_}, 0);
       hand_out(me, *next);
     }
-    // What is computed again doesn't change.
+    // Recomputed elements don't change.
     improve_part(me, group, all, {0, n_}, steps_of(me, group));
     if (next && !has_lookahead_) hand_out(me, *next);
   }
@@ -425,10 +428,10 @@ class ClosureByRows final : public Pending {
   int64_t max_pivots_ = 0, max_pivots_of_group_ = 0;
   bool has_lookahead_ = false, goes_too_far_ = false, is_finished_ = false;
   int32_t found_ = kNoGain;
-  std::deque<DeviceShard> sharers_;  ///< last: what is under way uses the others
+  std::deque<DeviceShard> sharers_;  ///< last member: pending work uses the others
 };
 
-/// Each device closes the matrices of a batch that it has by itself.
+/// Starts the closure of a batch: each device closes its matrices independently.
 StartedClosure start_by_instances(PeerTransfers& peers, const Closure& closure, const std::vector<Region>& regions,
                                   const Placement& where) {
   std::vector<std::optional<StartedClosure>> started(peers.count());
@@ -449,7 +452,7 @@ StartedClosure start_by_instances(PeerTransfers& peers, const Closure& closure, 
   return {std::move(work), goes_too_far};
 }
 
-/// On the first device, which gets a copy of all.
+/// Starts the closure on the first device, which gets a copy of all matrices.
 StartedClosure start_on_first(PeerTransfers& peers, const Closure& closure, const Placement& where) {
   Closure there = closure;
   const Whole d = peers.fetch_whole(closure.d, closure.operation.dtype, closure.batch);

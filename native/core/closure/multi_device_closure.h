@@ -1,12 +1,12 @@
-// Closures of matrices that are spread among several devices.
+// Closures of matrices that are sharded over multiple devices.
 #pragma once
 #include "core/closure/closure.h"
 #include "core/devices/sharded_memory.h"
 
 namespace mpmml {
 
-/// start_closure() of the session that consists of these devices: each closes the matrices of a batch that it has, or all
-/// of them together close one matrix, of which each has rows.
+/// Implements start_closure() for the session that consists of these devices. Each device closes its matrices of a
+/// batch, or all devices together close one matrix that is sharded by rows.
 StartedClosure start_closure(PeerTransfers& peers, const Closure& closure, const Placement& where);
 
 }  // namespace mpmml

@@ -1,4 +1,4 @@
-// Matrices that a closure works with, in memory of a session.
+// Temporary matrices of a closure, in memory of a session.
 #pragma once
 #include <memory>
 
@@ -7,7 +7,7 @@
 
 namespace mpmml {
 
-/// A batch of row-major matrices in memory of its own.
+/// A batch of row-major matrices and its memory.
 struct OwnedMatrix {
   std::shared_ptr<Memory> memory;
   MutableMatrixView view;

@@ -6,7 +6,7 @@
 namespace mpmml {
 namespace {
 
-/// `bound` for elements that begin in `range`, which has no zero: they only become better, so none is worse than its worst.
+/// Returns `bound` without values worse than the worst of `range`, which has no zero: elements only improve.
 template <class S>
 ValueRange without_worse(ValueRange bound, const ValueRange& range) {
   bound.has_zero = false;
@@ -14,7 +14,7 @@ ValueRange without_worse(ValueRange bound, const ValueRange& range) {
   return bound;
 }
 
-/// A bound of sums of up to `count` elements of a range, as ValueRange has it.
+/// Returns a bound of the sums of up to `count` elements of a range.
 template <class S>
 std::optional<ValueRange> bound_of_sums(const ValueRange& range, int64_t count) {
   using Element = typename S::Element;
@@ -25,7 +25,7 @@ std::optional<ValueRange> bound_of_sums(const ValueRange& range, int64_t count) 
     bound.minimum = reach(range.minimum, range.minimum < 0);
     bound.maximum = reach(range.maximum, range.maximum > 0);
   } else {
-    // With room for what each sum is rounded by.
+    // The factor includes a margin for the rounding of each sum.
     const double factor = 1.1 * static_cast<double>(count);
     const auto reach = [&](int64_t key, bool outwards) {
       const double end = static_cast<double>(from_order_key<Element>(key));
@@ -42,7 +42,7 @@ std::optional<ValueRange> bound_of_sums(const ValueRange& range, int64_t count) 
   return bound;
 }
 
-/// The same of ways over one group of pivots.
+/// Returns a bound of the paths through one group of pivots.
 template <class S>
 std::optional<ValueRange> bound_of_group(const ValueRange& range) {
   return bound_of_sums<S>(range, kMaxPivotsOfGroup + 1);
@@ -64,7 +64,7 @@ std::optional<PathRange> path_range(const Operation& operation, const ValueRange
 }
 
 bool PathRangeTracker::tighten(const ValueRange& found) {
-  // If a cycle gains, it doesn't matter how the rest is computed.
+  // After an improving cycle elements are unspecified, so any arithmetic will do.
   if (!is_within(found)) return true;
   return with_semiring(operation_, [&](auto semiring) {
     using S = decltype(semiring);

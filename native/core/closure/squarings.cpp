@@ -14,21 +14,22 @@
 namespace mpmml {
 namespace {
 
-// Measured on one H200: 1024 nodes take 1.0 to 1.2 ms, and 1.9 by elimination. From kFastSquares nodes on the two squarings take as
-// long as an elimination unless they take a small part of their steps.
+// Measured on one H200: 1024 nodes take 1.0 to 1.2 ms, and 1.9 ms by elimination. For kFastSquares nodes or more, two
+// squarings take as long as an elimination unless they skip most of their steps.
 constexpr int64_t kMinNodes = 768, kFastSquares = 1537;
-/// Essential edges per node that are worth a try, and rows that the rounds may read for each row of D. Random graphs have 16 edges per
-/// node after two squarings, and read 120 rows; distances in a plane with noise 140 and 470. Each round counts as 4 reads more (up to 24
-/// rounds, random graphs). Elimination of n nodes takes as long as about n/32 such reads of every row, and as 128 of them for its launches.
+/// Limits of the essential edges per node, and of the rows that the rounds read for each row of D. Random graphs have
+/// 16 edges per node after two squarings, and read 120 rows; distances in a plane with noise 140 and 470. Each round
+/// counts as 4 reads more (up to 24 rounds, random graphs). Elimination of n nodes takes as long as about n/32 such
+/// reads of every row, and as 128 of them for its launches.
 int64_t max_edges_per_node(int64_t nodes) { return nodes < kFastSquares ? 128 + nodes / 32 : 64; }
 int64_t max_reads_per_node(int64_t nodes) {
   return nodes < kFastSquares ? 2 * max_edges_per_node(nodes) : 288 + nodes / 128;
 }
 
 constexpr int64_t kSampledRows = 16;
-// Edges of the longest ways after the two squarings.
+// Greatest number of edges of a path after the two squarings.
 constexpr int kEdgesOfWays = 4;
-// Shares of a sample's elements. Long best ways need many rounds.
+// Fractions of a sample's elements. Long best paths need many rounds.
 constexpr double kMaxUnreached = 0.5;
 constexpr double kMaxChanged = 0.9;
 
@@ -85,7 +86,7 @@ class Squarings {
     return is_closed;
   }
 
-  /// Follows some rows over a few edges. Their essential edges after that are those that the squarings leave.
+  /// Relaxes sampled rows over a few edges, and counts the essential edges that the squarings would leave in them.
   bool is_worth(const MatrixView& weights) {
     const int64_t apart = n_ / kSampledRows;
     MatrixView rows = weights;
@@ -134,7 +135,7 @@ class Squarings {
   InFlightWork in_flight_;
 };
 
-/// Returns whether no edge makes a way better, and no sum of two elements leaves the type.
+/// Returns whether no edge improves a path, and no sum of two elements leaves the type.
 bool only_makes_worse(const Closure& closure) {
   const ValueRange& range = closure.known.range;
   if (closure.known.of_group || !range.has_finite()) return false;

@@ -9,13 +9,13 @@ Problem relaxation(const Closure& closure, const MutableMatrixView& a, const Mut
                    const MutableMatrixView& d, const ValueRange& known, bool is_host) {
   Problem problem;
   problem.operation = closure.operation;
-  // Sums leave the type only once a cycle has gained, and then no element is specified.
+  // Sums leave the type only after an improving cycle, which makes all elements unspecified.
   problem.operation.overflow = OverflowPolicy::kSaturate;
   problem.a = read_only(a);
   problem.b = read_only(b);
   problem.c = d;
   problem.c0 = read_only(d);
-  // The host sees the range of integers when it packs the operands, for nothing, and it may be narrower.
+  // The host scans integers while it packs the operands, at no cost, and the scanned range may be narrower.
   if (!is_host || !can_overflow(closure.operation)) problem.known = &known;
   problem.keeps_c = false;
   problem.cancelled = closure.cancelled;

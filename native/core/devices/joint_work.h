@@ -1,4 +1,4 @@
-// Work on several devices as one.
+// Combination of the pending work of multiple devices.
 #pragma once
 #include <exception>
 #include <memory>
@@ -10,14 +10,14 @@
 
 namespace mpmml {
 
-/// Work that has been started on devices, and what must be kept for it.
+/// Pending work on devices, and the objects that must live until it ends.
 class JointWork final : public Pending {
  public:
   struct Work {
     size_t device;
     std::unique_ptr<Pending> pending;
-    std::optional<size_t> product = std::nullopt;  ///< of the caller's, that it computes a part of
-    int64_t first_node = 0;                        ///< what node 0 of its part is in the whole, for Outcome::gain
+    std::optional<size_t> product = std::nullopt;  ///< index of the caller's product that this work is part of
+    int64_t first_node = 0;                        ///< index of its node 0 in the whole matrix, for Outcome::gain
   };
 
   explicit JointWork(const PeerTransfers& peers, size_t products = 0) : peers_(peers), outcomes_(products) {}
@@ -31,7 +31,7 @@ class JointWork final : public Pending {
     return all;
   }
 
-  /// Throws what that failed with which was started first of those that did.
+  /// Waits for all works. Throws the exception of the first started work that failed.
   std::vector<Outcome> finish() override {
     std::exception_ptr failure;
     for (Work& work : works_) {
@@ -56,7 +56,7 @@ class JointWork final : public Pending {
   const PeerTransfers& peers_;
   std::vector<Outcome> outcomes_;
   Kept kept_;
-  std::vector<Work> works_;  ///< last: work uses what is kept
+  std::vector<Work> works_;  ///< last member: works use the kept objects
 };
 
 }  // namespace mpmml

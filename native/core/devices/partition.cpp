@@ -6,12 +6,12 @@
 namespace mpmml {
 namespace {
 
-/// Rows and columns of a tile, for most kernels.
+/// Number of rows and columns of a tile of most kernels.
 constexpr int64_t kTile = 128;
 
-/// What is divided: a batch by its instances, or each product by rows of A and C, or by columns of B and C.
+/// Returns the axis to divide: batch entries, rows of A and C, or columns of B and C.
 Span Region::* axis_for(const Region& all, int64_t parts) {
-  // Instances that can't be divided evenly cost little if there are many of them.
+  // An uneven division of batch entries costs little if each device gets many.
   constexpr int64_t kManyPerPart = 4;
   const int64_t batch = all.items.size(), m = all.rows.size(), n = all.cols.size();
   const bool is_even = batch % parts == 0 || batch >= kManyPerPart * parts;
@@ -78,7 +78,7 @@ std::vector<double> Speeds::of(const Operation& operation, const std::vector<int
     }
   }
   if (speeds.size() != devices.size()) return fallback;
-  // Equal devices differ a little each time, and equal parts are the best for them.
+  // Measured speeds of equal devices vary slightly. Speeds within this ratio count as equal, and give equal parts.
   constexpr double kEqual = 1.08;
   const auto [least, most] = std::minmax_element(speeds.begin(), speeds.end());
   if (*most <= kEqual * *least) return std::vector<double>(devices.size(), 1.0);

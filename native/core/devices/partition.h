@@ -1,4 +1,4 @@
-// One product on several devices: how it is divided.
+// Partition of one product among multiple devices.
 #pragma once
 #include <cstdint>
 #include <mutex>
@@ -12,24 +12,25 @@
 
 namespace mpmml {
 
-/// Divides [0, size) in proportion to the speeds of devices. A span for each of them, in their order; one may be empty.
-/// `in_tiles`: whether they consist of whole tiles of rows or columns, if there are enough.
+/// Divides [0, size) in proportion to the speeds of devices. Returns a span for each device, in their order; a span may
+/// be empty. `in_tiles`: rounds spans to whole tiles of rows or columns, if there are enough.
 std::vector<Span> shares_of(int64_t size, const std::vector<double>& speeds, bool in_tiles);
 
-/// Divides the region that is all of a product in proportion to the speeds of the devices, by its instances, its rows or its
-/// columns. Returns a region for each device, in their order; one may be empty.
+/// Divides the region of a whole product in proportion to the speeds of the devices, by batch entries, rows or columns.
+/// Returns a region for each device, in their order; one may be empty.
 std::vector<Region> divide(const Region& all, const std::vector<double>& speeds);
 
-/// `where`, for a region of a product of which other devices compute the rest.
+/// Returns `where` for a region of a product whose other regions other devices compute.
 Placement for_part(const Problem& problem, const Region& region, const Placement& where);
 
-/// How fast devices have been in the parts that they computed, so that unequal ones get unequal parts.
+/// Measured speeds of devices, for parts in proportion to them.
 class Speeds {
  public:
-  /// `fallback[i]` is what is assumed of devices[i] if one of them hasn't been measured.
+  /// Returns the speeds of `devices`, or `fallback` if one of them hasn't been measured.
   std::vector<double> of(const Operation& operation, const std::vector<int>& devices,
                          const std::vector<double>& fallback);
-  /// Speeds in one product. Only what they are relative to each other is kept: other products are faster or slower on all.
+  /// Records the speeds in one product. Only their ratios are kept, because other products are faster or slower on all
+  /// devices.
   void measured(const Operation& operation, const std::vector<int>& devices, const std::vector<double>& speeds);
 
  private:
@@ -43,15 +44,15 @@ class Speeds {
   std::vector<Known> known_;
 };
 
-/// Whether it says something of a device, and not of what was asked for.
+/// Returns whether the cause of an error is the device, and not the request.
 inline bool is_of_device(const Error& error) {
   return error.code() == ErrorCode::kCuda || error.code() == ErrorCode::kOutOfMemory;
 }
 
-/// What messages call a device.
+/// Returns the name of a device in messages.
 std::string name_of_device(BackendKind backend, int device);
 
-/// An error of a device of several, which says which.
+/// Returns `error` with the name of the device in its message.
 Error of_device(BackendKind backend, int device, const Error& error);
 
 }  // namespace mpmml

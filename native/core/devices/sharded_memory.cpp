@@ -12,12 +12,12 @@
 namespace mpmml {
 namespace {
 
-/// So many bytes take longer to allocate on one device after the other than threads take to wake (estimated).
+/// Number of bytes whose allocation on one device after the other takes longer than to wake threads (estimated).
 constexpr int64_t kWorthThreads = int64_t{64} << 20;
 
 Span in_both(Span x, Span y) { return {std::max(x.first, y.first), std::min(x.end, y.end)}; }
 
-/// Elements of a memory are named by differences of addresses.
+/// Throws Error if pointer differences can't address `bytes` bytes: views name elements by address differences.
 void require_addresses(int64_t bytes) {
   constexpr int64_t kMost = std::numeric_limits<std::ptrdiff_t>::max() - kPage;
   if (bytes <= kMost) return;
@@ -27,7 +27,7 @@ void require_addresses(int64_t bytes) {
 
 }  // namespace
 
-/// Copies between devices that happen at the same time.
+/// Concurrent copies between devices.
 class PeerTransfers::Exchange {
  public:
   explicit Exchange(PeerTransfers& peers) : peers_(peers), takes_(peers.sessions_.size()) {
@@ -37,7 +37,7 @@ class PeerTransfers::Exchange {
   ~Exchange() { peers_.exchange_ = nullptr; }
   Exchange(const Exchange&) = delete;
 
-  /// To be called on the thread of `device` before it takes something from `source`.
+  /// Orders the streams before `device` copies from `source`. Must be called on the thread of `device`.
   void before(size_t device, size_t source) {
     takes_[device] = 1;
     peers_.sessions_[device]->follow(before_[source].get());
@@ -134,7 +134,7 @@ std::shared_ptr<ShardedMemory> PeerTransfers::allocate(int64_t units, int64_t un
   } else {
     for (size_t device = 0; device < sessions_.size(); ++device) take(device);
   }
-  // Addresses of nothing, far from those of anything. If they are used up, some are used again.
+  // Virtual addresses that no allocation has. They are reused after the range is exhausted.
   constexpr int64_t kFirstAddress = sizeof(void*) == 8 ? int64_t{1} << 60 : int64_t{1} << 31;
   constexpr int64_t kEnd = 2 * kFirstAddress;
   const int64_t taken = round_up(bytes + 1, kPage);
@@ -144,7 +144,7 @@ std::shared_ptr<ShardedMemory> PeerTransfers::allocate(int64_t units, int64_t un
   return std::make_shared<ShardedMemory>(address, bytes, std::move(pieces));
 }
 
-/// Copies bytes from one device to another, in the order of what both have been asked for.
+/// Copies bytes from one device to another, ordered after the queued work of both.
 void PeerTransfers::transfer(size_t device, size_t source, const Memory& from, int64_t from_at, Memory& to,
                              int64_t to_at, int64_t bytes) {
   if (source == device) return sessions_[device]->receive(*sessions_[device], from, from_at, to, to_at, bytes);
@@ -160,7 +160,7 @@ void PeerTransfers::transfer(size_t device, size_t source, const Memory& from, i
 /// Copies the bytes of a memory to memory of a device.
 void PeerTransfers::gather(size_t device, ShardedMemory& from, Span bytes, Memory& to) {
   for (size_t step = 0; step < sessions_.size(); ++step) {
-    // Each device begins with another one, so that they don't all read from the same.
+    // Each device begins with a different source, so that not all read from one device at once.
     const size_t source = (device + step) % sessions_.size();
     const ShardedMemory::Piece& piece = from.pieces[source];
     const Span both = in_both(bytes, piece.bytes);
@@ -187,7 +187,7 @@ MatrixView PeerTransfers::on(size_t device, const MatrixView& view, DataType dty
   }
   ShardedMemory::Replica& replica = memory.replicas[device];
   if (!replica.is_fresh) {
-    // New memory, because nothing must remain known of what was there.
+    // The replica gets new memory, because known bounds of the old content must not apply to it.
     replica.memory.reset();
     replica.memory = of_device(device, [&] { return sessions_[device]->allocate(memory.bytes()); });
     gather(device, memory, {0, memory.bytes()}, *replica.memory);

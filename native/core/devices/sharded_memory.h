@@ -1,4 +1,4 @@
-// Memory in pieces on several devices, and how its parts get to the device that needs them.
+// Memory that is sharded over multiple devices, and transfers of its parts between them.
 #pragma once
 #include <algorithm>
 #include <atomic>
@@ -20,14 +20,15 @@
 
 namespace mpmml {
 
-/// Memory in pieces on several devices. It has addresses, by which views name its elements, but nothing is there.
+/// Memory whose shards are on multiple devices. Views name its elements by virtual addresses, which can't be
+/// dereferenced.
 class ShardedMemory final : public Memory {
  public:
   struct Piece {
-    Span bytes;                      ///< of the whole; empty if the device has none
-    std::shared_ptr<Memory> memory;  ///< null then
+    Span bytes;                      ///< range in the whole memory; empty if the device has no shard
+    std::shared_ptr<Memory> memory;  ///< null if `bytes` is empty
   };
-  /// A copy of the whole on a device.
+  /// Copy of the whole memory on one device.
   struct Replica {
     std::shared_ptr<Memory> memory;
     bool is_fresh = false;
@@ -55,11 +56,11 @@ class ShardedMemory final : public Memory {
 
 inline ShardedMemory& spread(Memory* memory) { return static_cast<ShardedMemory&>(*memory); }
 
-/// While this is there, elements of a memory change, or begin to. Copies of the whole are stale when it ends, however that
-/// is: those from before, and those that were made meanwhile to read other elements.
+/// Scope in which elements of a memory change. Its end marks all replicas as stale, also after an exception, including
+/// the replicas that were created in the scope to read other elements.
 class Writing {
  public:
-  /// The memory may be null: then there is nothing to write.
+  /// `memory` may be null: then nothing is written.
   explicit Writing(Memory* memory) : memory_(memory) {}
   ~Writing() {
     if (memory_) spread(memory_).written();
@@ -70,14 +71,14 @@ class Writing {
   Memory* const memory_;
 };
 
-/// The same for all further results that are asked for.
+/// Returns a Writing scope for each requested auxiliary output.
 inline std::deque<Writing> writing_further(const FurtherResults& of) {
   std::deque<Writing> all;
   for_further(of, [&](const FurtherResult& it) { all.emplace_back((of.*it.view).memory); });
   return all;
 }
 
-/// The bytes of their memory that the elements of matrices are among.
+/// Returns the range of bytes in their memory that contains the elements of matrices.
 template <class Pointer>
 Span bytes_of(const BasicMatrixView<Pointer>& view, DataType dtype, int64_t batch) {
   const int64_t bytes = stored_bytes(dtype, view.storage);
@@ -89,7 +90,7 @@ Span bytes_of(const BasicMatrixView<Pointer>& view, DataType dtype, int64_t batc
   return {first, first + (last + 1) * bytes};
 }
 
-/// The same matrices where `memory` has a copy of the bytes from `copied_from` on.
+/// Returns the view of the matrices in `memory`, which has a copy of the bytes from `copied_from` on.
 template <class Pointer>
 BasicMatrixView<Pointer> moved(BasicMatrixView<Pointer> view, Memory& memory, int64_t copied_from) {
   using Byte = std::conditional_t<std::is_const_v<std::remove_pointer_t<Pointer>>, const char, char>;
@@ -100,29 +101,29 @@ BasicMatrixView<Pointer> moved(BasicMatrixView<Pointer> view, Memory& memory, in
   return view;
 }
 
-/// A copy on the first device of the bytes that matrices lie among.
+/// Copy on the first device of the range of bytes that contains matrices.
 struct Whole {
   MutableMatrixView view;
   std::shared_ptr<Memory> memory;
   Span bytes;
 };
 
-/// What must be kept until work is done.
+/// Objects that must live until work is done.
 using Kept = std::vector<std::shared_ptr<void>>;
 
-/// Devices that have pieces of the same matrices, and copy from each other. Functions that are given a device may be called
-/// for several of them at the same time, each on one thread.
+/// Devices that hold shards of the same matrices, and copy from each other. Functions with the parameter `device` may
+/// run concurrently for different devices, each on one thread.
 class PeerTransfers {
  public:
   explicit PeerTransfers(SpreadDevices devices);
 
   size_t count() const { return sessions_.size(); }
   Session& session(size_t device) const { return *sessions_[device]; }
-  /// A session of the same device, whose work runs before that of session(device) if both are ready; session(device) itself
-  /// unless open_ahead() has opened one.
+  /// Returns a session of the same device with higher priority than session(device); session(device) itself unless
+  /// open_ahead() has opened one.
   Session& ahead(size_t device);
   void open_ahead(size_t device);
-  /// Session::collect() of both.
+  /// Calls Session::collect() for both sessions of the device.
   void collect(size_t device);
   MemoryUse memory_use(size_t device);
   const std::vector<int>& numbers() const { return numbers_; }
@@ -130,20 +131,20 @@ class PeerTransfers {
   bool are_host() const { return sessions_.front()->is_host(); }
   const MultiDeviceThresholds& limits() const { return limits_; }
 
-  /// Calls `body(device)` for all devices at the same time. Throws what that of the first device threw which did.
+  /// Calls `body(device)` for all devices concurrently. Throws the exception of the first device whose call threw.
   void run(const std::function<void(size_t)>& body) { threads_.run(body); }
-  /// Calls `body(device, region)` at the same time for all devices whose region has elements. Errors name the device.
+  /// Calls `body(device, region)` concurrently for all devices with a region that isn't empty. Errors name the device.
   template <class Body>
   void each(const std::vector<Region>& regions, Body&& body) {
     run([&](size_t device) {
       if (!regions[device].is_empty()) of_device(device, [&] { body(device, regions[device]); });
     });
   }
-  /// Like run(), but copies between devices run at the same time: all copies begin after what the devices have
-  /// been asked for before, and what they are asked for afterwards begins after all of them.
+  /// Like run(), but copies between devices run concurrently. All copies begin after the earlier work of all devices,
+  /// and later work begins after all copies.
   void exchange(const std::function<void(size_t)>& body);
 
-  /// What `body` returns. An error of the device names it.
+  /// Calls `body` and returns its result. Adds the device's name to errors of the device.
   template <class Body>
   auto of_device(size_t device, Body&& body) const -> decltype(body()) {
     try {
@@ -155,16 +156,16 @@ class PeerTransfers {
     }
   }
 
-  /// `where`, on this device.
+  /// Returns `where`, placed on this device.
   Placement place(size_t device, const Placement& where) const;
 
-  /// Which of these units of memory each device gets.
+  /// Returns the span of units of memory for each device.
   std::vector<Span> divide(int64_t units, int64_t unit_bytes) const;
-  /// Memory of so many units of equal sizes, none of which is divided.
+  /// Allocates memory for `units` units of equal sizes, none of which is divided.
   std::shared_ptr<ShardedMemory> allocate(int64_t units, int64_t unit_bytes);
 
-  /// What each device has of matrices as a whole: instances of a batch, or rows of a matrix. Nothing if they aren't divided
-  /// so.
+  /// Returns the region of the matrices in each device's shard: batch entries, or rows of a matrix. Returns nothing if
+  /// the matrices aren't sharded by these.
   template <class Pointer>
   std::optional<std::vector<Region>> regions_of(const BasicMatrixView<Pointer>& view, DataType dtype,
                                                 int64_t batch) const {
@@ -186,7 +187,7 @@ class PeerTransfers {
           if (piece.holds(bytes)) units.end = count;
         } else {
           const int64_t one = bytes.size() - (count - 1) * stride;
-          // Those that end within the piece, if the first of them begins there.
+          // Units that end within the shard, if the first of them begins in it.
           const int64_t last = (piece.end - bytes.first - one) / stride + 1;
           const bool begins = bytes.first + covered * stride >= piece.first;
           if (begins && piece.end - bytes.first >= one) units.end = std::clamp(last, covered, count);
@@ -198,15 +199,15 @@ class PeerTransfers {
     return regions;
   }
 
-  /// What is divided among devices: a batch by its instances, a matrix by its rows.
+  /// Returns the axis of sharding: batch entries of a batch, rows of a single matrix.
   static Span Region::* axis_of(int64_t batch) { return batch > 1 ? &Region::items : &Region::rows; }
 
-  /// Matrices that a device or the host has as a whole, as the device's session names them.
+  /// Returns a view of matrices that are in one shard or on the host, in terms of the device's session.
   template <class Pointer>
   BasicMatrixView<Pointer> on_piece(size_t device, const BasicMatrixView<Pointer>& view) const {
     if (!view.memory) return view;
     const ShardedMemory::Piece& piece = spread(view.memory).pieces[device];
-    if (!piece.memory) {  // It has no elements.
+    if (!piece.memory) {  // The view has no elements.
       BasicMatrixView<Pointer> nothing = view;
       nothing.memory = spread(view.memory).pieces[0].memory.get();
       return nothing;
@@ -214,26 +215,26 @@ class PeerTransfers {
     return moved(view, *piece.memory, piece.bytes.first);
   }
 
-  /// Whether the further results that are asked for are divided into the same regions.
+  /// Returns whether the requested auxiliary outputs are divided into these regions.
   bool divides_alike(const FurtherResults& of, int64_t batch, const std::vector<Region>& regions) const {
     bool alike = true;
     for_further(
         of, [&](const FurtherResult& it) { alike = alike && regions_of(of.*it.view, kFurtherType, batch) == regions; });
     return alike;
   }
-  /// Names further results as the device's session does.
+  /// Translates views of auxiliary outputs to the device's session.
   void put_on_piece(size_t device, FurtherResults& of) const {
     for_further(of, [&](const FurtherResult& it) { of.*it.view = on_piece(device, of.*it.view); });
   }
 
-  /// Matrices where a device can read them: its own piece, or a copy. `kept` must be kept until they have been read.
+  /// Returns matrices that the device can read: its own shard, or a copy. `kept` must live until they have been read.
   MatrixView on(size_t device, const MatrixView& view, DataType dtype, int64_t batch, Kept& kept);
 
-  /// Matrices that aren't divided by rows, on the first device. put_back() follows.
+  /// Copies matrices that aren't sharded by rows to the first device. put_back() must follow.
   Whole fetch_whole(const MutableMatrixView& view, DataType dtype, int64_t batch);
   void put_back(const MutableMatrixView& to, const Whole& whole);
 
-  /// Starts a product on a device, of which all matrices are there.
+  /// Starts a product on the device that has all of its matrices.
   std::unique_ptr<Pending> multiply(size_t device, const Problem& problem, const Placement& where, Kept& kept);
 
  private:
@@ -243,7 +244,7 @@ class PeerTransfers {
                 int64_t bytes);
   void gather(size_t device, ShardedMemory& from, Span bytes, Memory& to);
 
-  /// memory_use() may be called on another thread while the session is being opened.
+  /// Sessions during their opening. memory_use() may be called on another thread meanwhile.
   struct SessionsInProgress {
     std::unique_ptr<Session> owner;
     std::atomic<Session*> opened{nullptr};
@@ -255,7 +256,7 @@ class PeerTransfers {
   const std::vector<double> speeds_;
   const MultiDeviceThresholds limits_;
   int64_t next_address_ = 0;
-  Exchange* exchange_ = nullptr;  ///< that is under way
+  Exchange* exchange_ = nullptr;  ///< current exchange, if any
   DeviceThreads threads_;
 };
 

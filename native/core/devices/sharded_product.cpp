@@ -19,7 +19,7 @@
 namespace mpmml {
 namespace {
 
-/// A part has other indices than the message must name.
+/// Throws for an invalid element with its indices in the whole product, which differ from those in a part.
 void require_elements_of_operands(Session& whole, const Problem& problem) {
   if (!restricts_elements(problem.operation) || problem.known) return;
   const Structure& structure = problem.structure;
@@ -30,14 +30,14 @@ void require_elements_of_operands(Session& whole, const Problem& problem) {
   }
 }
 
-/// What each device computes: what it has of C, if the further results are divided in the same way.
+/// Returns the region that each device computes: its shard of C, if auxiliary outputs are sharded alike.
 std::optional<std::vector<Region>> regions_of(const PeerTransfers& peers, const Problem& problem) {
   auto regions = peers.regions_of(problem.c, problem.operation.dtype, problem.batch);
   if (regions && !peers.divides_alike(problem, problem.batch, *regions)) return std::nullopt;
   return regions;
 }
 
-/// The product that a region is, with its operands where the device can read them. Results are for the caller.
+/// Returns the product of a region, with operands that the device can read. The caller sets the results.
 Problem part_for(PeerTransfers& peers, size_t device, const Problem& problem, const Region& region, Kept& kept) {
   const DataType dtype = problem.operation.dtype;
   Problem part = sub(problem, region);
@@ -48,7 +48,7 @@ Problem part_for(PeerTransfers& peers, size_t device, const Problem& problem, co
   return part;
 }
 
-/// Starts a product whose results aren't divided by rows, or differently from each other: on the first device.
+/// Starts a product on the first device, because its results aren't sharded by rows, or are sharded differently.
 void start_on_first(PeerTransfers& peers, const Problem& problem, size_t index, const Placement& where, JointWork& to) {
   const DataType dtype = problem.operation.dtype;
   Problem there = problem;
@@ -73,19 +73,19 @@ void start_on_first(PeerTransfers& peers, const Problem& problem, size_t index, 
   for (const auto& [view, whole] : further) peers.put_back(view, whole);
 }
 
-/// Whether the product would fail in the same way on any device.
+/// Returns whether the product would fail with this error on any device.
 bool is_of_values(ErrorCode code) { return code == ErrorCode::kValue || code == ErrorCode::kVariant; }
 
-/// A product of which each device computes a region. Nothing of C changes before all parts have been started, if C is to be
-/// kept.
+/// A product of which each device computes a region. If `keeps_c` is set, C doesn't change before all parts have been
+/// started.
 class DividedProduct {
  public:
-  /// Brings operands to the devices. `shares`: whether they may give each other what they read from the host.
+  /// Copies operands to the devices. `shares`: whether devices may broadcast host data to each other.
   DividedProduct(PeerTransfers& peers, const Problem& problem, const std::vector<Region>& regions, bool shares)
       : peers_(peers), problem_(problem), regions_(regions), parts_(peers.count()) {
     size_t busy = 0;
     for (size_t device = 0; device < peers_.count(); ++device) busy += has_work(device);
-    // What is written when all parts have been started can't fail any more.
+    // Writes after the start of all parts can't fail any more.
     const bool may_fail = busy > 1 && (is_resident() || !peers_.session(0).writes_at_finish());
     const auto prepare = [&](size_t device) {
       if (!has_work(device)) return;
@@ -104,21 +104,21 @@ class DividedProduct {
     }
     if (shares && !is_resident()) share();
   }
-  /// What has been started and isn't wanted any more gives its memory back on the thread that has taken it.
+  /// Abandoned work releases its memory on the thread that allocated it.
   ~DividedProduct() {
     if (std::none_of(parts_.begin(), parts_.end(), [](const Part& it) { return it.work != nullptr; })) return;
     peers_.run([this](size_t device) { parts_[device].work.reset(); });
   }
   DividedProduct(const DividedProduct&) = delete;
 
-  /// Returns whether the devices can share what they read; if not, nothing has happened. Throws Error, and an OverflowError
-  /// for the first result that overflows.
+  /// Starts all parts. Returns false, without any effect, if the devices can't share operands. Throws Error, and an
+  /// OverflowError for the first result that overflows.
   bool start(const Placement& where) {
     peers_.run([&](size_t device) {
       if (!has_work(device)) return;
       of_part(device, [&] { start_part(device, where); });
       if (shared_) shared_->leave(device);
-      // What isn't kept may be written while others are still being started.
+      // C may be written before all parts have been started unless it must be kept.
       if (!is_resident() && !problem_.keeps_c) finish_part(device);
     });
     if (shared_ && shared_->is_refused()) return false;
@@ -126,7 +126,7 @@ class DividedProduct {
     return true;
   }
 
-  /// What became of the parts of a product of host matrices, with the results where they belong. Throws Error.
+  /// Finishes a product of host matrices and copies its results to C. Returns the outcome of each part. Throws Error.
   std::vector<Outcome> finish() {
     if (problem_.keeps_c) {
       peers_.run([&](size_t device) { finish_part(device); });
@@ -153,7 +153,7 @@ class DividedProduct {
     Problem problem;
     std::optional<ResultTarget> target;
     Kept kept;
-    std::unique_ptr<Pending> work;  ///< uses what is kept
+    std::unique_ptr<Pending> work;  ///< uses the kept objects
     Outcome outcome;
     std::exception_ptr failure;
     std::optional<int64_t> overflow;
@@ -162,12 +162,12 @@ class DividedProduct {
 
   bool is_resident() const { return problem_.c.memory != nullptr; }
 
-  /// A product without results has a plan too.
+  /// Returns whether the device has a part. A product without results has one too, for its plan.
   bool has_work(size_t device) const {
     return !regions_[device].is_empty() || (device == 0 && problem_.outputs() == 0);
   }
 
-  /// All parts read the whole B if they are rows.
+  /// Sets up the broadcast of B, which all parts read if they are rows.
   void share() {
     if (problem_.batch > 1 || !(regions_.front().cols == whole(problem_).cols)) return;
     std::vector<Problem> problems;
@@ -184,8 +184,8 @@ class DividedProduct {
     return peers_.session(device).copy(problem_.operation.dtype, parts_[device].problem.batch, from, to);
   }
 
-  /// Keeps what `body` throws. Then other parts needn't go on, unless they may still find a result that overflows and comes
-  /// before.
+  /// Calls `body` and records its exception. Stops other parts, unless they may still find an earlier result that
+  /// overflows.
   template <class Body>
   void of_part(size_t device, Body&& body) {
     Part& mine = parts_[device];
@@ -212,7 +212,7 @@ class DividedProduct {
       mine.target->place(separate->data(), separate.get());
       const MatrixView c = read_only(part.c);
       part = mine.target->there(part);
-      // What is outside stays as it is, though the whole is copied back.
+      // Elements outside of the band keep their values, although the whole matrix is copied back.
       if (!part.structure.c.is_all(part.m(), part.n())) copy(device, c, part.c)->finish();
     }
     Placement place = peers_.place(device, for_part(problem_, regions_[device], where));
@@ -232,7 +232,8 @@ class DividedProduct {
     mine.work.reset();
   }
 
-  /// Of parts that were given up another one's failure or overflow is the reason.
+  /// Throws the first failure that isn't the cancellation of a part. Parts are cancelled because another part failed or
+  /// overflowed.
   void throw_failure() const {
     std::exception_ptr given_up_by_others;
     for (size_t device = 0; device < parts_.size(); ++device) {
@@ -244,7 +245,7 @@ class DividedProduct {
           given_up_by_others = parts_[device].failure;
           continue;
         }
-        // The part has other indices.
+        // Indices in the part differ from those in the whole product.
         if (error.code() == ErrorCode::kValue && !is_resident()) require_elements_of_operands(problem_);
         if (is_of_values(error.code())) throw;
         throw of_device(peers_.backend(), peers_.numbers()[device], error);

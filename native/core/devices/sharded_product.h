@@ -1,5 +1,5 @@
-// Products on several devices: of matrices that are spread among them, each computes the rows of C, or the instances, that it
-// has; of host matrices each computes a region.
+// Products on multiple devices. Of sharded matrices, each device computes its rows of C, or its batch entries; of host
+// matrices, each device computes a region.
 #pragma once
 #include <memory>
 #include <vector>
@@ -8,18 +8,18 @@
 
 namespace mpmml {
 
-/// Session::multiply() of `whole`, the session that consists of these devices.
+/// Implements Session::multiply() for `whole`, the session that consists of these devices.
 std::unique_ptr<Pending> multiply(PeerTransfers& peers, Session& whole, Problems problems, const Placement& where);
 
-/// One product of host matrices, of which each device computes a region. Returns what became of each part. Throws Error: C
-/// is as Session::multiply() leaves it.
+/// Computes one product of host matrices, of which each device computes a region. Returns the outcome of each part.
+/// Throws Error; then C is as specified for Session::multiply().
 std::vector<Outcome> multiply(PeerTransfers& peers, const Problem& problem, const std::vector<Region>& regions,
                               const Placement& where);
 
-/// The plan of the part whose path the outcome names.
+/// Returns the plan of the part whose arithmetic the outcome names.
 Plan plan(PeerTransfers& peers, const Problem& problem, const Placement& where);
 
-/// Throws Error(kValue) as a session does for the whole matrix, of which only the elements in the band belong to it.
+/// Throws Error(kValue) for an invalid element in the band, with its indices in the whole matrix.
 void require_elements_of(Session& whole, const Operation& operation, int64_t batch, const MatrixView& view,
                          const Band& band, const char* name);
 

@@ -14,7 +14,7 @@ namespace {
 
 DataType type_of(const UserProduct& product, size_t lane) { return stored_type(product.semiring->lanes[lane]); }
 
-/// What each device has of all results; nothing if they aren't divided alike.
+/// Returns the region of the results in each device's shard; nothing if the results aren't sharded alike.
 std::optional<std::vector<Region>> regions_of(const PeerTransfers& peers, const UserProduct& product) {
   auto regions = peers.regions_of(product.c[0], type_of(product, 0), product.batch);
   for (size_t lane = 1; lane < product.lane_count(); ++lane) {
@@ -28,7 +28,8 @@ bool is_on_several(const std::vector<Region>& regions) {
   return std::count_if(regions.begin(), regions.end(), [](const Region& it) { return !it.is_empty(); }) > 1;
 }
 
-/// Starts a product whose results are divided so. No device changes a result before all have their operands.
+/// Starts a product whose results are sharded by these regions. No device changes a result before all devices have
+/// their operands.
 std::unique_ptr<Pending> start(PeerTransfers& peers, const UserProduct& product, const std::vector<Region>& regions,
                                const Placement& where) {
   struct Part {
@@ -81,7 +82,7 @@ std::unique_ptr<Pending> multiply_user(PeerTransfers& peers, Session& whole, con
   for (size_t lane = 0; lane < product.lane_count(); ++lane) writing.emplace_back(product.c[lane].memory);
   const auto writing_others = writing_further(product);
   const auto regions = regions_of(peers, product);
-  // A device may fail when another one has written. Results that aren't divided alike can't be written in place.
+  // A device may fail after another one has written. Results that aren't sharded alike can't be written in place.
   const bool may_fail = regions && is_on_several(*regions);
   UserProduct there = product;
   KeptMemory separate;

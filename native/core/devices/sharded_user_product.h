@@ -1,5 +1,4 @@
-// Products over semirings of one's own, of matrices that are spread among devices: each computes the rows of C, or the instances,
-// that it has.
+// Products over custom semirings of sharded matrices: each device computes its rows of C, or its batch entries.
 #pragma once
 #include <memory>
 
@@ -8,7 +7,7 @@
 
 namespace mpmml {
 
-/// Session::multiply_user() of `whole`, the session that consists of these devices.
+/// Implements Session::multiply_user() for `whole`, the session that consists of these devices.
 std::unique_ptr<Pending> multiply_user(PeerTransfers& peers, Session& whole, const UserProduct& product,
                                        const Placement& where);
 

@@ -52,7 +52,7 @@ class MultiDeviceSession final : public Session {
       all.peak += use.peak;
       all.free += use.free;
       all.total += use.total;
-      // Several may be the same GPU.
+      // Several sessions may use the same GPU.
       if (peers_.session(index).device() == device() && index > 0) {
         all.free -= use.free;
         all.total -= use.total;
@@ -116,7 +116,7 @@ class MultiDeviceSession final : public Session {
 
   std::unique_ptr<Pending> combine(const Operation& operation, int64_t batch, const MutableMatrixView& c,
                                    const MatrixView& d) override {
-    // Before any device changes its rows, all elements must be known to be right.
+    // All elements must be validated before any device changes its rows.
     if (restricts_elements(operation)) {
       require_elements_of(*this, operation, batch, read_only(c), {}, "the matrix");
       require_elements_of(*this, operation, batch, d, {}, "d");
@@ -197,7 +197,8 @@ class MultiDeviceSession final : public Session {
                       [](Session& session, const NextNodes& part) { return session.mark_tight_edges(part); });
   }
 
-  /// Waits. Each device gets the distances of some nodes at a time, because it may lack memory for those of all.
+  /// Waits. Each device gets the distances of a limited number of nodes at a time, because the distances of all nodes
+  /// may exceed its memory.
   std::unique_ptr<Pending> find_next_nodes(const NextNodes& successors) override {
     constexpr int64_t kBytesAtOnce = 1 << 28;
     const MatrixView& via = successors.via;
@@ -235,9 +236,9 @@ class MultiDeviceSession final : public Session {
     DataType dtype = DataType::kInt32;
   };
 
-  /// Starts what `start` starts for what each device has of `to`, with the same part of `from`, which may be null; if `to` isn't
-  /// divided so, on the first for the whole. What a device lacks is there before any of them starts: so nothing has changed
-  /// if one has no memory for it.
+  /// Calls `start` for each device with its shard of `to` and the corresponding part of `from`, which may be null. If
+  /// `to` isn't sharded by rows or batch entries, calls `start` on the first device for the whole. All devices have
+  /// their operands before any of them starts, so nothing has changed if memory is insufficient for one.
   template <class Start>
   std::unique_ptr<Pending> write(const Typed<MutableMatrixView>& to, const Typed<MatrixView>& from, int64_t batch,
                                  Start&& start) {
@@ -270,8 +271,8 @@ class MultiDeviceSession final : public Session {
     return started;
   }
 
-  /// Starts what `start` starts for the next nodes that each device has, by way of some nodes; if they aren't divided so, on
-  /// the first for the whole.
+  /// Calls `start` for each device with its shard of the next nodes, for paths through `nodes`. If they aren't sharded
+  /// by rows, calls `start` on the first device for the whole.
   template <class Start>
   std::unique_ptr<Pending> write_next(const NextNodes& all, Span nodes, Start&& start) {
     const DataType dtype = all.operation.dtype;

@@ -1,4 +1,4 @@
-// Several devices as one: a session among whose devices matrices are spread by rows (batches by instances).
+// A session of multiple devices, over which matrices are sharded by rows (batches by batch entries).
 #pragma once
 #include <memory>
 #include <vector>
@@ -8,13 +8,13 @@
 namespace mpmml {
 
 struct SpreadDevices {
-  /// All of one backend.
+  /// Sessions of one backend.
   std::vector<std::shared_ptr<Session>> sessions;
-  /// What each is called.
+  /// Device number of each session.
   std::vector<int> numbers;
-  /// How fast each is: by that it gets rows.
+  /// Relative speed of each device, in proportion to which it gets rows.
   std::vector<double> speeds;
-  /// A matrix of fewer bytes isn't spread, and one of fewer nodes is closed on the first device.
+  /// A matrix of fewer bytes isn't sharded, and one of fewer nodes is closed on the first device.
   MultiDeviceThresholds limits;
 };
 

@@ -172,7 +172,7 @@ bool Engine::is_group_for_gpu(const std::vector<Problem>& problems, const Reques
     steps += cost_of_step(problem.operation) * steps_of(problem);
     bytes += double(bytes_of(problem));
   }
-  // Measured on an H200: the cost of a call, of the host's work for a product, of a byte and of a step.
+  // Measured on an H200: the time of a call, of the host's work for a product, of a byte and of a step.
   constexpr double kCallMs = 0.2, kProductMs = 0.001, kBytesPerMs = 4e6, kStepsPerMs = 4e9;
   return kCallMs + kProductMs * double(problems.size()) + bytes / kBytesPerMs + steps / kStepsPerMs < cpu;
 }
@@ -204,7 +204,7 @@ std::unique_ptr<Pending> Engine::multiply(Session& session, const std::vector<Pr
                                            " belongs to another backend than the matrices' device");
     }
   }
-  // Of several devices' and of a GPU's matrices the elements are out of reach here.
+  // The host can't write the elements of matrices on GPUs or on multiple devices.
   for (const Problem& problem : problems) session.is_host() ? clear_outside(problem) : clear_outside(session, problem);
   try {
     return session.multiply(problems, where);

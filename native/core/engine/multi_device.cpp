@@ -1,4 +1,4 @@
-// Products that several devices compute together.
+// Products that multiple devices compute together.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -22,8 +22,8 @@
 namespace mpmml {
 namespace {
 
-/// Divides a group into neighbours, so that small products still go to a GPU together. Each device takes the next span when it
-/// is done with one: so unequal devices get unequal shares.
+/// Divides a group into runs of consecutive products, so that small products still go to a GPU together. Each device
+/// takes the next run when it is done with one, so faster devices get more.
 std::vector<Span> runs_of(const std::vector<Problem>& problems, size_t devices) {
   constexpr size_t kRunsPerDevice = 4;
   constexpr double kStepsOfAny = 1e6;
@@ -85,7 +85,7 @@ Engine::Division Engine::soonest_division(const Problem& problem, const std::vec
       estimated.push_back(1 / by_time[index].first);
     }
     division.regions = divide(whole(problem), speeds_.of(problem.operation, division.devices, estimated));
-    // To start threads, to share an operand, and to wait for the last part (estimated).
+    // Overhead in ms of starting threads, broadcasting an operand, and waiting for the last part (estimated).
     constexpr double kTogetherMs = 0.3;
     double time = 0;
     for (size_t index = 0; index < count; ++index) {
@@ -189,7 +189,7 @@ std::optional<Engine::Shared> Engine::share(const Problem& problem, const Reques
     alone = for_one(request, division.devices);
     return std::nullopt;
   }
-  // The order of sums, and so their last bits, may differ from variant to variant.
+  // The order of sums, and so their last bits, may differ between variants.
   if (adds_floats(problem.operation) && !where.variant) {
     where.device = alone.where.device;
     where.variant = plan(several_backend(), problem, where).variant;
@@ -214,7 +214,7 @@ Result Engine::plan_on_several(const Problem& problem, const Request& request) {
 }
 
 std::unique_lock<std::mutex> Engine::await_several(const std::atomic<int32_t>* cancelled) {
-  // Not a timed mutex: it needs a newer glibc than the published addons may.
+  // A timed mutex would need a newer glibc than the published addons require.
   std::unique_lock<std::mutex> lock(several_mutex_, std::defer_lock);
   constexpr std::chrono::milliseconds kPatience{1};
   while (!lock.try_lock()) {
@@ -250,7 +250,7 @@ std::vector<Result> Engine::execute_on_several(const std::vector<Problem>& probl
     Request request_of_device = one;
     request_of_device.where.device = devices[place];
     while (!has_failed) {
-      // All runs before one that fails have been taken by then, and end: so the first failure is the one that counts.
+      // When a run fails, all runs before it have been taken, and end. So the failure with the least index is reported.
       const size_t index = next++;
       if (index >= runs.size()) return;
       const auto first = problems.begin() + runs[index].first, end = problems.begin() + runs[index].end;
@@ -296,7 +296,7 @@ std::unique_ptr<Session> Engine::open(BackendChoice choice, DeviceSet devices, i
   Backend& backend = several_backend();
   const MultiDeviceThresholds limits = backend.several_limits();
   if (numbers.size() == 1 && !limits.uses_all) return backend.open(numbers.front(), device_memory);
-  // A product of this size shows how fast devices are.
+  // Size of a product that is representative of the devices' speeds.
   constexpr int64_t kSize = 8192;
   Problem sample;
   sample.a = sample.b = row_major<const void*>(nullptr, kSize, kSize);

@@ -4,7 +4,8 @@
 namespace mpmml {
 
 Backend& Engine::choose_rna(double steps, const Request& request) {
-  // With fewer steps one processor is done before a GPU has begun, and no GPU is asked whether it can be used.
+  // Minimum number of steps for a GPU. With fewer steps the CPU is done before a GPU has begun, so GPUs aren't even
+  // probed.
   constexpr double kWorthGpu = 1e9;
   if (!is_gpu_demanded(request) && steps <= kWorthGpu) return processor();
   return needs_processor(request) ? processor() : gpu();

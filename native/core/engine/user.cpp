@@ -1,4 +1,4 @@
-// Products over semirings of one's own.
+// Products over custom semirings.
 #include <algorithm>
 #include <deque>
 #include <optional>
@@ -15,7 +15,8 @@ namespace {
 
 bool has_whole_c(const UserProduct& product) { return product.structure.c.is_all(product.m, product.n); }
 
-/// A product of host matrices, whose operands a device has memory for as well as for its results. All of C is written.
+/// Computes a product of host matrices whose operands and results fit the device's memory together. All of C is
+/// written.
 Outcome multiply_at_once(Session& session, const UserProduct& product, const Placement& where) {
   const std::unique_ptr<Share> share = session.admit_user(product);
   KeptMemory kept;
@@ -37,7 +38,7 @@ Outcome multiply_at_once(Session& session, const UserProduct& product, const Pla
   return outcome;
 }
 
-/// All results of a product in separate host memory, until all are computed.
+/// Separate host memory for all results of a product until all are computed.
 class SeparateResults {
  public:
   explicit SeparateResults(const UserProduct& product) : there_(product) {
@@ -46,7 +47,7 @@ class SeparateResults {
     for_further(product, [&](const FurtherResult& it) { separate(there_.*it.view); });
   }
 
-  /// The product with its results there.
+  /// Returns the product with its results in the separate memory.
   const UserProduct& there() const { return there_; }
 
   void commit() const {
@@ -55,7 +56,7 @@ class SeparateResults {
 
  private:
   void separate(MutableMatrixView& result) {
-    // All have 32 bits.
+    // All lanes have 32 bits.
     result = destinations_.emplace_back(result, there_.batch, DataType::kInt32, there_.structure.c).view();
   }
 
@@ -63,7 +64,7 @@ class SeparateResults {
   std::deque<Destination> destinations_;
 };
 
-/// Two halves of C. Nothing if it is one result.
+/// Returns two halves of C; nothing if C has a single element.
 std::optional<std::pair<Region, Region>> halves(const UserProduct& product) {
   const Region all = whole(product);
   std::pair<Region, Region> parts{all, all};
@@ -78,12 +79,12 @@ std::optional<std::pair<Region, Region>> halves(const UserProduct& product) {
   return std::nullopt;
 }
 
-/// Whether the halves may fit the device's memory, because it was too little for the whole.
+/// Returns whether a product failed for lack of device memory and its halves may fit.
 bool may_fit_in_halves(const UserProduct& product, const Error& error) {
   return error.code() == ErrorCode::kOutOfMemory && halves(product);
 }
 
-/// A product that doesn't fit the device's memory is computed as two, one after the other. All of C is written.
+/// Computes a product, and halves it recursively if it doesn't fit the device's memory. All of C is written.
 Outcome multiply_in_parts(Session& session, const UserProduct& product, const Placement& where) {
   if (session.is_host()) return std::move(start_user(session, product, where)->finish().front());
   try {
@@ -97,10 +98,11 @@ Outcome multiply_in_parts(Session& session, const UserProduct& product, const Pl
   return outcome;
 }
 
-/// Whether all of C may be written, whether the product succeeds or not.
+/// Returns whether all of C may be written even if the product fails.
 bool may_overwrite(const UserProduct& product) { return has_whole_c(product) && !product.keeps_c; }
 
-/// Only the structure of C is written, and a C that has to be kept only when nothing can fail any more.
+/// Computes the product in a session. Writes only the structure of C. A C that must be kept is written only when
+/// nothing can fail any more.
 Outcome multiply_on(Session& session, const UserProduct& product, const Placement& where) {
   if (session.is_host() || may_overwrite(product)) return multiply_in_parts(session, product, where);
   if (has_whole_c(product) && product.lane_count() == 1 && further_asked(product) == 0) {
@@ -116,7 +118,7 @@ Outcome multiply_on(Session& session, const UserProduct& product, const Placemen
   return outcome;
 }
 
-/// Returns a part for each of `devices` devices, or fewer.
+/// Returns at most `devices` parts, one for each device.
 std::vector<Region> parts_of(const UserProduct& product, size_t devices) {
   std::vector<Region> regions = divide(whole(product), std::vector<double>(devices, 1));
   regions.erase(std::remove_if(regions.begin(), regions.end(), [](const Region& region) { return region.is_empty(); }),
@@ -218,7 +220,7 @@ std::string Engine::explain_user(Session& session, const UserProduct& product, c
 std::unique_ptr<Pending> Engine::multiply_user(Session& session, const UserProduct& product, const Placement& where) {
   clear_outside(session, product);
   if (product.outputs() == 0) return std::make_unique<Done>(std::vector<Outcome>(1));
-  // The host reads operands in any memory, and of several devices each gets what it needs.
+  // The host reads operands in any memory, and a multi-device session distributes them by itself.
   if (session.is_host() || !session.devices().empty()) return start_user(session, product, where);
   KeptMemory kept;
   std::unique_ptr<Pending> work = start_user(session, with_operands_in(session, product, kept), where);

@@ -15,7 +15,7 @@ class Array {
  public:
   Array() = default;
 
-  /// Throws Error(kOutOfMemory).
+  /// Allocates `size` uninitialized elements. Throws Error(kOutOfMemory).
   explicit Array(int64_t size) : size_(size) {
     before_allocation();
     data_.reset(new (std::nothrow) T[static_cast<size_t>(size)]);
@@ -42,7 +42,7 @@ class Array {
     for (T& element : *this) element = value;
   }
 
-  /// Forgets the elements from `size` on.
+  /// Drops the elements from `size` on.
   void shrink(int64_t size) { size_ = size; }
 
  private:

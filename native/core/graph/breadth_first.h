@@ -1,4 +1,4 @@
-// Searches by the number of edges, which look at nothing else.
+// Breadth-first searches: paths of the fewest edges, regardless of weights.
 #pragma once
 #include <cstdint>
 
@@ -9,11 +9,11 @@
 
 namespace mpmml::graph {
 
-/// Paths of the fewest edges.
+/// Breadth-first search from one root.
 template <class Key>
 class BreadthFirst {
  public:
-  /// The key of nodes that aren't reached; that of others is 0.
+  /// Key of unreached nodes; the key of reached nodes is 0.
   static constexpr uint8_t kUnreached = 1;
 
   BreadthFirst(const Rows<Key>& rows, const Wanted& wanted)
@@ -53,8 +53,9 @@ class BreadthFirst {
   Array<int32_t> queue_;
 };
 
-/// What each of several roots reaches, without the paths: a bit for each of them. M. Then and others, The more the merrier:
-/// efficient multi-source graph traversal, VLDB 8 (2014); here nodes are looked at again when they have new bits.
+/// Breadth-first search from multiple roots at once, without paths: each node has a bit for each root that reaches it.
+/// Based on MS-BFS (M. Then and others, The more the merrier: efficient multi-source graph traversal, VLDB 8 (2014)),
+/// but a node is visited again when it has new bits.
 template <class Key>
 class MultiSourceBfs {
  public:
@@ -63,7 +64,7 @@ class MultiSourceBfs {
   explicit MultiSourceBfs(const Rows<Key>& rows)
       : rows_(rows), seen_(rows.nodes), fresh_(rows.nodes), queue_(rows.nodes) {}
 
-  /// The roots that reach a node: bit r stands for the one at `first + r`.
+  /// Returns the roots that reach a node: bit r is for the root with index `first + r`.
   uint64_t reaching(int32_t node) const { return seen_[node]; }
 
   template <class Roots>
@@ -71,7 +72,7 @@ class MultiSourceBfs {
     seen_.fill(0);
     fresh_.fill(0);
     int64_t head = 0, queued = 0;
-    // Each node is in the queue at most once.
+    // A node is in the queue at most once.
     const auto add = [&](int32_t node, uint64_t bits) {
       const uint64_t added = bits & ~seen_[node];
       if (added == 0) return;

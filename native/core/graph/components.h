@@ -1,4 +1,4 @@
-// Strongly connected components, and what nodes reach.
+// Strongly connected components, and reachability from a set of nodes.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -9,15 +9,16 @@
 
 namespace mpmml::graph {
 
-/// Some nodes, or all of them.
+/// List of nodes, or all nodes.
 struct Nodes {
-  const int32_t* list = nullptr;  ///< null: all
+  const int32_t* list = nullptr;  ///< null: all nodes
   int64_t count = 0;
 
   int32_t operator[](int64_t at) const { return list ? list[at] : static_cast<int32_t>(at); }
 };
 
-/// 1 for each node that some of `roots` reach, themselves included; in rows of the edges that enter nodes, that reach them.
+/// Returns 1 for each node that is reachable from a root, roots included. With rows of incoming edges, returns 1 for
+/// each node from which a root is reachable.
 template <class Key>
 Array<uint8_t> reached(const Rows<Key>& rows, const Nodes& roots, const CancellationToken& watch) {
   Array<uint8_t> within(rows.nodes, 0);
@@ -38,26 +39,26 @@ Array<uint8_t> reached(const Rows<Key>& rows, const Nodes& roots, const Cancella
   return within;
 }
 
-/// Nodes that reach each other are in one component.
+/// Strongly connected components: nodes that reach each other are in one component.
 struct Components {
   int32_t count = 0;
-  /// The component of each node; -1 if it isn't looked at. Edges between components lead from higher numbers to lower
-  /// ones: a component comes after all that it reaches.
+  /// Component of each node; -1 if the node isn't visited. Edges between components lead from higher numbers to lower
+  /// ones, so a component has a higher number than all components that it reaches.
   Array<int32_t> of;
-  /// All nodes that are looked at, by component: those of component c are `start[c]` up to `start[c + 1]` of `members`.
+  /// Visited nodes by component: nodes of component c are `members[start[c]]` up to `members[start[c + 1]]`, exclusive.
   Array<int32_t> members;
   std::vector<int32_t> start;
 
   int64_t size() const { return members.size(); }
 };
 
-/// The components of what `roots` reach through the nodes `within` (all nodes if it is null). R. Tarjan, Depth-first
-/// search and linear graph algorithms, SIAM Journal on Computing 1 (1972); the recursion is a list here, because a path
-/// may be as long as there are nodes.
+/// Returns the components of the nodes that are reachable from `roots` through the nodes `within` (all nodes if it is
+/// null). R. Tarjan, Depth-first search and linear graph algorithms, SIAM Journal on Computing 1 (1972); an explicit
+/// stack replaces the recursion, because a path may contain all nodes.
 template <class Key>
 Components components_of(const Rows<Key>& rows, const Nodes& roots, const uint8_t* within,
                          const CancellationToken& watch) {
-  /// Not to be looked at, and later than all nodes that are.
+  /// Order number of excluded nodes, greater than that of every visited node.
   constexpr int32_t kMasked = std::numeric_limits<int32_t>::max();
   const int32_t nodes = rows.nodes;
   Components found;

@@ -1,4 +1,4 @@
-// Searches in which no edge makes a path better: the best unfinished node is final.
+// Dijkstra's algorithm, for edges that improve no path.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace mpmml::graph {
 
-/// The key that no path may be above if its value may be no worse than `limit`.
+/// Returns the greatest key of a path whose value is no worse than `limit`.
 template <class Key>
 Key limit_key(std::optional<double> limit, bool maximizes) {
   using Range = std::numeric_limits<Key>;
@@ -27,35 +27,36 @@ Key limit_key(std::optional<double> limit, bool maximizes) {
     if (key < static_cast<double>(Range::min())) return Range::min();
     return static_cast<Key>(std::floor(key));
   } else {
-    // The greatest number of the type that isn't above it.
+    // The result is the greatest number of the type that isn't above `key`.
     const Key rounded = static_cast<Key>(key);
     return static_cast<double>(rounded) > key ? std::nextafter(rounded, -Range::infinity()) : rounded;
   }
 }
 
-/// The nodes that are to be reached; a search ends when it has all of them.
+/// Requested nodes. A search ends when all of them are final.
 struct Wanted {
-  Array<uint8_t> is;  ///< 1 for each; empty if all nodes are wanted
+  Array<uint8_t> is;  ///< 1 for each requested node; empty if all nodes are requested
   int64_t count = -1;
 };
 
-/// The best paths from a root: a tree.
+/// Shortest-path tree of a root.
 template <class Key>
 struct Tree {
-  Array<Key> key;         ///< of the best path to each node
-  Array<int32_t> before;  ///< the node before each on that path; -1 for the root, and for nodes that aren't reached
+  Array<Key> key;         ///< key of the best path to each node
+  Array<int32_t> before;  ///< predecessor of each node on that path; -1 for the root and for unreached nodes
 };
 
-/// Settles reached nodes in order of their keys, which then are final, until none is left or the next one is above `limit`. The frontier
-/// and `key` have the nodes to begin with. `settle(key, node)` returns whether to go on to the edges of the node and may lower the limit;
-/// `reach(from, to, key)` returns whether the edge may be taken, and then notes it.
+/// Finalizes reached nodes in order of their keys, until the frontier is empty or the next key is above `limit`. The
+/// frontier and `keys` contain the initial nodes. `settle(key, node)` is called for each final node: it returns whether
+/// the search continues along the node's edges, and may lower the limit. `reach(from, to, key)` returns whether the
+/// edge may be used, and then records it.
 template <class K, class NormalizeResult, class Reach>
 void settle_in_order(const Rows<typename K::EdgeKey>& rows, RadixHeap<typename K::PathKey>& frontier,
                      Array<typename K::PathKey>& keys, const typename K::PathKey& limit, ProgressReporter& reporter,
                      NormalizeResult settle, Reach reach) {
   using PathKey = typename K::PathKey;
   PathKey* const key = keys.data();
-  // Otherwise there was a better path meanwhile.
+  // An outdated entry has a worse key than its node.
   const auto is_current = [key](const HeapEntry<PathKey>& reached) { return reached.key == key[reached.node]; };
   for (HeapEntry<PathKey> least; frontier.take(least, is_current);) {
     const auto [own, i] = least;
@@ -66,7 +67,7 @@ void settle_in_order(const Rows<typename K::EdgeKey>& rows, RadixHeap<typename K
     for (auto edge = rows.begin(i), end = rows.end(i); edge != end; ++edge) {
       const PathKey candidate = K::extend(own, edge->key);
       const int32_t j = edge->to;
-      // A node that is final has a key that no candidate is below.
+      // No candidate is below the key of a final node.
       if (!(candidate < key[j]) || candidate > most || !reach(i, j, candidate)) continue;
       key[j] = candidate;
       frontier.push({candidate, j});
@@ -75,14 +76,14 @@ void settle_in_order(const Rows<typename K::EdgeKey>& rows, RadixHeap<typename K
   }
 }
 
-/// Best paths from one root after another to the nodes that are wanted.
+/// Best paths to the requested nodes from one root after another.
 template <class K>
 class Dijkstra {
  public:
   using PathKey = typename K::PathKey;
   using Graph = Rows<typename K::EdgeKey>;
 
-  /// Paths whose key is above `limit` aren't looked for, the empty path of the root included.
+  /// Paths whose key is above `limit` are excluded, the empty path of the root included.
   Dijkstra(const Graph& rows, const Wanted& wanted, bool keeps_tree, PathKey limit)
       : rows_(rows),
         wanted_(wanted),
@@ -110,8 +111,8 @@ class Dijkstra {
     }
   }
 
-  /// Ends when it has the `most` nearest of the wanted nodes, the root left out, and all others that are as near as the last of
-  /// them. It takes no time for nodes that it doesn't see.
+  /// Finds the `most` nearest of the requested nodes, except the root, and all nodes that are as near as the last of
+  /// them. The time doesn't depend on the number of unseen nodes.
   void search_nearest(int32_t root, int64_t most, ProgressReporter& reporter) {
     if (is_fresh_) tree_.key.fill(K::unreached());
     is_fresh_ = false;
@@ -131,11 +132,11 @@ class Dijkstra {
     settle_in_order<K>(rows_, frontier_, tree_.key, limit, reporter, settle, reach);
   }
 
-  /// The nodes that search_nearest() has seen. They are those that it was to find, and some that are farther.
+  /// Returns the nodes that search_nearest() has seen: the nearest nodes, and some farther ones.
   const std::vector<int32_t>& seen() const { return seen_; }
 
  private:
-  /// False if even the empty path is beyond the limit.
+  /// Starts a search. Returns false if even the empty path is beyond the limit.
   bool begin(int32_t root) {
     if (K::start() > limit_) return false;
     frontier_.reset(K::start());

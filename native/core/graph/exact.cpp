@@ -21,9 +21,9 @@ Split split(double value) {
   return {static_cast<int64_t>(std::ldexp(fraction, kDigits)), exponent - kDigits};
 }
 
-/// Whether the sum is below 0: a sum of digits of 32 bits, of which the last stands for the least float.
+/// Returns whether the exact sum is below 0. The sum is in digits of 32 bits, from the least float upwards.
 bool sum_is_negative(const std::vector<double>& terms) {
-  constexpr int kLeast = -1126;  // No mantissa's last bit stands for less than 2^this.
+  constexpr int kLeast = -1126;  // exponent of the least significant bit of any mantissa
   std::array<int64_t, 72> digits{};
   for (const double term : terms) {
     if (term == 0) continue;
@@ -35,7 +35,7 @@ bool sum_is_negative(const std::vector<double>& terms) {
       digits[at] += mantissa < 0 ? -digit : digit;
     }
   }
-  // The sign is that of the last carry, or the sum is not below 0.
+  // The sum is negative exactly if the last carry is.
   int64_t carry = 0;
   for (int64_t& digit : digits) {
     digit += carry;
@@ -45,7 +45,7 @@ bool sum_is_negative(const std::vector<double>& terms) {
   return carry < 0;
 }
 
-/// Whether a product of numbers above 0 is above 1, from its digits.
+/// Returns whether the exact product of positive numbers is above 1.
 bool product_is_above_one(const std::vector<double>& factors, const ProgressReporter& reporter) {
   std::vector<uint64_t> digits{1};
   int64_t exponent = 0, steps = 0;
@@ -72,12 +72,14 @@ bool product_is_above_one(const std::vector<double>& factors, const ProgressRepo
   }
   int64_t length = static_cast<int64_t>(digits.size()) * 64;
   for (uint64_t top = digits.back(); !(top >> 63); top <<= 1) --length;
-  // The product is in [2^(length − 1), 2^length) · 2^exponent, and odd but for that.
+  // The product is in [2^(length − 1), 2^length) · 2^exponent. The integer in `digits` is odd, so the product is a
+  // power of two only if it has a single bit.
   const bool is_one_digit = length == 1;
   return length - 1 + exponent > 0 || (length - 1 + exponent == 0 && !is_one_digit);
 }
 
-/// 1 if the product is surely above 1, -1 if it surely isn't, 0 if it is close: with twice as many digits as floats have.
+/// Compares the product with 1 in twice the precision of floats. Returns 1 if it is certainly above 1, -1 if it
+/// certainly isn't, 0 if undecided.
 int rough_product(const std::vector<double>& factors) {
   double high = 1, low = 0;
   int64_t exponent = 0;

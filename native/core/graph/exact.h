@@ -1,4 +1,4 @@
-// Whether cycles of floats gain, computed without rounding.
+// Exact test of whether cycles with weights of floats improve paths.
 #pragma once
 #include <vector>
 
@@ -7,8 +7,9 @@
 
 namespace mpmml::graph {
 
-/// Whether a cycle of edges with these keys makes paths better. They are finite, and those of a product above 0, or one is
-/// infinite: then it gains. The time for a product that is close to 1 grows with the square of its length. Throws given_up().
+/// Returns whether a cycle of edges with these keys improves paths, without rounding. Keys must be finite, and positive
+/// for products; a cycle with an infinite key improves. The time for a product close to 1 grows with the square of its
+/// length. Throws given_up().
 bool cycle_gains(Extension extension, const std::vector<double>& keys, const ProgressReporter& reporter);
 
 }  // namespace mpmml::graph

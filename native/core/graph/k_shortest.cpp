@@ -16,18 +16,20 @@
 namespace mpmml::graph {
 namespace {
 
-/// A path, and from which of its nodes on others are still to be looked for: those before were, of the path that it deviates from.
+/// A path with the index of its deviation node. Deviations at earlier nodes were searched from the path that it
+/// deviates from (Lawler).
 template <class Key>
 struct Path {
   Key key;
   std::vector<int32_t> nodes;
-  std::vector<Key> keys;  ///< of the way to each of the nodes
+  std::vector<Key> keys;  ///< key of the path's prefix up to each node
   size_t deviates = 0;
 
   bool operator<(const Path& other) const { return key != other.key ? key < other.key : nodes < other.nodes; }
 };
 
-/// Finds the best way from a node to the target that avoids some nodes, and some edges of the first one. One for each thread.
+/// Searches spur paths: best paths from a node to the target that avoid given nodes, and given first edges. Each thread
+/// has one.
 template <class K>
 class SpurPathSearch {
  public:
@@ -42,7 +44,8 @@ class SpurPathSearch {
         before_(rows.nodes),
         avoided_(rows.nodes, 0) {}
 
-  /// The best path that goes with `path` up to its node `place`, and on by none of the nodes `next`.
+  /// Returns the best path that shares the prefix of `path` up to the node with index `place`, and continues with none
+  /// of the nodes `next`.
   std::optional<Path<Key>> find(const Path<Key>& path, size_t place, const std::vector<int32_t>& next) {
     const int32_t spur = path.nodes[place];
     for (size_t at = 0; at < place; ++at) avoided_[path.nodes[at]] = 1;
@@ -127,7 +130,7 @@ class Ranking {
     return *search;
   }
 
-  /// Adds the best paths that deviate from the last that was found, at each of its nodes.
+  /// Adds the best deviations from the last result to the candidates, one for each of its nodes.
   void deviate(const std::vector<Path<Key>>& found) {
     const Path<Key>& path = found.back();
     const size_t count = path.nodes.size() - 1 - path.deviates;
@@ -143,13 +146,13 @@ class Ranking {
     for (auto& candidate : made) {
       if (candidate) candidates_.insert(*std::move(candidate));
     }
-    // More than are still asked for are never taken.
+    // Candidates beyond the number of missing results are never used.
     while (static_cast<int64_t>(candidates_.size() + found.size()) > query_.most) {
       candidates_.erase(std::prev(candidates_.end()));
     }
   }
 
-  /// The nodes to which paths that were found go on after having the same nodes up to `place`.
+  /// Returns the nodes with which results continue that share the last result's prefix up to index `place`.
   std::vector<int32_t> taken(const std::vector<Path<Key>>& found, size_t place) const {
     ProgressReporter reporter(query_.watch, 0, 0);
     const Path<Key>& last = found.back();
@@ -186,7 +189,7 @@ std::vector<RankedPath> ranked(const RankedQuery& query, const Rows<typename K::
 using Integers = Keys<Extension::kSum, int32_t, int64_t>;
 using Wide = Keys<Extension::kSum, int64_t, int64_t>;
 
-/// Integers with negative ones among them: see potentials.h.
+/// Reweights integer edges, some of which are negative, by potentials: see potentials.h.
 JohnsonGraph without_negative(const RankedQuery& query, const Rules& rules, const Rows<int32_t>& rows) {
   if (query.limit) throw QueryError{RefusalKind::kGains};
   const auto back = make_rows<int32_t>(query.source, rules, Direction::kBackward, query.watch);
@@ -196,8 +199,8 @@ JohnsonGraph without_negative(const RankedQuery& query, const Rules& rules, cons
   return reweight<Integers>(rows, components, query.watch);
 }
 
-/// The distances to the target as potentials: an edge then weighs by how much it is a detour, so that searches go straight
-/// to the target.
+/// Uses the distances to the target as potentials. The reduced cost of an edge is then the length of the detour, so
+/// that searches are directed towards the target.
 JohnsonGraph reduced_costs(const RankedQuery& query, const Rules& rules, const Rows<int32_t>& rows) {
   const auto back = make_rows<int32_t>(query.source, rules, Direction::kBackward, query.watch);
   const Wanted all;
@@ -219,10 +222,10 @@ std::vector<RankedPath> ranked_integers(const RankedQuery& query, const Rules& r
       rows.monotone ? reduced_costs(query, rules, rows) : without_negative(query, rules, rows);
   rows = {};
   const int64_t offset = reweighted.potential[query.to] - reweighted.potential[query.from];
-  // There is no way, and no potential.
+  // The target isn't reachable, so no potential exists.
   if (reweighted.potential[query.from] == Wide::unreached()) return {};
   const int64_t limit = limit_key<int64_t>(query.limit, false);
-  // Then it may be so low that nothing can be taken from it.
+  // The subtraction below could overflow for such a low limit.
   if (query.limit && limit < offset) return {};
   return ranked<Wide>(query, reweighted.rows, query.limit ? limit - offset : limit, offset, pool);
 }

@@ -1,4 +1,4 @@
-// The shortest paths from one node to another that pass no node twice, the shortest first.
+// The k shortest simple paths between two nodes, in ascending order.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -21,13 +21,14 @@ struct RankedQuery {
   DataType type;
   int32_t from, to;
   int64_t most;
-  std::optional<double> limit;  ///< no longer ones
+  std::optional<double> limit;  ///< maximum length of a path
   CancellationToken watch;
 };
 
-/// At most `most` of them; of equally long ones that first whose nodes are first in lexicographic order, as far as they are
-/// known. J. Y. Yen, Finding the k shortest loopless paths in a network, Management Science 17 (1971); E. L. Lawler's way
-/// of looking at each deviation once. Throws Refusal, also for floats of which one is negative.
+/// Returns at most `most` paths. Equally long paths are in lexicographic order of their nodes, among the known
+/// candidates. Yen's algorithm (J. Y. Yen, Finding the k shortest loopless paths in a network, Management Science 17
+/// (1971)) with E. L. Lawler's modification, which searches each deviation once. Throws QueryError, also for negative
+/// floats.
 std::vector<RankedPath> k_shortest_paths(const RankedQuery& query, const ThreadPool& pool);
 
 }  // namespace mpmml::graph

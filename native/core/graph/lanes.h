@@ -1,8 +1,9 @@
-// Lengths from many roots at once: a row of lanes for each node, one lane for each root.
+// Path lengths from many roots at once by vectorized label correcting: a row of lanes for each node, one lane for each
+// root.
 //
-// A queue has the nodes some lane of which has become less, and their edges are looked at in vectors. Graphs without small separators have short
-// paths, so that each node waits for a few rounds only: 6 of 22 000 edges between 3000 nodes. A search of 25 roots takes as long as 10 by Dijkstra
-// there (AVX2, EPYC).
+// A queue contains the nodes with an improved lane, whose edges are relaxed in vectors. Graphs without small separators
+// have short paths, so that each node is queued only a few times: 6 times with 3000 nodes and 22 000 edges. There a
+// search from 25 roots takes as long as 10 searches by Dijkstra's algorithm (AVX2, EPYC).
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -16,8 +17,8 @@
 
 namespace mpmml::graph {
 
-/// Relaxes edges of waiting nodes until none waits, or about `most` edges have been looked at; returns their number. The table has rows of
-/// 8 · `vectors` lengths at multiples of 32 bytes. `vectors` is 1, 2 or 4.
+/// Relaxes edges of queued nodes until the queue is empty, or about `most` edges have been relaxed. Returns the number
+/// of relaxed edges. The table has rows of 8 · `vectors` lengths at multiples of 32 bytes. `vectors` is 1, 2 or 4.
 int64_t relax_waiting(int32_t* table, int vectors, const Rows<int32_t>& rows, NodeQueue& waiting, int64_t most);
 
 class Lanes {
@@ -30,7 +31,7 @@ class Lanes {
     return nodes * (32 * vectors_of(lanes) + 5) + kAligned;
   }
 
-  /// Makes a table for up to `lanes` roots. No edge makes a path better, and PathAlgebra holds all lengths of paths.
+  /// Creates a table for up to `lanes` roots. No edge may improve a path, and all path lengths must be representable.
   Lanes(const Rows<int32_t>& rows, int64_t lanes)
       : rows_(rows),
         vectors_(vectors_of(lanes)),
@@ -38,8 +39,8 @@ class Lanes {
         table_(aligned(memory_.data())),
         waiting_(rows.nodes) {}
 
-  /// Searches from the roots [first, first + count). False if nodes wait for so many rounds that searches from one root take less time; then
-  /// the object can't search any more.
+  /// Searches from the roots [first, first + count). Returns false if nodes are queued so often that separate searches
+  /// take less time; the object can't be used any more then.
   bool search(const Nodes& roots, int64_t first, int64_t count, ProgressReporter& reporter) {
     std::fill(table_, table_ + int64_t{rows_.nodes} * 8 * vectors_, PathAlgebra::unreached());
     waiting_.begin(rows_.nodes);

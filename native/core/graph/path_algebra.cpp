@@ -7,8 +7,8 @@
 namespace mpmml::graph {
 namespace {
 
-/// Vectors of an instruction set with 32 bytes; compilers make two of them if there are only 16. Those in memory are where the
-/// elements are.
+/// Vectors of 32 bytes, which compilers split on instruction sets with 16 bytes. Vectors in memory have the alignment
+/// of their elements.
 template <class V>
 struct VectorOf {
   typedef V type __attribute__((vector_size(32)));
@@ -16,7 +16,7 @@ struct VectorOf {
   static constexpr int lanes = 32 / sizeof(V);
 };
 
-/// Rows of so many vectors of so many targets are kept in registers.
+/// Relaxes `rows` targets, whose vectors stay in registers.
 template <class PathAlgebra, int rows>
 MPMML_INLINE void relax_rows(typename PathAlgebra::Value* table, const int32_t* from, int64_t sources,
                              const int32_t* to, const typename PathAlgebra::Value* weights, int64_t stride) {

@@ -1,4 +1,4 @@
-// What elimination computes with: the values of ways between nodes, many at a time.
+// Algebras of path values for elimination and sweeps, vectorized.
 #pragma once
 #include <cstdint>
 #include <limits>
@@ -9,15 +9,16 @@
 
 namespace mpmml::graph {
 
-/// Each of these is a struct of functions: `extend` goes on from a way by another one, and `improve` takes the better of two. They
-/// are for numbers and for vectors of them, which are passed by reference because not every ABI has a way to return them.
+/// Each algebra is a struct of functions: `extend` appends a path to another one (⊗), and `improve` takes the better of
+/// two (⊕). Both work on numbers and on vectors, which are passed by reference because not every ABI can return
+/// vectors.
 
-/// Lengths. Those of integers are exact: see `holds`.
+/// Sums of weights. Sums of integers are exact: see `holds`.
 template <class V>
 struct Lengths {
   using Value = V;
   static constexpr bool is_integral = std::is_integral_v<V>;
-  /// No way: so far that two of these can be added, and that the sum of one and any other length isn't a length.
+  /// Value of no path. The sum of two of them doesn't overflow, and its sum with any length isn't a length.
   static constexpr V unreached() {
     if constexpr (is_integral) return (V{1} << 30) - 1;
     return std::numeric_limits<V>::infinity();
@@ -27,7 +28,7 @@ struct Lengths {
   static constexpr V of_edge(V key) { return key; }
   static constexpr V key(V value) { return value; }
 
-  /// Whether ways of integers are exact if none is longer than `most`.
+  /// Returns whether path lengths of integers are exact if none is greater than `most`.
   static constexpr bool holds(double most) { return most <= (is_integral ? 1 << 28 : int64_t{1} << 52); }
 
   template <class X>
@@ -40,7 +41,7 @@ struct Lengths {
   }
 };
 
-/// Products of numbers from 0 to 1, the greatest of which is the best. They are the negatives of the keys of paths.
+/// Products of numbers from 0 to 1, of which the greatest is the best. Values are the negatives of path keys.
 template <class V>
 struct Products {
   using Value = V;
@@ -60,7 +61,7 @@ struct Products {
   }
 };
 
-/// The worst edges of ways.
+/// Bottlenecks: the worst edge of a path.
 template <class V>
 struct Bottlenecks {
   using Value = V;
@@ -71,7 +72,7 @@ struct Bottlenecks {
   static constexpr V of_edge(V key) { return key; }
   static constexpr V of_edge(NoKey) { return start(); }
   static constexpr V key(V value) { return value; }
-  /// Whether no edge of integers up to `largest` is like no way.
+  /// Returns whether integer edges up to `largest` differ from the value of no path.
   static constexpr bool holds(double largest) { return largest < static_cast<double>(Range::max()); }
 
   template <class X>
@@ -84,19 +85,19 @@ struct Bottlenecks {
   }
 };
 
-/// Those of all integers, which are not like no way then.
+/// Bottlenecks of arbitrary int32 weights: in double every weight differs from the value of no path.
 struct WideBottlenecks : Bottlenecks<double> {
   static constexpr double start() { return -std::numeric_limits<int32_t>::max(); }
 };
 
-/// A way that another one goes on from.
+/// Returns the value of a path followed by another one.
 template <class PathAlgebra>
 typename PathAlgebra::Value joined(typename PathAlgebra::Value way, typename PathAlgebra::Value other) {
   PathAlgebra::extend(way, other);
   return way;
 }
 
-/// The way along an edge.
+/// Returns the value of the path along one edge.
 template <class PathAlgebra, class Key>
 typename PathAlgebra::Value way_along(const Edge<Key>& edge) {
   if constexpr (std::is_same_v<Key, NoKey>) {
@@ -106,18 +107,19 @@ typename PathAlgebra::Value way_along(const Edge<Key>& edge) {
   }
 }
 
-/// Searches that are swept at once. A row of a table has the values of one node: one of each search.
+/// Number of searches that are swept at once. A table row has the values of one node, one for each search.
 constexpr int kLanes = 64;
 
-/// Those that are compiled.
+/// Compiled algebras.
 #define MPMML_FOR_EACH_WAYS(use)                                                                            \
   use(Lengths<int32_t>) use(Lengths<float>) use(Lengths<double>) use(Products<float>) use(Products<double>) \
       use(Bottlenecks<int32_t>) use(Bottlenecks<float>) use(Bottlenecks<double>)
 
-/// relax() finds the best ways from some nodes to others, which go on from ways of which `table` has the values:
-/// row to[j] ⊕= row from[i] ⊗ weights[i · stride + j], for each i and j. Rows of the table have kLanes values each.
+/// relax() extends the paths of `table` from source nodes to target nodes: row to[j] ⊕= row from[i] ⊗ weights[i ·
+/// stride + j], for each i and j. Rows of the table have kLanes values each.
 ///
-/// eliminate() finds the paths from nodes [first, end) through the node `pivot`, in a square matrix. False if a cycle gains.
+/// eliminate() relaxes the paths from nodes [first, end) through the node `pivot`, in a square matrix. It returns false
+/// if a cycle improves.
 #define MPMML_WAYS(PathAlgebra)                                                                               \
   void relax(PathAlgebra, PathAlgebra::Value* table, const int32_t* from, int64_t sources, const int32_t* to, \
              int64_t targets, const PathAlgebra::Value* weights, int64_t stride);                             \

@@ -1,5 +1,5 @@
-// Searches from many nodes if edges may make paths better: potentials take that from the edges, once for all searches.
-// D. B. Johnson, Efficient algorithms for shortest paths in sparse networks, Journal of the ACM 24 (1977).
+// Johnson's algorithm: potentials make all edge weights non-negative once for all searches from many nodes. D. B.
+// Johnson, Efficient algorithms for shortest paths in sparse networks, Journal of the ACM 24 (1977).
 #pragma once
 #include <cstdint>
 #include <utility>
@@ -13,26 +13,27 @@
 
 namespace mpmml::graph {
 
-/// From so many searches on the potentials are worth one more: measured on networks of 2000 to 100 000 nodes.
+/// Minimum number of searches that justifies the additional search for potentials, measured on networks of 2000 to 100
+/// 000 nodes.
 constexpr int64_t kFewestForPotentials = 3;
 
-/// Whether it takes less time than LabelCorrecting from each node, and is exact: for sums of integers.
+/// Returns whether potentials take less time than LabelCorrecting from each node, and are exact, for sums of integers.
 inline bool should_use_potentials(int32_t nodes, double largest, const Components& components, int64_t searches) {
   if (searches < kFewestForPotentials) return false;
-  // Without cycles each edge is looked at once anyway.
+  // In an acyclic graph LabelCorrecting relaxes each edge only once.
   if (2 * (components.size() - components.count) < components.size()) return false;
-  // A key, and the potentials of two nodes.
+  // A reduced cost is the sum of a key and the potentials of two nodes.
   return 3 * largest * nodes <= static_cast<double>(kMaxExact);
 }
 
-/// Edges with the keys by which they differ from the potentials of their ends: none is negative, and best paths stay the
-/// best.
+/// Graph with reduced costs: none is negative, and best paths remain best.
 struct JohnsonGraph {
   Rows<int64_t> rows;
   Array<int64_t> potential;
 };
 
-/// `is_kept` says of a node whether it can be on a path that matters: the edges of others are left out.
+/// Returns the graph with reduced costs. Nodes for which `is_kept` returns false are on no requested path, and their
+/// edges are dropped.
 template <class Key, class IsKept>
 JohnsonGraph reweight_by(Array<int64_t> potential, const Rows<Key>& rows, IsKept is_kept,
                          const CancellationToken& watch) {
@@ -58,8 +59,8 @@ JohnsonGraph reweight_by(Array<int64_t> potential, const Rows<Key>& rows, IsKept
   return made;
 }
 
-/// Throws a cycle that gains as a Refusal; it is reached from a root, as all components are. What isn't looked at leads to no
-/// node that was asked for.
+/// Returns the graph with reduced costs of the components, which are all reachable from a root. Other nodes lead to no
+/// requested node, and are dropped. Throws an improving cycle as a QueryError.
 template <class K>
 JohnsonGraph reweight(const Rows<typename K::EdgeKey>& rows, const Components& components,
                       const CancellationToken& watch) {

@@ -1,4 +1,4 @@
-// The tree of a search as a list in preorder: all nodes that hang below a node, directly or not, follow it.
+// Search tree as a linked list in preorder: the descendants of a node follow it.
 #pragma once
 #include <cstdint>
 
@@ -8,13 +8,13 @@ namespace mpmml::graph {
 
 class PreorderTree {
  public:
-  /// All others hang below the top.
+  /// All nodes are descendants of the top.
   explicit PreorderTree(int32_t nodes)
       : top_(nodes), after_(int64_t{nodes} + 1), previous_(int64_t{nodes} + 1), children_(int64_t{nodes} + 1) {}
 
   int32_t top() const { return top_; }
 
-  /// Begins a tree that has only the top. Nodes that may have been in the tree before must be left out one by one.
+  /// Resets the tree to the top alone. Nodes of a previous tree must be removed one by one.
   void begin() {
     after_[top_] = previous_[top_] = top_;
     children_[top_] = 0;
@@ -32,12 +32,12 @@ class PreorderTree {
     children_[node] = 0;
   }
 
-  /// The node that comes after all that hang below `node`; -1 if `other` is `node` or one of these. `looked` becomes how
-  /// many were looked at.
+  /// Returns the node after the subtree of `node`; -1 if `other` is in the subtree. Sets `looked` to the number of
+  /// visited nodes.
   int32_t end_of(int32_t node, int32_t other, int64_t& looked) const {
     int32_t next = node;
     looked = 0;
-    // Places in the list that nodes below still have to take.
+    // `open` is the number of subtree nodes that are known but not yet visited.
     for (int32_t open = 1; open > 0; next = after_[next]) {
       if (next == other) return -1;
       open += children_[next] - 1;
@@ -46,7 +46,7 @@ class PreorderTree {
     return next;
   }
 
-  /// Takes out a child of `parent` and all that hang below it, after which `end` comes.
+  /// Removes the subtree of `node`, a child of `parent`. `end` is the node after the subtree.
   void detach_subtree(int32_t node, int32_t parent, int32_t end) {
     const int32_t last = previous_[node];
     --children_[parent];
@@ -62,12 +62,12 @@ class PreorderTree {
   Array<int32_t> after_, previous_, children_;
 };
 
-/// A queue of nodes, each of which is in it at most once.
+/// Queue of nodes without duplicates.
 class NodeQueue {
  public:
   explicit NodeQueue(int32_t nodes) : nodes_(nodes), queued_(nodes, 0) {}
 
-  /// Says how many different nodes will be added from now on. It must be empty.
+  /// Sets the number of distinct nodes that may be added. The queue must be empty.
   void begin(int64_t size) {
     size_ = size;
     head_ = 0;

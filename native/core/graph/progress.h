@@ -1,4 +1,4 @@
-// How work on a graph is watched while it runs, and on how many threads it runs.
+// Cancellation, progress and threads of graph algorithms.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -7,18 +7,18 @@
 
 namespace mpmml::graph {
 
-/// Nodes and edges that are looked at between two looks at whether the result is still wanted.
+/// Number of visited nodes and edges between two polls for cancellation.
 constexpr int64_t kBetweenLooks = 1 << 14;
 
-/// Steps of vector code between two looks; 2^20 take at most 1 ms.
+/// Number of steps of vector code between two polls; 2^20 take at most 1 ms.
 constexpr int64_t kStepsBetweenLooks = 1 << 20;
 
 using mpmml::CancellationToken;
 
-/// Looks and tells every now and then.
+/// Polls for cancellation and reports progress periodically.
 class ProgressReporter {
  public:
-  /// `share` is that of each node or edge that is looked at; `most` that of all of them.
+  /// `share` is the progress per visited node or edge; `most` is the total progress.
   ProgressReporter(const CancellationToken& watch, double share, double most)
       : watch_(watch), share_(share), left_(most) {}
 
@@ -27,7 +27,7 @@ class ProgressReporter {
     looked_ += looked;
     if (looked_ >= kBetweenLooks) tell();
   }
-  /// Tells all that is left.
+  /// Reports the remaining progress.
   void end() {
     watch_.look();
     watch_.add(left_);
@@ -50,10 +50,11 @@ class ProgressReporter {
   int64_t looked_ = 0;
 };
 
-/// Threads for parts of the work.
+/// Threads for parallel work.
 struct ThreadPool {
   int threads = 1;
-  /// Calls a function for 0, 1, … below a number, on several threads at once. Throws what one of the calls threw.
+  /// Calls a function for 0, 1, … below a number, on multiple threads. Throws the exception of one of the calls that
+  /// threw.
   std::function<void(int64_t, const std::function<void(int64_t)>&)> for_each;
 };
 

@@ -1,4 +1,4 @@
-// Why a question about a graph has no answer: what lib makes an error of, in the user's words.
+// Reason why a graph query has no result. TypeScript code converts it to an error in the user's terms.
 #pragma once
 #include <cstdint>
 #include <utility>
@@ -10,11 +10,11 @@ namespace mpmml::graph {
 
 struct QueryError {
   RefusalKind kind;
-  int64_t at = -1;  ///< the index of an edge in its list, or row · nodes + column in a matrix
+  int64_t at = -1;  ///< index of an edge in its list, or row · nodes + column in a matrix
   int32_t from = -1, to = -1;
   double value = 0;
-  std::vector<int32_t> cycle{};  ///< its nodes in order, in the direction of the rows
-  std::vector<double> keys{};    ///< of its edges
+  std::vector<int32_t> cycle{};  ///< nodes of the cycle in order, in the direction of the rows
+  std::vector<double> keys{};    ///< keys of the cycle's edges
 };
 
 }  // namespace mpmml::graph

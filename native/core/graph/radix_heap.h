@@ -1,4 +1,4 @@
-// The nodes that a search has reached and not yet finished, if no key is below one that was taken before.
+// Monotone priority queue of a search's frontier: no key may be below the last one taken.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -10,14 +10,14 @@
 
 namespace mpmml::graph {
 
-/// A node with the key of a path to it.
+/// Node with the key of a path to it.
 template <class Key>
 struct HeapEntry {
   Key key;
   int32_t node;
 };
 
-/// A key as an unsigned integer: these are in the same order.
+/// Returns a key as an unsigned integer, in the order of the keys.
 template <class Key>
 auto ordinal(Key key) {
   using Word = std::conditional_t<sizeof(Key) == 4, uint32_t, uint64_t>;
@@ -25,21 +25,21 @@ auto ordinal(Key key) {
   if constexpr (std::is_integral_v<Key>) {
     return static_cast<Word>(static_cast<Word>(key) ^ kSign);
   } else {
-    key += 0;  // Zero has one sign.
+    key += 0;  // -0 becomes +0, because both must have one ordinal.
     Word word;
     std::memcpy(&word, &key, sizeof word);
     return static_cast<Word>(word & kSign ? ~word : word | kSign);
   }
 }
 
-/// The least first. Nodes lie in buckets, by the highest bit in which their keys differ from the last one taken. A node that becomes
-/// better is added once more, because to find it costs more than to pass it over later.
+/// Min-heap of nodes. Nodes are in buckets by the highest bit in which their keys differ from the last one taken. An
+/// improved node is added again, because finding its old entry costs more than skipping it later.
 ///
 /// See R. K. Ahuja, K. Mehlhorn, J. B. Orlin, R. E. Tarjan, Faster algorithms for the shortest path problem, Journal of the ACM 37 (1990).
 template <class Key>
 class RadixHeap {
  public:
-  /// Makes it empty, for keys that aren't below `least`.
+  /// Empties the heap, for keys that aren't below `least`.
   void reset(Key least) {
     for (auto& bucket : buckets_) bucket.clear();
     filled_ = 0;
@@ -58,7 +58,7 @@ class RadixHeap {
     }
   }
 
-  /// Takes the least for which `is_current` holds, and drops others; false if there is none.
+  /// Takes the least entry for which `is_current` holds, and drops outdated ones. Returns false if none remains.
   template <class IsCurrent>
   bool take(HeapEntry<Key>& least, const IsCurrent& is_current) {
     for (;;) {
@@ -77,7 +77,8 @@ class RadixHeap {
  private:
   using Word = decltype(ordinal(Key{}));
 
-  /// Moves what is in the first bucket to those before it: the bits above are the same, and the least of its keys is the next one taken.
+  /// Redistributes the first non-empty bucket to lower ones: its keys share the higher bits, and the least of them is
+  /// taken next.
   template <class IsCurrent>
   void divide(std::vector<HeapEntry<Key>>& bucket, const IsCurrent& is_current) {
     size_t kept = 0;
@@ -92,9 +93,9 @@ class RadixHeap {
     bucket.clear();
   }
 
-  std::vector<HeapEntry<Key>> equal_;  ///< to the last one taken
+  std::vector<HeapEntry<Key>> equal_;  ///< entries with the last key taken
   std::array<std::vector<HeapEntry<Key>>, 8 * sizeof(Key)> buckets_;
-  uint64_t filled_ = 0;  ///< a bit for each bucket that isn't empty
+  uint64_t filled_ = 0;  ///< bit set of non-empty buckets
   Word last_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// What searches write, and how they are dealt to threads.
+// Writers of search results, and the distribution of searches to threads.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace mpmml::graph {
 
-/// Something that is wrong with what a search found, and where it is among all results.
+/// First result that overflows, in the order of all results.
 class FirstOverflow {
  public:
   void note(int64_t place, int32_t root, int32_t end, double value) {
@@ -44,19 +44,19 @@ class FirstOverflow {
   Found found_{};
 };
 
-/// Makes distances of keys.
+/// Converts keys to distances.
 template <class Value>
 class Storing {
  public:
   Storing(const Query& query, FirstOverflow& overflow) : query_(query), overflow_(overflow) {}
 
-  /// The distance between a root and an end, by their indices, between which there is a path.
+  /// Returns the distance between a root and an end, given by their indices, for the key of an existing path.
   template <class Key>
   Value value(Key key, int64_t root, int64_t end) {
     if constexpr (std::is_same_v<Value, uint8_t>) {
       return 1;
     } else if constexpr (std::is_floating_point_v<Value>) {
-      // A subtraction, and an addition, because zero has no sign.
+      // Subtraction and addition turn −0 into +0.
       return static_cast<Value>(query_.rules.maximizes ? 0 - key : key + 0);
     } else {
       const int64_t value = query_.rules.maximizes ? -static_cast<int64_t>(key) : static_cast<int64_t>(key);
@@ -82,13 +82,13 @@ class Storing {
   FirstOverflow& overflow_;
 };
 
-/// Reduces the keys of the ends that a root reaches, itself left out, to what the query wants.
+/// Computes the query's reduction over the ends that are reachable from a root, except the root itself.
 class Reducing {
  public:
   explicit Reducing(const Query& query)
       : query_(query), keeps_nearest_(query.results.reduction == Reduction::kNearest) {}
 
-  /// Begins another root.
+  /// Starts another root.
   void begin();
   void add(double key, int32_t node) {
     if (keeps_nearest_) return add_near({key, node});
@@ -96,7 +96,7 @@ class Reducing {
     sum_ += key;
     worst_ = std::max(worst_, key);
   }
-  /// Writes it as that of the root with this index.
+  /// Writes the reduction of the root with this index.
   void write(int64_t index);
 
  private:
@@ -114,32 +114,32 @@ class Reducing {
   const bool keeps_nearest_;
   int32_t count_ = 0;
   double sum_ = 0, worst_ = 0;
-  std::vector<Found> nearest_;  ///< a heap: the farthest on top
+  std::vector<Found> nearest_;  ///< max-heap by distance
 };
 
-/// The nodes after the root on the paths of a tree.
+/// First nodes after the root on the paths of a tree.
 class FirstNodes {
  public:
   explicit FirstNodes(int32_t nodes) : first_(nodes), chain_(nodes) {}
 
-  /// Begins another tree.
+  /// Starts another tree.
   void begin() { first_.fill(-1); }
 
-  /// That on the path to `end`, by the nodes before each; -1 if there is none.
+  /// Returns the first node on the path to `end`, from the predecessors `before`; -1 if no path exists.
   int32_t of(int32_t root, int32_t end, const Array<int32_t>& before);
 
  private:
-  Array<int32_t> first_, chain_;  ///< nodes after the root, and nodes whose one is looked for
+  Array<int32_t> first_, chain_;  ///< first node of each node's path, and the chain of nodes without a known one
 };
 
-/// Does one part after the other.
+/// Processes one part after the other.
 using Worker = std::function<void(int64_t part)>;
 
-/// Deals parts to at most `max_workers` threads. Each thread has a worker, which `make_worker` makes. The exception of the first part
-/// that fails is thrown, whatever the number of threads.
+/// Distributes parts to at most `max_workers` threads. Each thread has a worker, created by `make_worker`. Throws the
+/// exception of the first part that failed, regardless of the number of threads.
 void deal(const ThreadPool& pool, int64_t max_workers, int64_t parts, const std::function<Worker()>& make_worker);
 
-/// For so many of the searches, each of which looks at `size` nodes and edges, about.
+/// Returns a reporter for `searches` of the query's searches, each of which visits about `size` nodes and edges.
 inline ProgressReporter reporter_of(const Query& query, int64_t searches, int64_t size) {
   const double of_each = 1 / static_cast<double>(query.roots.count);
   return {query.watch, of_each / static_cast<double>(size), of_each * static_cast<double>(searches)};

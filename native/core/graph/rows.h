@@ -1,4 +1,4 @@
-// Compressed rows of graphs: the edges that leave each node, or those that enter it, next to each other.
+// Compressed sparse rows (CSR) of graphs: outgoing or incoming edges of each node, stored contiguously.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -28,21 +28,21 @@ struct Edge<NoKey> {
   Edge(int32_t to, NoKey) : to(to) {}
 };
 
-/// The edges of node i are those from `start[i]` up to `start[i + 1]`.
+/// CSR of a graph. Edges of node i are `edges[start[i]]` up to `edges[start[i + 1]]`, exclusive.
 template <class Key>
 struct Rows {
   int32_t nodes = 0;
   Array<uint32_t> start;
   Array<Edge<Key>> edges;
-  bool monotone = true;  ///< no edge can make a path better that has reached it
-  double largest = 0;    ///< the largest absolute value of a key of integers
+  bool monotone = true;  ///< no edge can improve a path
+  double largest = 0;    ///< largest absolute value of an integer key
 
   const Edge<Key>* begin(int32_t node) const { return edges.data() + start[node]; }
   const Edge<Key>* end(int32_t node) const { return edges.data() + start[node + 1]; }
   uint32_t degree(int32_t node) const { return start[node + 1] - start[node]; }
 };
 
-/// Checks edges while rows are counted, and remembers the first of each thing that is wrong.
+/// Validates edges during the count of rows, and records the first error of each kind.
 class Checking {
  public:
   explicit Checking(const Rules& rules) : rules_(rules) {}
@@ -57,7 +57,7 @@ class Checking {
   void from(int64_t at) { note(from_, at); }
   void to(int64_t at) { note(to_, at); }
 
-  /// Throws Refusal for what is wrong.
+  /// Throws QueryError for the first recorded error.
   void end() const {
     if (nan_ >= 0) throw QueryError{RefusalKind::kNan, nan_};
     if (from_ >= 0) throw QueryError{RefusalKind::kFrom, from_};
@@ -80,7 +80,7 @@ class RowsMaker {
   RowsMaker(const Source& source, const Rules& rules, Direction direction, const CancellationToken& watch)
       : source_(source), rules_(rules), forward_(direction == Direction::kForward), reporter_(watch, 0, 0) {}
 
-  /// Throws Refusal for what is no graph.
+  /// Builds the rows. Throws QueryError for an invalid graph.
   Rows<Key> make() {
     rows_.nodes = source_.nodes;
     rows_.start = Array<uint32_t>(int64_t{source_.nodes} + 1, 0);
@@ -116,7 +116,7 @@ class RowsMaker {
     }
     checking.end();
     begin_rows();
-    // The user may write to the arrays meanwhile, which isn't allowed: rows hold what was counted.
+    // Rows never exceed their counted sizes, even if the user illegally writes to the arrays meanwhile.
     Array<uint32_t> next(source_.nodes);
     std::copy(rows_.start.begin(), rows_.start.end() - 1, next.begin());
     for (int64_t first = 0; first < source_.edges; first += kBetweenLooks) {
@@ -168,7 +168,7 @@ class RowsMaker {
     }
   }
 
-  /// Makes beginnings of the counts, and room for the edges.
+  /// Converts counts to row starts, and allocates the edges.
   void begin_rows() {
     uint32_t sum = 0;
     for (uint32_t& start : rows_.start) start = sum += start;
@@ -183,7 +183,7 @@ class RowsMaker {
     rows_.edges[at] = Edge<Key>(to, key);
   }
 
-  /// Loops that change nothing, in place of edges that were there when they were counted.
+  /// Fills up a row with neutral self-loops if edges have disappeared since they were counted.
   void fill(uint32_t at, uint32_t end) {
     for (; at < end; ++at) rows_.edges[at] = Edge<Key>(0, Key{});
   }

@@ -1,5 +1,4 @@
-// What a semiring is to paths. Searches minimise, so they work on keys: a value whose ⊕ is a maximum has its negative for a
-// key.
+// Path problems of semirings. Searches minimize keys: if ⊕ is a maximum, the key is the negative of the value.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -13,25 +12,25 @@ namespace mpmml::graph {
 struct Rules {
   Extension extension;
   bool maximizes;
-  double zero;  ///< the value of no path, as distances have it
+  double zero;  ///< value of no path in distances
 };
 
-/// The key of an edge that has none.
+/// Key of an edge without a weight.
 struct NoKey {};
 
-/// The key of an edge. A product keeps the weight, because the keys of its paths have the sign.
+/// Returns the key of an edge. For products it is the weight itself, because only the path keys are negated.
 template <class Key, class Weight>
 Key edge_key(const Rules& rules, Weight weight) {
   if constexpr (std::is_same_v<Key, NoKey>) {
     return {};
   } else {
     const Key key = static_cast<Key>(weight);
-    // Not −key, because zero has no sign.
+    // 0 − key turns −0 into +0, unlike −key.
     return rules.maximizes && rules.extension != Extension::kProduct ? static_cast<Key>(0 - key) : key;
   }
 }
 
-/// Whether going along an edge with this key once more would make a path better.
+/// Returns whether an edge with this key improves a path that it extends.
 template <class Key>
 bool edge_gains(Extension extension, Key key) {
   if constexpr (std::is_same_v<Key, NoKey>) {
@@ -42,7 +41,7 @@ bool edge_gains(Extension extension, Key key) {
   }
 }
 
-/// Paths whose keys are of one type. `Path` is at least as wide as `Edge`.
+/// Key types of paths and edges. `Path` is at least as wide as `Edge`.
 template <Extension kind, class Edge, class Path>
 struct Keys {
   using EdgeKey = Edge;
@@ -56,7 +55,7 @@ struct Keys {
                                                    : std::numeric_limits<Path>::max();
   }
 
-  /// The key of the empty path.
+  /// Returns the key of the empty path.
   static constexpr Path start() {
     if constexpr (kind == Extension::kSum) {
       return 0;
@@ -75,11 +74,11 @@ struct Keys {
     return path > static_cast<Path>(edge) ? path : static_cast<Path>(edge);
   }
 
-  /// Whether an edge with this key makes better paths than one with `other`.
+  /// Returns whether an edge with this key is better than one with `other`.
   static bool is_better_edge(Edge key, Edge other) { return kind == Extension::kProduct ? key > other : key < other; }
 };
 
-/// Sums of integers are exact up to here, as they are in JavaScript.
+/// Greatest exact sum of integers: JavaScript's Number.MAX_SAFE_INTEGER.
 constexpr int64_t kMaxExact = (int64_t{1} << 53) - 1;
 
 template <class K>

@@ -35,7 +35,7 @@ Wanted wanted_of(const Query& query) {
   return wanted;
 }
 
-/// Writes the results of one root after another; each thread has one.
+/// Writes the results of one root after another. Each thread has one writer.
 template <class Value>
 class Writer {
  public:
@@ -47,7 +47,7 @@ class Writer {
     if (query.results.next && query.direction == Direction::kForward) first_.emplace(query.source.nodes);
   }
 
-  /// `key_of` gives the key of a node, which is `unreached` if there is no path.
+  /// Writes the results of one root. `key_of` returns the key of a node, or `unreached` if no path exists.
   template <class Key, class KeyOf>
   void write(int64_t index, const Array<int32_t>& before, Key unreached, KeyOf key_of) {
     const Results& results = query_.results;
@@ -86,8 +86,8 @@ int64_t size_of(const Rows<Key>& rows) {
   return rows.nodes + rows.edges.size();
 }
 
-/// A part is one root. `make_search` makes what finds a tree from a root, and looks at `size` nodes and edges for that.
-/// `key_of(tree, root, node)` is the key of a path, or `unreached`.
+/// Searches from each root. `make_search` creates the object that finds a tree from a root, and visits `size` nodes and
+/// edges for it. `key_of(tree, root, node)` is the key of a path, or `unreached`.
 template <class Value, class Key, class MakeSearch, class KeyOf>
 void search_each(const Query& query, const ThreadPool& pool, int64_t size, Key unreached, MakeSearch make_search,
                  KeyOf key_of) {
@@ -103,11 +103,11 @@ void search_each(const Query& query, const ThreadPool& pool, int64_t size, Key u
       reporter.end();
     };
   });
-  // Last, because a cycle that gains is the worse news, as it is of a closure.
+  // Overflows are reported last, because an improving cycle has precedence, as in closures.
   overflow.end(query.direction);
 }
 
-/// As trees have them.
+/// Returns the key that the tree contains.
 constexpr auto kKeyOfTree = [](const auto& tree, int32_t /*root*/, int32_t node) { return tree.key[node]; };
 
 bool keeps_tree(const Query& query) { return query.results.next || query.results.trees; }
@@ -117,7 +117,7 @@ typename K::PathKey limit_of(const Query& query) {
   return limit_key<typename K::PathKey>(query.limit, query.rules.maximizes);
 }
 
-/// Searches that end when they have the nearest.
+/// Searches that end after the nearest nodes.
 template <class K>
 void search_nearest(const Query& query, const ThreadPool& pool, const Rows<typename K::EdgeKey>& rows) {
   const Wanted wanted = wanted_of(query);
@@ -146,13 +146,13 @@ void search_monotone(const Query& query, const ThreadPool& pool, const Rows<type
   search_each<Value>(query, pool, size_of(rows), K::unreached(), make_search, kKeyOfTree);
 }
 
-/// Roots of a thread from which lanes take less time than searches from one root after another.
+/// Minimum number of roots per thread at which lanes take less time than separate searches.
 constexpr int64_t kFewestLanes = 6;
 
-/// Tables of more bytes are in no near cache.
+/// Maximum size of a table in bytes that stays in a near cache.
 constexpr int64_t kMaxBytesOfLanes = int64_t{1} << 21;
 
-/// Searches from many roots at once; false if that is left to searches from one root after another.
+/// Searches from many roots at once. Returns false if separate searches are to be used.
 template <class K, class Value>
 bool search_in_lanes(const Query& query, const ThreadPool& pool, const Rows<int32_t>& rows) {
   const Results& results = query.results;
@@ -198,7 +198,7 @@ bool search_in_lanes(const Query& query, const ThreadPool& pool, const Rows<int3
   return true;
 }
 
-/// Writes the keys that paths have with the weights of the query.
+/// Searches the reweighted graph, and writes path keys in terms of the original weights.
 template <class Value>
 void search_reweighted(const Query& query, const ThreadPool& pool, const JohnsonGraph& reweighted) {
   using K = Keys<Extension::kSum, int64_t, int64_t>;
@@ -211,11 +211,11 @@ void search_reweighted(const Query& query, const ThreadPool& pool, const Johnson
   search_each<Value>(query, pool, size_of(reweighted.rows), K::unreached(), make_search, key_of);
 }
 
-/// `rows` are let go of as soon as there are others in their place.
+/// Searches a graph whose edges may improve paths. Frees `rows` as soon as reweighted rows replace them.
 template <class K, class Value>
 void search_correcting(const Query& query, const ThreadPool& pool, Rows<typename K::EdgeKey> rows) {
   if (query.limit) throw QueryError{RefusalKind::kGains};
-  // A cycle from which no asked node is reached makes nothing better that was asked for.
+  // An improving cycle doesn't matter if no requested node is reachable from it.
   Array<uint8_t> reaching;
   if (query.ends.list) {
     const auto back = make_rows<typename K::EdgeKey>(query.source, query.rules, opposite(query.direction), query.watch);
@@ -234,13 +234,13 @@ void search_correcting(const Query& query, const ThreadPool& pool, Rows<typename
   search_each<Value>(query, pool, size_of(rows), K::unreached(), make_search, kKeyOfTree);
 }
 
-/// Whether every edge makes paths worse, by an amount that sums show.
+/// Returns whether every edge makes paths worse. Sums must be exact.
 template <class Key>
 bool is_strict(const Rows<Key>& rows) {
   return std::all_of(rows.edges.begin(), rows.edges.end(), [](const Edge<Key>& edge) { return edge.key > 0; });
 }
 
-/// False if it is left to searches.
+/// Answers a query by dissection. Returns false if searches are to be used.
 template <class K, class Value>
 bool search_dissected(const Query& query, const ThreadPool& pool, const Rows<typename K::EdgeKey>& rows) {
   using Key = typename K::EdgeKey;
@@ -260,7 +260,7 @@ bool search_dissected(const Query& query, const ThreadPool& pool, const Rows<typ
     if (!Lengths<double>::holds(most)) return false;
     return search_by_dissection<Lengths<double>, Value>(query, pool, rows, is_strict(rows));
   } else {
-    // What is rounded differs by the order of sums, so that equal values don't show the way.
+    // Rounding depends on the order of sums, so equal values don't identify predecessors.
     if (!rows.monotone || keeps_tree(query)) return false;
     using PathAlgebra = std::conditional_t<K::extension == Extension::kSum, Lengths<Key>, Products<Key>>;
     return search_by_dissection<PathAlgebra, Value>(query, pool, rows, false);
@@ -274,7 +274,7 @@ Method search_keyed(const Query& query, const ThreadPool& pool) {
   if (query.divided) return Method::kSearch;
   if constexpr (K::is_exact) {
     using Narrow = Keys<Extension::kSum, int32_t, int32_t>;
-    // A search looks at paths with one edge more than the longest that it keeps: back to a node that is on it.
+    // A search evaluates paths with one edge more than the longest simple path: an edge back to a node on it.
     const bool fits = rows.largest * query.source.nodes < std::numeric_limits<int32_t>::max();
     if (search_in_lanes<Narrow, Value>(query, pool, rows)) return Method::kSearch;
     if (rows.monotone && fits) {
@@ -294,7 +294,7 @@ Method search_keyed(const Query& query, const ThreadPool& pool) {
 
 Method search_links(const Query& query, const ThreadPool& pool) {
   const Rows<NoKey> rows = make_rows<NoKey>(query.source, query.rules, query.direction, query.watch);
-  // Searches look at 64 roots at once, an edge in a step, so they take less time.
+  // Multi-source BFS handles 64 roots per step, so searches take less time.
   if (query.method == Method::kDissection &&
       search_by_dissection<Bottlenecks<int32_t>, uint8_t>(query, pool, rows, false)) {
     return Method::kDissection;
@@ -325,7 +325,7 @@ Method search_links(const Query& query, const ThreadPool& pool) {
   return Method::kSearch;
 }
 
-// The one semiring whose ⊗ is a minimum or a maximum is max-min: the key of an empty path is that of the greatest integer.
+// The only bottleneck semiring here is max-min: the key of the empty path is that of the greatest integer.
 constexpr int64_t kBestBottleneck = -int64_t{MaxMin<int32_t>::one};
 static_assert(Keys<Extension::kBottleneck, int32_t, int64_t>::start() == kBestBottleneck);
 static_assert(Bottlenecks<int32_t>::start() == kBestBottleneck && WideBottlenecks::start() == kBestBottleneck);
@@ -361,7 +361,7 @@ Method search_of_type(const Query& query, const ThreadPool& pool) {
 Method search(const Query& query, const ThreadPool& pool) {
   if (query.roots.count == 0 || query.ends.count == 0) return query.method;
   const Method method = search_of_type(query, pool);
-  // If a cycle gains, searches have said so, or that it doesn't matter.
+  // Searches have reported an improving cycle already, or found that it doesn't matter.
   if (query.method == Method::kDissection && method != query.method) throw QueryError{RefusalKind::kUndivided};
   return method;
 }

@@ -1,4 +1,4 @@
-// Best paths from some nodes to some, by a search from each.
+// Best paths from roots to ends, by a search from each root or by dissection.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -16,20 +16,22 @@ namespace mpmml::graph {
 
 class Division;
 
-/// Where results go: arrays of the user's.
+/// Destinations of results in the user's arrays.
 struct Results {
   void* distances = nullptr;
-  int32_t* next = nullptr;   ///< the nodes after the sources; null if they aren't asked for
-  int32_t* trees = nullptr;  ///< the trees, one after the other; null if they follow from `next`, or aren't asked for
-  /// Elements of distances and next from one root to the next, and from one end to the next.
+  int32_t* next = nullptr;   ///< first nodes after the sources; null if they aren't requested
+  int32_t* trees = nullptr;  ///< consecutive trees; null if they follow from `next`, or aren't requested
+  /// Strides of distances and next, in elements, between roots and between ends.
   int64_t root_stride = 0, end_stride = 0;
-  /// If there is a reduction, only this is written. Of the ends that a root reaches, itself left out, for each root: the value of
-  /// the worst best path or the mean of them, NaN if there is none; and how many there are.
+  /// Reduction over ends, if requested. Then only its results are written. They cover the ends that are reachable from
+  /// a root, except the root itself. `reduced` is the worst value of a best path, or the mean of the values; NaN
+  /// without any end. `reached` is the number of these ends.
   Reduction reduction = Reduction::kNone;
   double* reduced = nullptr;
   int32_t* reached = nullptr;
-  /// Of kNearest: for each root the values of so many ends, the best first and of equal ones that with the lower number, and the
-  /// ends; then `reached` says how many there are, and the rest has the value of no path, and -1. Ends must be distinct.
+  /// For kNearest: maximum number of nearest ends of each root. Their values and node numbers are sorted by value, then
+  /// by number; `reached` is their count. The remaining elements are the value of no path, and -1. Ends must be
+  /// distinct.
   int64_t max_nearest = 0;
   int32_t* nearest = nullptr;
 };
@@ -37,28 +39,29 @@ struct Results {
 struct Query {
   Source source;
   Rules rules;
-  DataType type;  ///< of distances
+  DataType type;  ///< type of distances
   Direction direction;
-  /// Where searches begin, and which nodes they are to reach: sources and targets, or targets and sources.
+  /// Start nodes of searches, and requested nodes: sources and targets, or targets and sources.
   Nodes roots, ends;
-  std::optional<double> limit;  ///< paths with worse values count as none
+  std::optional<double> limit;  ///< paths with worse values are ignored
   OverflowPolicy overflow = OverflowPolicy::kThrow;
-  double least = 0, most = 0;  ///< the finite range of integers
+  double least = 0, most = 0;  ///< finite range of integers
   Results results;
   Method method = Method::kAuto;
-  /// The milliseconds that another way takes, with which dissection is compared in place of searches.
+  /// Duration in ms of an alternative method, with which dissection is compared instead of searches.
   std::optional<double> within;
-  int64_t max_workers = 1;  ///< threads for which there is memory
-  int64_t memory = 0;       ///< bytes that dissection may take
-  /// What another query of the same graph and rules has divided; null: it is divided if that takes less time.
+  int64_t max_workers = 1;  ///< maximum number of threads, limited by memory
+  int64_t memory = 0;       ///< maximum number of bytes for dissection
+  /// Dissection that another query of this graph and these rules has computed; null: the graph is dissected if that
+  /// saves time.
   std::shared_ptr<const Division> division{};
-  /// If it is there, nothing else is written: the division of the graph; null if searches are to answer.
+  /// If set, only the dissection of the graph is computed and stored here; null is stored if searches are faster.
   std::shared_ptr<const Division>* divided = nullptr;
   CancellationToken watch;
 };
 
-/// Searches a graph and writes what is asked for, which don't depend on the number of threads. Gives how: never kAuto. Throws
-/// Refusal and Error.
+/// Searches a graph and writes the requested results, which don't depend on the number of threads. Returns the method,
+/// never kAuto. Throws QueryError and Error.
 Method search(const Query& query, const ThreadPool& pool);
 
 }  // namespace mpmml::graph

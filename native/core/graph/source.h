@@ -1,4 +1,4 @@
-// Graphs as they come: edge lists, and matrices of weights. Their arrays belong to the user.
+// Input graphs: edge lists, and matrices of weights, in arrays of the user.
 #pragma once
 #include <cstdint>
 
@@ -7,7 +7,7 @@
 
 namespace mpmml::graph {
 
-/// What elements may be stored as.
+/// Storage types of weights.
 enum class WeightType : uint8_t {
 #define MPMML_NAME(name, stored, id, element, storage) name,
   MPMML_FOR_EACH_STORED_TYPE(MPMML_NAME)
@@ -17,17 +17,17 @@ enum class WeightType : uint8_t {
 struct Source {
   int32_t nodes = 0;
   bool is_list = true;
-  const void* weights = nullptr;  ///< null for a list whose edges are there whatever they weigh
+  const void* weights = nullptr;  ///< null for a list of edges without weights
   WeightType type = WeightType::int32;
-  double zero = 0;  ///< the weight that is no edge
+  double zero = 0;  ///< weight that means no edge
 
-  // Of a list.
+  // Edge list only.
   int64_t edges = 0;
   const int32_t* from = nullptr;
   const int32_t* to = nullptr;
-  bool has_zero = true;  ///< whether edges of the weight zero are none
+  bool has_zero = true;  ///< whether edges with the weight `zero` are ignored
 
-  // Of a matrix: the first element is `weights`.
+  // Matrix only; its first element is at `weights`.
   int64_t row_stride = 0, col_stride = 0;
 };
 
@@ -37,7 +37,7 @@ constexpr Direction opposite(Direction direction) {
   return direction == Direction::kForward ? Direction::kBackward : Direction::kForward;
 }
 
-/// Calls `use` with a null pointer to the type of the weights.
+/// Calls `use` with a null pointer of the weights' type, for dispatch.
 template <class Use>
 void with_weights(WeightType type, Use use) {
   switch (type) {

@@ -13,8 +13,8 @@ namespace {
 
 constexpr Rules kLinkRules{Extension::kLinks, true, 0};
 
-/// Nodes that are joined to sets. R. Tarjan, Efficiency of a good but not linear set union algorithm, Journal of the ACM 22
-/// (1975).
+/// Disjoint sets of nodes (union-find). R. Tarjan, Efficiency of a good but not linear set union algorithm, Journal of
+/// the ACM 22 (1975).
 class Sets {
  public:
   explicit Sets(int32_t nodes) : above_(nodes), size_(nodes, 1) { std::iota(above_.begin(), above_.end(), 0); }
@@ -23,7 +23,7 @@ class Sets {
     while (above_[node] != node) node = above_[node] = above_[above_[node]];
     return node;
   }
-  /// Whether they were in different ones.
+  /// Joins the sets of two nodes. Returns whether they were different.
   bool join(int32_t a, int32_t b) {
     a = find(a);
     b = find(b);
@@ -38,7 +38,7 @@ class Sets {
   Array<int32_t> above_, size_;
 };
 
-/// The members of each component, from what the nodes are of.
+/// Returns the members of each component, from the component of each node.
 Parts parts_of(Array<int32_t> of, int32_t count) {
   Parts parts;
   parts.start.assign(static_cast<size_t>(count) + 1, 0);
@@ -53,7 +53,7 @@ Parts parts_of(Array<int32_t> of, int32_t count) {
   return parts;
 }
 
-/// A cycle among nodes each of which has an edge from another of them.
+/// Returns a cycle among nodes each of which has an edge from another of them.
 QueryError cycle_among(const Source& source, const Array<int32_t>& left, const CancellationToken& watch) {
   const auto rows = make_rows<NoKey>(source, kLinkRules, Direction::kBackward, watch);
   int32_t node = 0;
@@ -72,7 +72,7 @@ QueryError cycle_among(const Source& source, const Array<int32_t>& left, const C
     }
   }
   QueryError refusal{RefusalKind::kCycle};
-  // It was walked against the edges.
+  // The walk went against the edges.
   refusal.cycle.assign(walk.rbegin(), walk.rend() - place[node]);
   return refusal;
 }
@@ -106,7 +106,7 @@ Parts weak_components(const Source& source, const CancellationToken& watch) {
 
 Array<int32_t> topological_order(const Source& source, const CancellationToken& watch) {
   const auto rows = make_rows<NoKey>(source, kLinkRules, Direction::kForward, watch);
-  // The edges from nodes that aren't in the order.
+  // Number of edges that enter each node from nodes that aren't in the order.
   Array<int32_t> left(source.nodes, 0);
   ProgressReporter reporter(watch, 0, 0);
   for (const auto& edge : rows.edges) {
@@ -137,7 +137,7 @@ std::vector<int64_t> spanning_tree(const Source& source, const Rules& rules, con
   const auto nodes = static_cast<uint32_t>(source.nodes);
   with_weights(source.type, [&](auto type) {
     using Weight = std::decay_t<decltype(*type)>;
-    // Next to each other, because to sort indices would look weights up all over memory.
+    // Weights are stored next to indices, because sorting indices alone would access weights at random.
     struct Weighted {
       Weight weight;
       uint32_t edge;

@@ -1,4 +1,4 @@
-// What graphs are without their weights, and their best spanning trees.
+// Components, topological orders and best spanning trees of graphs.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -10,24 +10,26 @@
 
 namespace mpmml::graph {
 
-/// Components: the nodes of component c are `members[start[c]]` up to `members[start[c + 1]]`, by their numbers.
+/// Components: nodes of component c are `members[start[c]]` up to `members[start[c + 1]]`, exclusive, in ascending
+/// order.
 struct Parts {
   Array<int32_t> of;
   Array<int32_t> members;
   std::vector<int32_t> start;
 };
 
-/// Strong components are numbered so that edges between them lead from lower numbers to higher ones. Throws Refusal.
+/// Returns the strongly connected components, numbered so that edges between them lead from lower numbers to higher
+/// ones. Throws QueryError.
 Parts strong_components(const Source& source, const CancellationToken& watch);
 
-/// What is connected if edges lead both ways: by the least node of each.
+/// Returns the weakly connected components, numbered in the order of their least nodes.
 Parts weak_components(const Source& source, const CancellationToken& watch);
 
-/// All nodes, so that edges lead from earlier ones to later ones. Throws a cycle as a Refusal.
+/// Returns all nodes in topological order. Throws a cycle as a QueryError.
 Array<int32_t> topological_order(const Source& source, const CancellationToken& watch);
 
-/// The indices of the edges of a spanning tree, or of a forest, whose sum of weights is the least, or the greatest; of edges that
-/// weigh the same the first ones. Edges lead both ways.
+/// Returns the indices of the edges of a minimum or maximum spanning forest of the undirected graph. Of edges with
+/// equal weights the first ones are preferred.
 std::vector<int64_t> spanning_tree(const Source& source, const Rules& rules, const CancellationToken& watch);
 
 }  // namespace mpmml::graph

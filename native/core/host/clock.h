@@ -1,4 +1,4 @@
-// How long work takes.
+// Monotonic clock for the duration of work.
 #pragma once
 #include <chrono>
 

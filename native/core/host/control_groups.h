@@ -1,13 +1,13 @@
-// The control groups that limit this process: Linux, versions 1 and 2.
+// Linux control groups (cgroups, versions 1 and 2) that limit this process.
 #pragma once
 #include <fstream>
 #include <string>
 
 namespace mpmml {
 
-/// Calls `visit(folder, is_unified)` with each folder that a group may have in which the process is for `controller`, and with those of the
-/// groups above, which have limits too. `is_unified` is true of version 2. In a container the path in /proc may be the host's; then the groups
-/// mounted at the root are the container's own. A folder need not exist.
+/// Calls `visit(folder, is_unified)` with each possible folder of the process's groups for `controller`, and of their
+/// parent groups, which have limits too. `is_unified` is true for version 2. In a container the path in /proc may be
+/// the host's; then the groups mounted at the root are the container's own. A folder need not exist.
 template <class Visit>
 void for_each_control_group(const std::string& controller, Visit visit) {
   std::ifstream groups("/proc/self/cgroup");

@@ -1,4 +1,4 @@
-// Threads that call several devices at the same time.
+// Threads that call multiple devices concurrently.
 #pragma once
 #include <condition_variable>
 #include <cstddef>
@@ -10,19 +10,20 @@
 
 namespace mpmml {
 
-/// A thread for each device but the first, whose work the caller does; or that of all, if there can be no threads.
+/// One thread for each device except the first, whose work runs on the calling thread. Without thread support all work
+/// runs on the calling thread.
 class DeviceThreads {
  public:
-  /// Throws Error(kOutOfMemory) if the system refuses a thread.
+  /// Starts the threads. Throws Error(kOutOfMemory) if the system refuses a thread.
   explicit DeviceThreads(size_t devices);
   ~DeviceThreads();
 
-  /// Calls `body(device)` for all devices at the same time. Throws what that of the first device threw which did.
+  /// Calls `body(device)` for all devices concurrently. Throws the exception of the first device whose call threw.
   void run(const std::function<void(size_t)>& body);
 
  private:
   void serve(size_t index);
-  /// Has the threads end.
+  /// Ends the threads.
   void end();
 
   const size_t devices_;
@@ -32,7 +33,7 @@ class DeviceThreads {
   uint64_t round_ = 0;
   size_t left_ = 0;
   bool ends_ = false;
-  JoiningThreads threads_;  ///< last: they use the others
+  JoiningThreads threads_;  ///< last member: threads use the others
 };
 
 }  // namespace mpmml

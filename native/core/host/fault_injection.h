@@ -1,4 +1,4 @@
-// What fails because a test asks for it.
+// Fault injection for tests.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -8,17 +8,17 @@
 
 namespace mpmml {
 
-/// Which of the things that are asked for fail.
+/// Selection of the requests that fail.
 class Failing {
  public:
-  /// The nth from now on fails, and as many after it as make `count`. 0: none does.
+  /// Makes the nth request from now on fail, and the following ones up to `count` failures. 0: none fails.
   void set(int64_t nth, int64_t count) {
     count_.store(0, std::memory_order_relaxed);
     before_.store(nth - 1, std::memory_order_relaxed);
     count_.store(nth > 0 ? count : 0, std::memory_order_relaxed);
   }
 
-  /// To be asked once for each.
+  /// Returns whether the current request must fail. Must be called once for each request.
   bool must_fail() {
     if (count_.load(std::memory_order_relaxed) <= 0) return false;
     if (before_.fetch_sub(1, std::memory_order_relaxed) > 0) return false;
@@ -26,24 +26,24 @@ class Failing {
   }
 
  private:
-  std::atomic<int64_t> before_{0};  ///< how many succeed until then
-  std::atomic<int64_t> count_{0};   ///< how many fail then
+  std::atomic<int64_t> before_{0};  ///< remaining requests that succeed
+  std::atomic<int64_t> count_{0};   ///< number of failures after them
 };
 
-/// Of host or device memory for elements.
+/// Failing allocations of host or device memory for elements.
 inline Failing failing_allocations;
 inline Failing failing_threads;
-/// Kernels that a driver is asked to compile or to load.
+/// Failing requests to a driver to compile or load a kernel.
 inline Failing failing_drivers;
 
-/// Throws Error if the allocation has to fail.
+/// Throws Error if the next allocation must fail.
 inline void before_allocation() {
   if (failing_allocations.must_fail()) {
     throw Error(ErrorCode::kOutOfMemory, "the allocation failed because a test asked for it");
   }
 }
 
-/// Throws what std::thread may throw, if the thread has to fail.
+/// Throws std::thread's exception if the next thread must fail.
 inline void before_thread() {
   if (failing_threads.must_fail()) throw std::bad_alloc();
 }

@@ -1,9 +1,9 @@
-// Whether a process can have threads.
+// Availability of threads in this process.
 #pragma once
 
 namespace mpmml {
 
-/// A WebAssembly module that shares no memory has only JavaScript's thread, and computes everything there.
+/// A WebAssembly module without shared memory has only JavaScript's thread, and computes everything on it.
 #if defined(__EMSCRIPTEN__) && !defined(__EMSCRIPTEN_PTHREADS__)
 constexpr bool kHasThreads = false;
 #else

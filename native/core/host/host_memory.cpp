@@ -28,8 +28,8 @@ namespace {
 #if !defined(__EMSCRIPTEN__)
 constexpr int64_t kUnknown = -1;
 
-/// The sum of the numbers that follow one of these words at the beginning of a line; kUnknown if there is none. An empty word stands
-/// for a line that is a number.
+/// Returns the sum of the numbers that follow one of these words at the beginning of a line; kUnknown without any
+/// match. An empty word matches a line that is a number.
 int64_t numbers_in(const std::string& path, std::initializer_list<const char*> words) {
   int64_t sum = kUnknown;
   if (std::FILE* const file = std::fopen(path.c_str(), "r")) {
@@ -47,18 +47,19 @@ int64_t numbers_in(const std::string& path, std::initializer_list<const char*> w
   return sum;
 }
 
-/// What is left below the limit of one control group; no limit, and no such group, is the greatest number.
+/// Returns the remaining bytes below the limit of one control group. Returns the greatest number if the group has no
+/// limit or doesn't exist.
 int64_t left_in_group(const std::string& folder, const char* limit_name, const char* usage_name) {
   constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
   const int64_t limit = numbers_in(folder + limit_name, {""});
   const int64_t used = numbers_in(folder + usage_name, {""});
   if (limit == kUnknown || used == kUnknown) return kNoLimit;
-  // The cache of files is given up when the memory is needed.
+  // The system reclaims the file cache when memory is needed, so the cache counts as available.
   const int64_t cached = numbers_in(folder + "/memory.stat", {"inactive_file ", "active_file "});
   return std::min(limit, std::max<int64_t>(0, limit - used + std::max<int64_t>(cached, 0)));
 }
 
-/// The least that is left of all control groups that the process is in.
+/// Returns the least remaining bytes of all control groups of the process.
 int64_t left_in_groups() {
   int64_t least = std::numeric_limits<int64_t>::max();
   for_each_control_group("memory", [&](const std::string& folder, bool is_unified) {
@@ -70,7 +71,7 @@ int64_t left_in_groups() {
 #endif
 
 #if defined(__linux__)
-/// Calls `body` with each page of the memory that the system has not given out yet.
+/// Calls `body` with each page of the memory that isn't backed by physical memory yet.
 template <class Body>
 void for_each_promised(char* data, size_t bytes, Body body) {
   const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
@@ -104,11 +105,11 @@ int64_t total_host_bytes() {
 
 int64_t available_host_bytes() {
 #if defined(__EMSCRIPTEN__)
-  // The heap grows up to the most, and has blocks that were freed.
+  // The heap can grow to its maximum, and contains freed blocks.
   const auto end = reinterpret_cast<uintptr_t>(sbrk(0));
   return total_host_bytes() - static_cast<int64_t>(end) + static_cast<uint32_t>(mallinfo().fordblks);
 #else
-  // Linux reports it only here: free pages don't count what caches give back.
+  // Only MemAvailable includes reclaimable caches; free pages don't.
   const int64_t kibibytes = numbers_in("/proc/meminfo", {"MemAvailable:"});
   if (kibibytes != kUnknown) return std::min(kibibytes * 1024, left_in_groups());
 #if defined(_SC_AVPHYS_PAGES)
@@ -121,12 +122,13 @@ int64_t available_host_bytes() {
 
 void claim_memory(void* data, size_t bytes, const char* what) {
 #if defined(__linux__)
-  // Asking takes a tenth of a millisecond.
+  // The query takes about 0.1 ms, so smaller memory isn't checked.
   constexpr size_t kWorthAsking = size_t{16} << 20;
-  // Few enough calls ask at the same time that all of them together see what is taken.
+  // Memory counts as scarce if fewer than this multiple of the request is available. So few calls check concurrently
+  // that larger memory suffices for all of them.
   constexpr int64_t kScarce = 8;
   if (bytes < kWorthAsking) return;
-  // What isn't asked for takes some of it too.
+  // Unchecked allocations use some of it too.
   const int64_t available = std::max<int64_t>(0, available_host_bytes() - static_cast<int64_t>(kWorthAsking));
   if (static_cast<int64_t>(bytes) <= available / kScarce) return;
   int64_t promised = 0;
@@ -136,7 +138,7 @@ void claim_memory(void* data, size_t bytes, const char* what) {
     throw Error(ErrorCode::kOutOfMemory, std::string(what) + " needs " + in_mebibytes(promised) +
                                              " of host memory, but only " + in_mebibytes(available) + " are free");
   }
-  // A write that changes nothing, even if others write there.
+  // An atomic write that changes nothing, even if other threads write there.
   for_each_promised(static_cast<char*>(data), bytes,
                     [](char* at, size_t) { __atomic_fetch_or(at, char{0}, __ATOMIC_RELAXED); });
 #else

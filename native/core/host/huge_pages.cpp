@@ -33,7 +33,7 @@ void prefer_huge_pages(void* data, size_t bytes) {
   const auto start = reinterpret_cast<intptr_t>(data);
   const int64_t first = round_up(start, kHuge);
   const int64_t end = (start + static_cast<int64_t>(bytes)) / kHuge * kHuge;
-  // A refusal, by systems without them, changes nothing.
+  // Systems without huge pages reject the advice, without any effect.
   if (first < end) madvise(reinterpret_cast<void*>(first), static_cast<size_t>(end - first), MADV_HUGEPAGE);
 #else
   static_cast<void>(data), static_cast<void>(bytes);

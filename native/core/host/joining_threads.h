@@ -1,4 +1,4 @@
-// Threads that are joined, however the work that they were started for ends.
+// Threads that are joined on every exit from a scope, exceptions included.
 #pragma once
 #include <cstddef>
 #include <exception>
@@ -12,22 +12,22 @@
 
 namespace mpmml {
 
-/// The destructor waits until all threads have ended. They must have been asked to by then.
+/// List of threads. The destructor waits until all threads have ended, so they must have been told to end before.
 class JoiningThreads {
  public:
-  /// `purpose` is what messages say that a thread is needed for, as in "call a device".
+  /// `purpose` is the purpose of the threads in error messages, such as "call a device".
   explicit JoiningThreads(const char* purpose) : purpose_(purpose) {}
   ~JoiningThreads() { join(); }
   JoiningThreads(const JoiningThreads&) = delete;
 
   size_t size() const { return threads_.size(); }
 
-  /// Throws Error(kOutOfMemory) if the system refuses the thread, or memory for it.
+  /// Starts a thread. Throws Error(kOutOfMemory) if the system refuses the thread, or memory for it.
   template <class Body>
   void start(Body&& body) {
     try {
       before_thread();
-      // First a place for it: a thread that has none could not be joined.
+      // The list node is allocated first: a thread without one could not be joined.
       std::list<std::thread> one(1);
       one.front() = std::thread(std::forward<Body>(body));
       threads_.splice(threads_.end(), one);

@@ -12,23 +12,25 @@
 namespace mpmml {
 namespace {
 
-/// A block has room for some pieces, but calls beside it wait while its pages are locked, about 50 µs per MiB.
+/// Number of pieces of the current size in a block. Larger blocks delay concurrent calls longer: locking pages takes
+/// about 50 µs per MiB.
 constexpr int64_t kPiecesOfBlock = 4;
 constexpr int64_t kMinBlockBytes = int64_t{4} << 20, kMaxBlockBytes = int64_t{64} << 20;
-/// Programs that multiply once need no block: it would take longer than the product. A pool that has blocks grows ahead of need.
+/// Number of requests before the first block. A single product doesn't justify a block, which takes longer than the
+/// product. Later the pool grows ahead of need.
 constexpr int kTimesWorthFirstBlock = 2;
-/// Blocks of other sizes are only replaced if a size is asked for again and again.
+/// Number of requests of a size before blocks of other sizes are replaced.
 constexpr int kTimesWorthReplacing = 8;
 
-/// The share of the memory that is free at first which is kept at most, and the most of much.
+/// Divisor of the initially free memory for the pool's limit, and the upper bound of that limit.
 constexpr int64_t kShareKept = 8;
 constexpr int64_t kMaxKept = int64_t{8} << 30;
-/// More than this share of the limit is much.
+/// Divisor of the limit above which lost memory counts as much.
 constexpr int64_t kShareLost = 8;
-/// A block must leave most of what is free.
+/// Divisor of the free memory for the maximum size of a block.
 constexpr int64_t kShareOfFree = 4;
 
-/// Pieces begin at pages, so that two are never in one.
+/// Returns the size of a piece in whole pages, so that no page contains two pieces.
 int64_t bytes_of_piece(int64_t bytes) { return round_up(std::max<int64_t>(bytes, 1), kPage); }
 
 }  // namespace
@@ -71,7 +73,7 @@ PinnedPool::BlockAllocation::~BlockAllocation() {
   end();
 }
 
-/// The caller holds the pool's mutex.
+/// Unregisters the pending allocation. The caller must hold the pool's mutex.
 void PinnedPool::BlockAllocation::end() {
   if (pool_.growth_ == this) pool_.growth_ = nullptr;
 }
@@ -97,7 +99,7 @@ void PinnedPool::BlockAllocation::run(int device) noexcept {
   pool_.lacking_ = 0;
   pool_.times_lacking_ = 0;
   if (block) pool_.add_block(block, bytes_);
-  // Further results stay in ordinary memory.
+  // Later results stay in ordinary memory.
   if (is_refused) pool_.limit_ = std::min(pool_.limit_, pool_.held_);
 }
 
@@ -173,7 +175,7 @@ PinnedUse PinnedPool::use() {
   return {limit_, held_, used_};
 }
 
-/// The smallest that is large enough.
+/// Takes the smallest free piece that is large enough.
 char* PinnedPool::take_free(int64_t bytes) {
   const auto found = by_size_.lower_bound({bytes, nullptr});
   if (found == by_size_.end()) return nullptr;
@@ -182,7 +184,7 @@ char* PinnedPool::take_free(int64_t bytes) {
   return piece;
 }
 
-/// The first of the `size` bytes that are free from `piece` on.
+/// Takes the first `bytes` of the `size` free bytes at `piece`.
 void PinnedPool::take_of(char* piece, int64_t size, int64_t bytes) {
   remove_free(piece, size);
   if (size > bytes) add_free(piece + bytes, size - bytes);
@@ -209,7 +211,7 @@ void PinnedPool::remove_free(char* first, int64_t bytes) {
   by_size_.erase({bytes, first});
 }
 
-/// Of a block without pieces.
+/// Moves a block without pieces to the surplus.
 void PinnedPool::make_surplus(Blocks::iterator block) {
   remove_free(block->first, block->second.bytes);
   held_ -= block->second.bytes;
@@ -217,7 +219,7 @@ void PinnedPool::make_surplus(Blocks::iterator block) {
   blocks_.erase(block);
 }
 
-/// Gives up blocks without pieces for one of so many bytes. Returns whether that is enough.
+/// Moves blocks without pieces to the surplus until the limit allows a block of `bytes` bytes. Returns whether it does.
 bool PinnedPool::make_room(int64_t bytes) {
   for (auto block = blocks_.begin(); block != blocks_.end() && held_ + bytes > limit_;) {
     const auto next = std::next(block);

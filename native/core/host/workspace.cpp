@@ -15,7 +15,7 @@
 namespace mpmml {
 namespace {
 
-constexpr size_t kMaxKeptAllocated = size_t{64} << 20;  ///< bytes that stay allocated between products
+constexpr size_t kMaxKeptAllocated = size_t{64} << 20;  ///< bytes that stay cached between products
 
 struct Block {
   void* data;
@@ -29,7 +29,7 @@ struct KeptBlocks {
 };
 
 KeptBlocks& kept() {
-  // Never destroyed, because threads may still return memory at the end of the process.
+  // The list is never destroyed, because threads may still return memory at the end of the process.
   static KeptBlocks* const blocks = new KeptBlocks;
   return *blocks;
 }
@@ -45,7 +45,7 @@ Error refused(int64_t bytes, Use use) {
 }  // namespace
 
 Workspace::Workspace(int64_t size, Use use) : data_(nullptr) {
-  // The half of what addresses reach is the most that a difference of pointers can tell: 2 GiB in WebAssembly.
+  // Pointer differences limit an allocation to half of the address space: 2 GiB in WebAssembly.
   if (static_cast<uint64_t>(size) > SIZE_MAX / 2) throw refused(size, use);
   const auto bytes = static_cast<size_t>(size);
   capacity_ = std::max<size_t>(bytes, 1);

@@ -1,18 +1,18 @@
-// Host memory to work in, for packed operands and for results that aren't written to C at once. It is kept from product
-// to product, because the system takes longer to hand out fresh pages than packing takes to fill them.
+// Host memory for packed operands and for results that aren't written to C directly. It is cached between products,
+// because the system takes longer to provide fresh pages than packing takes to fill them.
 #pragma once
 #include <cstddef>
 #include <cstdint>
 
 namespace mpmml {
 
-/// How long a block is used.
+/// Lifetime of a block.
 enum class Use : uint8_t {
-  kProduct,  ///< until the product ends: any kept block that is large enough serves
-  kMatrix    ///< as long as a matrix stays: the block isn't much larger than that
+  kProduct,  ///< until the product ends: any cached block that is large enough is used
+  kMatrix    ///< as long as a matrix exists: the block isn't much larger than the matrix
 };
 
-/// A block of uninitialized memory, aligned for vectors. Throws Error(kOutOfMemory).
+/// Block of uninitialized memory, aligned for vectors. The constructor throws Error(kOutOfMemory).
 class Workspace {
  public:
   explicit Workspace(int64_t bytes, Use use = Use::kProduct);
@@ -22,7 +22,7 @@ class Workspace {
 
   void* data() const { return data_; }
 
-  /// The bytes that are kept for the next block.
+  /// Returns the number of cached bytes.
   static int64_t kept_bytes();
 
  private:

@@ -11,7 +11,7 @@ bool computes(const Variant& variant, const Operation& operation) {
   return variant.semiring == operation.semiring && variant.dtype == operation.dtype;
 }
 
-/// The cheapest path that is in both sets.
+/// Returns the cheapest arithmetic that is in both sets.
 std::optional<ArithmeticKind> common_path(const Variant& variant, ArithmeticSet exact) {
   for (int index = 0; index < kRangePaths; ++index) {
     const auto path = static_cast<ArithmeticKind>(index);

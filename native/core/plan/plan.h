@@ -1,4 +1,4 @@
-// Choosing a kernel variant, separate from running it.
+// Choice of a kernel variant, separate from its execution.
 #pragma once
 #include <optional>
 #include <string>
@@ -15,26 +15,27 @@ struct Plan {
   ArithmeticKind path;
 };
 
-/// What a backend says about a variant for a product on a device: why it can't run it, apart from what its row says
-/// (empty if it can), and how long it would take, in any unit.
+/// Suitability of a variant for a product on a device: the reason why it can't run, apart from the limits in its
+/// registry row (empty if it can), and its estimated duration in any unit.
 struct VariantCost {
   std::string refusal;
   double cost;
 };
 using CostEstimator = FunctionRef<VariantCost(const Variant&, ArithmeticKind)>;
 
-/// The same as make_plan(), but returns nothing if there is no plan.
+/// Like make_plan(), but returns nothing if no variant can run the product.
 std::optional<Plan> find_plan(const Operation& operation, ArithmeticSet exact,
                               const std::vector<const Variant*>& variants, const Variant* requested,
                               CostEstimator judge);
 
-/// The variant with the least cost among the automatic ones of `variants` (of equals the first in the table), each on
-/// the cheapest of its `exact` paths. If `requested` isn't null, exactly that variant.
-/// Throws Error(kVariant) if there is none, or if `requested` can't run this product. Never takes a substitute.
+/// Returns the automatic variant with the least cost (of equals the first in the table), with the cheapest of its
+/// arithmetics in `exact`. If `requested` isn't null, returns exactly that variant, never a substitute. Throws
+/// Error(kVariant) if no variant can run the product, or `requested` can't.
 Plan make_plan(const Operation& operation, ArithmeticSet exact, const std::vector<const Variant*>& variants,
                const Variant* requested, CostEstimator judge);
 
-/// The plan of a product without steps or without results. No value has to fit, so any variant of the operation takes it.
+/// Returns the plan of a product without steps or without results. Values don't matter, so any variant of the operation
+/// can run it.
 Plan plan_without_steps(const Operation& operation, const std::vector<const Variant*>& variants,
                         const Variant* requested);
 

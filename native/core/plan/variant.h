@@ -1,4 +1,4 @@
-// The registry row of a kernel variant: what it computes, how, and whether it can run a given product.
+// Registry row of a kernel variant: its operation, its parameters, and its limits.
 //
 // The generator writes the rows from native/variants/table.mjs. A backend derives its own row type, which adds the
 // function that runs the kernel.
@@ -12,7 +12,7 @@ namespace mpmml {
 
 struct Parameter {
   const char* name;
-  const char* value;  ///< as in the table
+  const char* value;  ///< value as written in the table
   bool is_number;
 };
 
@@ -23,13 +23,13 @@ struct Variant {
   SemiringId semiring;
   DataType dtype;
   std::vector<Parameter> parameters;
-  /// The range paths that the kernel can compute.
+  /// Arithmetics of the kernel.
   ArithmeticSet paths;
-  /// Whether the planner may choose the variant by itself; the others run only by name.
+  /// True if the planner may choose the variant; other variants run only on request.
   bool automatic;
 };
 
-/// The range paths that a kernel over these arithmetics can compute.
+/// Returns the set of arithmetics of a kernel over these structs.
 template <class... Arithmetic>
 constexpr ArithmeticSet paths_of() {
   ArithmeticSet paths;

@@ -1,5 +1,5 @@
-// What a product gives beside C, if it is asked for. What only moves, clears or counts these results goes through the table
-// here, so that a further one is a field and a row.
+// Auxiliary outputs: optional results of a product in addition to C. Code that only moves, clears or counts them
+// iterates over the table here, so that a new auxiliary output is one field and one row.
 #pragma once
 #include <cstdint>
 #include <iterator>
@@ -9,28 +9,28 @@
 
 namespace mpmml {
 
-/// M × N, int32, in any memory that C may be in. Data is null of those that aren't asked for.
+/// Auxiliary outputs: M × N, int32, in any memory that C may be in. Data is null for outputs that aren't requested.
 struct FurtherResults {
-  /// Which k decides each element of C: see Problem and UserProduct.
+  /// Index k that decides each element of C: see Problem and UserProduct.
   MutableMatrixView witness;
 };
 
 constexpr DataType kFurtherType = DataType::kInt32;
 constexpr int64_t kFurtherBytes = element_bytes(kFurtherType);
 
-/// A name, because the host's compiler warns of how nvcc writes the type itself.
+/// The alias avoids a warning of the host compiler about the type as nvcc prints it.
 using FurtherView = MutableMatrixView FurtherResults::*;
 
 struct FurtherResult {
   FurtherView view;
-  const char* name;  ///< in messages
-  int32_t none;      ///< of an element of C that is no result, or that nothing decides
+  const char* name;  ///< name in messages
+  int32_t none;      ///< value for an element of C outside of the structure, or that no candidate decides
 };
 
 constexpr FurtherResult kFurtherResults[] = {{&FurtherResults::witness, "the witness", kNoWitness}};
 constexpr size_t kFurtherCount = std::size(kFurtherResults);
 
-/// Calls visit(result) for each that is asked for.
+/// Calls visit(result) for each requested auxiliary output.
 template <class Visit>
 void for_further(const FurtherResults& of, Visit&& visit) {
   for (const FurtherResult& it : kFurtherResults) {
@@ -38,7 +38,7 @@ void for_further(const FurtherResults& of, Visit&& visit) {
   }
 }
 
-/// A bit for each that is asked for.
+/// Returns a bit for each requested auxiliary output.
 inline uint32_t further_asked(const FurtherResults& of) {
   uint32_t asked = 0;
   for (size_t index = 0; index < kFurtherCount; ++index) {

@@ -1,5 +1,6 @@
-// C changes only if the product succeeds. So results are either written into C at once, or into separate memory until nothing
-// can fail any more. ResultTarget decides which, for every backend and for products in parts or in groups.
+// Destinations of results. C changes only if the product succeeds, so results are written either directly into C, or
+// into separate memory until nothing can fail any more. ResultTarget decides which, for every backend and for products
+// in parts or in groups.
 #pragma once
 #include <functional>
 #include <optional>
@@ -10,24 +11,24 @@
 
 namespace mpmml {
 
-/// Whether a result may turn out to overflow after others have been written: only 64-bit sums can.
+/// Returns whether an overflow may be found after other results have been written: only by 64-bit sums.
 inline bool may_overflow(const Problem& problem, ArithmeticKind path) {
   return path == ArithmeticKind::kWide && problem.operation.overflow == OverflowPolicy::kThrow;
 }
 
-/// Copies rows [first, end) of all batch · M rows of dense results to `c`, the product's C or its witness. What is outside
-/// of the band stays as it is.
+/// Copies rows [first, end) of all batch · M rows of dense results to `c`, the product's C or its witness. Elements
+/// outside of the band keep their values.
 void copy_rows(const MutableMatrixView& c, const Band& band, DataType dtype, const void* dense, int64_t first,
                int64_t end);
 
-/// The place to which the results of a product are written: C, or separate memory that the caller provides.
+/// Target of the results of a product: C, or separate memory that the caller provides.
 class ResultTarget {
  public:
-  /// `may_fail`: whether the product may fail after its first result is written, because of a value or for want of memory.
-  /// `is_reachable`: whether the results can be written into C where they are computed.
+  /// `may_fail`: whether the product may fail after its first result is written, because of a value or for lack of
+  /// memory. `is_reachable`: whether the computing device can write into C.
   ResultTarget(const Problem& problem, bool may_fail, bool is_reachable = true)
       : ResultTarget(problem, problem.c, problem.operation.dtype, may_fail, is_reachable) {}
-  /// The target of one of the results of a product: `c` is a lane of the product over a semiring of one's own.
+  /// Target of one result of a product: `c` is a lane of a product over a custom semiring.
   template <class Product>
   ResultTarget(const Product& product, const MutableMatrixView& c, DataType dtype, bool may_fail, bool is_reachable)
       : ResultTarget(c, product.batch, dtype, (may_fail && product.keeps_c) || !is_reachable) {}
@@ -35,7 +36,7 @@ class ResultTarget {
       : c_(c), view_(c), bytes_(batch * c.rows * c.cols * element_bytes(dtype)), is_separate_(is_separate) {}
 
   bool is_separate() const { return is_separate_; }
-  /// Size of the separate memory, in which results are row-major.
+  /// Returns the size of the separate memory in bytes. Results in it are row-major.
   int64_t bytes() const { return bytes_; }
   /// Sets the separate memory: `data` in `memory` of a session, or in other memory if that is null.
   void place(void* data, Memory* memory = nullptr) {
@@ -44,14 +45,14 @@ class ResultTarget {
   }
 
   const MutableMatrixView& view() const { return view_; }
-  /// `problem`, the product of this target, with its results at view().
+  /// Returns `problem`, the product of this target, with its results at view().
   Problem there(Problem problem) const {
     problem.c = view_;
     problem.keeps_c = problem.keeps_c && !is_separate_;
     return problem;
   }
 
-  /// Calls `copy(from, to)` from separate memory to C, if there is any. After the call nothing else may fail.
+  /// Calls `copy(from, to)` from separate memory to C if the target has separate memory. No later operation may fail.
   template <class Copy>
   void commit(Copy&& copy) const {
     if (is_separate_) copy(read_only(view_), c_);
@@ -64,22 +65,22 @@ class ResultTarget {
   const bool is_separate_;
 };
 
-/// A target whose separate memory is the host's.
+/// A target with separate memory on the host.
 class Destination : public ResultTarget {
  public:
   /// Throws Error(kOutOfMemory).
   Destination(const Problem& problem, bool may_fail)
       : Destination(ResultTarget(problem, may_fail), problem.batch, problem.operation.dtype, problem.structure.c) {}
-  /// Keeps results in a band of `c` separate.
+  /// Writes the results in a band of `c` to separate memory.
   Destination(const MutableMatrixView& c, int64_t batch, DataType dtype, const Band& band)
       : Destination(ResultTarget(c, batch, dtype, true), batch, dtype, band) {}
 
-  /// Copies rows [first, end) of all batch · M rows. May be called for parts of them, in any order and from any
-  /// threads.
+  /// Copies rows [first, end) of all batch · M rows. May be called for disjoint ranges, in any order and from any
+  /// thread.
   using CopyRows = std::function<void(int64_t first, int64_t end)>;
   using ForRows = std::function<void(int64_t rows, const CopyRows& copy)>;
 
-  /// Copies the results into C. `for_rows` must call the function that it gets until all rows are copied.
+  /// Copies the results into C. `for_rows` must call its argument until all rows are copied.
   void commit(const ForRows& for_rows = [](int64_t rows, const CopyRows& copy) { copy(0, rows); }) const;
 
  private:

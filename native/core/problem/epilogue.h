@@ -1,5 +1,5 @@
-// From accumulators to C, one result at a time, for products that are computed by the definition. (Kernels have
-// epilogues of their own: cpu/epilogue.h, cuda/kernels/epilogue.cuh.)
+// Epilogue of products that are computed by their definition, one result at a time. (Kernels have epilogues of their
+// own: cpu/epilogue.h, cuda/kernels/epilogue.cuh.)
 #pragma once
 #include "core/algebra/arithmetic.h"
 #include "core/problem/problem.h"

@@ -1,5 +1,5 @@
-// One result by its definition, Algorithm 4 of the thesis with exact arithmetic. The naive product uses it for every
-// result, and an overflow is reported with it.
+// Computation of one result by its definition: Algorithm 4 of the thesis with exact arithmetic. The naive product uses
+// it for every result, and overflow errors are derived from it.
 #pragma once
 #include "core/algebra/arithmetic.h"
 #include "core/problem/problem.h"
@@ -7,7 +7,7 @@
 
 namespace mpmml {
 
-/// Row `row` of A ⊗ column `col` of B, as an accumulator of `Arithmetic` (Wide, Wrapping or Plain).
+/// Returns row `row` of A ⊗ column `col` of B, as an accumulator of `Arithmetic` (Wide, Wrapping or Plain).
 template <class Arithmetic>
 typename Arithmetic::Accumulator exact_cell(const Problem& problem, int64_t batch, int64_t row, int64_t col) {
   using S = typename Arithmetic::Semiring;

@@ -1,4 +1,4 @@
-// Where elements are: batches of matrices in memory, parts of them, single elements, and contiguous lines.
+// Memory layout of matrices: batches, submatrices, single elements, and contiguous lines.
 #pragma once
 #include <cstdint>
 #include <type_traits>
@@ -9,10 +9,10 @@
 
 namespace mpmml {
 
-/// In bytes, of matrices side by side in one memory.
+/// Alignment in bytes of consecutive matrices in one memory.
 constexpr int64_t kMatrixAlignment = 256;
 
-/// How the elements of an operand are stored: as the element type, or as a type of 16 bits that stands for it (StorageTypeOf).
+/// Storage of an operand's elements: in the element type, or in a 16-bit type that represents it (StorageTypeOf).
 enum class Storage : uint8_t { kElement, kNarrow };
 
 class Memory;
@@ -29,12 +29,12 @@ struct BasicMatrixView {
   int64_t col_stride = 0;
   int64_t batch_stride = 0;
   Storage storage = Storage::kElement;
-  Memory* memory = nullptr;  ///< of a device, in which the matrices stay (session.h); null: the caller's, on the host
+  Memory* memory = nullptr;  ///< device memory that contains the matrices (session.h); null: host memory of the caller
 };
 using MatrixView = BasicMatrixView<const void*>;
 using MutableMatrixView = BasicMatrixView<void*>;
 
-/// The same matrices, read-only.
+/// Returns a read-only view of the matrices.
 inline MatrixView read_only(const MutableMatrixView& view) {
   return {view.data,       view.rows,         view.cols,    view.row_stride,
           view.col_stride, view.batch_stride, view.storage, view.memory};
@@ -44,13 +44,13 @@ constexpr int64_t stored_bytes(DataType dtype, Storage storage) {
   return storage == Storage::kNarrow ? 2 : element_bytes(dtype);
 }
 
-/// How many matrices are in memory for a batch of products.
+/// Returns the number of matrices in memory for a batch of products.
 template <class Pointer>
 constexpr int64_t items_of(const BasicMatrixView<Pointer>& view, int64_t batch) {
   return view.batch_stride == 0 && batch > 1 ? 1 : batch;
 }
 
-/// `view` from element (item, row, col) on, with the same sizes. Null stays null.
+/// Returns `view` moved to element (item, row, col), with unchanged sizes. Null stays null.
 template <class Pointer>
 BasicMatrixView<Pointer> view_from(BasicMatrixView<Pointer> view, DataType dtype, int64_t item, int64_t row,
                                    int64_t col) {
@@ -61,27 +61,27 @@ BasicMatrixView<Pointer> view_from(BasicMatrixView<Pointer> view, DataType dtype
   return view;
 }
 
-/// The same matrices, transposed.
+/// Returns a view of the transposed matrices.
 template <class Pointer>
 BasicMatrixView<Pointer> transposed(const BasicMatrixView<Pointer>& view) {
   return {view.data,       view.cols,         view.rows,    view.col_stride,
           view.row_stride, view.batch_stride, view.storage, view.memory};
 }
 
-/// Row-major matrices at `data`, one after the other.
+/// Returns a view of consecutive row-major matrices at `data`.
 template <class Pointer>
 BasicMatrixView<Pointer> row_major(Pointer data, int64_t rows, int64_t cols) {
   return {data, rows, cols, cols, 1, rows * cols};
 }
 
-/// Whether the matrices are like that.
+/// Returns whether the matrices are row-major and consecutive.
 template <class Pointer>
 bool is_row_major(const BasicMatrixView<Pointer>& view, int64_t batch) {
   return (view.cols <= 1 || view.col_stride == 1) && (view.rows <= 1 || view.row_stride == view.cols) &&
          (batch <= 1 || view.batch_stride == view.rows * view.cols);
 }
 
-/// Calls `body` with S's zero as it is stored, whose type is that of what is stored. Returns what it returns.
+/// Calls `body` with S's zero in the storage type, and returns its result.
 template <class S, class Body>
 auto with_stored(Storage storage, Body&& body) {
   using Element = typename S::Element;
@@ -91,7 +91,7 @@ auto with_stored(Storage storage, Body&& body) {
   return body(stored_zero<S, Element>());
 }
 
-/// Element number `index` of those at `data`, however they are stored.
+/// Returns element number `index` of the array `data` with this storage.
 template <class S>
 MPMML_HOST_DEVICE typename S::Element element_at(const void* data, Storage storage, int64_t index) {
   using Element = typename S::Element;
@@ -100,14 +100,14 @@ MPMML_HOST_DEVICE typename S::Element element_at(const void* data, Storage stora
   }
   return static_cast<const Element*>(data)[index];
 }
-/// Element (item, row, col), however it is stored.
+/// Returns element (item, row, col) of matrices with any storage.
 template <class S, class Pointer>
 typename S::Element element_at(const BasicMatrixView<Pointer>& view, int64_t item, int64_t row, int64_t col) {
   const int64_t index = item * view.batch_stride + row * view.row_stride + col * view.col_stride;
   return element_at<S>(view.data, view.storage, index);
 }
 
-/// A matrix as lines: rows or columns, whichever are closer together in memory.
+/// A matrix as lines: rows or columns, whichever have the smaller stride between elements.
 struct Lines {
   bool are_columns;
   int64_t count, length;
@@ -121,7 +121,7 @@ struct Lines {
         line_stride(are_columns ? view.col_stride : view.row_stride),
         element_stride(are_columns ? view.row_stride : view.col_stride) {}
 
-  /// The view of a copy at `data` that holds the same lines of `items` matrices one after the other, stored in the same way.
+  /// Returns the view of a copy at `data` with consecutive lines of `items` matrices, in the storage of `view`.
   MatrixView copied_to(const void* data, const MatrixView& view, int64_t items) const {
     return {data,
             view.rows,

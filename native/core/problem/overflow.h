@@ -1,14 +1,14 @@
-// The error for a product that overflows under the throwing policy.
+// Error of a product that overflows under the throwing policy.
 #pragma once
 #include "core/problem/problem.h"
 #include "core/status.h"
 
 namespace mpmml {
 
-/// Says which result is decided by which sum.
+/// Error that names the first overflowing result and the sum that decides it.
 class OverflowError : public Error {
  public:
-  /// `index` is that of the result among all of `problem`, in row-major order.
+  /// `index` is the row-major index of the result in `problem`.
   OverflowError(const Problem& problem, int64_t index, int64_t sum);
   int64_t index() const { return index_; }
   int64_t sum() const { return sum_; }
@@ -17,10 +17,11 @@ class OverflowError : public Error {
   int64_t index_, sum_;
 };
 
-/// The error for result number `index` of `problem`, which is in host memory.
+/// Returns the error for result number `index` of `problem`, which is in host memory.
 OverflowError overflow_error(const Problem& problem, int64_t index);
 
-/// The same if only the operands of that result are: `cell` is the product that it is.
+/// Returns the error for result number `index` of `problem`. Only the operands of that result need to be in host
+/// memory: `cell` is the product of that result.
 OverflowError overflow_error(const Problem& problem, int64_t index, const Problem& cell);
 
 }  // namespace mpmml

@@ -1,4 +1,4 @@
-// Cuts of regions: into equal parts along an axis, and into halves.
+// Partitions of regions: into equal parts along an axis, and into halves.
 #pragma once
 #include <algorithm>
 #include <utility>
@@ -11,7 +11,7 @@ namespace mpmml {
 
 using Axis = Span Region::*;
 
-/// Regions with `step` items, rows or columns each, in order. The last one may have fewer.
+/// Returns consecutive regions with `step` items, rows or columns each. The last one may have fewer.
 inline std::vector<Region> cut(const Region& region, Axis axis, int64_t step) {
   const Span all = region.*axis;
   std::vector<Region> parts;
@@ -22,13 +22,13 @@ inline std::vector<Region> cut(const Region& region, Axis axis, int64_t step) {
   return parts;
 }
 
-/// The axis along which a region is halved: its items, or the longer side of a single item.
+/// Returns the axis along which a region is halved: its batch entries, or the longer side of a single one.
 inline Axis longest_axis(const Region& region) {
   if (region.items.size() > 1) return &Region::items;
   return region.rows.size() >= region.cols.size() ? &Region::rows : &Region::cols;
 }
 
-/// The halves of a region. The size of the first is a multiple of `granularity`.
+/// Returns the halves of a region. The size of the first is a multiple of `granularity`.
 inline std::pair<Region, Region> halves(const Region& region, Axis axis, int64_t granularity) {
   std::pair<Region, Region> both{region, region};
   const Span all = region.*axis;

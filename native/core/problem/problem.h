@@ -1,4 +1,4 @@
-// What is to be computed: C = C0 ⊕ A ⊗ B for a batch of matrices, with any strides, over one semiring.
+// Description of a product: C = C0 ⊕ A ⊗ B for a batch of matrices, with any strides, over one semiring.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -14,14 +14,14 @@ namespace mpmml {
 enum class BackendKind : uint8_t { kCpu, kCuda };
 constexpr const char* kBackendNames[] = {"cpu", "cuda"};
 
-/// Whether the flag says that work is given up. It may be null: then it can't be.
+/// Returns whether the cancellation flag is set. A null flag is never set.
 inline bool is_set(const std::atomic<int32_t>* cancelled) {
   return cancelled && cancelled->load(std::memory_order_relaxed) != 0;
 }
 
 struct ValueRange;
 
-/// The witness of a product says which k decides each element of C. That is the smallest k whose candidate a ⊗ b attains C, and
+/// A product. Its witness is the k that decides each element of C: the smallest k whose candidate a ⊗ b attains C, and
 /// −1 if C is zero or only c0 attains it. Only for semirings whose ⊕ is idempotent.
 struct Problem : FurtherResults {
   Operation operation;
@@ -29,39 +29,41 @@ struct Problem : FurtherResults {
   MatrixView a;         ///< M × K
   MatrixView b;         ///< K × N
   MatrixView c0;        ///< M × N; data is null if nothing is accumulated
-  MutableMatrixView c;  ///< M × N; may be the same as c0, must overlap nothing else
-  /// Elements of A and B outside of it are zero and are never read. Those of results are never written.
+  MutableMatrixView c;  ///< M × N; may be c0 itself, must not overlap other matrices
+  /// Bands of the matrices. Elements of A and B outside of them are zero and are never read. Elements of results
+  /// outside of them are never written.
   Structure structure;
-  /// M × K, int32, or data is null. If it isn't, `witness` follows paths: if a candidate is strictly better than c0, the
-  /// witness becomes the element of `through` in its row and in column k, where k is the smallest that attains C. Other
-  /// witnesses stay as they are.
+  /// M × K, int32, or data is null. If set, `witness` contains next nodes. A witness changes only if a candidate is
+  /// strictly better than c0. Let k be the smallest index that attains C: the witness becomes the element of `through`
+  /// in its row and in column k.
   MatrixView through;
-  /// What the caller knows of the finite elements of A, B, C0 and C. Then they aren't scanned. Null: nothing.
+  /// Known range of the finite elements of A, B, C0 and C, which aren't scanned then; null: unknown.
   const ValueRange* known = nullptr;
-  /// The same of A and B only, if more is known of them; only beside `known`.
+  /// Tighter known range of A and B, if any. Requires `known`.
   const ValueRange* known_operands = nullptr;
-  /// Whether c must be unchanged after an error. Memory that was allocated for the result needn't be, because it
-  /// isn't seen then.
+  /// True if c must be unchanged after an error. New memory for the result may change, because the user doesn't see it
+  /// then.
   bool keeps_c = true;
-  /// Set by another thread to have the product given up; null if it can't be.
+  /// Flag by which another thread cancels the product; null: not cancellable.
   const std::atomic<int32_t>* cancelled = nullptr;
-  /// The same if another part of the product has failed.
+  /// Flag that cancels this part of a product after the failure of another part; may be null.
   const std::atomic<int32_t>* stopped = nullptr;
-  /// Where the k-steps that are done are counted, for another thread to see; null if they aren't counted.
+  /// Counter of completed k-steps, which other threads read; null: not counted.
   std::atomic<double>* steps_done = nullptr;
 
   int64_t m() const { return a.rows; }
   int64_t n() const { return b.cols; }
   int64_t k() const { return a.cols; }
   int64_t outputs() const { return batch * m() * n(); }
-  /// Whether there is anything to compute from.
+  /// Returns whether the product has results and K > 0.
   bool has_steps() const { return outputs() > 0 && k() > 0; }
-  /// Whether an operand is stored in another type than that of its elements.
+  /// Returns whether an operand is stored in a narrower type than its elements.
   bool has_narrow() const { return a.storage != Storage::kElement || b.storage != Storage::kElement; }
-  /// Whether what is no result, or what nothing decides, keeps what it holds among the further results.
+  /// Returns whether auxiliary outputs keep their values where no candidate decides a result, and outside of the
+  /// structure.
   bool updates_further() const { return through.data != nullptr; }
   bool is_cancelled() const { return is_set(cancelled) || is_set(stopped); }
-  /// Counts the steps of `outputs` results, or a share of them.
+  /// Counts the steps of `outputs` results, times `share`.
   void count_steps(double outputs, double share = 1) const {
     if (!steps_done) return;
     const double steps = outputs * static_cast<double>(k()) * share;

@@ -1,4 +1,4 @@
-// Several problems, or one.
+// List of one or more problems.
 #pragma once
 #include <cstddef>
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace mpmml {
 
-/// Problems in a row in memory of the caller, which must stay as long as this is used.
+/// Consecutive problems in memory of the caller, which must outlive this object.
 class Problems {
  public:
   Problems(const Problem& one) : first_(&one), count_(1) {}

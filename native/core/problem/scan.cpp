@@ -29,7 +29,7 @@ Range scan_run(const typename S::Element* data, int64_t count) {
   }
 }
 
-/// Runs of elements that aren't contiguous, or are stored in another type, are copied through a buffer of this many.
+/// Size in elements of the buffer for runs that aren't contiguous, or are stored in another type.
 constexpr int64_t kBuffered = 4096;
 
 template <class S, class Stored>
@@ -48,13 +48,13 @@ Range scan_strided(const Stored* data, int64_t count, int64_t stride) {
   return range;
 }
 
-/// "a[1, 2, 3]"; without the batch index if there is only one matrix.
+/// Returns text such as "a[1, 2, 3]", without the batch index if there is only one matrix.
 std::string place(const char* name, bool batched, int64_t item, int64_t row, int64_t col) {
   return std::string(name) + "[" + (batched ? std::to_string(item) + ", " : "") + std::to_string(row) + ", " +
          std::to_string(col) + "]";
 }
 
-/// As JavaScript writes the number.
+/// Returns the number in JavaScript's notation.
 std::string text(double value) {
   if (std::isinf(value)) return value < 0 ? "-Infinity" : "Infinity";
   std::ostringstream stream;

@@ -1,5 +1,5 @@
-// Which elements of a matrix belong to a product: those near the diagonal. All others are the semiring's zero in an
-// operand, and are left as they are in a result.
+// Banded structure of the matrices of a product. Elements outside of the band are the semiring's zero in an operand,
+// and are not written in a result.
 #pragma once
 #include <cstdint>
 
@@ -7,19 +7,19 @@
 
 namespace mpmml {
 
-/// More diagonals than any matrix has, and so few that sums of some of them don't overflow.
+/// Number of diagonals that exceeds every matrix; sums of a few of these don't overflow.
 constexpr int64_t kAllDiagonals = int64_t{1} << 60;
 
-/// Numbers from `first` up to but not including `end`. There are none if end ≤ first.
+/// Half-open range of numbers [first, end). It is empty if end ≤ first.
 struct Span {
   int64_t first, end;
   MPMML_HOST_DEVICE constexpr bool is_empty() const { return end <= first; }
-  /// Only of a span whose end isn't before its first.
+  /// Returns the size of a span. `end` must not be less than `first`.
   MPMML_HOST_DEVICE constexpr int64_t size() const { return end - first; }
   MPMML_HOST_DEVICE constexpr bool holds(Span other) const { return first <= other.first && other.end <= end; }
-  /// The same numbers counted from `origin` on.
+  /// Returns the span relative to `origin`.
   MPMML_HOST_DEVICE constexpr Span from(int64_t origin) const { return {first - origin, end - origin}; }
-  /// Those that are in both. Its end may be before its first.
+  /// Returns the intersection. Its end may be less than its first.
   MPMML_HOST_DEVICE constexpr Span within(Span other) const {
     return {first > other.first ? first : other.first, end < other.end ? end : other.end};
   }
@@ -27,69 +27,71 @@ struct Span {
 };
 
 /// The elements (i, j) with −below ≤ j − i ≤ above. Both may be negative: {−1, kAllDiagonals} is strictly upper
-/// triangular. What asks which elements these are asks here, so that only this file and structured.cpp know that they are a
-/// band: in each row, and in each column, they follow each other.
+/// triangular. Only this file and structured.cpp rely on the shape of the band, in which the elements of each row and
+/// of each column are contiguous. Other code calls these functions.
 struct Band {
   int64_t below = kAllDiagonals;
   int64_t above = kAllDiagonals;
 
   constexpr bool operator==(const Band& other) const { return below == other.below && above == other.above; }
-  /// Any order, for containers.
+  /// Arbitrary order, for containers.
   constexpr bool operator<(const Band& other) const {
     return below != other.below ? below < other.below : above < other.above;
   }
   MPMML_HOST_DEVICE constexpr bool has(int64_t row, int64_t col) const {
     return col - row >= -below && col - row <= above;
   }
-  /// The columns of a row that are in the band, of a matrix without ends. So are those of the other functions.
+  /// Returns the columns of a row in the band of an infinite matrix. The other functions also assume infinite matrices.
   MPMML_HOST_DEVICE constexpr Span of_row(int64_t row) const { return {row - below, row + above + 1}; }
-  /// The rows of a column.
+  /// Returns the rows of a column in the band.
   MPMML_HOST_DEVICE constexpr Span of_column(int64_t col) const { return transposed().of_row(col); }
-  /// The columns that some of these rows have, and those that all of them have.
+  /// Returns the columns that at least one of these rows has in the band; of_all() returns the columns that all of them
+  /// have.
   MPMML_HOST_DEVICE constexpr Span of_some(Span rows) const { return {rows.first - below, rows.end + above}; }
   MPMML_HOST_DEVICE constexpr Span of_all(Span rows) const { return {rows.end - 1 - below, rows.first + above + 1}; }
-  /// Whether some or all elements in these rows and columns are in the band.
+  /// Returns whether at least one element in these rows and columns is in the band; has_all() tests for all of them.
   MPMML_HOST_DEVICE constexpr bool has_some(Span rows, Span cols) const {
     return cols.end - 1 - rows.first >= -below && cols.first - (rows.end - 1) <= above;
   }
   MPMML_HOST_DEVICE constexpr bool has_all(Span rows, Span cols) const {
     return cols.first - (rows.end - 1) >= -below && cols.end - 1 - rows.first <= above;
   }
-  /// All elements that are at most so many columns beside one of the band.
+  /// Returns the band extended by `by` diagonals on each side.
   MPMML_HOST_DEVICE constexpr Band widened(int64_t by) const { return {below + by, above + by}; }
-  /// The same band as seen from element (row, col) on.
+  /// Returns the band relative to element (row, col).
   MPMML_HOST_DEVICE constexpr Band from(int64_t row, int64_t col) const {
     return {below + (col - row), above - (col - row)};
   }
-  /// The same band of the transposed matrix.
+  /// Returns the band of the transposed matrix.
   MPMML_HOST_DEVICE constexpr Band transposed() const { return {above, below}; }
-  /// Whether all elements of a matrix of this size are in the band.
+  /// Returns whether all elements of a matrix of this size are in the band.
   MPMML_HOST_DEVICE constexpr bool is_all(int64_t rows, int64_t cols) const {
     return below >= rows - 1 && above >= cols - 1;
   }
 };
 
-/// The structure of the matrices of a product. Every instance of a batch has the same.
+/// Bands of the matrices of a product, for every batch entry.
 struct Structure {
   Band a, b, c;
 
   constexpr bool operator==(const Structure& other) const { return a == other.a && b == other.b && c == other.c; }
 
-  /// Whether all elements of an m × k and a k × n matrix and of their product are in it.
+  /// Returns whether the bands contain all elements of an m × k and a k × n matrix and of their product.
   constexpr bool is_general(int64_t m, int64_t n, int64_t k) const {
     return a.is_all(m, k) && b.is_all(k, n) && c.is_all(m, n);
   }
 
-  /// The steps of K that can reach a result in these rows and columns. Some of them can still be zero for each result.
+  /// Returns the k-steps that can contribute to a result in these rows and columns. They may include steps whose
+  /// elements are outside of the bands for each result.
   MPMML_HOST_DEVICE constexpr Span steps(Span rows, Span cols, int64_t k) const {
     return a.of_some(rows).within(b.transposed().of_some(cols)).within({0, k});
   }
-  /// The steps that all of these results have, of operands without ends.
+  /// Returns the k-steps that all of these results have, for infinite operands.
   MPMML_HOST_DEVICE constexpr Span steps_of_all(Span rows, Span cols) const {
     return a.of_all(rows).within(b.transposed().of_all(cols));
   }
 
-  /// The structure of the part of the product that begins with result (row, col).
+  /// Returns the structure of the part of the product that begins at result (row, col).
   MPMML_HOST_DEVICE constexpr Structure from(int64_t row, int64_t col) const {
     return {a.from(row, 0), b.from(0, col), c.from(row, col)};
   }

@@ -7,13 +7,14 @@
 namespace mpmml {
 namespace {
 
-/// Sums where rows of B begin among its columns, or where they end, as `column` says of a row: never before the row above it.
+/// Sums the first or the end columns of rows of B. `column` returns the column of a row, and must not decrease.
 template <class Column>
 class Borders {
  public:
   Borders(int64_t count, Column column) : count_(count), column_(column) {}
 
-  /// The sum for these rows of B, each taken into `cols`. Neither begins or ends before those of the call before.
+  /// Returns the sum of the columns of these rows of B, each clamped to `cols`. Neither span may begin or end before
+  /// the spans of the previous call.
   int64_t sum(Span rows, Span cols) {
     while (before_first_ < count_ && column_(before_first_) < cols.first) ++before_first_;
     while (before_end_ < count_ && column_(before_end_) < cols.end) ++before_end_;
@@ -27,8 +28,9 @@ class Borders {
  private:
   const int64_t count_;
   const Column column_;
-  int64_t before_first_ = 0, before_end_ = 0;  ///< rows whose column is before those of C, and before their end
-  Span inside_{0, 0};                          ///< the rows that sum_ is of
+  int64_t before_first_ = 0,
+          before_end_ = 0;  ///< number of rows whose column is before cols.first, and before cols.end
+  Span inside_{0, 0};       ///< rows that sum_ covers
   int64_t sum_ = 0;
 };
 
@@ -37,7 +39,7 @@ class Borders {
 double steps_of(const Structure& structure, int64_t m, int64_t n, int64_t k) {
   if (structure.is_general(m, n, k)) return static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
   const auto& [a, b, c] = structure;
-  // A row of A and C takes, of each row of B that its steps are, the columns that C has too.
+  // The steps of a row of C are the columns that it shares with each row of B that the row of A selects.
   const auto row_of_b = [&b = b, n](int64_t step) {
     const Span inside = b.of_row(step);
     const int64_t first = std::clamp<int64_t>(inside.first, 0, n);

@@ -1,4 +1,4 @@
-// What follows from the structure of a product (structure.h).
+// Consequences of the structure of a product (structure.h): steps, and elements to clear.
 #pragma once
 #include <algorithm>
 #include <vector>
@@ -10,17 +10,17 @@
 
 namespace mpmml {
 
-/// The columns of a row that are in the band.
+/// Returns the columns of a row that are in the band.
 MPMML_HOST_DEVICE constexpr Span span_of_row(const Band& band, int64_t row, int64_t cols) {
   return band.of_row(row).within({0, cols});
 }
 
-/// The steps of K that count for one result: both of their elements are inside.
+/// Returns the k-steps of one result: steps with both elements in their bands.
 MPMML_HOST_DEVICE constexpr Span steps_of_result(const Problem& problem, int64_t row, int64_t col) {
   return problem.structure.steps({row, row + 1}, {col, col + 1}, problem.a.cols);
 }
 
-/// Whether some element of A, B or C doesn't belong to the product.
+/// Returns whether some element of A, B or C is outside of the structure.
 inline bool is_structured(const Problem& problem) {
   return !problem.structure.is_general(problem.m(), problem.n(), problem.k());
 }
@@ -31,12 +31,12 @@ inline bool has_structured_operands(const Problem& problem) {
   return !a.is_all(problem.m(), problem.k()) || !b.is_all(problem.k(), problem.n());
 }
 
-/// How many steps count, for all results of one product of an m × k and a k × n matrix.
+/// Returns the number of steps in the structure, for all results of one product of an m × k and a k × n matrix.
 double steps_of(const Structure& structure, int64_t m, int64_t n, int64_t k);
-/// The same for all results of the batch.
+/// Returns the number of steps in the structure, for all results of the batch.
 double steps_of(const Problem& problem);
 
-/// Sets the elements outside of the band. Null stays null.
+/// Sets the elements outside of the band. Does nothing for a null view.
 template <class Element>
 void fill_outside(const MutableMatrixView& view, int64_t batch, const Band& band, Element value) {
   if (!view.data) return;
@@ -51,15 +51,15 @@ void fill_outside(const MutableMatrixView& view, int64_t batch, const Band& band
   }
 }
 
-/// A result of a product and the value of its elements outside of the structure.
+/// Result of a product, and the value of its elements outside of the structure.
 struct ClearedResult {
   MutableMatrixView view;
   DataType dtype;
   double value;
 };
 
-/// Returns the results whose elements outside of the structure are set, because nobody has seen them: C if it needn't be kept,
-/// the witness if it isn't updated.
+/// Returns the results whose elements outside of the structure must be initialized because their memory is new: C if it
+/// needn't be kept, the witness if it isn't updated.
 std::vector<ClearedResult> cleared_results(const Problem& problem);
 
 /// Sets the elements outside of the structure of results in host memory.

@@ -1,4 +1,4 @@
-// Work on elements of which only the size matters.
+// Dispatch on the size of elements.
 #pragma once
 #include <cstdint>
 

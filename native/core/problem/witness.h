@@ -1,5 +1,5 @@
-// Which k decides a result, by its definition (Problem). The naive product uses it for every result, others only
-// for what they can't tell from their accumulators.
+// Witness of a result by its definition (Problem). The naive product uses it for every result, other kernels only for
+// results whose accumulators don't determine the witness.
 #pragma once
 #include "core/algebra/arithmetic.h"
 #include "core/problem/problem.h"
@@ -7,8 +7,8 @@
 
 namespace mpmml {
 
-/// Whether the candidate a ⊗ b is `result`, which isn't zero, if it is stored as the overflow policy says. Under the
-/// throwing policy a sum outside the finite range is equal to nothing.
+/// Returns whether the candidate a ⊗ b, stored according to the overflow policy, is `result`, which isn't zero. Under
+/// the throwing policy a sum outside the finite range never matches.
 template <class S>
 bool is_candidate(typename S::Element a, typename S::Element b, OverflowPolicy overflow, typename S::Element result) {
   using Element = typename S::Element;
@@ -27,7 +27,7 @@ bool is_candidate(typename S::Element a, typename S::Element b, OverflowPolicy o
   }
 }
 
-/// The smallest k whose candidate is `result`, or kNoWitness if there is none or the result is zero.
+/// Returns the smallest k whose candidate is `result`; kNoWitness if no candidate matches or the result is zero.
 template <class S>
 int32_t witness_of(const Problem& problem, int64_t item, int64_t row, int64_t col, typename S::Element result) {
   if (result == S::zero) return kNoWitness;
@@ -41,7 +41,7 @@ int32_t witness_of(const Problem& problem, int64_t item, int64_t row, int64_t co
   return kNoWitness;
 }
 
-/// c0 as a result that it decides by itself.
+/// Returns c0 as the result without any candidate.
 template <class S>
 typename S::Element as_result(typename S::Element c0) {
   if constexpr (S::can_overflow) {
@@ -57,7 +57,7 @@ inline int32_t through_at(const Problem& problem, int64_t item, int64_t row, int
   return static_cast<const int32_t*>(view.data)[item * view.batch_stride + row * view.row_stride + k * view.col_stride];
 }
 
-/// Stores the witness of C[item, row, col] = `result`. `c0` is what was accumulated to; zero if nothing was.
+/// Stores the witness of C[item, row, col] = `result`. `c0` is the initial value of the accumulation; zero without C0.
 template <class S>
 void store_witness(const Problem& problem, int64_t item, int64_t row, int64_t col, typename S::Element c0,
                    typename S::Element result) {

@@ -1,4 +1,5 @@
-// Folding a strand of RNA, and the interaction of two, by the weights of their base pairs: what is asked and what comes out.
+// Requests and results of RNA folding (Nussinov) and of the interaction of two strands (BPMax), by the weights of base
+// pairs.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -8,12 +9,12 @@
 
 namespace mpmml {
 
-/// The bases by the numbers that strands have them by.
+/// Letters of the bases, indexed by their numbers in strands.
 constexpr const char kBases[] = "ACGU";
 
 using Strand = std::vector<uint8_t>;
 
-/// What a pair of two bases is worth; 0 if they can't pair.
+/// Scores of pairs of bases; 0 if they can't pair.
 struct PairScores {
   int32_t of[4][4] = {};
 
@@ -25,12 +26,12 @@ struct PairScores {
   }
 };
 
-/// The indices of two bases.
+/// Indices of two bases.
 struct BasePair {
   int32_t i, j;
 };
 
-/// The best set of pairs of bases of one strand that don't cross (Nussinov):
+/// Request for the best set of non-crossing base pairs of one strand (Nussinov):
 ///
 ///   S[i, j] = max(S[i + 1, j − 1] + score(i, j), max over k of S[i, k] + S[k + 1, j]), 0 if there is no pair
 ///
@@ -45,7 +46,7 @@ struct FoldRequest {
   CancellationToken watch;
 };
 
-/// Steps of ⊗ and ⊕ that the recurrence has.
+/// Returns the number of steps (one ⊗ and one ⊕) of the recurrence.
 inline double steps_of(const FoldRequest& request) {
   double all = 0;
   for (const Strand& strand : request.strands) {
@@ -58,34 +59,34 @@ inline double steps_of(const FoldRequest& request) {
 struct Folding {
   int32_t score = 0;
   std::vector<BasePair> pairs;                ///< i < j, in order of i
-  std::optional<std::vector<int32_t>> table;  ///< n × n, 0 below the diagonal; if it is asked for
+  std::optional<std::vector<int32_t>> table;  ///< n × n, 0 below the diagonal; only if requested
 };
 
-/// The best joint structure of two strands (BPMax). Strand 2 is numbered so that pairs between strands don't cross if both
-/// their indices increase. `reach` is the length of windows of strand 2, or its length.
+/// Request for the best joint structure of two strands (BPMax). Strand 2 is numbered so that pairs between strands
+/// don't cross if both their indices increase. `reach` is the length of windows of strand 2, at most its length.
 struct InteractionRequest {
   Strand strand1, strand2;
   PairScores within, between;
   int64_t min_loop;
   int64_t reach;
-  int64_t top;  ///< windows that are wanted
+  int64_t top;  ///< maximum number of windows
   bool wide;
   bool wants_table;
   double max_bytes;
   CancellationToken watch;
 };
 
-/// Strand 1 and bases [start, start + reach) of strand 2.
+/// Interaction of strand 1 with bases [start, start + reach) of strand 2.
 struct Interaction {
   int32_t score = 0;
-  int32_t alone = 0;  ///< what both are worth if they don't interact
+  int32_t alone = 0;  ///< score of both without interaction
   int64_t start = 0;
   std::vector<BasePair> within1, within2, between;
 };
 
-/// Steps of ⊗ and ⊕ that the recurrence has for an interval of so many bases of strand 1.
+/// Returns the number of steps of the recurrence for an interval of `length` bases of strand 1.
 inline double steps_of(const InteractionRequest& request, int64_t length) {
-  // Intervals of strand 2 of 1 … reach bases, and the places where these can be split.
+  // Number of intervals of strand 2 of 1 … reach bases, and of their split points.
   const auto m = static_cast<double>(request.strand2.size()), r = static_cast<double>(request.reach);
   const double pairs = r * (r - 1) / 2, intervals = m * r - pairs;
   const double splits = (m - 1) * pairs - r * (r - 1) * (r - 2) / 3;
@@ -104,9 +105,9 @@ inline double steps_of(const InteractionRequest& request) {
 
 struct Interactions {
   std::vector<Interaction> best;  ///< windows that don't overlap, best first
-  /// F[i1, j1, i2, j2], j1 ≥ i1 and j2 ≥ i2, in lexicographic order of (i1, j1, i2, j2); if it is asked for.
+  /// F[i1, j1, i2, j2], j1 ≥ i1 and j2 ≥ i2, in lexicographic order of (i1, j1, i2, j2); only if requested.
   std::optional<std::vector<int32_t>> table;
-  double steps = 0;  ///< of ⊗ and ⊕ that the recurrence has
+  double steps = 0;  ///< number of steps of the recurrence
 };
 
 }  // namespace mpmml

@@ -1,4 +1,4 @@
-// From tables that have been filled, wherever they are, to what was asked for.
+// Results of RNA requests from complete tables, in any memory.
 #pragma once
 #include <algorithm>
 #include <cstdlib>
@@ -12,7 +12,7 @@
 
 namespace mpmml {
 
-/// Throws Error(kOutOfMemory) if tables take more bytes than there are.
+/// Throws Error(kOutOfMemory) if tables need more than `most` bytes.
 inline void require_room(double bytes, double most, const std::string& advice) {
   if (bytes <= most) return;
   const auto text = [](double value) { return std::to_string(static_cast<int64_t>(std::min(value, 9e18))); };
@@ -20,7 +20,7 @@ inline void require_room(double bytes, double most, const std::string& advice) {
               "the tables take " + text(bytes) + " bytes, but there are " + text(most) + ": " + advice);
 }
 
-/// `fold` is the trace of a strand of n bases.
+/// Returns the result of folding. `fold` is the trace of a strand of n bases.
 template <class Fold>
 Folding answer_fold(const FoldRequest& request, int64_t n, const Fold& fold) {
   Folding result;
@@ -36,7 +36,7 @@ Folding answer_fold(const FoldRequest& request, int64_t n, const Fold& fold) {
   return result;
 }
 
-/// The starts of windows that don't overlap, best first.
+/// Returns the starts of the best non-overlapping windows, best first.
 template <class Score>
 std::vector<int64_t> best_windows(const InteractionRequest& request, const Score& score) {
   const auto n = static_cast<int64_t>(request.strand1.size()), m = static_cast<int64_t>(request.strand2.size());
@@ -68,7 +68,8 @@ std::vector<int32_t> all_scores(const InteractionRequest& request, const Score& 
   return all;
 }
 
-/// `fold1` and `fold2` are the traces of both strands; `score(a1, b1, a2, b2)` is an element of F, by nodes.
+/// Returns the result of an interaction. `fold1` and `fold2` are the traces of both strands; `score(a1, b1, a2, b2)` is
+/// an element of F, by nodes.
 template <class Fold1, class Fold2, class Score>
 Interactions answer_interaction(const InteractionRequest& request, const Fold1& fold1, const Fold2& fold2,
                                 const Score& score) {

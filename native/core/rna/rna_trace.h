@@ -1,4 +1,5 @@
-// From tables to pairs of bases: which candidates of the recurrence attain an element is found again, from the result down.
+// Traceback from tables to base pairs: the candidates of the recurrence that attain an element are recomputed, from the
+// final result down.
 #pragma once
 #include <algorithm>
 #include <vector>
@@ -7,14 +8,15 @@
 
 namespace mpmml {
 
-/// Finds pairs of one strand that attain S[a, b]. `score(a, b)` is an element of its table, by nodes (core/rna/triangle.h).
+/// Traceback of one strand: finds pairs that attain S[a, b]. `score(a, b)` is an element of the strand's table, by
+/// nodes (core/rna/triangle.h).
 template <class Score>
 class FoldTrace {
  public:
   FoldTrace(const Strand& strand, const PairScores& pairs, int64_t min_loop, Score score)
       : strand_(strand), pairs_(pairs), min_loop_(min_loop), score_(score) {}
 
-  /// What is worth a pair of the first and the last base between two nodes; 0 if they can't pair.
+  /// Returns the score of a pair of the first and the last base between two nodes; 0 if they can't pair.
   int32_t enclosing(int64_t a, int64_t b) const {
     return b - a - 2 < min_loop_ ? 0 : pairs_.of[strand_[a]][strand_[b - 1]];
   }
@@ -51,7 +53,8 @@ class FoldTrace {
   const Score score_;
 };
 
-/// Finds a joint structure that attains an element of F. `score(a1, b1, a2, b2)`, by nodes, where neither interval is empty.
+/// Traceback of an interaction: finds a joint structure that attains an element of F. `score(a1, b1, a2, b2)` is that
+/// element, by nodes; neither interval may be empty.
 template <class Fold1, class Fold2, class Score>
 class InteractionTrace {
  public:
@@ -71,7 +74,7 @@ class InteractionTrace {
   }
 
  private:
-  /// What lies between two nodes of each strand.
+  /// Intervals between two nodes of each strand.
   struct Part {
     int64_t a1, b1, a2, b2;
   };
@@ -95,7 +98,7 @@ class InteractionTrace {
     }
   }
 
-  /// An unpaired base at an end.
+  /// Tries to remove an unpaired base at an end.
   bool strip(const Part& part, int32_t score) {
     const auto [a1, b1, a2, b2] = part;
     for (const Part& less :
@@ -107,7 +110,7 @@ class InteractionTrace {
     return false;
   }
 
-  /// A pair between the strands at an end.
+  /// Tries a pair between the strands at an end.
   bool bind(const Part& part, int32_t score, Interaction& found) {
     const auto [a1, b1, a2, b2] = part;
     const Part after{a1 + 1, b1, a2 + 1, b2}, before{a1, b1 - 1, a2, b2 - 1};
@@ -124,7 +127,7 @@ class InteractionTrace {
     return false;
   }
 
-  /// A pair of one strand that encloses all the rest.
+  /// Tries a pair of one strand that encloses the rest of its interval.
   bool enclose(const Part& part, int32_t score, Interaction& found) {
     const auto [a1, b1, a2, b2] = part;
     if (const int32_t worth = fold1_.enclosing(a1, b1); worth > 0) {
@@ -146,7 +149,7 @@ class InteractionTrace {
     return false;
   }
 
-  /// Two parts side by side, one of which may be of one strand alone.
+  /// Splits the intervals into two adjacent parts, one of which may belong to a single strand.
   void split(const Part& part, int32_t score) {
     const auto [a1, b1, a2, b2] = part;
     for (int64_t c1 = a1; c1 <= b1; ++c1) {

@@ -1,4 +1,4 @@
-// How a table over the intervals of a strand lies in memory: its upper triangle, in blocks of rows.
+// Memory layout of a table over the intervals of a strand: its upper triangle, in blocks of rows.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -10,12 +10,13 @@
 
 namespace mpmml {
 
-/// A strand of n bases has n + 1 nodes, before, between and after its bases. Element [a, b], a ≤ b, is of the bases from node
-/// a to node b: a, a + 1, …, b − 1; of none if a = b. So the tables of what intervals are made of are triangular matrices, and
-/// splitting intervals at a node is their product.
+/// A strand of n bases has n + 1 nodes, before, between and after its bases. Element [a, b], a ≤ b, is for the bases
+/// from node a to node b: a, a + 1, …, b − 1; none if a = b. So a table is a triangular matrix, and splitting intervals
+/// at a node is a matrix product.
 ///
-/// Row a is at `position` a + padding(), and so is column a: the padding comes first, where rows are shortest. A row has the
-/// columns from its own block of kBlock on, as far as intervals reach. What of these isn't an interval holds kNoInterval.
+/// Row a is at `position` a + padding(), and so is column a: the padding comes first, where rows are shortest. A row
+/// has the columns from its own block of kBlock on, up to the end of the longest interval. Elements that are no
+/// interval are kNoInterval.
 class Triangle {
  public:
   static constexpr int64_t kBlock = kTriangleBlock;
@@ -39,12 +40,12 @@ class Triangle {
   int64_t blocks() const { return positions() / kBlock; }
   int64_t end_column(int64_t block) const { return sizes_.end_column(static_cast<int>(block)); }
   int64_t stride(int64_t block) const { return sizes_.stride(static_cast<int>(block)); }
-  /// How many diagonals of blocks it has. The one at distance d from the first has blocks() − d of them.
+  /// Returns the number of diagonals of blocks. The diagonal at distance d from the first has blocks() − d blocks.
   int64_t diagonals() const { return end_column(0) / kBlock; }
-  /// The element at this row and at column c is number row(position) + c.
+  /// Returns the offset of a row: the element at column c has the index row(position) + c.
   int64_t row(int64_t position) const { return rows_[position]; }
   int64_t elements() const { return elements_; }
-  /// The number of element [a, b].
+  /// Returns the index of element [a, b].
   int64_t at(int64_t a, int64_t b) const { return rows_[a + padding()] + b + padding(); }
 
  private:

@@ -49,7 +49,7 @@ void InBlocks::compute() {
   std::optional<OverflowError> overflow;
   Region before{};
   for (const Region& block : blocks_) {
-    // Blocks side by side share rows, so the smallest index may be in any of them. Later blocks have greater indices.
+    // Adjacent blocks share rows, so the smallest index may be in any of them. Later blocks have greater indices.
     if (overflow && !(block.items == before.items && block.rows == before.rows)) break;
     before = block;
     try {
@@ -60,7 +60,7 @@ void InBlocks::compute() {
       const int64_t index = index_in_whole(block, problem_.m(), problem_.n(), error.index());
       if (!overflow || index < overflow->index()) overflow.emplace(problem_, index, error.sum());
     } catch (const Error& error) {
-      // A block has other indices.
+      // Indices in a block differ from those in the whole product.
       if (error.code() == ErrorCode::kValue) require_elements_of_operands(problem_);
       throw;
     }

@@ -1,5 +1,5 @@
-// Products that don't fit a device's memory. They are divided into blocks of C that do, each a product of its own. K is never
-// divided, so every block is exact by itself.
+// Products that exceed a device's memory. They are divided into blocks of C that fit, each of which is a separate
+// product. K is never divided, so every block is exact by itself.
 #pragma once
 #include <functional>
 #include <vector>
@@ -10,10 +10,12 @@
 
 namespace mpmml {
 
-/// The smallest block that `problem` is divided into. If a device has no memory for it, it can't compute the product.
+/// Returns the smallest block that `problem` can be divided into. A device without memory for it can't compute the
+/// product.
 Problem smallest_block(const Problem& problem);
 
-/// Blocks in the order of their rows, each of which takes at most `bytes` of device memory, according to `bytes_of`.
+/// Returns blocks in the order of their rows, each of which takes at most `bytes` of device memory according to
+/// `bytes_of`.
 std::vector<Region> blocks_of(const Problem& problem, int64_t bytes,
                               const std::function<int64_t(const Problem& block)>& bytes_of);
 
@@ -23,18 +25,19 @@ class InBlocks {
   /// Computes a block. Throws Error, as Session::multiply() does.
   using Multiply = std::function<Outcome(const Problem& block)>;
 
-  /// A later block may fail: it allocates memory of its own, and sees its own values.
+  /// Results may need separate memory, because a later block can fail: each block allocates memory and checks its own
+  /// values.
   InBlocks(const Problem& problem, std::vector<Region> blocks, Multiply multiply)
       : problem_(problem),
         blocks_(std::move(blocks)),
         destination_(problem, blocks_.size() > 1),
         multiply_(std::move(multiply)) {}
 
-  /// Does what can be done before C changes. Throws Error.
+  /// Computes all blocks if their results go to separate memory. Throws Error.
   void start() {
     if (destination_.is_separate()) compute();
   }
-  /// Does the rest.
+  /// Computes all blocks unless start() did, and copies separate results to C. Throws Error.
   Outcome finish() {
     if (!destination_.is_separate()) compute();
     destination_.commit();

@@ -1,5 +1,5 @@
-// Admission to a device's memory. Products that run at the same time share it, so each reserves what it needs before it
-// allocates anything. While others hold too much it waits, in the order of arrival.
+// Reservations of a device's memory. Concurrent products share the memory, so each product reserves its bytes before it
+// allocates. A product waits, in the order of arrival, while others have reserved too much.
 #pragma once
 #include <condition_variable>
 #include <cstdint>
@@ -11,10 +11,10 @@
 
 namespace mpmml {
 
-/// The reservations of one device's memory, for any threads.
+/// Reservations of one device's memory. Thread-safe.
 class Ledger {
  public:
-  /// A share of the memory; given back when it goes out of scope.
+  /// Reserved bytes, released at the end of the scope.
   class MemoryReservation {
    public:
     MemoryReservation() = default;
@@ -34,25 +34,26 @@ class Ledger {
     const void* call_ = nullptr;
   };
 
-  /// Bytes of a product, and the call that the product is a part of, as Placement has it.
+  /// Bytes of a product, and the call that it belongs to (Placement::call).
   struct Demand {
     int64_t bytes = 0;
     const void* call = nullptr;
   };
 
-  /// Counts bytes of matrices that stay on the device, or fewer if negative.
+  /// Adds `bytes` to the bytes of device-resident matrices. Negative values subtract.
   void hold(int64_t bytes);
 
   int64_t held() const;
   int64_t reserved() const;
 
-  /// Waits until memory may have been given back, but not for long.
+  /// Waits until memory may have been released, or until a short timeout.
   void await_change();
 
-  /// Reserves bytes as soon as the products that arrived earlier leave them. `available_capacity` returns the bytes that
-  /// `held` bytes of matrices leave to products. A product is always admitted if no other holds memory, because the caller checks
-  /// that it fits at all, and if its call holds memory: parts of a call may end together, so none waits for another.
-  /// Throws Error(kAborted) if `is_cancelled` while it waits.
+  /// Waits until the bytes are available after all products that arrived earlier, and reserves them.
+  /// `available_capacity` returns the bytes for products next to `held` bytes of matrices. A reservation succeeds at
+  /// once if no product has reserved memory, because the caller checks that the product fits the device. It also
+  /// succeeds at once if its call has reserved memory: parts of a call may end together, so none waits for another.
+  /// Throws Error(kAborted) if `is_cancelled` becomes true during the wait.
   MemoryReservation admit(const Demand& demand, const std::function<int64_t(int64_t held)>& available_capacity,
                           const std::function<bool()>& is_cancelled);
 
@@ -63,9 +64,9 @@ class Ledger {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   int64_t reserved_ = 0;
-  int64_t held_ = 0;                 ///< by matrices that stay
+  int64_t held_ = 0;                 ///< bytes of device-resident matrices
   std::deque<const void*> waiting_;  ///< in the order of arrival
-  std::vector<const void*> calls_;   ///< that have reserved memory for a part
+  std::vector<const void*> calls_;   ///< calls that have reserved memory for a part
 };
 
 }  // namespace mpmml

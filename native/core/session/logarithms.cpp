@@ -9,7 +9,7 @@
 namespace mpmml {
 namespace {
 
-/// A product of so many items and these sizes that is part of another.
+/// Returns a product of these sizes that is one stage of `whole`.
 UserProduct part_of(const UserProduct& whole, std::shared_ptr<const UserSemiring> semiring, int64_t batch, int64_t m,
                     int64_t n, int64_t k) {
   UserProduct part;
@@ -22,7 +22,7 @@ UserProduct part_of(const UserProduct& whole, std::shared_ptr<const UserSemiring
   return part;
 }
 
-/// The product over + and × that S is.
+/// Returns the product over + and × that computes S.
 UserProduct sum_of(const UserProduct& product) {
   UserProduct sum = product;
   sum.semiring = logarithm_steps().sum;
@@ -80,7 +80,8 @@ class Logarithms {
     return part_of(product_, std::move(semiring), batch, m, n, 1);
   }
 
-  /// The exponentials of an operand, after the greatest of each line: a row of A, or a column of B.
+  /// Computes the greatest element of each line (row of A or column of B), and the exponentials of an operand relative
+  /// to it.
   MutableMatrixView numbers(const MatrixView& operand, const Band& band, bool is_a) {
     const int64_t items = items_of(operand, product_.batch);
     const MatrixView columns = is_a ? transposed(operand) : operand;
@@ -93,7 +94,7 @@ class Logarithms {
     search.c[0] = greatest;
     search.structure.b = of_columns;
     multiply(search);
-    // A row of few elements takes as long as one of so many.
+    // Rows of fewer elements take as long as a row of this many.
     constexpr int64_t kFew = 16;
     const bool are_rows = is_a || columns.cols < kFew;
     const MatrixView lines = are_rows ? transposed(columns) : columns;
@@ -108,7 +109,7 @@ class Logarithms {
     return are_rows == is_a ? made : transposed(made);
   }
 
-  /// Puts what is computed pair by pair where the result is NaN.
+  /// Replaces NaN results by results that are computed pair by pair.
   void choose_pairs() {
     const MutableMatrixView pairs = make(product_.batch, product_.m, product_.n);
     UserProduct by_pairs = product_;
@@ -122,7 +123,7 @@ class Logarithms {
     multiply(choice);
   }
 
-  /// The result, or C0 ⊕ the result.
+  /// Writes the result, or C0 ⊕ the result.
   void write() {
     UserProduct last = without_steps(product_.accumulates() ? joining(*product_.semiring) : logarithm_steps().sum);
     last.keeps_c = product_.keeps_c;
@@ -140,7 +141,7 @@ class Logarithms {
     UserProduct part = part_of(product_, std::move(semiring), product_.batch, product_.m, product_.n, 0);
     part.structure.c = product_.structure.c;
     for (size_t lane = 0; lane < part.lane_count(); ++lane) {
-      // Of no elements.
+      // The view has no elements.
       part.a[lane] = {zeros_.data, part.m, 0, 0, 1, 0, Storage::kElement, zeros_.memory};
       part.b[lane] = {zeros_.data, 0, part.n, part.n, 1, 0, Storage::kElement, zeros_.memory};
     }
@@ -151,17 +152,17 @@ class Logarithms {
   const UserProduct& product_;
   const Placement& where_;
   KeptMemory kept_;
-  std::vector<std::unique_ptr<Pending>> works_;  ///< after the memory that they use
-  MutableMatrixView zeros_;                      ///< k of them, in a row
-  MutableMatrixView row_greatest_;               ///< of each row of A; in a row
-  MutableMatrixView col_greatest_;               ///< of each column of B; in a row
+  std::vector<std::unique_ptr<Pending>> works_;  ///< declared after the memory that works use
+  MutableMatrixView zeros_;                      ///< row of k zeros
+  MutableMatrixView row_greatest_;               ///< row with the greatest element of each row of A
+  MutableMatrixView col_greatest_;               ///< row with the greatest element of each column of B
   MutableMatrixView result_;                     ///< S, then the result
 };
 
 }  // namespace
 
 std::unique_ptr<Pending> start_user(Session& session, const UserProduct& product, const Placement& where) {
-  // Several devices compute a part each, which is such a product of its own.
+  // Each device of a multi-device session computes a part, which is again a product over logarithms.
   if (!product.is_of_logarithms() || !session.devices().empty()) return session.multiply_user(product, where);
   return Logarithms(session, product, where).start();
 }
@@ -170,8 +171,8 @@ int64_t bytes_of_parts(const UserProduct& product) {
   if (!product.is_of_logarithms()) return 0;
   const int64_t lines =
       items_of(product.a[0], product.batch) * product.m + items_of(product.b[0], product.batch) * product.n;
-  constexpr int64_t kResults = 2;  // pairs, too
-  // Of each line the exponentials and the greatest element; and zeros.
+  constexpr int64_t kResults = 2;  // results of the product and results of pairs
+  // The exponentials and the greatest element of each line, and zeros.
   const int64_t elements = lines * (product.k + 1) + product.k + kResults * product.outputs();
   return elements * element_bytes(DataType::kFloat32);
 }

@@ -7,14 +7,14 @@
 
 namespace mpmml {
 
-/// Starts a product as Session::multiply_user() does: as it is, or if it is one of logarithms with many steps, in its parts. Throws
-/// Error.
+/// Starts a product like Session::multiply_user(). A product of logarithms with many steps is computed in stages
+/// (core/user/logarithms.h), other products directly. Throws Error.
 std::unique_ptr<Pending> start_user(Session& session, const UserProduct& product, const Placement& where);
 
-/// The memory that the parts need at the same time as the product's matrices.
+/// Returns the memory in bytes that the stages need in addition to the product's matrices.
 int64_t bytes_of_parts(const UserProduct& product);
 
-/// As Session::explain_user().
+/// Returns a description of the computation, like Session::explain_user().
 std::string explain_user(Session& session, const UserProduct& product, const Placement& where);
 
 }  // namespace mpmml

@@ -1,4 +1,4 @@
-// Copies from a matrix to the host that no stream knows of, because threads carry them out.
+// Copies from a matrix to the host by threads, which no stream orders.
 #pragma once
 #include <algorithm>
 #include <atomic>
@@ -8,16 +8,16 @@
 
 namespace mpmml {
 
-/// A copy from a memory to the host.
+/// Copy from a memory to the host.
 class Reader {
  public:
   virtual ~Reader() = default;
-  /// Waits until the memory isn't read any more. Doesn't throw.
+  /// Waits until the copy has read the memory. Doesn't throw.
   virtual void wait_for_copy() = 0;
 };
 
-/// The copies from one memory that may be under way. Forgets those that have ended, so that a matrix which is only read
-/// doesn't grow with each copy. For one thread.
+/// Copies from one memory that may be in progress. Removes ended copies, so that the list of a matrix that is only read
+/// doesn't grow. Not thread-safe.
 class Readers {
  public:
   ~Readers() { forget(readers_.begin()); }
@@ -37,13 +37,13 @@ class Readers {
     forget(readers_.begin());
   }
 
-  /// The readers that all memories of the process remember, for tests.
+  /// Returns the number of readers in the lists of all memories of the process, for tests.
   static int64_t remembered() { return all_.load(std::memory_order_relaxed); }
 
  private:
   using Weak = std::vector<std::weak_ptr<Reader>>;
 
-  /// Forgets the readers from `first` on.
+  /// Removes the readers from `first` on.
   void forget(Weak::iterator first) {
     if (first == readers_.end()) return;
     all_.fetch_sub(readers_.end() - first, std::memory_order_relaxed);

@@ -15,7 +15,7 @@ std::optional<int64_t> find_nan_in(const void* data, int64_t count) {
 
 }  // namespace
 
-/// Copies them to the host, some rows at a time.
+/// Copies the matrices to the host, a limited number of rows at a time.
 std::optional<int64_t> Session::find_nan(DataType dtype, int64_t batch, const MatrixView& matrix) {
   if (dtype != DataType::kFloat32 && dtype != DataType::kFloat64) return std::nullopt;
   constexpr int64_t kElementsAtOnce = int64_t{1} << 22;

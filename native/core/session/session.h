@@ -1,4 +1,4 @@
-// Matrices that stay on a device from product to product, and the device that keeps them.
+// Interface of device sessions and of device-resident matrices.
 #pragma once
 #include <memory>
 #include <optional>
@@ -14,8 +14,8 @@ namespace mpmml {
 
 class PeerTransfers;  // core/devices/sharded_memory.h
 
-/// Memory of a device that holds elements. Matrices are views of it: their `memory` points to it. It is given back when
-/// its last owner lets go of it, which may be on any thread.
+/// Device memory for elements. Matrices are views of it: their `memory` points to it. The memory is freed when its last
+/// owner releases it, which may happen on any thread.
 class Memory {
  public:
   Memory(void* data, int64_t bytes) : data_(data), bytes_(bytes) {}
@@ -26,7 +26,7 @@ class Memory {
   void* data() const { return data_; }
   int64_t bytes() const { return bytes_; }
 
-  /// Marks it as one that its only owner will let go of, which may take long: from now on it doesn't count as used. Twice is once.
+  /// Excludes this memory from the used-bytes count before its last owner frees it, which may take long. Idempotent.
   virtual void retire() {}
 
  private:
@@ -34,7 +34,7 @@ class Memory {
   const int64_t bytes_;
 };
 
-/// A share of a device's memory, until it is let go of.
+/// Reservation of device memory, released by the destructor.
 class Share {
  public:
   Share() = default;
@@ -42,26 +42,27 @@ class Share {
   Share(const Share&) = delete;
 };
 
-/// In bytes.
+/// Memory usage in bytes.
 struct MemoryUse {
-  int64_t used;      ///< by the matrices that exist
-  int64_t reserved;  ///< what the library holds: matrices, packed forms, workspaces, and what it keeps for the next one
-  int64_t peak;      ///< the most that `used` has been
-  int64_t free;      ///< what is free on the device
-  int64_t total;     ///< what the device has
+  int64_t used;      ///< by existing matrices
+  int64_t reserved;  ///< allocated by the library: matrices, packed formats, workspaces, and cached free blocks
+  int64_t peak;      ///< maximum of `used` so far
+  int64_t free;      ///< free memory of the device
+  int64_t total;     ///< memory of the device
 };
 
-/// Work that has been started. It may still run on the device.
+/// Started work, which may still run on the device.
 class Pending {
  public:
   virtual ~Pending() = default;
-  /// Doesn't wait.
+  /// Returns whether the work is done. Doesn't wait.
   virtual bool is_done() = 0;
-  /// Waits if it isn't done. Call it once. Throws Error if the work failed. Returns an outcome for each product.
+  /// Waits for the work and returns an outcome for each product. Must be called at most once. Throws Error if the work
+  /// failed.
   virtual std::vector<Outcome> finish() = 0;
 };
 
-/// Work that was done when it was started.
+/// Work that is already done.
 class Done final : public Pending {
  public:
   explicit Done(std::vector<Outcome> outcomes = {}) : outcomes_(std::move(outcomes)) {}
@@ -72,135 +73,140 @@ class Done final : public Pending {
   std::vector<Outcome> outcomes_;
 };
 
-/// Some pivots of a closure (Floyd and Warshall): nodes by way of which better ways are searched, one after the other.
-/// Here only ways that begin or end at one of them become better: in the columns of the pivots (`down`), and in their rows
-/// (`along`). Those between other nodes follow from one product. With i and j for any nodes that have rows and columns here:
+/// A block of pivots of a closure by Floyd and Warshall: intermediate nodes of paths, processed one after the other.
+/// Elimination relaxes only paths that begin or end at a pivot: the columns of the pivots (`down`) and their rows
+/// (`along`). One product relaxes the paths between other nodes. With i and j for any nodes that have rows and columns
+/// here:
 ///
 ///   for k = 0 … count − 1:
-///     columns[i, k] = d[i, pivot k] and rows[k, j] = d[pivot k, j], as they are at this moment
+///     columns[i, k] = d[i, pivot k] and rows[k, j] = d[pivot k, j], at this moment
 ///     d[i, j] = d[i, j] ⊕ columns[i, k] ⊗ rows[k, j], if i or j is a pivot
 ///
 ///   d[i, j] = d[i, j] ⊕ (columns ⊗ rows)[i, j] for all other i and j
 ///
-/// The candidates of an element are the same, in the same order, as if there were only one pivot at a time. So its value
-/// doesn't depend on how the pivots are grouped, not even by rounding; nor does the way that `next` follows. Sums of finite
+/// The candidates of an element are the same, in the same order, as if there were only one pivot at a time. So neither
+/// its value, rounding included, nor the path that `next` follows depends on the grouping of pivots. Sums of finite
 /// elements must not leave the type.
 struct Pivots {
-  Operation operation;  ///< ⊕ is idempotent
+  Operation operation;  ///< requires an idempotent ⊕
   int64_t batch = 1;
   int64_t count = 0;  ///< 1 … max_pivots()
-  /// m × count and count × n. The pivots are rows first_row … of `down` and columns first_col … of `along`. If these two are
-  /// parts of one matrix, they overlap in what pivots have among each other. Otherwise both must have it, and it is
-  /// unspecified afterwards.
+  /// m × count and count × n. The pivots are rows first_row … of `down` and columns first_col … of `along`. If these
+  /// two are parts of one matrix, they overlap in the block of the pivots. Otherwise both must contain that block,
+  /// which is unspecified afterwards.
   MutableMatrixView down, along;
   int64_t first_row = 0, first_col = 0;
-  /// int32, of the same sizes: if an element becomes strictly better by pivot k, its element of these becomes what
-  /// next_columns[i, k] is. Data is null if they aren't asked for.
+  /// Next nodes of `down` and `along`: int32, of their sizes. If pivot k strictly improves an element, its next node
+  /// becomes next_columns[i, k]. Data is null if they aren't requested.
   MutableMatrixView next_down, next_along;
-  MutableMatrixView
-      columns;  ///< m × count. Data is null, and that of `rows`, if they aren't asked for and all are pivots.
+  /// m × count. Data of `columns` and `rows` is null if they aren't requested and all nodes are pivots.
+  MutableMatrixView columns;
   MutableMatrixView rows;          ///< count × n
-  MutableMatrixView next_columns;  ///< m × count, int32: of next_down, as `columns` is of `down`
-  int64_t first_node = 0;          ///< what `gain` calls the first pivot
-  /// batch × 1 × 1, int32: the smallest pivot with which a cycle gains, so that its element of the diagonal is strictly
-  /// better than one when its turn comes. At first kNoGain. Once it is set, all others are unspecified, and needn't be
+  MutableMatrixView next_columns;  ///< m × count, int32: recorded from next_down like `columns` from `down`
+  int64_t first_node = 0;          ///< number of the first pivot in `gain`
+  /// batch × 1 × 1, int32: the smallest pivot with an improving cycle, whose diagonal element is strictly better than
+  /// one when it is processed. Initially kNoGain. Once it is set, all other results are unspecified, and needn't be
   /// computed.
   MutableMatrixView gain;
-  const std::atomic<int32_t>* cancelled = nullptr;  ///< heard by sessions that eliminate before they return
+  const std::atomic<int32_t>* cancelled = nullptr;  ///< polled by sessions that eliminate before they return
 };
 
-/// The next nodes of ways over sums, by the distances of a closure, if every edge makes a way worse and sums are exact. Then
-/// an edge that is as good as the distance to where it leads (it is *tight*) begins a best way, and every best way consists
-/// of such edges. For i ≠ j the next node becomes j if there is a tight edge from i to j, else the smallest v with one from i
-/// to v and d[i, v] + d[v, j] = d[i, j]. On the diagonal, and if there is no way, it is −1. Who follows it is nearer with
-/// each edge.
+/// Derivation of next nodes from the distances of a closure over sums. Every edge must make a path worse, and sums must
+/// be exact. An edge is *tight* if its weight equals the distance between its nodes. Tight edges begin best paths, and
+/// every best path consists of tight edges. For i ≠ j the next node becomes j if there is a tight edge from i to j,
+/// else the smallest v with one from i to v and d[i, v] + d[v, j] = d[i, j]. On the diagonal, and if no path exists, it
+/// is −1. Each edge along next nodes reduces the distance to j.
 struct NextNodes {
-  Operation operation;  ///< of the distances: ⊗ is the sum, over int32 or over float64 that holds integers
+  Operation operation;  ///< ⊗ must be the sum, over int32 or over integers in float64
   int64_t batch = 1;
-  MatrixView d;            ///< m × n: the distances from the nodes first_row …
-  int64_t first_row = 0;   ///< the nodes of these rows
+  MatrixView d;            ///< m × n: distances from the nodes first_row …
+  int64_t first_row = 0;   ///< node of the first row
   MutableMatrixView next;  ///< m × n, int32
-  MatrixView via;          ///< k × n: the distances from the nodes first_via …, by way of which find_next_nodes() looks
+  MatrixView via;          ///< k × n: distances from the intermediate nodes first_via … of find_next_nodes()
   int64_t first_via = 0;
-  double best_edge = 0;  ///< no edge has a better weight
+  double best_edge = 0;  ///< bound of the weights: no edge has a better one
   const std::atomic<int32_t>* cancelled = nullptr;
 };
 
-/// Edges of a graph that improve its ways, without all those that are worse than the way found so far. An edge with
-/// w(i, j) = d(i, j) is *essential*: best ways consist of such edges, because d is at best the distance and at worst w.
+/// Relaxation of paths over the essential edges of a graph. An edge with w(i, j) = d(i, j) is *essential*: best paths
+/// consist of such edges, because d is at best the distance and at worst w.
 struct EssentialEdges {
   Operation
-      operation;  ///< ⊗ is the sum over int32; no edge makes a way better, and sums of two elements stay in the type
+      operation;  ///< ⊗ must be the sum over int32; no edge may improve a path, and sums of two elements must stay in the type
   MatrixView weights;     ///< n × n
-  MutableMatrixView d;    ///< n × n: lengths of ways of the graph, none worse than its edge
-  int64_t max_edges = 0;  ///< essential edges that are worth a try
-  int64_t max_reads = 0;  ///< rows that all rounds together may read; each round counts as additional reads
+  MutableMatrixView d;    ///< n × n: lengths of paths of the graph, none worse than its edge
+  int64_t max_edges = 0;  ///< maximum number of essential edges
+  int64_t max_reads = 0;  ///< maximum number of rows that all rounds read; each round counts as additional reads
   const std::atomic<int32_t>* cancelled = nullptr;
 };
 
-/// Numbers of equal elements of two matrices.
+/// Counts of equal elements of two matrices.
 struct Equal {
   int64_t elements;  ///< other than zero
   int64_t zeros;     ///< where the second matrix is the semiring's zero
 };
 
-/// Operations of a session that close a matrix by its essential edges. Matrices are of the session; calls wait for the work.
+/// Operations of a session that close a matrix over its essential edges. Matrices must be in memory of the session;
+/// calls wait for the work.
 class Relaxer {
  public:
   virtual ~Relaxer() = default;
-  /// Compares int32 matrices of the same sizes.
+  /// Counts equal elements of two int32 matrices of the same sizes.
   virtual Equal count_equal(const Operation& operation, const MatrixView& a, const MatrixView& b) = 0;
-  /// Returns whether a ⊗ a takes a small part of its n³ steps, as far as a sample tells.
+  /// Returns whether a ⊗ a needs only a small part of its n³ steps, judged from a sample.
   virtual bool has_fast_square(const Operation& operation, const MatrixView& a) = 0;
-  /// Improves d over its essential edges until nothing changes: d is closed then. Returns false, and d holds ways that may have become
-  /// better, if there are more than `max_edges`, or if `max_reads` don't suffice. Throws Error.
+  /// Relaxes d over its essential edges until nothing changes: d is closed then. Returns false if d has more than
+  /// `max_edges` essential edges, or `max_reads` don't suffice; d then holds paths that may have improved. Throws
+  /// Error.
   virtual bool relax(const EssentialEdges& edges) = 0;
 };
 
-/// A place in the order of a session's work.
+/// Position in the order of a session's work.
 class StreamEvent {
  public:
   virtual ~StreamEvent() = default;
 };
 
-/// A device that has been opened. What is started takes effect in the order of the calls, as if each were complete
-/// before the next. Only one thread at a time may call it, except for what says otherwise. It must outlive what it has
-/// allocated and started.
+/// An open device. Started work takes effect in the order of the calls, as if each were complete before the next. Only
+/// one thread at a time may call a session, unless a function is documented otherwise. A session must outlive its
+/// memories and its pending work.
 class Session {
  public:
   virtual ~Session() = default;
 
   virtual BackendKind backend() const = 0;
   virtual int device() const = 0;
-  /// The name of the GPU model; empty on the CPU.
+  /// Returns the name of the GPU model; empty on the CPU.
   virtual std::string name() const = 0;
-  /// Whether its memory is the host's. Then it reads operands in any memory, and sees their values for nothing.
+  /// Returns whether the session's memory is host memory. Then it reads operands in any memory, and scans their values
+  /// at no cost.
   virtual bool is_host() const { return false; }
-  /// Whether work is done when it has been started.
+  /// Returns whether work is complete when the call that starts it returns.
   virtual bool works_at_once() const { return false; }
 
-  /// The flag by which work that is asked for from now on is given up, also while it waits for memory; null: there is none.
+  /// Sets the flag that cancels subsequent work, also while the work waits for memory; null: no flag.
   virtual void set_cancelled(const std::atomic<int32_t>* /*cancelled*/) {}
 
-  /// Memory with undefined content. Throws Error(kOutOfMemory).
+  /// Allocates memory with undefined content. Throws Error(kOutOfMemory).
   virtual std::shared_ptr<Memory> allocate(int64_t bytes) = 0;
 
-  /// The same for memory that other sessions receive from.
+  /// Like allocate(), for memory that other sessions receive from.
   virtual std::shared_ptr<Memory> allocate_for_peers(int64_t bytes) { return allocate(bytes); }
 
-  /// The same for `units` pieces of equal sizes (rows, or matrices of a batch), none of which a device that is several
-  /// divides.
+  /// Like allocate(), for `units` units of equal sizes (rows, or matrices of a batch), none of which a multi-device
+  /// session divides.
   virtual std::shared_ptr<Memory> allocate_units(int64_t units, int64_t bytes) { return allocate(units * bytes); }
 
-  /// The devices that it consists of, if they are several.
+  /// Returns the devices of a multi-device session; empty for a single device.
   virtual std::vector<int> devices() const { return {}; }
   virtual PeerTransfers* peers() { return nullptr; }
 
-  /// Another session of the same device, whose work runs before that of this one if both are ready; null if there is none.
+  /// Opens another session of the same device, whose work has priority over the work of this one; null if the backend
+  /// has none.
   virtual std::unique_ptr<Session> open_ahead() { return nullptr; }
 
-  /// Copies `batch` host matrices into the matrices `to` of the same sizes and storage. Returns when the host's memory
-  /// isn't read any more. `cancelled` as in Problem.
+  /// Copies `batch` host matrices into the matrices `to` of the same sizes and storage. Returns when the host memory
+  /// has been read. `cancelled` as in Problem.
   virtual void upload(DataType dtype, int64_t batch, const MatrixView& from, const MutableMatrixView& to,
                       const std::atomic<int32_t>* cancelled) = 0;
 
@@ -220,82 +226,86 @@ class Session {
   virtual std::unique_ptr<Pending> copy(DataType dtype, int64_t batch, const MatrixView& from,
                                         const MutableMatrixView& to) = 0;
 
-  /// What it has been asked for until now, for other sessions of the same backend to wait for; null if all of it is done.
+  /// Returns an event after the work started so far, for other sessions of the backend to wait for; null if all work is
+  /// done.
   virtual std::shared_ptr<StreamEvent> moment() { return nullptr; }
-  /// What it is asked for from now on begins after a moment of another session; null: at once.
+  /// Orders subsequent work after an event of another session; null: no dependency.
   virtual void follow(const StreamEvent* /*moment*/) {}
 
-  /// Starts to copy bytes from memory of another session of the same backend, which must be for peers. Nothing of the
-  /// other session waits for it, nor it for that: see moment(). What is known of all elements of a memory goes with them, if
-  /// all are copied. The other session may receive meanwhile, on another thread.
+  /// Starts to copy bytes from memory of another session of the same backend, which must come from
+  /// allocate_for_peers(). The copy isn't ordered with work of the other session: see moment(). Known bounds of a
+  /// memory are copied too if all of its bytes are. The other session may receive concurrently, on another thread.
   virtual void receive(Session& from, const Memory& source, int64_t source_at, Memory& target, int64_t target_at,
                        int64_t bytes) = 0;
 
-  /// The range of the elements of matrices of this session. May wait.
+  /// Returns the range of the elements of matrices of this session. May wait.
   virtual ValueRange range(const Operation& operation, int64_t batch, const MatrixView& matrix) = 0;
-  /// The index (item, row, column in row-major order) of the first element that is NaN, in matrices of this session. May
-  /// wait.
+  /// Returns the index (item, row, column in row-major order) of the first NaN in matrices of this session. May wait.
   virtual std::optional<int64_t> find_nan(DataType dtype, int64_t batch, const MatrixView& matrix);
 
-  /// The most pivots at a time.
+  /// Returns the maximum number of pivots in a call of eliminate().
   virtual int64_t max_pivots(const Operation& operation) const = 0;
-  /// All matrices are of this session, and have contiguous rows (column stride 1).
+  /// Starts to eliminate pivots. All matrices must be in memory of this session, with contiguous rows (column stride
+  /// 1).
   virtual std::unique_ptr<Pending> eliminate(const Pivots& pivots) = 0;
-  /// Starts to set next[i, j] = j if d[i, j] isn't zero, and −1 if it is. Both are of this session.
+  /// Starts to set next[i, j] = j if d[i, j] isn't zero, and −1 if it is. Both must be in memory of this session.
   virtual std::unique_ptr<Pending> set_successors(const Operation& operation, int64_t batch, const MatrixView& d,
                                                   const MutableMatrixView& next) = 0;
-  /// Starts to replace the weights of edges in `next`, as int32 with its zero for no edge, by the next nodes of tight edges;
-  /// other ways are open (core/algebra/successors.h).
+  /// Starts to replace the weights of edges in `next`, as int32 with its zero for no edge, by the next nodes of tight
+  /// edges. Other pairs with a path become open (core/algebra/successors.h).
   virtual std::unique_ptr<Pending> mark_tight_edges(const NextNodes& successors) = 0;
-  /// Starts to look for what is open by way of some nodes. By way of all of them, in ascending order, everything is found.
+  /// Starts to search the next nodes of open pairs among paths through the nodes of `via`. After calls for all nodes in
+  /// ascending order no pair is open.
   virtual std::unique_ptr<Pending> find_next_nodes(const NextNodes& successors) = 0;
 
-  /// Null if the session closes matrices by elimination only.
+  /// Returns the operations on essential edges; null if the session closes matrices by elimination only.
   virtual Relaxer* relaxer() { return nullptr; }
 
-  /// Starts products. Operands and C0 are in memory of this session or in host memory, which isn't read any more when this
-  /// returns. So are C and the witness, each product's in the same place as those of the others. What the first
-  /// `Problem::cancelled` says is for all of them. Throws Error, as finish() of the result does; an overflow is an
-  /// OverflowError. After an error a C that has been given by the caller (keeps_c) has its product or is unchanged, except
-  /// after kAborted and kCuda.
+  /// Starts products. Operands and C0 are in memory of this session or in host memory; host memory has been read when
+  /// the call returns. C and the witness are in session memory for all products, or in host memory for all. The first
+  /// `Problem::cancelled` cancels all products. Throws Error, and so does finish() of the result; an overflow is an
+  /// OverflowError. After an error a C with `keeps_c` contains its product or is unchanged, except after kAborted and
+  /// kCuda.
   virtual std::unique_ptr<Pending> multiply(Problems problems, const Placement& where) = 0;
 
-  /// Whether the results of one product in host memory are written by finish() of what multiply() returns, and not before.
+  /// Returns whether the results of a product in host memory are written by Pending::finish(), and not before.
   virtual bool writes_at_finish() const { return false; }
 
-  /// What the parts of a product of host matrices, which are rows of it, need to give each other B, which all of them read,
-  /// so that the host sends it only once; null if each part had better read it itself. `sessions` are of this backend, and
-  /// compute the parts.
+  /// Returns the shared operand by which the parts of a product broadcast B to each other, so that the host sends it
+  /// only once. The parts are rows of a product of host matrices. Returns null if separate reads are faster. `sessions`
+  /// are of this backend, and compute the parts.
   virtual std::unique_ptr<SharedOperand> broadcast_b(const std::vector<Problem>& /*parts*/,
                                                      const std::vector<Session*>& /*sessions*/) {
     return nullptr;
   }
 
-  /// The plan that multiply() would follow. The problem has steps; its C needs no memory. Throws Error.
+  /// Returns the plan that multiply() would use. The problem must have steps; its C needs no memory. Throws Error.
   virtual Plan plan(const Problem& problem, const Placement& where) = 0;
 
-  /// Starts a product over a semiring of one's own. It has results, but K may be 0. All its matrices are in memory of this session,
-  /// unless that is the CPU's, or operands are and it is several devices: then they may be in host memory too. Throws Error, as
-  /// finish() of the result does; of the outcome only the timing is there.
+  /// Starts a product over a custom semiring. It must have results, but K may be 0. Its matrices must be in memory of
+  /// this session; operands may be in host memory if the session is the CPU's or has multiple devices. Throws Error,
+  /// and so does finish() of the result; only the timing of the outcome is set.
   virtual std::unique_ptr<Pending> multiply_user(const UserProduct& product, const Placement& where) = 0;
 
-  /// Waits until other products on this device leave the memory that one of host matrices takes here. What is allocated until the
-  /// share ends is part of it; before, the session has no matrices. Null if no product waits for another's memory here. Throws
-  /// Error(kOutOfMemory) if there is never so much, and Error(kAborted).
+  /// Waits until a product of host matrices can reserve its memory on this device. Allocations count towards the
+  /// reservation until it ends; the session must have no matrices before. Returns null if products don't wait for
+  /// memory on this backend. Throws Error(kOutOfMemory) if the product exceeds the device's memory, and
+  /// Error(kAborted).
   virtual std::unique_ptr<Share> admit_user(const UserProduct& /*product*/) { return nullptr; }
 
-  /// With what multiply_user() would compute it, in words; a line for each thing. Its matrices need no memory. Throws Error.
+  /// Returns a description of how multiply_user() would compute the product, with a line for each property. The
+  /// matrices need no memory. Throws Error.
   virtual std::string explain_user(const UserProduct& product, const Placement& where) = 0;
 
-  /// May be called from any thread.
+  /// Returns the memory usage. May be called from any thread.
   virtual MemoryUse memory_use() = 0;
 
-  /// Gives memory back that isn't used any more. Called when nothing runs and nothing waits.
+  /// Releases unused memory. Called when no work runs or waits.
   virtual void collect() {}
 };
 
-/// Sets the elements outside of the structure of results in memory of the session. They are set as a whole, because the product
-/// comes after that.
+/// Sets the elements outside of the structure of results in memory of the session. Matrices are filled as a whole,
+/// because the product is written afterwards.
 template <class Product>
 void clear_outside(Session& session, const Product& product) {
   for (const ClearedResult& it : cleared_results(product)) {

@@ -11,7 +11,7 @@
 
 namespace mpmml {
 
-/// Each call has a session for itself, so that none waits for another one. It is kept for the next call.
+/// Pool of idle sessions. Each call leases a session of its own, so that calls don't wait for each other.
 class SessionPool {
   struct IdleSession {
     const Backend* backend;
@@ -21,7 +21,7 @@ class SessionPool {
   };
 
  public:
-  /// A session that no other call uses while this is there.
+  /// Exclusive use of a session during the lifetime of this object.
   class Lease {
    public:
     Lease(SessionPool& pool, IdleSession idle) : pool_(pool), idle_(std::move(idle)) {}
@@ -37,14 +37,14 @@ class SessionPool {
     IdleSession idle_;
   };
 
-  /// A session of `device` that may take `limit` bytes of its memory. Throws Error.
+  /// Leases a session of `device` that may use `limit` bytes of its memory. Throws Error.
   Lease take(Backend& backend, int device, int64_t limit);
 
  private:
   void give_back(IdleSession idle);
 
   std::mutex mutex_;
-  std::vector<IdleSession> idle_;  ///< latest last; guarded by mutex_
+  std::vector<IdleSession> idle_;  ///< most recently used last; guarded by mutex_
 };
 
 }  // namespace mpmml

@@ -1,4 +1,4 @@
-// Matrices of products over semirings of one's own, in the memory of a session.
+// Matrices of products over custom semirings, in the memory of a session.
 #pragma once
 #include <memory>
 #include <vector>
@@ -11,7 +11,7 @@ namespace mpmml {
 
 using KeptMemory = std::vector<std::shared_ptr<Memory>>;
 
-/// Memory of the session for matrices like these, row-major. All lanes have 32 bits.
+/// Allocates row-major matrices of the sizes of `view` in the session. All lanes have 32 bits.
 template <class View>
 MutableMatrixView make_like(Session& session, const View& view, int64_t batch, KeptMemory& kept) {
   static_assert(element_bytes(DataType::kInt32) == element_bytes(DataType::kFloat32), "all lanes have 32 bits");
@@ -24,15 +24,15 @@ MutableMatrixView make_like(Session& session, const View& view, int64_t batch, K
   return made;
 }
 
-/// The product with those operands that are in host memory copied to the session's.
+/// Returns the product with operands in host memory copied to the session.
 UserProduct with_operands_in(Session& session, const UserProduct& product, KeptMemory& kept);
 
-/// Works that were started one after the other, and memory that nothing else owns.
+/// Combination of consecutive works of a session, with the memory that only they use.
 class WhenAll final : public Pending {
  public:
   enum class Kind : uint8_t {
-    kProducts,  ///< a product each: there are as many outcomes, and an error says which product failed
-    kParts      ///< parts of one product: there is one outcome with the time of all, if any part has one
+    kProducts,  ///< one product each: finish() returns an outcome for each, and errors name the failed product
+    kParts      ///< parts of one product: finish() returns one outcome with the total time, if any part has one
   };
   explicit WhenAll(Kind kind, KeptMemory kept = {}) : kind_(kind), kept_(std::move(kept)) {}
   void add(std::unique_ptr<Pending> work) { works_.push_back(std::move(work)); }
@@ -43,7 +43,7 @@ class WhenAll final : public Pending {
  private:
   const Kind kind_;
   const KeptMemory kept_;
-  std::vector<std::unique_ptr<Pending>> works_;  ///< last: they use the memory
+  std::vector<std::unique_ptr<Pending>> works_;  ///< last member: works use the memory
 };
 
 }  // namespace mpmml

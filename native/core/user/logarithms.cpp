@@ -10,7 +10,7 @@ namespace {
 
 constexpr UserType kFloat = UserType::kFloat32;
 
-/// Exponentials of a row are at most this, and their sums at most its square times k, which float32 can hold.
+/// Maximum of the exponentials of a row. Sums of products are at most its square times k, which float32 can represent.
 constexpr float kMaxExponential = 0x1p+50f;
 constexpr float kMinExponential = 0x1p-74f;
 constexpr float kMinSum = 0x1p+20f;
@@ -22,7 +22,7 @@ uint32_t bits_of(float value) {
   return bits;
 }
 
-/// ⊕ of arguments x and y, written by `plus`, and ⊗ = +.
+/// Returns a semiring with ⊕ of arguments x and y, written by `plus`, and ⊗ = +.
 template <class Plus>
 std::shared_ptr<const UserSemiring> with_sums(const char* name, float zero, bool absorbs, Plus plus) {
   UserDefinition definition;
@@ -38,7 +38,8 @@ std::shared_ptr<const UserSemiring> with_sums(const char* name, float zero, bool
   return make_user_semiring(std::move(definition));
 }
 
-/// Of two lanes, for products without steps: the first result is `plus`, which takes arguments of side 0 only.
+/// Returns a semiring of two lanes for products without steps. Its first result is `first`, an expression of arguments
+/// of side 0 only.
 std::shared_ptr<const UserSemiring> of_pairs(const char* name, const UserExpression& first) {
   UserDefinition definition;
   definition.name = name;
@@ -57,7 +58,7 @@ LogarithmSteps make_steps() {
   LogarithmSteps steps;
   steps.greatest = with_sums("the greatest", -INFINITY, true,
                              [](ExpressionWriter& w, Written x, Written y) { return w.binary(UserOp::kMax, x, y); });
-  // No weight is its zero, unless the greatest of the row is infinite, too.
+  // No element equals this semiring's zero unless the greatest of the row is infinite, too.
   steps.to_numbers = with_sums("exponentials", INFINITY, false, [](ExpressionWriter& w, Written x, Written y) {
     const Written least = w.number(kMinExponential);
     const Written number = w.mul(w.unary(UserOp::kExp, w.sub(x, y)), w.number(kMaxExponential));
@@ -65,7 +66,7 @@ LogarithmSteps make_steps() {
     const Written finite = w.select(w.compare(UserOp::kEqual, x, w.number(-INFINITY)), w.number(0), counted);
     return w.select(w.compare(UserOp::kEqual, x, w.number(INFINITY)), y, finite);
   });
-  // No sum is its zero.
+  // No sum equals this semiring's zero.
   steps.to_logarithms = with_sums("logarithms", -1, false, [](ExpressionWriter& w, Written x, Written y) {
     const Written zero = w.number(0);
     const Written log = w.add(y, w.unary(UserOp::kLog, w.mul(x, w.number(kUnit))));
@@ -77,7 +78,7 @@ LogarithmSteps make_steps() {
   sum.name = "sums of products";
   sum.lanes = {kFloat};
   sum.zero = {bits_of(0)};
-  // Not the exponentials of infinities and NaN.
+  // Zero doesn't absorb, because exponentials may be infinite or NaN.
   sum.absorbs = false;
   ExpressionWriter plus, times;
   sum.plus = plus.finish({plus.add(plus.argument(0, 0, kFloat), plus.argument(1, 0, kFloat)).node});
@@ -101,7 +102,7 @@ const LogarithmSteps& logarithm_steps() {
 std::shared_ptr<const UserSemiring> joining(const UserSemiring& semiring) {
   UserExpression plus = semiring.plus;
   for (UserNode& node : plus.nodes) {
-    // y, which is on side 1, is the other lane.
+    // Argument y (side 1) becomes the other lane.
     if (node.op == UserOp::kArgument) node.operands = {0, node.operands[0], 0};
   }
   return of_pairs("both", plus);

@@ -1,9 +1,10 @@
-// exp, exp2, log and log1p in the operations that every backend has, each rounded by itself, so that all give the same bits.
+// Lowering of exp, exp2, log and log1p to operations that every backend has. Each operation is rounded separately, so
+// that all backends give equal bits.
 //
-// Arguments are reduced as is usual: e^x = 2^n · e^r with n the nearest integer to x / log 2 (W. J. Cody and W. Waite, Software
-// Manual for the Elementary Functions, 1980), and log x = n · log 2 + log m with m from 2/3 to 4/3. The polynomials are the best
-// ones of their degree for the relative error (Lawson's iteration of least squares), with coefficients that were rounded to float32
-// one after the other.
+// Arguments are reduced in the usual way: e^x = 2^n · e^r with n the nearest integer to x / log 2 (W. J. Cody and W.
+// Waite, Software Manual for the Elementary Functions, 1980), and log x = n · log 2 + log m with m from 2/3 to 4/3. The
+// polynomials are minimax polynomials for the relative error (Lawson's iteration of least squares), with coefficients
+// that were rounded to float32 one after the other.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -18,29 +19,29 @@ constexpr uint32_t kTwoThirdsBits = 0x3f2aaaab;
 constexpr uint32_t kExponentBits = 0xff800000;
 constexpr uint32_t kMantissaSize = 23;
 
-/// Added to a number that is less than 2^22 it leaves the nearest integer in the lowest bits.
+/// Rounding constant: its sum with a number less than 2^22 has the nearest integer in the lowest bits.
 constexpr float kRounder = 12582912;  // 1.5 · 2^23
 
-/// p · 2^n, where n is in the lowest bits of kRounder + n and −151 ≤ n ≤ 129. Two factors, because the range of exponents of one
-/// number is smaller; only the last product is rounded.
+/// Writes p · 2^n, where n is in the lowest bits of kRounder + n and −151 ≤ n ≤ 129. 2^n is split into two factors,
+/// because one float has a smaller range of exponents; only the last product is rounded.
 Written scaled(ExpressionWriter& w, Written p, Written rounder_and_n) {
   const Written bits = w.bits_as(UserType::kInt32, rounder_and_n);
   const Written one = w.integer(UserType::kInt32, kOneBits);
-  // What kRounder has in the higher bits is shifted out.
+  // The shift removes the higher bits of kRounder.
   const Written half = w.shift(UserOp::kShiftLeft, w.shift(UserOp::kShiftRight, bits, 1), kMantissaSize);
   const Written rest = w.sub(w.shift(UserOp::kShiftLeft, bits, kMantissaSize), half);
   const Written by_half = w.mul(p, w.bits_as(UserType::kFloat32, w.add(half, one)));
   return w.mul(by_half, w.bits_as(UserType::kFloat32, w.add(rest, one)));
 }
 
-/// `x`, but not less than `least`. NaN stays.
+/// Writes max(x, least). NaN stays.
 Written at_least(ExpressionWriter& w, Written x, float least) {
   const Written bound = w.number(least);
   return w.select(w.less(x, bound), bound, x);
 }
 
-// For greater x than the bound of n the polynomial is above 1, so that the result is infinite all the same. NaN goes through the
-// polynomial.
+// For x above the bound of n the polynomial is above 1, so the result is infinite, which is correct. NaN goes through
+// the polynomial.
 
 Written exp2_of(ExpressionWriter& w, Written argument) {
   constexpr float kPowers[] = {1,
@@ -76,7 +77,7 @@ Written exp_of(ExpressionWriter& w, Written argument) {
   return scaled(w, w.polynomial(kPowers, rest), near);
 }
 
-/// log(1 + m) + n · log 2 for m from −1/3 to 1/3.
+/// Writes log(1 + m) + n · log 2 for m from −1/3 to 1/3.
 Written log_of_parts(ExpressionWriter& w, Written m, Written n) {
   constexpr float kPowers[] = {
       -0.5f,          0x1.555506p-2f,  -0x1.fffefap-3f, 0x1.99d05cp-3f, -0x1.559c30p-3f,
@@ -86,13 +87,13 @@ Written log_of_parts(ExpressionWriter& w, Written m, Written n) {
   return w.fma(n, w.number(kLog2), log);
 }
 
-/// Shifted by 23 bits, the power of two by which a number from 2/3 to 4/3 is multiplied to give x.
+/// Writes n · 2^23, where x is 2^n times a number from 2/3 to 4/3.
 Written exponent_of(ExpressionWriter& w, Written x) {
   const Written above = w.sub(w.bits_as(UserType::kInt32, x), w.integer(UserType::kInt32, kTwoThirdsBits));
   return w.binary(UserOp::kAnd, above, w.integer(UserType::kInt32, kExponentBits));
 }
 
-/// `log`, which is of x as a number above `pole`. At the pole it is −∞, and below it NaN.
+/// Writes `log`, the logarithm of x above `pole`, with −∞ at the pole and NaN below it.
 Written with_ends(ExpressionWriter& w, Written log, Written x, float pole) {
   const Written above = w.select(w.less(x, w.number(INFINITY)), log, x);
   const Written at_pole = w.number(pole);
@@ -102,7 +103,7 @@ Written with_ends(ExpressionWriter& w, Written log, Written x, float pole) {
 }
 
 Written log_of(ExpressionWriter& w, Written x) {
-  // Subnormal numbers have no exponent of their own.
+  // Subnormal numbers are scaled first, because their exponent bits are 0.
   const Written is_small = w.less(x, w.number(0x1p-126f));
   const Written normal = w.select(is_small, w.mul(x, w.number(0x1p+23f)), x);
   const Written exponent = exponent_of(w, normal);
@@ -113,8 +114,9 @@ Written log_of(ExpressionWriter& w, Written x) {
 }
 
 Written log1p_of(ExpressionWriter& w, Written x) {
-  // With 1 + x rounded the exponent may be that of a number nearby, which makes m no worse. m = (1 + x) / 2^n − 1, rounded once
-  // but for x / 4, which is exact unless it is so small that log(1 + x) is x. 4 / 2^n is a normal number for all n.
+  // The rounded 1 + x may have the exponent of a number nearby, which doesn't affect the accuracy of m. m = (1 + x) /
+  // 2^n − 1 is rounded once, except for x / 4, which is exact unless x is so small that log(1 + x) is x. 4 / 2^n is a
+  // normal number for all n.
   const Written exponent = exponent_of(w, w.add(x, w.number(1)));
   const Written four = w.bits_as(UserType::kFloat32, w.sub(w.integer(UserType::kInt32, 0x40800000), exponent));
   const Written m = w.fma(w.mul(x, w.number(0.25f)), four, w.fma(four, w.number(0.25f), w.number(-1)));
@@ -124,7 +126,7 @@ Written log1p_of(ExpressionWriter& w, Written x) {
   return w.select(is_tiny, x, with_ends(w, log, x, -1));
 }
 
-/// Operands have been written.
+/// Writes a node, whose operands have been written already.
 Written lower_node(ExpressionWriter& w, const UserNode& node) {
   const Written x{node.operands[0]}, y{node.operands[1]};
   switch (node.op) {

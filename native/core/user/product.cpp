@@ -18,7 +18,7 @@ double UserProduct::steps() const { return static_cast<double>(batch) * steps_of
 
 double UserProduct::operations() const {
   if (is_of_logarithms()) {
-    // Some for each element of the operands, and of the result.
+    // Estimated operations for each element of the operands and of the result, and for each step.
     constexpr double kPerElement = 40, kPerStep = 2;
     const double operands = static_cast<double>(k) * static_cast<double>(m + n), results = static_cast<double>(m * n);
     return kPerStep * steps() + kPerElement * static_cast<double>(batch) * (operands + results);

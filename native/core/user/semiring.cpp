@@ -9,11 +9,12 @@
 namespace mpmml {
 namespace {
 
-/// More than any expression of kMaxUserNodes becomes, unless nearly all of it are exponentials and logarithms.
+/// Maximum number of nodes of a lowered expression. Expressions of kMaxUserNodes nodes exceed it only if nearly all
+/// nodes are exponentials and logarithms.
 constexpr size_t kMaxLoweredNodes = 4096;
 constexpr size_t kMaxNameBytes = 1000;
 
-constexpr int kPlusSide = 2;  ///< an argument is of x or y
+constexpr int kPlusSide = 2;  ///< number of sides of arguments: x or y
 
 [[noreturn]] void refuse(const UserDefinition& definition, const std::string& what) {
   throw Error(ErrorCode::kOption, "semiring '" + definition.name + "': " + what);
@@ -23,7 +24,7 @@ uint32_t stored_bits(UserType type, uint32_t bits) {
   return type == UserType::kFloat32 && is_user_nan(bits) ? kUserNan : bits;
 }
 
-/// Checks the nodes in order, so that each operand has been checked before what takes it.
+/// Checks the nodes in order, so that operands are checked before their users.
 class Check {
  public:
   Check(const UserDefinition& definition, const char* name, UserExpression& expression)
@@ -112,7 +113,7 @@ class Check {
     refuse(definition_, what + " is " + user_type_name(is) + ", but must be " + user_type_name(wanted));
   }
 
-  /// So that equal nodes are equal word for word.
+  /// Clears unused fields, so that equal nodes compare equal.
   static void clear_unused(UserNode& node) {
     if (node.op == UserOp::kArgument) {
       node.operands[2] = 0;

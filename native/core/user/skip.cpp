@@ -9,14 +9,15 @@
 namespace mpmml {
 namespace {
 
-/// A condition takes about as long as so many instructions, because what follows it waits for it. So many it must save at least.
+/// Minimum number of instructions that a condition must save. Its test takes about as long as these, because later
+/// instructions wait for it.
 constexpr int kMinSaved = 6;
-/// Nodes that a condition may gain by being made stronger.
+/// Maximum number of nodes that strengthening may add to a condition.
 constexpr size_t kMaxGained = 32;
 
 enum Side { kSum, kOfA, kOfB };
 
-/// A predicate, and the value that it has.
+/// A predicate and its value.
 using Fact = std::pair<int32_t, bool>;
 
 class Step {
@@ -60,7 +61,7 @@ class Step {
     return it.op == UserOp::kArgument && it.operands[0] == kSum && it.operands[1] == static_cast<int32_t>(lane);
   }
 
-  /// The predicate by which each lane selects what it was, and which value that has to have.
+  /// Returns the predicate by which every lane selects its old value, and the predicate's value for that.
   std::optional<Fact> when_kept() const {
     std::optional<Fact> common;
     for (size_t lane = 0; lane < lanes_; ++lane) {
@@ -76,7 +77,7 @@ class Step {
     return common;
   }
 
-  /// For each node whether it takes z only. Operands stand before what takes them.
+  /// Returns for each node whether it depends on z only.
   std::vector<bool> of_sum_only() const {
     std::vector<bool> only;
     for (const UserNode& it : whole_.nodes) {
@@ -89,7 +90,7 @@ class Step {
     return only;
   }
 
-  /// What a conjunction consists of, each once: its nodes may be used many times.
+  /// Splits a conjunction into its distinct terms: nodes may be used many times.
   void split(int32_t condition, std::vector<int32_t>& of_sum, std::vector<int32_t>& of_step) const {
     const std::vector<bool> only = of_sum_only();
     std::set<int32_t> seen;
@@ -116,8 +117,8 @@ class Step {
 
   int32_t both(UserOp op, int32_t x, int32_t y) { return add({op, UserType::kPredicate, {x, y, 0}, 0}); }
 
-  /// A predicate that implies that `node` is `wanted`. If a comparison takes a select, both of what that may be have to fulfil it:
-  /// then the select's own condition doesn't matter.
+  /// Returns a predicate that implies that `node` is `wanted`. If a comparison has a select as an operand, both
+  /// alternatives of the select must satisfy it: then the select's own condition doesn't matter.
   int32_t sufficient(int32_t node, bool wanted) {
     const auto known = sufficient_.find({node, wanted});
     if (known != sufficient_.end()) return known->second;

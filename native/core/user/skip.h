@@ -1,7 +1,7 @@
-// When a step of a product changes nothing.
+// Conditions under which a step of a product changes nothing.
 //
-// Many semirings keep the best of what they have seen: most steps bring nothing that is better, and ⊕ then gives x as it is. If ⊕ says so
-// itself, by a select of x in every lane, a kernel can look at that condition first and leave out everything else of ⊗ and ⊕.
+// Many semirings keep the best candidate: most steps improve nothing, and ⊕ then returns x unchanged. If ⊕ expresses
+// this by a select of x in every lane, a kernel tests that condition first and skips the rest of the step.
 #pragma once
 #include <optional>
 
@@ -9,7 +9,7 @@
 
 namespace mpmml {
 
-/// Nothing, if no condition is seen or if it would save little.
+/// Returns the skip condition; nothing if none is found or it would save little.
 std::optional<SkipCondition> skip_condition(const UserSemiring& semiring);
 
 }  // namespace mpmml

@@ -14,7 +14,7 @@ std::string number_of(const UserNode& node) {
   std::memcpy(&value, &node.bits, sizeof value);
   if (std::isnan(value)) return "NaN";
   if (std::isinf(value)) return value < 0 ? "-Infinity" : "Infinity";
-  // Nine digits tell all float32 numbers apart.
+  // Nine digits distinguish all float32 numbers.
   char digits[32];
   std::snprintf(digits, sizeof digits, "%.9g", static_cast<double>(value));
   return digits;

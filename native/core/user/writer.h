@@ -1,4 +1,4 @@
-// Expressions that native code writes.
+// Writer of expressions in native code.
 #pragma once
 #include <cstring>
 #include <map>
@@ -10,12 +10,12 @@
 
 namespace mpmml {
 
-/// A node that has been written.
+/// A written node.
 struct Written {
   int32_t node = 0;
 };
 
-/// Writes an expression node by node. None occurs twice.
+/// Writes an expression node by node, without duplicate nodes.
 class ExpressionWriter {
  public:
   Written node(UserOp op, UserType type, std::array<int32_t, 3> operands, uint32_t bits = 0) {
@@ -53,7 +53,7 @@ class ExpressionWriter {
   }
   Written shift(UserOp op, Written x, uint32_t count) { return binary(op, x, integer(at(x).type, count)); }
 
-  /// c[0] + c[1] x + c[2] x² + …
+  /// Writes c[0] + c[1] x + c[2] x² + …
   template <size_t count>
   Written polynomial(const float (&c)[count], Written x) {
     Written sum = number(c[count - 1]);

@@ -1,9 +1,9 @@
-// Best paths from many nodes if small separators divide the graph: nodes are eliminated once, then the ways from roots are
-// swept up to the separators and down to all nodes, for many roots at once. A sweep takes as many steps as elimination made
-// entries, which are few for roads and grids.
-// B. Carré, An algebra for network routing problems, IMA Journal of Applied Mathematics 7 (1971); D. Delling, A. Goldberg,
-// A. Nowatzyk, R. Werneck, PHAST: hardware-accelerated shortest path trees, Journal of Parallel and Distributed Computing 73
-// (2013).
+// Best paths from many nodes by nested dissection, for graphs with small separators. Nodes are eliminated once. Then
+// the path values from roots are swept up to the separators and down to all nodes, for many roots at once. The number
+// of steps of a sweep is the number of entries after elimination (edges and fill edges), which is small for roads and
+// grids. B. Carré, An algebra for network routing problems, IMA Journal of Applied Mathematics 7 (1971); D. Delling, A.
+// Goldberg, A. Nowatzyk, R. Werneck, PHAST: hardware-accelerated shortest path trees, Journal of Parallel and
+// Distributed Computing 73 (2013).
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -26,24 +26,28 @@
 
 namespace mpmml::graph {
 
-/// Nanoseconds of a core, measured on grids of 1600 to 264 000 nodes; only their ratios matter, and only roughly.
+/// Durations on one core in ns, measured on grids of 1600 to 264 000 nodes. Only their approximate ratios matter.
 constexpr double kSearchPerNode = 30, kSearchPerComparison = 3.5, kSearchPerEdge = 6;
-/// With four bytes for each value.
+/// Durations for values of four bytes.
 constexpr double kSweepPerEntry = 0.1, kSweepPerNode = 2;
-/// For each level of separators, and on one core: the largest separators are found one after the other.
+/// Duration per node and level of separators. One core is assumed, because the largest separators are found one after
+/// the other.
 constexpr double kOrderPerNode = 120;
 
-/// For each step of elimination, on one core: the largest fronts are eliminated one after the other.
+/// Duration of a step of elimination. One core is assumed, because the largest fronts are eliminated one after the
+/// other.
 constexpr double kEliminatePerStep = 0.2;
 
-/// The share of the graph that a search looks at: one for the nearest ends doesn't go farther, unless an edge gains.
+/// Returns the estimated fraction of the graph that a search visits. A search for the nearest ends stops early unless
+/// an edge improves paths.
 inline double share_of_search(const Query& query, bool is_monotone) {
   if (query.results.reduction != Reduction::kNearest || !is_monotone) return 1;
   const auto most = static_cast<double>(query.results.max_nearest + 1);
   return std::min(1.0, most / static_cast<double>(query.ends.count));
 }
 
-/// What dissection saves for each root, against searches or Query::within, if elimination and sweeps took no time.
+/// Returns the time in ns that dissection saves for each root, compared with searches or Query::within, without the
+/// time of elimination and sweeps.
 inline double saved_by_dissection(const Query& query, int64_t edges, bool is_monotone, int threads) {
   const auto nodes = static_cast<double>(query.source.nodes), levels = std::log2(nodes + 1);
   const double search =
@@ -56,18 +60,18 @@ inline double saved_by_dissection(const Query& query, int64_t edges, bool is_mon
   return std::min(search, others) - ordering * threads / static_cast<double>(query.roots.count);
 }
 
-/// The most entries with which it saves time, if they have so many bytes; 0 if none.
+/// Returns the maximum number of entries of `bytes` bytes with which dissection saves time; 0 if it never does.
 inline int64_t max_entries(const Query& query, double saved, int64_t bytes) {
   const double per_byte = static_cast<double>(bytes) / 4;
   return std::max<int64_t>(
       0, static_cast<int64_t>((saved / per_byte - kSweepPerNode * query.source.nodes) / kSweepPerEntry));
 }
 
-/// The numbers of roots in the order in which they are swept.
+/// Returns the indices of roots in the order of their sweeps.
 inline Array<int64_t> sweep_order(const Query& query, const Ordering& ordering) {
   Array<int64_t> order(query.roots.count);
   std::iota(order.begin(), order.end(), int64_t{0});
-  // Rows can be written in any order. Then roots of one part go up together.
+  // Roots of one part are swept together if the layout of results allows any order of rows.
   if (query.results.root_stride != 1) {
     std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
       return ordering.place[query.roots[a]] < ordering.place[query.roots[b]];
@@ -76,7 +80,7 @@ inline Array<int64_t> sweep_order(const Query& query, const Ordering& ordering) 
   return order;
 }
 
-/// A graph that is ready for sweeps.
+/// An eliminated graph, ready for sweeps.
 template <class PathAlgebra, class Key>
 struct DissectedGraph {
   const Query& query;
@@ -85,13 +89,13 @@ struct DissectedGraph {
   const Ordering& ordering;
   const std::vector<SupernodeFactor<typename PathAlgebra::Value>>& factors;
   Array<int64_t> order;
-  Array<int32_t> supernode_of;  ///< each place
-  std::vector<uint8_t> needed;  ///< 1 for supernodes whose nodes have values that matter
-  /// Whether each edge makes paths worse. Then equal values are enough to find the node before another.
+  Array<int32_t> supernode_of;  ///< supernode of each position
+  std::vector<uint8_t> needed;  ///< 1 for supernodes whose nodes need values
+  /// True if each edge makes paths worse. Then equal values suffice to find predecessors.
   bool is_strict = false;
 };
 
-/// Sweeps some roots at a time, and writes what is found. Each thread has one.
+/// Sweeps up to kLanes roots at a time, and writes their results. Each thread has one worker.
 template <class PathAlgebra, class Value, class Key>
 class SweepWorker {
  public:
@@ -115,7 +119,7 @@ class SweepWorker {
     if (!graph_.is_strict) queue_ = Array<int32_t>(nodes_);
   }
 
-  /// The roots from number `first` of the order on.
+  /// Sweeps `count` roots from index `first` of the order on.
   void sweep(int64_t first, int count, ProgressReporter& reporter) {
     first_index_ = first;
     count_ = count;
@@ -133,7 +137,7 @@ class SweepWorker {
 
  private:
   static constexpr int64_t kAlignment = 64;
-  /// Rows and columns that are written together, so that they stay in the first-level cache.
+  /// Number of rows and columns that are written together, so that they stay in the L1 cache.
   static constexpr int64_t kTogether = 64;
 
   int64_t index_of(int lane) const { return graph_.order[first_index_ + lane]; }
@@ -149,7 +153,7 @@ class SweepWorker {
     }
   }
 
-  /// From the roots to all separators above them.
+  /// Propagates values from the roots to all separators above them.
   void go_up(ProgressReporter& reporter) {
     const auto& supernodes = graph_.ordering.supernodes;
     for (size_t at = 0; at < supernodes.size(); ++at) {
@@ -160,7 +164,7 @@ class SweepWorker {
     }
   }
 
-  /// From separators to what hangs below them.
+  /// Propagates values from separators to the supernodes below them.
   void go_down(ProgressReporter& reporter) {
     const auto& supernodes = graph_.ordering.supernodes;
     for (size_t at = supernodes.size(); at-- > 0;) {
@@ -172,10 +176,11 @@ class SweepWorker {
     }
   }
 
-  /// relax() with weights of `targets` in a row, some targets at a time.
+  /// Calls relax() for a limited number of targets at a time and polls for cancellation in between. Each row of weights
+  /// has `targets` elements.
   void relax_looking(const int32_t* from, int64_t sources, const int32_t* to, int64_t targets, const V* weights,
                      ProgressReporter& reporter) {
-    // relax() takes four targets together.
+    // relax() processes four targets together.
     const int64_t together = round_up(std::max<int64_t>(1, kStepsBetweenLooks / (kLanes * (sources + 1))), int64_t{4});
     for (int64_t first = 0; first < targets; first += together) {
       reporter.look();
@@ -202,7 +207,8 @@ class SweepWorker {
     for (int lane = 0; lane < count_; ++lane) reducing_[lane].write(index_of(lane));
   }
 
-  /// Calls `add` with the lane, the length of its path and the end, for each end that a lane's root reaches, but for the root.
+  /// Calls `add` with the lane, the path's length and the end, for each end that is reachable from a lane's root,
+  /// except the root.
   template <class Add>
   void each_reached(Add add, ProgressReporter& reporter) {
     int32_t roots[kLanes];
@@ -218,7 +224,7 @@ class SweepWorker {
     }
   }
 
-  /// Calls `write` for each end and lane with what the lane has in the row that `row_of` gives.
+  /// Calls `write` for each end and lane with the lane's element of the row that `row_of` returns.
   template <class Write, class RowOf>
   void each_written(Write write, RowOf row_of, ProgressReporter& reporter) {
     if (query_.results.root_stride == 1) {
@@ -242,7 +248,7 @@ class SweepWorker {
 
   const int32_t* before_row(int32_t node) const { return before_.data() + int64_t{node} * kLanes; }
 
-  /// Of the edges that enter a node, the first that decides its value.
+  /// Finds the predecessor of each node: the source of the first incoming edge that attains the node's value.
   void find_before(ProgressReporter& reporter) {
     for (int32_t node = 0; node < nodes_; ++node) {
       const V* const own = row(node);
@@ -261,7 +267,8 @@ class SweepWorker {
     for (int lane = 0; lane < count_; ++lane) before_[int64_t{root_of(lane)} * kLanes + lane] = -1;
   }
 
-  /// The same if cycles may change nothing: first those that the fewest edges lead to, of all edges that decide values.
+  /// Finds predecessors if neutral cycles may exist: a breadth-first search over the edges that attain values, so that
+  /// predecessors form a tree.
   void search_before(ProgressReporter& reporter) {
     for (int lane = 0; lane < count_; ++lane) {
       const int32_t root = root_of(lane);
@@ -311,17 +318,17 @@ class SweepWorker {
   const int32_t nodes_;
   Storing<Value> storing_;
   Array<V> memory_;
-  V* table_;               ///< by places: the values of each node
-  Array<int32_t> before_;  ///< by nodes: the node before each
+  V* table_;               ///< values of each node, in the order of positions
+  Array<int32_t> before_;  ///< predecessor of each node, in the order of nodes
   Array<int32_t> tree_, queue_;
   std::optional<FirstNodes> first_;
-  std::vector<Reducing> reducing_;  ///< of each lane
-  std::vector<uint8_t> is_above_;   ///< 1 for the supernodes of the roots, and those above
+  std::vector<Reducing> reducing_;  ///< reduction of each lane
+  std::vector<uint8_t> is_above_;   ///< 1 for the supernodes of the roots and their ancestors
   int64_t first_index_ = 0;
   int count_ = 0;
 };
 
-/// 1 for the supernodes of the ends, and those above: nothing else has to be swept for distances.
+/// Returns 1 for the supernodes of the ends and their ancestors: distances need sweeps of these only.
 inline std::vector<uint8_t> needed_for(const Query& query, const Ordering& ordering,
                                        const Array<int32_t>& supernode_of) {
   const bool are_all = !query.ends.list || query.results.next || query.results.trees;
@@ -334,11 +341,11 @@ inline std::vector<uint8_t> needed_for(const Query& query, const Ordering& order
   return needed;
 }
 
-/// Bytes of an entry with its reverse while it is made and when it is kept.
+/// Bytes of an entry and its reverse, during elimination and afterwards.
 template <class PathAlgebra>
 constexpr int64_t kBytesOfEntry = 4 * int64_t{sizeof(typename PathAlgebra::Value)};
 
-/// Of one thread that sweeps.
+/// Returns the bytes of one SweepWorker.
 template <class PathAlgebra>
 int64_t bytes_of_worker(const Query& query) {
   const bool has_paths = query.results.next || query.results.trees;
@@ -346,7 +353,8 @@ int64_t bytes_of_worker(const Query& query) {
   return query.source.nodes * of_node;
 }
 
-/// Divides the graph of a query; null if that isn't worth it, or if a cycle gains, which may be one that doesn't matter.
+/// Returns the eliminated graph of a query. Returns null if dissection doesn't pay, or if a cycle improves, even if no
+/// requested path is affected.
 template <class PathAlgebra, class Key>
 std::shared_ptr<const Division> divide(const Query& query, const ThreadPool& pool, const Rows<Key>& rows) {
   using V = typename PathAlgebra::Value;
@@ -369,8 +377,8 @@ std::shared_ptr<const Division> divide(const Query& query, const ThreadPool& poo
   return std::make_shared<const Division>(PathAlgebra(), query.direction, std::move(*ordering), std::move(factors));
 }
 
-/// Answers a query; false if the graph isn't divided. The values of PathAlgebra must hold those of all paths. `is_strict` as in
-/// Dissected.
+/// Answers a query by sweeps. Returns false if the graph isn't dissected. The values of PathAlgebra must represent the
+/// values of all paths. `is_strict` as in DissectedGraph.
 template <class PathAlgebra, class Value, class Key>
 bool search_by_dissection(const Query& query, const ThreadPool& pool, const Rows<Key>& rows, bool is_strict) {
   std::shared_ptr<const Division> division = query.division;

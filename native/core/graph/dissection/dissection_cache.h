@@ -1,4 +1,4 @@
-// A graph that is divided by separators, kept for several queries.
+// Cache of a graph's nested dissection for multiple queries.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -27,7 +27,7 @@ class Division {
   const Ordering& ordering() const { return ordering_; }
   int64_t bytes() const { return bytes_; }
 
-  /// Null if the graph was divided for other queries.
+  /// Returns the factorization; null if the graph was dissected for other queries.
   template <class PathAlgebra>
   const Factorization<PathAlgebra>* factors(Direction direction, int32_t nodes) const {
     if (kind_ != &kind_of<PathAlgebra> || direction != direction_ || ordering_.place.size() != nodes) return nullptr;

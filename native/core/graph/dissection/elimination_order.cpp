@@ -11,16 +11,17 @@
 namespace mpmml::graph {
 namespace {
 
-/// Parts of no more nodes aren't divided. From 8 to 48 it makes little difference to the time of all pairs of a grid.
+/// Maximum number of nodes of a part that isn't divided further. Values from 8 to 48 make little difference to the time
+/// of all pairs of a grid.
 constexpr int32_t kMaxOfPart = 24;
 
-/// Nodes that are still to be divided, which are connected.
+/// Connected nodes that are still to be divided.
 struct Part {
   std::vector<int32_t> nodes;
-  int32_t parent;  ///< the index of the separator that bounds it last
+  int32_t parent;  ///< index of the innermost separator around it
 };
 
-/// A supernode while the order isn't known.
+/// A supernode before its position is known.
 struct Piece {
   std::vector<int32_t> nodes;
   int32_t parent;
@@ -31,7 +32,7 @@ struct Divided {
   std::vector<std::vector<int32_t>> parts;
 };
 
-/// The connected parts of `nodes` without those of which `is_out` is 1, which becomes 1 for all.
+/// Returns the connected components of the nodes whose `is_out` is 0. Sets `is_out` of all nodes to 1.
 std::vector<std::vector<int32_t>> connected_parts(const Neighbors& graph, std::vector<uint8_t>& is_out,
                                                   const CancellationToken& watch) {
   ProgressReporter reporter(watch, 0, 0);
@@ -85,14 +86,14 @@ class NestedDissection {
   }
 
  private:
-  /// False if a separator has so many nodes that there would be too many entries.
+  /// Divides nodes by a separator. Returns false if the separator alone would exceed the limit of entries.
   bool divide(const std::vector<int32_t>& nodes, Divided& divided) {
     if (static_cast<int32_t>(nodes.size()) <= kMaxOfPart) {
       divided.separator = nodes;
       return true;
     }
     const Neighbors own = inner(nodes);
-    // Half of the entries among s nodes are s² / 2.
+    // Half of the entries between s nodes are s² / 2.
     int64_t most = own.nodes;
     while (most * most / 2 > max_entries_) most = most * 7 / 8;
     std::vector<uint8_t> is_cut = find_separator(own, static_cast<int32_t>(most), watch_);
@@ -109,7 +110,7 @@ class NestedDissection {
     return true;
   }
 
-  /// The graph of some nodes, which are numbered in this order. Their neighbours are among them or divided already.
+  /// Returns the subgraph of `nodes`, which are numbered in this order. Neighbours outside are in separators already.
   Neighbors inner(const std::vector<int32_t>& nodes) {
     const auto count = static_cast<int32_t>(nodes.size());
     for (int32_t at = 0; at < count; ++at) local_[nodes[at]] = at;
@@ -140,7 +141,7 @@ class NestedDissection {
     made.node = Array<int32_t>(graph_.nodes);
     made.supernodes.reserve(count);
     std::vector<int32_t> number(count);
-    // After all that hangs below it; a list in place of a recursion.
+    // Postorder: a supernode comes after its descendants. An explicit stack replaces the recursion.
     std::vector<std::pair<int32_t, size_t>> open{{count, 0}};
     int32_t place = 0;
     ProgressReporter reporter(watch_, 0, 0);
@@ -173,7 +174,7 @@ class NestedDissection {
     return made;
   }
 
-  /// False if there are too many entries.
+  /// Determines the borders of supernodes. Returns false if the number of entries exceeds the limit.
   bool find_borders(Ordering& made) const {
     std::vector<std::vector<int32_t>> below(made.supernodes.size());
     std::vector<int32_t> seen(graph_.nodes, -1);
@@ -212,8 +213,8 @@ class NestedDissection {
   const int64_t max_entries_;
   const ThreadPool& pool_;
   const CancellationToken& watch_;
-  /// The number of a node in its part; -1 if it is in a separator. Nothing but separators is between parts, so threads that
-  /// divide different ones read no element that another writes.
+  /// Number of a node in its part; -1 if it is in a separator. Parts are adjacent to separators only, so threads that
+  /// divide different parts never access the same element.
   Array<int32_t> local_;
   std::vector<Piece> pieces_;
 };

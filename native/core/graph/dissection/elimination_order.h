@@ -1,5 +1,5 @@
-// Orders of elimination by nested dissection: small separators divide a graph, then what is left of it, and so on.
-// A. George, Nested dissection of a regular finite element mesh, SIAM Journal on Numerical Analysis 10 (1973).
+// Elimination orders by nested dissection: small separators divide a graph, then each of its parts, recursively. A.
+// George, Nested dissection of a regular finite element mesh, SIAM Journal on Numerical Analysis 10 (1973).
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -11,22 +11,22 @@
 
 namespace mpmml::graph {
 
-/// Which nodes are next to each other, whatever the direction of the edge: each once in the list of the other.
+/// Adjacency lists of the undirected graph: each neighbour is listed once.
 struct Neighbors {
   int32_t nodes = 0;
-  Array<int64_t> start;  ///< twice as many neighbours as edges may be more than 2^32
+  Array<int64_t> start;  ///< 64 bits, because the number of neighbours, twice that of edges, may exceed 2^32
   Array<int32_t> list;
 
   const int32_t* begin(int32_t node) const { return list.data() + start[node]; }
   const int32_t* end(int32_t node) const { return list.data() + start[node + 1]; }
 };
 
-/// Nodes that are eliminated together: a separator, or a part that isn't divided further. Those at `first` up to `end` of
-/// the order.
+/// Nodes that are eliminated together: a separator, or a part that isn't divided further. Their positions are `first`
+/// up to `end`, exclusive.
 struct Supernode {
   int32_t first = 0, end = 0;
-  int32_t parent = -1;  ///< the separator that bounds its part last; -1 if nothing does
-  /// The places of its own nodes, then those of its border: all later nodes that are next to it or to what hangs below it.
+  int32_t parent = -1;  ///< the innermost separator around its part; -1 if there is none
+  /// Positions of its own nodes, then of its border: all later nodes that are adjacent to it or to its descendants.
   std::vector<int32_t> places{};
 
   int32_t size() const { return end - first; }
@@ -34,16 +34,17 @@ struct Supernode {
 };
 
 struct Ordering {
-  Array<int32_t> place;  ///< of each node
-  Array<int32_t> node;   ///< at each place
-  /// In the order of their places: each comes before its parent.
+  Array<int32_t> place;  ///< position of each node
+  Array<int32_t> node;   ///< node at each position
+  /// Supernodes in the order of their positions: each comes before its parent.
   std::vector<Supernode> supernodes;
-  /// Entries from the nodes of supernodes to their borders, and to each other.
+  /// Number of entries from the nodes of supernodes to their borders, and to each other.
   int64_t to_borders = 0, inside = 0;
-  double steps = 0;  ///< of their elimination
+  double steps = 0;  ///< number of steps of the elimination
 };
 
-/// Makes an order, which doesn't depend on the number of threads. Nothing if there would be more than `max_entries` entries.
+/// Returns an elimination order, which doesn't depend on the number of threads. Returns nothing if it would have more
+/// than `max_entries` entries.
 std::optional<Ordering> dissect(const Neighbors& neighbors, int64_t max_entries, const ThreadPool& pool,
                                 const CancellationToken& watch);
 
@@ -70,7 +71,7 @@ Neighbors neighbors_of(const Rows<Key>& rows, const CancellationToken& watch) {
   Array<int64_t> next(nodes);
   std::copy(made.start.begin(), made.start.end() - 1, next.begin());
   each([&](int32_t i, int32_t j) { made.list[next[i]++] = j; });
-  // Each neighbour once.
+  // Duplicate neighbours are skipped.
   Array<int32_t> seen(nodes, -1);
   int64_t kept = 0, begin = 0;
   for (int32_t i = 0; i < nodes; ++i) {

@@ -1,6 +1,6 @@
-// The elimination of the nodes of a graph, supernode by supernode.
-// B. Carré, An algebra for network routing problems, IMA Journal of Applied Mathematics 7 (1971); P. Sao, R. Kannan, P. Gera,
-// R. Vuduc, A supernodal all-pairs shortest path algorithm, PPoPP 2020.
+// Elimination of the nodes of a graph, supernode by supernode. B. Carré, An algebra for network routing problems, IMA
+// Journal of Applied Mathematics 7 (1971); P. Sao, R. Kannan, P. Gera, R. Vuduc, A supernodal all-pairs shortest path
+// algorithm, PPoPP 2020.
 #pragma once
 #include <algorithm>
 #include <atomic>
@@ -15,14 +15,15 @@
 
 namespace mpmml::graph {
 
-/// PathAlgebra of a supernode with s nodes and b nodes at its border, by way of itself and what hangs below it.
+/// Values of the paths between a supernode with s nodes and its border of b nodes, through the supernode and its
+/// descendants.
 template <class V>
 struct SupernodeFactor {
-  Array<V> out;  ///< s × (s + b): from its nodes to its nodes and to the border
-  Array<V> in;   ///< b × s: from the border to its nodes
+  Array<V> out;  ///< s × (s + b): paths from its nodes to its nodes and to the border
+  Array<V> in;   ///< b × s: paths from the border to its nodes
 };
 
-/// Eliminates a graph in an order. Empty if a cycle gains.
+/// Eliminates a graph in a given order. The result is empty if a cycle improves.
 template <class PathAlgebra, class Key>
 class Eliminating {
  public:
@@ -60,7 +61,7 @@ class Eliminating {
   }
 
  private:
-  /// False if a cycle gains.
+  /// Eliminates one supernode. Returns false if a cycle improves.
   bool eliminate_supernode(int32_t index) {
     const Supernode& own = ordering_.supernodes[index];
     const auto size = static_cast<int64_t>(own.places.size());
@@ -115,7 +116,8 @@ class Eliminating {
     return true;
   }
 
-  /// Adds the ways between nodes at the border of a child, all of which `own` has.
+  /// Adds the fill edges between border nodes of a child to the front of the parent `own`, which contains all of these
+  /// nodes.
   void add_update(int32_t child, const Supernode& own, Array<V>& front, ProgressReporter& reporter) {
     const Supernode& other = ordering_.supernodes[child];
     const int64_t border = other.border(), size = static_cast<int64_t>(own.places.size());
@@ -142,7 +144,7 @@ class Eliminating {
   const ThreadPool& pool_;
   const CancellationToken& watch_;
   std::vector<SupernodeFactor<V>> made_;
-  std::vector<Array<V>> updates_;  ///< ways between the nodes at borders, until the parent has them
+  std::vector<Array<V>> updates_;  ///< fill edges between border nodes of supernodes, until the parent adds them
   std::vector<std::vector<int32_t>> below_;
   std::atomic<bool> gains_{false};
 };

@@ -6,10 +6,10 @@
 namespace mpmml::graph {
 namespace {
 
-/// How much of the nodes each end of an order has: so much stays on its side, or in the separator.
+/// Fraction of the nodes at each end of an order. These nodes are on the side of that end, or in the separator.
 constexpr double kShareOfEnd = 0.3;
 
-/// Distances in edges.
+/// Returns distances from `root` in edges.
 std::vector<int32_t> distances_from(const Neighbors& graph, int32_t root, std::vector<int32_t>& queue,
                                     ProgressReporter& reporter) {
   std::vector<int32_t> distance(graph.nodes, -1);
@@ -28,8 +28,8 @@ std::vector<int32_t> distances_from(const Neighbors& graph, int32_t root, std::v
   return distance;
 }
 
-/// The least cut of nodes between two ends of a graph, by a flow of which at most one unit passes each node. A node is two
-/// in the search for it: where the flow enters, and where it leaves.
+/// Minimum vertex cut between two ends of a graph, by a maximum flow with node capacities of one. The search splits
+/// each node into two states: where the flow enters, and where it leaves.
 class MinVertexCut {
  public:
   enum Side : uint8_t { kMiddle, kSource, kSink };
@@ -43,7 +43,7 @@ class MinVertexCut {
         level_(2 * static_cast<size_t>(graph.nodes)),
         next_(2 * static_cast<size_t>(graph.nodes)) {}
 
-  /// False if it has more than `most` nodes.
+  /// Finds a minimum cut. Returns false if it has more than `most` nodes.
   bool find(const std::vector<int32_t>& order, int32_t most) {
     const auto count = static_cast<int32_t>(order.size());
     const int32_t of_end = std::max(1, static_cast<int32_t>(count * kShareOfEnd));
@@ -72,7 +72,7 @@ class MinVertexCut {
     return true;
   }
 
-  /// How many nodes are in the cut, on the side of the source and on that of the sink.
+  /// Number of nodes in the cut, on the source's side and on the sink's side.
   struct Sizes {
     int32_t cut = 0, source = 0, sink = 0;
   };
@@ -97,10 +97,10 @@ class MinVertexCut {
   static int32_t node_of(size_t state) { return static_cast<int32_t>(state / 2); }
   static bool is_out(size_t state) { return state % 2 == 1; }
 
-  /// Whether flow can begin at a node of the source.
+  /// Returns whether flow can begin at this node of the source.
   bool enters(int32_t start) const { return !used_[start] || before_[start] != kBegin; }
 
-  /// Calls `use` with the states that follow one, from number `from` on, until it returns true.
+  /// Calls `use` with the successors of a state, from index `from` on, until it returns true.
   template <class Use>
   bool each_after(size_t state, int32_t& from, Use use) const {
     const int32_t i = node_of(state);
@@ -119,7 +119,7 @@ class MinVertexCut {
     return use(in(i));
   }
 
-  /// How far states are from the source; whether the sink is reached.
+  /// Computes the levels of states, their distances from the source. Returns whether the sink is reachable.
   bool make_levels() {
     std::fill(level_.begin(), level_.end(), -1);
     queue_.clear();
@@ -144,7 +144,8 @@ class MinVertexCut {
     return last < std::numeric_limits<int32_t>::max();
   }
 
-  /// Sends a unit more from `start` to the sink, along states of ascending levels.
+  /// Augments the flow by one unit from `start` to the sink, along states of ascending levels. Returns whether a path
+  /// exists.
   bool advance(int32_t start) {
     path_.assign(1, in(start));
     while (!path_.empty()) {
@@ -162,7 +163,7 @@ class MinVertexCut {
       if (goes_on) continue;
       level_[state] = -1;
       path_.pop_back();
-      // What didn't go on isn't tried again.
+      // Dead ends aren't tried again.
       if (!path_.empty()) ++next_[path_.back()];
     }
     return false;
@@ -189,7 +190,7 @@ class MinVertexCut {
   ProgressReporter reporter_;
   std::vector<Side> side_;
   std::vector<uint8_t> used_;
-  std::vector<int32_t> before_;  ///< where the flow through a node comes from
+  std::vector<int32_t> before_;  ///< predecessor of a node on its flow path
   std::vector<int32_t> level_, next_;
   std::vector<int32_t> starts_;
   std::vector<size_t> queue_, path_;
@@ -201,7 +202,7 @@ std::vector<uint8_t> find_separator(const Neighbors& graph, int32_t most, const 
   std::vector<int32_t> queue;
   ProgressReporter reporter(watch, 0, 0);
   const auto from = [&](int32_t root) { return distances_from(graph, root, queue, reporter); };
-  // Two directions: from a to b, and from c to d, which lie far from both.
+  // Two axes: from a to b, and from c to d, where c is far from a and b. The orders below combine them.
   from(0);
   const std::vector<int32_t> from_a = from(queue.back());
   const std::vector<int32_t> from_b = from(queue.back());
@@ -228,7 +229,7 @@ std::vector<uint8_t> find_separator(const Neighbors& graph, int32_t most, const 
     });
     if (!cut.find(order, most)) continue;
     const MinVertexCut::Sizes sizes = cut.sizes();
-    // Few nodes, and halves.
+    // The score prefers small cuts and balanced sides.
     const double score = sizes.cut / (1.0 + std::min(sizes.source, sizes.sink));
     if (score >= best_score) continue;
     best_score = score;
