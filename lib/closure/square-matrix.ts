@@ -133,8 +133,8 @@ export function resident<Data extends ElementArray>(
 }
 
 /**
- * Moves a result out of `memory`, which only this work uses, to `out` or the user's side. It can't be
- * aborted, so that `out` is unchanged after any error except one of CUDA.
+ * Moves a result out of `memory`, which only this work uses, to `out`, a device matrix or a new array. It
+ * can't be aborted, so that `out` is unchanged after any error except one of CUDA.
  */
 export async function deliver(
   session: Session,
