@@ -1,4 +1,4 @@
-/** Which addon was loaded, in words. */
+/** Describes the loaded addon for people. */
 import type { Info } from '../lib/index.js'
 
 const kinds = {

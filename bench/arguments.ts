@@ -1,4 +1,4 @@
-/** Options that several commands have, and their readers, which throw commander's error: it ends as wrong usage. */
+/** Options that commands share, and their parsers, whose errors commander reports as wrong usage. */
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { Semiring } from '../lib/index.js'
 import { flags, libraryOption, readFlag } from './flags.js'
@@ -71,7 +71,7 @@ export const placeOptions = () => [libraryOption('backend'), libraryOption('devi
 export const productOptions = (): Option[] => [
   libraryOption('semiring').default('max-plus'),
   ...placeOptions(),
-  // A product says if there is no such variant.
+  // Products report unknown variants themselves.
   new Option(flags.variant.flag, flags.variant.summary),
   libraryOption('overflow'),
 ]
@@ -79,7 +79,7 @@ export const productOptions = (): Option[] => [
 export const devicesOption = (summary?: string): Option =>
   libraryOption('devices', summary).conflicts('device')
 
-/** The options of what is computed of powers of a matrix. */
+/** Returns the options of commands that compute closures. */
 export const closureOptions = (semirings: readonly Semiring[], usual: Semiring): Option[] => [
   libraryOption('semiring').choices(semirings).default(usual),
   ...placeOptions(),
@@ -90,7 +90,10 @@ export const closureOptions = (semirings: readonly Semiring[], usual: Semiring):
 /** Numbers of nodes, separated by commas. */
 export const nodeNumbers = wholeNumbers(0)
 
-/** What `read` returns; what it finds wrong with several arguments together ends as wrong usage too. */
+/**
+ * Returns the result of `read`, and reports its errors as wrong usage: those are errors of arguments in
+ * combination.
+ */
 export function usage<T>(command: Command, read: () => T): T {
   try {
     return read()

@@ -1,4 +1,4 @@
-/** Products and paths of arrays on disk that are larger than memory, as the commands ask for them. */
+/** Out-of-core products and paths of arrays on disk, for the commands. */
 import { stat } from 'node:fs/promises'
 import type { Command } from 'commander'
 import type { ArraysOptions, ArraysResult, PathsArraysOptions } from '../lib/arrays.js'
@@ -9,7 +9,7 @@ import { bytes, duration, labelled, shapeText } from './output.js'
 import { checkOutputs } from './output-file.js'
 import { withProgress } from './progress.js'
 
-/** What the options of {@link arraysOptions} give. */
+/** Values of the options {@link arraysOptions}. */
 export interface ArraysFlags {
   memory?: ArraysOptions['memory']
   deviceMemory?: ArraysOptions['deviceMemory']
@@ -22,10 +22,10 @@ export interface ArraysFlags {
 
 const flagNames = ['memory', 'deviceMemory', 'chunks', 'shards', 'codec', 'resume', 'overwrite'] as const
 
-/** The options of what is larger than memory. */
+/** Returns the options of out-of-core work. */
 export const arraysOptions = () => flagNames.map((name) => libraryOption(name))
 
-/** For the help of commands. */
+/** Paragraph for the help of commands. */
 export const ARRAYS_HELP = `
 Matrices that don't fit in memory are .zarr arrays (version 3; they need the package zarrita, and hash-wasm for shards and checksums) or .npy
 files: with --memory or another option of blocks on disk, or if one of them is a .zarr, blocks are read, computed and written one after the
@@ -35,7 +35,10 @@ variables AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and others.`
 /** Returns whether a name is of a Zarr array, which may be in groups. */
 export const isZarr = (path: string) => /\.zarr(?:[/\\]|$)/i.test(path) && !/\.npy$/i.test(path)
 
-/** Whether the work is done by blocks on disk: an option or a name says so. How much memory is free doesn't. */
+/**
+ * Returns whether the work runs out of core, by blocks on disk. Options and names of files decide, not the
+ * free memory.
+ */
 export function isOnDisk(flags: ArraysFlags, inputs: readonly string[], output: string | undefined): boolean {
   if (flagNames.some((name) => flags[name] !== undefined)) return true
   return [...inputs, output ?? ''].some(isZarr)
@@ -44,7 +47,7 @@ export function isOnDisk(flags: ArraysFlags, inputs: readonly string[], output: 
 export const isOutOfMemory = (error: unknown): error is ResourceError =>
   error instanceof ResourceError && error.code === 'ERR_MPMML_OUT_OF_MEMORY'
 
-/** What `work` gives in memory; if that doesn't suffice, the error says how it is done on disk. */
+/** Returns the result of `work`. If memory doesn't suffice, the error suggests out-of-core computation. */
 export async function inMemory<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -58,7 +61,8 @@ export async function inMemory<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Whether the output is replaced: a .npy file is, as it is by work in memory; a .zarr, or what was begun, only if that was asked for.
+ * Returns the option `overwrite` for the output. A finished .npy file is replaced, as by work in memory; a
+ * .zarr array, or an unfinished output, only on request.
  *
  * @throws FileError if a .npy output is one of the inputs, or can't be written.
  */
@@ -100,13 +104,13 @@ export interface ArraysRequest extends ArraysFlags, Pick<MpmmOptions, 'overflow'
   semiring: Semiring
 }
 
-/** What `--json` prints of it. */
+/** Output of `--json`. */
 export interface ArraysRecord extends ArraysResult {
   inputs: readonly string[]
   semiring: Semiring
 }
 
-/** A graph that was read, and what is asked of it. */
+/** A graph that has been read, and the path query on it. */
 export interface ArraysGraph extends Pick<PathsArraysOptions, 'sources' | 'targets' | 'limit' | 'method'> {
   weights: EdgeList | KeyedEdgeList
 }

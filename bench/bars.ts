@@ -10,7 +10,7 @@ const EIGHTHS = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉']
 export interface Bar {
   label: string
   value: number
-  /** What stands behind the bar. */
+  /** Text after the bar. */
   text: string
 }
 

@@ -24,15 +24,16 @@ function writeLicences(output, file) {
   writeFileSync(file, licences.join(`\n${'-'.repeat(80)}\n\n`))
 }
 
-// To find, read and link some 70 small files takes a third of the time of `import 'mpmml'`. What only some calls need stays
-// apart, in dist/lib/parts. The compiler's other files stay for tests that look inside.
+// Finding, reading and linking about 70 small files takes a third of the time of `import 'mpmml'`. Code that
+// only some calls need is in separate files, in dist/lib/parts. The compiler's other files stay for tests of
+// internals.
 const root = fileURLToPath(new URL('../', import.meta.url))
 const { exports, version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 const entries = Object.values(exports).flatMap((entry) => (entry.default ? [join(root, entry.default)] : []))
 // Only bench loads the first, and a thread the second.
 const inner = ['command-line', 'webgpu-thread'].map((name) => join(root, 'dist', 'lib', `${name}.js`))
 
-// Bundlers read it as it is: the compiler leaves CommonJS alone.
+// Bundlers read this file unchanged, because the compiler doesn't emit CommonJS.
 cpSync(join(root, 'lib', 'addons.cjs'), join(root, 'dist', 'lib', 'addons.cjs'))
 const addons = createRequire(import.meta.url)('../dist/lib/addons.cjs')
 
@@ -47,13 +48,13 @@ function loadedBy(file, found = new Set()) {
 }
 const core = loadedBy(join(root, 'dist', 'lib', 'index.js'))
 
-// For browsers, with the modules of lib/browser in the place of those of the same names.
+// Bundle for browsers: each module of lib/browser replaces the module of lib with the same name.
 const forBrowsers = Object.values(exports).flatMap((entry) =>
   entry.browser ? [join(root, entry.default)] : [],
 )
 const inLib = join(root, 'dist', 'lib')
 const own = join(inLib, 'browser')
-/** Returns the module of lib/browser with the name of a module of lib, or that. */
+/** Returns the module of lib/browser that replaces a module of lib, or the module itself. */
 const forPages = (path) => {
   const instead = join(own, relative(inLib, path))
   return existsSync(instead) ? instead : path
@@ -94,8 +95,9 @@ const library = await rolldown({
   plugins: [
     {
       name: 'addons',
-      // It stays a module of its own, which Node.js doesn't load: that takes it a millisecond, and it finds the packages without.
-      // package.json says so by the condition node-addons, which bundlers don't have.
+      // It stays a separate module, which Node.js doesn't load: loading would take a millisecond, and Node.js
+      // finds the packages without it. package.json says so by the condition node-addons, which bundlers
+      // don't have.
       resolveId: (id) => (id.endsWith('/addons.cjs') ? { id: '#addons', external: true } : null),
     },
   ],
@@ -103,7 +105,7 @@ const library = await rolldown({
   transform: {
     define: { MPMML_VERSION: JSON.stringify(version), MPMML_ADDONS: JSON.stringify(addons.names) },
   },
-  // A module that is imported in both ways is loaded at once.
+  // A module that is imported statically and dynamically is loaded at the start.
   checks: { ineffectiveDynamicImport: false },
   logLevel: 'warn',
 })
@@ -112,7 +114,7 @@ await library.write({
   dir: bundled,
   chunkFileNames: 'parts/[name].js',
   comments: false,
-  // Each file takes about a millisecond to load.
+  // Loading a file takes about a millisecond.
   codeSplitting: {
     groups: [{ name: 'core', test: (id) => core.has(id) }],
   },

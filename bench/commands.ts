@@ -1,9 +1,12 @@
-/** Commands: their texts in help, and their files, which are loaded one by one, because most of them need more than help does. */
+/**
+ * Commands: their help texts, and their files, which are loaded on demand because most need more modules than
+ * help does.
+ */
 import { type AddHelpTextPosition, Command } from 'commander'
 import { reflow } from './output.js'
 
 interface Entry {
-  /** Text behind the name in help. */
+  /** Text after the name in help. */
   readonly usage: string
   readonly summary: string
   /** Its file in the folder of commands; by default the name. */
@@ -132,7 +135,7 @@ export type CommandName = keyof typeof commands
 /** Loads a command. The file of `cycle-mean` exports `cycleMeanCommand`, and so on. */
 export async function loadCommand(name: CommandName, signal: AbortSignal): Promise<Command> {
   const { file = name }: Entry = commands[name]
-  // A name that Vite can't read, which would look for a file of this ending.
+  // Built at run time, because Vite would otherwise search for a file with this extension.
   const module = `./commands/${file}.js`
   const functions: Record<string, (signal: AbortSignal) => Command> = await import(/* @vite-ignore */ module)
   const camelCase = name.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase())

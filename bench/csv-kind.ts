@@ -20,9 +20,9 @@ export const csvOptions = () => [
 export const isCsv = (path: string) => /\.[ct]sv(\.gz)?$/i.test(path)
 
 /**
- * What `read` gives of a CSV file. If it can't be read because its nodes have names, the error says so.
+ * Returns the result of `read` for a CSV file. If reading fails because nodes have names, the error says so.
  *
- * @param advice - what to do about that.
+ * @param advice - advice for users whose nodes have names.
  */
 export async function namingNodes<T>(name: string, advice: string, read: () => Promise<T>): Promise<T> {
   try {
@@ -38,11 +38,11 @@ export async function namingNodes<T>(name: string, advice: string, read: () => P
   }
 }
 
-/** For matrices, which have no names. */
+/** Advice for matrices, whose rows have no names. */
 export const NUMBER_NODES =
   'number them from 0 and say --edges, or ask mpmml paths or mpmml cycle-mean with --names'
 
-/** Says on stderr what a command has taken a file for. */
+/** Prints a note on stderr, such as the assumed kind of a file. */
 export const note = (text: string) => process.stderr.write(`mpmml: ${text}\n`)
 
 const listText = (columns: number) => `a list of edges, FROM,TO${columns === 3 ? ',WEIGHT' : ''}`
@@ -52,10 +52,11 @@ function sayIfWeightless(name: string, hasWeights: boolean, weighs: boolean): vo
 }
 
 /**
- * What a graph's file is, and a line on stderr if that is a guess, or if edges have no weights.
+ * Returns the kind of a graph's file. Prints a note on stderr if the kind is a guess, or if edges have no
+ * weights.
  *
  * @param weighs - whether weights matter.
- * @param counts - whether tokens do: a fourth column.
+ * @param counts - whether tokens matter: a fourth column.
  */
 export async function kindOfGraph(
   name: string,
@@ -85,17 +86,20 @@ export async function kindOfGraph(
   return 'edges'
 }
 
-/** What decides what a matrix's file is. */
+/** Use of a matrix, which decides the kind of its file. */
 interface MatrixUse {
   /** Whether only a square matrix has a use. */
   isSquare?: boolean
-  /** Whether edges are likely to be meant: few rows, or edges without weights, may be edges too. */
+  /** Whether edges are likely: few rows, or lines without weights, are edges then. */
   isLikely?: boolean
   /** Whether weights matter. */
   weighs?: boolean
 }
 
-/** The flags that say what a matrix's file is, and a line on stderr if that is a guess, or if edges have no weights. */
+/**
+ * Returns the flags for the kind of a matrix's file. Prints a note on stderr if the kind is a guess, or if
+ * edges have no weights.
+ */
 export async function kindOfMatrix(
   name: string,
   { edges, matrix }: CsvFlags,

@@ -15,7 +15,7 @@ import { duration, labelled, rate, shapeText } from './output.js'
 import { withProgress } from './progress.js'
 import { type FileRecord, fileText } from './summary.js'
 
-/** Whether the option --semiring names a file. */
+/** Returns whether the option --semiring names a file. */
 export const isOwn = (named: string): boolean => named.endsWith('.json')
 
 /** Lets --semiring name a file too. */
@@ -39,7 +39,7 @@ export interface OwnRequest extends Pick<MpmmOptions, 'backend' | 'device' | 'de
   semiring: string
 }
 
-/** What `multiply --json` prints of such a product. */
+/** Output of `multiply --json` for a product over a custom semiring. */
 export interface OwnRecord {
   a: FileRecord
   b: FileRecord
@@ -52,7 +52,7 @@ export interface OwnRecord {
   gops: number
 }
 
-/** @throws anything that goes wrong; the output file appears under its name only if everything went right. */
+/** @throws the errors of all steps; the output file is renamed into place only after success. */
 export async function multiplyByOwn(request: OwnRequest, signal: AbortSignal): Promise<OwnRecord> {
   const { a: first, b: second, output, accumulate, backend, device, devices } = request
   const own = await readSemiring(request.semiring)

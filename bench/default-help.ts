@@ -1,4 +1,4 @@
-/** The text of `mpmml` without arguments. */
+/** Help that `mpmml` prints without arguments. */
 import { commandGroups } from './commands.js'
 import { table } from './output.js'
 

@@ -21,5 +21,5 @@ export function typesOf(semiring: Semiring): DataType[] {
   return dataTypes.filter((dtype) => rows.some((row) => row.dtype === dtype))
 }
 
-/** Whether ⊗ is a sum, which may overflow, and whose 0 has a sign that isn't specified. */
+/** Returns whether ⊗ is a sum: sums may overflow, and the sign of their 0 is unspecified. */
 export const hasSums = (semiring: Semiring) => semiring.endsWith('-plus')

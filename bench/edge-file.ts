@@ -18,7 +18,7 @@ import { inputPath } from './pipes.js'
 export function inType(data: ElementArray, types: readonly DataType[], isList: boolean): ElementArray {
   const dtype = dtypeOf(data)
   if (types.includes(dtype)) return data
-  // In or-and an edge is there or not, whatever it weighs.
+  // In or-and every listed edge counts, and its weight doesn't matter.
   if (types.every((type) => type === 'uint8')) return isList ? new Uint8Array(data.length).fill(1) : data
   return dtype === 'int32' && types.includes('float64') ? Float64Array.from(data) : data
 }
@@ -34,7 +34,10 @@ export async function readEdges(
   return { shape: [nodes, nodes], row: from, col: to, value: weight }
 }
 
-/** The matrix of the entries: the semiring's zero elsewhere, and ⊕ of those of one place. */
+/**
+ * Returns the matrix of the entries, with the semiring's zero elsewhere. Entries of one position are combined
+ * by ⊕.
+ */
 export function dense(
   entries: SparseEntries,
   semiring: Semiring,

@@ -1,4 +1,4 @@
-/** What was measured with, and when. */
+/** Records the software, the hardware and the time of a measurement. */
 import type { BackendChoice, BackendName } from '../lib/index.js'
 import { info } from '../lib/index.js'
 import { machine } from '../lib/lab.js'
@@ -13,7 +13,7 @@ export interface RunEnvironment {
 }
 
 /**
- * The backends that are measured, the GPU first.
+ * Returns the backends that are measured, the GPU first.
  *
  * @param asked - 'auto' is the GPU if one can be used, else the CPU; 'all' is both.
  * @throws ResourceError if a GPU is asked for and none can be used.

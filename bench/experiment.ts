@@ -1,24 +1,24 @@
 /**
- * An experiment: a grid of cases, each of which is measured, the columns that show what was found, and figures of it. The
- * grid is run in this process (runCases), or in processes of their own (trials/run.ts).
+ * An experiment: a grid of measured cases, and the columns and figures that show their results. The grid runs
+ * in this process (runCases), or in subprocesses (subprocesses/run.ts).
  */
 import { type Spread, spread } from '../lib/lab.js'
 import { duration, table } from './output.js'
 import { startProgress } from './progress.js'
 
-/** Says what of a case is done now, and how much of it, from 0 to 1. */
+/** Listener of the current step of a case, and of its completed fraction, from 0 to 1. */
 export type ProgressListener = (what: string, done: number) => void
 
 /** A point of an experiment's grid. */
 export interface Case<Found> {
-  /** What is measured, for those who wait. */
+  /** Description for the progress line. */
   what: string
-  /** In any unit that is roughly proportional to the time that it takes. */
+  /** Estimated cost, in any unit that is roughly proportional to the time. */
   cost: number
   measure(onPart: ProgressListener): Promise<Found>
 }
 
-/** What is measured for a request: each case in its turn. */
+/** Cases that are measured for a request, one after the other. */
 export interface Experiment<Request, Found> {
   grid(request: Request): Case<Found>[]
 }
@@ -26,9 +26,9 @@ export interface Experiment<Request, Found> {
 export const costOf = (cases: readonly Case<unknown>[]) => cases.reduce((sum, { cost }) => sum + cost, 0)
 
 /**
- * Measures the cases one after the other and shows how far it is.
+ * Measures the cases one after the other and shows the progress.
  *
- * @param keep - is given what was found of each case as it comes.
+ * @param keep - receives the result of each case as soon as it is measured.
  * @throws the signal's reason once it is aborted.
  */
 export async function runCases<Found>(
@@ -55,9 +55,9 @@ export async function runCases<Found>(
 }
 
 /**
- * What `call` gives each time, after the calls that warm up.
+ * Returns the results of repeated calls, warm-up calls excluded.
  *
- * @param warmUp - so many calls; `nth` is negative for them.
+ * @param warmUp - number of warm-up calls; `nth` is negative for them.
  */
 export async function repeat<Sample>(
   repetitions: number,
@@ -77,7 +77,7 @@ export function repetitionsFor(ms: number, budget: number): number {
   return 2 * Math.min(10, Math.max(1, Math.floor(budget / Math.max(ms, 0.01) / 2))) + 1
 }
 
-/** How long a call takes, in milliseconds. */
+/** Returns the duration of a call in milliseconds. */
 export async function elapsed(call: () => unknown): Promise<number> {
   const begin = performance.now()
   await call()
@@ -86,10 +86,10 @@ export async function elapsed(call: () => unknown): Promise<number> {
 
 export const median = (samples: readonly number[]) => spread(samples).median
 
-/** How what was found is shown: the head of each column, and its cell for a row. */
+/** Columns of a table of results: the heading of each column, and its cell for a row. */
 export type Columns<Row> = readonly (readonly [head: string, cell: (row: Row) => string])[]
 
-/** The rows of a table, the head first. */
+/** Returns the rows of a table, the headings first. */
 export const rowsOf = <Row>(columns: Columns<Row>, rows: readonly Row[]): string[][] => [
   columns.map(([head]) => head),
   ...rows.map((row) => columns.map(([, cell]) => cell(row))),

@@ -1,4 +1,4 @@
-/** Flags of the library's options: what the command line calls each, and how its text is read. */
+/** Flags of the library's options: the name of each on the command line, and the parser of its value. */
 import { InvalidArgumentError, Option } from 'commander'
 import { type Option as LibraryOption, libraryOptions } from '../lib/command-line.js'
 
@@ -10,20 +10,23 @@ export interface Flag {
   /** Flag as help shows it, with its value. */
   readonly flag: string
   readonly summary: string
-  /** Returns the value that functions take; the text itself by default. What functions refuse is refused as wrong usage. */
+  /**
+   * Returns the value that functions take; the text itself by default. Values that functions reject are wrong
+   * usage.
+   */
   readonly fromText?: (text: string) => unknown
 }
 
-/** Returns the whole number of a text; other texts unchanged, which functions refuse. */
+/** Parses an integer; returns other strings unchanged, which functions reject. */
 const whole = (text: string): unknown => (/^\s*-?\d{1,10}\s*$/.test(text) ? Number(text) : text)
 
-/** Returns the number of a text; other texts unchanged. */
+/** Parses a number; returns other strings unchanged. */
 function real(text: string): unknown {
   const value = text.trim() === '' ? Number.NaN : Number(text)
   return Number.isNaN(value) ? text : value
 }
 
-/** Returns a reader that refuses a text with the expected form in place of the message of the function. */
+/** Returns a parser whose error names the expected form, in place of the message of the function. */
 const expecting = (name: FlagName, parse: (text: string) => unknown, expected: string) => (text: string) => {
   const value = parse(text)
   try {
@@ -201,7 +204,7 @@ export function libraryOption(name: FlagName, summary = flags[name].summary): Op
   if (option.isBoolean()) return option
   return option.argParser((text, before) => {
     const value = readFlag(name, text)
-    // A list grows with each text.
+    // Each occurrence of the flag adds to a list.
     const isFirst = before === undefined || before === option.defaultValue
     return option.variadic && !isFirst ? [...(before as unknown[]), ...(value as unknown[])] : value
   })

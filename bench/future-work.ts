@@ -1,6 +1,6 @@
 /**
- * What the thesis leaves as future work, timed: products of triangles and bands, and the interaction of strands of RNA. Their
- * speed counts the steps that they need.
+ * Times the future work of the thesis: products of triangles and bands, and the interaction of RNA strands.
+ * Speeds count only the steps that are needed.
  */
 import type { BackendName } from '../lib/index.js'
 import { type Device, mpmm, type ProductStructure, type VariantName } from '../lib/index.js'
@@ -15,7 +15,7 @@ export const triangles: Required<ProductStructure> = { a: 'upper', b: 'upper', c
 /** Repetitions of one piece of work. */
 export interface Timed {
   ms: number[]
-  /** Of each repetition. */
+  /** Number of (⊕, ⊗) steps of each repetition. */
   steps: number
   backend: BackendName
   device: string
@@ -89,7 +89,7 @@ export async function timeInteraction(n: number, m: number, where: Where): Promi
   })
 }
 
-/** Whole calls of nussinov with so many strands of n bases. */
+/** Times calls of nussinov with `count` strands of n bases, end to end. */
 export async function timeFolding(count: number, n: number, where: Where): Promise<Timed> {
   const { repetitions, ...place } = where
   const strands = Array.from({ length: count }, (_, index) => strandOf(n, index))

@@ -23,7 +23,7 @@ import { nearestSpelling } from './spelling.js'
 /** A graph that was read. */
 export interface GraphFile {
   path: string
-  /** What the library computes with: nodes are numbered from 0. */
+  /** Weights for the library, which numbers nodes from 0. */
   weights: Matrix<ElementArray> | EdgeList<ElementArray> | KeyedEdgeList<string, ElementArray>
   /** The names of the nodes; undefined if they have numbers. */
   keys?: readonly string[]
@@ -47,7 +47,7 @@ export interface GraphFlags extends CsvFlags {
   weight?: string | false | undefined
   /** Whether edges lead back, too. */
   twoWay?: boolean | undefined
-  /** Factor that makes integers of the weights. */
+  /** Factor that scales weights to integers. */
   scale?: number | undefined
   /** More files with edges of the graph. */
   more?: readonly string[] | undefined
@@ -67,10 +67,10 @@ export const edgeOptions = () => [
 /** Returns whether nodes have names, by the end of the file's name. */
 export const namesNodes = (path: string): boolean => /\.graphml(\.gz)?$/i.test(path)
 
-/** What --json says of it. */
+/** Fields of the graph in the output of --json. */
 export type GraphRecord = Pick<GraphFile, 'path' | 'nodes' | 'edges' | 'firstNode'>
 
-/** For the help of commands. */
+/** Paragraph for the help of commands. */
 export const GRAPH_HELP = `
 A graph is a DIMACS .gr file, a Matrix Market .mtx file, an edge list in .csv (FROM,TO,WEIGHT), a .graphml file, or a square .npy
 or .npz matrix of weights, in which the semiring's zero is no edge; text may be compressed (.gr.gz). --matrix says that a .csv is such a
@@ -91,7 +91,7 @@ const firstNodes: Record<string, 0 | 1> = {
 /**
  * Reads a graph, with weights of a type that the semiring has.
  *
- * @throws FileError for what isn't a graph, and what the readers throw.
+ * @throws FileError if the file is no graph, and the errors of the readers.
  */
 export async function readGraphFile(
   path: string,
@@ -188,7 +188,7 @@ const LARGE_ID = /the node where .* must be from 0 to \d+, but it is \d{10,}:/
 
 /** Numbers of nodes from which they may be ids. */
 const LARGE = 2 ** 20
-/** More numbers than this for each edge are ids, such as those of OpenStreetMap. */
+/** Numbers of nodes above this multiple of the edges are ids, such as those of OpenStreetMap. */
 const MS_PER_EDGE = 32
 
 const hasIds = ({ nodes, from }: EdgeList) => nodes > LARGE && nodes > MS_PER_EDGE * from.length
@@ -210,24 +210,24 @@ export const counted = (count: number, what: string) => `${count} ${what}${count
 export const namesOf = (nodes: ArrayLike<number>, firstNode: number): number[] =>
   Array.from(nodes, (node) => node + firstNode)
 
-/** A node as the file has it: its name if nodes have names, its number otherwise. */
+/** Returns the node's name in the file if nodes have names, its number in the file otherwise. */
 export const fileNode = (node: FileNode, { firstNode, keys }: GraphFile): FileNode =>
   typeof node === 'string' ? node : (keys?.[node] ?? node + firstNode)
 
-/** The same of several. */
+/** Returns the names or numbers of nodes in the file. */
 export const fileNodes = (nodes: ArrayLike<number>, graph: GraphFile): FileNode[] =>
   Array.from(nodes, (node) => fileNode(node, graph))
 
 /** "1 → 3 → 6" */
 export const chainText = (names: readonly FileNode[]) => names.join(' → ')
 
-/** The same, and back to the first. */
+/** Returns a cycle as text, which ends with its first node: "1 → 3 → 1". */
 export const cycleText = (names: readonly FileNode[]) => chainText([...names, ...names.slice(0, 1)])
 
 /**
- * The nodes that a user named, numbered from 0.
+ * Converts nodes that the user named to indices from 0, or to names if nodes have names.
  *
- * @throws Error for one that the graph doesn't have.
+ * @throws Error if the graph has no such node.
  */
 export function nodesOf(names: readonly FileNode[], { path, nodes, firstNode, keys }: GraphFile): FileNode[] {
   const known = keys && new Set(keys)
@@ -247,7 +247,7 @@ export function nodesOf(names: readonly FileNode[], { path, nodes, firstNode, ke
   })
 }
 
-/** What `work` gives; if a cycle gains, the error has the numbers of the file. */
+/** Returns the result of `work`. Errors of improving cycles name the nodes as the file does. */
 export async function namingCycles<T>(
   { path, firstNode }: Pick<GraphFile, 'path' | 'firstNode'>,
   work: () => Promise<T>,

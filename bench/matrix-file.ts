@@ -16,7 +16,7 @@ import { checkOutputs } from './output-file.js'
 import { inputPath, outputPath, PIPE, passOn, shownInput, shownOutput } from './pipes.js'
 import { withProgress } from './progress.js'
 
-/** For the help of commands. */
+/** Paragraph for the help of commands. */
 export const MATRIX_HELP = `
 A matrix is a .npy, .npz, .mtx (Matrix Market), .csv, .tsv or .gr (DIMACS) file; text may be compressed (.mtx.gz). FILE.npz:NAME is
 one array of several. Elements that a sparse file doesn't have are the semiring's zero.`
@@ -29,13 +29,16 @@ interface NamedFile {
   array?: string
 }
 
-/** "operands.npz:a" is the array a of operands.npz, and "-" what standard input was. */
+/**
+ * Parses the name of an input: "operands.npz:a" is the array a of operands.npz, and "-" the stored standard
+ * input.
+ */
 export function fileOf(named: string): NamedFile {
   const [, file, array] = /^(.+\.npz):([^:]+)$/i.exec(named) ?? []
   return file === undefined ? { path: inputPath(named) } : { path: file, array: array! }
 }
 
-/** The same of an output: "-" is standard output. */
+/** Parses the name of an output as fileOf() does; "-" is standard output. */
 export const outputFileOf = (named: string): NamedFile =>
   named === PIPE ? { path: outputPath(named) } : fileOf(named)
 
@@ -67,8 +70,8 @@ export function isUntyped(named: string): boolean {
 }
 
 /**
- * Reads the operands of a product. If some are float64, text files with only integers are read as float64 too: whether they have
- * a fraction says nothing of the type that is meant.
+ * Reads the operands of a product. If some are float64, text files with only integers are read as float64
+ * too, because integers in a text file don't imply an integer type.
  */
 export async function readOperands(
   named: readonly string[],
@@ -92,9 +95,9 @@ export async function readOperands(
 }
 
 /**
- * What is checked of the files of matrices before any work, besides what {@link checkOutputs} checks.
+ * Checks the files of matrices before any work, including the checks of {@link checkOutputs}.
  *
- * @param outputs - those that weren't asked for are undefined.
+ * @param outputs - names of the outputs; undefined for outputs that aren't requested.
  * @throws FileError.
  */
 export async function checkMatrixOutputs(
@@ -110,7 +113,7 @@ export async function checkMatrixOutputs(
   for (const { path, array } of files) if (array !== undefined) await assertOnlyArray(path, array)
 }
 
-/** A .npz file is written as a whole: what else it has would be lost. */
+/** Throws if a .npz file has other arrays, which would be lost because the file is written as a whole. */
 async function assertOnlyArray(path: string, array: string): Promise<void> {
   if (!existsSync(path)) return
   const others = (await npzNames(path).catch(() => [])).filter((name) => name !== array)

@@ -10,7 +10,8 @@ export function inFlags(message: string, options: readonly Option[]): string {
       new RegExp(`\\b(option|options|options \\S+ and) ${name}\\b`, 'g'),
       `$1 ${option.long}`,
     )
-    // Of other options the library doesn't say so, and words like "with memory" are only words.
+    // Only for boolean options: messages use "with NAME" for no other options, so that "with memory" is
+    // ordinary text.
     if (option.isBoolean()) {
       text = text.replaceAll(new RegExp(`\\bwith ${name}(?=[.,;:]?(\\s|$))`, 'g'), `with ${option.long}`)
     }

@@ -1,10 +1,10 @@
-/** What is checked of output files before any work: a product of minutes isn't thrown away for a wrong name. */
+/** Checks output files before any work, so that a wrong name doesn't waste minutes of computation. */
 import { access, constants, realpath, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { FileError } from '../lib/index.js'
 import { PIPE } from './pipes.js'
 
-/** The entry that a path leads to, through any links; undefined if nothing is there. */
+/** Returns the file that a path leads to through links; undefined if it doesn't exist. */
 async function entry(path: string) {
   try {
     return await stat(path, { bigint: true })
@@ -13,10 +13,10 @@ async function entry(path: string) {
   }
 }
 
-/** The place that a path stands for, through any links; the same for all names of a file that isn't there yet. */
+/** Returns the canonical path of a file, with links resolved; the file itself may not exist yet. */
 async function placeOf(path: string): Promise<string> {
   const place = await realpath(path).catch(async () => join(await realpath(dirname(path)), basename(path)))
-  // Elsewhere names that differ in case only may be one file.
+  // On other systems names that differ only in case may be one file.
   return process.platform === 'linux' ? place : place.toLowerCase()
 }
 
@@ -44,7 +44,7 @@ async function checkOne(output: string, inputs: readonly string[]): Promise<void
 }
 
 /**
- * @param outputs - those that weren't asked for are undefined; standard output is always right.
+ * @param outputs - undefined for outputs that weren't requested; standard output is always valid.
  * @throws FileError if an output is one of the inputs or another output, by whatever name, or can't be written.
  */
 export async function checkOutputs(

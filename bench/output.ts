@@ -1,4 +1,4 @@
-/** What the commands print: results on stdout, the state of long work on stderr. */
+/** Prints the output of commands: results on stdout, the state of long work on stderr. */
 import { greatest } from './min-max.js'
 
 /** Results that aren't read any more (`mpmml variants | head`) are no failure, and a full disk isn't a crash. */
@@ -8,10 +8,10 @@ export function watchOutput(): void {
   process.stderr.on('error', () => {})
 }
 
-/** Prints `text` and a line break on stdout; done once the system has it. */
+/** Prints `text` and a line break on stdout; resolves once the system has accepted it. */
 export const print = (text: string): Promise<void> => write(`${text}\n`)
 
-/** Prints `text` as it is. */
+/** Prints `text` unchanged. */
 export function write(text: string): Promise<void> {
   return new Promise((resolve, reject) => {
     process.stdout.write(text, (error) => {
@@ -35,7 +35,7 @@ export function printJson(value: unknown): Promise<void> {
 
 const styles = { dim: [2, 22], red: [31, 39], green: [32, 39], yellow: [33, 39] } as const
 
-/** The text in a colour, if the stream is a terminal that shows colours and NO_COLOR doesn't forbid them. */
+/** Returns the text in a colour, if the stream is a terminal with colours and NO_COLOR isn't set. */
 export function styled(stream: NodeJS.WriteStream, style: keyof typeof styles, text: string): string {
   if (!stream.isTTY || !stream.hasColors?.()) return text
   const [on, off] = styles[style]

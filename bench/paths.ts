@@ -55,13 +55,13 @@ import { describeValues, overflowOf, semiringText, summarize, type ValueSummary 
 import { MAX_PRINTED, type Values, valuesOf, withValues } from './values.js'
 import { VerificationError } from './verify.js'
 
-/** What finds the best paths over each semiring, and what the value of a path is called. */
+/** Path function of each semiring, and the name of a path's value. */
 export const kinds: Record<PathSemiring, { find: PathFunction; value: string }> = {
   'min-plus': { find: shortestPaths, value: 'length' },
   'max-plus': { find: longestPaths, value: 'length' },
   'max-min': { find: widestPaths, value: 'width' },
   'max-times': { find: mostReliablePaths, value: 'reliability' },
-  // It takes graphs of bytes only, which readGraphFile makes for or-and.
+  // It accepts only graphs of bytes, which readGraphFile returns for or-and.
   'or-and': { find: transitiveClosure as PathFunction, value: 'reached' },
 }
 
@@ -80,9 +80,9 @@ export interface PathsRequest
   semiring: PathSemiring
   /** The file that the distances are written to. */
   output: string | undefined
-  /** Whether distances that no file takes are printed, however many. */
+  /** Whether to print all distances, however many, if no output file is given. */
   all?: boolean | undefined
-  /** The file of the next nodes: written, or read if there is something to check. */
+  /** File of the next nodes: written, or read by --check. */
   next: string | undefined
   verify: boolean
 }
@@ -95,7 +95,7 @@ export function assertPrintable(count: number, what: string): void {
   )
 }
 
-/** What `find` gives; errors of cycles are those of the file. */
+/** Returns the result of `find`, with a progress line. Errors of cycles name the nodes as the file does. */
 export const searched = <T>(
   graph: GraphFile,
   find: (onProgress: (progress: { done: number }) => void) => Promise<T>,
@@ -104,24 +104,24 @@ export const searched = <T>(
     namingCycles(graph, () => find(onProgress)),
   )
 
-/** A pair of nodes that was asked for, as the file has them. */
+/** A requested pair of nodes, named as in the file. */
 interface PairRecord {
   from: FileNode
   to: FileNode
   /** Null if there is no path. */
   value: number | 'Infinity' | '-Infinity' | null
-  /** The nodes of the path, if both ends were asked for; null if there is none. */
+  /** Nodes of the path if --from and --to were given; null if no path exists. */
   path?: FileNode[] | null
 }
 
-/** What `paths --json` prints. */
+/** Output of `paths --json`. */
 export interface PathsRecord {
   graph: GraphRecord
   semiring: PathSemiring
   dtype: DataType
   /** Null if nothing can overflow. */
   overflow: string | null
-  /** Their values, if all of them are printed. */
+  /** Summary of the distances, and their values if all are printed. */
   distances: ValueSummary & {
     path: string | null
     shape: readonly number[]
@@ -130,18 +130,18 @@ export interface PathsRecord {
     names?: readonly string[] | undefined
   }
   next: { path: string } | null
-  /** The pairs that were asked for; null if all were, or if they are in a file. */
+  /** Requested pairs; null if all pairs were requested, or if they are in a file. */
   pairs: PairRecord[] | null
-  /** How they were found. */
+  /** Method that found the paths. */
   method: FoundBy
   backend: BackendName
   device: string
   timing: PathsResult['timing']
-  /** What was found right; null if that wasn't asked for. */
+  /** Numbers of verified values; null without verification. */
   verified: Verified | null
 }
 
-/** What `paths --check --json` prints. */
+/** Output of `paths --check --json`. */
 export interface CheckRecord {
   graph: GraphRecord
   semiring: PathSemiring
@@ -150,7 +150,7 @@ export interface CheckRecord {
   verified: Verified
 }
 
-/** The nodes that were asked for, as the library has them. */
+/** Returns the requested nodes in the library's numbering. */
 export const askedNodes = ({ from, to }: Pick<PathsRequest, 'from' | 'to'>, graph: GraphFile) => ({
   sources: from && nodesOf(from, graph),
   targets: to && nodesOf(to, graph),

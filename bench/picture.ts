@@ -6,7 +6,7 @@ const SHADES = ' ░▒▓█'
 const COLUMNS = 48
 const LINES = 24
 
-/** How many elements there are in each cell of a picture of a matrix. */
+/** Number of elements in each character cell of a picture of a matrix. */
 export class Pattern {
   readonly #counts: Float64Array
   readonly #lines: number
@@ -35,7 +35,7 @@ export class Pattern {
     for (let column = first; column <= last; column++) this.#counts[line * this.#columns + column]!++
   }
 
-  /** The picture: the darker, the larger is the share of elements that aren't the zero. */
+  /** Returns the picture: darker characters have a larger fraction of elements that aren't the zero. */
   text(): string {
     const perCell = Math.max(1, this.#rows / this.#lines) * Math.max(1, this.#cols / this.#columns)
     const edge = (left: string, right: string) => `${left}${'─'.repeat(this.#columns)}${right}`

@@ -1,6 +1,6 @@
 /**
- * Standard input and standard output in place of files, named `-`. What comes in is put into a temporary file first, because most
- * formats aren't read from their beginning to their end; what goes out is passed on once it is complete.
+ * Standard input and standard output in place of files, named `-`. Input is stored in a temporary file first,
+ * because most formats aren't read sequentially. Output is passed on once it is complete.
  */
 import { createReadStream, createWriteStream, existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -13,7 +13,7 @@ import { withStatus, write } from './output.js'
 export const PIPE = '-'
 
 const endings = ['npy', 'npz', 'mtx', 'csv', 'tsv', 'gr'] as const
-/** What graphs are in, too. */
+/** Formats of graphs, by extension. */
 const graphEndings = [...endings, 'graphml'] as const
 
 export interface PipeFlags {
@@ -21,7 +21,7 @@ export interface PipeFlags {
   outputFormat?: (typeof endings)[number] | undefined
 }
 
-/** For the help of commands. */
+/** Paragraph for the help of commands. */
 export const PIPE_HELP = `
 The name - is standard input, or standard output for a result; --format says what it holds. If a result is on standard output, nothing
 else is printed there.`
@@ -30,7 +30,7 @@ export const formatOption = () => new Option('--format <name>', 'what - holds').
 
 export const graphFormatOption = () => new Option('--format <name>', 'what - holds').choices(graphEndings)
 
-/** Of commands that write files too. */
+/** Returns the options of commands that also write files. */
 export const formatOptions = (format = formatOption()) => [
   format,
   new Option('--output-format <name>', 'what - holds as the output (that of --format by default)').choices(
@@ -65,18 +65,18 @@ export function inPipes(message: string): string {
 
 interface Files {
   inputs?: readonly (string | undefined)[]
-  /** What inputs hold if there is no choice, as the end of a name. */
+  /** Extension for the format of inputs if only one is possible. */
   holds?: string
   /** Matrices, which have formats. */
   outputs?: readonly (string | undefined)[]
-  /** What is written by {@link writeOut}. */
+  /** Names of outputs that {@link writeOut} writes. */
   texts?: readonly (string | undefined)[]
 }
 
 /**
- * Reads standard input to its end if it is one of the inputs. What doesn't fit together ends as wrong usage.
+ * Reads standard input to its end if it is one of the inputs. Inconsistent options are wrong usage.
  *
- * @param flags - those of the command; `json` needs standard output too.
+ * @param flags - flags of the command; `json` also needs standard output.
  */
 export async function openPipes(
   command: Command,
@@ -117,7 +117,7 @@ function temporaryFolder(): string {
   }
 }
 
-/** Writes a text to a file, or to standard output. */
+/** Writes a string to a file, or to standard output. */
 export async function writeOut(name: string, text: string): Promise<void> {
   if (name === PIPE) return write(text)
   // Not imported above: what can't be loaded is an error like any other (run.ts).

@@ -1,4 +1,4 @@
-/** Why a command computed where it did. */
+/** Explains why a command used its backend. */
 import type { BackendName } from '../lib/index.js'
 import { explainBackend, type MpmmOptions } from '../lib/index.js'
 

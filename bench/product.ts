@@ -26,18 +26,18 @@ export interface ProductRequest
   b: string
   /** The file that the product is written to; without it the product is described, and printed if it is small. */
   output: string | undefined
-  /** Whether a product that no file takes is printed, however large. */
+  /** Whether to print the whole product, however large, if no output file is given. */
   all?: boolean | undefined
   /** The file of C0 in C0 ⊕ A⊗B. */
   accumulate: string | undefined
   /** Whether to compare with the naive product. */
   verify: boolean
   semiring: Semiring
-  /** What the files are read as; undefined: as they are. */
+  /** Element type that the files are converted to; undefined: no conversion. */
   dtype?: DataType | undefined
 }
 
-/** What `multiply --json` prints. */
+/** Output of `multiply --json`. */
 export interface ProductRecord extends Omit<MpmmResult, 'c' | 'arithmetic'> {
   /** Arithmetic of the sums. */
   path: string
@@ -51,7 +51,7 @@ export interface ProductRecord extends Omit<MpmmResult, 'c' | 'arithmetic'> {
   dtype: DataType
   /** Null if nothing can overflow. */
   overflow: string | null
-  /** What the product was found to agree with; null if that wasn't asked for. */
+  /** Result of the comparison with the naive product; null without verification. */
   verified: Verification | null
 }
 

@@ -10,8 +10,8 @@ const names = Object.keys(commands) as CommandName[]
 const isName = (name: string): name is CommandName => Object.hasOwn(commands, name)
 
 /**
- * @param args - decide which command is loaded; of the others only what help says of them is there.
- * @param signal - is aborted when the user interrupts the command.
+ * @param args - arguments, which select the command to load; other commands are stubs with their help.
+ * @param signal - aborted when the user interrupts the command.
  */
 export async function createProgram(args: readonly string[], signal: AbortSignal): Promise<Command> {
   const words = args.filter((arg) => !arg.startsWith('-'))

@@ -3,7 +3,7 @@ import { SingleBar } from 'cli-progress'
 import { withStatus } from './output.js'
 
 export interface Progress {
-  /** Says what is being done now, and how much of the total is done. */
+  /** Shows the current step, and the completed amount of the total. */
   show(what: string, done: number): void
   /** Removes the bar. */
   end(): void
@@ -18,7 +18,7 @@ export function startProgress(total: number): Progress {
     stream: process.stderr,
     format: '{bar} {percentage} %, {eta_formatted} left: {what}',
     barsize: 24,
-    // The estimate follows the pace of the last hundred steps; before the first there is none.
+    // The estimate follows the pace of the last hundred steps; before the first step no estimate is shown.
     etaBuffer: 100,
     formatTime: (seconds) => (Number.isFinite(Number(seconds)) ? timeText(Number(seconds)) : '?'),
     barCompleteChar: '█',
@@ -35,7 +35,10 @@ export function startProgress(total: number): Progress {
   }
 }
 
-/** Shows what is being done while `work` runs, and how much of it is done as soon as it says so, if stderr is a terminal. */
+/**
+ * Shows a progress line while `work` runs, with the completed fraction as soon as it reports one, if stderr
+ * is a terminal.
+ */
 export async function withProgress<T>(
   status: string,
   work: (onProgress: (progress: { done: number }) => void) => Promise<T>,

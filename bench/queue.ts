@@ -1,4 +1,4 @@
-/** Work by blocks on disk, in this process or by the workers of a queue, as the commands ask for it. */
+/** Out-of-core work for the commands, in this process or by the workers of a queue. */
 import type { Command } from 'commander'
 import type { MpmmOptions, Semiring } from '../lib/index.js'
 import type { QueueProgress, QueueResult, QueueWorkOptions } from '../lib/queue.js'
@@ -17,19 +17,19 @@ import { duration, labelled, oneLine, print, printJson } from './output.js'
 import { PIPE } from './pipes.js'
 import { type Progress, startProgress } from './progress.js'
 
-/** What the options of {@link queueOptions} give. */
+/** Values of the options {@link queueOptions}. */
 export interface QueueFlags {
   queue?: string
   queueName?: string
 }
 
-/** The options that say which queue; `what` is done with it. */
+/** Returns the options that select a queue; `what` is its use. */
 export const queueOptions = (what = 'let the workers of this queue compute blocks on disk') => [
   libraryOption('queue', `${what}: ${flags.queue.summary}`),
   libraryOption('name'),
 ]
 
-/** For the help of commands. */
+/** Paragraph for the help of commands. */
 export const QUEUE_HELP = `
 The address may leave the password out: MPMML_QUEUE_PASSWORD has it then, and other users of the machine don't see it.
 Queues need the packages bullmq and ioredis.`
@@ -48,7 +48,7 @@ interface QueueRequest extends ArraysFlags, QueueFlags {
   overflow?: MpmmOptions['overflow']
 }
 
-/** What `--json` prints of it. */
+/** Output of `--json`. */
 interface QueueRecord extends QueueResult {
   inputs: readonly string[]
   output: string
@@ -140,17 +140,18 @@ export interface BlocksFlags extends ArraysFlags, QueueFlags {}
 
 export const blocksOptions = () => [...arraysOptions(), ...queueOptions()]
 
-/** For the help of commands. */
+/** Paragraphs for the help of commands. */
 export const BLOCKS_HELP = ARRAYS_HELP + QUEUE_HELP
 
-/** What is asked, as runArrays() has it, but for the output, which may be missing. */
+/** Request for runArrays(), except that the output may be missing. */
 type BlocksRequest = Omit<Parameters<typeof runArrays>[1], 'output' | 'inputs'> &
   QueueFlags & { output?: string | undefined }
 
 /**
- * Does the work by blocks on disk, if an option or a name says so, and prints what came of it. Returns whether it was.
+ * Runs out-of-core work if an option or a file's name selects it, and prints the result. Returns whether it
+ * did.
  *
- * @param refused - the options that such work doesn't have.
+ * @param refused - options that out-of-core work doesn't support.
  */
 export async function doneByBlocks(
   command: Command,

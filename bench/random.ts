@@ -3,7 +3,7 @@ export class Draw {
   #state: number
 
   constructor(seed: number) {
-    // A multiplication that takes neighbouring seeds apart.
+    // Multiplication decorrelates neighbouring seeds.
     this.#state = Math.imul(seed + 1, 0x9e3779b1) | 1
   }
 
@@ -15,7 +15,7 @@ export class Draw {
     return this.#state >>> 0
   }
 
-  /** From 0 up to 1. */
+  /** Returns a number from 0, below 1. */
   share(): number {
     return this.word() / 2 ** 32
   }

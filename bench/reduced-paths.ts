@@ -31,24 +31,24 @@ export interface ReduceRequest extends PathsRequest {
   reduce: Reduction
 }
 
-/** A number, or a text for what JSON can't say; null if there is no path. */
+/** A number, or a string for numbers that JSON lacks; null if no path exists. */
 type Value = ReturnType<typeof finiteOf>
 
-/** What a node's number is. */
+/** Value of a node. */
 interface NodeRecord {
   node: FileNode
   value: Value
-  /** Of how many targets it is made. */
+  /** Number of targets that the value is computed from. */
   reached: number
 }
 
-/** What a node's nearest are. */
+/** Nearest targets of a node. */
 interface NearestRecord {
   from: FileNode
   nearest: { to: FileNode; value: Value }[]
 }
 
-/** What `paths --reduce --json` prints. */
+/** Output of `paths --reduce --json`. */
 export interface ReduceRecord extends Pick<ReducedPaths, 'method' | 'device' | 'timing'> {
   graph: GraphRecord
   semiring: Semiring
@@ -93,7 +93,7 @@ export async function reduceGraph(
   }
 }
 
-/** What was found, by the names that the file gives the nodes. */
+/** Returns the results, with nodes named as in the file. */
 function recordsOf(
   graph: GraphFile,
   found: ReducedPaths | NearestPaths,

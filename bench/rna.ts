@@ -24,7 +24,7 @@ interface NamedFolding
   extends Pick<FastaRecord, 'name' | 'sequence'>,
     Pick<FoldResult, 'score' | 'pairs' | 'dotBracket'> {}
 
-/** What `rna --nussinov --json` prints. */
+/** Output of `rna --nussinov --json`. */
 export interface FoldRecord {
   records: NamedFolding[]
   backend: BackendName
@@ -78,7 +78,7 @@ interface NamedInteraction extends InteractionWindow {
   target: string
 }
 
-/** What `bpmax --json` prints. Indices count from 0. */
+/** Output of `bpmax --json`. Indices begin at 0. */
 export interface InteractionRecord {
   interactions: NamedInteraction[]
   /** Steps of the recurrence, of all pairs of records. */

@@ -1,4 +1,4 @@
-/** Runs the command line and turns whatever happens into an exit status and at most one line on stderr. */
+/** Runs the command line, and converts its outcome to an exit status and at most one line on stderr. */
 import { constants } from 'node:os'
 import { type Command, CommanderError } from 'commander'
 import { inFlags } from './option-names.js'
@@ -38,7 +38,7 @@ export async function run(args: string[]): Promise<number> {
     await program.parseAsync(args, { from: 'user' })
     return 0
   } catch (error) {
-    // Commander has said what was wrong.
+    // Commander has printed the error.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
     if (interruptStatus > 0) {
       process.stderr.write('mpmml: interrupted\n')

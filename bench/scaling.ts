@@ -1,26 +1,26 @@
 /**
- * How long a product takes on several GPUs and hosts: a model, docs/scaling.md. Its constants are those of one kind of host,
- * with H200s, and were measured there.
+ * Model of the time of a product on several GPUs and hosts; see docs/scaling.md. Its constants were measured
+ * on one kind of host, with H200s.
  */
 import type { ProductShape } from './arguments.js'
 
-/** Operations, and bytes, per second; seconds. */
+/** Rates in operations or bytes per second, and times in seconds. */
 export interface Machine {
-  /** Of one GPU: two operations per step of int32 max-plus. */
+  /** Rate of one GPU: two operations per step of int32 max-plus. */
   operations: number
-  /** Of one GPU and one direction: from and to pinned memory of the host. */
+  /** Bandwidth of one GPU in one direction, from or to pinned memory of the host. */
   link: number
-  /** Of all GPUs of a host together. */
+  /** Bandwidth between all GPUs of a host and its memory. */
   host: number
-  /** Into one GPU from its peers. */
+  /** Bandwidth into one GPU from its peers. */
   peer: number
-  /** Of a disk that all hosts read from and write to. */
+  /** Bandwidth of the storage that all hosts share. */
   disk: number
-  /** Of a host's network. */
+  /** Bandwidth of a host's network. */
   network: number
-  /** To start parts on several GPUs, and to join them. */
+  /** Time to start parts on several GPUs, and to join them. */
   together: number
-  /** To take one job of a queue and to say that it is done. */
+  /** Time to take one job from a queue and to report it as done. */
   job: number
 }
 
@@ -39,20 +39,20 @@ export interface Estimate {
   gpus: number
   /** Seconds of the kernels of one GPU. */
   kernelS: number
-  /** Operands and result on the GPUs: B is copied from peer to peer. */
+  /** Seconds with operands and result on the GPUs: B is copied from peer to peer. */
   residentS: number
-  /** From and to pinned memory of the host. */
+  /** Seconds with operands and result in pinned memory of the host. */
   hostS: number
-  /** What limits the latter. */
+  /** Limit of `hostS`. */
   limit: 'kernels' | 'links' | 'memory of the host'
 }
 
 const bytesOf = (elements: number, bytes: number) => elements * bytes
 
-/** The least part of the first operands and of the last results that nothing can be computed beside. */
+/** Fraction of the first operands and the last results whose transfer can't overlap with computation. */
 const UNHIDDEN = 1 / 8
 
-/** The time of one product on so many GPUs of a host. */
+/** Estimates the time of one product on `gpus` GPUs of a host. */
 export function estimateHost(
   { batch, m, n, k }: ProductShape,
   gpus: number,
@@ -79,14 +79,14 @@ export interface ClusterEstimate {
   jobsS: number
   /** Seconds: operands spread among the hosts' memories, panels sent along rows and columns of hosts (MPI or NCCL). */
   panelsS: number
-  /** What limits the jobs. */
+  /** Limit of `jobsS`. */
   limit: 'kernels' | 'storage' | 'network'
 }
 
 /** Rows and columns of the blocks of C that jobs may compute, on one GPU each: two results of the largest take 32 GiB of it. */
 const BLOCKS = [8192, 16384, 32768, 65536]
 
-/** The time of one product on hosts with so many GPUs each; jobs have the blocks that take the least. */
+/** Estimates the time of one product on hosts with `gpus` GPUs each; jobs use the fastest size of blocks. */
 export function estimateHosts(
   shape: ProductShape,
   hosts: number,

@@ -1,4 +1,4 @@
-/** Finds the known name that a misspelled one stands for. */
+/** Finds the known name nearest to a misspelled one. */
 
 /** Largest number of changed characters in a misspelled name. */
 const MAX_CHANGES = 2

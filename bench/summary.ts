@@ -55,7 +55,7 @@ export const overflowOf = (
 export const semiringText = (record: { semiring: Semiring; dtype: DataType; overflow: string | null }) =>
   `${record.semiring} on ${record.dtype}${record.overflow ? `, overflow: ${record.overflow}` : ''}`
 
-/** What is said of some values. */
+/** Range of values, with the numbers of NaN and infinities. */
 export interface Range {
   /** The smallest and the largest finite value; null if there is none. */
   min: number | null
@@ -93,7 +93,7 @@ export class Counts {
 
 /** A zero that is a number is among the smallest and the largest; one that is infinite isn't among the infinite ones. */
 export interface ValueSummary extends Range {
-  /** How many elements are the semiring's zero. */
+  /** Number of elements that are the semiring's zero. */
   zeros: number
 }
 

@@ -75,6 +75,6 @@ export function valuesText(values: Values, all: boolean, nameOf?: NameOf): strin
   return table([head, ...cells.map((row, index) => [`${nameOf(index)}`, ...row])], 'right')
 }
 
-/** What follows the record of a result: its values, if they are printed. */
+/** Returns the record of a result, followed by its values if they are printed. */
 export const withValues = (head: string, values: Values | undefined, all: boolean, nameOf?: NameOf) =>
   values === undefined ? head : `${head}\n\n${valuesText(values, all, nameOf)}`

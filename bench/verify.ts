@@ -22,9 +22,9 @@ import { dtypeOf, hasSums } from './dtype.js'
 /** The product differs from the naive one. */
 export class VerificationError extends Error {}
 
-/** What a product was found to agree with. */
+/** Result of a comparison with a naive product. */
 export interface Verification {
-  /** The naive variant. */
+  /** Naive variant. */
   variant: VariantName
   /**
    * The largest error as a share of the error bound, for products that round; null if every element is equal.
@@ -212,7 +212,7 @@ export interface Difference {
   index: number[]
   value: number
   expected: number
-  /** How many elements differ. */
+  /** Number of elements that differ. */
   count: number
 }
 

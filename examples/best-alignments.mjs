@@ -56,7 +56,7 @@ function* ways(node, score) {
     return
   }
   for (const { to, score: gained, column } of stepsFrom(node)) {
-    // Three are looked for, so that only the three best from the next place matter.
+    // Only the three best paths are wanted, so only the three best scores of the next node matter.
     if (!scores.some(({ data }) => data[to] === score - gained)) continue
     for (const rest of ways(to, score - gained)) yield [column, ...rest]
   }

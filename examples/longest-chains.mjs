@@ -4,7 +4,7 @@
  *
  *   node examples/longest-chains.mjs
  *
- * The project is made up. Jobs take days; a chain is a way from the start to the end.
+ * The project is fictional. Jobs take days; a chain is a path from the start to the end.
  */
 import { mpmm, zeroOf } from 'mpmml'
 import { counting } from 'mpmml/semirings'

@@ -1,13 +1,13 @@
-/** Abort signals of products. */
+/** Reads the option `signal` and connects AbortSignals with the cancellation of native work. */
 import { typeName } from './describe.js'
 import { AbortedError, OptionError } from './errors.js'
 import { addon } from './native.js'
 import { option } from './options.js'
 
-/** The flag of work without a signal. */
+/** Cancellation flag of work without a signal; never set. */
 export const NEVER_CANCELLED = new Int32Array(1)
 
-/** What happens when a signal is aborted, and the one listener that does it. */
+/** Actions to run when a signal is aborted, and the listener that runs them. */
 interface Watch {
   readonly actions: Set<() => void>
   readonly listener: () => void
@@ -17,7 +17,7 @@ interface Watch {
 export const signal = option(undefined, readSignal)
 
 function readSignal(value: unknown): AbortSignal {
-  // By its methods, so that signals of other realms and polyfills are taken too.
+  // Checks the members instead of the class, so that signals of other realms and polyfills are accepted.
   const signal = value as Partial<AbortSignal> | null
   if (
     typeof signal === 'object' &&
@@ -36,11 +36,12 @@ function readSignal(value: unknown): AbortSignal {
 const watches = new WeakMap<AbortSignal, Watch>()
 
 /**
- * From now on `action` is called when `signal` is aborted. Returns what ends that; it must be called once.
+ * Calls `action` when `signal` is aborted. Returns a function that removes the action; callers must call it
+ * once.
  *
- * The signal may be another realm's or a polyfill, whose methods may run anything.
+ * The signal may come from another realm or a polyfill, whose methods may run any code.
  *
- * @param action - a function of its own for each call; throws nothing.
+ * @param action - a new function for each call; it must not throw.
  */
 export function onAbort(signal: AbortSignal, action: () => void): () => void {
   const watch = watches.get(signal) ?? startWatch(signal)
@@ -53,7 +54,10 @@ export function onAbort(signal: AbortSignal, action: () => void): () => void {
   }
 }
 
-/** The same for work that was started with `cancel`, which is given up. */
+/**
+ * Cancels the native work that was started with the flag `cancel` when `signal` is aborted. Returns a
+ * function that removes the action.
+ */
 export const cancelOnAbort = (signal: AbortSignal, cancel: Int32Array): (() => void) =>
   onAbort(signal, () => addon.giveUp(cancel))
 
@@ -80,8 +84,9 @@ export function throwIfAborted(signal: AbortSignal | undefined, what: string): v
 }
 
 /**
- * Waits for a promise, or rejects as soon as the signal is aborted. The work behind the promise goes on: others may wait for it too. The
- * signal keeps nothing of it afterwards, unlike a promise that is raced with many others.
+ * Waits for a promise, or rejects as soon as the signal is aborted. The work behind the promise continues,
+ * because other callers may wait for it. Afterwards the signal references neither promise nor listener,
+ * unlike with Promise.race().
  *
  * @param errorOf - the error to reject with: AbortedError by default.
  */

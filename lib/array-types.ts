@@ -17,7 +17,7 @@ export type TypedArray =
 const tag = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Int32Array.prototype), Symbol.toStringTag)!
   .get! as (this: unknown) => string | undefined
 
-/** The name of the type of a typed array; undefined for anything else. */
+/** Returns the name of the type of a typed array; undefined for any other value. */
 export const typedArrayName = (value: unknown): string | undefined => tag.call(value)
 
 export const isTypedArray = (value: unknown): value is TypedArray => tag.call(value) !== undefined

@@ -1,6 +1,6 @@
 /**
- * Products and paths of matrices on disk that are larger than memory: Zarr arrays, which need the optional package zarrita, and .npy
- * files. And the block jobs that they are made of, for those who spread them over machines.
+ * Products and paths of matrices on disk that are larger than memory: Zarr arrays, which need the optional
+ * package zarrita, and .npy files. Also the block jobs of such computations, for distributed execution.
  *
  * @packageDocumentation
  */

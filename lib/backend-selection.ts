@@ -1,6 +1,7 @@
 /**
- * Where work is computed that names no backend: the one place of JavaScript that decides it, with all its estimates. A product of
- * arrays that isn't small is left to native code, which knows what each variant costs.
+ * Selects the backend of work whose options name none; all estimates of JavaScript for that are here. Native
+ * code selects the backend of products of arrays that aren't small, because it estimates the cost of each
+ * variant.
  */
 
 import { ALL_DEVICES, AUTO, automaticBackend, builtWithCuda, CPU, WEBGPU, type Where } from './backend.js'
@@ -37,9 +38,9 @@ const PER_CALL = 0.1
 const PER_DIVIDED = 20e-3
 const MAX_EDGES_PER_NODE = 16
 
-/** What options say about the place. */
+/** Options that restrict the backend and the devices. */
 export interface PlaceRequest extends Where {
-  /** {@link UNSET} if none is asked for. */
+  /** Index of the kernel variant; {@link UNSET} if none is requested. */
   variant: number
 }
 
@@ -58,7 +59,7 @@ export function ready(choice: number): { mayUseCuda: boolean; deviceMemory: numb
   return { mayUseCuda, deviceMemory: mayUseCuda || choice === WEBGPU ? deviceMemoryLimit() : 0 }
 }
 
-/** Where products of arrays are computed. */
+/** Backend and limits of products of arrays. */
 export interface Placement {
   /** A choice of the addon's list. */
   backend: number
@@ -82,7 +83,7 @@ export function placeProduct({ backend, variant }: PlaceRequest, work = Number.P
   return { backend: choice, deviceMemory, atOnce: isSmall && !mayUseCuda, mayUseCuda }
 }
 
-/** Where closures and powers of arrays are computed. */
+/** Backend and device of closures and powers of arrays. */
 export interface ClosurePlacement {
   /** A choice of the addon's list. */
   backend: number
@@ -91,7 +92,10 @@ export interface ClosurePlacement {
   mayTryCpu: boolean
 }
 
-/** `steps`: about how many there are. A list of devices is taken as it is. */
+/**
+ * Selects the backend of a closure or a power with about `steps` operations. A list of devices is not
+ * changed.
+ */
 export function placeClosure({ backend, device, devices }: PlaceRequest, steps: number): ClosurePlacement {
   const asked = backend === AUTO ? automaticBackend() : backend
   const isOpen = asked === AUTO && (devices === 0 || devices === ALL_DEVICES)

@@ -1,4 +1,4 @@
-/** Which backend is taken, and why. */
+/** Reads the options `backend`, `device` and `devices`, and explains which backend `auto` selects. */
 import type { BackendName } from './backend-name.js'
 import { show } from './describe.js'
 import { environmentBackend } from './environment.js'
@@ -18,7 +18,7 @@ export const WEBGPU = indexIn(backendChoices, 'webgpu')
 /** The option `backend` as an index into the addon's list. */
 export const backend = option(AUTO, (value, name) => readChoice(backendChoices, value, name), backendChoices)
 
-/** What takes the place of AUTO, by the environment; AUTO if it doesn't say. */
+/** Returns the backend that MPMML_BACKEND selects in place of AUTO; AUTO if it selects none. */
 export function automaticBackend(): number {
   return indexIn(backendChoices, environmentBackend())
 }
@@ -40,7 +40,7 @@ export function withoutWebGpu(backend: number, work: string): number {
   return automatic === WEBGPU ? CPU : automatic
 }
 
-/** Whether this build has the CUDA backend. */
+/** True if this build has the CUDA backend. */
 export const builtWithCuda = addon.variants.some(({ backend }) => backend === 'cuda')
 
 /** More devices than any machine has; native code takes no larger index. */
@@ -112,7 +112,7 @@ export interface Where {
   devices: number
 }
 
-/** What was read, as other functions take it. */
+/** Returns the options in the form that public functions take. */
 export const optionsOf = ({ backend, device, devices }: Where) => ({
   backend: backendChoices[backend]!,
   device: device === UNSET ? undefined : device,
@@ -137,19 +137,20 @@ export function assertDevicesOnly({ devices, device, backend }: Where): void {
 
 const explainOptions = new Options({ device } satisfies OptionsOf<{ device?: number }>)
 
-/** What {@link explainBackend} returns. */
+/** Result of {@link explainBackend}. */
 export interface Explanation {
-  /** What `backend: 'auto'` takes. */
+  /** Backend that `backend: 'auto'` selects. */
   backend: BackendName
-  /** Why, as a clause that can follow "because". */
+  /** Reason, as a clause that can follow "because". */
   reason: string
 }
 
 /**
- * Which backend `backend: 'auto'` takes, and why. A single product can still go to the CPU if it is too small for the GPU
- * or doesn't fit its memory: its result says so. With MPMML_BACKEND=cuda it is 'cuda' even if CUDA can't be used; the
- * reason then says so. It never waits: WebGPU is looked for by the first call that may use it, and until then the reason says
- * that it hasn't been. Without CUDA, 'auto' is 'cpu', although large products may run by WebGPU: their results say so.
+ * Returns which backend `backend: 'auto'` selects, and the reason. A single product still runs on the CPU if
+ * it is too small for the GPU or doesn't fit its memory: `backend` of its result is 'cpu' then. With
+ * MPMML_BACKEND=cuda it is 'cuda' even if CUDA can't be used; the reason then says so. It never waits: WebGPU
+ * is looked for by the first call that may use it, and until then the reason says that it hasn't been.
+ * Without CUDA, 'auto' is 'cpu', although large products may run by WebGPU: their results say so.
  *
  * @param options - `device`: the index of the CUDA device to ask about; 0 by default.
  * @throws ArgumentError (ERR_MPMML_OPTION) if the device is no index, or MPMML_BACKEND isn't auto, cuda, webgpu or cpu.

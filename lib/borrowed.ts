@@ -1,8 +1,9 @@
 /**
- * Borrows arrays of the user for a call: every array that native code reads, or that is read after an `await`, goes through here.
+ * Borrows arrays of the user for a call: every array that native code reads, or that is read after an
+ * `await`, is registered here.
  *
- * A buffer that can shrink or that other threads can write is refused at entry. JavaScript can't keep an ordinary buffer from being
- * transferred, so its presence is checked before each native call and at exit.
+ * A buffer that can shrink or that other threads can write is rejected at entry. JavaScript can't keep an
+ * ordinary buffer from being transferred, so its presence is checked before each native call and at exit.
  */
 import { isTypedArray, type TypedArray, typedArrayName } from './array-types.js'
 import type { Name } from './describe.js'
@@ -11,24 +12,27 @@ import { isFromListener } from './listener.js'
 import { assertLength, assertOrdinaryBuffer, bytesIn, lengthOf } from './storage.js'
 import { assertAttached, type View } from './view.js'
 
-/** Arrays that a call uses. Products implement it by their views, so that no object is made for each. */
+/** Arrays that a call uses. Products implement it by their views, which avoids one object per product. */
 export interface Borrowed {
   /** Throws DTypeError if an array was transferred away since it was borrowed. */
   requireStillThere(): void
 }
 
-/** In bytes. Copying 64 KiB takes about 5 µs, less than one native call in the background. */
+/** Limit in bytes. Copying 64 KiB takes about 5 µs, less than one native call in the background. */
 const MAX_COPIED = 2 ** 16
 
-/** Copies a typed array. `slice` of a Buffer shares its memory, and a subclass decides what its own `slice` makes. */
+/**
+ * Copies a typed array. Not by `slice`, because Buffer.slice shares its memory, and subclasses can override
+ * it.
+ */
 export function copyOf<Values extends TypedArray>(values: Values): Values {
   const name = typedArrayName(values) as 'Int32Array'
   return new globalThis[name](values as unknown as Int32Array) as unknown as Values
 }
 
 /**
- * Throws DTypeError for a typed array in a shared, resizable or detached buffer: for arrays that are copied before the event loop turns.
- * Other values pass.
+ * Throws DTypeError for a typed array in a shared, resizable or detached buffer: for arrays that are copied
+ * before the event loop runs. Other values pass.
  */
 export function assertOrdinaryArray(values: unknown, name: Name): void {
   if (isTypedArray(values)) assertOrdinaryBuffer(values, name)
@@ -67,7 +71,10 @@ export class Loan implements Borrowed {
   }
 }
 
-/** Result of work that reads borrowed arrays. A missing array is the error, whatever the work made of it. */
+/**
+ * Returns the result of work that reads borrowed arrays. A missing array is the error, even if the work
+ * reports another one.
+ */
 export async function during<Result>(borrowed: Borrowed, work: () => Promise<Result>): Promise<Result> {
   let result: Result
   try {

@@ -1,4 +1,4 @@
-/** The semirings that the library has; lib/semirings has those that its users write. */
+/** Built-in semirings; lib/semirings has custom ones. */
 import { show, showAll, showChoices } from './describe.js'
 import { storedZero } from './elements.js'
 import { DTypeError, OptionError } from './errors.js'
@@ -21,7 +21,7 @@ export const EPSILON = -2147483648
 
 const names = addon.semirings.map(({ name }) => name)
 
-/** The index of a semiring in the addon's list; -1 if there is none of that name. */
+/** Returns the index of a semiring in the addon's list; −1 if the list has no semiring of that name. */
 function semiringIndex(name: unknown): number {
   return names.indexOf(name as Semiring)
 }
@@ -32,7 +32,7 @@ export function readSemiring(value: unknown, name = 'semiring'): number {
   return readChoice(names, value, name)
 }
 
-/** Throws OptionError for a semiring that a user has written: what takes those has looked for it before. */
+/** Throws OptionError for a custom semiring: functions that accept these have checked for them before. */
 function assertNotUsers(value: unknown, name: string): void {
   const own = userAlgebraOf(value)
   if (!own) return
@@ -71,7 +71,9 @@ function elementTypes(zeros: object): string {
   return `the element ${names.length === 1 ? 'type' : 'types'} ${showAll(names)}`
 }
 
-/** Throws OptionError if no single k decides a result, which `option` asks about. */
+/**
+ * Throws OptionError for `option`, which needs the k that decides a result, if the semiring has no such k.
+ */
 export function assertSelective(semiring: number, option: FurtherName): void {
   const { name, idempotent } = addon.semirings[semiring]!
   if (idempotent) return
@@ -82,7 +84,7 @@ export function assertSelective(semiring: number, option: FurtherName): void {
 }
 
 /**
- * The value that stands for a semiring's zero, the neutral element of ⊕:
+ * Returns the value that represents a semiring's zero, the neutral element of ⊕:
  *
  * | semiring | int32 | float32, float64 | uint8 |
  * |---|---|---|---|
@@ -92,8 +94,8 @@ export function assertSelective(semiring: number, option: FurtherName): void {
  * | those of truth values, such as 'or-and' | | | 0 |
  *
  * @param dtype - the element type; 'int32' by default.
- * @throws ArgumentError (ERR_MPMML_OPTION) if there is no semiring of that name, ArgumentError (ERR_MPMML_DTYPE) if it
- *   doesn't have that element type.
+ * @throws ArgumentError (ERR_MPMML_OPTION) if no semiring has that name, ArgumentError (ERR_MPMML_DTYPE) if
+ * it doesn't have that element type.
  * @example
  * console.log(zeroOf('min-plus'), zeroOf('max-plus', 'float32')) // 2147483647 -Infinity
  */
@@ -109,7 +111,7 @@ export function zeroOf(semiring: Semiring, dtype: DataType = 'int32'): number {
 /** The neutral element of ⊗ in a type that the semiring has, by its index. */
 export const oneOf = (semiring: number, dtype: DataType): number => addon.semirings[semiring]!.ones[dtype]!
 
-/** Returns the stored value of the semiring's zero. Narrow arrays have zeros of their own. */
+/** Returns the stored value of the semiring's zero. Narrow arrays have other zeros. */
 export function storedZeroOf(
   semiring: Semiring,
   stored: { readonly type: number; readonly bytes: number },

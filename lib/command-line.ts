@@ -1,6 +1,6 @@
 /**
- * Options of functions, by which the command line of this package reads texts. It is an entry point of `bench` alone, and no subpath of the
- * package.
+ * Options of functions, by which the command line of this package parses arguments. It is an entry point only
+ * of `bench`, and no subpath of the package.
  */
 
 import { beginSet, layoutSet, runSet } from './arrays/options.js'

@@ -38,7 +38,7 @@ export function show(value: unknown): string {
     case 'number':
       return Object.is(value, -0) ? '-0' : String(value)
     case 'bigint':
-      // To write down a long one takes long.
+      // Formatting a long one would take long.
       return BigInt.asIntN(128, value) === value ? `${value}n` : 'a bigint of more than 128 bits'
     case 'boolean':
       return String(value)
@@ -67,5 +67,5 @@ export const formatAny = (names: readonly string[]): string => joined(names, 'or
 export const showChoices = (choices: readonly string[]): string =>
   formatAny(choices.map((choice) => `'${choice}'`))
 
-/** Name of a value in messages. An object's text is created only if the message is shown. */
+/** Name of a value in messages. An object's string is created only if the message is shown. */
 export type Name = string | { toString(): string }

@@ -59,7 +59,7 @@ const typesOfNarrow = new Map(
   ]),
 )
 
-/** The element type that a narrow array stands for, by its number; -1 for anything else. */
+/** Returns the code of the element type that a narrow array represents; −1 for any other value. */
 export const narrowType = (data: unknown): number => typesOfNarrow.get(typedArrayName(data)) ?? -1
 
 export const isNarrowArray = (data: unknown): data is NarrowArray => narrowType(data) >= 0
@@ -138,12 +138,12 @@ export const bytesOf = (type: number): 1 | 2 | 4 | 8 => sizes[type]!
 export const arrayOver = (type: number, buffer: ArrayBuffer): OrdinaryArray<ElementArray> =>
   new arrays[type]!(buffer)
 
-/** Zeros. Throws RangeError if there is no memory for them. */
+/** Returns an array of zeros. Throws RangeError if memory doesn't suffice. */
 export function newArray(type: number, length: number): OrdinaryArray<ElementArray> {
   return type === INT32 ? new Int32Array(length) : new arrays[type]!(length)
 }
 
-/** In bytes. From here on an array of zeros takes longer to make than an unwritten one. */
+/** Size in bytes from which allocating zeros takes longer than allocating unwritten memory. */
 const MIN_UNWRITTEN = 4096
 
 /**

@@ -69,8 +69,9 @@ export function deviceMemoryLimit(): number {
 let limited = false
 
 /**
- * Gives native code the most bytes of pinned memory that are kept for results, once: MPMML_PINNED_MEMORY_MIB as it is when the
- * library is first used in the process. If it is unset, native code decides. Throws OptionError if it is wrong.
+ * Passes the limit of pinned memory for results to native code, once per process: MPMML_PINNED_MEMORY_MIB,
+ * read at the first use of the library. Native code chooses the limit if the variable is unset. Throws
+ * OptionError if the variable is invalid.
  */
 export function limitPinned(): void {
   if (limited) return
@@ -84,9 +85,9 @@ const MAX_THREADS = 1024
 let configured = false
 
 /**
- * Gives native code the settings of the CPU backend, once: MPMML_NUM_THREADS and MPMML_CPU_ISA as they are when the
- * library is first used in the process. Never throws: a wrong setting is an error of what uses the CPU backend, and
- * products on a GPU don't.
+ * Passes the settings of the CPU backend to native code, once per process: MPMML_NUM_THREADS and
+ * MPMML_CPU_ISA, read at the first use of the library. Never throws: an invalid setting is an error only of
+ * work on the CPU backend.
  */
 export function configureCpu(): void {
   if (configured) return
@@ -148,7 +149,7 @@ export function queuePassword(): string | undefined {
   return read('MPMML_QUEUE_PASSWORD')
 }
 
-/** Where S3 is, and who asks. */
+/** Endpoint and credentials of S3. */
 export interface S3Settings {
   readonly accessKeyId: string
   readonly secretAccessKey: string

@@ -6,7 +6,7 @@
  */
 
 /**
- * What every error of the library is an instance of.
+ * Base class of all errors of the library.
  *
  * @example
  * await mpmm(matrix(2, 3), matrix(2, 3)).catch((error) => {
@@ -144,7 +144,7 @@ export class OverflowError extends MpmmlError {
 }
 
 /**
- * The product was given up because its AbortSignal asked for it; `cause` is the signal's reason.
+ * The work was aborted by its AbortSignal; `cause` is the signal's reason.
  *
  * @example
  * const signal = AbortSignal.abort('not needed')
@@ -173,7 +173,7 @@ export class LimitError extends MpmmlError {
   }
 }
 
-/** What a {@link CycleError} says of its cycle. */
+/** Cycle that a {@link CycleError} reports. */
 export interface FoundCycle {
   readonly cycle?: readonly number[] | undefined
   readonly weight?: number | undefined
@@ -193,7 +193,10 @@ export class CycleError extends MpmmlError {
   readonly code = 'ERR_MPMML_CYCLE'
   /** The nodes of the cycle, in order from the least on; the edge of the last one leads back to the first. */
   readonly cycle: readonly number[]
-  /** What the semiring's ⊗ makes of the weights of its edges: exact for int32, rounded for floats. NaN if they don't matter. */
+  /**
+   * Weight of the cycle, ⊗ of the weights of its edges: exact for int32, rounded for floats. NaN if weights
+   * don't matter.
+   */
   readonly weight: number
   /** The index of the matrix, if it is one of a batch. */
   readonly batch: number | undefined
@@ -293,7 +296,7 @@ export const errorClasses = {
 /** The code of an error of this library. */
 export type ErrorCode = keyof typeof errorClasses
 
-/** What the addon threw, as an instance of the class that its code belongs to; anything else as it is. */
+/** Returns an error of the addon as an instance of the class for its code, and any other value unchanged. */
 export function fromNative(error: unknown): unknown {
   if (error instanceof MpmmlError) return error
   const code = (error as { code?: unknown } | null)?.code
@@ -301,7 +304,9 @@ export function fromNative(error: unknown): unknown {
   return new errorClasses[code as ErrorCode]((error as Error).message)
 }
 
-/** What a call of native code gives, or what its promise does. What it throws is made one of the library's errors. */
+/**
+ * Calls native code and returns its result, or a promise of it. Converts its errors to the library's classes.
+ */
 export function natively<T>(call: () => Promise<T>): Promise<T>
 export function natively<T>(call: () => T): T
 export function natively<T>(call: () => T | Promise<T>): T | Promise<T> {

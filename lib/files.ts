@@ -1,5 +1,5 @@
 /**
- * Matrices in files, of the format that the end of the name or an option says.
+ * Matrices in files. The file's extension or an option selects the format.
  *
  * @packageDocumentation
  */

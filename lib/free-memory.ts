@@ -11,7 +11,7 @@ export function availableMemory(): number {
   return Math.min(limit, available + cachedFiles())
 }
 
-/** Files with the statistics of a container's own control group, version 2 and version 1. */
+/** Files with the statistics of the container's control group, version 2 and version 1. */
 const statistics = ['/sys/fs/cgroup/memory.stat', '/sys/fs/cgroup/memory/memory.stat']
 
 /** Bytes of files in the cache of this process' group. */

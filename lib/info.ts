@@ -1,4 +1,4 @@
-/** What the library is on this machine: the build, the devices, and the backend that `auto` takes. */
+/** Describes the library on this machine: the build, the devices, and the backend that `auto` selects. */
 
 import { explainBackend } from './backend.js'
 import type { BackendName } from './backend-name.js'
@@ -13,7 +13,7 @@ import type { GpuDescription } from './webgpu/with-gpu.js'
 /** A row of a device's table: its name and unit, and what the device has. */
 export type DeviceRows = Record<string, number | string>
 
-/** What {@link info} returns. */
+/** Result of {@link info}. */
 export interface Info {
   /** The package's version. */
   version: string
@@ -43,9 +43,12 @@ export interface Info {
      * (`tensorCores`): that is checked when it is first asked or first needed.
      */
     devices: DeviceRows[]
-    /** Pinned memory of the host, in bytes: the most that is kept for results, what is there, and what arrays use of it. */
+    /**
+     * Pinned host memory for results, in bytes: the limit, the allocated memory, and the memory that arrays
+     * use.
+     */
     pinned: { limit: number; held: number; used: number }
-    /** Why CUDA can't be used, and what to do; '' if it can. */
+    /** Reason why CUDA can't be used, and what to do; '' if it can be used. */
     reason: string
   }
   /** The CPU backend and the processor. */
@@ -89,7 +92,10 @@ function webGpuInfo(): WebGpuInfo {
   return { ...gpu, looked: true, name: gpu.adapter ? gpuName(gpu) : '' }
 }
 
-/** Why CUDA can't be used, and what to do if the machine has a GPU but the build has no CUDA backend. */
+/**
+ * Returns the reason why CUDA can't be used, and what to do if the machine has a GPU but the build has no
+ * CUDA backend.
+ */
 export function cudaReason(
   built: boolean,
   reason: string,
@@ -105,7 +111,10 @@ export function cudaReason(
   return trace === undefined ? reason : `${reason}. This machine has an NVIDIA driver (${trace}): ${way}`
 }
 
-/** What native code tells of the build and the machine. Throws OptionError if the settings of the CPU backend are wrong. */
+/**
+ * Returns native code's description of the build and the machine. Throws OptionError if a setting of the CPU
+ * backend is invalid.
+ */
 export function describeMachine(): NativeDescription {
   configureCpu()
   return natively(() => addon.describe())

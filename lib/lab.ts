@@ -1,6 +1,6 @@
 /**
- * The laboratory: times of kernel variants without transfers, microbenchmarks, occupancy, and the files that keep what was
- * measured. What measures GPU kernels needs a GPU; `cpuCeiling`, `cpuNaiveLoop` and the files work anywhere.
+ * The laboratory: times of kernel variants without transfers, microbenchmarks, occupancy, and files of
+ * results. Measuring GPU kernels needs a GPU; `cpuCeiling`, `cpuNaiveLoop` and the files work anywhere.
  *
  * The names of parameters are those of P. P. Ghalsasi, "Max-Plus Matrix Multiplication Library for GPUs – MPMML"
  * (Colorado State University, 2019).

@@ -21,7 +21,9 @@ export interface Elements extends Layout {
   readonly batch: number
   readonly rows: number
   readonly cols: number
-  /** The elements that the memory must have: the index of the last one, plus 1; 0 if there are none. */
+  /**
+   * Number of elements that the memory must have: the index of the last one plus 1; 0 for an empty matrix.
+   */
   readonly reach: number
 }
 
@@ -52,8 +54,8 @@ export function rowMajorElements(
 }
 
 /**
- * Elements with these strides. Those along a dimension of one element are never used, and are made those of a row-major
- * matrix; so are all of a matrix without elements.
+ * Returns elements with the given strides. Strides of a dimension of size 1 are never used, and are
+ * normalized to those of a row-major matrix, as are all strides of an empty matrix.
  */
 export function stridedElements(
   type: number,

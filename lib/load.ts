@@ -1,11 +1,11 @@
 /**
  * Selects, finds and loads the addon. Four addons exist, each complete in itself: for the CPU only, with
  * CUDA, with the laboratory's kernels too, and for the CPU as WebAssembly, for platforms without a native
- * one. Exactly one is loaded: one with CUDA only if this machine has an NVIDIA driver.
+ * one. Exactly one is loaded; an addon with CUDA only if this machine has an NVIDIA driver.
  *
  * The locations in order are a build in the package's folder (in a Git checkout), a build by the package
  * @mpmml/source, and the packages with compiled addons, which are dependencies of mpmml in package.json.
- * Addons that a bundler has put into a program, or next to it, come last (lib/addons.cjs).
+ * Addons that a bundler has put into a program, or next to it, are tried last (lib/addons.cjs).
  */
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -28,7 +28,7 @@ export interface AddonOrigin {
    * WebAssembly.
    */
   readonly kind: AddonKind
-  /** The package that it comes from, or 'a build of its own'. */
+  /** Package of the addon, or 'a build of its own'. */
   readonly from: string
   /** Its path; '' if only the bundler knows that has put it into the program. */
   readonly file: string
@@ -91,7 +91,10 @@ function isOldGpu(): boolean {
   return oldGpu
 }
 
-/** Finds packages from this module, or from the bundle that it is in; undefined if the bundler has left it no URL. */
+/**
+ * Resolves packages from this module, or from the bundle that contains it; undefined if the bundler has
+ * removed its URL.
+ */
 const require = (() => {
   try {
     return createRequire(import.meta.url)
@@ -132,7 +135,10 @@ function explainFailure(origin: AddonOrigin, { message, code }: NodeJS.ErrnoExce
 const describeFailure = ({ origin, why }: Failure) =>
   `${origin.from} can't be loaded${origin.file && ` (${origin.file})`}: ${why}`
 
-/** The version of the system's glibc; undefined if it has another C library, such as musl. Takes milliseconds. */
+/**
+ * Returns the version of the system's glibc; undefined if the system has another C library, such as musl.
+ * Takes milliseconds.
+ */
 function glibcVersion(): string | undefined {
   const { header } = (process.report?.getReport() ?? {}) as { header?: { glibcVersionRuntime?: string } }
   return header?.glibcVersionRuntime
@@ -147,7 +153,7 @@ function fitsLibrary(name: string): boolean {
   return process.platform !== 'linux' || name.endsWith('-musl') === (glibcVersion() === undefined)
 }
 
-/** The kinds to look for, best first. */
+/** Returns the kinds of addons to search, best first. */
 function wantedKinds(asked: string | undefined, driver: boolean): AddonKind[] {
   if (asked === 'cpu' || asked === 'cuda' || asked === 'lab' || asked === 'wasm') return [asked]
   if (asked) {
@@ -164,7 +170,7 @@ interface Candidate extends AddonOrigin {
   readonly problem: string
 }
 
-/** Options of the package `bindings` that are used here. Its types don't come with it. */
+/** Options of the package `bindings` that are used here; the package has no types. */
 type Bindings = (options: { bindings: string; module_root: string; try: string[][]; path: true }) => string
 
 /**
@@ -175,7 +181,7 @@ function builtAddon(folder: string, kind: AddonKind): string | undefined {
   const file = join(folder, 'build', 'Release', fileNames[kind])
   if (!existsSync(file) || kind === 'wasm') return existsSync(file) ? file : undefined
   const find = createRequire(join(folder, 'package.json'))('bindings') as Bindings
-  // Its own list begins with build/ and build/Debug, where an older addon may be.
+  // The default list of `bindings` begins with build/ and build/Debug, which may have an older addon.
   const places = [['module_root', 'build', 'Release', 'bindings']]
   return find({ bindings: fileNames[kind], module_root: folder, try: places, path: true })
 }
@@ -194,14 +200,14 @@ function candidates(kinds: AddonKind[]): Candidate[] {
     const known = packagesOf(kind)
     const installed = known.filter((from) => folderOf(from) !== undefined)
     if (installed.length === 0) return inBundle(kind, known)
-    // Some package managers install those for all C libraries.
+    // Some package managers install the packages for all C libraries.
     const fitting = installed.length > 1 ? installed.filter(fitsLibrary) : installed
     return fitting.map((from) => {
       const folder = folderOf(from)!
       return { kind, from, file: join(folder, fileNames[kind]), problem: wrongVersion(readManifest(folder)) }
     })
   })
-  // The laboratory built with the wrong CUDA comes after products built with the right one.
+  // The laboratory's addon for the wrong CUDA follows the products' addon for the right one.
   const rank = ({ kind, from }: Candidate) => {
     if (kind !== 'cuda' && kind !== 'lab') return 2
     return /^@mpmml\/(cuda|lab)12-/.test(from) === isOldGpu() ? 0 : 1
@@ -290,7 +296,9 @@ function withoutCuda(
   return `${name} isn't installed${machine}. To use a GPU, run: npm install ${name}@${version}`
 }
 
-/** The addons with more than the CPU's that are here beside the one that was loaded: MPMML_ADDON asks for one of them. */
+/**
+ * Returns the kinds of installed addons that have more than the loaded one; MPMML_ADDON selects one of them.
+ */
 export function largerAddons({ kind }: AddonOrigin): AddonKind[] {
   if (kind !== 'cpu') return []
   return candidates(['lab', 'cuda'])

@@ -1,4 +1,4 @@
-/** Matrices: what the library takes and what it makes. */
+/** Types of matrices that the library accepts and returns, and their construction. */
 import { isUint32Array } from './array-types.js'
 import { type Name, show, showList, typeName } from './describe.js'
 import {
@@ -35,7 +35,7 @@ export interface Matrix<Data extends MatrixArray = Int32Array> {
   offset?: number
 }
 
-/** A {@link Matrix} that has all its properties: what the library makes. */
+/** A {@link Matrix} with all its properties, as the library returns it. */
 export type DenseMatrix<Data extends MatrixArray = Int32Array> = Required<Matrix<OrdinaryArray<Data>>>
 
 /**
@@ -58,7 +58,7 @@ export interface MatrixLike<Data extends MatrixArray = Int32Array> {
   readonly offset?: number | undefined
 }
 
-/** Numbers of which each is an integer, as far as types tell. */
+/** Type of an array of numbers that are integers, as far as types can express it. */
 export type WholeNumbers<Numbers extends readonly number[]> = {
   readonly [At in keyof Numbers]: number extends Numbers[At]
     ? number
@@ -86,8 +86,8 @@ export function allocate<Data extends OperandArray = OrdinaryArray<ElementArray>
   besides = 0,
 ): Data {
   const bytes = length * bytesOf(type)
-  // The system gives out memory when it is first written. If there is none then, it kills the process.
-  // What is small isn't asked for, and takes some of it too.
+  // The system allocates pages at the first write, and kills the process if none are free. Small arrays
+  // aren't checked, although they use some memory too.
   const available =
     bytes + besides > SMALL_ALLOCATION ? Math.max(0, availableMemory() - besides - SMALL_ALLOCATION) : bytes
   if (bytes <= available) {
@@ -165,7 +165,7 @@ export const rowMajorMatrix = <Data extends MatrixArray>(data: Data, shape: Shap
   offset: 0,
 })
 
-/** Checks the sizes of a matrix that is to be made. */
+/** Checks the dimensions of a new matrix. */
 export function readShape(given: ArrayLike<unknown>): Shape {
   const { length } = given
   if (length !== 2 && length !== 3) {

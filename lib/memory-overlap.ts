@@ -1,8 +1,9 @@
 /**
  * Overlaps of matrices in memory.
  *
- * Matrices whose strides nest, such as blocks of one matrix and their transposes, are compared byte by byte. All others are compared by
- * the ranges of their bytes: two that interleave otherwise count as overlapping, although they may share no byte.
+ * Matrices whose strides nest, such as blocks of one matrix and their transposes, are compared byte by byte.
+ * All other matrices are compared by the ranges of their bytes: matrices that interleave otherwise count as
+ * overlapping, although they may share no byte.
  */
 import type { Name } from './describe.js'
 import { ShapeError } from './errors.js'
@@ -51,7 +52,9 @@ function nested(dimensions: Dimension[]): Dimension[] | null {
   return dimensions.reverse()
 }
 
-/** Dimensions of two views, which share those of equal strides; null if they don't nest. */
+/**
+ * Dimensions of two views, in which dimensions of equal strides are merged; null if the strides don't nest.
+ */
 function commonDimensions(x: View, y: View): Dimension[] | null {
   const [dimensions, others]: [Dimension[], Dimension[]] = [[], []]
   addDimensions(dimensions, x, 'x')
@@ -90,7 +93,7 @@ export function overlapsItself(view: View): boolean {
   return view.reach > 0 && nested(dimensions) === null
 }
 
-/** Throws ShapeError unless each element of `out`, into which `what` is written, has a place of its own. */
+/** Throws ShapeError if elements of `out`, into which `what` is written, overlap each other. */
 export function assertCapacity(out: View, name: Name, what: string): void {
   if (!overlapsItself(out)) return
   throw new ShapeError(
@@ -111,7 +114,7 @@ export function sameLayout(x: View, y: View): boolean {
   )
 }
 
-/** Matrices of one of several products that run at once. */
+/** Matrices of one of several concurrent products. */
 export interface Matrices {
   readonly a: View
   readonly b: View

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Files that exist if there is an NVIDIA driver, on Linux and in the Windows Subsystem for Linux. */
+/** Files that exist if an NVIDIA driver is installed, on Linux and in the Windows Subsystem for Linux. */
 export const driverTraces = ['/proc/driver/nvidia/version', '/dev/nvidiactl', '/usr/lib/wsl/lib/libcuda.so.1']
 
 /** Oldest driver that CUDA 13 runs with, and the first PCI device number of Turing; those of Maxwell, Pascal and Volta are smaller. */

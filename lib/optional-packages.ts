@@ -1,4 +1,4 @@
-/** Packages that few users need: they are loaded if what needs them is asked for. */
+/** Loads optional packages, which few users need, at their first use. */
 import { PackageError } from './errors.js'
 
 /**

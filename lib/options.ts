@@ -12,9 +12,12 @@ export const UNSET = -1
 
 /** An option of a function. */
 export interface Option<Read> {
-  /** What the library goes on with; messages call the option `name`. Throws OptionError for what it can't be. */
+  /**
+   * Converts a given value to the form that the library uses. Throws OptionError, whose message calls the
+   * option `name`, for an invalid value.
+   */
   readonly read: (value: unknown, name: string) => Read
-  /** What it is if it is left out. */
+  /** Default, used if the option is omitted. */
   readonly usual: Read
   readonly isRequired: boolean
   /** The values that there are, if they have names. */
@@ -37,7 +40,7 @@ export const required = <Read>(read: (value: unknown, name: string) => Read): Op
   isRequired: true,
 })
 
-/** One of some names. */
+/** Returns an option whose value is one of the given names. */
 export function choice<Choice extends string, Usual extends Choice | undefined>(
   choices: readonly Choice[],
   usual: Usual,
@@ -45,7 +48,7 @@ export function choice<Choice extends string, Usual extends Choice | undefined>(
   return option(usual, (value, name) => choices[readChoice(choices, value, name)]!, choices)
 }
 
-/** What the function checks itself, with other arguments. */
+/** Returns an option that the function itself checks together with other arguments. */
 export const checkedLater = <Type = unknown>(): Option<Type | undefined> =>
   option(undefined, (value) => value as Type)
 
@@ -78,7 +81,7 @@ type Set = Readonly<Record<string, Option<unknown>>>
 /** The set of options of an interface: of all of its names, and of no other. */
 export type OptionsOf<Interface> = { readonly [Name in keyof Required<Interface>]: Option<unknown> }
 
-/** What {@link Options.read} gives. */
+/** Result of {@link Options.read}. */
 export type ReadOf<From> =
   From extends Options<infer S> ? { -readonly [Name in keyof S]: S[Name]['usual'] } : never
 
@@ -151,7 +154,7 @@ export function assertNames(
   }
 }
 
-/** As names.includes(name), which takes longer: groups ask it for each name of thousands of products. */
+/** Returns names.includes(name), but faster: groups check each name of thousands of products. */
 function isOneOf(names: readonly string[], name: string): boolean {
   for (let index = 0; index < names.length; index++) if (names[index] === name) return true
   return false
@@ -162,14 +165,16 @@ function unknownName(name: string, names: readonly string[], what: Name): Option
   return new OptionError(`there is no option ${show(name)}${place}: expected ${showChoices(names)}`)
 }
 
-/** The index in `choices` of what was given as option `name`. */
+/** Returns the index of `value` in `choices`. Throws OptionError for option `name` if it is missing there. */
 export function readChoice(choices: readonly string[], value: unknown, name: string): number {
   const index = choices.indexOf(value as string)
   if (index >= 0) return index
   throw new OptionError(`option ${name} must be ${showChoices(choices)}, but it is ${show(value)}`)
 }
 
-/** What was given as option `name`, which must be an integer. */
+/**
+ * Returns `value` if it is an integer from `least` to `most`. Throws OptionError for option `name` otherwise.
+ */
 export function readWhole(value: unknown, name: string, least: number, most: number): number {
   if (Number.isInteger(value) && (value as number) >= least && (value as number) <= most)
     return (value as number) + 0

@@ -1,4 +1,4 @@
-/** The package that these modules belong to: its folder, and what its package.json says. */
+/** The package that these modules belong to: its folder, and the content of its package.json. */
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -13,7 +13,7 @@ export interface Manifest {
   peerDependencies?: Record<string, string>
 }
 
-/** A package.json; undefined if there is none. */
+/** Reads a package.json; undefined if it doesn't exist. */
 export function readManifest(folder: string): Manifest | undefined {
   try {
     return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))

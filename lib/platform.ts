@@ -32,15 +32,15 @@ export const processor = () => cpus()[0]?.model.trim() ?? ''
 /** The most bytes of an ArrayBuffer. */
 export const maxBytes = constants.MAX_LENGTH
 
-/** Memory with undefined content; null if it isn't made faster than zeros. */
+/** Allocates memory with undefined content; null if that isn't faster than zeros. */
 export const unwritten = (bytes: number): ArrayBuffer | null => Buffer.allocUnsafeSlow(bytes).buffer
 
-/** Goes on when the event loop has had its turn. */
+/** Resolves after the event loop has run. */
 export const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
 
 const bufferOver = (bytes: Uint8Array) => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
 
-/** The bytes of a text in UTF-8. */
+/** Returns the bytes of a string in UTF-8. */
 export const toUtf8 = (text: string): Uint8Array => Buffer.from(text)
 
 /** Bytes that {@link fromUtf8} and {@link fromLatin1} read without an object for each text. */
@@ -48,11 +48,11 @@ export const newBytes = (length: number): Uint8Array<ArrayBuffer> => Buffer.allo
 
 const asBuffer = (bytes: Uint8Array) => (bytes instanceof Buffer ? bytes : bufferOver(bytes))
 
-/** The text that bytes are in UTF-8. */
+/** Decodes bytes from UTF-8. */
 export const fromUtf8 = (bytes: Uint8Array, start: number, end: number) =>
   asBuffer(bytes).toString('utf8', start, end)
 
-/** The text whose characters have these numbers. */
+/** Decodes bytes from Latin-1: each byte is a character code. */
 export const fromLatin1 = (bytes: Uint8Array, start: number, end: number) =>
   asBuffer(bytes).toString('latin1', start, end)
 

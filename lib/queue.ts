@@ -1,6 +1,6 @@
 /**
- * Matrices on disk multiplied by several machines: block jobs on a queue of BullMQ, over Redis or Valkey. Needs the optional packages
- * bullmq and ioredis.
+ * Distributed execution: matrices on disk are multiplied by several machines, with block jobs on a queue of
+ * BullMQ, over Redis or Valkey. Needs the optional packages bullmq and ioredis.
  *
  * @packageDocumentation
  */

@@ -25,7 +25,7 @@ export interface NativeWork extends Watch {
   readonly report?: Float64Array
 }
 
-/** Arguments of native code beside its request. */
+/** Arguments of native code in addition to its request. */
 export interface NativeCall {
   /** Set to stop the work. */
   readonly cancel: Int32Array
@@ -37,7 +37,7 @@ export interface NativeCall {
 /**
  * Runs native code, in one call or several, and returns its result.
  *
- * @param start - starts the work. If it makes several calls, it has to look for the arrays before each of them.
+ * @param start - starts the work. If it makes several calls, it must check the arrays before each of them.
  * @param drop - releases a result that isn't returned.
  * @throws Rejects with AbortedError, with exactly what the listener threw, with ERR_MPMML_DTYPE for an array that was transferred away, and
  *   with the errors of native code as those of the library.
@@ -77,7 +77,10 @@ export async function runNative<Result>(
   return result
 }
 
-/** Makes one of several calls of native code. The event loop may have turned since the last one, so it looks for the arrays. */
+/**
+ * Makes one of several calls of native code. It checks the arrays again, because the event loop may have run
+ * since the last call.
+ */
 export function callNative<Answer>(
   { report, cancel, borrowed }: NativeCall,
   call: (report: Float64Array, cancel: Int32Array) => Answer,

@@ -2,7 +2,7 @@
 import { OptionError } from './errors.js'
 import { addon, type NativeSemiring } from './native.js'
 
-/** A semiring whose ⊕ takes the better of two elements. */
+/** A semiring whose ⊕ selects the better of two elements. */
 export interface Order {
   /** Of ⊗, as a number: not the integer that stands for an infinity. */
   readonly one: number

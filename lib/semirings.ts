@@ -1,5 +1,5 @@
 /**
- * Semirings of one's own: ⊕ and ⊗ are written as functions, and computed at the speed of the library's own kernels, on a GPU or the CPU.
+ * Custom semirings: ⊕ and ⊗ are functions, which are compiled to kernels for a GPU or the CPU.
  *
  * @packageDocumentation
  */

@@ -1,5 +1,5 @@
 /**
- * Reads properties of a typed array through the language's own accessors, so that overriding properties can't
+ * Reads properties of a typed array through the built-in accessors, so that overriding properties can't
  * mislead native code.
  */
 import type { TypedArray } from './array-types.js'

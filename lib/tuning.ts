@@ -1,6 +1,7 @@
 /**
- * Measured choices of kernels: for products of some size on some GPU model, the variant that was the fastest. They come
- * with the package, and from the user's cache folder, where {@link tune} stores them. Without any, the planner estimates.
+ * Measured choices of kernels: for products of some size on some GPU model, the variant that was the fastest.
+ * The package contains some, and the user's cache folder has others, which {@link tune} stores. Without any,
+ * the planner estimates.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -48,7 +49,7 @@ export interface TuningFile {
   gpus: Record<string, GpuTuning>
 }
 
-/** The file of the user's own choices; null if there is no place for it. */
+/** Returns the path of the user's choices; null if no cache folder exists. */
 export function tuningPath(): string | null {
   const folder = ownCacheFolder()
   return folder && join(folder, 'tuning.json')
@@ -66,7 +67,7 @@ function isChoice(value: unknown): value is TunedChoice {
   )
 }
 
-/** Reads a file of choices; null if there is none. Throws Error if it is no such file. */
+/** Reads a file of choices; null if it doesn't exist. Throws Error if it is no such file. */
 export function readTuning(path: string): TuningFile | null {
   let text: string
   try {
@@ -90,7 +91,9 @@ export function readTuning(path: string): TuningFile | null {
 /** Key of variants that differ only in the semiring and therefore take the same time. */
 const likeness = ({ family, dtype, parameters }: NativeVariant) => JSON.stringify([family, dtype, parameters])
 
-/** Gives native code the choices for a GPU model. Those that name variants of other builds are left out. */
+/**
+ * Passes the choices for a GPU model to native code. Choices of variants that this build lacks are skipped.
+ */
 function applyTuning(gpu: string, choices: readonly TunedChoice[]): void {
   const alike = new Map<string, number[]>()
   addon.variants.forEach((variant, index) => {

@@ -1,6 +1,6 @@
 /**
- * Semirings that users write, as far as the rest of the library knows them. What makes them and computes with them, lib/semirings, is
- * loaded by programs that have one.
+ * Types of custom semirings that the whole library uses. The implementation, lib/semirings, is loaded only by
+ * programs with a custom semiring.
  */
 
 /** The type of a lane. */
@@ -26,22 +26,22 @@ export type ExpressionStep = readonly [operation: string, ...operands: (number |
 
 /** An expression in JSON: its steps, and for each lane the index of the one that is its result. */
 export interface ExpressionJson {
-  /** In an order in which operands come first. */
+  /** Steps in an order in which operands precede their use. */
   readonly steps: readonly ExpressionStep[]
-  /** For each lane the index of its step. */
+  /** Index of the result's step, per lane. */
   readonly results: readonly number[]
 }
 
-/** A number in JSON: NaN, infinities and −0 are texts. */
+/** A number in JSON: NaN, infinities and −0 are strings. */
 export type NumberJson = number | string
 
 /** A semiring in JSON: see {@link UserSemiring.toJSON}. */
 export interface SemiringJson {
   /** The version of this form. */
   readonly semiring: 1
-  /** What messages call it. */
+  /** Name in messages. */
   readonly name: string
-  /** The type of an element, or those of its lanes. */
+  /** Type of an element, or an array with the types of its lanes. */
   readonly dtype: Lanes
   /** The neutral element of ⊕. */
   readonly zero: NumberJson | readonly NumberJson[]
@@ -57,26 +57,26 @@ export interface SemiringJson {
   readonly idempotent: boolean
   /** Whether x ⊕ y is x or y. */
   readonly selective: boolean
-  /** Whether elements are natural logarithms of numbers that are added and multiplied; false if it isn't there. */
+  /** Whether elements are natural logarithms of numbers that are added and multiplied; false if omitted. */
   readonly logarithms?: boolean
-  /** From which elements laws are checked, if not from all; false: no law is checked. */
+  /** Bounds of the elements that laws are checked with; omitted: the whole range; false: no check. */
   readonly check?:
     | false
     | {
-        /** The least that elements may be. */
+        /** Least element. */
         readonly min: NumberJson | readonly NumberJson[]
-        /** The greatest that they may be. */
+        /** Greatest element. */
         readonly max: NumberJson | readonly NumberJson[]
       }
 }
 
 /**
- * A semiring that `semiring()` of mpmml/semirings has made: what products take as their option `semiring`. It doesn't change any more.
+ * An immutable semiring from `semiring()` of mpmml/semirings, for the option `semiring` of products.
  */
 export interface UserSemiring<L extends Lanes = Lanes> {
-  /** What messages call it. */
+  /** Name in messages. */
   readonly name: string
-  /** The type of an element, or an array of those of its lanes. */
+  /** Type of an element, or an array with the types of its lanes. */
   readonly dtype: L
   /** The neutral element of ⊕. */
   readonly zero: ElementOf<L>
@@ -92,7 +92,7 @@ export interface UserSemiring<L extends Lanes = Lanes> {
   readonly logarithms: boolean
   /** The form for files, queues and other processes, which `semiring.from()` reads. */
   toJSON(): SemiringJson
-  /** What it computes, in some lines. */
+  /** Returns a readable description of ⊕, ⊗ and the neutral elements, in a few lines. */
   toString(): string
 }
 
@@ -103,7 +103,7 @@ interface UserAlgebraName {
 
 /** Part of lib/semirings for functions that take both kinds of semirings. */
 export interface UserWork {
-  /** Returns the algebra of a {@link UserSemiring}; null for anything else. */
+  /** Returns the algebra of a {@link UserSemiring}; null for any other value. */
   algebraOf(value: unknown): UserAlgebraName | null
   power(a: unknown, n: unknown, options: unknown): Promise<unknown>
   star(a: unknown, options: unknown): Promise<unknown>
@@ -111,12 +111,12 @@ export interface UserWork {
 
 let loaded: UserWork | null = null
 
-/** Registers lib/semirings, which programs load that have a semiring of their own. */
+/** Registers lib/semirings, which programs with a custom semiring load. */
 export function provideUserWork(work: UserWork): void {
   loaded = work
 }
 
-/** Returns the algebra of a semiring that a user has written; null for anything else. */
+/** Returns the algebra of a custom semiring; null for any other value. */
 export const userAlgebraOf = (value: unknown): UserAlgebraName | null => loaded?.algebraOf(value) ?? null
 
 /** Returns the work for `options` whose option `semiring` is one that a user has written; otherwise null. */

@@ -6,7 +6,7 @@ import type { VariantName } from './variant-names.js'
 
 /** A kernel variant: what it computes, how, and on what. */
 export interface Variant {
-  /** Its name: what the option `variant` takes, and what results and reports show. */
+  /** Name for the option `variant`, and in results and reports. */
   readonly name: VariantName
   /** The kernel family that it is an instance of. */
   readonly family: string
@@ -17,8 +17,8 @@ export interface Variant {
   /** The family's parameters by their names. */
   readonly parameters: Readonly<Record<string, number | string>>
   /**
-   * Whether the planner may choose it. The others run only if asked for by name, except the family `ranked`, which large
-   * products take if a sample of their values tells that it takes less time.
+   * Whether the planner may choose it. Other variants run only on request by name, except the family
+   * `ranked`: large products use it if a sample of their values predicts less time.
    */
   readonly automatic: boolean
   /** Backend of the variant. */
@@ -30,8 +30,8 @@ export interface Variant {
 let rows: readonly Variant[] | undefined
 
 /**
- * The kernel variants of the addon that is loaded: the CPU's, then CUDA's if it has CUDA. The laboratory's kernels are in an
- * addon of their own. Each row is frozen.
+ * Returns the kernel variants of the loaded addon: the CPU's, then CUDA's if it has CUDA. The laboratory's
+ * kernels are in a separate addon. Each row is frozen.
  *
  * @throws Nothing.
  * @example

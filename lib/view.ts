@@ -165,8 +165,8 @@ function readMatrix<R extends Role>(value: unknown, name: Name, role: R): HostVi
  * device-resident matrix must not be disposed. Runs no user code.
  */
 export function assertAttached(view: View, name: Name): void {
-  // Groups ask it of thousands of matrices: short, so that V8 inlines it, and compared with null, because to find an object true V8
-  // reads its header.
+  // Groups call it for thousands of matrices. It is short, so that V8 inlines it, and compares with null,
+  // because V8 reads an object's header to convert it to a boolean.
   if (view.memory !== null) assertUsable(view, name)
   else assertArrayAttached(view, name)
 }

@@ -1,8 +1,8 @@
-/** Text in XML and SVG. */
+/** Escapes text for XML and SVG. */
 
 const escapes: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
 
-/** Returns a text as content or attribute of XML. Characters that XML doesn't have are replaced. */
+/** Returns a string as content or attribute of XML. Characters that XML doesn't allow are replaced. */
 export const escapeXml = (text: string): string =>
   text
     .replace(/[^\P{Cc}\t\n\r]|\p{Surrogate}|[\ufffe\uffff]/gu, '\ufffd')

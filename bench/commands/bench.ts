@@ -108,7 +108,7 @@ export function benchCommand(signal: AbortSignal): Command {
     })
 }
 
-/** The shapes that were asked for; null: the usual ones. */
+/** Returns the requested shapes; null: the default shapes. */
 const wantedShapes = ({ sizes, shapes }: Flags): ProductShape[] | null =>
   sizes || shapes ? [...squares(sizes ?? []), ...(shapes ?? [])] : null
 
@@ -147,7 +147,9 @@ async function benchProducts(flags: Flags, signal: AbortSignal): Promise<void> {
   assertNone(failed.map((failure) => `${shapeName(failure)} ${failure.values}: ${failure.reason}`))
 }
 
-/** What went wrong decides the exit status, after all that was found has been printed. */
+/**
+ * Throws if there are failures, so that the exit status reports them. Called after all results are printed.
+ */
 function assertNone(wrong: readonly string[]): void {
   if (wrong.length > 0) throw new Error(wrong[0] + (wrong.length > 1 ? `, and ${wrong.length - 1} more` : ''))
 }
@@ -181,7 +183,7 @@ async function draw({ suites, gpu, cpu }: SuitesRecord, output: string): Promise
   await writeOut(output, svgFile(figure, title))
 }
 
-/** One type a run, because a run has one ceiling. */
+/** One type per run, because a run has one peak rate. */
 function elementType({ dtype, values, semiring }: Flags): DataType {
   const types = [...new Set((values ?? []).map((kind) => valueKinds[kind].dtype))]
   const possible = typesOf(semiring)

@@ -8,12 +8,12 @@ import { print } from '../output.js'
 const shells = ['bash', 'zsh', 'fish'] as const
 type Shell = (typeof shells)[number]
 
-/** What can be completed of a command. */
+/** Words of a command that can be completed. */
 interface Words {
   name: string
   summary: string
   options: { flags: string[]; summary: string; choices: readonly string[]; takesValue: boolean }[]
-  /** What its first argument may be; none if that is a file. */
+  /** Values of its first argument; none if that is a file. */
   argument: readonly string[]
 }
 

@@ -34,7 +34,7 @@ interface Flags extends PipeFlags, CsvFlags {
   json?: true
 }
 
-/** What `convert --json` prints. */
+/** Output of `convert --json`. */
 interface ConvertRecord {
   from: string
   to: string

@@ -38,14 +38,14 @@ interface MeanRecord {
   cycle: FileNode[]
 }
 
-/** What `cycle-mean --json` prints. */
+/** Output of `cycle-mean --json`. */
 interface CycleMeanRecord {
   graph: GraphRecord
   semiring: Flags['semiring']
   dtype: DataType
-  /** Null if there is no cycle. */
+  /** Null if the graph has no cycle. */
   mean: MeanRecord | null
-  /** The strongly connected components that have a cycle; null if they weren't asked for. */
+  /** Strongly connected components with a cycle; null if they weren't requested. */
   components: { nodes: FileNode[]; mean: MeanRecord }[] | null
 }
 

@@ -14,15 +14,15 @@ import { greatest } from '../min-max.js'
 import { bytes, oneLine, print, printJson, styled } from '../output.js'
 import { nearestSpelling } from '../spelling.js'
 
-/** The oldest Node.js that the package takes. */
+/** Oldest version of Node.js that the package supports. */
 const OLDEST_NODE = 20
 
-/** Below this much free memory products of some thousand rows fail. */
+/** Free memory in bytes below which products with thousands of rows fail. */
 const LITTLE_MEMORY = 2 ** 30
 
 type Status = 'ok' | 'note' | 'problem'
 
-/** What was looked at. A note is no failure: products work without. */
+/** Result of one check. A note is no failure: products work nevertheless. */
 export interface Check {
   name: string
   status: Status
@@ -143,9 +143,9 @@ export const variables =
     .map((name) => `MPMML_${name}`)
 
 /**
- * The variables of the environment.
+ * Checks the environment variables.
  *
- * @param wrong - what the library says of them, if it refuses one.
+ * @param wrong - the library's error if it rejects a variable.
  */
 function settingsCheck(wrong?: unknown): Check {
   const names = Object.keys(process.env).filter((name) => /^(MPMML_|CUDA_VISIBLE_DEVICES$)/i.test(name))
@@ -245,7 +245,7 @@ async function webGpuCheck(): Promise<Check> {
   )
 }
 
-/** Whether this user may open the device files of the NVIDIA driver, if there are some. */
+/** Checks whether this user may open the device files of the NVIDIA driver, if these exist. */
 async function permissionCheck(): Promise<Check[]> {
   const devices = await readdir('/dev').catch(() => [])
   const files = devices

@@ -19,7 +19,7 @@ export function jobsCommand(): Command {
     })
 }
 
-/** How many failures of a plan are shown. */
+/** Number of failures that are shown per plan. */
 const FAILURES = 5
 
 function describe({ queue, name, waiting, active, delayed, failed, plans, workers }: QueueStatus): string {

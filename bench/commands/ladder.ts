@@ -91,7 +91,7 @@ export function ladderCommand(signal: AbortSignal): Command {
   })
 }
 
-/** The product that the dimensions name; undefined if the report's tables are asked for. */
+/** Returns the product with the given dimensions; undefined if the report's tables are requested. */
 function productOf(command: Command, dims: number[], flags: Flags): Dimensions | undefined {
   if (dims.length === 0) return undefined
   if (flags.sizes) command.error('error: --sizes cannot be used with dimensions', { exitCode: 2 })
@@ -100,7 +100,7 @@ function productOf(command: Command, dims: number[], flags: Flags): Dimensions |
 
 interface Outcome {
   points: Point[]
-  /** Why there is no GPU part. */
+  /** Reason why the GPU part is missing; undefined if it was measured. */
   missing: string | undefined
   results: Results | undefined
 }

@@ -16,7 +16,7 @@ type Flags = Omit<ProductRequest, 'a' | 'b' | 'verify'> &
   BlocksFlags &
   PipeFlags & { verify?: true; json?: true }
 
-/** What a product over a semiring of a file can have; it ends with wrong usage for more. */
+/** Returns the options of a product over a semiring from a file. Other options are wrong usage. */
 function ownFlags(command: Command, flags: Flags): Omit<OwnRequest, 'a' | 'b'> {
   for (const name of ['variant', 'overflow', 'dtype', 'verify', 'all', 'edges', 'matrix'] as const) {
     if (flags[name] === undefined) continue

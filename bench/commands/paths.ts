@@ -52,7 +52,7 @@ type Flags = Omit<PathsRequest, 'graph' | 'verify' | 'isNamed'> &
     reduce?: ReduceRequest['reduce']
   }
 
-/** What is asked of distances that are written as they are found. */
+/** Request for distances that are written to a file during the computation. */
 type Streamed = PathsRequest & ArraysFlags
 
 export function pathsCommand(signal: AbortSignal): Command {
@@ -165,12 +165,12 @@ min-plus finds shortest paths, max-plus longest, max-min widest, max-times most 
 /** Options that need all distances at once, or take none. */
 const notStreamed = ['devices', 'next', 'verify', 'check', 'reduce'] as const
 
-/** Whether the input is a matrix that blocks on disk are read from. */
+/** Returns whether the input is a matrix that can be read by blocks from disk. */
 const isMatrixOnDisk = (path: string) => /\.npy$/i.test(path) || isZarr(path)
 
 const isList = ({ weights }: GraphFile): boolean => 'from' in weights
 
-/** Writes the distances of an edge list as they are found. */
+/** Writes the distances of an edge list during the computation. */
 async function stream(request: Streamed, file: GraphFile, signal: AbortSignal): Promise<ArraysRecord> {
   const { weights } = file
   if (!('from' in weights)) {
@@ -193,7 +193,7 @@ const fileNodes = (text: string): FileNode[] => text.split(',').map((part) => pa
 const hasNames = (lists: (FileNode[] | undefined)[]) =>
   lists.flatMap((list) => list ?? []).some((node) => !/^-?\d+$/.test(`${node}`) || Number(node) >= 2 ** 31)
 
-/** The nodes of a file that has numbers; anything else is wrong usage. */
+/** Returns the nodes of a file with node numbers; other names are wrong usage. */
 function numbersIn(command: Command, list: readonly FileNode[], option: string): number[] {
   const text = list.join(',')
   try {

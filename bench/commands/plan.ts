@@ -39,14 +39,14 @@ type Flags = Pick<MpmmOptions, 'semiring' | 'backend' | 'device' | 'devices' | '
 } & PipeFlags &
   CsvFlags
 
-/** What `plan --gpus --json` prints: one for each product. */
+/** Output of `plan --gpus --json`: one record per product. */
 interface ScalingRecord {
   shape: ProductShape
   host: Estimate[]
   hosts: ClusterEstimate[]
 }
 
-/** What `plan --json` prints: one for each product. */
+/** Output of `plan --json`: one record per product. */
 interface PlanRecord extends Omit<Plan, 'arithmetic'> {
   /** Arithmetic of the sums. */
   path: string

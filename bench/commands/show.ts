@@ -36,7 +36,7 @@ interface Flags extends PipeFlags, CsvFlags {
   json?: true
 }
 
-/** What `show --json` prints of a matrix; its range is that of the elements that aren't the zero. */
+/** Output of `show --json` for a matrix; its range excludes elements that are the semiring's zero. */
 interface ShownMatrix extends Range {
   array: string | null
   shape: readonly number[]
@@ -44,7 +44,7 @@ interface ShownMatrix extends Range {
   /** Entries that a sparse file has; null for a dense one. */
   entries: number | null
   semiring: Semiring
-  /** Elements that are the semiring's zero, and their share. */
+  /** Number of elements that are the semiring's zero, and their fraction. */
   zeros: number
   shareOfZeros: number
   /** The first rows and columns, or all of them; null for the zero. */
@@ -57,7 +57,7 @@ interface Shown {
   pattern: Pattern
 }
 
-/** Rows and columns of the corner, if not all were asked for. */
+/** Rows and columns of the corner, unless all were requested. */
 const CORNER = 6
 
 export function showCommand(signal: AbortSignal): Command {
@@ -203,7 +203,7 @@ function lookAtSparse(entries: SparseEntries, asked: Semiring | undefined, most:
   return { record, pattern }
 }
 
-/** How many rows and columns are shown. */
+/** Returns the number of rows and columns to show. */
 function cornerOf(rows: number, cols: number, most: number): [rows: number, cols: number] {
   const shown: [number, number] = [Math.min(rows, most), Math.min(cols, most)]
   if (shown[0] * shown[1] <= MAX_PRINTED) return shown

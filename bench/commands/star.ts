@@ -38,7 +38,7 @@ interface Flags
   json?: true
 }
 
-/** What `star --json` prints. */
+/** Output of `star --json`. */
 interface StarRecord {
   a: FileRecord
   /** Its values, if they are printed. */

@@ -1,11 +1,16 @@
-/** Compares kernel variants with the naive product, one after the other, in a process of its own: a kernel may end it. */
+/**
+ * Compares kernel variants with the naive product, one after the other, in a subprocess, because a kernel may
+ * crash it.
+ */
 import { info, mpmm, type Variant, type VariantName, variants } from '../../lib/index.js'
 import type { Experiment } from '../experiment.js'
 import { oneLine } from '../output.js'
 import { type Product, VerificationError, verifier } from '../verify.js'
 import { casesOf, type KernelCase } from './cases.js'
 
-/** Result of checking a variant. It is `refused` if it can't run here, or can run none of the cases. */
+/**
+ * Result of checking a variant. It is `refused` if the variant can't run here, or supports none of the cases.
+ */
 export interface KernelFound {
   variant: VariantName
   backend: Variant['backend']

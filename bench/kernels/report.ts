@@ -1,4 +1,7 @@
-/** Checks kernel variants in processes that a kernel may end or stop, and says what to report. */
+/**
+ * Checks kernel variants in subprocesses, which a kernel may crash or hang, and prints a report for
+ * maintainers.
+ */
 import { readFile } from 'node:fs/promises'
 import { info, type Variant, type VariantName } from '../../lib/index.js'
 import { addonText } from '../addon-text.js'
@@ -8,7 +11,10 @@ import { ChildError } from '../subprocess.js'
 import { runInSubprocess } from '../subprocesses/run.js'
 import { checkedVariants, type KernelFound } from './check.js'
 
-/** A kernel that takes longer stands still: the driver compiles PTX of a file with twelve kernels in a minute. */
+/**
+ * Time after which a kernel counts as hanging: the driver compiles the PTX of a file with twelve kernels in a
+ * minute.
+ */
 const MAX_SECONDS = 300
 
 /** The machine, the build, and every variant that isn't right. */
@@ -160,7 +166,7 @@ async function checkUntilBroken(
   }
 }
 
-/** The report as text. */
+/** Returns the report as text. */
 export function describeKernels(report: KernelReport): string {
   const { mpmml, addon, node, cpu, gpus, driver, toolkit, architectures, right, failing, refused } = report
   const reasons = [...new Set(refused.map(({ variant, reason }) => reason.replaceAll(variant, '…')))]

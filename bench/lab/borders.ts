@@ -26,7 +26,7 @@ const paperAverages: ReadonlyMap<number, number> = new Map([
 /** Sizes of C, none of them a multiple of the block's 32; the paper's are only in its figures. */
 const bordersSizes: readonly number[] = Array.from({ length: 20 }, (_, index) => 500 + 400 * index)
 
-/** The paper's elements are float32 in plus-times; max-plus is beside them. */
+/** The paper's elements are float32 in plus-times; max-plus is measured for comparison. */
 const algebras: { semiring: Semiring; dtype: DataType }[] = [
   { semiring: 'max-plus', dtype: 'int32' },
   { semiring: 'plus-times', dtype: 'float32' },
@@ -74,7 +74,9 @@ export interface BordersRow {
   size: number
   guardsMs: number
   paddingMs: number
-  /** What pads the operands, before the kernel: not in the paper's times, which are of kernels. */
+  /**
+   * Copies that pad the operands before the kernel; not part of the paper's times, which are kernel times.
+   */
   copiesMs: number
   /** Speed of the kernel with guards over that of the kernel on padded operands. */
   normalised: number
@@ -86,7 +88,7 @@ export interface BordersExperiment {
   dtype: string
   k: number
   rows: BordersRow[]
-  /** How much faster padding is, as a share: the mean over sizes of 1 / normalised − 1. */
+  /** Relative gain in speed by padding: the mean over sizes of 1 / normalised − 1. */
   average: number
   averageWithCopies: number
 }
@@ -186,7 +188,7 @@ const figureColumns: Columns<BordersRow> = [
   ['with the copies', ({ normalisedWithCopies }) => normalisedWithCopies.toFixed(3)],
 ]
 
-/** The same as a figure of the report. */
+/** Returns the experiment as a figure of the report. */
 function bordersFigure({ machine }: Data, experiment: BordersExperiment): (Html | Figure)[] {
   const { semiring, dtype, k, rows } = experiment
   const title = `Guards and padding, ${semiring} ${dtype}, K = ${k}, on ${machine.gpu.name}`

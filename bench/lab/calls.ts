@@ -38,16 +38,19 @@ const algebras: Partial<
 /** The semirings that the ladder is of, and whose products can be compared. */
 export const laddered = Object.keys(algebras) as Semiring[]
 
-/** Elements compared at most, spread evenly over C. */
+/** Limit of the compared elements, which are distributed evenly over C. */
 const MAX_COMPARED = 1000
 
 let last: Operands | undefined
 
-/** The operands of a product and room for its result, kept for the next call on the same one. */
+/**
+ * Returns the operands of a product and an array for its result, cached for the next call with the same
+ * sizes.
+ */
 function operandsOf({ dtype, m, n, k }: CallRequest): Operands {
   const key = `${dtype} ${m} ${n} ${k}`
   if (last?.key === key) return last
-  // Those of the product before are let go first: they may be most of the memory.
+  // The previous operands are released first, because they may occupy most of the memory.
   last = undefined
   // A linear congruential generator (Numerical Recipes): the same operands for every kernel and on every machine.
   let state = 1
@@ -65,7 +68,7 @@ function operandsOf({ dtype, m, n, k }: CallRequest): Operands {
   return last
 }
 
-/** Lets go of the operands that were kept. */
+/** Releases the cached operands. */
 export function forgetOperands(): void {
   last = undefined
 }
@@ -121,7 +124,7 @@ export async function runCall(request: CallRequest): Promise<NonNullable<CallPoi
     out: matrix(m, n, c),
     ...(variant === undefined ? { backend } : { variant }),
   }
-  // What an earlier call left there must not pass for a result.
+  // Overwritten, so that the result of an earlier call can't pass for the new one.
   c.fill(-1)
   const totals: number[] = []
   const kernels: number[] = []
@@ -134,7 +137,7 @@ export async function runCall(request: CallRequest): Promise<NonNullable<CallPoi
     kernels.push(timing.kernelMs)
     spent += timing.totalMs
   } while (spent < BUDGET_MS && totals.length < MAX_CALLS)
-  // The first call may allocate and start what later ones find ready.
+  // The first call may allocate memory and start threads that later calls reuse.
   const [totalMs, kernelMs] = totals.length > 2 ? [totals.slice(1), kernels.slice(1)] : [totals, kernels]
   return {
     ...how,

@@ -14,7 +14,7 @@ const WAVEFRONT_BYTES = 128
 /** The names of the kernels that compute products, as ncu knows them. */
 const KERNELS = 'regex:^(naive|tiled|prefetch|mpmml|pipelined)_kernel$'
 
-/** One launch of a variant, in a process of its own. */
+/** Runs one launch of a variant in a subprocess. */
 const program = (point: KernelPoint, device: number) => {
   const { m, n, k } = point.parameters
   const options = { m, n, k, device, repetitions: 1, warmup: 0 }
@@ -46,9 +46,9 @@ export function readMetrics(csv: string): Map<string, number> {
 }
 
 /**
- * Adds to every kernel's result what the counters saw of one launch.
+ * Adds the hardware counters of one launch to every kernel's result.
  *
- * @returns why there are none, in one line; undefined if there are some.
+ * @returns the reason why counters are missing, in one line; undefined after success.
  */
 export async function addCounters(
   points: Point[],

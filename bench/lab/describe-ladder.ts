@@ -1,4 +1,4 @@
-/** The ladder as tables: times here, and those of the report's Tesla K20c if it has them. */
+/** The ladder as tables: times on this machine, and on the report's Tesla K20c if it has them. */
 import type { BackendName } from '../../lib/index.js'
 import type { CallPoint, KernelPoint, Point } from '../../lib/lab.js'
 import { greatest } from '../min-max.js'
@@ -131,7 +131,7 @@ export function reportTables(
   return [...tables12, ...overBlocks(points, ladderKernels, greatest(sizes))]
 }
 
-/** Every rung on one product. */
+/** Returns the table of all ladder kernels on one product. */
 export function ladderTable(
   points: LadderPoints,
   ladderKernels: LadderKernel[],
@@ -194,7 +194,7 @@ function ladderTables({ results: { points } }: Data): Html[] {
     const sizes = [...new Set(squares.map(({ parameters }) => Number(parameters.m)))].sort((x, y) => x - y)
     const list = ladderKernelsOf(kernels)
     const ladder = new LadderPoints(own)
-    // The product that the most rungs were measured on, and of those the largest.
+    // The product that most ladder kernels were measured on; the largest of these in case of a tie.
     const shapes = [...new Set(kernels.map(({ parameters: { m, k, n } }) => `${m} ${k} ${n}`))]
     const count = (shape: string) =>
       kernels.filter(({ parameters: { m, k, n } }) => `${m} ${k} ${n}` === shape).length

@@ -65,7 +65,7 @@ function m2090Table({ ceilings, kernels }: Roofline): LadderTable {
   }
 }
 
-/** What `mpmml roofline` prints, and the report's tables: the kernels, and the ceilings. */
+/** Tables of `mpmml roofline` and of the report: the kernels, and the peak rates. */
 export function rooflineTables(roofline: Roofline): LadderTable[] {
   const { ceilings, operations, tensor, strided, kernels, semiring, dtype, size } = roofline
   const counted = kernels.some(({ counters }) => counters !== undefined)

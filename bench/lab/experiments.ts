@@ -15,7 +15,10 @@ import { allMicrobenchJobs, microbenchSections, occupancyJobs } from './microben
 export const defaultSizes = [1024, 2048, 4096, 8192, 16384]
 
 interface LabExperiment {
-  /** What the report measures, of square products of these sizes; nothing if a command of its own does. */
+  /**
+   * Jobs that the report measures, with square products of the given sizes; absent if a separate command
+   * measures them.
+   */
   jobs?(sizes: number[]): Job[]
   sections(data: Data): Section[]
   /** Whether it goes beyond the thesis' sweeps: then it is shown only if it was measured. */

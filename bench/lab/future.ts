@@ -1,4 +1,7 @@
-/** What the thesis leaves as future work: products of triangles beside those of squares, and the interaction of strands. */
+/**
+ * Measures the future work of the thesis: products of triangles compared with products of squares, and the
+ * interaction of strands.
+ */
 import { openDevice } from '../../lib/index.js'
 import { spread, type WorkPoint } from '../../lib/lab.js'
 import type { Columns } from '../experiment.js'

@@ -1,8 +1,8 @@
-/** Jobs of the laboratory: what is to be measured, as data. */
+/** Jobs of the laboratory: descriptions of measurements, as data. */
 import type { BackendName, DataType, Semiring } from '../../lib/index.js'
 import type { Point, Results } from '../../lib/lab.js'
 
-/** What every job says, and the point that comes of it too. */
+/** Fields that each job shares with the point that it produces. */
 interface JobOf<
   Kind extends Point['kind'],
   Parameters = Readonly<Record<string, number | string>>,
@@ -31,7 +31,7 @@ export interface KernelJob
     'kernel',
     { m: number; n: number; k: number; batch: number } & Record<string, number | string>
   > {
-  /** Why there is no such kernel, if that is known beforehand. */
+  /** Reason why no such kernel exists, if that is known in advance. */
   refused?: string
 }
 
@@ -82,6 +82,6 @@ export function addPoint({ points }: Results, point: Point): void {
 
 export interface RunOptions {
   device: number
-  /** Timed repetitions; by default they are chosen by the time that one takes. */
+  /** Number of timed repetitions; by default chosen by the time of one. */
   repetitions?: number | undefined
 }

@@ -1,4 +1,4 @@
-/** Runs jobs of the laboratory: each makes a point of a results file. */
+/** Runs jobs of the laboratory: each produces a point of a results file. */
 import type { MpmmlError, VariantName } from '../../lib/index.js'
 import { bandwidth, measure, microbench, microbenchOccupancy, occupancy, type Point } from '../../lib/lab.js'
 import { type Case, repetitionsFor } from '../experiment.js'
@@ -6,11 +6,11 @@ import { runCall } from './calls.js'
 import { costOfWork, runWork } from './future.js'
 import type { Job, KernelJob, RunOptions } from './job.js'
 
-/** What is done with the jobs of a kind. */
+/** Operations on the jobs of a kind. */
 interface Kind<J extends Job> {
-  /** For those who wait. */
+  /** Description for the progress line. */
   what(job: J): string
-  /** Seconds, as far as they can be told: the estimate of the time left follows what it took so far. */
+  /** Estimated seconds. The remaining time is estimated from the time of the jobs so far. */
   cost(job: J): number
   measure(job: J, options: RunOptions): Promise<Extract<Point, { kind: J['kind'] }>['result']>
 }
@@ -75,8 +75,9 @@ const kinds: { [K in Job['kind']]: Kind<Extract<Job, { kind: K }>> } = {
 }
 
 /**
- * A job as a case, of which a point comes. What can't run on this GPU, such as a block that doesn't fit, becomes a point
- * that says why; what is no property of the job is thrown: CUDA errors, no GPU.
+ * Returns a job as a case that produces a point. A job that can't run on this GPU, such as a block that
+ * doesn't fit, produces a point with the reason. Errors that aren't properties of the job are thrown: CUDA
+ * errors, no GPU.
  */
 export function caseOf(job: Job, options: RunOptions): Case<Point> {
   const kind = kinds[job.kind] as Kind<Job>
@@ -98,20 +99,26 @@ export function caseOf(job: Job, options: RunOptions): Case<Point> {
   }
 }
 
-/** Whether a kernel reads an operand from global memory in its main loop: such a product takes several times as long. */
+/**
+ * Returns whether a kernel reads an operand from global memory in its main loop, which makes it several times
+ * slower.
+ */
 const fromGlobal = ({ MEMSEL_A, MEMSEL_B }: KernelJob['parameters']) => MEMSEL_A === 1 || MEMSEL_B === 1
 
-/** Steps per second, very roughly: a ladder's first rungs are hundreds of times slower than its last. */
+/**
+ * Returns a rough estimate of steps per second: the first ladder kernels are hundreds of times slower than
+ * the last one.
+ */
 function paceOf(parameters: KernelJob['parameters']): number {
   const { technique, tile } = parameters
   if (technique === undefined) return fromGlobal(parameters) ? 2e12 : 1.2e13
   return technique === 'naive' ? 5e11 : 1e11 * Math.min(16, Number(tile)) ** 1.2
 }
 
-/** Milliseconds that the timed repetitions of a kernel fill, unless the user says how many there are. */
+/** Total time in ms of the timed repetitions of a kernel, unless the user sets their number. */
 const BUDGET_MS = 300
 
-/** A kernel that takes longer is run once: repeating it would say little more. */
+/** Time in ms from which a kernel runs only once, because repetitions would add little information. */
 const SLOW_MS = 2000
 
 async function measureKernel(job: KernelJob, { device, repetitions }: RunOptions) {

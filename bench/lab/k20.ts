@@ -1,12 +1,12 @@
 /**
- * What a report measured on a Tesla K20c in 2017, in seconds: plus-times on float32, square matrices.
+ * Measurements of a report on a Tesla K20c in 2017, in seconds: plus-times on float32, square matrices.
  *
  * Source: J. Sun, "CS 4444 – Report for Homework 5" (University of Virginia, 2017), Tables 1 to 3.
  */
 
 export interface K20Time {
   kernel: number
-  /** With allocation and transfers. */
+  /** Total time, with allocation and transfers. */
   total: number
 }
 

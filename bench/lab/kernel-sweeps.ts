@@ -28,12 +28,12 @@ import { jobOf, type KernelJob } from './job.js'
 export type Parameters = Readonly<Record<string, number | string>>
 
 export interface KernelSweep {
-  /** For the help of the command. */
+  /** Line for the help of the command. */
   summary: string
   jobs(sizes: number[]): KernelJob[]
   /** Its own default. */
   sizes?: readonly number[]
-  /** Text about the points; without it a table of them is printed. */
+  /** Returns the text about the points; without it a table of them is printed. */
   describe?(points: Point[]): string
   sections(data: Data): Section[]
 }
@@ -248,7 +248,7 @@ function instancesFigure(data: Data): Figure[] {
 
 const tiles = sweepOver('tiles', {
   summary: 'rows and columns of C that a thread computes, X × Y',
-  // Sub_Y goes with Y, which it has to divide.
+  // Sub_Y follows Y, which it must divide.
   over: ['X', 'Y', 'Sub_Y'],
   order: [by('X'), by('Y')],
   title: 'Thread tiles, X × Y',
@@ -269,7 +269,7 @@ const blocks = sweepOver('blocks', {
   description: 'Thread blocks over sizes',
 })
 
-/** Which thread blocks aren't there, and why. */
+/** Returns the sentence about thread blocks that weren't measured, with the reasons. */
 function missingBlocks(data: Data): string {
   const reasons = data
     .failures('blocks')
@@ -391,7 +391,7 @@ export const kernelSweeps = { cases, patterns, transpose, instances, tiles, bloc
 
 export type KernelSweepName = keyof typeof kernelSweeps
 
-/** What the best kernel of the family reaches, in a line. */
+/** Returns the line with the speed of the family's best kernel. */
 export function headline(data: Data): string | undefined {
   const best = data.fastestKernel()
   if (!best) return undefined

@@ -1,4 +1,4 @@
-/** The ladder's rungs, and what is measured of them. */
+/** Kernels of the ladder, and the jobs that measure them. */
 
 import { InvalidArgumentError, Option } from 'commander'
 import type { BackendName } from '../../lib/index.js'
@@ -18,7 +18,7 @@ export interface Algebra {
 /** The element types that the ladder has kernels for. */
 export const elementTypes = ['int32', 'float32'] as const satisfies DataType[]
 
-/** The options that say which algebra is measured. */
+/** Options that select the measured algebra. */
 export const algebraOptions = (semirings: readonly Semiring[]) => [
   libraryOption('semiring').choices(semirings).default('max-plus'),
   new Option(
@@ -31,7 +31,7 @@ const typesHere = (semiring: Semiring) =>
   elementTypes.filter((type) => (typesOf(semiring) as string[]).includes(type))
 
 /**
- * The algebra that is asked for: of int32 if no type is given, or of float32 if the semiring has no int32.
+ * Returns the requested algebra: on int32 if no type is given, or on float32 if the semiring has no int32.
  *
  * @throws InvalidArgumentError, wrong usage, if the semiring doesn't have the type.
  */
@@ -51,7 +51,7 @@ export function algebraOf({
 
 export type Borders = 'guards' | 'padding'
 
-/** A step of the ladder, and the variant that takes it. */
+/** A step of the ladder, and its kernel variant. */
 export interface LadderKernel {
   /** The technique in words. */
   title: string
@@ -64,10 +64,13 @@ const techniques: Record<string, string> = {
   prefetch: 'tiles, the next one prefetched into registers',
 }
 
-/** Whether neighbouring threads read neighbours; all kernels do but those of the ladder that say otherwise. */
+/**
+ * Returns whether neighbouring threads read neighbouring elements, as all kernels do except the ladder's with
+ * order=uncoalesced.
+ */
 export const isCoalesced = ({ parameters }: Pick<Variant, 'parameters'>) => parameters.order !== 'uncoalesced'
 
-/** A row of the ladder family as a person says it. */
+/** Returns the title of a ladder kernel for people. */
 export function titleOf({ family, parameters: p }: Pick<Variant, 'family' | 'parameters'>): string {
   if (family === 'mpmml') return `tiles in registers (MPMML), ${p.X}×${p.Y} per thread`
   if (family === 'exponent') return `exponents on tensor cores, ${p.BM}×${p.BN} per block, 16 levels`
@@ -77,8 +80,8 @@ export function titleOf({ family, parameters: p }: Pick<Variant, 'family' | 'par
 }
 
 /**
- * The rungs that this build has of an algebra, from the baseline up: the ladder family with these borders, then tiles in
- * registers, and the tuned kernel.
+ * Returns the ladder kernels of this build for an algebra, from the baseline up: the ladder family with the
+ * given borders, tiles in registers, and the tuned kernel.
  */
 export function ladderKernels({ semiring, dtype }: Algebra, borders: Borders = 'guards'): LadderKernel[] {
   const of = variants().filter(
@@ -86,7 +89,7 @@ export function ladderKernels({ semiring, dtype }: Algebra, borders: Borders = '
   )
   const ladder = of.filter(({ family, parameters: p }) => {
     if (family !== 'ladder') return false
-    // Tiles of one cell have no order, and no borders.
+    // Tiles of one element have neither an order nor borders.
     if (p.tile === 1) return p.order === 'coalesced'
     return p.technique === 'naive' || p.borders === borders
   })
@@ -98,7 +101,7 @@ export function ladderKernels({ semiring, dtype }: Algebra, borders: Borders = '
     .sort((one, other) => height(one) - height(other))
 }
 
-/** The rungs that points of the ladder were measured on: a file of results may be of another build. */
+/** Returns the ladder kernels that points were measured on, because results may come from another build. */
 export function ladderKernelsOf(points: readonly Point[]): LadderKernel[] {
   const named = new Map(points.map((point) => [point.name, point]))
   return [...named.values()]
@@ -109,7 +112,7 @@ export function ladderKernelsOf(points: readonly Point[]): LadderKernel[] {
     .sort((one, other) => height(one) - height(other))
 }
 
-/** Where a rung stands on the ladder. */
+/** Returns the position of a kernel on the ladder, as a sort key. */
 function height({ variant: { family, parameters: p } }: LadderKernel): number {
   const families = ['ladder', 'mpmml', 'pipelined']
   return (
@@ -139,14 +142,14 @@ function callJob(backend: BackendName, name: string, algebra: Algebra, d: Dimens
 /** A call on the CPU, whose variant the library chooses. */
 export const cpuJob = (algebra: Algebra, d: Dimensions) => callJob('cpu', 'cpu', algebra, d)
 
-/** Kernel time and total time of rungs on a product. */
+/** Returns the jobs that measure kernel time and end-to-end time of ladder kernels on a product. */
 const both = (algebra: Algebra, list: LadderKernel[], d: Dimensions): Job[] =>
   list.flatMap(({ variant }) => [
     callJob('cuda', variant.name, algebra, d),
     kernelJob('ladder', variant, algebra, d),
   ])
 
-/** The rungs of the report's Tables 1 and 2, and the last one to compare with. */
+/** Returns the ladder kernels of the report's Tables 1 and 2, and the last one for comparison. */
 function tableRungs(list: LadderKernel[]): LadderKernel[] {
   const isTiled = ({ variant: { parameters: p } }: LadderKernel) =>
     p.technique === 'tiled' && p.tile === 32 && p.order === 'coalesced'
@@ -154,11 +157,14 @@ function tableRungs(list: LadderKernel[]): LadderKernel[] {
   return list.filter((rung, index) => isNaive(rung) || isTiled(rung) || index === list.length - 1)
 }
 
-/** All rungs on one product. */
+/** Returns the jobs of all ladder kernels on one product. */
 export const productJobs = (algebra: Algebra, borders: Borders, d: Dimensions): Job[] =>
   both(algebra, ladderKernels(algebra, borders), d)
 
-/** The report's tables: the baseline and shared memory over sizes, and every rung at the largest. */
+/**
+ * Returns the jobs of the report's tables: the baseline and shared memory over all sizes, and every ladder
+ * kernel at the largest.
+ */
 export function tableJobs(algebra: Algebra, borders: Borders, sizes: number[]): Job[] {
   const list = ladderKernels(algebra, borders)
   const largest = greatest(sizes)

@@ -1,4 +1,4 @@
-/** A roofline: the ceilings of a GPU, and where the rungs of the ladder lie under them. */
+/** Roofline model: the peak rates of a GPU, and the speeds of the ladder kernels below them. */
 
 import { variants } from '../../lib/index.js'
 import {
@@ -22,10 +22,10 @@ const SWEEP = 'roofline'
 /** Words between neighbouring threads: up to a sector, and then a line of 128 bytes, for every thread. */
 export const strides = [1, 2, 4, 8, 16, 32]
 
-/** The stride at which each thread reads a line of its own: uncoalesced access. */
+/** Stride at which each thread reads a separate cache line: uncoalesced access. */
 const WORST_STRIDE = 32
 
-/** The streams of instructions that a step can be made of; the fastest is the ceiling. */
+/** Instruction mixes that can compute a step; the fastest one is the peak rate. */
 function operationCeilings({ semiring, dtype }: Algebra): string[] {
   const name = ceilingName(dtype, semiring)
   // The pipelined family's stream passes that of int32.
@@ -66,14 +66,14 @@ export interface RooflineKernel {
   name: string
   title: string
   group: Group
-  /** What distinguishes it from the others of its group: the side of its tile. */
+  /** Label within its group: the side of its tile. */
   label: string
   intensity: Intensity
   /** Measured, 10^9 operations per second. */
   gops: number
-  /** The ceilings over it, lowest first. */
+  /** Rooflines above it, lowest first. */
   roofs: Roof[]
-  /** Bytes that hardware counters saw, if they were read. */
+  /** Bytes from hardware counters, if these were read. */
   counters?: KernelCounters | undefined
 }
 
@@ -95,14 +95,14 @@ export type Group = (typeof groups)[number]
 export interface Roofline {
   semiring: string
   dtype: string
-  /** Of the square matrices. */
+  /** Rows of the square matrices. */
   size: number
   ceilings: Ceilings
-  /** What tensor cores could do on bfloat16 at the highest clock, 10^9 operations per second, if that is known. */
+  /** Peak rate of the tensor cores on bfloat16 at the highest clock, 10^9 operations per second, if known. */
   tensor?: number | undefined
-  /** The instruction ceilings by their microbenchmarks, 10^9 operations per second. */
+  /** Peak rates of instructions by microbenchmark, 10^9 operations per second. */
   operations: { name: string; gops: number }[]
-  /** 10^9 bytes per second that were asked for, by the words between neighbouring threads. */
+  /** Requested 10^9 bytes per second, by the stride in words between neighbouring threads. */
   strided: { stride: number; gbps: number }[]
   kernels: RooflineKernel[]
 }
@@ -117,9 +117,9 @@ function groupOf(family: string, { technique, order }: KernelPoint['parameters']
 }
 
 /**
- * The rooflines that points hold, one for each algebra and size: those whose ceilings are there too.
+ * Returns the rooflines of points, one per algebra and size, if their peak rates were measured too.
  *
- * @param tensor - the ceiling of the GPU's tensor cores, if it is known (tensorPeak).
+ * @param tensor - peak rate of the GPU's tensor cores, if known (tensorPeak).
  */
 export function rooflines(points: readonly Point[], tensor?: number): Roofline[] {
   const mine = points.filter(({ sweep, result }) => sweep === SWEEP && result !== undefined)
@@ -203,7 +203,7 @@ export const roofNames: Readonly<Record<keyof Ceilings, string>> = {
   strided: 'coalescing',
 }
 
-/** What limits a kernel, in words: the lowest ceiling that it doesn't exceed. */
+/** Returns the name of the limit of a kernel: the lowest roofline that it doesn't exceed. */
 export function bindingText({ roofs, gops }: Pick<RooflineKernel, 'roofs' | 'gops'>): string {
   const binding = roofs.find((roof) => roof.gops >= gops)
   const passed = roofs.filter((roof) => roof.gops < gops).map(({ name }) => roofNames[name])

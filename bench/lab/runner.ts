@@ -1,4 +1,4 @@
-/** Runs jobs one after the other and keeps what is measured as it comes. */
+/** Runs jobs one after the other, and stores each measurement at once. */
 import { writeText } from '../../lib/files.js'
 import { FileError } from '../../lib/index.js'
 import {
@@ -20,7 +20,7 @@ import { caseOf } from './jobs.js'
 
 export interface RunRequest extends RunOptions {
   jobs: Job[]
-  /** The file that keeps the results; points of an earlier run stay in it. Without it they are kept in memory. */
+  /** File for the results, to which points are added. Without it results stay in memory. */
   output?: string | undefined
   /** Also as CSV; written at the end. */
   csv?: string | undefined
@@ -28,7 +28,7 @@ export interface RunRequest extends RunOptions {
   again: boolean
 }
 
-/** What has to be the same for results of an earlier run to stay beside new ones. */
+/** Returns whether machines are equal in all that must match to add results to a file. */
 const sameMachine = (one: Machine, other: Machine) =>
   one.gpu.name === other.gpu.name &&
   one.driver === other.driver &&
@@ -44,7 +44,7 @@ async function earlierResults(output: string | undefined, here: Machine): Promis
   try {
     earlier = await readResults(output)
   } catch (error) {
-    // No file yet; anything else of that name is not overwritten.
+    // The file doesn't exist yet; other files of that name aren't overwritten.
     const { cause } = error as { cause?: NodeJS.ErrnoException }
     if (cause?.code === 'ENOENT') return newResults(here)
     throw error

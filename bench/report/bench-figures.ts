@@ -1,4 +1,4 @@
-/** What `mpmml bench --svg` draws. */
+/** Figure of `mpmml bench --svg`. */
 import { shapeName } from '../output.js'
 import type { Figure } from '../suites/suite.js'
 import type { BenchRecord, TrialRecord } from '../timing/bench.js'
@@ -27,7 +27,7 @@ export function benchFigure({ trials }: BenchRecord): Drawing {
     })
     return [
       ...trial.rows.map((row) => bar([shapeName(row), row.values], row.gops.median)),
-      // The lines of several ceilings would lie on each other.
+      // The lines of several peak rates would overlap.
       ...(several && trial.ceiling ? [bar(['ceiling'], trial.ceiling.gops.median)] : []),
     ]
   })

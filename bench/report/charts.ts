@@ -5,7 +5,7 @@ import { inUnit, speed, unitFor } from './data.js'
 import { type Html, tableOf } from './html.js'
 import type { BarChart, LineChart, RooflineChart } from './plot.js'
 
-/** What plot.ts can draw. */
+/** Kinds of charts that plot.ts draws. */
 export type Drawing =
   | { kind: 'line'; chart: LineChart }
   | { kind: 'bar'; chart: BarChart }
@@ -14,7 +14,7 @@ export type Drawing =
 /** A chart of the page. */
 export interface Figure {
   drawing: Drawing
-  /** For those who don't see it. */
+  /** Alternative text for screen readers. */
   description: string
   numbers: Html
 }
@@ -44,7 +44,7 @@ interface LineFigure<Point extends Fast> {
 
 const SPEED = 'median ± half the quartiles’ distance'
 
-/** A line for each name; nothing if there are no points. */
+/** Returns a chart with a line per name; nothing without points. */
 export function lines<Point extends Fast>(figure: LineFigure<Point>): Figure[] {
   const { points, x, line, panel, description } = figure
   if (points.length === 0) return []
@@ -100,7 +100,7 @@ interface BarFigure<Point extends Fast> {
   gpu: unknown
 }
 
-/** A bar for each point; nothing if there are none. */
+/** Returns a chart with a bar per point; nothing without points. */
 export function bars<Point extends Fast>(figure: BarFigure<Point>): Figure[] {
   const { points, label, series, references, description } = figure
   if (points.length === 0) return []
@@ -148,13 +148,13 @@ export const by =
   (parameters) =>
     Number(parameters[name])
 
-/** In the order of these keys, the first one first. */
+/** Returns rows sorted by the given keys, the first key first. */
 export const sortedBy = <Row extends Sorted>(rows: readonly Row[], ...keys: Key[]): Row[] =>
   [...rows].sort((one, other) =>
     keys.reduce((order, key) => order || key(one.parameters) - key(other.parameters), 0),
   )
 
-/** What rows are called, each name once, in the order of these keys. */
+/** Returns the distinct names of rows, sorted by the given keys. */
 export const namesOf = <Row extends Sorted>(
   rows: readonly Row[],
   nameOf: (row: Row) => string,

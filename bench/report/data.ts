@@ -1,4 +1,4 @@
-/** What the report takes from results: points by what they measure, and numbers in units for people. */
+/** Data of the report: points of the results by kind, and numbers in readable units. */
 import type {
   CallPoint,
   KernelPoint,
@@ -19,7 +19,7 @@ export type MeasuredWork = WorkPoint & { result: NonNullable<WorkPoint['result']
 export type MeasuredMicrobench = MicrobenchPoint & { result: NonNullable<MicrobenchPoint['result']> }
 export type MeasuredCall = CallPoint & { result: NonNullable<CallPoint['result']> }
 
-/** The results by what they measure. */
+/** Results, with access to the points of each kind. */
 export class Data {
   constructor(readonly results: Results) {}
 
@@ -74,7 +74,7 @@ export class Data {
     )
   }
 
-  /** The measured ceiling, GOPS: additions and maxima on registers only, fused if the GPU can do that. */
+  /** Measured peak rate, GOPS: additions and maxima on registers only, fused if the GPU can do that. */
   get ceiling(): number | undefined {
     return this.best('fused')?.result.gops.median
   }

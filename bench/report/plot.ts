@@ -1,4 +1,7 @@
-/** Charts as SVG text: lines over named values, bars, and rooflines. Attributes carry all of the look, so that a file needs no style sheet. */
+/**
+ * Draws charts as SVG text: lines over named values, bars, and rooflines. Attributes define the whole style,
+ * so that a file needs no style sheet.
+ */
 import { greatest, least } from '../min-max.js'
 import type { Drawing } from './charts.js'
 import { light } from './style.js'
@@ -13,7 +16,7 @@ export interface DataPoint {
   facet?: string
 }
 
-/** A level to compare with, such as a ceiling. */
+/** Reference value, such as a peak rate. */
 interface Reference {
   y: number
   label: string
@@ -33,9 +36,9 @@ export interface LineChart {
 export interface RooflineChart {
   /** Panels from top to bottom: memory whose bytes are counted. */
   facets: string[]
-  /** Ceilings that rise with intensity, 10^9 bytes per second. */
+  /** Bandwidth rooflines, 10^9 bytes per second. */
   slopes: { facet: string; label: string; gbps: number; dashed: boolean }[]
-  /** Ceilings of instructions, in every panel. */
+  /** Peak rates of instructions, in every panel. */
   levels: { label: string; gops: number }[]
   data: { facet: string; x: number; y: number; series: string; label: string }[]
   series: readonly string[]

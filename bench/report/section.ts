@@ -4,10 +4,10 @@ import type { Html } from './html.js'
 import type { Exhibit } from './thesis.js'
 
 export interface Section {
-  /** The exhibits of the thesis that it stands for; none if it goes beyond it. */
+  /** Figures and tables of the thesis that the section reproduces; none for additional sections. */
   exhibits?: readonly Exhibit[]
   title: string
-  /** What is shown, in a sentence or two. */
+  /** Description of the section's content, one or two sentences. */
   caption: Html
   /** Statements of the thesis that it bears on. */
   claims?: readonly string[]

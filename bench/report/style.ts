@@ -1,7 +1,7 @@
-/** The colours by name, which a page has as CSS variables and a picture for a file as they are. */
+/** Colours by name. A page has them as CSS variables; a picture in a file has their values inline. */
 export type Colours = Readonly<Record<string, string>>
 
-/** Those of a light page, and of files. */
+/** Colours of a light page, and of pictures in files. */
 export const light: Colours = {
   page: '#fdfdfb',
   panel: '#f3f3ee',

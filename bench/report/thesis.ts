@@ -1,6 +1,6 @@
 /**
- * What the thesis states: P. P. Ghalsasi, "Max-Plus Matrix Multiplication Library for GPUs – MPMML", Colorado State
- * University, 2019. Its plots are pictures without numbers, so only what its text and tables say is here.
+ * Numbers of the thesis: P. P. Ghalsasi, "Max-Plus Matrix Multiplication Library for GPUs – MPMML", Colorado
+ * State University, 2019. Its plots have no numbers, so these are from its text and tables.
  */
 
 /** Speeds for large matrices on its three GPUs (abstract, chapter 5), GOPS. */

@@ -1,7 +1,7 @@
 /**
- * Calls of all kinds, drawn at random and the same for the same seed: every semiring and element type, batches, views,
- * arrays and matrices on a device, groups, calls that are given up and calls that are wrong. What a call computes with is
- * drawn anew each time that it is made, so that a list of calls takes no memory.
+ * Random calls of all kinds, reproducible from a seed: every semiring and element type, batches, views,
+ * arrays and device matrices, groups, aborted calls and invalid calls. Each call regenerates its matrices
+ * when it runs, so that a list of calls takes little memory.
  */
 import {
   type DataType,
@@ -24,7 +24,7 @@ import {
 } from './matrices.js'
 import { type InvalidCall, invalidCalls } from './mistakes.js'
 
-/** How a matrix is handed over. */
+/** Form in which a matrix is passed to a call. */
 export interface OperandForm {
   layout: LayoutName
   /** Null: in an array. */
@@ -33,7 +33,7 @@ export interface OperandForm {
   int16: boolean
 }
 
-/** What is computed: C0 ⊕ A⊗B. */
+/** Problem to compute: C0 ⊕ A⊗B. */
 export interface Problem {
   semiring: Semiring
   dtype: DataType
@@ -41,11 +41,11 @@ export interface Problem {
   values: Values
   seed: number
   shapes: { a: Shape; b: Shape; c: Shape }
-  /** 'out': C0 is what `out` holds. */
+  /** 'out': C0 is the content of `out`. */
   accumulate: 'nothing' | 'a matrix' | 'out'
 }
 
-/** How it is asked for. */
+/** Problem with the forms of its matrices. */
 export interface Product extends Problem {
   a: OperandForm
   b: OperandForm
@@ -54,7 +54,7 @@ export interface Product extends Problem {
   c0: OperandForm
 }
 
-/** When a call is given up: before it, right after it, or so many milliseconds later. */
+/** Time at which a call is aborted: before it, right after it, or a number of milliseconds later. */
 export type AbortTime = 'before' | 'at once' | number
 
 export interface ProductCall {
@@ -64,7 +64,7 @@ export interface ProductCall {
   givenUp: AbortTime | null
 }
 
-/** A call and what must come of it. */
+/** A call, with its expected error code; null if it must succeed. */
 export type Call = { seed: number } & (
   | { mistake: InvalidCall; code: ErrorCode }
   | { mistake: null; code: 'ERR_MPMML_ABORTED' | null; call: ProductCall }
@@ -166,15 +166,15 @@ function drawProduct(draw: Draw, { resident, limits, ...problem }: ProductReques
   }
 }
 
-/** What a problem computes with. */
+/** Matrices of a problem. */
 export interface Matrices {
   a: Dense
   b: Dense
-  /** What `out` holds before the call, or the matrix that is accumulated into; null if the product has neither. */
+  /** Content of `out` before the call, or the matrix to accumulate into; null if the product has neither. */
   c0: Dense | null
 }
 
-/** The same each time. */
+/** Returns the matrices of a problem; equal for equal seeds. */
 export function matricesOf({ seed, shapes, semiring, dtype, values, accumulate }: Problem): Matrices {
   const random = (shape: Shape, nth: number) =>
     randomDense(new Draw(3 * seed + nth), shape, semiring, dtype, values)
@@ -185,7 +185,7 @@ export function matricesOf({ seed, shapes, semiring, dtype, values, accumulate }
   }
 }
 
-/** For messages. */
+/** Describes a call for messages. */
 export function describeCall(call: Call): string {
   if (call.mistake) return call.mistake.name
   const { verb, products, givenUp } = call.call

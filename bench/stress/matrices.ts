@@ -14,7 +14,7 @@ import {
 import { arrays, dtypeOf } from '../dtype.js'
 import type { Draw } from '../random.js'
 
-/** Where calls are made. */
+/** Devices that calls use. */
 export interface OperandPlacements {
   device: Device
   /** Another device that is open: matrices of both can't meet. */
@@ -91,7 +91,7 @@ const layouts = {
 export type LayoutName = keyof typeof layouts
 export const layoutNames = Object.keys(layouts) as LayoutName[]
 
-/** What lies between the elements of a matrix: it would decide results if it were read. */
+/** Returns the filler between the elements of a matrix, which would decide results if a kernel read it. */
 const betweenOf = (data: OperandArray) =>
   data instanceof Uint8Array ? 1 : data instanceof Int16Array ? 29_999 : 1_000_000_000
 
@@ -150,7 +150,9 @@ function readFrom(data: OperandArray, shape: Shape, layout: Layout): Dense {
   return matrix(shape, read) as Dense
 }
 
-/** The same elements as an Int16Array; the zero of max-plus or min-plus is the least or greatest value. */
+/**
+ * Converts a matrix to an Int16Array; the zero of max-plus or min-plus becomes the least or greatest value.
+ */
 export function narrowed({ data, shape }: Dense): DenseMatrix<Int16Array> {
   const ends = { [-(2 ** 31)]: -(2 ** 15), [2 ** 31 - 1]: 2 ** 15 - 1 } as Record<number, number>
   return matrix(
@@ -170,7 +172,7 @@ export interface Resident {
   dispose(): void
 }
 
-/** Puts a matrix on a device: as it is, or as a view of something else. */
+/** Uploads a matrix to a device: directly, or as a view of a larger or transposed matrix. */
 export async function upload(
   device: Device,
   source: DenseMatrix<OperandArray>,

@@ -18,7 +18,7 @@ export interface InvalidCall {
   make(places: OperandPlacements): Promise<unknown>
 }
 
-/** mpmm without what the compiler would say of it. */
+/** mpmm without type checks of its arguments. */
 const multiply = mpmm as unknown as (a: unknown, b: unknown, options?: object) => Promise<unknown>
 
 const ints = (rows: number, cols: number, value = 1): DenseMatrix =>
@@ -41,7 +41,7 @@ async function withUploaded(
   }
 }
 
-/** A product that fails must leave `out` as it was. */
+/** Waits for a product, and throws if it fails and has changed `out`. */
 async function keeping(out: DenseMatrix, running: Promise<unknown>): Promise<void> {
   const before = out.data.slice()
   try {
@@ -52,7 +52,7 @@ async function keeping(out: DenseMatrix, running: Promise<unknown>): Promise<voi
   }
 }
 
-/** If CUDA can be used, asking for it is no mistake. */
+/** Empty if CUDA can be used, because requesting it is no mistake then. */
 const withoutCuda: Record<string, () => Promise<unknown>> =
   explainBackend().backend === 'cuda'
     ? {}

@@ -1,4 +1,4 @@
-/** Makes a mixed call, and hands back what came of it. */
+/** Makes a random call, and returns its outcome. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
   type DenseMatrix,
@@ -33,10 +33,10 @@ import {
   upload,
 } from './matrices.js'
 
-/** What came of a call: its results as row-major arrays, or the error. */
+/** Outcome of a call: its results as row-major arrays, or the error. */
 export type Outcome = { results: Dense[] } | { error: unknown }
 
-/** Waits until the device has nothing to do: what was given up while it ran keeps its memory until it ends. */
+/** Waits until the device is idle, because an aborted product keeps its memory until its kernels end. */
 export async function untilIdle(device: Device): Promise<void> {
   const last = await device.full([1, 1], 0)
   await last.download()
@@ -119,7 +119,7 @@ async function hand(
   return { product: made, read: () => out.read() }
 }
 
-/** What `out` holds before a product that doesn't look at it. */
+/** Returns the content of `out` for a product that doesn't read it. */
 function overwritten({ shapes }: Product, like: Dense): Dense {
   const length = shapes.c.reduce<number>((product, size) => product * size, 1)
   const Type = like.data.constructor as Int32ArrayConstructor
@@ -157,7 +157,10 @@ async function run(
   return (await running) as never
 }
 
-/** What must come of a call, by a computation of each product that is handed in. */
+/**
+ * Compares the outcome of a call with the expected one. Returns a description of the difference; undefined if
+ * there is none. `compare` computes each product independently.
+ */
 export function judge(
   call: Call,
   outcome: Outcome,
@@ -166,7 +169,7 @@ export function judge(
   if ('error' in outcome) {
     const code = (outcome.error as { code?: unknown } | null)?.code
     if (code !== undefined && code === call.code) return undefined
-    // It may be given up, or be done before.
+    // The call may abort, or finish before the abort.
     if (!call.mistake && call.call.givenUp !== null && code === 'ERR_MPMML_ABORTED') return undefined
     const { message } = outcome.error as { message?: string }
     return `ended with ${code ?? 'an error without a code'} instead of ${call.code ?? 'a result'}: ${message}`

@@ -1,14 +1,14 @@
-/** The messages between a command and the processes that measure. */
+/** Messages between a command and its measuring subprocesses. */
 
-/** What a process is sent: an experiment by its name in experiments.ts, and what is asked of it. */
+/** Message to a subprocess: the name of an experiment in experiments.ts, and its request. */
 export interface TrialRequest {
   experiment: string
   request: unknown
 }
 
 export type Message<Found> =
-  /** What is being done now, and how much of the trial is done, from 0 to 1. */
+  /** Current step, and completed fraction of the subprocess' work, from 0 to 1. */
   | { type: 'progress'; what: string; done: number }
-  /** What came of the next case. */
+  /** Result of the next case. */
   | { type: 'found'; found: Found }
   | { type: 'failed'; code: string | null; message: string }

@@ -1,25 +1,25 @@
-/** Runs trials, each in a process of its own. */
+/** Runs experiments, each in a separate subprocess. */
 
 import { startProgress } from '../progress.js'
 import { ChildError, runChild } from '../subprocess.js'
 import type { Message } from './protocol.js'
 
-/** An experiment with what is asked of it. */
+/** An experiment and its request. */
 export interface Subprocess<Found> {
-  /** By its name in experiments.ts. */
+  /** Name in experiments.ts. */
   experiment: string
   request: object
-  /** What is measured, for those who wait. */
+  /** Description for the progress line. */
   what: string
-  /** What the process does, in the past tense, for the error if it ends too early. */
+  /** Work of the process as a verb in the past tense, for the error if it ends too early. */
   does: string
-  /** How many threads the CPU backend may use; null: as the environment says. */
+  /** Number of threads of the CPU backend; null: the setting of the environment. */
   threads: number | null
-  /** Compared with other trials: in any unit that is roughly proportional to time. */
+  /** Estimated cost, in any unit that is roughly proportional to the time. */
   cost: number
-  /** Takes what was found of each case as it comes. */
+  /** Receives the result of each case as soon as it is measured. */
   found(found: Found): void
-  /** Takes what was wrong with a case; without it the trial fails. */
+  /** Receives the reason of a failed case; without this method the subprocess fails. */
   failed?(reason: string): void
 }
 

@@ -1,4 +1,4 @@
-/** How soon a product that is given up settles, and whether the next one is affected. */
+/** Measures how soon an aborted product settles, and whether it affects the next product. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type DenseMatrix, type Device, type DeviceMatrix, type MpmmOptions, mpmm } from '../../lib/index.js'
 import { elapsed, repeat } from '../experiment.js'
@@ -14,12 +14,12 @@ interface Operands {
   b: DenseMatrix | DeviceMatrix
 }
 
-/** The product that comes after one that was given up. */
+/** The product after an aborted one. */
 interface Next extends Operands {
   expected: DenseMatrix
 }
 
-/** When it is given up, after the call; null: before it. */
+/** Delay of the abort after the call in ms, by the time of the whole product; null: before the call. */
 const moments = {
   'before the call': null,
   'right after the call': () => 0,
@@ -27,7 +27,7 @@ const moments = {
   'half-way': (whole: number) => whole / 2,
 } as const
 
-/** What became of a product that was given up. */
+/** Waits for an aborted product, and returns its end and its error code. */
 async function settled(promise: Promise<unknown>): Promise<{ end: number; code: string }> {
   try {
     const result = await promise
@@ -92,7 +92,7 @@ async function giveUp(
       const other = await before
       if (other && other.code !== 'done')
         bench.wrong(`${of} ${when}: the other product ended with ${other.code}`)
-      // A product that was done before it could be given up settled before.
+      // A product may finish before the abort: `end` precedes `aborted` then.
       return { settling: Math.max(0, end - aborted), next: await timeNext() }
     })
     const note = [...codes].map(([code, count]) => `${count} ${code}`).join(', ')

@@ -22,7 +22,7 @@ import type { Bench, FigureGoal, Suite, SuiteCase } from './suite.js'
  */
 const PLAIN = 'pipelined_maxplus_i32_128x64x16_8x8_st2_sl1'
 
-/** What the issue of several GPUs asks of four against one, as multiples of the speed of one. */
+/** Goals of four GPUs, as multiples of the speed of one GPU. */
 const asked = {
   resident: { must: 3.7, aim: 3.9 },
   pinned: { must: 3.4, aim: 3.8 },
@@ -35,7 +35,10 @@ const asked = {
 const newArray = async (size: number, isPinned: boolean) =>
   isPinned ? pinned('int32', size * size) : new Int32Array(size * size)
 
-/** Of random numbers that repeat: to draw each of a billion would take longer than all products. */
+/**
+ * Returns a matrix of repeating random numbers, because drawing a billion of them would take longer than all
+ * products.
+ */
 async function filled(
   size: number,
   isPinned: boolean,
@@ -50,7 +53,7 @@ async function filled(
   return matrix(size, size, data)
 }
 
-/** What a product reads and writes in host memory. It takes seconds to make large ones, so rows share them. */
+/** Matrices of a product in host memory. Rows share them, because allocating large ones takes seconds. */
 interface Host {
   readonly kind: string
   readonly a: DenseMatrix
@@ -77,24 +80,24 @@ function countsOf(devices: number): number[] {
 interface Sample {
   readonly ms: number
   readonly kernelMs: number
-  /** How many devices took part. */
+  /** Number of devices that computed parts. */
   readonly used: number
   readonly computed: string
 }
 
-/** What is measured on some devices, once they are ready for it. */
+/** A measurement on some devices that is ready to run. */
 interface Ready {
   run(): Promise<Sample>
   close?(): Promise<void>
 }
 
-/** How long a row is repeated: the largest products of one GPU take two seconds each. */
+/** Time for the repetitions of a row: the largest products of one GPU take two seconds each. */
 const ROW_MS = 3000
 const MIN_REPETITIONS = 2
 const MAX_REPETITIONS = 5
 
 class Measured {
-  /** What there is; set before anything is timed. */
+  /** Indices of all devices; set before the first measurement. */
   all: readonly number[] = []
 
   constructor(readonly bench: Bench) {}
@@ -148,7 +151,7 @@ const told = (begin: number, { timing, devices, variant }: MpmmResult) => ({
   computed: variant,
 })
 
-/** Which kernels compute, and what a row is called by that. */
+/** Choice of kernels, and its name in rows. */
 interface Kernels {
   variant?: VariantName
   by: string
@@ -230,7 +233,7 @@ async function group(measured: Measured, size: number, { out: { data } }: Host):
   }))
 }
 
-/** Which devices there are, and whether a product on all of them is that on one. */
+/** Finds the devices, and checks that a product on all of them equals the product on one. */
 async function probe(measured: Measured): Promise<void> {
   const device = await openDevice({ devices: 'all' })
   measured.all = device.devices

@@ -6,9 +6,9 @@ import { type Bench, differsFromNaive, type Suite } from './suite.js'
 
 type Resident = GroupedProduct<DeviceMatrix, DeviceMatrix, DeviceMatrix>
 
-/** So many uploads at once. */
+/** Number of uploads in flight. */
 const AT_ONCE = 64
-/** Every so many products one is compared with the naive product. */
+/** Distance between products that are compared with the naive product. */
 const CHECKED = 97
 
 const sizesOf = (count: number) => {
@@ -46,7 +46,9 @@ async function compare(
   }
 }
 
-/** What `call` gives, and the longest time in ms for which the event loop didn't turn until then. */
+/**
+ * Returns the result of `call`, and the longest time in ms for which the event loop was blocked meanwhile.
+ */
 async function withHold<Result>(call: () => Promise<Result>): Promise<{ result: Result; hold: number }> {
   let hold = 0
   let latest = performance.now()

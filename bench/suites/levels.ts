@@ -13,14 +13,14 @@ import { elapsed } from '../experiment.js'
 import { integers, operandsOf, randomMatrix, type ValueKind } from '../timing/values.js'
 import { type Bench, differsFromNaive, type FigureGoal, type Suite, type SuiteCase, topsOf } from './suite.js'
 
-/** What the issue of the tensor cores asks of products of 16 levels on an H200, by their size: TOPS. */
+/** Goals in TOPS for products of 16 distinct values on the tensor cores of an H200, by size. */
 const asked: Record<number, FigureGoal> = {
   1024: { must: 105, aim: 250 },
   4096: { must: 510, aim: 700 },
   8192: { must: 610, aim: 780 },
   16384: { must: 630, aim: 800 },
 }
-/** And of more levels, or bounded differences, at 8192³. */
+/** Goals in TOPS for more distinct values, or bounded differences, at 8192³. */
 const askedOfMore: Record<string, FigureGoal> = {
   '38 levels': { must: 410, aim: 600 },
   'bounded differences': { must: 250, aim: 450 },
@@ -29,7 +29,7 @@ const askedOfMore: Record<string, FigureGoal> = {
 /** 32 and 38 are the most levels on each path of tensor cores. */
 const LEVELS = [2, 16, 32, 38, 39, 1000]
 
-/** An operand of so many levels, of any int32, or of bounded differences. */
+/** Kind of an operand: a number of distinct values, any int32, or bounded differences. */
 type Kind = { levels: number } | 'any int32' | 'bounded differences'
 
 const nameOf = (kind: Kind) => (typeof kind === 'string' ? kind : `${kind.levels} levels`)

@@ -8,7 +8,10 @@ import type { Bench, Suite, SuiteCase } from './suite.js'
 const SIZE = 16
 /** Calls that run at once. */
 const AT_ONCE = 64
-/** For results that are kept for a while. On a GPU those of 128 × 128 elements or more are in pinned memory. */
+/**
+ * Rows of results that stay alive for a while. On a GPU results of 128 × 128 elements or more are in pinned
+ * memory.
+ */
 const SIZES = [16, 64, 128, 192, 256]
 const MAX_KEPT = 256
 
@@ -25,7 +28,9 @@ async function stateOf(device: Device): Promise<State> {
   return { ...state, used, reserved, free, pinned: info().cuda.pinned.held }
 }
 
-/** Makes so many calls, and shows what the process holds more than after a warm-up of three tenths of them. */
+/**
+ * Makes a number of calls after 30 % as many warm-up calls, and shows the growth of the process' resources.
+ */
 async function watch(
   bench: Bench,
   what: string,

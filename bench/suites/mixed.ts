@@ -38,7 +38,7 @@ function hashOf({ data }: Dense): number {
   return (low >>> 0) * 2 ** 20 + ((high >>> 0) & 0xfffff)
 }
 
-/** Runs `work` on each item, so many at once. */
+/** Runs `work` on each item, `atOnce` items concurrently. */
 async function each<T>(items: readonly T[], atOnce: number, work: (item: T) => Promise<void>): Promise<void> {
   const left = items.values()
   const worker = async () => {
@@ -52,7 +52,7 @@ interface Counters {
   rightResults: number
   codes: number
   rightCodes: number
-  /** Given up while they waited or ran. */
+  /** Calls that were aborted while they waited or ran. */
   givenUp: number
 }
 

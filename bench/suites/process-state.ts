@@ -1,4 +1,4 @@
-/** What a process holds, to see if calls leave something behind. */
+/** Reads the resources of the process, to detect leaks of calls. */
 import { existsSync, readFileSync } from 'node:fs'
 import { setImmediate as turn } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
@@ -7,7 +7,7 @@ import { runInNewContext } from 'node:vm'
 export interface ProcessState {
   /** Resident memory in bytes. */
   rss: number
-  /** What keeps the event loop alive. */
+  /** Number of handles that keep the event loop alive. */
   handles: number
   /** Null if the system doesn't tell. */
   threads: number | null

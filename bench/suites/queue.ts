@@ -1,4 +1,7 @@
-/** What a queue costs per block: three workers, in processes of their own, and a Redis of the suite's own. */
+/**
+ * Measures the overhead of a queue per block, with three worker processes and a Redis server that the suite
+ * starts.
+ */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -16,12 +19,12 @@ const WORKERS = 3
 const cli = fileURLToPath(new URL('../cli.js', import.meta.url))
 
 interface Block {
-  /** When the worker's line came. */
+  /** Time at which the worker's line arrived, in ms. */
   at: number
   timing: { totalMs: number; kernelMs: number }
 }
 
-/** The blocks of each worker, in the order in which it did them. */
+/** Blocks of each worker, in the order of completion. */
 type Blocks = Map<ChildProcess, Block[]>
 
 async function freePort(): Promise<number> {
@@ -67,7 +70,7 @@ async function startWorker(queue: string, folder: string, backend: string, block
 
 async function end(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
-  // That it was interrupted is what was asked for.
+  // The worker's message about the interruption is expected, so it isn't shown.
   child.stderr?.unpipe(process.stderr).resume()
   child.kill('SIGTERM')
   await once(child, 'close')

@@ -1,4 +1,4 @@
-/** Runs suites, each in a process of its own, and makes the record of what they find. */
+/** Runs suites, each in a separate process, and collects their results in a record. */
 import type { BackendChoice, BackendName } from '../../lib/index.js'
 import { backendsOf, type RunEnvironment, runEnvironment } from '../environment.js'
 import { runInSubprocesses, type Subprocess } from '../subprocesses/run.js'
@@ -16,7 +16,7 @@ export interface SuiteRecord extends SuiteFound {
   backend: BackendName
 }
 
-/** What `bench --suite … --json` prints. */
+/** Output of `bench --suite … --json`. */
 export interface SuitesRecord extends RunEnvironment {
   suites: SuiteRecord[]
 }

@@ -11,7 +11,10 @@ import { gopsOf, type Timed, timeProduct, triangles } from '../future-work.js'
 import { integers } from '../timing/values.js'
 import { type Bench, differsFromNaive, type FigureGoal, type Suite, type SuiteCase, topsOf } from './suite.js'
 
-/** The tables of a strand of so many bases, by the first one and the last one: BPMax multiplies each by others. */
+/**
+ * Returns the number of tables of a strand, one per pair of first and last base. BPMax multiplies each by
+ * others.
+ */
 const tablesOf = (bases: number) => (bases * (bases - 1)) / 2
 
 const asked = { must: 22, aim: 28 }

@@ -23,17 +23,17 @@ export type Unit = 'ms' | 'µs' | 'TOPS' | 'x' | '%' | 'bytes' | ''
 
 /** A number that a suite shows. */
 export interface Figure {
-  /** What was run. */
+  /** Work that was run. */
   of: string
-  /** What of it was measured. */
+  /** Measured quantity. */
   what: string
   unit: Unit
   value: Spread
-  /** What it must be, and what it aims to be: at most, or at least if more is better. Null: nothing is asked of it. */
+  /** Required value and goal: upper limits, or lower limits if more is better; null without a requirement. */
   must: number | null
   aim: number | null
   moreIsBetter: boolean
-  /** What else is to be known of it. */
+  /** Remark for the reader. */
   note: string
 }
 
@@ -43,25 +43,25 @@ export type FigureGoal = Partial<Pick<Figure, 'must' | 'aim' | 'moreIsBetter' | 
 export interface SuiteRequest {
   backend: BackendName
   device: number
-  /** Smaller and fewer products. */
+  /** Whether to measure smaller and fewer products. */
   quick: boolean
-  /** Null: the suite's own number. */
+  /** Number of repetitions; null: the suite's default. */
   repetitions: number | null
   /** Whether the cases are those for one thread. */
   onOneCore?: boolean
 }
 
-/** What a case found. */
+/** Results of a case. */
 export interface SuiteFound {
   figures: Figure[]
-  /** Results and errors that aren't what they must be: the command fails. */
+  /** Wrong results and unexpected errors, which make the command fail. */
   wrong: string[]
 }
 
 export interface Suite {
-  /** For the head of its table. */
+  /** Title of its table. */
   shows: string
-  /** Cases, measured one after the other in a process of their own, which has called nothing of the library before. */
+  /** Cases, measured one after the other in a new process, which hasn't called the library before. */
   grid(bench: Bench): SuiteCase[]
   /** Cases for a process with one thread. */
   onOneCore?(bench: Bench): SuiteCase[]

@@ -1,4 +1,4 @@
-/** What `mpmml bench` measures, and the record that it makes. */
+/** Measures the products of `mpmml bench`, and collects their record. */
 import type { BackendChoice, BackendName } from '../../lib/index.js'
 import { type DataType, info, type Semiring } from '../../lib/index.js'
 import { machine, tensorPeak } from '../../lib/lab.js'
@@ -28,20 +28,22 @@ export interface BenchRequest extends Omit<ProductsRequest, 'backend' | 'product
   quick: boolean
 }
 
-/** A trial: its ceiling and what was measured. */
+/** Measurements of one subprocess, and the peak rate for comparison. */
 export interface TrialRecord {
   backend: BackendName
   threads: number | null
   device: string
-  /** Null if the trial failed before it was measured. */
+  /** Null if the subprocess failed before it was measured. */
   ceiling: TrialCeiling | null
-  /** What the GPU's tensor cores could do at the highest clock, 10^9 operations per second; null if it isn't known. */
+  /**
+   * Peak rate of the GPU's tensor cores at the highest clock, 10^9 operations per second; null if unknown.
+   */
   tensorGops: number | null
   rows: (Row & { percentOfCeiling: number | null })[]
   failures: (Product & { reason: string })[]
 }
 
-/** What `bench --json` prints. */
+/** Output of `bench --json`. */
 export interface BenchRecord extends RunEnvironment {
   dtype: DataType
   semiring: Semiring

@@ -75,7 +75,8 @@ async function compare(
   const taken = { cuda: 0, cpu: 0 }
   const budget = 300
   const end = performance.now() + 3 * budget
-  // In turns, so that whatever else the machine does falls on all alike; the first round warms up.
+  // Backends alternate, so that other load on the machine affects all of them equally; the first round warms
+  // up.
   for (let round = -1; round < 3 || (round < 200 && performance.now() < end); round++) {
     for (const backend of orders[(round + 1) % orders.length]!) {
       const { ms, took } = await call(a, b, { semiring, backend, device })
@@ -87,7 +88,7 @@ async function compare(
   return { ...product, ...choiceOf(times, taken) }
 }
 
-/** What follows from the times of the calls, and from how many of `auto`'s each backend computed. */
+/** Summarizes the times of the calls, and the number of `auto`'s calls that each backend computed. */
 export function choiceOf(
   times: Record<Backend, number[]>,
   taken: Record<NativeBackend, number>,

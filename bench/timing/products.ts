@@ -37,7 +37,7 @@ export interface Product extends ProductShape {
   values: ValueKind
 }
 
-/** What a process measures, one after the other. */
+/** Products that a subprocess measures, one after the other. */
 export interface ProductsRequest {
   backend: BackendName
   device: number
@@ -48,7 +48,7 @@ export interface ProductsRequest {
   products: Product[]
 }
 
-/** What was measured of a product. Times are milliseconds. */
+/** Measurements of a product. Times are in milliseconds. */
 export interface Row extends Product {
   backend: BackendName
   /** Threads on the CPU; null on a GPU. */
@@ -68,19 +68,19 @@ export interface Row extends Product {
   pinnedCallMs: Spread | null
 }
 
-/** What the products of a trial are measured against, in the same process. */
+/** Peak rate that products are compared with, measured in the same process. */
 export interface TrialCeiling {
   name: string
   gops: Spread
   /** Null on the CPU, whose clock isn't known. */
   clockMHz: number | null
-  /** On the CPU: the ceilings of 16-bit and of 8-bit sums, and a plain loop's speed on one core. */
+  /** On the CPU: the peak rates of 16-bit and 8-bit sums, and the speed of a plain loop on one core. */
   halfGops: Spread | null
   byteGops: Spread | null
   naiveLoopGops: Spread | null
 }
 
-/** What comes first: where it is measured, and against what; then the products. */
+/** Results of a subprocess: first the device and its peak rate, then a row per product. */
 export type ProductsFound =
   | { threads: number | null; device: string; ceiling: TrialCeiling | null }
   | { row: Row }
@@ -95,7 +95,10 @@ async function verifySmall(product: Product, semiring: Semiring, variant: Varian
   return (await verify(a, b, options, computed)).variant
 }
 
-/** What `call` gives, as often as was asked for or as fills a second, after the calls that warm up and one that is timed. */
+/**
+ * Returns the results of repeated calls: the requested number, or as many as fill a second. Before them
+ * `warmUp` calls and one timed call run.
+ */
 export async function repeatedly<Sample>(
   { repetitions }: Pick<ProductsRequest, 'repetitions'>,
   warmUp: number,
@@ -106,7 +109,10 @@ export async function repeatedly<Sample>(
   return repeat(repetitions ?? repetitionsFor(msOf(first!), 1000), 0, call)
 }
 
-/** Up to so many steps the CPU's calls are mpmmSync's, and timed so many at a time: they take microseconds. */
+/**
+ * Limit of steps up to which calls on the CPU use mpmmSync, and are timed in groups of 100, because they take
+ * microseconds.
+ */
 const SMALL_STEPS = 64 ** 3
 const CALLS_AT_ONCE = 100
 const WARMING_UP = 20
@@ -175,7 +181,7 @@ const ofSamples = ({ batch, m, n, k }: Product, kernelMs: number[]) => ({
   analysisMs: null,
 })
 
-/** Only the kernel: on a GPU on operands that are already there, on the CPU as the calls report it. */
+/** Times only the kernel: on a GPU with device-resident operands, on the CPU as calls report it. */
 export async function timeKernel(
   request: ProductsRequest,
   product: Product,

@@ -137,7 +137,7 @@ export const valueKinds = {
 
 export type ValueKind = keyof typeof valueKinds
 
-/** What operands of a kind hold in products over a semiring that are `k` deep. */
+/** Returns the values of operands of a kind for products over a semiring with inner dimension `k`. */
 export function valuesOf(kind: ValueKind, semiring: Semiring, k: number): Values {
   const values: Values = valueKinds[kind]
   // With a share p of 1s in both operands, a result is 1 with the probability 1 − (1 − p²)^k: a half for p² = ln 2 / k.
@@ -155,7 +155,10 @@ export function newArray(dtype: DataType, length: number): ElementArray {
   return new Type(matrix(shape).data.buffer, 0, length)
 }
 
-/** So many elements are drawn, a prime number: in longer matrices they repeat, but in other columns. */
+/**
+ * Number of elements that are drawn before they repeat; a prime, so that in longer matrices they repeat in
+ * other columns.
+ */
 const MAX_DRAWN = 2 ** 22 - 3
 
 /** A matrix of random values, or a batch of them; the same for the same seed. */
@@ -192,7 +195,10 @@ export function integers(
   return randomMatrix(shape, values, seed) as DenseMatrix
 }
 
-/** The same in which a column goes on from its first element by steps of 1, up or down. */
+/**
+ * Changes a matrix so that neighbouring elements of a column differ by 1, and keeps its first row. Returns
+ * the matrix.
+ */
 function withBoundedDifferences<Data extends ElementArray>(made: DenseMatrix<Data>): DenseMatrix<Data> {
   const { data, shape } = made
   const [rows, cols] = shape.slice(-2) as [number, number]

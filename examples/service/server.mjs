@@ -69,7 +69,7 @@ function requireSmall({ headers }) {
   throw new Refusal(413, 'TOO_LARGE', `the body has ${bytes} bytes, the limit is ${formBytes}`)
 }
 
-/** A signal that is aborted at the time limit, or when the client has gone. */
+/** Returns a signal that is aborted at the time limit, or when the client disconnects. */
 function signalFor({ raw: response }) {
   const controller = new AbortController()
   const timer = setTimeout(() => {
@@ -128,7 +128,7 @@ app.setErrorHandler((error, request, reply) => {
   )
   if (status === 499 || code === 'TIME_LIMIT') counts.givenUp++
   else counts.refused++
-  // A refusal is no fault of the service: at a busy hour the log would have thousands of them.
+  // Rejected requests are no faults of the service, and would fill the log at busy times.
   if (status === 500) request.log.error(error)
   else request.log.info({ code }, message)
   if (code === 'BUSY') reply.header('retry-after', 1)

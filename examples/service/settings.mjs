@@ -1,4 +1,7 @@
-/** The settings of the service: environment variables, which README.md lists. A wrong one ends the service before it listens. */
+/**
+ * Reads the settings of the service: environment variables, which README.md lists. An invalid value ends the
+ * service before it listens.
+ */
 
 /** Returns the number in a variable; by default it must be an integer. */
 function setting(name, otherwise, { least = 1, most = 2 ** 53 - 1, fraction = false } = {}) {

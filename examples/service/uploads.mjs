@@ -68,7 +68,7 @@ export class Uploads {
     }
   }
 
-  /** Fastify waits for the body before it sends anything, so this is sent without it. */
+  /** Answers 408 directly on the socket, because Fastify sends nothing before the body's end. */
   #giveUp(request) {
     this.end(request)
     const body = JSON.stringify({ code: 'BODY_TIME_LIMIT', message: 'the body took too long to arrive' })

@@ -1,4 +1,6 @@
-/** The best cycles of the strongly connected components of a graph: what cycle means and spectra are made of. */
+/**
+ * Finds the best cycle of each strongly connected component of a graph: the basis of cycle means and spectra.
+ */
 import { signal } from '../abort.js'
 import { OverflowError } from '../errors.js'
 import { type Components, findingComponents } from '../graph-core/components.js'
@@ -21,7 +23,7 @@ import {
   type Weights,
 } from './weights.js'
 
-/** Options of functions that look at cycles. */
+/** Options of functions that search cycles. */
 export interface CycleOptions extends Pick<MpmmOptions, 'signal'> {
   /** 'max-plus' (default) for maxima, 'min-plus' for minima. */
   semiring?: SumSemiring | undefined
@@ -46,7 +48,7 @@ export interface CycleMean<Key = number> {
   edges: number[]
 }
 
-/** A graph whose components' cycles can be found. */
+/** A graph in the form that the search of cycles reads. */
 export interface Spectral {
   readonly graph: WeightedGraph
   readonly components: Components
@@ -57,7 +59,7 @@ export interface Spectral {
 /** The best cycle of a component; `edges` are the indices of inner edges. */
 export interface BestCycle {
   readonly edges: number[]
-  /** The number of their tokens: of the edges themselves if the graph doesn't say. */
+  /** Number of their tokens; the number of edges if the graph has no tokens. */
   readonly tokens: number
   /** In units of 2^-bits, and negated for minima: the greater is the better. */
   readonly sum: bigint
@@ -115,7 +117,7 @@ export function compare(a: BestCycle, b: BestCycle): number {
   return signOf(a.sum * BigInt(b.tokens) - b.sum * BigInt(a.tokens))
 }
 
-/** The component with the best cycle of all; null if there are no cycles. */
+/** Returns the component with the best cycle of all; null if the graph has no cycles. */
 export function* bestOfAll(spectral: Spectral): Steps<BestCycle | null> {
   let best: BestCycle | null = null
   for (let component = 0; component < spectral.components.count; component++) {

@@ -62,9 +62,10 @@ export function star<
   options?: AlgebraOptions<Out>,
 ): Promise<AlgebraResult<Out>>
 /**
- * The star over a semiring of your own, which has to be `idempotent` and to have a `one`: I ⊕ A is squared until it stays the same (floats:
- * up to 2^−20 of each), so that it takes a product for each doubling of the longest path. If it still changes with paths of 4·n edges, the
- * promise is rejected with CycleError, which then has no cycle.
+ * The star over a semiring of your own, which has to be `idempotent` and to have a `one`: I ⊕ A is squared
+ * until it no longer changes (floats: by at most 2^−20 of each element), with one product per doubling of the
+ * longest path. If paths of 4·n edges still change it, the promise is rejected with a CycleError, which has
+ * no cycle.
  *
  * @throws Rejects with what the other form rejects with; ERR_MPMML_OPTION if a law is broken.
  */
@@ -78,8 +79,8 @@ export async function star(a: unknown, options?: unknown): Promise<unknown> {
 }
 
 /**
- * The plus A⁺ = A ⊕ A² ⊕ A³ ⊕ …: as {@link star}, but of paths of at least one edge, so that element [i, i] is the weight of the
- * best cycle through i. All else is as for star.
+ * The plus A⁺ = A ⊕ A² ⊕ A³ ⊕ …: as {@link star}, but of paths of at least one edge, so that element [i, i]
+ * is the weight of the best cycle through i. Errors and options are those of star.
  *
  * @throws Rejects with what {@link star} rejects with.
  * @example

@@ -1,4 +1,4 @@
-/** Edges within strong components, which are all that cycles are made of. */
+/** Edges within strong components: cycles have only such edges. */
 import type { Components } from '../graph-core/components.js'
 import { fractionBits } from '../graph-core/fractions.js'
 import { type EdgeRows, picking, restrict } from '../graph-core/rows.js'
@@ -7,7 +7,10 @@ import type { WeightedGraph } from './weights.js'
 
 /** The edges within components, between places: nodes in the order of their components. `edge` are indices in the graph's rows. */
 export interface Inner extends EdgeRows {
-  /** Weights times 2^bits, negated for minima. Integers, unless `integers` says no: then they are not scaled. */
+  /**
+   * Weights times 2^bits, negated for minima. They are integers, unless `integers` is false: then they aren't
+   * scaled.
+   */
   readonly weight: Float64Array
   readonly integers: boolean
   readonly bits: number
@@ -18,7 +21,7 @@ export interface Inner extends EdgeRows {
   readonly mostTokens: number
 }
 
-/** Finds them; components below 0 have no places. */
+/** Returns the edges within components; components below 0 have none. */
 export function* innerEdges(
   { rows, semiring, tokens: given }: Pick<WeightedGraph, 'rows' | 'semiring' | 'tokens'>,
   { of, members }: Pick<Components, 'of' | 'members'>,

@@ -119,7 +119,7 @@ function* solveAll(spectral: Spectral): Steps<{ best: BestCycle; rows: EdgeRows 
   return { best, rows: { nodes, start, to: kept.map((k) => inner.to[k]!), edge: kept } }
 }
 
-/** The critical graph; null if there is no cycle. */
+/** The critical graph; null if the graph has no cycle. */
 export function* findCritical(spectral: Spectral): Steps<Critical | null> {
   const { members } = spectral.components
   const tight = yield* solveAll(spectral)
@@ -173,7 +173,10 @@ function* describeCritical(
   return { ...described, nodes: yield* naming(nodes, names), components }
 }
 
-/** The numbers of the edges, ascending. They are marked, because sorting a million numbers takes a tenth of a second. */
+/**
+ * Returns the indices of the edges, ascending. Marks edges instead of sorting, because sorting a million
+ * numbers takes a tenth of a second.
+ */
 function* edgesOf({ graph, inner }: Spectral, { rows: { edge } }: Critical): Steps<number[]> {
   const { rows, list } = graph
   const isOn = new Uint8Array(list ? list.length : rows.to.length)

@@ -40,8 +40,9 @@ export interface Eigenvectors<Key = number> {
   /** The eigenvalue, as the mean of a cycle that attains it. */
   eigenvalue: CycleMean<Key>
   /**
-   * A basis of the eigenspace: the eigenvectors are the vectors ⊕ over b of cᵇ ⊗ vectors[b], for any numbers cᵇ of which one at
-   * least isn't the semiring's zero. There is one for each component of the critical graph, in the order of its components.
+   * A basis of the eigenspace: the eigenvectors are the vectors ⊕ over b of cᵇ ⊗ vectors[b], for any numbers
+   * cᵇ of which one at least isn't the semiring's zero. The basis has one vector per component of the
+   * critical graph, in the order of its components.
    */
   vectors: Eigenvector<Key>[]
   /** The names of the nodes, by their numbers, if they have names. */
@@ -97,7 +98,10 @@ export async function eigenvectors(
   })
 }
 
-/** The eigenvector of a critical place, in a graph of several components: policy iteration on all that leads there. */
+/**
+ * Computes the eigenvector of a critical node in a graph of several components, by policy iteration on all
+ * nodes that reach it.
+ */
 function* vectorTo(
   spectral: Spectral,
   critical: Critical,
@@ -140,7 +144,7 @@ function* vectorOf(
           'an entry of the eigenvector, times its denominator,',
         )
       : unscaled(value, inner.bits)
-    // Adding 0 takes the sign from -0.
+    // Adding 0 turns −0 into 0.
     numerators[members[place]!] = numerator + 0
     values[members[place]!] = numerator / denominator + 0
   }
@@ -148,7 +152,7 @@ function* vectorOf(
   return { node: graph.names ? graph.names.keys[node] : node, numerators, denominator, values }
 }
 
-/** Throws OutOfMemoryError if the eigenvectors would be more than there is memory for. */
+/** Throws OutOfMemoryError if the eigenvectors don't fit in memory. */
 function assertCapacity(count: number, length: number): void {
   const bytes = 16 * count * length
   const available = availableFor(bytes)

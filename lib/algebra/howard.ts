@@ -2,9 +2,10 @@
  * Cycle means by policy iteration: the best ratio of the weight of a cycle to its tokens. Every cycle has a token; if each edge has
  * one, the ratio is the mean of the weights.
  *
- * A policy chooses one edge from each node. It leads each node into a cycle; the best of its cycles has the ratio p/q, and each
- * node a value: the sum of (weight − tokens · p/q) along the way to that cycle. If another edge gives a node a greater value, it is
- * chosen instead. If none does, no cycle of the component is better.
+ * A policy chooses one edge from each node. It leads each node into a cycle; the best of its cycles has the
+ * ratio p/q, and each node a value: the sum of (weight − tokens · p/q) along the path to that cycle. If
+ * another edge gives a node a greater value, the policy chooses it instead. If no edge does, no cycle of the
+ * component is better.
  *
  * No rounding decides. Values are held times q, as integers. If they may be beyond 2^53, or weights have too many digits
  * after the point, sums have a known error; what is within it is compared again in integers of any size.
@@ -80,7 +81,7 @@ export class PolicyIteration {
   #settled = false
   /** Whether all places are near the cycle. */
   #isShallow = false
-  /** A place on the cycle that has to be taken; -1 if any may be. */
+  /** Node on the cycle that must be chosen; −1 if any cycle may be chosen. */
   #target = -1
   #exact: ExactSums | undefined
 
@@ -100,11 +101,11 @@ export class PolicyIteration {
   }
 
   /**
-   * Finds the best cycle of the component of places `first` up to `end`, which must have an edge. Returns the edges of the
-   * cycle. Until the next call, the other methods tell of this component.
+   * Finds the best cycle of the component of places `first` up to `end`, which must have an edge. Returns the
+   * edges of the cycle. Until the next call, the other methods refer to this component.
    *
-   * @param target - the edges of a cycle that is known to be one of the best: then values are those of the ways to the place
-   *   that its first edge leaves. The component may be any set of places from which that one can be reached.
+   * @param target - the edges of a cycle that is known to be one of the best: values are then those of the
+   * paths to the node that its first edge leaves. The component may be any set of nodes that reach this node.
    */
   *solve(first: number, end: number, target?: readonly number[]): Steps<number[]> {
     // What was solved before is a better start.
@@ -116,7 +117,8 @@ export class PolicyIteration {
     this.#target = -1
     this.#settled = false
     if (target) this.#aimAt(target)
-    // No graph is known that takes more rounds than it has edges: T. D. Hansen, U. Zwick, Lower bounds for Howard's algorithm, 2010.
+    // No graph is known that needs more rounds than it has edges: T. D. Hansen, U. Zwick, Lower bounds for
+    // Howard's algorithm, 2010.
     const { start } = this.inner
     const most = this.rounds + SHALLOW + 2 * (start[end]! - start[first]!)
     do {
@@ -244,7 +246,7 @@ export class PolicyIteration {
     return exactly(a) * BigInt(b.tokens) > exactly(b) * BigInt(a.tokens)
   }
 
-  /** Finds the cycles of the policy, takes the best, leads all places to it, and computes their values. */
+  /** Finds the cycles of the policy, selects the best, leads all nodes to it, and computes their values. */
   *#evaluate(): Steps<void> {
     const first = this.#first
     const end = this.#end
@@ -252,7 +254,7 @@ export class PolicyIteration {
     const mark = this.#mark
     const path = this.#path
     const next = this.#next
-    // Places are put in order so that each comes after the one that it leads to, except the first of a cycle.
+    // Orders nodes so that each follows the node that it leads to, except the first of a cycle.
     let ordered = first
     let best: PolicyCycle | undefined
     let cycles = 0
@@ -261,7 +263,7 @@ export class PolicyIteration {
       this.#stamp = 0
     }
     const oldest = this.#stamp
-    // A target comes first, so that it is the first place of its cycle.
+    // The target is first, so that it is the first node of its cycle.
     for (let origin = this.#target < 0 ? first : first - 1; origin < end; origin++) {
       let p = origin < first ? this.#target : origin
       if (mark[p]! > oldest) continue
@@ -358,14 +360,14 @@ export class PolicyIteration {
     const inexact = integers && largest <= EXACT ? 0 : ROUNDING * (furthest + 1) * largest
     this.#error = cycle.error * (most + mostTokens) + inexact * turn
     if (this.#error > 0 || !integers || size > EXACT) {
-      // An error of the least numbers is rounded to 0, which would say that there is none.
+      // The error of the least numbers would be rounded to 0, as if sums were exact.
       this.#error = Math.max(2 * (this.#error + 8 * ROUNDING * size), Number.MIN_VALUE)
     }
   }
 
   /**
-   * Puts those places first that are nearest to the cycle. Better values are used as soon as they are known: in a graph of
-   * layers one round in this order finds the best ways through all of them.
+   * Orders nodes by their distance to the cycle, nearest first. Better values are used as soon as they are
+   * known: in a layered graph one round in this order finds the best paths through all layers.
    */
   #orderBySteps(furthest: number): void {
     const first = this.#first
@@ -392,7 +394,7 @@ export class PolicyIteration {
     return this.#entering
   }
 
-  /** Leads all places that aren't marked to those that are, which are the first up to `reached` in order. */
+  /** Leads all unmarked nodes to marked ones, which are the first `reached` nodes in order. */
   *#lead(reached: number, stamp: number): Steps<void> {
     const { start, edge, to: from } = yield* this.#edgesTo()
     const order = this.#order
@@ -427,7 +429,7 @@ export class PolicyIteration {
     const queue = this.#path
     const mark = this.#mark
     const stamp = ++this.#stamp
-    // If ways are short, rows in the order of memory are worth more.
+    // If paths are short, reading rows in the order of memory is faster.
     const inOrder = !this.#isShallow
     let waiting = 0
     for (let o = this.#first; o < end; o++) {
@@ -457,9 +459,9 @@ export class PolicyIteration {
   }
 
   /**
-   * Spreads better values backwards from the places in the queue, which are marked. Around a cycle that is better than the
-   * known one this would go on forever. So it ends when as many edges have been looked at as there are, or half as many as long
-   * as the mean still becomes better, and the policy is evaluated again.
+   * Propagates better values backwards from the nodes in the queue, which are marked. Around a cycle that is
+   * better than the known one this would never end. Therefore it stops after as many edges as the graph has,
+   * or half as many while the mean still improves, and the policy is evaluated again.
    */
   *#spread(waiting: number, stamp: number): Steps<void> {
     const { start, edge, to: from, weight, tokens } = yield* this.#edgesTo()

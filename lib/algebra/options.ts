@@ -25,10 +25,10 @@ export interface AlgebraOptions<Out extends AnyResult = MatrixLike>
    */
   out?: Out | undefined
   /**
-   * What to do with an element of the result that is finite and outside the finite range of int32: 'throw', the default,
-   * rejects with ERR_MPMML_OVERFLOW, which names the first one; 'saturate' takes the nearest finite value; 'wrap' takes it
-   * modulo 2^32 (what wraps onto the value of the semiring's zero is zero). Only for integers. {@link power} has another
-   * meaning: see there.
+   * What to do with an element of the result that is finite and outside the finite range of int32: 'throw',
+   * the default, rejects with ERR_MPMML_OVERFLOW, which names the first one; 'saturate' takes the nearest
+   * finite value; 'wrap' takes it modulo 2^32 (what wraps onto the value of the semiring's zero is zero).
+   * Only for integers. See {@link power} for its different meaning there.
    */
   overflow?: Overflow | undefined
 }
@@ -63,7 +63,7 @@ const algebraOptions = new Options({
 /** Reads what the user passed as options. */
 export const readAlgebraOptions = (options: unknown): ReadOptions => asProduct(algebraOptions.read(options))
 
-/** Where to compute, of functions whose other options aren't those of a product. */
+/** Options of the backend, for functions whose other options aren't those of a product. */
 export function placeOf({ backend, device, devices }: Where): PlaceRequest {
   const place = { backend, device, devices, variant: UNSET }
   assertDevicesOnly(place)

@@ -38,7 +38,7 @@ import { keysOf } from './weights.js'
 /** A checked call. */
 interface Call extends SquareRequest {
   readonly n: number
-  /** By which the products are computed. */
+  /** Options of the products that compute the power. */
   readonly productOptions: MpmmOptions<DeviceMatrix<ElementArray>>
 }
 
@@ -80,7 +80,8 @@ export function power<
   options?: AlgebraOptions<Out>,
 ): Promise<AlgebraResult<Out>>
 /**
- * The power over a semiring of your own, which has to have a `one` for A⁰. What powers rely on is checked once: see `checkSemiring`.
+ * The power over a semiring of your own, which has to have a `one` for A⁰. The laws that powers rely on are
+ * checked once: see `checkSemiring`.
  *
  * @throws Rejects with what the other form rejects with; ERR_MPMML_OPTION if a law is broken.
  */
@@ -137,7 +138,7 @@ async function raise(session: Session, call: Call, started: number): Promise<Alg
   }
 }
 
-/** A power, in memory of its own. */
+/** A power that owns its memory. */
 interface Power {
   readonly c: DeviceMatrix<ElementArray>
   readonly kernelMs: number

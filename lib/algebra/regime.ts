@@ -29,8 +29,8 @@ import {
 /** The options of {@link periodicRegime}. `undefined` means the default. */
 export interface RegimeOptions extends Pick<MpmmOptions, 'signal'> {
   /**
-   * The most steps of the search for the regime; 100 000 by default. To be found it takes up to three times transient + period, and
-   * often not much more than that sum.
+   * The most steps of the search for the regime; 100 000 by default. The search needs at most three times
+   * transient + period, and often little more than that sum.
    */
   maxSteps?: number | undefined
   /** 'max-plus' (default) or 'min-plus'. */
@@ -114,7 +114,7 @@ function* findRegime(graph: WeightedGraph, x0: ElementArray, maxSteps: number): 
   const depth = tokens ? tokens.most : 1
   assertMemoryFits({ what: WHAT, perNode: 40 * depth, perEdge: 0 }, nodes, rows.to.length)
   const start = startOf(last, nodes, depth)
-  // What doesn't lead to an element of x(0) that is there never gets one.
+  // Nodes that don't lead to a nonzero element of x(0) stay zero.
   const isThere = (i: number) => {
     for (let at = i; at < start.length; at += nodes) if (start[at] !== -Infinity) return true
     return false
@@ -136,7 +136,7 @@ function* findRegime(graph: WeightedGraph, x0: ElementArray, maxSteps: number): 
   }
   const system = new System(part, yield* timesOf(yield* prepare(part)))
   const { begin, period } = yield* findPeriod(system, start, maxSteps)
-  // A state goes on as it must as soon as all that it remembers does.
+  // A state is regular as soon as all states that it depends on are.
   const transient = Math.max(0, (yield* findTransient(system, start, begin, period)) - depth + 1)
   const growth = new Float64Array(nodes)
   for (let i = 0; i < nodes; i++) growth[i] = system.growth(i, period) * unit + 0
@@ -269,8 +269,9 @@ class System {
 }
 
 /**
- * The period, and the first state after the last step that isn't regular. From there on what follows a state depends on it less
- * the growth, so that it is periodic as soon as one comes again: Brent's way keeps one state, after ever more steps.
+ * The period, and the first state after the last step that isn't regular. From there on the next state
+ * depends only on the state less the growth, so the states are periodic as soon as one repeats. Brent's cycle
+ * detection stores one state, after an ever larger number of steps.
  */
 function* findPeriod(
   system: System,
@@ -299,7 +300,7 @@ function* findPeriod(
   )
 }
 
-/** The first state, from number `begin` on, that comes again after a period. */
+/** Returns the first state, from number `begin` on, that repeats after a period. */
 function* findTransient(system: System, start: Float64Array, begin: number, period: number): Steps<number> {
   const advance = function* (x: Float64Array, steps: number): Steps<Float64Array> {
     let next: Float64Array = new Float64Array(x.length)

@@ -80,13 +80,14 @@ const residualFunction = (left: boolean) =>
  * The residual A \ B: the greatest X with A ⊗ X ≤ B. Element [i, j] is the minimum over k of B[k, j] − A[k, i], a product over
  * min-plus of −Aᵀ and B.
  *
- * ε in A is no condition: ε ⊗ X ≤ B for every X. ε in B leaves nothing but ε: element [i, j] is ε if some B[k, j] is ε and A[k, i]
- * isn't. A column of A that is ε throughout sets no bound at all, and the greatest X is ⊤ there: 2^31 − 1 in int32, Infinity in
- * floats. As ε ⊗ ⊤ = ε, X can be multiplied with A as it is. Over int32 results are exact. Over floats each difference is
- * rounded once, so A ⊗ X may be above B by a rounding; Infinity in A and B is ⊤, and NaN is no condition.
+ * ε in A sets no condition: ε ⊗ X ≤ B for every X. ε in B allows only ε: element [i, j] is ε if some B[k, j]
+ * is ε and A[k, i] isn't. A column of A that is ε throughout sets no bound at all, and the greatest X is ⊤
+ * there: 2^31 − 1 in int32, Infinity in floats. As ε ⊗ ⊤ = ε, X can be multiplied with A unchanged. Over
+ * int32 results are exact. Over floats each difference is rounded once, so A ⊗ X may be above B by a
+ * rounding; Infinity in A and B is ⊤, and NaN is no condition.
  *
- * Matrices of a device are copied to the host, where −A is made; their device computes the product, and the result is there. `onProgress`
- * tells how far the product is.
+ * Matrices of a device are copied to the host, which computes −A. Their device computes the product and owns
+ * the result. `onProgress` reports the progress of the product.
  *
  * @param a - M × N, or a batch of them as [batch, M, N]; an edge list is made a matrix first, as {@link weightMatrix} does, and so is b.
  * @param b - M × P, or a batch of them; a batch of one or a single matrix serves all of the other's.
@@ -102,8 +103,9 @@ const residualFunction = (left: boolean) =>
 export const leftResidual: ResidualFunction = residualFunction(true)
 
 /**
- * The residual A / B: the greatest X with X ⊗ B ≤ A. Element [i, j] is the minimum over k of A[i, k] − B[j, k]. All else is as for
- * {@link leftResidual}, with B in the place of A: a row of B that is ε throughout makes ⊤.
+ * The residual A / B: the greatest X with X ⊗ B ≤ A. Element [i, j] is the minimum over k of A[i, k] − B[j,
+ * k]. The rules are those of {@link leftResidual}, with B in place of A: a row of B with only ε makes
+ * elements ⊤.
  *
  * @param a - M × P, or a batch of them as [batch, M, P].
  * @param b - N × P, or a batch of them.
@@ -115,12 +117,12 @@ export const leftResidual: ResidualFunction = residualFunction(true)
  */
 export const rightResidual: ResidualFunction = residualFunction(false)
 
-/** A matrix, or an edge list that is made one first. */
+/** A matrix, or an edge list, which is converted to a matrix. */
 type Listed = AnyOperand | EdgeList | NamedEdgeList
 
 type AnyMatrix = DenseMatrix<ElementArray> | DeviceMatrix<ElementArray>
 
-/** What {@link greatestSubsolution} gives. */
+/** Result of {@link greatestSubsolution}. */
 export interface Subsolution<X> extends Omit<AlgebraResult, 'c'> {
   /** The greatest x with A ⊗ x ≤ b. */
   x: X
@@ -129,8 +131,9 @@ export interface Subsolution<X> extends Omit<AlgebraResult, 'c'> {
 }
 
 /**
- * The greatest sub-solution of A ⊗ x = b, which is the greatest x with A ⊗ x ≤ b, and whether it solves the equation. If anything
- * does, it does: of a production plan, x are the latest starts that meet the deadlines b.
+ * The greatest sub-solution of A ⊗ x = b, which is the greatest x with A ⊗ x ≤ b, and whether it solves the
+ * equation. If the equation has a solution, this is one. In a production plan, x are the latest starts that
+ * meet the deadlines b.
  *
  * Over floats a row counts as solved if the same rounded difference decides it.
  *
@@ -182,7 +185,7 @@ export async function greatestSubsolution(
   return { x, solves, backend, device, timing: { totalMs: performance.now() - began, kernelMs } }
 }
 
-/** What is asked: the dual product of the matrix whose negative is needed and the other one. */
+/** Checked call: the dual product of the matrix to negate and the other matrix. */
 interface ResidualRequest {
   readonly left: boolean
   readonly negated: HostView
@@ -192,7 +195,7 @@ interface ResidualRequest {
   readonly overflow: Overflow
   readonly signal: AbortSignal | undefined
   readonly where: Pick<MpmmOptions, 'backend' | 'device' | 'devices' | 'signal' | 'onProgress'>
-  /** Takes the result to where the operands are. */
+  /** Moves the result to the device of the operands; returns the array if they are in arrays. */
   place(c: DenseMatrix<ElementArray>): Promise<AnyMatrix>
 }
 
@@ -298,7 +301,7 @@ async function compute(question: ResidualRequest): Promise<Computed> {
       signal,
       what,
     )
-    // An Int16Array has zeros of its own in each semiring.
+    // An Int16Array has its own value for the zero of each semiring.
     const other = isNarrow(kept)
       ? await inSlices(
           copied(kept, INT32, (value) => value),
@@ -385,7 +388,10 @@ function* copied(
   return rowMajorMatrix(data, shape)
 }
 
-/** The least and the greatest finite element, 0 if there is none, and whether there are zeros of the semiring. */
+/**
+ * Returns the least and the greatest finite element, 0 without finite elements, and whether the matrix has
+ * zeros of the semiring.
+ */
 function* rangeOf(view: HostView, semiring: SumSemiring) {
   const zero = storedZeroOf(semiring, view)
   let least = Infinity
@@ -433,7 +439,10 @@ function outside(value: number, at: number, shape: Shape): never {
   throw outsideError(`element ${showList(place)} of the residual`, value, FINITE, advice)
 }
 
-/** Whether every element of A ⊗ X is that of B: some k must have been what decided an X[k, j] by it. */
+/**
+ * Returns whether A ⊗ X = B. Holds if for each element of B some k attains it: B[i, j] is the bound that
+ * decided X[k, j].
+ */
 function* attained(
   { negated: a, kept: b, semiring }: ResidualRequest,
   x: DenseMatrix<ElementArray>,

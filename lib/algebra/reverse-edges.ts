@@ -10,9 +10,10 @@ import type { NamedTokenEdgeList, TokenEdgeList } from './tokens.js'
 import { assertSquare } from './weights.js'
 
 /**
- * Turns each edge round. In precedences, as {@link earliestStarts} takes them, an edge from i to j says that j starts after i. In a
- * matrix A of x(k + 1) = A ⊗ x(k), element [j, i] says that j waits for i: {@link trajectory}, {@link periodicRegime},
- * {@link eigenvectors} and {@link cycleTimes} read it so. This makes the one from the other; twice, it changes nothing.
+ * Reverses each edge. In precedences of {@link earliestStarts} an edge from i to j means that j starts after
+ * i. In a matrix A of x(k + 1) = A ⊗ x(k), element [j, i] means that j waits for i: {@link trajectory},
+ * {@link periodicRegime}, {@link eigenvectors} and {@link cycleTimes} read it so. The function converts each
+ * form to the other; applied twice, it changes nothing.
  *
  * @param graph - an edge list, or a square matrix. The result shares its arrays, or its memory on a device.
  * @returns The edge list with `from` and `to` exchanged; the transpose of a matrix.

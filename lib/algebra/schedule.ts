@@ -52,11 +52,12 @@ export interface EarliestStarts<Data extends ElementArray = ElementArray, Key = 
   /** End of the last job: the greatest of starts[i] + durations[i]. It is 0 without jobs. */
   end: number
   /**
-   * A critical path: the jobs of which each starts as soon as the one before it lets it; the first starts at its release, and the last
-   * ends last. Of several it is one with the most jobs, so that milestones, whose duration is 0, are in it.
+   * A critical path: the jobs of which each starts as soon as the one before it lets it; the first starts at
+   * its release, and the last ends last. Among equally long ones it is one with the most jobs, so that it
+   * includes milestones, whose duration is 0.
    */
   criticalPath: Key[]
-  /** All critical jobs, in the order of their numbers: those without which later the project ends later. */
+  /** All critical jobs, ascending: a delay of any of them delays the project. */
   critical: Key[]
   /** The names of the jobs, by their numbers, if they have names. */
   keys?: ArrayLike<Key>
@@ -66,11 +67,12 @@ export interface EarliestStarts<Data extends ElementArray = ElementArray, Key = 
  * The earliest start times of jobs with precedences, as in PERT and the critical path method: the least x with
  * x[j] ≥ x[i] + w for each edge from i to j of weight w, and x[i] ≥ release[i].
  *
- * An edge from i to j of weight w says that j starts at least w after the start of i: w is the duration of i
+ * An edge from i to j of weight w means that j starts at least w after the start of i: w is the duration of i
  * plus a lag. A negative w is a deadline: i starts at most −w after the start of j.
  *
- * The work is a search of longest paths: see {@link longestPaths}. Without circles each edge is looked at once. Over int32 it is exact,
- * over floats each sum is rounded; a job is critical if it can be later by no more than rounding errors.
+ * The work is a search of longest paths: see {@link longestPaths}. Without cycles each edge is read once.
+ * Over int32 it is exact, over floats each sum is rounded; a job is critical if it can be later by no more
+ * than rounding errors.
  *
  * @param graph - an edge list, or an n × n matrix, in which −Infinity (EPSILON in int32) is no edge. If the nodes of an edge list
  *   have names, so have jobs in the result and in errors.
@@ -133,9 +135,9 @@ export interface LatestStarts<Data extends ElementArray = ElementArray, Key = nu
   /** The latest start of each job. */
   starts: Data
   /**
-   * Time by which each job may be later than its earliest start without missing a deadline. Jobs whose slack is 0 are critical. A
-   * negative slack says that deadlines can't be met, and by how much. Over floats, a slack that is no more than the rounding errors of the
-   * sums that it is made of is 0.
+   * Time by which each job may be later than its earliest start without missing a deadline. Jobs whose slack
+   * is 0 are critical. A negative slack is the time by which deadlines are missed. Over floats, a slack that
+   * is no more than the rounding errors of the sums that it is made of is 0.
    */
   slack: Data
   /** All jobs whose slack is 0 or negative, in the order of their numbers. */

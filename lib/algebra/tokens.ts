@@ -1,4 +1,4 @@
-/** Tokens of edges: how many rounds back an edge looks. */
+/** Tokens of edges: the number of earlier rounds that an edge refers to. */
 import { Loan, throughout } from '../borrowed.js'
 import { show, typeName } from '../describe.js'
 import { CycleError, DTypeError, OverflowError, ShapeError, ValueError } from '../errors.js'
@@ -19,9 +19,9 @@ import { MAX_INT32 } from '../integers.js'
 import type { ElementArray } from '../storage.js'
 
 /**
- * An edge list whose edges may have tokens, as the places of a timed event graph have. An edge from i to j of weight w with t tokens
- * says that node i waits for what node j did t rounds before: x_i(k) ≥ w + x_j(k − t). So x(k) = A₀ ⊗ x(k) ⊕ A₁ ⊗ x(k − 1) ⊕ …, where
- * Aₜ has the edges with t tokens.
+ * An edge list whose edges may have tokens, as the places of a timed event graph have. An edge from i to j of
+ * weight w with t tokens means that node i waits for round k − t of node j: x_i(k) ≥ w + x_j(k − t). So x(k)
+ * = A₀ ⊗ x(k) ⊕ A₁ ⊗ x(k − 1) ⊕ …, where Aₜ has the edges with t tokens.
  *
  * Parallel edges with different tokens all count. Around each cycle there must be a token.
  *
@@ -52,7 +52,7 @@ export interface Tokens {
   readonly of: Int32Array
   /** The most that any edge has, at least 1. */
   readonly most: number
-  /** All nodes, each after those that it waits for without a token. */
+  /** All nodes, each after the nodes that it waits for without a token. */
   readonly order: Int32Array
 }
 
@@ -114,7 +114,7 @@ function readCount(value: unknown, place: string): number {
   throw new ValueError(`${place} is ${show(value)}, but an edge has from 0 to 2^31 - 1 tokens`)
 }
 
-/** The nodes in an order in which those that a node waits for in the same round come first. */
+/** Returns the nodes in topological order: nodes that a node waits for in the same round precede it. */
 function* orderWithin(rows: Rows, tokens: Int32Array, names: NodeNames | null): Steps<Int32Array> {
   const { nodes, start, to } = rows
   const first = new Int32Array(nodes + 1)
@@ -131,7 +131,7 @@ function* orderWithin(rows: Rows, tokens: Int32Array, names: NodeNames | null): 
     first[i + 1] = count
   }
   const within = { nodes, start: first, to: ends.subarray(0, count) }
-  // What a component reaches comes before it.
+  // Components that a component reaches precede it.
   const { count: components, of, members } = yield* findingComponents(within)
   if (loop < 0 && components === nodes) return members
   throw withoutToken(loop >= 0 ? [loop] : cycleOf(within, of), names)
@@ -163,7 +163,9 @@ function withoutToken(nodes: number[], names: NodeNames | null): CycleError {
   )
 }
 
-/** Throws ValueError for an edge list with tokens; `why` says why they have no meaning, and what to do. */
+/**
+ * Throws ValueError for an edge list with tokens; `why` explains why tokens have no meaning, and what to do.
+ */
 export function refuseTokens(edges: unknown, why: string): void {
   if (!isEdgeList(edges) || (edges as TokenEdgeList).tokens === undefined) return
   throw new ValueError(`the edges have tokens, but ${why}`)

@@ -58,11 +58,14 @@ export interface TrajectoryOptions
   input?: Input | undefined
   /** 'max-plus' (default) or 'min-plus'. */
   semiring?: SumSemiring | undefined
-  /** See {@link MpmmOptions.onProgress}; `done` is the share of the steps. */
+  /**
+   * Listener of the progress, see {@link MpmmOptions.onProgress}; `done` is the completed fraction of the
+   * steps.
+   */
   onProgress?: ((progress: Progress) => void) | undefined
 }
 
-/** States of an edge list whose nodes have names: those of column i are node `keys[i]`'s. */
+/** States of an edge list whose nodes have names: column i has the states of node `keys[i]`. */
 export type NamedStates<Data extends ElementArray = ElementArray, Key = unknown> = DenseMatrix<Data> & {
   /** The names of the nodes, by their numbers. */
   keys: ArrayLike<Key>
@@ -84,8 +87,9 @@ const trajectoryOptions = new Options({
  * The states of x(k + 1) = A ⊗ x(k) ⊕ B ⊗ u(k + 1), or of x(k + 1) = A ⊗ x(k) without an input: in a timetable, when each train
  * leaves for the k-th time.
  *
- * A matrix is multiplied by {@link mpmm} once for each step. An edge list costs a look at each edge for each step, on JavaScript's
- * thread, in slices, so it can't have `backend: 'cuda'`. Don't write to, transfer or detach the arrays until the promise settles.
+ * A matrix is multiplied by {@link mpmm} once per step. An edge list is read once per step, on JavaScript's
+ * thread in slices, so `backend: 'cuda'` isn't allowed for it. Don't write to, transfer or detach the arrays
+ * until the promise settles.
  *
  * Edges with tokens wait for other rounds than the last one: the states are those of x(k) = A₀ ⊗ x(k) ⊕ A₁ ⊗ x(k − 1) ⊕ … ⊕ B ⊗ u(k);
  * see {@link TokenEdgeList}. What is before the first state that is given is the semiring's zero: nobody waits for it.
@@ -218,7 +222,7 @@ interface System {
   readonly x: ElementArray
   readonly steps: number
   readonly where: Where
-  /** n × steps: what comes from outside at each step. */
+  /** n × steps: the input at each step. */
   readonly drive: AnyOperand | null
 }
 
@@ -281,7 +285,9 @@ function column(matrix: AnyOperand, k: number): AnyOperand<ElementArray> {
   return { data, shape: [shape[0], 1], strides: [shape[1]!, 1], offset: k }
 }
 
-/** Of views too: they keep the memory of the whole matrix. Work that has been asked for goes on without them. */
+/**
+ * Also disposes views, which keep the memory of the whole matrix alive. Started work continues without them.
+ */
 function letGo(...matrices: (AnyOperand | null)[]): void {
   for (const matrix of matrices) if (matrix instanceof DeviceMatrix) matrix.dispose()
 }
@@ -301,7 +307,7 @@ async function inArrays(
   return rowMajorMatrix(data, [steps + 1, n])
 }
 
-/** Products that are asked for before the first of them is waited for. */
+/** Number of products that are started before the first is awaited. */
 const AHEAD = 256
 
 async function onDevice(

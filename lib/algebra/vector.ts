@@ -1,4 +1,4 @@
-/** Vectors: what the toolkit takes as one, and reads into an array of its own. */
+/** Reads vectors of the max-plus toolkit, in any accepted form, into new arrays. */
 
 import { assertOrdinaryArray } from '../borrowed.js'
 import { storedZeroOf, zeroOf } from '../built-in-semirings.js'

@@ -24,8 +24,9 @@ const matrixOptions = new Options({
 } satisfies OptionsOf<WeightMatrixOptions>)
 
 /**
- * The matrix of an edge list, for functions that take matrices only, such as {@link mpmm}: element [i, j] is the weight of the edge from
- * i to j, the better one of parallel edges; it is the semiring's zero where there is none. It takes n² elements, and blocks.
+ * Converts an edge list to a matrix, for functions that take only matrices, such as {@link mpmm}. Element [i,
+ * j] is the weight of the edge from i to j, the better one of parallel edges; without an edge it is the
+ * semiring's zero. The matrix has n² elements. The call is synchronous.
  *
  * @param graph - an edge list.
  * @throws ERR_MPMML_DTYPE, ERR_MPMML_SHAPE and ERR_MPMML_VALUE for a value that is no edge list of this semiring, and for edges with tokens; ERR_MPMML_OPTION; ERR_MPMML_OUT_OF_MEMORY.

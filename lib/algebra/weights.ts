@@ -33,7 +33,7 @@ export type SumSemiring = 'max-plus' | 'min-plus'
  */
 export type Weights = TokenEdgeList | NamedWeights | MatrixLike<OperandArray> | DeviceMatrix<OperandArray>
 
-/** A weighted graph whose nodes have names: so have those of results and errors. */
+/** A weighted graph whose nodes have names, which results and errors use. */
 export type NamedWeights<Key = unknown> = NamedTokenEdgeList<Key> | KeyedTokenEdgeList<Key>
 
 /** The option `semiring`. */
@@ -68,7 +68,10 @@ export function numberOf({ list, rows }: WeightedGraph, k: number, i: number): n
 /** The names of the nodes, as results have them. */
 export const keysOf = ({ names }: { readonly names: NodeNames | null }) => names && { keys: names.keys }
 
-/** Reads a graph in slices, for work that messages call `what`; weights that aren't finite, other than zero, are refused. */
+/**
+ * Reads a graph in slices, for work that messages call `what`. Rejects infinite weights other than the
+ * semiring's zero.
+ */
 export async function readGraph(
   graph: Weights,
   semiring: SumSemiring,

@@ -36,26 +36,26 @@ import {
   want,
 } from './square-matrix.js'
 
-/** What is asked besides the options. */
+/** Settings of a closure that aren't options of the user. */
 export interface ClosureOptions {
   /** Whether the diagonal is ⊕ one: paths of no edges. */
   readonly reflexive: boolean
   /** Whether `next` is wanted. */
   readonly next: boolean
-  /** What messages call the weights; 'a' by default. */
+  /** Name of the weights in messages; 'a' by default. */
   readonly name?: string
   /** The names of the nodes, for errors. */
   readonly names?: NodeNames | null | undefined
 }
 
-/** A closure: on the device of the weights if they are on one, else in arrays. */
+/** Result of a closure: on the device of the weights if they are on one, otherwise in arrays. */
 export interface ClosureResult {
   /** `options.out` itself if it was given. */
   readonly distances: DenseMatrix<ElementArray> | DeviceMatrix<ElementArray>
   /**
-   * int32. For i ≠ j the node after i on a best path from i to j; −1 if there is none. On the diagonal −1 if `reflexive`, else
-   * the node after i on a best cycle through i. Following it ends, cycles of weight one included; over floats, whose sums
-   * are rounded, stop after n edges in any case.
+   * int32. For i ≠ j the node after i on a best path from i to j; −1 if there is none. On the diagonal −1 if
+   * `reflexive`, otherwise the node after i on a best cycle through i. Following it ends, cycles of weight
+   * one included; over floats, whose sums are rounded, stop after n edges in any case.
    */
   readonly next: DenseMatrix<Int32Array> | DeviceMatrix<Int32Array> | null
   readonly backend: BackendName
@@ -78,8 +78,9 @@ interface Call extends SquareRequest {
 }
 
 /**
- * The closure of square matrices of weights, or of a batch. `weights` and `options` have been read (readView with the role
- * 'operand', readOptions); all else is checked here, and only the matrix `out` is read before that.
+ * Computes the closure of a square matrix of weights, or of a batch. The caller has read `weights` and
+ * `options` (readView with the role 'operand', readOptions); all other checks happen here, and only the
+ * matrix `out` is read before them.
  *
  * @throws Rejects with ERR_MPMML_SHAPE (not square, `out`), ERR_MPMML_DTYPE, ERR_MPMML_OPTION (plus-times, overflow for floats, …),
  *   ERR_MPMML_VALUE (NaN; negative in max-times), OverflowError, CycleError, ERR_MPMML_DISPOSED, ERR_MPMML_DEVICE, ERR_MPMML_NO_CUDA,
@@ -199,7 +200,7 @@ function writeClosing(options: ReadOptions, elements: Elements, matrix: Layout, 
   if (out) writeLayout(request, 0, requestAt.c, out)
 }
 
-/** The error for a cycle that gains; `gain` is what native code reported. */
+/** Returns the error for an improving cycle; `gain` is native code's report. */
 async function gainingCycle(session: Session, call: Call, gain: number): Promise<CycleError> {
   const { matrix: weights, options, order, elements, name, closing, borrowed } = call
   const n = elements.rows

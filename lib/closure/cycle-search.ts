@@ -1,4 +1,4 @@
-/** Finding a cycle that gains, on the host. */
+/** Finds an improving cycle on the host. */
 import { type GainingCycle, leastOf, rotated } from '../graph-core/cycles.js'
 import { PER_STEP, type Steps } from '../graph-core/slices.js'
 import type { Order } from '../semiring-order.js'
@@ -11,16 +11,17 @@ export interface WeightsOnHost {
   readonly offset: number
   readonly rowStride: number
   readonly colStride: number
-  /** What stands for no edge. */
+  /** Value that represents no edge: the zero of the semiring. */
   readonly zero: number
 }
 
 /**
- * The best cycle of which `last` is the last node. No cycle of nodes before `last` gains, but one with it does: so Floyd and
- * Warshall's order of pivots says. Bellman and Ford's way with parents, from `last` over the nodes before it.
+ * Finds the best cycle whose last node is `last`, by the Bellman-Ford algorithm with parents, from `last`
+ * over the nodes before it. By the order of Floyd-Warshall pivots no cycle of nodes before `last` improves
+ * paths, but one with `last` does.
  *
- * Sums of int32 are exact. Over floats they are rounded in another order than a closure rounds them, so the best cycle may
- * not gain here if it gains there by rounding.
+ * Sums of int32 are exact. Over floats they are rounded in another order than a closure rounds them, so the
+ * best cycle may not improve paths here if it does so there only by rounding.
  */
 export function* findCycle(
   { data, offset, rowStride, colStride, zero }: WeightsOnHost,
@@ -39,7 +40,7 @@ export function* findCycle(
   const worst = maximizes ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY
   const best = new Float64Array(last).fill(worst)
   const parent = new Int32Array(last).fill(-1)
-  /** Of the way by parents. */
+  /** Number of edges of the walk that the parents describe. */
   const edges = new Int32Array(last)
   const isQueued = new Uint8Array(last)
   let queue: number[] = []
@@ -68,7 +69,8 @@ export function* findCycle(
         best[to] = sum
         parent[to] = from
         edges[to] = edges[from]! + 1
-        // By rounding parents may form a cycle. It gains, and so it is found when it makes ways longer and longer.
+        // By rounding, parents may form a cycle. It improves paths, so it is detected because paths grow
+        // beyond all nodes.
         if (edges[to]! > last) return cycleOf(wayTo(to, last, parent))
         if (isQueued[to]) continue
         isQueued[to] = 1
@@ -91,7 +93,7 @@ export function* findCycle(
   return cycleOf(found)
 }
 
-/** The nodes from `root` to `node` by parents; only those of a cycle if parents form one there. */
+/** Returns the nodes from `root` to `node` by parents; only the nodes of a cycle if the parents form one. */
 function wayTo(node: number, root: number, parent: Int32Array): number[] {
   const way: number[] = []
   const places = new Map<number, number>()

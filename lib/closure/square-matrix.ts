@@ -28,9 +28,9 @@ import {
   type View,
 } from '../view.js'
 
-/** What is to be made of a square matrix: a result of its shape. */
+/** Checked call with a square matrix, whose result has the shape of the matrix. */
 export interface SquareRequest {
-  /** What messages call the matrix. */
+  /** Name of the matrix in messages. */
   readonly name: string
   readonly matrix: View
   readonly options: ReadOptions
@@ -38,7 +38,7 @@ export interface SquareRequest {
   readonly out: View<ElementArray> | null
   /** The arrays of both. */
   readonly borrowed: Loan
-  /** What is made on the device: row-major. */
+  /** Layout of the result on the device: row-major. */
   readonly elements: Elements
   /** The device that the matrix or `out` is on, where the result stays; null if both are in arrays. */
   readonly home: Session | null
@@ -74,7 +74,7 @@ export function want(
   return { name, matrix, options, out, borrowed, elements, home }
 }
 
-/** Does the work on the device that a matrix is on, or else on one of the library's. */
+/** Does the work on the device of a matrix, or on a device of the library if all matrices are in arrays. */
 export function onItsDevice<Result>(
   { home, options, elements: { batch, rows } }: SquareRequest,
   work: (session: Session) => Promise<Result>,
@@ -97,7 +97,10 @@ function assertOut(out: View<ElementArray>, matrix: View, name: string): void {
   )
 }
 
-/** What a promise of native code gives; an error is made one of the library's, and calls the matrix by its name. */
+/**
+ * Waits for a promise of native code. Converts its error to the library's classes, and puts the name of the
+ * matrix into the message.
+ */
 export async function settled<T>(work: Promise<T>, name: string): Promise<T> {
   try {
     return await work
@@ -108,7 +111,7 @@ export async function settled<T>(work: Promise<T>, name: string): Promise<T> {
   }
 }
 
-/** The elements of a view, as {@link upload} stores them. */
+/** Returns the layout in which {@link upload} stores a view. */
 export const stored = ({ type, bytes, batched, batch, rows, cols }: View): Elements =>
   rowMajorElements(type, bytes, batched, batch, rows, cols)
 
@@ -120,7 +123,7 @@ export const upload = (
   name: string,
 ): Promise<NativeMemory> => settled(copyToDevice(session, view, stored(view), cancel, name), name)
 
-/** A matrix in memory of its own. */
+/** Returns a device matrix that owns `memory`. */
 export function resident<Data extends ElementArray>(
   memory: NativeMemory,
   session: Session,
@@ -130,8 +133,8 @@ export function resident<Data extends ElementArray>(
 }
 
 /**
- * Moves a result out of `memory`, which only this work uses: to where it is wanted. It can't be given up, so that `out` is as
- * it was after any error but one of CUDA.
+ * Moves a result out of `memory`, which only this work uses, to `out`, a device matrix or a new array. It
+ * can't be aborted, so that `out` is unchanged after any error except one of CUDA.
  */
 export async function deliver(
   session: Session,
@@ -155,7 +158,7 @@ export async function deliver(
   }
 }
 
-/** Moves row-major elements from a device into an array of their own. */
+/** Moves row-major elements from a device into a new array. */
 export async function download(
   session: Session,
   memory: NativeMemory,

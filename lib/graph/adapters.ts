@@ -15,8 +15,8 @@ export interface ToEdgeListOptions {
    */
   weight?: string | null | undefined
   /**
-   * Whether edges lead one way only. By default graphs that know whether they are directed say it themselves; others (Cytoscape,
-   * ngraph, tables) are taken as directed.
+   * Whether edges are directed. By default graphs that record it decide; others (Cytoscape, ngraph, tables)
+   * count as directed.
    */
   directed?: boolean | undefined
   /** The column of a table with the nodes that edges leave; 'from' by default. */
@@ -101,7 +101,8 @@ export interface GraphologyLike {
   /**
    * Calls a function for each edge.
    *
-   * @param callback - gets the edge's name, its attributes, the names of its ends, their attributes, and whether it leads both ways.
+   * @param callback - receives the edge's name, its attributes, the names of its ends, their attributes, and
+   * whether it is undirected.
    */
   forEachEdge(
     callback: (
@@ -156,15 +157,15 @@ export interface GraphlibLike {
   /** The label of an edge. */
   // biome-ignore lint/suspicious/noExplicitAny: labels are the user's.
   edge(edge: any): unknown
-  /** Whether edges lead one way only. */
+  /** Whether edges are directed. */
   isDirected(): boolean
 }
 
 /** The members of an Apache Arrow table that {@link toEdgeList} reads: a row for each edge. */
 export interface ArrowLike {
-  /** How many rows it has. */
+  /** Number of rows. */
   readonly numRows: number
-  /** The column of a name; null if there is none. */
+  /** Returns the column with a name; null if no column has it. */
   getChild(name: string): { get(row: number): unknown } | null
 }
 
@@ -173,11 +174,11 @@ interface Adapter {
   /** Name of a graph of the library in messages. */
   readonly name: string
   readonly methods: readonly string[]
-  /** Adds all nodes and edges of a graph. It is a method, so that each row takes a type of its own. */
+  /** Adds all nodes and edges of a graph. It is a method, so that each row can have its own type. */
   visit(graph: unknown, adapted: Adapted<unknown>, options: Read): void
 }
 
-/** All libraries, those with more methods before others that have some of them. */
+/** All libraries; a library precedes others that have only some of its methods. */
 const adapters: readonly Adapter[] = [
   {
     name: 'a graphology graph',
@@ -253,9 +254,9 @@ const adapters: readonly Adapter[] = [
 ]
 
 /**
- * The edge list of a graph of another library: graphology, ngraph.graph, graphlib, Cytoscape.js (or some of its elements), or of an Apache
- * Arrow table with a row for each edge. Undirected edges lead both ways. The label of an edge of graphlib, and the data of a link of
- * ngraph.graph, is the weight if it is a number.
+ * Converts a graph of another library to an edge list: graphology, ngraph.graph, graphlib, Cytoscape.js (or
+ * some of its elements), or an Apache Arrow table with a row per edge. An undirected edge becomes two edges.
+ * The label of an edge of graphlib, and the data of a link of ngraph.graph, is the weight if it is a number.
  *
  * @throws ERR_MPMML_DTYPE for a value of no such library, and for weights that are no numbers; ERR_MPMML_VALUE, also for a column that doesn't
  *   exist, and for a row without a node; ERR_MPMML_OPTION.

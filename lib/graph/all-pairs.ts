@@ -1,4 +1,4 @@
-/** Answers from all pairs: by a closure, and by another one in float64 if that can't say. */
+/** Solves queries by the closure of all pairs, and repeats it in float64 if rounding prevents a result. */
 
 import { CPU, CUDA, WEBGPU } from '../backend.js'
 import { storedZeroOf } from '../built-in-semirings.js'
@@ -26,15 +26,15 @@ import { overflowError } from './refusals.js'
 import { edgeGains, edgeKey, type PathRules, rulesOf } from './rules.js'
 import { makeArray } from './search.js'
 
-/** Distances and next nodes, and paths if they were asked for. */
+/** Distances, next nodes, and the trees of the paths if they are requested. */
 export interface PathResult extends ClosureResult {
   readonly ways: Ways | null
   readonly method: FoundBy
 }
 
 /**
- * Closes the weights, and takes out what was asked for. Null if sums of floats are rounded so that next nodes don't lead to their
- * targets.
+ * Computes the closure of the weights and selects the requested rows and columns. Returns null if rounded
+ * sums of floats have produced next nodes that don't lead to their targets.
  */
 export async function solveByClosure(question: PathQuery): Promise<PathResult | null> {
   const { query, weights, batched, closing } = question
@@ -65,25 +65,26 @@ export async function solveByClosure(question: PathQuery): Promise<PathResult | 
       ways: all.next && waysOf(all.next, nodes, batched),
     }
   } finally {
-    // Nothing is left on a device but what is given to the user.
+    // Only matrices that the user gets stay on a device.
     if (!answered)
       for (const matrix of [distances, next]) if (matrix instanceof DeviceMatrix) matrix.dispose()
   }
 }
 
-/** The edge list as a matrix of its own. */
+/** Returns the edge list as a new matrix. */
 async function dense({ query, weights, type, closing }: PathQuery): Promise<HostView> {
   const matrix = await inSlices(denseMatrix(weights.edges!, query.rules, type), closing.signal, WORK)
   return readBack(matrix, 'graph', 'operand')
 }
 
-/** Whether following the next nodes leads to their targets. */
+/** Returns whether following the next nodes leads to their targets. */
 async function leads(
   { query: { rules, nodes }, type, batch, closing }: PathQuery,
   distances: DenseMatrix<ElementArray> | DeviceMatrix<ElementArray>,
   next: DenseMatrix<Int32Array> | DeviceMatrix<Int32Array>,
 ): Promise<boolean> {
-  // If nothing is rounded, they do. If no edge gains, distances never grow along the way, whatever is rounded.
+  // Without rounding they always do. Without improving edges distances never grow along a path, rounded or
+  // not.
   if (isInteger(type) || rules.extension === 'bottleneck') return true
   if (
     !(distances instanceof DeviceMatrix) &&
@@ -99,7 +100,7 @@ async function leads(
   return true
 }
 
-/** Whether some distance, and so some edge, makes paths better. */
+/** Returns whether some distance, and therefore some edge, improves paths. */
 function* gaining(distances: ElementArray, rules: PathRules): Steps<boolean> {
   for (let at = 0; at < distances.length; at++) {
     if (at % PER_STEP === PER_STEP - 1) yield
@@ -108,16 +109,17 @@ function* gaining(distances: ElementArray, rules: PathRules): Steps<boolean> {
   return false
 }
 
-/** Whether {@link solveInFloat64} may say more than {@link solveByClosure}. */
+/** Returns whether {@link solveInFloat64} can solve a query that {@link solveByClosure} can't. */
 export function canRetryInFloat64({ query: { sources, targets }, type }: PathQuery): boolean {
   return type !== FLOAT64 || sources !== null || targets !== null
 }
 
 /**
- * The same in float64, where sums of int32 are exact and those of float32 nearly so, and of the nodes that are on a way from some
- * source to some target: what else gains, or leaves the type, doesn't matter. Null if it is still rounding that decides.
+ * Computes the closure in float64, where sums of int32 are exact and sums of float32 nearly so. Uses only
+ * nodes on a path from some source to some target: improving cycles and overflows elsewhere don't matter.
+ * Returns null if rounding still decides the next nodes.
  *
- * @throws CycleError, OverflowError: of what was asked for.
+ * @throws CycleError, OverflowError if they concern a requested pair.
  */
 export async function solveInFloat64(question: PathQuery): Promise<PathResult | null> {
   const began = performance.now()
@@ -152,7 +154,7 @@ export async function solveInFloat64(question: PathQuery): Promise<PathResult | 
       throw overflowError(value, from, to, batched ? item : undefined, rules, question.names)
     }
     const rounded = rules.single ? Math.fround(value) : value
-    // There is a way, and float32 says that there is none.
+    // A path exists whose distance float32 rounds to that of no path.
     if (rounded === rules.zero) lost = true
     return rounded
   }
@@ -167,11 +169,11 @@ export async function solveInFloat64(question: PathQuery): Promise<PathResult | 
   }
 }
 
-/** The shape of the weights as matrices. */
+/** Returns the shape of the weights as matrices. */
 const matrixShape = ({ query: { nodes }, batched, batch }: PathQuery): Shape =>
   batched ? [batch, nodes, nodes] : [nodes, nodes]
 
-/** The same question in float64, without the edges that don't matter. */
+/** Returns the query in float64, without edges that are on no path from a source to a target. */
 export async function inFloat64(question: PathQuery): Promise<PathQuery> {
   const { query, weights, closing } = question
   const matrix = rowMajorMatrix(await widened(question), matrixShape(question))
@@ -194,7 +196,7 @@ export async function inFloat64(question: PathQuery): Promise<PathQuery> {
   }
 }
 
-/** The weights in float64, without the edges that don't matter. */
+/** Returns the weights in float64, without edges that are on no path from a source to a target. */
 async function widened(question: PathQuery): Promise<Float64Array> {
   const { query, weights, batch, closing } = question
   const { rules, nodes } = query
@@ -228,7 +230,7 @@ function* mattering(graph: Graph, { query }: PathQuery): Steps<Uint8Array | null
   return from.within.map((is, node) => is & to.within[node]!)
 }
 
-/** The error for a cycle that a closure found; null if it gains only because sums of floats are rounded. */
+/** Returns the error for a cycle that a closure found; null if the cycle improves paths only by rounding. */
 export async function certainCycle(
   { query, weights }: PathQuery,
   found: CycleError,
@@ -242,7 +244,7 @@ export async function certainCycle(
   return gains ? cycleError({ nodes: cycle, weight, batch }, rules, weights.edges?.names) : null
 }
 
-/** Columns of next nodes are trees: column j has the ways to j. */
+/** Returns the path trees of a matrix of next nodes: column j is the tree of the paths to node j. */
 function waysOf(next: NonNullable<ClosureResult['next']>, nodes: number, batched: boolean): Ways {
   if (!(next instanceof DeviceMatrix)) {
     const trees = (item: number): PathTrees => ({
@@ -253,7 +255,7 @@ function waysOf(next: NonNullable<ClosureResult['next']>, nodes: number, batched
     })
     return { forward: false, every: true, trees }
   }
-  // Only the user keeps the matrix: paths can be read until it is disposed.
+  // Only the user owns the matrix: paths can be read until it is disposed.
   const trees = async (item: number, index: number): Promise<PathTrees> => {
     assertUsable(Resident.viewOf(next)!, 'next, which path() reads,')
     const column = next.view({ cols: [index, index + 1], ...(batched && { batch: item }) })
@@ -266,7 +268,7 @@ function waysOf(next: NonNullable<ClosureResult['next']>, nodes: number, batched
   return { forward: false, every: true, trees }
 }
 
-/** The rows of the sources and the columns of the targets. */
+/** Copies the rows of the sources and the columns of the targets. */
 async function part<Data extends ElementArray>(
   question: PathQuery,
   all: DenseMatrix<Data>,
@@ -280,7 +282,7 @@ async function part<Data extends ElementArray>(
   return rowMajorMatrix(data, shapeOf(question))
 }
 
-/** What is stored for a value from one node to another of a matrix of the batch. */
+/** Returns the value to store for a distance between two nodes of a batch entry. */
 type Store = (value: number, from: number, to: number, item: number) => number
 
 function* copyPart(

@@ -1,4 +1,4 @@
-/** Whether cycles of floats really gain. */
+/** Computes weights of cycles exactly, to decide whether a cycle of floats improves paths. */
 
 import type { Edges } from '../graph-core/edges.js'
 import { fractionBits, scaled, unscaled } from '../graph-core/fractions.js'
@@ -11,9 +11,9 @@ interface ExactWeight {
   readonly weight: number
 }
 
-/** Whether a cycle of edges with these keys makes paths better, and its weight. */
+/** Returns the exact weight of a cycle of edges with the given keys, and whether it improves paths. */
 export function exactWeight({ extension, maximizes }: PathRules, keys: readonly number[]): ExactWeight {
-  // An infinity decides whatever the others are: none is zero.
+  // One infinity decides, because no key is the zero.
   if (!keys.every(Number.isFinite)) return { gains: true, weight: maximizes ? Infinity : -Infinity }
   const bits = fractionBits(keys)
   if (extension === 'product') {
@@ -26,7 +26,10 @@ export function exactWeight({ extension, maximizes }: PathRules, keys: readonly 
   return { gains: sum < 0n, weight: unscaled(maximizes ? -sum : sum, bits) }
 }
 
-/** The product of numbers, by pairs: one after the other would take seconds for 10^5 of them, which have ever more digits. */
+/**
+ * Multiplies numbers pairwise, as a tree: multiplying 10^5 of them one after the other would take seconds, as
+ * the digits grow.
+ */
 function productOf(factors: bigint[]): bigint {
   let products = factors
   while (products.length > 1) {
@@ -36,7 +39,7 @@ function productOf(factors: bigint[]): bigint {
   return products[0] ?? 1n
 }
 
-/** The keys of the edges of a cycle, the best of parallel ones. */
+/** Returns the keys of the edges of a cycle in an edge list: the best key of parallel edges. */
 export function listedKeys(edges: Edges, rules: PathRules, cycle: readonly number[]): number[] {
   const places = new Map(cycle.map((node, at) => [node, at]))
   const keys = new Array<number>(cycle.length).fill(Number.NaN)
@@ -49,7 +52,7 @@ export function listedKeys(edges: Edges, rules: PathRules, cycle: readonly numbe
   return keys
 }
 
-/** The same of a matrix of a batch. */
+/** Returns the keys of the edges of a cycle in matrix `item` of a batch. */
 export function matrixKeys(
   matrix: HostView,
   item: number,

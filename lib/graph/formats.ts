@@ -1,4 +1,6 @@
-/** Edge lists in text: DIMACS shortest-path files, Matrix Market coordinate files, CSV and GraphML. */
+/**
+ * Reads edge lists from text: DIMACS shortest-path files, Matrix Market coordinate files, CSV and GraphML.
+ */
 
 import { show } from '../describe.js'
 import { OptionError } from '../errors.js'
@@ -28,7 +30,7 @@ import { joiningGraphs } from './joined-files.js'
 import { NamedEdges, type NamedGraph, type ReadEdgeList } from './named-edges.js'
 import { assertSaxes, type Saxes } from './saxes.js'
 
-/** The formats of graphs in text. */
+/** Text formats of graphs. */
 export type GraphFormat = 'dimacs' | 'matrix-market' | 'csv' | 'tsv' | 'graphml'
 
 export const graphFormats: readonly GraphFormat[] = ['dimacs', 'matrix-market', 'csv', 'tsv', 'graphml']
@@ -41,7 +43,7 @@ const weightOption = option<string | null, undefined>(undefined, (value, name) =
   )
 })
 
-/** The options of graphs in text, of any format. `undefined` means the default. */
+/** Options of text formats of graphs. `undefined` means the default. */
 export interface GraphTextOptions extends MemoryOptions {
   /** Number of nodes of CSV; one more than the largest number in the text by default. Not with `keys`. */
   nodes?: number | undefined
@@ -171,7 +173,7 @@ function edgeSink(name: string, maxBytes: number): EntrySink<ReadEdgeList> {
   }
 }
 
-/** Edges between nodes with names, which are texts as they stand in the file: `1` and `01` are two nodes. */
+/** Edges between named nodes. Names are the unchanged strings of the file: `1` and `01` are two nodes. */
 class NamedCells implements EdgeCells<string, NamedGraph> {
   readonly #edges: NamedEdges<string>
 

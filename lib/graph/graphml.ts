@@ -12,7 +12,7 @@ import type { Saxes } from './saxes.js'
 import { chooseWeight, EdgeAttribute, isSurely, type PlacedText, weightOf } from './weight-attribute.js'
 import { type XmlAttributes, type XmlHandler, XmlReader } from './xml.js'
 
-/** Elements that GraphML defines, and those that they stand in; '' for the document. */
+/** Elements of GraphML, with their parent elements; '' for the document. */
 const parents = new Map<string, readonly string[]>([
   ['graphml', ['']],
   ['key', ['graphml', 'graph']],
@@ -27,18 +27,18 @@ const parents = new Map<string, readonly string[]>([
   ['desc', ['graphml', 'key', 'graph', 'node', 'edge', 'port']],
 ])
 const names = new Map([...parents.keys()].map((name) => [name, name]))
-/** Elements whose content is the user's own. */
+/** Elements whose content is defined by users. */
 const open = new Set(['data', 'default', 'desc'])
 /** XML attributes of edges that GraphML defines. */
 const ofEdges = new Set(['id', 'source', 'target', 'directed', 'sourceport', 'targetport'])
-/** Element in which yEd has the text that it draws at an edge. */
+/** Element with the label that yEd draws at an edge. */
 const LABEL = 'EdgeLabel'
 
 /** Memory that the limit counts. */
 const BYTES_PER_EDGE = 16
 const BYTES_PER_NAME = 64
 const BYTES_PER_ATTRIBUTE = 256
-/** More attributes than any graph has; each takes microseconds. */
+/** Limit of the attributes, more than any real graph has; each takes microseconds. */
 const MAX_ATTRIBUTES = 1 << 15
 const BYTES_PER_CHARACTER = 2
 
@@ -305,7 +305,7 @@ export class GraphmlParser implements TextFeed<NamedGraph>, XmlHandler {
     this.#isSure ||= isSure
   }
 
-  /** Refuses edges that lead to nodes which the document doesn't have, unless it declares none. */
+  /** Rejects edges to nodes that the document doesn't declare, unless it declares none. */
   #assertDeclared({ keys }: NamedGraph): void {
     if (!this.#hasNodes) return
     const node = this.#lines.findIndex((line) => line > 0)

@@ -1,4 +1,7 @@
-/** Edge lists of files made fit for searches: several files as one graph, roads that lead both ways, decimals as integers. */
+/**
+ * Prepares edge lists of files for searches: joins several files, adds reverse edges of two-way roads, and
+ * scales decimals to integers.
+ */
 import { show } from '../describe.js'
 import { FileError, ValueError } from '../errors.js'
 import { nodeText } from '../graph-core/names.js'
@@ -11,9 +14,9 @@ type Named = ReadEdgeList & { readonly keys?: readonly string[] }
 type Ends = Pick<Named, 'from' | 'to' | 'weight' | 'tokens'>
 
 /**
- * Makes one graph of several, in which nodes of one name or number are one node.
+ * Joins several graphs; nodes of one name or number become one node.
  *
- * @param twoWay - whether each edge leads back too.
+ * @param twoWay - whether to add the reverse of each edge.
  * @param scale - factor of the weights, which become int32 integers.
  */
 export function* joiningGraphs(

@@ -1,4 +1,4 @@
-/** Several paths between two nodes. */
+/** Finds the k shortest paths between two nodes. */
 import { FLOAT64 } from '../elements.js'
 import { ValueError } from '../errors.js'
 import {
@@ -27,7 +27,7 @@ export interface KShortestOptions {
   limit?: number | undefined
   /** Aborts the search, with ERR_MPMML_ABORTED. */
   signal?: AbortSignal | undefined
-  /** Listener of progress: `done` is the share of the paths that have been found. */
+  /** Listener of progress: `done` is the fraction of the paths that have been found. */
   onProgress?: ((progress: Progress) => void) | undefined
 }
 
@@ -48,11 +48,12 @@ export interface RankedPath<Key = number> {
 }
 
 /**
- * The k shortest paths from one node to another that pass no node twice, the shortest first; fewer if there are no more. Of parallel
- * edges the shortest counts. Of paths that are equally long always the same ones are taken. There are none if k is 0.
+ * Finds the k shortest loopless paths from one node to another, the shortest first; fewer if no more exist.
+ * Of parallel edges the shortest counts. The choice among equally long paths is deterministic. The result is
+ * empty if k is 0.
  *
- * Weights may be negative. Lengths over int32 are exact. Over floats each sum is rounded, and so is what paths are compared by if a weight
- * is negative.
+ * Weights may be negative. Lengths over int32 are exact. Over floats each sum is rounded; if a weight is
+ * negative, so are the values that paths are compared by.
  *
  * @throws Rejects with CycleError for a cycle of negative weight on the way; with ERR_MPMML_OPTION, ERR_MPMML_VALUE, ERR_MPMML_DTYPE, and others as
  *   {@link shortestPaths}.
@@ -110,7 +111,9 @@ interface Ranked {
   readonly path: Int32Array
 }
 
-/** The shortest paths by the weights of the edges; null if a float is negative and there is no limit. */
+/**
+ * Returns the shortest paths by the weights of the edges; null if a float is negative and no limit is given.
+ */
 async function rank(
   edges: Edges,
   rules: PathRules,
@@ -167,7 +170,7 @@ async function rankReduced(
   return await inSlices(measuring(part, edges.weight instanceof Float32Array, found), signal, WORK)
 }
 
-/** Some edges, with their weights in float64; those of infinite length are none. */
+/** Selected edges with weights in float64; edges of infinite length are left out. */
 function* selecting(
   { nodes, from, to, weight }: Edges,
   isIn: (edge: number) => boolean,

@@ -10,15 +10,15 @@ import { PER_STEP, type Steps } from '../graph-core/slices.js'
 import type { HostView } from '../view.js'
 import { edgeKey, isBetterEdge, type PathRules } from './rules.js'
 
-/** The edges that leave each node, or those that enter it. */
+/** The edges that leave each node, or that enter it. */
 export interface KeyedRows extends Rows {
   readonly key: Float64Array
 }
 
-/** A graph from which rows can be made. */
+/** A graph that can be converted to rows of edges. */
 export type Graph = { readonly edges: Edges } | { readonly matrix: HostView; readonly item: number }
 
-/** Makes the rows of a graph. */
+/** Converts a graph to rows of edges. */
 export function keyedRows(graph: Graph, direction: Direction, rules: PathRules): Steps<KeyedRows> {
   return 'edges' in graph
     ? inMemory(graph.edges.nodes, keyedList(graph.edges, direction, rules))
@@ -41,16 +41,19 @@ export function assertWeight(
   }
 }
 
-/** The weights of an edge list; null in or-and if edges are there whatever they weigh. */
+/**
+ * Returns the weights of an edge list; null in or-and if weights don't matter because every listed edge
+ * counts.
+ */
 export function weightsOf({ weight, type }: Edges, { dtype }: PathRules): Edges['weight'] | null {
   return dtype === 'uint8' && type !== UINT8 ? null : weight
 }
 
-/** The graph as native code reads it. */
+/** Returns the graph in the form that native code reads. */
 export function sourceOf(graph: Graph, rules: PathRules) {
   if ('edges' in graph) {
     const { nodes, from, to, weight } = graph.edges
-    // NaN is refused even where weights don't count.
+    // NaN is an error even if weights don't matter.
     return {
       nodes,
       from,
@@ -71,7 +74,7 @@ export function sourceOf(graph: Graph, rules: PathRules) {
   }
 }
 
-/** Of parallel edges all are kept, because a search takes the best one anyway. */
+/** All parallel edges stay, because a search uses the best one anyway. */
 function* keyedList(edges: Edges, direction: Direction, rules: PathRules): Steps<KeyedRows> {
   const weights = weightsOf(edges, rules)
   const rows = yield* listRows(edges, weights && rules.zero, direction)
@@ -98,7 +101,7 @@ function* keyedMatrix(
   })
 }
 
-/** Makes keys of the weights, in their place. `placeOf` is what messages call the weight of edge k of node i. */
+/** Replaces weights by their keys. `placeOf` names the weight of edge k of node i for messages. */
 function* keyed(
   { nodes, start, to }: Rows,
   key: Float64Array,
@@ -122,7 +125,7 @@ function* keyed(
   return { nodes, start, to, key }
 }
 
-/** The key of the best edge from one node to another; NaN if there is none. */
+/** Returns the key of the best edge from one node to another; NaN if no edge exists. */
 export function bestKey({ start, to, key }: KeyedRows, rules: PathRules, from: number, end: number): number {
   let best = Number.NaN
   for (let k = start[from]!; k < start[from + 1]!; k++) {

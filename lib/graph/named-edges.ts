@@ -1,4 +1,4 @@
-/** Edge lists whose nodes get their numbers in the order in which their names come. */
+/** Builds edge lists whose nodes are numbered in the order of the first occurrence of their names. */
 
 import { show } from '../describe.js'
 import { DTypeError, ValueError } from '../errors.js'
@@ -15,7 +15,10 @@ export interface ReadEdgeList extends EdgeList<Int32Array | Float64Array> {
   /** The node that each edge enters, from 0. */
   readonly to: Int32Array
   readonly weight: Int32Array | Float64Array
-  /** Number of tokens of each edge, if they are asked for and the text has them: see `TokenEdgeList` of mpmml/algebra. */
+  /**
+   * Number of tokens of each edge, if they are requested and the text has them: see `TokenEdgeList` of
+   * mpmml/algebra.
+   */
   readonly tokens?: Int32Array
 }
 
@@ -36,7 +39,7 @@ const BYTES_PER_NAME = 64
 export class NamedEdges<Key> {
   readonly #keys: Key[] = []
   readonly #texts = new TextNumbers(this.#keys)
-  /** Numbers of keys that aren't texts. */
+  /** Indices of keys that aren't strings. */
   readonly #others = new Map<Key, number>()
   readonly #list: EntryList
   readonly #entries: EntryCollector
@@ -87,7 +90,7 @@ export class NamedEdges<Key> {
     this.#entries.add(from, to, weight)
   }
 
-  /** Returns the graph. The event loop may have its turn at the yields. */
+  /** Returns the graph. Each yield lets the event loop run. */
   *ending(): Steps<NamedGraph<Key>> {
     this.#entries.flush()
     const { row, col, value } = yield* this.#list.end(this.#keys.length, this.#keys.length, true)
@@ -99,7 +102,10 @@ export class NamedEdges<Key> {
   }
 }
 
-/** A weight that an edge of the user's graph has. Throws DTypeError and ValueError for what isn't one; `edge` gives its name. */
+/**
+ * Returns the weight of an edge of the user's graph. Throws DTypeError or ValueError if `value` is no weight;
+ * `edge` returns the name of the edge for messages.
+ */
 export function edgeWeight(value: unknown, edge: () => string): number {
   if (typeof value !== 'number' && typeof value !== 'bigint') {
     throw new DTypeError(

@@ -28,11 +28,14 @@ import { keysOf, onGraph } from './structure.js'
 export interface NearestSourcesOptions {
   /** Semiring that paths are compared in: 'min-plus', that of {@link shortestPaths}, by default. */
   semiring?: Exclude<PathSemiring, 'or-and'> | undefined
-  /** Paths with worse values count as none, and what is farther isn't searched. Not if an edge makes paths better. */
+  /**
+   * Limit of path values: paths with worse values count as none, and the search stops at the limit. Not
+   * allowed if an edge improves paths.
+   */
   limit?: number | undefined
   /** Aborts the search, with ERR_MPMML_ABORTED. */
   signal?: AbortSignal | undefined
-  /** Listener of progress: `done` is the share of the search. */
+  /** Listener of progress: `done` is the completed fraction of the search. */
   onProgress?: ((progress: Progress) => void) | undefined
 }
 
@@ -44,9 +47,9 @@ const nearestOptions = new Options({
 
 /** Result of {@link nearestSources}: arrays have an element for each node. */
 export interface NearestSources<Data extends ElementArray = ElementArray, Key = number> {
-  /** The value of the best path from any source to each node; the semiring's zero if there is none. */
+  /** The value of the best path from any source to each node; the semiring's zero if no path exists. */
   readonly distances: Data
-  /** The number of the source at which the best path to each node begins; −1 if there is no path. */
+  /** Index of the node at which the best path to each node begins; −1 if no path exists. */
   readonly nearest: Int32Array
   /** The names of the nodes, by their numbers, if they have names. */
   readonly keys?: ArrayLike<Key>
@@ -57,7 +60,7 @@ export interface NearestSources<Data extends ElementArray = ElementArray, Key = 
   /** Milliseconds: of all the work, and of the search. */
   readonly timing: { readonly totalMs: number; readonly kernelMs: number }
   /**
-   * The best path to a node, from its nearest source; null if there is none.
+   * Returns the best path to a node, from its nearest source; null if no path exists.
    *
    * @throws ArgumentError (ERR_MPMML_VALUE) or ArgumentError (ERR_MPMML_DTYPE) for a value that isn't a node.
    */
@@ -157,7 +160,7 @@ function* withOrigin(
     weight: newArray(type, count + sources.length).fill(one, count),
     type,
   }
-  // Checked here, because the search takes the origin for a node.
+  // Checked here, because the search treats the origin as a node.
   extended.from.set(yield* nodeNumbers(from, nodes, 'from'))
   extended.to.set(yield* nodeNumbers(to, nodes, 'to'))
   extended.to.set(sources, count)

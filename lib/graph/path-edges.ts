@@ -34,11 +34,11 @@ const edgesOptions = new Options({
 } satisfies OptionsOf<PathEdgesOptions>)
 
 /**
- * The edges that a path goes along, such as one of {@link shortestPaths} or {@link kShortestPaths}: of parallel edges the
- * best, and of equally good edges the first. It looks at each edge of the graph once.
+ * Finds the edges of a path, such as one of {@link shortestPaths} or {@link kShortestPaths}: the best of
+ * parallel edges, and the first of equally good ones. Reads each edge of the graph once.
  *
- * @param graph - an edge list: that of the path.
- * @param path - nodes by their numbers, or by their names if they have names.
+ * @param graph - the edge list that the path is in.
+ * @param path - node indices, or names if nodes have names.
  * @returns For each step of the path the index of its edge in the list: one fewer than nodes.
  * @throws Rejects with ArgumentError (ERR_MPMML_VALUE) if no edge leads from a node of the path to the next; and as {@link shortestPaths} for
  *   a value that isn't an edge list.

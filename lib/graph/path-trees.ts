@@ -1,11 +1,11 @@
-/** Paths, read from trees of them. */
+/** Reads single paths from trees of best paths. */
 import { ValueError } from '../errors.js'
 import { PER_STEP, type Steps } from '../graph-core/slices.js'
 import type { OperandArray } from '../storage.js'
 
 /**
- * Trees of best paths: that of root r has at `data[offset + r · rootStride + i · nodeStride]` the neighbour of node i on the
- * way to the root; negative for the root, and for nodes that have no way.
+ * Trees of best paths. `data[offset + r · rootStride + i · nodeStride]` is the neighbour of node i on its
+ * path to root r. It is negative for the root, and for nodes without a path to it.
  */
 export interface PathTrees {
   readonly data: OperandArray
@@ -14,15 +14,15 @@ export interface PathTrees {
   readonly nodeStride: number
 }
 
-/** Trees that paths are read from: one for each node that they begin at, or for each node that they end at. */
+/** Trees that paths are read from: one per first node of paths, or one per last node. */
 export interface Ways {
-  /** Whether the roots of the trees are where paths begin. */
+  /** Whether the roots of the trees are the first nodes of paths. */
   readonly forward: boolean
-  /** Whether there is a tree for every node; else only for those that were asked for, in their order. */
+  /** Whether every node has a tree; otherwise only the requested nodes have one, in their order. */
   readonly every: boolean
   /** Whether no path counts, not even an empty one, because `limit` is better than that. */
   readonly none?: boolean
-  /** The trees of a graph of the batch; only that with this index is read. */
+  /** Returns the trees of batch entry `item`. Callers read only the tree with this index. */
   trees(item: number, index: number): PathTrees | Promise<PathTrees>
 }
 
@@ -36,7 +36,7 @@ export interface Place {
   readonly item: number
 }
 
-/** The nodes of the path between two of `nodes` nodes; null if there is none. */
+/** Returns the nodes of the path between two of `nodes` nodes; null if no path exists. */
 export function readPath(
   { forward, every, none, trees }: Ways,
   nodes: number,
@@ -54,8 +54,8 @@ export function readPath(
 }
 
 /**
- * The nodes from `node` up to the root of tree `index`, which is the node `root`; null if there is no way. It has an end
- * even if the trees are none: the user may have written to them.
+ * Returns the nodes from `node` up to the root of tree `index`, which is the node `root`; null if no path
+ * exists. It terminates even if the trees contain cycles, because the user may have written to them.
  */
 export function walk(
   { data, offset, rootStride, nodeStride }: PathTrees,
@@ -74,16 +74,19 @@ export function walk(
   return path
 }
 
-/** Trees are looked at together, so that what lies in one row of a matrix is read at once. */
+/** Number of trees that are checked together, so that neighbouring elements of a row are read at once. */
 const TOGETHER = 16
 
-/** A node from which the way to the root goes round in a cycle, and the root; null if all trees, one for each node, are trees. */
+/**
+ * Returns a node whose path to a root runs into a cycle, and the root; null if the entries of each root form
+ * a tree. Expects a tree for every node.
+ */
 export function* findNextNodeCycle(
   { data, offset, rootStride, nodeStride }: PathTrees,
   nodes: number,
 ): Steps<[node: number, root: number] | null> {
   const copies = new Int32Array(TOGETHER * nodes)
-  // By which walk a node was passed; by all of them if it leads to the root, or has no way.
+  // Index of the walk that passed each node; `nodes` if the node leads to the root, or has no path to it.
   const passed = new Int32Array(nodes)
   let looked = 0
   for (let first = 0; first < nodes; first += TOGETHER) {

@@ -1,4 +1,4 @@
-/** Best paths: the functions that users call. */
+/** Public functions that find best paths. */
 import type { DeviceMatrix } from '../device/device.js'
 import type { EdgeList, KeyedEdgeList, NamedEdgeList, NodeNumbers } from '../graph-core/edges.js'
 import type { MatrixLike } from '../matrix.js'
@@ -19,9 +19,9 @@ import { answer } from './solve.js'
 
 /** The options of path functions for nodes that have names. */
 export interface NamedPathOptions<Key = unknown> extends Omit<PathOptions, 'sources' | 'targets'> {
-  /** As {@link PathOptions.sources}: names in an array, or one of them. */
+  /** Names of the sources in an array, or one name; see {@link PathOptions.sources}. */
   sources?: ArrayLike<Key> | Key | undefined
-  /** As {@link PathOptions.targets}. */
+  /** Names of the targets in an array, or one name; see {@link PathOptions.targets}. */
   targets?: ArrayLike<Key> | Key | undefined
 }
 
@@ -34,28 +34,31 @@ export type Integers = MatrixLike<Int16Array> | EdgeList<never>
 /** int32 weights in a plain array, of edges whose nodes have names. */
 export type NamedIntegers<Key = unknown> = NamedEdgeList<Key, never> | KeyedEdgeList<Key, never>
 
-/** Asks for `next` and `path()`. */
+/** Options that request `next` and `path()`. */
 export type WithPaths = PathOptions & { paths: true }
 
 /**
- * A function that finds best paths.
+ * Finds best paths over one semiring.
  *
- * Weights are a square matrix, or a batch of them as [batch, n, n]: row i has the edges that leave node i, column j those that
- * enter node j, and the semiring's zero is no edge. Or they are an edge list `{ nodes, from, to, weight }`: of parallel edges the better one counts.
- * Either way, a weight on the diagonal or a self-loop is a cycle of one edge: if it doesn't gain, it changes nothing.
+ * Weights are a square matrix, or a batch of them as [batch, n, n]: row i has the edges that leave node i,
+ * column j those that enter node j, and the semiring's zero is no edge. Or they are an edge list `{ nodes,
+ * from, to, weight }`: of parallel edges the better one counts. A weight on the diagonal, or a self-loop, is
+ * a cycle of one edge: it has no effect unless it improves paths.
  *
- * All pairs are computed by a blocked closure, on a GPU or the CPU, or if there are few edges by dissection or by a search from each
- * node; some pairs (`sources`, `targets`) by these from their nodes if that is cheaper ({@link PathOptions.method}). The work doesn't keep the event loop from other things for long.
+ * All pairs are computed by a blocked closure, on a GPU or the CPU. If there are few edges, nested dissection
+ * or a search from each node computes them. Some pairs (`sources`, `targets`) are computed by dissection or
+ * searches if that is cheaper ({@link PathOptions.method}). The work doesn't block the event loop for long.
  * Don't write to, transfer or detach the arrays until the promise settles.
  *
- * int32 sums are exact however large they are on the way: only a distance that is asked for and isn't in the finite range is a matter of `overflow`.
- * Over floats each sum or product is rounded.
+ * int32 sums are exact, however large intermediate sums are: `overflow` applies only to requested distances
+ * outside the finite range. Over floats each sum or product is rounded.
  *
- * @throws Rejects, and never throws, with an {@link MpmmlError}: ERR_MPMML_CYCLE (a {@link CycleError}) if a cycle gains that is
- *   on the way from some source to some target; ERR_MPMML_SHAPE for a matrix that isn't square and arrays of unequal
- *   lengths; ERR_MPMML_DTYPE; ERR_MPMML_VALUE for NaN, for a weight below 0 in max-times and for nodes that don't exist;
- *   ERR_MPMML_OPTION; ERR_MPMML_OVERFLOW; ERR_MPMML_OUT_OF_MEMORY; ERR_MPMML_ABORTED; ERR_MPMML_NO_CUDA; ERR_MPMML_CUDA;
- *   ERR_MPMML_DISPOSED and ERR_MPMML_DEVICE for matrices of a device.
+ * @throws Rejects, and never throws, with an {@link MpmmlError}: ERR_MPMML_CYCLE (a {@link CycleError}) if an
+ * improving cycle is on a path from some source to some target; ERR_MPMML_SHAPE for a matrix that isn't
+ * square and arrays of unequal lengths; ERR_MPMML_DTYPE; ERR_MPMML_VALUE for NaN, for a weight below 0 in
+ * max-times and for nodes that don't exist; ERR_MPMML_OPTION; ERR_MPMML_OVERFLOW; ERR_MPMML_OUT_OF_MEMORY;
+ * ERR_MPMML_ABORTED; ERR_MPMML_NO_CUDA; ERR_MPMML_CUDA; ERR_MPMML_DISPOSED and ERR_MPMML_DEVICE for matrices
+ * of a device.
  */
 export interface PathFunction {
   <Key>(
@@ -90,19 +93,22 @@ export interface PathFunction {
   ): Promise<PathsResult<Data>>
 }
 
-/** Edges that are there or not. */
+/** Edges without weights. */
 export interface LinkList {
-  /** How many nodes there are; they are numbered from 0. */
+  /** Number of nodes; their indices begin at 0. */
   readonly nodes: number
   /** The node that each edge leaves. */
   readonly from: NodeNumbers
   /** The node that each edge enters. */
   readonly to: NodeNumbers
-  /** Only those of a Uint8Array are looked at: 0 is no edge. Else every edge counts, whatever it weighs. */
+  /**
+   * Weights, which are read only from a Uint8Array: 0 is no edge. With other arrays, and without weights,
+   * every edge counts.
+   */
   readonly weight?: EdgeList<ElementArray>['weight'] | undefined
 }
 
-/** Whatever is taken as weights. */
+/** Any form of weights that path functions accept. */
 export type AnyWeights =
   | MatrixLike<OperandArray>
   | DeviceMatrix<OperandArray>
@@ -112,13 +118,13 @@ export type AnyWeights =
   | KeyedEdgeList
   | NamedLinkList
 
-/** Edges that are there or not, of nodes that have names. */
+/** Edges without weights between named nodes. */
 export interface NamedLinkList<Key = unknown> extends Omit<NamedEdgeList<Key>, 'weight'> {
-  /** As in a {@link LinkList}. */
+  /** Weights of a {@link LinkList}. */
   readonly weight?: LinkList['weight']
 }
 
-/** The same with numbers in the edges. */
+/** A {@link LinkList} with the names of its nodes: edges refer to nodes by index. */
 export interface KeyedLinkList<Key = unknown> extends LinkList {
   /** The name of each node. */
   readonly keys: ArrayLike<Key>
@@ -162,9 +168,9 @@ const finder = (semiring: PathSemiring) =>
 export const shortestPaths: PathFunction = finder('min-plus')
 
 /**
- * Longest paths, over max-plus: the greatest sum of weights is the best. No edge is −Infinity, or {@link EPSILON} in int32. A
- * cycle of positive weight is a {@link CycleError}. On a graph without cycles, such as a precedence graph, each edge
- * is looked at once for each source.
+ * Longest paths, over max-plus: the greatest sum of weights is the best. No edge is −Infinity, or {@link
+ * EPSILON} in int32. A cycle of positive weight is a {@link CycleError}. On a graph without cycles, such as a
+ * precedence graph, each edge is read once per source.
  *
  * See {@link PathFunction} for weights, results and errors.
  *
@@ -176,9 +182,9 @@ export const shortestPaths: PathFunction = finder('min-plus')
 export const longestPaths: PathFunction = finder('max-plus')
 
 /**
- * Widest paths, over max-min: the width of a path is the least of its weights, and the greatest width is the best. No edge is
- * −Infinity, or −2^31 in int32; the width from a node to itself is Infinity, or 2^31 − 1 in int32. Nothing overflows, and no
- * cycle gains.
+ * Widest paths, over max-min: the width of a path is the least of its weights, and the greatest width is the
+ * best. No edge is −Infinity, or −2^31 in int32; the width from a node to itself is Infinity, or 2^31 − 1 in
+ * int32. Nothing overflows, and no cycle improves paths.
  *
  * See {@link PathFunction} for weights, results and errors.
  *
@@ -190,9 +196,9 @@ export const longestPaths: PathFunction = finder('max-plus')
 export const widestPaths: PathFunction = finder('max-min')
 
 /**
- * Most reliable paths, over max-times on float32 and float64: the value of a path is the product of its weights, such as
- * probabilities, and the greatest is the best. No edge is 0. Weights above 1 are taken; a cycle whose product is above 1 is a
- * {@link CycleError}.
+ * Most reliable paths, over max-times on float32 and float64: the value of a path is the product of its
+ * weights, such as probabilities, and the greatest is the best. No edge is 0. Weights above 1 are allowed; a
+ * cycle whose product is above 1 is a {@link CycleError}.
  *
  * See {@link PathFunction} for weights, results and errors.
  *
@@ -204,12 +210,13 @@ export const widestPaths: PathFunction = finder('max-min')
 export const mostReliablePaths: PathFunction = finder('max-times')
 
 /**
- * Which nodes reach which, over or-and: `distances` is a Uint8Array matrix with 1 if there is a path, every node's
- * empty path to itself included. A search gives paths of the fewest edges.
+ * Computes which nodes reach which, over or-and: `distances` is a Uint8Array matrix with 1 for each pair that
+ * a path connects. Every node reaches itself by the empty path. Paths that a search finds have the fewest
+ * edges.
  *
- * A matrix must be of bytes: 0 is no edge, any other is one. Matrices of numbers are refused, because 0 is a weight in some of them and no edge
- * in others: convert them with `Uint8Array.from(data, (weight) => …)`. In an edge list every edge counts, whatever it weighs, and weights
- * may be left out; only of a Uint8Array the weight 0 is no edge.
+ * A matrix must be of bytes: 0 is no edge, any other is one. Matrices of numbers are rejected, because 0 is a
+ * weight in some of them and no edge in others: convert them with `Uint8Array.from(data, (weight) => …)`. In
+ * an edge list every edge counts, and weights may be omitted. Only in a Uint8Array of weights 0 is no edge.
  *
  * See {@link PathFunction} for results and errors.
  *

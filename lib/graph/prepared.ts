@@ -34,7 +34,7 @@ import { assertEdgeList } from './structure.js'
 
 /** The options of {@link prepareGraph}. `undefined` means the default. */
 export interface PrepareOptions {
-  /** Most bytes that the graph keeps for tables: 2^28 by default, and none if it is 0. */
+  /** Limit in bytes of the cache for tables: 2^28 by default; 0 disables the cache. */
   memory?: number | undefined
   /** Aborts the preparation, with ERR_MPMML_ABORTED. */
   signal?: AbortSignal | undefined
@@ -46,7 +46,7 @@ export interface TableOptions {
   limit?: number | undefined
   /** Aborts the search, with ERR_MPMML_ABORTED. */
   signal?: AbortSignal | undefined
-  /** Listener of progress: `done` is the share of the searches. */
+  /** Listener of progress: `done` is the completed fraction of the searches. */
   onProgress?: ((progress: Progress) => void) | undefined
 }
 
@@ -71,13 +71,15 @@ export interface PreparedGraph<Data extends ElementArray = ElementArray, Key = n
   /** A copy of the weights. */
   readonly weight: Data
   /**
-   * Finds the lengths of shortest paths from some nodes to some: those of {@link shortestPaths}, a row for each source and a column for
-   * each target, in their order.
+   * Finds the lengths of shortest paths between some nodes, as {@link shortestPaths} does: a row per source
+   * and a column per target, in their order.
    *
-   * The first table of int32 weights divides the graph by separators, which is kept. If there are no small ones, and for floats, the
-   * distances from each source to all nodes are kept, as long as `memory` of {@link PrepareOptions} suffices.
+   * The first table of int32 weights computes a nested dissection of the graph, which is cached. Without
+   * small separators, and for floats, the distances from each source to all nodes are cached, as long as
+   * `memory` of {@link PrepareOptions} suffices.
    *
-   * @param sources - nodes by their numbers, or by their names if they have names: an array of them, or one; all nodes by default.
+   * @param sources - node indices, or names if nodes have names: an array, or a single one; all nodes by
+   * default.
    * @param targets - as `sources`.
    * @throws Rejects with an {@link MpmmlError}, as {@link PathFunction} does.
    */
@@ -96,12 +98,12 @@ export interface PreparedNamedGraph<Key = unknown, Data extends ElementArray = E
 }
 
 /**
- * Reads a graph once for many calls: checks it, copies its arrays and looks its names up. Every function that takes an edge list takes
- * the result, and gives the same for it.
+ * Reads a graph once for many calls: checks it, copies its arrays and indexes its names. Every function that
+ * takes an edge list accepts the result.
  *
- * Later changes of the arrays change nothing.
+ * Later changes of the arrays have no effect.
  *
- * @param graph - an edge list; weights may be left out for functions that need none.
+ * @param graph - an edge list; weights may be omitted for functions that need none.
  * @throws Rejects with an {@link MpmmlError}, as {@link PathFunction} does; with ERR_MPMML_VALUE for edges with tokens.
  * @example
  * const roads = { nodes: ['A', 'B', 'C'], from: ['A', 'B', 'A'], to: ['B', 'C', 'C'], weight: [4, 3, 9] }
@@ -158,7 +160,7 @@ export async function prepareGraph(graph: unknown, options?: PrepareOptions): Pr
     const asked = { sources, targets, ...tableOptions.read(options) }
     const question = await readQuery('min-plus', prepared, asked)
     const data = await kept.find(question)
-    // Errors are those of pairs that were asked for.
+    // Only requested pairs can cause errors.
     if (!data) return (await shortestPaths(prepared, asked)).distances
     return readable(rowMajorMatrix(data, shapeOf(question)), new Places(question.query, 1, names))
   }
@@ -170,13 +172,13 @@ export async function prepareGraph(graph: unknown, options?: PrepareOptions): Pr
   return prepared
 }
 
-/** Number of searches, for each target, from which a search from the targets takes less time, even if rows are kept. */
+/** Number of searches per target from which searches from the targets are faster, even if rows are cached. */
 const MAX_FOR_EACH_TARGET = 4
 
 /** Sources from which a divided graph is swept at once. */
 const SWEPT_AT_ONCE = 64
 
-/** Division of a graph, or rows of its distances, which are kept from table to table. */
+/** Nested dissection of a graph, or rows of its distances, cached from table to table. */
 class KeptDistances {
   readonly #edges: Edges
   readonly #memory: number
@@ -234,7 +236,7 @@ class KeptDistances {
       direction: 'forward',
       memory: this.#memory,
     }
-    // Questions that come meanwhile are searched.
+    // Queries that arrive meanwhile are answered by searches.
     this.#division = null
     try {
       this.#division = await runNative({ signal, what: WORK, borrowed: null }, (call) =>
@@ -265,7 +267,7 @@ class KeptDistances {
   }
 }
 
-/** Copies rows of one array. Each is an array of its own, so that it can be removed alone. */
+/** Copies rows of one array to separate arrays, so that each can be removed alone. */
 function* dividing(
   found: ElementArray,
   length: number,

@@ -1,4 +1,7 @@
-/** Proofs that distances and paths are right, from the edges: they need nothing of what found them. */
+/**
+ * Proves from the edges alone that distances and paths are right, independently of the algorithm that found
+ * them.
+ */
 import { show } from '../describe.js'
 import { ValueError } from '../errors.js'
 import { findReachable } from '../graph-core/reached.js'
@@ -17,7 +20,7 @@ export interface Table {
   readonly colStride: number
 }
 
-/** What is proved of one graph. */
+/** Graph, query and distances to verify: one entry of a batch. */
 export interface VerificationTask {
   readonly graph: Graph
   readonly query: Query
@@ -42,11 +45,11 @@ function extend({ extension, single }: PathRules, path: number, edge: number): n
   return single ? Math.fround(longer) : longer
 }
 
-/** How far keys may be apart that are equal but for rounding. */
+/** Largest difference of keys that are equal except for rounding. */
 export class Tolerance {
-  /** The unit of rounding times how often there may have been one; 0 if nothing is rounded. */
+  /** Unit of rounding times the largest number of roundings; 0 if nothing is rounded. */
   readonly #relative: number
-  /** The same of the numbers next to 0, among which products have ever fewer digits. */
+  /** Tolerance near 0, where products of subnormal numbers lose digits. */
   readonly #absolute: number
   readonly #isSum: boolean
   #largest = 0
@@ -82,8 +85,9 @@ export class Tolerance {
 }
 
 /**
- * Proves all distances of a graph: those of a line (from one source to all nodes, or from all nodes to one target) by their
- * edges, those from some sources to some targets by another computation.
+ * Proves all distances of a graph. A full row or column (from one source to all nodes, or from all nodes to
+ * one target) is proved by its edges; distances from some sources to some targets by an independent
+ * computation.
  */
 export function* proveDistances(subject: VerificationTask): Steps<void> {
   const { graph, query, distances } = subject
@@ -140,8 +144,8 @@ function fail(
 }
 
 /**
- * Proves the distances between `root` and all nodes: no edge makes one better, and each is reached from the root by edges
- * that attain it.
+ * Proves the distances between `root` and all nodes: no edge improves one, and edges that attain it lead from
+ * the root to each node.
  */
 function* proveLine(
   { nodes, start, to, key: weight }: KeyedRows,
@@ -184,7 +188,10 @@ function* proveLine(
   }
 }
 
-/** Bellman and Ford at their plainest: the best keys from `root` on ways through nodes that are `within`. */
+/**
+ * Returns the best keys from `root` on paths through nodes that are `within`, by the plain Bellman-Ford
+ * algorithm.
+ */
 function* relax(
   { nodes, start, to, key: weight }: KeyedRows,
   rules: PathRules,
@@ -199,7 +206,8 @@ function* relax(
   for (let round = 0; now.length > 0; round++) {
     if (round > nodes) {
       if (rules.exact) throw new ValueError(`a cycle that ${root} reaches gains, so there are no best paths`)
-      // Of floats it may gain only what rounding leaves of nothing. If it gains more, the keys are other ones than what is stated.
+      // Over floats a cycle may improve paths only within rounding. A larger improvement means that the
+      // stated keys are wrong.
       return
     }
     const better = new Set<number>()

@@ -57,7 +57,7 @@ export function shapeOf(question: PathQuery): Shape {
   return question.batched ? [batch, rows, cols] : [rows, cols]
 }
 
-/** Takes both matrices to the device of the weights, if these are on one. */
+/** Moves both matrices to the device of the weights, if these are on one. */
 export async function placed(
   { weights }: PathQuery,
   distances: DenseMatrix<ElementArray>,
@@ -141,7 +141,7 @@ export async function readQuery(
   const { view, edges } = weights
   const nodes = view ? view.rows : edges.nodes
   const names = edges?.names ?? null
-  // An edge list of or-and has edges, whatever they weigh.
+  // In or-and every edge of a list counts, so weights of other types don't matter.
   const type = view ? view.type : isLinks ? UINT8 : edges.type
   const query = {
     nodes,

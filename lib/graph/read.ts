@@ -27,11 +27,13 @@ const readOptions = new Options({
 } satisfies OptionsOf<ReadGraphOptions>)
 
 /**
- * Reads a graph from a file, as {@link parseGraph} reads its text. What gzip has compressed is decompressed.
+ * Reads a graph from a file in a format of {@link parseGraph}. Files that gzip has compressed are
+ * decompressed.
  *
- * @param path - a regular file, or several that are one graph: nodes of one name, or of one number, are one node.
- * @throws FileError for a file that can't be read or isn't what it should be; ERR_MPMML_OPTION; ERR_MPMML_VALUE for a weight
- *   that `scale` makes no int32 integer; LimitError; ERR_MPMML_OUT_OF_MEMORY; AbortedError.
+ * @param path - a regular file, or an array of files that form one graph: nodes of one name, or of one
+ * number, are one node.
+ * @throws FileError for a file that can't be read or is malformed; ERR_MPMML_OPTION; ERR_MPMML_VALUE for a
+ * weight that `scale` makes no int32 integer; LimitError; ERR_MPMML_OUT_OF_MEMORY; AbortedError.
  * @example
  * await writeFile('roads.csv', '0,1,4\n1,2,-1\n')
  * const { distances } = await shortestPaths(await readGraph('roads.csv'), { sources: 0 })

@@ -1,4 +1,4 @@
-/** What paths amount to: some numbers for each node, without the distances that they are made of. */
+/** Reduces the distances of each source to a few numbers, without storing all distances. */
 
 import { deviceName } from '../backend.js'
 import { DeviceMatrix } from '../device/device.js'
@@ -30,13 +30,13 @@ export interface ReduceOptions<Key = unknown>
    * 'mean': the mean of the values, which is added up in float64. `{ nearest: k }`: the k targets with the best paths, and their values.
    */
   reduce?: Reduction | undefined
-  /** What paths are compared in: 'min-plus', that of {@link shortestPaths}, by default. */
+  /** Semiring of the paths: 'min-plus' by default, the semiring of {@link shortestPaths}. */
   semiring?: Exclude<PathSemiring, 'or-and'> | undefined
-  /** As {@link PathOptions.sources}, or names. */
+  /** Indices or names of the sources; see {@link PathOptions.sources}. */
   sources?: PathOptions['sources'] | ArrayLike<Key> | Key | undefined
-  /** As {@link PathOptions.targets}, or names. */
+  /** Indices or names of the targets; see {@link PathOptions.targets}. */
   targets?: PathOptions['targets'] | ArrayLike<Key> | Key | undefined
-  /** As {@link PathOptions.onProgress}. */
+  /** Listener of the progress; see {@link PathOptions.onProgress}. */
   onProgress?: ((progress: Progress) => void) | undefined
 }
 
@@ -53,21 +53,24 @@ const reduceOptions = new Options({
   ...longWorkSet,
 } satisfies OptionsOf<ReduceOptions>)
 
-/** What {@link reducePaths} gives. */
+/** Result of {@link reducePaths}. */
 export interface ReducedPaths extends FoundPaths {
   /** A number for each source, in their order; NaN if it reaches no target but itself. */
   readonly values: Float64Array
-  /** How many targets each source reaches, itself left out. */
+  /** Number of targets that each source reaches, the source itself excluded. */
   readonly reached: Int32Array
 }
 
-/** What {@link reducePaths} gives of the nearest targets: a row for each source, in their order, with k columns. */
+/** Nearest targets from {@link reducePaths}: one row per source, in their order, with k columns. */
 export interface NearestPaths<Key = unknown> extends FoundPaths {
-  /** The targets, the nearest first, and of equally near ones that with the lowest number; −1 where there are no more. */
+  /**
+   * The targets, the nearest first, and the lowest index first among equally near ones; −1 after the last
+   * target.
+   */
   readonly nodes: DenseMatrix<Int32Array>
-  /** Their distances; the semiring's zero in float64 where there are no more. */
+  /** Their distances; the semiring's zero in float64 after the last target. */
   readonly distances: DenseMatrix<Float64Array>
-  /** How many each source has: k, if it reaches so many. */
+  /** Number of entries of each row: k, or fewer if the source reaches fewer targets. */
   readonly reached: Int32Array
   /** The names of the nodes, by their numbers, if they have names. */
   readonly keys?: ArrayLike<Key>
@@ -80,12 +83,13 @@ export interface NearestPaths<Key = unknown> extends FoundPaths {
 }
 
 /**
- * Makes some numbers of the best paths from each source to all targets that it reaches but itself, and keeps no distances: so it takes
- * memory for the graph and the numbers and not for all pairs. Only a closure, which is taken for matrices, needs the memory of another
- * matrix; it runs where {@link PathFunction} runs it, all else on the cores of the CPU. Values of integers are exact, however large; the
- * mean is rounded.
+ * Reduces the best paths from each source, to all targets that it reaches except itself, to a few numbers.
+ * Distances aren't stored, so memory is needed for the graph and the numbers, not for all pairs. Only a
+ * closure, which matrices use, needs the memory of another matrix. It runs on the backend of {@link
+ * PathFunction}; searches run on the CPU cores. Values of integers are exact, however large; the mean is
+ * rounded.
  *
- * Of edges that make no path better, a search for the nearest targets ends when it has them.
+ * If no edge improves paths, a search for the nearest targets ends when it has them.
  *
  * @param graph - an edge list, or a square matrix, as of {@link PathFunction}; not a batch.
  * @throws Rejects with an {@link MpmmlError}, as {@link PathFunction} does; but no distance overflows.
@@ -137,7 +141,7 @@ interface Found extends Pick<FoundPaths, 'method' | 'backend' | 'device' | 'timi
 
 async function reduced(question: PathQuery, reduction: ReadReduction): Promise<Found> {
   const { query, weights, type, closing, borrowed } = question
-  // An edge list may have few edges for its nodes, so that nothing may be made of the size of all pairs.
+  // An edge list may have few edges and many nodes, so no array may have the size of all pairs.
   const { how, must } = choose(question, weights.view ? 'either' : 'search')
   if (how === 'closure') {
     const closed = await solveByClosure(question, reduction, must)
@@ -154,7 +158,10 @@ async function reduced(question: PathQuery, reduction: ReadReduction): Promise<F
   return { found, method, backend: 'cpu', device: deviceName(-1), timing: { totalMs: ms, kernelMs: ms } }
 }
 
-/** Closes the weights, and makes of the distances what is asked for; null if there is no memory for that and it needn't be. */
+/**
+ * Computes the closure of the weights and reduces its distances. Returns null if memory doesn't suffice and
+ * another method is allowed.
+ */
 async function solveByClosure(
   question: PathQuery,
   reduction: ReadReduction,

@@ -1,11 +1,11 @@
-/** Makes of rows of distances what they are reduced to. */
+/** Reduces rows of distances. */
 import { PER_STEP, type Steps } from '../graph-core/slices.js'
 import type { ElementArray } from '../storage.js'
 import type { ReadReduction, Reduced } from './reduction.js'
 import type { Query } from './search.js'
 
 /**
- * Makes of rows of distances what is made of them, and writes it.
+ * Reduces rows of distances, and stores the results.
  *
  * @param first - the index of the first row among the sources.
  */
@@ -46,7 +46,7 @@ export function* reducingRows(
   }
 }
 
-/** The nearest targets of a row, which come by their numbers: of equal ones the first stays. */
+/** The nearest targets of a row. Targets arrive by index, and the first of equally near ones stays. */
 class NearestOfRow {
   count = 0
   readonly #most: number

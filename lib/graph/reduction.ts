@@ -10,21 +10,21 @@ export interface Nearest {
   readonly nearest: number
 }
 
-/** What {@link reducePaths} makes of the distances of each source. */
+/** Number that {@link reducePaths} computes from the distances of each source, or its nearest targets. */
 export type Reduction = 'eccentricity' | 'mean' | Nearest
 
 export interface ReadReduction {
   readonly kind: 'eccentricity' | 'mean' | 'nearest'
-  /** The number of numbers for each source. */
+  /** Number of values per source. */
   readonly most: number
 }
 
-/** What was made of distances: a row for each source. */
+/** Reduced distances: one row per source. */
 export interface Reduced {
   readonly values: Float64Array
-  /** How many targets the numbers of each source are made of. */
+  /** Number of targets that the values of each source are computed from. */
   readonly reached: Int32Array
-  /** The nodes that the values are of, if they are the nearest. */
+  /** Nodes of the values for `nearest`; null for other reductions. */
   readonly nodes: Int32Array | null
 }
 

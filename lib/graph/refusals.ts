@@ -1,4 +1,4 @@
-/** The errors for what native code says of a graph that has no answer. */
+/** Errors for graph queries that native code rejects. */
 import { OptionError, OutOfMemoryError, OverflowError, ValueError } from '../errors.js'
 import { cycleError } from '../graph-core/cycles.js'
 import { wrongNode } from '../graph-core/edges.js'
@@ -9,7 +9,10 @@ import { exactWeight } from './cycles.js'
 import { assertWeight, type Graph } from './keyed.js'
 import type { PathRules } from './rules.js'
 
-/** `backward`: the search was; `item`: the index of the matrix if there is a batch. */
+/**
+ * `backward`: whether the search ran backward; `item`: index of the matrix in the batch, if the query has a
+ * batch.
+ */
 export function refusalError(
   refusal: GraphRefusal,
   graph: Graph,
@@ -49,7 +52,7 @@ export function refusalError(
   }
 }
 
-/** What `check` throws. */
+/** Returns the error that `check` throws. */
 function thrownBy(check: () => void): Error {
   try {
     check()
@@ -85,7 +88,7 @@ const inexact = () =>
     'the sum of the weights of a path is beyond 2^53, so it is not exact: scale the weights, or use a Float64Array, whose sums are rounded',
   )
 
-/** The error for a distance of integers that the overflow policy doesn't allow. */
+/** Returns the error for a distance of integers that the overflow policy doesn't allow. */
 export function overflowError(
   value: number,
   from: number,

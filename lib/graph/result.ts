@@ -14,13 +14,15 @@ import type { PathQuery } from './query.js'
 import type { PathSemiring } from './rules.js'
 import type { Query } from './search.js'
 
-/** Fields of all results about paths: which nodes they are between, and how they were found. */
+/** Fields of all results about paths: the sources, the targets, and the method. */
 export interface FoundPaths {
   /** The nodes that the rows are of, in this order; null if they are all nodes. */
   readonly sources: Int32Array | null
   /** The nodes of the columns; null if they are all nodes. */
   readonly targets: Int32Array | null
-  /** How the paths were found: see {@link PathOptions.method}. Of a batch, how those of the last graph were. */
+  /**
+   * Method that found the paths: see {@link PathOptions.method}. For a batch, the method of the last graph.
+   */
   readonly method: FoundBy
   /** The backend that computed it: searches and dissection run on the CPU. */
   readonly backend: BackendName
@@ -61,8 +63,8 @@ export interface PathsResult<Data extends ElementArray = ElementArray> extends A
    */
   readonly next?: DenseMatrix<Int32Array>
   /**
-   * The nodes of a best path from one node to another, both included; [from] if they are the same, and null if there is no
-   * path. Of paths that are equally good it is always the same one.
+   * Returns the nodes of a best path from one node to another, both included; [from] if they are equal, and
+   * null if no path exists. The choice among equally good paths is deterministic.
    *
    * @param batch - the index of the matrix, if weights are a batch.
    * @throws ArgumentError (ERR_MPMML_OPTION) without `paths: true`; ArgumentError (ERR_MPMML_VALUE) or ArgumentError
@@ -71,14 +73,14 @@ export interface PathsResult<Data extends ElementArray = ElementArray> extends A
   path(from: number, to: number, batch?: number): number[] | null
 }
 
-/** A {@link PathsResult} that was asked for with `paths: true`. */
+/** A {@link PathsResult} of a call with `paths: true`. */
 export interface PathsWithNext<Data extends ElementArray = ElementArray> extends PathsResult<Data> {
   readonly next: DenseMatrix<Int32Array>
 }
 
 /** Result of the path functions for nodes that have names. */
 export interface NamedPaths<Key = unknown, Data extends ElementArray = ElementArray> extends AnyPaths {
-  /** The names of the nodes, by their numbers: those of `sources`, `targets` and `next`. */
+  /** Names of the nodes by index, for the indices in `sources`, `targets` and `next`. */
   readonly keys: ArrayLike<Key>
   /** Distances: see {@link PathsResult.distances}. */
   readonly distances: Distances<Data, Key>
@@ -101,19 +103,19 @@ export interface ResidentPaths<Data extends ElementArray = ElementArray> extends
   path(from: number, to: number, batch?: number): Promise<number[] | null>
 }
 
-/** {@link ResidentPaths} that were asked for with `paths: true`. */
+/** {@link ResidentPaths} of a call with `paths: true`. */
 export interface ResidentPathsWithNext<Data extends ElementArray = ElementArray> extends ResidentPaths<Data> {
   readonly next: DeviceMatrix<Int32Array>
 }
 
-/** Finds the rows and columns of nodes. It keeps no more of the question than it needs. */
+/** Finds the rows and columns of nodes. It references only the needed fields of the query. */
 export class Places {
   readonly nodes: number
   readonly names: NodeNames | null
   readonly #batch: number
   readonly #sources: Int32Array | null
   readonly #targets: Int32Array | null
-  /** The first place of each node among the sources, and among the targets, once they are asked for. */
+  /** First position of each node among the sources, and among the targets; computed at the first use. */
   #rows: Map<number, number> | undefined
   #cols: Map<number, number> | undefined
 

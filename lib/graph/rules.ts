@@ -1,4 +1,4 @@
-/** What a semiring is to paths. */
+/** Rules that path algorithms need of a semiring. */
 
 import { assertSemiringType, oneOf, readSemiring, zeroOf } from '../built-in-semirings.js'
 import { typeNameOf } from '../elements.js'
@@ -52,14 +52,14 @@ export interface PathRules extends Form {
   readonly unreached: number
   /** The key of the empty path. */
   readonly startKey: number
-  /** The rules as native code takes them. */
+  /** Returns the rules in the form that native code takes. */
   readonly native: { readonly extension: number; readonly maximizes: boolean; readonly noPath: number }
 }
 
 const knownRules = new Map<PathSemiring, PathRules[]>(pathSemirings.map((name) => [name, []]))
 
 /**
- * The rules of a semiring over an element type, by its number: made once.
+ * Returns the rules of a semiring over an element type, given by its code. Rules are created once.
  *
  * @throws ERR_MPMML_DTYPE if the semiring doesn't have the type.
  */
@@ -95,14 +95,14 @@ function makeRules(semiring: PathSemiring, type: number): PathRules {
 }
 
 /**
- * Returns whether a limit is better than the empty path, whose value is {@link PathRules.one}. Then no path counts, because limits are for
- * graphs in which no edge makes a path better.
+ * Returns whether a limit is better than the empty path, whose value is {@link PathRules.one}. Then no path
+ * counts, because limits are for graphs in which no edge improves a path.
  */
 export function excludesEmpty({ maximizes, one }: PathRules, limit: number | undefined): boolean {
   return limit !== undefined && (maximizes ? limit > one : limit < one)
 }
 
-/** The key of an edge. A product keeps the weight, because the keys of its paths have the sign. */
+/** Returns the key of an edge. In products it is the weight, because the keys of paths carry the sign. */
 export function edgeKey({ extension, maximizes }: PathRules, weight: number): number {
   return maximizes && extension !== 'product' ? 0 - weight : weight
 }
@@ -113,13 +113,16 @@ export function valueOfKey({ maximizes }: PathRules, key: number): number {
   return maximizes ? 0 - key : key + 0
 }
 
-/** Whether going along an edge with this key once more would make a path better. */
+/** Returns whether appending an edge with this key improves a path. */
 export function edgeGains({ extension }: PathRules, key: number): boolean {
   if (extension === 'bottleneck') return false
   return extension === 'sum' ? key < 0 : key > 1
 }
 
-/** Whether an edge with this key makes better paths than one with `other`; NaN stands for no edge. */
+/**
+ * Returns whether an edge with this key makes better paths than an edge with key `other`; NaN stands for no
+ * edge.
+ */
 export function isBetterEdge({ extension }: PathRules, key: number, other: number): boolean {
   return !(extension === 'product' ? key <= other : key >= other)
 }

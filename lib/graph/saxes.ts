@@ -1,4 +1,4 @@
-/** Loads the XML parser when a graph in GraphML is read, so that to import the library takes no time for it. */
+/** Loads the XML parser when a graph in GraphML is read, so that importing the library doesn't load it. */
 import { createRequire } from 'node:module'
 import { PackageError } from '../errors.js'
 
@@ -19,9 +19,10 @@ export function assertSaxes(): Saxes {
 }
 
 /**
- * Returns the parser, also where a bundler has put it into a file of its own: bundlers see the import.
+ * Returns the parser, also if a bundler has put it into a separate file, because bundlers see the import.
  *
- * The import alone would keep the event loop three times as long, 25 ms instead of 8 on one core of a server.
+ * The import alone would block the event loop three times as long, 25 ms instead of 8 on one core of a
+ * server.
  */
 export async function loadSaxes(): Promise<Saxes> {
   try {

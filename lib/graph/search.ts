@@ -1,4 +1,4 @@
-/** Best paths from some nodes to some, by a search from each: in native code, on all cores. */
+/** Finds best paths between some nodes by a search from each: in native code, on all CPU cores. */
 
 import { zeroOf } from '../built-in-semirings.js'
 import { bytesOf, elementType, FLOAT64, INT32, newArray } from '../elements.js'
@@ -18,39 +18,40 @@ import type { ReadReduction, Reduced } from './reduction.js'
 import { refusalError } from './refusals.js'
 import { excludesEmpty, type PathRules } from './rules.js'
 
-/** What is asked of a graph. */
+/** Path query on a graph. */
 export interface Query {
   readonly nodes: number
   readonly rules: PathRules
   /** Null: all nodes. */
   readonly sources: Int32Array | null
   readonly targets: Int32Array | null
-  /** From which side it is searched, if not from that with fewer nodes. */
+  /** Direction of the search; undefined: from the side with fewer nodes. */
   readonly direction?: Direction | undefined
   readonly paths: boolean
   readonly overflow: Overflow
   /** Paths with worse values count as none; undefined: all count. */
   readonly limit: number | undefined
-  /** How they are found; a closure isn't done here. */
+  /** Method of the search; closures aren't computed here. */
   readonly method?: PathMethod | undefined
-  /** What {@link divide} gave for this graph and these rules. */
+  /** Result of {@link divide} for this graph and these rules. */
   readonly division?: NativeDivision | undefined
-  /** The most bytes that it takes besides the results; undefined: what is available. */
+  /** Limit of memory in bytes, results excluded; undefined: the available memory. */
   readonly memory?: number | undefined
 }
 
-/** Room for the results of a batch of graphs. */
+/** Arrays for the results of a batch of graphs. */
 export interface Room {
   readonly distances: ElementArray
-  /** The nodes after the sources; null if they aren't asked for. */
+  /** Next nodes after the sources; null if they aren't requested. */
   readonly next: Int32Array | null
-  /** The trees of a search that don't follow from `next`; null if they do, or aren't asked for. */
+  /** Trees of a search; null if they follow from `next` or aren't requested. */
   readonly trees: Int32Array | null
 }
 
 /**
- * From which side a query is searched: the one with fewer nodes. The paths of all pairs backward, because then `next` is the trees;
- * without paths forward, because then a search writes a row and not a column.
+ * Returns the direction in which a query is searched: from the side with fewer nodes. All pairs are searched
+ * backward with paths, because `next` holds the trees then. Without paths they are searched forward, because
+ * a search writes a row then and not a column.
  */
 export function directionOf({ sources, targets, paths, direction }: Query): Direction {
   if (direction) return direction
@@ -58,7 +59,7 @@ export function directionOf({ sources, targets, paths, direction }: Query): Dire
   return targets && targets.length < sources.length ? 'backward' : 'forward'
 }
 
-/** How many searches a query takes. */
+/** Returns the number of searches of a query. */
 export function rootsOf(query: Query): number {
   const { sources, targets, nodes } = query
   return (directionOf(query) === 'forward' ? sources : targets)?.length ?? nodes
@@ -66,7 +67,10 @@ export function rootsOf(query: Query): number {
 
 const countOf = (nodes: Int32Array | null, all: number) => nodes?.length ?? all
 
-/** An array for results that messages call `name`; `besides` are bytes of others that haven't been written yet. */
+/**
+ * Allocates an array for results that messages call `name`; `besides` is the size in bytes of other arrays
+ * that aren't written yet.
+ */
 export function makeArray(
   name: string,
   type: number,
@@ -85,7 +89,7 @@ export function makeArray(
   }
 }
 
-/** Makes the arrays for the results of a batch of graphs, whose element type has the number `type`. */
+/** Allocates the arrays for the results of a batch of graphs; `type` is the code of the element type. */
 export function makeRoom(query: Query, batch: number, type: number): Room {
   const { nodes, sources, targets, paths } = query
   const shape = [batch, countOf(sources, nodes), countOf(targets, nodes)] as const
@@ -113,23 +117,24 @@ export function waysOf(query: Query, { next, trees }: Room): Ways {
   }
 }
 
-/** With one thread. */
+/** Memory of a search with one thread. */
 const SEARCH: MemoryRequirement = { what: 'a search', perNode: 112, perEdge: 24 }
-/** Of each more. */
+/** Bytes per node of each additional thread. */
 const BYTES_PER_WORKER = 40
 
-/** The bytes that a search takes at most, with one thread. */
+/** Returns the most bytes that a search takes with one thread. */
 export const searchBytes = (nodes: number, edges: number) => nodes * SEARCH.perNode + edges * SEARCH.perEdge
 
 /** Fields of a request that differ from call to call. */
 type RequestFields = Omit<Partial<GraphSearchRequest>, keyof GraphSource | 'roots' | 'ends'>
 
 /**
- * Calls native code for one graph: the one place that does.
+ * Calls native code for one graph; no other function does.
  *
- * @param type - that of distances, by its number.
- * @param asked - where it writes, if it writes distances.
- * @throws Rejects with the error for a graph that has no answer; `item` is the index of the matrix if there is a batch.
+ * @param type - code of the type of distances.
+ * @param asked - arrays for the results, if distances are written.
+ * @throws Rejects with the error for a graph that has no answer; `item` is the index of the matrix in a
+ * batch.
  */
 async function searchGraph(
   graph: Graph,
@@ -171,9 +176,10 @@ async function searchGraph(
 }
 
 /**
- * Divides a graph by separators, for several queries; null if searches answer, or another way, sooner.
+ * Computes the nested dissection of a graph for several queries; returns null if searches or another method
+ * are faster.
  *
- * @param within - the milliseconds that another way takes.
+ * @param within - the milliseconds that another method takes.
  */
 export async function divide(
   graph: Graph,
@@ -190,7 +196,7 @@ export async function divide(
  * Searches one graph, and writes the results.
  *
  * @param item - the index of the matrix if there is a batch.
- * @returns how they were found.
+ * @returns the method that found them.
  */
 export async function search(
   graph: Graph,
@@ -225,7 +231,10 @@ export async function search(
   return dissected ? 'dissection' : 'search'
 }
 
-/** Searches one graph as {@link search} does, and makes numbers of the distances of each source. `type` is that of distances. */
+/**
+ * Searches one graph as {@link search} does, and reduces the distances of each source to numbers. `type` is
+ * the code of the type of distances.
+ */
 export async function searchReduced(
   graph: Graph,
   query: Query,
@@ -248,7 +257,7 @@ export async function searchReduced(
   return dissected ? 'dissection' : 'search'
 }
 
-/** Makes the arrays for numbers that replace distances. They say that there are no paths until native code writes. */
+/** Allocates the arrays for reduced distances, initialized as if no paths existed. */
 export function roomForReduced({ rules, nodes, sources }: Query, { kind, most }: ReadReduction): Reduced {
   const count = countOf(sources, nodes)
   const isNearest = kind === 'nearest'

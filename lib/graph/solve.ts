@@ -20,7 +20,9 @@ import { divide, makeRoom, rootsOf, search, waysOf } from './search.js'
 /** Returns whether a choice of the addon's list names a GPU. */
 const isGpu = (backend: number) => backend !== AUTO && backend !== CPU
 
-/** How a question is answered: by searches, by all pairs, or by dissection if it takes fewer milliseconds than all pairs. */
+/**
+ * Method of a query: searches, all pairs, or nested dissection if it takes fewer milliseconds than all pairs.
+ */
 interface Choice {
   readonly how: 'search' | 'closure' | number
   /** Whether options, or the environment, demand all pairs. */
@@ -28,9 +30,9 @@ interface Choice {
 }
 
 /**
- * Chooses how a question is answered.
+ * Chooses the method of a query.
  *
- * @param allowed - the choice if neither options nor the environment decide; 'either' for the one that takes less time.
+ * @param allowed - the choice if neither options nor the environment decide; 'either' selects the faster one.
  * @throws ERR_MPMML_OPTION if options contradict each other.
  */
 export function choose(
@@ -64,7 +66,7 @@ export function choose(
   return { how, must: false }
 }
 
-/** Finds what a question asks for. */
+/** Solves a query. */
 export async function answer(question: PathQuery): Promise<PathResult> {
   const { query, weights, closing } = question
   const some = query.sources !== null || query.targets !== null
@@ -80,12 +82,12 @@ export async function answer(question: PathQuery): Promise<PathResult> {
   } catch (error) {
     if (isFromListener(error)) throw error
     if (some && isTooMuch(error)) return bySearch(question)
-    // The error of a closure is made again with the names of nodes.
+    // The error of a closure is created again with the names of nodes.
     const isNameless = error instanceof OverflowError && question.names !== null
     const certain =
       some || isNameless ? null : error instanceof CycleError ? await certainCycle(question, error) : error
     if (certain) throw certain
-    // Cycles, and sums that leave the type, may be of pairs that weren't asked for.
+    // Cycles and overflows may concern pairs that weren't requested.
     if (!(error instanceof CycleError || error instanceof OverflowError)) throw error
   }
   if (canRetryInFloat64(question) && (must || !some)) {
@@ -107,7 +109,7 @@ export async function answer(question: PathQuery): Promise<PathResult> {
   )
 }
 
-/** Null unless dissection takes less than the milliseconds of another way, `within`, if they are given. */
+/** Returns null unless dissection takes fewer milliseconds than another method, `within`, if given. */
 async function bySearch(question: PathQuery, within: number): Promise<PathResult | null>
 async function bySearch(question: PathQuery): Promise<PathResult>
 async function bySearch(question: PathQuery, within?: number): Promise<PathResult | null> {
@@ -117,7 +119,7 @@ async function bySearch(question: PathQuery, within?: number): Promise<PathResul
   const graphOf = await graphsOf(question)
   let division: NativeDivision | undefined
   if (within !== undefined) {
-    // There is no room for results until it is certain that they are found here.
+    // Arrays for results are allocated only once it is certain that this method finds them.
     const divided = await runNative({ signal, what: WORK, borrowed }, (call) =>
       divide(graphOf(0), query, type, call, within),
     )

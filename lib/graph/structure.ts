@@ -1,4 +1,7 @@
-/** What graphs are made of: components, orders, spanning trees; and several paths between two nodes. */
+/**
+ * Computes components, topological orders and spanning trees of graphs, and the k best paths between two
+ * nodes.
+ */
 
 import { signal } from '../abort.js'
 import { during } from '../borrowed.js'
@@ -28,9 +31,9 @@ import type { KeyedLinkList, LinkList, NamedLinkList } from './paths.js'
 import { refusalError } from './refusals.js'
 import { type PathRules, rulesOf } from './rules.js'
 
-/** What {@link components} gives. */
+/** Result of {@link components}. */
 export interface GraphComponents<Key = number> {
-  /** How many there are. */
+  /** Number of components. */
   readonly count: number
   /** Component of each node, by its number. */
   readonly labels: Int32Array
@@ -40,9 +43,12 @@ export interface GraphComponents<Key = number> {
 
 /** The options of {@link components}. `undefined` means the default. */
 export interface ComponentOptions {
-  /** 'strong', the default: nodes that reach each other. 'weak': nodes that are connected if edges lead both ways. */
+  /**
+   * 'strong', the default: nodes that reach each other. 'weak': nodes that are connected if the direction of
+   * edges is ignored.
+   */
   kind?: 'strong' | 'weak' | undefined
-  /** Gives up, with ERR_MPMML_ABORTED. */
+  /** Aborts the call, which rejects with ERR_MPMML_ABORTED. */
   signal?: AbortSignal | undefined
 }
 
@@ -82,7 +88,7 @@ const linkRules = () => rulesOf('or-and', UINT8)
 
 const linksOf = (edges: Edges) => sourceOf({ edges }, linkRules())
 
-/** Throws the error for a refusal, if there is one. */
+/** Throws the error if native code has rejected the graph. */
 export function assertAnswer(refusal: GraphRefusal | undefined, edges: Edges, rules: PathRules): void {
   if (refusal) throw refusalError(refusal, { edges }, rules, false, undefined)
 }
@@ -90,10 +96,11 @@ export function assertAnswer(refusal: GraphRefusal | undefined, edges: Edges, ru
 export const keysOf = (nodes: Int32Array, names: NodeNames | null) => atOnce(naming(nodes, names))
 
 /**
- * The components of a graph. Strong ones are numbered so that edges between them lead from lower numbers to higher ones, weak ones by
- * their first nodes. Weights don't matter.
+ * Computes the components of a graph. Strong components are numbered in topological order: edges between them
+ * lead from lower numbers to higher ones. Weak components are numbered by their first nodes. Weights don't
+ * matter.
  *
- * @throws Rejects with an MpmmlError for what is no edge list, as {@link shortestPaths} does.
+ * @throws Rejects with an MpmmlError if `graph` is no edge list, as {@link shortestPaths} does.
  * @example
  * const { count, members } = await components({ nodes: ['a', 'b', 'c'], from: ['a', 'b', 'b'], to: ['b', 'a', 'c'] })
  * console.log(count, members(0).join(), members(1).join()) // 2 a,b c
@@ -127,16 +134,18 @@ export async function components(
 
 /** The options of {@link topologicalOrder}. `undefined` means the default. */
 export interface OrderOptions {
-  /** Gives up, with ERR_MPMML_ABORTED. */
+  /** Aborts the call, which rejects with ERR_MPMML_ABORTED. */
   signal?: AbortSignal | undefined
 }
 
 const orderOptions = new Options({ signal } satisfies OptionsOf<OrderOptions>)
 
 /**
- * All nodes, in an order in which each edge leads from an earlier one to a later one: always the same one.
+ * Returns all nodes in topological order, in which each edge leads from an earlier node to a later one. The
+ * order is deterministic.
  *
- * @throws Rejects with CycleError (ERR_MPMML_CYCLE) if there is a cycle, a self-loop too: it has the cycle; and as {@link components}.
+ * @throws Rejects with CycleError (ERR_MPMML_CYCLE), which has the cycle, if the graph has a cycle or
+ * self-loop; and as {@link components}.
  * @example
  * const order = await topologicalOrder({ nodes: ['roof', 'walls', 'floor'], from: ['floor', 'walls'], to: ['walls', 'roof'] })
  * console.log(order.join()) // floor,walls,roof
@@ -169,7 +178,7 @@ function unordered(nodes: number[], names: NodeNames | null): CycleError {
 export interface SpanningTreeOptions {
   /** 'min', the default: the least sum of weights; 'max': the greatest. */
   best?: 'min' | 'max' | undefined
-  /** Gives up, with ERR_MPMML_ABORTED. */
+  /** Aborts the call, which rejects with ERR_MPMML_ABORTED. */
   signal?: AbortSignal | undefined
 }
 
@@ -178,7 +187,7 @@ const treeOptions = new Options({
   signal,
 } satisfies OptionsOf<SpanningTreeOptions>)
 
-/** What {@link spanningTree} gives: an edge list, of the edges that are in the tree. */
+/** Result of {@link spanningTree}: an edge list with the edges of the tree. */
 export interface SpanningTree<Data extends ElementArray = ElementArray> extends EdgeList<Data> {
   /** The index that each edge has in the graph's list; they ascend. */
   readonly edges: Int32Array
@@ -192,10 +201,11 @@ export interface SpanningTree<Data extends ElementArray = ElementArray> extends 
 }
 
 /**
- * A spanning tree: edges that connect all nodes, whose sum of weights is the least or the greatest; a forest if the graph isn't
- * connected. Edges lead both ways, so an undirected edge need not be given twice. Of edges that weigh the same the first ones are taken.
+ * Computes a spanning tree: edges that connect all nodes with the least or greatest sum of weights; a forest
+ * if the graph isn't connected. Edges are undirected, so each needs to be given only once. Among edges of
+ * equal weight the first ones are chosen.
  *
- * @throws Rejects with an MpmmlError for what is no edge list, as {@link shortestPaths} does.
+ * @throws Rejects with an MpmmlError if `graph` is no edge list, as {@link shortestPaths} does.
  * @see J. B. Kruskal, On the shortest spanning subtree of a graph and the traveling salesman problem, Proceedings of the AMS 7 (1956)
  * @example
  * const { edges, total } = await spanningTree({ nodes: 3, from: [0, 1, 0], to: [1, 2, 2], weight: [4, 1, 2] })

@@ -1,6 +1,9 @@
-/** Numbers of texts in a hash table that grows in parts, so that no call takes long, and whose hash nobody can foresee. */
+/**
+ * Maps strings to numbers by a hash table that grows in parts, so that no call takes long. Its hash is
+ * seeded, so that input can't provoke collisions.
+ */
 
-/** Tables that the texts are divided among. */
+/** Number of tables that the strings are divided among. */
 const PARTS = 256
 const FIRST_CAPACITY = 8
 
@@ -21,12 +24,14 @@ export class TextNumbers {
   readonly #tables = Array.from({ length: PARTS }, () => new Int32Array(2 * FIRST_CAPACITY))
   readonly #counts = new Int32Array(PARTS)
 
-  /** @param texts - the texts by their numbers, to which the caller adds each new text. */
+  /** @param texts - the strings by number, to which the caller adds each new string. */
   constructor(texts: readonly unknown[]) {
     this.#texts = texts
   }
 
-  /** Returns the number of a text; for a new text `next`, which is its number from now on unless it is negative. */
+  /**
+   * Returns the number of a string; for a new string `next`, which becomes its number unless it is negative.
+   */
   number(text: string, next: number): number {
     const hash = hashOf(text)
     const part = hash & (PARTS - 1)

@@ -17,11 +17,11 @@ import { type PathReader, proveDistances, proveNext, type Table, verifyPathsBetw
 import { answering, graphsOf, materialize, type PathQuery, readQuery } from './query.js'
 import { type PathSemiring, pathSemirings } from './rules.js'
 
-/** What {@link verifyPaths} looks at: a result of a path function, or as much of one as there is. */
+/** Result of a path function, or the fields of it that {@link verifyPaths} reads. */
 export interface Verifiable {
   /** The distances that are stated: a row for each source, a column for each target. */
   readonly distances: MatrixLike<ElementArray> | DeviceMatrix<ElementArray>
-  /** The node after the source on each path; looked at if it is there. */
+  /** Node after the source on each path; verified if it is present. */
   readonly next?: MatrixLike<Int32Array> | DeviceMatrix<Int32Array> | undefined
   /** The semiring that paths are compared in. */
   readonly semiring?: PathSemiring | undefined
@@ -29,16 +29,16 @@ export interface Verifiable {
   readonly sources?: NodeNumbers | null | undefined
   /** The nodes of the columns; all if it is null or left out. */
   readonly targets?: NodeNumbers | null | undefined
-  /** Gives the nodes of a path; paths of searches are looked at by it. */
+  /** Returns the nodes of a path; paths of searches are verified by it. */
   readonly path?: // biome-ignore lint/suspicious/noExplicitAny: nodes are numbers, or whatever the user names them by.
   ((from: any, to: any, batch?: number) => unknown[] | null | Promise<unknown[] | null>) | undefined
 }
 
 /** The options of {@link verifyPaths}. `undefined` means the default. */
 export interface VerifyOptions {
-  /** That of the result by default. */
+  /** Semiring of the paths; the semiring of the result by default. */
   semiring?: PathSemiring | undefined
-  /** Gives up, with ERR_MPMML_ABORTED. */
+  /** Aborts the call, which rejects with ERR_MPMML_ABORTED. */
   signal?: AbortSignal | undefined
 }
 
@@ -47,25 +47,25 @@ const verifyOptions = new Options({
   signal,
 } satisfies OptionsOf<VerifyOptions>)
 
-/** What was found right. */
+/** Numbers of verified values. */
 export interface Verified {
-  /** How many distances. */
+  /** Number of verified distances. */
   readonly distances: number
-  /** How many pairs' paths; null if there were none to look at. */
+  /** Number of pairs whose paths were verified; null if the result has none. */
   readonly paths: number | null
 }
 
 /**
- * Verifies what a path function gave: that no edge makes a distance better, that each distance is that of some path, and, if
- * there is `next`, that every path has the length that is stated. Over floats what is equal may differ by the rounding of as
- * many sums as there are nodes. It takes time for each of the sources and edges, and for each pair.
+ * Verifies a result of a path function: no edge improves a distance, each distance is the length of some
+ * path, and, with `next`, every path has the stated length. Over floats equal values may differ by one
+ * rounding per node. The time is proportional to sources times edges, plus the number of pairs.
  *
- * Distances that `overflow: 'saturate'` or 'wrap' has changed are those of no path, and are found wrong.
+ * Distances that `overflow: 'saturate'` or 'wrap' has changed belong to no path, and fail the verification.
  *
- * @param graph - that of the result.
- * @param result - what was found; of all pairs `{ distances }` or `{ distances, next }` will do.
- * @throws Rejects with ArgumentError (ERR_MPMML_VALUE) that says what is wrong; with ERR_MPMML_SHAPE, ERR_MPMML_DTYPE and ERR_MPMML_OPTION
- *   for what doesn't fit, and AbortedError.
+ * @param graph - the graph of the result.
+ * @param result - the result to verify; for all pairs `{ distances }` or `{ distances, next }` suffices.
+ * @throws Rejects with ArgumentError (ERR_MPMML_VALUE) whose message names the wrong value; with
+ * ERR_MPMML_SHAPE, ERR_MPMML_DTYPE or ERR_MPMML_OPTION for arguments that don't fit; and with AbortedError.
  * @example
  * const graph = { nodes: 3, from: [0, 1, 0], to: [1, 2, 2], weight: [4, -1, 9] }
  * const { distances, paths } = await verifyPaths(graph, await shortestPaths(graph, { paths: true }))
@@ -134,7 +134,7 @@ async function readResult(
   return materialize(given)
 }
 
-/** What reads paths of nodes by their numbers. */
+/** Returns a reader of paths by node indices. */
 function inNumbers(
   names: NodeNames | null,
   path: (from: unknown, to: unknown) => unknown[] | null | Promise<unknown[] | null>,

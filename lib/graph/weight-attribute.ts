@@ -20,17 +20,17 @@ const synonyms = new Set([
 ])
 const simplified = (name: string) => name.toLowerCase().replace(/[-_ .]/g, '')
 
-/** Returns the number that a text is, or the infinity; NaN for others. */
+/** Returns the number, or the infinity, that a string denotes; NaN for other strings. */
 export function weightOf(text: string): number {
   const value = numberOf(text)
   return Number.isNaN(value) ? infinityOf(text) : value
 }
 
-/** Returns whether a text is meant as a number, which float64 may not hold. */
+/** Returns whether a string denotes a number, even one that float64 can't hold. */
 const isNumeric = (text: string | undefined) =>
   text !== undefined && (isDecimal(text) || !Number.isNaN(weightOf(text)))
 
-/** A text in a file that should be a number. */
+/** String in a file that should be a number. */
 export interface PlacedText {
   readonly text: string
   readonly line: number
@@ -92,7 +92,10 @@ export class EdgeAttribute {
       for (let at = 0; at < edges.length; at++) this.#append(edges[at]!, values[at]!)
   }
 
-  /** Returns the value of each of `count` edges; NaN stands for none. `fail` throws the error for an edge that has several. */
+  /**
+   * Returns the value of each of `count` edges; NaN stands for none. `fail` throws the error for an edge with
+   * more than one value.
+   */
   *values(count: number, fail: (problem: string) => never): Steps<Float64Array> {
     const values = new Float64Array(count).fill(Number.NaN)
     for (const [edges, given] of this.#parts()) {
@@ -160,7 +163,10 @@ export function chooseWeight(
   )
 }
 
-/** The attributes that occur: those of one name are one, as NetworkX writes an id for each type of its values. */
+/**
+ * Attributes that occur. Attributes of one name are one, because NetworkX writes an id for each type of its
+ * values.
+ */
 function joined(attributes: Iterable<EdgeAttribute>): EdgeAttribute[] {
   const names = new Map<string, EdgeAttribute>()
   for (const attribute of attributes) {

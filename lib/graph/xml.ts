@@ -1,4 +1,4 @@
-/** Reads XML in chunks by the package saxes, with limits on what a hostile text can take. */
+/** Reads XML in chunks by the package saxes, with limits for untrusted input. */
 import type { SaxesParser, SaxesTagPlain } from 'saxes'
 import { FileError, MpmmlError } from '../errors.js'
 import type { Steps } from '../graph-core/slices.js'
@@ -6,7 +6,7 @@ import type { Saxes } from './saxes.js'
 
 /** Most characters from the beginning of a tag, a comment or other markup to the end of the next tag. */
 const LONGEST_MARKUP = 2 ** 20
-/** Most characters of a text that is kept. */
+/** Limit in characters of a stored text. */
 const LONGEST_TEXT = 2 ** 24
 const MAX_LEVELS = 1000
 /** Characters that are parsed at once, in about a millisecond. */
@@ -22,13 +22,19 @@ Attributes.prototype = Object.create(null)
 export interface XmlHandler {
   /** Called for a start tag. */
   open(name: string, attributes: XmlAttributes): void
-  /** Called for the text that {@link XmlReader.keepText} asks for: that of an element, or what precedes the first element in it. */
+  /**
+   * Called with the text that {@link XmlReader.keepText} requests: the text of an element, or the text before
+   * its first child element.
+   */
   text(text: string): void
   /** Called for an end tag. */
   close(): void
 }
 
-/** A document that is well-formed so far. Entities are those of XML: what a DOCTYPE declares is not used. */
+/**
+ * A document that is well-formed so far. Only the entities of XML are known; declarations of a DOCTYPE are
+ * ignored.
+ */
 export class XmlReader {
   readonly #name: string
   readonly #handler: XmlHandler
@@ -51,7 +57,8 @@ export class XmlReader {
   constructor(name: string, saxes: Saxes, handler: XmlHandler) {
     this.#name = name
     this.#handler = handler
-    // More handlers would double the time: V8 takes an object for a dictionary if that many properties are added to it.
+    // More handlers would double the time, because V8 makes an object with that many added properties a
+    // dictionary.
     const parser = new (saxes as typeof import('saxes')).SaxesParser()
     parser.on('opentagstart', (tag) => {
       tag.attributes = new Attributes()
@@ -69,7 +76,7 @@ export class XmlReader {
     return this.#parser.line
   }
 
-  /** Keeps the text of the element that has just been opened. */
+  /** Stores the text of the element that has just been opened. */
   keepText(): void {
     this.#keepsText = true
     this.#text = ''

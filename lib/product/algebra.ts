@@ -1,4 +1,4 @@
-/** The algebra of semirings of the library: how native code is asked for products and parts of groups. */
+/** Algebra of the built-in semirings: calls native code for products and parts of groups. */
 import { assertSelective, assertSemiringType, readSemiring } from '../built-in-semirings.js'
 import { OutOfMemoryError } from '../errors.js'
 import { MEMBER_FIELDS, memberAt, REPORT_FIELDS, REQUEST_FIELDS, requestAt, writeLayout } from '../fields.js'
@@ -25,8 +25,8 @@ import { type StructureFields, writeStructure } from './structure.js'
 const ALIGNMENT = 256
 
 /**
- * Number of products in a part of a large group on a device. The device gets the first part before the others are read, and then one part
- * per turn of the event loop, so that the group doesn't keep the rest of the program waiting.
+ * Number of products in a part of a large group on a device. The device gets the first part before the others
+ * are read, and then one part per turn of the event loop, so that the group doesn't block the program.
  */
 const PART = 1024
 
@@ -34,8 +34,9 @@ const PART = 1024
 const request = new Float64Array(REQUEST_FIELDS)
 
 /**
- * Whether a device has got a product since JavaScript last ran to its end. Native code may wait a moment for the first, because a program
- * that awaits each is faster then; a program that starts several isn't kept from it.
+ * Whether a device has received a product since JavaScript last returned to the event loop. Native code may
+ * wait briefly for the first product, because programs that await each product are faster then. Later
+ * products don't wait, so programs that start several aren't blocked.
  */
 let isBusy = false
 const notBusy = () => {
@@ -257,13 +258,16 @@ function writeMatrix(
   members[start + 4] = matrix.batchStride
 }
 
-/** Writes the place of a result whose memory native code makes. */
+/** Writes the layout of a result whose memory native code allocates. */
 function writePlace(members: Float64Array, start: number, offset: number): void {
   members[start] = 0
   members[start + 1] = offset
 }
 
-/** Memory for the members and reports of parts, which native code uses while these run: to make new takes as long as to write it. */
+/**
+ * Reusable memory for the requests and reports of parts, which native code uses while parts run. Allocating
+ * it would take as long as writing it.
+ */
 const spareBuffers: ArrayBuffer[] = []
 const BYTES_OF_PRODUCT = (MEMBER_FIELDS + REPORT_FIELDS) * Float64Array.BYTES_PER_ELEMENT
 const BYTES_OF_PART = PART * BYTES_OF_PRODUCT
@@ -278,7 +282,7 @@ function giveBack(buffer: ArrayBuffer): void {
   if (buffer.byteLength === BYTES_OF_PART && spareBuffers.length < MAX_SPARE) spareBuffers.push(buffer)
 }
 
-/** Places of results of products, or of auxiliary outputs, in the memory that is made for them. */
+/** Positions of results of products, or of auxiliary outputs, in the memory that is allocated for them. */
 class Offsets {
   bytes = 0
 

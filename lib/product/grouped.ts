@@ -80,7 +80,7 @@ type GroupedResultOf<P extends GroupedProduct, Any extends GroupedProduct = P> =
     >
   : never
 
-/** A product with the members that it must have, as far as types tell. */
+/** A product with the members that its types require. */
 type FittingProduct<P extends GroupedProduct> = P extends unknown
   ? P &
       Fitting<
@@ -110,20 +110,23 @@ const groupedOptions = new Options({
 const productNames: readonly (keyof GroupedProduct)[] = ['a', 'b', 'out', 'accumulate', 'structure']
 
 /**
- * Size from which a result on several GPUs has sharded memory of its own. Smaller results share memory on the
+ * Size from which a result on several GPUs has separate sharded memory. Smaller results share memory on the
  * first GPU.
  */
 const ALONE_BYTES = 2 ** 20
 
 /**
- * Many products in one call, of any shapes: for small products, which would take less time than to ask for each.
+ * Computes many products of any shapes in one call, which saves the overhead of separate calls for small
+ * products.
  *
- * If any matrix of the group is a {@link DeviceMatrix}, its device computes all products, and all results stay there. They
- * share memory, about a thousand of them at a time, which is given back when the last of them has been disposed.
+ * If any matrix of the group is a {@link DeviceMatrix}, its device computes all products and owns all
+ * results. About a thousand results share one block of memory, which is released when the last of them has
+ * been disposed.
  *
  * @returns A result for each product, in order.
- * @throws Rejects, and never throws, with what {@link mpmm} rejects with. The message names the product. If one fails or is
- *   refused, the promise is rejected; what the `out` of the others hold is unspecified then.
+ * @throws Rejects, and never throws, with what {@link mpmm} rejects with. The message names the product. If
+ * one product fails or is invalid, the promise is rejected; what the `out` of the others hold is unspecified
+ * then.
  * @example
  * const products = [
  *   { a: matrix(1, 2, [1, 5]), b: matrix(2, 1, [4, 2]) },
@@ -138,7 +141,7 @@ export function mpmmGrouped<P extends GroupedProduct, Witness extends AnyWitness
   options?: GroupedOptions<Witness>,
 ): Promise<WitnessedResult<GroupedResultOf<P>, Witness>[]>
 /**
- * Many products over a semiring of your own in one call; all else is as in the other form.
+ * Computes many products over a custom semiring in one call; otherwise like the other form.
  *
  * @throws What the other form throws.
  */
@@ -165,10 +168,11 @@ async function multiplyAll(
   const group = new Group(assertArray(productsValue), call, trace)
   const startsAtOnce = () => call.session && !signal && !trace
   try {
-    // The device begins while the others are read. If one of those turns out to be wrong, what it has computed is dropped.
+    // The device begins while other products are read. If one of these is invalid, the computed results are
+    // dropped.
     group.read(group.partEnd)
     if (startsAtOnce()) group.startPart(NEVER_CANCELLED)
-    // For the rest everything that can run user code comes first, as for one product.
+    // For the remaining products all steps that can run user code come first, as for a single product.
     group.read(group.length)
     throwIfAborted(signal, WORK)
     if (group.length === 0) return []
@@ -184,7 +188,7 @@ async function multiplyAll(
     return group.end()
   }
   if (!signal) return group.run(NEVER_CANCELLED)
-  // Each part looks for its arrays when it has ended.
+  // Each part checks its arrays when it has ended.
   return runNative({ what: WORK, signal, borrowed: null }, ({ cancel }) => {
     group.each((product, names) => product.requireThere(names))
     return group.run(cancel)
@@ -244,7 +248,7 @@ class Group {
       const product = readProduct(call, a, b, out, accumulate, names, own)
       this.#writes ||= product.out !== null
       this.#usesArrays ||= product.usesArrays
-      // Not by push(), which takes longer: V8 doesn't inline it here.
+      // Assigned by index, because V8 doesn't inline push() here.
       products[names.index] = product
     }
   }
@@ -288,14 +292,14 @@ class Group {
     }
   }
 
-  /** Chooses where the host computes, and makes the results there. */
+  /** Selects the backend for products of arrays, and allocates their results. */
   place(): void {
     this.call.place = placeProduct(this.call.options)
     for (const product of this.products) assertWebGpuKind(product)
     this.each((product, names) => allocateResult(product, { toString: () => `the result of ${names}` }))
   }
 
-  /** Calls `look` with the products from `first` up to that before `end`. */
+  /** Calls `look` with the products from `first` to before `end`. */
   each(look: (product: Product, names: NamesInGroup) => void, first = 0, end = this.products.length): void {
     for (const names = new NamesInGroup(first); names.index < end; names.index++)
       look(this.products[names.index]!, names)
@@ -338,7 +342,7 @@ class Group {
     })
   }
 
-  /** The same. If that fails, no further part is started, and end() throws the error. */
+  /** Calls startPart(). After an error no other part is started, and end() throws the error. */
   #startNext(cancel: Int32Array): void {
     try {
       this.startPart(cancel)
@@ -348,7 +352,7 @@ class Group {
     }
   }
 
-  /** Starts the parts that are left, and gives the results. */
+  /** Starts the remaining parts, and returns the results. */
   async run(cancel: Int32Array): Promise<MpmmResult<AnyResult>[]> {
     const { session } = this.call
     const rest = () => {
@@ -358,7 +362,8 @@ class Group {
       if (session && this.#started > 0) {
         session.rest = rest
         await turn()
-        // If the device was asked for something else meanwhile, the rest has come before that.
+        // If other work was requested from the device meanwhile, the remaining parts have been started before
+        // it.
         if (session.rest !== rest) break
         session.rest = null
       }
@@ -367,7 +372,7 @@ class Group {
     return this.end()
   }
 
-  /** The end of the next products whose results share memory. */
+  /** Returns the end of the next products whose results share memory. */
   #endTogether(end: number): number {
     const { products, call } = this
     if (!call.session?.devices) return end
@@ -382,7 +387,7 @@ class Group {
   }
 
   #add(part: Promise<void>): void {
-    // end() says what has failed, when the others have ended.
+    // end() throws the error when the other parts have ended.
     part.catch(() => {})
     this.#parts.push(part)
   }
@@ -391,7 +396,7 @@ class Group {
   async end(): Promise<MpmmResult<AnyResult>[]> {
     const failed = (await Promise.allSettled(this.#parts)).find((part) => part.status === 'rejected')
     if (!failed) return this.#results
-    // What the others have made is dropped.
+    // Results of the other parts are dropped.
     this.#results.forEach((result, index) => {
       const { session, out } = this.products[index]!
       if (!session) return
@@ -402,7 +407,7 @@ class Group {
   }
 }
 
-/** Returns whether a result is allocated and has memory of its own on several devices. */
+/** Returns whether a result is allocated by native code, with separate sharded memory on several devices. */
 const isAlone = ({ out, batch, m, n, bytes }: Product) => !out && batch * m * n * bytes >= ALONE_BYTES
 
 function refuseTypes({ type }: Product, { a }: NamesInGroup, first: Product): never {
@@ -412,7 +417,10 @@ function refuseTypes({ type }: Product, { a }: NamesInGroup, first: Product): ne
   )
 }
 
-/** An error of native code, with the product called what users call it; native code counts from `first` on, if there are several. */
+/**
+ * Returns an error of native code with the user's name of the product; native code counts from `first` on, if
+ * a part has several products.
+ */
 function namingProduct(error: unknown, first: number, count: number, trace: CallTrace | null): unknown {
   if (!(error instanceof Error) || error instanceof AbortedError) return error
   const [prefix = '', place] = /^product (\d+): /.exec(error.message) ?? []

@@ -1,4 +1,4 @@
-/** Matrices of elements that have types of their own, in one lane or several: those of semirings that users write. */
+/** Matrices over custom semirings, whose elements have one or several lanes of given types. */
 import { isUint32Array } from '../array-types.js'
 import { typeName } from '../describe.js'
 import { elementType, INT32, typeNameOf } from '../elements.js'

@@ -44,8 +44,8 @@ import {
 } from './webgpu.js'
 
 /**
- * Products in a row that JavaScript's thread may compute itself. Then one goes to another thread, so that the event loop
- * turns in a program that only awaits small products.
+ * Number of consecutive products that JavaScript's thread may compute itself. Then another thread computes
+ * one, so that the event loop runs in a program that only awaits small products.
  */
 const MAX_IN_A_ROW = 64
 let inARow = 0
@@ -53,8 +53,8 @@ let inARow = 0
 const syncReport = new Float64Array(REPORT_FIELDS)
 
 /**
- * The product C = A ⊗ B over a semiring, C[i, j] = ⊕ over k of A[i, k] ⊗ B[k, j]; in max-plus the maximum of the
- * sums A[i, k] + B[k, j]. Works off the event loop; several products may run at once.
+ * The product C = A ⊗ B over a semiring, C[i, j] = ⊕ over k of A[i, k] ⊗ B[k, j]; in max-plus the maximum of
+ * the sums A[i, k] + B[k, j]. Runs off the event loop; several products may run concurrently.
  *
  * All matrices have one element type. Over int32 and uint8 results are exact. Over float32 and float64 max-plus and
  * min-plus round each sum once, and max-times each product; max-min and min-max round nothing. A ⊗ that is NaN (an operand
@@ -102,9 +102,10 @@ export function mpmm<
   options?: MpmmOptions<Out, Witness, C0> & Fitting<A | ThereA, B | ThereB, C0, Out>,
 ): Promise<WitnessedResult<ResultOf<A, B, ThereA, ThereB, C0, Out>, Witness>>
 /**
- * The product over a semiring of your own, which `semiring()` of mpmml/semirings makes. All else is as in the other form. If its elements have lanes, each matrix is an array
- * of them, one for each lane, and so is c. Integers are computed modulo 2^32; floats are rounded in the order of k. On both backends all
- * results are the same, bit by bit; a NaN is always the same one.
+ * Computes the product over a custom semiring from `semiring()` of mpmml/semirings; otherwise like the other
+ * form. If its elements have lanes, each matrix is an array of them, one for each lane, and so is c. Integers
+ * are computed modulo 2^32; floats are rounded in the order of k. On both backends all results are the same,
+ * bit by bit; a NaN is always the same one.
  *
  * @throws What the other form throws.
  */
@@ -215,9 +216,10 @@ export function mpmmSync<
   options?: MpmmOptions<Out, Witness, C0> & Fitting<A | ThereA, B | ThereB, C0, Out>,
 ): WitnessedResult<ResultOf<A, B, ThereA, ThereB, C0, Out>, Witness>
 /**
- * The product over a semiring of your own, which `semiring()` of mpmml/semirings makes. All else is as in the other form. If its elements have lanes, each matrix is an array
- * of them, one for each lane, and so is c. Integers are computed modulo 2^32; floats are rounded in the order of k. On both backends all
- * results are the same, bit by bit; a NaN is always the same one.
+ * Computes the product over a custom semiring from `semiring()` of mpmml/semirings; otherwise like the other
+ * form. If its elements have lanes, each matrix is an array of them, one for each lane, and so is c. Integers
+ * are computed modulo 2^32; floats are rounded in the order of k. On both backends all results are the same,
+ * bit by bit; a NaN is always the same one.
  *
  * @throws What the other form throws.
  */

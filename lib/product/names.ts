@@ -26,7 +26,7 @@ class NameInGroup {
   }
 }
 
-/** Names in the products of a group, in turn. Their texts are created only for messages. */
+/** Names of the matrices of a group's products. Their strings are created only for messages. */
 export class NamesInGroup implements Names {
   readonly a = new NameInGroup(this, 'a')
   readonly b = new NameInGroup(this, 'b')
@@ -42,7 +42,7 @@ export class NamesInGroup implements Names {
   }
 }
 
-/** Names of the matrices of a lane of elements that have several. */
+/** Names of the matrices of one lane, for elements with several lanes. */
 export const namesOfLane = ({ a, b, out, accumulate }: Names, lane: number): Names => ({
   a: `${a}[${lane}]`,
   b: `${b}[${lane}]`,

@@ -52,10 +52,11 @@ export interface MpmmOptions<
   /** The semiring of the product; 'max-plus' by default. */
   semiring?: Semiring | undefined
   /**
-   * A matrix of the result's shape to write into, which is then the result's `c`. Its elements may not overlap each
-   * other, nor those of the operands; parts of one array that interleave count as overlapping if
-   * their strides don't nest, such as 3 and 2. If an operand is a {@link DeviceMatrix}, so must `out` be. After ERR_MPMML_ABORTED and ERR_MPMML_CUDA its content is unspecified; after any
-   * other error it is as it was.
+   * A matrix of the result's shape to write into, which is then the result's `c`. Its elements may not
+   * overlap each other, nor those of the operands; parts of one array that interleave count as overlapping if
+   * their strides don't nest, such as 3 and 2. If an operand is a {@link DeviceMatrix}, so must `out` be.
+   * After ERR_MPMML_ABORTED and ERR_MPMML_CUDA its content is unspecified; after any other error it is
+   * unchanged.
    */
   out?: Out | undefined
   /**
@@ -64,36 +65,41 @@ export interface MpmmOptions<
    */
   accumulate?: C0 | undefined
   /**
-   * 'auto', the default, takes CUDA if it can be used and the product is large enough and fits, otherwise the CPU. The
-   * environment variable MPMML_BACKEND (auto, cuda, webgpu or cpu) overrides 'auto'. 'cuda' and 'webgpu' without a usable GPU are errors.
-   * Without CUDA, 'auto' gives large products to a GPU by WebGPU if it was measured to be faster than the CPU; docs/webgpu.md has what
-   * 'webgpu' computes. mpmmSync refuses 'webgpu', which can't block.
-   * Matrices of a device decide for themselves: only that device can compute their products.
+   * 'auto', the default, selects CUDA if it can be used and the product is large enough and fits, otherwise
+   * the CPU. The environment variable MPMML_BACKEND (auto, cuda, webgpu or cpu) overrides 'auto'. 'cuda' and
+   * 'webgpu' without a usable GPU are errors. Without CUDA, 'auto' gives large products to a GPU by WebGPU if
+   * it was measured to be faster than the CPU; docs/webgpu.md has what 'webgpu' computes. mpmmSync refuses
+   * 'webgpu', which can't block. Matrices of a device decide for themselves: only that device can compute
+   * their products.
    */
   backend?: BackendChoice | undefined
   /** The index of the CUDA device; 0 by default. The CPU ignores it. */
   device?: number | undefined
   /**
-   * CUDA devices that compute together: 'all' that there are, or their indices. Each gets rows of the result (of a batch,
-   * instances). As many of them take part in a product as pay off: its result's `devices` says which. The values don't depend on
-   * them. If there is no GPU, 'all' is as if it weren't given. Not together with `device`.
+   * CUDA devices that compute together: 'all' devices, or an array of indices. Each computes rows of the
+   * result (batch entries of a batch). A product uses only as many of them as are worthwhile, and its result
+   * lists them in `devices`. The values don't depend on the devices. Without a GPU 'all' counts as omitted.
+   * Not together with `device`.
    */
   devices?: 'all' | readonly number[] | undefined
-  /** A kernel variant by its name in {@link variants}: either it computes the product or there is an error. It implies the backend. */
+  /**
+   * Name of a kernel variant from {@link variants}, which must compute the product: it is an error if it
+   * can't. It implies the backend.
+   */
   variant?: VariantName | undefined
   /**
-   * What to do with a finite sum that decides a result and is outside the finite range: 'throw', the default, rejects the
-   * product with ERR_MPMML_OVERFLOW; 'saturate' takes the nearest finite value; 'wrap' computes finite sums modulo 2^32 (a
-   * sum that wraps onto the value of the semiring's zero is zero). Only for int32 and uint8: floating-point results that
-   * are too large become infinities, as in IEEE 754. In semirings without sums, such as max-min and or-and, nothing can
-   * overflow, and the option makes no difference.
+   * Policy for a finite sum that decides a result and is outside the finite range: 'throw', the default,
+   * rejects the product with ERR_MPMML_OVERFLOW; 'saturate' takes the nearest finite value; 'wrap' computes
+   * finite sums modulo 2^32 (a sum that wraps onto the value of the semiring's zero is zero). Only for int32
+   * and uint8: floating-point results that are too large become infinities, as in IEEE 754. In semirings
+   * without sums, such as max-min and or-and, nothing can overflow, and the option has no effect.
    */
   overflow?: Overflow | undefined
   /**
-   * Whether to tell which k decides each element of the result: the result then has a `witness`, int32 of the shape of c. Its
-   * elements are the smallest k whose candidate A[i, k] ⊗ B[k, j], as `overflow` stores it, is C[i, j]; −1 if C[i, j] is the
-   * semiring's zero, or if only `accumulate` attains it. Not where every k has a part in a
-   * result, as in 'plus-times'.
+   * Whether to return the argmax index of each element, the k that decides it: the result then has a
+   * `witness`, int32 of the shape of c. Its elements are the smallest k whose candidate A[i, k] ⊗ B[k, j], as
+   * `overflow` stores it, is C[i, j]; −1 if C[i, j] is the semiring's zero, or if only `accumulate` attains
+   * it. Not allowed if every k contributes to a result, as in 'plus-times'.
    */
   witness?: Witness
   /**

@@ -1,4 +1,4 @@
-/** Which kernel a product would take, without computing it. */
+/** Plans a product: selects its kernel without computing it. */
 import { OptionError } from '../errors.js'
 import { REPORT_FIELDS } from '../fields.js'
 import { runNative } from '../run-native.js'
@@ -13,13 +13,15 @@ import type { UserOperand, UserPlan, UserProductOptions } from './user-product.j
 import { isByWebGpu } from './webgpu.js'
 
 /**
- * The plan of the product that `mpmm(a, b, options)` would compute: chosen by the sizes and by a scan of the values,
- * off the event loop. Computes nothing, and allocates nothing for the result.
+ * Plans the product that `mpmm(a, b, options)` would compute, by the sizes and by a scan of the values, off
+ * the event loop. Computes nothing, and allocates nothing for the result.
  *
- * Of a product on several devices it is the plan of their parts; if these take different arithmetics, that of the most bits.
+ * For a product on several devices it is the plan of their parts; if their arithmetics differ, the one with
+ * the most bits.
  *
- * A GPU computes a large product in panels, each of which may take a cheaper arithmetic than the plan's. It also looks at a sample
- * of a large int32 product, which may take the family `ranked` then; for matrices on the host the plan doesn't know that.
+ * A GPU computes a large product in panels, each of which may take a cheaper arithmetic than the plan's. It
+ * also samples a large int32 product, and may select the family `ranked` then; for matrices on the host the
+ * plan doesn't predict that.
  *
  * @throws Rejects with what {@link mpmm} rejects with for the same arguments, as far as that shows without computing.
  * @example
@@ -29,7 +31,8 @@ import { isByWebGpu } from './webgpu.js'
  */
 export function plan(a: AnyOperand, b: AnyOperand, options?: MpmmOptions<AnyResult>): Promise<Plan>
 /**
- * The plan of a product over a semiring of your own: the kernel, and where its machine code comes from. It may be compiled for that.
+ * Plans a product over a custom semiring: returns the kernel and the origin of its machine code. The call may
+ * compile the kernel.
  *
  * @throws What the other form throws.
  */

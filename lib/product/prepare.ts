@@ -38,7 +38,7 @@ const productOptions = new Options({ ...productSet, semiring: algebra })
 
 /** Reads and checks the arguments of one product. Throws what {@link mpmm} rejects with. */
 export function prepare(a: unknown, b: unknown, optionsValue: unknown, trace: CallTrace | null): Product {
-  // Everything that can run user code comes first: after this the arguments can't change under the checks.
+  // All steps that can run user code come first, so that arguments can't change after the checks.
   const options = productOptions.read(optionsValue)
   const call = new Call(options.semiring, options)
   const product = readProduct(call, a, b, options.out, options.accumulate, plainNames, options.structure)
@@ -138,7 +138,10 @@ function readAccumulate(
   return out && value === outValue ? out : (readView(value, name, role) as View<ElementArray>)
 }
 
-/** Throws unless the algebra, and the device that matrices are on, do what a call asks for. `product` is its first. */
+/**
+ * Throws unless the algebra, and the device of the matrices, support the options of a call. `product` is its
+ * first.
+ */
 export function checkCall(call: Call, product: Product): void {
   assertDevicesOnly(call.options)
   call.algebra.assertOperation(call, product.type)
@@ -146,8 +149,8 @@ export function checkCall(call: Call, product: Product): void {
 }
 
 /**
- * Checks that the matrices of a product fit, and are where those of its call are; `first` finds one on the call's device. Runs no user
- * code.
+ * Checks that the matrices of a product fit, and are on the device of the call. `first` returns a matrix on
+ * that device, for messages. Runs no user code.
  */
 export function checkProduct(product: Product, names: Names, first: () => NamedDeviceMatrix): void {
   if (product.call.algebra.isList) checkLanes(product, names, first)
@@ -214,8 +217,8 @@ function refuseBatches(a: View, b: View, names: Names): never {
 }
 
 /**
- * Says where the result and the further ones that are asked for go, and makes their arrays unless they are to be on a device;
- * `name` is what messages call the result.
+ * Sets the destinations of the result and of the requested auxiliary outputs. Allocates their arrays, unless
+ * the results stay on a device. Messages call the result `name`.
  */
 export function allocateResult(product: Product, name: Name = 'the result'): void {
   const { call, otherLanes } = product
@@ -233,7 +236,7 @@ export function allocateResult(product: Product, name: Name = 'the result'): voi
 function newResult(elements: Elements, { session, place, options }: Call, name: Name): Result {
   const { type, bytes, reach, offset, batchStride, rowStride, colStride, batched, batch, rows, cols } =
     elements
-  // The array is returned only when the product has written it: after an error it is dropped.
+  // The user gets the array only after the product has written it: an error drops it.
   const pinned = place.mayUseCuda ? pinnedResult(type, reach, firstDevice(options)) : null
   const data = session ? null : (pinned ?? allocate(reach, name, type, newUnwrittenArray))
   if (session && reach * bytes > Number.MAX_SAFE_INTEGER) {
@@ -241,7 +244,8 @@ function newResult(elements: Elements, { session, place, options }: Call, name: 
       `${name} of ${reach} elements doesn't fit on ${session}: compute it in parts, by rows of A or columns of B`,
     )
   }
-  // Not a spread: V8 copies that outside compiled code, which takes a third of the time of a product of 4 × 4.
+  // Not the spread operator: V8 copies it outside compiled code, which takes a third of the time of a product
+  // of 4 × 4.
   return { type, bytes, reach, offset, batchStride, rowStride, colStride, batched, batch, rows, cols, data }
 }
 
@@ -340,7 +344,7 @@ function refuseDevices(one: NamedDeviceMatrix, name: Name, other: Session): neve
   )
 }
 
-/** Throws if options ask for something else than the device that the matrices are on. */
+/** Throws if options select another device than that of the matrices. */
 export function assertConsistent(
   { backend, device, devices, variant }: PlaceRequest,
   session: Session,
@@ -371,7 +375,10 @@ export function assertConsistent(
   }
 }
 
-/** Whether the option devices names what the session consists of. Without a GPU, 'all' is as if it weren't given. */
+/**
+ * Returns whether the option `devices` names the devices of the session. Without a GPU 'all' counts as
+ * omitted.
+ */
 function isOf({ backend, index, devices, isAll }: Session, asked: number): boolean {
   if (asked === ALL_DEVICES) return backend !== 'cuda' || isAll
   return asked === (devices > 0 || backend !== 'cuda' ? devices : 2 ** index)

@@ -1,4 +1,4 @@
-/** Products, and what they need of their algebra. */
+/** Products and calls of products, and the interface of the algebras that compute them. */
 
 import type { Placement } from '../backend-selection.js'
 import type { Borrowed } from '../borrowed.js'
@@ -15,29 +15,29 @@ import { type Names, namesOfLane, plainNames } from './names.js'
 import type { CallOptions } from './options.js'
 import type { ReadStructure } from './structure.js'
 
-/** Where a result goes: into an array, or memory of a device; null if that isn't made yet. */
+/** Destination of a result: an array, or memory of a device; null until it is allocated. */
 export interface Result extends Elements {
   data: ElementArray | NativeMemory | null
 }
 
-/** Of an element of a further result. */
+/** Bytes of an element of an auxiliary output. */
 export const FURTHER_BYTES = bytesOf(INT32)
 
-/** A kind of further results, and the fields that are its own. */
+/** A kind of auxiliary outputs, with its fields in a request. */
 export interface Further {
   readonly name: FurtherName
-  /** Whether it is asked for. */
+  /** Field that requests it. */
   readonly asks: number
-  /** Where its memory is, in groups. */
+  /** Field of its memory, in groups. */
   readonly memory: number
   readonly layout: typeof at.c
 }
 
-/** The field that says whether a further result is asked for. */
+/** Returns the name of the field that requests an auxiliary output. */
 export const asksField = (name: FurtherName): `asks${Capitalize<FurtherName>}` =>
   `asks${`${name[0]!.toUpperCase()}${name.slice(1)}` as Capitalize<FurtherName>}`
 
-/** All that there are, in the order of native code. */
+/** All kinds of auxiliary outputs, in the order of native code. */
 export const furtherKinds: readonly Further[] = furtherResults.map((name) => ({
   name,
   asks: at[asksField(name)],
@@ -53,7 +53,7 @@ export interface PartResults {
   release(): void
 }
 
-/** Part of a product that depends on its algebra. All else is common to the semirings of the library and to those of users. */
+/** Part of a product that depends on its algebra; the rest is common to built-in and custom semirings. */
 export interface Algebra {
   readonly name: string
   /** Types of the lanes of an element; null if the arrays of the operands decide the type of elements, which have one lane. */
@@ -62,9 +62,12 @@ export interface Algebra {
   readonly isList: boolean
   /** Number of the products of a group on a device that are computed in one native call. */
   readonly partOfGroup: number
-  /** Throws unless the algebra has what a call asks for, on elements of this type. */
+  /** Throws unless the algebra supports the options of a call on elements of this type. */
   assertOperation(call: Call, type: number): void
-  /** Starts a product. Returns the memories that native code makes for results, those of auxiliary outputs last. */
+  /**
+   * Starts a product. Returns the memories that native code allocates for results, with those of auxiliary
+   * outputs last.
+   */
   multiply(product: Product, report: Float64Array, cancel: Int32Array): Promise<Made>
   /** Computes a product. */
   multiplySync(product: Product, report: Float64Array): Made
@@ -74,13 +77,13 @@ export interface Algebra {
   plan(product: Product, report: Float64Array, cancel: Int32Array): Promise<unknown>
 }
 
-/** What the products of a call have in common. */
+/** Algebra, options and device that all products of a call share. */
 export class Call {
   /** The device that the matrices are on; null if all are in arrays. */
   session: Session | null = null
-  /** Of products of arrays; matrices of a device decide for themselves. */
+  /** Backend of products of arrays; device matrices are multiplied on their device. */
   place: Placement
-  /** The further results that are asked for. */
+  /** Requested auxiliary outputs. */
   readonly asked: readonly Further[]
 
   constructor(
@@ -94,17 +97,24 @@ export class Call {
 
 const noLanes: readonly Product[] = []
 
-/** A product: its matrices, and the sizes that it has if they fit, which checkProduct() finds. */
+/**
+ * A product: its matrices, and its dimensions, which are valid once checkProduct() has accepted the matrices.
+ */
 export class Product implements Borrowed {
-  /** Where the result goes, which allocateResult() says; null in groups on a device, whose results share memory. */
+  /**
+   * Destination of the result, set by allocateResult(); null in groups on a device, whose results share
+   * memory.
+   */
   c: Result | null = null
-  /** The same for each further result that is asked for. */
+  /** Destinations of the requested auxiliary outputs, set by allocateResult(). */
   further: readonly Result[] = []
-  /** The other lanes of elements that have several; this product is that of the first lane. */
+  /**
+   * Products of the other lanes if elements have more than one lane; this product is that of the first lane.
+   */
   otherLanes: readonly Product[] = noLanes
-  // Not looked up in the matrices again: those of some thousand products aren't in a processor's caches any more when the
-  // products have been computed.
-  /** The element type, by its number. */
+  // The fields below are copies, because the matrices of thousands of products have left the CPU caches by
+  // the time the products are done.
+  /** Code of the element type. */
   readonly type: number
   readonly batched: boolean
   readonly batch: number
@@ -118,7 +128,7 @@ export class Product implements Borrowed {
     readonly b: View,
     /** The view of `out`; null if it wasn't given. */
     readonly out: View<ElementArray> | null,
-    /** `out` as it was given, with all its lanes. */
+    /** `out` in the given form, with all its lanes. */
     public outValue: unknown,
     readonly c0: View<ElementArray> | null,
     /** Null: all elements belong to the product. */
@@ -138,7 +148,7 @@ export class Product implements Borrowed {
   get session(): Session | null {
     return this.call.session
   }
-  /** Of an element of the result. */
+  /** Bytes of an element of the result. */
   get bytes(): number {
     return bytesOf(this.type)
   }
@@ -162,7 +172,10 @@ export class Product implements Borrowed {
     else for (const [index, lane] of this.lanes.entries()) look(lane, namesOfLane(names, index))
   }
 
-  /** Checks again what user code may have taken away since checkProduct(). */
+  /**
+   * Checks again that arrays and memory still exist, because user code may have detached them since
+   * checkProduct().
+   */
   requireThere(names: Names = plainNames): void {
     this.eachLane(names, assertLaneAttached)
   }
@@ -171,13 +184,13 @@ export class Product implements Borrowed {
     this.eachLane(names, assertLaneStillAttached)
   }
 
-  /** The elements of the result from `offset` on, if it is made for the product. */
+  /** Returns the layout of a newly allocated result that begins at `offset`. */
   newElements(offset = 0): Elements {
     const { type, bytes, batched, batch, m, n } = this
     return rowMajorElements(type, bytes, batched, batch, m, n, offset)
   }
 
-  /** The elements of a further result from `offset` on. */
+  /** Returns the layout of an auxiliary output that begins at `offset`. */
   newFurther(offset = 0): Elements {
     const { batched, batch, m, n } = this
     return rowMajorElements(INT32, FURTHER_BYTES, batched, batch, m, n, offset)

@@ -1,23 +1,26 @@
-/** Telling how far work is, while it runs. */
+/** Reports the progress of running work. */
 import { reportAt as at } from '../fields.js'
 import { tell } from '../listener.js'
 
-/** Progress of a product, or of other work. Work with more to tell adds members. */
+/** Progress of a product, or of other work, which may add members. */
 export interface Progress {
-  /** The share of the work that is done, from 0 to 1. */
+  /** Completed fraction of the work, from 0 to 1. */
   done: number
 }
 
 /** Time between two calls of `onProgress`. */
 export const INTERVAL_MS = 250
 
-/** How much of so many steps is done, by the report in which native code counts them. */
+/**
+ * Returns a function for the completed fraction of `steps`, read from the report in which native code counts
+ * steps.
+ */
 export function shareOf(steps: number, report: Float64Array): () => number {
-  // Rounding may bring the count beyond the number of steps, of which there may be none.
+  // Rounding may raise the count above the number of steps, which may be 0.
   return () => Math.min(report[at.stepsDone]! / steps, 1) || 0
 }
 
-/** A listener that is never told less than before: work that fails may be begun again in another way. */
+/** Returns a listener whose progress never decreases: failed work may be restarted with another method. */
 export function forwardOnly(
   listener: ((progress: Progress) => void) | undefined,
 ): ((progress: Progress) => void) | undefined {
@@ -87,14 +90,17 @@ export class ProgressReports {
   readonly #timer
   #told = false
 
-  /** `share` says how much is done, from 0 to 1; `giveUp` is called if the listener throws. */
+  /** `share` returns the completed fraction, from 0 to 1; `giveUp` is called if the listener throws. */
   constructor(listener: (progress: Progress) => void, share: () => number, giveUp: () => void) {
     this.#listener = new ProgressListener(listener)
     this.#giveUp = giveUp
     this.#timer = setInterval(() => this.#tell(share()), INTERVAL_MS)
   }
 
-  /** To be called once the work has ended. Throws what the listener threw. */
+  /**
+   * Stops the reports; callers must call it when the work has ended. Throws the listener's exception, if it
+   * has thrown.
+   */
   end(succeeded: boolean): void {
     clearInterval(this.#timer)
     if (succeeded && this.#told) this.#tell(1)
@@ -112,7 +118,10 @@ export class ProgressReports {
   }
 }
 
-/** What `work` gives; meanwhile `listener`, if there is one, hears how far it is: see {@link ProgressReports}. */
+/**
+ * Returns the result of `work`, and reports its progress to `listener` meanwhile; see {@link
+ * ProgressReports}.
+ */
 export async function reporting<Result>(
   listener: ((progress: Progress) => void) | undefined,
   share: () => number,

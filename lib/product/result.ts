@@ -1,4 +1,4 @@
-/** The result of a product: from native code's report to what the user gets. */
+/** Converts native code's report of a product to the result for the user. */
 
 import { deviceName, devicesIn } from '../backend.js'
 import type { BackendName } from '../backend-name.js'
@@ -16,11 +16,11 @@ import type { AnyAccumulate, AnyResult, AnyWitness, ElementsOf } from './options
 import type { Call, Product, Result } from './product.js'
 import type { ProductStructure, ReadStructure } from './structure.js'
 
-/** What a product gives. */
+/** Result of a product. */
 export interface MpmmResult<C extends AnyResult = DenseMatrix> {
   /** The product: `out` itself if it was given, otherwise a new row-major matrix; on a device if an operand is. */
   c: C
-  /** What computed it. */
+  /** Backend that computed it. */
   backend: BackendName
   /** The name of the GPU or of the processor. */
   device: string
@@ -41,11 +41,11 @@ export interface MpmmResult<C extends AnyResult = DenseMatrix> {
   timing: {
     /** The whole work outside JavaScript. */
     totalMs: number
-    /** The kernel: on the GPU without anything else, on the CPU with the packing of the operands. */
+    /** Kernel time: on the GPU only the kernel, on the CPU including the packing of the operands. */
     kernelMs: number
     /** Finding the range of the values; 0 if the packing does it. */
     analysisMs: number
-    /** The copy of the operands to the GPU; 0 on the CPU, and for operands that are there. */
+    /** Copy of the operands to the GPU; 0 on the CPU, and for operands that are on the GPU already. */
     h2dMs: number
     /**
      * The copy of the result from the GPU; 0 on the CPU, for results that stay there, and for small products, whose kernels
@@ -54,8 +54,8 @@ export interface MpmmResult<C extends AnyResult = DenseMatrix> {
     d2hMs: number
   }
   /**
-   * 10^9 operations per second of kernel time, with 2 operations (⊗ and ⊕) in each of the batch·M·N·K steps, or of those that
-   * count with the option `structure`; 0 if no kernel ran.
+   * 10^9 operations per second of kernel time, with 2 operations (⊗ and ⊕) in each of the batch·M·N·K steps.
+   * With the option `structure` only steps inside the structure count. 0 if no kernel ran.
    */
   gops: number
   /** The structure of the matrices, if the option was given. */
@@ -84,11 +84,14 @@ export interface Plan {
 export type WitnessOf<C extends AnyResult> =
   C extends DeviceMatrix<ElementArray> ? DeviceMatrix<Int32Array> : DenseMatrix<Int32Array>
 
-/** {@link MpmmResult} with the witness, as far as the type of the option `witness` tells whether it is there. */
+/** {@link MpmmResult} with the field `witness`, if the type of the option `witness` implies it. */
 export type WitnessedResult<C extends AnyResult, Witness extends AnyWitness> = MpmmResult<C> &
   ([Witness] extends [true]
     ? {
-        /** Which k decides each element of c; see the option `witness`. A new row-major matrix of the shape of c. */
+        /**
+         * Argmax index of each element of c: the k that decides it; see the option `witness`. A new row-major
+         * matrix of the shape of c.
+         */
         witness: WitnessOf<C>
       }
     : true extends Witness
@@ -103,7 +106,10 @@ type ElementsOfBoth<A extends OperandArray, B extends OperandArray> =
       : Both
     : ElementArray
 
-/** Where an operand may be: in an array, if `Host` isn't never, and on a device, if `There` isn't; anywhere if it is of type any. */
+/**
+ * Possible locations of an operand: an array unless `Host` is never, a device unless `There` is never; both
+ * for type any.
+ */
 type PlacesOf<Host, There> = [Host | There] extends [never]
   ? 'host' | 'device'
   : ([Host] extends [never] ? never : 'host') | ([There] extends [never] ? never : 'device')
@@ -165,7 +171,7 @@ const nothingMade: AllocatedMemories = { results: [], further: [] }
 const listOf = (made: Made): readonly NativeMemory[] =>
   made === undefined ? [] : Array.isArray(made) ? made : [made as NativeMemory]
 
-/** Gives back what native code has made for a result that isn't returned. */
+/** Releases the memory that native code has allocated for a result that isn't returned. */
 export function releaseAllocated(made: Made): void {
   for (const memory of listOf(made)) addon.release(memory)
 }
@@ -173,14 +179,14 @@ export function releaseAllocated(made: Made): void {
 export function allocatedMemories(made: Made, { session, asked }: Call): AllocatedMemories {
   if (made === undefined) return nothingMade
   const all = listOf(made).map((memory) => new SharedMemory(memory, session!))
-  // Those of further results come last.
+  // Memories of auxiliary outputs come last.
   const further = all.splice(all.length - asked.length)
   return { results: all, further }
 }
 
 /**
- * What the user gets; the report's fields begin at `start`. On a device the result is in the memories that were made, from
- * `offset` on, and each further one from `furtherOffset` on.
+ * Returns the result for the user; the report's fields begin at `start`. On a device the result begins at
+ * `offset` of the allocated memories, and each auxiliary output at `furtherOffset`.
  */
 export function resultOf<C extends AnyResult>(
   product: Product,
@@ -241,7 +247,7 @@ const timingOf = (report: Float64Array, start: number): MpmmResult['timing'] => 
   d2hMs: report[start + at.d2hMs]!,
 })
 
-/** As {@link MpmmResult.gops}. */
+/** Returns the value of {@link MpmmResult.gops}. */
 function gopsOf(report: Float64Array, start: number): number {
   const kernelMs = report[start + at.kernelMs]!
   return kernelMs > 0 ? (2 * report[start + at.steps]!) / kernelMs / 1e6 : 0

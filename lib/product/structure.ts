@@ -19,7 +19,7 @@ export type MatrixStructure =
   | { readonly band: readonly [below: number, above: number] }
 
 /**
- * The structure of the matrices of a product; 'general' for those that are left out.
+ * Structure of the matrices of a product; 'general' for omitted ones.
  *
  * @example
  * const triangle = matrix(2, 2, [1, 2, 99, 3]) // 99 doesn't matter

@@ -1,4 +1,4 @@
-/** The tracing channel of products. As long as it has no subscriber, a product costs one look at its channels. */
+/** The tracing channel of products. Without subscribers it costs one check per product. */
 import type { StoredType } from '../element-types.js'
 import { isInteger, storedTypeName, typeNameOf } from '../elements.js'
 import { type Elements, shapeOf } from '../layout.js'
@@ -15,7 +15,7 @@ import type { ProductStructure } from './structure.js'
 export interface TracedMatrix {
   /** [rows, cols], or [batch, rows, cols] of a batch. */
   shape: readonly number[]
-  /** The element type; 'int16' for an operand in an Int16Array; those of the lanes if elements have lanes. */
+  /** Element type; 'int16' for an operand in an Int16Array; the types of the lanes if elements have lanes. */
   dtype: StoredType | Lanes
   /** Of its elements, in all lanes. */
   bytes: number
@@ -27,7 +27,7 @@ export interface TracedMatrix {
 export interface TracedProduct {
   /** The semiring of the product: one of the library, or the name of one that a user has written. */
   semiring: Semiring | (string & {})
-  /** The element type of the result; those of the lanes if elements have lanes. */
+  /** Element type of the result; the types of the lanes if elements have lanes. */
   dtype: DataType | Lanes
   /** Null for floating-point elements and for semirings that users write, which have no such option. */
   overflow: Overflow | null
@@ -55,20 +55,23 @@ export interface TracedProduct {
 export interface ProductTrace {
   /** The function that was called. */
   call: 'mpmm' | 'mpmmSync' | 'mpmmGrouped' | 'plan'
-  /** The product, or those of a group. None before the arguments have been checked, and if they were wrong. */
+  /**
+   * The product, or the products of a group. Empty before the arguments have been checked, and if they are
+   * invalid.
+   */
   products: readonly TracedProduct[]
   /** Result of the call, of a group an array of results; undefined before its end, and after an error. */
   result?: unknown
   /** Error of the call. */
   error?: unknown
-  /** The index of the product that made a group fail, if it was one. */
+  /** Index of the product that failed, for groups. */
   failed?: number
 }
 
 const channel = tracingChannel<'mpmml:product', ProductTrace>('mpmml:product')
 const { start, end, asyncStart, asyncEnd, error } = channel
 
-/** Returns whether there is a subscriber. The property of the channel itself is newer than Node.js 20. */
+/** Returns whether a subscriber exists. The channel's own property is newer than Node.js 20. */
 const isTraced = () =>
   asyncEnd.hasSubscribers ||
   error.hasSubscribers ||

@@ -6,7 +6,7 @@ import type { LaneArray, Lanes, LaneType, UserSemiring } from '../user-semiring.
 import type { AnyWitness, MpmmOptions } from './options.js'
 import type { MpmmResult } from './result.js'
 
-/** A lane on a device. One of uint32 is int32 there, bit by bit. */
+/** A lane on a device. Lanes of uint32 are int32 there, with equal bits. */
 export type LaneOnDevice<T extends LaneType> = DeviceMatrix<T extends 'float32' ? Float32Array : Int32Array>
 
 /** A lane of an operand. */
@@ -19,14 +19,14 @@ export type UserOperand<L extends Lanes> = L extends readonly LaneType[]
     ? LaneOperand<L>
     : never
 
-/** Such a matrix as it is made, in arrays. */
+/** A new matrix over a custom semiring, in arrays. */
 export type LanesInArrays<L extends Lanes> = L extends readonly LaneType[]
   ? { [Lane in keyof L]: DenseMatrix<LaneArray<Extract<L[Lane], LaneType>>> }
   : L extends LaneType
     ? DenseMatrix<LaneArray<L>>
     : never
 
-/** Lanes of an operand on a device. Lanes of uint32 are int32 there, with the same bits. */
+/** Lanes of an operand on a device. Lanes of uint32 are int32 there, with equal bits. */
 export type LanesOnDevice<L extends Lanes> = L extends readonly LaneType[]
   ? { [Lane in keyof L]: LaneOnDevice<Extract<L[Lane], LaneType>> }
   : L extends LaneType
@@ -113,7 +113,7 @@ export type UserGroupedOptions<L extends Lanes = Lanes, Witness extends AnyWitne
 export interface UserPlan {
   /** Backend of the planned product. */
   backend: BackendName
-  /** In some lines: the backend, the kernel, and where its machine code comes from. */
+  /** Returns the plan as a few lines of text: the backend, the kernel, and the origin of its machine code. */
   explanation: string
 }
 

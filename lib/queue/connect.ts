@@ -1,4 +1,4 @@
-/** The way to Redis or Valkey: packages that are loaded when a queue is asked for, addresses, connections. */
+/** Connects to Redis or Valkey, and loads the optional packages for that on first use. */
 import { show } from '../describe.js'
 import { queuePassword } from '../environment.js'
 import { OptionError, QueueError } from '../errors.js'
@@ -17,16 +17,17 @@ const loadPackages = optionalPackages('a queue needs', ['bullmq', 'ioredis'], as
   return { bull, Redis }
 })
 
-/** How long the first connection may take. */
+/** Timeout of the first connection. */
 const CONNECT_MS = 10_000
 
 /**
- * How long an answer may take until the connection is taken for lost: one whose other end has gone without a word would else be waited
- * on for as long as the system sends its packets again, a quarter of an hour. BullMQ asks questions whose answer takes up to 10 s.
+ * Time without an answer after which the connection counts as lost. Without this limit a silently dead peer
+ * is noticed only when TCP stops retransmitting, after a quarter of an hour. Blocking commands of BullMQ take
+ * up to 10 s.
  */
 const SILENCE_MS = 20_000
 
-/** The least that has all commands that are used here. */
+/** Oldest version with all commands that the library uses. */
 const MIN_VERSION = [6, 2] as const
 
 /** @throws ERR_MPMML_OPTION; never shows the address, which may hold a password. */
@@ -46,13 +47,16 @@ function readAddress(url: string): URL {
   return address
 }
 
-/** The address without user and password, for messages. */
+/** Returns the address without user and password, for messages. */
 function shownAddress(url: string): string {
   const { protocol, host, pathname } = readAddress(url)
   return `${protocol}//${host}${pathname === '/' ? '' : pathname}`
 }
 
-/** What Redis said, without what was sent to it: the arguments of a refused command may hold a password. */
+/**
+ * Returns the message of an error of Redis. Omits the command that was sent, because its arguments may hold a
+ * password.
+ */
 export const reasonOf = (error: unknown): string => {
   const { message, code, errors } = error as NodeJS.ErrnoException & { errors?: Error[] }
   return (message || errors?.map((one) => one.message).join('; ') || code || String(error)).trim()
@@ -62,28 +66,29 @@ export interface Connection {
   readonly packages: Packages
   readonly redis: Redis
   readonly address: string
-  /** How long it has been lost, in ms; 0 if it is there. */
+  /** Returns the time since the connection was lost, in ms; 0 while it is connected. */
   lostMs(): number
   close(): void
 }
 
-/** What happens to a connection after it was made. */
+/** Listeners for events of an established connection. */
 export interface ConnectionEvents {
-  /** It is lost, and is tried again from now on. */
+  /** The connection is lost; reconnecting has begun. */
   onLost?: ((reason: string) => void) | undefined
   onBack?: (() => void) | undefined
 }
 
-/** For tests, which wait less. */
+/** Shorter timeouts for tests. */
 interface Waits {
   readonly connectMs?: number
   readonly silenceMs?: number
 }
 
 /**
- * Connects, and goes on to do so whenever the connection is lost.
+ * Connects, and reconnects whenever the connection is lost.
  *
- * @throws ERR_MPMML_OPTION for an address that is none, ERR_MPMML_PACKAGE, ERR_MPMML_QUEUE if there is no connection within ten seconds.
+ * @throws ERR_MPMML_OPTION for an invalid address, ERR_MPMML_PACKAGE, ERR_MPMML_QUEUE without a connection
+ * within ten seconds.
  */
 export async function connect(
   url: string,
@@ -100,7 +105,7 @@ export async function connect(
     connectTimeout: connectMs,
     disconnectTimeout: 200,
     socketTimeout: silenceMs,
-    // BullMQ asks for this: its commands wait until the connection is back.
+    // Required by BullMQ: its commands wait until the connection is back.
     maxRetriesPerRequest: null,
     retryStrategy: (times) => (isUp ? Math.min(100 * times, 2000) : null),
     ...(secret && { password: secret }),
@@ -111,7 +116,7 @@ export async function connect(
   })
   let lostAt = 0
   let timer: NodeJS.Timeout | undefined
-  // No cause: a refused command has its arguments, and one of them is the password.
+  // The error has no cause, because a rejected command contains its arguments, one of which is the password.
   const refused = (error: unknown) =>
     new QueueError(`the queue ${address} can't be used: ${reasonOf(error)}; ${advice(error)}`)
   const failed = new Promise<never>((_, reject) => {
@@ -121,7 +126,7 @@ export async function connect(
     timer = setTimeout(() => fail(new Error(`there was no answer within ${connectMs / 1000} s`)), connectMs)
   })
   failed.catch(() => {})
-  // What connect() throws is what the events said, or less.
+  // The error of connect() has no more information than the events.
   const connected = redis.connect().catch(() => failed)
   const answered = connected
     .then(() => redis.info('server'))

@@ -10,7 +10,7 @@ import { OptionError } from '../errors.js'
 import { listener, type OptionsOf, option, required, whole } from '../options.js'
 import type { Failure } from './records.js'
 
-/** Where a queue is. */
+/** Address and name of a queue. */
 export interface QueuePlace {
   /**
    * The address of Redis or Valkey: `redis://host:6379`, `redis://host:6379/1` for another database, or with TLS, user and
@@ -18,15 +18,18 @@ export interface QueuePlace {
    * address without one.
    */
   queue: string
-  /** The name of the queue, for several on one Redis: "blocks" by default. Letters, digits, hyphens and underscores. */
+  /**
+   * Name of the queue, "blocks" by default; distinguishes queues on one Redis. Letters, digits, hyphens and
+   * underscores.
+   */
   name?: string | undefined
 }
 
-/** How those who work on a queue treat each other. */
+/** Timeout that producers and workers of a queue share. */
 export interface Patience {
   /**
-   * After how long a worker or a producer that is silent is taken for dead, in ms: 30 000 by default, and from 500. Its
-   * blocks go to others after up to twice that time.
+   * Time in ms after which a silent worker or producer counts as dead: at least 500, by default 30 000. Other
+   * workers get its blocks after at most twice that time.
    */
   lockDuration?: number | undefined
 }
@@ -53,11 +56,14 @@ export const patienceSet = {
   lockDuration: from(500, 30_000),
 } satisfies OptionsOf<Patience>
 
-/** What a worker does, as it does it. */
+/** Event of a worker. */
 export type WorkerEvent =
   | { readonly type: 'begun'; readonly plan: string; readonly job: string }
   | ({ readonly type: 'done'; readonly plan: string } & BlockResult)
-  /** An attempt failed. The plan is '' if the job is not a block, which anyone who may write to the queue can have put there. */
+  /**
+   * An attempt failed. The plan is '' if the job is not a block: any client with write access to the queue
+   * can add such jobs.
+   */
   | ({ readonly type: 'failed'; readonly plan: string } & Failure)
   /** The block was given to another worker, because this one had been silent, or back to the queue, because it stops. */
   | { readonly type: 'given-up'; readonly plan: string; readonly job: string }
@@ -67,23 +73,32 @@ export type WorkerEvent =
 /** Options of a worker. */
 export interface QueueWorkerOptions extends QueuePlace, Patience {
   /**
-   * The folders that blocks may be read from and written to, with all below them, and addresses s3://bucket/prefix. A plan with a path outside is refused
-   * (ERR_MPMML_ROOTS), also if symbolic links or ".." lead there.
+   * Folders, and addresses s3://bucket/prefix, below which blocks may be read and written. A plan with a path
+   * outside is rejected (ERR_MPMML_ROOTS), also if symbolic links or ".." lead outside.
    */
   roots: readonly string[]
-  /** Where to compute: 'auto' by default. */
+  /** Backend of the blocks: 'auto' by default. */
   backend?: BackendChoice | undefined
   /** The GPUs to use, by their indices, or 'all', which is the default. */
   devices?: 'all' | readonly number[] | undefined
-  /** How many blocks to work on at once on each GPU, or on the CPU: 2 by default, so that one is computed while another is read. */
+  /**
+   * Number of blocks in progress at once on each GPU, or on the CPU: 2 by default, so that one is computed
+   * while another is read.
+   */
   concurrency?: number | undefined
-  /** The most bytes of host memory that a block may take: a number, or a text such as '8GiB'. As much as it needs, if left out. */
+  /** Limit of host memory per block in bytes: a number, or a string such as '8GiB'. No limit by default. */
   memory?: number | string | undefined
-  /** How often a block may have lost its worker before it fails: 5 by default. A block that ends each process that computes it must not end them all. */
+  /**
+   * Number of times that a block may lose its worker before it fails: 5 by default. The limit keeps a block
+   * that crashes its process from crashing all workers.
+   */
   maxStalledCount?: number | undefined
   /** Stops the worker, as {@link QueueWorker.stop} does. */
   signal?: AbortSignal | undefined
-  /** Is called with what the worker does. If it throws, the worker stops, and {@link QueueWorker.stopped} rejects with that. */
+  /**
+   * Listener of the worker's events. If it throws, the worker stops, and {@link QueueWorker.stopped} rejects
+   * with the exception.
+   */
   onEvent?: ((event: WorkerEvent) => void) | undefined
 }
 

@@ -1,10 +1,11 @@
 /**
- * The producer: puts the jobs of a plan into the queue, some at a time, and follows them. What is done is decided by the
- * storage, and the queue only says when to look: jobs that Redis has lost are put there again, unless their block is there.
+ * The producer: adds the jobs of a plan to the queue, a limited number at a time, and follows them. The
+ * storage decides which jobs are done; the queue only says when to check. Jobs that Redis has lost are added
+ * again, unless their block exists.
  *
- * BullMQ's QueueEvents is not used for that: its stream has four entries for a job of any plan, is cut at about 10 000, needs a connection
- * of its own, and gives neither the worker nor the reason of an attempt that is made again. FlowProducer adds all jobs of a flow at once,
- * and a plan can have millions.
+ * BullMQ's QueueEvents isn't used: its stream has four entries per job of any plan, is truncated at about 10
+ * 000, needs a separate connection, and reports neither the worker nor the reason of a retried attempt.
+ * FlowProducer adds all jobs of a flow at once, and a plan can have millions.
  */
 import { randomUUID } from 'node:crypto'
 import { aborted, onAbort, raceWithAbort, signal, throwIfAborted } from '../abort.js'
@@ -31,53 +32,64 @@ import {
 } from './records.js'
 import type { Runner } from './runner.js'
 
-/** How far work on a queue is. */
+/** Progress of work on a queue. */
 export interface QueueProgress extends Progress {
   /** Blocks that are done. */
   readonly blocks: number
   /** Blocks of the whole work. */
   readonly total: number
-  /** Workers that are alive; null until it is known. */
+  /** Workers that are alive; null until known. */
   readonly workers: number | null
-  /** Attempts that failed and are made again. */
+  /** Attempts that failed and are retried. */
   readonly retries: number
-  /** Why the latest of them failed. */
+  /** Reason of the latest failed attempt; null if no attempt failed. */
   readonly reason: string | null
-  /** Why there is no connection at the moment; null if there is one. */
+  /** Reason why the connection is lost; null while it is connected. */
   readonly lost: string | null
 }
 
 /** Options of work on a queue. */
 export interface ProducerOptions extends QueuePlace, Patience {
-  /** How often a block is tried before the work fails: 3 by default. */
+  /** Number of attempts per block before the work fails: 3 by default. */
   attempts?: number | undefined
-  /** How long to wait before the second attempt, in ms; twice as long before each further one. 1000 by default. */
+  /** Delay before the second attempt in ms, doubled before each later attempt: 1000 by default. */
   retryMs?: number | undefined
-  /** The most jobs that are in Redis at a time: 1024 by default. Take four times the blocks that all workers compute at once, or more. */
+  /**
+   * Limit of the jobs in Redis at a time: 1024 by default. Use at least four times the number of blocks that
+   * all workers compute at once.
+   */
   maxQueuedJobs?: number | undefined
-  /** After how long without a connection the work is given up, in ms: 300 000 by default. It can be resumed then. */
+  /**
+   * Time without a connection after which the work fails, in ms: 300 000 by default. The work can be resumed.
+   */
   connectionTimeoutMs?: number | undefined
-  /** Gives up: blocks that wait are taken from the queue, those that are being computed are left to their workers. The work can be resumed. */
+  /**
+   * Aborts the work: waiting blocks are removed from the queue, and workers finish the blocks that they are
+   * computing. The work can be resumed.
+   */
   signal?: AbortSignal | undefined
-  /** Is called when blocks are done, an attempt has failed, workers come or go, and the connection is lost or back. */
+  /**
+   * Listener of progress, called when blocks are done, an attempt has failed, workers come or go, and the
+   * connection is lost or back.
+   */
   onProgress?: ((progress: QueueProgress) => void) | undefined
 }
 
-/** What work on a queue did. */
+/** Result of work on a queue. */
 export interface QueueResult {
   /** The id of the plan. */
   readonly id: string
-  /** How many blocks there are. */
+  /** Number of blocks. */
   readonly blocks: number
-  /** How many of them were computed now; the others had been done before. */
+  /** Number of blocks that this call computed; the others existed before. */
   readonly computed: number
-  /** Attempts that failed and were made again. */
+  /** Attempts that failed and were retried. */
   readonly retries: number
-  /** How many workers did blocks. */
+  /** Number of workers that computed blocks. */
   readonly workers: number
   /** Milliseconds. */
   readonly timing: {
-    /** From the connection to the finished output. */
+    /** Time from connecting to the finished output. */
     readonly totalMs: number
   }
 }
@@ -95,17 +107,17 @@ export const producerSet = {
 export const producerOptions = new Options(producerSet)
 export type ProducerSettings = Readonly<ReadOf<typeof producerOptions>>
 
-/** How many questions are put to the queue at a time. */
+/** Number of requests to the queue in flight at a time. */
 const AT_ONCE = 64
 const MIN_PAUSE_MS = 5
 const MAX_PAUSE_MS = 100
-/** How long the last words to a queue may take. */
+/** Timeout of the last messages to a queue. */
 const FAREWELL_MS = 2000
 
 /**
- * Does the jobs of `plan` by the workers of a queue.
+ * Lets the workers of a queue compute the jobs of `plan`.
  *
- * @param resume - whether blocks may be done already.
+ * @param resume - whether blocks may exist already.
  */
 export async function runPlan(
   plan: BlockPlan,
@@ -152,7 +164,7 @@ class Producer {
   #lost: string | null = null
   #beatAt = 0
   #checkAt = 0
-  /** Whether Redis may have lost the plan, which workers must find before any more of its jobs. */
+  /** Whether Redis may have lost the plan, which workers need before more of its jobs are added. */
   #mustPut = false
   /** Is aborted, with { error }, when the work has to stop: every wait ends then. */
   readonly #stop = new AbortController()
@@ -168,7 +180,7 @@ class Producer {
     this.#total = plan.stages.reduce((sum, count) => sum + count, 0)
   }
 
-  /** Connects, and takes the plan over from a producer that died. */
+  /** Connects, and takes over the plan of a producer that died. */
   async begin(): Promise<void> {
     const { queue, name, lockDuration, attempts, retryMs } = this.settings
     // What a listener throws ends the work, also where no promise waits for it.
@@ -187,7 +199,7 @@ class Producer {
       onBack: () => {
         this.#lost = null
         this.#mustPut = true
-        // Blocks that were being computed are given time to be there before lost jobs are put again.
+        // Blocks in progress get time to finish before lost jobs are added again.
         this.#checkAt = performance.now() + lockDuration
         tell()
       },
@@ -239,11 +251,12 @@ class Producer {
   }
 
   #stopWith(error: unknown): void {
-    // In an object: abort() has a reason of its own in place of undefined, which a listener may throw.
+    // Wrapped in an object, because abort() replaces undefined, which a listener may throw, by another
+    // reason.
     this.#stop.abort({ error })
   }
 
-  /** Commands wait while there is no connection: nothing waits longer than the work goes on. */
+  /** Commands wait while the connection is lost: none waits longer than the work runs. */
   #within<T>(work: Promise<T>): Promise<T> {
     return raceWithAbort(work, this.#stop.signal, ({ reason }) => reason.error)
   }
@@ -265,7 +278,7 @@ class Producer {
     }
   }
 
-  /** Puts the plan where workers find it. */
+  /** Stores the plan in Redis for the workers. */
   async #put(): Promise<void> {
     const { plan } = this
     this.#mustPut = false
@@ -353,7 +366,7 @@ class Producer {
     for (const text of texts ?? []) {
       const { failure, done } = readRecord<Report>(text) ?? {}
       if (failure) this.#fail(failure)
-      // Another one was counted already: a block that was computed by two workers, or found by a check.
+      // The block was counted already: two workers have computed it, or a check has found it.
       if (done && this.#inFlight.delete(done.job)) {
         this.#done++
         if (!done.already) this.#computed++
@@ -371,7 +384,7 @@ class Producer {
     this.#reason = reason
   }
 
-  /** Tells the queue that the producer is there, and how far it is. */
+  /** Refreshes the producer's entry in the queue, and its progress. */
   async #beat(): Promise<void> {
     const { lockDuration } = this.settings
     const { redis } = this.#connection
@@ -393,7 +406,7 @@ class Producer {
     }
   }
 
-  /** Looks for jobs that failed without a report, and for those that Redis has lost. */
+  /** Finds jobs that failed without a report, and jobs that Redis has lost. */
   async #check(): Promise<void> {
     this.#checkAt = performance.now() + this.settings.lockDuration
     await this.#put()
@@ -448,7 +461,7 @@ class Producer {
     }
   }
 
-  /** Takes what waits from the queue and says how the work ended, if that is possible soon. */
+  /** Removes waiting jobs from the queue and records the result of the work, if that is possible soon. */
   async end(state: PlanState, reason: string): Promise<void> {
     this.#stopWatching()
     if (!this.#connection) return
@@ -466,7 +479,7 @@ class Producer {
     const { id } = this.plan
     // Not if the plan is another producer's now.
     if ((await redis.get(this.#keys.producer(id))) !== this.#token) return
-    // Those that are being computed stay: BullMQ doesn't remove them.
+    // BullMQ doesn't remove active jobs, so these stay.
     await Promise.all([...this.#inFlight.keys()].map((name) => this.#queue.remove(jobId(id, name))))
     await redis
       .multi()

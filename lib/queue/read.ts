@@ -1,4 +1,7 @@
-/** Reading what is in Redis. Apart from the records, whose types are public and name no package that may be missing. */
+/**
+ * Reads records from Redis. Separate from records.ts, whose types are public and must not name optional
+ * packages.
+ */
 import { isAbsolute } from 'node:path'
 import type { BlockPlan } from '../arrays/job.js'
 import { isS3 } from '../arrays/names.js'
@@ -6,10 +9,10 @@ import { QueueError } from '../errors.js'
 import type { Connection, Redis } from './connect.js'
 import { type Keys, readRecord, type WorkerRecord } from './records.js'
 
-/** Whether a name is the same in all processes. */
+/** Returns whether a path names the same file in all processes. */
 const isPlace = (path: string) => isAbsolute(path) || isS3(path)
 
-/** The records of the workers that are alive. */
+/** Returns the records of the workers that are alive. */
 export async function workersOf(redis: Redis, keys: Keys): Promise<WorkerRecord[]> {
   const ids = await redis.smembers(keys.workers)
   if (ids.length === 0) return []
@@ -23,9 +26,10 @@ export async function workersOf(redis: Redis, keys: Keys): Promise<WorkerRecord[
 }
 
 /**
- * The plan of an id.
+ * Reads the plan with an id.
  *
- * @throws ERR_MPMML_QUEUE if it is gone or isn't one: anyone who may write to the queue can have put it there.
+ * @throws ERR_MPMML_QUEUE if the plan is gone or malformed: any client with write access to the queue can add
+ * one.
  */
 export async function readPlan({ redis }: Connection, keys: Keys, id: string): Promise<BlockPlan> {
   const text = /^[0-9a-z]{1,64}$/.test(id) ? await redis.hget(keys.plan(id), 'plan') : null

@@ -1,7 +1,7 @@
-/** Errors as the text that goes through Redis, and back. */
+/** Converts errors to the strings that are stored in Redis, and back. */
 import { AbortedError, errorClasses, MpmmlError, QueueError } from '../errors.js'
 
-/** What another attempt can't change. */
+/** Codes of errors that another attempt can't avoid. */
 const final: ReadonlySet<string> = new Set([
   'ERR_MPMML_SHAPE',
   'ERR_MPMML_DTYPE',
@@ -20,20 +20,20 @@ const final: ReadonlySet<string> = new Set([
 
 export const isFinal = (error: unknown): boolean => error instanceof MpmmlError && final.has(error.code)
 
-/** The message with its code in brackets, on one line. */
+/** Returns the message with its code in brackets, on one line. */
 export function reasonText(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error)
   return message.replace(/\s*\n\s*/g, ' ') + (error instanceof MpmmlError ? ` [${error.code}]` : '')
 }
 
-/** An error of the class that the reason names: what a block failed of, as the producer throws it. */
+/** Returns the error of a failed block that the producer throws, of the class that the reason names. */
 export function errorOf(job: string, reason: string): Error {
   const [, message = reason, code] = /^(.*) \[(ERR_MPMML_[A-Z_]+)\]$/s.exec(reason) ?? []
   const ErrorClass =
     code !== undefined && Object.hasOwn(errorClasses, code)
       ? errorClasses[code as keyof typeof errorClasses]
       : QueueError
-  // Only who asked may give up.
+  // AbortedError is reserved for the signal of the producer's own caller.
   const Class = ErrorClass === AbortedError ? QueueError : ErrorClass
   return new Class(`block ${job} failed: ${message}`)
 }

@@ -1,26 +1,26 @@
 /**
- * What is in Redis besides BullMQ's own jobs: plans, what workers report of their blocks, and who is at work. All keys begin
- * with "mpmml". Matrices never go there.
+ * Records in Redis apart from BullMQ's own jobs: plans, reports of workers on their blocks, and the active
+ * producers and workers. All keys begin with "mpmml". Matrices are never stored in Redis.
  */
 import type { BackendName } from '../backend-name.js'
 
-/** Of BullMQ's keys. */
+/** Prefix of BullMQ's keys. */
 export const PREFIX = 'mpmml'
 
-/** What a job of BullMQ carries: names and a range, which its name and stage say. */
+/** Data of a BullMQ job: the plan's id, the name of the block and its stage. */
 export interface JobData {
   readonly plan: string
   readonly name: string
   readonly stage: number
 }
 
-/** Whether a job is a block. Anyone who may write to the queue can have put others there. */
+/** Returns whether a job is a block. Any client with write access to the queue can add other jobs. */
 export function isJobData(data: unknown): data is JobData {
   const { plan, name, stage } = (data ?? {}) as Partial<JobData>
   return typeof plan === 'string' && typeof name === 'string' && typeof stage === 'number'
 }
 
-/** What a text in Redis says; null if it isn't what this library puts there. */
+/** Parses a record from Redis; returns null if the string is no record of this library. */
 export function readRecord<T extends object>(text: string): Partial<T> | null {
   try {
     const value: unknown = JSON.parse(text)
@@ -30,7 +30,10 @@ export function readRecord<T extends object>(text: string): Partial<T> | null {
   }
 }
 
-/** BullMQ takes no colons in it. A job that is there already isn't added again. */
+/**
+ * Returns the id of a job, which BullMQ doesn't allow colons in. BullMQ ignores a job whose id exists
+ * already.
+ */
 export const jobId = (plan: string, name: string): string => `${plan}-${name}`
 
 export interface Keys {
@@ -38,15 +41,15 @@ export interface Keys {
   readonly plans: string
   /** A hash: {@link PlanRecord}. */
   readonly plan: (id: string) => string
-  /** A list: what workers report, until the producer has read it. */
+  /** A list: reports of workers, until the producer has read them. */
   readonly reports: (id: string) => string
   /** A list: the latest failures, newest first. */
   readonly failures: (id: string) => string
-  /** The producer that is at work on it; runs out if it falls silent. */
+  /** The active producer of a plan; expires if the producer falls silent. */
   readonly producer: (id: string) => string
   /** A set: the ids of workers. */
   readonly workers: string
-  /** A {@link WorkerRecord}; runs out if it falls silent. */
+  /** A {@link WorkerRecord}; expires if the worker falls silent. */
   readonly worker: (id: string) => string
 }
 
@@ -64,7 +67,7 @@ export function keysOf(queue: string): Keys {
   }
 }
 
-/** How a plan stands. */
+/** State of a plan. */
 export type PlanState = 'running' | 'done' | 'failed' | 'interrupted'
 
 export interface PlanRecord {
@@ -72,13 +75,13 @@ export interface PlanRecord {
   readonly state: PlanState
   readonly done: string
   readonly total: string
-  /** Attempts that failed and were made again. */
+  /** Attempts that failed and were retried. */
   readonly retries: string
-  /** Why it failed; '' if it didn't. */
+  /** Reason of the failure; '' if the plan didn't fail. */
   readonly reason: string
 }
 
-/** An untouched plan is forgotten after a week; one that has ended, after an hour. */
+/** Expiry of plans: a week without changes, or an hour after the end. */
 export const WEEK_S = 7 * 24 * 3600
 export const HOUR_S = 3600
 
@@ -88,9 +91,9 @@ export interface Failure {
   readonly job: string
   /** The id of the worker. */
   readonly worker: string
-  /** From 1. */
+  /** Number of the attempt, from 1. */
   readonly attempt: number
-  /** Whether it was the last one. */
+  /** Whether it was the last attempt. */
   readonly final: boolean
   /** The message, with the error's code in brackets. */
   readonly reason: string
@@ -100,22 +103,22 @@ export interface Failure {
 export interface Done {
   readonly job: string
   readonly worker: string
-  /** Whether it had been done before. */
+  /** Whether the block existed before. */
   readonly already: boolean
   readonly totalMs: number
   readonly kernelMs: number
 }
 
-/** One of both. */
+/** Report of a worker: a finished block, or a failed attempt. */
 export interface Report {
   readonly done?: Done
   readonly failure?: Failure
 }
 
-/** How many failures of a plan are kept. */
+/** Number of failures per plan that are stored. */
 export const FAILURES = 100
 
-/** The share of blocks that are done: all, if there are none. */
+/** Returns the completed fraction of the blocks; 1 if there are none. */
 export const shareOf = (blocks: number, total: number): number => (total > 0 ? blocks / total : 1)
 
 /** A worker that is alive. */
@@ -126,15 +129,15 @@ export interface WorkerRecord {
   readonly host: string
   /** The id of its process. */
   readonly pid: number
-  /** Where it computes. */
+  /** Backend that it uses. */
   readonly backend: BackendName
   /** The indices of its GPUs; empty on the CPU. */
   readonly devices: readonly number[]
-  /** How many blocks it computes at once. */
+  /** Number of blocks that it computes at once. */
   readonly concurrency: number
-  /** How many blocks it has done. */
+  /** Number of blocks that it has completed. */
   readonly blocks: number
-  /** How many of its attempts failed. */
+  /** Number of its failed attempts. */
   readonly failed: number
   /** The blocks that it is computing. */
   readonly now: readonly string[]

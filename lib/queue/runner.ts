@@ -1,24 +1,24 @@
-/** What computes blocks: the library, or what a test or a benchmark puts in its place. */
+/** Interface of the code that computes blocks: the library, or a replacement in tests and benchmarks. */
 import { BlockComputer, doneJobs, finish, isFinished, type RunBlockOptions } from '../arrays/blocks.js'
 import type { BlockJob, BlockPlan, BlockResult } from '../arrays/job.js'
 
 interface Asking {
-  /** Gives up. */
+  /** Aborts the call. */
   readonly signal?: AbortSignal | undefined
 }
 
-/** Does jobs one after the other. */
+/** Computes jobs one after the other. */
 export interface Computer {
   runBlock(plan: BlockPlan, job: BlockJob, options: RunBlockOptions): Promise<BlockResult>
-  /** Lets go of what it keeps between jobs. */
+  /** Releases caches that are kept between jobs. */
   close(): Promise<void>
 }
 
 export interface Runner {
   computer(): Computer
-  /** The names of the jobs of a stage that are done. */
+  /** Returns the names of the completed jobs of a stage. */
   doneJobs(plan: BlockPlan, stage: number, options: Asking): Promise<Set<string>>
-  /** Whether the output is there, and complete. */
+  /** Returns whether the output exists and is complete. */
   isFinished(plan: BlockPlan, options: Asking): Promise<boolean>
   finish(plan: BlockPlan, options: Asking): Promise<void>
 }

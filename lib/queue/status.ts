@@ -1,4 +1,4 @@
-/** What a queue holds. */
+/** Reads the status of a queue. */
 import type { BlockPlan } from '../arrays/job.js'
 import { Options } from '../options.js'
 import { connect } from './connect.js'
@@ -17,31 +17,34 @@ import {
 
 /** Work on a queue. */
 export interface PlanStatus {
-  /** What it and its inputs are, as 32 hexadecimal digits. */
+  /** Hash of the plan and its inputs, as 32 hexadecimal digits. */
   readonly id: string
-  /** What is computed. */
+  /** Kind of the computation. */
   readonly kind: BlockPlan['kind']
   /** The array that is written. */
   readonly output: string
-  /** How it stands. */
+  /** State of the plan. */
   readonly state: PlanState
-  /** Whether its producer is alive. Without one, blocks that are in the queue are done, and no more come. */
+  /**
+   * Whether its producer is alive. Without one, workers complete the blocks in the queue, and no blocks are
+   * added.
+   */
   readonly producer: boolean
-  /** The share of the blocks that are done, from 0 to 1. */
+  /** Completed fraction of the blocks, from 0 to 1. */
   readonly done: number
   /** Blocks that are done. */
   readonly blocks: number
   /** Blocks of the whole work. */
   readonly total: number
-  /** Attempts that failed and were made again. */
+  /** Attempts that failed and were retried. */
   readonly retries: number
-  /** Why it failed; '' if it didn't. */
+  /** Reason of the failure; '' if the plan didn't fail. */
   readonly reason: string
   /** The latest failures, at most 100, newest first. */
   readonly failures: readonly Failure[]
 }
 
-/** What a queue holds. */
+/** Status of a queue. */
 export interface QueueStatus {
   /** Its address, without user and password. */
   readonly queue: string
@@ -53,9 +56,9 @@ export interface QueueStatus {
   readonly active: number
   /** Blocks that wait for their next attempt. */
   readonly delayed: number
-  /** Blocks that failed for good, of the last week. */
+  /** Blocks that failed permanently within the last week. */
   readonly failed: number
-  /** The work on it, also what ended within the last hour. */
+  /** Plans on the queue, including plans that ended within the last hour. */
   readonly plans: readonly PlanStatus[]
   /** The workers that are alive. */
   readonly workers: readonly WorkerRecord[]
@@ -64,10 +67,10 @@ export interface QueueStatus {
 const statusOptions = new Options(placeSet)
 
 /**
- * What a queue holds: plans and how far they are, workers and what they do, failures.
+ * Reads the status of a queue: plans and their progress, workers and their blocks, and failures.
  *
- * @throws ERR_MPMML_OPTION for options that are wrong, ERR_MPMML_PACKAGE if bullmq or ioredis is missing, ERR_MPMML_QUEUE if the queue
- * can't be used.
+ * @throws ERR_MPMML_OPTION if an option is invalid, ERR_MPMML_PACKAGE if bullmq or ioredis is missing,
+ * ERR_MPMML_QUEUE if the queue can't be used.
  *
  * @example
  * ```ts
@@ -91,7 +94,7 @@ export async function queueStatus(options: QueuePlace): Promise<QueueStatus> {
         continue
       }
       const { kind, output } = readRecord<BlockPlan>(record.plan) ?? {}
-      // What this library hasn't put there is no work.
+      // Entries that this library hasn't written aren't plans.
       if (kind === undefined || typeof output?.path !== 'string') continue
       const failures = await redis.lrange(keys.failures(id), 0, -1)
       plans.push({

@@ -15,11 +15,12 @@ const workOptions = new Options({ ...producerSet, ...workSet } satisfies Options
 type PlanOptions = Omit<MultiplyRequest, 'kind' | 'a' | 'b' | 'c'>
 
 /**
- * C = A ⊗ B of matrices on storage that all workers share, by the workers of a queue: see {@link startWorker}. As
- * `multiplyArrays` of mpmml/arrays does it, block by block; jobs carry names only. The paths must be the same on all machines.
+ * Computes C = A ⊗ B of matrices on shared storage, by the workers of a queue: see {@link startWorker}. It
+ * works block by block, as `multiplyArrays` of mpmml/arrays does; jobs carry only names. The paths must be
+ * the same on all machines.
  *
- * It is resolved when C is complete. Workers may come and go meanwhile, die and be taken over; if there are none, it waits for
- * one. After any end of this process the same call with `resume: true` goes on.
+ * It is resolved when C is complete. Workers may start, stop or die meanwhile; without workers it waits for
+ * one. After any end of this process, the same call with `resume: true` continues the work.
  *
  * @param a - M × K
  * @param b - K × N
@@ -50,12 +51,14 @@ export function multiplyOnQueue(
 }
 
 /**
- * The shortest distances between all nodes, by the workers of a queue: `shortestPathsArrays` of mpmml/arrays, in stages, each of
- * which begins when the one before it is done. Otherwise like {@link multiplyOnQueue}.
+ * Computes the shortest distances between all nodes, by the workers of a queue: `shortestPathsArrays` of
+ * mpmml/arrays, in stages, each of which begins after the end of the previous one. Otherwise like {@link
+ * multiplyOnQueue}.
  *
  * @param weights - a square matrix
  * @param distances - the output
- * @throws Rejects as {@link multiplyOnQueue} does, and with ERR_MPMML_CYCLE if a cycle gains.
+ * @throws Rejects as {@link multiplyOnQueue} does, and with ERR_MPMML_CYCLE if the graph has a negative
+ * cycle.
  * @example
  * ```ts
  * const queue = 'redis://127.0.0.1:6379'
@@ -80,7 +83,7 @@ async function work(
 ): Promise<QueueResult> {
   const { resume, overwrite, semiring, overflow, memory, chunks, shards, codec, block, ...settings } =
     workOptions.read(options)
-  // A queue that isn't there is known before anything is made on the storage.
+  // Connecting first, so that a missing queue is an error before anything is written to the storage.
   const { close } = await connect(settings.queue)
   close()
   const { signal } = settings

@@ -1,6 +1,6 @@
 /**
- * A worker: takes jobs from the queue and computes their blocks. A job may come twice, to two workers: blocks are made so
- * that it does no harm.
+ * A worker: takes jobs from the queue and computes their blocks. Two workers may get the same job, which is
+ * harmless because blocks are written atomically.
  */
 
 import { randomBytes } from 'node:crypto'
@@ -39,30 +39,33 @@ import {
 } from './records.js'
 import { blockRunner, type Computer, type Runner } from './runner.js'
 
-/** A worker that runs. */
+/** A running worker. */
 export interface QueueWorker {
   /** Its name in the queue: host, process and some letters. */
   readonly id: string
-  /** Where it computes. */
+  /** Backend that it uses. */
   readonly backend: BackendName
   /** The GPUs that it uses; empty on the CPU. */
   readonly devices: readonly number[]
-  /** How many blocks it computes at once. */
+  /** Number of blocks that it computes at once. */
   readonly concurrency: number
-  /** Blocks that it has done. */
+  /** Number of blocks that it has completed. */
   readonly blocks: number
-  /** Gives its blocks back to the queue, takes no more, and disconnects. */
+  /** Stops the worker: returns its blocks to the queue, and disconnects. */
   stop(): Promise<void>
-  /** Is resolved when it has stopped, and rejects with what `onEvent` threw, which stops it too. */
+  /**
+   * Resolves when the worker has stopped. An exception of `onEvent` stops the worker, and rejects this
+   * promise.
+   */
   readonly stopped: Promise<void>
 }
 
 const workerOptions = new Options(workerSet)
 
-/** How long a block may take to give up, and Redis to hear of it. */
+/** Timeout for cancelling a block and reporting that to Redis. */
 const FAREWELL_MS = 5000
 
-/** The GPUs that are asked for; none for the CPU. */
+/** Returns the indices of the requested GPUs; none for the CPU. */
 function findDevices({ backend: requested, devices }: Pick<Where, 'backend' | 'devices'>): number[] {
   const backend = requested === AUTO ? AUTO : withoutWebGpu(requested, 'jobs of a queue')
   if (backend === CPU) return []
@@ -81,14 +84,16 @@ function findDevices({ backend: requested, devices }: Pick<Where, 'backend' | 'd
 }
 
 /**
- * Starts a worker: it takes block jobs from a queue and computes them, until it is stopped. Any number of workers, on any number
- * of machines, may share a queue. While the connection is lost it waits for it.
+ * Starts a worker, which takes block jobs from a queue and computes them until it is stopped. Any number of
+ * workers, on any number of machines, may share a queue. While the connection is lost the worker waits and
+ * reconnects.
  *
- * A worker reads and writes what those who may write to the queue ask for, below its `roots`, and nothing else.
+ * Clients with write access to the queue decide which files a worker reads and writes, but only below its
+ * `roots`.
  *
- * @throws Rejects with an {@link MpmmlError}: ERR_MPMML_OPTION; ERR_MPMML_PACKAGE if bullmq or ioredis is missing; ERR_MPMML_QUEUE if
- *   the queue can't be reached, or refuses user or password; ERR_MPMML_NO_CUDA if a GPU is asked for that isn't there. What goes wrong
- *   later are events: `onEvent`.
+ * @throws Rejects with an {@link MpmmlError}: ERR_MPMML_OPTION; ERR_MPMML_PACKAGE if bullmq or ioredis is
+ * missing; ERR_MPMML_QUEUE if the queue can't be reached, or rejects user or password; ERR_MPMML_NO_CUDA if a
+ * requested GPU doesn't exist. Later errors are events: `onEvent`.
  * @example
  * ```ts
  * const worker = await startWorker({ queue: 'redis://127.0.0.1:6379', roots: ['.'], backend: 'cpu' })
@@ -106,7 +111,7 @@ export async function startWorkerWith(options: QueueWorkerOptions, runner: Runne
     workerOptions.read(options)
   const { concurrency: each, onEvent = () => {}, ...asked } = read
   assertDevicesOnly({ ...asked, device: UNSET })
-  // A folder that isn't there, and a wrong key, would be found by each block.
+  // Checked once at the start, because otherwise a missing folder or a wrong key would fail every block.
   await Promise.all(roots.map((root) => assertRoot(root, signal)))
   const devices = findDevices(asked)
   let tell: (event: WorkerEvent) => void = onEvent
@@ -151,7 +156,7 @@ interface Settings {
   readonly onEvent: (event: WorkerEvent) => void
 }
 
-/** Where blocks are computed, one after the other. */
+/** Device that computes blocks one after the other. */
 interface JobPlacement {
   /** The index of a GPU; null for the CPU. */
   readonly device: number | null
@@ -165,7 +170,7 @@ class Worker implements QueueWorker {
   readonly concurrency: number
   readonly stopped: Promise<void>
   readonly #keys
-  /** On the GPUs, or the CPU, each as often as it computes blocks at once: those that are free. */
+  /** Free slots for blocks: each GPU, or the CPU, has one slot per concurrent block. */
   readonly #free: JobPlacement[]
   readonly #plans = new Map<string, Promise<BlockPlan>>()
   readonly #now = new Set<string>()
@@ -175,7 +180,7 @@ class Worker implements QueueWorker {
   #beats: NodeJS.Timeout | undefined
   #isStopping = false
   #hasStopped!: { resolve: () => void; reject: (error: unknown) => void }
-  /** What the listener threw. */
+  /** Exception of the listener. */
   #thrown: { error: unknown } | undefined
 
   constructor(
@@ -232,7 +237,7 @@ class Worker implements QueueWorker {
     this.#beats = setInterval(() => void this.#beat().catch(() => {}), Math.min(2000, lockDuration / 3))
   }
 
-  /** Tells the queue that this worker is there, and what it does. */
+  /** Refreshes this worker's record in the queue. */
   async #beat(): Promise<void> {
     const record: WorkerRecord = {
       id: this.id,
@@ -274,7 +279,7 @@ class Worker implements QueueWorker {
     const { roots, memory } = this.settings
     if (!isJobData(job.data)) throw new UnrecoverableError(`the job ${job.id} of the queue is not a block`)
     const { plan: id, name, stage } = job.data
-    // BullMQ gives no more jobs at once than there are places.
+    // BullMQ delivers at most as many jobs at once as slots exist.
     const place = this.#free.shift()!
     const { device, computer } = place
     this.#now.add(name)
@@ -292,7 +297,7 @@ class Worker implements QueueWorker {
       )
       this.#done++
       const { already, timing } = result
-      // Not awaited: it goes before what BullMQ says of the job, on the same connection.
+      // Not awaited: on this connection the report precedes BullMQ's own update of the job.
       this.#report(id, { done: { job: name, worker: this.id, already, ...timing } }).catch(() => {})
       this.tell({ type: 'done', plan: id, ...result })
       return null
@@ -354,7 +359,7 @@ class Worker implements QueueWorker {
     })
     await Promise.race([this.#farewell().catch(() => {}), enough])
     clearTimeout(timer)
-    // Those at work close themselves.
+    // Computers in use close themselves.
     await Promise.allSettled(this.#free.map(({ computer }) => computer.close()))
     this.connection.close()
     if (this.#thrown) this.#hasStopped.reject(this.#thrown.error)
@@ -380,7 +385,7 @@ class Worker implements QueueWorker {
       await this.#bull.close(force)
       return
     }
-    // It takes no more jobs from here on.
+    // From here on the worker takes no more jobs.
     const closing = this.#bull.close()
     this.#bull.cancelAllJobs('the worker stops')
     await closing

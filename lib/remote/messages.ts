@@ -2,62 +2,62 @@
 import type { HandleKind } from '../native-interface.js'
 import { type Exports, isRecord, isTypedArray, type TypedArray } from './written.js'
 
-/** Kind of a module: with threads, which need shared memory, or without. */
+/** Kind of the WebAssembly module: with threads, which need shared memory, or without. */
 export type Kind = 'threads' | 'single'
 
-/** The connection to the other side: the worker for the page, and the page for the worker. */
+/** The worker as the page sees it, or the page as the worker does. */
 export interface Port<Sent, Received> {
   postMessage(message: Sent, transfer: Transferable[]): void
   onmessage: ((event: MessageEvent<Received>) => unknown) | null
   onmessageerror?: ((event: MessageEvent) => unknown) | null
 }
 
-/** Messages to the worker. */
+/** Message to the worker. */
 export type Request =
-  /** Starts the addon. Always the first message. Without a module, the worker loads the addon itself. */
+  /** First. Without a module, the worker loads the addon itself. */
   | { start: WebAssembly.Module | null; kind: Kind; threads: number }
-  /** Calls a function of the addon. After success the reply has the arrays at the indices `wanted`. */
+  /** A function of the addon. The arrays at `wanted` come back when it has succeeded. */
   | { call: number; name: string; values: unknown; arrays: TypedArray[]; wanted: number[] }
-  /** Registers a semiring that the page has created, with the page's handle for it. */
+  /** A semiring that the page has made, with the handle that it gives it. */
   | { semiring: number; definition: unknown }
-  /** Cancels a call. */
+  /** The call isn't needed any more. */
   | { giveUp: number }
   | { release: number }
 
-/** Messages from the worker. */
+/** Message from the worker. */
 export type Reply =
-  /** The module was started, or couldn't be started. */
+  /** Result of the start: '' after success, otherwise the error. */
   | { started: string }
   | { call: number; given: unknown; arrays: TypedArray[] }
-  /** Failure of a call. Only the report was written, if the call has one. */
+  /** A failed call, which wrote only the report, if the call has one. */
   | { call: number; error: { message: string; code: unknown }; report: Float64Array | undefined }
   /** Progress of a call. */
   | { call: number; report: Float64Array }
-  /** Memory use of a device, sent whenever it may have changed. */
+  /** The memory of a device, whenever that may have changed. */
   | { device: number; use: unknown }
 
-/** Number of an object that exists only in the worker. */
+/** The number of an object that only the worker has. */
 export interface Handle {
   readonly $handle: number
 }
 
-/** An object that a call in the worker has created. */
+/** An object that a call of the worker has made. */
 export interface MadeHandle extends Handle {
-  /** Kind of the object, from the addon. */
+  /** As the addon says it. */
   readonly kind: HandleKind
-  /** Number by which requests name a memory. */
+  /** The number by which requests name a memory. */
   readonly number?: number
-  /** Properties of a device. */
+  /** The properties of a device. */
   readonly description?: unknown
   readonly use?: unknown
 }
 
-/** Index of an array in the arrays of a message. */
+/** The place of an array among those of a message. */
 interface Place {
   readonly $array: number
 }
 
-/** Returns a copy of the value in which `replace` has replaced every object that isn't plain. */
+/** The value with what `replace` gives for everything inside that isn't plain. */
 function mapped(value: unknown, replace: (inside: object) => unknown): unknown {
   if (Array.isArray(value)) return value.map((inside) => mapped(inside, replace))
   if (isRecord(value) && !('$handle' in value || '$array' in value)) {
@@ -66,7 +66,7 @@ function mapped(value: unknown, replace: (inside: object) => unknown): unknown {
   return typeof value === 'object' && value !== null ? replace(value) : value
 }
 
-/** Converts arguments to their message form. Each array is sent once. */
+/** Arguments as they are sent. Each array is sent once. */
 export function packed(
   values: readonly unknown[],
   handleOf: (value: object) => number,
@@ -80,20 +80,20 @@ export function packed(
   return { values: replaced, arrays: [...places.keys()] }
 }
 
-/** Converts arguments from their message form to the addon's. */
+/** Arguments as the addon takes them. */
 export const unpacked = (values: unknown, arrays: readonly TypedArray[], of: (handle: number) => unknown) =>
   mapped(values, (value) =>
     '$array' in value ? arrays[(value as Place).$array] : of((value as Handle).$handle),
   ) as unknown[]
 
-/** Converts a function's result to its message form: objects of the addon become handles. */
+/** A function's result as the worker sends it: objects of the addon become handles. */
 export const givenOf = (given: unknown, handleOf: (value: object) => unknown) =>
   mapped(given, (value) => (isTypedArray(value) ? value.slice() : handleOf(value)))
 
-/** Converts a function's result from its message form to the page's. */
+/** A function's result as the page takes it. */
 export const takenFrom = (given: unknown, of: (handle: MadeHandle) => unknown) =>
   mapped(given, (value) => ('$handle' in value ? of(value as MadeHandle) : value))
 
-/** Returns arguments as an object with their names. */
+/** Arguments by their names. */
 export const named = (names: readonly string[], values: readonly unknown[]): Exports =>
   Object.fromEntries(names.map((name, index) => [name, values[index]]))

@@ -1,7 +1,6 @@
 /**
- * The addon of a page. A worker, with shared memory several, runs the functions that return promises, so that
- * the page stays responsive. Synchronous functions run on the page, in a separate instance of the same
- * module.
+ * The addon of a page. What gives a promise is computed by a worker, so that the page stays alive; with shared memory, by several.
+ * What has to be known at once is computed on the page, by an instance of its own of the same module.
  */
 import { calls as known } from './calls.js'
 import { Remote, RemoteDevice } from './handles.js'
@@ -29,9 +28,9 @@ import {
 
 type Call = (...values: unknown[]) => unknown
 
-/** A call without a reply so far. */
+/** A call that the worker hasn't answered. */
 interface Pending {
-  /** Destinations of the results, by index of the sent array. */
+  /** Arrays for results: the array that was sent at each index. */
   readonly results: ReadonlyMap<number, Written[]>
   readonly wanted: readonly number[]
   readonly report: Float64Array | undefined
@@ -44,7 +43,7 @@ function errorOf(message: string, code: unknown): Error {
   return Object.assign(new Error(message), typeof code === 'string' ? { code } : {})
 }
 
-/** Returns the error of a worker that has failed. */
+/** Returns the error of a failed worker. */
 export function workerError(event: ErrorEvent): Error {
   event.preventDefault()
   const why = event.message || 'its file was not found, or worker-src forbids it'
@@ -52,7 +51,7 @@ export function workerError(event: ErrorEvent): Error {
 }
 
 const copyOf = (array: TypedArray): TypedArray => {
-  // slice() isn't used, because subclasses may override it.
+  // Not slice(): subclasses have their own.
   const Type = array.constructor as new (elements: TypedArray) => TypedArray
   return new Type(array)
 }
@@ -66,13 +65,13 @@ function outOfMemory(arrays: readonly TypedArray[]): Error {
 }
 
 /**
- * Bytes from which on arrays are copied in slices, between which the event loop turns, and bytes of a slice:
- * about 0.5 ms.
+ * Size in bytes from which arrays are copied in slices, and bytes of a slice, which takes about 0.5 ms. The
+ * event loop runs between slices.
  */
 const LARGE = 2 ** 22
 const SLICE = 2 ** 21
 
-/** Resolves after a turn of the event loop. lib/platform.ts has it too, but needs Node.js, and this module is in the bundle of a page. */
+/** Goes on when the event loop has had its turn. Both lib/platform.js and lib/browser/platform.js are left out of the bundle of a page's addon. */
 const turn = () =>
   new Promise<void>((resolve) => {
     const { setImmediate } = globalThis as { setImmediate?: (then: () => void) => void }
@@ -115,12 +114,12 @@ function copiesOf(arrays: readonly TypedArray[], replaced: ReadonlySet<TypedArra
   }
 }
 
-/** The worker's port, with the errors that a page receives. */
+/** The worker, as a page hears of it. */
 export interface WorkerPort extends Port<Request, Reply> {
   onerror?: ((event: ErrorEvent) => unknown) | null
 }
 
-/** Returns the addon of a page. `local` is the single-threaded instance on the page. */
+/** `local` is the instance on the page, which has one thread. */
 export function remote(
   local: Exports,
   worker: WorkerPort,
@@ -129,7 +128,7 @@ export function remote(
   const resultsOf = writtenBy(local)
   const pending = new Map<number, Pending>()
   const devices = new Map<number, WeakRef<RemoteDevice>>()
-  /** Numbers of semirings are negative, because the page assigns them. */
+  /** The numbers of semirings are negative, because the page gives them. */
   const semirings = new WeakMap<object, number>()
   let calls = 0
   let failure: Error | undefined
@@ -171,7 +170,7 @@ export function remote(
     }
     const call = pending.get(data.call)
     if (!call) {
-      // The call was cancelled, so the objects that it has created are released here.
+      // The call was aborted, so its results are released here.
       if ('given' in data) takenFrom(data.given, ({ $handle }) => post({ release: $handle }))
       return
     }
@@ -246,7 +245,7 @@ export function remote(
         const fillAndSend = async () => {
           try {
             for (const array of sliced) {
-              // A cancelled call isn't sent.
+              // An aborted call needs no more copies.
               if (!pending.has(call)) return
               await copyInSlices(copies[arrays.indexOf(array)]!, array, whole(array))
             }
@@ -256,7 +255,7 @@ export function remote(
             reject(error)
           }
         }
-        // The call is registered after it has been posted, because only posted calls get a reply.
+        // Only a call that was posted is answered.
         if (sliced.length === 0 && !posting) send()
         pending.set(call, {
           results,
@@ -323,7 +322,7 @@ export function remote(
         if (flag !== cancel) continue
         post({ giveUp: call })
         pending.delete(call)
-        // A worker without threads receives the cancellation only after it has finished the call.
+        // A worker without threads hears of it only when it has finished.
         reject(errorOf('the work was given up', 'ERR_MPMML_ABORTED'))
       }
     },

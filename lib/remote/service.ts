@@ -8,10 +8,10 @@ type Call = (...values: unknown[]) => unknown
 type Start = Extract<Request, { start: unknown }>
 type CallRequest = Extract<Request, { call: number }>
 
-/** Milliseconds between two progress messages. */
+/** Interval between two progress messages. */
 const REPORT_MS = 50
 
-/** Serves the page with the addon that `begin` promises. Earlier messages wait for the addon. */
+/** Serves the page with the addon that `begin` promises. Messages that come before wait for it. */
 export function serve(page: Port<Reply, Request>, begin: (start: Start) => Promise<Exports>): void {
   let service: Promise<Service> | undefined
   page.onmessage = async ({ data }) => {
@@ -25,7 +25,7 @@ export function serve(page: Port<Reply, Request>, begin: (start: Start) => Promi
       )
       return
     }
-    // The page has received the reason why there is no addon.
+    // The page has been told why there is no addon.
     const started = await service!.catch(() => undefined)
     started?.take(data)
   }
@@ -63,8 +63,7 @@ class Service {
     try {
       this.#objects.set(number, this.#call('userSemiring', definition) as object)
     } catch {
-      // The page has validated the definition, so only a lack of memory can cause this error. Calls with this
-      // semiring fail.
+      // The page has made it, so only memory can be missing. Calls with this semiring fail.
     }
   }
 
@@ -120,7 +119,7 @@ class Service {
     for (const [call, { report }] of this.#running) if (report) this.tell({ call, report })
   }
 
-  /** Returns a handle for an object of the addon, and other values unchanged. */
+  /** A handle of an object of the addon. Other values go unchanged. */
   #handleOf(object: object, device: number | undefined): MadeHandle | object {
     const kind = this.#call('handleKind', object) as HandleKind | ''
     if (kind === '') return object

@@ -1,4 +1,4 @@
-/** Algebras of semirings that users write: what they ask of native code. */
+/** Algebras of custom semirings: their calls of native code. */
 import { OptionError } from '../errors.js'
 import { REPORT_FIELDS, writeLayout } from '../fields.js'
 import { addon, type FurtherMatrices, type LaneMatrix, type Made } from '../native.js'
@@ -96,7 +96,7 @@ export class UserAlgebra implements Algebra {
 
 const algebras = new WeakMap<WrittenSemiring, UserAlgebra>()
 
-/** Returns the algebra of a semiring that a user has written; null for anything else. */
+/** Returns the algebra of a custom semiring; null for any other value. */
 export function algebraOf(value: unknown): UserAlgebra | null {
   if (!isUserSemiring(value)) return null
   const known = algebras.get(value)
@@ -111,7 +111,9 @@ const refused = (name: string, why: string) =>
 
 const nativeSessionOf = ({ session }: Call) => (session ? session.native : null)
 
-/** Arrays or memories of the lanes of each matrix, and of the auxiliary outputs, as native code takes them. */
+/**
+ * Arrays or memories of the lanes of each matrix, and of the auxiliary outputs, in the form for native code.
+ */
 function matricesOf(product: Product): {
   a: LaneMatrix[]
   b: LaneMatrix[]

@@ -3,12 +3,15 @@ import { builtWithCuda } from '../backend.js'
 import { codeFolder } from '../environment.js'
 import { addon } from '../native.js'
 
-/** A kernel takes about 100 KB. */
+/** Size limit of the cache; a kernel takes about 100 KB. */
 const MAX_BYTES = 64 * 2 ** 20
 
 let configured: string | undefined
 
-/** Tells native code, before it compiles any. Throws OptionError if MPMML_CACHE is wrong. */
+/**
+ * Passes the folder of the cache to native code before the first compilation. Throws OptionError if
+ * MPMML_CACHE is invalid.
+ */
 export function configureCode(): void {
   if (!builtWithCuda) return
   const folder = codeFolder()

@@ -57,11 +57,11 @@ export function numberToJson(value: number): NumberJson {
   return Number.isFinite(value) ? value : String(value)
 }
 
-/** The number that JSON has; anything else stays, and is refused when it is read. */
+/** Returns the number that a JSON value denotes; other values are returned unchanged, and rejected later. */
 export const numberFromJson = (value: unknown): unknown =>
   typeof value === 'string' ? (named.get(value) ?? value) : value
 
-/** A number as it is printed: of float32 with as few digits as tell it from its neighbours. */
+/** Formats a number: float32 with the fewest digits that distinguish it from its neighbours. */
 export function showNumber(value: number, type: LaneType): string {
   if (Object.is(value, -0)) return '-0'
   if (type === 'float32' && Number.isFinite(value)) {

@@ -16,7 +16,7 @@ interface Step {
   readonly bits: number
 }
 
-/** An expression: operands come before what takes them. */
+/** An expression: operands precede the steps that use them. */
 export interface Expression {
   readonly steps: readonly Step[]
   /** Index of the result's step for each lane. */
@@ -157,7 +157,7 @@ export function expressionFromJson(value: unknown, lanes: readonly LaneType[], w
     throw new LimitError(`${where} has ${steps.length} steps, but an expression may have ${maxNodes} at most`)
   }
   const builder = new Builder(lanes, where)
-  // Equal steps become one, so that the indices of the file aren't those of the builder.
+  // Equal steps are merged, so the indices in a file can differ from the builder's.
   const places: number[] = []
   for (const [index, step] of steps.entries()) {
     places.push(readStep(builder, step, places, `${where}.steps[${index}]`))

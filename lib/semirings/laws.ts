@@ -1,4 +1,4 @@
-/** The laws of semirings, checked by looking for counterexamples. */
+/** Checks the laws of semirings by a search for counterexamples. */
 import { natively, OptionError } from '../errors.js'
 import { addon } from '../native.js'
 import { checkedLater, choice, Options, type OptionsOf } from '../options.js'
@@ -20,8 +20,9 @@ import {
 /** The options of {@link checkSemiring}. */
 export interface CheckOptions<L extends Lanes = Lanes> extends CheckedElements<L> {
   /**
-   * 'all', the default, or those on which a single 'product' relies: ⊕ is associative and commutative, zero is neutral, and what the
-   * semiring says of itself (absorbs, idempotent, selective, logarithms). Distances are no semirings beyond that.
+   * Laws to check. 'product': the laws that a single product relies on. ⊕ is associative and commutative,
+   * zero is neutral, and the semiring's flags (absorbs, idempotent, selective, logarithms) are true.
+   * Operations of distances satisfy only these laws. 'all', the default: all laws of semirings.
    */
   laws?: 'all' | 'product' | undefined
 }
@@ -51,7 +52,10 @@ interface Law {
   readonly name: string
   readonly isOfProducts: boolean
   holds(semiring: WrittenSemiring): boolean
-  /** What must be the same: terms as they are written, and their values; of `oneOf` only one need be the same as the first. */
+  /**
+   * Terms that must be equal, as strings for messages, with their values. With `oneOf` only one of the others
+   * must equal the first.
+   */
   terms(trial: Trial): readonly (readonly [text: string, value: Elements])[]
   readonly oneOf?: boolean
 }
@@ -190,15 +194,17 @@ const laws: readonly Law[] = [
 /** Triples of a quick check, and of {@link checkSemiring}. */
 const QUICK = 2 ** 8
 const THOROUGH = 2 ** 15
-/** Simple elements: all triples of them are tried first, so that counterexamples are simple ones if there are any. */
+/**
+ * Simple elements. All triples of them are tried first, so that counterexamples are as simple as possible.
+ */
 const SIMPLE = 8
 
 /** Two floats are the same if they differ by no more than this part of the greatest finite number that led to them. */
 const TOLERANCE = 2 ** -16
 
 /**
- * Looks for counterexamples to the laws of a semiring: at the edges of its types or of `min` and `max`, and at random elements.
- * What it doesn't find isn't proved.
+ * Checks the laws of a semiring by a search for counterexamples: at the extremes of its types or of `min` and
+ * `max`, and among random elements. Success is no proof.
  *
  * The elements that are tried are zero and one, those within `min` and `max`, and x ⊕ y of two of these. Integers have to be the same.
  * Floats may differ by 2^−16 of the greatest finite number that led to them, inputs included; infinities are tried only
@@ -230,7 +236,7 @@ export function checkSemiring<L extends Lanes>(semiring: UserSemiring<L>, option
   check(semiring, laws === 'all', THOROUGH, readRanges(ranges, { dtype: semiring.dtype, lanes }, usual))
 }
 
-/** What `semiring()` checks. */
+/** Checks the laws that `semiring()` requires. */
 export function checkQuickly(semiring: WrittenSemiring): void {
   const ranges = checkedOf(semiring)
   if (ranges) check(semiring, false, QUICK, ranges)
@@ -238,7 +244,7 @@ export function checkQuickly(semiring: WrittenSemiring): void {
 
 const checked = new WeakSet<WrittenSemiring>()
 
-/** Checks once what products of products rely on, unless the definition says that nothing is to be checked. */
+/** Checks once the laws that products of products rely on, unless the definition has `check: false`. */
 export function assertLaws(semiring: WrittenSemiring): void {
   const ranges = checkedOf(semiring)
   if (!ranges || checked.has(semiring)) return
@@ -273,7 +279,7 @@ class Trials implements Trial {
   readonly #lanes: readonly LaneType[]
   readonly #semiring: WrittenSemiring
   readonly #count: number
-  /** For each trial the greatest finite number that has been computed. */
+  /** Greatest finite number that each trial has computed. */
   readonly #greatest: Float64Array
   readonly #hasFloats: boolean
 
@@ -382,7 +388,7 @@ class Trials implements Trial {
   }
 }
 
-/** Small elements and those at the edges. */
+/** Small elements and extremes. */
 function simpleElements(
   lanes: readonly LaneType[],
   ranges: readonly LaneRange[],

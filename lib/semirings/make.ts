@@ -1,13 +1,14 @@
-/** The function that makes semirings. */
+/** Public function that creates semirings. */
 import type { Lanes, LaneType, UserSemiring } from '../user-semiring.js'
 import { checkQuickly } from './laws.js'
 import { read, type SemiringDefinition, write } from './semiring.js'
 
 /**
- * A semiring of one's own, for products as their option `semiring`. ⊕ and ⊗ are written as functions; they are called once, and what
- * they do is kept as a small expression, which both backends compute bit by bit the same. No compiler is needed.
+ * Creates a custom semiring, for the option `semiring` of products. ⊕ and ⊗ are functions that are called
+ * once; their operations are recorded as a small expression, which both backends compute with equal bits. No
+ * compiler is needed.
  *
- * An expression has at most 256 steps, an element at most 4 lanes. What is used twice counts once.
+ * An expression has at most 256 steps, an element at most 4 lanes. Equal subexpressions count once.
  *
  * @throws ArgumentError (ERR_MPMML_OPTION) for a definition that is wrong, or a law that is broken (see {@link checkSemiring}); LimitError
  *   (ERR_MPMML_LIMIT) for more than 256 steps; and what the functions throw.
@@ -28,8 +29,9 @@ export function semiring<const L extends LaneType | readonly LaneType[]>(
 }
 
 /**
- * The semiring that JSON has: what {@link UserSemiring.toJSON} gave, or its text. Nothing of it is believed, so that it may come from
- * anybody: it has no loops, no access to memory, and a bounded size.
+ * Creates a semiring from JSON: the result of {@link UserSemiring.toJSON}, or its string. All of it is
+ * validated, so that it may be untrusted input: expressions have no loops, no access to memory, and a bounded
+ * size.
  *
  * @throws What {@link semiring} throws.
  * @example

@@ -94,7 +94,7 @@ class Powers {
     this.#types = algebra.lanes!
   }
 
-  /** As products take it. */
+  /** The matrix in the form that products take. */
   get given(): unknown {
     return this.#given
   }
@@ -132,7 +132,7 @@ class Powers {
     return made
   }
 
-  /** The matrix itself, in arrays. */
+  /** Copies the matrix to arrays, one per lane. */
   onHost(): Promise<HostLanes> {
     const square = this.#square
     return Promise.all(
@@ -149,7 +149,7 @@ class Powers {
     )
   }
 
-  /** As products take it: on the device if the matrix is on one. */
+  /** Returns lanes in the form that products take: on the device if the matrix is on one. */
   async placed(lanes: HostLanes): Promise<unknown> {
     const { session } = this.#square.call
     const matrices = lanes.map((data) => rowMajorMatrix(data, this.#shape))
@@ -185,7 +185,7 @@ class Powers {
     return c
   }
 
-  /** Lets go of what a step has made. */
+  /** Releases an intermediate matrix. */
   dispose(matrix: unknown): void {
     if (matrix === this.#given) return
     for (const lane of this.#lanesOf(matrix)) if (lane instanceof DeviceMatrix) lane.dispose()
@@ -201,7 +201,10 @@ class Powers {
   }
 }
 
-/** An array of integers as one of the lane's type, with the same bits; one of floats as it is. */
+/**
+ * Reinterprets an array of integers as the lane's type, with equal bits; returns an array of floats
+ * unchanged.
+ */
 function asType(data: LaneArray, type: LaneType): LaneArray {
   if (data instanceof Float32Array || type === 'float32') return data
   const { buffer, byteOffset, length } = data
@@ -210,7 +213,7 @@ function asType(data: LaneArray, type: LaneType): LaneArray {
     : new Int32Array(buffer, byteOffset, length)
 }
 
-/** The elements of a view, row-major. */
+/** Copies the elements of a view to `into`, row-major. */
 function* gathering(
   { data, batch, rows, cols, offset, batchStride, rowStride, colStride }: View,
   into: LaneArray,
@@ -229,7 +232,7 @@ function* gathering(
   return into
 }
 
-/** Looks at elements part by part. */
+/** Calls `look` for consecutive ranges of elements, one range per slice of work. */
 function* inParts(length: number, look: (start: number, end: number) => void): Steps<void> {
   for (let start = 0; start < length; start += PER_STEP) {
     look(start, Math.min(start + PER_STEP, length))
@@ -255,7 +258,7 @@ export async function power(a: unknown, n: unknown, options: unknown): Promise<U
   )
 }
 
-/** A star is given up when paths of so many times n edges still make it better. */
+/** Limit of the path length as a multiple of n: the star fails if longer paths still improve it. */
 const MAX_PATHS = 4
 
 /** {@link star}: I ⊕ A is squared until it stays the same. */
@@ -298,7 +301,10 @@ function* sum(powers: Powers, x: HostLanes, y: HostLanes): Steps<HostLanes> {
   return out
 }
 
-/** Two floats are the same in a star if they differ by no more than this part of them: products round ways in other orders. */
+/**
+ * Largest relative difference of floats that a star treats as equal, because products round paths in
+ * different orders.
+ */
 const TOLERANCE = 2 ** -20
 
 /** Compares all elements of two matrices. */

@@ -8,8 +8,8 @@ import { write as semiring } from './semiring.js'
 import type { Operations, Value } from './value.js'
 
 /**
- * Sums of numbers that are kept as their logarithms: x ⊕ y = log(eˣ + eʸ) and x ⊗ y = x + y, of float32. So products of
- * probabilities neither underflow nor overflow.
+ * Log semiring, sums of numbers in logarithmic representation: x ⊕ y = log(eˣ + eʸ) and x ⊗ y = x + y, of
+ * float32. So products of probabilities neither underflow nor overflow.
  *
  * @example
  * const half = matrix(2, 2, new Float32Array(4).fill(Math.log(0.5)))
@@ -86,7 +86,7 @@ export const hamming: UserSemiring<'uint32'> = semiring({
   absorbs: false,
 })
 
-/** ⊕ and ⊗ of the numbers that other semirings are made of; over int32, as the library has them. */
+/** ⊕ and ⊗ of numbers, from which other semirings are built; over int32 equal to the built-in semirings. */
 interface Ordered {
   readonly better: 'min' | 'max'
   readonly worse: 'min' | 'max'
@@ -115,7 +115,7 @@ const ordered = {
 /** The names of semirings whose ⊗ is a sum. */
 export type SumName = 'max-plus' | 'min-plus'
 
-/** The names of semirings whose ⊕ takes the better of two numbers. */
+/** Names of semirings whose ⊕ selects the better of two numbers. */
 export type OrderedName = SumName | 'max-min' | 'min-max'
 
 function find<Name extends string>(
@@ -131,8 +131,9 @@ function find<Name extends string>(
 const SMALL = 2 ** 28
 
 /**
- * The best value and in how many ways it is reached: elements are pairs [value, count] of int32 and uint32. No way is [zero, 0], and a
- * single one of weight w is [w, 1]. Sums are modulo 2^32, as counts are.
+ * Counting semiring: the best value, and the number of paths that attain it. Elements are pairs [value,
+ * count] of int32 and uint32. No path is [zero, 0], and a single path of weight w is [w, 1]. Sums are modulo
+ * 2^32, as counts are.
  *
  * @param name - 'max-plus' or 'min-plus', whose ⊕ and ⊗ values have. In max-min or min-max counts wouldn't be distributive.
  * @throws ArgumentError (ERR_MPMML_OPTION).
@@ -161,8 +162,9 @@ export function counting(name: SumName): UserSemiring<readonly ['int32', 'uint32
 }
 
 /**
- * The k best sums, best first, of int32: elements have k lanes, and zeros where there are fewer. A single one of weight w is [w, zero, …].
- * Equal sums count each by itself. Sums are modulo 2^32.
+ * k-best semiring: the k best sums of int32, best first. Elements have k lanes, padded with zeros if fewer
+ * sums exist. A single one of weight w is [w, zero, …]. Equal sums count each by itself. Sums are modulo
+ * 2^32.
  *
  * @param name - 'max-plus' or 'min-plus'
  * @param k - 2, 3 or 4

@@ -18,17 +18,17 @@ import {
 } from './expression.js'
 import { type Operations, trace, type Value, type ValueOrNumber } from './value.js'
 
-/** What Node.js calls to show an object. */
+/** Key of the method that Node.js calls to print an object. */
 const inspected: unique symbol = Symbol.for('nodejs.util.inspect.custom') as never
 
-/** The values of an element: one, or an array of those of its lanes. */
+/** Values of an element: a single value, or an array with one value per lane. */
 export type ElementValue<L extends Lanes> = L extends readonly LaneType[]
   ? { readonly [Lane in keyof L]: Value<Extract<L[Lane], LaneType>> }
   : L extends LaneType
     ? Value<L>
     : never
 
-/** What ⊕ and ⊗ give: a value or a number; an array of these, one for each lane, if dtype is an array. */
+/** Result of ⊕ and ⊗: a value or a number; an array with one of these per lane if dtype is an array. */
 export type ElementResult<L extends Lanes> = L extends readonly LaneType[]
   ? { readonly [Lane in keyof L]: ValueOrNumber<Extract<L[Lane], LaneType>> }
   : L extends LaneType
@@ -36,23 +36,24 @@ export type ElementResult<L extends Lanes> = L extends readonly LaneType[]
     : never
 
 /**
- * ⊕ or ⊗. It is called once, with values that stand for any element, and what it does to them becomes the operation: no text is parsed,
- * so minifiers don't harm it. An `if` on a value can't work: use `select`.
+ * ⊕ or ⊗. The library calls the function once, with symbolic values, and records the operations that it
+ * applies to them. No source code is parsed, so minifiers don't break it. An `if` on a value can't work: use
+ * `select`.
  */
 export type ElementFunction<L extends Lanes> = (
   x: ElementValue<L>,
   y: ElementValue<L>,
   operations: Operations,
-  // With the empty one TypeScript takes an array that is given for a tuple.
+  // The empty tuple makes TypeScript infer a tuple for an array literal.
 ) => ElementResult<L> | readonly []
 
-/** What {@link semiring} takes. */
+/** Definition of a semiring for {@link semiring}. */
 export interface SemiringDefinition<L extends Lanes = Lanes> {
-  /** What messages call it; at most 100 characters. */
+  /** Name in messages; at most 100 characters. */
   name: string
-  /** The type of an element, 'int32', 'uint32' or 'float32'; or an array of those of its 1 to 4 lanes. */
+  /** Type of an element, 'int32', 'uint32' or 'float32'; or an array with the types of its 1 to 4 lanes. */
   dtype: L
-  /** The neutral element of ⊕: what a result without candidates is. An array if dtype is one. */
+  /** Neutral element of ⊕, and the value of a result without candidates. An array if dtype is one. */
   zero: ElementOf<L>
   /** The neutral element of ⊗, if there is one: `power` and `star` need it for the identity. */
   one?: ElementOf<L> | undefined
@@ -61,8 +62,9 @@ export interface SemiringDefinition<L extends Lanes = Lanes> {
   /** x ⊗ y. In a product x is an element of A, and y one of B. */
   times: ElementFunction<L>
   /**
-   * Whether zero ⊗ x and x ⊗ zero are zero for each x, infinities and NaN too if matrices have any; true by default. Kernels may then take
-   * zeros for what is outside of a structure. If it is false, they leave those steps out, which takes a little longer.
+   * Whether zero ⊗ x and x ⊗ zero are zero for each x, including infinities and NaN if matrices contain them;
+   * true by default. Kernels may then use zeros for elements outside a structure. If it is false, kernels
+   * skip the steps outside, which is slightly slower.
    */
   absorbs?: boolean | undefined
   /** Whether x ⊕ x is x; false by default. `star` needs it. */
@@ -75,17 +77,25 @@ export interface SemiringDefinition<L extends Lanes = Lanes> {
    */
   logarithms?: boolean | undefined
   /**
-   * The quick check of the laws that products rely on: see {@link checkSemiring}. False leaves it out, and an object says from which
-   * elements it is made. True by default.
+   * The quick check of the laws that products rely on: see {@link checkSemiring}. True by default; false
+   * skips the check, and an object bounds the elements that it uses.
    */
   check?: boolean | CheckedElements<L> | undefined
 }
 
-/** From which elements the laws are checked: from random ones within these bounds, zero, one, and what ⊕ makes of two of these. */
+/**
+ * Elements that the laws are checked with: random elements within these bounds, zero, one, and sums x ⊕ y of
+ * these.
+ */
 export interface CheckedElements<L extends Lanes = Lanes> {
-  /** The least that elements may be; for each lane if dtype is an array. By default the least of the type; −1024 for float32. */
+  /**
+   * Least element, per lane if dtype is an array. By default the least value of the type; −1024 for float32.
+   */
   min?: ElementOf<L> | undefined
-  /** The greatest that elements may be; by default the greatest of the type; 1024 for float32. */
+  /**
+   * Greatest element, per lane if dtype is an array. By default the greatest value of the type; 1024 for
+   * float32.
+   */
   max?: ElementOf<L> | undefined
 }
 
@@ -140,7 +150,7 @@ export class WrittenSemiring<L extends Lanes = Lanes> implements UserSemiring<L>
     Object.freeze(this)
   }
 
-  /** Whether `value` is one, whatever it pretends to be. */
+  /** Returns whether `value` is a semiring of this class; an object that imitates one isn't. */
   static is(value: unknown): value is WrittenSemiring {
     return typeof value === 'object' && value !== null && #facts in value
   }
@@ -154,15 +164,17 @@ export class WrittenSemiring<L extends Lanes = Lanes> implements UserSemiring<L>
     return semiring.#facts
   }
 
-  /** From which elements its laws are checked, lane by lane; undefined if they aren't. */
+  /**
+   * Returns the ranges of elements for the check of the laws, one per lane; undefined if no laws are checked.
+   */
   static checkedOf(semiring: WrittenSemiring): readonly LaneRange[] | undefined {
     return semiring.#facts.checked
   }
 
-  /** What native code has of it. */
+  /** Returns native code's object for the semiring, which is created at the first call. */
   static nativeOf(semiring: WrittenSemiring): NativeUserSemiring {
     if (semiring.#native) return semiring.#native
-    // Its laws may be checked before anything else is computed in the process.
+    // The check of the laws may be the first computation of the process.
     configureCpu()
     const { name, lanes, zero, one, absorbs, idempotent, selective, logarithms } = semiring.#facts
     const plus = wordsOf(semiring.#plus)
@@ -242,15 +254,15 @@ export class WrittenSemiring<L extends Lanes = Lanes> implements UserSemiring<L>
   }
 }
 
-/** What the library checks: by its own accessors. */
+/** Accessors of the private fields, for the rest of the library. */
 export const { is: isUserSemiring, lanesOf, neutralOf, nativeOf, checkedOf } = WrittenSemiring
 
-/** A number if dtype is no array, else an array. */
+/** Returns a number if dtype is no array, otherwise an array. */
 function elementOf<L extends Lanes>({ dtype }: Facts<L>, lanes: readonly number[]): ElementOf<L> {
   return (Array.isArray(dtype) ? Object.freeze([...lanes]) : lanes[0]) as ElementOf<L>
 }
 
-/** From which values of a lane laws are checked if nothing else is said. */
+/** Returns the default range of a lane's values for the check of the laws. */
 export function rangeOf(type: LaneType): LaneRange {
   const [min, max] = type === 'float32' ? [-1024, 1024] : limits[type]
   return { min, max }
@@ -263,7 +275,7 @@ function readName(value: unknown, where: string): string {
     const came = typeof value === 'string' && value !== '' ? `one of ${value.length}` : show(value)
     throw new OptionError(`${where}.name must be a text of 1 to ${MAX_NAME} characters, but it is ${came}`)
   }
-  // They would break or forge lines of messages and logs.
+  // Control characters would break or forge lines of messages and logs.
   if (/\p{Cc}|[\u2028\u2029]/u.test(value)) {
     throw new OptionError(`${where}.name must have no control characters, such as line breaks`)
   }
@@ -305,7 +317,9 @@ function readElement(
 const readFlag = (value: unknown, usual: boolean, where: string): boolean =>
   value === undefined ? usual : readBoolean(value, where)
 
-/** What definitions and JSON have in common; `given` has been read once. */
+/**
+ * Reads the fields that definitions and JSON share. The caller has copied `given`, so that getters run once.
+ */
 function readFacts(
   given: Record<string, unknown>,
   where: string,
@@ -359,7 +373,7 @@ const definitionNames: readonly (keyof SemiringDefinition)[] = [
   'check',
 ]
 
-/** Makes a semiring of a definition; the quick check is left to who calls it. */
+/** Creates a semiring from a definition, without the quick check of the laws, which is the caller's task. */
 export function write<L extends Lanes>(definition: SemiringDefinition<L>): WrittenSemiring<L> {
   assertNames(definition, definitionNames, 'the semiring')
   const { plus, times, ...given } = { ...(definition as unknown as Record<string, unknown>) }
@@ -379,7 +393,8 @@ export function write<L extends Lanes>(definition: SemiringDefinition<L>): Writt
 }
 
 /**
- * From which elements the laws are checked: `value` is a {@link CheckedElements}, and what it leaves open is as `usual` says.
+ * Returns the ranges of elements for the check of the laws: `value` is a {@link CheckedElements}, whose
+ * omitted bounds are those of `usual`.
  *
  * @throws ArgumentError (ERR_MPMML_OPTION).
  */
@@ -407,7 +422,7 @@ export function readRanges(
 
 const jsonNames: readonly (keyof SemiringJson)[] = ['semiring', ...definitionNames]
 
-/** The most characters of a text of JSON: several times as many as a semiring can need. */
+/** Limit in characters of a JSON string, a multiple of what any semiring needs. */
 const MAX_JSON = 2 ** 17
 
 /** Reads the form of {@link UserSemiring.toJSON}, of which nothing is believed. */

@@ -19,8 +19,8 @@ export type ValueOrNumber<T extends LaneType = LaneType> = Value<T> | number
  * A value of an expression. It isn't a number: `x.add(y)` is written in place of `x + y`, `less(x, y)` in place of `x < y`,
  * `select(condition, x, y)` in place of `condition ? x : y`.
  *
- * Integers are computed modulo 2^32, floats as IEEE 754 says, rounded to nearest. Each operation is also a function of the third argument
- * of `plus` and `times`: see {@link Operations}.
+ * Integers are computed modulo 2^32, floats by IEEE 754, rounded to nearest. Each operation is also a
+ * function of the third argument of `plus` and `times`: see {@link Operations}.
  */
 export interface Value<T extends LaneType = LaneType> {
   /** Its type. */
@@ -109,9 +109,9 @@ export type Bitwise = {
   <T extends LaneType>(x: ValueOrNumber<T>, y: ValueOrNumber<T>): Value<T>
 }
 
-/** The operations as functions: what `plus` and `times` get as their third argument. {@link Value} says what they compute. */
+/** Operations as functions, the third argument of `plus` and `times`. {@link Value} documents them. */
 export interface Operations {
-  /** A number of a type, if nothing else says its type. */
+  /** Returns a constant of a given type, for numbers whose type isn't implied. */
   constant<T extends LaneType>(value: number, type: T): Value<T>
   /** x + y */
   add: Binary
@@ -212,7 +212,7 @@ class Traced {
     )
   }
 
-  /** Operators of the language would take it for a number or a text. */
+  /** Operators of JavaScript would convert it to a number or a string. */
   [Symbol.toPrimitive](hint: string): string {
     if (hint === 'string') return this.toString()
     throw new OptionError(
@@ -273,8 +273,8 @@ function operationsOf(builder: Builder): Operations {
 }
 
 /**
- * The expression that a function of x and y computes: it is called once. `isList` says whether elements are arrays of lanes. `where`
- * is what messages call it.
+ * Returns the expression that a function of x and y computes, by calling it once. `isList`: whether elements
+ * are arrays of lanes. `where`: the name of the function in messages.
  *
  * @throws ArgumentError (ERR_MPMML_OPTION), LimitError (ERR_MPMML_LIMIT), and what the function throws.
  */

@@ -191,7 +191,7 @@ export class Gpu {
   used = 0
   peak = 0
   roundsToNearest = false
-  /** Reason for which the device can't compute any more; '' if it can. */
+  /** Reason why the device can no longer compute; '' if it can. */
   problem = ''
   isLost = false
 

@@ -17,8 +17,9 @@ export function randomNetwork(nodes: number, edges: number): Network {
 }
 
 /**
- * What is wrong with a mean; undefined if nothing is. Its cycle must have it, and no cycle a greater one: with the weights
- * less the mean, no walk gains for ever, so the best walks to all nodes settle.
+ * Describes the error of a greatest cycle mean; undefined if it is right. Its cycle must have the mean. No
+ * cycle may have a greater mean: after subtracting the mean from all weights, Bellman-Ford relaxation must
+ * converge.
  */
 export function wrongMean(network: Network, mean: CycleMean): string | undefined {
   const { nodes, from, to, weight } = network

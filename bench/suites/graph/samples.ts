@@ -25,7 +25,7 @@ function winner(
   return { value, k: best }
 }
 
-/** What is wrong with a product and its witness in some elements; undefined if nothing is. */
+/** Describes an error of a product and its witness in a sample of elements; undefined if none is found. */
 export function wrongWitness(
   a: DenseMatrix<ElementArray>,
   b: DenseMatrix<ElementArray>,
@@ -71,7 +71,7 @@ export function distancesFrom(weights: ArrayLike<number>, nodes: number, source:
   }
 }
 
-/** What is wrong with a row of distances; undefined if nothing is. */
+/** Describes an error in a row of distances; undefined if none is found. */
 export function wrongDistances(
   weights: ArrayLike<number>,
   nodes: number,
@@ -89,7 +89,7 @@ export function wrongDistances(
   return undefined
 }
 
-/** What is wrong with a path of some length; undefined if nothing is. */
+/** Describes an error of a path and its length; undefined if none is found. */
 export function wrongPath(
   weights: ArrayLike<number>,
   nodes: number,

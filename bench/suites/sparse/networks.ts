@@ -46,7 +46,7 @@ class Edges {
   }
 }
 
-/** A square grid of about so many nodes; each edge is kept with this probability. */
+/** Returns a square grid with about `nodes` nodes and the edges that `isEdge` selects. */
 function latticeOf(
   nodes: number,
   seed: number,
