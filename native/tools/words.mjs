@@ -6,7 +6,6 @@
  *     node native/tools/words.mjs --summary             prints the number of hits per rule and per folder
  *     node native/tools/words.mjs --changed origin/main checks only lines that were added since that revision
  *     node native/tools/words.mjs --rule NAME           checks one rule only
- *     node native/tools/words.mjs --all                 also checks the folders of NOT_CLEAN_YET
  *     node native/tools/words.mjs FILE…                 checks these files only
  *
  * Exits with status 1 if there is a hit. `npm run lint` runs it. A comment with `words-ok: REASON` is skipped. No dependencies.
@@ -19,22 +18,6 @@ const SOURCE = /\.(ts|mjs|js|cpp|h|cu|cuh)$/
 // The rules quote the words that they forbid.
 const SKIPPED =
   /^(docs\/images\/|test\/cli\/fixtures\/|docs\/(style|glossary-of-code)\.md$|native\/tools\/words\.mjs$|test\/unit\/words\.test\.ts$)/
-
-/** Folders and files whose old text isn't checked yet. `--changed`, `--all` and named files ignore this list; it only shrinks. */
-const NOT_CLEAN_YET = [
-  'bench/',
-  'lib/',
-  'native/core/',
-  'native/cpu/',
-  'native/cuda/',
-  'native/lab/',
-  'native/addon/',
-  'native/testing/',
-  'native/tools/',
-  'native/variants/',
-  'native/wasm/',
-  'test/cpu/',
-]
 
 // Where a rule applies: `summary` is the first sentence of a documentation comment (`/** */`, `///`); `comment` any
 // sentence of any comment; `doc` any sentence of a Markdown page; `title` the name of a test.
@@ -351,15 +334,13 @@ function addedSince(revision) {
 }
 
 /** Returns the tracked files that are checked by default. */
-function checkedFiles(includesAll) {
+function checkedFiles() {
   const root = fileURLToPath(new URL('../../', import.meta.url))
   const tracked = execFileSync('git', ['ls-files'], { cwd: root, encoding: 'utf8', maxBuffer: 1 << 26 })
   return tracked
     .trim()
     .split('\n')
-    .filter(
-      (path) => existsSync(path) && (includesAll || !NOT_CLEAN_YET.some((start) => path.startsWith(start))),
-    )
+    .filter((path) => existsSync(path))
 }
 
 /** Prints the number of hits by rule and by folder. */
@@ -383,8 +364,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const added = revision ? addedSince(revision) : undefined
   const isChecked = (path) =>
     (SOURCE.test(path) || path.endsWith('.md')) && !SKIPPED.test(path) && (!added || added.has(path))
-  const includesAll = args.includes('--all') || added !== undefined
-  const files = (named.length > 0 ? named : checkedFiles(includesAll)).filter(isChecked)
+  const files = (named.length > 0 ? named : checkedFiles()).filter(isChecked)
   const hits = files
     .flatMap((path) => findHits(path, readFileSync(path, 'utf8'), only))
     .filter(({ path, line }) => !added || added.get(path).has(line))

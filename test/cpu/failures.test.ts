@@ -1,4 +1,4 @@
-/** Products on a device that fail or are given up, on the CPU. */
+/** Failing and aborted products on a device, on the CPU. */
 import { describe } from 'vitest'
 import { variants } from '../../lib/index.js'
 import { onOne } from '../support/homes.js'

@@ -7,7 +7,7 @@ import { fuzzSuite } from '../support/suite-fuzz.js'
 
 describe('cpu', () => fuzzSuite('cpu'))
 
-/** They have no types: they run without being compiled. */
+/** Loads a tool of the fuzzer. The tools are untyped JavaScript, which runs uncompiled. */
 const tool = (name: string) => import(pathToFileURL(join(root, 'native', 'tools', 'fuzz', name)).href)
 
 describe('the check', async () => {

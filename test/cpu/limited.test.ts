@@ -1,4 +1,4 @@
-/** What doesn't fit in a container is an error, and doesn't end the process. */
+/** Allocations beyond a container's memory are errors that don't end the process. */
 import { mkdirSync, rmdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

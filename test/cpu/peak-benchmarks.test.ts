@@ -1,4 +1,4 @@
-/** What products on the CPU are measured against. */
+/** Peak benchmarks that products on the CPU are compared with. */
 import { describe, expect, it } from 'vitest'
 import { type DataType, info, type Semiring, variants } from '../../lib/index.js'
 import { cpuCeiling, cpuCeilingName, cpuNaiveLoop } from '../../lib/lab.js'

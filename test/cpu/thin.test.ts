@@ -169,7 +169,7 @@ describe('thin products', () => {
     const one = operands('small', 'max-plus', [1, 90, 41], 2)
     expectProduct(a, one.b, { backend })
     expectProduct(one.a, b, { backend })
-    // The first of those that overflow is named.
+    // The error names the first batch entry that overflows.
     for (const item of [4, 2, 1]) {
       a.data[item * 90 + 7] = 2 ** 31 - 1
       expectProduct(a, one.b, { backend }, `${item}`)

@@ -275,7 +275,7 @@ describe('products', () => {
       (times) => [plus, times] as const,
     ),
   )
-  it.each(pairs)('of single operations, %s and %s', (plus, times) => {
+  it.each(pairs)('equal the definition for single operations, %s and %s', (plus, times) => {
     const random = new Random(7)
     for (const type of laneTypes) {
       const isOfBits = (op: string) => ['and', 'or', 'xor'].includes(op)
@@ -314,7 +314,7 @@ describe('products', () => {
     }
   })
 
-  it('of strided batches, of which one operand is shared, into what is accumulated to', async () => {
+  it('accumulate strided batches with one shared operand', async () => {
     const random = new Random(3)
     const [batch, m, n, k] = [3, 9, 21, 17]
     const a = drawnLanes(random, ['int32'], batch * k, m)
@@ -362,7 +362,7 @@ describe('products', () => {
     )
   })
 
-  it('of structured operands whose zero absorbs, on all threads', () => {
+  it('take structured operands with an absorbing zero, on all threads', () => {
     const random = new Random(4)
     const [m, n, k] = [150, 130, 140]
     const small = (rows: number, cols: number): Lanes => ({
@@ -393,7 +393,7 @@ describe('products', () => {
     }
   })
 
-  it('of one group, each with its own report', async () => {
+  it('have a report each in a group', async () => {
     const random = new Random(5)
     const sizes = [
       [3, 4, 5],
@@ -478,7 +478,7 @@ describe('products', () => {
     await expect(call).rejects.toMatchObject({ code: 'ERR_MPMML_ABORTED' })
   })
 
-  it('of matrices that stay', async () => {
+  it('take device-resident matrices', async () => {
     const random = new Random(8)
     const pair: Definition = {
       name: 'value and count',
@@ -615,7 +615,7 @@ describe('functions', () => {
   })
 })
 
-describe('definitions are refused', () => {
+describe('definitions', () => {
   const refused = (change: Partial<Definition>, message: RegExp) => {
     const make = () => native({ ...maxPlus, ...change })
     expect(make).toThrow(message)
@@ -625,7 +625,7 @@ describe('definitions are refused', () => {
   const node = (op: string, type: ValueType, operands: number[], bits = 0) => ({ op, type, operands, bits })
   const of = (...nodes: Expression['nodes']) => ({ nodes, results: [nodes.length - 1] })
 
-  it('for what they lack or have too much of', () => {
+  it('reject missing and superfluous fields', () => {
     refused({ lanes: [], zero: [] }, /there are 0 lanes/)
     refused({ lanes: Array(5).fill('int32'), zero: [0, 0, 0, 0, 0] }, /there are 5 lanes/)
     refused({ zero: [0, 1] }, /zero has 2 lanes, but elements have 1/)
@@ -645,7 +645,7 @@ describe('definitions are refused', () => {
     refused({ name: 'x'.repeat(2000) }, /name is longer/)
   })
 
-  it('for nodes that are wrong', () => {
+  it('reject invalid nodes', () => {
     refused({ plus: of(node('add', 'int32', [0, 0])) }, /add, takes node 0, which doesn't come before it/)
     refused({ plus: of(node('argument', 'int32', [2, 0])) }, /of a lane that isn't there/)
     refused({ plus: of(node('argument', 'int32', [0, 4])) }, /of a lane that isn't there/)
@@ -680,7 +680,7 @@ describe('definitions are refused', () => {
     )
   })
 
-  it('for too many exponentials', () => {
+  it('reject too many exponentials', () => {
     const lanes: LaneType[] = ['float32']
     const many = expression(lanes, (to) => {
       let sum = to.x()
@@ -693,7 +693,7 @@ describe('definitions are refused', () => {
     )
   })
 
-  it('and requests that reach past their arrays', () => {
+  it('reject requests beyond the ends of their arrays', () => {
     const small = new Int32Array(3)
     const call = () =>
       addon.multiplyUserSync(

@@ -11,7 +11,7 @@ const missing = [
   ...(existsSync(wasm) ? [] : ['run npm run build:wasm, which needs Emscripten']),
 ]
 
-/** What a program prints with an addon. */
+/** Returns the output of a program with an addon. */
 function printed(addon: string, body: string, environment: Record<string, string> = {}): string {
   const { status, stdout, stderr } = spawnSync(
     process.execPath,

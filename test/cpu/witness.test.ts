@@ -1,4 +1,4 @@
-/** Which k decides each result, on the CPU. */
+/** Argmax indices (witnesses) of products on the CPU. */
 import { describe, expect, it } from 'vitest'
 import { matrix, mpmmSync } from '../../lib/index.js'
 import { Random } from '../support/generators.js'
@@ -42,7 +42,7 @@ describe('witnesses of truth values', () => {
 })
 
 describe('witnesses along many k-steps', () => {
-  it.each(['max-plus', 'min-plus'] as const)('of 8-bit sums in %s', (semiring) => {
+  it.each(['max-plus', 'min-plus'] as const)('are right for 8-bit sums in %s', (semiring) => {
     // More stretches of k-steps than a byte can count, and sums whose best is rare.
     const [m, k, n] = [30, 20_000, 32]
     const random = new Random(8)

@@ -4,7 +4,7 @@ import { explainBackend, info } from '../../lib/index.js'
 /** Reason why CUDA can't be used here; undefined if it can. */
 export function withoutCuda(): string | undefined {
   const { backend, reason } = explainBackend()
-  // Without what is known of WebGPU.
+  // The clause about WebGPU is removed.
   return backend === 'cuda' ? undefined : reason.replace(/; and WebGPU .*/, '')
 }
 
