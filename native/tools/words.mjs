@@ -25,14 +25,8 @@ const NOT_CLEAN_YET = [
   'bench/',
   'lib/',
   'native/core/',
-  'native/cpu/',
   'native/cuda/',
   'native/lab/',
-  'native/addon/',
-  'native/testing/',
-  'native/tools/',
-  'native/variants/',
-  'native/wasm/',
   'test/cpu/',
 ]
 
