@@ -69,7 +69,7 @@ function emptyArray(dtype: DataType, length: number): ElementArray {
     return new arrays[dtype](length)
   } catch (error) {
     throw new ResourceError(
-      `there is no memory for a matrix of ${length} elements: convert to .mtx or .gr, which hold only what is there`,
+      `out of memory: cannot allocate a matrix of ${length} elements: convert to .mtx or .gr, which store only the edges`,
       { cause: error },
     )
   }

@@ -74,7 +74,7 @@ function startWatch(signal: AbortSignal): Watch {
 
 /** Returns the error of work whose signal was aborted; messages call the work `what`. */
 export const aborted = (signal: AbortSignal, what: string): AbortedError =>
-  new AbortedError(`${what} was given up because its signal was aborted: \`cause\` is the signal's reason`, {
+  new AbortedError(`${what} was aborted by its AbortSignal: see \`cause\` for the reason`, {
     cause: signal.reason,
   })
 

@@ -97,7 +97,7 @@ export function allocate<Data extends OperandArray = OrdinaryArray<ElementArray>
   }
   const limit = bytes > available ? `, but ${available} are available` : ", which can't be allocated"
   throw new OutOfMemoryError(
-    `there is no memory for ${name}: ${length} elements need ${bytes} bytes${limit}: ${advice}`,
+    `out of memory: cannot allocate ${name}: ${length} elements need ${bytes} bytes${limit}: ${advice}`,
   )
 }
 

@@ -74,7 +74,7 @@ function describeEvent(event: WorkerEvent): string {
     case 'failed':
       return `${event.job} failed, attempt ${event.attempt}${event.final ? ', the last' : ''}: ${event.reason}`
     case 'given-up':
-      return `${event.job} given up: it is another worker's now`
+      return `${event.job} abandoned: reassigned to another worker`
     case 'lost':
       return `the queue is lost (${event.reason}): trying again`
     case 'back':

@@ -193,6 +193,6 @@ export function describeCall(call: Call): string {
   const { a, b } = first!.shapes
   const more = products.length > 1 ? ` and ${products.length - 1} more` : ''
   const end =
-    givenUp === null ? '' : `, given up ${typeof givenUp === 'number' ? `${givenUp} ms after it` : givenUp}`
+    givenUp === null ? '' : `, aborted ${typeof givenUp === 'number' ? `${givenUp} ms after it` : givenUp}`
   return `${verb}, ${first!.semiring} on ${first!.dtype}, [${a}] by [${b}]${more}${end} (seed ${call.seed})`
 }

@@ -97,7 +97,7 @@ async function giveUp(
     })
     const note = [...codes].map(([code, count]) => `${count} ${code}`).join(', ')
     const settling = samples.map((sample) => sample.settling)
-    bench.figure(of, `given up ${when}: until it settles`, 'ms', settling, { ...asked, note })
+    bench.figure(of, `aborted ${when}: until it settles`, 'ms', settling, { ...asked, note })
     bench.figure(of, 'the longest of them', 'ms', greatest(settling), asked)
     bench.figures(of, samples, [[`the next ${NEXT}³ after it`, 'ms', (sample) => sample.next]])
   }
@@ -110,7 +110,7 @@ async function uploaded(device: Device, { a, b }: Operands): Promise<Operands> {
 }
 
 export const abort: Suite = {
-  shows: 'products that are given up: the time until the promise settles, and what the next product takes',
+  shows: 'aborted products: the time until the promise settles, and the time of the next product',
   grid(bench) {
     const size = bench.pick(512, 8192, 2048)
     const square = (rows: number, seed: number) => integers([rows, rows], seed)

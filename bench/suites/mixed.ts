@@ -140,7 +140,7 @@ async function run(bench: Bench): Promise<void> {
   })
   bench.figure(of, 'right codes of errors', '%', (100 * tally.rightCodes) / tally.codes, {
     ...right,
-    note: `${tally.rightCodes} of ${tally.codes}: ${invalidCalls.length} kinds of mistakes in ${given} of the ${count} calls, ${tally.givenUp} times given up meanwhile`,
+    note: `${tally.rightCodes} of ${tally.codes}: ${invalidCalls.length} kinds of mistakes in ${given} of the ${count} calls, ${tally.givenUp} times aborted meanwhile`,
   })
   bench.figures(of, samples, [['a round', 'ms', ({ ms }) => ms]])
   bench.figure(of, 'RSS after warming up', 'bytes', warm, { note: `${warmingUp} rounds` })

@@ -149,10 +149,10 @@ async function send(
     )
     sent.on('timeout', () => sent.destroy(new Error(`nothing came for ${silenceMs / 1000} s`)))
     sent.on('error', reject)
-    const forget = signal && onAbort(signal, () => sent.destroy(new Error('it was given up')))
+    const forget = signal && onAbort(signal, () => sent.destroy(new Error('the request was aborted')))
     sent.on('close', () => forget?.())
     // It may have been aborted while the request was signed.
-    if (signal?.aborted) sent.destroy(new Error('it was given up'))
+    if (signal?.aborted) sent.destroy(new Error('the request was aborted'))
     for (const piece of body) sent.write(piece)
     sent.end()
   })

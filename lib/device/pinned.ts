@@ -84,4 +84,7 @@ const refusal = (error: unknown, length: number) =>
   error instanceof RangeError ? noMemory(length, error) : fromNative(error)
 
 const noMemory = (length: number, cause?: unknown) =>
-  new OutOfMemoryError(`there is no memory for an array of ${length} elements: make a smaller one`, { cause })
+  new OutOfMemoryError(
+    `out of memory: cannot allocate an array of ${length} elements: create a smaller one`,
+    { cause },
+  )

@@ -237,7 +237,7 @@ export function* readingEdges(graph: unknown, { weightless = false, takes = fals
     return yield* throughout(loan, reading())
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
-    throw new OutOfMemoryError(`there is no memory for a copy of the graph, ${lengths[0]} edges`, {
+    throw new OutOfMemoryError(`out of memory: cannot copy a graph of ${lengths[0]} edges`, {
       cause: error,
     })
   }

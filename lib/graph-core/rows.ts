@@ -195,7 +195,7 @@ export function* inMemory<Result>(nodes: number, making: Steps<Result>): Steps<R
     return yield* making
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
-    throw new OutOfMemoryError(`there is no memory for the edges of a graph of ${nodes} nodes`, {
+    throw new OutOfMemoryError(`out of memory: cannot allocate the edges of a graph of ${nodes} nodes`, {
       cause: error,
     })
   }

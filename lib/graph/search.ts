@@ -84,7 +84,7 @@ export function makeArray(
     if (!(error instanceof OutOfMemoryError)) throw error
     const size = `${batch > 1 ? `${batch} × ` : ''}${rows} × ${cols} elements, ${length * bytesOf(type)} bytes`
     throw new OutOfMemoryError(
-      `there is no memory for ${name}, ${size}: ask for fewer \`sources\` or \`targets\` at a time`,
+      `out of memory: cannot allocate ${name}, ${size}: request fewer \`sources\` or \`targets\` at a time`,
     )
   }
 }

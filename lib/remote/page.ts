@@ -59,7 +59,7 @@ const copyOf = (array: TypedArray): TypedArray => {
 function outOfMemory(arrays: readonly TypedArray[]): Error {
   const bytes = arrays.reduce((sum, { byteLength }) => sum + byteLength, 0)
   return errorOf(
-    `there is no memory for a copy of the arrays of this call, ${Math.ceil(bytes / 2 ** 20)} MiB: compute with smaller ones`,
+    `out of memory: cannot allocate ${Math.ceil(bytes / 2 ** 20)} MiB for a copy of the arrays of this call: use smaller arrays`,
     'ERR_MPMML_OUT_OF_MEMORY',
   )
 }
@@ -323,7 +323,7 @@ export function remote(
         post({ giveUp: call })
         pending.delete(call)
         // A worker without threads hears of it only when it has finished.
-        reject(errorOf('the work was given up', 'ERR_MPMML_ABORTED'))
+        reject(errorOf('the call was aborted', 'ERR_MPMML_ABORTED'))
       }
     },
   }

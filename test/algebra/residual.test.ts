@@ -361,7 +361,7 @@ describe('operands', () => {
       'OPTION',
       /overflow is for integers/,
     ],
-    ['a signal', () => leftResidual(a, b, { signal: AbortSignal.abort() }), 'ABORTED', /given up/],
+    ['a signal', () => leftResidual(a, b, { signal: AbortSignal.abort() }), 'ABORTED', /aborted/],
     [
       'a short matrix',
       () => leftResidual(a, { data: new Int32Array(1), shape: [2, 1] }),

@@ -481,12 +481,12 @@ describe('bad input', () => {
       'OPTION',
       /overflow is for integers/,
     ],
-    ['a signal', () => run(a, [0, 0], { steps: 5, signal: AbortSignal.abort() }), 'ABORTED', /given up/],
+    ['a signal', () => run(a, [0, 0], { steps: 5, signal: AbortSignal.abort() }), 'ABORTED', /aborted/],
     [
       'a signal, of edges',
       () => run(list, [0, 0], { steps: 5, signal: AbortSignal.abort() }),
       'ABORTED',
-      /given up/,
+      /aborted/,
     ],
     [
       'regime: no limit',

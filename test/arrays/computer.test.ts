@@ -130,7 +130,7 @@ it.each<[string, (plan: BlockPlan) => Promise<unknown>]>([
       expect(computer.runBlock(plan, { name: 'c-9-9', stage: 0 }, on)).rejects.toEqual(coded('OPTION')),
   ],
   [
-    'is given up before it begins',
+    'is aborted before it begins',
     (plan) =>
       expect(
         computer.runBlock(plan, [...allJobs(plan)][1]!, { ...on, signal: AbortSignal.abort() }),

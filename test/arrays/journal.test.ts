@@ -55,7 +55,7 @@ describe.each(['.npy', '.zarr', 's3'] as const)('%s:', (kind) => {
     }
   }
 
-  describe('work that was given up', () => {
+  describe('work that was aborted', () => {
     it('is not seen before it is complete, and goes on', async () => {
       const { out, work, done } = await begin()
       await cutOff(work, 7, on)

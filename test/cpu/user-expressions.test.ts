@@ -458,7 +458,7 @@ describe('products', () => {
     }
   })
 
-  it('are given up', async () => {
+  it('are aborted', async () => {
     const size = 1500
     const lane = new Int32Array(size * size)
     const cancel = new Int32Array(1)

@@ -141,7 +141,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
       if ((error as { code?: string }).code === 'ERR_MPMML_ABORTED' && written > 0 && written < m * m) mixed++
       if (mixed === 2) break
     }
-    expect(mixed, 'products that were given up between two parts').toBeGreaterThan(0)
+    expect(mixed, 'products aborted between two parts').toBeGreaterThan(0)
     for (const each of [a, b, there]) each.dispose()
   })
 })

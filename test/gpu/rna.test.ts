@@ -146,7 +146,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
           ended.push('fold')
         })
         controller.abort()
-        expectError(await givenUp, 'ERR_MPMML_ABORTED', 'folding was given up')
+        expectError(await givenUp, 'ERR_MPMML_ABORTED', 'folding was aborted')
         const isEarly = ended.length === 0
         await Promise.all([interaction, fold])
         expect(ended).toEqual(['interaction', 'fold'])
@@ -173,6 +173,6 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
       (signal) => [bpmax(...strands, { signal, backend: 'cuda' })],
       (controller) => setTimeout(() => controller.abort(new Error('enough')), 100),
     )
-    expectError(error, 'ERR_MPMML_ABORTED', 'the interaction was given up')
+    expectError(error, 'ERR_MPMML_ABORTED', 'the interaction was aborted')
   })
 })

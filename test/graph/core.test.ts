@@ -173,7 +173,7 @@ describe('compressed rows', () => {
     }
   })
 
-  it('an error says that there is no memory for their edges', () => {
+  it('names the edges that cannot be allocated', () => {
     const making = (function* (): Steps<Int32Array> {
       yield
       return new Int32Array(2 ** 40)
@@ -181,7 +181,7 @@ describe('compressed rows', () => {
     expect(() => atOnce(inMemory(7, making))).toThrow(
       expect.objectContaining({
         code: 'ERR_MPMML_OUT_OF_MEMORY',
-        message: 'there is no memory for the edges of a graph of 7 nodes',
+        message: 'out of memory: cannot allocate the edges of a graph of 7 nodes',
       }),
     )
   })

@@ -258,7 +258,7 @@ it('is taken if it takes less time, and says so', async () => {
   expect((await shortestPaths(line(5, 1), { method: 'closure' })).method).toBe('closure')
 })
 
-it('is given up', async () => {
+it('is aborted', async () => {
   const graph = streets(new Random(38), 100, 100, () => 3)
   for (const delay of [0, 10, 30]) {
     const controller = new AbortController()

@@ -425,7 +425,7 @@ describe('files', () => {
     expect((await readGraph(path)).from.length).toBe(lines)
   })
 
-  it('are given up when the signal says so', async () => {
+  it('are aborted by the signal', async () => {
     const path = write('b.csv', '0,1,3\n')
     await expect(readGraph(path, { signal: AbortSignal.abort('enough') })).rejects.toMatchObject({
       code: 'ERR_MPMML_ABORTED',

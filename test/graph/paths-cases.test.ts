@@ -535,7 +535,7 @@ describe('large graphs', () => {
     expect(turns).toBe(3)
   })
 
-  it('can be given up, before and while they are searched', async () => {
+  it('can be aborted, before and during the search', async () => {
     const sources = Array.from({ length: 100 }, (_, i) => i)
     const [error] = await givenUp(
       (signal) => [shortestPaths(graph, { sources, signal })],

@@ -49,7 +49,7 @@ it('a search, if its distances fit and the next nodes do too, but not both', asy
     () => null,
     (error: Error) => error.message,
   )
-  expect(error).toMatch(/no memory for the next nodes, 1000 × 20000 elements, 80000000 bytes/)
+  expect(error).toMatch(/cannot allocate the next nodes, 1000 × 20000 elements, 80000000 bytes/)
 })
 
 it('memory of middle size is asked for too', () => {

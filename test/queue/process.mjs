@@ -33,7 +33,7 @@ const computer = {
     try {
       await wait(orders.ms, undefined, { signal })
     } catch (cause) {
-      throw new AbortedError('the block was given up', { cause })
+      throw new AbortedError('the block was aborted', { cause })
     }
     const { code, times } = orders.fails?.[job.name] ?? { times: 0 }
     const attempts = readFileSync(join(folderOf(plan), 'log'), 'utf8').split(`${job.name} `).length - 1

@@ -366,7 +366,7 @@ describe.skipIf(!redisProgram)(`blocks on a queue${why}`, () => {
     expect(failed.message).toMatch(/^block c-0-0 failed: job stalled/)
   })
 
-  it('are given up by a worker that was silent too long', async () => {
+  it('are reassigned from a worker that was silent too long', async () => {
     orders({ ms: 3_600_000 })
     const asleep = workerApart()
     await asleep.says('started')
@@ -516,7 +516,7 @@ describe.skipIf(!redisProgram)(`blocks on a queue${why}`, () => {
     expect(repeated()).toEqual([])
   })
 
-  it('are given up when the queue is away too long', async () => {
+  it('are aborted when the queue is unreachable too long', async () => {
     orders({ ms: 30 })
     const one = worker()
     const begun = producer(100, { connectionTimeoutMs: 300 })

@@ -265,7 +265,7 @@ describe('bpmax', () => {
       onProgress,
     })
     const error = await running.catch((thrown) => thrown)
-    expectError(error, 'ERR_MPMML_ABORTED', 'the interaction was given up')
+    expectError(error, 'ERR_MPMML_ABORTED', 'the interaction was aborted')
     expect(error.cause.message).toBe('enough')
     expect(shares).toHaveLength(1)
     expect(shares[0]).toBeGreaterThanOrEqual(0)

@@ -165,7 +165,7 @@ describe('nussinov', () => {
       (signal) => [nussinov(strand, { signal })],
       (controller) => setTimeout(() => controller.abort(reason), 20),
     )
-    expectError(error, 'ERR_MPMML_ABORTED', 'folding was given up')
+    expectError(error, 'ERR_MPMML_ABORTED', 'folding was aborted')
     expect((error as Error).cause).toBe(reason)
   })
 })

@@ -304,7 +304,7 @@ function failures(options: GroupedOptions, there: There, here: Here): void {
     const a = await there(made(new Int32Array(4), [2, 2]))
     const signal = AbortSignal.abort('no need')
     const error = await caught(grouped([{ a, b: a }], { ...options, signal }))
-    expectError(error, 'ABORTED', '^the group was given up')
+    expectError(error, 'ABORTED', '^the group was aborted')
     expect((error as Error).cause).toBe('no need')
     // So many levels that no product ends before it is aborted.
     const levels = Int32Array.from({ length: 700 * 700 }, (_, index) => (index * 7919) % 200_000_000)
@@ -314,7 +314,7 @@ function failures(options: GroupedOptions, there: There, here: Here): void {
       (signal) => [grouped(group, { ...options, signal })],
       (controller) => setImmediate(() => controller.abort('enough')),
     )
-    expectError(given, 'ABORTED', '^the group was given up')
+    expectError(given, 'ABORTED', '^the group was aborted')
     expect((given as Error).cause).toBe('enough')
     expect(await grouped([{ a, b: a }], { ...options, signal: new AbortController().signal })).toHaveLength(1)
   })

@@ -70,7 +70,7 @@ describe('plan', () => {
     const running = plan(a, b, { backend: 'cpu', signal: controller.signal }).catch((error) => error)
     controller.abort(reason)
     const error = await running
-    expectError(error, 'ERR_MPMML_ABORTED', 'the plan was given up')
+    expectError(error, 'ERR_MPMML_ABORTED', 'the plan was aborted')
     expect(error.cause).toBe(reason)
   })
 
