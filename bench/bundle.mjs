@@ -30,8 +30,9 @@ function writeLicences(output, file) {
 const root = fileURLToPath(new URL('../', import.meta.url))
 const { exports, version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 const entries = Object.values(exports).flatMap((entry) => (entry.default ? [join(root, entry.default)] : []))
-// Only bench loads the first, and a thread the second.
 const inner = ['command-line', 'webgpu-thread'].map((name) => join(root, 'dist', 'lib', `${name}.js`))
+// This thread never loads the addon, so it has a bundle without the library's core.
+const codecThread = join(root, 'dist', 'lib', 'codec-thread.js')
 
 // Bundlers read this file unchanged, because the compiler doesn't emit CommonJS.
 cpSync(join(root, 'lib', 'addons.cjs'), join(root, 'dist', 'lib', 'addons.cjs'))
@@ -120,6 +121,14 @@ await library.write({
   },
 })
 await library.close()
+const thread = await rolldown({
+  input: codecThread,
+  platform: 'node',
+  external: (id) => !id.startsWith('.') && !isAbsolute(id),
+  logLevel: 'warn',
+})
+await thread.write({ file: join(bundled, basename(codecThread)), codeSplitting: false, comments: false })
+await thread.close()
 rmSync(join(root, 'dist', 'lib', 'parts'), { recursive: true, force: true })
 cpSync(bundled, join(root, 'dist', 'lib'), { recursive: true })
 rmSync(bundled, { recursive: true })

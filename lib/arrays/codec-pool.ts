@@ -4,10 +4,30 @@ import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { AddonError, type ErrorCode, errorClasses, FileError, OutOfMemoryError } from '../errors.js'
 import { root } from '../native.js'
-import type { Answer, CodecRequest } from './codec-worker.js'
+import type { CodecEntry } from './codecs.js'
 
 /** Chunks that are decoded at once: a thread each. More than this, and copying them becomes the limit. */
 export const CODEC_THREADS = Math.max(1, Math.min(8, availableParallelism() - 1))
+
+/** Bytes that codecs are given. */
+export interface CodecRequest {
+  readonly bytes: Uint8Array
+  readonly codecs: readonly CodecEntry[]
+  /** If they are to be decoded: what they must be then. */
+  readonly decoded?: {
+    /** In bytes. */
+    readonly size: number
+    /** The size of elements whose bytes must be reversed; 1 if none. */
+    readonly swap: number
+  }
+}
+
+/** Response of a thread. */
+export interface Answer {
+  readonly id: number
+  readonly bytes?: Uint8Array
+  readonly error?: { readonly name: string; readonly message: string; readonly code: string | undefined }
+}
 
 interface Waiting {
   readonly resolve: (bytes: Uint8Array) => void
@@ -29,7 +49,7 @@ function start(): Thread {
     )
   }
   // Without the flags of this process: some, such as --input-type, are not for files.
-  const worker = new Worker(join(root, 'dist', 'lib', 'arrays', 'codec-worker.js'), { execArgv: [] })
+  const worker = new Worker(join(root, 'dist', 'lib', 'codec-thread.js'), { execArgv: [] })
   const waiting = new Map<number, Waiting>()
   const thread = { worker, waiting }
   worker.on('message', (answer: Answer) => {

@@ -71,7 +71,7 @@ function outOfMemory(arrays: readonly TypedArray[]): Error {
 const LARGE = 2 ** 22
 const SLICE = 2 ** 21
 
-/** Goes on when the event loop has had its turn. Both lib/platform.js and lib/browser/platform.js are left out of the bundle of a page's addon. */
+/** Goes on when the event loop has had its turn. Both lib/platform.ts and lib/browser/platform.ts are left out of the bundle of a page's addon. */
 const turn = () =>
   new Promise<void>((resolve) => {
     const { setImmediate } = globalThis as { setImmediate?: (then: () => void) => void }

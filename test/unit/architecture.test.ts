@@ -306,8 +306,8 @@ const entryPoints = (
     default?: string
   }[]
 ).flatMap((entry) => entry.default?.replace(/^\.\/dist\/(.*)\.js$/, '$1') ?? [])
-// Only for bench.
-entryPoints.push('lib/command-line', 'lib/webgpu-thread')
+// The first is only for bench, and the others are threads.
+entryPoints.push('lib/command-line', 'lib/webgpu-thread', 'lib/codec-thread')
 
 describe('lib', () => {
   const folderOf = (file: string) => relative('lib', dirname(file)).split(sep)[0] || '.'

@@ -86,3 +86,18 @@ describe.skipIf(!npm)(npm ? 'the package' : 'the package (skipped: npm was not f
     }
   })
 })
+
+it('publishes every file that the library starts as a thread', async () => {
+  const { isInMain } = await import(join(root, 'native/tools/release/packages.mjs'))
+  const sources = readdirSync(join(root, 'lib'), { recursive: true, encoding: 'utf8' }).filter((file) =>
+    file.endsWith('.ts'),
+  )
+  const started = sources.flatMap((file) => {
+    const text = readFileSync(join(root, 'lib', file), 'utf8')
+    return [...text.matchAll(/join\(root, ('dist', 'lib'(?:, '[^']+')*)\)/g)].map(([, parts]) =>
+      parts!.replaceAll("'", '').split(', ').join('/'),
+    )
+  })
+  expect(started).toHaveLength(2)
+  expect(started.filter((file) => !isInMain(file))).toEqual([])
+})

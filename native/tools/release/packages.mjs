@@ -193,10 +193,10 @@ const shownPictures = new Set(
  */
 export function isInMain(file) {
   const entries = Object.values(own.exports).map((entry) => (entry.default ?? '').replace('./', ''))
-  // The commands of dist/bench import the first, and a thread is the second.
-  entries.push('dist/lib/command-line.js', 'dist/lib/webgpu-thread.js')
+  // The commands of dist/bench import it.
+  entries.push('dist/lib/command-line.js')
   if (file.startsWith('dist/lib/')) {
-    return file.endsWith('addons.cjs') || file.startsWith('dist/lib/parts/') || entries.includes(file)
+    return /^dist\/lib\/(addons\.cjs|parts\/.*|[\w-]+-thread\.js)$/.test(file) || entries.includes(file)
   }
   if (file.startsWith('dist/types/') || file.startsWith('dist/browser/')) return true
   if (file.startsWith('dist/bench/')) return !file.endsWith('.d.ts')

@@ -1,27 +1,8 @@
 /** A thread that decodes chunks and encodes them. It never loads the addon. */
 import { parentPort } from 'node:worker_threads'
-import { ChunkError, PackageError } from '../errors.js'
-import { type CodecEntry, decodeBytes, encodeBytes } from './codecs.js'
-
-/** Bytes that codecs are given. */
-export interface CodecRequest {
-  readonly bytes: Uint8Array
-  readonly codecs: readonly CodecEntry[]
-  /** If they are to be decoded: what they must be then. */
-  readonly decoded?: {
-    /** In bytes. */
-    readonly size: number
-    /** The size of elements whose bytes must be reversed; 1 if none. */
-    readonly swap: number
-  }
-}
-
-/** Response of a thread. */
-export interface Answer {
-  readonly id: number
-  readonly bytes?: Uint8Array
-  readonly error?: { readonly name: string; readonly message: string; readonly code: string | undefined }
-}
+import type { Answer, CodecRequest } from './arrays/codec-pool.js'
+import { decodeBytes, encodeBytes } from './arrays/codecs.js'
+import { ChunkError, PackageError } from './errors.js'
 
 /** @throws ERR_MPMML_CHUNK for damaged content. */
 async function answerTo({ bytes, codecs, decoded }: CodecRequest): Promise<Uint8Array> {
