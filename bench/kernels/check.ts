@@ -28,6 +28,9 @@ export interface KernelRequest {
   variants: VariantName[]
 }
 
+/** Codes of errors of variants that can't run on this machine. */
+const refusals = new Set(['ERR_MPMML_VARIANT', 'ERR_MPMML_NO_WEBGPU'])
+
 const codeOf = (error: unknown) => (error as { code?: string }).code ?? null
 const messageOf = (error: unknown) => oneLine(error instanceof Error ? error.message : String(error))
 
@@ -76,7 +79,7 @@ async function compare({ name }: Variant, { what, a, b, options, check }: Expect
 async function checkVariant(row: Variant): Promise<KernelFound> {
   const { name, backend } = row
   let compared = 0
-  let refusal = ''
+  let refusal: { reason: string; code: string } | undefined
   const found = (status: KernelFound['status'], reason: string, code: string | null = null) => ({
     variant: name,
     backend,
@@ -92,19 +95,20 @@ async function checkVariant(row: Variant): Promise<KernelFound> {
     } catch (error) {
       const code = codeOf(error)
       if (error instanceof VerificationError) return found('wrong', error.message)
-      if (code !== 'ERR_MPMML_VARIANT')
+      if (code === null || !refusals.has(code))
         return found('failed', `${expectation.what}: ${messageOf(error)}`, code)
-      refusal ||= messageOf(error)
+      refusal ??= { reason: messageOf(error), code }
     }
   }
-  return compared > 0 ? found('right', '') : found('refused', refusal, 'ERR_MPMML_VARIANT')
+  if (compared > 0) return found('right', '')
+  return found('refused', refusal?.reason ?? '', refusal?.code ?? 'ERR_MPMML_VARIANT')
 }
 
 /** Returns the variants whose names contain a text, without the naive ones, with which the others are compared. */
 export function checkedVariants(text: string): { rows: Variant[]; withoutGpu: string } {
   const all = variants().filter(({ name, family }) => family !== 'naive' && name.includes(text))
   const withoutGpu = all.some(({ backend }) => backend === 'cuda') ? info().cuda.reason : ''
-  return { rows: all.filter(({ backend }) => backend === 'cpu' || withoutGpu === ''), withoutGpu }
+  return { rows: all.filter(({ backend }) => backend !== 'cuda' || withoutGpu === ''), withoutGpu }
 }
 
 export const kernels: Experiment<KernelRequest, KernelFound> = {
