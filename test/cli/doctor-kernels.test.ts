@@ -23,7 +23,7 @@ interface Report {
 
 const usesGpu = info().cuda.reason === ''
 const checkable = variants().filter(
-  ({ backend, family }) => family !== 'naive' && (backend !== 'cuda' || usesGpu),
+  ({ backend, family }) => family !== 'naive' && (backend === 'cpu' || (backend === 'cuda' && usesGpu)),
 )
 
 /** The few variants that most tests check. */
@@ -78,7 +78,7 @@ describe('doctor --kernels', () => {
   it('finds that every variant that runs here equals the naive product', async () => {
     const said = (await json(['doctor', '--kernels'])) as Report
     expect(said).toMatchObject({ ok: true, failing: [] })
-    for (const { reason } of said.refused) expect(reason).toMatch(/can't (run|be used)/)
+    for (const { reason } of said.refused) expect(reason).toContain("can't run")
     expect(said.right + said.refused.length).toBe(checkable.length)
     expect(said.right).toBeGreaterThan(20)
     for (const field of ['mpmml', 'addon', 'node', 'cpu', 'driver', 'toolkit', 'architectures'])

@@ -35,7 +35,7 @@ describe.skipIf(!built)(built ? 'processes' : 'processes (skipped: run npm run b
   /** All elements and all next nodes, as one number. */
   const digest = `
     import { createHash } from 'node:crypto'
-    import { closeWeights } from ${JSON.stringify(new URL('closure/closure.js', library).href)}
+    import { computeClosure } from ${JSON.stringify(new URL('closure/closure.js', library).href)}
     import { readAlgebraOptions } from ${JSON.stringify(new URL('algebra/options.js', library).href)}
     import { zeroOf } from ${JSON.stringify(new URL('built-in-semirings.js', library).href)}
     import { readView } from ${JSON.stringify(new URL('view.js', library).href)}
@@ -53,7 +53,7 @@ describe.skipIf(!built)(built ? 'processes' : 'processes (skipped: run npm run b
           const data = new types[name](n * n).map(() => random() % 3 ? zero : name === 'uint8' ? 1 : semiring === 'max-times' ? (random() % 100) / 101 : sign * (random() % 1000))
           for (const next of [false, true]) {
             const view = readView({ data, shape: [n, n] }, 'a', 'operand')
-            const closed = await closeWeights(view, readAlgebraOptions({ semiring, backend: 'cpu' }), { reflexive: true, next })
+            const closed = await computeClosure(view, readAlgebraOptions({ semiring, backend: 'cpu' }), { reflexive: true, next })
             hash.update(closed.distances.data)
             if (next) hash.update(closed.next.data)
           }

@@ -471,7 +471,7 @@ describe('bad input', () => {
       'more nodes than any memory',
       () => shortestPaths({ nodes: 2 ** 31 - 1, from: [], to: [], weight: [] }),
       'OUT_OF_MEMORY',
-      'ask for fewer `sources` or `targets`',
+      'request fewer `sources` or `targets`',
     ],
   ])('%s', async (_, call, code, message) => {
     // What only values tell is found by searches and closures.

@@ -74,7 +74,7 @@ export function runningSuite(slow: { size: number; options: MpmmOptions }): void
         await caught(mpmm(a, b, { ...options, signal, out })),
         thrown(() => mpmmSync(a, b, { ...options, signal, out })),
       ]) {
-        expectError(error, 'ERR_MPMML_ABORTED', 'signal')
+        expectError(error, 'ERR_MPMML_ABORTED', 'AbortSignal')
         expect((error as Error).cause).toBe(reason)
       }
       expect(out.data.every((value) => value === 0)).toBe(true)

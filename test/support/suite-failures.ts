@@ -164,7 +164,7 @@ function signals(home: Home, open: () => Device, { size, options, inFlight, stop
       await caught(mpmmGrouped([{ a: one, b: one, out }], { signal })),
       await caught(out.combine(one, { signal })),
     ]) {
-      expectError(error, 'ABORTED', 'signal')
+      expectError(error, 'ABORTED', 'AbortSignal')
       expect((error as Error).cause).toBe('enough')
     }
     expect(await values(out)).toEqual([7])

@@ -123,7 +123,7 @@ describe('writeComplete', () => {
       ),
     )
     expect(error).toBeInstanceOf(AbortedError)
-    expect(error.message).toContain("its signal was aborted: `cause` is the signal's reason")
+    expect(error.message).toContain('was aborted by its AbortSignal: see `cause` for the reason')
     expect(error.cause).toBe(controller.signal.reason)
     expect(readdirSync(folder)).toEqual([])
   })

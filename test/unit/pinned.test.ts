@@ -37,7 +37,7 @@ describe('pinned', () => {
     ['int32', '4', 'ERR_MPMML_DTYPE', /length .* '4'/],
     ['int32', 1.5, 'ERR_MPMML_DTYPE', /length .* 1\.5/],
     ['int32', undefined, 'ERR_MPMML_DTYPE', /length .* undefined/],
-    ['uint8', 2 ** 52, 'ERR_MPMML_OUT_OF_MEMORY', /elements: make a smaller one/],
+    ['uint8', 2 ** 52, 'ERR_MPMML_OUT_OF_MEMORY', /elements: create a smaller one/],
   ])('rejects %s, %s', async (dtype, length, code, message) => {
     expectError(await caught(pinned(dtype as 'int32', length as number)), code, message)
   })
