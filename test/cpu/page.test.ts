@@ -3,15 +3,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { star } from '../../lib/algebra.js'
 import { components, kShortestPaths, reducePaths, shortestPaths, topologicalOrder } from '../../lib/graph.js'
-import {
-  type Device,
-  info,
-  MpmmlError,
-  matrix,
-  mpmm,
-  mpmmSync,
-  openDevice,
-} from '../../lib/index.js'
+import { type Device, info, MpmmlError, matrix, mpmm, mpmmSync, openDevice } from '../../lib/index.js'
 import { type Addon, nativeCalls } from '../../lib/native-interface.js'
 import type { Request } from '../../lib/remote/messages.js'
 import { bpmax, nussinov } from '../../lib/rna.js'
