@@ -156,6 +156,7 @@ export async function tables() {
   const rungs = await readResults(`${root}test/cli/fixtures/h200-ladder.json`)
   return {
     products: tableOf('products', { head: 'TOPS' }),
+    reordered: tableOf('reordered', { head: 'TOPS' }),
     other: tableOf('other'),
     boolean: tableOf('boolean', { rows: ['tensor', 'half', 'words'] }),
     divided: tableOf('divided'),
