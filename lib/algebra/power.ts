@@ -80,7 +80,7 @@ export function power<
   options?: AlgebraOptions<Out>,
 ): Promise<AlgebraResult<Out>>
 /**
- * The power over a semiring of your own, which has to have a `one` for A⁰. The laws that powers rely on are
+ * Computes a power over a custom semiring, which must have a `one` for A⁰. The laws that powers rely on are
  * checked once: see `checkSemiring`.
  *
  * @throws Rejects with what the other form rejects with; ERR_MPMML_OPTION if a law is broken.

@@ -117,7 +117,10 @@ function* readMatrix(view: HostView, semiring: SumSemiring): Steps<WeightedGraph
   return { rows, semiring, exact: type === INT32, list: null, tokens: null, names: null }
 }
 
-/** Throws ValueError for a weight that isn't finite. `placeOf` is what messages call the weight of edge k of node i. */
+/**
+ * Throws ValueError for a weight that isn't finite. `placeOf` names the weight of edge k of node i in
+ * messages.
+ */
 function* assertFinite(
   { start, weight }: WeightedRows,
   type: number,

@@ -8,7 +8,10 @@ import { Journal } from './journal.js'
 import { formatAddress, isS3, parseAddress } from './names.js'
 import { storeOf } from './stores.js'
 
-/** Throws RootsError if a plan reads or writes outside of the folders, links followed. All paths are allowed if there are none given. */
+/**
+ * Throws RootsError if a plan reads or writes outside of the folders, after resolving links. Without folders
+ * all paths are allowed.
+ */
 export async function assertInside(plan: BlockPlan, roots: readonly string[] | undefined): Promise<void> {
   if (roots === undefined) return
   if (!Array.isArray(roots) || !roots.every((root) => typeof root === 'string')) {

@@ -60,8 +60,8 @@ const requestOptions = new Options({
 } satisfies OptionsOf<MultiplyRequest>)
 
 /**
- * Cuts work on arrays on disk into block jobs, and makes the folder in which the output grows: its name with
- * `.partial` at the end. With `resume`, an unfinished plan with the same inputs and options is returned.
+ * Partitions work on arrays on disk into block jobs, and creates the folder of the unfinished output, whose
+ * name ends with `.partial`. With `resume`, an unfinished plan with the same inputs and options is returned.
  *
  * @throws Rejects with an {@link MpmmlError}: ERR_MPMML_EXISTS if the output exists, or was begun, and
  * neither `resume` nor `overwrite` is true; ERR_MPMML_RESUME and ERR_MPMML_CHANGED if the unfinished work is

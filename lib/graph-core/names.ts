@@ -1,4 +1,4 @@
-/** Nodes by the names that users have for them: keys of any type, no two of which are the same. */
+/** Nodes with keys: unique values of any type that the user chooses. */
 import { isTypedArray } from '../array-types.js'
 import { copyOf } from '../borrowed.js'
 import { show } from '../describe.js'

@@ -48,7 +48,7 @@ export class XmlReader {
     this.#assertShort(this.#text.length)
   }
   #written = 0
-  /** Place behind the last tag. */
+  /** Position after the last tag. */
   #done = 0
   /** Place where a tag, or other markup, began after it; -1 for none. */
   #begun = -1

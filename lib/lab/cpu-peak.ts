@@ -68,7 +68,7 @@ export interface CpuNaiveLoop {
 }
 
 const SAMPLES = 9
-/** Steps: what they are, and what native code adds to the element type to name them. */
+/** Kind of benchmark steps: its description, and the suffix of its name in native code. */
 interface StepKind {
   name: string
   suffix: string

@@ -42,7 +42,7 @@ interface Sizes3 {
 
 /** Buffers of about one size that a product takes at once. */
 const BUFFERS = 6
-/** Most k of a product, for the dimensions of dispatches. */
+/** Limit of K of a product, by the dimensions of dispatches. */
 const MAX_K = 2 ** 20
 
 const sub = <Place extends Layout>(place: Place, z: number, row: number, col: number): Place => ({

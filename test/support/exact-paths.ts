@@ -60,8 +60,8 @@ export function exactPaths(
     ((!rows.hasZero && rows.spread <= one) ||
       (!columns.hasZero && columns.spread <= one) ||
       (Math.max(rows.spread, columns.spread) <= one && rows.spread + columns.spread <= both))
-  // One operand has no ε and at most 31 levels within chunks. Distances of 6 exponents per level must fit in 31 bits: those of both
-  // operands, and once more those of this one.
+  // One operand has no ε and at most 31 levels within chunks. Distances have 6 exponents per level; twice the
+  // distances of this operand plus the distances of the other must fit in 31 bits.
   const bounded = (hasZero: boolean, own: typeof rows, other: typeof rows) =>
     fits &&
     x.low <= x.high &&

@@ -1,6 +1,7 @@
 /**
- * Programs as people would write them in Python, one file for all: products of max-plus and distances by the libraries that are usual for
- * them. The file is run with the name of one program, reads its operands from .npy files, prints what it is, and answers a line per call.
+ * Python programs that compute max-plus products and distances with the common libraries, in one file. The
+ * file is run with the name of one program, reads its operands from .npy files, prints what it is, and
+ * answers a line per call.
  */
 
 /** Programs by their names in the file: the library, the package that it needs, and its name in tables. */
