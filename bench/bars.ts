@@ -14,7 +14,7 @@ export interface Bar {
   text: string
 }
 
-/** Bars from 0 on, one below the other. */
+/** Returns horizontal bars that start at 0, one per line. */
 export function barsText(bars: readonly Bar[]): string {
   const most = Math.max(greatest(bars.map(({ value }) => value)), 0)
   const width = greatest(bars.map(({ label }) => label.length))

@@ -31,14 +31,14 @@ const root = fileURLToPath(new URL('../', import.meta.url))
 const { exports, version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 const entries = Object.values(exports).flatMap((entry) => (entry.default ? [join(root, entry.default)] : []))
 const inner = ['command-line', 'webgpu-thread'].map((name) => join(root, 'dist', 'lib', `${name}.js`))
-// This thread never loads the addon, so it has a bundle without the library's core.
+// The codec thread never loads the addon, so its bundle excludes the library's core.
 const codecThread = join(root, 'dist', 'lib', 'codec-thread.js')
 
 // Bundlers read this file unchanged, because the compiler doesn't emit CommonJS.
 cpSync(join(root, 'lib', 'addons.cjs'), join(root, 'dist', 'lib', 'addons.cjs'))
 const addons = createRequire(import.meta.url)('../dist/lib/addons.cjs')
 
-/** The modules that a module loads at once, itself among them. */
+/** Returns a module and all modules that it imports statically, directly or indirectly. */
 function loadedBy(file, found = new Set()) {
   if (found.has(file)) return found
   found.add(file)
@@ -96,17 +96,17 @@ const library = await rolldown({
   plugins: [
     {
       name: 'addons',
-      // It stays a separate module, which Node.js doesn't load: loading would take a millisecond, and Node.js
-      // finds the packages without it. package.json says so by the condition node-addons, which bundlers
-      // don't have.
+      // addons.cjs stays a separate module. Node.js doesn't load it, because loading takes a millisecond and
+      // Node.js resolves the packages itself. The condition node-addons in package.json excludes it for
+      // Node.js; bundlers don't set that condition.
       resolveId: (id) => (id.endsWith('/addons.cjs') ? { id: '#addons', external: true } : null),
     },
   ],
-  // lib/package.ts: in another bundle no package.json is found.
+  // Constants for lib/package.ts, which can't find package.json inside a user's bundle.
   transform: {
     define: { MPMML_VERSION: JSON.stringify(version), MPMML_ADDONS: JSON.stringify(addons.names) },
   },
-  // A module that is imported statically and dynamically is loaded at the start.
+  // No warning about modules that are imported both statically and dynamically: these load at startup.
   checks: { ineffectiveDynamicImport: false },
   logLevel: 'warn',
 })
@@ -133,8 +133,9 @@ rmSync(join(root, 'dist', 'lib', 'parts'), { recursive: true, force: true })
 cpSync(bundled, join(root, 'dist', 'lib'), { recursive: true })
 rmSync(bundled, { recursive: true })
 
-// Declarations of all that the entry points reach, once, as CommonJS: for TypeScript the package.json around declarations says which
-// module system they are of, and only those of CommonJS may be imported from both. An ES module's entry point re-exports them.
+// All declarations exist once, as CommonJS. TypeScript derives their module system from the nearest
+// package.json, and both systems may import CommonJS declarations. Entry points for ES modules re-export
+// them.
 const typesFolder = join(root, 'dist', 'types')
 rmSync(typesFolder, { recursive: true, force: true })
 const declared = new Set(entries.map((file) => file.replace(/\.js$/, '.d.ts')))

@@ -17,7 +17,7 @@ export interface Flag {
   readonly fromText?: (text: string) => unknown
 }
 
-/** Parses an integer; returns other strings unchanged, which functions reject. */
+/** Parses an integer. Other strings are returned unchanged, so that the library's functions reject them. */
 const whole = (text: string): unknown => (/^\s*-?\d{1,10}\s*$/.test(text) ? Number(text) : text)
 
 /** Parses a number; returns other strings unchanged. */
@@ -196,7 +196,7 @@ export function readFlag(name: FlagName, text: string): unknown {
   }
 }
 
-/** Returns an option of the library as commander's; `summary` replaces that of the flag. */
+/** Returns commander's option for an option of the library. `summary` replaces the flag's summary. */
 export function libraryOption(name: FlagName, summary = flags[name].summary): Option {
   const option = new Option(flags[name].flag, summary)
   const { choices }: LibraryOption<unknown> = libraryOptions[name]
@@ -204,7 +204,7 @@ export function libraryOption(name: FlagName, summary = flags[name].summary): Op
   if (option.isBoolean()) return option
   return option.argParser((text, before) => {
     const value = readFlag(name, text)
-    // Each occurrence of the flag adds to a list.
+    // Each occurrence of a repeatable flag appends to a list.
     const isFirst = before === undefined || before === option.defaultValue
     return option.variadic && !isFirst ? [...(before as unknown[]), ...(value as unknown[])] : value
   })

@@ -1,4 +1,4 @@
-/** Graphs in files, whose nodes keep the numbers that the file gives them. */
+/** Reads graphs from files. Output numbers or names nodes as the file does. */
 import { extname } from 'node:path'
 import { Option } from 'commander'
 import { type EdgeList, type KeyedEdgeList, readGraph } from '../lib/graph.js'
@@ -29,23 +29,23 @@ export interface GraphFile {
   keys?: readonly string[]
   nodes: number
   edges: number
-  /** The number that the file gives its first node: 1 in DIMACS and Matrix Market, 0 in CSV and .npy. */
+  /** Number of the first node in the file: 1 in DIMACS and Matrix Market, 0 in CSV and .npy. */
   firstNode: 0 | 1
   dtype: DataType
 }
 
-/** A node as the file has it: a number, or a name. */
+/** Number or name of a node in the file. */
 export type FileNode = number | string
 
-/** How a file is read. */
+/** Options that control the reading of a file. */
 export interface GraphFlags extends CsvFlags {
-  /** Whether its nodes have the names that the file gives them. */
+  /** Whether nodes have names in the file. */
   isNamed?: boolean | undefined
-  /** Whether its edges may have tokens. */
+  /** Whether edges may have tokens. */
   tokens?: boolean | undefined
   /** Name of the column or attribute that is the weight; false for edges of weight 1. */
   weight?: string | false | undefined
-  /** Whether edges lead back, too. */
+  /** Whether each edge also exists in the reverse direction. */
   twoWay?: boolean | undefined
   /** Factor that scales weights to integers. */
   scale?: number | undefined
@@ -89,7 +89,7 @@ const firstNodes: Record<string, 0 | 1> = {
 }
 
 /**
- * Reads a graph, with weights of a type that the semiring has.
+ * Reads a graph with weights of a type that the semiring supports.
  *
  * @throws FileError if the file is no graph, and the errors of the readers.
  */
@@ -174,7 +174,7 @@ export async function readGraphFile(
     if (weight !== zero) edges++
     if (weight === 0) zeros++
   }
-  // Zeros on the diagonal alone are usual.
+  // No note for zeros on the diagonal only, which are common.
   if (zero !== 0 && 2 * zeros > data.length && zeros > rows!) {
     note(
       `${zeros} of the ${data.length} elements of ${shownInput(path)} are 0, which are edges of weight 0: if 0 means no edge, write ${zero > 0 ? 'inf' : '-inf'} in its place`,
@@ -183,12 +183,15 @@ export async function readGraphFile(
   return { path, weights: { ...matrix, data }, nodes: rows!, edges, firstNode, dtype }
 }
 
-/** Message of the reader for a node with an id that no number of a node can be. */
+/** Message of the reader for an id that exceeds the range of node numbers. */
 const LARGE_ID = /the node where .* must be from 0 to \d+, but it is \d{10,}:/
 
-/** Numbers of nodes from which they may be ids. */
+/** Number of nodes from which the nodes' numbers may be ids. */
 const LARGE = 2 ** 20
-/** Numbers of nodes above this multiple of the edges are ids, such as those of OpenStreetMap. */
+/**
+ * Ratio of the number of nodes to the number of edges above which numbers are taken for ids, such as
+ * OpenStreetMap's.
+ */
 const MS_PER_EDGE = 32
 
 const hasIds = ({ nodes, from }: EdgeList) => nodes > LARGE && nodes > MS_PER_EDGE * from.length
@@ -206,7 +209,7 @@ export const describeGraph = ({ path, nodes, edges }: GraphRecord) =>
 
 export const counted = (count: number, what: string) => `${count} ${what}${count === 1 ? '' : 's'}`
 
-/** The numbers that the file gives to nodes. */
+/** Returns the numbers of nodes in the file. */
 export const namesOf = (nodes: ArrayLike<number>, firstNode: number): number[] =>
   Array.from(nodes, (node) => node + firstNode)
 
@@ -225,7 +228,7 @@ export const chainText = (names: readonly FileNode[]) => names.join(' → ')
 export const cycleText = (names: readonly FileNode[]) => chainText([...names, ...names.slice(0, 1)])
 
 /**
- * Converts nodes that the user named to indices from 0, or to names if nodes have names.
+ * Converts nodes given by the user to indices from 0, or to names if nodes have names.
  *
  * @throws Error if the graph has no such node.
  */
@@ -266,7 +269,7 @@ export async function namingCycles<T>(
   }
 }
 
-/** A result file's matrix, of the shape that belongs to the graph. */
+/** Checks that the matrix of a result file has the shape that the graph implies. */
 export function assertShape(
   path: string,
   matrix: { shape: readonly number[] },

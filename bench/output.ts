@@ -1,7 +1,10 @@
 /** Prints the output of commands: results on stdout, the state of long work on stderr. */
 import { greatest } from './min-max.js'
 
-/** Results that aren't read any more (`mpmml variants | head`) are no failure, and a full disk isn't a crash. */
+/**
+ * Handles errors of stdout. A closed pipe (`mpmml variants | head`) isn't a failure, and a full disk doesn't
+ * crash the process.
+ */
 export function watchOutput(): void {
   // Failures of single writes are reported by print(); without a listener they would end the process with a stack.
   process.stdout.on('error', () => {})
@@ -42,7 +45,7 @@ export function styled(stream: NodeJS.WriteStream, style: keyof typeof styles, t
   return `\x1b[${on}m${text}\x1b[${off}m`
 }
 
-/** Rows of a label and its value, aligned. Rows without a value are left out. */
+/** Formats labels and values in aligned columns. Rows without a value are omitted. */
 export function labelled(rows: [label: string, value: string | undefined][]): string {
   const shown = rows.filter(([, value]) => value !== undefined && value !== '')
   const width = widest(shown.map(([label]) => label))
@@ -53,21 +56,21 @@ export function labelled(rows: [label: string, value: string | undefined][]): st
 
 const widest = (texts: readonly string[]) => greatest(texts.map(({ length }) => length))
 
-/** A table with aligned columns; the first row is its head. */
+/** Formats a table with aligned columns. The first row is the header. */
 export function table(rows: string[][], align: 'left' | 'right' = 'left'): string {
   const widths = rows[0]!.map((_, column) => widest(rows.map((row) => row[column]!)))
   const padded = (cell: string, column: number) => {
     if (align === 'right') return cell.padStart(widths[column]!)
-    // Nothing follows the last one, which may be a path of many nodes.
+    // The last cell isn't padded, because it may be a path of many nodes.
     return column === widths.length - 1 ? cell : cell.padEnd(widths[column]!)
   }
   return rows.map((row) => row.map(padded).join('  ').trimEnd()).join('\n')
 }
 
-/** Lines up to here may end where they do for a reason. */
+/** Length up to which a line break counts as intended. */
 const SHORT_LINE = 100
 
-/** Paragraphs with lines of at most `columns` characters; what is in short or indented lines stays as it is. */
+/** Wraps paragraphs at `columns` characters. Breaks after short lines and indented lines are kept. */
 export function reflow(text: string, columns: number): string {
   const joined = text.replaceAll(new RegExp(`^(\\S.{${SHORT_LINE - 1},})\\n(?=\\S)`, 'gm'), '$1 ')
   return joined
@@ -88,7 +91,7 @@ function wrapped(line: string, columns: number): string {
   return [...lines, rest].join('\n')
 }
 
-/** Shows what is being done while `work` runs, if stderr is a terminal. */
+/** Shows `status` while `work` runs, if stderr is a terminal. */
 export async function withStatus<T>(status: string, work: () => Promise<T>): Promise<T> {
   if (!process.stderr.isTTY) return work()
   process.stderr.write(`${status} …`)
@@ -99,7 +102,10 @@ export async function withStatus<T>(status: string, work: () => Promise<T>): Pro
   }
 }
 
-/** `text` on one line and without control characters: file names and headers can hold anything. */
+/**
+ * Returns `text` on one line without control characters, because file names and headers may contain any
+ * characters.
+ */
 export function oneLine(text: string): string {
   return text
     .replace(/\s*\n\s*/g, ' ')
@@ -123,12 +129,12 @@ export function bytes(count: number): string {
   return `${significant(count / 1024 ** power)} ${units[power]}`
 }
 
-/** Three significant digits, and never an exponent. */
+/** Formats a number with three significant digits and without an exponent. */
 function significant(value: number): string {
   return value >= 100 ? value.toFixed(0) : String(Number(value.toPrecision(3)))
 }
 
-/** A time of a plan, with at most 9 digits. */
+/** Formats a time of a plan with at most 9 significant digits. */
 export const exact = (value: number) => `${Number(value.toPrecision(9))}`
 
 /** 192 × 256 */
@@ -142,7 +148,7 @@ export function shapeName({ batch, m, n, k }: { batch: number; m: number; n: num
   return batch === 1 ? one : `${batch} × ${one}`
 }
 
-/** Rows of a GPU: "maxClockMHz" is shown as "max clock", with its value in MHz. */
+/** Returns the rows that describe a GPU. "maxClockMHz" becomes "max clock" with a value in MHz. */
 export function deviceRows(
   device: Readonly<Record<string, string | number>>,
 ): [label: string, value: string][] {

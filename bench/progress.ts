@@ -1,4 +1,4 @@
-/** A progress bar on stderr with an estimate of the time left, if stderr is a terminal. */
+/** Progress bar on stderr with an estimate of the remaining time, if stderr is a terminal. */
 import { SingleBar } from 'cli-progress'
 import { withStatus } from './output.js'
 
@@ -11,7 +11,7 @@ export interface Progress {
 
 const none: Progress = { show() {}, end() {} }
 
-/** @param total - the work, in any unit that is roughly proportional to time. */
+/** @param total - amount of work, in any unit that is roughly proportional to time. */
 export function startProgress(total: number): Progress {
   if (!process.stderr.isTTY || total <= 0) return none
   const bar = new SingleBar({

@@ -18,7 +18,7 @@ export interface Machine {
   disk: number
   /** Bandwidth of a host's network. */
   network: number
-  /** Time to start parts on several GPUs, and to join them. */
+  /** Time to start the tasks of a product on several GPUs, and to join them. */
   together: number
   /** Time to take one job from a queue and to report it as done. */
   job: number
@@ -77,13 +77,19 @@ export interface ClusterEstimate {
   gpus: number
   /** Seconds: blocks of C as jobs of a queue, operands and result on shared storage. */
   jobsS: number
-  /** Seconds: operands spread among the hosts' memories, panels sent along rows and columns of hosts (MPI or NCCL). */
+  /**
+   * Seconds: operands distributed over the hosts' memories, with panels sent along rows and columns of hosts
+   * (MPI or NCCL).
+   */
   panelsS: number
   /** Limit of `jobsS`. */
   limit: 'kernels' | 'storage' | 'network'
 }
 
-/** Rows and columns of the blocks of C that jobs may compute, on one GPU each: two results of the largest take 32 GiB of it. */
+/**
+ * Rows and columns of the blocks of C that jobs may compute, on one GPU each: two results of the largest size
+ * take 32 GiB of GPU memory.
+ */
 const BLOCKS = [8192, 16384, 32768, 65536]
 
 /** Estimates the time of one product on hosts with `gpus` GPUs each; jobs use the fastest size of blocks. */
@@ -106,7 +112,7 @@ function estimateBlocks(
 ): ClusterEstimate {
   const bytes = 4
   const kernelS = (2 * batch * m * n * k) / on.operations / (hosts * gpus)
-  // Of few jobs some GPUs get none, and the last ones are alone.
+  // With few jobs some GPUs are idle, at least during the last round.
   const places = hosts * gpus
   const [rows, cols] = [Math.ceil(m / block), Math.ceil(n / block)]
   const jobs = batch * rows * cols

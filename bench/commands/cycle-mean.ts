@@ -34,7 +34,7 @@ interface MeanRecord {
   numerator: number
   denominator: number
   value: number
-  /** As the file numbers them. */
+  /** Nodes of the cycle, numbered or named as in the file. */
   cycle: FileNode[]
 }
 
@@ -43,7 +43,7 @@ interface CycleMeanRecord {
   graph: GraphRecord
   semiring: Flags['semiring']
   dtype: DataType
-  /** Null if the graph has no cycle. */
+  /** Cycle mean; null if the graph has no cycle. */
   mean: MeanRecord | null
   /** Strongly connected components with a cycle; null if they weren't requested. */
   components: { nodes: FileNode[]; mean: MeanRecord }[] | null

@@ -27,7 +27,7 @@ export interface Check {
   name: string
   status: Status
   found: string
-  /** What to do; null if nothing is. */
+  /** Recommended action; null if no action is needed. */
   advice: string | null
 }
 
@@ -113,7 +113,7 @@ async function examine(): Promise<Check[]> {
   ]
 }
 
-/** The signal that ends a process which loads the library; undefined if none does. */
+/** Loads the library in a subprocess and returns the signal that killed it; undefined if no signal did. */
 async function crashOfLoading(): Promise<string | undefined> {
   const library = JSON.stringify(new URL('../../lib/index.js', import.meta.url).href)
   const args = ['--input-type=module', '--eval', `await import(${library})`]
@@ -149,7 +149,7 @@ export const variables =
  */
 function settingsCheck(wrong?: unknown): Check {
   const names = Object.keys(process.env).filter((name) => /^(MPMML_|CUDA_VISIBLE_DEVICES$)/i.test(name))
-  // What doctor prints is shown to others.
+  // The password is masked, because users paste the output of doctor into bug reports.
   const shownValue = (name: string) => (name === 'MPMML_QUEUE_PASSWORD' ? '…' : process.env[name])
   const settings = names.sort().map((name) => `${name}=${shownValue(name)}`)
   const found = settings.join(', ') || 'none of MPMML_… is set'
@@ -188,7 +188,7 @@ function memoryCheck(): Check {
 function libraryChecks({ version, compiler, addon, cpu, auto, cuda }: About): Check[] {
   const unusable = auto.backend === 'cuda' && cuda.reason !== ''
   return [
-    // The backend's reason says what to do.
+    // The reason from the backend includes the recommended action.
     check(
       'addon',
       addon.kind === 'wasm' ? 'note' : 'ok',
@@ -235,7 +235,7 @@ async function webGpuCheck(): Promise<Check> {
   const webgpu = await lookForWebGpu()
   const found = describeWebGpu(webgpu)
   if (webgpu.reason === '') return check('WebGPU', 'ok', found)
-  // A GPU that was found and failed a self-test is worth a report.
+  // Users are asked to report a hardware adapter that fails the self-test.
   const failed = webgpu.adapter !== null && !webgpu.adapter.isFallback
   return check(
     'WebGPU',

@@ -25,7 +25,7 @@ export const sharedMemory = byThousands(
   [0.73, 0.87, 1.03, 1.29, 1.91, 2.63, 3.83, 5.0, 7.13, 9.49],
 )
 
-/** The size of Table 3. */
+/** Matrix size of Table 3. */
 export const BLOCK_SIZE_TABLE = 10000
 
 /** Table 3: shared memory on 10000 × 10000, by the side of a block. */
@@ -38,5 +38,5 @@ export const byBlockSize: ReadonlyMap<number, K20Time> = new Map([
   [1, { kernel: 1273.66, total: 1274.96 }],
 ])
 
-/** Section 1: the product of 3000 × 3000 on its CPU, an AMD 6276. */
+/** Section 1: product of 3000 × 3000 on the report's CPU, an AMD 6276. */
 export const cpu = { size: 3000, seconds: 93.79 }

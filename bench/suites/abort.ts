@@ -14,7 +14,7 @@ interface Operands {
   b: DenseMatrix | DeviceMatrix
 }
 
-/** The product after an aborted one. */
+/** Product that runs after an aborted product. */
 interface Next extends Operands {
   expected: DenseMatrix
 }
@@ -27,7 +27,7 @@ const moments = {
   'half-way': (whole: number) => whole / 2,
 } as const
 
-/** Waits for an aborted product, and returns its end and its error code. */
+/** Awaits an aborted product, and returns the time of its end and its error code. */
 async function settled(promise: Promise<unknown>): Promise<{ end: number; code: string }> {
   try {
     const result = await promise

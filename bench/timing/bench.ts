@@ -23,7 +23,7 @@ export interface BenchRequest extends Omit<ProductsRequest, 'backend' | 'product
   backend: BackendChoice | 'all'
   /** Sizes or shapes; null: the backend's own. */
   shapes: ProductShape[] | null
-  /** Null: all of the element type. */
+  /** Kinds of values; null: all kinds of the element type. */
   values: ValueKind[] | null
   quick: boolean
 }
@@ -68,7 +68,7 @@ const quick: Record<BackendName, ProductShape[]> = {
   cpu: squares([256, 512]),
 }
 
-/** @throws ResourceError if a GPU is asked for and none can be used. */
+/** @throws ResourceError if a GPU is requested and no GPU is usable. */
 function requestsOf(request: BenchRequest): { request: ProductsRequest; threads: number | null }[] {
   const { device, dtype, semiring, repetitions } = request
   const kindsOf = (backend: BackendName) =>
@@ -110,7 +110,7 @@ export async function runBench(request: BenchRequest, signal: AbortSignal): Prom
   }
 }
 
-/** A trial, and the record that it fills. */
+/** Returns a trial and the record that it fills. */
 function trialOf(
   request: ProductsRequest,
   threads: number | null,

@@ -40,7 +40,7 @@ export function readSettings() {
     waiting: setting('MAX_WAITING', 16, { least: 0 }),
     /** Number of bodies that are received at once. */
     uploading: setting('MAX_UPLOADING', 32),
-    /** Times for a body to arrive, from its end to the answer, and for the answer to be read. */
+    /** Limits of the times to receive a body, to compute the answer, and to send it. */
     bodySeconds: seconds('MAX_BODY_SECONDS', 60),
     seconds: seconds('MAX_SECONDS', 30),
     sendSeconds: seconds('MAX_SEND_SECONDS', 30),

@@ -5,7 +5,7 @@ import { Draw } from '../../random.js'
 
 type Network = EdgeList<Int32Array> & { from: Int32Array; to: Int32Array; weight: Int32Array }
 
-/** A strongly connected network: a ring through all nodes, and edges between random ones. */
+/** Returns a strongly connected network: a ring through all nodes, and edges between random nodes. */
 export function randomNetwork(nodes: number, edges: number): Network {
   const draw = new Draw(nodes)
   const from = Int32Array.from({ length: edges }, (_, e) => (e < nodes ? e : draw.integer(0, nodes - 1)))
