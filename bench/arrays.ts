@@ -110,7 +110,7 @@ export interface ArraysRecord extends ArraysResult {
   semiring: Semiring
 }
 
-/** A graph that has been read, and the path query on it. */
+/** Loaded graph with the path query on it. */
 export interface ArraysGraph extends Pick<PathsArraysOptions, 'sources' | 'targets' | 'limit' | 'method'> {
   weights: EdgeList | KeyedEdgeList
 }

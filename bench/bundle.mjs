@@ -5,7 +5,7 @@ import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:pat
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
 
-/** Writes the licences of the packages whose code the chunks of a bundle hold. */
+/** Writes the licences of the packages whose code is in a bundle's chunks. */
 function writeLicences(output, file) {
   const packages = new Set(
     output
@@ -25,8 +25,8 @@ function writeLicences(output, file) {
 }
 
 // Finding, reading and linking about 70 small files takes a third of the time of `import 'mpmml'`. Code that
-// only some calls need is in separate files, in dist/lib/parts. The compiler's other files stay for tests of
-// internals.
+// only some calls need is in separate files in dist/lib/parts. The compiler's unbundled files remain for
+// tests of internals.
 const root = fileURLToPath(new URL('../', import.meta.url))
 const { exports, version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 const entries = Object.values(exports).flatMap((entry) => (entry.default ? [join(root, entry.default)] : []))
@@ -91,7 +91,7 @@ writeLicences(browserOutput, join(inBrowsers, 'licences.txt'))
 const library = await rolldown({
   input: Object.fromEntries([...entries, ...inner].map((file) => [basename(file, '.js'), file])),
   platform: 'node',
-  // Packages and Node.js's own modules.
+  // Packages and modules of Node.js aren't bundled.
   external: (id) => !id.startsWith('.') && !isAbsolute(id),
   plugins: [
     {

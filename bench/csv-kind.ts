@@ -42,7 +42,7 @@ export async function namingNodes<T>(name: string, advice: string, read: () => P
   }
 }
 
-/** Advice for matrices, whose rows have no names. */
+/** Advice for matrices, whose rows can't have names. */
 export const NUMBER_NODES =
   'number them from 0 and say --edges, or ask mpmml paths or mpmml cycle-mean with --names'
 
@@ -94,7 +94,10 @@ export async function kindOfGraph(
 interface MatrixUse {
   /** Whether the matrix must be square. */
   isSquare?: boolean
-  /** Whether edges are likely. If so, files with few rows or without weights are read as edges. */
+  /**
+   * Whether edges are more likely than a matrix. If true, files with few rows or without weights are read as
+   * edges.
+   */
   isLikely?: boolean
   /** Whether weights matter. */
   weighs?: boolean

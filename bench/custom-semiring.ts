@@ -52,7 +52,7 @@ export interface OwnRecord {
   gops: number
 }
 
-/** @throws the errors of all steps; the output file is renamed into place only after success. */
+/** @throws errors of all steps; the output file is renamed into place only after success. */
 export async function multiplyByOwn(request: OwnRequest, signal: AbortSignal): Promise<OwnRecord> {
   const { a: first, b: second, output, accumulate, backend, device, devices } = request
   const own = await readSemiring(request.semiring)
@@ -89,7 +89,7 @@ export async function multiplyByOwn(request: OwnRequest, signal: AbortSignal): P
   }
 }
 
-/** Reads a semiring. Its elements must have one lane, of a type that matrix files support. */
+/** Reads a semiring. Elements must have one lane, of a type that matrix files support. */
 async function readSemiring(path: string): Promise<UserSemiring<'float32'>> {
   // Imported on demand, because products over built-in semirings don't need the module.
   const { semiring } = await import('../lib/semirings.js')

@@ -16,7 +16,7 @@ export interface RunEnvironment {
  * Returns the backends that are measured, the GPU first.
  *
  * @param asked - 'auto' selects the GPU if one is usable, otherwise the CPU; 'all' selects both.
- * @throws ResourceError if a GPU is asked for and none can be used.
+ * @throws ResourceError if a GPU is requested and no GPU is usable.
  */
 export function backendsOf(asked: BackendChoice | 'all', device: number): BackendName[] {
   if (asked === 'cuda') machine(device)

@@ -11,8 +11,8 @@ export interface Flag {
   readonly flag: string
   readonly summary: string
   /**
-   * Returns the value that functions take; the text itself by default. Values that functions reject are wrong
-   * usage.
+   * Returns the value that the library's functions accept; the text itself by default. Values that these
+   * functions reject are wrong usage.
    */
   readonly fromText?: (text: string) => unknown
 }
@@ -26,7 +26,7 @@ function real(text: string): unknown {
   return Number.isNaN(value) ? text : value
 }
 
-/** Returns a parser whose error names the expected form, in place of the message of the function. */
+/** Returns a parser whose error states the expected form instead of the library's message. */
 const expecting = (name: FlagName, parse: (text: string) => unknown, expected: string) => (text: string) => {
   const value = parse(text)
   try {

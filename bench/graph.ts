@@ -25,7 +25,7 @@ export interface GraphFile {
   path: string
   /** Weights for the library, which numbers nodes from 0. */
   weights: Matrix<ElementArray> | EdgeList<ElementArray> | KeyedEdgeList<string, ElementArray>
-  /** The names of the nodes; undefined if they have numbers. */
+  /** Names of the nodes; undefined if nodes have numbers. */
   keys?: readonly string[]
   nodes: number
   edges: number
@@ -64,7 +64,7 @@ export const edgeOptions = () => [
   ).argParser((text) => (/^\d{1,10}$/.test(text) ? Number(text) : text)),
 ]
 
-/** Returns whether nodes have names, by the end of the file's name. */
+/** Returns whether the file's extension implies named nodes. */
 export const namesNodes = (path: string): boolean => /\.graphml(\.gz)?$/i.test(path)
 
 /** Fields of the graph in the output of --json. */
@@ -250,7 +250,7 @@ export function nodesOf(names: readonly FileNode[], { path, nodes, firstNode, ke
   })
 }
 
-/** Returns the result of `work`. Errors of improving cycles name the nodes as the file does. */
+/** Returns the result of `work`. Errors about improving cycles use the file's numbers or names of nodes. */
 export async function namingCycles<T>(
   { path, firstNode }: Pick<GraphFile, 'path' | 'firstNode'>,
   work: () => Promise<T>,

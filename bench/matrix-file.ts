@@ -54,7 +54,7 @@ export async function readMatrixFile(
   signal: AbortSignal,
 ): Promise<Matrix<ElementArray>> {
   const { path, array } = fileOf(named)
-  // This check comes first, because its message doesn't name an option of the library that commands lack.
+  // Unknown formats are rejected before readMatrix, whose message would name an option that commands lack.
   fileFormatOf(path)
   return withProgress(`reading ${shownInput(named)}`, async (onProgress) => {
     if (edges) return dense(await readEdges(named, { signal, onProgress }), semiring ?? 'max-plus', dtype)
@@ -113,7 +113,7 @@ export async function checkMatrixOutputs(
   for (const { path, array } of files) if (array !== undefined) await assertOnlyArray(path, array)
 }
 
-/** Throws if a .npz file has other arrays, which would be lost because the file is written as a whole. */
+/** Throws if a .npz file contains other arrays, because writing replaces the whole file. */
 async function assertOnlyArray(path: string, array: string): Promise<void> {
   if (!existsSync(path)) return
   const others = (await npzNames(path).catch(() => [])).filter((name) => name !== array)

@@ -95,7 +95,10 @@ export function assertPrintable(count: number, what: string): void {
   )
 }
 
-/** Returns the result of `find`, with a progress line. Errors of cycles name the nodes as the file does. */
+/**
+ * Returns the result of `find`, with a progress line. Errors about cycles use the file's numbers or names of
+ * nodes.
+ */
 export const searched = <T>(
   graph: GraphFile,
   find: (onProgress: (progress: { done: number }) => void) => Promise<T>,
@@ -132,7 +135,7 @@ export interface PathsRecord {
   next: { path: string } | null
   /** Requested pairs; null if all pairs were requested or the distances are in a file. */
   pairs: PairRecord[] | null
-  /** Method that found the paths. */
+  /** Algorithm that computed the paths. */
   method: FoundBy
   backend: BackendName
   device: string
@@ -262,7 +265,7 @@ export function finiteOf(value: number, zero: number): PairRecord['value'] {
 /**
  * Verifies distances in a file, and next nodes in another file if one is given.
  *
- * @throws errors of all steps, and an error that names the first wrong value.
+ * @throws errors of all steps; an error with a description if values are wrong.
  */
 export async function checkPaths(
   request: PathsRequest,
@@ -295,7 +298,7 @@ export async function checkPaths(
   }
 }
 
-/** @throws VerificationError that says what is wrong. */
+/** @throws VerificationError with a description of the first error. */
 async function verified(
   { weights, firstNode }: GraphFile,
   found: Verifiable,

@@ -35,7 +35,7 @@ export class Pattern {
     for (let column = first; column <= last; column++) this.#counts[line * this.#columns + column]!++
   }
 
-  /** Returns the picture: darker characters have a larger fraction of elements that aren't the zero. */
+  /** Returns the picture. Darker characters represent larger fractions of elements that aren't the zero. */
   text(): string {
     const perCell = Math.max(1, this.#rows / this.#lines) * Math.max(1, this.#cols / this.#columns)
     const edge = (left: string, right: string) => `${left}${'─'.repeat(this.#columns)}${right}`

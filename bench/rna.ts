@@ -35,7 +35,7 @@ export interface FoldRecord {
 const readStrands = (file: string) =>
   withStatus(`reading ${shownInput(file)}`, () => readFasta(inputPath(file)))
 
-/** @throws anything that goes wrong. */
+/** @throws errors of all steps. */
 export async function foldFile({ fasta, ...model }: FoldRequest, signal: AbortSignal): Promise<FoldRecord> {
   const records = await readStrands(fasta)
   const started = performance.now()
@@ -94,7 +94,7 @@ interface Found {
   window: InteractionWindow
 }
 
-/** @throws anything that goes wrong. */
+/** @throws errors of all steps. */
 export async function interactFiles(request: InteractionRequest, signal: AbortSignal) {
   const { top, query: _, target: __, ...model } = request
   const queries = await readStrands(request.query)

@@ -38,7 +38,7 @@ export async function run(args: string[]): Promise<number> {
     await program.parseAsync(args, { from: 'user' })
     return 0
   } catch (error) {
-    // Commander has printed the error.
+    // Commander has printed this error already.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
     if (interruptStatus > 0) {
       process.stderr.write('mpmml: interrupted\n')

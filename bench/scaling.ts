@@ -87,8 +87,8 @@ export interface ClusterEstimate {
 }
 
 /**
- * Rows and columns of the blocks of C that jobs may compute, on one GPU each: two results of the largest size
- * take 32 GiB of GPU memory.
+ * Candidate sizes of the square blocks of C. Each job computes one block on one GPU. Two results of the
+ * largest size take 32 GiB of GPU memory.
  */
 const BLOCKS = [8192, 16384, 32768, 65536]
 
@@ -112,7 +112,7 @@ function estimateBlocks(
 ): ClusterEstimate {
   const bytes = 4
   const kernelS = (2 * batch * m * n * k) / on.operations / (hosts * gpus)
-  // With few jobs some GPUs are idle, at least during the last round.
+  // If the jobs don't divide evenly among the GPUs, some GPUs are idle in the last round.
   const places = hosts * gpus
   const [rows, cols] = [Math.ceil(m / block), Math.ceil(n / block)]
   const jobs = batch * rows * cols
@@ -123,7 +123,7 @@ function estimateBlocks(
   const turns = Math.ceil(jobs / places)
   const computeS = (kernelS * turns * places) / jobs
   const jobsS = Math.max(computeS, storageS, networkS) + on.job * turns
-  // Each host gets the panels of its row and of its column of a square of hosts.
+  // Hosts form a square, and each host receives the panels of its row and of its column.
   const side = Math.sqrt(hosts)
   const received = (batch * bytes * (m * k + k * n)) / side
   const loadS = (batch * bytes * (m * k + k * n) + written) / on.disk

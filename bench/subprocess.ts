@@ -7,7 +7,7 @@ export class ChildError extends Error {}
 /**
  * Runs a script, sends it one message, and passes its messages to `receive` until the script ends.
  *
- * @param what - what the process does, for the error.
+ * @param what - work of the process, for the error.
  * @throws ChildError if the process ends before it is done.
  */
 export function runChild<Message>(

@@ -56,7 +56,7 @@ type NameOf = (index: number) => number | string
 
 const isBatch = (values: Values): values is Rows[] => Array.isArray(values[0]?.[0])
 
-/** @param whole - whether fractions have all their digits. */
+/** @param whole - whether fractions are printed with all digits. */
 export function cellText(value: JsonNumber | null, whole: boolean): string {
   if (value === null) return ZERO
   if (whole || typeof value !== 'number' || Number.isInteger(value)) return String(value)

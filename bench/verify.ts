@@ -74,8 +74,8 @@ export async function verifier(
 }
 
 /**
- * Compares rows of a product with the naive one: all rows of a small product, or rows at equal distances of a
- * larger product. The naive variant itself is compared with the planner's choice.
+ * Compares rows of a product with the naive product: all rows of a small product, or rows at equal distances
+ * of a larger product. The naive variant itself is compared with the planner's choice.
  *
  * @param a - dense, as `b` and the product.
  * @param steps - limit of the steps of the compared rows; at least one row is compared. The default takes
@@ -148,7 +148,7 @@ async function sumsVerifier(
     const wrong = (at: number) => {
       const [came, should, magnitude] = [product.c.data[at]!, expected.data[at]!, magnitudes.data[at]!]
       if (came === should || (Number.isNaN(came) && Number.isNaN(should))) return false
-      // float64 holds any sum of products of float32: only an operand makes it infinite or NaN.
+      // Sums of float32 products never overflow float64, so only infinite or NaN operands lead here.
       if (single && !Number.isFinite(magnitude)) return true
       // Whether such a large sum overflows depends on the order, so it counts as correct.
       if (magnitude >= largest * (1 - relative)) return false

@@ -37,11 +37,11 @@ const none = nothing()
 for (const [to, { after }] of jobs.entries()) {
   for (const name of after) {
     const from = jobs.findIndex((job) => job.name === name)
-    // A chain of one step has the length of the first job in days.
+    // The length of a chain of one step is the duration of the step's first job.
     steps[0].data[from * n + to] = jobs[from].days
     steps[1].data[from * n + to] = 1
   }
-  // Each job has one chain to itself, without steps.
+  // One chain without steps leads from each job to itself.
   none[0].data[to * n + to] = 0
   none[1].data[to * n + to] = 1
 }

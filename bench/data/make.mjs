@@ -1,5 +1,5 @@
-// Makes a.npy and b.npy, the two matrices that `npm start` multiplies (README.md in this folder says what they mean).
-// Needs the TypeScript build: npm run build:ts && node bench/data/make.mjs
+// Makes a.npy and b.npy, the two matrices that `npm start` multiplies (README.md in this folder describes
+// them). Needs the TypeScript build: npm run build:ts && node bench/data/make.mjs
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { writeNpy } from '../../dist/lib/files.js'

@@ -114,7 +114,7 @@ function kindsOf(semiring: Semiring, dtype: DataType): Kind[] {
       ),
     ]
   }
-  // Values whose plus-times sums overflow are excluded, because the order of these sums is unspecified.
+  // Plus-times excludes infinity, because the order in which its sums overflow is unspecified.
   const numbers = edges[dtype].filter((value) => semiring !== 'plus-times' || value < Infinity)
   const sign = (draw: Draw) => (semiring !== 'max-times' && draw.chance(0.5) ? -1 : 1)
   return [

@@ -9,7 +9,8 @@ import { type Product, VerificationError, verifier } from '../verify.js'
 import { casesOf, type KernelCase } from './cases.js'
 
 /**
- * Result of checking a variant. It is `refused` if the variant can't run here, or supports none of the cases.
+ * Result of checking a variant. The status is `refused` if the variant can't run on this machine or supports
+ * none of the cases.
  */
 export interface KernelFound {
   variant: VariantName
@@ -108,7 +109,7 @@ async function checkVariant(row: Variant): Promise<KernelFound> {
 
 /**
  * Returns the addon's variants whose names contain a text. Naive variants are excluded, because they are the
- * reference. The WGSL variants have a check of their own, `npm run test:webgpu`.
+ * reference. `npm run test:webgpu` checks the WGSL variants separately.
  */
 export function checkedVariants(text: string): { rows: Variant[]; withoutGpu: string } {
   const all = variants().filter(

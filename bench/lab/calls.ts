@@ -94,7 +94,8 @@ export function compare(
   const compared = Math.min(MAX_COMPARED, m * n)
   let relativeError = 0
   for (let sample = 0; sample < compared; sample++) {
-    // The sample includes the first and the last element. Its step is rarely a multiple of the row length.
+    // The sample includes the first and the last element. The step between samples is rarely a multiple of
+    // the row length.
     const at = compared === 1 ? 0 : Math.round((sample * (m * n - 1)) / (compared - 1))
     const [row, col] = [Math.floor(at / n), at % n]
     let expected = extend(a[row * k]!, b[col]!)

@@ -41,8 +41,8 @@ export const rooflineTitle = ({ semiring, dtype, size }: Roofline, gpu: string) 
   `Roofline of ${gpu}: ${semiring} ${dtype}, ${size}³`
 
 /**
- * Returns a table that compares the M2090 roofline of the tutorial with this GPU. Its model covers tiles and
- * ignores caches.
+ * Returns a table that compares the M2090 roofline of the tutorial with this GPU. The tutorial's model covers
+ * tiles and ignores caches.
  */
 function m2090Table({ ceilings, kernels }: Roofline): LadderTable {
   const here = { gflops: ceilings.operations, gbps: ceilings.deviceMemory }

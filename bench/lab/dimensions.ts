@@ -11,7 +11,7 @@ export interface Dimensions {
 /**
  * A is dim1 × dim2, and B is dim3 × dim4. Each missing dimension equals the previous one.
  *
- * @throws InvalidArgumentError, wrong usage, if A has another number of columns than B has rows.
+ * @throws InvalidArgumentError, wrong usage, if A's number of columns differs from B's number of rows.
  * @see J. Sun, "CS 4444 – Report for Homework 5" (2017), main() of its listing. The report's program uses 100
  * if no dimension is given.
  */

@@ -13,7 +13,10 @@ export interface K20Time {
 const byThousands = (kernel: number[], total: number[]): ReadonlyMap<number, K20Time> =>
   new Map(kernel.map((seconds, index) => [1000 * (index + 1), { kernel: seconds, total: total[index]! }]))
 
-/** Table 1: the baseline with blocks of 32 × 32 threads, by size. Its threadIdx.x runs along the rows of C. */
+/**
+ * Table 1: the baseline with blocks of 32 × 32 threads, by size. The baseline's threadIdx.x runs along the
+ * rows of C.
+ */
 export const baseline = byThousands(
   [0.23, 1.85, 6.27, 14.85, 29.0, 50.13, 79.62, 118.86, 168.48, 231.67],
   [1.04, 2.65, 7.07, 15.73, 29.89, 51.06, 80.61, 119.97, 169.66, 232.94],

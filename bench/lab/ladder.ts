@@ -33,7 +33,7 @@ const typesHere = (semiring: Semiring) =>
 /**
  * Returns the requested algebra: on int32 if no type is given, or on float32 if the semiring has no int32.
  *
- * @throws InvalidArgumentError, wrong usage, if the semiring doesn't have the type.
+ * @throws InvalidArgumentError, wrong usage, if the semiring doesn't support the type.
  */
 export function algebraOf({
   semiring,
@@ -65,8 +65,8 @@ const techniques: Record<string, string> = {
 }
 
 /**
- * Returns whether neighbouring threads read neighbouring elements, as all kernels do except the ladder's with
- * order=uncoalesced.
+ * Returns whether neighbouring threads read neighbouring elements, which holds for all kernels except the
+ * ladder's with order=uncoalesced.
  */
 export const isCoalesced = ({ parameters }: Pick<Variant, 'parameters'>) => parameters.order !== 'uncoalesced'
 
@@ -89,7 +89,7 @@ export function ladderKernels({ semiring, dtype }: Algebra, borders: Borders = '
   )
   const ladder = of.filter(({ family, parameters: p }) => {
     if (family !== 'ladder') return false
-    // Tiles of one element have neither an order nor borders.
+    // Order and borders don't apply to tiles of one element.
     if (p.tile === 1) return p.order === 'coalesced'
     return p.technique === 'naive' || p.borders === borders
   })

@@ -24,7 +24,7 @@ export interface RunRequest extends RunOptions {
   output?: string | undefined
   /** File for the results as CSV, which is written at the end. */
   csv?: string | undefined
-  /** Whether points that the file already has are measured again. */
+  /** Whether points that the file contains already are measured again. */
   again: boolean
 }
 

@@ -74,7 +74,7 @@ export class Data {
     )
   }
 
-  /** Measured peak rate, GOPS: additions and maxima on registers only, fused if the GPU can do that. */
+  /** Measured peak rate in GOPS of additions and maxima on registers, fused if the GPU supports that. */
   get ceiling(): number | undefined {
     return this.best('fused')?.result.gops.median
   }

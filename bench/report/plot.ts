@@ -199,8 +199,8 @@ const CHARACTER = 6.6
 const longestOf = (labels: readonly string[]) => greatest([0, ...labels.map(({ length }) => length)])
 
 /**
- * Start of the axis of values: 0, unless all lines would lie on each other at its top. Unlike bars, lines
- * needn't start at 0, because their height has no meaning and the axis is labelled.
+ * Start of the axis of values: 0, unless all lines would overlap at the top. Unlike bars, lines needn't start
+ * at 0, because their height has no meaning and the axis is labelled.
  */
 function lowest(data: readonly DataPoint[], top: number): number {
   const bottom = least(data.map(({ q1 }) => q1))

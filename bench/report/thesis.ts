@@ -1,6 +1,6 @@
 /**
  * Numbers of the thesis: P. P. Ghalsasi, "Max-Plus Matrix Multiplication Library for GPUs – MPMML", Colorado
- * State University, 2019. Its plots have no numbers, so these are from its text and tables.
+ * State University, 2019. The numbers are from the thesis' text and tables, because its plots have none.
  */
 
 /** Speeds for large matrices on its three GPUs (abstract, chapter 5), GOPS. */
@@ -11,7 +11,7 @@ export interface Gpu {
   name: string
   /** Pattern for the end of the GPU's name in CUDA. */
   pattern: RegExp
-  /** One operation per clock for each CUDA core, GOPS (Table 1.2). */
+  /** Peak rate in GOPS at one operation per clock and CUDA core (Table 1.2). */
   machinePeak: number
   /** Speeds for 20 products of 1K × 1K (section 4.4), GOPS. */
   instances: { least: number; most: number }

@@ -9,8 +9,8 @@ const SIZE = 16
 /** Calls that run at once. */
 const AT_ONCE = 64
 /**
- * Rows of results that stay alive for a while. On a GPU results of 128 × 128 elements or more are in pinned
- * memory.
+ * Rows of results that stay referenced during later calls. On a GPU results of 128 × 128 elements or more are
+ * in pinned memory.
  */
 const SIZES = [16, 64, 128, 192, 256]
 const MAX_KEPT = 256

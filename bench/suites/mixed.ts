@@ -26,8 +26,7 @@ async function naive(problem: Problem): Promise<Dense> {
 }
 
 /**
- * Combines two 32-bit hashes of the elements. Hashes are compared, because storing all results would take too
- * much memory.
+ * Combines two 32-bit hashes of the elements. Hashes are compared, because results aren't stored.
  */
 function hashOf({ data }: Dense): number {
   const value = new Float64Array(1)

@@ -47,7 +47,7 @@ export interface SuiteRequest {
   quick: boolean
   /** Number of repetitions; null: the suite's default. */
   repetitions: number | null
-  /** Whether the cases are those for one thread. */
+  /** Whether to run the suite's cases for one thread. */
   onOneCore?: boolean
 }
 

@@ -21,7 +21,7 @@ import { type ValueKind, type Values, valueKinds } from './values.js'
 
 export interface BenchRequest extends Omit<ProductsRequest, 'backend' | 'products'> {
   backend: BackendChoice | 'all'
-  /** Sizes or shapes; null: the backend's own. */
+  /** Requested shapes; null: the backend's default shapes. */
   shapes: ProductShape[] | null
   /** Kinds of values; null: all kinds of the element type. */
   values: ValueKind[] | null
@@ -33,7 +33,7 @@ export interface TrialRecord {
   backend: BackendName
   threads: number | null
   device: string
-  /** Null if the subprocess failed before it was measured. */
+  /** Peak rate; null if the subprocess failed before measuring it. */
   ceiling: TrialCeiling | null
   /**
    * Peak rate of the GPU's tensor cores at the highest clock, 10^9 operations per second; null if unknown.

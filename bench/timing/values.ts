@@ -115,7 +115,7 @@ export const valueKinds = {
     zeroFraction: 0.5,
     summary: '0 and 1: as many 1 as make half of the results 1',
   },
-  // No sum exceeds 2^31, but many are below −2^31, which 32 bits can't hold.
+  // No sum exceeds 2^31, but many sums are below −2^31, which int32 can't represent.
   full: {
     dtype: 'int32',
     minimum: -(2 ** 31) + 1,
@@ -196,8 +196,8 @@ export function integers(
 }
 
 /**
- * Changes a matrix so that neighbouring elements of a column differ by 1, and keeps its first row. Returns
- * the matrix.
+ * Changes all rows except the first so that neighbouring elements of each column differ by 1. Returns the
+ * matrix.
  */
 function withBoundedDifferences<Data extends ElementArray>(made: DenseMatrix<Data>): DenseMatrix<Data> {
   const { data, shape } = made

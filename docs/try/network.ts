@@ -108,7 +108,7 @@ export function* placesOf({ keys, from, to }: NamedGraph): Steps<Places | null> 
   return at.map(({ x, y }) => ({ x: within(x, left, right), y: within(y, top, bottom) }))
 }
 
-/** Critical nodes and edges, which are drawn bolder; `bothWays`: edges have no direction. */
+/** Critical nodes and edges, which are drawn bold. `bothWays` means that edges have no direction. */
 export interface Marks {
   readonly nodes: ReadonlySet<number>
   readonly edges: ReadonlySet<number>
@@ -135,7 +135,10 @@ export function drawNetwork(
   )
   const lines: SVGElement[] = []
   const weights: SVGElement[] = []
-  /** Number of edges of each node that lead down, minus those that lead up: the name of the node stands on the other side. */
+  /**
+   * Number of each node's edges that lead down, minus the number that lead up. The node's name is on the side
+   * with fewer edges.
+   */
   const downwards = keys.map(() => 0)
   for (const edge of order) {
     const strong = marks.edges.has(edge) ? ' strong' : ''

@@ -5,7 +5,7 @@ export type Steps<Result> = Generator<void, Result, void>
 
 /** Elements between two yields: about 100 µs. */
 export const PER_STEP = 1 << 13
-/** Milliseconds of work before other tasks have their turn. */
+/** Duration of a slice in ms, after which other tasks can run. */
 const SLICE_MS = 5
 
 /** Waits for a turn of the event loop by a message, because browsers delay nested timers by 4 ms. */
@@ -19,7 +19,7 @@ const turn = () =>
     port2.postMessage(null)
   })
 
-/** Does the work in slices. Throws the signal's reason if the signal is aborted. */
+/** Runs the work in slices. Throws the signal's reason if the signal is aborted. */
 export async function inSlices<Result>(steps: Steps<Result>, signal: AbortSignal): Promise<Result> {
   for (;;) {
     signal.throwIfAborted()

@@ -139,7 +139,7 @@ app.setErrorHandler((error, request, reply) => {
 })
 
 app.addHook('onSend', async (request, reply) => {
-  // Otherwise the connection stays open after its answer, and keeps the process alive.
+  // Connections that stay open after the answer would keep the process alive.
   if (stopping) reply.header('connection', 'close')
   const { socket } = request.raw
   // A client that doesn't read, or continues to send after a rejection, is disconnected.

@@ -17,9 +17,9 @@ export function randomNetwork(nodes: number, edges: number): Network {
 }
 
 /**
- * Describes the error of a greatest cycle mean; undefined if it is right. Its cycle must have the mean. No
- * cycle may have a greater mean: after subtracting the mean from all weights, Bellman-Ford relaxation must
- * converge.
+ * Describes the error of a maximum cycle mean; undefined if the mean is correct. The returned cycle must have
+ * the mean. No cycle may have a greater mean: after subtracting the mean from all weights, Bellman-Ford
+ * relaxation must converge.
  */
 export function wrongMean(network: Network, mean: CycleMean): string | undefined {
   const { nodes, from, to, weight } = network

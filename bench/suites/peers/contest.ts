@@ -126,13 +126,13 @@ export interface Contest {
   unit: Unit
   /** Figure of a call, from its milliseconds. */
   figureOf(ms: number): number
-  /** Goal of the first way. */
+  /** Goal of the first competitor. */
   asked?: FigureGoal
   /** Appended to the version of a program, such as its threads. */
   remark?: string
 }
 
-/** Milliseconds of the calls of each way, by its name. */
+/** Durations of the calls in ms, by the competitor's name. */
 export type Samples = ReadonlyMap<string, number[]>
 
 /** Calls the competitors alternately, so that other load on the machine affects all of them equally. */
@@ -148,8 +148,8 @@ async function inTurns(bench: Bench, rounds: number, ways: readonly Way[]): Prom
 }
 
 /**
- * Holds a contest and adds a figure for each way; the figure of a program that can't be measured states the
- * reason.
+ * Runs a contest and adds a figure for each competitor. The figure of a program that can't be measured states
+ * the reason.
  */
 export async function compete(bench: Bench, contest: Contest): Promise<Samples> {
   const { of, operands, options, request, unit, figureOf, remark } = contest

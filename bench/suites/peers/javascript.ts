@@ -26,7 +26,7 @@ export interface PeerLibrary {
 // biome-ignore lint/suspicious/noExplicitAny: packages that may be installed
 type Library = any
 
-/** Looks for packages where the command is run. */
+/** Packages are resolved from the working directory. */
 const { resolve } = createRequire(join(process.cwd(), 'package.json'))
 const folders = resolve.paths('packages') ?? []
 
