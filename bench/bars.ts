@@ -1,10 +1,10 @@
-/** Bars in the terminal. */
+/** Draws bars in the terminal. */
 import { greatest } from './min-max.js'
 
-/** Characters of the longest bar. */
+/** Length of the longest bar in characters. */
 const LONGEST = 40
 
-/** Eighths of a character. */
+/** Block characters by filled eighths of a cell. */
 const EIGHTHS = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉']
 
 export interface Bar {

@@ -34,7 +34,7 @@ const inner = ['command-line', 'webgpu-thread'].map((name) => join(root, 'dist',
 // The codec thread never loads the addon, so its bundle excludes the library's core.
 const codecThread = join(root, 'dist', 'lib', 'codec-thread.js')
 
-// Bundlers read this file unchanged, because the compiler doesn't emit CommonJS.
+// addons.cjs is copied for users' bundlers, because the compiler doesn't emit CommonJS.
 cpSync(join(root, 'lib', 'addons.cjs'), join(root, 'dist', 'lib', 'addons.cjs'))
 const addons = createRequire(import.meta.url)('../dist/lib/addons.cjs')
 
@@ -115,7 +115,7 @@ await library.write({
   dir: bundled,
   chunkFileNames: 'parts/[name].js',
   comments: false,
-  // Loading a file takes about a millisecond.
+  // The core is one chunk, because loading a file takes about a millisecond.
   codeSplitting: {
     groups: [{ name: 'core', test: (id) => core.has(id) }],
   },

@@ -153,7 +153,7 @@ export const commandGroups: Readonly<Record<string, readonly CommandName[]>> = {
   Laboratory: ['report', 'measure', 'microbench', 'sweep', 'occupancy', 'ladder', 'roofline'],
 }
 
-/** A command whose help fits the terminal. */
+/** Command whose help is wrapped at the terminal's width. */
 class WrappedCommand extends Command {
   override addHelpText(position: AddHelpTextPosition, text: unknown): this {
     return super.addHelpText(position, () => reflow(`${text}`, process.stdout.columns || 80))

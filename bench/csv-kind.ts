@@ -90,7 +90,7 @@ export async function kindOfGraph(
   return 'edges'
 }
 
-/** Use of a matrix, which decides the kind of its file. */
+/** Requirements on a matrix, from which the kind of its file is inferred. */
 interface MatrixUse {
   /** Whether the matrix must be square. */
   isSquare?: boolean

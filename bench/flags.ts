@@ -183,7 +183,10 @@ export const parameterNames = [
   'constant',
 ] as const
 
-/** Returns the value of a flag's text. Throws commander's error, which ends as wrong usage, for a text that functions refuse. */
+/**
+ * Returns the value of a flag's text. Throws commander's error, which is reported as wrong usage, for a text
+ * that the library rejects.
+ */
 export function readFlag(name: FlagName, text: string): unknown {
   const { fromText = (text: string): unknown => text } = flags[name]
   try {

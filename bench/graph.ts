@@ -20,7 +20,7 @@ import { shapeText } from './output.js'
 import { PIPE_HELP, shownInput } from './pipes.js'
 import { nearestSpelling } from './spelling.js'
 
-/** A graph that was read. */
+/** Graph that was loaded from a file. */
 export interface GraphFile {
   path: string
   /** Weights for the library, which numbers nodes from 0. */
@@ -203,7 +203,7 @@ export const graphRecord = ({ path, nodes, edges, firstNode }: GraphFile): Graph
   firstNode,
 })
 
-/** "6 nodes, 9 edges  roads.gr" */
+/** Returns a line such as "6 nodes, 9 edges  roads.gr". */
 export const describeGraph = ({ path, nodes, edges }: GraphRecord) =>
   `${counted(nodes, 'node')}, ${counted(edges, 'edge')}  ${shownInput(path)}`
 
@@ -221,7 +221,7 @@ export const fileNode = (node: FileNode, { firstNode, keys }: GraphFile): FileNo
 export const fileNodes = (nodes: ArrayLike<number>, graph: GraphFile): FileNode[] =>
   Array.from(nodes, (node) => fileNode(node, graph))
 
-/** "1 → 3 → 6" */
+/** Returns a path as text, such as "1 → 3 → 6". */
 export const chainText = (names: readonly FileNode[]) => names.join(' → ')
 
 /** Returns a cycle as text, which ends with its first node: "1 → 3 → 1". */

@@ -112,17 +112,17 @@ export function oneLine(text: string): string {
     .replace(/\p{Cc}/gu, (control) => `\\x${control.charCodeAt(0).toString(16).padStart(2, '0')}`)
 }
 
-/** 12.3 ms, 1.23 s */
+/** Returns a duration as text, such as "12.3 ms" or "1.23 s". */
 export function duration(milliseconds: number): string {
   return milliseconds < 1000 ? `${significant(milliseconds)} ms` : `${significant(milliseconds / 1000)} s`
 }
 
-/** 12.3 GOPS, 1.23 TOPS */
+/** Returns a speed as text, such as "12.3 GOPS" or "1.23 TOPS". */
 export function rate(gops: number): string {
   return gops < 1000 ? `${significant(gops)} GOPS` : `${significant(gops / 1000)} TOPS`
 }
 
-/** 16 KiB */
+/** Returns a size as text, such as "16 KiB". */
 export function bytes(count: number): string {
   const units = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB']
   const power = count > 0 ? Math.min(units.length - 1, Math.floor(Math.log2(count) / 10)) : 0
@@ -137,12 +137,12 @@ function significant(value: number): string {
 /** Formats a time of a plan with at most 9 significant digits. */
 export const exact = (value: number) => `${Number(value.toPrecision(9))}`
 
-/** 192 × 256 */
+/** Returns a shape as text, such as "192 × 256". */
 export function shapeText(shape: readonly number[]): string {
   return shape.join(' × ')
 }
 
-/** 1024³, 20 × 1024³, 8192×64×8192 (M × K × N, as the operands are written) */
+/** Returns the name of a product's shape, such as "1024³", "20 × 1024³" or "8192×64×8192" (M × K × N). */
 export function shapeName({ batch, m, n, k }: { batch: number; m: number; n: number; k: number }): string {
   const one = m === n && n === k ? `${m}³` : `${m}×${k}×${n}`
   return batch === 1 ? one : `${batch} × ${one}`

@@ -57,7 +57,7 @@ export async function withProgress<T>(
   }
 }
 
-/** 12 s, 3 min 20 s */
+/** Returns a duration as text, such as "12 s" or "3 min 20 s". */
 function timeText(seconds: number): string {
   const whole = Math.max(0, Math.round(seconds))
   return whole < 60 ? `${whole} s` : `${Math.floor(whole / 60)} min ${whole % 60} s`

@@ -1,6 +1,6 @@
 /**
- * Model of the time of a product on several GPUs and hosts; see docs/scaling.md. Its constants were measured
- * on one kind of host, with H200s.
+ * Model of the time of a product on several GPUs and hosts; see docs/scaling.md. The model's constants were
+ * measured on one type of host with H200 GPUs.
  */
 import type { ProductShape } from './arguments.js'
 
@@ -43,7 +43,7 @@ export interface Estimate {
   residentS: number
   /** Seconds with operands and result in pinned memory of the host. */
   hostS: number
-  /** Limit of `hostS`. */
+  /** Resource that limits `hostS`. */
   limit: 'kernels' | 'links' | 'memory of the host'
 }
 
@@ -82,7 +82,7 @@ export interface ClusterEstimate {
    * (MPI or NCCL).
    */
   panelsS: number
-  /** Limit of `jobsS`. */
+  /** Resource that limits `jobsS`. */
   limit: 'kernels' | 'storage' | 'network'
 }
 

@@ -18,7 +18,7 @@ export interface FileRecord {
   shape: readonly number[]
 }
 
-/** "192 × 256  A.npy" */
+/** Returns a line such as "192 × 256  A.npy". */
 export const fileText = ({ path, shape }: FileRecord) => `${shapeText(shape)}  ${shownInput(path)}`
 
 /** Result with its output file, if any, a summary of its values, and the values if they are printed. */
@@ -51,7 +51,7 @@ export const overflowOf = (
   overflow: MpmmOptions['overflow'],
 ): string | null => (dtype === 'int32' && hasSums(semiring) ? (overflow ?? 'throw') : null)
 
-/** "max-plus on int32, overflow: throw" */
+/** Returns a phrase such as "max-plus on int32, overflow: throw". */
 export const semiringText = (record: { semiring: Semiring; dtype: DataType; overflow: string | null }) =>
   `${record.semiring} on ${record.dtype}${record.overflow ? `, overflow: ${record.overflow}` : ''}`
 

@@ -24,7 +24,7 @@ export class VerificationError extends Error {}
 
 /** Result of a comparison with a naive product. */
 export interface Verification {
-  /** Naive variant. */
+  /** Naive variant of the comparison. */
   variant: VariantName
   /**
    * Largest error as a fraction of the error bound, for products that round; null if elements must be equal.
@@ -32,7 +32,7 @@ export interface Verification {
   shareOfErrorBound: number | null
 }
 
-/** A product in arrays. */
+/** Product in arrays. */
 export type Product = MpmmResult<DenseMatrix<ElementArray>>
 
 type Options = Pick<MpmmOptions, 'semiring' | 'overflow' | 'signal'> & {

@@ -45,7 +45,7 @@ const waits = [
 const name = ({ from, to }) => `${stations[from]}–${stations[to]}`
 const minutesOf = (wait) => departures[wait.for].takes + wait.minutes
 
-/** 41.25 → "0:41:15" */
+/** Formats minutes as a time: 41.25 is "0:41:15". */
 function clock(minutes) {
   const seconds = Math.round(60 * minutes)
   const two = (value) => String(value).padStart(2, '0')

@@ -131,7 +131,7 @@ function describe({ graph, semiring, dtype, mean, components }: CycleMeanRecord)
   return `${head}\n\n${table([['nodes', name, 'cycle'], ...rows])}`
 }
 
-/** "7/2 = 3.5", "1/3 ≈ 0.333333", "4" */
+/** Returns a mean as text, such as "7/2 = 3.5", "1/3 ≈ 0.333333" or "4". */
 function meanText({ numerator, denominator, value }: MeanRecord): string {
   if (denominator === 1) return `${value}`
   const short = Number(value.toPrecision(6))

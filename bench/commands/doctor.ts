@@ -22,7 +22,7 @@ const LITTLE_MEMORY = 2 ** 30
 
 type Status = 'ok' | 'note' | 'problem'
 
-/** Result of one check. A note is no failure: products work nevertheless. */
+/** Result of one check. Notes aren't failures, because products work nevertheless. */
 export interface Check {
   name: string
   status: Status
@@ -164,7 +164,7 @@ function settingsCheck(wrong?: unknown): Check {
   return check('settings', 'problem', problem, advice === null ? correction : `${correction}; ${advice}`)
 }
 
-/** "MPMML_THREADS is none of mpmml's variables, so it changes nothing: did you mean MPMML_NUM_THREADS?" */
+/** Returns the message for an unknown variable, with the nearest known name. */
 function unknownText(name: string): string {
   const last = (word: string) => word.slice(word.lastIndexOf('_') + 1)
   const meant =
@@ -201,7 +201,10 @@ function libraryChecks({ version, compiler, addon, cpu, auto, cuda }: About): Ch
   ]
 }
 
-/** K. Stanczyk, Max-Plus Algebra Toolbox for MATLAB, user guide, example 2.12c. */
+/**
+ * Checks a small product with a known result: K. Stanczyk, Max-Plus Algebra Toolbox for MATLAB, user guide,
+ * example 2.12c.
+ */
 function productCheck({ matrix, mpmmSync }: Library, backend: BackendName): Check {
   const name = `product on the ${backend === 'cpu' ? 'CPU' : 'GPU'}`
   try {

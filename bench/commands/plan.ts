@@ -48,7 +48,7 @@ interface ScalingRecord {
 
 /** Output of `plan --json`: one record per product. */
 interface PlanRecord extends Omit<Plan, 'arithmetic'> {
-  /** Arithmetic of the sums. */
+  /** Name of the arithmetic of the sums. */
   path: string
   a: readonly number[]
   b: readonly number[]

@@ -11,7 +11,7 @@ export type Drawing =
   | { kind: 'bar'; chart: BarChart }
   | { kind: 'roofline'; chart: RooflineChart }
 
-/** A chart of the page. */
+/** Chart of the page. */
 export interface Figure {
   drawing: Drawing
   /** Alternative text for screen readers. */

@@ -109,10 +109,10 @@ export class Data {
   }
 }
 
-/** 1024 is 1K, 10240 is 10K, 1000 is 1000. */
+/** Returns the name of a size: 1024 is "1K", 10240 is "10K", 1000 is "1000". */
 export const sizeName = (size: number) => (size % 1024 === 0 ? `${size / 1024}K` : String(size))
 
-/** 3065 GOPS, 28.9 TOPS */
+/** Returns a speed as text, such as "3065 GOPS" or "28.9 TOPS". */
 export function speed(gops: number): string {
   return gops < 10_000 ? `${gops.toFixed(0)} GOPS` : `${(gops / 1000).toFixed(1)} TOPS`
 }

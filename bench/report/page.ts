@@ -26,7 +26,7 @@ export const anchor = ({ exhibits, title }: Pick<Section, 'exhibits' | 'title'>)
     .replace(/[^a-z0-9]+/g, '-')
     .replace(/^-|-$/g, '')
 
-/** "Figures A.1, A.2 and A.3" */
+/** Returns the names of exhibits as text, such as "Figures A.1, A.2 and A.3". */
 function exhibitNames(exhibits: readonly string[] = []): string {
   const [first, ...rest] = exhibits
   if (first === undefined) return 'Beyond the thesis'

@@ -1,4 +1,4 @@
-/** A section of the report. */
+/** Section of the report. */
 import type { Figure } from './charts.js'
 import type { Html } from './html.js'
 import type { Exhibit } from './thesis.js'

@@ -3,10 +3,10 @@
  * State University, 2019. The numbers are from the thesis' text and tables, because its plots have none.
  */
 
-/** Speeds for large matrices on its three GPUs (abstract, chapter 5), GOPS. */
+/** Speeds for large matrices on the thesis' three GPUs in GOPS (abstract, chapter 5). */
 export const largeMatrices = { least: 3065, most: 3631 }
 
-/** A GPU of the thesis. */
+/** GPU of the thesis. */
 export interface Gpu {
   name: string
   /** Pattern for the end of the GPU's name in CUDA. */

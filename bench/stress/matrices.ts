@@ -91,7 +91,7 @@ const layouts = {
 export type LayoutName = keyof typeof layouts
 export const layoutNames = Object.keys(layouts) as LayoutName[]
 
-/** Returns the filler between the elements of a matrix, which would decide results if a kernel read it. */
+/** Returns the filler between the elements of a matrix, which would change results if a kernel read it. */
 const betweenOf = (data: OperandArray) =>
   data instanceof Uint8Array ? 1 : data instanceof Int16Array ? 29_999 : 1_000_000_000
 

@@ -19,7 +19,10 @@ interface Next extends Operands {
   expected: DenseMatrix
 }
 
-/** Delay of the abort after the call in ms, by the time of the whole product; null: before the call. */
+/**
+ * Delay of the abort after the call in ms, computed from the duration of the whole product; null: before the
+ * call.
+ */
 const moments = {
   'before the call': null,
   'right after the call': () => 0,

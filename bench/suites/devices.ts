@@ -83,7 +83,7 @@ function countsOf(devices: number): number[] {
 interface Sample {
   readonly ms: number
   readonly kernelMs: number
-  /** Number of devices that computed parts. */
+  /** Number of devices that computed blocks of the product. */
   readonly used: number
   readonly computed: string
 }
@@ -100,7 +100,7 @@ const MIN_REPETITIONS = 2
 const MAX_REPETITIONS = 5
 
 class Measured {
-  /** Indices of all devices; set before the first measurement. */
+  /** Indices of all devices; assigned before the first measurement. */
   all: readonly number[] = []
 
   constructor(readonly bench: Bench) {}

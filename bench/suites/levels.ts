@@ -26,7 +26,7 @@ const askedOfMore: Record<string, FigureGoal> = {
   'bounded differences': { must: 250, aim: 450 },
 }
 
-/** 32 and 38 are the most levels on each path of tensor cores. */
+/** Numbers of distinct values. 32 and 38 are the limits of the two tensor-core arithmetics. */
 const LEVELS = [2, 16, 32, 38, 39, 1000]
 
 /** Kind of an operand: a number of distinct values, any int32, or bounded differences. */
@@ -72,7 +72,7 @@ async function kernels(bench: Bench, size: number, kind: Kind): Promise<void> {
   if (size <= 256) bench.wrong(differsFromNaive(await out.download(), a, b), of)
 }
 
-/** Multiplies Int16Arrays in ordinary memory into an array in it. */
+/** Times whole calls that multiply Int16Arrays in ordinary memory into an array in ordinary memory. */
 async function wholeCalls(bench: Bench, size: number): Promise<void> {
   const int16 = (seed: number) => matrix(size, size, new Int16Array(levelsOf(size, 16, seed).data))
   const [a, b] = [int16(1), int16(2)]

@@ -23,7 +23,7 @@ export type Unit = 'ms' | 'µs' | 'TOPS' | 'x' | '%' | 'bytes' | ''
 
 /** Number that a suite reports. */
 export interface Figure {
-  /** Work that was run. */
+  /** Description of the measured work. */
   of: string
   /** Measured quantity. */
   what: string
@@ -100,7 +100,7 @@ export class Bench {
     this.repetitions = request.repetitions
   }
 
-  /** Options of calls of arrays. */
+  /** Options of calls with operands in arrays. */
   get place() {
     return { backend: this.backend, device: this.request.device }
   }

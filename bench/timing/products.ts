@@ -61,7 +61,7 @@ export interface Row extends Product {
   /** Time of packing and of the scan of values, which are separate passes on a GPU. */
   prepareMs: Spread | null
   analysisMs: Spread | null
-  /** 10^9 operations (2 per step) per second of kernel time. */
+  /** Speed of the kernel in 10^9 operations per second, with 2 operations per step. */
   gops: Spread
   /**
    * Duration of the whole call from JavaScript with ordinary arrays. On a GPU, pinned operands and results

@@ -34,7 +34,7 @@ export interface VariantRecord {
   kernelMs: Spread
   /** Time of packing or transposing before the kernel; null on the CPU. */
   prepareMs: Spread | null
-  /** 10^9 operations per second of kernel time, with 2 per step. */
+  /** Speed of the kernel in 10^9 operations per second, with 2 operations per step. */
   gops: Spread
   /** Speed of steps on registers, in 10^9 operations per second; null if unknown or not requested. */
   ceilingGops: number | null

@@ -21,7 +21,7 @@ const turns = new Turns(limits.running)
 const uploads = new Uploads(limits.uploading, limits.bodySeconds)
 const counts = { open: 0, done: 0, refused: 0, givenUp: 0 }
 
-/** Size of two files, the other fields and the names. */
+/** Limit of a form in bytes: two files, the other fields, and the names. */
 const formBytes = 2 * limits.fileBytes + 2 ** 16
 
 /** Time in ms to receive the rest of a body that was rejected before its end, so that the answer arrives. */

@@ -26,14 +26,14 @@ export function readSettings() {
     host,
     level,
     port: setting('PORT', 3000, { least: 0, most: 65535 }),
-    /** Size of a .npy file. */
+    /** Limit of a .npy file in bytes. */
     fileBytes: setting('MAX_FILE_BYTES', 64 * 2 ** 20),
     /** Size of a JSON body, and elements of a product in JSON: reading and writing JSON blocks the event loop. */
     jsonBytes: setting('MAX_JSON_BYTES', 4 * 2 ** 20),
     jsonElements: setting('MAX_JSON_ELEMENTS', 2 ** 20),
-    /** Elements of the product. */
+    /** Limit of the product's elements. */
     elements: setting('MAX_ELEMENTS', 2 ** 24),
-    /** Steps of the product: batch · M · N · K. */
+    /** Limit of the product's steps: batch · M · N · K. */
     steps: setting('MAX_STEPS', 2 ** 36),
     /** Number of concurrent products, and of queued requests. */
     running: setting('MAX_RUNNING', 2),
