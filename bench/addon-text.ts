@@ -8,5 +8,5 @@ const kinds = {
   wasm: 'for the CPU, as WebAssembly',
 } as const
 
-/** "for the CPU, from @mpmml/linux-x64-gnu" */
+/** Returns a phrase such as "for the CPU, from @mpmml/linux-x64-gnu". */
 export const addonText = ({ kind, from }: Info['addon']) => `${kinds[kind]}, from ${from}`

@@ -3,7 +3,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { Semiring } from '../lib/index.js'
 import { flags, libraryOption, readFlag } from './flags.js'
 
-/** A whole number from `least` to `most`. */
+/** Returns a parser of integers from `least` to `most`. */
 export function wholeNumber(least = 1, most = 2 ** 31 - 1): (text: string) => number {
   return (text) => {
     const value = Number(text)
@@ -14,13 +14,13 @@ export function wholeNumber(least = 1, most = 2 ** 31 - 1): (text: string) => nu
   }
 }
 
-/** A number above 0, which may have a fraction. */
+/** Parses a number above 0, which may have a fraction. */
 export function positive(text: string): number {
   if (/^\d+(\.\d+)?$/.test(text) && Number(text) > 0) return Number(text)
   throw new InvalidArgumentError('It must be a number above 0.')
 }
 
-/** Several, separated by commas. */
+/** Returns a parser of integers separated by commas, each from `least` to `most`. */
 export function wholeNumbers(least = 1, most = 2 ** 31 - 1): (text: string) => number[] {
   const read = wholeNumber(least, most)
   return (text) => text.split(',').map((part) => read(part.trim()))
@@ -28,7 +28,7 @@ export function wholeNumbers(least = 1, most = 2 ** 31 - 1): (text: string) => n
 
 export const device = (text: string): number => readFlag('device', text) as number
 
-/** Some of `choices`, separated by commas. */
+/** Returns a parser of names from `choices`, separated by commas. */
 export function someOf<Choice extends string>(choices: readonly Choice[]): (text: string) => Choice[] {
   return (text) =>
     text.split(',').map((part) => {
@@ -49,10 +49,10 @@ export interface ProductShape {
 export const squares = (sizes: readonly number[]): ProductShape[] =>
   sizes.map((size) => ({ batch: 1, m: size, n: size, k: size }))
 
-/** More than any machine holds. */
+/** Limit of rows, above what any machine can store. */
 export const MAX_ROWS = 10 ** 6
 
-/** MxKxN or BATCHxMxKxN, several separated by commas. */
+/** Parses shapes MxKxN or BATCHxMxKxN, separated by commas. */
 export function shapes(text: string): ProductShape[] {
   return text.split(',').map((part) => {
     const sizes = /^\s*(?:(\d{1,7})x)?(\d{1,7})x(\d{1,7})x(\d{1,7})\s*$/.exec(part)?.slice(1)
@@ -64,14 +64,14 @@ export function shapes(text: string): ProductShape[] {
   })
 }
 
-/** Where to compute. */
+/** Options that select the backend and the device. */
 export const placeOptions = () => [libraryOption('backend'), libraryOption('device')]
 
-/** The options of a product, as `mpmm` has them. */
+/** Options of a product, named like the options of `mpmm`. */
 export const productOptions = (): Option[] => [
   libraryOption('semiring').default('max-plus'),
   ...placeOptions(),
-  // Products report unknown variants themselves.
+  // No list of choices: the product rejects unknown variants.
   new Option(flags.variant.flag, flags.variant.summary),
   libraryOption('overflow'),
 ]
@@ -87,12 +87,12 @@ export const closureOptions = (semirings: readonly Semiring[], usual: Semiring):
   libraryOption('overflow'),
 ]
 
-/** Numbers of nodes, separated by commas. */
+/** Parses node numbers separated by commas. */
 export const nodeNumbers = wholeNumbers(0)
 
 /**
- * Returns the result of `read`, and reports its errors as wrong usage: those are errors of arguments in
- * combination.
+ * Returns the result of `read`, and reports its errors as wrong usage, such as arguments that exclude each
+ * other.
  */
 export function usage<T>(command: Command, read: () => T): T {
   try {

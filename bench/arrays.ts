@@ -32,12 +32,12 @@ files: with --memory or another option of blocks on disk, or if one of them is a
 other. --resume goes on after an interruption. A .zarr array may be in a bucket, s3://bucket/name.zarr, with the package aws4fetch and the
 variables AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and others.`
 
-/** Returns whether a name is of a Zarr array, which may be in groups. */
+/** Returns whether a path names a Zarr array, which may be inside groups. */
 export const isZarr = (path: string) => /\.zarr(?:[/\\]|$)/i.test(path) && !/\.npy$/i.test(path)
 
 /**
- * Returns whether the work runs out of core, by blocks on disk. Options and names of files decide, not the
- * free memory.
+ * Returns whether the work runs out of core, by blocks on disk. The decision depends on options and file
+ * names, not on free memory.
  */
 export function isOnDisk(flags: ArraysFlags, inputs: readonly string[], output: string | undefined): boolean {
   if (flagNames.some((name) => flags[name] !== undefined)) return true
@@ -61,8 +61,8 @@ export async function inMemory<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Returns the option `overwrite` for the output. A finished .npy file is replaced, as by work in memory; a
- * .zarr array, or an unfinished output, only on request.
+ * Returns the option `overwrite` for the output. Finished .npy files are always replaced. Replacing a .zarr
+ * array or an unfinished output requires --overwrite.
  *
  * @throws FileError if a .npy output is one of the inputs, or can't be written.
  */
@@ -81,7 +81,7 @@ export async function replaces({
   return there && !begun ? true : undefined
 }
 
-/** Ends as wrong usage if an option was given that blocks on disk don't have, or no output. */
+/** Reports wrong usage if the output is missing, or if out-of-core work doesn't support a given option. */
 export function assertOnDisk(
   command: Command,
   flags: object,
@@ -110,19 +110,19 @@ export interface ArraysRecord extends ArraysResult {
   semiring: Semiring
 }
 
-/** A graph that has been read, and the path query on it. */
+/** Loaded graph with the path query on it. */
 export interface ArraysGraph extends Pick<PathsArraysOptions, 'sources' | 'targets' | 'limit' | 'method'> {
   weights: EdgeList | KeyedEdgeList
 }
 
-/** @param graph - of paths: it is computed with, in place of the input. */
+/** @param graph - graph of a path query, which replaces the input file. */
 export async function runArrays(
   kind: 'multiply' | 'paths',
   request: ArraysRequest,
   signal: AbortSignal,
   graph?: ArraysGraph,
 ): Promise<ArraysRecord> {
-  // Not imported above: most calls of these commands have no use for it.
+  // Imported on demand, because most calls of these commands don't need the module.
   const { multiplyArrays, shortestPathsArrays } = await import('../lib/arrays.js')
   const { inputs, output, semiring, overflow, backend, device } = request
   const given = Object.fromEntries(flagNames.map((name) => [name, request[name]]))
@@ -139,10 +139,10 @@ export async function runArrays(
   return { inputs, semiring, ...result }
 }
 
-/** The record as a person reads it. */
+/** Returns the record as text for people. */
 export function describeArrays(record: ArraysRecord): string {
   const { shape, path, block, blocks, resumed, timing } = record
-  // Rows of a graph are searched, and not multiplied.
+  // Graph searches process whole rows, so their blocks have no inner dimension.
   const sizes = (record.method ? [block.rows, block.cols] : [block.rows, block.depth, block.cols]).join(' × ')
   return labelled([
     ['result', `${shapeText(shape)}  ${path}`],

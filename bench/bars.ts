@@ -1,10 +1,10 @@
-/** Bars in the terminal. */
+/** Draws bars in the terminal. */
 import { greatest } from './min-max.js'
 
-/** Characters of the longest bar. */
+/** Length of the longest bar in characters. */
 const LONGEST = 40
 
-/** Eighths of a character. */
+/** Block characters by filled eighths of a cell. */
 const EIGHTHS = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉']
 
 export interface Bar {
@@ -14,7 +14,7 @@ export interface Bar {
   text: string
 }
 
-/** Bars from 0 on, one below the other. */
+/** Returns horizontal bars that start at 0, one per line. */
 export function barsText(bars: readonly Bar[]): string {
   const most = Math.max(greatest(bars.map(({ value }) => value)), 0)
   const width = greatest(bars.map(({ label }) => label.length))

@@ -5,7 +5,7 @@ import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:pat
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
 
-/** Writes the licences of the packages whose code the chunks of a bundle hold. */
+/** Writes the licences of the packages whose code is in a bundle's chunks. */
 function writeLicences(output, file) {
   const packages = new Set(
     output
@@ -25,20 +25,20 @@ function writeLicences(output, file) {
 }
 
 // Finding, reading and linking about 70 small files takes a third of the time of `import 'mpmml'`. Code that
-// only some calls need is in separate files, in dist/lib/parts. The compiler's other files stay for tests of
-// internals.
+// only some calls need is in separate files in dist/lib/parts. The compiler's unbundled files remain for
+// tests of internals.
 const root = fileURLToPath(new URL('../', import.meta.url))
 const { exports, version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 const entries = Object.values(exports).flatMap((entry) => (entry.default ? [join(root, entry.default)] : []))
 const inner = ['command-line', 'webgpu-thread'].map((name) => join(root, 'dist', 'lib', `${name}.js`))
-// This thread never loads the addon, so it has a bundle without the library's core.
+// The codec thread never loads the addon, so its bundle excludes the library's core.
 const codecThread = join(root, 'dist', 'lib', 'codec-thread.js')
 
-// Bundlers read this file unchanged, because the compiler doesn't emit CommonJS.
+// addons.cjs is copied for users' bundlers, because the compiler doesn't emit CommonJS.
 cpSync(join(root, 'lib', 'addons.cjs'), join(root, 'dist', 'lib', 'addons.cjs'))
 const addons = createRequire(import.meta.url)('../dist/lib/addons.cjs')
 
-/** The modules that a module loads at once, itself among them. */
+/** Returns a module and all modules that it imports statically, directly or indirectly. */
 function loadedBy(file, found = new Set()) {
   if (found.has(file)) return found
   found.add(file)
@@ -91,22 +91,22 @@ writeLicences(browserOutput, join(inBrowsers, 'licences.txt'))
 const library = await rolldown({
   input: Object.fromEntries([...entries, ...inner].map((file) => [basename(file, '.js'), file])),
   platform: 'node',
-  // Packages and Node.js's own modules.
+  // Packages and modules of Node.js aren't bundled.
   external: (id) => !id.startsWith('.') && !isAbsolute(id),
   plugins: [
     {
       name: 'addons',
-      // It stays a separate module, which Node.js doesn't load: loading would take a millisecond, and Node.js
-      // finds the packages without it. package.json says so by the condition node-addons, which bundlers
-      // don't have.
+      // addons.cjs stays a separate module. Node.js doesn't load it, because loading takes a millisecond and
+      // Node.js resolves the packages itself. The condition node-addons in package.json excludes it for
+      // Node.js; bundlers don't set that condition.
       resolveId: (id) => (id.endsWith('/addons.cjs') ? { id: '#addons', external: true } : null),
     },
   ],
-  // lib/package.ts: in another bundle no package.json is found.
+  // Constants for lib/package.ts, which can't find package.json inside a user's bundle.
   transform: {
     define: { MPMML_VERSION: JSON.stringify(version), MPMML_ADDONS: JSON.stringify(addons.names) },
   },
-  // A module that is imported statically and dynamically is loaded at the start.
+  // No warning about modules that are imported both statically and dynamically: these load at startup.
   checks: { ineffectiveDynamicImport: false },
   logLevel: 'warn',
 })
@@ -115,7 +115,7 @@ await library.write({
   dir: bundled,
   chunkFileNames: 'parts/[name].js',
   comments: false,
-  // Loading a file takes about a millisecond.
+  // The core is one chunk, because loading a file takes about a millisecond.
   codeSplitting: {
     groups: [{ name: 'core', test: (id) => core.has(id) }],
   },
@@ -133,8 +133,9 @@ rmSync(join(root, 'dist', 'lib', 'parts'), { recursive: true, force: true })
 cpSync(bundled, join(root, 'dist', 'lib'), { recursive: true })
 rmSync(bundled, { recursive: true })
 
-// Declarations of all that the entry points reach, once, as CommonJS: for TypeScript the package.json around declarations says which
-// module system they are of, and only those of CommonJS may be imported from both. An ES module's entry point re-exports them.
+// All declarations exist once, as CommonJS. TypeScript derives their module system from the nearest
+// package.json, and both systems may import CommonJS declarations. Entry points for ES modules re-export
+// them.
 const typesFolder = join(root, 'dist', 'types')
 rmSync(typesFolder, { recursive: true, force: true })
 const declared = new Set(entries.map((file) => file.replace(/\.js$/, '.d.ts')))

@@ -1,6 +1,6 @@
 /**
- * Commands: their help texts, and their files, which are loaded on demand because most need more modules than
- * help does.
+ * Names, help texts and files of the commands. Files are loaded on demand, because most import more modules
+ * than help needs.
  */
 import { type AddHelpTextPosition, Command } from 'commander'
 import { reflow } from './output.js'
@@ -9,7 +9,7 @@ interface Entry {
   /** Text after the name in help. */
   readonly usage: string
   readonly summary: string
-  /** Its file in the folder of commands; by default the name. */
+  /** Base name of the command's file in bench/commands; by default the command's name. */
   readonly file?: string
 }
 
@@ -132,17 +132,18 @@ export const commands = {
 
 export type CommandName = keyof typeof commands
 
-/** Loads a command. The file of `cycle-mean` exports `cycleMeanCommand`, and so on. */
+/** Loads a command. Its file exports a function named after it: cycle-mean.ts exports `cycleMeanCommand`. */
 export async function loadCommand(name: CommandName, signal: AbortSignal): Promise<Command> {
   const { file = name }: Entry = commands[name]
-  // Built at run time, because Vite would otherwise search for a file with this extension.
+  // The path is built at run time, because Vite would otherwise resolve it statically and search for a .js
+  // file.
   const module = `./commands/${file}.js`
   const functions: Record<string, (signal: AbortSignal) => Command> = await import(/* @vite-ignore */ module)
   const camelCase = name.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase())
   return functions[`${camelCase}Command`]!(signal)
 }
 
-/** The commands by purpose, in the order of help: each in one group. */
+/** Command groups in the order of help. Each command is in exactly one group. */
 export const commandGroups: Readonly<Record<string, readonly CommandName[]>> = {
   'Products and paths': ['multiply', 'plan', 'paths', 'star', 'cycle-mean', 'rna', 'bpmax'],
   'Plans and timetables': ['schedule', 'timetable'],
@@ -152,13 +153,13 @@ export const commandGroups: Readonly<Record<string, readonly CommandName[]>> = {
   Laboratory: ['report', 'measure', 'microbench', 'sweep', 'occupancy', 'ladder', 'roofline'],
 }
 
-/** A command whose help fits the terminal. */
+/** Command whose help is wrapped at the terminal's width. */
 class WrappedCommand extends Command {
   override addHelpText(position: AddHelpTextPosition, text: unknown): this {
     return super.addHelpText(position, () => reflow(`${text}`, process.stdout.columns || 80))
   }
 }
 
-/** The command as its file goes on with it. */
+/** Returns a command with its name and summary, to which its file adds arguments and options. */
 export const newCommand = (name: CommandName): Command =>
   new WrappedCommand(name).description(commands[name].summary)

@@ -1,4 +1,7 @@
-/** Whether a CSV file is a list of edges or a matrix: both have only numbers, so it isn't always to be seen. */
+/**
+ * Detects whether a CSV file is a list of edges or a matrix. The detection may be a guess, because both can
+ * consist of numbers only.
+ */
 import { Option } from 'commander'
 import { lookAtCsv, namedNodeInCsv } from '../lib/command-line.js'
 import { FileError } from '../lib/index.js'
@@ -20,7 +23,8 @@ export const csvOptions = () => [
 export const isCsv = (path: string) => /\.[ct]sv(\.gz)?$/i.test(path)
 
 /**
- * Returns the result of `read` for a CSV file. If reading fails because nodes have names, the error says so.
+ * Returns the result of `read` for a CSV file. If reading fails because nodes have names, the error includes
+ * `advice`.
  *
  * @param advice - advice for users whose nodes have names.
  */
@@ -38,7 +42,7 @@ export async function namingNodes<T>(name: string, advice: string, read: () => P
   }
 }
 
-/** Advice for matrices, whose rows have no names. */
+/** Advice for matrices, whose rows can't have names. */
 export const NUMBER_NODES =
   'number them from 0 and say --edges, or ask mpmml paths or mpmml cycle-mean with --names'
 
@@ -56,7 +60,7 @@ function sayIfWeightless(name: string, hasWeights: boolean, weighs: boolean): vo
  * weights.
  *
  * @param weighs - whether weights matter.
- * @param counts - whether tokens matter: a fourth column.
+ * @param counts - whether tokens, in a fourth column, matter.
  */
 export async function kindOfGraph(
   name: string,
@@ -86,11 +90,14 @@ export async function kindOfGraph(
   return 'edges'
 }
 
-/** Use of a matrix, which decides the kind of its file. */
+/** Requirements on a matrix, from which the kind of its file is inferred. */
 interface MatrixUse {
-  /** Whether only a square matrix has a use. */
+  /** Whether the matrix must be square. */
   isSquare?: boolean
-  /** Whether edges are likely: few rows, or lines without weights, are edges then. */
+  /**
+   * Whether edges are more likely than a matrix. If true, files with few rows or without weights are read as
+   * edges.
+   */
   isLikely?: boolean
   /** Whether weights matter. */
   weighs?: boolean

@@ -1,4 +1,4 @@
-/** The product of two files over a semiring that stands in a file, as JSON. */
+/** Computes the product of two files over a semiring that a JSON file defines. */
 import { readFile } from 'node:fs/promises'
 import { InvalidArgumentError, type Option } from 'commander'
 import { type DenseMatrix, type MpmmOptions, mpmm } from '../lib/index.js'
@@ -18,7 +18,7 @@ import { type FileRecord, fileText } from './summary.js'
 /** Returns whether the option --semiring names a file. */
 export const isOwn = (named: string): boolean => named.endsWith('.json')
 
-/** Lets --semiring name a file too. */
+/** Extends the option --semiring so that it also accepts a file name. */
 export function orFile(option: Option): Option {
   const { argChoices = [] } = option
   option.argParser((text: string) => {
@@ -35,7 +35,7 @@ export interface OwnRequest extends Pick<MpmmOptions, 'backend' | 'device' | 'de
   b: string
   output?: string | undefined
   accumulate?: string | undefined
-  /** The file of the semiring. */
+  /** Path of the JSON file that defines the semiring. */
   semiring: string
 }
 
@@ -52,7 +52,7 @@ export interface OwnRecord {
   gops: number
 }
 
-/** @throws the errors of all steps; the output file is renamed into place only after success. */
+/** @throws errors of all steps; the output file is renamed into place only after success. */
 export async function multiplyByOwn(request: OwnRequest, signal: AbortSignal): Promise<OwnRecord> {
   const { a: first, b: second, output, accumulate, backend, device, devices } = request
   const own = await readSemiring(request.semiring)
@@ -61,7 +61,7 @@ export async function multiplyByOwn(request: OwnRequest, signal: AbortSignal): P
   const inputs = [first, second, accumulate].filter((path) => path !== undefined)
   await checkMatrixOutputs([output], inputs)
   for (const { path } of [...inputs.map(fileOf), outputFileOf(output)]) {
-    // What such files leave out is the zero of a semiring of the library.
+    // Elements that text and sparse files omit are the zero of a built-in semiring.
     if (isUntyped(path)) {
       throw new Error(
         `${path} must be a .npy or .npz file, because the elements of other files depend on the library's semirings`,
@@ -89,9 +89,9 @@ export async function multiplyByOwn(request: OwnRequest, signal: AbortSignal): P
   }
 }
 
-/** Elements of files have one lane, of a type that files have. */
+/** Reads a semiring. Elements must have one lane, of a type that matrix files support. */
 async function readSemiring(path: string): Promise<UserSemiring<'float32'>> {
-  // Other products don't need it.
+  // Imported on demand, because products over built-in semirings don't need the module.
   const { semiring } = await import('../lib/semirings.js')
   const own = semiring.from(await readFile(path, 'utf8'))
   if (own.dtype === 'int32' || own.dtype === 'float32') return own as UserSemiring<'float32'>
@@ -101,7 +101,7 @@ async function readSemiring(path: string): Promise<UserSemiring<'float32'>> {
   )
 }
 
-/** The record as a person reads it. */
+/** Returns the record as text for people. */
 export function describeOwn({ a, b, c, semiring, dtype, backend, device, timing, gops }: OwnRecord): string {
   return labelled([
     ['A', fileText(a)],

@@ -1,7 +1,7 @@
-/** The element types as the command line names them. */
+/** Element types of the command line, and their arrays. */
 import { type DataType, type ElementArray, type Semiring, variants } from '../lib/index.js'
 
-/** The array that holds each element type. */
+/** Array class of each element type. */
 export const arrays = {
   int32: Int32Array,
   float32: Float32Array,
@@ -15,7 +15,7 @@ export function dtypeOf(data: ElementArray): DataType {
   return dataTypes.find((dtype) => data instanceof arrays[dtype])!
 }
 
-/** The element types that a semiring has. */
+/** Returns the element types that a semiring supports. */
 export function typesOf(semiring: Semiring): DataType[] {
   const rows = variants().filter((row) => row.semiring === semiring)
   return dataTypes.filter((dtype) => rows.some((row) => row.dtype === dtype))

@@ -1,4 +1,4 @@
-/** Edge lists in CSV files, in place of matrices. */
+/** Reads edge lists in CSV files as matrices. */
 import { combineDuplicates, type SparseEntries } from '../lib/files.js'
 import { readGraph } from '../lib/graph.js'
 import {
@@ -14,16 +14,16 @@ import { NUMBER_NODES, namingNodes } from './csv-kind.js'
 import { arrays, dtypeOf, typesOf } from './dtype.js'
 import { inputPath } from './pipes.js'
 
-/** The first of `types` that holds what the graph has, and the weights in it. */
+/** Converts weights to the first of `types` that represents all of them exactly. */
 export function inType(data: ElementArray, types: readonly DataType[], isList: boolean): ElementArray {
   const dtype = dtypeOf(data)
   if (types.includes(dtype)) return data
-  // In or-and every listed edge counts, and its weight doesn't matter.
+  // Over or-and each listed edge is 1, whatever its weight.
   if (types.every((type) => type === 'uint8')) return isList ? new Uint8Array(data.length).fill(1) : data
   return dtype === 'int32' && types.includes('float64') ? Float64Array.from(data) : data
 }
 
-/** The edges as the entries of a sparse matrix. */
+/** Reads edges as the entries of a sparse matrix. */
 export async function readEdges(
   name: string,
   options: { signal: AbortSignal; onProgress: (progress: { done: number }) => void },
@@ -35,8 +35,8 @@ export async function readEdges(
 }
 
 /**
- * Returns the matrix of the entries, with the semiring's zero elsewhere. Entries of one position are combined
- * by ⊕.
+ * Returns the matrix of the entries, with the semiring's zero elsewhere. Entries with equal positions are
+ * combined by ⊕.
  */
 export function dense(
   entries: SparseEntries,
@@ -55,7 +55,7 @@ export function dense(
   return matrixOf(rows, cols, data)
 }
 
-/** The values in another type, which holds each of them. */
+/** Converts values to another type. Throws an error if a value can't be represented exactly. */
 function exactly(values: ElementArray, dtype: DataType): ElementArray {
   const converted = arrays[dtype].from(values)
   const other = values.findIndex((value, index) => !Object.is(value + 0, converted[index]! + 0))

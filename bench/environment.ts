@@ -15,8 +15,8 @@ export interface RunEnvironment {
 /**
  * Returns the backends that are measured, the GPU first.
  *
- * @param asked - 'auto' is the GPU if one can be used, else the CPU; 'all' is both.
- * @throws ResourceError if a GPU is asked for and none can be used.
+ * @param asked - 'auto' selects the GPU if one is usable, otherwise the CPU; 'all' selects both.
+ * @throws ResourceError if a GPU is requested and no GPU is usable.
  */
 export function backendsOf(asked: BackendChoice | 'all', device: number): BackendName[] {
   if (asked === 'cuda') machine(device)
@@ -45,7 +45,7 @@ export function runEnvironment(device: number | null): RunEnvironment {
   }
 }
 
-/** The rows of a table's head that say so. */
+/** Returns the header rows of a table that describe the environment. */
 export function describeCircumstances({
   mpmml,
   commit,

@@ -9,7 +9,7 @@ import { startProgress } from './progress.js'
 /** Listener of the current step of a case, and of its completed fraction, from 0 to 1. */
 export type ProgressListener = (what: string, done: number) => void
 
-/** A point of an experiment's grid. */
+/** Point of an experiment's grid. */
 export interface Case<Found> {
   /** Description for the progress line. */
   what: string
@@ -72,7 +72,9 @@ export async function repeat<Sample>(
   return samples
 }
 
-/** Repetitions that fill `budget` milliseconds, an odd number so that the median is one of them. */
+/**
+ * Returns the number of repetitions that fill `budget` ms. It is odd, so that the median is a measured value.
+ */
 export function repetitionsFor(ms: number, budget: number): number {
   return 2 * Math.min(10, Math.max(1, Math.floor(budget / Math.max(ms, 0.01) / 2))) + 1
 }
@@ -97,7 +99,7 @@ export const rowsOf = <Row>(columns: Columns<Row>, rows: readonly Row[]): string
 
 export const tableOf = <Row>(columns: Columns<Row>, rows: readonly Row[]) => table(rowsOf(columns, rows))
 
-/** 12.3 ms ± 0.4 % */
+/** Returns a time as text, such as "12.3 ms ± 0.4 %". */
 export function timed({ median, q1, q3 }: Spread): string {
   return `${duration(median)} ± ${(median > 0 ? (50 * (q3 - q1)) / median : 0).toFixed(1)} %`
 }

@@ -11,13 +11,13 @@ export interface Flag {
   readonly flag: string
   readonly summary: string
   /**
-   * Returns the value that functions take; the text itself by default. Values that functions reject are wrong
-   * usage.
+   * Returns the value that the library's functions accept; the text itself by default. Values that these
+   * functions reject are wrong usage.
    */
   readonly fromText?: (text: string) => unknown
 }
 
-/** Parses an integer; returns other strings unchanged, which functions reject. */
+/** Parses an integer. Other strings are returned unchanged, so that the library's functions reject them. */
 const whole = (text: string): unknown => (/^\s*-?\d{1,10}\s*$/.test(text) ? Number(text) : text)
 
 /** Parses a number; returns other strings unchanged. */
@@ -26,7 +26,7 @@ function real(text: string): unknown {
   return Number.isNaN(value) ? text : value
 }
 
-/** Returns a parser whose error names the expected form, in place of the message of the function. */
+/** Returns a parser whose error states the expected form instead of the library's message. */
 const expecting = (name: FlagName, parse: (text: string) => unknown, expected: string) => (text: string) => {
   const value = parse(text)
   try {
@@ -183,7 +183,10 @@ export const parameterNames = [
   'constant',
 ] as const
 
-/** Returns the value of a flag's text. Throws commander's error, which ends as wrong usage, for a text that functions refuse. */
+/**
+ * Returns the value of a flag's text. Throws commander's error, which is reported as wrong usage, for a text
+ * that the library rejects.
+ */
 export function readFlag(name: FlagName, text: string): unknown {
   const { fromText = (text: string): unknown => text } = flags[name]
   try {
@@ -196,7 +199,7 @@ export function readFlag(name: FlagName, text: string): unknown {
   }
 }
 
-/** Returns an option of the library as commander's; `summary` replaces that of the flag. */
+/** Returns commander's option for an option of the library. `summary` replaces the flag's summary. */
 export function libraryOption(name: FlagName, summary = flags[name].summary): Option {
   const option = new Option(flags[name].flag, summary)
   const { choices }: LibraryOption<unknown> = libraryOptions[name]
@@ -204,7 +207,7 @@ export function libraryOption(name: FlagName, summary = flags[name].summary): Op
   if (option.isBoolean()) return option
   return option.argParser((text, before) => {
     const value = readFlag(name, text)
-    // Each occurrence of the flag adds to a list.
+    // Each occurrence of a repeatable flag appends to a list.
     const isFirst = before === undefined || before === option.defaultValue
     return option.variadic && !isFirst ? [...(before as unknown[]), ...(value as unknown[])] : value
   })

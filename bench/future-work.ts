@@ -9,17 +9,17 @@ import { repeat } from './experiment.js'
 import { Draw } from './random.js'
 import { integers } from './timing/values.js'
 
-/** A table of a triangular recurrence by another one. */
+/** Structure of the product of two upper-triangular tables of a recurrence. */
 export const triangles: Required<ProductStructure> = { a: 'upper', b: 'upper', c: 'upper' }
 
-/** Repetitions of one piece of work. */
+/** Times of repeated runs of one computation. */
 export interface Timed {
   ms: number[]
   /** Number of (⊕, ⊗) steps of each repetition. */
   steps: number
   backend: BackendName
   device: string
-  /** The variant and arithmetic of a product. */
+  /** Variant and arithmetic of the product. */
   how: string
 }
 
@@ -32,7 +32,7 @@ async function timed(
   return { ...samples.at(-1)!, ms: samples.map(({ ms }) => ms) }
 }
 
-/** Operations per second of each repetition, in 10^9. */
+/** Returns the speed of each repetition in 10^9 operations per second. */
 export const gopsOf = ({ ms, steps }: Timed): number[] => ms.map((one) => (2 * steps) / one / 1e6)
 
 export interface ProductRequest {
@@ -43,7 +43,10 @@ export interface ProductRequest {
   repetitions: number
 }
 
-/** Square products of resident matrices of any int32 values, accumulated as the recurrences do; milliseconds of the kernel. */
+/**
+ * Times the kernel of square products of resident int32 matrices in ms. Products are accumulated, as in the
+ * recurrences.
+ */
 export async function timeProduct(device: Device, request: ProductRequest): Promise<Timed> {
   const { n, batch = 1, structure, variant, repetitions } = request
   const shape = batch === 1 ? ([n, n] as const) : ([batch, n, n] as const)
@@ -67,7 +70,7 @@ function repeated(one: ReturnType<typeof integers>, batch: number): ReturnType<t
   return { data, shape: [batch, rows, cols], strides: [rows * cols, cols, 1], offset: 0 }
 }
 
-/** A random strand. */
+/** Returns a random strand of RNA. */
 export function strandOf(length: number, seed: number): string {
   const draw = new Draw(seed)
   return Array.from({ length }, () => draw.pick(['A', 'C', 'G', 'U'])).join('')
@@ -79,7 +82,7 @@ interface Where {
   repetitions: number
 }
 
-/** Whole calls of bpmax with strands of n and m bases. */
+/** Times whole calls of bpmax with strands of n and m bases. */
 export async function timeInteraction(n: number, m: number, where: Where): Promise<Timed> {
   const { repetitions, ...place } = where
   const [first, second] = [strandOf(n, 1), strandOf(m, 2)]
@@ -93,7 +96,7 @@ export async function timeInteraction(n: number, m: number, where: Where): Promi
 export async function timeFolding(count: number, n: number, where: Where): Promise<Timed> {
   const { repetitions, ...place } = where
   const strands = Array.from({ length: count }, (_, index) => strandOf(n, index))
-  // Each interval of a strand is split at each of its bases but one.
+  // The recurrence splits each interval of a strand at all of its bases except one.
   const steps = (count * n * (n * n - 1)) / 6
   return timed(repetitions, 1, async () => {
     const [{ timing, backend, device }] = (await nussinov(strands, place)) as [FoldResult]

@@ -1,4 +1,4 @@
-/** Graphs in files, whose nodes keep the numbers that the file gives them. */
+/** Reads graphs from files. Output numbers or names nodes as the file does. */
 import { extname } from 'node:path'
 import { Option } from 'commander'
 import { type EdgeList, type KeyedEdgeList, readGraph } from '../lib/graph.js'
@@ -20,32 +20,32 @@ import { shapeText } from './output.js'
 import { PIPE_HELP, shownInput } from './pipes.js'
 import { nearestSpelling } from './spelling.js'
 
-/** A graph that was read. */
+/** Graph that was loaded from a file. */
 export interface GraphFile {
   path: string
   /** Weights for the library, which numbers nodes from 0. */
   weights: Matrix<ElementArray> | EdgeList<ElementArray> | KeyedEdgeList<string, ElementArray>
-  /** The names of the nodes; undefined if they have numbers. */
+  /** Names of the nodes; undefined if nodes have numbers. */
   keys?: readonly string[]
   nodes: number
   edges: number
-  /** The number that the file gives its first node: 1 in DIMACS and Matrix Market, 0 in CSV and .npy. */
+  /** Number of the first node in the file: 1 in DIMACS and Matrix Market, 0 in CSV and .npy. */
   firstNode: 0 | 1
   dtype: DataType
 }
 
-/** A node as the file has it: a number, or a name. */
+/** Number or name of a node in the file. */
 export type FileNode = number | string
 
-/** How a file is read. */
+/** Options that control the reading of a file. */
 export interface GraphFlags extends CsvFlags {
-  /** Whether its nodes have the names that the file gives them. */
+  /** Whether nodes have names in the file. */
   isNamed?: boolean | undefined
-  /** Whether its edges may have tokens. */
+  /** Whether edges may have tokens. */
   tokens?: boolean | undefined
   /** Name of the column or attribute that is the weight; false for edges of weight 1. */
   weight?: string | false | undefined
-  /** Whether edges lead back, too. */
+  /** Whether each edge also exists in the reverse direction. */
   twoWay?: boolean | undefined
   /** Factor that scales weights to integers. */
   scale?: number | undefined
@@ -64,7 +64,7 @@ export const edgeOptions = () => [
   ).argParser((text) => (/^\d{1,10}$/.test(text) ? Number(text) : text)),
 ]
 
-/** Returns whether nodes have names, by the end of the file's name. */
+/** Returns whether the file's extension implies named nodes. */
 export const namesNodes = (path: string): boolean => /\.graphml(\.gz)?$/i.test(path)
 
 /** Fields of the graph in the output of --json. */
@@ -89,7 +89,7 @@ const firstNodes: Record<string, 0 | 1> = {
 }
 
 /**
- * Reads a graph, with weights of a type that the semiring has.
+ * Reads a graph with weights of a type that the semiring supports.
  *
  * @throws FileError if the file is no graph, and the errors of the readers.
  */
@@ -174,7 +174,7 @@ export async function readGraphFile(
     if (weight !== zero) edges++
     if (weight === 0) zeros++
   }
-  // Zeros on the diagonal alone are usual.
+  // No note for zeros on the diagonal only, which are common.
   if (zero !== 0 && 2 * zeros > data.length && zeros > rows!) {
     note(
       `${zeros} of the ${data.length} elements of ${shownInput(path)} are 0, which are edges of weight 0: if 0 means no edge, write ${zero > 0 ? 'inf' : '-inf'} in its place`,
@@ -183,12 +183,15 @@ export async function readGraphFile(
   return { path, weights: { ...matrix, data }, nodes: rows!, edges, firstNode, dtype }
 }
 
-/** Message of the reader for a node with an id that no number of a node can be. */
+/** Message of the reader for an id that exceeds the range of node numbers. */
 const LARGE_ID = /the node where .* must be from 0 to \d+, but it is \d{10,}:/
 
-/** Numbers of nodes from which they may be ids. */
+/** Number of nodes from which the nodes' numbers may be ids. */
 const LARGE = 2 ** 20
-/** Numbers of nodes above this multiple of the edges are ids, such as those of OpenStreetMap. */
+/**
+ * Ratio of the number of nodes to the number of edges above which numbers are taken for ids, such as
+ * OpenStreetMap's.
+ */
 const MS_PER_EDGE = 32
 
 const hasIds = ({ nodes, from }: EdgeList) => nodes > LARGE && nodes > MS_PER_EDGE * from.length
@@ -200,13 +203,13 @@ export const graphRecord = ({ path, nodes, edges, firstNode }: GraphFile): Graph
   firstNode,
 })
 
-/** "6 nodes, 9 edges  roads.gr" */
+/** Returns a line such as "6 nodes, 9 edges  roads.gr". */
 export const describeGraph = ({ path, nodes, edges }: GraphRecord) =>
   `${counted(nodes, 'node')}, ${counted(edges, 'edge')}  ${shownInput(path)}`
 
 export const counted = (count: number, what: string) => `${count} ${what}${count === 1 ? '' : 's'}`
 
-/** The numbers that the file gives to nodes. */
+/** Returns the numbers of nodes in the file. */
 export const namesOf = (nodes: ArrayLike<number>, firstNode: number): number[] =>
   Array.from(nodes, (node) => node + firstNode)
 
@@ -218,14 +221,14 @@ export const fileNode = (node: FileNode, { firstNode, keys }: GraphFile): FileNo
 export const fileNodes = (nodes: ArrayLike<number>, graph: GraphFile): FileNode[] =>
   Array.from(nodes, (node) => fileNode(node, graph))
 
-/** "1 → 3 → 6" */
+/** Returns a path as text, such as "1 → 3 → 6". */
 export const chainText = (names: readonly FileNode[]) => names.join(' → ')
 
 /** Returns a cycle as text, which ends with its first node: "1 → 3 → 1". */
 export const cycleText = (names: readonly FileNode[]) => chainText([...names, ...names.slice(0, 1)])
 
 /**
- * Converts nodes that the user named to indices from 0, or to names if nodes have names.
+ * Converts nodes given by the user to indices from 0, or to names if nodes have names.
  *
  * @throws Error if the graph has no such node.
  */
@@ -247,7 +250,7 @@ export function nodesOf(names: readonly FileNode[], { path, nodes, firstNode, ke
   })
 }
 
-/** Returns the result of `work`. Errors of improving cycles name the nodes as the file does. */
+/** Returns the result of `work`. Errors about improving cycles use the file's numbers or names of nodes. */
 export async function namingCycles<T>(
   { path, firstNode }: Pick<GraphFile, 'path' | 'firstNode'>,
   work: () => Promise<T>,
@@ -266,7 +269,7 @@ export async function namingCycles<T>(
   }
 }
 
-/** A result file's matrix, of the shape that belongs to the graph. */
+/** Checks that the matrix of a result file has the shape that the graph implies. */
 export function assertShape(
   path: string,
   matrix: { shape: readonly number[] },

@@ -1,4 +1,4 @@
-/** Matrices in files, as the commands name and read them. */
+/** Reads and writes the matrix files that commands name. */
 import { existsSync } from 'node:fs'
 import { fileFormatOf, npzNames, readMatrix, writeMatrix } from '../lib/files.js'
 import {
@@ -23,15 +23,15 @@ one array of several. Elements that a sparse file doesn't have are the semiring'
 
 export const MATRIX_FILE = 'a .npy, .npz, .mtx, .csv, .tsv or .gr file'
 
-/** A file, and the array in it that was named. */
+/** Path of a file, and the name of an array in it. */
 interface NamedFile {
   path: string
   array?: string
 }
 
 /**
- * Parses the name of an input: "operands.npz:a" is the array a of operands.npz, and "-" the stored standard
- * input.
+ * Parses the name of an input: "operands.npz:a" is the array a of operands.npz, and "-" is standard input,
+ * stored in a temporary file.
  */
 export function fileOf(named: string): NamedFile {
   const [, file, array] = /^(.+\.npz):([^:]+)$/i.exec(named) ?? []
@@ -47,14 +47,14 @@ export interface ReadFlags extends Pick<CsvFlags, 'edges'> {
   dtype?: DataType | undefined
 }
 
-/** Reads a matrix, and shows how far that is. */
+/** Reads a matrix and shows the progress. */
 export async function readMatrixFile(
   named: string,
   { semiring, dtype, edges }: ReadFlags,
   signal: AbortSignal,
 ): Promise<Matrix<ElementArray>> {
   const { path, array } = fileOf(named)
-  // Its message names no option, which commands don't have.
+  // Unknown formats are rejected before readMatrix, whose message would name an option that commands lack.
   fileFormatOf(path)
   return withProgress(`reading ${shownInput(named)}`, async (onProgress) => {
     if (edges) return dense(await readEdges(named, { signal, onProgress }), semiring ?? 'max-plus', dtype)
@@ -63,7 +63,7 @@ export async function readMatrixFile(
   })
 }
 
-/** Files that don't state a type: theirs follows from the numbers in them. */
+/** Returns whether the file's format states no element type, so that its numbers determine the type. */
 export function isUntyped(named: string): boolean {
   const format = fileFormatOf(fileOf(named).path)
   return format !== 'npy' && format !== 'npz'
@@ -113,7 +113,7 @@ export async function checkMatrixOutputs(
   for (const { path, array } of files) if (array !== undefined) await assertOnlyArray(path, array)
 }
 
-/** Throws if a .npz file has other arrays, which would be lost because the file is written as a whole. */
+/** Throws if a .npz file contains other arrays, because writing replaces the whole file. */
 async function assertOnlyArray(path: string, array: string): Promise<void> {
   if (!existsSync(path)) return
   const others = (await npzNames(path).catch(() => [])).filter((name) => name !== array)
@@ -124,7 +124,7 @@ async function assertOnlyArray(path: string, array: string): Promise<void> {
   )
 }
 
-/** Writes a matrix, and shows how far that is. */
+/** Writes a matrix and shows the progress. */
 export async function writeMatrixFile(
   named: string,
   matrix: MatrixLike<ElementArray>,

@@ -1,7 +1,9 @@
-/** Errors of the library name options as programs give them. */
+/** Converts option names in the library's messages to command-line flags. */
 import type { Option } from 'commander'
 
-/** A message that names the options of a command as the command line has them: "begin again with --overwrite". */
+/**
+ * Returns a message with command-line flags in place of option names, such as "begin again with --overwrite".
+ */
 export function inFlags(message: string, options: readonly Option[]): string {
   let text = message
   for (const option of options) {
@@ -10,7 +12,7 @@ export function inFlags(message: string, options: readonly Option[]): string {
       new RegExp(`\\b(option|options|options \\S+ and) ${name}\\b`, 'g'),
       `$1 ${option.long}`,
     )
-    // Only for boolean options: messages use "with NAME" for no other options, so that "with memory" is
+    // Messages use "with NAME" only for boolean options. Other occurrences, such as "with memory", are
     // ordinary text.
     if (option.isBoolean()) {
       text = text.replaceAll(new RegExp(`\\bwith ${name}(?=[.,;:]?(\\s|$))`, 'g'), `with ${option.long}`)

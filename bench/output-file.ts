@@ -16,7 +16,7 @@ async function entry(path: string) {
 /** Returns the canonical path of a file, with links resolved; the file itself may not exist yet. */
 async function placeOf(path: string): Promise<string> {
   const place = await realpath(path).catch(async () => join(await realpath(dirname(path)), basename(path)))
-  // On other systems names that differ only in case may be one file.
+  // Outside of Linux, paths that differ only in case may name one file.
   return process.platform === 'linux' ? place : place.toLowerCase()
 }
 
@@ -28,7 +28,8 @@ async function checkOne(output: string, inputs: readonly string[]): Promise<void
       throw new FileError(`the output ${output} is the same file as the input ${input}: name another output`)
     }
   }
-  // writeNpy reports anything else that is wrong; these two it would report late.
+  // Only two errors are checked here, because writeNpy would report them after the computation. It reports
+  // all other errors itself.
   if (target && !target.isFile()) {
     throw new FileError(
       `${output} can't be written: it isn't a regular file, and is never replaced: name another output`,
@@ -44,8 +45,10 @@ async function checkOne(output: string, inputs: readonly string[]): Promise<void
 }
 
 /**
- * @param outputs - undefined for outputs that weren't requested; standard output is always valid.
- * @throws FileError if an output is one of the inputs or another output, by whatever name, or can't be written.
+ * @param outputs - names of the outputs; undefined for outputs that weren't requested. Standard output is
+ * always valid.
+ * @throws FileError if an output is one of the inputs or another output, even by another path, or can't be
+ * written.
  */
 export async function checkOutputs(
   outputs: readonly (string | undefined)[],

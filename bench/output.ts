@@ -1,7 +1,10 @@
 /** Prints the output of commands: results on stdout, the state of long work on stderr. */
 import { greatest } from './min-max.js'
 
-/** Results that aren't read any more (`mpmml variants | head`) are no failure, and a full disk isn't a crash. */
+/**
+ * Handles errors of stdout. A closed pipe (`mpmml variants | head`) isn't a failure, and a full disk doesn't
+ * crash the process.
+ */
 export function watchOutput(): void {
   // Failures of single writes are reported by print(); without a listener they would end the process with a stack.
   process.stdout.on('error', () => {})
@@ -42,7 +45,7 @@ export function styled(stream: NodeJS.WriteStream, style: keyof typeof styles, t
   return `\x1b[${on}m${text}\x1b[${off}m`
 }
 
-/** Rows of a label and its value, aligned. Rows without a value are left out. */
+/** Formats labels and values in aligned columns. Rows without a value are omitted. */
 export function labelled(rows: [label: string, value: string | undefined][]): string {
   const shown = rows.filter(([, value]) => value !== undefined && value !== '')
   const width = widest(shown.map(([label]) => label))
@@ -53,21 +56,21 @@ export function labelled(rows: [label: string, value: string | undefined][]): st
 
 const widest = (texts: readonly string[]) => greatest(texts.map(({ length }) => length))
 
-/** A table with aligned columns; the first row is its head. */
+/** Formats a table with aligned columns. The first row is the header. */
 export function table(rows: string[][], align: 'left' | 'right' = 'left'): string {
   const widths = rows[0]!.map((_, column) => widest(rows.map((row) => row[column]!)))
   const padded = (cell: string, column: number) => {
     if (align === 'right') return cell.padStart(widths[column]!)
-    // Nothing follows the last one, which may be a path of many nodes.
+    // The last cell isn't padded, because it may be a path of many nodes.
     return column === widths.length - 1 ? cell : cell.padEnd(widths[column]!)
   }
   return rows.map((row) => row.map(padded).join('  ').trimEnd()).join('\n')
 }
 
-/** Lines up to here may end where they do for a reason. */
+/** Length up to which a line break counts as intended. */
 const SHORT_LINE = 100
 
-/** Paragraphs with lines of at most `columns` characters; what is in short or indented lines stays as it is. */
+/** Wraps paragraphs at `columns` characters. Breaks after short lines and indented lines are kept. */
 export function reflow(text: string, columns: number): string {
   const joined = text.replaceAll(new RegExp(`^(\\S.{${SHORT_LINE - 1},})\\n(?=\\S)`, 'gm'), '$1 ')
   return joined
@@ -88,7 +91,7 @@ function wrapped(line: string, columns: number): string {
   return [...lines, rest].join('\n')
 }
 
-/** Shows what is being done while `work` runs, if stderr is a terminal. */
+/** Shows `status` while `work` runs, if stderr is a terminal. */
 export async function withStatus<T>(status: string, work: () => Promise<T>): Promise<T> {
   if (!process.stderr.isTTY) return work()
   process.stderr.write(`${status} …`)
@@ -99,50 +102,53 @@ export async function withStatus<T>(status: string, work: () => Promise<T>): Pro
   }
 }
 
-/** `text` on one line and without control characters: file names and headers can hold anything. */
+/**
+ * Returns `text` on one line without control characters, because file names and headers may contain any
+ * characters.
+ */
 export function oneLine(text: string): string {
   return text
     .replace(/\s*\n\s*/g, ' ')
     .replace(/\p{Cc}/gu, (control) => `\\x${control.charCodeAt(0).toString(16).padStart(2, '0')}`)
 }
 
-/** 12.3 ms, 1.23 s */
+/** Returns a duration as text, such as "12.3 ms" or "1.23 s". */
 export function duration(milliseconds: number): string {
   return milliseconds < 1000 ? `${significant(milliseconds)} ms` : `${significant(milliseconds / 1000)} s`
 }
 
-/** 12.3 GOPS, 1.23 TOPS */
+/** Returns a speed as text, such as "12.3 GOPS" or "1.23 TOPS". */
 export function rate(gops: number): string {
   return gops < 1000 ? `${significant(gops)} GOPS` : `${significant(gops / 1000)} TOPS`
 }
 
-/** 16 KiB */
+/** Returns a size as text, such as "16 KiB". */
 export function bytes(count: number): string {
   const units = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB']
   const power = count > 0 ? Math.min(units.length - 1, Math.floor(Math.log2(count) / 10)) : 0
   return `${significant(count / 1024 ** power)} ${units[power]}`
 }
 
-/** Three significant digits, and never an exponent. */
+/** Formats a number with three significant digits and without an exponent. */
 function significant(value: number): string {
   return value >= 100 ? value.toFixed(0) : String(Number(value.toPrecision(3)))
 }
 
-/** A time of a plan, with at most 9 digits. */
+/** Formats a time of a plan with at most 9 significant digits. */
 export const exact = (value: number) => `${Number(value.toPrecision(9))}`
 
-/** 192 × 256 */
+/** Returns a shape as text, such as "192 × 256". */
 export function shapeText(shape: readonly number[]): string {
   return shape.join(' × ')
 }
 
-/** 1024³, 20 × 1024³, 8192×64×8192 (M × K × N, as the operands are written) */
+/** Returns the name of a product's shape, such as "1024³", "20 × 1024³" or "8192×64×8192" (M × K × N). */
 export function shapeName({ batch, m, n, k }: { batch: number; m: number; n: number; k: number }): string {
   const one = m === n && n === k ? `${m}³` : `${m}×${k}×${n}`
   return batch === 1 ? one : `${batch} × ${one}`
 }
 
-/** Rows of a GPU: "maxClockMHz" is shown as "max clock", with its value in MHz. */
+/** Returns the rows that describe a GPU. "maxClockMHz" becomes "max clock" with a value in MHz. */
 export function deviceRows(
   device: Readonly<Record<string, string | number>>,
 ): [label: string, value: string][] {

@@ -1,4 +1,4 @@
-/** Best paths of a graph in a file: read, computed, verified, written, and described. */
+/** Reads a graph, then computes, verifies, writes and describes its best paths. */
 
 import {
   type EdgeList,
@@ -55,13 +55,13 @@ import { describeValues, overflowOf, semiringText, summarize, type ValueSummary 
 import { MAX_PRINTED, type Values, valuesOf, withValues } from './values.js'
 import { VerificationError } from './verify.js'
 
-/** Path function of each semiring, and the name of a path's value. */
+/** Path function of each semiring, and the name of the value of its paths. */
 export const kinds: Record<PathSemiring, { find: PathFunction; value: string }> = {
   'min-plus': { find: shortestPaths, value: 'length' },
   'max-plus': { find: longestPaths, value: 'length' },
   'max-min': { find: widestPaths, value: 'width' },
   'max-times': { find: mostReliablePaths, value: 'reliability' },
-  // It accepts only graphs of bytes, which readGraphFile returns for or-and.
+  // transitiveClosure accepts only graphs of bytes, which readGraphFile returns for or-and.
   'or-and': { find: transitiveClosure as PathFunction, value: 'reached' },
 }
 
@@ -71,14 +71,14 @@ export interface PathsRequest
   extends GraphFlags,
     Pick<MpmmOptions, 'overflow' | 'backend' | 'device' | 'devices'> {
   graph: string
-  /** Nodes as the file has them; undefined: all. */
+  /** Source nodes, named as in the file; undefined: all nodes. */
   from: FileNode[] | undefined
   to: FileNode[] | undefined
-  /** Paths with worse values count as none. */
+  /** Limit of path values. Paths with worse values are ignored. */
   limit?: number | undefined
   method?: PathMethod | undefined
   semiring: PathSemiring
-  /** The file that the distances are written to. */
+  /** Output file of the distances. */
   output: string | undefined
   /** Whether to print all distances, however many, if no output file is given. */
   all?: boolean | undefined
@@ -87,7 +87,7 @@ export interface PathsRequest
   verify: boolean
 }
 
-/** @throws Error if there is more to print than that. */
+/** @throws Error if `count` exceeds the number of values that are printed. */
 export function assertPrintable(count: number, what: string): void {
   if (count <= MAX_PRINTED) return
   throw new Error(
@@ -95,7 +95,10 @@ export function assertPrintable(count: number, what: string): void {
   )
 }
 
-/** Returns the result of `find`, with a progress line. Errors of cycles name the nodes as the file does. */
+/**
+ * Returns the result of `find`, with a progress line. Errors about cycles use the file's numbers or names of
+ * nodes.
+ */
 export const searched = <T>(
   graph: GraphFile,
   find: (onProgress: (progress: { done: number }) => void) => Promise<T>,
@@ -108,7 +111,7 @@ export const searched = <T>(
 interface PairRecord {
   from: FileNode
   to: FileNode
-  /** Null if there is no path. */
+  /** Value of the best path; null if no path exists. */
   value: number | 'Infinity' | '-Infinity' | null
   /** Nodes of the path if --from and --to were given; null if no path exists. */
   path?: FileNode[] | null
@@ -119,20 +122,20 @@ export interface PathsRecord {
   graph: GraphRecord
   semiring: PathSemiring
   dtype: DataType
-  /** Null if nothing can overflow. */
+  /** Overflow policy; null if nothing can overflow. */
   overflow: string | null
   /** Summary of the distances, and their values if all are printed. */
   distances: ValueSummary & {
     path: string | null
     shape: readonly number[]
     values?: Values | undefined
-    /** The names of rows and columns, if values are printed and nodes have names. */
+    /** Names of rows and columns, if values are printed and nodes have names. */
     names?: readonly string[] | undefined
   }
   next: { path: string } | null
-  /** Requested pairs; null if all pairs were requested, or if they are in a file. */
+  /** Requested pairs; null if all pairs were requested or the distances are in a file. */
   pairs: PairRecord[] | null
-  /** Method that found the paths. */
+  /** Algorithm that computed the paths. */
   method: FoundBy
   backend: BackendName
   device: string
@@ -157,8 +160,8 @@ export const askedNodes = ({ from, to }: Pick<PathsRequest, 'from' | 'to'>, grap
 })
 
 /**
- * @param graph - what {@link readGraphOf} gives.
- * @throws anything that goes wrong; output files appear under their names only if everything went right.
+ * @param graph - result of {@link readGraphOf}.
+ * @throws errors of all steps; output files are renamed into place only after success.
  */
 export async function findPaths(
   request: PathsRequest,
@@ -217,7 +220,7 @@ export async function findPaths(
   }
 }
 
-/** Reads the graph of a request, once it is certain that the outputs can be written. */
+/** Checks that the outputs can be written, then reads the graph of a request. */
 export async function readGraphOf(request: PathsRequest, signal: AbortSignal): Promise<GraphFile> {
   await checkMatrixOutputs([request.output, request.next], [request.graph])
   return read(request, signal)
@@ -253,16 +256,16 @@ function pairsOf(
   )
 }
 
-/** JSON has no infinities. */
+/** Converts a path's value to JSON, which has no infinities. */
 export function finiteOf(value: number, zero: number): PairRecord['value'] {
   if (value === zero) return null
   return Number.isFinite(value) ? value : (String(value) as 'Infinity' | '-Infinity')
 }
 
 /**
- * Verifies distances, and the next nodes if there are some, that are in files.
+ * Verifies distances in a file, and next nodes in another file if one is given.
  *
- * @throws anything that goes wrong, and an error that says what of them is wrong.
+ * @throws errors of all steps; an error with a description if values are wrong.
  */
 export async function checkPaths(
   request: PathsRequest,
@@ -295,7 +298,7 @@ export async function checkPaths(
   }
 }
 
-/** @throws VerificationError that says what is wrong. */
+/** @throws VerificationError with a description of the first error. */
 async function verified(
   { weights, firstNode }: GraphFile,
   found: Verifiable,
@@ -311,7 +314,7 @@ async function verified(
   }
 }
 
-/** The record as a person reads it. */
+/** Returns the record as text for people. */
 export function describePaths(record: PathsRecord, request: PathsRequest): string {
   const { graph, distances, pairs, timing, semiring, dtype } = record
   const [first] = pairs ?? []

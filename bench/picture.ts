@@ -2,7 +2,7 @@
 
 const SHADES = ' ░▒▓█'
 
-/** The most characters of a picture: a character is twice as high as wide. */
+/** Limits of a picture in characters. A character is about twice as high as wide. */
 const COLUMNS = 48
 const LINES = 24
 
@@ -20,22 +20,22 @@ export class Pattern {
     const scale = Math.max(rows / LINES, cols / COLUMNS, 1)
     this.#lines = Math.min(LINES, Math.max(1, Math.ceil(rows / scale)))
     this.#columns = Math.min(COLUMNS, Math.max(1, Math.ceil(cols / scale)))
-    // Small matrices have two characters for an element.
+    // Each element of a small matrix occupies two characters.
     if (2 * cols <= COLUMNS && scale === 1) this.#columns = 2 * cols
     else if (scale > 1) this.#columns = Math.min(COLUMNS, Math.max(1, Math.round((2 * cols) / scale)), cols)
     this.#counts = new Float64Array(this.#lines * this.#columns)
   }
 
-  /** There is an element that isn't the zero. */
+  /** Counts an element that isn't the semiring's zero. */
   add(row: number, col: number): void {
     const line = Math.floor((row * this.#lines) / this.#rows)
     const first = Math.floor((col * this.#columns) / this.#cols)
-    // If elements are wider than a character, they fill all of theirs.
+    // An element that is wider than a character fills all of its characters.
     const last = Math.max(first, Math.ceil(((col + 1) * this.#columns) / this.#cols) - 1)
     for (let column = first; column <= last; column++) this.#counts[line * this.#columns + column]!++
   }
 
-  /** Returns the picture: darker characters have a larger fraction of elements that aren't the zero. */
+  /** Returns the picture. Darker characters represent larger fractions of elements that aren't the zero. */
   text(): string {
     const perCell = Math.max(1, this.#rows / this.#lines) * Math.max(1, this.#cols / this.#columns)
     const edge = (left: string, right: string) => `${left}${'─'.repeat(this.#columns)}${right}`

@@ -1,6 +1,6 @@
 /**
  * Standard input and standard output in place of files, named `-`. Input is stored in a temporary file first,
- * because most formats aren't read sequentially. Output is passed on once it is complete.
+ * because most formats aren't read sequentially. Output is copied to standard output once it is complete.
  */
 import { createReadStream, createWriteStream, existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -9,7 +9,7 @@ import { pipeline } from 'node:stream/promises'
 import { type Command, Option } from 'commander'
 import { withStatus, write } from './output.js'
 
-/** The name of standard input among inputs, and of standard output among outputs. */
+/** Name of standard input in inputs, and of standard output in outputs. */
 export const PIPE = '-'
 
 const endings = ['npy', 'npz', 'mtx', 'csv', 'tsv', 'gr'] as const
@@ -39,23 +39,23 @@ export const formatOptions = (format = formatOption()) => [
 ]
 
 let folder: string | undefined
-/** The files that stand for `-`. */
+/** Temporary files that replace `-`. */
 let input: string | undefined
 let output: string | undefined
 
-/** The file that an input is read from. */
+/** Returns the path that an input is read from. */
 export const inputPath = (name: string): string => (name === PIPE && input !== undefined ? input : name)
 
-/** The file that an output is written to. */
+/** Returns the path that an output is written to. */
 export const outputPath = (name: string): string => (name === PIPE && output !== undefined ? output : name)
 
-/** The name of an input, in a message. */
+/** Returns the name of an input for messages. */
 export const shownInput = (name: string): string => (name === PIPE ? 'standard input' : name)
 
-/** The name of an output, in a message. */
+/** Returns the name of an output for messages. */
 export const shownOutput = (name: string): string => (name === PIPE ? 'standard output' : name)
 
-/** A message about these files, as the user knows them. */
+/** Replaces the paths of temporary files in a message by names that the user knows. */
 export function inPipes(message: string): string {
   let text = message
   if (input !== undefined) text = text.replaceAll(input, 'standard input')
@@ -67,7 +67,7 @@ interface Files {
   inputs?: readonly (string | undefined)[]
   /** Extension for the format of inputs if only one is possible. */
   holds?: string
-  /** Matrices, which have formats. */
+  /** Names of matrix outputs, whose format is selected by an option on a pipe. */
   outputs?: readonly (string | undefined)[]
   /** Names of outputs that {@link writeOut} writes. */
   texts?: readonly (string | undefined)[]
@@ -120,19 +120,19 @@ function temporaryFolder(): string {
 /** Writes a string to a file, or to standard output. */
 export async function writeOut(name: string, text: string): Promise<void> {
   if (name === PIPE) return write(text)
-  // Not imported above: what can't be loaded is an error like any other (run.ts).
+  // Imported on demand, so that run.ts reports a failure to load the module like other errors.
   const { writeText } = await import('../lib/files.js')
   await writeText(name, text)
 }
 
-/** Passes on what was written to the file of standard output. */
+/** Copies the temporary file of the output to standard output. */
 export async function passOn(): Promise<void> {
   if (output === undefined || !existsSync(output)) return
   try {
     await pipeline(createReadStream(output), process.stdout, { end: false })
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
-    // It is no longer read.
+    // The reader closed the pipe, which isn't an error.
     if (code === 'EPIPE' || code === 'ERR_STREAM_PREMATURE_CLOSE') return
     throw new Error(`the result can't be written to stdout: ${message}`, { cause: error })
   }

@@ -1,4 +1,4 @@
-/** The product of two files: read, multiplied, verified, written, and described. */
+/** Reads two matrices, then multiplies, verifies, writes and describes their product. */
 import { type DataType, type MpmmOptions, type MpmmResult, mpmm, type Semiring } from '../lib/index.js'
 import type { CsvFlags } from './csv-kind.js'
 import { dtypeOf, hasSums } from './dtype.js'
@@ -24,11 +24,11 @@ export interface ProductRequest
     Pick<MpmmOptions, 'overflow' | 'backend' | 'device' | 'devices' | 'variant'> {
   a: string
   b: string
-  /** The file that the product is written to; without it the product is described, and printed if it is small. */
+  /** Output file of the product. Without it the product is described, and printed if it is small. */
   output: string | undefined
   /** Whether to print the whole product, however large, if no output file is given. */
   all?: boolean | undefined
-  /** The file of C0 in C0 ⊕ A⊗B. */
+  /** Input file of C0 in C0 ⊕ A⊗B. */
   accumulate: string | undefined
   /** Whether to compare with the naive product. */
   verify: boolean
@@ -44,18 +44,18 @@ export interface ProductRecord extends Omit<MpmmResult, 'c' | 'arithmetic'> {
   a: FileRecord
   b: FileRecord
   accumulate: FileRecord | null
-  /** Its values, if they are printed. */
+  /** Summary of the product, with its values if they are printed. */
   c: ResultRecord
   semiring: Semiring
-  /** The type of the elements. */
+  /** Element type of the product. */
   dtype: DataType
-  /** Null if nothing can overflow. */
+  /** Overflow policy; null if nothing can overflow. */
   overflow: string | null
   /** Result of the comparison with the naive product; null without verification. */
   verified: Verification | null
 }
 
-/** @throws anything that goes wrong; the output file appears under its name only if everything went right. */
+/** @throws errors of all steps; the output file is renamed into place only after success. */
 export async function multiplyFiles(request: ProductRequest, signal: AbortSignal): Promise<ProductRecord> {
   const { semiring, overflow } = request
   const inputs = [request.a, request.b, request.accumulate].filter((path) => path !== undefined)
@@ -93,7 +93,7 @@ export async function multiplyFiles(request: ProductRequest, signal: AbortSignal
   }
 }
 
-/** The record as a person reads it. */
+/** Returns the record as text for people. */
 export function describeProduct(record: ProductRecord, request: ProductRequest): string {
   const { c, timing } = record
   const head = labelled([

@@ -1,4 +1,4 @@
-/** The command line: its commands, and how wrong usage is reported. */
+/** Creates the command-line program with its commands and its reports of wrong usage. */
 import { createRequire } from 'node:module'
 import { Command, CommanderError, Help, Option } from 'commander'
 import { type CommandName, commandGroups, commands, loadCommand } from './commands.js'
@@ -31,7 +31,7 @@ export async function createWholeProgram(signal: AbortSignal): Promise<Command> 
   return program
 }
 
-/** @param asked - the command that was asked for, if any. */
+/** @param asked - name of the requested command; '' without one. */
 function newProgram(asked = ''): Command {
   const help = isName(asked) ? `mpmml ${asked} --help` : 'mpmml --help'
   return new Command('mpmml')
@@ -63,10 +63,10 @@ function newProgram(asked = ''): Command {
     .exitOverride()
 }
 
-/** Narrower columns of descriptions can't be read. */
+/** Minimum width of the column of descriptions, in characters. */
 const NARROW = 30
 
-/** A name and its description beside it, or below it on a narrow terminal. */
+/** Formats a name with its description to the right, or below it on a narrow terminal. */
 function formatItem(term: string, termWidth: number, description: string, help: Help): string {
   const columns = help.helpWidth ?? 80
   const beside = columns - termWidth - 4 >= NARROW || description === ''
@@ -75,11 +75,11 @@ function formatItem(term: string, termWidth: number, description: string, help: 
   return `  ${term}\n${below}`
 }
 
-/** The heading of a command in help. */
+/** Returns the heading under which help lists a command. */
 const groupOf = (name: CommandName) =>
   `${Object.keys(commandGroups).find((group) => commandGroups[group]!.includes(name))}:`
 
 const termOf = (name: string) => (isName(name) ? `${name} ${commands[name].usage}`.trim() : 'help [command]')
 
-/** A command that help shows, and that is never run. */
+/** Returns a stub of a command, which help lists and which never runs. */
 const standIn = (name: CommandName) => new Command(name).description(commands[name].summary)

@@ -1,4 +1,4 @@
-/** A progress bar on stderr with an estimate of the time left, if stderr is a terminal. */
+/** Progress bar on stderr with an estimate of the remaining time, if stderr is a terminal. */
 import { SingleBar } from 'cli-progress'
 import { withStatus } from './output.js'
 
@@ -11,7 +11,7 @@ export interface Progress {
 
 const none: Progress = { show() {}, end() {} }
 
-/** @param total - the work, in any unit that is roughly proportional to time. */
+/** @param total - amount of work, in any unit that is roughly proportional to time. */
 export function startProgress(total: number): Progress {
   if (!process.stderr.isTTY || total <= 0) return none
   const bar = new SingleBar({
@@ -57,7 +57,7 @@ export async function withProgress<T>(
   }
 }
 
-/** 12 s, 3 min 20 s */
+/** Returns a duration as text, such as "12 s" or "3 min 20 s". */
 function timeText(seconds: number): string {
   const whole = Math.max(0, Math.round(seconds))
   return whole < 60 ? `${whole} s` : `${Math.floor(whole / 60)} min ${whole % 60} s`

@@ -34,7 +34,7 @@ export const QUEUE_HELP = `
 The address may leave the password out: MPMML_QUEUE_PASSWORD has it then, and other users of the machine don't see it.
 Queues need the packages bullmq and ioredis.`
 
-/** The options of a function of mpmml/queue. */
+/** Returns the options that select the queue in functions of mpmml/queue. */
 export const queuePlace = ({ queue, queueName }: QueueFlags & { queue: string }) => ({
   queue,
   ...(queueName !== undefined && { name: queueName }),
@@ -55,7 +55,7 @@ interface QueueRecord extends QueueResult {
   semiring: Semiring
 }
 
-/** Ends as wrong usage if an option was given that workers decide about. */
+/** Reports wrong usage if an option was given that only workers can set. */
 function assertForWorkers(command: Command, flags: object): void {
   for (const name of ['device', 'backend', 'deviceMemory']) {
     if ((flags as Record<string, unknown>)[name] === undefined) continue
@@ -72,7 +72,7 @@ async function runOnQueue(
   request: QueueRequest,
   signal: AbortSignal,
 ): Promise<QueueRecord> {
-  // Not imported above: most calls of these commands have no use for it.
+  // Imported on demand, because most calls of these commands don't need the module.
   const { multiplyOnQueue, shortestPathsOnQueue } = await import('../lib/queue.js')
   const { inputs, output, semiring, overflow, memory, chunks, shards, codec, resume } = request
   const overwrite = await replaces(request)
@@ -94,7 +94,7 @@ async function runOnQueue(
   }
 }
 
-/** Shows progress on a terminal; elsewhere, only what the user should do something about. */
+/** Shows progress on a terminal; elsewhere it prints only events that require an action of the user. */
 class Reporter {
   #bar: Progress | undefined
   #said = ''
@@ -123,7 +123,7 @@ class Reporter {
   }
 }
 
-/** The record as a person reads it. */
+/** Returns the record as text for people. */
 function describeQueueWork(record: QueueRecord): string {
   const { output, semiring, blocks, computed, retries, workers, timing } = record
   return labelled([

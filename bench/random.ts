@@ -1,4 +1,4 @@
-/** Random choices, the same for the same seed. */
+/** Pseudorandom generator; equal seeds give equal sequences. */
 export class Draw {
   #state: number
 
@@ -7,7 +7,7 @@ export class Draw {
     this.#state = Math.imul(seed + 1, 0x9e3779b1) | 1
   }
 
-  /** From 0 up to 2^32: Marsaglia's xorshift32. */
+  /** Returns an integer from 0, below 2^32, by Marsaglia's xorshift32. */
   word(): number {
     this.#state ^= this.#state << 13
     this.#state ^= this.#state >>> 17
@@ -15,12 +15,12 @@ export class Draw {
     return this.#state >>> 0
   }
 
-  /** Returns a number from 0, below 1. */
+  /** Returns a number in [0, 1). */
   share(): number {
     return this.word() / 2 ** 32
   }
 
-  /** From `low` to `high`, both included. */
+  /** Returns an integer from `low` to `high`, both included. */
   integer(low: number, high: number): number {
     return low + Math.floor(this.share() * (high - low + 1))
   }

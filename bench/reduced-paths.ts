@@ -1,4 +1,4 @@
-/** Numbers that best paths are reduced to: computed, written, and described. */
+/** Computes, writes and describes numbers to which best paths are reduced. */
 import {
   type NearestPaths,
   type ReducedPaths,
@@ -54,14 +54,14 @@ export interface ReduceRecord extends Pick<ReducedPaths, 'method' | 'device' | '
   semiring: Semiring
   dtype: DataType
   reduce: string
-  /** The matrix in a file, a row for each node; null if it is printed. */
+  /** Output file with one row per node; null if the results are printed. */
   output: { path: string; shape: readonly number[] } | null
   next: { path: string } | null
-  /** Null if there is a file. */
+  /** Results per node; null if they are in a file. */
   nodes: NodeRecord[] | NearestRecord[] | null
 }
 
-/** @throws anything that goes wrong; output files appear under their names only if everything went right. */
+/** @throws errors of all steps; output files are renamed into place only after success. */
 export async function reduceGraph(
   request: ReduceRequest,
   graph: GraphFile,
@@ -117,7 +117,7 @@ function recordsOf(
   }))
 }
 
-/** The record as a person reads it. */
+/** Returns the record as text for people. */
 export function describeReduced(
   { graph, nodes, output, next, timing, ...record }: ReduceRecord,
   semiring: PathsRequest['semiring'],

@@ -1,4 +1,4 @@
-/** Folding and interaction of the records of FASTA files: computed, written, and described. */
+/** Computes, writes and describes foldings and interactions of records in FASTA files. */
 import type { BackendName } from '../lib/index.js'
 import {
   bpmax,
@@ -35,7 +35,7 @@ export interface FoldRecord {
 const readStrands = (file: string) =>
   withStatus(`reading ${shownInput(file)}`, () => readFasta(inputPath(file)))
 
-/** @throws anything that goes wrong. */
+/** @throws errors of all steps. */
 export async function foldFile({ fasta, ...model }: FoldRequest, signal: AbortSignal): Promise<FoldRecord> {
   const records = await readStrands(fasta)
   const started = performance.now()
@@ -59,7 +59,7 @@ export async function foldFile({ fasta, ...model }: FoldRequest, signal: AbortSi
   }
 }
 
-/** A record, its structure and its score: what other programs read. */
+/** Returns each record with its structure and score, in the format that other RNA programs read. */
 export function describeFoldings({ records }: FoldRecord): string {
   return records
     .map(({ name, sequence, dotBracket, score }) => `>${name}\n${sequence}\n${dotBracket} (${score})`)
@@ -81,7 +81,7 @@ interface NamedInteraction extends InteractionWindow {
 /** Output of `bpmax --json`. Indices begin at 0. */
 export interface InteractionRecord {
   interactions: NamedInteraction[]
-  /** Steps of the recurrence, of all pairs of records. */
+  /** Number of steps of the recurrence for all pairs of records. */
   steps: number
   backend: BackendName
   device: string
@@ -94,14 +94,14 @@ interface Found {
   window: InteractionWindow
 }
 
-/** @throws anything that goes wrong. */
+/** @throws errors of all steps. */
 export async function interactFiles(request: InteractionRequest, signal: AbortSignal) {
   const { top, query: _, target: __, ...model } = request
   const queries = await readStrands(request.query)
   const targets = await readStrands(request.target)
   const started = performance.now()
   const pairs = queries.flatMap((query) => targets.map((target) => ({ query, target })))
-  // Times are roughly proportional to lengths if these are cubed.
+  // Durations are roughly proportional to the cubes of the lengths.
   const works = pairs.map(({ query, target }) => (query.sequence.length * target.sequence.length) ** 3)
   const progress = startProgress(works.reduce((x, y) => x + y, 0))
   const found: Found[] = []
@@ -122,7 +122,7 @@ export async function interactFiles(request: InteractionRequest, signal: AbortSi
       done += work
       steps += result.steps
       place = { backend: result.backend, device: result.device }
-      // Not spread: there may be more than a call takes.
+      // No spread syntax, because the number of windows may exceed the limit of arguments.
       for (const window of result.windows) found.push({ query, target, window })
     }
   } finally {

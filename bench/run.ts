@@ -8,7 +8,7 @@ import { closePipes, inPipes } from './pipes.js'
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 /**
- * @returns the exit status: 0 done, 1 failed, 2 wrong usage, 128 and the signal's number when it was interrupted.
+ * @returns the exit status: 0 done, 1 failed, 2 wrong usage, 128 plus the signal's number after an interrupt.
  */
 export async function run(args: string[]): Promise<number> {
   watchOutput()
@@ -16,7 +16,7 @@ export async function run(args: string[]): Promise<number> {
   let interruptStatus = 0
   for (const signal of signals) {
     process.on(signal, () => {
-      // A second request doesn't wait until the work can stop.
+      // A second signal exits at once.
       if (interruptStatus > 0) process.exit(interruptStatus)
       interruptStatus = 128 + constants.signals[signal]
       controller.abort()
@@ -29,7 +29,7 @@ export async function run(args: string[]): Promise<number> {
       await print(overview)
       return 0
     }
-    // Not imported above: what can't be loaded is an error like any other.
+    // Imported on demand, so that a failure to load a module is reported like other errors.
     const { createProgram } = await import('./program.js')
     const program = await createProgram(args, controller.signal)
     program.hook('preAction', (_, asked) => {
@@ -38,7 +38,7 @@ export async function run(args: string[]): Promise<number> {
     await program.parseAsync(args, { from: 'user' })
     return 0
   } catch (error) {
-    // Commander has printed the error.
+    // Commander has printed this error already.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
     if (interruptStatus > 0) {
       process.stderr.write('mpmml: interrupted\n')

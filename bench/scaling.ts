@@ -1,6 +1,6 @@
 /**
- * Model of the time of a product on several GPUs and hosts; see docs/scaling.md. Its constants were measured
- * on one kind of host, with H200s.
+ * Model of the time of a product on several GPUs and hosts; see docs/scaling.md. The model's constants were
+ * measured on one type of host with H200 GPUs.
  */
 import type { ProductShape } from './arguments.js'
 
@@ -18,7 +18,7 @@ export interface Machine {
   disk: number
   /** Bandwidth of a host's network. */
   network: number
-  /** Time to start parts on several GPUs, and to join them. */
+  /** Time to start the tasks of a product on several GPUs, and to join them. */
   together: number
   /** Time to take one job from a queue and to report it as done. */
   job: number
@@ -43,7 +43,7 @@ export interface Estimate {
   residentS: number
   /** Seconds with operands and result in pinned memory of the host. */
   hostS: number
-  /** Limit of `hostS`. */
+  /** Resource that limits `hostS`. */
   limit: 'kernels' | 'links' | 'memory of the host'
 }
 
@@ -77,13 +77,19 @@ export interface ClusterEstimate {
   gpus: number
   /** Seconds: blocks of C as jobs of a queue, operands and result on shared storage. */
   jobsS: number
-  /** Seconds: operands spread among the hosts' memories, panels sent along rows and columns of hosts (MPI or NCCL). */
+  /**
+   * Seconds: operands distributed over the hosts' memories, with panels sent along rows and columns of hosts
+   * (MPI or NCCL).
+   */
   panelsS: number
-  /** Limit of `jobsS`. */
+  /** Resource that limits `jobsS`. */
   limit: 'kernels' | 'storage' | 'network'
 }
 
-/** Rows and columns of the blocks of C that jobs may compute, on one GPU each: two results of the largest take 32 GiB of it. */
+/**
+ * Candidate sizes of the square blocks of C. Each job computes one block on one GPU. Two results of the
+ * largest size take 32 GiB of GPU memory.
+ */
 const BLOCKS = [8192, 16384, 32768, 65536]
 
 /** Estimates the time of one product on hosts with `gpus` GPUs each; jobs use the fastest size of blocks. */
@@ -106,7 +112,7 @@ function estimateBlocks(
 ): ClusterEstimate {
   const bytes = 4
   const kernelS = (2 * batch * m * n * k) / on.operations / (hosts * gpus)
-  // Of few jobs some GPUs get none, and the last ones are alone.
+  // If the jobs don't divide evenly among the GPUs, some GPUs are idle in the last round.
   const places = hosts * gpus
   const [rows, cols] = [Math.ceil(m / block), Math.ceil(n / block)]
   const jobs = batch * rows * cols
@@ -117,7 +123,7 @@ function estimateBlocks(
   const turns = Math.ceil(jobs / places)
   const computeS = (kernelS * turns * places) / jobs
   const jobsS = Math.max(computeS, storageS, networkS) + on.job * turns
-  // Each host gets the panels of its row and of its column of a square of hosts.
+  // Hosts form a square, and each host receives the panels of its row and of its column.
   const side = Math.sqrt(hosts)
   const received = (batch * bytes * (m * k + k * n)) / side
   const loadS = (batch * bytes * (m * k + k * n) + written) / on.disk

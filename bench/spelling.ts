@@ -3,7 +3,7 @@
 /** Largest number of changed characters in a misspelled name. */
 const MAX_CHANGES = 2
 
-/** The known name that is spelled most like a wrong one; undefined if none is like it. Capitals count for nothing. */
+/** Returns the known name nearest to a misspelled one; undefined if none is near. Case is ignored. */
 export function nearestSpelling(wrong: string, known: Iterable<string>): string | undefined {
   const most = Math.min(MAX_CHANGES, Math.floor((wrong.length - 1) / 2))
   let [nearest, fewest]: [string | undefined, number] = [undefined, most + 1]
@@ -17,7 +17,10 @@ export function nearestSpelling(wrong: string, known: Iterable<string>): string 
   return nearest
 }
 
-/** Insertions, removals, replacements and swaps of neighbours that make one word of another; `limit` if they are that many or more. */
+/**
+ * Returns the Damerau–Levenshtein distance (optimal string alignment) of two words, or `limit` if the
+ * distance is at least `limit`.
+ */
 function changesBetween(a: string, b: string, limit: number): number {
   if (a === b) return 0
   let before: number[] = []

@@ -1,13 +1,13 @@
-/** Measures in a process of its own. */
+/** Runs measurements in a separate process. */
 import { fork } from 'node:child_process'
 
-/** The process that measures ended too early. */
+/** Error of a measuring subprocess that ended too early. */
 export class ChildError extends Error {}
 
 /**
- * Runs a script, sends it one message, and gives what it sends back to `receive`, until it ends.
+ * Runs a script, sends it one message, and passes its messages to `receive` until the script ends.
  *
- * @param what - what the process does, for the error.
+ * @param what - work of the process, for the error.
  * @throws ChildError if the process ends before it is done.
  */
 export function runChild<Message>(

@@ -1,4 +1,4 @@
-/** Texts and records of results and of their values, for all commands. */
+/** Formats results and their values as text and JSON records, for all commands. */
 import {
   type DataType,
   type DenseMatrix,
@@ -12,16 +12,16 @@ import { shapeText } from './output.js'
 import { shownInput } from './pipes.js'
 import { type Values, valuesOf } from './values.js'
 
-/** A matrix in a file. */
+/** Path and shape of a matrix file. */
 export interface FileRecord {
   path: string
   shape: readonly number[]
 }
 
-/** "192 × 256  A.npy" */
+/** Returns a line such as "192 × 256  A.npy". */
 export const fileText = ({ path, shape }: FileRecord) => `${shapeText(shape)}  ${shownInput(path)}`
 
-/** A result: its file, if it has one, a summary of its values, and the values if they are printed. */
+/** Result with its output file, if any, a summary of its values, and the values if they are printed. */
 export interface ResultRecord extends ValueSummary {
   path: string | null
   shape: readonly number[]
@@ -44,20 +44,20 @@ export const resultRecord = (
 export const resultText = ({ path, shape }: ResultRecord) =>
   `${shapeText(shape)}  ${path ?? '(not written; -o names a file)'}`
 
-/** The policy of overflow that applies; null if nothing can overflow. */
+/** Returns the effective overflow policy; null if nothing can overflow. */
 export const overflowOf = (
   semiring: Semiring,
   dtype: DataType,
   overflow: MpmmOptions['overflow'],
 ): string | null => (dtype === 'int32' && hasSums(semiring) ? (overflow ?? 'throw') : null)
 
-/** "max-plus on int32, overflow: throw" */
+/** Returns a phrase such as "max-plus on int32, overflow: throw". */
 export const semiringText = (record: { semiring: Semiring; dtype: DataType; overflow: string | null }) =>
   `${record.semiring} on ${record.dtype}${record.overflow ? `, overflow: ${record.overflow}` : ''}`
 
 /** Range of values, with the numbers of NaN and infinities. */
 export interface Range {
-  /** The smallest and the largest finite value; null if there is none. */
+  /** Smallest and largest finite value; null without finite values. */
   min: number | null
   max: number | null
   nan: number
@@ -91,13 +91,16 @@ export class Counts {
   }
 }
 
-/** A zero that is a number is among the smallest and the largest; one that is infinite isn't among the infinite ones. */
+/**
+ * Summary of values. A finite zero counts for the minimum and maximum; an infinite zero isn't counted as an
+ * infinity.
+ */
 export interface ValueSummary extends Range {
   /** Number of elements that are the semiring's zero. */
   zeros: number
 }
 
-/** @param matrix - dense, as the library makes it. */
+/** @param matrix - dense row-major matrix, as the library returns it. */
 export function summarize({ data }: DenseMatrix<ElementArray>, zero: number): ValueSummary {
   const counts = new Counts()
   let zeros = 0

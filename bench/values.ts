@@ -1,30 +1,31 @@
-/** The values of small results, as they are printed and as JSON has them. */
+/** Formats the values of small results as text and JSON. */
 import { type DenseMatrix, type ElementArray, type Semiring, zeroOf } from '../lib/index.js'
 import { dtypeOf } from './dtype.js'
 import { table } from './output.js'
 
 export type JsonNumber = number | 'NaN' | 'Infinity' | '-Infinity'
 
-/** Rows of elements; null for the semiring's zero. A batch is a list of such. */
+/** Rows of elements; null for the semiring's zero. A batch is a list of matrices. */
 type Rows = (JsonNumber | null)[][]
 export type Values = Rows | Rows[]
 
-/** How the semiring's zero is printed. */
+/** Symbol of the semiring's zero in printed matrices. */
 const ZERO = '.'
 
-/** A result is small if a screen holds it. */
+/** Limits of a small result, which fits on a screen. */
 const MAX_COLUMNS = 12
 const MAX_ELEMENTS = 144
 
 /** Number of elements, pairs or nodes that are printed: more would fill the memory. */
 export const MAX_PRINTED = 2 ** 22
 
-/** JSON has no infinities. */
+/** Converts a number to JSON, which has no infinities. */
 export const jsonNumber = (value: number): JsonNumber =>
   Number.isFinite(value) ? value : (String(value) as JsonNumber)
 
 /**
- * The elements of a result that no file takes: of a small one, or if all were asked for; undefined otherwise.
+ * Returns the elements of a result without an output file, if the result is small or all elements were
+ * requested; otherwise undefined.
  *
  * @param all - whether --all was given.
  */
@@ -55,7 +56,7 @@ type NameOf = (index: number) => number | string
 
 const isBatch = (values: Values): values is Rows[] => Array.isArray(values[0]?.[0])
 
-/** @param whole - whether fractions have all their digits. */
+/** @param whole - whether fractions are printed with all digits. */
 export function cellText(value: JsonNumber | null, whole: boolean): string {
   if (value === null) return ZERO
   if (whole || typeof value !== 'number' || Number.isInteger(value)) return String(value)
@@ -63,9 +64,9 @@ export function cellText(value: JsonNumber | null, whole: boolean): string {
 }
 
 /**
- * The elements in columns, `.` for the zero.
+ * Formats the elements in columns, with `.` for the zero.
  *
- * @param nameOf - what rows and columns are called, if they have names or numbers.
+ * @param nameOf - returns the name or number of a row or column, if they have any.
  */
 export function valuesText(values: Values, all: boolean, nameOf?: NameOf): string {
   if (isBatch(values)) return values.map((rows) => valuesText(rows, all)).join('\n\n')

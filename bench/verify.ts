@@ -1,7 +1,7 @@
 /**
- * Compares a product with the naive one, on the CPU: one step after the other, sums of integers in 64 bits. Plus-times,
- * which rounds and sums in an order of its own, is compared with the naive product in float64, within the bound that
- * holds for any order.
+ * Compares a product with the naive product on the CPU, which adds sequentially and sums integers in 64 bits.
+ * Plus-times rounds, and its order of sums is unspecified. It is compared with the naive product in float64,
+ * within the bound that holds for any order.
  */
 import {
   type DataType,
@@ -19,20 +19,20 @@ import {
 } from '../lib/index.js'
 import { dtypeOf, hasSums } from './dtype.js'
 
-/** The product differs from the naive one. */
+/** Error for a product that differs from the naive product. */
 export class VerificationError extends Error {}
 
 /** Result of a comparison with a naive product. */
 export interface Verification {
-  /** Naive variant. */
+  /** Naive variant of the comparison. */
   variant: VariantName
   /**
-   * The largest error as a share of the error bound, for products that round; null if every element is equal.
+   * Largest error as a fraction of the error bound, for products that round; null if elements must be equal.
    */
   shareOfErrorBound: number | null
 }
 
-/** A product in arrays. */
+/** Product in arrays. */
 export type Product = MpmmResult<DenseMatrix<ElementArray>>
 
 type Options = Pick<MpmmOptions, 'semiring' | 'overflow' | 'signal'> & {
@@ -40,7 +40,7 @@ type Options = Pick<MpmmOptions, 'semiring' | 'overflow' | 'signal'> & {
 }
 
 /**
- * @param options - the product's own, without what chooses the kernel.
+ * @param options - options of the product, except those that select the kernel.
  * @throws VerificationError naming the first element that differs.
  */
 export async function verify(
@@ -52,7 +52,7 @@ export async function verify(
   return (await verifier(a, b, options))(product)
 }
 
-/** Computes the naive product, and returns the function that compares any number of products with it, as {@link verify} does. */
+/** Computes the naive product. Returns a function that compares products with it like {@link verify}. */
 export async function verifier(
   a: Matrix<ElementArray>,
   b: Matrix<ElementArray>,
@@ -64,7 +64,7 @@ export async function verifier(
   const expected = await naive(a, b, options, variant)
   return (product) => {
     assertOtherVariant(product, variant)
-    // Only of sums the sign of 0 isn't specified.
+    // The sign of 0 is unspecified for sums only.
     const differs = hasSums(semiring)
       ? undefined
       : (at: number) => !Object.is(product.c.data[at], expected.data[at])
@@ -74,12 +74,13 @@ export async function verifier(
 }
 
 /**
- * Compares rows of a product with the naive one: all of a small product, some at equal distances of a larger one. The naive
- * variant itself is compared with the planner's choice.
+ * Compares rows of a product with the naive product: all rows of a small product, or rows at equal distances
+ * of a larger product. The naive variant itself is compared with the planner's choice.
  *
  * @param a - dense, as `b` and the product.
- * @param steps - steps of the rows that are compared, at most if one row doesn't have more. The default takes about a second.
- * @returns the variant that it was compared with, and the number of rows of each matrix that were compared.
+ * @param steps - limit of the steps of the compared rows; at least one row is compared. The default takes
+ * about a second.
+ * @returns the reference variant, and the number of compared rows per matrix.
  * @throws VerificationError naming the first element that differs.
  */
 export async function verifyRows(
@@ -137,7 +138,7 @@ async function sumsVerifier(
   const expected = await compute((x) => x)
   const magnitudes = await compute(Math.abs)
   const roundings = a.shape.at(-1)! + 2
-  // In float64 both products round.
+  // In float64 the naive product rounds too, so the bound is doubled.
   const relative = roundings * (single ? 2 ** -24 : 2 * 2 ** -53)
   const smallest = roundings * (single ? 2 ** -149 : 2 * Number.MIN_VALUE)
   const largest = single ? 2 ** 128 : Number.MAX_VALUE
@@ -147,9 +148,9 @@ async function sumsVerifier(
     const wrong = (at: number) => {
       const [came, should, magnitude] = [product.c.data[at]!, expected.data[at]!, magnitudes.data[at]!]
       if (came === should || (Number.isNaN(came) && Number.isNaN(should))) return false
-      // float64 holds any sum of products of float32: only an operand makes it infinite or NaN.
+      // Sums of float32 products never overflow float64, so only infinite or NaN operands lead here.
       if (single && !Number.isFinite(magnitude)) return true
-      // In one order a sum may overflow, and not in another.
+      // Whether such a large sum overflows depends on the order, so it counts as correct.
       if (magnitude >= largest * (1 - relative)) return false
       const error = Math.abs(came - should) / ((relative / (1 - relative)) * magnitude + smallest)
       if (!(error <= 1)) return true
@@ -217,9 +218,9 @@ export interface Difference {
 }
 
 /**
- * The first element, in row-major order, in which two dense matrices of the same shape differ.
+ * Returns the first element, in row-major order, in which two dense matrices of equal shape differ.
  *
- * @param differs - says whether element number `at` differs; by default, if the numbers aren't equal.
+ * @param differs - returns whether element number `at` differs; by default it compares the numbers.
  */
 export function firstDifference(
   c: DenseMatrix<ElementArray>,

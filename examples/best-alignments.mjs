@@ -1,7 +1,8 @@
 /**
- * The three best alignments of two strands: a single best one says little if others are as good. Elements are the three best scores, best
- * first; an alignment is a path through a grid, in which a step to the right skips a base of one strand, one down a base of the other,
- * and a diagonal one pairs both.
+ * Finds the three best alignments of two strands, because a single best alignment isn't conclusive if others
+ * are equally good. Elements are the three best scores, best first; an alignment is a path through a grid.
+ * Steps to the right skip a base of one strand, steps down skip a base of the other, and diagonal steps pair
+ * both bases.
  *
  *   node examples/best-alignments.mjs                     of two short strands
  *   node examples/best-alignments.mjs GATTACA GCATGCU
@@ -21,7 +22,7 @@ const nodes = (first.length + 1) * width
 const zero = zeroOf('max-plus')
 const best = kBest('max-plus', 3)
 
-/** The steps from a place in the grid: where to, what it scores, and the column that it adds to the alignment. */
+/** Returns the steps from a grid node: target, score, and the column that the step adds to the alignment. */
 function stepsFrom(node) {
   const [i, j] = [Math.floor(node / width), node % width]
   const [x, y] = [first[i], second[j]]
@@ -32,7 +33,7 @@ function stepsFrom(node) {
   return steps
 }
 
-/** Three lanes of a matrix in which nothing is reached. */
+/** Returns three lanes of a matrix without any path. */
 const nothing = (cols) =>
   [0, 1, 2].map(() => ({ data: new Int32Array(nodes * cols).fill(zero), shape: [nodes, cols] }))
 

@@ -1,4 +1,4 @@
-/** Small pictures in SVG: with plain attributes only, so that they look the same everywhere. */
+/** Draws small SVG pictures. They use plain attributes only, so that every viewer renders them alike. */
 
 const colors = {
   page: '#ffffff',
@@ -30,13 +30,13 @@ export function circle(x, y, radius, { strong = false } = {}) {
   return `<circle cx="${rounded(x)}" cy="${rounded(y)}" r="${radius}" fill="${colors.page}" stroke="${strong ? colors.strong : colors.text}" stroke-width="${strong ? 3 : 1.5}"/>`
 }
 
-/** A rectangle: strong, shaded, or only its outline. */
+/** Returns a rectangle: strong, shaded, or outlined. */
 export function box(x, y, width, height, { strong = false, shaded = false } = {}) {
   const fill = strong ? colors.strong : shaded ? colors.shade : colors.page
   return `<rect x="${rounded(x)}" y="${rounded(y)}" width="${rounded(width)}" height="${rounded(height)}" fill="${fill}" stroke="${colors.muted}"/>`
 }
 
-/** An arrow: a line with a head at its end. */
+/** Returns an arrow: a line with a head at its end. */
 export function arrow(x1, y1, x2, y2, { strong = false } = {}) {
   const angle = Math.atan2(y2 - y1, x2 - x1)
   const head = [0.5, -0.5].map((turn) =>
@@ -45,7 +45,7 @@ export function arrow(x1, y1, x2, y2, { strong = false } = {}) {
   return [line(x1, y1, x2, y2, { strong }), ...head].join('\n')
 }
 
-/** The picture of some parts. */
+/** Returns an SVG picture that contains `parts`. */
 export function picture(width, height, title, parts) {
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="system-ui, sans-serif">`,

@@ -1,6 +1,7 @@
 /**
- * The number of longest chains of a project. If there is only one, its jobs decide the end; if there are many, shortening one job doesn't
- * help. Elements are pairs: the length of a chain, and the number of chains of that length.
+ * Counts the longest chains of a project. A unique longest chain determines the end; if there are many,
+ * shortening one job may not help. Elements are pairs: the length of a chain, and the number of chains of
+ * that length.
  *
  *   node examples/longest-chains.mjs
  *
@@ -25,7 +26,7 @@ const jobs = [
 const n = jobs.length
 const zero = zeroOf('max-plus')
 
-/** A matrix of pairs without chains: [zero, 0] everywhere. */
+/** Returns a matrix of pairs without chains: [zero, 0] everywhere. */
 const nothing = () => [
   { data: new Int32Array(n * n).fill(zero), shape: [n, n] },
   { data: new Uint32Array(n * n), shape: [n, n] },
@@ -36,16 +37,16 @@ const none = nothing()
 for (const [to, { after }] of jobs.entries()) {
   for (const name of after) {
     const from = jobs.findIndex((job) => job.name === name)
-    // One chain of one step, which takes the days of the job that is done first.
+    // The length of a chain of one step is the duration of the step's first job.
     steps[0].data[from * n + to] = jobs[from].days
     steps[1].data[from * n + to] = 1
   }
-  // From each job to itself there is one chain, without steps.
+  // One chain without steps leads from each job to itself.
   none[0].data[to * n + to] = 0
   none[1].data[to * n + to] = 1
 }
 
-// Chains of at most one step more each time: I ⊕ A ⊗ chains. No chain has n steps.
+// Each iteration I ⊕ A ⊗ chains allows one more step. Chains have fewer than n steps.
 let chains = none
 for (let most = 1; most < n; most++) {
   chains = (await mpmm(steps, chains, { semiring: counting('max-plus'), accumulate: none })).c

@@ -1,7 +1,8 @@
 /**
- * Earliest starts of the jobs of a project. Jobs take time, and some must be done before others: the earliest start of a job is
- * the longest chain of jobs that leads to it. In max-plus all longest chains are a sum of powers of the matrix of the graph,
- * and squaring doubles their length. The matrices stay on the GPU, or in the CPU's memory with the same code.
+ * Computes the earliest starts of the jobs of a project. Some jobs must be done before others, so the
+ * earliest start of a job is the length of the longest chain that leads to it. In max-plus the longest chains
+ * are the sum of the powers of the graph's matrix, and squaring doubles their number of steps. The matrices
+ * stay on the GPU, or in the CPU's memory with the same code.
  *
  *   node examples/precedence-graph.mjs                     an example from a textbook
  *   node examples/precedence-graph.mjs --jobs 1000,4000    times for random projects with these numbers of jobs
@@ -17,14 +18,14 @@ import { EPSILON, matrix, mpmm, openDevice } from 'mpmml'
 const project = {
   durations: [41, 51, 50, 36, 38, 45, 21, 32, 32, 29],
   before: [[1, 7, 9], [2], [], [], [], [], [3, 8], [3, 8], [2], [4, 6]],
-  /** Relative deadlines of that section: `job` starts at most `within` after the start of `of`. */
+  /** Relative deadlines of section 4.4: `job` starts at most `within` after the start of `of`. */
   deadlines: [
     { job: 2, within: 12, of: 4 },
     { job: 2, within: 70, of: 7 },
   ],
 }
 
-/** An n × n matrix with the value of each edge [from, to, value], and minus infinity where there is none. */
+/** Returns an n × n matrix with the value of each edge [from, to, value], and minus infinity elsewhere. */
 function graph(n, edges) {
   const data = new Int32Array(n * n).fill(EPSILON)
   for (const [from, to, value] of edges) data[from * n + to] = Math.max(data[from * n + to], value)
@@ -35,17 +36,21 @@ function graph(n, edges) {
 const precedences = ({ durations, before }) =>
   before.flatMap((after, i) => after.map((j) => [i, j, durations[i]]))
 
-/** If a job starts at most `within` after another one, that one starts at least −within after the job. */
+/** If job i starts at most `within` after job j, job j starts at least −within after job i. */
 const backward = (deadlines) => deadlines.map(({ job, within, of }) => [job, of, -within])
 
-/** The longest chains of one edge or more between all pairs: steps ⊕ steps² ⊕ … ⊕ stepsⁿ. Disposes `steps`. */
+/**
+ * Returns the longest chains of at least one edge between all pairs: steps ⊕ steps² ⊕ … ⊕ stepsⁿ. Disposes
+ * `steps`.
+ */
 async function longestChains(device, steps) {
   const [n] = steps.shape
   let chains = steps
   let spare = await device.full([n, n], EPSILON)
   const products = []
   for (let length = 1; length < n; length *= 2) {
-    // Chains of up to twice the length. Nothing waits: the device computes one product after the other.
+    // Each product doubles the number of steps. Products aren't awaited, because the device computes them in
+    // order.
     products.push(mpmm(chains, chains, { accumulate: chains, out: spare }))
     const longer = spare
     spare = chains
@@ -56,14 +61,14 @@ async function longestChains(device, steps) {
   return { chains, results }
 }
 
-/** The earliest start of each job: 0, or the longest chain that ends there. */
+/** Returns the earliest start of each job: 0, or the length of the longest chain that ends at the job. */
 async function earliestStarts(device, chains) {
   const row = await device.full([1, chains.shape[0]], 0)
   const { c } = await mpmm(row, chains, { accumulate: row })
   return (await c.download()).data
 }
 
-/** The jobs of a chain that decides when the project is done. */
+/** Returns the jobs of a critical chain, which determines the end of the project. */
 function criticalChain({ durations, before }, starts) {
   const end = (job) => starts[job] + durations[job]
   const jobs = durations.map((_, job) => job)
@@ -75,7 +80,10 @@ function criticalChain({ durations, before }, starts) {
   }
 }
 
-/** Deadlines lead back, so chains may be circles. If one is longer than 0, its jobs would start after themselves. */
+/**
+ * Throws an error if the deadlines are infeasible: deadlines are backward edges, and jobs on a cycle longer
+ * than 0 would start after themselves.
+ */
 async function requireFeasible(chains) {
   const n = chains.shape[0]
   const { data } = await chains.download()
@@ -88,7 +96,7 @@ async function textbook(device) {
   const { durations, deadlines } = project
   const n = durations.length
   const steps = await device.upload(graph(n, precedences(project)))
-  // Of two steps between the same jobs the longer one counts: that is ⊕ of the two matrices.
+  // ⊕ of the two matrices selects the longer of two steps between a pair of jobs.
   const both = await device.upload(graph(n, backward(deadlines)))
   await both.combine(steps)
   const starts = await earliestStarts(device, (await longestChains(device, steps)).chains)
@@ -110,7 +118,7 @@ async function textbook(device) {
   console.log(`The project takes ${starts[last] + durations[last]}. Its critical chain: ${chain.join(' → ')}`)
 }
 
-/** A project of n jobs. */
+/** Returns a random project of n jobs. */
 const madeUp = (n) => ({
   durations: Array.from({ length: n }, (_, i) => 1 + ((37 * i) % 100)),
   before: Array.from({ length: n }, (_, i) => [i + 3, i + 7, i + 31].filter((j) => j < n)),

@@ -1,13 +1,15 @@
 /**
- * A production line. Parts are sawn and drilled, frames are painted, both are assembled on a pallet and packed, and the pallet
- * comes back. How many does the line make per hour, what holds it up, and after how many parts does it have its rhythm?
+ * Analyses a production line. Parts are sawn and drilled, frames are painted, both are assembled on a pallet
+ * and packed, and the pallet comes back. The program computes the parts per hour, the bottleneck, and the
+ * number of parts until the schedule is periodic.
  *
  *   node examples/production-line.mjs                   with two pallets
  *   node examples/production-line.mjs --pallets 3       with another number of them
  *   node examples/production-line.mjs -o line.svg       and the chart as a picture: strong if no pause follows
  *
- * x(k) are the times at which the machines begin the k-th part. They wait for each other, by A0, and for the part before, by
- * A1: x(k) = A0 ⊗ x(k) ⊕ A1 ⊗ x(k − 1) in max-plus. That is x(k) = A ⊗ x(k − 1) with A = A0* ⊗ A1. The line is made up.
+ * x(k) are the times at which the machines begin the k-th part. Machines wait for each other, by A0, and for
+ * the previous part, by A1: x(k) = A0 ⊗ x(k) ⊕ A1 ⊗ x(k − 1) in max-plus. The solution is x(k) = A ⊗ x(k − 1)
+ * with A = A0* ⊗ A1. The line is fictional.
  */
 import { writeFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
@@ -15,7 +17,7 @@ import { EPSILON, matrix, mpmm } from 'mpmml'
 import { maximumCycleMean, periodicRegime, star, trajectory } from 'mpmml/algebra'
 import { line, picture, text } from './drawing.mjs'
 
-/** Minutes per part, and whose work the machine needs. */
+/** Minutes per part, and the machines whose parts each machine needs. */
 const machines = [
   { name: 'saw', takes: 3, after: [] },
   { name: 'drill', takes: 5, after: ['saw'] },
@@ -23,9 +25,9 @@ const machines = [
   { name: 'assemble', takes: 6, after: ['drill', 'paint'] },
   { name: 'pack', takes: 2, after: ['assemble'] },
 ]
-/** Minutes of a pallet from the end of packing to the assembly. */
+/** Minutes that a pallet takes from packing back to assembly. */
 const WAY_BACK = 5
-/** Parts in the chart. */
+/** Number of parts in the chart. */
 const PARTS = 6
 
 const indexOf = (name) => machines.findIndex((machine) => machine.name === name)
@@ -37,7 +39,7 @@ function square(size, entries) {
   return matrix(size, size, data)
 }
 
-/** A0*: how much later than machine j machine i begins the same part, at least. */
+/** Returns A0*: the least delay between the starts of machines j and i on one part. */
 async function withinPart(size) {
   const entries = machines.flatMap(({ after }, i) =>
     after.map((name) => [i, indexOf(name), machines[indexOf(name)].takes]),
@@ -45,14 +47,15 @@ async function withinPart(size) {
   return (await star(square(size, entries))).c
 }
 
-/** A1: what the k-th part waits for of the part before. */
+/** Returns A1: the least delay between machine j's start on one part and machine i's start on the next. */
 function betweenParts(size, pallets) {
   const entries = machines.flatMap(({ takes, after }, i) => [
     [i, i, takes],
-    // A part leaves its machine only when the next one takes it: there is no room between them.
+    // A part leaves its machine only when the next machine starts on it, because there are no buffers.
     ...after.map((name) => [indexOf(name), i, 0]),
   ])
-  // The k-th part has the pallet of part k − pallets: further entries of x remember when it was packed.
+  // The k-th part uses the pallet of part k − pallets. Additional entries of x store the packing times of
+  // earlier parts.
   const remembered = Array.from({ length: pallets - 1 }, (_, at) => machines.length + at)
   const chain = [pack, ...remembered, assemble]
   for (const [at, i] of chain.slice(1).entries()) {
@@ -63,7 +66,7 @@ function betweenParts(size, pallets) {
 
 const counted = (count, what) => `${count} ${what}${count === 1 ? '' : 's'}`
 
-/** A row for each machine and a column for each minute, with the number of the part. */
+/** Returns a text chart with a row per machine and a column per minute, with the number of the part. */
 function chart(starts) {
   const end = starts.at(-1)[pack] + machines[pack].takes
   return machines.map(({ name, takes }, i) => {
@@ -73,7 +76,10 @@ function chart(starts) {
   })
 }
 
-/** A row for each machine, over minutes, and a bar for each part: strong if the machine goes on with the next one at once. */
+/**
+ * Draws a row per machine over minutes, with a bar per part. A bar is strong if the next part follows without
+ * a pause.
+ */
 function draw(starts) {
   const [left, right, top, pitch] = [100, 860, 50, 40]
   const end = starts.at(-1)[pack] + machines[pack].takes
@@ -107,7 +113,7 @@ const size = machines.length + pallets - 1
 const within = await withinPart(size)
 const { c: a } = await mpmm(within, betweenParts(size, pallets))
 
-// Nothing was before the first part: its machines wait only for each other.
+// For the first part machines wait only for each other.
 const { c: first } = await mpmm(within, matrix(size, 1))
 const { data } = await trajectory(a, first.data, { steps: PARTS - 1 })
 const starts = Array.from({ length: PARTS }, (_, part) => data.subarray(part * size, (part + 1) * size))

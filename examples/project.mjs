@@ -1,10 +1,10 @@
 /**
- * A project plan in a table, house.csv: when can each job start, when must it, and which jobs decide when the house is done?
+ * Schedules the project in house.csv: earliest and latest start of each job, and the critical jobs.
  *
  *   node examples/project.mjs                       the answers
  *   node examples/project.mjs -o project.svg        and a Gantt chart
  *
- * The house is made up.
+ * The project is fictional.
  */
 import { writeFile } from 'node:fs/promises'
 import { drawGantt, readPlan, schedule } from 'mpmml/schedule'

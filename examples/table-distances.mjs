@@ -1,6 +1,7 @@
 /**
- * Distances between all rows of two tables: which of the known flowers is nearest to each new one? A product computes all distances at
- * once; ⊕ and ⊗ define the distance. One is ready-made, and one is written here.
+ * Computes distances between all rows of two tables, to find the known flower that is nearest to each new
+ * flower. A product computes all distances at once; ⊕ and ⊗ define the distance. The example uses a
+ * predefined distance and a custom one.
  *
  *   node examples/table-distances.mjs
  *
@@ -25,7 +26,7 @@ const found = [
   [6.0, 3.0, 4.8, 1.8],
 ]
 
-/** The sum of squares: the square of the distance along a straight line. */
+/** Sum of squares: the square of the Euclidean distance. */
 const squares = semiring({
   name: 'squared distance',
   dtype: 'float32',

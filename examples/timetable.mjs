@@ -1,13 +1,14 @@
 /**
- * A railway timetable. On a line from the Harbour by Mill and Castle to the Lake three shuttles run, and passengers change
- * between them. This computes the least period, the critical circuit, the slack of departures, and the duration of a
- * delay. If departure j waits for departure i of the period before, plus some minutes, then A[j, i] is those minutes, and the
- * departures of the next period are x(k + 1) = A ⊗ x(k) in max-plus.
+ * A railway timetable. On a line from the Harbour by Mill and Castle to the Lake three shuttles run, and
+ * passengers change between them. The program computes the least period, the critical circuit, the slack of
+ * departures, and the duration of a delay. A[j, i] is the least number of minutes between departure i and
+ * departure j of the next period. The departures of the next period are x(k + 1) = A ⊗ x(k) in max-plus.
  *
  *   node examples/timetable.mjs                          the answers
  *   node examples/timetable.mjs -o timetable.svg         and a picture: stations over time
  *
- * The railway is fictional. The model is that of B. Heidergott, G. J. Olsder and J. van der Woude, Max Plus at Work, chapter 8.
+ * The railway is fictional. The model follows B. Heidergott, G. J. Olsder and J. van der Woude, Max Plus at
+ * Work, chapter 8.
  */
 import { writeFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
@@ -44,7 +45,7 @@ const waits = [
 const name = ({ from, to }) => `${stations[from]}–${stations[to]}`
 const minutesOf = (wait) => departures[wait.for].takes + wait.minutes
 
-/** 41.25 → "0:41:15" */
+/** Formats minutes as a time: 41.25 is "0:41:15". */
 function clock(minutes) {
   const seconds = Math.round(60 * minutes)
   const two = (value) => String(value).padStart(2, '0')
@@ -72,7 +73,7 @@ async function periodsOfDelay(a, times, period, late, minutes) {
   )
   let x = column((i) => (i === late ? minutes : 0))
   for (let k = 1; k <= 100; k++) {
-    // No train leaves before its time.
+    // Trains don't leave before their planned departure.
     const planned = column(() => k * period)
     x = (await mpmm(float, x, { accumulate: planned })).c
     if (x.data.every((time, i) => time === planned.data[i])) return k
@@ -80,7 +81,7 @@ async function periodsOfDelay(a, times, period, late, minutes) {
   return Infinity
 }
 
-/** Stations over time: each train is a line, those of the critical circuit are strong. */
+/** Draws stations over time with a line per train. Lines of the critical circuit are strong. */
 function draw(times, period, critical) {
   const [left, right, top, pitch, hours] = [90, 860, 50, 90, 3]
   const x = (minutes) => left + ((right - left) * minutes) / (60 * hours)
@@ -107,7 +108,8 @@ function draw(times, period, critical) {
 const { values } = parseArgs({ options: { output: { type: 'string', short: 'o' } } })
 const a = precedence()
 const { numerator, denominator, value: period, cycle } = await maximumCycleMean(a)
-// The cycle follows the edges of A, from a departure to the one that it waits for; trains run the other way.
+// The cycle follows the edges of A, from each departure to the departure that it waits for. Trains run in the
+// opposite direction.
 const critical = cycle.toReversed()
 console.log(`Trains can leave every ${clock(period)}: ${numerator}/${denominator} minutes, and no sooner.`)
 console.log(`What decides it: ${[...critical, critical[0]].map((i) => name(departures[i])).join(' → ')}`)

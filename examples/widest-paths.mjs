@@ -1,11 +1,12 @@
 /**
- * The widest paths of a network: the capacity of a path is the capacity of its narrowest link. In max-min, ⊕ takes the better of two paths and ⊗ the narrower of two links.
+ * Finds the widest paths of a network: the capacity of a path is the capacity of its narrowest link. In
+ * max-min, ⊕ selects the wider of two paths and ⊗ the narrower of two links.
  *
  *   node examples/widest-paths.mjs                               between all places
  *   node examples/widest-paths.mjs --from Dock --to Tower        one of them
  *   node examples/widest-paths.mjs -o network.svg                and a picture: the links that are used are strong
  *
- * The network is made up. Its links carry the same both ways, in Gbit/s.
+ * The network is fictional. The capacity of its links, in Gbit/s, is equal in both directions.
  */
 import { writeFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
@@ -79,7 +80,7 @@ function draw() {
     const strong = used.has(`${from} ${to}`) || used.has(`${to} ${from}`)
     const [p, q] = [places[from], places[to]]
     parts.push(line(p.x, p.y, q.x, q.y, { strong }))
-    // Beside the middle of the link.
+    // The label is next to the middle of the link.
     const length = Math.hypot(q.x - p.x, q.y - p.y)
     const [x, y] = [
       (p.x + q.x) / 2 - (18 * (p.y - q.y)) / length,

@@ -183,7 +183,7 @@ async function draw({ suites, gpu, cpu }: SuitesRecord, output: string): Promise
   await writeOut(output, svgFile(figure, title))
 }
 
-/** One type per run, because a run has one peak rate. */
+/** Returns the element type of a run. A run has only one, because it measures one peak rate. */
 function elementType({ dtype, values, semiring }: Flags): DataType {
   const types = [...new Set((values ?? []).map((kind) => valueKinds[kind].dtype))]
   const possible = typesOf(semiring)

@@ -13,7 +13,7 @@ interface Words {
   name: string
   summary: string
   options: { flags: string[]; summary: string; choices: readonly string[]; takesValue: boolean }[]
-  /** Values of its first argument; none if that is a file. */
+  /** Values of the command's first argument; empty if that argument is a file. */
   argument: readonly string[]
 }
 
@@ -37,7 +37,7 @@ fish: mpmml completion fish > ~/.config/fish/completions/mpmml.fish`,
 
 const namesOf = (rows: Variant[]): string[] => rows.map(({ name }) => name)
 
-/** Kernels of this build, which commands check when they run: the first arguments of commands by name. */
+/** Returns the kernel names of this build that a command accepts as its first argument, by command name. */
 function kernelArguments(): Readonly<Record<string, readonly string[]>> {
   const onGpu = variants().filter(({ backend }) => backend === 'cuda')
   return { measure: namesOf(variants()), occupancy: [...microbenchNames, ...namesOf(onGpu)] }
@@ -58,7 +58,7 @@ function wordsOf(command: Command, kernels: ReturnType<typeof kernelArguments>):
   }
 }
 
-/** In single quotes, as bash and zsh read them. */
+/** Quotes a text for bash and zsh. */
 const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`
 
 function bash(commands: Words[]): string {

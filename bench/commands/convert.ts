@@ -40,7 +40,7 @@ interface ConvertRecord {
   to: string
   shape: readonly number[]
   dtype: DataType
-  /** Null if the matrix was dense. */
+  /** Number of stored entries; null if the input was dense. */
   entries: number | null
 }
 
@@ -75,7 +75,7 @@ async function convert(
   await checkMatrixOutputs([to], [from])
   const target = outputFileOf(to).path
   const toSparse = isSparseFormat(fileFormatOf(target))
-  // Sparse matrices may be far too large to be dense.
+  // Sparse matrices stay sparse where possible, because their dense form may exceed the memory.
   const stays = dtype === undefined && semiring === undefined && toSparse
   const { path, array } = fileOf(from)
   const kind = await kindOfMatrix(from, flags, { isLikely: toSparse, weighs: semiring !== 'or-and' })

@@ -34,7 +34,7 @@ interface MeanRecord {
   numerator: number
   denominator: number
   value: number
-  /** As the file numbers them. */
+  /** Nodes of the cycle, numbered or named as in the file. */
   cycle: FileNode[]
 }
 
@@ -43,7 +43,7 @@ interface CycleMeanRecord {
   graph: GraphRecord
   semiring: Flags['semiring']
   dtype: DataType
-  /** Null if the graph has no cycle. */
+  /** Cycle mean; null if the graph has no cycle. */
   mean: MeanRecord | null
   /** Strongly connected components with a cycle; null if they weren't requested. */
   components: { nodes: FileNode[]; mean: MeanRecord }[] | null
@@ -131,7 +131,7 @@ function describe({ graph, semiring, dtype, mean, components }: CycleMeanRecord)
   return `${head}\n\n${table([['nodes', name, 'cycle'], ...rows])}`
 }
 
-/** "7/2 = 3.5", "1/3 ≈ 0.333333", "4" */
+/** Returns a mean as text, such as "7/2 = 3.5", "1/3 ≈ 0.333333" or "4". */
 function meanText({ numerator, denominator, value }: MeanRecord): string {
   if (denominator === 1) return `${value}`
   const short = Number(value.toPrecision(6))

@@ -1,4 +1,4 @@
-/** mpmml demo: what `npm start` runs. */
+/** mpmml demo, which `npm start` runs. */
 
 import { createRequire } from 'node:module'
 import { dirname, join, relative } from 'node:path'

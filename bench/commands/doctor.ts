@@ -22,12 +22,12 @@ const LITTLE_MEMORY = 2 ** 30
 
 type Status = 'ok' | 'note' | 'problem'
 
-/** Result of one check. A note is no failure: products work nevertheless. */
+/** Result of one check. Notes aren't failures, because products work nevertheless. */
 export interface Check {
   name: string
   status: Status
   found: string
-  /** What to do; null if nothing is. */
+  /** Recommended action; null if no action is needed. */
   advice: string | null
 }
 
@@ -113,7 +113,7 @@ async function examine(): Promise<Check[]> {
   ]
 }
 
-/** The signal that ends a process which loads the library; undefined if none does. */
+/** Loads the library in a subprocess and returns the signal that killed it; undefined if no signal did. */
 async function crashOfLoading(): Promise<string | undefined> {
   const library = JSON.stringify(new URL('../../lib/index.js', import.meta.url).href)
   const args = ['--input-type=module', '--eval', `await import(${library})`]
@@ -149,7 +149,7 @@ export const variables =
  */
 function settingsCheck(wrong?: unknown): Check {
   const names = Object.keys(process.env).filter((name) => /^(MPMML_|CUDA_VISIBLE_DEVICES$)/i.test(name))
-  // What doctor prints is shown to others.
+  // The password is masked, because users paste the output of doctor into bug reports.
   const shownValue = (name: string) => (name === 'MPMML_QUEUE_PASSWORD' ? '…' : process.env[name])
   const settings = names.sort().map((name) => `${name}=${shownValue(name)}`)
   const found = settings.join(', ') || 'none of MPMML_… is set'
@@ -164,7 +164,7 @@ function settingsCheck(wrong?: unknown): Check {
   return check('settings', 'problem', problem, advice === null ? correction : `${correction}; ${advice}`)
 }
 
-/** "MPMML_THREADS is none of mpmml's variables, so it changes nothing: did you mean MPMML_NUM_THREADS?" */
+/** Returns the message for an unknown variable, with the nearest known name. */
 function unknownText(name: string): string {
   const last = (word: string) => word.slice(word.lastIndexOf('_') + 1)
   const meant =
@@ -188,7 +188,7 @@ function memoryCheck(): Check {
 function libraryChecks({ version, compiler, addon, cpu, auto, cuda }: About): Check[] {
   const unusable = auto.backend === 'cuda' && cuda.reason !== ''
   return [
-    // The backend's reason says what to do.
+    // The reason from the backend includes the recommended action.
     check(
       'addon',
       addon.kind === 'wasm' ? 'note' : 'ok',
@@ -201,7 +201,10 @@ function libraryChecks({ version, compiler, addon, cpu, auto, cuda }: About): Ch
   ]
 }
 
-/** K. Stanczyk, Max-Plus Algebra Toolbox for MATLAB, user guide, example 2.12c. */
+/**
+ * Checks a small product with a known result: K. Stanczyk, Max-Plus Algebra Toolbox for MATLAB, user guide,
+ * example 2.12c.
+ */
 function productCheck({ matrix, mpmmSync }: Library, backend: BackendName): Check {
   const name = `product on the ${backend === 'cpu' ? 'CPU' : 'GPU'}`
   try {
@@ -235,7 +238,7 @@ async function webGpuCheck(): Promise<Check> {
   const webgpu = await lookForWebGpu()
   const found = describeWebGpu(webgpu)
   if (webgpu.reason === '') return check('WebGPU', 'ok', found)
-  // A GPU that was found and failed a self-test is worth a report.
+  // Users are asked to report a hardware adapter that fails the self-test.
   const failed = webgpu.adapter !== null && !webgpu.adapter.isFallback
   return check(
     'WebGPU',

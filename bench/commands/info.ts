@@ -16,7 +16,10 @@ export function infoCommand(): Command {
     })
 }
 
-/** Looks for a GPU by WebGPU in another process: drivers write warnings to standard error, and may end the process. */
+/**
+ * Detects a GPU by WebGPU in a subprocess, because drivers write warnings to stderr and may crash the
+ * process.
+ */
 export async function lookForWebGpu(): Promise<Info['webgpu']> {
   const library = JSON.stringify(new URL('../../lib/index.js', import.meta.url).href)
   const program = `const { info, openDevice } = await import(${library})
@@ -34,7 +37,7 @@ console.log(JSON.stringify(info().webgpu))`
   }
 }
 
-/** Describes WebGPU in a line: the GPU, how it rounds, or why it can't be used. */
+/** Describes WebGPU in one line: the GPU and its rounding, or the reason why no GPU can be used. */
 export function describeWebGpu({ name, adapter, roundsToNearest, reason }: Info['webgpu']): string {
   const software = adapter?.isFallback ? ', software' : ''
   const gpu = name === '' ? '' : `${name}${software}`

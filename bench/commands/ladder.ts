@@ -45,10 +45,10 @@ interface Flags {
   json?: true
 }
 
-/** The sizes of the report's Tables 1 and 2. */
+/** Matrix sizes of Tables 1 and 2 in the report by J. Sun (see bench/lab/k20.ts). */
 const reportSizes = Array.from({ length: 10 }, (_, index) => 1000 * (index + 1))
 
-/** Seconds that a product on the CPU may take: larger ones are left out. */
+/** Limit of the estimated duration of a product on the CPU, in seconds. Slower products are skipped. */
 const CPU_SECONDS = 10
 
 const most = 10 ** 6
@@ -118,13 +118,13 @@ async function run(
   try {
     here = machine(device)
   } catch (error) {
-    // A file of results belongs to a GPU.
+    // A results file describes one GPU, so it requires a usable GPU.
     const isWithoutGpu = error instanceof ResourceError && error.code === 'ERR_MPMML_NO_CUDA'
     if (!isWithoutGpu || output !== undefined) throw error
     missing = `The GPU's part is missing: ${error.message}`
   }
   if (!here) {
-    // What needs no GPU, and no file.
+    // Without a GPU only the CPU's jobs run, and their results aren't stored.
     const cases = onCpu.map((job) => caseOf(job, { device }))
     return { points: await runCases(cases, signal), missing, results: undefined }
   }
@@ -133,7 +133,10 @@ async function run(
   return { ...(await runJobs(request, signal)), missing }
 }
 
-/** The products that the CPU computes in seconds, by the speed of a small one. */
+/**
+ * Returns jobs for the products that the CPU can compute within CPU_SECONDS, estimated from the speed of a
+ * small product.
+ */
 async function cpuJobs(algebra: Algebra, products: Dimensions[]): Promise<Job[]> {
   const steps = ({ m, k, n }: Dimensions) => m * k * n
   const small = matrix(512, 512, new arrays[algebra.dtype](512 * 512).fill(1))

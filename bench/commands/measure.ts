@@ -66,7 +66,7 @@ interface Family extends Pick<Variant, 'family' | 'backend'> {
   example: VariantName
 }
 
-/** The families of this build. */
+/** Returns the kernel families of this build. */
 function families(): Family[] {
   const groups = new Map<string, Variant[]>()
   for (const row of variants()) {

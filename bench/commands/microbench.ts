@@ -69,7 +69,10 @@ export function microbenchCommand(signal: AbortSignal): Command {
     })
 }
 
-/** Returns the name of a parameter among the flags: its text is `--const`, because a variable can't be called so. */
+/**
+ * Returns the property name of a parameter in the parsed flags. It differs for `--const`, because `const` is
+ * a reserved word.
+ */
 const attributeOf = (name: (typeof parameterNames)[number]) => (name === 'constant' ? 'const' : name)
 
 function parametersOf(flags: Flags): MicrobenchPoint['parameters'] {

@@ -15,7 +15,7 @@ import { libraryOption } from '../flags.js'
 import { describeCalculated, describeOccupancy } from '../lab/describe.js'
 import { print, printJson } from '../output.js'
 
-/** The parameters that the occupancy of a microbenchmark depends on. */
+/** Parameters that determine the occupancy of a microbenchmark. */
 const parameterNames = ['x', 'y', 'k', 'max', 'm', 'bsi', 'bsj'] as const
 
 interface Flags extends Pick<MicrobenchOptions, (typeof parameterNames)[number]> {

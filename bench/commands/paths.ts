@@ -162,7 +162,7 @@ min-plus finds shortest paths, max-plus longest, max-min widest, max-times most 
     })
 }
 
-/** Options that need all distances at once, or take none. */
+/** Options that streaming doesn't support: they need all distances in memory, or no distances at all. */
 const notStreamed = ['devices', 'next', 'verify', 'check', 'reduce'] as const
 
 /** Returns whether the input is a matrix that can be read by blocks from disk. */
@@ -186,14 +186,14 @@ async function stream(request: Streamed, file: GraphFile, signal: AbortSignal): 
   )
 }
 
-/** Numbers, or names of nodes. */
+/** Parses node numbers or names separated by commas. */
 const fileNodes = (text: string): FileNode[] => text.split(',').map((part) => part.trim())
 
-/** Larger numbers are names, too. */
+/** Returns whether a list contains names. Integers from 2^31 on count as names. */
 const hasNames = (lists: (FileNode[] | undefined)[]) =>
   lists.flatMap((list) => list ?? []).some((node) => !/^-?\d+$/.test(`${node}`) || Number(node) >= 2 ** 31)
 
-/** Returns the nodes of a file with node numbers; other names are wrong usage. */
+/** Returns node numbers for a file whose nodes have numbers. Names are wrong usage. */
 function numbersIn(command: Command, list: readonly FileNode[], option: string): number[] {
   const text = list.join(',')
   try {
@@ -206,7 +206,7 @@ function numbersIn(command: Command, list: readonly FileNode[], option: string):
   }
 }
 
-/** Options that mean nothing together are wrong usage. */
+/** Reports wrong usage if options exclude each other. */
 function assertApplicable(command: Command, flags: Flags, check: string | undefined): void {
   const some = flags.from !== undefined || flags.to !== undefined
   if (flags.reduce !== undefined) {

@@ -25,7 +25,7 @@ import {
 } from '../scaling.js'
 import { operandsOf, type ValueKind, valueKinds } from '../timing/values.js'
 
-/** More than a host has. */
+/** Limit of GPUs per host, above what hosts have. */
 const MAX_GPUS = 64
 const MAX_HOSTS = 4096
 
@@ -48,7 +48,7 @@ interface ScalingRecord {
 
 /** Output of `plan --json`: one record per product. */
 interface PlanRecord extends Omit<Plan, 'arithmetic'> {
-  /** Arithmetic of the sums. */
+  /** Name of the arithmetic of the sums. */
   path: string
   a: readonly number[]
   b: readonly number[]
@@ -125,7 +125,7 @@ export function planCommand(signal: AbortSignal): Command {
     })
 }
 
-/** 1, 2, 4, … and `most`. */
+/** Returns the powers of two below `most`, and `most`. */
 function doubling(most: number): number[] {
   const counts = []
   for (let count = 1; count < most; count *= 2) counts.push(count)

@@ -28,7 +28,7 @@ interface Flags {
 
 const PAGE = 'report.html'
 
-/** Exhibits by their names on the command line: "figure-4.1". */
+/** Exhibits by their command-line names, such as "figure-4.1". */
 const exhibitFlags = new Map(exhibits.map((name) => [name.toLowerCase().replace(' ', '-'), name]))
 const exhibitOf = ({ only }: Flags) => exhibitFlags.get(only ?? '')
 

@@ -31,7 +31,7 @@ interface Flags {
   json?: true
 }
 
-/** Large enough for every level of memory, and a second for the slowest kernel. */
+/** Default size, large enough to load every memory level. The slowest kernel takes about a second. */
 const SIZE = 4096
 
 export function rooflineCommand(signal: AbortSignal): Command {
@@ -105,7 +105,7 @@ async function resultsFor(
   const { results, points } = await runJobs(request, signal)
   if (!flags.counters) return { results }
   const note = await addCounters(points, flags.device, signal)
-  // The points had been written without them.
+  // The results file was written before the counters were read, so it is written again.
   if (flags.results !== undefined) await writeResults(flags.results, results)
   return { results, note }
 }

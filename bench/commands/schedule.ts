@@ -45,7 +45,7 @@ interface Flags {
 
 const days = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun']
 
-/** Days such as mon-fri, or mon,wed,fri. */
+/** Parses days such as "mon-fri" or "mon,wed,fri". */
 function readDays(text: string): number[] {
   return text.split(',').flatMap((part) => {
     const [first, last = first] = part
@@ -63,7 +63,7 @@ const fields: Record<string, keyof JobChange> = {
   deadline: 'deadline',
 }
 
-/** A change such as 4.duration=8. */
+/** Parses a change such as "4.duration=8". */
 function readChange(text: string, before: Changes = {}): Changes {
   const [, id, name, value] = /^(.+)\.([\w-]+)=(.*)$/.exec(text) ?? []
   const field = fields[name?.replace('-', '').toLowerCase() ?? '']
@@ -74,7 +74,7 @@ function readChange(text: string, before: Changes = {}): Changes {
 
 const roles: readonly ColumnRole[] = ['id', 'name', 'duration', 'predecessors', 'notBefore', 'deadline']
 
-/** Columns such as id=Nr,duration=Tage. */
+/** Parses names of columns such as "id=Nr,duration=Tage". */
 function readColumns(text: string): NonNullable<PlanOptions['columns']> {
   return Object.fromEntries(
     text.split(',').map((part) => {
@@ -160,7 +160,7 @@ ids such as 3, 3FS+2d, 5SS, 4FF-1d or 2SF, with commas or semicolons between the
 
 /** Output of `schedule --json`. */
 interface ScheduleRecord extends Schedule {
-  /** End without the changes. */
+  /** End of the project without the changes. */
   endBefore?: number
   moved?: MovedJob[]
 }

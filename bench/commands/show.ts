@@ -41,23 +41,23 @@ interface ShownMatrix extends Range {
   array: string | null
   shape: readonly number[]
   dtype: DataType
-  /** Entries that a sparse file has; null for a dense one. */
+  /** Number of entries in a sparse file; null for a dense file. */
   entries: number | null
   semiring: Semiring
   /** Number of elements that are the semiring's zero, and their fraction. */
   zeros: number
   shareOfZeros: number
-  /** The first rows and columns, or all of them; null for the zero. */
+  /** Elements of the first or all rows and columns; null for the semiring's zero. */
   corner: (JsonNumber | null)[][]
 }
 
-/** A matrix, and a picture of where it has elements. */
+/** Matrix with a picture of the positions of its elements. */
 interface Shown {
   record: ShownMatrix
   pattern: Pattern
 }
 
-/** Rows and columns of the corner, unless all were requested. */
+/** Number of rows and columns that are shown by default. */
 const CORNER = 6
 
 export function showCommand(signal: AbortSignal): Command {
@@ -138,14 +138,14 @@ function lookAtDense(
           continue
         }
         counts.add(value)
-        // The picture is of the first one.
+        // The picture shows the first matrix of a batch.
         if (b === 0) pattern.add(i, j)
       }
     }
   }
   const count = batch * rows * cols
   const [shownRows, shownCols] = cornerOf(rows, cols, most)
-  // A batch of none has no first rows.
+  // An empty batch has no rows to show.
   const corner = Array.from({ length: batch > 0 ? shownRows : 0 }, (_, i) =>
     Array.from({ length: shownCols }, (_, j) => {
       const value = data[offset + i * down + j * right]!

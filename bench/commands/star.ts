@@ -41,12 +41,12 @@ interface Flags
 /** Output of `star --json`. */
 interface StarRecord {
   a: FileRecord
-  /** Its values, if they are printed. */
+  /** Summary of the closure, with its values if they are printed. */
   c: ResultRecord
   operation: 'star' | 'plus'
   semiring: Semiring
   dtype: DataType
-  /** Null if nothing can overflow. */
+  /** Overflow policy; null if nothing can overflow. */
   overflow: string | null
   backend: BackendName
   device: string

@@ -19,7 +19,7 @@ interface Flags {
   json?: true
 }
 
-/** A delay such as AB=10. */
+/** Parses a delay such as "AB=10". */
 function readDelay(text: string): Flags['delay'] {
   const [, at, by] = /^(.+)=([^=]+)$/.exec(text) ?? []
   if (at === undefined) throw new InvalidArgumentError('It must be DEPARTURE=TIME, such as AB=10.')
@@ -71,7 +71,7 @@ Each line of the .csv is a departure that waits, the one that it waits for, the 
     })
 }
 
-/** Rows of recovery times; null for none. */
+/** Returns the rows of recovery times; null replaces Infinity, which JSON lacks. */
 const rowsOf = ({ data, shape: [rows, cols] }: RecoveryTimes) =>
   Array.from({ length: rows }, (_, row) =>
     Array.from(data.subarray(row * cols, (row + 1) * cols), (time) => (time === Infinity ? null : time)),

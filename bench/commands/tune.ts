@@ -16,7 +16,10 @@ interface Flags {
   json?: true
 }
 
-/** Shapes for which the choice isn't obvious: too small to fill the GPU, long and thin, batches. */
+/**
+ * Default shapes, for which the best kernel is hard to predict: too small to fill the GPU, long and thin, or
+ * batches.
+ */
 const defaults = [
   ...squares([128, 256, 512, 1024, 2048, 4096, 8192]),
   { m: 8192, n: 64, k: 8192, batch: 1 },

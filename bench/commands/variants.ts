@@ -24,7 +24,9 @@ export function variantsCommand(): Command {
     })
 }
 
-/** Names on stderr the kernels of this machine that another addon lists, and how to list them. */
+/**
+ * Prints a note on stderr if another addon has kernels for this machine, with the command that lists them.
+ */
 export function sayOtherAddon(): void {
   const { addon, cuda } = info()
   const [larger] = addon.larger

@@ -58,7 +58,7 @@ Ctrl-C and SIGTERM give the blocks that are being computed back to the queue.${Q
       )
       await worker.stopped
       await tell({ type: 'stopped', blocks: worker.blocks }, `stopped after ${worker.blocks} blocks`)
-      // A worker ends only by an interruption, whose reason decides the exit status.
+      // Workers run until they are interrupted. The reason of the signal determines the exit status.
       signal.throwIfAborted()
     })
 }

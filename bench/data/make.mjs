@@ -1,11 +1,11 @@
-// Makes a.npy and b.npy, the two matrices that `npm start` multiplies (README.md in this folder says what they mean).
-// Needs the TypeScript build: npm run build:ts && node bench/data/make.mjs
+// Makes a.npy and b.npy, the two matrices that `npm start` multiplies (README.md in this folder describes
+// them). Needs the TypeScript build: npm run build:ts && node bench/data/make.mjs
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { writeNpy } from '../../dist/lib/files.js'
 import { EPSILON } from '../../dist/lib/index.js'
 
-/** mulberry32 (Tommy Ettinger, public domain): numbers in [0, 1) that are the same everywhere. */
+/** mulberry32 (Tommy Ettinger, public domain): returns numbers in [0, 1), identical on every machine. */
 function generator(seed) {
   let state = seed
   return () => {
@@ -17,8 +17,8 @@ function generator(seed) {
 }
 
 /**
- * Tasks in rows, the tasks before them in columns. A task starts when those that it needs have ended and their
- * results have been brought, and then takes its own time; ε if it doesn't need the other.
+ * Returns a precedence matrix: rows are tasks, columns are their possible predecessors. An element is the
+ * transfer time of the predecessor's result plus the task's duration, or ε without a dependency.
  */
 function precedence(rows, cols, density, random) {
   const data = new Int32Array(rows * cols).fill(EPSILON)

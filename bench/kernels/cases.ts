@@ -12,7 +12,7 @@ import {
 import { arrays, hasSums } from '../dtype.js'
 import { Draw } from '../random.js'
 
-/** A product with its options, without the one that chooses the kernel. */
+/** Product with its options, except the variant. */
 export interface KernelCase {
   /** Values and shape, for messages. */
   what: string
@@ -28,14 +28,14 @@ interface Kind {
   what: string
   a: Element
   b: Element
-  /** Whether neighbours along K of B differ by 1, from any first element on. */
+  /** Whether neighbours along K in B differ by exactly 1. */
   bounded?: boolean
   overflow?: MpmmOptions['overflow']
 }
 
 /**
- * M, K and N, the number of products in a batch, and whether C0 is accumulated. Tiles of all families are exceeded once, and few are
- * filled evenly.
+ * M, K and N, the number of products in a batch, and whether C0 is accumulated. Some shapes exceed the tiles
+ * of every family, and few are multiples of a tile.
  */
 const shapes = [
   { m: 1, k: 1, n: 1, batch: 1 },
@@ -50,7 +50,7 @@ const shapes = [
 
 const GREATEST_INT32 = 2 ** 31 - 1
 
-/** Finite numbers of which sums and products overflow, underflow or are rounded, and infinities. */
+/** Infinities, and finite numbers whose sums and products overflow, underflow or are rounded. */
 const edges = {
   float32: [Infinity, (2 - 2 ** -23) * 2 ** 127, 2 ** 127, 2 ** -149, 2 ** -126, 2 ** 24 + 2, 0.1, 1, 0, -0],
   float64: [Infinity, Number.MAX_VALUE, 2 ** 1023, Number.MIN_VALUE, 2 ** -1022, 2 ** 53, 0.1, 1, 0, -0],
@@ -61,7 +61,7 @@ const between =
   (draw) =>
     draw.integer(low, high)
 
-/** Draws `zero` with a probability, and otherwise what `element` draws. */
+/** Returns a generator that draws `zero` with a given probability, and otherwise calls `element`. */
 const withZeros =
   (zero: number, probability: number, element: Element): Element =>
   (draw) =>
@@ -114,7 +114,7 @@ function kindsOf(semiring: Semiring, dtype: DataType): Kind[] {
       ),
     ]
   }
-  // In which order plus-times overflows isn't specified.
+  // Plus-times excludes infinity, because the order in which its sums overflow is unspecified.
   const numbers = edges[dtype].filter((value) => semiring !== 'plus-times' || value < Infinity)
   const sign = (draw: Draw) => (semiring !== 'max-times' && draw.chance(0.5) ? -1 : 1)
   return [
@@ -133,7 +133,7 @@ function drawn(dtype: DataType, [batch, rows, cols]: Shape & { length: 3 }, elem
   return matrix(shape, arrays[dtype].from(data)) as DenseMatrix<ElementArray>
 }
 
-/** Replaces all rows but the first of each matrix by the row above it and 1 more or less. */
+/** Replaces each row except the first with the row above, plus or minus 1 per element. */
 function boundDifferences({ data, shape }: DenseMatrix<ElementArray>, draw: Draw): void {
   const [rows, cols] = shape.slice(-2) as [number, number]
   for (let at = 0; at < data.length; at++)

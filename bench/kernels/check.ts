@@ -9,7 +9,8 @@ import { type Product, VerificationError, verifier } from '../verify.js'
 import { casesOf, type KernelCase } from './cases.js'
 
 /**
- * Result of checking a variant. It is `refused` if the variant can't run here, or supports none of the cases.
+ * Result of checking a variant. The status is `refused` if the variant can't run on this machine or supports
+ * none of the cases.
  */
 export interface KernelFound {
   variant: VariantName
@@ -17,9 +18,9 @@ export interface KernelFound {
   status: 'right' | 'wrong' | 'failed' | 'refused'
   /** Products that were compared. */
   compared: number
-  /** The first difference or error, or why the variant was refused; '' if it is right. */
+  /** First difference or error, or reason of the refusal; '' if the variant is correct. */
   reason: string
-  /** The code of the error; null without one. */
+  /** Code of the error; null without an error. */
   code: string | null
 }
 
@@ -32,7 +33,10 @@ const codeOf = (error: unknown) => (error as { code?: string }).code ?? null
 const messageOf = (error: unknown) => oneLine(error instanceof Error ? error.message : String(error))
 
 interface Expectation extends KernelCase {
-  /** Throws VerificationError if a product differs. Undefined if the product must be refused, because it overflows. */
+  /**
+   * Throws VerificationError if a product differs. Undefined if kernels must reject the case because it
+   * overflows.
+   */
   check: ((product: Product) => unknown) | undefined
 }
 
@@ -55,7 +59,10 @@ async function expectationOf(one: KernelCase): Promise<Expectation> {
   }
 }
 
-/** Computes a case by a variant and compares it. Throws VerificationError if it differs, and what the library throws. */
+/**
+ * Computes a case by a variant and compares it. Throws VerificationError if the product differs; errors of
+ * the library pass through.
+ */
 async function compare({ name }: Variant, { what, a, b, options, check }: Expectation): Promise<void> {
   let product: Product
   try {
@@ -101,8 +108,8 @@ async function checkVariant(row: Variant): Promise<KernelFound> {
 }
 
 /**
- * Returns the addon's variants whose names contain a text, without the naive ones, with which the others are compared. The
- * WGSL variants have a check of their own, `npm run test:webgpu`.
+ * Returns the addon's variants whose names contain a text. Naive variants are excluded, because they are the
+ * reference. `npm run test:webgpu` checks the WGSL variants separately.
  */
 export function checkedVariants(text: string): { rows: Variant[]; withoutGpu: string } {
   const all = variants().filter(

@@ -1,5 +1,5 @@
 /**
- * Checks kernel variants in subprocesses, which a kernel may crash or hang, and prints a report for
+ * Checks kernel variants in subprocesses, because kernels may crash or hang, and prints a report for
  * maintainers.
  */
 import { readFile } from 'node:fs/promises'
@@ -17,7 +17,7 @@ import { checkedVariants, type KernelFound } from './check.js'
  */
 const MAX_SECONDS = 300
 
-/** The machine, the build, and every variant that isn't right. */
+/** Report on the machine, the build and each failing variant. */
 export interface KernelReport {
   ok: boolean
   mpmml: string
@@ -30,15 +30,15 @@ export interface KernelReport {
   /** The toolkit that built the addon and the architectures that it was built for; '' without CUDA. */
   toolkit: string
   architectures: string[]
-  /** Reason for not checking the variants for GPUs; '' if they were checked, or the addon has none. */
+  /** Reason why GPU variants weren't checked; '' if they were checked or the addon has no GPU variants. */
   withoutGpu: string
   right: number
-  /** Variants that differ from the naive product, end with an error, or end or stop the process. */
+  /** Variants that differ from the naive product, throw an error, or crash or hang the process. */
   failing: KernelFound[]
   refused: KernelFound[]
 }
 
-/** @param text - only variants whose names contain it. */
+/** @param text - part of the names of the variants to check. */
 export async function checkKernels(text: string, signal: AbortSignal): Promise<KernelReport> {
   const { rows, withoutGpu } = checkedVariants(text)
   if (rows.length === 0 && withoutGpu === '') {
@@ -77,7 +77,10 @@ async function driverVersion(): Promise<string> {
   return /\s(\d{3,}\.[\d.]+)/.exec(text)?.[1] ?? ''
 }
 
-/** Checks the variants one after the other. After one that breaks its process, another process goes on. */
+/**
+ * Checks the variants one after the other. If a variant breaks its process, a new process checks the
+ * remaining variants.
+ */
 async function checkAll(rows: readonly Variant[], signal: AbortSignal): Promise<KernelFound[]> {
   const progress = startProgress(rows.length)
   const found: KernelFound[] = []
@@ -108,13 +111,14 @@ async function checkAll(rows: readonly Variant[], signal: AbortSignal): Promise<
   return found
 }
 
-/** After an error of CUDA a process can't use the GPU any more. */
+/** A CUDA error makes the GPU unusable for the rest of the process. */
 const isBroken = ({ code }: KernelFound) => code === 'ERR_MPMML_CUDA'
 
 /**
  * Checks variants in one process and adds the results to `found`.
  *
- * @returns how the process ended during a variant; undefined if all are done, or the last one had an error of CUDA.
+ * @returns description of how the process ended during a variant; undefined if all variants are done or the
+ * last one caused a CUDA error.
  */
 async function checkUntilBroken(
   variants: VariantName[],
@@ -143,7 +147,7 @@ async function checkUntilBroken(
         does: 'ran it',
         threads: null,
         found(one) {
-          // What the process has sent before it was killed.
+          // Messages that the process sent before it was killed are ignored.
           if (isOver) return
           found.push(one)
           wait()

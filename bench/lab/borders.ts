@@ -1,8 +1,9 @@
 /**
- * Guards in the kernel against padding before it: the experiment of P. Lameski, I. Mishkovski, S. Filiposka, D. Trajanov,
- * L. Djinevski, "Comparison Of Rectangular Matrix Multiplication With And Without Border Conditions" (2013), sections IV
- * and V. Its inner dimension is wA = hB, K here; the outer ones, hA and wB, are varied. Its Figures 3 and 4 show the
- * speed of the kernel with guards, divided by that of the kernel on padded operands.
+ * Compares guards in the kernel with padding before the kernel. Repeats the experiment of P. Lameski, I.
+ * Mishkovski, S. Filiposka, D. Trajanov, L. Djinevski, "Comparison Of Rectangular Matrix Multiplication With
+ * And Without Border Conditions" (2013), sections IV and V. The paper's inner dimension wA = hB is K here;
+ * its outer dimensions hA and wB are varied. The paper's Figures 3 and 4 show the speed of the kernel with
+ * guards, divided by that of the kernel on padded operands.
  */
 import { type DataType, type Semiring, type Variant, variants } from '../../lib/index.js'
 import type { KernelPoint, Point } from '../../lib/lab.js'
@@ -17,13 +18,13 @@ import { kernelJob } from './ladder.js'
 /** The paper's values of K. */
 const depths = [32, 64]
 
-/** By how much padding is ahead on average, on its GeForce GTX 680 (section V). */
+/** Average relative gain in speed by padding on the paper's GeForce GTX 680 (section V), by K. */
 const paperAverages: ReadonlyMap<number, number> = new Map([
   [32, 0.1551],
   [64, 0.1024],
 ])
 
-/** Sizes of C, none of them a multiple of the block's 32; the paper's are only in its figures. */
+/** Sizes of C, none of which is a multiple of the block's 32. The paper shows its sizes only in figures. */
 const bordersSizes: readonly number[] = Array.from({ length: 20 }, (_, index) => 500 + 400 * index)
 
 /** The paper's elements are float32 in plus-times; max-plus is measured for comparison. */
@@ -32,7 +33,7 @@ const algebras: { semiring: Semiring; dtype: DataType }[] = [
   { semiring: 'plus-times', dtype: 'float32' },
 ]
 
-/** The kernel with blocks of 32 × 32 threads, with guards and with padding. */
+/** Returns the kernels with blocks of 32 × 32 threads: with guards and with padding. */
 function pairOf({ semiring, dtype }: { semiring: Semiring; dtype: DataType }): Variant[] {
   return variants().filter(
     ({ family, parameters: p, ...row }) =>
@@ -69,13 +70,13 @@ export const borders: KernelSweep & { sizes: readonly number[] } = {
   ],
 }
 
-/** Both kernels on one product; milliseconds are medians. */
+/** Times of both kernels on one product: medians in ms. */
 export interface BordersRow {
   size: number
   guardsMs: number
   paddingMs: number
   /**
-   * Copies that pad the operands before the kernel; not part of the paper's times, which are kernel times.
+   * Time to pad the operands before the kernel. The paper's times are kernel times and exclude it.
    */
   copiesMs: number
   /** Speed of the kernel with guards over that of the kernel on padded operands. */
@@ -95,7 +96,7 @@ export interface BordersExperiment {
 
 type Measured = KernelPoint & { result: NonNullable<KernelPoint['result']> }
 
-/** The sizes of which both kernels were measured, for each algebra and K. */
+/** Returns an experiment per algebra and K, with the sizes for which both kernels were measured. */
 export function experiments(points: readonly Point[]): BordersExperiment[] {
   const measured = points.filter(
     (point): point is Measured =>
@@ -145,7 +146,7 @@ function experimentOf(points: Measured[]): BordersExperiment {
 
 const percent = (share: number) => `${(100 * share).toFixed(2)} %`
 
-/** "Padding is ahead by …" */
+/** Returns the sentence "Padding is ahead by …". */
 export function averageText({ k, average, averageWithCopies }: BordersExperiment): string {
   const there = paperAverages.get(k)
   const ahead = (share: number) =>
@@ -165,7 +166,7 @@ const columns: Columns<BordersRow> = [
   ['with the copies', ({ normalisedWithCopies }) => normalisedWithCopies.toFixed(3)],
 ]
 
-/** Lameski et al.'s Figures 3 and 4, and their averages, for each algebra and K. */
+/** Describes Figures 3 and 4 of Lameski et al. and the averages, for each algebra and K. */
 export function describeBorders(points: readonly Point[]): string {
   return experiments(points)
     .map((experiment) => {

@@ -14,7 +14,7 @@ import { VerificationError } from '../verify.js'
 
 export interface CallRequest {
   backend: BackendName
-  /** The variant; the library's choice if it is undefined. */
+  /** Variant of the call; undefined: the library chooses. */
   variant: VariantName | undefined
   semiring: Semiring
   dtype: DataType
@@ -35,7 +35,7 @@ const algebras: Partial<
   'plus-times': { extend: (a, b) => a * b, combine: (x, y) => x + y },
 }
 
-/** The semirings that the ladder is of, and whose products can be compared. */
+/** Semirings of the ladder, whose products this module can verify. */
 export const laddered = Object.keys(algebras) as Semiring[]
 
 /** Limit of the compared elements, which are distributed evenly over C. */
@@ -52,7 +52,7 @@ function operandsOf({ dtype, m, n, k }: CallRequest): Operands {
   if (last?.key === key) return last
   // The previous operands are released first, because they may occupy most of the memory.
   last = undefined
-  // A linear congruential generator (Numerical Recipes): the same operands for every kernel and on every machine.
+  // A linear congruential generator (Numerical Recipes): operands are identical for every kernel and machine.
   let state = 1
   const random = () => {
     state = (Math.imul(state, 1664525) + 1013904223) >>> 0
@@ -60,7 +60,8 @@ function operandsOf({ dtype, m, n, k }: CallRequest): Operands {
   }
   const fill = (length: number) => {
     const data = new arrays[dtype](length)
-    // The report's values: thousandths from 0 to 0.999. Integers are the thousands.
+    // Values of the report: multiples of 0.001 from 0 to 0.999. For integer types they are multiplied by
+    // 1000.
     for (let index = 0; index < length; index++) data[index] = dtype === 'int32' ? random() : random() * 0.001
     return data
   }
@@ -74,10 +75,11 @@ export function forgetOperands(): void {
 }
 
 /**
- * The largest relative error of a sample of C's elements against the same sums in float64, and the size of the sample.
+ * Returns the largest relative error in a sample of C's elements, compared with sums in float64, and the
+ * sample's size.
  *
- * @throws VerificationError if it is more than rounding can explain: K times float's unit roundoff, and anything for
- *   integers.
+ * @throws VerificationError if the error exceeds the bound of rounding, which is K times float32's unit
+ * roundoff, or 0 for integers.
  */
 export function compare(
   request: Pick<CallRequest, 'semiring' | 'dtype' | 'm' | 'n' | 'k'> & Partial<CallRequest>,
@@ -92,7 +94,8 @@ export function compare(
   const compared = Math.min(MAX_COMPARED, m * n)
   let relativeError = 0
   for (let sample = 0; sample < compared; sample++) {
-    // Both ends, and a step between that is seldom a multiple of a row.
+    // The sample includes the first and the last element. The step between samples is rarely a multiple of
+    // the row length.
     const at = compared === 1 ? 0 : Math.round((sample * (m * n - 1)) / (compared - 1))
     const [row, col] = [Math.floor(at / n), at % n]
     let expected = extend(a[row * k]!, b[col]!)
@@ -111,7 +114,7 @@ export function compare(
   return { relativeError, compared }
 }
 
-/** Calls that are repeated as long as they are short: their median counts. */
+/** Time in ms for repetitions of a call, whose median is reported. */
 const BUDGET_MS = 1000
 const MAX_CALLS = 5
 
@@ -124,7 +127,7 @@ export async function runCall(request: CallRequest): Promise<NonNullable<CallPoi
     out: matrix(m, n, c),
     ...(variant === undefined ? { backend } : { variant }),
   }
-  // Overwritten, so that the result of an earlier call can't pass for the new one.
+  // C is overwritten, so that the result of an earlier call can't be mistaken for the new result.
   c.fill(-1)
   const totals: number[] = []
   const kernels: number[] = []

@@ -1,4 +1,7 @@
-/** Bytes that hardware counters see, by NVIDIA's Nsight Compute if `ncu` is on the PATH and may be used. */
+/**
+ * Reads hardware counters of transferred bytes by NVIDIA Nsight Compute, if `ncu` is on the PATH and
+ * permitted.
+ */
 import { execFile } from 'node:child_process'
 import type { KernelPoint, Point } from '../../lib/lab.js'
 
@@ -8,10 +11,10 @@ const metrics = {
   sharedMemory: 'l1tex__data_pipe_lsu_wavefronts_mem_shared.sum',
 } as const
 
-/** Shared memory is counted in wavefronts of as many bytes. */
+/** Bytes per wavefront, the unit in which counters report shared-memory traffic. */
 const WAVEFRONT_BYTES = 128
 
-/** The names of the kernels that compute products, as ncu knows them. */
+/** Filter of ncu that selects the kernels that compute products. */
 const KERNELS = 'regex:^(naive|tiled|prefetch|mpmml|pipelined)_kernel$'
 
 /** Runs one launch of a variant in a subprocess. */
@@ -33,7 +36,7 @@ function ncu(args: string[], signal: AbortSignal): Promise<string> {
   })
 }
 
-/** The values of the metrics in ncu's CSV with one line per metric, in base units. */
+/** Returns the metrics, in base units, from ncu's CSV with one line per metric. */
 export function readMetrics(csv: string): Map<string, number> {
   const rows = csv
     .split('\n')

@@ -1,4 +1,7 @@
-/** The ladder as tables: times on this machine, and on the report's Tesla K20c if it has them. */
+/**
+ * Formats the ladder as tables: times on this machine, and the report's times on a Tesla K20c where
+ * available.
+ */
 import type { BackendName } from '../../lib/index.js'
 import type { CallPoint, KernelPoint, Point } from '../../lib/lab.js'
 import { greatest } from '../min-max.js'
@@ -9,7 +12,7 @@ import type { Section } from '../report/section.js'
 import * as k20 from './k20.js'
 import { type LadderKernel, ladderKernelsOf } from './ladder.js'
 
-/** Seconds with what a person compares: 0.0123, 7.99, 1274. */
+/** Formats seconds with about three significant digits: 0.0123, 7.99, 1274. */
 export const seconds = (value: number) =>
   value >= 100 ? value.toFixed(0) : value >= 0.001 ? String(Number(value.toPrecision(3))) : value.toFixed(6)
 
@@ -31,7 +34,9 @@ export class LadderPoints {
     ) as (Kind extends 'kernel' ? KernelPoint : CallPoint) | undefined
   }
 
-  /** Seconds of a kernel, and of a whole call, on M × K times K × N; square if K and N are left out. */
+  /**
+   * Returns the kernel time and the whole call's time in seconds for M × K times K × N. K and N default to M.
+   */
   times(name: string, m: number, k?: number, n?: number) {
     const kernel = this.find('kernel', name, m, k, n)
     const call = this.find('call', name, m, k, n)
@@ -62,13 +67,13 @@ function k20Cells(
   return [shown(there?.kernel), shown(there?.total), shown(here.kernel), shown(here.total), ratio]
 }
 
-/** A table as rows; the first is its head. */
+/** Table as rows, with the header as the first row. */
 export interface LadderTable {
   title: string
   rows: string[][]
 }
 
-/** The report's Table 1 or 2. */
+/** Returns the report's Table 1 or 2. */
 function overSizes(
   title: string,
   points: LadderPoints,
@@ -84,7 +89,10 @@ function overSizes(
   return [{ title, rows: [['size', ...head], ...rows] }]
 }
 
-/** The report's Table 3, at the largest of the sizes; the K20c's column only if that is its size. */
+/**
+ * Returns the report's Table 3 at the largest size. The K20c's column appears only at the size of its Table
+ * 3.
+ */
 function overBlocks(points: LadderPoints, ladderKernels: LadderKernel[], size: number): LadderTable[] {
   const tiled = ladderKernels
     .filter(({ variant: { parameters: p } }) => p.technique === 'tiled' && p.order === 'coalesced')
@@ -156,7 +164,7 @@ export function ladderTable(
   }
 }
 
-/** The product on the CPU, over the products that it was computed for. */
+/** Returns the table of products that were measured on the CPU. */
 export function cpuTable(points: LadderPoints): LadderTable | undefined {
   const calls = points.calls('cpu').filter(({ result }) => result !== undefined)
   if (calls.length === 0) return undefined
@@ -183,7 +191,7 @@ export const describeTables = (tables: (LadderTable | undefined)[]) =>
 export const htmlTables = (tables: LadderTable[]): Html[] =>
   tables.map(({ title, rows }) => tableOf(rows, title))
 
-/** The report's tables for each algebra that was measured. */
+/** Returns the report's tables for each measured algebra. */
 function ladderTables({ results: { points } }: Data): Html[] {
   const ladder = points.filter(({ sweep, kind }) => sweep === 'ladder' && kind === 'kernel')
   const algebras = new Set(ladder.map(({ parameters: p }) => `${p.semiring} ${p.dtype}`))
@@ -194,7 +202,7 @@ function ladderTables({ results: { points } }: Data): Html[] {
     const sizes = [...new Set(squares.map(({ parameters }) => Number(parameters.m)))].sort((x, y) => x - y)
     const list = ladderKernelsOf(kernels)
     const ladder = new LadderPoints(own)
-    // The product that most ladder kernels were measured on; the largest of these in case of a tie.
+    // The chosen product has the most measured ladder kernels; ties are resolved by size.
     const shapes = [...new Set(kernels.map(({ parameters: { m, k, n } }) => `${m} ${k} ${n}`))]
     const count = (shape: string) =>
       kernels.filter(({ parameters: { m, k, n } }) => `${m} ${k} ${n}` === shape).length

@@ -1,4 +1,4 @@
-/** Rooflines as charts and tables. */
+/** Formats rooflines as charts and tables. */
 import { tensorPeak } from '../../lib/lab.js'
 import type { Drawing } from '../report/charts.js'
 import { type Data, speed } from '../report/data.js'
@@ -10,7 +10,7 @@ import { bindingText, groups, type Roofline, rooflines, roofNames } from './roof
 
 const facets = ['global memory', 'shared memory or L1']
 
-/** A roofline as a chart. */
+/** Returns the chart of a roofline. */
 export function rooflineDrawing({ ceilings, operations, tensor, kernels }: Roofline): Drawing {
   const rounded = (gbps: number) =>
     gbps >= 10_000 ? `${(gbps / 1000).toFixed(1)} TB/s` : `${gbps.toFixed(0)} GB/s`
@@ -40,7 +40,10 @@ export function rooflineDrawing({ ceilings, operations, tensor, kernels }: Roofl
 export const rooflineTitle = ({ semiring, dtype, size }: Roofline, gpu: string) =>
   `Roofline of ${gpu}: ${semiring} ${dtype}, ${size}³`
 
-/** The tutorial's roofline of an M2090 next to that of this GPU: without caches, tiles only. */
+/**
+ * Returns a table that compares the M2090 roofline of the tutorial with this GPU. The tutorial's model covers
+ * tiles and ignores caches.
+ */
 function m2090Table({ ceilings, kernels }: Roofline): LadderTable {
   const here = { gflops: ceilings.operations, gbps: ceilings.deviceMemory }
   const row = (name: string, tile?: number) => {
@@ -69,7 +72,7 @@ function m2090Table({ ceilings, kernels }: Roofline): LadderTable {
 export function rooflineTables(roofline: Roofline): LadderTable[] {
   const { ceilings, operations, tensor, strided, kernels, semiring, dtype, size } = roofline
   const counted = kernels.some(({ counters }) => counters !== undefined)
-  // Per step of the product, to compare with the computed operations per byte.
+  // Bytes are divided by the steps of the product, for comparison with the computed operations per byte.
   const steps = 2 * size ** 3
   const measured = ({ counters }: (typeof kernels)[number]) =>
     counters

@@ -1,4 +1,4 @@
-/** Points as tables. */
+/** Formats points as tables. */
 import {
   type CalculatedOccupancy,
   type KernelPoint,
@@ -13,7 +13,7 @@ import type { RunOutcome } from './runner.js'
 
 const percent = (value: number) => (value > 0 ? `${value.toFixed(1)} %` : '')
 
-/** The parameters that differ among points, but for some. */
+/** Returns columns for the parameters that differ among points, except the names in `left`. */
 function differing<P extends Point>(points: readonly P[], left: readonly string[] = []): Columns<P> {
   const names = [...new Set(points.flatMap(({ parameters }) => Object.keys(parameters)))]
   return names
@@ -45,7 +45,7 @@ const microbenchColumns: Columns<MicrobenchPoint> = [
 export function describePoints(points: Point[]): string {
   const kernels = points.filter((point) => point.kind === 'kernel')
   const microbenches = points.filter((point) => point.kind === 'microbench')
-  // n and k are m in every sweep.
+  // n and k equal m in every sweep, so they have no columns.
   const ofKernels = [...differing(kernels, ['n', 'k']), ...kernelColumns]
   const ofMicrobenches: Columns<MicrobenchPoint> = [
     ['name', ({ name }) => name],
@@ -58,7 +58,9 @@ export function describePoints(points: Point[]): string {
   ].join('\n\n')
 }
 
-/** Points of a run as they are asked for: with all that they were measured on, or as text for people. */
+/**
+ * Prints the points of a run as JSON, CSV or text. JSON and CSV include the environment of the measurements.
+ */
 export function printPoints(
   { results, points }: RunOutcome,
   { json, csv }: { json?: true; csv?: true },
@@ -68,7 +70,7 @@ export function printPoints(
   return print(csv ? resultsCsv({ ...results, points }).trimEnd() : describe(points))
 }
 
-/** One microbenchmark, in full. */
+/** Describes one microbenchmark with all its values. */
 export function describeMicrobench({ name, parameters, result }: MicrobenchPoint): string {
   const { ms, gops, ...r } = result!
   const opcodes = Object.entries(r.instructionsPerIteration).map(
@@ -140,7 +142,7 @@ export const describeOccupancy = (name: string, occupancy: Occupancy): string =>
     ...occupancyRows.map(([label, value]): [string, string] => [label, value(occupancy)]),
   ])
 
-/** Table 2.1 of the thesis for some numbers of registers, a column each. */
+/** Table 2.1 of the thesis with a column for each number of registers. */
 export const describeCalculated = (all: readonly CalculatedOccupancy[]): string =>
   table([
     ['GPU', ...all.map(({ gpu }) => gpu)],

@@ -1,4 +1,4 @@
-/** One to four dimensions on the command line, read as the report's program reads them. */
+/** Reads one to four dimensions from the command line, like the program in the report by J. Sun. */
 import { InvalidArgumentError } from 'commander'
 
 /** C is M × N, A is M × K, B is K × N. */
@@ -9,10 +9,11 @@ export interface Dimensions {
 }
 
 /**
- * dim1 and dim2 are A's, dim3 and dim4 are B's; each that is missing is the one before it.
+ * A is dim1 × dim2, and B is dim3 × dim4. Each missing dimension equals the previous one.
  *
- * @throws InvalidArgumentError, wrong usage, if A has another number of columns than B has rows.
- * @see J. Sun, "CS 4444 – Report for Homework 5" (2017), main() of its listing. Without any dimension its program takes 100.
+ * @throws InvalidArgumentError, wrong usage, if A's number of columns differs from B's number of rows.
+ * @see J. Sun, "CS 4444 – Report for Homework 5" (2017), main() of its listing. The report's program uses 100
+ * if no dimension is given.
  */
 export function readDimensions([dim1, dim2 = dim1, dim3 = dim2, dim4 = dim3]: readonly number[]): Dimensions {
   if (dim1 === undefined || dim2 === undefined || dim3 === undefined || dim4 === undefined) {

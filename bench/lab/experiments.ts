@@ -1,4 +1,4 @@
-/** The laboratory's experiments in the order of the report: what it measures of each, and the tables and figures that show it. */
+/** Experiments in the order of the report, each with its jobs, tables and figures. */
 import { greatest } from '../min-max.js'
 import type { Data } from '../report/data.js'
 import { html } from '../report/html.js'
@@ -21,13 +21,16 @@ interface LabExperiment {
    */
   jobs?(sizes: number[]): Job[]
   sections(data: Data): Section[]
-  /** Whether it goes beyond the thesis' sweeps: then it is shown only if it was measured. */
+  /**
+   * Whether the experiment is an addition to the thesis' sweeps. Additions are shown only if they were
+   * measured.
+   */
   beyond?: true
 }
 
 const { cases, patterns, transpose, instances, tiles, blocks, space, borders } = kernelSweeps
 
-/** Figure 4.5 of the thesis is about 10K × 10K. */
+/** Size in Figure 4.5 of the thesis: 10K × 10K. */
 const TRANSPOSE_SIZE = 10240
 
 const experiments: LabExperiment[] = [
@@ -62,14 +65,14 @@ const experiments: LabExperiment[] = [
   { jobs: futureJobs, sections: futureSections, beyond: true },
 ]
 
-/** Everything that the report measures, or that one exhibit shows. */
+/** Returns the jobs of the whole report, or of one exhibit. */
 export function reportJobs(sizes: number[] = defaultSizes, only?: Exhibit): Job[] {
   const all = experiments.flatMap(({ jobs }) => jobs?.(sizes) ?? [])
   const shown: readonly string[] | undefined = only && sweepsOf[only]
   return shown ? all.filter(({ sweep }) => shown.includes(sweep)) : all
 }
 
-/** Every section of the report. */
+/** Returns all sections of the report. */
 export const sections = (data: Data): Section[] =>
   experiments.flatMap(({ sections, beyond }) =>
     sections(data).filter(({ body }) => !beyond || body.length > 0),

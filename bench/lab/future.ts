@@ -12,11 +12,11 @@ import { html } from '../report/html.js'
 import type { Section } from '../report/section.js'
 import { jobOf, type RunOptions, type WorkJob } from './job.js'
 
-/** The tables of 32 bases, by their first and their last one. */
+/** Number of tables of 32 bases: 32 · 31 / 2, one per pair of first and last base. */
 const TABLES = 496
 const LARGEST = 8192
 
-/** Products of squares and of triangles, and BPMax. */
+/** Returns jobs for products of squares and triangles, and for BPMax. */
 export function futureJobs(sizes: readonly number[]): WorkJob[] {
   const product = (name: 'whole' | 'triangles', n: number, batch = 1) =>
     jobOf('work', 'triangular', name, { n, batch })
@@ -34,7 +34,7 @@ export function futureJobs(sizes: readonly number[]): WorkJob[] {
   ]
 }
 
-/** Seconds on an H200, roughly. */
+/** Returns a rough estimate of the job's duration on an H200 in seconds. */
 export function costOfWork({ sweep, name, parameters: { n, m, batch } }: WorkJob): number {
   if (sweep === 'bpmax') return name === 'folding' ? 2 : 1 + (n * Number(m)) ** 3 / 1e14
   return 1 + (10 * Number(batch) * n ** 3) / 2e13 + (Number(batch) * n * n) / 1e8
@@ -97,7 +97,10 @@ function triangularFigure(data: Data): Figure[] {
   })
 }
 
-/** GFLOPS of the whole program on the best CPU of that study: IEEE TPDS 2024, doi 10.1109/TPDS.2024.3380443. */
+/**
+ * Published speed of the whole BPMax program on the study's fastest CPU, in GFLOPS: IEEE TPDS 2024, doi
+ * 10.1109/TPDS.2024.3380443.
+ */
 const PUBLISHED = 312
 
 const isFolding = ({ name }: MeasuredWork) => name === 'folding'

@@ -23,8 +23,8 @@ export const jobOf = <Kind extends Point['kind'], Parameters, Sweep extends stri
 ): JobOf<Kind, Parameters, Sweep, Name> => ({ kind, sweep, name, parameters })
 
 /**
- * A kernel variant on a product; `parameters` has m, n, k, batch and the variant's own, and if it isn't for any values,
- * their `minimum` and `maximum`.
+ * Kernel variant on a product. `parameters` contains m, n, k, batch and the variant's parameters, and
+ * `minimum` and `maximum` if the variant restricts values.
  */
 export interface KernelJob
   extends JobOf<
@@ -37,19 +37,22 @@ export interface KernelJob
 
 export type MicrobenchJob = JobOf<'microbench'>
 
-/** The occupancy of a variant, or with parameters of a microbenchmark. */
+/** Occupancy of a variant, or of a microbenchmark with the given parameters. */
 export type OccupancyJob = JobOf<'occupancy'>
 
-/** A bandwidth of a level of memory; `parameters` are its options. */
+/** Bandwidth of a memory level; `parameters` are the options of the measurement. */
 export type BandwidthJob = JobOf<'bandwidth'>
 
-/** A whole call of `mpmm`, by the variant `name`, or, for the backend 'cpu', by that of the library's choice. */
+/** Whole call of `mpmm` by the variant `name`. The library chooses the variant for the backend 'cpu'. */
 export interface CallJob
   extends JobOf<'call', { semiring: Semiring; dtype: DataType; m: number; n: number; k: number }> {
   backend: BackendName
 }
 
-/** A product or a program of which only the needed steps count; `parameters` has the sizes: n, and batch, m or strands. */
+/**
+ * Product or program whose speed counts only the needed steps. `parameters` contains the sizes: n, and batch,
+ * m or strands.
+ */
 export type WorkJob = JobOf<
   'work',
   { n: number } & Record<string, number | string>,
@@ -59,7 +62,7 @@ export type WorkJob = JobOf<
 
 export type Job = KernelJob | MicrobenchJob | OccupancyJob | BandwidthJob | CallJob | WorkJob
 
-/** Two jobs, or points, with the same key measure the same thing. */
+/** Returns a key that is equal for jobs or points of the same measurement. */
 export function jobKey({
   kind,
   sweep,
@@ -72,7 +75,7 @@ export function jobKey({
   return JSON.stringify([kind, sweep, name, sorted])
 }
 
-/** Adds a point; it replaces an earlier one that measures the same thing. */
+/** Adds a point, which replaces an earlier point with an equal key. */
 export function addPoint({ points }: Results, point: Point): void {
   const key = jobKey(point)
   const at = points.findIndex((earlier) => jobKey(earlier) === key)
@@ -82,6 +85,6 @@ export function addPoint({ points }: Results, point: Point): void {
 
 export interface RunOptions {
   device: number
-  /** Number of timed repetitions; by default chosen by the time of one. */
+  /** Number of timed repetitions; by default it follows from the time of one repetition. */
   repetitions?: number | undefined
 }

@@ -59,7 +59,7 @@ const kinds: { [K in Job['kind']]: Kind<Extract<Job, { kind: K }>> } = {
   },
   call: {
     what: ({ name, parameters: { m, k, n } }) => `${name} ${m} × ${k} × ${n}`,
-    // Making the operands and a call of a kernel in the middle of the ladder.
+    // Estimate for the creation of operands and a kernel from the middle of the ladder.
     cost: ({ backend, parameters: { m, n, k } }) =>
       0.2 + (m * k + k * n) / 1e8 + (m * n * k) / (backend === 'cpu' ? 2e10 : 1e12),
     measure({ backend, name, parameters }, { device }) {

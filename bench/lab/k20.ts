@@ -13,7 +13,10 @@ export interface K20Time {
 const byThousands = (kernel: number[], total: number[]): ReadonlyMap<number, K20Time> =>
   new Map(kernel.map((seconds, index) => [1000 * (index + 1), { kernel: seconds, total: total[index]! }]))
 
-/** Table 1: the baseline with blocks of 32 × 32 threads, by size. Its threadIdx.x runs along the rows of C. */
+/**
+ * Table 1: the baseline with blocks of 32 × 32 threads, by size. The baseline's threadIdx.x runs along the
+ * rows of C.
+ */
 export const baseline = byThousands(
   [0.23, 1.85, 6.27, 14.85, 29.0, 50.13, 79.62, 118.86, 168.48, 231.67],
   [1.04, 2.65, 7.07, 15.73, 29.89, 51.06, 80.61, 119.97, 169.66, 232.94],
@@ -25,7 +28,7 @@ export const sharedMemory = byThousands(
   [0.73, 0.87, 1.03, 1.29, 1.91, 2.63, 3.83, 5.0, 7.13, 9.49],
 )
 
-/** The size of Table 3. */
+/** Matrix size of Table 3. */
 export const BLOCK_SIZE_TABLE = 10000
 
 /** Table 3: shared memory on 10000 × 10000, by the side of a block. */
@@ -38,5 +41,5 @@ export const byBlockSize: ReadonlyMap<number, K20Time> = new Map([
   [1, { kernel: 1273.66, total: 1274.96 }],
 ])
 
-/** Section 1: the product of 3000 × 3000 on its CPU, an AMD 6276. */
+/** Section 1: product of 3000 × 3000 on the report's CPU, an AMD 6276. */
 export const cpu = { size: 3000, seconds: 93.79 }

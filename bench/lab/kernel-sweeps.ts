@@ -1,4 +1,4 @@
-/** The kernel sweeps, those of the thesis' chapter 4 and that of borders: what is measured, and the figures of it. */
+/** Jobs and figures of the kernel sweeps: the sweeps of the thesis' chapter 4 and the sweep over borders. */
 import { type Variant, variants } from '../../lib/index.js'
 import { type Point, refusedVariants } from '../../lib/lab.js'
 import { type Columns, rowsOf, tableOf } from '../experiment.js'
@@ -31,21 +31,21 @@ export interface KernelSweep {
   /** Line for the help of the command. */
   summary: string
   jobs(sizes: number[]): KernelJob[]
-  /** Its own default. */
+  /** Default sizes, if they differ from other sweeps. */
   sizes?: readonly number[]
   /** Returns the text about the points; without it a table of them is printed. */
   describe?(points: Point[]): string
   sections(data: Data): Section[]
 }
 
-/** A row of the variant table: one that the build has, or one that no kernel can be built for, and why. */
+/** Row of the variant table. `reason` states why no kernel can be built for it. */
 interface Row {
   name: string
   parameters: Parameters
   reason?: string
 }
 
-/** The rows that the sweeps are over, and the one that each sweep changes some parameters of: what the planner takes. */
+/** Rows of a kernel family. Sweeps vary some parameters of `base`, the row that the planner selects. */
 interface Family {
   rows: Row[]
   base: Row
@@ -53,7 +53,7 @@ interface Family {
 
 let family: Family | undefined
 
-/** The MPMML kernels of max-plus on int32; undefined in a build without CUDA. */
+/** Returns the MPMML kernels of max-plus on int32; undefined in a build without CUDA. */
 function mpmml(): Family | undefined {
   if (family) return family
   const isOurs = (row: Pick<Variant, 'family' | 'semiring' | 'dtype' | 'parameters'>) =>
@@ -67,7 +67,7 @@ function mpmml(): Family | undefined {
   return family
 }
 
-/** The rows that differ from the base only in these parameters. */
+/** Returns the rows that differ from the base only in the named parameters. */
 export function rowsOver(...names: string[]): Row[] {
   const { base, rows } = mpmml() ?? { rows: [] }
   return rows.filter(({ parameters }) =>
@@ -96,9 +96,9 @@ const kernelColumns: Columns<MeasuredKernel> = [
   ['variant', ({ name }) => name],
 ]
 
-/** A sweep over some parameters and square sizes, whose figure has a line for each of their values. */
+/** Sweep over parameters and square sizes. Its figure has a line per combination of parameter values. */
 interface OverSizes extends Pick<KernelSweep, 'summary'>, Pick<Section, 'exhibits' | 'title' | 'claims'> {
-  /** The parameters, and the order of the kernels and lines. */
+  /** Names of the varied parameters. */
   over: readonly string[]
   order: readonly Key[]
   caption(data: Data): Section['caption']
@@ -132,7 +132,7 @@ function sweepOver(sweep: string, { summary, over, order, columns = [], ...shown
   }
 }
 
-/** The threads of a block. */
+/** Number of threads per block. */
 export const threads: Key = ({ BS_i, BS_j }) => Number(BS_i) * Number(BS_j)
 
 /** The block pattern comes first, then block-cyclic and cyclic. */
@@ -233,7 +233,7 @@ function instancesFigure(data: Data): Figure[] {
     sizeOf(point) > small ? `one of ${sizeName(sizeOf(point))}` : `Ninst products of ${sizeName(small)}`
   return lines({
     points: [...many, ...large],
-    // One large product is a level to compare with, at the end of the axis.
+    // The single large product is a reference at the end of the axis.
     x: (point) => (sizeOf(point) > small ? (xs.at(-1) ?? '1') : String(point.parameters.batch)),
     xs,
     xLabel: 'number of products, Ninst',
@@ -277,7 +277,7 @@ function missingBlocks(data: Data): string {
   return [...new Set(reasons)].join('')
 }
 
-/** The parameters of a kernel, and what the thesis found of each. */
+/** Parameters of a kernel, with the thesis' finding about each. */
 const dimensions: [name: string, value: (point: MeasuredKernel) => string, thesis: string][] = [
   [
     'case',
@@ -286,7 +286,7 @@ const dimensions: [name: string, value: (point: MeasuredKernel) => string, thesi
   ],
   [
     'pattern',
-    // A patch that is whole along X may be in parts along Y.
+    // A block pattern along X may be split along Y, which makes it block-cyclic.
     (point) =>
       point.parameters.Sub_Y !== point.parameters.Y && patternOf(point) === 'block'
         ? 'block-cyclic'
@@ -305,12 +305,14 @@ const dimensions: [name: string, value: (point: MeasuredKernel) => string, thesi
 
 interface Found {
   name: string
-  /** The greatest speed of each value, the best value first. */
+  /** Greatest speed for each value, in descending order. */
   values: { value: string; gops: number }[]
   thesis: string
 }
 
-/** Points of the largest size, the fastest first, and the best values of each parameter. */
+/**
+ * Returns the points of the largest size, sorted by descending speed, and the best values of each parameter.
+ */
 function bestOf(points: readonly MeasuredKernel[]): { sorted: MeasuredKernel[]; found: Found[] } {
   const sizeOf = ({ parameters }: MeasuredKernel) => Number(parameters.m)
   const largest = greatest(points.map(sizeOf))
@@ -319,7 +321,7 @@ function bestOf(points: readonly MeasuredKernel[]): { sorted: MeasuredKernel[]; 
     .sort((one, other) => other.result.gops.median - one.result.gops.median)
   const found = dimensions.map(([name, pick, thesis]) => {
     const best = new Map<string, number>()
-    // The first point of a value is its fastest.
+    // Points are sorted by speed, so the first point with a value is the fastest.
     for (const point of sorted) {
       const value = pick(point)
       if (!best.has(value)) best.set(value, point.result.gops.median)
@@ -338,7 +340,7 @@ const foundColumns: Columns<Found> = [
   ['the thesis', ({ thesis }) => thesis],
 ]
 
-/** The name of a variant without what all of the family's int32 kernels share. */
+/** Returns a variant's name without the prefix that all int32 kernels of the family share. */
 const shortName = ({ name }: Pick<MeasuredKernel, 'name'>) => name.replace('mpmml_maxplus_i32_', '')
 
 const spaceTitle = 'All kernels of the thesis'

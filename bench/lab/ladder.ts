@@ -15,7 +15,7 @@ export interface Algebra {
   dtype: DataType
 }
 
-/** The element types that the ladder has kernels for. */
+/** Element types of the ladder's kernels. */
 export const elementTypes = ['int32', 'float32'] as const satisfies DataType[]
 
 /** Options that select the measured algebra. */
@@ -33,7 +33,7 @@ const typesHere = (semiring: Semiring) =>
 /**
  * Returns the requested algebra: on int32 if no type is given, or on float32 if the semiring has no int32.
  *
- * @throws InvalidArgumentError, wrong usage, if the semiring doesn't have the type.
+ * @throws InvalidArgumentError, wrong usage, if the semiring doesn't support the type.
  */
 export function algebraOf({
   semiring,
@@ -51,7 +51,7 @@ export function algebraOf({
 
 export type Borders = 'guards' | 'padding'
 
-/** A step of the ladder, and its kernel variant. */
+/** Step of the ladder with its kernel variant. */
 export interface LadderKernel {
   /** The technique in words. */
   title: string
@@ -65,8 +65,8 @@ const techniques: Record<string, string> = {
 }
 
 /**
- * Returns whether neighbouring threads read neighbouring elements, as all kernels do except the ladder's with
- * order=uncoalesced.
+ * Returns whether neighbouring threads read neighbouring elements, which holds for all kernels except the
+ * ladder's with order=uncoalesced.
  */
 export const isCoalesced = ({ parameters }: Pick<Variant, 'parameters'>) => parameters.order !== 'uncoalesced'
 
@@ -89,7 +89,7 @@ export function ladderKernels({ semiring, dtype }: Algebra, borders: Borders = '
   )
   const ladder = of.filter(({ family, parameters: p }) => {
     if (family !== 'ladder') return false
-    // Tiles of one element have neither an order nor borders.
+    // Order and borders don't apply to tiles of one element.
     if (p.tile === 1) return p.order === 'coalesced'
     return p.technique === 'naive' || p.borders === borders
   })
@@ -139,7 +139,7 @@ function callJob(backend: BackendName, name: string, algebra: Algebra, d: Dimens
   return { ...jobOf('call', 'ladder', name, { ...algebra, m: d.m, n: d.n, k: d.k }), backend }
 }
 
-/** A call on the CPU, whose variant the library chooses. */
+/** Returns the job of a call on the CPU, whose variant the library chooses. */
 export const cpuJob = (algebra: Algebra, d: Dimensions) => callJob('cpu', 'cpu', algebra, d)
 
 /** Returns the jobs that measure kernel time and end-to-end time of ladder kernels on a product. */
@@ -149,7 +149,10 @@ const both = (algebra: Algebra, list: LadderKernel[], d: Dimensions): Job[] =>
     kernelJob('ladder', variant, algebra, d),
   ])
 
-/** Returns the ladder kernels of the report's Tables 1 and 2, and the last one for comparison. */
+/**
+ * Returns the ladder kernels of the report's Tables 1 and 2, and the last kernel of the ladder for
+ * comparison.
+ */
 function tableRungs(list: LadderKernel[]): LadderKernel[] {
   const isTiled = ({ variant: { parameters: p } }: LadderKernel) =>
     p.technique === 'tiled' && p.tile === 32 && p.order === 'coalesced'

@@ -1,4 +1,7 @@
-/** The microbenchmarks of the thesis' chapter 2 and appendix A, and the instruction mixes: what is measured, and the figures. */
+/**
+ * Jobs and figures of the microbenchmarks of the thesis' chapter 2 and appendix A, and of the instruction
+ * mixes.
+ */
 import { microbenches } from '../../lib/lab.js'
 import type { Columns } from '../experiment.js'
 import { bars, by, type Figure, type Key, lines, mhz, namesOf, sortedBy, times } from '../report/charts.js'
@@ -8,15 +11,19 @@ import type { Section } from '../report/section.js'
 import { jobOf, type MicrobenchJob, type OccupancyJob } from './job.js'
 import { kernelSweeps, type Parameters, rowsOver, sweepJob, threads } from './kernel-sweeps.js'
 
-/** Iterations that take a fraction of a millisecond up to a few: long against a launch. */
+/**
+ * Iterations per kernel. They take a fraction of a millisecond to a few milliseconds, much longer than a
+ * launch.
+ */
 const iterations = { register: 4000, shared: 100 }
 
 /** The microbenchmarks that are the thesis' algorithms; the others are instruction mixes. */
 const algorithms = ['reg-reg', 'shared-one', 'shared-both']
 
 /**
- * Every instance of a microbenchmark over the thread blocks (Figures A.1 to A.9), and the instance that does best over
- * the number of blocks, the number of columns in shared memory, and the two ways to write the maximum.
+ * Returns jobs for every instance of a microbenchmark and thread block (Figures A.1 to A.9). The best
+ * instance also varies in the number of blocks, the columns in shared memory, and the two forms of the
+ * maximum.
  */
 export function microbenchJobs(name: string): MicrobenchJob[] {
   const job = (parameters: Parameters) => jobOf('microbench', name, name, parameters)
@@ -45,26 +52,27 @@ export function microbenchJobs(name: string): MicrobenchJob[] {
 
 const instancesOf = (name: string) => microbenches().find((one) => one.name === name)?.instances ?? []
 
-/** X × Y of the instances, each once, in order. */
+/** Returns the distinct tiles X × Y of the instances, in ascending order. */
 function tilesOf(name: string): { x: number; y: number }[] {
   const tiles = new Map(instancesOf(name).map(({ x, y }) => [`${x}x${y}`, { x, y }]))
   return [...tiles.values()].sort((one, other) => one.x - other.x || one.y - other.y)
 }
 
 /**
- * Strides beside that of 32 words, which leads to bank conflicts: for the instance that reuses an element most, and for the
- * one that does least, in the block whose warps span most rows.
+ * Returns jobs with strides of 31 and 33 words, next to 32 words, which cause bank conflicts. The jobs run
+ * the instance that reuses elements most, and the instance that reuses them least, whose warps span most
+ * rows.
  */
 const strideJobs = (best: Parameters): Parameters[] =>
   [{}, { x: 4, y: 4, bsi: 8, bsj: 8 }].flatMap((instance) =>
     [31, 33].map((m) => ({ ...best, ...instance, m })),
   )
 
-/** GS_i × GS_j from a few blocks to many times what any device holds at a time. */
+/** Returns jobs with grids GS_i × GS_j from a few blocks to many times the resident blocks of any device. */
 const gridJobs = (best: Parameters): Parameters[] =>
   [1, 2, 4, 8, 16, 32, 64].map((gs) => ({ ...best, gsi: gs, gsj: gs }))
 
-/** The instruction mixes, in the order of the build. */
+/** Returns the instruction mixes in the order of the build. */
 const mixes = () =>
   microbenches()
     .map(({ name }) => name)
@@ -72,7 +80,10 @@ const mixes = () =>
 
 export const allMicrobenchJobs = () => [...algorithms, ...mixes()].flatMap(microbenchJobs)
 
-/** Table 2.1: the thesis' two kernels, the other tiles at the same block, and the kernels of the kernel sweeps. */
+/**
+ * Returns the jobs of Table 2.1: the thesis' two kernels, other tiles with an equal block, and the swept
+ * kernels.
+ */
 export function occupancyJobs(): OccupancyJob[] {
   const job = (name: string, parameters: Parameters) => jobOf('occupancy', 'occupancy', name, parameters)
   const names = [
@@ -111,7 +122,7 @@ const blockOf = ({ parameters: p }: MeasuredMicrobench) => times(p.bsi, p.bsj)
 const depthOf = ({ parameters: p }: MeasuredMicrobench) => `K = ${p.k}`
 const blockThreads: Key = ({ bsi, bsj }) => Number(bsi) * Number(bsj)
 
-/** The values of K that were measured, the largest first as in the thesis. */
+/** Returns the measured values of K in descending order, as in the thesis. */
 const depthsOf = (points: MeasuredMicrobench[]): number[] =>
   [...new Set(points.flatMap(({ parameters: { k } }) => (k === undefined ? [] : [Number(k)])))].sort(
     (one, other) => other - one,
@@ -120,7 +131,7 @@ const depthsOf = (points: MeasuredMicrobench[]): number[] =>
 const references = ({ machinePeak }: Data) =>
   machinePeak ? [{ y: machinePeak, label: 'one operation per clock and core' }] : []
 
-/** The fastest of each, for each K. */
+/** Returns a figure of the fastest instance of each microbenchmark for each K. */
 function summary(data: Data): Figure[] {
   const series: Readonly<Record<string, string>> = {
     'reg-reg': 'registers',
@@ -142,7 +153,7 @@ function summary(data: Data): Figure[] {
   })
 }
 
-/** A microbenchmark over thread blocks, a line for each X × Y and a panel for each K. */
+/** Returns the figure of a microbenchmark over thread blocks, with a line per X × Y and a panel per K. */
 function overBlocks(data: Data, name: string, description: string): Figure[] {
   const points = data
     .microbenches(name, { max: 'intrinsic' })

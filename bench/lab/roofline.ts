@@ -19,7 +19,10 @@ import { type Algebra, isCoalesced, kernelJob, ladderKernels, sizeOf, titleOf } 
 
 const SWEEP = 'roofline'
 
-/** Words between neighbouring threads: up to a sector, and then a line of 128 bytes, for every thread. */
+/**
+ * Strides between neighbouring threads in words: 8 words are a sector of 32 bytes, 32 words a cache line of
+ * 128 bytes.
+ */
 export const strides = [1, 2, 4, 8, 16, 32]
 
 /** Stride at which each thread reads a separate cache line: uncoalesced access. */
@@ -28,14 +31,16 @@ const WORST_STRIDE = 32
 /** Instruction mixes that can compute a step; the fastest one is the peak rate. */
 function operationCeilings({ semiring, dtype }: Algebra): string[] {
   const name = ceilingName(dtype, semiring)
-  // The pipelined family's stream passes that of int32.
+  // The mix of the pipelined family can exceed the int32 peak rate, so both are measured.
   return name === undefined ? [] : dtype === 'int32' ? [name, 'mixed'] : [name]
 }
 
-/** Values that exponents can hold. */
+/** Range of values that the exponent kernels can represent. */
 const fewLevels = { minimum: 0, maximum: 15 }
 
-/** The kernel on tensor cores for large products, which the table has first, if the build has one for the algebra. */
+/**
+ * Returns the first kernel of the variant table that uses tensor cores for the algebra, if the build has one.
+ */
 const exponents = ({ semiring, dtype }: Algebra) =>
   variants()
     .filter(
@@ -61,23 +66,23 @@ export function rooflineJobs(algebra: Algebra, size: number): Job[] {
   ]
 }
 
-/** A kernel under the roofs. */
+/** Kernel with its rooflines. */
 export interface RooflineKernel {
   name: string
   title: string
   group: Group
-  /** Label within its group: the side of its tile. */
+  /** Label of the kernel within its group: the side of its tile. */
   label: string
   intensity: Intensity
   /** Measured, 10^9 operations per second. */
   gops: number
-  /** Rooflines above it, lowest first. */
+  /** Upper bounds of the kernel, in ascending order. */
   roofs: Roof[]
   /** Bytes from hardware counters, if these were read. */
   counters?: KernelCounters | undefined
 }
 
-/** Bytes of a launch. */
+/** Bytes that one launch transfers. */
 export type KernelCounters = NonNullable<NonNullable<KernelPoint['result']>['counters']>
 
 export const groups = [
@@ -209,7 +214,7 @@ export function bindingText({ roofs, gops }: Pick<RooflineKernel, 'roofs' | 'gop
   const passed = roofs.filter((roof) => roof.gops < gops).map(({ name }) => roofNames[name])
   return (
     (binding ? roofNames[binding.name] : 'none of these') +
-    // Caches serve what device memory would otherwise have to.
+    // A kernel exceeds a memory roofline if caches serve part of its traffic.
     (passed.length > 0 ? `; above that of ${passed.join(' and ')}` : '')
   )
 }

@@ -22,9 +22,9 @@ export interface RunRequest extends RunOptions {
   jobs: Job[]
   /** File for the results, to which points are added. Without it results stay in memory. */
   output?: string | undefined
-  /** Also as CSV; written at the end. */
+  /** File for the results as CSV, which is written at the end. */
   csv?: string | undefined
-  /** Whether points that the file already has are measured again. */
+  /** Whether points that the file contains already are measured again. */
   again: boolean
 }
 
@@ -44,7 +44,7 @@ async function earlierResults(output: string | undefined, here: Machine): Promis
   try {
     earlier = await readResults(output)
   } catch (error) {
-    // The file doesn't exist yet; other files of that name aren't overwritten.
+    // Only a missing file counts as empty. Other errors pass through, so that no other file is overwritten.
     const { cause } = error as { cause?: NodeJS.ErrnoException }
     if (cause?.code === 'ENOENT') return newResults(here)
     throw error
@@ -57,14 +57,15 @@ async function earlierResults(output: string | undefined, here: Machine): Promis
   return { ...earlier, machine: here }
 }
 
-/** The results of a run: all that the file holds, and the points of this run's jobs in their order. */
+/** Outcome of a run: the content of the file, and the points of this run in the order of its jobs. */
 export interface RunOutcome {
   results: Results
   points: Point[]
 }
 
 /**
- * @throws ResourceError if no GPU can be used, and the signal's reason at an interrupt, when what was measured is in the file.
+ * @throws ResourceError if no GPU can be used, and the signal's reason at an interrupt. Points measured until
+ * then are in the file.
  */
 export async function runJobs(request: RunRequest, signal: AbortSignal): Promise<RunOutcome> {
   if (request.output === PIPE || request.csv === PIPE) {

@@ -9,7 +9,7 @@ import type { DataPoint } from './plot.js'
 const whereOf = ({ backend, device, threads }: TrialRecord) =>
   backend === 'cuda' ? device : `CPU, ${threads} ${threads === 1 ? 'thread' : 'threads'}`
 
-/** The speeds of products as bars. */
+/** Returns the speeds of products as bars. */
 export function benchFigure({ trials }: BenchRecord): Drawing {
   const speeds = trials.flatMap(({ rows, ceiling }) => [
     ...rows.map(({ gops }) => gops.median),
@@ -27,7 +27,7 @@ export function benchFigure({ trials }: BenchRecord): Drawing {
     })
     return [
       ...trial.rows.map((row) => bar([shapeName(row), row.values], row.gops.median)),
-      // The lines of several peak rates would overlap.
+      // Several peak rates are bars, because their reference lines would overlap.
       ...(several && trial.ceiling ? [bar(['ceiling'], trial.ceiling.gops.median)] : []),
     ]
   })
@@ -37,7 +37,9 @@ export function benchFigure({ trials }: BenchRecord): Drawing {
   return { kind: 'bar', chart }
 }
 
-/** The speed of products of few levels against their size, as the suite `levels` finds it. Undefined if there are no kernels among the figures. */
+/**
+ * Returns the chart of speed over size for the suite `levels`. Undefined if the figures contain no kernels.
+ */
 export function levelsFigure(figures: readonly Figure[]): Drawing | undefined {
   const data = figures.flatMap(({ of, what, value: { median, q1, q3 } }): DataPoint[] => {
     const [, size, series] = /^(\d+)³, (.*)$/.exec(of) ?? []

@@ -1,4 +1,4 @@
-/** Charts from measured points, and their numbers as tables: as data, which plot.ts draws. */
+/** Builds charts and tables from measured points, as data that plot.ts draws. */
 import type { Spread } from '../../lib/lab.js'
 import { type Columns, rowsOf } from '../experiment.js'
 import { inUnit, speed, unitFor } from './data.js'
@@ -11,7 +11,7 @@ export type Drawing =
   | { kind: 'bar'; chart: BarChart }
   | { kind: 'roofline'; chart: RooflineChart }
 
-/** A chart of the page. */
+/** Chart of the page. */
 export interface Figure {
   drawing: Drawing
   /** Alternative text for screen readers. */
@@ -19,7 +19,7 @@ export interface Figure {
   numbers: Html
 }
 
-/** A point whose speed is shown. */
+/** Point with the speed that a chart shows. */
 interface Fast {
   result: { gops: Spread }
 }
@@ -27,16 +27,16 @@ interface Fast {
 interface LineFigure<Point extends Fast> {
   points: readonly Point[]
   x(point: Point): string
-  /** The values of x in order. */
+  /** Values of the x axis in order. */
   xs: string[]
   xLabel: string
   line(point: Point): string
-  /** The names of the lines in order; those without points are left out. */
+  /** Names of the lines in order. Lines without points are omitted. */
   lines: string[]
   lineLabel: string
-  /** The panel of a point, and all panels in order. */
+  /** Panel of each point, and all panels in order. */
   panel?: { of(point: Point): string; all: string[]; label: string } | undefined
-  /** Further columns of the numbers. */
+  /** Additional columns of the table of numbers. */
   columns: Columns<Point>
   ceiling?: number | undefined
   description: string
@@ -93,7 +93,7 @@ interface BarFigure<Point extends Fast> {
   label(point: Point): string
   series(point: Point): string
   columns: Columns<Point>
-  /** Speeds to compare with, GOPS. */
+  /** Reference speeds in GOPS. */
   references: { y: number; label: string }[]
   description: string
   /** The GPU's name, for the table. */
@@ -142,7 +142,7 @@ interface Sorted {
   parameters: Readonly<Record<string, unknown>>
 }
 
-/** A parameter as such a number. */
+/** Returns a sort key that reads a parameter. */
 export const by =
   (name: string): Key =>
   (parameters) =>

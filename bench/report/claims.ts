@@ -1,4 +1,4 @@
-/** Statements of the thesis and of other publications, judged by a GPU's measurements. */
+/** Judges statements of the thesis and of other publications by a GPU's measurements. */
 import type { Data } from './data.js'
 import type { PaperClaim, Statement } from './judge.js'
 import { kernelStatements, largeMatrices } from './kernel-claims.js'
@@ -12,15 +12,18 @@ const judged = (statements: readonly Statement[], data: Data): PaperClaim[] =>
     return { ...statement, ...verdict, ...(explained ? { why } : {}) }
   })
 
-/** The thesis' statements. */
+/** Returns the thesis' statements with verdicts. */
 export const claimsOf = (data: Data): PaperClaim[] =>
   judged([largeMatrices, ...microbenchStatements, ...kernelStatements], data)
 
-/** Statements of other publications about the ladder and the roofline, as far as these were measured. */
+/** Returns statements of other publications about the ladder and the roofline, if they were measured. */
 export const otherClaimsOf = (data: Data): PaperClaim[] =>
   judged(otherStatements, data).filter(({ verdict }) => verdict !== 'missing')
 
-/** "agrees with 9 and differs from 4; 3 can’t be judged on it, 0 not measured": the subject is a GPU. */
+/**
+ * Returns a predicate about a GPU: "agrees with 9 and differs from 4; 3 can’t be judged on it, 0 not
+ * measured".
+ */
 export function verdictCounts(claims: readonly PaperClaim[]): string {
   const count = (verdict: PaperClaim['verdict']) => claims.filter((claim) => claim.verdict === verdict).length
   return (

@@ -27,7 +27,7 @@ export class Data {
     return this.results.machine
   }
 
-  /** Points of a sweep whose parameters have these values, in the order of the file. */
+  /** Returns the points of a sweep that match the parameters, in the order of the file. */
   private points(sweep: string, parameters: Record<string, number | string> = {}): Point[] {
     const wanted = Object.entries(parameters)
     return this.results.points.filter(
@@ -61,12 +61,12 @@ export class Data {
     )
   }
 
-  /** Points that were tried and have no result, with the reason. */
+  /** Returns points without a result, each with its reason. */
   failures(sweep: string): Point[] {
     return this.points(sweep).filter(({ failure }) => failure !== undefined)
   }
 
-  /** The fastest of the points of a microbenchmark. */
+  /** Returns the fastest point of a microbenchmark. */
   best(name: string, parameters?: Record<string, number | string>): MeasuredMicrobench | undefined {
     return this.microbenches(name, parameters).reduce<MeasuredMicrobench | undefined>(
       (best, point) => (best && best.result.gops.median >= point.result.gops.median ? best : point),
@@ -74,24 +74,27 @@ export class Data {
     )
   }
 
-  /** Measured peak rate, GOPS: additions and maxima on registers only, fused if the GPU can do that. */
+  /** Measured peak rate in GOPS of additions and maxima on registers, fused if the GPU supports that. */
   get ceiling(): number | undefined {
     return this.best('fused')?.result.gops.median
   }
 
-  /** One operation per clock for each CUDA core at the highest clock, GOPS: how the thesis' "TMP" is usually reckoned. */
+  /**
+   * Peak rate in GOPS at one operation per clock and CUDA core at the highest clock: the usual meaning of the
+   * thesis' "TMP".
+   */
   get machinePeak(): number | undefined {
     const { gpu, peak } = this.machine
     if (!peak) return undefined
     return (Number(gpu.multiprocessors) * peak.cores * Number(gpu.maxClockMHz)) / 1e3
   }
 
-  /** The GPU of the thesis that was measured, if it is one of them. */
+  /** GPU of the thesis that equals the measured GPU; undefined for other GPUs. */
   get thesisGpu(): Gpu | undefined {
     return gpuNamed(this.machine.gpu.name)
   }
 
-  /** The fastest kernel of the sweeps of square products, from a size on. */
+  /** Returns the fastest kernel in the sweeps of square products with at least `least` rows. */
   fastestKernel(least = 0): MeasuredKernel | undefined {
     return ['cases', 'patterns', 'tiles', 'blocks', 'space']
       .flatMap((sweep) => this.kernels(sweep))
@@ -99,39 +102,39 @@ export class Data {
       .sort((x, y) => y.result.gops.median - x.result.gops.median)[0]
   }
 
-  /** The sizes of a sweep's square products, ascending. */
+  /** Returns the sizes of a sweep's square products in ascending order. */
   sizes(sweep: string): number[] {
     const sizes = this.kernels(sweep).map(({ parameters }) => Number(parameters.m))
     return [...new Set(sizes)].sort((x, y) => x - y)
   }
 }
 
-/** 1024 is 1K, 10240 is 10K, 1000 is 1000. */
+/** Returns the name of a size: 1024 is "1K", 10240 is "10K", 1000 is "1000". */
 export const sizeName = (size: number) => (size % 1024 === 0 ? `${size / 1024}K` : String(size))
 
-/** 3065 GOPS, 28.9 TOPS */
+/** Returns a speed as text, such as "3065 GOPS" or "28.9 TOPS". */
 export function speed(gops: number): string {
   return gops < 10_000 ? `${gops.toFixed(0)} GOPS` : `${(gops / 1000).toFixed(1)} TOPS`
 }
 
-/** Several in the unit of the largest: "9.33, 9.84 and 10.0 TOPS" has one. */
+/** Formats speeds in the unit that suits the largest of them. */
 export function speeds(values: number[]): string[] {
   const { unit, divisor } = unitFor(values)
   return values.map((value) => `${(value / divisor).toFixed(divisor === 1 ? 0 : 2)} ${unit}`)
 }
 
-/** "97 to 99 %", or one of them if they are the same. */
+/** Formats a range as "97 to 99 %", or as one percentage if both ends are equal. */
 export function percentRange(shares: number[]): string {
   const [from, to] = [least(shares), greatest(shares)].map((share) => (100 * share).toFixed(1))
   return from === to ? `${from}\u00a0%` : `${from} to ${to}\u00a0%`
 }
 
-/** The unit of a plot's axis, and what GOPS are divided by for it. */
+/** Returns the unit of an axis, and the divisor that converts GOPS to it. */
 export function unitFor(values: number[]): { unit: string; divisor: number } {
   return greatest(values) >= 10_000 ? { unit: 'TOPS', divisor: 1000 } : { unit: 'GOPS', divisor: 1 }
 }
 
-/** "28.91" in the unit, and half the distance between the quartiles: for tables. */
+/** Formats a median for tables, such as "28.91", with half of the interquartile range. */
 export function inUnit({ median, q1, q3 }: Spread, divisor: number): string {
   const digits = divisor === 1 ? 0 : 2
   return `${(median / divisor).toFixed(digits)} ± ${((q3 - q1) / 2 / divisor).toFixed(digits)}`

@@ -1,4 +1,4 @@
-/** HTML text: escaped unless it says that it is HTML already. */
+/** Builds HTML text. Values are escaped unless they are instances of Html. */
 
 /** Text that is HTML. */
 export class Html {
@@ -17,15 +17,15 @@ function textOf(content: Content): string {
   return String(content).replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 }
 
-/** HTML or SVG that comes as text. */
+/** Marks a string as HTML or SVG, which isn't escaped. */
 export const raw = (text: string) => new Html(text)
 
-/** A template whose values are escaped, unless they are Html. */
+/** Template tag that escapes values, unless they are Html. */
 export function html(strings: TemplateStringsArray, ...contents: Content[]): Html {
   return new Html(strings.reduce((text, part, index) => text + textOf(contents[index - 1]) + part))
 }
 
-/** A table that scrolls within itself if it is too wide; its first row is its head. */
+/** Returns a table that scrolls horizontally if it is too wide. Its first row is the header. */
 export function tableOf([head = [], ...rows]: readonly Content[][], caption: string): Html {
   const cells = (row: Content[]) =>
     row.map((cell, index) => (index === 0 ? html`<th scope="row">${cell}</th>` : html`<td>${cell}</td>`))

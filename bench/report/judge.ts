@@ -4,7 +4,7 @@ import type { Data } from './data.js'
 /** `elsewhere`: the statement is about another GPU than the measured one. */
 export type ClaimStatus = 'agrees' | 'differs' | 'elsewhere' | 'missing'
 
-/** A statement in few words, and the rule that judges it. */
+/** Short statement with the rule that judges it. */
 export interface Statement {
   id: string
   statement: string
@@ -18,7 +18,7 @@ export interface Statement {
   why?: string
 }
 
-/** Whether a GPU agrees, and the measured values. */
+/** Verdict on a statement, and the measured values. */
 export interface ClaimResult {
   verdict: ClaimStatus
   measured: string
@@ -42,6 +42,6 @@ export interface Band {
   most: number
 }
 
-/** Returns whether `value` lies in a band that is widened by `tolerance`, a share of its bounds. */
+/** Returns whether `value` lies in the band, widened by `tolerance` as a fraction of each bound. */
 export const within = (value: number, { least, most }: Band, tolerance = 0): boolean =>
   value >= least * (1 - tolerance) && value <= most * (1 + tolerance)

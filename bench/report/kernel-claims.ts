@@ -1,4 +1,4 @@
-/** The thesis' statements about kernels (chapters 3 to 5), judged. */
+/** Judges the thesis' statements about kernels (chapters 3 to 5). */
 
 import { patternOf } from '../lab/kernel-sweeps.js'
 import { greatest, least } from '../min-max.js'
@@ -9,14 +9,14 @@ import * as thesis from './thesis.js'
 const median = (point: MeasuredKernel) => point.result.gops.median
 const caseName = ({ parameters }: MeasuredKernel) => `${parameters.MEMSEL_A}${parameters.MEMSEL_B}`
 
-/** The four cases at each size that has all of them, ascending. */
+/** Returns the points of the four cases for each size that has all four, in ascending order of size. */
 const completeCases = (data: Data): { size: number; points: MeasuredKernel[] }[] =>
   data
     .sizes('cases')
     .map((size) => ({ size, points: data.kernels('cases', { m: size }) }))
     .filter(({ points }) => new Set(points.map(caseName)).size === 4)
 
-/** "; occupancy of case 00 25 %, case 01 12.5 %": empty if it wasn't measured. */
+/** Returns "; occupancy of case 00 25 %, case 01 12.5 %", or '' if the occupancy wasn't measured. */
 function occupancyOfCases(data: Data, points: MeasuredKernel[]): string {
   const list = points.flatMap((point) => {
     const found = data.occupancies().find(({ name }) => name === point.name)?.result
@@ -25,7 +25,7 @@ function occupancyOfCases(data: Data, points: MeasuredKernel[]): string {
   return list.length > 0 ? `; occupancy of ${list.join(', ')}` : ''
 }
 
-/** Band of the thesis' own speeds on its own GPUs. */
+/** Tolerance around the thesis' speeds on its GPUs. */
 const TOLERANCE = 0.1
 
 export const largeMatrices: Statement = {
@@ -61,10 +61,10 @@ export const largeMatrices: Statement = {
     'multiprocessor that would allow 3320 GOPS.',
 }
 
-/** Speeds that count as close: the slowest is at most 10 % behind the fastest. */
+/** Returns whether the slowest speed is at most 10 % below the fastest. */
 const areClose = (speeds: number[]) => 1 - least(speeds) / greatest(speeds) <= 0.1
 
-/** Statements about the patterns at 1K, each about one GPU of the thesis: the GPU, the figure, the text, the rule and its test. */
+/** Returns a statement about the patterns at 1K on one GPU of the thesis. */
 const patternsAt1K = (
   rows: [
     gpu: string,

@@ -1,9 +1,12 @@
-/** The thesis' statements about microbenchmarks and occupancy (chapter 2), judged. */
+/** Judges the thesis' statements about microbenchmarks and occupancy (chapter 2). */
 import { type Data, percent, percentRange, speed } from './data.js'
 import { elsewhere, judge, missing, type Statement, within } from './judge.js'
 import * as thesis from './thesis.js'
 
-/** The best speed of a shared-memory microbenchmark for each K as a share of the best reg-reg. */
+/**
+ * Returns the best speed of a shared-memory microbenchmark for each K, as a fraction of the best speed of
+ * reg-reg.
+ */
 function shares(data: Data, name: string): { k: number; share: number }[] {
   const register = data.best('reg-reg')?.result.gops.median
   if (register === undefined) return []

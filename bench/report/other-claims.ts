@@ -1,4 +1,4 @@
-/** Statements of the publications that the ladder and the roofline repeat, judged. */
+/** Judges statements of the publications whose experiments the ladder and the roofline repeat. */
 import { type Point, tensorPeak } from '../../lib/lab.js'
 import * as k20 from '../lab/k20.js'
 import * as m2090 from '../lab/m2090.js'
@@ -9,7 +9,7 @@ import { judge, missing, type Statement, within } from './judge.js'
 const REPORT = 'J. Sun, “CS 4444 – Report for Homework 5”, 2017'
 const TUTORIAL = 'A. Pöpl, “Dense Linear Algebra”, 2016'
 
-/** Algebras of the ladder: the publications' own first. */
+/** Algebras of the ladder; the algebra of the publications is first. */
 const algebras = [
   { semiring: 'plus-times', dtype: 'float32' },
   { semiring: 'max-plus', dtype: 'int32' },
@@ -25,7 +25,10 @@ const isSquare = ({ parameters: { m, n, k } }: Square) => m === n && m === k
 const kernels = (data: Data, algebra: Algebra, technique: string, order: string) =>
   data.kernels('ladder', { ...algebra, technique, order, tile: 32 })
 
-/** Tiles of 32 and another measurement of the same product: at the preferred size, or at the largest one that has both. */
+/**
+ * Returns tiles of 32 and another measurement of one product, at the preferred size or the largest size with
+ * both.
+ */
 function besideTiles<Other extends Square>(
   data: Data,
   others: (algebra: Algebra) => Other[],
@@ -48,7 +51,7 @@ function besideTiles<Other extends Square>(
 
 const times = (ratio: number) => `${Number(ratio.toPrecision(3))} ×`
 
-/** Bands of ± 20 % around numbers that the report gives as "about" and "almost". */
+/** Tolerance around numbers that the report calls "about" or "almost". */
 const TOLERANCE = 0.2
 
 export const otherStatements: Statement[] = [

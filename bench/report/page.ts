@@ -1,4 +1,4 @@
-/** The report: one HTML page that loads nothing. */
+/** Builds the report: one HTML page without external resources. */
 import type { Results } from '../../lib/lab.js'
 import { sections } from '../lab/experiments.js'
 import { headline } from '../lab/kernel-sweeps.js'
@@ -19,14 +19,14 @@ export const verdicts: Record<ClaimStatus, string> = {
   missing: 'not measured',
 }
 
-/** A section's name in links. */
+/** Returns the fragment identifier of a section. */
 export const anchor = ({ exhibits, title }: Pick<Section, 'exhibits' | 'title'>) =>
   (exhibits?.[0] ?? title)
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, '-')
     .replace(/^-|-$/g, '')
 
-/** "Figures A.1, A.2 and A.3" */
+/** Returns the names of exhibits as text, such as "Figures A.1, A.2 and A.3". */
 function exhibitNames(exhibits: readonly string[] = []): string {
   const [first, ...rest] = exhibits
   if (first === undefined) return 'Beyond the thesis'
@@ -46,7 +46,9 @@ ${claim.why ? html`<p><strong>Why:</strong> ${claim.why}</p>` : undefined}
 `
 }
 
-/** A chart at the two widths that the page chooses from, its key, and its numbers. */
+/**
+ * Returns a chart at two widths, between which the page switches, with its legend and its table of numbers.
+ */
 function figureOf({ drawing, description, numbers }: Figure): Html {
   const picture = (name: string, width: number) =>
     html`<div class="${name}" role="img" aria-label="${description}">${raw(draw(drawing, width))}</div>`
@@ -79,7 +81,7 @@ function overview(claims: PaperClaim[]): Html {
   return html`<div class="overview">${tableOf([['Statement', 'This GPU', 'Measured'], ...rows], 'Statements on this GPU')}</div>`
 }
 
-/** The first and the last day of the measurements. */
+/** Returns the first and the last day of the measurements as text. */
 function days({ points }: Results): string {
   const sorted = points.map(({ measured }) => measured.slice(0, 10)).sort()
   const [first, last] = [sorted[0], sorted.at(-1)]
@@ -88,9 +90,10 @@ function days({ points }: Results): string {
 }
 
 /**
- * The page and its verdicts: on the thesis' statements, and on those of other publications that were measured.
+ * Returns the page, and the verdicts on the thesis' statements and on measured statements of other
+ * publications.
  *
- * @param only - the exhibit that is shown, with the statements about it; all by default.
+ * @param only - exhibit to show, with the statements about it; all exhibits by default.
  */
 export function reportPage(results: Results, only?: Exhibit): { page: string; claims: PaperClaim[] } {
   const data = new Data(results)

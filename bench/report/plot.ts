@@ -1,12 +1,12 @@
 /**
  * Draws charts as SVG text: lines over named values, bars, and rooflines. Attributes define the whole style,
- * so that a file needs no style sheet.
+ * so that an SVG file needs no style sheet.
  */
 import { greatest, least } from '../min-max.js'
 import type { Drawing } from './charts.js'
 import { light } from './style.js'
 
-/** A measured value, with the quartiles around it. */
+/** Measured value with its quartiles. */
 export interface DataPoint {
   x: string
   y: number
@@ -24,7 +24,7 @@ interface Reference {
 
 export interface LineChart {
   data: DataPoint[]
-  /** The values of x in order. */
+  /** Values of the x axis in order. */
   xs: string[]
   xLabel: string
   yLabel: string
@@ -34,11 +34,11 @@ export interface LineChart {
 }
 
 export interface RooflineChart {
-  /** Panels from top to bottom: memory whose bytes are counted. */
+  /** Panels from top to bottom, one per memory level whose bytes are counted. */
   facets: string[]
   /** Bandwidth rooflines, 10^9 bytes per second. */
   slopes: { facet: string; label: string; gbps: number; dashed: boolean }[]
-  /** Peak rates of instructions, in every panel. */
+  /** Peak rates of instructions, which every panel shows. */
   levels: { label: string; gops: number }[]
   data: { facet: string; x: number; y: number; series: string; label: string }[]
   series: readonly string[]
@@ -52,7 +52,10 @@ export interface BarChart {
   references: Reference[]
 }
 
-/** A colour by its name in style.ts. The page defines each twice, for light and for dark; a file has those of a light page. */
+/**
+ * Returns the colour with a name from style.ts. The page defines light and dark colours; files use the light
+ * ones.
+ */
 type Paint = (name: string) => string
 const onPage: Paint = (name) => `var(--${name})`
 const inFile: Paint = (name) => light[name]!
@@ -81,7 +84,7 @@ const star = Array.from({ length: 10 }, (_, corner) => {
   return `${(radius * Math.sin(angle)).toFixed(2)},${(-radius * Math.cos(angle)).toFixed(2)}`
 })
 
-/** Symbols of the series, centred at 0. The last two have no area. */
+/** Symbols of the series, centred at 0. The last two symbols have no area. */
 const symbols = [
   'M4.5,0A4.5,4.5,0,1,1,-4.5,0A4.5,4.5,0,1,1,4.5,0',
   'M-4,-4H4V4H-4Z',
@@ -93,11 +96,11 @@ const symbols = [
   'M-4,-4L4,4M-4,4L4,-4',
 ]
 
-/** Colour and symbol number `index`; after the last one the first comes again. */
+/** Colour and symbol of series `index`. They repeat after the last one. */
 const colourOf = (index: number, paint: Paint) => paint(`series-${1 + (index % symbols.length)}`)
 const symbolOf = (index: number) => symbols[index % symbols.length]!
 
-/** A symbol of a series; `fill` hides the line behind it. */
+/** Symbol of a series; `fill` hides the line behind the symbol. */
 const mark = (index: number, x: number, y: number, paint: Paint, fill: string) =>
   path(symbolOf(index), {
     transform: `translate(${x.toFixed(2)},${y.toFixed(2)})`,
@@ -119,7 +122,7 @@ const logarithmic = ([from, to]: Interval, range: Interval): Scale => {
   return (value) => scale(Math.log(value))
 }
 
-/** Round numbers about as many as `count`, the first one at most `from` and the last one at least `to`. */
+/** Returns about `count` round numbers. The first is at most `from`, and the last is at least `to`. */
 function roundValues(from: number, to: number, count: number): number[] {
   const rough = (to - from || 1) / count
   const power = 10 ** Math.floor(Math.log10(rough))
@@ -130,7 +133,7 @@ function roundValues(from: number, to: number, count: number): number[] {
   )
 }
 
-/** Round numbers within an interval of a logarithmic axis. */
+/** Returns round numbers within an interval of a logarithmic axis. */
 function logValues([from, to]: Interval, isNarrow: boolean): number[] {
   const decades = Math.log10(to / from)
   const factors = decades > 4 || (isNarrow && decades > 2) ? [1] : decades > 2 ? [1, 3] : [1, 2, 5]
@@ -155,7 +158,7 @@ interface Picture {
 const NARROW = 500
 const GAP = 26
 
-/** Panels one below the other. */
+/** Returns the panels, one below the other. */
 function panelsOf(
   count: number,
   each: number,
@@ -182,7 +185,7 @@ const titleOfX = ({ right, bottom }: Panel, label: string) =>
 
 const dashed = (paint: Paint, dashes = '5,4') => ({ stroke: paint('muted'), 'stroke-dasharray': dashes })
 
-/** Text that lines behind it leave readable. */
+/** Attributes of an outline that separates text from lines behind it. */
 const halo = (paint: Paint): Attributes => ({
   fill: paint('muted'),
   stroke: paint('page'),
@@ -196,8 +199,8 @@ const CHARACTER = 6.6
 const longestOf = (labels: readonly string[]) => greatest([0, ...labels.map(({ length }) => length)])
 
 /**
- * Start of the axis of values: 0, unless all lines would lie on each other at its top. The height of a line above the axis says nothing, as
- * that of a bar does, and the axis says where it starts.
+ * Start of the axis of values: 0, unless all lines would overlap at the top. Unlike bars, lines needn't start
+ * at 0, because their height has no meaning and the axis is labelled.
  */
 function lowest(data: readonly DataPoint[], top: number): number {
   const bottom = least(data.map(({ q1 }) => q1))
@@ -216,7 +219,7 @@ function lineChart(chart: LineChart, width: number, paint: Paint): Picture {
   const padding = 0.3
   const step = (right - left) / (xs.length - 1 + 2 * padding)
   const x = (name: string) => left + step * (xs.indexOf(name) + padding)
-  // As many values of x have their names below the axis as there is room for.
+  // The axis labels only every n-th value if the names need more space.
   const every = Math.max(1, Math.ceil((CHARACTER * (longestOf(xs) + 1)) / step))
   const from = values[0]!
   const parts = panels.flatMap((panel, index) => {
@@ -275,7 +278,7 @@ function barChart(chart: BarChart, width: number, paint: Paint): Picture {
   const x = linear([0, values.at(-1)!], [panel.left, panel.right])
   const bars = data.map(({ label, value, series: name }) => {
     const y = top + pitch * labels.indexOf(label) + 4
-    // Numbers stand in the bars, clear of the lines to compare with, or beside bars too short for them.
+    // Numbers are inside the bars, away from reference lines, or next to bars that are too short.
     const number = most >= 100 ? value.toFixed(0) : value.toFixed(1)
     const [at, look]: [number, Attributes] =
       value > 0.2 * most
@@ -301,7 +304,7 @@ function barChart(chart: BarChart, width: number, paint: Paint): Picture {
         line(x(value), top, x(value), panel.bottom, { stroke: paint('rule') }),
         text(x(value), panel.bottom + 17, String(value), { 'text-anchor': 'middle' }),
       ]),
-      // Behind the bars, so that no line crosses the numbers in them.
+      // Reference lines are drawn behind the bars, so that they don't cross the numbers.
       ...references.map(({ y }) => line(x(y), top, x(y), panel.bottom, dashed(paint))),
       ...labels.map((label, row) =>
         text(panel.left - 8, top + pitch * row + 19, shortened(label), { 'text-anchor': 'end' }),
@@ -316,7 +319,7 @@ function barChart(chart: BarChart, width: number, paint: Paint): Picture {
   }
 }
 
-/** Operations per second over operations per byte, both logarithmic. */
+/** Draws operations per second over operations per byte, on logarithmic axes. */
 function rooflineChart(chart: RooflineChart, width: number, paint: Paint): Picture {
   const { facets, slopes, levels, data, series } = chart
   const xs = data.map(({ x }) => x)
@@ -328,7 +331,7 @@ function rooflineChart(chart: RooflineChart, width: number, paint: Paint): Pictu
   const last = panels.at(-1)!
   const x = logarithmic(inX, [last.left, last.right])
   const lowestLevel = least(levels.map(({ gops }) => gops))
-  // Levels that lie close together share a line of text.
+  // Levels that are close together share one label.
   const low = levels.filter(({ gops }) => gops < 3 * lowestLevel)
   const names = [
     { gops: lowestLevel, label: low.map(({ label }) => label).join(', ') },
@@ -338,7 +341,7 @@ function rooflineChart(chart: RooflineChart, width: number, paint: Paint): Pictu
   const parts = panels.flatMap((panel, index) => {
     const facet = facets[index]!
     const y = logarithmic(inY, [panel.bottom, panel.top])
-    // A slope ends where it meets the highest level, or at an edge of the panel.
+    // Slopes end at the highest level or at an edge of the panel.
     const lines = slopes
       .filter((slope) => slope.facet === facet)
       .map(({ gbps, ...slope }) => ({
@@ -365,7 +368,7 @@ function rooflineChart(chart: RooflineChart, width: number, paint: Paint): Pictu
         'font-weight': 600,
       }),
       ...names.map(({ gops, label }) => text(panel.left + 6, y(gops) + 14, label, halo(paint))),
-      // Labels start on their line, each higher than the one before, so that none covers another.
+      // Each label starts on its line and above the previous label, so that labels don't overlap.
       ...lines.map(({ label, gbps, from, to }, nth) => {
         const at = from * Math.min(1.9 ** (nth + 1), to / from)
         return text(x(at) + 5, y(at * gbps) + 7, label, halo(paint))
@@ -402,13 +405,13 @@ export function draw(drawing: Drawing, width: number): string {
   return tag('svg', { ...size, fill: onPage('text'), 'aria-hidden': 'true' }, parts.join('\n'))
 }
 
-/** A sample of a series: its symbol, or a square of a bar's colour. */
+/** Returns a legend sample: the symbol of a series, or a square in a bar's colour. */
 const sample = (kind: Drawing['kind'], index: number, x: number, y: number, paint: Paint) =>
   kind === 'bar'
     ? tag('rect', { x: x - 6, y: y - 6, width: 12, height: 12, fill: colourOf(index, paint) })
     : mark(index, x, y, paint, 'none')
 
-/** The key to the series of a chart. */
+/** Returns the legend of a chart. */
 export function legend({ kind, chart: { series } }: Drawing): string {
   const rows = series.map(
     (name, index) =>
@@ -417,7 +420,7 @@ export function legend({ kind, chart: { series } }: Drawing): string {
   return `<div class="legend-swatches">${rows.join('')}</div>`
 }
 
-/** A chart as a file of its own: with its title, its key and the colours of a light page. */
+/** Returns a chart as a standalone SVG file with title, legend and light colours. */
 export function svgFile(drawing: Drawing, title: string): string {
   const width = 860
   const { series } = drawing.chart

@@ -1,4 +1,4 @@
-/** A section of the report. */
+/** Section of the report. */
 import type { Figure } from './charts.js'
 import type { Html } from './html.js'
 import type { Exhibit } from './thesis.js'
@@ -9,10 +9,10 @@ export interface Section {
   title: string
   /** Description of the section's content, one or two sentences. */
   caption: Html
-  /** Statements of the thesis that it bears on. */
+  /** Statements of the thesis that the section is about. */
   claims?: readonly string[]
-  /** The plots, the tables; nothing if nothing was measured. */
+  /** Plots and tables; empty if nothing was measured. */
   body: readonly (Html | Figure)[]
-  /** How to measure what is missing. */
+  /** Command that measures missing points. */
   command: string
 }

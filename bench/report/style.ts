@@ -1,4 +1,4 @@
-/** Colours by name. A page has them as CSS variables; a picture in a file has their values inline. */
+/** Colours by name. Pages define them as CSS variables; picture files contain their values inline. */
 export type Colours = Readonly<Record<string, string>>
 
 /** Colours of a light page, and of pictures in files. */

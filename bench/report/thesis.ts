@@ -1,17 +1,17 @@
 /**
  * Numbers of the thesis: P. P. Ghalsasi, "Max-Plus Matrix Multiplication Library for GPUs – MPMML", Colorado
- * State University, 2019. Its plots have no numbers, so these are from its text and tables.
+ * State University, 2019. The numbers are from the thesis' text and tables, because its plots have none.
  */
 
-/** Speeds for large matrices on its three GPUs (abstract, chapter 5), GOPS. */
+/** Speeds for large matrices on the thesis' three GPUs in GOPS (abstract, chapter 5). */
 export const largeMatrices = { least: 3065, most: 3631 }
 
-/** A GPU of the thesis. */
+/** GPU of the thesis. */
 export interface Gpu {
   name: string
-  /** The end of its name in CUDA. */
+  /** Pattern for the end of the GPU's name in CUDA. */
   pattern: RegExp
-  /** One operation per clock for each CUDA core, GOPS (Table 1.2). */
+  /** Peak rate in GOPS at one operation per clock and CUDA core (Table 1.2). */
   machinePeak: number
   /** Speeds for 20 products of 1K × 1K (section 4.4), GOPS. */
   instances: { least: number; most: number }
@@ -31,11 +31,13 @@ export const gpus: readonly Gpu[] = [
   },
 ]
 
-/** The thesis' GPU of this name in CUDA; undefined for every other GPU. */
+/** Returns the thesis' GPU with a given CUDA name; undefined for other GPUs. */
 export const gpuNamed = (name: unknown): Gpu | undefined =>
   gpus.find(({ pattern }) => pattern.test(String(name).trim()))
 
-/** Shares of one operation per clock and core that the speeds for large matrices can be on its GPUs. */
+/**
+ * Range of speeds for large matrices on the thesis' GPUs, as fractions of one operation per clock and core.
+ */
 export const largeShares = {
   least: largeMatrices.least / Math.max(...gpus.map(({ machinePeak }) => machinePeak)),
   most: largeMatrices.most / Math.min(...gpus.map(({ machinePeak }) => machinePeak)),
@@ -48,7 +50,7 @@ export const globalMemory: [gpu: string, size: string][] = [
   ['GeForce GTX 1080 Ti (GP104)', '11178 MBytes'],
 ]
 
-/** Table 1.2: a row's name, its values for the three GPUs, and which of `info()`'s rows says the same. */
+/** Table 1.2: name of each row, values for the three GPUs, and the corresponding row of `info()`. */
 export const specifications: [name: string, values: [string, string, string], key: string | null][] = [
   ['Compute capability', ['5.2', '5.2', '6.1'], 'computeCapability'],
   ['SM version', ['sm_52', 'sm_52', 'sm_61'], 'smVersion'],
@@ -81,7 +83,10 @@ export const occupancy = [
   { x: 4, y: 6, registers: 40, threads: 1024, warps: 32, blocks: 1, percent: 50 },
 ] as const
 
-/** Every table and figure of its chapters 1 (specifications), 2 and 4 and appendix A that shows a measurement, and the sweeps it shows. */
+/**
+ * Sweeps for each table and figure with measurements in the thesis' chapters 1 (specifications), 2 and 4 and
+ * appendix A.
+ */
 export const sweepsOf = {
   'Table 1.1': [],
   'Table 1.2': [],

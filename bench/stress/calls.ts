@@ -27,7 +27,7 @@ import { type InvalidCall, invalidCalls } from './mistakes.js'
 /** Form in which a matrix is passed to a call. */
 export interface OperandForm {
   layout: LayoutName
-  /** Null: in an array. */
+  /** Form of a device matrix; null: the operand is in an array. */
   resident: ResidentForm | null
   /** Whether the operand is an Int16Array. */
   int16: boolean
@@ -49,7 +49,7 @@ export interface Problem {
 export interface Product extends Problem {
   a: OperandForm
   b: OperandForm
-  /** Null: the product is left to the library. */
+  /** Form of the matrix for the result; null: the library allocates the result. */
   out: OperandForm | null
   c0: OperandForm
 }
@@ -59,7 +59,7 @@ export type AbortTime = 'before' | 'at once' | number
 
 export interface ProductCall {
   verb: 'mpmm' | 'mpmmSync' | 'mpmmGrouped'
-  /** Several in a group, of one semiring and element type. */
+  /** Products of the call. Products of a group have one semiring and one element type. */
   products: Product[]
   givenUp: AbortTime | null
 }
@@ -71,9 +71,9 @@ export type Call = { seed: number } & (
 )
 
 export interface Limits {
-  /** The largest size; most are much smaller. */
+  /** Largest size. Most sizes are much smaller. */
   largest: number
-  /** The share of products whose sizes are all from a half of the largest to the largest. */
+  /** Fraction of products whose sizes are all at least half of the largest. */
   large: number
 }
 
@@ -90,7 +90,7 @@ function drawCall(draw: Draw, seed: number, limits: Limits): Call {
   const semiring = draw.pick(semirings)
   const dtype = draw.pick(typesOf(semiring))
   const verb = draw.pick(['mpmm', 'mpmm', 'mpmm', 'mpmm', 'mpmm', 'mpmm', 'mpmmGrouped', 'mpmmSync'] as const)
-  // What blocks the thread should be short.
+  // Synchronous calls use smaller sizes, because they block the thread.
   const most = verb === 'mpmm' ? limits : { largest: Math.min(limits.largest, 64), large: 0 }
   const count = verb === 'mpmmGrouped' ? draw.integer(1, 6) : 1
   const resident = draw.chance(0.5)
@@ -112,7 +112,7 @@ function drawOverflow(draw: Draw, semiring: Semiring, dtype: DataType): Overflow
   return draw.pick([undefined, 'throw', 'saturate', 'wrap'] as const)
 }
 
-/** Most are small: each power of two is as likely as the next. */
+/** Sizes are distributed logarithmically, so most are small. */
 function drawSizes(draw: Draw, { largest, large }: Limits): [m: number, k: number, n: number] {
   const all = draw.chance(large)
   const size = () =>
@@ -153,7 +153,8 @@ function drawProduct(draw: Draw, { resident, limits, ...problem }: ProductReques
   const onDevice = a.resident !== null || b.resident !== null
   const accumulate = draw.pick(['nothing', 'nothing', 'a matrix', 'out'] as const)
   const hasOut = accumulate === 'out' || draw.chance(0.4)
-  // Where a matrix of a group is decides for the whole group: there a result may be on the device by another product.
+  // In a group one device matrix moves all results to the device, so a result may be there because of another
+  // product.
   return {
     ...problem,
     values,

@@ -1,4 +1,4 @@
-/** The matrices of mixed calls: what they mean, and the many ways in which they can be handed over. */
+/** Matrices of random calls: their values, and the forms in which calls accept them. */
 import {
   type DataType,
   type DenseMatrix,
@@ -17,7 +17,7 @@ import type { Draw } from '../random.js'
 /** Devices that calls use. */
 export interface OperandPlacements {
   device: Device
-  /** Another device that is open: matrices of both can't meet. */
+  /** Second open device. A call can't combine matrices of two devices. */
   elsewhere: Device
 }
 
@@ -25,8 +25,8 @@ export type Dense = DenseMatrix<ElementArray>
 export type Anywhere = DenseMatrix<OperandArray> | DeviceMatrix<OperandArray>
 
 /**
- * 'any' values of int32 have sums outside of int32, 'half' of the range just none. The small ones of floating-point types are
- * integers, so that ordinary products are exact in any order of the sums.
+ * Sums of 'any' int32 values may overflow; sums of values in 'half' of the range never do. 'small'
+ * floating-point values are integers, so that plus-times products are exact in any order of the sums.
  */
 export type Values = 'small' | 'half' | 'any'
 
@@ -36,7 +36,7 @@ const limits: Record<Values, [number, number]> = {
   any: [-(2 ** 31) + 1, 2 ** 31 - 2],
 }
 
-/** A row-major matrix of elements that the semiring has, its zero among them. */
+/** Returns a row-major matrix of valid elements of the semiring, including its zero. */
 export function randomDense(
   draw: Draw,
   shape: Readonly<Shape>,
@@ -49,7 +49,7 @@ export function randomDense(
   const low = semiring === 'max-times' || dtype === 'uint8' ? 0 : least
   const high = dtype === 'uint8' ? 2 : most
   const data = new arrays[dtype](shape.reduce<number>((product, size) => product * size, 1))
-  // One draw for both: whether it is zero, and which value else.
+  // A single random number decides whether the element is zero, and its value otherwise.
   const step = (high - low + 1) / 0.8
   for (let index = 0; index < data.length; index++) {
     const share = draw.share()
@@ -61,7 +61,7 @@ export function randomDense(
 interface Layout {
   length: number
   offset: number
-  /** From one matrix, row and column to the next. */
+  /** Strides in elements between matrices, rows and columns. */
   strides: [number, number, number]
 }
 
@@ -91,7 +91,7 @@ const layouts = {
 export type LayoutName = keyof typeof layouts
 export const layoutNames = Object.keys(layouts) as LayoutName[]
 
-/** Returns the filler between the elements of a matrix, which would decide results if a kernel read it. */
+/** Returns the filler between the elements of a matrix, which would change results if a kernel read it. */
 const betweenOf = (data: OperandArray) =>
   data instanceof Uint8Array ? 1 : data instanceof Int16Array ? 29_999 : 1_000_000_000
 
@@ -113,10 +113,10 @@ function forEach(
   }
 }
 
-/** A matrix in an array, and how to read it after a product was written into it. */
+/** Matrix in an array, with a method that reads the product written into it. */
 export interface PlacedMatrix {
   matrix: DenseMatrix<OperandArray>
-  /** @throws Error if anything between its elements has changed. */
+  /** @throws Error if the filler between the matrix's elements has changed. */
   read(): Dense
 }
 
@@ -164,10 +164,10 @@ export function narrowed({ data, shape }: Dense): DenseMatrix<Int16Array> {
 export const residentForms = ['uploaded', 'a view', 'a transpose'] as const
 export type ResidentForm = (typeof residentForms)[number]
 
-/** A matrix on a device, and how to read it after a product was written into it. */
+/** Matrix on a device, with a method that reads the product written into it. */
 export interface Resident {
   matrix: DeviceMatrix<OperandArray>
-  /** Also checks what is around a view. */
+  /** Downloads the matrix. For views it also checks that the surrounding elements are unchanged. */
   read(): Promise<Dense>
   dispose(): void
 }

@@ -1,4 +1,4 @@
-/** Calls that are wrong, each with the code that it must be rejected with. */
+/** Invalid calls, each with its expected error code. */
 import {
   type DenseMatrix,
   type DeviceMatrix,
@@ -14,7 +14,7 @@ import type { OperandPlacements } from './matrices.js'
 export interface InvalidCall {
   name: string
   code: ErrorCode
-  /** Makes the call; it must be rejected. */
+  /** Makes the call, which must be rejected. */
   make(places: OperandPlacements): Promise<unknown>
 }
 
@@ -27,7 +27,7 @@ const floats = (rows: number, cols: number, value = 1) =>
   matrix(rows, cols, new Float32Array(rows * cols).fill(value))
 const HIGHEST = 2 ** 31 - 1
 
-/** Uploads matrices for as long as `use` runs. */
+/** Uploads matrices, and disposes them after `use`. */
 async function withUploaded(
   places: OperandPlacements,
   sources: DenseMatrix[],
@@ -41,7 +41,7 @@ async function withUploaded(
   }
 }
 
-/** Waits for a product, and throws if it fails and has changed `out`. */
+/** Awaits a product. Throws an error if the product fails after changing `out`. */
 async function keeping(out: DenseMatrix, running: Promise<unknown>): Promise<void> {
   const before = out.data.slice()
   try {
@@ -52,7 +52,7 @@ async function keeping(out: DenseMatrix, running: Promise<unknown>): Promise<voi
   }
 }
 
-/** Empty if CUDA can be used, because requesting it is no mistake then. */
+/** Requests of CUDA; empty if CUDA is usable, because these requests are valid then. */
 const withoutCuda: Record<string, () => Promise<unknown>> =
   explainBackend().backend === 'cuda'
     ? {}

@@ -1,4 +1,4 @@
-/** Makes a random call, and returns its outcome. */
+/** Makes random calls and judges their outcomes. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
   type DenseMatrix,
@@ -86,7 +86,7 @@ async function multiply(call: ProductCall, { device }: OperandPlacements): Promi
   }
 }
 
-/** Hands the matrices of a product over as it asks for. */
+/** Prepares the matrices of a product in the requested forms. */
 async function hand(
   product: Product,
   { a, b, c0 }: Matrices,
@@ -111,7 +111,7 @@ async function hand(
   if (product.accumulate === 'a matrix') made.accumulate = (await put(c0!, product.c0)).matrix as never
   if (product.accumulate === 'out') made.accumulate = true
   if (!product.out) return { product: made, read: null }
-  // In a group one matrix on the device takes all results there.
+  // In a group, one device matrix moves all results to the device.
   const onDevice = product.out.resident ?? (inArrays ? null : 'uploaded')
   const before = product.accumulate === 'out' ? c0! : overwritten(product, a)
   const out = await put(before, { ...product.out, resident: onDevice })

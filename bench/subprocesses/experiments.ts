@@ -1,4 +1,4 @@
-/** The experiments that processes of their own measure, by name: functions can't be sent there. */
+/** Experiments for subprocesses, by name, because functions can't be sent to another process. */
 import type { Experiment } from '../experiment.js'
 import { kernels } from '../kernels/check.js'
 import { firstCalls } from '../suites/cold.js'

@@ -1,6 +1,6 @@
 /**
- * A process that measures, so that no trial inherits another's threads, caches or memory. Its parent (run.ts) sends a
- * request and gets messages.
+ * Entry point of a measuring subprocess. Separate processes keep trials from inheriting threads, caches or
+ * memory. The parent (run.ts) sends a request and receives messages.
  */
 import { type Case, costOf } from '../experiment.js'
 import { experiments } from './experiments.js'
@@ -28,7 +28,7 @@ async function run({ experiment, request }: TrialRequest): Promise<void> {
   for (const { what, cost, measure } of cases) {
     const onPart = (part: string, share: number) => {
       const done = (before + share * cost) / total
-      // If the parent process is gone, the next result says so.
+      // Errors of sending are ignored here; sending the next result reports a missing parent process.
       send({ type: 'progress', what: part, done }).catch(() => {})
     }
     onPart(what, 0)
@@ -43,5 +43,5 @@ process.once('message', async (request: TrialRequest) => {
   })
   process.disconnect()
 })
-// The parent process is gone.
+// The parent process has ended.
 process.once('disconnect', () => process.exit())

@@ -11,7 +11,7 @@ export interface Subprocess<Found> {
   request: object
   /** Description for the progress line. */
   what: string
-  /** Work of the process as a verb in the past tense, for the error if it ends too early. */
+  /** Verb phrase in the past tense that describes the work, for the error if the process ends too early. */
   does: string
   /** Number of threads of the CPU backend; null: the setting of the environment. */
   threads: number | null
@@ -23,7 +23,7 @@ export interface Subprocess<Found> {
   failed?(reason: string): void
 }
 
-/** @throws ChildError if a process ends before it is done, or a case fails that mustn't. */
+/** @throws ChildError if a process ends before it is done, or a case fails without a handler `failed`. */
 export async function runInSubprocesses<Found>(
   trials: readonly Subprocess<Found>[],
   signal: AbortSignal,

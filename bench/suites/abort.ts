@@ -14,12 +14,15 @@ interface Operands {
   b: DenseMatrix | DeviceMatrix
 }
 
-/** The product after an aborted one. */
+/** Product that runs after an aborted product. */
 interface Next extends Operands {
   expected: DenseMatrix
 }
 
-/** Delay of the abort after the call in ms, by the time of the whole product; null: before the call. */
+/**
+ * Delay of the abort after the call in ms, computed from the duration of the whole product; null: before the
+ * call.
+ */
 const moments = {
   'before the call': null,
   'right after the call': () => 0,
@@ -27,7 +30,7 @@ const moments = {
   'half-way': (whole: number) => whole / 2,
 } as const
 
-/** Waits for an aborted product, and returns its end and its error code. */
+/** Awaits an aborted product, and returns the time of its end and its error code. */
 async function settled(promise: Promise<unknown>): Promise<{ end: number; code: string }> {
   try {
     const result = await promise

@@ -1,4 +1,6 @@
-/** The first calls of a process: the slowest beside the median, where each call makes a new result. */
+/**
+ * Measures the first calls of a process: the slowest call and the median. Each call allocates a new result.
+ */
 import { mpmm } from '../../lib/index.js'
 import { type Experiment, median } from '../experiment.js'
 import { runInSubprocess } from '../subprocesses/run.js'
@@ -9,7 +11,7 @@ import { type Bench, differsFromNaive, type Suite } from './suite.js'
 const FIRST = 2
 const CALLS = 100
 
-/** The most that calls may take on an H200: the median in ms, and the slowest call as a multiple of it. */
+/** Goals on an H200: the median in ms, and the ratio of the slowest call to the median. */
 const sizes: { size: number; ms: number; aim: number; ratio: number; ratioAim: number }[] = [
   { size: 256, ms: 0.16, aim: 0.1, ratio: 4, ratioAim: 2 },
   { size: 512, ms: 0.45, aim: 0.3, ratio: 3, ratioAim: 2 },
@@ -23,7 +25,9 @@ interface ColdRequest {
   place: Bench['place']
   size: number
   calls: number
-  /** Whether results stay referenced until the end, so that no call gets the memory of an earlier result. */
+  /**
+   * Whether results stay referenced until the end, so that no call reuses the memory of an earlier result.
+   */
   isKept: boolean
 }
 
@@ -52,7 +56,7 @@ async function callFirst({ place, size, calls, isKept }: ColdRequest): Promise<C
   return { times, hold, wrong: size > 512 ? undefined : differsFromNaive(kept.at(-1)!, a, b) }
 }
 
-/** Each request in a process that has called nothing of the library before. */
+/** First calls of the library in a new process. */
 export const firstCalls: Experiment<ColdRequest, ColdFound> = {
   grid: (request) => [{ what: `${request.size}³`, cost: 1, measure: () => callFirst(request) }],
 }
@@ -84,7 +88,7 @@ async function show(
         })
       },
     },
-    // This process ends the other one when it ends.
+    // No abort signal is needed, because the subprocess exits with this process.
     new AbortController().signal,
     () => {},
   )

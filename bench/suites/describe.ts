@@ -1,4 +1,4 @@
-/** Tables of what suites found. */
+/** Formats the results of suites as tables. */
 import { describeCircumstances } from '../environment.js'
 import { type Columns, tableOf } from '../experiment.js'
 import { bytes, duration, labelled, rate } from '../output.js'
@@ -32,7 +32,7 @@ function describeSuite({ name, shows, backend, figures, wrong }: SuiteRecord): s
   ].join('\n')
 }
 
-/** Equal messages once, with how many there are. */
+/** Returns the distinct messages with their counts. */
 function counted(messages: readonly string[]): [message: string, count: number][] {
   const counts = new Map<string, number>()
   for (const message of messages) counts.set(message, (counts.get(message) ?? 0) + 1)

@@ -1,4 +1,4 @@
-/** One product, and many, on several GPUs of a host against one. */
+/** Compares one product, and groups of products, on several GPUs of a host with one GPU. */
 
 import { star } from '../../lib/algebra.js'
 import {
@@ -17,8 +17,8 @@ import { firstDifference } from '../verify.js'
 import type { Bench, FigureGoal, Suite, SuiteCase } from './suite.js'
 
 /**
- * The kernel that limits a product, as the numbers to reach mean it: for random operands that are large enough another
- * family takes a tenth of the time, and transfers limit.
+ * Variant for which the goals are defined, because it makes products compute-bound. The library would choose
+ * a family that takes a tenth of the time for large random operands, so transfers would limit.
  */
 const PLAIN = 'pipelined_maxplus_i32_128x64x16_8x8_st2_sl1'
 
@@ -53,7 +53,10 @@ async function filled(
   return matrix(size, size, data)
 }
 
-/** Matrices of a product in host memory. Rows share them, because allocating large ones takes seconds. */
+/**
+ * Matrices of a product in host memory. Rows of the table share these matrices, because allocating large ones
+ * takes seconds.
+ */
 interface Host {
   readonly kind: string
   readonly a: DenseMatrix
@@ -70,7 +73,7 @@ async function host(size: number, isPinned: boolean): Promise<Host> {
   }
 }
 
-/** 1, 2, 4, … and all. */
+/** Returns the powers of two below the number of devices, and that number. */
 function countsOf(devices: number): number[] {
   const counts = [1]
   while (counts.at(-1)! * 2 < devices) counts.push(counts.at(-1)! * 2)
@@ -80,12 +83,12 @@ function countsOf(devices: number): number[] {
 interface Sample {
   readonly ms: number
   readonly kernelMs: number
-  /** Number of devices that computed parts. */
+  /** Number of devices that computed blocks of the product. */
   readonly used: number
   readonly computed: string
 }
 
-/** A measurement on some devices that is ready to run. */
+/** Prepared measurement on some devices. */
 interface Ready {
   run(): Promise<Sample>
   close?(): Promise<void>
@@ -97,12 +100,12 @@ const MIN_REPETITIONS = 2
 const MAX_REPETITIONS = 5
 
 class Measured {
-  /** Indices of all devices; set before the first measurement. */
+  /** Indices of all devices; assigned before the first measurement. */
   all: readonly number[] = []
 
   constructor(readonly bench: Bench) {}
 
-  /** Times something on one device, on two and so on. */
+  /** Times a measurement on increasing numbers of devices. */
   async times(
     of: string,
     asked: Pick<FigureGoal, 'must' | 'aim'>,
@@ -132,7 +135,7 @@ class Measured {
   async #samples(ready: Ready): Promise<Sample[]> {
     await ready.run()
     const { repetitions, quick } = this.bench
-    // Null: as many as fit in the time of a row.
+    // Number of repetitions; null: as many as fit in ROW_MS.
     const asked = repetitions ?? (quick ? 2 : null)
     const began = performance.now()
     const samples: Sample[] = []
@@ -213,7 +216,7 @@ async function paths(measured: Measured, size: number, limits: FigureGoal): Prom
   })
 }
 
-/** As many products of this size as the matrix that they are written to has room for. */
+/** Times a group of products of one size, as many as fit in the output matrix. */
 async function group(measured: Measured, size: number, { out: { data } }: Host): Promise<void> {
   const [a, b] = [await filled(size, true, 1), await filled(size, true, 2)]
   const products = Array.from({ length: data.length / size ** 2 }, (_, index) => ({

@@ -1,13 +1,13 @@
-/** Delays of the event loop, looked at each millisecond: every other request of a service feels them. */
+/** Samples delays of the event loop every millisecond. Such delays slow all requests of a service. */
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { elapsed } from '../experiment.js'
 
-/** Delays while `work` runs and the duration of the work, in milliseconds. */
+/** Returns the delays while `work` runs, and the duration of the work, in ms. */
 export async function delaysDuring(work: () => Promise<unknown>) {
   const delays = monitorEventLoopDelay({ resolution: 1 })
   delays.enable()
-  // The first look comes before the work does.
+  // The first sample is taken before the work starts.
   await sleep(20)
   delays.reset()
   const whole = await elapsed(work)

@@ -1,4 +1,4 @@
-/** Winning indices, closures, paths and cycle means: their costs, and checks of their results. */
+/** Measures and checks witnesses, closures, paths and cycle means. */
 import { type CycleMean, maximumCycleMean } from '../../lib/algebra.js'
 import { shortestPaths } from '../../lib/graph.js'
 import { type DenseMatrix, type ElementArray, info, mpmm } from '../../lib/index.js'
@@ -12,7 +12,7 @@ import { compete } from './peers/contest.js'
 import { programs } from './peers/programs.js'
 import { type Bench, type FigureGoal, type Repetitions, type Suite, type SuiteCase, topsOf } from './suite.js'
 
-/** Small enough for paths of any length to be int32. */
+/** Weights are so small that paths of any length fit in int32. */
 const weights: Values = {
   dtype: 'int32',
   minimum: 1,
@@ -21,13 +21,13 @@ const weights: Values = {
   summary: 'int32 from 1 to 10 000, 10 % without an edge',
 }
 
-/** A graph as a matrix of weights, or a batch of them. */
+/** Returns a random graph as a matrix of weights, or a batch of such matrices. */
 export const randomGraph = (shape: [number, number] | [number, number, number]) =>
   randomMatrix(shape, weights, 1, { semiring: 'min-plus' }) as DenseMatrix
 
 const USUALLY: Repetitions = [2, 7, 1]
 
-/** Times calls; `check` sees the result of the first one, which isn't counted. */
+/** Times calls. The first call isn't counted, and `check` receives its result. */
 async function timeCalls<Result extends { distances: object; next?: unknown }>(
   bench: Bench,
   of: string,
@@ -54,7 +54,9 @@ async function timeCalls<Result extends { distances: object; next?: unknown }>(
   )
 }
 
-/** Distances on a device, and with the next nodes; from some nodes they are compared with Dijkstra's algorithm. */
+/**
+ * Times distances on a device, with and without next nodes. Some rows are compared with Dijkstra's algorithm.
+ */
 async function resident(bench: Bench, nodes: number): Promise<void> {
   const of = `${nodes} nodes, resident`
   const host = randomGraph([nodes, nodes])
@@ -91,7 +93,7 @@ async function resident(bench: Bench, nodes: number): Promise<void> {
   )
 }
 
-/** n³ steps of a closure against the n³ steps of a product. */
+/** Compares the time of a closure with that of a product with equally many steps, n³. */
 async function shareOfProduct(bench: Bench, nodes: number): Promise<void> {
   const of = `${nodes} nodes, resident`
   const host = randomGraph([nodes, nodes])
@@ -130,7 +132,7 @@ async function shareOfProduct(bench: Bench, nodes: number): Promise<void> {
   ])
 }
 
-/** Arrays in, arrays out. */
+/** Times distances from arrays in host memory to arrays in host memory. */
 async function hostToHost(bench: Bench, nodes: number): Promise<void> {
   const of = `${nodes} nodes, arrays`
   const host = randomGraph([nodes, nodes])
@@ -147,7 +149,7 @@ async function hostToHost(bench: Bench, nodes: number): Promise<void> {
   )
 }
 
-/** Many small graphs in one call. */
+/** Times one call with many small graphs. */
 async function batched(bench: Bench, count: number, nodes: number): Promise<void> {
   const of = `${count} graphs of ${nodes} nodes, resident`
   const host = randomGraph([count, nodes, nodes])
@@ -173,7 +175,7 @@ async function batched(bench: Bench, count: number, nodes: number): Promise<void
   )
 }
 
-/** All distances on the CPU, beside SciPy, which computes them in float64 on one core. */
+/** Compares all distances on the CPU with SciPy, which computes in float64 on one core. */
 async function againstSciPy(bench: Bench, nodes: number): Promise<void> {
   const of = `${nodes} nodes, arrays, CPU`
   const weights = randomGraph([nodes, nodes])
@@ -201,7 +203,7 @@ async function againstSciPy(bench: Bench, nodes: number): Promise<void> {
   ])
 }
 
-/** Difference between distances here and those of another program. */
+/** Describes the difference between distances of mpmml and of another program; undefined if there is none. */
 export function differenceOf(
   here: DenseMatrix<ElementArray>,
   theirs: DenseMatrix<ElementArray>,
@@ -212,7 +214,7 @@ export function differenceOf(
   return `element ${index.join(', ')} is ${value}, but ${expected} here; ${count} differ`
 }
 
-/** The values, and goals of the witness on an H200 in 10^12 operations per second. */
+/** Kinds of values, with goals for products with a witness on an H200 in TOPS. */
 const kinds: [values: ValueKind, asked?: FigureGoal][] = [
   ['int32', { must: 24, aim: 30 }],
   ['16bit', { must: 32, aim: 36 }],
@@ -220,7 +222,7 @@ const kinds: [values: ValueKind, asked?: FigureGoal][] = [
   ['levels'],
 ]
 
-/** Resident products with their witness on a GPU, beside the product without. */
+/** Times resident products on a GPU with and without a witness. */
 async function witnessOnGpu(bench: Bench, values: ValueKind, asked: FigureGoal | undefined): Promise<void> {
   const size = bench.quick ? 128 : 8192
   const random = (seed: number) => randomMatrix([size, size], valueKinds[values], seed)
@@ -291,7 +293,7 @@ export const graph: Suite = {
       [`${many} nodes, resident`, () => shareOfProduct(bench, many)],
       [`${some} nodes, arrays`, () => hostToHost(bench, some)],
       [`${count} graphs`, () => batched(bench, count, bench.quick ? 16 : 64)],
-      // These need no GPU, and have goals on any machine.
+      // The following cases run without a GPU and have goals on any machine.
       ['all distances on the CPU, and by SciPy', () => againstSciPy(bench, bench.quick ? 100 : 2048)],
     ]
   },

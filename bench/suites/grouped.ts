@@ -1,4 +1,4 @@
-/** Many small products of different shapes in one call, as a tensor network has them. */
+/** Measures many small products of different shapes in one call, as they occur in tensor networks. */
 import { type DeviceMatrix, type GroupedProduct, mpmmGrouped } from '../../lib/index.js'
 import { Draw } from '../random.js'
 import { integers } from '../timing/values.js'
@@ -8,7 +8,7 @@ type Resident = GroupedProduct<DeviceMatrix, DeviceMatrix, DeviceMatrix>
 
 /** Number of uploads in flight. */
 const AT_ONCE = 64
-/** Distance between products that are compared with the naive product. */
+/** Only every CHECKED-th product is compared with the naive product. */
 const CHECKED = 97
 
 const sizesOf = (count: number) => {
@@ -120,7 +120,8 @@ export const grouped: Suite = {
         async () => {
           const device = await bench.device()
           const outs = await Promise.all(sizes.map(({ m, n }) => device.full([m, n], 0)))
-          // Spread with another property, each would have a hidden class of its own in Node.js 20, and take 1 µs more to read.
+          // No spread syntax: Node.js 20 would give each object a separate hidden class, which takes 1 µs
+          // more to read.
           const into = products.map(({ a, b }, at) => ({ a, b, out: outs[at]! }))
           await time(bench, `${count} products into out`, into)
         },

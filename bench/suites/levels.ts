@@ -1,4 +1,4 @@
-/** Products of few levels: as exponents on a GPU's tensor cores. */
+/** Measures products of few distinct values, which a GPU computes as exponents on its tensor cores. */
 import {
   type DenseMatrix,
   type ElementArray,
@@ -26,7 +26,7 @@ const askedOfMore: Record<string, FigureGoal> = {
   'bounded differences': { must: 250, aim: 450 },
 }
 
-/** 32 and 38 are the most levels on each path of tensor cores. */
+/** Numbers of distinct values. 32 and 38 are the limits of the two tensor-core arithmetics. */
 const LEVELS = [2, 16, 32, 38, 39, 1000]
 
 /** Kind of an operand: a number of distinct values, any int32, or bounded differences. */
@@ -34,7 +34,7 @@ type Kind = { levels: number } | 'any int32' | 'bounded differences'
 
 const nameOf = (kind: Kind) => (typeof kind === 'string' ? kind : `${kind.levels} levels`)
 
-/** The matrix that is drawn from this seed. */
+/** Returns a random matrix with a given number of distinct values. */
 function levelsOf(size: number, levels: number, seed: number): DenseMatrix<ElementArray> {
   const values = { dtype: 'int32', minimum: 0, maximum: levels - 1, zeroFraction: 0, summary: '' } as const
   return randomMatrix([size, size], values, seed)
@@ -65,14 +65,14 @@ async function kernels(bench: Bench, size: number, kind: Kind): Promise<void> {
       'kernel',
       'TOPS',
       ({ timing }) => topsOf(size ** 3, timing.kernelMs),
-      // The family tells more than the arithmetic: with the arithmetic 'direct' are kernels of very different speeds.
+      // The note includes the family, because kernels with the arithmetic 'direct' differ widely in speed.
       ({ arithmetic, variant }) => ({ ...goal, note: `${variant.split('_')[0]}, ${arithmetic}` }),
     ],
   ])
   if (size <= 256) bench.wrong(differsFromNaive(await out.download(), a, b), of)
 }
 
-/** Multiplies Int16Arrays in ordinary memory into an array in it. */
+/** Times whole calls that multiply Int16Arrays in ordinary memory into an array in ordinary memory. */
 async function wholeCalls(bench: Bench, size: number): Promise<void> {
   const int16 = (seed: number) => matrix(size, size, new Int16Array(levelsOf(size, 16, seed).data))
   const [a, b] = [int16(1), int16(2)]
@@ -95,10 +95,13 @@ async function wholeCalls(bench: Bench, size: number): Promise<void> {
   }
 }
 
-/** Larger products of any int32 may be ranked (docs/ranked.md): they look at a sample each time, and take much less time. */
+/**
+ * Size limit. Larger products of any int32 may be ranked (docs/ranked.md): each call samples its values and
+ * takes much less time.
+ */
 const LARGEST_UNRANKED = 4096
 
-/** Times the first product of matrices, whose lines are looked at, beside the next one. */
+/** Compares the first product of two matrices, which scans their lines, with the next product. */
 async function looking(bench: Bench, size: number): Promise<void> {
   const device = await bench.device()
   const [a, b] = [integers([size, size], 1), integers([size, size], 2)]
@@ -107,7 +110,7 @@ async function looking(bench: Bench, size: number): Promise<void> {
   const both = async () => {
     using left = await device.upload(a)
     using right = await device.upload(b)
-    // A variant that is named packs the operands, and looks at nothing.
+    // A call with an explicit variant packs the operands without a scan.
     await mpmm(left, right, { out, variant })
     const first = await elapsed(() => mpmm(left, right, { out }))
     const next = await elapsed(async () => {
@@ -125,7 +128,7 @@ async function preparing(bench: Bench, size: number): Promise<void> {
   const variant = 'exponent_maxplus_i32_128x128x64_st6'
   const values = { m: size, n: size, k: size, minimum: 0, maximum: 15, repetitions: bench.times(3, 11) }
   const { prepareMs, analysisMs } = await measure(variant, { ...values, device: bench.place.device })
-  // Of Int16Arrays, which are half as large, it must take 0.5 ms.
+  // For Int16Arrays, which are half as large, the goal is 0.5 ms.
   const both = prepareMs.median + analysisMs.median
   bench.figure(`${size}³, 16 levels, Int32Arrays`, 'packing and scan', 'ms', both)
 }

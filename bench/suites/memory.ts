@@ -1,4 +1,4 @@
-/** Whether many small calls leave something behind. */
+/** Detects leaks of memory, threads and handles in many small calls. */
 import { type DenseMatrix, type Device, type DeviceMatrix, info, matrix, mpmm } from '../../lib/index.js'
 import { Draw } from '../random.js'
 import { integers } from '../timing/values.js'
@@ -9,8 +9,8 @@ const SIZE = 16
 /** Calls that run at once. */
 const AT_ONCE = 64
 /**
- * Rows of results that stay alive for a while. On a GPU results of 128 × 128 elements or more are in pinned
- * memory.
+ * Rows of results that stay referenced during later calls. On a GPU results of 128 × 128 elements or more are
+ * in pinned memory.
  */
 const SIZES = [16, 64, 128, 192, 256]
 const MAX_KEPT = 256
@@ -71,10 +71,10 @@ async function watch(
   }
   const growth = (name: 'used' | 'reserved' | 'free') => last[name] - first[name]
   bench.figure(of, "more of the device's memory in use", 'bytes', growth('used'), { must: 0 })
-  // On the CPU with the workspaces of each thread, which grow when that thread has a product for the first time.
+  // No goal on the CPU: each thread allocates a workspace at its first product.
   const asked = bench.gpu ? { must: 0 } : {}
   bench.figure(of, 'more of it held by the library', 'bytes', growth('reserved'), asked)
-  // What others do on the machine is in it too.
+  // No goal: other processes also change the free memory.
   bench.figure(of, 'less of it free', 'bytes', -growth('free'))
   bench.figure(of, 'a call', 'µs', (1000 * whole) / calls)
 }

@@ -1,4 +1,7 @@
-/** Calls of all kinds at once, every result compared with the naive product, every error with its code. */
+/**
+ * Runs random calls of all kinds concurrently. Results are compared with the naive product, and errors with
+ * the expected codes.
+ */
 import { mpmm, openDevice } from '../../lib/index.js'
 import { elapsed, repeat } from '../experiment.js'
 import { Draw } from '../random.js'
@@ -13,7 +16,7 @@ import type { Bench, Suite } from './suite.js'
 /** Calls that run at once. */
 const AT_ONCE = 64
 
-/** By the naive variant, in arrays on the CPU. */
+/** Computes a problem by the naive variant on the CPU. */
 async function naive(problem: Problem): Promise<Dense> {
   const { semiring, dtype, overflow } = problem
   const { a, b, c0 } = matricesOf(problem)
@@ -22,13 +25,15 @@ async function naive(problem: Problem): Promise<Dense> {
   return c as Dense
 }
 
-/** Two 32-bit hashes of the elements in one: results aren't kept. */
+/**
+ * Combines two 32-bit hashes of the elements. Hashes are compared, because results aren't stored.
+ */
 function hashOf({ data }: Dense): number {
   const value = new Float64Array(1)
   const words = new Int32Array(value.buffer)
   let [low, high] = [17, 71]
   for (let index = 0; index < data.length; index++) {
-    // −0 and 0 are equal: of sums the sign isn't specified.
+    // Adding 0 turns −0 into 0, because the sign of a sum that is 0 is unspecified.
     value[0] = data[index]! + 0
     low = Math.imul(low ^ words[0]!, 0x01000193) ^ (low >>> 15)
     low = Math.imul(low ^ words[1]!, 0x01000193) ^ (low >>> 13)
@@ -52,7 +57,7 @@ interface Counters {
   rightResults: number
   codes: number
   rightCodes: number
-  /** Calls that were aborted while they waited or ran. */
+  /** Number of calls that were aborted while queued or running. */
   givenUp: number
 }
 
@@ -118,7 +123,7 @@ async function run(bench: Bench): Promise<void> {
   const tally: Counters = { results: 0, rightResults: 0, codes: 0, rightCodes: 0, givenUp: 0 }
   const before = device.memory()
   let warm = 0
-  // The library's own memory and that of JavaScript grow to what such calls need, in each thread for itself.
+  // Memory of the library and of JavaScript grows during the warm-up, separately in each thread.
   const samples = await repeat(rounds, warmingUp, async (nth) => {
     const share = (nth + warmingUp) / (warmingUp + rounds)
     bench.onPart(nth < 0 ? 'warming up' : `round ${nth + 1} of ${rounds}`, 0.5 + share / 2)

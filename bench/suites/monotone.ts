@@ -1,4 +1,4 @@
-/** Products that take longer than larger ones: sizes in small steps, and long, thin shapes. */
+/** Finds products that take longer than larger products, over sizes in small steps and long, thin shapes. */
 import { mpmm } from '../../lib/index.js'
 import { median, repeat } from '../experiment.js'
 import { operandsOf, type ValueKind } from '../timing/values.js'
@@ -6,10 +6,10 @@ import type { Bench, Suite, SuiteCase } from './suite.js'
 
 type Sizes = readonly [m: number, n: number, k: number]
 
-/** Ratio of the times of a product and of a larger one that is named. */
+/** Ratio of the times of a product and a larger product from which the pair is reported. */
 const TOLERATED = 1.1
 
-/** Products in an order in which none may take longer than a later one. */
+/** Returns rows of products. No product may take longer than a later product of its row. */
 function rowsOf(bench: Bench): Record<string, Sizes[]> {
   const step = bench.pick(32, 8, 32)
   const most = bench.pick(96, 1536, 512)
@@ -42,7 +42,7 @@ async function compare(bench: Bench, kind: ValueKind, of: string, sizes: Sizes[]
     bench.onPart(size.join(' × '), at / sizes.length)
     row.push(await timed(bench, kind, size))
   }
-  // Each beside the quickest of those after it.
+  // Each product is compared with the fastest later product of the row.
   const found = row.slice(0, -1).map((one, at) => {
     const later = row.slice(at + 1).reduce((least, other) => (other.time < least.time ? other : least))
     return { one, later, ratio: one.time / later.time }

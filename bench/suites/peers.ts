@@ -1,4 +1,4 @@
-/** A scoreboard: what people would write themselves with the libraries that are installed, beside this library on the same machine. */
+/** Compares mpmml with programs that users could write with other installed libraries, on one machine. */
 import { shortestPaths } from '../../lib/graph.js'
 import { type DenseMatrix, type ElementArray, info, matrix, mpmm } from '../../lib/index.js'
 import { elapsed } from '../experiment.js'
@@ -11,13 +11,13 @@ import { random } from './sparse/networks.js'
 import { searchByAll, spreadOver } from './sparse.js'
 import { type Bench, type Suite, type SuiteCase, topsOf } from './suite.js'
 
-/** Rows of a product that are compared. */
+/** Number of rows of a product that are compared. */
 const SAMPLED = 16
 
 const onGpu: ProgramName[] = ['cupy_tiles', 'triton_tiles', 'torch_compiled', 'jax_compiled', 'torch_eager']
 const onCpu: ProgramName[] = ['numpy_rows', 'torch_compiled', 'jax_compiled', 'torch_eager']
 
-/** Programs whose libraries are installed: a line of the table names the others. */
+/** Returns the programs whose libraries are installed. A line of the table names the missing libraries. */
 function installed(names: readonly ProgramName[]): ProgramName[] {
   const there = python()
   return names.filter((name) => 'packages' in there && there.packages.has(programs[name].needs))
@@ -28,7 +28,9 @@ const rowOf = (a: DenseMatrix<ElementArray>, row: number) => {
   return a.data.subarray(row * cols, (row + 1) * cols)
 }
 
-/** Resident products of random values by all, and rows of them by the naive variant. */
+/**
+ * Times resident products of random values by all programs, and compares some rows with the naive variant.
+ */
 async function products(bench: Bench, size: number, values: ValueKind): Promise<void> {
   const { dtype } = valueKinds[values]
   const operand = (seed: number) => randomMatrix([size, size], valueKinds[values], seed)
@@ -65,7 +67,7 @@ async function products(bench: Bench, size: number, values: ValueKind): Promise<
   })
 }
 
-/** Distances of all pairs of a dense graph by all. */
+/** Times the distances of all pairs of a dense graph by all programs. */
 async function allPairs(bench: Bench, nodes: number): Promise<void> {
   const weights = randomGraph([nodes, nodes])
   const [there] = await bench.upload(weights)
@@ -75,7 +77,7 @@ async function allPairs(bench: Bench, nodes: number): Promise<void> {
       const found = await shortestPaths(there)
       found.distances.dispose()
     })
-  // Minutes for as many nodes as a GPU has.
+  // SciPy is skipped at the GPU's sizes, because it would take minutes on one core.
   const onOneCore: ProgramName[] = bench.gpu && !bench.quick ? [] : ['scipy_floyd_warshall']
   await compete(bench, {
     of: `all pairs of ${nodes} nodes, dense`,
@@ -91,7 +93,7 @@ async function allPairs(bench: Bench, nodes: number): Promise<void> {
   })
 }
 
-/** Distances from some nodes of a sparse network, on the CPU. */
+/** Times distances from some nodes of a sparse network on the CPU. */
 async function searches(bench: Bench): Promise<void> {
   const network = random(bench.quick ? 500 : 20_000)
   const sources = spreadOver(network.nodes, bench.quick ? 4 : 20)

@@ -9,7 +9,7 @@ export interface ProcessState {
   rss: number
   /** Number of handles that keep the event loop alive. */
   handles: number
-  /** Null if the system doesn't tell. */
+  /** Number of threads; null if the system doesn't report it. */
   threads: number | null
 }
 
@@ -19,11 +19,11 @@ const collect = runInNewContext('gc') as () => void
 const STATUS = '/proc/self/status'
 const hasStatus = existsSync(STATUS)
 
-/** After garbage was collected, and with it what it held of native memory. */
+/** Returns the resources after a garbage collection, whose finalizers release native memory. */
 export async function processState(): Promise<ProcessState> {
   for (let pass = 0; pass < 3; pass++) {
     collect()
-    // Finalizers run in turns of their own.
+    // Finalizers run in later turns of the event loop.
     await turn()
   }
   const threads = hasStatus ? /^Threads:\s*(\d+)/m.exec(readFileSync(STATUS, 'utf8')) : null

@@ -1,4 +1,4 @@
-/** Costs of a call of a small product on the CPU, with a promise and without. */
+/** Measures the overhead of calls of a small product on the CPU, with and without a promise. */
 import { type MpmmOptions, matrix, mpmm, mpmmSync } from '../../lib/index.js'
 import { elapsed } from '../experiment.js'
 import { integers } from '../timing/values.js'
@@ -24,7 +24,7 @@ export const promises: Suite = {
     return kinds.map(([what, call, limits]) => {
       const isSync = what.startsWith('mpmmSync')
       const calls = async () => {
-        // Awaiting a value that is no promise takes a turn, too.
+        // Synchronous calls aren't awaited, because awaiting any value takes a turn of the microtask queue.
         for (let count = 0; count < CALLS; count++) isSync ? call() : await call()
       }
       const time = async () => (1000 * (await elapsed(calls))) / CALLS

@@ -51,7 +51,7 @@ async function startServer(program: string, folder: string): Promise<{ child: Ch
   throw new Error(`${program} didn't start on port ${port}`)
 }
 
-/** @returns when it takes jobs. */
+/** Starts a worker, and resolves once the worker accepts jobs. */
 async function startWorker(queue: string, folder: string, backend: string, blocks: Blocks): Promise<void> {
   const args = [cli, 'worker', '--queue', queue, '--root', folder, '--backend', backend, '--concurrency', '1']
   const child = spawn(process.execPath, [...args, '--json'], { stdio: ['ignore', 'pipe', 'pipe'] })
@@ -76,7 +76,10 @@ async function end(child: ChildProcess): Promise<void> {
   await once(child, 'close')
 }
 
-/** Per block from the second of each worker on: from the end of the one before it to its end, less what it took itself. */
+/**
+ * Returns the overhead per block, without the first block of each worker. It is the time between the ends of
+ * successive blocks, minus the block's own time.
+ */
 function overheads(blocks: Blocks): { queue: number[]; storage: number[] } {
   const [queue, storage]: number[][] = [[], []]
   for (const done of blocks.values()) {
@@ -128,7 +131,7 @@ async function run(bench: Bench): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'mpmml-bench-'))
   const server = await startServer(program, folder)
   const large = bench.quick ? 256 : 2048
-  // Of the small ones the product takes next to nothing.
+  // The small blocks measure the overhead, because their products take almost no time.
   const cases: Work[] = [
     { block: 16, rows: bench.quick ? 128 : 512, depth: 16 },
     { block: large, rows: 4 * large, depth: large },

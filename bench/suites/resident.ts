@@ -1,4 +1,4 @@
-/** Products of matrices that stay on a device, queued one after the other. */
+/** Measures chains of queued products of device-resident matrices. */
 import { type DeviceMatrix, mpmm } from '../../lib/index.js'
 import { elapsed } from '../experiment.js'
 import { ANY_INT32 } from '../timing/values.js'
@@ -6,17 +6,20 @@ import type { Bench, FigureGoal, Suite, SuiteCase } from './suite.js'
 
 const CHAIN = 10
 
-/** No sum of a chain leaves int32: that of eleven elements. So nothing has to look at the values in between. */
+/**
+ * Limits of values. Sums of a chain, of at most eleven elements, fit in int32, so intermediate results need
+ * no scan.
+ */
 const kinds = { 'any int32': ANY_INT32, '16-bit sums': 1000 }
 
-/** Goals of a chain on an H200, as multiples of its kernels. */
+/** Goals of a chain on an H200, as multiples of the time of its kernels. */
 const asked: Record<number, FigureGoal> = {
   1024: { must: 1.25, aim: 1.1 },
   2048: { must: 1.1, aim: 1.04 },
   4096: { must: 1.04, aim: 1.01 },
 }
 
-/** Queues `count` products, each on the result of the one before, in two buffers in turn. */
+/** Queues `count` products, each of which multiplies the previous result. Two buffers alternate. */
 function queueChain(start: DeviceMatrix, step: DeviceMatrix, buffers: readonly DeviceMatrix[]) {
   let from = start
   return Array.from({ length: CHAIN }, (_, index) => {
@@ -39,7 +42,7 @@ async function chains(bench: Bench, size: number, kind: keyof typeof kinds): Pro
     const kernels = results.reduce((sum, { timing }) => sum + timing.kernelMs, 0)
     return { whole, queued, kernels, arithmetic: results[0]!.arithmetic }
   }
-  // The first two warm up: kernels are loaded, and packed forms are made.
+  // The first two calls warm up: they load kernels and create packed forms.
   await bench.measure(`ten of ${size}³, ${kind}`, [3, 21, 2], call, [
     [
       'whole time / sum of the kernels',

@@ -1,11 +1,11 @@
-/** Interaction and folding of strands of RNA: whole calls. */
+/** Measures whole calls of interaction and folding of RNA strands. */
 import type { BackendName } from '../../lib/index.js'
 import { info } from '../../lib/index.js'
 import { bpmax, nussinov } from '../../lib/rna.js'
 import { gopsOf, strandOf, timeFolding, timeInteraction } from '../future-work.js'
 import type { Bench, FigureGoal, Suite, SuiteCase } from './suite.js'
 
-/** Sizes, and goals: of an interaction in TOPS or of a whole call in ms. */
+/** Sizes with goals: speed of an interaction in TOPS, or duration of a whole call in ms. */
 interface Work {
   interactions: { n: number; m: number; speed?: FigureGoal; ms?: FigureGoal }[]
   foldings: { count: number; n: number; ms?: FigureGoal }[]
@@ -31,7 +31,7 @@ const onCpu: Work = {
 }
 const quickly: Work = { interactions: [{ n: 4, m: 24 }], foldings: [{ count: 5, n: 40 }] }
 
-/** Compares scores with those of the host's kernels. */
+/** Compares scores with the results of the CPU's kernels. */
 async function compare(bench: Bench): Promise<void> {
   const [first, second] = [strandOf(7, 5), strandOf(30, 6)]
   const scores = async (place: { backend: BackendName; device?: number }) => [
@@ -40,7 +40,7 @@ async function compare(bench: Bench): Promise<void> {
     (await nussinov(second, place)).score,
   ]
   const [came, expected] = [await scores(bench.place), await scores({ backend: 'cpu' })]
-  // Which strand comes first makes no difference.
+  // The order of the two strands doesn't affect the score.
   const same = came.every((score, index) => score === expected[index]) && came[0] === came[1]
   if (!same) bench.wrong(`scores are ${came.join(', ')}, and on the CPU ${expected.join(', ')}`)
 }

@@ -21,7 +21,7 @@ export interface SuitesRecord extends RunEnvironment {
   suites: SuiteRecord[]
 }
 
-/** @throws ResourceError if a GPU is asked for and none can be used. */
+/** @throws ResourceError if a GPU is requested and no GPU is usable. */
 export async function runSuites(request: SuitesRequest, signal: AbortSignal): Promise<SuitesRecord> {
   const { suites: names, device, quick, repetitions } = request
   const backends = backendsOf(request.backend, device)

@@ -18,7 +18,10 @@ import { elapsed } from '../experiment.js'
 import { ANY_INT32, integers } from '../timing/values.js'
 import { type Bench, type FigureGoal, type Suite, type SuiteCase, topsOf } from './suite.js'
 
-/** `shift` is a constant that changes nothing, so that two kernels of max-plus aren't the same one. */
+/**
+ * Returns a max-plus semiring. `shift` doesn't change results; it only makes the generated kernel distinct
+ * from cached ones.
+ */
 const maxPlus = (shift = 0) =>
   semiring({
     name: 'max-plus of int32',
@@ -58,14 +61,14 @@ const written = (): [name: string, semiring: UserSemiring, asked: FigureGoal][] 
   ['log-sum-exp', logSumExp, { must: 3.4, aim: 8 }],
 ]
 
-/** Shares of the library's kernel for any int32, in percent. */
+/** Goals by size: speed of the custom kernel in percent of the library's kernel for any int32. */
 const shares: Record<number, FigureGoal> = {
   256: { must: 50, aim: 90 },
   1024: { must: 60, aim: 90 },
   8192: { must: 80, aim: 95 },
 }
 
-/** A matrix of small elements. On a device a uint32 is an int32, bit by bit. */
+/** Returns a matrix of small elements. Device matrices store uint32 bit by bit as int32. */
 function laneOf(size: number, dtype: LaneType, seed: number): DenseMatrix<Int32Array | Float32Array> {
   const { data, ...integer } = integers([size, size], seed, { limit: 1000 })
   if (dtype === 'int32') return { ...integer, data }
@@ -98,7 +101,10 @@ async function speed(
   ])
 }
 
-/** Max-plus of any int32, alternately with the library's kernel and with that of the semiring. */
+/**
+ * Compares max-plus of any int32 by the library's kernel and by a custom semiring's kernel, in alternating
+ * calls.
+ */
 async function besideBuiltIn(bench: Bench, size: number): Promise<void> {
   const own = maxPlus()
   const { a, b, out } = await bench.squares(size)
@@ -121,14 +127,17 @@ async function besideBuiltIn(bench: Bench, size: number): Promise<void> {
   ])
 }
 
-/** The variant of so large a product of any int32, in which no ranks are looked for. */
+/**
+ * Returns the variant for a product of any int32. The size is limited to 4096, so that the product isn't
+ * ranked.
+ */
 async function directVariant(bench: Bench, size: number): Promise<VariantName> {
   const side = Math.min(size, 4096)
   const [a, b] = [1, 2].map((seed) => integers([side, side], seed, { limit: ANY_INT32 }))
   return (await mpmm(a!, b!, bench.place)).variant
 }
 
-/** The first product over a semiring that no process has seen, and the next ones. */
+/** Times the first product over a semiring without a compiled kernel, and later products. */
 async function firstUse(bench: Bench): Promise<void> {
   const [a, b] = [integers([64, 64], 1), integers([64, 64], 2)]
   const call = (own: UserSemiring) => elapsed(() => mpmm(a, b, { ...bench.place, semiring: own } as never))

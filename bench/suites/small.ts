@@ -1,10 +1,12 @@
-/** Batches of matrices that are smaller than a tile: reading and writing them limits the kernel. */
+/**
+ * Measures batches of matrices that are smaller than a tile, for which memory bandwidth limits the kernel.
+ */
 import { mpmm } from '../../lib/index.js'
 import { elapsed } from '../experiment.js'
 import { integers } from '../timing/values.js'
 import { type Bench, differsFromNaive, type Suite } from './suite.js'
 
-/** The memory that kernels are measured against, in bytes per millisecond: 4 TB/s. */
+/** Reference bandwidth of device memory, in bytes per ms: 4 TB/s. */
 const BYTES_PER_MS = 4e9
 
 async function time(bench: Bench, count: number, size: number): Promise<void> {

@@ -1,4 +1,4 @@
-/** Sparse networks: searches here and by other libraries, on the same networks and with the same results. */
+/** Compares searches of sparse networks by mpmml and other libraries. All results must be equal. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { reducePaths, shortestPaths } from '../../lib/graph.js'
 import { type ElementArray, info, matrix } from '../../lib/index.js'
@@ -15,16 +15,19 @@ const HERE = 'mpmml'
 export const described = (name: string, { nodes, from }: Network) =>
   `${name}, ${nodes} nodes, ${from.length} edges`
 
-/** Some nodes, spread over all. */
+/** Returns `count` nodes at equal distances. */
 export const spreadOver = (nodes: number, count: number) =>
   Array.from({ length: count }, (_, at) => Math.floor((at * nodes) / count))
 
-/** Difference between distances and those found here; undefined if there is none. */
+/**
+ * Describes the difference between another program's distances and those of mpmml; undefined if there is
+ * none.
+ */
 export function differing(theirs: ArrayLike<number>, ours: ArrayLike<number>): string | undefined {
   if (theirs.length !== ours.length) return `it gives ${theirs.length} distances, not ${ours.length}`
   for (let at = 0; at < ours.length; at++) {
     const own = ours[at] === NONE ? Number.POSITIVE_INFINITY : ours[at]
-    // An eccentricity may be NaN.
+    // Object.is, because eccentricities may be NaN.
     if (!Object.is(theirs[at], own)) return `distance ${at} is ${theirs[at]}, but ${own} here`
   }
   return undefined
@@ -37,13 +40,13 @@ interface Search extends Pick<Contest, 'of' | 'rounds' | 'asked'> {
   sources: number[]
   targets: number[] | null
   programs?: Contest['programs']
-  /** Ways besides the library and Python's, given the distances. */
+  /** Returns competitors in addition to mpmml and Python programs, which are checked against `distances`. */
   others?(distances: ElementArray): Promise<Way[]>
   /** Whether figures are per source. */
   isPerSource?: boolean
 }
 
-/** Searches a network here and by other programs. */
+/** Times searches of a network by mpmml and other programs. */
 export async function searchByAll(bench: Bench, search: Search): Promise<Samples> {
   const { network, sources, targets, others, isPerSource = false, programs, ...shown } = search
   const { nodes, from, to, weight } = network
@@ -67,7 +70,7 @@ export async function searchByAll(bench: Bench, search: Search): Promise<Samples
   })
 }
 
-/** Searches by libraries for JavaScript: a call, as long as it takes, and the distances that it must give. */
+/** Returns searches by JavaScript libraries, which are checked against the expected distances. */
 async function javascriptWays(
   bench: Bench,
   of: string,
@@ -93,7 +96,7 @@ async function javascriptWays(
 
 type JavascriptRival = Awaited<ReturnType<typeof javascriptRivals>>['rivals'][number]
 
-/** Searches a network of each kind by all libraries, from some sources to all nodes. */
+/** Times searches of a network by all libraries, from some sources to all nodes. */
 async function againstAll(bench: Bench, name: keyof typeof networks): Promise<void> {
   const network = networks[name](bench.quick ? 400 : 20_000)
   const of = described(name, network)
@@ -112,13 +115,13 @@ async function againstAll(bench: Bench, name: keyof typeof networks): Promise<vo
         network,
         ({ distances: from }) => from && (() => from(sources[0]!)),
         distances.subarray(0, network.nodes),
-        // One source stands for all.
+        // Only one source is measured.
         { note: 'one thread, one source', calls: sources.length },
       ),
   })
 }
 
-/** Many sources of a random network, against SciPy and igraph. */
+/** Compares searches from many sources of a random network with SciPy and igraph. */
 async function manySources(bench: Bench): Promise<void> {
   const network = random(bench.quick ? 500 : 50_000)
   const sources = spreadOver(network.nodes, bench.quick ? 4 : 200)
@@ -133,7 +136,9 @@ async function manySources(bench: Bench): Promise<void> {
   }
 }
 
-/** One source and one target of a large grid: costs of a call with edge lists, and waits of the event loop. */
+/**
+ * Measures searches between two nodes of a large grid: calls with edge lists, and delays of the event loop.
+ */
 async function oneToOne(bench: Bench): Promise<void> {
   const network = grid(bench.quick ? 900 : 1_000_000)
   const of = `${described('grid', network)}, one source to one target`
@@ -152,7 +157,10 @@ async function oneToOne(bench: Bench): Promise<void> {
   bench.figure(of, 'longest delay of the event loop', 'ms', busy, bench.usually({ must: 10, aim: 3 }))
 }
 
-/** One source and one target by libraries for JavaScript, which make graphs of a million nodes too slowly. */
+/**
+ * Times searches between two nodes by all libraries. The network is smaller, because JavaScript libraries
+ * build graphs of a million nodes too slowly.
+ */
 async function oneToOneOfAll(bench: Bench): Promise<void> {
   const network = grid(bench.quick ? 400 : 40_000)
   const of = `${described('grid', network)}, one source to one target`
@@ -176,7 +184,7 @@ async function oneToOneOfAll(bench: Bench): Promise<void> {
   })
 }
 
-/** All pairs of a planar network by dissection, against a search from each node. */
+/** Compares all pairs of a planar network by nested dissection with a search from each node. */
 async function allPairs(bench: Bench): Promise<void> {
   const network = roads(bench.quick ? 400 : 20_000)
   const of = `${described('roads', network)}, eccentricities of all`
@@ -200,7 +208,10 @@ async function allPairs(bench: Bench): Promise<void> {
   ])
 }
 
-/** Memory of a search, its edge lists and result, apart from what Node.js and the library had before. */
+/**
+ * Measures the memory of a search with edge lists and result, without the memory that Node.js and the library
+ * used before.
+ */
 async function memory(bench: Bench): Promise<void> {
   const before = process.memoryUsage.rss()
   const network = hexagonal(bench.quick ? 900 : 1_000_000)
@@ -215,7 +226,7 @@ export const sparse: Suite = {
   shows:
     'searches in sparse networks, and the same by graphology, cytoscape, ngraph, @dagrejs/graphlib, SciPy and igraph, as far as they are installed; all distances are the same',
   grid: (bench) => [
-    // It is first, so that nothing else has taken memory.
+    // The memory case is first, because other cases would use memory before.
     ['memory', () => memory(bench)],
     ...(Object.keys(networks) as (keyof typeof networks)[]).map(
       (name): SuiteCase => [name, () => againstAll(bench, name)],

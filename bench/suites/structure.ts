@@ -1,4 +1,4 @@
-/** Products of triangles and bands, of which only the needed steps are computed. */
+/** Measures products of triangular and banded matrices, which compute only the needed steps. */
 import {
   type DeviceMatrix,
   mpmm,
@@ -29,7 +29,7 @@ async function compare(bench: Bench, structure: ProductStructure): Promise<void>
 
 const teraOps = (timed: Timed) => gopsOf(timed).map((gops) => gops / 1000)
 
-/** Times a structure against the product of whole matrices with the same kernel. */
+/** Compares the time of a structured product with a product of whole matrices by the same kernel. */
 async function against(
   bench: Bench,
   of: string,
@@ -58,7 +58,7 @@ async function batched(bench: Bench, count: number, n: number): Promise<void> {
   bench.figure(`${count} × ${n}³ in a batch`, 'speed in needed steps', 'TOPS', teraOps(batch), goal)
 }
 
-/** Multiplies the tables of pairs of intervals in one call, each product accumulated to a table of its own. */
+/** Multiplies tables of pairs of intervals in one call. Each product is accumulated to a separate table. */
 async function grouped(bench: Bench, bases: number, n: number): Promise<void> {
   const sources = Array.from({ length: bases }, (_, index) => integers([n, n], index))
   const tables = await bench.upload(...sources)

@@ -1,4 +1,4 @@
-/** Suites, and what their cases measure with. */
+/** Interface of suites, and the tools with which their cases measure. */
 import type { BackendName } from '../../lib/index.js'
 import {
   type DataType,
@@ -21,9 +21,9 @@ import { firstDifference, naiveVariant } from '../verify.js'
 /** 'x' is a ratio, '' a count. */
 export type Unit = 'ms' | 'µs' | 'TOPS' | 'x' | '%' | 'bytes' | ''
 
-/** A number that a suite shows. */
+/** Number that a suite reports. */
 export interface Figure {
-  /** Work that was run. */
+  /** Description of the measured work. */
   of: string
   /** Measured quantity. */
   what: string
@@ -37,7 +37,7 @@ export interface Figure {
   note: string
 }
 
-/** Goal of a figure, and how it is read; more is better for speeds unless the goal says otherwise. */
+/** Goal and format of a figure. By default larger values are better for speeds only. */
 export type FigureGoal = Partial<Pick<Figure, 'must' | 'aim' | 'moreIsBetter' | 'note'>>
 
 export interface SuiteRequest {
@@ -47,7 +47,7 @@ export interface SuiteRequest {
   quick: boolean
   /** Number of repetitions; null: the suite's default. */
   repetitions: number | null
-  /** Whether the cases are those for one thread. */
+  /** Whether to run the suite's cases for one thread. */
   onOneCore?: boolean
 }
 
@@ -69,7 +69,7 @@ export interface Suite {
 
 export type SuiteCase = [what: string, measure: () => Promise<void> | void]
 
-/** A figure of samples; its goal may follow from the last sample. */
+/** Definition of a figure of samples. The goal may depend on the last sample. */
 export type FigureOf<Sample> = [
   what: string,
   unit: Unit,
@@ -77,17 +77,17 @@ export type FigureOf<Sample> = [
   asked?: FigureGoal | ((last: Sample) => FigureGoal) | undefined,
 ]
 
-/** Numbers of repetitions, unless the user names one, and of calls that warm up. */
+/** Default numbers of repetitions, and number of warm-up calls. */
 export type Repetitions = readonly [quick: number, usual: number, warmUp: number]
 
-/** Place of a suite's measurements, and the figures so far. */
+/** Backend and device of a suite, with the figures so far. */
 export class Bench {
   readonly backend: BackendName
   readonly gpu: boolean
   readonly quick: boolean
-  /** Repetitions that the user names; null without. */
+  /** Number of repetitions from the user; null for the default. */
   readonly repetitions: number | null
-  /** Reports the part of the case that runs now, and how much of the case is done. */
+  /** Reports the current step of the case and the completed fraction. */
   onPart: ProgressListener = () => {}
   #found: SuiteFound = { figures: [], wrong: [] }
   #device: Promise<Device> | undefined
@@ -100,7 +100,7 @@ export class Bench {
     this.repetitions = request.repetitions
   }
 
-  /** Options of calls of arrays. */
+  /** Options of calls with operands in arrays. */
   get place() {
     return { backend: this.backend, device: this.request.device }
   }
@@ -111,7 +111,10 @@ export class Bench {
     return this.#device
   }
 
-  /** Uploads matrices, which are disposed at the end of the case. Their elements don't matter to those who measure: they pass for int32. */
+  /**
+   * Uploads matrices, which are disposed at the end of the case. The static element type is int32 for any
+   * matrix, because measurements don't read elements.
+   */
   async upload<const Sources extends readonly MatrixLike<OperandArray>[]>(
     ...sources: Sources
   ): Promise<{ -readonly [Index in keyof Sources]: DeviceMatrix }> {
@@ -140,22 +143,22 @@ export class Bench {
     return this.repetitions ?? (this.quick ? quick : usual)
   }
 
-  /** Returns a size or a number of things for the backend that is measured. */
+  /** Returns a size or a count for quick runs, the GPU or the CPU. */
   pick<T>(quick: T, gpu: T, cpu: T): T {
     return this.quick ? quick : this.gpu ? gpu : cpu
   }
 
-  /** Returns a goal for the usual sizes. */
+  /** Returns a goal, which applies only to the usual sizes. */
   usually(asked: FigureGoal | undefined): FigureGoal {
     return this.quick ? {} : (asked ?? {})
   }
 
-  /** Returns a goal for a GPU and the usual sizes. */
+  /** Returns a goal, which applies only to GPUs and the usual sizes. */
   ofGpu(asked: FigureGoal | undefined): FigureGoal {
     return this.gpu ? this.usually(asked) : {}
   }
 
-  /** @param samples - the measurements, at least one. */
+  /** @param samples - measurements; at least one. */
   figure(
     of: string,
     what: string,
@@ -176,7 +179,7 @@ export class Bench {
     }
   }
 
-  /** Calls again and again, and adds figures of what the calls return. */
+  /** Repeats a call and adds figures of its results. */
   async measure<Sample>(
     of: string,
     [quick, usual, warmUp]: Repetitions,
@@ -188,7 +191,7 @@ export class Bench {
     return samples
   }
 
-  /** Reports what is wrong with a result; undefined if nothing is. */
+  /** Reports an error of a result; undefined is ignored. */
   wrong(message: string | undefined, of?: string): void {
     if (message !== undefined) this.#found.wrong.push(of === undefined ? message : `${of}: ${message}`)
   }
@@ -207,10 +210,10 @@ export class Bench {
   }
 }
 
-/** 10^12 operations per second of `steps` steps. */
+/** Returns the speed of `steps` steps in TOPS, with two operations per step. */
 export const topsOf = (steps: number, ms: number) => (2 * steps) / ms / 1e9
 
-/** A suite as an experiment that a process measures. */
+/** Returns a suite as an experiment for a subprocess. */
 export const inTrial = (suite: Suite): Experiment<SuiteRequest, SuiteFound> => ({
   grid(request) {
     const bench = new Bench(request)
@@ -229,7 +232,7 @@ export const inTrial = (suite: Suite): Experiment<SuiteRequest, SuiteFound> => (
   },
 })
 
-/** The product of int32 in max-plus by the naive variant. */
+/** Returns the int32 max-plus product by the naive variant. */
 export function naiveProduct(
   a: MatrixLike<OperandArray>,
   b: MatrixLike<OperandArray>,
@@ -239,7 +242,7 @@ export function naiveProduct(
   return mpmmSync(a as DenseMatrix, b as DenseMatrix, { variant, structure }).c
 }
 
-/** How a product differs from the naive one; undefined if it doesn't. */
+/** Describes the first difference of a product from the naive product; undefined if they are equal. */
 export function differsFromNaive(
   c: DenseMatrix<ElementArray>,
   ...product: Parameters<typeof naiveProduct>

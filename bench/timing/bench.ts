@@ -21,9 +21,9 @@ import { type ValueKind, type Values, valueKinds } from './values.js'
 
 export interface BenchRequest extends Omit<ProductsRequest, 'backend' | 'products'> {
   backend: BackendChoice | 'all'
-  /** Sizes or shapes; null: the backend's own. */
+  /** Requested shapes; null: the backend's default shapes. */
   shapes: ProductShape[] | null
-  /** Null: all of the element type. */
+  /** Kinds of values; null: all kinds of the element type. */
   values: ValueKind[] | null
   quick: boolean
 }
@@ -33,7 +33,7 @@ export interface TrialRecord {
   backend: BackendName
   threads: number | null
   device: string
-  /** Null if the subprocess failed before it was measured. */
+  /** Peak rate; null if the subprocess failed before measuring it. */
   ceiling: TrialCeiling | null
   /**
    * Peak rate of the GPU's tensor cores at the highest clock, 10^9 operations per second; null if unknown.
@@ -68,7 +68,7 @@ const quick: Record<BackendName, ProductShape[]> = {
   cpu: squares([256, 512]),
 }
 
-/** @throws ResourceError if a GPU is asked for and none can be used. */
+/** @throws ResourceError if a GPU is requested and no GPU is usable. */
 function requestsOf(request: BenchRequest): { request: ProductsRequest; threads: number | null }[] {
   const { device, dtype, semiring, repetitions } = request
   const kindsOf = (backend: BackendName) =>
@@ -110,7 +110,7 @@ export async function runBench(request: BenchRequest, signal: AbortSignal): Prom
   }
 }
 
-/** A trial, and the record that it fills. */
+/** Returns a trial and the record that it fills. */
 function trialOf(
   request: ProductsRequest,
   threads: number | null,

@@ -1,4 +1,4 @@
-/** Whether `auto` is as good as the faster backend: whole calls with it, and with each backend by name. */
+/** Compares whole calls with the backend `auto` with calls of each backend by name. */
 import {
   type DenseMatrix,
   mpmm,
@@ -14,7 +14,7 @@ import { operandsOf, type ValueKind } from './values.js'
 
 type Backend = 'auto' | NativeBackend
 
-/** Every order of the backends: a call is slower after some than after others, and so none always follows the same one. */
+/** All orders of the backends. A call's time depends on the backend before it, so the orders alternate. */
 const orders: Backend[][] = [
   ['auto', 'cuda', 'cpu'],
   ['cpu', 'cuda', 'auto'],
@@ -28,9 +28,9 @@ const orders: Backend[][] = [
 export interface ChoiceRow extends ProductShape {
   values: ValueKind
   callMs: Record<Backend, Spread>
-  /** The backend that `auto` took, in most calls. */
+  /** Backend that `auto` chose in most calls. */
   taken: NativeBackend
-  /** The time of `auto`'s own calls, divided by that of the faster backend's: 1 is perfect. */
+  /** Time of `auto`'s calls, divided by the time of the faster backend's calls; 1 is ideal. */
   ratio: number
 }
 
@@ -43,7 +43,7 @@ const sides = [16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536,
 
 export const choiceShapes: ProductShape[] = sides.map((side) => ({ batch: 1, m: side, n: side, k: side }))
 
-/** @throws ResourceError if no GPU can be used: then there is no choice. */
+/** @throws ResourceError if no GPU is usable, because `auto` has no choice then. */
 export async function runChoice(
   shapes: readonly ProductShape[],
   values: readonly ValueKind[],

@@ -1,4 +1,4 @@
-/** The products that `mpmml bench` times: what is measured of each, in a process for each backend and number of threads. */
+/** Measures the products of `mpmml bench`, in a process for each backend and number of threads. */
 import type { BackendName } from '../../lib/index.js'
 import {
   type DataType,
@@ -32,7 +32,7 @@ import { shapeName } from '../output.js'
 import { verify } from '../verify.js'
 import { operandsOf, type ValueKind, valuesOf } from './values.js'
 
-/** A product to time. */
+/** Product to measure. */
 export interface Product extends ProductShape {
   values: ValueKind
 }
@@ -43,7 +43,7 @@ export interface ProductsRequest {
   device: number
   dtype: DataType
   semiring: Semiring
-  /** Timed repetitions; null: chosen by the time that one takes. */
+  /** Number of timed repetitions; null: chosen by the time of one repetition. */
   repetitions: number | null
   products: Product[]
 }
@@ -55,15 +55,18 @@ export interface Row extends Product {
   threads: number | null
   variant: string
   path: string
-  /** The naive variant that found this variant's product equal, on a small product of the same values. */
+  /** Naive variant with which a small product of equal values was compared successfully. */
   verified: string
   kernelMs: Spread
-  /** Packing and the scan of the values, if they are passes of their own: on a GPU. */
+  /** Time of packing and of the scan of values, which are separate passes on a GPU. */
   prepareMs: Spread | null
   analysisMs: Spread | null
-  /** 10^9 operations (2 per step) per second of kernel time. */
+  /** Speed of the kernel in 10^9 operations per second, with 2 operations per step. */
   gops: Spread
-  /** The whole call from JavaScript with ordinary arrays; on a GPU also with operands and result in pinned memory. */
+  /**
+   * Duration of the whole call from JavaScript with ordinary arrays. On a GPU, pinned operands and results
+   * are measured too.
+   */
   callMs: Spread
   pinnedCallMs: Spread | null
 }
@@ -72,7 +75,7 @@ export interface Row extends Product {
 export interface TrialCeiling {
   name: string
   gops: Spread
-  /** Null on the CPU, whose clock isn't known. */
+  /** Clock of the GPU; null on the CPU, whose clock is unknown. */
   clockMHz: number | null
   /** On the CPU: the peak rates of 16-bit and 8-bit sums, and the speed of a plain loop on one core. */
   halfGops: Spread | null
@@ -85,7 +88,7 @@ export type ProductsFound =
   | { threads: number | null; device: string; ceiling: TrialCeiling | null }
   | { row: Row }
 
-/** No multiple of any tile, and small enough for the naive product. */
+/** Size of the verified product: not a multiple of any tile, and small enough for the naive product. */
 const small = { m: 149, n: 163, k: 131 }
 
 async function verifySmall(product: Product, semiring: Semiring, variant: VariantName): Promise<string> {
@@ -152,13 +155,14 @@ async function timeCalls(
     return { call: (performance.now() - start) / CALLS_AT_ONCE, kernel: kernel / CALLS_AT_ONCE }
   }
   const isSmall = request.backend === 'cpu' && batch * m * n * k <= SMALL_STEPS
-  // The first calls load kernels, allocate and have their JavaScript compiled; the one after shows how long one takes.
+  // The first calls load kernels, allocate memory and compile JavaScript. The next call estimates the
+  // duration of a call.
   const warmUp = isSmall ? WARMING_UP : 1
   const times = await repeatedly(request, warmUp, isSmall ? many : once, ({ call }) => call)
   return { callMs: times.map(({ call }) => call), kernelMs: times.map(({ kernel }) => kernel) }
 }
 
-/** The kernel in products of resident matrices, for values that native code can't make. */
+/** Times the kernel in products of resident matrices, for values that native code can't generate. */
 async function timeResident(request: ProductsRequest, product: Product, variant: VariantName) {
   const { semiring } = request
   const device = await openDevice({ backend: 'cuda', device: request.device })
@@ -221,10 +225,10 @@ async function timeProduct(request: ProductsRequest, product: Product, threads: 
   }
 }
 
-/** The loop's product: large enough that it isn't all in the nearest cache. */
+/** Size of the plain loop's product, which exceeds the L1 cache. */
 const loop = { m: 512, n: 1024, k: 1024 }
 
-/** Speed of steps on registers, in 10^9 operations per second; null if none is known. */
+/** Measures the speed of steps on registers, in 10^9 operations per second; null if unknown. */
 export async function measureCeiling(
   { device, dtype, semiring }: Pick<ProductsRequest, 'device' | 'dtype' | 'semiring'>,
   threads: number | null,
@@ -247,7 +251,9 @@ export async function measureCeiling(
   }
 }
 
-/** Ceiling of the sums that a path takes, in 10^9 operations per second; undefined if none is known. */
+/**
+ * Returns the peak rate for the arithmetic of a path, in 10^9 operations per second; undefined if unknown.
+ */
 export function ceilingOf(
   path: string,
   { ceiling, tensorGops }: { ceiling: TrialCeiling | null; tensorGops: number | null },
@@ -258,7 +264,10 @@ export function ceilingOf(
   return (narrow ?? gops)?.median
 }
 
-/** Roughly proportional to the time that a product takes: repetitions fill a second, and operands have to be made. */
+/**
+ * Returns a cost that is roughly proportional to the duration. Repetitions fill a second, and operands must
+ * be generated.
+ */
 function costOf({ batch, m, n, k }: Product, backend: BackendName, threads: number | null): number {
   const stepsPerSecond =
     backend === 'cuda' ? 1.5e13 : backend === 'webgpu' ? 2e12 : threads === 1 ? 2.5e10 : 5e10

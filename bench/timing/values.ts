@@ -1,4 +1,4 @@
-/** The kinds of values that products are timed on: they decide the path that a product takes. */
+/** Kinds of values for timed products. The values determine the arithmetic of a product. */
 import {
   type DataType,
   type DenseMatrix,
@@ -14,30 +14,30 @@ import { arrays } from '../dtype.js'
 import { Draw } from '../random.js'
 
 export interface Values {
-  /** The element type. */
+  /** Element type of the values. */
   dtype: DataType
   /** Finite values are drawn evenly from [minimum, maximum]. */
   minimum: number
   maximum: number
-  /** The share of ε. */
+  /** Fraction of elements that are ε. */
   zeroFraction: number
   /** Whether the operands are Int16Arrays. */
   int16?: boolean
-  /** Whether neighbours along K of B differ by 1, from any first element on. */
+  /** Whether neighbours along K in B differ by exactly 1. */
   bounded?: boolean
   /** Whether columns are stored one after the other, instead of rows. */
   byColumns?: boolean
-  /** Whether, unless it is named, it is only measured if ⊗ is a sum, for which it makes a difference. */
+  /** Whether the kind is measured by default only if ⊗ is a sum. */
   sumsAlone?: boolean
-  /** Whether, unless it is named, only the CPU is measured on it. */
+  /** Whether the kind is measured by default only on the CPU. */
   cpuAlone?: boolean
-  /** Whether, unless it is named, only GPUs are measured on it. */
+  /** Whether the kind is measured by default only on GPUs. */
   gpuAlone?: boolean
   summary: string
 }
 
 const wide = { minimum: -300_000_000, maximum: 300_000_000 }
-// Narrow enough for 16-bit sums with ε among them as well, which takes half of the range.
+// Range for 16-bit sums. It also suits operands with ε, which occupies half of the 16-bit range.
 const narrow = { minimum: -8000, maximum: 8000 }
 
 export const valueKinds = {
@@ -115,7 +115,7 @@ export const valueKinds = {
     zeroFraction: 0.5,
     summary: '0 and 1: as many 1 as make half of the results 1',
   },
-  // No sum exceeds 2^31, but many are below −2^31, which 32 bits can't hold.
+  // No sum exceeds 2^31, but many sums are below −2^31, which int32 can't represent.
   full: {
     dtype: 'int32',
     minimum: -(2 ** 31) + 1,
@@ -142,7 +142,7 @@ export function valuesOf(kind: ValueKind, semiring: Semiring, k: number): Values
   const values: Values = valueKinds[kind]
   // With a share p of 1s in both operands, a result is 1 with the probability 1 − (1 − p²)^k: a half for p² = ln 2 / k.
   if (values.dtype === 'uint8') return { ...values, zeroFraction: 1 - Math.sqrt(Math.LN2 / Math.max(k, 1)) }
-  // It has no other elements.
+  // The semiring max-times has no negative elements.
   return semiring === 'max-times' ? { ...values, minimum: 0 } : values
 }
 
@@ -150,18 +150,18 @@ export function valuesOf(kind: ValueKind, semiring: Semiring, k: number): Values
 export function newArray(dtype: DataType, length: number): ElementArray {
   const Type = arrays[dtype]
   const words = Math.ceil((length * Type.BYTES_PER_ELEMENT) / 4)
-  // A size of a matrix is less than 2^31.
+  // Sizes of a matrix must be less than 2^31.
   const shape: Shape = words < 2 ** 31 ? [1, words] : [Math.ceil(words / 2 ** 16), 2 ** 16]
   return new Type(matrix(shape).data.buffer, 0, length)
 }
 
 /**
- * Number of elements that are drawn before they repeat; a prime, so that in longer matrices they repeat in
- * other columns.
+ * Number of elements that are drawn before they repeat; a prime, so that repeats in longer matrices fall into
+ * different columns.
  */
 const MAX_DRAWN = 2 ** 22 - 3
 
-/** A matrix of random values, or a batch of them; the same for the same seed. */
+/** Returns a matrix of random values, or a batch of matrices; equal for equal seeds. */
 export function randomMatrix(
   shape: Readonly<Shape>,
   { dtype, minimum, maximum, zeroFraction }: Values,
@@ -182,10 +182,10 @@ export function randomMatrix(
   return matrix(shape, data)
 }
 
-/** The largest magnitude that no 16-bit arithmetic holds, and of which sums of twenty are still int32. */
+/** Magnitude that exceeds 16-bit arithmetic, while sums of twenty such values fit in int32. */
 export const ANY_INT32 = 100_000_000
 
-/** Random integers from −`limit` to `limit`, and the zero of max-plus. */
+/** Returns random integers from −`limit` to `limit`, and the zero of max-plus. */
 export function integers(
   shape: Readonly<Shape>,
   seed: number,
@@ -196,22 +196,22 @@ export function integers(
 }
 
 /**
- * Changes a matrix so that neighbouring elements of a column differ by 1, and keeps its first row. Returns
- * the matrix.
+ * Changes all rows except the first so that neighbouring elements of each column differ by 1. Returns the
+ * matrix.
  */
 function withBoundedDifferences<Data extends ElementArray>(made: DenseMatrix<Data>): DenseMatrix<Data> {
   const { data, shape } = made
   const [rows, cols] = shape.slice(-2) as [number, number]
   for (let first = 0; first < data.length; first += rows * cols) {
     for (let index = first + cols; index < first + rows * cols; index++) {
-      // The random elements are even and odd alike.
+      // Random elements are equally often even and odd.
       data[index] = data[index - cols]! + (data[index]! % 2 === 0 ? 1 : -1)
     }
   }
   return made
 }
 
-/** A view with rows and columns exchanged. */
+/** Returns a transposed view. */
 function transposed<Data extends OperandArray>({
   data,
   shape,
@@ -224,11 +224,11 @@ function transposed<Data extends OperandArray>({
 }
 
 interface OperandOptions extends NonNullable<Parameters<typeof randomMatrix>[3]> {
-  /** Not in Int16Arrays. */
+  /** Whether the operands have the element type even if the kind uses Int16Arrays. */
   inElements?: boolean
 }
 
-/** The operands of a product, always the same. */
+/** Returns the operands of a product, which are equal in every run. */
 export function operandsOf(
   product: ProductShape,
   kind: ValueKind,

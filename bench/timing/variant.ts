@@ -1,4 +1,4 @@
-/** One kernel variant on one product: the time of its kernel, its ceiling, and a check of its result. */
+/** Measures one kernel variant on one product: kernel time and peak rate. The result is verified. */
 import {
   info,
   type MpmmlError,
@@ -29,14 +29,14 @@ export interface VariantRecord {
   variant: Variant
   shape: ProductShape
   values: ValueKind
-  /** The GPU or the CPU. */
+  /** Name of the GPU or the CPU. */
   device: string
   kernelMs: Spread
-  /** Packing or transposing before the kernel; null on the CPU. */
+  /** Time of packing or transposing before the kernel; null on the CPU. */
   prepareMs: Spread | null
-  /** 10^9 operations per second of kernel time, with 2 per step. */
+  /** Speed of the kernel in 10^9 operations per second, with 2 operations per step. */
   gops: Spread
-  /** Speed of steps on registers, in 10^9 operations per second; null if none is known or wanted. */
+  /** Speed of steps on registers, in 10^9 operations per second; null if unknown or not requested. */
   ceilingGops: number | null
   verified: Verification & { rows: number }
 }
@@ -54,8 +54,8 @@ const kinds: readonly ValueKind[] = [
 ]
 
 /**
- * @throws ArgumentError if the variant doesn't exist here or can't run this; VerificationError if its result is wrong; the
- *   signal's reason.
+ * @throws ArgumentError if the variant doesn't exist in this build or can't compute the product;
+ * VerificationError if its result is wrong; the signal's reason.
  */
 export async function measureVariant(request: VariantRequest, signal: AbortSignal): Promise<VariantRecord> {
   const { variant: name, shape, device, repetitions } = request
@@ -112,7 +112,7 @@ async function ceilingFor({ backend, semiring, dtype }: Variant, path: string, d
   return ceilingOf(path, { ceiling, tensorGops }) ?? null
 }
 
-/** Operands of the first kind of values that the variant can compute. */
+/** Returns operands of the first kind of values that the variant can compute. */
 async function operandsFor({ name, semiring, dtype }: Variant, { shape, device }: VariantRequest) {
   let refused: unknown
   for (const values of kinds.filter((kind) => valueKinds[kind].dtype === dtype)) {

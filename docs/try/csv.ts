@@ -1,4 +1,4 @@
-/** Lines of cells: CSV with commas, semicolons, tabs or spaces. */
+/** Parses lines of cells: CSV with commas, semicolons, tabs or spaces. */
 import { cellsOfLine } from '../../lib/files/cells.js'
 import { decideDialect } from '../../lib/files/dialect.js'
 import { TextReader } from '../../lib/files/text.js'
@@ -8,7 +8,10 @@ import { PER_STEP, type Steps } from './slices.js'
 
 const COMMENT = '#'.charCodeAt(0)
 
-/** Input that can't be used in a computation. `field` says where it stands; it is the first one by default. */
+/**
+ * Input that can't be used in a computation. `field` is the name of the wrong field, by default the first
+ * one.
+ */
 export class InputError extends Error {
   constructor(
     message: string,
@@ -58,7 +61,7 @@ export function* readCells(text: string): Steps<Line[]> {
   return read
 }
 
-/** The cells of a text that is short. */
+/** Returns the cells of a short text without yielding. */
 export function cellsOf(text: string): Line[] {
   const steps = readCells(text)
   for (;;) {
@@ -67,7 +70,7 @@ export function cellsOf(text: string): Line[] {
   }
 }
 
-/** The number that a cell is; NaN if it is none. What stands for nothing is `none`. */
+/** Returns the number in a cell; NaN if the cell has no number, and `none` for an empty cell, "." or "ε". */
 export function numberOf(cell: string, none = Number.NaN): number {
   if (/^([.ε]|)$/.test(cell)) return none
   if (/^[+]?(inf|infinity|∞)$/i.test(cell)) return Number.POSITIVE_INFINITY

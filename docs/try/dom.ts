@@ -1,4 +1,4 @@
-/** Elements, made so that nothing that a user or a link brings is read as HTML. */
+/** Creates elements. Text from users and links is never parsed as HTML. */
 
 type Child = Node | string | number | null | undefined | false
 
@@ -31,7 +31,7 @@ export const svg = <Name extends keyof SVGElementTagNameMap>(
 ): SVGElementTagNameMap[Name] =>
   filled(document.createElementNS('http://www.w3.org/2000/svg', name), attributes, children)
 
-/** A picture of this size in pixels, which `label` says in words. */
+/** Returns an SVG element with a size in pixels; `label` describes it for screen readers. */
 export const picture = (width: number, height: number, label: string, ...children: Child[]): SVGSVGElement =>
   svg(
     'svg',
@@ -41,7 +41,10 @@ export const picture = (width: number, height: number, label: string, ...childre
 
 let sheet: CSSStyleSheet | undefined
 
-/** A drawing of the library as an element. Its style goes to the document, because the page's policy allows no style within elements. */
+/**
+ * Converts a drawing of the library to an element. Its style moves to the document, because the page's
+ * content security policy forbids styles inside elements.
+ */
 export function parsedSvg(text: string): Element {
   const drawing = new DOMParser().parseFromString(text, 'image/svg+xml').documentElement
   const style = drawing.querySelector('style')
@@ -54,7 +57,7 @@ export function parsedSvg(text: string): Element {
   return document.importNode(drawing, true)
 }
 
-/** A table; `strong` are the rows that decide. */
+/** Returns a table; `strong` selects the emphasized rows. */
 export function table(
   caption: string,
   heads: readonly string[],
@@ -72,15 +75,15 @@ export function table(
     html('thead', {}, head),
     html('tbody', {}, ...body),
   )
-  // Scrolled by keyboard too.
+  // The tabindex enables scrolling by keyboard.
   return html('div', { class: 'wide', tabindex: 0, role: 'region', 'aria-label': caption }, made)
 }
 
-/** A number as people read it. */
+/** Formats a number for people. */
 export function shown(value: number): string {
   if (!Number.isFinite(value)) return value > 0 ? '∞' : value < 0 ? '−∞' : 'NaN'
   if (Number.isInteger(value)) return `${value}`
-  // Six digits, and of larger numbers two behind the point.
+  // Six significant digits, or two decimals for larger numbers.
   const digits = Math.min(Math.max(6, Math.floor(Math.log10(Math.abs(value))) + 3), 17)
   return `${Number(value.toPrecision(digits))}`
 }

@@ -1,7 +1,7 @@
 /** Stores the content of the fields in the fragment of the address, which is never sent to a server. */
 import type { Values } from './tool.js'
 
-/** Longer links are cut by programs that pass them on. */
+/** Limit of the length of a link. Some programs truncate longer links. */
 const MAX_LETTERS = 16_000
 /** Limit of the size of an unpacked link. */
 const MAX_BYTES = 1 << 20
@@ -23,7 +23,7 @@ async function through(
   return new Uint8Array(await new Blob(parts as Uint8Array<ArrayBuffer>[]).arrayBuffer())
 }
 
-/** Letters that stand for themselves in an address. */
+/** Encodes the fields in characters that need no escape in a URL; null if the result is too long. */
 export async function toLetters(values: Values): Promise<string | null> {
   const bytes = new TextEncoder().encode(JSON.stringify(values))
   if (bytes.length > MAX_BYTES) return null
@@ -33,7 +33,7 @@ export async function toLetters(values: Values): Promise<string | null> {
   return letters.replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '')
 }
 
-/** Inverse of {@link toLetters}. A link may come from anybody: only texts are taken. */
+/** Inverse of {@link toLetters}. Links are untrusted, so only string values are accepted. */
 export async function fromLetters(letters: string): Promise<Values> {
   const packed = atob(letters.replaceAll('-', '+').replaceAll('_', '/'))
   const bytes = Uint8Array.from(packed, (character) => character.charCodeAt(0))

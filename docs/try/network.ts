@@ -1,14 +1,14 @@
-/** Graphs as lines of edges, and their drawing. */
+/** Reads graphs from lines of edges, and draws them. */
 import { type GraphFormat, type NamedGraph, parseGraph } from 'mpmml/graph'
 import { cellsOf, InputError, reading, textIn } from './csv.js'
 import { html, picture, shown, svg } from './dom.js'
 import type { Steps } from './slices.js'
 
-/** More nodes or edges than these would only be a knot. */
+/** Limits of a drawing. Larger graphs would be illegible. */
 const MAX_DRAWN = 80
 const MAX_DRAWN_EDGES = 400
 const MAX_LINES = 20_000
-/** Letters within which the first line ends. */
+/** Limit of the length of the first line, in characters. */
 const MAX_LETTERS = 10_000
 
 const formats = new Map<string, GraphFormat>([
@@ -20,7 +20,7 @@ const formats = new Map<string, GraphFormat>([
 const tooMany = (edges: number) =>
   new InputError(`These are ${edges} edges, and this page takes ${MAX_LINES}: the library takes more.`)
 
-/** The graph that was read last: each change of a field asks for its edges and for the choices of other fields. */
+/** Cache of the last graph, because each change of a field reads the edges several times. */
 let last: { text: string; graph: NamedGraph } | undefined
 
 export function readEdges(text: string): NamedGraph {
@@ -32,7 +32,7 @@ function parseEdges(text: string): NamedGraph {
   const graph = reading(() => parseGraph(text, { format: 'csv', keys: true, name: 'the edges' }))
   if (graph.weight.length === 0) throw new InputError('Enter a line for each edge: from, to, weight.')
   if (graph.weight.length > MAX_LINES) throw tooMany(graph.weight.length)
-  // Sums of int32 could leave it.
+  // Float64 weights, because sums of int32 could overflow.
   return { ...graph, weight: Float64Array.from(graph.weight) }
 }
 
@@ -41,7 +41,7 @@ export const weightless = (text: string): Node | false =>
   cellsOf(text.slice(0, text.indexOf('\n', MAX_LETTERS) + 1 || undefined)).at(0)?.cells.length === 2 &&
   html('p', { class: 'hint' }, 'The edges have no weights: each weighs 1.')
 
-/** A file of edges as lines of CSV. */
+/** Converts a file of edges to lines of CSV. */
 export async function edgeLines(file: File): Promise<string> {
   const text = await textIn(file)
   if (/\.(csv|tsv|txt)$/i.test(file.name)) return text
@@ -50,7 +50,7 @@ export async function edgeLines(file: File): Promise<string> {
   const read = reading(() => parseGraph(text, { format, name: file.name }))
   if (read.weight.length > MAX_LINES) throw tooMany(read.weight.length)
   const keys = 'keys' in read ? (read as NamedGraph).keys : undefined
-  // What has no names counts from 1: .gr and .mtx.
+  // Nodes without names, in .gr and .mtx files, are numbered from 1.
   const name = (node: number) => (keys ? `"${keys[node]!.replaceAll('"', '""')}"` : `${node + 1}`)
   return Array.from(
     read.weight,
@@ -62,8 +62,9 @@ export async function edgeLines(file: File): Promise<string> {
 export type Places = readonly { x: number; y: number }[]
 
 /**
- * Places in which edges pull and nodes push each other (T. Fruchterman, E. Reingold, Graph drawing by force-directed placement, 1991). They start on a
- * circle, so that the same graph always looks the same.
+ * Computes a force-directed layout, in which edges attract and nodes repel each other (T. Fruchterman, E.
+ * Reingold, Graph drawing by force-directed placement, 1991). Nodes start on a circle, so that the layout is
+ * deterministic.
  */
 export function* placesOf({ keys, from, to }: NamedGraph): Steps<Places | null> {
   const nodes = keys.length
@@ -96,7 +97,7 @@ export function* placesOf({ keys, from, to }: NamedGraph): Steps<Places | null> 
       place.x += (x / length) * Math.min(length, heat)
       place.y += (y / length) * Math.min(length, heat)
     })
-    // At most 3160 pairs of nodes and 400 edges have moved.
+    // Each step processes at most 3160 pairs of nodes and 400 edges.
     yield
   }
   const range = (values: number[]) => [Math.min(...values), Math.max(...values)] as const
@@ -107,7 +108,7 @@ export function* placesOf({ keys, from, to }: NamedGraph): Steps<Places | null> 
   return at.map(({ x, y }) => ({ x: within(x, left, right), y: within(y, top, bottom) }))
 }
 
-/** Critical nodes and edges, which are drawn bolder; `bothWays`: edges have no direction. */
+/** Critical nodes and edges, which are drawn bold. `bothWays` means that edges have no direction. */
 export interface Marks {
   readonly nodes: ReadonlySet<number>
   readonly edges: ReadonlySet<number>
@@ -134,7 +135,10 @@ export function drawNetwork(
   )
   const lines: SVGElement[] = []
   const weights: SVGElement[] = []
-  /** Number of edges of each node that lead down, minus those that lead up: the name of the node stands on the other side. */
+  /**
+   * Number of each node's edges that lead down, minus the number that lead up. The node's name is on the side
+   * with fewer edges.
+   */
   const downwards = keys.map(() => 0)
   for (const edge of order) {
     const strong = marks.edges.has(edge) ? ' strong' : ''
@@ -150,7 +154,7 @@ export function drawNetwork(
     }
     downwards[tail]! += Math.sign(b.y - a.y)
     downwards[head]! += Math.sign(a.y - b.y)
-    // Two ways between the same nodes bend apart.
+    // Opposite edges between two nodes are drawn as separate curves.
     const [dx, dy] = [b.x - a.x, b.y - a.y]
     const length = Math.hypot(dx, dy) || 1
     const bend = opposite.has(`${tail} ${head}`) ? Math.min(32, length / 4) : 0

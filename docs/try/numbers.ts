@@ -1,4 +1,4 @@
-/** Matrices of numbers on the page: made, read from text, and turned into operands of a product. */
+/** Generates matrices, reads them from text, and converts them to operands of a product. */
 import { type ElementArray, type Matrix, matrix, type Semiring, zeroOf } from 'mpmml'
 import { InputError, numberOf, readCells } from './csv.js'
 import { shown } from './dom.js'
@@ -15,11 +15,11 @@ export type Type = keyof typeof types
 export interface Numbers {
   readonly rows: number
   readonly cols: number
-  /** NaN is the semiring's zero. */
+  /** Elements; NaN represents the semiring's zero. */
   readonly values: Float64Array | ElementArray
 }
 
-/** Whole numbers from −1000 to 1000, the same ones every time. */
+/** Generates integers from −1000 to 1000, equal for equal seeds. */
 export function* random(rows: number, cols: number, seed: number): Steps<Numbers> {
   const values = new Float64Array(rows * cols)
   let state = seed
@@ -30,7 +30,7 @@ export function* random(rows: number, cols: number, seed: number): Steps<Numbers
   return { rows, cols, values }
 }
 
-/** The elements one row after the other: a file may have the columns first. */
+/** Returns the elements in row-major order, because a file may be column-major. */
 export function* inRows({ data, shape, strides, offset = 0 }: Matrix<ElementArray>): Steps<Numbers> {
   const [rows, cols] = shape as readonly [number, number]
   const [down, right] = (strides ?? [cols, 1]) as readonly [number, number]
@@ -42,7 +42,7 @@ export function* inRows({ data, shape, strides, offset = 0 }: Matrix<ElementArra
   return { rows, cols, values }
 }
 
-/** Reads a matrix with a line for each row. `wrong` makes errors of messages. */
+/** Reads a matrix with a line for each row. `wrong` converts messages to errors. */
 export function* readNumbers(
   text: string,
   name: string,
@@ -81,8 +81,8 @@ const holds = (type: Type, value: number) =>
   type === 'int32' ? (value | 0) === value : type === 'uint8' ? value === 0 || value === 1 : true
 
 /**
- * The matrix with NaN for the zero of int32, if that type has all other values: files hold the zero as an int32, and people write an
- * infinity.
+ * Replaces the int32 zero by NaN if int32 can represent all other values. Files store the zero as an int32,
+ * while people write an infinity.
  */
 export function* withZeros(numbers: Numbers, semiring: Semiring): Steps<Numbers> {
   if (!hasType(semiring, 'int32')) return numbers
@@ -97,7 +97,7 @@ export function* withZeros(numbers: Numbers, semiring: Semiring): Steps<Numbers>
   return areHeld ? { ...numbers, values } : numbers
 }
 
-/** The first value that a type doesn't have; undefined if it has all. */
+/** Returns the first value that a type can't represent; undefined if it represents all values. */
 function* notHeld({ values }: Numbers, type: Type): Steps<number | undefined> {
   if (type === 'float32' || type === 'float64') return undefined
   let wrong: number | undefined
@@ -110,7 +110,10 @@ function* notHeld({ values }: Numbers, type: Type): Steps<number | undefined> {
   return wrong
 }
 
-/** The type of both operands: the requested one, or the first that has all values exactly. */
+/**
+ * Returns the type of both operands: the requested type, or the first type that represents all values
+ * exactly.
+ */
 export function* typeOf(semiring: Semiring, asked: string, ...operands: Numbers[]): Steps<Type> {
   const known = (Object.keys(types) as Type[]).filter((type) => hasType(semiring, type))
   if (asked !== 'automatic') {

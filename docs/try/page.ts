@@ -1,4 +1,7 @@
-/** The page on which people try the library: a tool at a time, whose fields are in the fragment of the address. */
+/**
+ * Page for trying the library. It shows one tool at a time and stores the tool's fields in the URL's
+ * fragment.
+ */
 import { info } from 'mpmml'
 import { InputError, textIn } from './csv.js'
 import { html } from './dom.js'
@@ -12,7 +15,7 @@ import type { Drawing, Field, Tool, Values } from './tool.js'
 
 const tools: readonly Tool[] = [project, paths, timetable, product, rna]
 
-/** After the last change of a field. */
+/** Delay in ms between the last change of a field and the computation. */
 const PAUSE_MS = 200
 
 const found = <Name extends keyof HTMLElementTagNameMap>(selector: string, name: Name) => {
@@ -25,7 +28,7 @@ const links = new Map(tools.map((tool) => [tool, html('a', { href: `#${tool.id}`
 
 type Input = HTMLTextAreaElement | HTMLSelectElement
 
-/** The tool that is shown, until another one is. */
+/** Currently shown tool. */
 class Shown {
   readonly #tool: Tool
   readonly #values: Values
@@ -36,7 +39,7 @@ class Shown {
   readonly #wrong = html('p', { class: 'wrong', id: 'wrong', role: 'alert' })
   readonly #link = html('button', { type: 'button', click: () => this.#copyLink() }, 'Copy a link')
   readonly #copied = html('span', { id: 'copied', role: 'status' })
-  /** Ends when the tool isn't shown any more. */
+  /** Aborted when another tool is shown. */
   readonly #over = new AbortController()
   #running = new AbortController()
   #draw: Drawing | undefined
@@ -75,7 +78,7 @@ class Shown {
     void this.#compute()
   }
 
-  /** Another tool takes its place. */
+  /** Ends the tool, because another tool is shown. */
   leave(): void {
     this.#over.abort()
     this.#running.abort()
@@ -113,7 +116,7 @@ class Shown {
     )
   }
 
-  /** Shows what a field holds. */
+  /** Shows the content of a field. */
   #fill({ name, choices }: Field): void {
     const input = this.#inputs.get(name)!
     if (choices) {
@@ -141,14 +144,14 @@ class Shown {
     void this.#compute()
   }
 
-  /** A button that chooses a file, for those who drop none. */
+  /** Returns a button for choosing a file, as an alternative to drag and drop. */
   #chooser({ name, label }: Field): HTMLElement {
     const chosen = html('input', {
       type: 'file',
       hidden: true,
       change: async () => {
         await this.#read(name, chosen.files)
-        // So that the same file, saved once more, is a change too.
+        // The value is cleared, so that choosing a modified file again triggers a change event.
         chosen.value = ''
       },
     })
@@ -157,7 +160,7 @@ class Shown {
     return html('p', {}, open, chosen)
   }
 
-  /** Files may be dropped anywhere; beside the fields they are for the first one. */
+  /** Handles dropped files. Files that aren't dropped on a field go to the first field. */
   #takeFiles(): void {
     const { signal } = this.#over
     const texts = this.#tool.fields.filter(({ choices }) => !choices).map(({ name }) => name)
@@ -219,7 +222,7 @@ class Shown {
     if (nodes) this.#output.replaceChildren(...nodes.filter((node) => node instanceof Node))
   }
 
-  /** Says what is wrong at the field that is, or in place of the result; undefined is nothing. */
+  /** Shows an error at the wrong field or in place of the result; undefined clears the message. */
   #fail(error: unknown): void {
     for (const input of this.#inputs.values()) {
       input.removeAttribute('aria-invalid')
@@ -241,7 +244,10 @@ class Shown {
     }
   }
 
-  /** The address with what is in the fields; only the tool's name if that is the example. */
+  /**
+   * Stores the fields in the address. If the fields contain the example, the address has only the tool's
+   * name.
+   */
   async #showInAddress(): Promise<void> {
     const { id, example } = this.#tool
     const isExample = Object.entries(this.#values).every(([name, value]) => example[name] === value)
@@ -254,7 +260,7 @@ class Shown {
     }
     const hash = `#${id}${letters && `=${letters}`}`
     history.replaceState(null, '', hash)
-    // Users who return from another tool find it again.
+    // The tool's link keeps the fields for users who return from another tool.
     links.get(this.#tool)!.href = hash
   }
 
@@ -271,7 +277,7 @@ class Shown {
 
 let shown: Shown | undefined
 
-/** Shows what the address says. */
+/** Shows the tool and the fields of the address. */
 async function route(): Promise<void> {
   const [, id, letters] = /^#?(\w*)=?(.*)$/.exec(location.hash)!
   const tool = tools.find((one) => one.id === id) ?? tools[0]!

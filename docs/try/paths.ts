@@ -32,7 +32,7 @@ const kinds = {
 
 const isKind = (name: string): name is keyof typeof kinds => Object.hasOwn(kinds, name)
 
-/** Each edge in both ways. */
+/** Returns the graph with each edge in both directions. */
 function bothWays(graph: NamedGraph): NamedGraph {
   const Type = graph.weight.constructor as Float64ArrayConstructor
   return {
@@ -43,7 +43,7 @@ function bothWays(graph: NamedGraph): NamedGraph {
   }
 }
 
-/** The edges of a path, those of the graph as it was read. */
+/** Returns the edges of a path as indices of the original graph's edges. */
 function marksOf(
   graph: NamedGraph,
   path: readonly number[],
@@ -51,7 +51,7 @@ function marksOf(
   count: number,
 ): Marks {
   const { from, to, weight } = graph
-  // A path of the library passes a node once.
+  // Paths of the library visit each node at most once.
   const after = new Map(path.slice(1).map((node, index) => [path[index]!, node]))
   const best = new Map<number, number>()
   for (let edge = 0; edge < from.length; edge++) {
@@ -63,7 +63,7 @@ function marksOf(
   return { nodes: new Set(path), edges, bothWays: from.length > count }
 }
 
-/** The nodes to choose from; as long as the edges can't be read, those that were chosen. */
+/** Returns the selectable nodes. If the edges are invalid, these are only the selected nodes. */
 const nodesOf = ({ edges, from, to }: Values): readonly string[] => {
   try {
     return readEdges(edges!).keys

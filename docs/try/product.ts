@@ -1,4 +1,4 @@
-/** The product of two matrices, with the arithmetic of its sums. */
+/** Tool for the product of two matrices, which also shows the arithmetic of the sums. */
 import { type ElementArray, type Matrix, mpmm, OverflowError, type Semiring, zeroOf } from 'mpmml'
 import { formatNpy, parseNpy } from 'mpmml/files'
 import { InputError, reading, textIn } from './csv.js'
@@ -28,13 +28,13 @@ const semirings: Record<Semiring, string> = {
   'xor-and': 'whether an odd number of a and b are both true',
 }
 
-/** Rows and columns that are shown. */
+/** Limit of the rows and columns that are shown. */
 const SHOWN = 16
-/** Elements that are written into a field; a larger matrix of a file is kept in memory. */
+/** Limit of the elements that are written into a field. Larger matrices from files stay in memory. */
 const MAX_WRITTEN = 2500
 const MAX_SIZE = 4096
 
-/** Matrices of files that are too large for a field, by what the field says instead. */
+/** Matrices from files that are too large for a field, by the text that the field shows instead. */
 const kept = new Map<string, Numbers>()
 
 async function textOf(file: File): Promise<string> {
@@ -148,7 +148,7 @@ console.log(arithmetic, c.data.join()) // translated 8,5,10,5,4,7,9,6,5`,
     })
     const c = result.c as Matrix<ElementArray>
     const { arithmetic, variant, gops, backend, device } = result
-    // On a page the GPU computes large products if it was measured to be faster.
+    // In browsers the GPU computes large products if a measurement has shown that it is faster.
     const where = backend === 'webgpu' ? `the GPU, by WebGPU (${device})` : 'the CPU'
     const zero = zeroOf(semiring, type)
     const [rows, cols] = [Math.min(left.rows, SHOWN), Math.min(right.cols, SHOWN)]

@@ -1,4 +1,4 @@
-/** A project: longest chains of jobs, and how much later each may be. */
+/** Tool for project plans: longest chains of jobs, and the slack of each job. */
 import { drawGantt, parsePlan, schedule } from 'mpmml/schedule'
 import { InputError, reading } from './csv.js'
 import { html, parsedSvg, shown, table } from './dom.js'

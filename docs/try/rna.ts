@@ -1,10 +1,10 @@
-/** Two strands of RNA: how they pair with themselves and with each other. */
+/** Tool for two strands of RNA: base pairs within each strand and between both. */
 import { bpmax, parseFasta } from 'mpmml/rna'
 import { InputError, reading } from './csv.js'
 import { html, shown } from './dom.js'
 import type { Tool } from './tool.js'
 
-/** The time grows with the third power of both. */
+/** Limit of bases per strand. The time is cubic in both lengths. */
 const MAX_BASES = 120
 
 function strand(text: string, name: string, field: string): string {

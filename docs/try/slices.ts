@@ -1,14 +1,14 @@
-/** Long work of the page in slices, between which the browser draws and hears its user. */
+/** Runs long work in slices, between which the browser renders and handles events. */
 
 /** Work that yields after {@link PER_STEP} elements at most. */
 export type Steps<Result> = Generator<void, Result, void>
 
 /** Elements between two yields: about 100 µs. */
 export const PER_STEP = 1 << 13
-/** Milliseconds of work before other tasks have their turn. */
+/** Duration of a slice in ms, after which other tasks can run. */
 const SLICE_MS = 5
 
-/** A turn by a message, because timers in a row wait for 4 ms each. */
+/** Waits for a turn of the event loop by a message, because browsers delay nested timers by 4 ms. */
 const turn = () =>
   new Promise<void>((resolve) => {
     const { port1, port2 } = new MessageChannel()
@@ -19,7 +19,7 @@ const turn = () =>
     port2.postMessage(null)
   })
 
-/** Does the work in slices. Throws the reason of the signal when that is aborted. */
+/** Runs the work in slices. Throws the signal's reason if the signal is aborted. */
 export async function inSlices<Result>(steps: Steps<Result>, signal: AbortSignal): Promise<Result> {
   for (;;) {
     signal.throwIfAborted()
@@ -32,7 +32,10 @@ export async function inSlices<Result>(steps: Steps<Result>, signal: AbortSignal
   }
 }
 
-/** Calls `act` for each index below `count`, and stops at the first for which it returns false. Returns whether none did. */
+/**
+ * Calls `act` for each index below `count`, and stops if it returns false. Returns whether all indices were
+ * processed.
+ */
 export function* forEachIndex(count: number, act: (index: number) => unknown): Steps<boolean> {
   for (let index = 0; index < count; index++) {
     if (act(index) === false) return false

@@ -1,4 +1,4 @@
-/** Starts the page, or says why that can't be. */
+/** Starts the page, or shows the reason why it can't start. */
 import('./page.js').catch((error: Error) => {
   const waiting = document.querySelector('#waiting')!
   waiting.className = 'wrong'

@@ -1,4 +1,7 @@
-/** The cycle mean of a timetable: how often what waits for each other can repeat. */
+/**
+ * Tool for the maximum cycle mean of a timetable: the shortest period with which departures that wait for
+ * each other can repeat.
+ */
 import { criticalGraph, maximumCycleMean } from 'mpmml/algebra'
 import type { NamedGraph } from 'mpmml/graph'
 import { html, shown, table } from './dom.js'
@@ -7,8 +10,8 @@ import { forEachIndex, inSlices, type Steps } from './slices.js'
 import { MAX_ROWS, type Tool } from './tool.js'
 
 /**
- * The earliest departures that repeat with a period: `to` departs at least `weight` after `from` of the period before. If no circuit has a
- * greater mean, each is found after as many rounds as there are nodes.
+ * Computes the earliest departures for a period: `to` departs at least `weight` after `from` of the previous
+ * period. The iteration converges within `nodes` rounds if no circuit has a greater mean than the period.
  */
 function* departuresOf({ nodes, from, to, weight }: NamedGraph, period: number): Steps<Float64Array> {
   const departures = new Float64Array(nodes)

@@ -1,21 +1,21 @@
 /** Interface of a tool of the page: its fields, and the output for their content. */
 
-/** Rows of a table or a chart: a page with more of them is slow. */
+/** Limit of the rows of a table or chart, because more rows make the page slow. */
 export const MAX_ROWS = 200
 
 /** Content of the fields, by name. */
 export type Values = Record<string, string>
 
-/** Output for the content, `width` pixels wide. It is called again when the width changes. */
+/** Draws the output, `width` pixels wide. It is called again when the width changes. */
 export type Drawing = (width: number) => readonly (Node | false | null)[]
 
 export interface Field {
   readonly name: string
   readonly label: string
   readonly hint?: string
-  /** The choices of a field that is no text. They may depend on what other fields hold. */
+  /** Choices of a select field. They may depend on the content of other fields. */
   readonly choices?: (values: Values) => readonly string[]
-  /** Lines of a text. */
+  /** Number of lines of a text field. */
   readonly rows?: number
 }
 
@@ -25,7 +25,7 @@ export interface Tool {
   readonly about: string
   readonly fields: readonly Field[]
   readonly example: Values
-  /** The example in JavaScript. */
+  /** Source of the example program in JavaScript. */
   readonly program: string
   /** Converts a file to the text of a field; the text of the file by default. */
   readonly textOf?: (file: File) => Promise<string>

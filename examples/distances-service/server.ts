@@ -8,7 +8,7 @@ interface TableRequest {
   targets: string[]
 }
 
-/** Answer in place of a table. */
+/** Error that is answered with an HTTP status. */
 class Refusal extends Error {
   constructor(
     readonly statusCode: number,
@@ -26,7 +26,7 @@ function setting(name: string, usual: number, least = 1): number {
   throw new Error(`${name} must be a whole number from ${least}, but it is '${text}': correct it`)
 }
 
-/** Statuses of the library's errors that a request causes; others are failures of the service. */
+/** HTTP statuses for library errors that a request causes. Other errors are failures of the service. */
 const statuses: Record<string, number> = {
   ERR_MPMML_VALUE: 422,
   ERR_MPMML_OVERFLOW: 422,
@@ -44,7 +44,7 @@ async function serve(): Promise<void> {
   const app = Fastify({
     logger: { level: LOG_LEVEL },
     bodyLimit: setting('MAX_BODY_BYTES', 2 ** 20),
-    // A body that comes slowly ends with its request.
+    // Requests with slow bodies are rejected after this time.
     requestTimeout: setting('MAX_BODY_MILLISECONDS', 10_000),
     connectionTimeout: 60_000,
   })
@@ -111,7 +111,7 @@ async function serve(): Promise<void> {
   app.get('/health', async () => ({ status: 'ok', stops: graph.nodes, ...counts }))
 
   app.setErrorHandler((thrown: Error & { code?: string; statusCode?: number }, request, reply) => {
-    // The cause of an aborted search says why it was aborted.
+    // The `cause` of an aborted search is the reason of the abort.
     const isAborted = thrown instanceof MpmmlError && thrown.code === 'ERR_MPMML_ABORTED'
     const error = isAborted ? (thrown.cause as Refusal) : thrown
     const status = statuses[error.code ?? ''] ?? error.statusCode ?? 500
@@ -124,7 +124,7 @@ async function serve(): Promise<void> {
 
   let isStopping = false
   app.addHook('onSend', async (_, reply) => {
-    // A connection that stays open after its answer keeps the process alive.
+    // Connections that stay open after the answer would keep the process alive.
     if (isStopping) reply.header('connection', 'close')
   })
   for (const name of ['SIGTERM', 'SIGINT'] as const) {

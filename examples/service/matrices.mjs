@@ -1,11 +1,14 @@
-/** Matrices as requests have them, .npy files or rows of numbers, and as the library takes them. */
+/** Converts matrices between requests and the library. Requests contain .npy files or rows of numbers. */
 import { matrix, zeroOf } from 'mpmml'
 import { parseNpy } from 'mpmml/files'
 import { badRequest } from './refusals.mjs'
 
 const arrays = { int32: Int32Array, float32: Float32Array, float64: Float64Array, uint8: Uint8Array }
 
-/** The operands and options of a product: the fields of a form, whose files are Buffers, or those of a JSON body. */
+/**
+ * Returns the operands and options of a product from the fields of a form, whose files are Buffers, or of a
+ * JSON body.
+ */
 export function readProduct(body) {
   requireFields(body)
   const { a, b, semiring = 'max-plus', overflow, dtype = 'int32' } = body
@@ -23,7 +26,7 @@ export function readProduct(body) {
 
 const fields = ['a', 'b', 'semiring', 'overflow', 'dtype']
 
-/** A misspelt option would otherwise be another product than the one that was meant. */
+/** Unknown fields are rejected, because a misspelt option would silently change the product. */
 function requireFields(body) {
   const other = Object.keys(body).find((name) => !fields.includes(name))
   if (other === undefined) return
@@ -41,7 +44,7 @@ function readFile(bytes, name, dtype) {
   }
 }
 
-/** Rows of numbers, in which null is the zero of the semiring: in max-plus minus infinity. */
+/** Reads rows of numbers. null represents the zero of the semiring, which is minus infinity in max-plus. */
 function readRows(rows, name, dtype, semiring) {
   if (!Array.isArray(rows) || !rows.every((row) => Array.isArray(row) && row.length === rows[0].length)) {
     throw badRequest(`${name} must be a .npy file or rows of equal length, such as [[1, 2], [3, null]]`)
@@ -49,7 +52,7 @@ function readRows(rows, name, dtype, semiring) {
   const zero = zeroOf(semiring, dtype)
   const values = rows.flat()
   const mustHold = `${name} must hold numbers of type ${dtype}, but it has`
-  // Before anything else is done with them: objects and deep arrays can't be converted.
+  // Types are checked first, because objects and deep arrays can't be converted.
   const other = values.find((value) => value !== null && typeof value !== 'number')
   if (other !== undefined) {
     throw badRequest(
@@ -62,11 +65,11 @@ function readRows(rows, name, dtype, semiring) {
   return matrix(rows.length, rows[0]?.length ?? 0, data)
 }
 
-/** Float32 rounds; numbers that are too large for a type are not of it. */
+/** Returns whether a type can represent a number. Rounding to float32 is allowed; overflow isn't. */
 const isHeld = (value, element, dtype) =>
   Number.isFinite(value) && (dtype === 'float32' ? Number.isFinite(element) : element === value)
 
-/** The elements of the product, and the steps that computing it takes. */
+/** Returns the number of elements of the product and of its steps. */
 export function costOf(a, b) {
   const [m, k] = a.shape.slice(-2)
   const n = b.shape.at(-1)
@@ -74,7 +77,10 @@ export function costOf(a, b) {
   return { elements: batch * m * n, steps: batch * m * n * k }
 }
 
-/** A product as rows of numbers, and as a list of those if it is a batch. JSON has no infinities: zero is null again. */
+/**
+ * Returns a product as rows of numbers, or a batch as a list of matrices. The zero becomes null, because JSON
+ * has no infinities.
+ */
 export function writeRows({ data, shape }, semiring) {
   const dtype = Object.keys(arrays).find((name) => data instanceof arrays[name])
   const zero = zeroOf(semiring, dtype)

@@ -9,7 +9,10 @@ export class Refusal extends Error {
 
 export const badRequest = (message) => new Refusal(400, 'BAD_REQUEST', message)
 
-/** HTTP statuses for the codes of the library that a request is the cause of. All others are the service's fault. */
+/**
+ * HTTP statuses for error codes of the library that a request causes. Other errors are failures of the
+ * service.
+ */
 const statuses = {
   ERR_MPMML_SHAPE: 400,
   ERR_MPMML_DTYPE: 400,
@@ -21,13 +24,13 @@ const statuses = {
 }
 
 /**
- * Status, code and message for anything that was thrown.
+ * Returns status, code and message for any thrown value.
  *
- * @param otherwise - the status of what says none: 400 while a body is read, which may hold anything.
+ * @param otherwise - status for errors without one; 400 while an untrusted body is read.
  */
 export function refusalFor(error, otherwise = 500) {
   if (error instanceof Refusal) return error
-  // The library gave the product up because of the signal; the cause is why the signal was aborted.
+  // The signal aborted the product, and `cause` is the signal's reason.
   if (error.code === 'ERR_MPMML_ABORTED') return refusalFor(error.cause)
   const status = statuses[error.code] ?? error.statusCode ?? otherwise
   const code = error.code ?? (status === 500 ? 'INTERNAL' : 'BAD_REQUEST')

@@ -21,7 +21,7 @@ const turns = new Turns(limits.running)
 const uploads = new Uploads(limits.uploading, limits.bodySeconds)
 const counts = { open: 0, done: 0, refused: 0, givenUp: 0 }
 
-/** Size of two files, the other fields and the names. */
+/** Limit of a form in bytes: two files, the other fields, and the names. */
 const formBytes = 2 * limits.fileBytes + 2 ** 16
 
 /** Time in ms to receive the rest of a body that was rejected before its end, so that the answer arrives. */
@@ -30,7 +30,7 @@ const LINGER = 2000
 const app = Fastify({
   logger: { level: limits.level },
   bodyLimit: limits.jsonBytes,
-  // For the head; bodies have their own limit, which is kept at shutdown too.
+  // Limit for the whole request in ms. Bodies have a separate limit, which also applies at shutdown.
   requestTimeout: 60_000 + 1000 * limits.bodySeconds,
 })
 await app.register(multipart, {
@@ -38,7 +38,7 @@ await app.register(multipart, {
   limits: { fileSize: limits.fileBytes, files: 2, fields: 3 },
 })
 
-/** Requests are refused before their bodies are read, if that can be known: what waits holds memory too. */
+/** Rejects requests before their bodies are read where possible, because queued bodies occupy memory. */
 async function admit(request, reply) {
   requireFewer(counts.open - uploads.count + 1)
   requireSmall(request)
@@ -51,7 +51,7 @@ async function admit(request, reply) {
   })
 }
 
-/** A body that is there takes a place among the products that run and wait. */
+/** Moves a received body to the running or queued products. */
 async function take(request) {
   uploads.end(request)
   requireFewer(counts.open - uploads.count)
@@ -109,7 +109,9 @@ app.post('/multiply', { onRequest: admit, preHandler: take }, async (request, re
   return { c: writeRows(c, options.semiring), backend, variant, timing }
 })
 
-/** Forms are answered with a file and JSON with JSON, unless the request says otherwise. */
+/**
+ * Returns whether the answer is a .npy file. By default forms are answered with files, and JSON with JSON.
+ */
 function wantsNpy(request) {
   const { accept = '' } = request.headers
   if (accept.includes('application/json')) return false
@@ -128,7 +130,8 @@ app.setErrorHandler((error, request, reply) => {
   )
   if (status === 499 || code === 'TIME_LIMIT') counts.givenUp++
   else counts.refused++
-  // Rejected requests are no faults of the service, and would fill the log at busy times.
+  // Rejected requests aren't logged, because they aren't failures of the service and would fill the log under
+  // load.
   if (status === 500) request.log.error(error)
   else request.log.info({ code }, message)
   if (code === 'BUSY') reply.header('retry-after', 1)
@@ -136,7 +139,7 @@ app.setErrorHandler((error, request, reply) => {
 })
 
 app.addHook('onSend', async (request, reply) => {
-  // Otherwise the connection stays open after its answer, and keeps the process alive.
+  // Connections that stay open after the answer would keep the process alive.
   if (stopping) reply.header('connection', 'close')
   const { socket } = request.raw
   // A client that doesn't read, or continues to send after a rejection, is disconnected.

@@ -26,21 +26,21 @@ export function readSettings() {
     host,
     level,
     port: setting('PORT', 3000, { least: 0, most: 65535 }),
-    /** Size of a .npy file. */
+    /** Limit of a .npy file in bytes. */
     fileBytes: setting('MAX_FILE_BYTES', 64 * 2 ** 20),
     /** Size of a JSON body, and elements of a product in JSON: reading and writing JSON blocks the event loop. */
     jsonBytes: setting('MAX_JSON_BYTES', 4 * 2 ** 20),
     jsonElements: setting('MAX_JSON_ELEMENTS', 2 ** 20),
-    /** Elements of the product. */
+    /** Limit of the product's elements. */
     elements: setting('MAX_ELEMENTS', 2 ** 24),
-    /** Steps of the product: batch · M · N · K. */
+    /** Limit of the product's steps: batch · M · N · K. */
     steps: setting('MAX_STEPS', 2 ** 36),
     /** Number of concurrent products, and of queued requests. */
     running: setting('MAX_RUNNING', 2),
     waiting: setting('MAX_WAITING', 16, { least: 0 }),
     /** Number of bodies that are received at once. */
     uploading: setting('MAX_UPLOADING', 32),
-    /** Times for a body to arrive, from its end to the answer, and for the answer to be read. */
+    /** Limits of the times to receive a body, to compute the answer, and to send it. */
     bodySeconds: seconds('MAX_BODY_SECONDS', 60),
     seconds: seconds('MAX_SECONDS', 30),
     sendSeconds: seconds('MAX_SEND_SECONDS', 30),

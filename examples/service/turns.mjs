@@ -1,4 +1,4 @@
-/** Limits the number of concurrent tasks; the others are queued in the order of their calls. */
+/** Limits the number of concurrent tasks. Further tasks are queued in the order of their calls. */
 export class Turns {
   #free
   #queue = []

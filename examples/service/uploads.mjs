@@ -13,7 +13,7 @@ const GRACE = 5000
 export class Uploads {
   #most
   #milliseconds
-  /** By request: start time, and the bytes that its connection had received before. */
+  /** Map from requests to their start time and the bytes that their connection had received before. */
   #all = new Map()
 
   constructor(most, seconds) {
@@ -51,7 +51,7 @@ export class Uploads {
     return rates.sort(([one], [other]) => one - other)[0]?.[1]
   }
 
-  /** Removes a body that is complete or has failed. */
+  /** Removes a complete or failed body. */
   end(request) {
     clearTimeout(this.#all.get(request)?.timer)
     this.#all.delete(request)

@@ -5,7 +5,7 @@ import { Draw } from '../../random.js'
 
 type Network = EdgeList<Int32Array> & { from: Int32Array; to: Int32Array; weight: Int32Array }
 
-/** A strongly connected network: a ring through all nodes, and edges between random ones. */
+/** Returns a strongly connected network: a ring through all nodes, and edges between random nodes. */
 export function randomNetwork(nodes: number, edges: number): Network {
   const draw = new Draw(nodes)
   const from = Int32Array.from({ length: edges }, (_, e) => (e < nodes ? e : draw.integer(0, nodes - 1)))
@@ -17,9 +17,9 @@ export function randomNetwork(nodes: number, edges: number): Network {
 }
 
 /**
- * Describes the error of a greatest cycle mean; undefined if it is right. Its cycle must have the mean. No
- * cycle may have a greater mean: after subtracting the mean from all weights, Bellman-Ford relaxation must
- * converge.
+ * Describes the error of a maximum cycle mean; undefined if the mean is correct. The returned cycle must have
+ * the mean. No cycle may have a greater mean: after subtracting the mean from all weights, Bellman-Ford
+ * relaxation must converge.
  */
 export function wrongMean(network: Network, mean: CycleMean): string | undefined {
   const { nodes, from, to, weight } = network

@@ -1,9 +1,12 @@
-/** A few results, computed again in another way: by definition, and by Dijkstra's algorithm. */
+/** Checks samples of results by their definition, or by Dijkstra's algorithm. */
 import { type DenseMatrix, type ElementArray, zeroOf } from '../../../lib/index.js'
 import { dtypeOf } from '../../dtype.js'
 import { Draw } from '../../random.js'
 
-/** The largest candidate of an element of a max-plus product, and the smallest k that has it; −1 if all are zero. */
+/**
+ * Returns the largest candidate of an element of a max-plus product, and its smallest k; k is −1 if all
+ * candidates are zero.
+ */
 function winner(
   { data: a, shape: [, depth] }: DenseMatrix<ElementArray>,
   { data: b, shape: [, cols] }: DenseMatrix<ElementArray>,
@@ -46,7 +49,9 @@ export function wrongWitness(
   return undefined
 }
 
-/** The distances from one node, by Dijkstra's algorithm on a matrix of weights that are 0 or greater, in min-plus. */
+/**
+ * Returns the min-plus distances from one node, by Dijkstra's algorithm on a matrix of nonnegative weights.
+ */
 export function distancesFrom(weights: ArrayLike<number>, nodes: number, source: number): Float64Array {
   const none = zeroOf('min-plus')
   const distances = new Float64Array(nodes).fill(Number.POSITIVE_INFINITY)

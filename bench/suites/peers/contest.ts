@@ -1,4 +1,4 @@
-/** Contests: what the library computes, and other programs on the same operands, called in turns and compared. */
+/** Contests between mpmml and other programs on equal operands. Calls alternate, and results are compared. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -14,10 +14,10 @@ import { type ProgramName, programs, source } from './programs.js'
 
 const PYTHON = 'python3'
 
-/** Seconds for a program to start, which may compile, and for a call. */
+/** Time limit in seconds for the start of a program, which may include compilation, and for a call. */
 const MAX_SECONDS = 180
 
-/** Characters of an error that a table has room for. */
+/** Limit of the length of an error in a table, in characters. */
 const MAX_CHARACTERS = 160
 
 /** Reason for which a program isn't measured. */
@@ -43,7 +43,7 @@ interface Answer {
   failed?: string
 }
 
-/** A program in a process of its own. */
+/** Program of Python in a separate process. */
 class Program {
   #lines: AsyncIterator<string>
   #errors = ''
@@ -57,7 +57,7 @@ class Program {
     child.stderr!.on('data', (chunk) => {
       this.#errors = `${this.#errors}${chunk}`.slice(-1000)
     })
-    // What a process that has ended didn't read or write shows in its answer.
+    // Errors of pipes to an ended process are ignored here; the missing answer reveals them.
     child.stdin!.on('error', () => {})
     child.once('error', () => {})
   }
@@ -104,7 +104,7 @@ class Program {
   }
 }
 
-/** A way to compute the result of a contest. */
+/** Competitor of a contest. */
 export interface Way {
   what: string
   note: string
@@ -126,16 +126,16 @@ export interface Contest {
   unit: Unit
   /** Figure of a call, from its milliseconds. */
   figureOf(ms: number): number
-  /** Goal of the first way. */
+  /** Goal of the first competitor. */
   asked?: FigureGoal
   /** Appended to the version of a program, such as its threads. */
   remark?: string
 }
 
-/** Milliseconds of the calls of each way, by its name. */
+/** Durations of the calls in ms, by the competitor's name. */
 export type Samples = ReadonlyMap<string, number[]>
 
-/** Calls each way in its turn, again and again, because other work of the machine then falls on all alike. */
+/** Calls the competitors alternately, so that other load on the machine affects all of them equally. */
 async function inTurns(bench: Bench, rounds: number, ways: readonly Way[]): Promise<Map<string, number[]>> {
   const samples = new Map<string, number[]>(ways.map(({ what }) => [what, []]))
   for (let round = 0; round < rounds; round++) {
@@ -147,7 +147,10 @@ async function inTurns(bench: Bench, rounds: number, ways: readonly Way[]): Prom
   return samples
 }
 
-/** Holds a contest and adds a figure for each way; a program that can't be measured has one that says why. */
+/**
+ * Runs a contest and adds a figure for each competitor. The figure of a program that can't be measured states
+ * the reason.
+ */
 export async function compete(bench: Bench, contest: Contest): Promise<Samples> {
   const { of, operands, options, request, unit, figureOf, remark } = contest
   const folder = await mkdtemp(join(tmpdir(), 'mpmml-peers-'))

@@ -1,15 +1,18 @@
-/** Shortest paths by other libraries for JavaScript, if they are installed. They work in one thread. */
+/** Shortest paths by other JavaScript libraries, if these are installed. All of them use one thread. */
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Network } from '../sparse/networks.js'
 
-/** A network as a library has it. */
+/** Network that was converted to a library's graph. */
 interface Loaded {
   /** Returns the distances from a node to all others; undefined if the library has no such function. */
   distances?: (source: number) => ArrayLike<number>
-  /** Returns the distance from a node to another; undefined if it has none that ends early. */
+  /**
+   * Returns the distance from a node to another; undefined if the library has no search that stops at the
+   * target.
+   */
   between?: (source: number, target: number) => number
 }
 
@@ -23,7 +26,7 @@ export interface PeerLibrary {
 // biome-ignore lint/suspicious/noExplicitAny: packages that may be installed
 type Library = any
 
-/** Looks for packages where the command is run. */
+/** Packages are resolved from the working directory. */
 const { resolve } = createRequire(join(process.cwd(), 'package.json'))
 const folders = resolve.paths('packages') ?? []
 
@@ -32,7 +35,7 @@ function versionOf(name: string): string | undefined {
     try {
       return JSON.parse(readFileSync(join(folder, name, 'package.json'), 'utf8')).version
     } catch {
-      // It may be in the next one.
+      // The package may be in the next folder.
     }
   }
   return undefined
@@ -48,7 +51,7 @@ const nodesOf = ({ nodes }: Network) => Array.from({ length: nodes }, (_, node) 
 const edgesOf = ({ from, to, weight }: Network) =>
   Array.from(weight, (each, e) => [String(from[e]), String(to[e]), each] as const)
 
-/** Sum of the weights along a path, which is all that some libraries give. */
+/** Returns the sum of weights along a path, for libraries that return only the path. */
 function lengthOf<Node>(path: readonly Node[], weightOf: (from: Node, to: Node) => number): number {
   return path.slice(1).reduce((sum, node, at) => sum + weightOf(path[at]!, node), 0)
 }
@@ -101,7 +104,7 @@ function ngraph(make: Library, paths: Library): PeerLibrary['load'] {
     const finder = paths.nba(graph, { oriented: true, distance })
     return {
       between(source, target) {
-        // From the target back.
+        // The library returns the path in reverse, from the target to the source.
         const path: string[] = finder.find(String(source), String(target)).map(({ id }: Library) => id)
         if (path.length === 0) return Number.POSITIVE_INFINITY
         return lengthOf(path.reverse(), (i, j) => graph.getLink(i, j).data)

@@ -1,7 +1,7 @@
 /**
  * Python programs that compute max-plus products and distances with the common libraries, in one file. The
- * file is run with the name of one program, reads its operands from .npy files, prints what it is, and
- * answers a line per call.
+ * file takes the name of one program, reads its operands from .npy files, prints the program's version, and
+ * answers each call with a line.
  */
 
 /** Programs by their names in the file: the library, the package that it needs, and its name in tables. */

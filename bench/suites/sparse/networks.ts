@@ -1,11 +1,11 @@
-/** Networks with few edges for each node, the same for the same seed. No two edges are parallel. */
+/** Generates sparse networks without parallel edges. Equal seeds give equal networks. */
 import { Draw } from '../../random.js'
 
 export interface Network {
   nodes: number
   from: Int32Array
   to: Int32Array
-  /** Integers from 1 on, so that distances are exact in float64 too. */
+  /** Weights are integers of at least 1, so that distances are exact in float64 too. */
   weight: Int32Array
 }
 
@@ -17,7 +17,7 @@ class Edges {
   readonly #weight: Int32Array
   #count = 0
 
-  /** @param most - there will be no more edges than these. */
+  /** @param most - limit of the number of edges. */
   constructor(
     private readonly nodes: number,
     most: number,
@@ -34,7 +34,7 @@ class Edges {
     this.#weight[e] = weight
   }
 
-  /** An edge there and one back. */
+  /** Adds an edge in each direction. */
   addBoth(one: number, other: number, weight: number): void {
     this.add(one, other, weight)
     this.add(other, one, weight)
@@ -66,25 +66,31 @@ function latticeOf(
   return edges.end()
 }
 
-/** Each node is connected with four others. */
+/** Returns a square grid, in which inner nodes have degree 4. */
 export const grid = (nodes: number): Network => latticeOf(nodes, 1, () => true)
 
-/** Each node is connected with three others: a wall of bricks. */
+/** Returns a hexagonal grid, laid out like a brick wall, in which inner nodes have degree 3. */
 export const hexagonal = (nodes: number): Network =>
   latticeOf(nodes, 2, (row, col, down) => !down || (row + col) % 2 === 0)
 
-/** A grid without a quarter of its edges: planar, of degree 3, with dead ends and detours. */
+/**
+ * Returns a grid without a quarter of its edges. It is planar, of average degree 3, with dead ends and
+ * detours.
+ */
 export function roads(nodes: number): Network {
   const draw = new Draw(3)
   return latticeOf(nodes, 4, () => draw.chance(0.75))
 }
 
-/** Points in a square, each connected with those near it, half of which are left out; an edge weighs its length. */
+/**
+ * Returns points in a square with edges between near points, half of which are omitted. Weights are lengths
+ * of edges.
+ */
 export function geometric(nodes: number): Network {
   const draw = new Draw(5)
   const x = Float64Array.from({ length: nodes }, () => draw.share())
   const y = Float64Array.from({ length: nodes }, () => draw.share())
-  // So that a node has eight neighbours, of which four are left.
+  // Nodes have eight points within this radius on average, and half of the edges remain.
   const radius = Math.sqrt(8 / (Math.PI * nodes))
   const cells = Math.max(1, Math.floor(1 / radius))
   const cellOf = (at: number) => Math.min(cells - 1, Math.floor(at * cells))
@@ -108,7 +114,8 @@ export function geometric(nodes: number): Network {
 }
 
 /**
- * Each new node is connected with three older ones, the sooner the more edges they have.
+ * Returns a scale-free network by preferential attachment. Each new node is connected with three older nodes,
+ * with probabilities proportional to their degrees.
  *
  * @see A.-L. Barabási, R. Albert, Emergence of scaling in random networks, Science 286 (1999)
  */
@@ -130,7 +137,10 @@ export function scaleFree(nodes: number): Network {
   return edges.end()
 }
 
-/** Layers of 100 nodes, each of which leads to some of the next one; there is no cycle. */
+/**
+ * Returns an acyclic network of layers of 100 nodes, with edges from each node to some nodes of the next
+ * layer.
+ */
 export function layered(nodes: number): Network {
   const draw = new Draw(7)
   const width = Math.min(100, nodes)
@@ -146,7 +156,7 @@ export function layered(nodes: number): Network {
   return edges.end()
 }
 
-/** Four edges from each node to any others. */
+/** Returns a network with four edges from each node to random nodes. */
 export function random(nodes: number): Network {
   const draw = new Draw(8)
   const each = Math.min(4, nodes - 1)
