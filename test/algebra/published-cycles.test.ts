@@ -1,4 +1,6 @@
-/** Cycle means, eigenvectors and critical graphs that others publish. */
+/**
+ * Cycle means, eigenvectors and critical graphs in publications and in the documentation of other libraries.
+ */
 import { describe, expect, it } from 'vitest'
 import { cycleTimes, eigenvectors, maximumCycleMean, minimumCycleMean } from '../../lib/algebra.js'
 import { int32, none, type Rows } from '../support/cycle-means.js'
@@ -28,7 +30,7 @@ describe('published examples', () => {
     expect(await maximumCycleMean(int32(power3))).toMatchObject({ numerator: 15, denominator: 1 })
   })
 
-  // mpeigen(S) gives λ and v; v is an eigenvector of each block.
+  // mpeigen(S) returns λ and v; v is an eigenvector of each block.
   it.each<[Rows, number[], number[]]>([
     [
       [
@@ -73,7 +75,8 @@ describe('published examples', () => {
     ],
   ])('MaxPlus.jl, test/test_howard.jl: mpeigen(%j) is %j, %j', async (rows, lambda, v) => {
     expect([...(await cycleTimes(int32(rows))).values]).toEqual(lambda)
-    // Theirs is one vector; where the cycle times differ, only its entries of the greatest are one of A.
+    // MaxPlus.jl returns one vector. Its entries for nodes with the greatest cycle time are an eigenvector of
+    // A.
     const { eigenvalue, vectors } = (await eigenvectors(int32(rows)))!
     expect(eigenvalue.value).toBe(Math.max(...lambda))
     const support = lambda.flatMap((value, i) => (value === eigenvalue.value ? [i] : []))
@@ -107,7 +110,7 @@ describe('published examples', () => {
     ]
     const weights = int32(least, 'min-plus')
     expect(await minimumCycleMean(weights)).toMatchObject({ numerator: 5, denominator: 3, cycle: [1, 2, 3] })
-    // weak_transitive_closure() of the matrix less 5/3: the columns of critical nodes are eigenvectors.
+    // The columns of critical nodes in weak_transitive_closure() of the matrix minus 5/3 are eigenvectors.
     const { vectors } = (await eigenvectors(weights, { semiring: 'min-plus' }))!
     expect(vectors.map(({ node, numerators, denominator }) => [node, denominator, ...numerators])).toEqual([
       [1, 3, -2, 0, -4, -5],

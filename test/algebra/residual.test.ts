@@ -1,4 +1,4 @@
-/** Residuals: against their definition, element by element, and published examples. */
+/** Residuals, compared with their definition element by element, and published examples. */
 import { describe, expect, it } from 'vitest'
 import {
   greatestSubsolution,
@@ -17,10 +17,10 @@ const e = -Infinity
 const top = Infinity
 const TOP = 2 ** 31 - 1
 
-/** In max-plus with ⊤: ε absorbs. */
+/** a ⊗ b in max-plus with ⊤, where ε absorbs. */
 const times = (a: number, b: number) => (a === e || b === e ? e : a + b)
 
-/** The greatest x with a ⊗ x ≤ b. */
+/** Greatest x with a ⊗ x ≤ b. */
 function quotient(b: number, a: number): number {
   if (a === e || b === top) return top
   if (a === top) return e
@@ -36,7 +36,7 @@ const left = (a: Rows, b: Rows, n: number, p: number): Rows =>
 const transposed = (rows: Rows, cols: number): Rows =>
   Array.from({ length: cols }, (_, j) => rows.map((row) => row[j]!))
 
-/** Values of an int32 array; in min-plus those of its negative. */
+/** Value of a stored int32 element in max-plus; elements of min-plus are negated. */
 const meaning = (value: number, semiring: SumSemiring): number => {
   if (semiring === 'max-plus') return value === EPSILON ? e : value
   return value === TOP ? e : -value
@@ -66,7 +66,7 @@ describe.each<SumSemiring>(['max-plus', 'min-plus'])('%s', (semiring) => {
   describe.each(kinds)('%s', (name, element) => {
     const random = new Random(name.length + semiring.length)
     const zero = zeroOf(semiring)
-    it.each(Array.from({ length: 30 }, (_, index) => index))('matrices %i', async (index) => {
+    it.each(Array.from({ length: 30 }, (_, index) => index))('have the residuals of the definition: matrices %i', async (index) => {
       const [m, n, p] = [
         random.integer(index % 5 === 0 ? 0 : 1, 5),
         random.integer(1, 5),
@@ -87,7 +87,7 @@ describe.each<SumSemiring>(['max-plus', 'min-plus'])('%s', (semiring) => {
       expect(backend).toMatch(/^(cpu|cuda)$/)
       expect([...c.data]).toEqual(expected.flat().map((value) => stored(value, semiring)))
 
-      // The definition: X is a solution, and nothing greater is.
+      // By definition X is a solution, and no greater matrix is one.
       const product = (x: Rows, i: number, j: number) =>
         rowsA[i]!.reduce((sum, own, k) => Math.max(sum, times(own, x[k]![j]!)), e)
       const isSolution = (x: Rows) =>
@@ -102,7 +102,7 @@ describe.each<SumSemiring>(['max-plus', 'min-plus'])('%s', (semiring) => {
         }
       }
 
-      // X ⊗ B ≤ A is Bᵀ ⊗ Xᵀ ≤ Aᵀ.
+      // X ⊗ B ≤ A is equivalent to Bᵀ ⊗ Xᵀ ≤ Aᵀ.
       const turn = ({ data, shape: [rows, cols] }: Matrix): MatrixLike => ({
         data,
         shape: [cols!, rows],
@@ -119,7 +119,7 @@ describe.each<SumSemiring>(['max-plus', 'min-plus'])('%s', (semiring) => {
       const { x, solves } = await greatestSubsolution(a, b, { semiring })
       expect(x.data).toEqual(c.data)
       expect(solves).toBe(rowsB.every((row, i) => row.every((value, j) => product(expected, i, j) === value)))
-      // What A makes of something has a solution.
+      // A ⊗ X = B has a solution if B is a product of A.
       const y = expected.map((row) => row.map(() => random.integer(-3, 3)))
       const made = Int32Array.from(
         rowsA.flatMap((_, i) => Array.from({ length: p }, (_, j) => stored(product(y, i, j), semiring))),
@@ -146,7 +146,7 @@ describe.each<SumSemiring>(['max-plus', 'min-plus'])('%s', (semiring) => {
   })
 })
 
-describe('values at the edges of int32', () => {
+describe('residuals of values at the ends of int32', () => {
   const at = (value: number) => matrix(1, 1, [value])
 
   it.each([
@@ -160,7 +160,7 @@ describe('values at the edges of int32', () => {
     [EPSILON, EPSILON],
     [EPSILON, 2 ** 31 - 1],
     [5, EPSILON],
-  ])('%i \\ %i', async (a, b) => {
+  ])('have the value of the definition: %i \\ %i', async (a, b) => {
     const { c } = await leftResidual(at(a), at(b))
     expect(c.data[0]).toBe(stored(quotient(meaning(b, 'max-plus'), meaning(a, 'max-plus')), 'max-plus'))
   })
@@ -171,7 +171,7 @@ describe('values at the edges of int32', () => {
     [1, -(2 ** 31) + 1],
     [-(2 ** 31) + 1, 2 ** 31 - 1],
     [2 ** 31 - 1, -(2 ** 31) + 1],
-  ])('%i \\ %i is not in int32', async (a, b) => {
+  ])('exceed int32: %i \\ %i', async (a, b) => {
     await expect(leftResidual(at(a), at(b))).rejects.toEqual(
       coded('OVERFLOW', new RegExp(`^element \\[0, 0\\] of the residual is ${b - a}, outside`)),
     )
@@ -182,7 +182,7 @@ describe('values at the edges of int32', () => {
     expect(await greatestSubsolution(at(a), at(b), { overflow: 'saturate' })).toMatchObject({ solves: false })
   })
 
-  it('⊤ and NaN in floats', async () => {
+  it('have the values of the definition for ⊤ in floats, and ⊤ for NaN', async () => {
     const value = async (a: number, b: number) => {
       const { x, solves } = await greatestSubsolution(
         matrix(1, 1, Float64Array.of(a)),
@@ -198,7 +198,7 @@ describe('values at the edges of int32', () => {
     expect(await value(NaN, 3)).toEqual([top, false])
   })
 
-  it('solves a row whose ⊤ is made by ⊤ of A and a finite unknown', async () => {
+  it('solve a row whose ⊤ is the product of ⊤ in A and a finite unknown', async () => {
     for (const Type of [Float32Array, Float64Array]) {
       const a = matrix(2, 1, Type.of(top, 0))
       expect(await greatestSubsolution(a, matrix(2, 1, Type.of(top, 5)))).toMatchObject({
@@ -211,7 +211,7 @@ describe('values at the edges of int32', () => {
 
 describe('published examples', () => {
   const _ = EPSILON
-  it('Scilab, maxpluslinsol', async () => {
+  it('include maxpluslinsol of Scilab', async () => {
     const a = matrix(
       6,
       4,
@@ -233,14 +233,14 @@ describe('published examples', () => {
     [[2, 2, 3], [-1, 1, 1], true],
     [[1, 1, 1], [-2, 0, -1], true],
     [[3, 2, 1], [0, 0, -1], false],
-  ])('Scilab, maxplusdesc: b = %j', async (b, expected, solvable) => {
+  ])('include maxplusdesc of Scilab: b = %j', async (b, expected, solvable) => {
     const a = matrix(3, 3, [3, _, 0, 1, 1, 0, _, 1, 2])
     const { x, solves } = await greatestSubsolution(a, matrix(3, 1, b))
     expect([...x.data]).toEqual(expected)
     expect(solves).toBe(solvable)
   })
 
-  it('MaxPlus.jl documentation, A \\ B', async () => {
+  it('include A \\ B of the MaxPlus.jl documentation', async () => {
     const a = matrix(3, 3, [_, 1, _, 2, _, _, _, _, 3])
     const b = matrix(3, 3, [3, _, _, _, _, 4, _, 5, _])
     expect([...(await leftResidual(a, b)).c.data]).toEqual([_, _, 2, 2, _, _, _, 2, _])
@@ -271,7 +271,7 @@ describe('operands', () => {
     )
   })
 
-  it('may be int16, whose zeros are their own', async () => {
+  it('may be int16, with the zeros of int16', async () => {
     const half = { data: Int16Array.of(3, -(2 ** 15), 2, 4), shape: [2, 2] }
     expect([...(await leftResidual(half, b)).c.data]).toEqual([1, -1])
     const right = { data: Int16Array.of(7, 2 ** 15 - 1), shape: [2, 1] }
@@ -280,7 +280,7 @@ describe('operands', () => {
     expect([...(await leftResidual(a, least)).c.data]).toEqual([EPSILON, EPSILON])
   })
 
-  it('may be on a device, which then has the result', async () => {
+  it('may be on a device, which stores the result', async () => {
     const device = await openDevice({ backend: 'cpu' })
     const other = await openDevice({ backend: 'cpu' })
     try {
@@ -368,11 +368,11 @@ describe('operands', () => {
       'SHAPE',
       /at least 2/,
     ],
-  ])('refuses wrong %s', async (_, call, code, message) => {
+  ])('are rejected with wrong %s', async (_, call, code, message) => {
     await expect(call()).rejects.toEqual(coded(code, message))
   })
 
-  it('may have many elements: the event loop runs', async () => {
+  it('may have many elements, during which the event loop turns', async () => {
     const n = 700
     const large = matrix(n, n, new Int32Array(n * n).fill(EPSILON))
     let turned = false
@@ -385,7 +385,7 @@ describe('operands', () => {
   })
 })
 
-it('takes edge lists as their matrices', async () => {
+it('accepts edge lists as their matrices', async () => {
   const list = { nodes: 2, from: [0, 0, 1, 1], to: [0, 1, 0, 1], weight: [3, 7, 2, 4] }
   const [a, b] = [matrix(2, 2, [3, 7, 2, 4]), matrix(2, 1, [7, 4])]
   for (const semiring of ['max-plus', 'min-plus'] as const) {

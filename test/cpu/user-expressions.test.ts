@@ -1,4 +1,4 @@
-/** Products over semirings of one's own on the CPU, against the definition evaluated element by element. */
+/** Products over custom semirings on the CPU, compared with their definition, element by element. */
 import { describe, expect, it } from 'vitest'
 import { addon, type NativeDevice, type NativeMemory } from '../../lib/native.js'
 import { copyAt, reportAt } from '../../lib/native-interface.js'
@@ -63,7 +63,7 @@ const exact = operations.filter(
   ({ name, becomes }) => becomes === undefined && name !== 'argument' && name !== 'constant',
 )
 
-/** Any expression of some operations. */
+/** Random expression of a given number of operations. */
 function anyExpression(random: Random, lanes: readonly LaneType[], count: number): Expression {
   const writer = new Writer(lanes)
   for (const lane of lanes.keys()) {
@@ -157,12 +157,12 @@ const xorAnd: Definition = {
 }
 
 describe('single values', () => {
-  it.each(exact.map(({ name }) => name))('%s of all edges', (name) => {
+  it.each(exact.map(({ name }) => name))('are right for %s of the limits of all types', (name) => {
     const { gives, takes } = exact.find((operation) => operation.name === name)!
     for (const x of laneTypes) {
       for (const out of gives as ValueType[]) {
         const kinds = takes as string[]
-        // Predicates come from comparisons, and go into selections.
+        // Comparisons produce predicates, and selections consume them.
         const value = (to: Writer, kind: string, node: number): number => {
           if (kind === 'predicate' || (kind === 'same' && out === 'predicate')) {
             return to.op('less', node, to.constant(1, x))
@@ -203,7 +203,7 @@ describe('single values', () => {
     }
   })
 
-  it.each(Array.from({ length: 8 }, (_, seed) => seed))('any expressions, seed %d', (seed) => {
+  it.each(Array.from({ length: 8 }, (_, seed) => seed))('are right for random expressions, seed %d', (seed) => {
     const random = new Random(seed)
     for (let round = 0; round < 40; ++round) {
       const definition = anyDefinition(random, 40)
@@ -233,7 +233,7 @@ describe('single values', () => {
 })
 
 describe('products', () => {
-  it.each(Array.from({ length: 10 }, (_, seed) => seed))('of any semirings, seed %d', (seed) => {
+  it.each(Array.from({ length: 10 }, (_, seed) => seed))('are right over random semirings, seed %d', (seed) => {
     const random = new Random(100 + seed)
     for (let round = 0; round < 12; ++round) {
       const definition = anyDefinition(random, random.pick([1, 3, 12]))
@@ -264,7 +264,7 @@ describe('products', () => {
         witness && [witness],
       )
       const expected = productOf(definition, a, b, c0, bands)
-      // Outside of the structure the witness is −1.
+      // The witness is −1 outside of the structure.
       expectProduct(definition, c, null, expected)
       if (witness) expect([...witness]).toEqual(expected.map((result) => result?.witness ?? -1))
     }
@@ -393,7 +393,7 @@ describe('products', () => {
     }
   })
 
-  it('have a report each in a group', async () => {
+  it('have separate reports in a group', async () => {
     const random = new Random(5)
     const sizes = [
       [3, 4, 5],
@@ -556,14 +556,17 @@ describe('products', () => {
     await addon.closeDevice(device)
   })
 
-  it('are explained', async () => {
+  it('have an explanation', async () => {
     const text = await addon.explainUser(native(maxPlus), requestOf(maxPlus, [100, 100, 100]), null)
     expect(text).toMatch(/^cpu, \w+: a vector interpreter of \d+ loops .*\nbecause it was asked for$/)
   })
 })
 
 describe('functions', () => {
-  /** A sample of the numbers; with MPMML_TEST_ALL_FLOATS, which takes minutes for each function, all of them. */
+  /**
+   * Sample of the float32 numbers. MPMML_TEST_ALL_FLOATS selects all of them, which takes minutes for each
+   * function.
+   */
   function* samples(): Generator<Uint32Array> {
     const count = 1 << 22
     if (process.env.MPMML_TEST_ALL_FLOATS) {

@@ -48,7 +48,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'tuning' : `tuning 
     expect((await plan(near, 'int32', 'max-plus', env)).variant).toBe(variant)
     expect((await plan(near, 'int32-eps', 'max-plus', env)).variant).toBe(variant)
     expect((await plan(near, 'int32', 'min-plus', env)).variant).toBe(variant.replace('maxplus', 'minplus'))
-    // Other values and sizes are planned as without it.
+    // The choice doesn't affect the plans of other values and sizes.
     const without = cacheOf('none').env
     for (const [shape, values] of [
       [near, '16bit'],
@@ -83,7 +83,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'tuning' : `tuning 
       expect(planned.variant).toBe(choice.variant)
     }
     await tune('512')
-    // Of the same sizes, but another product: the single one stays.
+    // A batch of equal sizes is another product: the choice for the single product stays.
     await json(['tune', '--shapes', '3x256x256x256', '--repetitions', '3'], { env })
     const stored: TuningFile = JSON.parse(readFileSync(file, 'utf8'))
     expect(stored.gpus[gpu]!.choices.map(({ batch, m, path }) => [batch, m, path])).toEqual([

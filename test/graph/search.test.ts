@@ -1,4 +1,4 @@
-/** Searches on graphs of some size: each algorithm against another one, with planted cycles. */
+/** Searches in larger graphs: algorithms compared with each other, and planted cycles. */
 import { describe, expect, it } from 'vitest'
 import { REPORT_FIELDS } from '../../lib/fields.js'
 import { keyedRows } from '../../lib/graph/keyed.js'
@@ -63,7 +63,7 @@ async function find(
 describe.each(semiringsWithCycles)('%s', (semiring) => {
   const algebra = pathAlgebras[semiring]
 
-  it('edges that make paths better again and again', async () => {
+  it('finds paths that improve many times', async () => {
     const random = new Random(21)
     for (let round = 0; round < 60; round++) {
       const nodes = random.integer(20, 80)
@@ -84,7 +84,7 @@ describe.each(semiringsWithCycles)('%s', (semiring) => {
     }
   })
 
-  it('a planted cycle is found from every node that reaches it, and from no other', async () => {
+  it('finds a planted cycle from every node that reaches it, and from no other', async () => {
     const random = new Random(22)
     let found = 0
     for (let round = 0; round < 60; round++) {
@@ -129,7 +129,8 @@ describe.each(semiringsWithCycles)('%s', (semiring) => {
 })
 
 it('continues beyond nodes whose improvement is lost by rounding', async () => {
-  // Node 1 becomes better by 2^-53 after 3 has been reached from it; 3 is as far as before, and leads to 4.
+  // Node 1 improves by 2^-53 after the search has reached node 3 from it. The rounded distance of 3 stays,
+  // and 3 leads to 4.
   const step = 0.5 + 2 ** -53
   const graph = {
     nodes: 5,
@@ -147,11 +148,11 @@ describe.each(['min-plus', 'max-plus'] as const)(
   (semiring) => {
     const algebra = pathAlgebras[semiring]
 
-    it('are right, and cycles matter only between the nodes that were asked for', async () => {
+    it('are right, and ignore cycles that are not between requested nodes', async () => {
       const random = new Random(25)
       const seen = { right: 0, gaining: 0, elsewhere: 0 }
       for (let round = 0; round < 400; round++) {
-        // A ring of most nodes, and others to which it leads and from which nothing leads back.
+        // A ring of most nodes, which leads to the other nodes. No edge leads back from these.
         const nodes = random.integer(6, 40)
         const core = Math.ceil(0.7 * nodes)
         const all = withoutGain(random, semiring, nodes, random.integer(nodes, 3 * nodes))
@@ -200,8 +201,8 @@ describe.each(['min-plus', 'max-plus'] as const)(
   },
 )
 
-describe('parts', () => {
-  it('sums of integers beyond 2^53 are refused, those of floats are rounded', async () => {
+describe('parts of searches', () => {
+  it('reject sums of integers beyond 2^53, and round sums of floats', async () => {
     const nodes = 2 ** 22 + 8
     const from = Int32Array.from({ length: nodes - 1 }, (_, i) => i)
     const line = (weight: Int32Array | Float64Array) => ({ nodes, from, to: from.map((i) => i + 1), weight })
@@ -222,7 +223,7 @@ describe('parts', () => {
     expect(distances.data[0]! / ((nodes - 1) * most)).toBeCloseTo(1, 9)
   })
 
-  it('components of what some nodes reach, within some nodes', () => {
+  it('find components of the reachable nodes within a subset', () => {
     const random = new Random(24)
     for (let round = 0; round < 200; round++) {
       const nodes = random.integer(1, 12)
@@ -255,7 +256,7 @@ describe('parts', () => {
   })
 })
 
-describe('a division', () => {
+describe('a dissection', () => {
   const side = 40
   const graph: WeightedEdges = { nodes: side * side, from: [], to: [], weight: [] }
   for (let node = 0; node < graph.nodes; node++) {
@@ -276,7 +277,7 @@ describe('a division', () => {
   const calls = () => ({ report: new Float64Array(REPORT_FIELDS), cancel: new Int32Array(1), borrowed: null })
   const made = (asked: Query, within?: number) => divide({ edges }, asked, edges.type, calls(), within)
 
-  /** The distances from some nodes. */
+  /** Distances from some nodes, and their method. */
   async function found(asked: Query) {
     const room = makeRoom(asked, 1, edges.type)
     const method = await search({ edges }, asked, room, calls())
@@ -286,7 +287,7 @@ describe('a division', () => {
   const expected = (source: number) =>
     bestFrom(graph, pathAlgebras['min-plus'], source).value.map((known) => known ?? rules.zero)
 
-  it('is made if another way takes longer', async () => {
+  it('is computed if the alternative takes longer', async () => {
     const division = (await made(query, 1e6))!
     const { method, distances } = await found({ ...query, division })
     expect(method).toBe('dissection')
@@ -300,11 +301,11 @@ describe('a division', () => {
     expect(await made({ ...query, limit: 5 }, 1e6)).toBeNull()
   })
 
-  it('answers for few nodes at a time, with paths too', async () => {
+  it('serves queries from few nodes, also with paths', async () => {
     const division = (await made({ ...query, method: 'dissection', direction: 'forward' }))!
     for (const sources of [[3], [5, 1599, 5, 700]]) {
       const asked: Query = { ...query, sources: Int32Array.from(sources), direction: 'forward', division }
-      // Alone they would be searched.
+      // Without a dissection these nodes would be searched.
       expect((await found({ ...asked, division: undefined })).method).toBe('search')
       for (const paths of [false, true]) {
         const { method, distances, next } = await found({ ...asked, paths })
