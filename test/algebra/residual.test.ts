@@ -66,83 +66,88 @@ describe.each<SumSemiring>(['max-plus', 'min-plus'])('%s', (semiring) => {
   describe.each(kinds)('%s', (name, element) => {
     const random = new Random(name.length + semiring.length)
     const zero = zeroOf(semiring)
-    it.each(Array.from({ length: 30 }, (_, index) => index))('have the residuals of the definition: matrices %i', async (index) => {
-      const [m, n, p] = [
-        random.integer(index % 5 === 0 ? 0 : 1, 5),
-        random.integer(1, 5),
-        random.integer(1, 5),
-      ]
-      const make = (rows: number, cols: number) =>
-        matrix(
-          rows,
-          cols,
-          Int32Array.from({ length: rows * cols }, () => element(random, zero)),
-        )
-      const [a, b] = [make(m, n), make(m, p)]
-      const mean = (value: number) => meaning(value, semiring)
-      const [rowsA, rowsB] = [a, b].map((one) => rowsOf(one).map((row) => row.map(mean))) as [Rows, Rows]
-      const expected = left(rowsA, rowsB, n, p)
-      const { c, backend } = await leftResidual(a, b, { semiring })
-      expect(c.shape).toEqual([n, p])
-      expect(backend).toMatch(/^(cpu|cuda)$/)
-      expect([...c.data]).toEqual(expected.flat().map((value) => stored(value, semiring)))
-
-      // By definition X is a solution, and no greater matrix is one.
-      const product = (x: Rows, i: number, j: number) =>
-        rowsA[i]!.reduce((sum, own, k) => Math.max(sum, times(own, x[k]![j]!)), e)
-      const isSolution = (x: Rows) =>
-        rowsB.every((row, i) => row.every((value, j) => product(x, i, j) <= value))
-      expect(isSolution(expected)).toBe(true)
-      for (let i = 0; i < n; i++) {
-        for (let j = 0; j < p; j++) {
-          if (expected[i]![j] === top) continue
-          const greater = expected.map((row) => [...row])
-          greater[i]![j] = expected[i]![j] === e ? -(2 ** 40) : expected[i]![j]! + 1
-          expect(isSolution(greater)).toBe(false)
-        }
-      }
-
-      // X ⊗ B ≤ A is equivalent to Bᵀ ⊗ Xᵀ ≤ Aᵀ.
-      const turn = ({ data, shape: [rows, cols] }: Matrix): MatrixLike => ({
-        data,
-        shape: [cols!, rows],
-        strides: [1, cols!],
-      })
-      const right = await rightResidual(turn(b), turn(a), { semiring })
-      expect(right.c.shape).toEqual([p, n])
-      expect([...right.c.data]).toEqual(
-        transposed(expected, p)
-          .flat()
-          .map((value) => stored(value, semiring)),
-      )
-
-      const { x, solves } = await greatestSubsolution(a, b, { semiring })
-      expect(x.data).toEqual(c.data)
-      expect(solves).toBe(rowsB.every((row, i) => row.every((value, j) => product(expected, i, j) === value)))
-      // A ⊗ X = B has a solution if B is a product of A.
-      const y = expected.map((row) => row.map(() => random.integer(-3, 3)))
-      const made = Int32Array.from(
-        rowsA.flatMap((_, i) => Array.from({ length: p }, (_, j) => stored(product(y, i, j), semiring))),
-      )
-      expect(await greatestSubsolution(a, matrix(m, p, made), { semiring })).toMatchObject({ solves: true })
-
-      for (const Type of [Float64Array, Float32Array]) {
-        if (Type === Float32Array && name.startsWith('halves')) continue
-        const float = (one: Matrix) =>
+    it.each(Array.from({ length: 30 }, (_, index) => index))(
+      'have the residuals of the definition: matrices %i',
+      async (index) => {
+        const [m, n, p] = [
+          random.integer(index % 5 === 0 ? 0 : 1, 5),
+          random.integer(1, 5),
+          random.integer(1, 5),
+        ]
+        const make = (rows: number, cols: number) =>
           matrix(
-            one.shape[0],
-            one.shape[1]!,
-            new Type(one.data).map((value, at) =>
-              one.data[at] === zero ? zeroOf(semiring, 'float64') : value,
-            ),
+            rows,
+            cols,
+            Int32Array.from({ length: rows * cols }, () => element(random, zero)),
           )
-        const result = await greatestSubsolution(float(a), float(b), { semiring })
-        expect([...result.x.data].map((value) => value + 0)).toEqual(
-          expected.flat().map((value) => (semiring === 'max-plus' ? value : -value + 0)),
+        const [a, b] = [make(m, n), make(m, p)]
+        const mean = (value: number) => meaning(value, semiring)
+        const [rowsA, rowsB] = [a, b].map((one) => rowsOf(one).map((row) => row.map(mean))) as [Rows, Rows]
+        const expected = left(rowsA, rowsB, n, p)
+        const { c, backend } = await leftResidual(a, b, { semiring })
+        expect(c.shape).toEqual([n, p])
+        expect(backend).toMatch(/^(cpu|cuda)$/)
+        expect([...c.data]).toEqual(expected.flat().map((value) => stored(value, semiring)))
+
+        // By definition X is a solution, and no greater matrix is one.
+        const product = (x: Rows, i: number, j: number) =>
+          rowsA[i]!.reduce((sum, own, k) => Math.max(sum, times(own, x[k]![j]!)), e)
+        const isSolution = (x: Rows) =>
+          rowsB.every((row, i) => row.every((value, j) => product(x, i, j) <= value))
+        expect(isSolution(expected)).toBe(true)
+        for (let i = 0; i < n; i++) {
+          for (let j = 0; j < p; j++) {
+            if (expected[i]![j] === top) continue
+            const greater = expected.map((row) => [...row])
+            greater[i]![j] = expected[i]![j] === e ? -(2 ** 40) : expected[i]![j]! + 1
+            expect(isSolution(greater)).toBe(false)
+          }
+        }
+
+        // X ⊗ B ≤ A is equivalent to Bᵀ ⊗ Xᵀ ≤ Aᵀ.
+        const turn = ({ data, shape: [rows, cols] }: Matrix): MatrixLike => ({
+          data,
+          shape: [cols!, rows],
+          strides: [1, cols!],
+        })
+        const right = await rightResidual(turn(b), turn(a), { semiring })
+        expect(right.c.shape).toEqual([p, n])
+        expect([...right.c.data]).toEqual(
+          transposed(expected, p)
+            .flat()
+            .map((value) => stored(value, semiring)),
         )
-        expect(result.solves).toBe(solves)
-      }
-    })
+
+        const { x, solves } = await greatestSubsolution(a, b, { semiring })
+        expect(x.data).toEqual(c.data)
+        expect(solves).toBe(
+          rowsB.every((row, i) => row.every((value, j) => product(expected, i, j) === value)),
+        )
+        // A ⊗ X = B has a solution if B is a product of A.
+        const y = expected.map((row) => row.map(() => random.integer(-3, 3)))
+        const made = Int32Array.from(
+          rowsA.flatMap((_, i) => Array.from({ length: p }, (_, j) => stored(product(y, i, j), semiring))),
+        )
+        expect(await greatestSubsolution(a, matrix(m, p, made), { semiring })).toMatchObject({ solves: true })
+
+        for (const Type of [Float64Array, Float32Array]) {
+          if (Type === Float32Array && name.startsWith('halves')) continue
+          const float = (one: Matrix) =>
+            matrix(
+              one.shape[0],
+              one.shape[1]!,
+              new Type(one.data).map((value, at) =>
+                one.data[at] === zero ? zeroOf(semiring, 'float64') : value,
+              ),
+            )
+          const result = await greatestSubsolution(float(a), float(b), { semiring })
+          expect([...result.x.data].map((value) => value + 0)).toEqual(
+            expected.flat().map((value) => (semiring === 'max-plus' ? value : -value + 0)),
+          )
+          expect(result.solves).toBe(solves)
+        }
+      },
+    )
   })
 })
 

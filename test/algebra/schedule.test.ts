@@ -62,74 +62,77 @@ function expectCriticalPath(
 }
 
 describe('random projects', () => {
-  it.each(Array.from({ length: 200 }, (_, index) => index))('have the times of the definition: project %i', async (index) => {
-    const random = new Random(index + 50)
-    const nodes = random.integer(1, 8)
-    const count = random.integer(0, 2 * nodes)
-    // Most edges lead forward; edges back are deadlines.
-    const project = randomGraph(random, nodes, count, (i, j) =>
-      i < j ? random.integer(-2, 9) : random.integer(-30, index % 4 === 0 ? 1 : -8),
-    )
-    const times = (low: number, high: number) =>
-      Array.from({ length: nodes }, () => random.integer(low, high))
-    const [release, durations, deadline] = [times(-5, 5), times(0, 9), times(10, 40)]
-    const expected = earliest(project, release)
-    if (!expected) {
-      const error = await earliestStarts(project, { release }).catch((caught) => caught)
-      expect(error).toBeInstanceOf(CycleError)
-      const { cycle, weight } = error as CycleError
-      let sum = 0
-      for (const [at, job] of cycle.entries()) {
-        const next = cycle[(at + 1) % cycle.length]
-        const lags = project.weight.filter((_, k) => project.from[k] === job && project.to[k] === next)
-        sum += Math.max(...lags)
-      }
-      expect(weight).toBe(sum)
-      expect(sum).toBeGreaterThan(0)
-      await expect(latestStarts(project, { release })).rejects.toEqual(coded('CYCLE'))
-      return
-    }
-    const floats = { ...project, weight: Float64Array.from(project.weight, (value) => value / 2) }
-    const halves = (values: number[]) => values.map((value) => value / 2)
-    const end = Math.max(...expected.map((start, i) => start + durations[i]!))
-    for (const weights of [project, matrixOf(project)]) {
-      const result = await earliestStarts(weights, { release, durations })
-      expect(result.starts).toEqual(Int32Array.from(expected))
-      expect(result.end).toBe(end)
-      expectCriticalPath(project, result.criticalPath, expected, release)
-      const last = result.criticalPath.at(-1)!
-      expect(expected[last]! + durations[last]!).toBe(end)
-
-      const due = deadline.map((time, i) => time - durations[i]!)
-      const late = latest(project, due)
-      const given = await latestStarts(weights, { release, durations, deadline })
-      expect(given.starts).toEqual(Int32Array.from(late))
-      expect(given.slack).toEqual(Int32Array.from(late, (time, i) => time - expected[i]!))
-      expect(given.earliest).toEqual(result)
-
-      const usual = await latestStarts(weights, { release, durations })
-      expect(usual.starts).toEqual(
-        Int32Array.from(
-          latest(
-            project,
-            durations.map((duration) => end - duration),
-          ),
-        ),
+  it.each(Array.from({ length: 200 }, (_, index) => index))(
+    'have the times of the definition: project %i',
+    async (index) => {
+      const random = new Random(index + 50)
+      const nodes = random.integer(1, 8)
+      const count = random.integer(0, 2 * nodes)
+      // Most edges lead forward; edges back are deadlines.
+      const project = randomGraph(random, nodes, count, (i, j) =>
+        i < j ? random.integer(-2, 9) : random.integer(-30, index % 4 === 0 ? 1 : -8),
       )
-      expect(Math.min(...usual.slack)).toBe(0)
-      for (const job of result.criticalPath) expect(usual.slack[job]).toBe(0)
-    }
-    const half = await latestStarts(floats, {
-      release: halves(release),
-      durations: Float64Array.from(halves(durations)),
-      deadline: 20,
-    })
-    expect([...half.earliest.starts].map((value) => value + 0)).toEqual(
-      halves(expected).map((value) => value + 0),
-    )
-    const due = durations.map((duration) => 40 - duration)
-    expect([...half.starts]).toEqual(halves(latest(project, due)).map((value) => value + 0))
-  })
+      const times = (low: number, high: number) =>
+        Array.from({ length: nodes }, () => random.integer(low, high))
+      const [release, durations, deadline] = [times(-5, 5), times(0, 9), times(10, 40)]
+      const expected = earliest(project, release)
+      if (!expected) {
+        const error = await earliestStarts(project, { release }).catch((caught) => caught)
+        expect(error).toBeInstanceOf(CycleError)
+        const { cycle, weight } = error as CycleError
+        let sum = 0
+        for (const [at, job] of cycle.entries()) {
+          const next = cycle[(at + 1) % cycle.length]
+          const lags = project.weight.filter((_, k) => project.from[k] === job && project.to[k] === next)
+          sum += Math.max(...lags)
+        }
+        expect(weight).toBe(sum)
+        expect(sum).toBeGreaterThan(0)
+        await expect(latestStarts(project, { release })).rejects.toEqual(coded('CYCLE'))
+        return
+      }
+      const floats = { ...project, weight: Float64Array.from(project.weight, (value) => value / 2) }
+      const halves = (values: number[]) => values.map((value) => value / 2)
+      const end = Math.max(...expected.map((start, i) => start + durations[i]!))
+      for (const weights of [project, matrixOf(project)]) {
+        const result = await earliestStarts(weights, { release, durations })
+        expect(result.starts).toEqual(Int32Array.from(expected))
+        expect(result.end).toBe(end)
+        expectCriticalPath(project, result.criticalPath, expected, release)
+        const last = result.criticalPath.at(-1)!
+        expect(expected[last]! + durations[last]!).toBe(end)
+
+        const due = deadline.map((time, i) => time - durations[i]!)
+        const late = latest(project, due)
+        const given = await latestStarts(weights, { release, durations, deadline })
+        expect(given.starts).toEqual(Int32Array.from(late))
+        expect(given.slack).toEqual(Int32Array.from(late, (time, i) => time - expected[i]!))
+        expect(given.earliest).toEqual(result)
+
+        const usual = await latestStarts(weights, { release, durations })
+        expect(usual.starts).toEqual(
+          Int32Array.from(
+            latest(
+              project,
+              durations.map((duration) => end - duration),
+            ),
+          ),
+        )
+        expect(Math.min(...usual.slack)).toBe(0)
+        for (const job of result.criticalPath) expect(usual.slack[job]).toBe(0)
+      }
+      const half = await latestStarts(floats, {
+        release: halves(release),
+        durations: Float64Array.from(halves(durations)),
+        deadline: 20,
+      })
+      expect([...half.earliest.starts].map((value) => value + 0)).toEqual(
+        halves(expected).map((value) => value + 0),
+      )
+      const due = durations.map((duration) => 40 - duration)
+      expect([...half.starts]).toEqual(halves(latest(project, due)).map((value) => value + 0))
+    },
+  )
 })
 
 describe('published projects', () => {

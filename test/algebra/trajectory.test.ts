@@ -286,50 +286,53 @@ function regimeOf(all: Rows): { transient: number; period: number; growth: numbe
 }
 
 describe('periodic regimes', () => {
-  it.each(Array.from({ length: 300 }, (_, index) => index))('have the period of long trajectories: graph %i', async (index) => {
-    const random = new Random(index + 1000)
-    const n = random.integer(1, 5)
-    const semiring = random.pick(['max-plus', 'min-plus'] as const)
-    const a = randomRows(random, n, random.pick([1, 0.6, 0.35]), random.pick([2, 9, 30]))
-    const x0 = Array.from({ length: n }, () =>
-      index % 3 === 0 && random.chance(0.4) ? e : random.integer(-20, 20),
-    )
-    const expected = regimeOf(states(a, x0, 2000))
-    const call = periodicRegime(matrix(n, n, int32(a.flat(), semiring)), int32(x0, semiring), {
-      semiring,
-      maxSteps: 5000,
-    })
-    if (!expected) {
-      await expect(call).rejects.toEqual(coded('LIMIT', /within 5000 steps/))
-      return
-    }
-    const { transient, period, growth } = await call
-    expect({ transient, period }).toEqual({ transient: expected.transient, period: expected.period })
-    expect(growth).toEqual(Float64Array.from(expected.growth, (value) => signOf(semiring) * value + 0))
-    const all = states(a, x0, transient + 2 * period)
-    for (let k = transient; k < transient + period; k++) {
-      for (let i = 0; i < n; i++) {
-        if (all[k]![i] === e) expect(all[k + period]![i]).toBe(e)
-        else expect(all[k + period]![i]! - all[k]![i]!).toBe(signOf(semiring) * growth[i]! + 0)
+  it.each(Array.from({ length: 300 }, (_, index) => index))(
+    'have the period of long trajectories: graph %i',
+    async (index) => {
+      const random = new Random(index + 1000)
+      const n = random.integer(1, 5)
+      const semiring = random.pick(['max-plus', 'min-plus'] as const)
+      const a = randomRows(random, n, random.pick([1, 0.6, 0.35]), random.pick([2, 9, 30]))
+      const x0 = Array.from({ length: n }, () =>
+        index % 3 === 0 && random.chance(0.4) ? e : random.integer(-20, 20),
+      )
+      const expected = regimeOf(states(a, x0, 2000))
+      const call = periodicRegime(matrix(n, n, int32(a.flat(), semiring)), int32(x0, semiring), {
+        semiring,
+        maxSteps: 5000,
+      })
+      if (!expected) {
+        await expect(call).rejects.toEqual(coded('LIMIT', /within 5000 steps/))
+        return
       }
-    }
-    const list = edgesOf(a, int32(a.flat(), semiring), zeroOf(semiring))
-    expect(await periodicRegime(list, int32(x0, semiring), { semiring })).toEqual({
-      transient,
-      period,
-      growth,
-    })
-    const halves = {
-      data: float(a.flat(), semiring, Float64Array).map((value) => value / 2),
-      shape: [n, n],
-    }
-    const from = float(x0, semiring, Float64Array).map((value) => value / 2)
-    expect(await periodicRegime(halves, from, { semiring })).toEqual({
-      transient,
-      period,
-      growth: growth.map((value) => value / 2),
-    })
-  })
+      const { transient, period, growth } = await call
+      expect({ transient, period }).toEqual({ transient: expected.transient, period: expected.period })
+      expect(growth).toEqual(Float64Array.from(expected.growth, (value) => signOf(semiring) * value + 0))
+      const all = states(a, x0, transient + 2 * period)
+      for (let k = transient; k < transient + period; k++) {
+        for (let i = 0; i < n; i++) {
+          if (all[k]![i] === e) expect(all[k + period]![i]).toBe(e)
+          else expect(all[k + period]![i]! - all[k]![i]!).toBe(signOf(semiring) * growth[i]! + 0)
+        }
+      }
+      const list = edgesOf(a, int32(a.flat(), semiring), zeroOf(semiring))
+      expect(await periodicRegime(list, int32(x0, semiring), { semiring })).toEqual({
+        transient,
+        period,
+        growth,
+      })
+      const halves = {
+        data: float(a.flat(), semiring, Float64Array).map((value) => value / 2),
+        shape: [n, n],
+      }
+      const from = float(x0, semiring, Float64Array).map((value) => value / 2)
+      expect(await periodicRegime(halves, from, { semiring })).toEqual({
+        transient,
+        period,
+        growth: growth.map((value) => value / 2),
+      })
+    },
+  )
 
   it('ignore a slower element that decides temporarily', async () => {
     // In the first step x₁ raises x₀ by 1, which resembles growth; afterwards x₁ stays constant.

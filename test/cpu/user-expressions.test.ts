@@ -203,72 +203,78 @@ describe('single values', () => {
     }
   })
 
-  it.each(Array.from({ length: 8 }, (_, seed) => seed))('are right for random expressions, seed %d', (seed) => {
-    const random = new Random(seed)
-    for (let round = 0; round < 40; ++round) {
-      const definition = anyDefinition(random, 40)
-      const { lanes } = definition
-      const [x, y, out] = [1, 2, 3].map(() =>
-        drawnLanes(random, lanes, 1, random.integer(1, 50) === 1 ? 2100 : 37),
-      )
-      const count = Math.min(x!.cols, y!.cols, out!.cols)
-      const cut = (matrix: Lanes) =>
-        matrix.lanes.map((lane, index) => typedLane(lane.slice(0, count), lanes[index]!))
-      for (const combine of [true, false]) {
-        const results = cut(out!)
-        addon.evaluateUserSemiring(native(definition), combine, cut(x!), cut(y!), results)
-        const bits = results.map((lane) => new Uint32Array(lane.buffer))
-        for (let at = 0; at < count; ++at) {
-          const element = (matrix: Lanes) => matrix.lanes.map((lane) => lane[at]!)
-          const expected = evaluate(combine ? definition.plus : definition.times, element(x!), element(y!))
-          if (expected.some((wanted, lane) => wanted !== bits[lane]![at])) {
-            expect.fail(
-              `${JSON.stringify(definition)} of ${element(x!)} and ${element(y!)} is not ${bits.map((lane) => lane[at])}`,
-            )
+  it.each(Array.from({ length: 8 }, (_, seed) => seed))(
+    'are right for random expressions, seed %d',
+    (seed) => {
+      const random = new Random(seed)
+      for (let round = 0; round < 40; ++round) {
+        const definition = anyDefinition(random, 40)
+        const { lanes } = definition
+        const [x, y, out] = [1, 2, 3].map(() =>
+          drawnLanes(random, lanes, 1, random.integer(1, 50) === 1 ? 2100 : 37),
+        )
+        const count = Math.min(x!.cols, y!.cols, out!.cols)
+        const cut = (matrix: Lanes) =>
+          matrix.lanes.map((lane, index) => typedLane(lane.slice(0, count), lanes[index]!))
+        for (const combine of [true, false]) {
+          const results = cut(out!)
+          addon.evaluateUserSemiring(native(definition), combine, cut(x!), cut(y!), results)
+          const bits = results.map((lane) => new Uint32Array(lane.buffer))
+          for (let at = 0; at < count; ++at) {
+            const element = (matrix: Lanes) => matrix.lanes.map((lane) => lane[at]!)
+            const expected = evaluate(combine ? definition.plus : definition.times, element(x!), element(y!))
+            if (expected.some((wanted, lane) => wanted !== bits[lane]![at])) {
+              expect.fail(
+                `${JSON.stringify(definition)} of ${element(x!)} and ${element(y!)} is not ${bits.map((lane) => lane[at])}`,
+              )
+            }
           }
         }
       }
-    }
-  })
+    },
+  )
 })
 
 describe('products', () => {
-  it.each(Array.from({ length: 10 }, (_, seed) => seed))('are right over random semirings, seed %d', (seed) => {
-    const random = new Random(100 + seed)
-    for (let round = 0; round < 12; ++round) {
-      const definition = anyDefinition(random, random.pick([1, 3, 12]))
-      const { lanes } = definition
-      const [m, n, k] = [
-        random.pick([1, 7, 8, 9, 20]),
-        random.pick([1, 15, 17, 50, 200]),
-        random.pick([0, 1, 2, 13, 40]),
-      ]
-      const a = drawnLanes(random, lanes, m, k)
-      const b = drawnLanes(random, lanes, k, n)
-      const c0 = random.chance(0.5) ? drawnLanes(random, lanes, m, n) : undefined
-      const any = () => random.integer(-5, 25)
-      const bands: Bands | undefined = random.chance(0.4)
-        ? { a: [any(), any()], b: [any(), any()], c: [any(), any()] }
-        : undefined
-      const c = emptyLanes(lanes, m, n)
-      const witness = random.chance(0.5) ? new Int32Array(m * n).fill(-7) : null
-      addon.multiplyUserSync(
-        native(definition),
-        arraysOf(a, lanes),
-        arraysOf(b, lanes),
-        arraysOf(c, lanes),
-        c0 ? arraysOf(c0, lanes) : null,
-        requestOf(definition, [m, n, k], {}, { bands, witness: witness !== null }),
-        reportOf(),
-        null,
-        witness && [witness],
-      )
-      const expected = productOf(definition, a, b, c0, bands)
-      // The witness is −1 outside of the structure.
-      expectProduct(definition, c, null, expected)
-      if (witness) expect([...witness]).toEqual(expected.map((result) => result?.witness ?? -1))
-    }
-  })
+  it.each(Array.from({ length: 10 }, (_, seed) => seed))(
+    'are right over random semirings, seed %d',
+    (seed) => {
+      const random = new Random(100 + seed)
+      for (let round = 0; round < 12; ++round) {
+        const definition = anyDefinition(random, random.pick([1, 3, 12]))
+        const { lanes } = definition
+        const [m, n, k] = [
+          random.pick([1, 7, 8, 9, 20]),
+          random.pick([1, 15, 17, 50, 200]),
+          random.pick([0, 1, 2, 13, 40]),
+        ]
+        const a = drawnLanes(random, lanes, m, k)
+        const b = drawnLanes(random, lanes, k, n)
+        const c0 = random.chance(0.5) ? drawnLanes(random, lanes, m, n) : undefined
+        const any = () => random.integer(-5, 25)
+        const bands: Bands | undefined = random.chance(0.4)
+          ? { a: [any(), any()], b: [any(), any()], c: [any(), any()] }
+          : undefined
+        const c = emptyLanes(lanes, m, n)
+        const witness = random.chance(0.5) ? new Int32Array(m * n).fill(-7) : null
+        addon.multiplyUserSync(
+          native(definition),
+          arraysOf(a, lanes),
+          arraysOf(b, lanes),
+          arraysOf(c, lanes),
+          c0 ? arraysOf(c0, lanes) : null,
+          requestOf(definition, [m, n, k], {}, { bands, witness: witness !== null }),
+          reportOf(),
+          null,
+          witness && [witness],
+        )
+        const expected = productOf(definition, a, b, c0, bands)
+        // The witness is −1 outside of the structure.
+        expectProduct(definition, c, null, expected)
+        if (witness) expect([...witness]).toEqual(expected.map((result) => result?.witness ?? -1))
+      }
+    },
+  )
 
   const pairs = ['add', 'min', 'max', 'and', 'or', 'xor'].flatMap((plus) =>
     ['add', 'sub', 'mul', 'min', 'max', 'and', 'or', 'xor', 'distance'].map(

@@ -27,13 +27,10 @@ describe.skipIf(reason !== undefined)(
       expect((await bandwidth('shared')).bufferBytes).toBe(0)
     })
 
-    it.each([1, 8, 32])(
-      'count only the requested words for reads with a stride of %i',
-      async (stride) => {
-        const result = await bandwidth('strided', { stride, repetitions: 3 })
-        expectRate(result)
-        expect(result.bytes).toBe(Math.floor(result.bufferBytes / 4 / stride) * 4)
-      },
-    )
+    it.each([1, 8, 32])('count only the requested words for reads with a stride of %i', async (stride) => {
+      const result = await bandwidth('strided', { stride, repetitions: 3 })
+      expectRate(result)
+      expect(result.bytes).toBe(Math.floor(result.bufferBytes / 4 / stride) * 4)
+    })
   },
 )

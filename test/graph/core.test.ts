@@ -97,27 +97,30 @@ const edgesIn = ({ nodes, start, to }: Rows, beside: ArrayLike<number>) =>
 const rounds = Array.from({ length: 100 }, (_, round) => round)
 
 describe('compressed rows', () => {
-  it.each([EPSILON, 2 ** 31 - 1])('keep the order of the list in each row, and omit the weight %i', (zero) => {
-    const random = new Random(5)
-    for (const _ of rounds) {
-      const graph = randomEdges(random, [zero, -1, 0, 1, 2])
-      const edges = readEdges(graph)
-      for (const [direction, own, other] of [
-        ['forward', graph.from, graph.to],
-        ['backward', graph.to, graph.from],
-      ] as const) {
-        for (const left of [zero, null]) {
-          const rows = atOnce(listRows(edges, left, direction))
-          const expected = own
-            .map((i, e) => [i, other[e]!, e])
-            .filter(([, , e]) => graph.weight[e!] !== left)
-            .sort((a, b) => a[0]! - b[0]!)
-          expect(edgesIn(rows, rows.edge)).toEqual(expected)
-          expect(rows.to.length).toBe(expected.length)
+  it.each([EPSILON, 2 ** 31 - 1])(
+    'keep the order of the list in each row, and omit the weight %i',
+    (zero) => {
+      const random = new Random(5)
+      for (const _ of rounds) {
+        const graph = randomEdges(random, [zero, -1, 0, 1, 2])
+        const edges = readEdges(graph)
+        for (const [direction, own, other] of [
+          ['forward', graph.from, graph.to],
+          ['backward', graph.to, graph.from],
+        ] as const) {
+          for (const left of [zero, null]) {
+            const rows = atOnce(listRows(edges, left, direction))
+            const expected = own
+              .map((i, e) => [i, other[e]!, e])
+              .filter(([, , e]) => graph.weight[e!] !== left)
+              .sort((a, b) => a[0]! - b[0]!)
+            expect(edgesIn(rows, rows.edge)).toEqual(expected)
+            expect(rows.to.length).toBe(expected.length)
+          }
         }
       }
-    }
-  })
+    },
+  )
 
   it('contain the elements of a matrix other than zero, with any strides', () => {
     const random = new Random(6)

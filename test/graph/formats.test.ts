@@ -339,16 +339,19 @@ describe('integers beyond 2^53', () => {
     }
   })
 
-  it.each(reals)('are weights if float64 represents them, or if they are written as reals: %s', (_, __, read) => {
-    for (const weight of [
-      '9007199254740992',
-      '-18446744073709551616',
-      '9007199254740993.0',
-      '9007199254740993e0',
-      '1e+23',
-    ])
-      expect([...Array.from(read(weight).weight)].at(-1)).toBe(Number(weight))
-  })
+  it.each(reals)(
+    'are weights if float64 represents them, or if they are written as reals: %s',
+    (_, __, read) => {
+      for (const weight of [
+        '9007199254740992',
+        '-18446744073709551616',
+        '9007199254740993.0',
+        '9007199254740993e0',
+        '1e+23',
+      ])
+        expect([...Array.from(read(weight).weight)].at(-1)).toBe(Number(weight))
+    },
+  )
 
   it.each(integers)('are out of range for formats that require integers: %s', (_, read) => {
     for (const integer of ['9007199254740993', '9'.repeat(400)])

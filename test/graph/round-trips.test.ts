@@ -55,7 +55,7 @@ const pieces = [
   'x'.repeat(300),
 ]
 
-/** Name without blanks at its ends, because readers trim the blanks of unquoted cells. */
+/** Random name that doesn't consist of blanks only. */
 const newName = (): string => {
   const name = Array.from({ length: random.integer(1, 4) }, () => random.pick(pieces)).join('')
   return name.trim() === '' ? newName() : name

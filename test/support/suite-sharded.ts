@@ -42,7 +42,7 @@ function small(seed: number) {
   }
 }
 
-/** The transpose of each matrix. */
+/** Transposes of all matrices of a batch. */
 function turned({ data, shape }: DenseMatrix): DenseMatrix {
   const [rows, cols] = shape.slice(-2) as [number, number]
   const batch = shape.length > 2 ? [shape[0]] : []
@@ -117,7 +117,7 @@ function spreadMatrices(backend: BackendName): void {
     for (const [index, { c, witness }] of results.entries()) {
       expect(await isSame(c, expected[index]!.c)).toBe(true)
       expect(await isSame(witness, expected[index]!.witness)).toBe(true)
-      // It is an ordinary operand.
+      // The transposed result is an ordinary operand.
       const across = c.transpose()
       const next = await mpmm(across, c)
       across.dispose()
