@@ -42,7 +42,7 @@ const meaning = (value: number, semiring: SumSemiring): number => {
   return value === TOP ? e : -value
 }
 
-/** Stored form of a value; ⊤ and ε have values of their own. */
+/** Stored form of a value; ⊤ and ε have special values. */
 const stored = (value: number, semiring: SumSemiring): number => {
   const [least, most] = [-(2 ** 31), TOP]
   if (semiring === 'max-plus') return value === e ? least : value === top ? most : value

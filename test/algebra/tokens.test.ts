@@ -1,5 +1,5 @@
 /**
- * Edges with tokens: x(k) = A₀ x(k) ⊕ A₁ x(k − 1) ⊕ …, compared with the literal recursion and with its form
+ * Edges with tokens: x(k) = A₀ x(k) ⊕ A₁ x(k − 1) ⊕ …. The tests compare the literal recursion, and its form
  * as one matrix.
  */
 import { describe, expect, it } from 'vitest'

@@ -211,7 +211,7 @@ describe('a call', () => {
     async (name) => {
       const { addon, sent } = watched()
       const fields = (length: number) => new Float64Array(length)
-      // So much that it is known what it writes; native code refuses it.
+      // Arguments that suffice to determine what the call writes; native code rejects them.
       const values = nativeCalls[name]!.takes.map((argument) => {
         if (argument === 'products') return []
         if (/Graph|graph|rna|lab|cpu/.test(name) && argument === 'request')

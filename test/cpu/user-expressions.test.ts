@@ -368,7 +368,7 @@ describe('products', () => {
     )
   })
 
-  it('take structured operands with an absorbing zero, on all threads', () => {
+  it('accept structured operands with an absorbing zero, on all threads', () => {
     const random = new Random(4)
     const [m, n, k] = [150, 130, 140]
     const small = (rows: number, cols: number): Lanes => ({
@@ -484,7 +484,7 @@ describe('products', () => {
     await expect(call).rejects.toMatchObject({ code: 'ERR_MPMML_ABORTED' })
   })
 
-  it('take device-resident matrices', async () => {
+  it('accept device-resident matrices', async () => {
     const random = new Random(8)
     const pair: Definition = {
       name: 'value and count',

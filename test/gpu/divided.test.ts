@@ -1,8 +1,8 @@
 /**
  * Stream-K: products whose last tiles are divided among blocks, and products with whole tiles only. The
  * choice depends on the GPU's multiprocessors, so the sizes cover both on small and on large GPUs. The ranges
- * of blocks end within tiles and at their ends, a tile has few parts or many, and there are whole waves
- * before the divided tiles or none.
+ * of blocks end within tiles and at their ends. A tile has few parts or many. Some products have whole waves
+ * of tiles before the divided ones.
  */
 import { describe, it } from 'vitest'
 import { EPSILON, matrix, mpmm, mpmmSync, type VariantName } from '../../lib/index.js'

@@ -1,6 +1,6 @@
 /**
- * Products of matrices on a GPU that are launched in parts, because they take long or memory is short, and that fail or are aborted
- * between two parts.
+ * Products of matrices on a GPU that fail or are aborted between two parts. Products are launched in parts if
+ * they take long or memory is short.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import {

@@ -134,7 +134,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'ranked' : `ranked 
       await expectRight(filled(m, k, uniform), filled(k, n, uniform), semiring)
     })
 
-    it('are right for normal elements, with a range of its own for each line', async () => {
+    it('are right for normal elements, with a separate range for each line', async () => {
       const a = filled(m, k, (row) => normal() + row * 5000)
       await expectRight(
         a,

@@ -1,4 +1,6 @@
-/** Measured choices of the planner. Each test has a cache folder of its own, and so a process of its own. */
+/**
+ * Measured choices of the planner. Each test has a separate cache folder, and therefore a separate process.
+ */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'

@@ -182,7 +182,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
 
   // Root can write into any folder.
   it.skipIf(process.getuid?.() === 0)(
-    'are read from a folder that is read-only, and kept nowhere else',
+    'are read from a folder that is read-only, and cached nowhere else',
     async () => {
       mkdirSync(kept(), { mode: 0o500 })
       expect(await run(folder)).toEqual({ explanation: compiled, sum })

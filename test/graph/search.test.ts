@@ -305,7 +305,7 @@ describe('a dissection', () => {
     const division = (await made({ ...query, method: 'dissection', direction: 'forward' }))!
     for (const sources of [[3], [5, 1599, 5, 700]]) {
       const asked: Query = { ...query, sources: Int32Array.from(sources), direction: 'forward', division }
-      // Without a dissection these nodes would be searched.
+      // The method for these nodes would be searches if no dissection existed.
       expect((await found({ ...asked, division: undefined })).method).toBe('search')
       for (const paths of [false, true]) {
         const { method, distances, next } = await found({ ...asked, paths })

@@ -58,7 +58,7 @@ function run(threads: number): string {
 }
 
 describe.skipIf(!existsSync(library))('any number of threads', () => {
-  it('gives the same distances, paths, cycles and errors', () => {
+  it('returns equal distances, paths, cycles and errors', () => {
     const alone = run(1)
     expect(alone).toContain('the distance from 299 to 301 is')
     expect(alone).toContain('597,598,599 ')

@@ -6,7 +6,7 @@ import { coded } from '../support/coded.js'
 import { Random } from '../support/generators.js'
 
 const NONE = 2 ** 31 - 1
-// 0 → 1 → 2 → 3, a longer edge 0 → 2, a cycle 1 ⇄ 4 of weight 0, and the isolated node 5.
+// The path 0 → 1 → 2 → 3, a longer edge 0 → 2, and a cycle 1 ⇄ 4 of weight 0. Node 5 is isolated.
 const graph = {
   nodes: 6,
   from: [0, 1, 2, 0, 1, 4],

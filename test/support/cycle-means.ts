@@ -72,8 +72,8 @@ export const kinds: [string, (random: Random) => number][] = [
 ]
 
 /**
- * Checks that each element of an eigenvector is the weight of the best walk to a critical node, so that A ⊗ v
- * = λ ⊗ v. `list` is the graph in the form of the argument.
+ * Checks that each element of an eigenvector is the weight of the best walk to a critical node. This implies
+ * A ⊗ v = λ ⊗ v. `list` is the graph in the form of the argument.
  */
 export async function expectEigenvectors(
   list: Weights,

@@ -211,7 +211,7 @@ function outs(backend: BackendName): void {
 
 function optionsAndTypes(backend: BackendName): void {
   it.each(policies)(
-    "overflow: '%s' makes no difference without sums, and floats don't take it",
+    "have equal results under overflow '%s' without sums, and reject it for floats",
     async (overflow) => {
       for (const algebra of algebras.filter(({ isInteger }) => !isInteger)) {
         const { semiring, dtype, isFloat, isWhole } = algebra

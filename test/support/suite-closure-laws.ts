@@ -263,7 +263,7 @@ export function closureLaws(backend: BackendName): void {
       })
 
       it('closes edges that all make paths worse, and are best for many pairs', async () => {
-        // Complete bipartite graph: a direct edge leads to each node of the other half, and many paths of two
+        // Complete bipartite graph: a direct edge leads to each node of the other half. Many paths of two
         // edges lead to each node of the own half.
         const n = backend === 'cuda' ? 1100 : 300
         const random = new Random(n)

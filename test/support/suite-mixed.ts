@@ -45,7 +45,7 @@ export function mixedSuite(backend: BackendName, count: number): void {
 
   describe('invalid calls', () => {
     it.each(invalidCalls.map((mistake) => [mistake.name, mistake] as [string, InvalidCall]))(
-      '%s',
+      'are rejected: %s',
       async (_, mistake) => {
         const outcome = await perform({ seed: 1, mistake, code: mistake.code }, places)
         expectError('error' in outcome ? outcome.error : undefined, mistake.code)

@@ -41,8 +41,8 @@ export function severalSuite(backend: BackendName): void {
         )
       const small = (row: number, col: number) => (7 * row + 3 * col) % 9
       const [large, far] = [2 ** 31 - 2, 100_000]
-      // Cases: a small range in each of five shards, by rows and by columns; large values that no product
-      // reads; large values that only one shard reads.
+      // A small range in each of five shards, by rows and by columns. Then large values that no product
+      // reads, and large values that only one shard reads.
       const levels = (index: number) => far * Math.floor(index / 128)
       const cases = [
         [of(640, 140, (row, col) => levels(row) + small(row, col)), of(140, 133, small), undefined],

@@ -52,7 +52,7 @@ function bits(backend: BackendName, product: Product): void {
   it.each([1, 31, 33, 64, 65, 129, 300])(
     'finds a single true element at each of %i positions of K',
     async (k) => {
-      // Row i of A is true at i, and column j of B at k − 1 − j: they meet where i + j = k − 1.
+      // Row i of A is true at i, and column j of B at k − 1 − j. C[i, j] is true if i + j = k − 1.
       const a = boolean(k, k, (row, col) => (row === col ? 1 + (row % 255) : 0))
       const b = boolean(k, k, (row, col) => (row === k - 1 - col ? 255 - (row % 255) : 0))
       expect((await multiply(a, b)).filter((value) => value === 1)).toHaveLength(k)

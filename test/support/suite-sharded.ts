@@ -92,7 +92,7 @@ function spreadMatrices(backend: BackendName): void {
     const two = await openDevice({ devices: [0, 1] })
     const b = await two.full([90, 90], 1)
     expect((await mpmm(b, b, { devices: [1, 0] })).devices).toEqual([0, 1])
-    // Without a GPU, 'all' has no effect.
+    // The option 'all' has no effect without a GPU.
     const all = mpmm(b, b, { devices: 'all' })
     if (backend === 'cpu') expect((await all).devices).toEqual([0, 1])
     else expectError(await caught(all), 'OPTION', "^option devices is 'all', but", 'devices 0, 1 ')

@@ -58,8 +58,8 @@ export interface Page {
 }
 
 /**
- * Addon of a page, whose worker is another task of this thread: messages between them are cloned as between threads. `change` may
- * replace functions of the worker's addon.
+ * Addon of a page with a worker on this thread. Messages between them are cloned as between threads. `change`
+ * may replace functions of the worker's addon.
  */
 export function pageOf(addon: Addon, change: (worker: Exports) => Exports = (worker) => worker): Page {
   const { port1, port2 } = new MessageChannel()

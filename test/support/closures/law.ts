@@ -151,7 +151,7 @@ interface Refusal {
 
 const refusals = new WeakMap<ClosureCase, { refusal: Refusal | undefined }>()
 
-/** Expected error; undefined if there is a result. It is computed once for all targets. */
+/** Expected error; undefined if there is a result. The error is computed once for all targets. */
 function refusalOf(one: ClosureCase): Refusal | undefined {
   const { refusal } = refusals.get(one) ?? refusals.set(one, { refusal: lookForRefusal(one) }).get(one)!
   return refusal
