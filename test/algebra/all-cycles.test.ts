@@ -68,13 +68,13 @@ async function addTokens(graph: WeightedEdges, draw: () => number, semiring: Sum
   }
 }
 
-describe.each<SumSemiring>(['max-plus', 'min-plus'])('%s: against all simple cycles', (semiring) => {
+describe.each<SumSemiring>(['max-plus', 'min-plus'])('%s: cycle means and eigenvectors', (semiring) => {
   describe.each([
     ...kinds.map((kind) => [...kind, true] as const),
     ...fractions.map((kind) => [...kind, false] as const),
   ])('%s', (name, weight, integers) => {
     const random = new Random(name.length * 7919 + (semiring === 'max-plus' ? 1 : 2))
-    it.each(tokenKinds)('%s', async (_, draw) => {
+    it.each(tokenKinds)('have the results of the definition: %s', async (_, draw) => {
       // One test has all graphs, because thousands of tests take longer than their checks.
       for (let index = 0; index < (draw ? 15 : 40); index++) {
         await expectMeans(draw).catch((cause) => {

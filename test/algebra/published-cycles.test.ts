@@ -10,14 +10,14 @@ describe('published examples', () => {
     [3, 7],
     [2, 4],
   ]
-  it('F. Baccelli, G. Cohen, G. J. Olsder, J.-P. Quadrat, Synchronization and Linearity: [3 7; 2 4] has the eigenvalue 4.5 and the eigenvector (2.5, 0)', async () => {
+  it('include F. Baccelli, G. Cohen, G. J. Olsder, J.-P. Quadrat, Synchronization and Linearity: [3 7; 2 4] has the eigenvalue 4.5 and the eigenvector (2.5, 0)', async () => {
     const { eigenvalue, vectors } = (await eigenvectors(int32(book)))!
     expect(eigenvalue).toMatchObject({ numerator: 9, denominator: 2, value: 4.5, cycle: [0, 1] })
     expect(vectors.length).toBe(1)
     expect(vectors[0]!.values[0]! - vectors[0]!.values[1]!).toBe(2.5)
   })
 
-  it('MaxPlus.jl documentation: A*A*A of A = [4 3; 7 ε] is [14 13; 17 14], whose eigenvalue is three times that of A', async () => {
+  it('include the MaxPlus.jl documentation: A*A*A of A = [4 3; 7 ε] is [14 13; 17 14], whose eigenvalue is three times that of A', async () => {
     const a: Rows = [
       [4, 3],
       [7, none],
@@ -73,7 +73,7 @@ describe('published examples', () => {
       [3, 4],
       [3, 4],
     ],
-  ])('MaxPlus.jl, test/test_howard.jl: mpeigen(%j) is %j, %j', async (rows, lambda, v) => {
+  ])('include test/test_howard.jl of MaxPlus.jl: mpeigen(%j) is %j, %j', async (rows, lambda, v) => {
     expect([...(await cycleTimes(int32(rows))).values]).toEqual(lambda)
     // MaxPlus.jl returns one vector. Its entries for nodes with the greatest cycle time are an eigenvector of
     // A.
@@ -84,7 +84,7 @@ describe('published examples', () => {
     for (const i of support) expect(values[i]! - values[support[0]!]!).toBe(v[i]! - v[support[0]!]!)
   })
 
-  it('ScicosLab, howard: of [2 1; ε 0] 2 is an eigenvalue with the eigenvector (v(1), ε)', async () => {
+  it('include howard of ScicosLab: [2 1; ε 0] has the eigenvalue 2 with the eigenvector (v(1), ε)', async () => {
     const { eigenvalue, vectors } = (await eigenvectors(
       int32([
         [2, 1],
@@ -95,7 +95,7 @@ describe('published examples', () => {
     expect(vectors.map(({ values }) => [...values])).toEqual([[0, -Infinity]])
   })
 
-  it('Sage, extremum_cycle_mean: 3 in max-plus, 5/3 in min-plus, and the closure of the matrix less it', async () => {
+  it('include extremum_cycle_mean of Sage: 3 in max-plus, 5/3 in min-plus, and the closure of the matrix minus the mean', async () => {
     const rows: Rows = [
       [-2, 1, -3],
       [3, 0, 3],
@@ -117,7 +117,7 @@ describe('published examples', () => {
     ])
   })
 
-  it('Scilab, maxplusmaxalgol: λ = 8 and v = (15, 15, 17, 10, 16, 13)', async () => {
+  it('include maxplusmaxalgol of Scilab: λ = 8 and v = (15, 15, 17, 10, 16, 13)', async () => {
     const rows: Rows = [
       [none, 3, none, none, 7, none],
       [2, none, 6, none, 7, 2],

@@ -28,7 +28,7 @@ const thin: Size[] = [
 
 describe('thin products', () => {
   for (const semiring of semirings) {
-    it.each(thin)(`${semiring}, %i × %i × %i`, (...size) => {
+    it.each(thin)(`are right: ${semiring}, %i × %i × %i`, (...size) => {
       const cells = size[0] * size[1] * size[2]
       for (const kind of cells > 20_000
         ? (['small', 'small, ε scattered', 'extremes'] as Kind[])

@@ -17,7 +17,7 @@ import {
 
 export function combining(open: () => Device): void {
   for (const algebra of algebras) {
-    it(`${algebra.semiring} on ${algebra.type}`, async () => {
+    it(`combines over ${algebra.semiring} on ${algebra.type}`, async () => {
       const { semiring } = algebra
       for (const shape of [
         [1, 1],

@@ -289,7 +289,7 @@ function exhausted(home: Home): void {
   }
 
   it.each(Object.keys(operations))(
-    'in %s is an error, or the work needs none; then it works',
+    'causes an error in %s, or the work needs no memory; later work succeeds',
     async (name) => {
       for (let nth = 1; nth <= 12; nth++) {
         using a = await device.full([300, 300], 1)

@@ -608,7 +608,7 @@ export function productSuite(backend: BackendName, part: Part = whole): void {
       }
     })
     it.each(['a', 'b', 'c0'] as const)(
-      'in %s, where they decide nothing, in layouts, batches and structures',
+      'are ignored in %s, where they decide nothing, in layouts, batches and structures',
       async (where) => {
         const c0 = startFor(algebra, 'above 0', 5, 7)
         const zeros = drawn(algebra, 'zero alone', [5, 6, 7], { c0 })
