@@ -1,4 +1,6 @@
-/** Cycle means, cycle times, eigenvectors and critical graphs against all simple cycles and best walks. */
+/**
+ * Cycle means, cycle times, eigenvectors and critical graphs, compared with all simple cycles and best walks.
+ */
 import { describe, expect, it } from 'vitest'
 import {
   componentCycleMeans,
@@ -35,7 +37,7 @@ const fractions: [string, (random: Random) => number][] = [
   ['one more digit', (random) => 2 ** 53 + 2 * random.integer(0, 3) + random.integer(0, 1) * 0.5],
 ]
 
-/** Numbers of tokens of edges; null: none is specified. */
+/** Generators of the number of tokens of an edge; null specifies no tokens. */
 const tokenKinds: [string, null | ((random: Random) => number)][] = [
   ['no tokens', null],
   ['few tokens', (random) => random.integer(0, 3)],
@@ -43,7 +45,10 @@ const tokenKinds: [string, null | ((random: Random) => number)][] = [
   ['many tokens', (random) => random.pick([0, 1, 2, 1000, 2 ** 15])],
 ]
 
-/** Gives random tokens to edges; cycles without one are errors, each of which gets one. */
+/**
+ * Adds random tokens to edges. A cycle without a token is an error, after which one of its edges gets a
+ * token.
+ */
 async function addTokens(graph: WeightedEdges, draw: () => number, semiring: SumSemiring): Promise<void> {
   const tokens = graph.from.map(draw)
   graph.tokens = tokens
@@ -63,14 +68,14 @@ async function addTokens(graph: WeightedEdges, draw: () => number, semiring: Sum
   }
 }
 
-describe.each<SumSemiring>(['max-plus', 'min-plus'])('%s: against all simple cycles', (semiring) => {
+describe.each<SumSemiring>(['max-plus', 'min-plus'])('%s: cycle means and eigenvectors', (semiring) => {
   describe.each([
     ...kinds.map((kind) => [...kind, true] as const),
     ...fractions.map((kind) => [...kind, false] as const),
   ])('%s', (name, weight, integers) => {
     const random = new Random(name.length * 7919 + (semiring === 'max-plus' ? 1 : 2))
-    it.each(tokenKinds)('%s', async (_, draw) => {
-      // One test for all: thousands of tests take longer than what they look at.
+    it.each(tokenKinds)('have the results of the definition: %s', async (_, draw) => {
+      // One test has all graphs, because thousands of tests take longer than their checks.
       for (let index = 0; index < (draw ? 15 : 40); index++) {
         await expectMeans(draw).catch((cause) => {
           throw new Error(`graph ${index}: ${cause.message}`, { cause })

@@ -56,7 +56,7 @@ describe('matrices', () => {
     }
   })
 
-  it.each([10, 60, 300])('%i nodes: against Karp by products', async (n) => {
+  it.each([10, 60, 300])('have the cycle mean of Karp’s algorithm by products: %i nodes', async (n) => {
     const random = new Random(n)
     for (const share of [1, 0.5, 2 / n]) {
       const data = Int32Array.from({ length: n * n }, () =>
@@ -86,8 +86,8 @@ describe('matrices', () => {
   })
 })
 
-describe('what edges mean', () => {
-  it('parallel edges: the better one counts, and is named', async () => {
+describe('the meaning of edges', () => {
+  it('includes that the better of parallel edges counts, and is returned', async () => {
     const graph = { nodes: 1, from: [0, 0, 0, 0], to: [0, 0, 0, 0], weight: [3, 5, 5, -1] }
     expect(await maximumCycleMean(graph)).toEqual({
       numerator: 5,
@@ -99,7 +99,7 @@ describe('what edges mean', () => {
     expect(await minimumCycleMean(graph)).toMatchObject({ numerator: -1, edges: [3] })
   })
 
-  it("the semiring's zero is no edge", async () => {
+  it("includes that the semiring's zero is no edge", async () => {
     const graph = { nodes: 1, from: [0], to: [0], weight: [EPSILON] }
     expect(await maximumCycleMean(graph)).toBeNull()
     expect(await minimumCycleMean(graph)).toMatchObject({ numerator: -(2 ** 31) })
@@ -108,7 +108,7 @@ describe('what edges mean', () => {
     await expect(minimumCycleMean(float)).rejects.toEqual(coded('VALUE', /^weight\[0\] is -Infinity/))
   })
 
-  it('no nodes and no edges', async () => {
+  it('includes graphs without nodes and without edges', async () => {
     const none = { nodes: 0, from: [], to: [], weight: [] }
     for (const graph of [none, { ...none, nodes: 1 }, { ...none, nodes: 3 }, matrix(0, 0), int32([[null]])]) {
       expect(await maximumCycleMean(graph)).toBeNull()
@@ -119,7 +119,7 @@ describe('what edges mean', () => {
     expect(await componentCycleMeans({ ...none, nodes: 2 })).toMatchObject({ means: [null, null] })
   })
 
-  it('a zero mean has no sign, and an eigenvector no negative zero', async () => {
+  it('includes that a zero mean has no sign, and an eigenvector no negative zero', async () => {
     const graph = { nodes: 2, from: [0, 1], to: [1, 0], weight: [0, 0] }
     for (const semiring of ['max-plus', 'min-plus'] as const) {
       expect((await bestMean(graph, semiring))!.numerator).toBe(0)
@@ -155,10 +155,10 @@ describe('bad input', () => {
     ['weights that are no integers', { ...graph, weight: [1, 0.5] }, 'DTYPE', /weight\[1\]/],
   ]
   for (const [name, call] of Object.entries(functions)) {
-    it.each(cases)(`${name}: %s`, async (_, weights, code, message) => {
+    it.each(cases)(`is rejected by ${name}: %s`, async (_, weights, code, message) => {
       await expect(call(weights as never)).rejects.toEqual(coded(code, message))
     })
-    it(`${name}: options`, async () => {
+    it(`is rejected by ${name} in options`, async () => {
       await expect(call(graph, { ring: 1 } as never)).rejects.toEqual(
         coded('OPTION', /there is no option 'ring'/),
       )
@@ -171,14 +171,14 @@ describe('bad input', () => {
     })
   }
 
-  it('other semirings', async () => {
+  it('includes other semirings', async () => {
     await expect(criticalGraph(graph, { semiring: 'max-min' as never })).rejects.toEqual(
       coded('OPTION', /option semiring must be 'max-plus' or 'min-plus'/),
     )
     await expect(maximumCycleMean(graph, { semiring: 'min-plus' } as never)).rejects.toEqual(coded('OPTION'))
   })
 
-  it('+∞ in max-plus', async () => {
+  it('includes +∞ in max-plus', async () => {
     await expect(maximumCycleMean(matrix(1, 1, Float64Array.of(Infinity)))).rejects.toEqual(
       coded('VALUE', /element \[0, 0\] is Infinity/),
     )
@@ -186,7 +186,7 @@ describe('bad input', () => {
 })
 
 describe('large graphs', () => {
-  it('a cycle of 10^6 nodes', async () => {
+  it('may be a cycle of 10^6 nodes', async () => {
     const nodes = 1_000_000
     const from = Int32Array.from({ length: nodes }, (_, i) => i)
     const graph = { nodes, from, to: from.map((i) => (i + 1) % nodes), weight: from.map((i) => i % 2) }
@@ -195,7 +195,7 @@ describe('large graphs', () => {
     expect(mean.cycle.length).toBe(nodes)
   })
 
-  it('300 000 nodes of which each is a component', async () => {
+  it('may have 300 000 nodes, each of which is a component', async () => {
     const nodes = 300_000
     const from = Int32Array.from({ length: nodes }, (_, i) => i)
     const graph = { nodes, from, to: from, weight: from }
@@ -203,7 +203,7 @@ describe('large graphs', () => {
     expect((await cycleTimes(graph)).values[17]).toBe(17)
   })
 
-  it('more eigenvectors than there is memory for: one for each of 300 000 loops of equal weight', async () => {
+  it('are rejected if their eigenvectors exceed the memory: one for each of 300 000 loops of equal weight', async () => {
     const nodes = 300_000
     const from = Int32Array.from({ length: nodes }, (_, i) => i)
     const graph = { nodes, from, to: from, weight: new Int32Array(nodes) }
@@ -211,7 +211,7 @@ describe('large graphs', () => {
     expect((await criticalGraph(graph))!.components.length).toBe(nodes)
   })
 
-  it('the event loop turns while a search runs, and a signal ends it', async () => {
+  it('let the event loop turn during a search, which a signal ends', async () => {
     const random = new Random(5)
     const graph = connected(random, 20_000, 400_000, () => random.integer(-1000, 1000))
     const [error] = await givenUp(

@@ -1,4 +1,6 @@
-/** The toolkit on edge lists whose nodes have names, against the same lists with numbers. */
+/**
+ * Functions of mpmml/algebra on edge lists whose nodes have names, compared with those lists with numbers.
+ */
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import {
   componentCycleMeans,
@@ -21,11 +23,11 @@ import { coded } from '../support/coded.js'
 import { Random } from '../support/generators.js'
 import { randomGraph } from '../support/graphs.js'
 
-/** Names that objects, prototypes and numbers could be mistaken for. */
+/** Names that could be confused with properties of objects, with prototypes or with numbers. */
 const names = ['__proto__', 'constructor', '', '0', 1, null, 'é', 'a b'] as const
 type Name = (typeof names)[number]
 
-/** One graph three times: with numbers, with names, and with numbers and keys. */
+/** Three forms of one graph: with numbers, with names, and with numbers and keys. */
 function graphs(index: number) {
   const random = new Random(index + 20)
   const count = random.integer(1, names.length)
@@ -45,7 +47,7 @@ function graphs(index: number) {
 }
 
 describe('nodes with names', () => {
-  it.each(Array.from({ length: 60 }, (_, index) => index))('are in all answers: graph %i', async (index) => {
+  it.each(Array.from({ length: 60 }, (_, index) => index))('are in all results: graph %i', async (index) => {
     const { numbered, named, keyed, keys, count } = graphs(index)
     const nameOf = (node: number) => keys[node]!
     const x0 = Array<number>(count).fill(0)
@@ -87,7 +89,7 @@ describe('nodes with names', () => {
     }
   })
 
-  it.each([star, plus])('are taken by $name, whose error has them', async (close) => {
+  it.each([star, plus])('are accepted by $name, and are in its error', async (close) => {
     const list = { nodes: ['a', 'b', 'c'], from: ['a', 'b', 'c'], to: ['b', 'c', 'b'], weight: [5, 1, -1] }
     const { c, keys } = await close(list)
     expect(keys).toEqual(list.nodes)
@@ -101,7 +103,7 @@ describe('nodes with names', () => {
     })
   })
 
-  it('are taken by power, as numbers are', async () => {
+  it('are accepted by power, like numbers', async () => {
     const list = { nodes: ['a', 'b'], from: ['a', 'b'], to: ['b', 'a'], weight: [2, -3] }
     for (const n of [0, 1, 2, 5]) {
       const expected = await power(weightMatrix(list), n)
@@ -171,7 +173,7 @@ describe('nodes with names', () => {
     )
   })
 
-  it('are in the types of answers', async () => {
+  it('are in the types of results', async () => {
     const list = { nodes: ['a'], from: ['a'], to: ['a'], weight: [2] }
     expectTypeOf((await maximumCycleMean(list))!.cycle).toEqualTypeOf<string[]>()
     expectTypeOf((await criticalGraph(list))!.nodes).toEqualTypeOf<string[]>()

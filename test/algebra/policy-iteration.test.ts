@@ -1,4 +1,6 @@
-/** Policy iteration against Karp in BigInt, with sums beyond 2^53 and with planted cycles. */
+/**
+ * Policy iteration compared with Karp's algorithm in BigInt, with sums beyond 2^53 and with planted cycles.
+ */
 import { describe, expect, it } from 'vitest'
 import { criticalGraph, eigenvectors, maximumCycleMean } from '../../lib/algebra.js'
 import { best, connected, expectEigenvectors, expectExact, kinds } from '../support/cycle-means.js'
@@ -8,12 +10,12 @@ import { add, equal, type Fraction, karp, meanOf, rational } from '../support/gr
 import { addEdge, randomGraph } from '../support/graphs.js'
 import type { WeightedEdges } from '../support/paths-oracle.js'
 
-describe('against Karp in BigInt', () => {
+describe('policy iteration', () => {
   it.each(
     kinds.flatMap(([name, weight], index) =>
       [20, 60, 120].map((nodes) => ({ name, weight, nodes, seed: index * 1000 + nodes })),
     ),
-  )('$name, $nodes nodes', async ({ weight, nodes, seed }) => {
+  )('has the results of Karp’s algorithm in BigInt: $name, $nodes nodes', async ({ weight, nodes, seed }) => {
     const random = new Random(seed)
     for (const edges of [0, nodes, 4 * nodes]) {
       const graph = connected(random, nodes, edges, () => weight(random))
@@ -28,15 +30,15 @@ describe('against Karp in BigInt', () => {
     }
   })
 
-  it('values that are beyond 2^53 are compared exactly: two cycles that differ by 1 in 10^14', async () => {
-    // One long cycle of weights near 2^31, whose values are beyond 2^53 when they are multiplied by its length.
+  it('compares values beyond 2^53 exactly: two cycles that differ by 1 in 10^14', async () => {
+    // A long cycle of weights near 2^31: the values times the length of the cycle exceed 2^53.
     const nodes = 2101
     const large = 2 ** 31 - 2
     for (const difference of [-1, 0, 1]) {
       const graph: WeightedEdges = { nodes, from: [], to: [], weight: [] }
       const edge = (from: number, to: number, weight: number) => addEdge(graph, from, to, weight)
       for (let i = 0; i < nodes; i++) edge(i, (i + 1) % nodes, i % 2 ? large : -large)
-      // A detour over two edges in the place of another two, better or worse by 1, or equal.
+      // A detour replaces two edges by two others, which are better or worse by 1, or equal.
       edge(10, 500, 0)
       edge(500, 12, difference)
       const sum = graph.weight.slice(0, nodes).reduce((total, weight) => total + weight, 0)
@@ -66,7 +68,7 @@ describe('against Karp in BigInt', () => {
   })
 })
 
-describe('whole numbers whose sums are beyond 2^53 are not taken for exact', () => {
+describe('policy iteration with integers whose sums exceed 2^53', () => {
   const P = 2 ** 52
 
   function ring(weights: number[], first = 0): WeightedEdges {
@@ -74,7 +76,7 @@ describe('whole numbers whose sums are beyond 2^53 are not taken for exact', () 
     return { nodes: first + nodes.length, from: nodes, to: [...nodes.slice(1), first], weight: weights }
   }
 
-  /** Two rings, and edges between their first nodes that no good cycle has. */
+  /** Two rings, and edges between their first nodes that are on no critical cycle. */
   function joined(one: number[], other: number[]): WeightedEdges {
     const [a, b] = [ring(one), ring(other, one.length)]
     return {
@@ -101,7 +103,7 @@ describe('whole numbers whose sums are beyond 2^53 are not taken for exact', () 
 
   it('compares two cycles by products of lengths', async () => {
     for (const t of [2 ** 49 + 3, 2 ** 49 + 2 ** 48 + 1, 2 ** 49 - 7]) {
-      // 9 times the better one's sum is 10 times the other's plus 1.
+      // 9 times the sum of the better cycle exceeds 10 times the sum of the other cycle by 1.
       const spread = (length: number, sum: number) => {
         const weights = new Array<number>(length).fill(Math.floor(sum / length))
         weights[0]! += sum - length * weights[0]!
@@ -114,7 +116,7 @@ describe('whole numbers whose sums are beyond 2^53 are not taken for exact', () 
   })
 
   it('finds the mean of a cycle of a few nodes', async () => {
-    // Found at random.
+    // A random search found this graph.
     const graph = {
       nodes: 4,
       from: [0, 1, 2, 3, 3, 1, 0, 2, 0],
@@ -128,7 +130,8 @@ describe('whole numbers whose sums are beyond 2^53 are not taken for exact', () 
   })
 
   it('finds a cycle after a long path', async () => {
-    // Each sum along the way loses nearly half of what its last digit stands for, and the way back nothing.
+    // Each partial sum along the path loses nearly half a unit in the last place. The sums along the path
+    // back are exact.
     const steps = 100
     const there: number[] = []
     let total = 0
@@ -141,7 +144,7 @@ describe('whole numbers whose sums are beyond 2^53 are not taken for exact', () 
       exact += BigInt(weight)
     }
     expect(exact - BigInt(total)).toBeGreaterThan(1000n)
-    // Together they gain 1, against the loop of 0 that they begin and end at.
+    // The weight of the whole cycle is 1, which is better than the loop of weight 0 at its first node.
     const back = new Array<number>(steps).fill(-P)
     back[0] = Number(1n - exact + BigInt(P) * BigInt(steps - 1))
     const graph = ring([...back, ...there])

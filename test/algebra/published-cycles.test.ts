@@ -1,4 +1,6 @@
-/** Cycle means, eigenvectors and critical graphs that others publish. */
+/**
+ * Cycle means, eigenvectors and critical graphs in publications and in the documentation of other libraries.
+ */
 import { describe, expect, it } from 'vitest'
 import { cycleTimes, eigenvectors, maximumCycleMean, minimumCycleMean } from '../../lib/algebra.js'
 import { int32, none, type Rows } from '../support/cycle-means.js'
@@ -8,14 +10,14 @@ describe('published examples', () => {
     [3, 7],
     [2, 4],
   ]
-  it('F. Baccelli, G. Cohen, G. J. Olsder, J.-P. Quadrat, Synchronization and Linearity: [3 7; 2 4] has the eigenvalue 4.5 and the eigenvector (2.5, 0)', async () => {
+  it('include F. Baccelli, G. Cohen, G. J. Olsder, J.-P. Quadrat, Synchronization and Linearity: [3 7; 2 4] has the eigenvalue 4.5 and the eigenvector (2.5, 0)', async () => {
     const { eigenvalue, vectors } = (await eigenvectors(int32(book)))!
     expect(eigenvalue).toMatchObject({ numerator: 9, denominator: 2, value: 4.5, cycle: [0, 1] })
     expect(vectors.length).toBe(1)
     expect(vectors[0]!.values[0]! - vectors[0]!.values[1]!).toBe(2.5)
   })
 
-  it('MaxPlus.jl documentation: A*A*A of A = [4 3; 7 ε] is [14 13; 17 14], whose eigenvalue is three times that of A', async () => {
+  it('include the MaxPlus.jl documentation: A*A*A of A = [4 3; 7 ε] is [14 13; 17 14], whose eigenvalue is three times that of A', async () => {
     const a: Rows = [
       [4, 3],
       [7, none],
@@ -28,7 +30,7 @@ describe('published examples', () => {
     expect(await maximumCycleMean(int32(power3))).toMatchObject({ numerator: 15, denominator: 1 })
   })
 
-  // mpeigen(S) gives λ and v; v is an eigenvector of each block.
+  // mpeigen(S) returns λ and v; v is an eigenvector of each block.
   it.each<[Rows, number[], number[]]>([
     [
       [
@@ -71,9 +73,10 @@ describe('published examples', () => {
       [3, 4],
       [3, 4],
     ],
-  ])('MaxPlus.jl, test/test_howard.jl: mpeigen(%j) is %j, %j', async (rows, lambda, v) => {
+  ])('include test/test_howard.jl of MaxPlus.jl: mpeigen(%j) is %j, %j', async (rows, lambda, v) => {
     expect([...(await cycleTimes(int32(rows))).values]).toEqual(lambda)
-    // Theirs is one vector; where the cycle times differ, only its entries of the greatest are one of A.
+    // MaxPlus.jl returns one vector. Its entries for nodes with the greatest cycle time are an eigenvector of
+    // A.
     const { eigenvalue, vectors } = (await eigenvectors(int32(rows)))!
     expect(eigenvalue.value).toBe(Math.max(...lambda))
     const support = lambda.flatMap((value, i) => (value === eigenvalue.value ? [i] : []))
@@ -81,7 +84,7 @@ describe('published examples', () => {
     for (const i of support) expect(values[i]! - values[support[0]!]!).toBe(v[i]! - v[support[0]!]!)
   })
 
-  it('ScicosLab, howard: of [2 1; ε 0] 2 is an eigenvalue with the eigenvector (v(1), ε)', async () => {
+  it('include howard of ScicosLab: [2 1; ε 0] has the eigenvalue 2 with the eigenvector (v(1), ε)', async () => {
     const { eigenvalue, vectors } = (await eigenvectors(
       int32([
         [2, 1],
@@ -92,7 +95,7 @@ describe('published examples', () => {
     expect(vectors.map(({ values }) => [...values])).toEqual([[0, -Infinity]])
   })
 
-  it('Sage, extremum_cycle_mean: 3 in max-plus, 5/3 in min-plus, and the closure of the matrix less it', async () => {
+  it('include extremum_cycle_mean of Sage: 3 in max-plus, 5/3 in min-plus, and the closure of the matrix minus the mean', async () => {
     const rows: Rows = [
       [-2, 1, -3],
       [3, 0, 3],
@@ -107,14 +110,14 @@ describe('published examples', () => {
     ]
     const weights = int32(least, 'min-plus')
     expect(await minimumCycleMean(weights)).toMatchObject({ numerator: 5, denominator: 3, cycle: [1, 2, 3] })
-    // weak_transitive_closure() of the matrix less 5/3: the columns of critical nodes are eigenvectors.
+    // The columns of critical nodes in weak_transitive_closure() of the matrix minus 5/3 are eigenvectors.
     const { vectors } = (await eigenvectors(weights, { semiring: 'min-plus' }))!
     expect(vectors.map(({ node, numerators, denominator }) => [node, denominator, ...numerators])).toEqual([
       [1, 3, -2, 0, -4, -5],
     ])
   })
 
-  it('Scilab, maxplusmaxalgol: λ = 8 and v = (15, 15, 17, 10, 16, 13)', async () => {
+  it('include maxplusmaxalgol of Scilab: λ = 8 and v = (15, 15, 17, 10, 16, 13)', async () => {
     const rows: Rows = [
       [none, 3, none, none, 7, none],
       [2, none, 6, none, 7, 2],

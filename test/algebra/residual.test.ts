@@ -1,4 +1,4 @@
-/** Residuals: against their definition, element by element, and published examples. */
+/** Residuals, compared with their definition element by element, and published examples. */
 import { describe, expect, it } from 'vitest'
 import {
   greatestSubsolution,
@@ -17,10 +17,10 @@ const e = -Infinity
 const top = Infinity
 const TOP = 2 ** 31 - 1
 
-/** In max-plus with ⊤: ε absorbs. */
+/** a ⊗ b in max-plus with ⊤, where ε absorbs. */
 const times = (a: number, b: number) => (a === e || b === e ? e : a + b)
 
-/** The greatest x with a ⊗ x ≤ b. */
+/** Greatest x with a ⊗ x ≤ b. */
 function quotient(b: number, a: number): number {
   if (a === e || b === top) return top
   if (a === top) return e
@@ -36,13 +36,13 @@ const left = (a: Rows, b: Rows, n: number, p: number): Rows =>
 const transposed = (rows: Rows, cols: number): Rows =>
   Array.from({ length: cols }, (_, j) => rows.map((row) => row[j]!))
 
-/** Values of an int32 array; in min-plus those of its negative. */
+/** Value of a stored int32 element in max-plus; elements of min-plus are negated. */
 const meaning = (value: number, semiring: SumSemiring): number => {
   if (semiring === 'max-plus') return value === EPSILON ? e : value
   return value === TOP ? e : -value
 }
 
-/** Stored form of a value; ⊤ and ε have values of their own. */
+/** Stored form of a value; ⊤ and ε have special values. */
 const stored = (value: number, semiring: SumSemiring): number => {
   const [least, most] = [-(2 ** 31), TOP]
   if (semiring === 'max-plus') return value === e ? least : value === top ? most : value
@@ -66,87 +66,92 @@ describe.each<SumSemiring>(['max-plus', 'min-plus'])('%s', (semiring) => {
   describe.each(kinds)('%s', (name, element) => {
     const random = new Random(name.length + semiring.length)
     const zero = zeroOf(semiring)
-    it.each(Array.from({ length: 30 }, (_, index) => index))('matrices %i', async (index) => {
-      const [m, n, p] = [
-        random.integer(index % 5 === 0 ? 0 : 1, 5),
-        random.integer(1, 5),
-        random.integer(1, 5),
-      ]
-      const make = (rows: number, cols: number) =>
-        matrix(
-          rows,
-          cols,
-          Int32Array.from({ length: rows * cols }, () => element(random, zero)),
-        )
-      const [a, b] = [make(m, n), make(m, p)]
-      const mean = (value: number) => meaning(value, semiring)
-      const [rowsA, rowsB] = [a, b].map((one) => rowsOf(one).map((row) => row.map(mean))) as [Rows, Rows]
-      const expected = left(rowsA, rowsB, n, p)
-      const { c, backend } = await leftResidual(a, b, { semiring })
-      expect(c.shape).toEqual([n, p])
-      expect(backend).toMatch(/^(cpu|cuda)$/)
-      expect([...c.data]).toEqual(expected.flat().map((value) => stored(value, semiring)))
-
-      // The definition: X is a solution, and nothing greater is.
-      const product = (x: Rows, i: number, j: number) =>
-        rowsA[i]!.reduce((sum, own, k) => Math.max(sum, times(own, x[k]![j]!)), e)
-      const isSolution = (x: Rows) =>
-        rowsB.every((row, i) => row.every((value, j) => product(x, i, j) <= value))
-      expect(isSolution(expected)).toBe(true)
-      for (let i = 0; i < n; i++) {
-        for (let j = 0; j < p; j++) {
-          if (expected[i]![j] === top) continue
-          const greater = expected.map((row) => [...row])
-          greater[i]![j] = expected[i]![j] === e ? -(2 ** 40) : expected[i]![j]! + 1
-          expect(isSolution(greater)).toBe(false)
-        }
-      }
-
-      // X ⊗ B ≤ A is Bᵀ ⊗ Xᵀ ≤ Aᵀ.
-      const turn = ({ data, shape: [rows, cols] }: Matrix): MatrixLike => ({
-        data,
-        shape: [cols!, rows],
-        strides: [1, cols!],
-      })
-      const right = await rightResidual(turn(b), turn(a), { semiring })
-      expect(right.c.shape).toEqual([p, n])
-      expect([...right.c.data]).toEqual(
-        transposed(expected, p)
-          .flat()
-          .map((value) => stored(value, semiring)),
-      )
-
-      const { x, solves } = await greatestSubsolution(a, b, { semiring })
-      expect(x.data).toEqual(c.data)
-      expect(solves).toBe(rowsB.every((row, i) => row.every((value, j) => product(expected, i, j) === value)))
-      // What A makes of something has a solution.
-      const y = expected.map((row) => row.map(() => random.integer(-3, 3)))
-      const made = Int32Array.from(
-        rowsA.flatMap((_, i) => Array.from({ length: p }, (_, j) => stored(product(y, i, j), semiring))),
-      )
-      expect(await greatestSubsolution(a, matrix(m, p, made), { semiring })).toMatchObject({ solves: true })
-
-      for (const Type of [Float64Array, Float32Array]) {
-        if (Type === Float32Array && name.startsWith('halves')) continue
-        const float = (one: Matrix) =>
+    it.each(Array.from({ length: 30 }, (_, index) => index))(
+      'have the residuals of the definition: matrices %i',
+      async (index) => {
+        const [m, n, p] = [
+          random.integer(index % 5 === 0 ? 0 : 1, 5),
+          random.integer(1, 5),
+          random.integer(1, 5),
+        ]
+        const make = (rows: number, cols: number) =>
           matrix(
-            one.shape[0],
-            one.shape[1]!,
-            new Type(one.data).map((value, at) =>
-              one.data[at] === zero ? zeroOf(semiring, 'float64') : value,
-            ),
+            rows,
+            cols,
+            Int32Array.from({ length: rows * cols }, () => element(random, zero)),
           )
-        const result = await greatestSubsolution(float(a), float(b), { semiring })
-        expect([...result.x.data].map((value) => value + 0)).toEqual(
-          expected.flat().map((value) => (semiring === 'max-plus' ? value : -value + 0)),
+        const [a, b] = [make(m, n), make(m, p)]
+        const mean = (value: number) => meaning(value, semiring)
+        const [rowsA, rowsB] = [a, b].map((one) => rowsOf(one).map((row) => row.map(mean))) as [Rows, Rows]
+        const expected = left(rowsA, rowsB, n, p)
+        const { c, backend } = await leftResidual(a, b, { semiring })
+        expect(c.shape).toEqual([n, p])
+        expect(backend).toMatch(/^(cpu|cuda)$/)
+        expect([...c.data]).toEqual(expected.flat().map((value) => stored(value, semiring)))
+
+        // By definition X is a solution, and no greater matrix is one.
+        const product = (x: Rows, i: number, j: number) =>
+          rowsA[i]!.reduce((sum, own, k) => Math.max(sum, times(own, x[k]![j]!)), e)
+        const isSolution = (x: Rows) =>
+          rowsB.every((row, i) => row.every((value, j) => product(x, i, j) <= value))
+        expect(isSolution(expected)).toBe(true)
+        for (let i = 0; i < n; i++) {
+          for (let j = 0; j < p; j++) {
+            if (expected[i]![j] === top) continue
+            const greater = expected.map((row) => [...row])
+            greater[i]![j] = expected[i]![j] === e ? -(2 ** 40) : expected[i]![j]! + 1
+            expect(isSolution(greater)).toBe(false)
+          }
+        }
+
+        // X ⊗ B ≤ A is equivalent to Bᵀ ⊗ Xᵀ ≤ Aᵀ.
+        const turn = ({ data, shape: [rows, cols] }: Matrix): MatrixLike => ({
+          data,
+          shape: [cols!, rows],
+          strides: [1, cols!],
+        })
+        const right = await rightResidual(turn(b), turn(a), { semiring })
+        expect(right.c.shape).toEqual([p, n])
+        expect([...right.c.data]).toEqual(
+          transposed(expected, p)
+            .flat()
+            .map((value) => stored(value, semiring)),
         )
-        expect(result.solves).toBe(solves)
-      }
-    })
+
+        const { x, solves } = await greatestSubsolution(a, b, { semiring })
+        expect(x.data).toEqual(c.data)
+        expect(solves).toBe(
+          rowsB.every((row, i) => row.every((value, j) => product(expected, i, j) === value)),
+        )
+        // A ⊗ X = B has a solution if B is a product of A.
+        const y = expected.map((row) => row.map(() => random.integer(-3, 3)))
+        const made = Int32Array.from(
+          rowsA.flatMap((_, i) => Array.from({ length: p }, (_, j) => stored(product(y, i, j), semiring))),
+        )
+        expect(await greatestSubsolution(a, matrix(m, p, made), { semiring })).toMatchObject({ solves: true })
+
+        for (const Type of [Float64Array, Float32Array]) {
+          if (Type === Float32Array && name.startsWith('halves')) continue
+          const float = (one: Matrix) =>
+            matrix(
+              one.shape[0],
+              one.shape[1]!,
+              new Type(one.data).map((value, at) =>
+                one.data[at] === zero ? zeroOf(semiring, 'float64') : value,
+              ),
+            )
+          const result = await greatestSubsolution(float(a), float(b), { semiring })
+          expect([...result.x.data].map((value) => value + 0)).toEqual(
+            expected.flat().map((value) => (semiring === 'max-plus' ? value : -value + 0)),
+          )
+          expect(result.solves).toBe(solves)
+        }
+      },
+    )
   })
 })
 
-describe('values at the edges of int32', () => {
+describe('residuals of values at the ends of int32', () => {
   const at = (value: number) => matrix(1, 1, [value])
 
   it.each([
@@ -160,7 +165,7 @@ describe('values at the edges of int32', () => {
     [EPSILON, EPSILON],
     [EPSILON, 2 ** 31 - 1],
     [5, EPSILON],
-  ])('%i \\ %i', async (a, b) => {
+  ])('have the value of the definition: %i \\ %i', async (a, b) => {
     const { c } = await leftResidual(at(a), at(b))
     expect(c.data[0]).toBe(stored(quotient(meaning(b, 'max-plus'), meaning(a, 'max-plus')), 'max-plus'))
   })
@@ -171,7 +176,7 @@ describe('values at the edges of int32', () => {
     [1, -(2 ** 31) + 1],
     [-(2 ** 31) + 1, 2 ** 31 - 1],
     [2 ** 31 - 1, -(2 ** 31) + 1],
-  ])('%i \\ %i is not in int32', async (a, b) => {
+  ])('exceed int32: %i \\ %i', async (a, b) => {
     await expect(leftResidual(at(a), at(b))).rejects.toEqual(
       coded('OVERFLOW', new RegExp(`^element \\[0, 0\\] of the residual is ${b - a}, outside`)),
     )
@@ -182,7 +187,7 @@ describe('values at the edges of int32', () => {
     expect(await greatestSubsolution(at(a), at(b), { overflow: 'saturate' })).toMatchObject({ solves: false })
   })
 
-  it('⊤ and NaN in floats', async () => {
+  it('have the values of the definition for ⊤ in floats, and ⊤ for NaN', async () => {
     const value = async (a: number, b: number) => {
       const { x, solves } = await greatestSubsolution(
         matrix(1, 1, Float64Array.of(a)),
@@ -198,7 +203,7 @@ describe('values at the edges of int32', () => {
     expect(await value(NaN, 3)).toEqual([top, false])
   })
 
-  it('solves a row whose ⊤ is made by ⊤ of A and a finite unknown', async () => {
+  it('solve a row whose ⊤ is the product of ⊤ in A and a finite unknown', async () => {
     for (const Type of [Float32Array, Float64Array]) {
       const a = matrix(2, 1, Type.of(top, 0))
       expect(await greatestSubsolution(a, matrix(2, 1, Type.of(top, 5)))).toMatchObject({
@@ -211,7 +216,7 @@ describe('values at the edges of int32', () => {
 
 describe('published examples', () => {
   const _ = EPSILON
-  it('Scilab, maxpluslinsol', async () => {
+  it('include maxpluslinsol of Scilab', async () => {
     const a = matrix(
       6,
       4,
@@ -233,14 +238,14 @@ describe('published examples', () => {
     [[2, 2, 3], [-1, 1, 1], true],
     [[1, 1, 1], [-2, 0, -1], true],
     [[3, 2, 1], [0, 0, -1], false],
-  ])('Scilab, maxplusdesc: b = %j', async (b, expected, solvable) => {
+  ])('include maxplusdesc of Scilab: b = %j', async (b, expected, solvable) => {
     const a = matrix(3, 3, [3, _, 0, 1, 1, 0, _, 1, 2])
     const { x, solves } = await greatestSubsolution(a, matrix(3, 1, b))
     expect([...x.data]).toEqual(expected)
     expect(solves).toBe(solvable)
   })
 
-  it('MaxPlus.jl documentation, A \\ B', async () => {
+  it('include A \\ B of the MaxPlus.jl documentation', async () => {
     const a = matrix(3, 3, [_, 1, _, 2, _, _, _, _, 3])
     const b = matrix(3, 3, [3, _, _, _, _, 4, _, 5, _])
     expect([...(await leftResidual(a, b)).c.data]).toEqual([_, _, 2, 2, _, _, _, 2, _])
@@ -271,7 +276,7 @@ describe('operands', () => {
     )
   })
 
-  it('may be int16, whose zeros are their own', async () => {
+  it('may be int16, with the zeros of int16', async () => {
     const half = { data: Int16Array.of(3, -(2 ** 15), 2, 4), shape: [2, 2] }
     expect([...(await leftResidual(half, b)).c.data]).toEqual([1, -1])
     const right = { data: Int16Array.of(7, 2 ** 15 - 1), shape: [2, 1] }
@@ -280,7 +285,7 @@ describe('operands', () => {
     expect([...(await leftResidual(a, least)).c.data]).toEqual([EPSILON, EPSILON])
   })
 
-  it('may be on a device, which then has the result', async () => {
+  it('may be on a device, which stores the result', async () => {
     const device = await openDevice({ backend: 'cpu' })
     const other = await openDevice({ backend: 'cpu' })
     try {
@@ -368,11 +373,11 @@ describe('operands', () => {
       'SHAPE',
       /at least 2/,
     ],
-  ])('refuses wrong %s', async (_, call, code, message) => {
+  ])('are rejected with wrong %s', async (_, call, code, message) => {
     await expect(call()).rejects.toEqual(coded(code, message))
   })
 
-  it('may have many elements: the event loop runs', async () => {
+  it('may have many elements, during which the event loop turns', async () => {
     const n = 700
     const large = matrix(n, n, new Int32Array(n * n).fill(EPSILON))
     let turned = false
@@ -385,7 +390,7 @@ describe('operands', () => {
   })
 })
 
-it('takes edge lists as their matrices', async () => {
+it('accepts edge lists as their matrices', async () => {
   const list = { nodes: 2, from: [0, 0, 1, 1], to: [0, 1, 0, 1], weight: [3, 7, 2, 4] }
   const [a, b] = [matrix(2, 2, [3, 7, 2, 4]), matrix(2, 1, [7, 4])]
   for (const semiring of ['max-plus', 'min-plus'] as const) {

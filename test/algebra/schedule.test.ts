@@ -16,7 +16,7 @@ import { bestFrom, pathAlgebras, type WeightedEdges } from '../support/paths-ora
 
 type Project = WeightedEdges
 
-/** The project, and a first node with an edge to each other. */
+/** The project with an additional first node that has an edge to each job. */
 const after = ({ nodes, from, to, weight }: Project, times: number[]): Project => ({
   nodes: nodes + 1,
   from: [...from, ...times.map(() => nodes)],
@@ -24,13 +24,13 @@ const after = ({ nodes, from, to, weight }: Project, times: number[]): Project =
   weight: [...weight, ...times],
 })
 
-/** The least x with x[j] ≥ x[i] + w and x ≥ release; null if there is none. */
+/** Least x with x[j] ≥ x[i] + w and x ≥ release; null if no x exists. */
 function earliest(project: Project, release: number[]): number[] | null {
   const { value, endless } = bestFrom(after(project, release), pathAlgebras['max-plus'], project.nodes)
   return endless.includes(true) ? null : (value.slice(0, -1) as number[])
 }
 
-/** The greatest x with x[j] ≥ x[i] + w and x ≤ due. */
+/** Greatest x with x[j] ≥ x[i] + w and x ≤ due. */
 function latest({ nodes, from, to, weight }: Project, due: number[]): number[] {
   const turned = { nodes, from: to, to: from, weight: weight.map((lag) => -lag) }
   return bestFrom(after(turned, due), pathAlgebras['min-plus'], nodes).value.slice(0, -1) as number[]
@@ -45,7 +45,7 @@ function matrixOf({ nodes, from, to, weight }: Project) {
   return matrix(nodes, nodes, data)
 }
 
-/** Walks the path: each job starts when the one before it lets it. */
+/** Checks that each job of the path starts at the earliest time after its predecessor. */
 function expectCriticalPath(
   project: Project,
   path: number[],
@@ -62,74 +62,77 @@ function expectCriticalPath(
 }
 
 describe('random projects', () => {
-  it.each(Array.from({ length: 200 }, (_, index) => index))('project %i', async (index) => {
-    const random = new Random(index + 50)
-    const nodes = random.integer(1, 8)
-    const count = random.integer(0, 2 * nodes)
-    // Forward most of the time, and back as a deadline.
-    const project = randomGraph(random, nodes, count, (i, j) =>
-      i < j ? random.integer(-2, 9) : random.integer(-30, index % 4 === 0 ? 1 : -8),
-    )
-    const times = (low: number, high: number) =>
-      Array.from({ length: nodes }, () => random.integer(low, high))
-    const [release, durations, deadline] = [times(-5, 5), times(0, 9), times(10, 40)]
-    const expected = earliest(project, release)
-    if (!expected) {
-      const error = await earliestStarts(project, { release }).catch((caught) => caught)
-      expect(error).toBeInstanceOf(CycleError)
-      const { cycle, weight } = error as CycleError
-      let sum = 0
-      for (const [at, job] of cycle.entries()) {
-        const next = cycle[(at + 1) % cycle.length]
-        const lags = project.weight.filter((_, k) => project.from[k] === job && project.to[k] === next)
-        sum += Math.max(...lags)
-      }
-      expect(weight).toBe(sum)
-      expect(sum).toBeGreaterThan(0)
-      await expect(latestStarts(project, { release })).rejects.toEqual(coded('CYCLE'))
-      return
-    }
-    const floats = { ...project, weight: Float64Array.from(project.weight, (value) => value / 2) }
-    const halves = (values: number[]) => values.map((value) => value / 2)
-    const end = Math.max(...expected.map((start, i) => start + durations[i]!))
-    for (const weights of [project, matrixOf(project)]) {
-      const result = await earliestStarts(weights, { release, durations })
-      expect(result.starts).toEqual(Int32Array.from(expected))
-      expect(result.end).toBe(end)
-      expectCriticalPath(project, result.criticalPath, expected, release)
-      const last = result.criticalPath.at(-1)!
-      expect(expected[last]! + durations[last]!).toBe(end)
-
-      const due = deadline.map((time, i) => time - durations[i]!)
-      const late = latest(project, due)
-      const given = await latestStarts(weights, { release, durations, deadline })
-      expect(given.starts).toEqual(Int32Array.from(late))
-      expect(given.slack).toEqual(Int32Array.from(late, (time, i) => time - expected[i]!))
-      expect(given.earliest).toEqual(result)
-
-      const usual = await latestStarts(weights, { release, durations })
-      expect(usual.starts).toEqual(
-        Int32Array.from(
-          latest(
-            project,
-            durations.map((duration) => end - duration),
-          ),
-        ),
+  it.each(Array.from({ length: 200 }, (_, index) => index))(
+    'have the times of the definition: project %i',
+    async (index) => {
+      const random = new Random(index + 50)
+      const nodes = random.integer(1, 8)
+      const count = random.integer(0, 2 * nodes)
+      // Most edges lead forward; edges back are deadlines.
+      const project = randomGraph(random, nodes, count, (i, j) =>
+        i < j ? random.integer(-2, 9) : random.integer(-30, index % 4 === 0 ? 1 : -8),
       )
-      expect(Math.min(...usual.slack)).toBe(0)
-      for (const job of result.criticalPath) expect(usual.slack[job]).toBe(0)
-    }
-    const half = await latestStarts(floats, {
-      release: halves(release),
-      durations: Float64Array.from(halves(durations)),
-      deadline: 20,
-    })
-    expect([...half.earliest.starts].map((value) => value + 0)).toEqual(
-      halves(expected).map((value) => value + 0),
-    )
-    const due = durations.map((duration) => 40 - duration)
-    expect([...half.starts]).toEqual(halves(latest(project, due)).map((value) => value + 0))
-  })
+      const times = (low: number, high: number) =>
+        Array.from({ length: nodes }, () => random.integer(low, high))
+      const [release, durations, deadline] = [times(-5, 5), times(0, 9), times(10, 40)]
+      const expected = earliest(project, release)
+      if (!expected) {
+        const error = await earliestStarts(project, { release }).catch((caught) => caught)
+        expect(error).toBeInstanceOf(CycleError)
+        const { cycle, weight } = error as CycleError
+        let sum = 0
+        for (const [at, job] of cycle.entries()) {
+          const next = cycle[(at + 1) % cycle.length]
+          const lags = project.weight.filter((_, k) => project.from[k] === job && project.to[k] === next)
+          sum += Math.max(...lags)
+        }
+        expect(weight).toBe(sum)
+        expect(sum).toBeGreaterThan(0)
+        await expect(latestStarts(project, { release })).rejects.toEqual(coded('CYCLE'))
+        return
+      }
+      const floats = { ...project, weight: Float64Array.from(project.weight, (value) => value / 2) }
+      const halves = (values: number[]) => values.map((value) => value / 2)
+      const end = Math.max(...expected.map((start, i) => start + durations[i]!))
+      for (const weights of [project, matrixOf(project)]) {
+        const result = await earliestStarts(weights, { release, durations })
+        expect(result.starts).toEqual(Int32Array.from(expected))
+        expect(result.end).toBe(end)
+        expectCriticalPath(project, result.criticalPath, expected, release)
+        const last = result.criticalPath.at(-1)!
+        expect(expected[last]! + durations[last]!).toBe(end)
+
+        const due = deadline.map((time, i) => time - durations[i]!)
+        const late = latest(project, due)
+        const given = await latestStarts(weights, { release, durations, deadline })
+        expect(given.starts).toEqual(Int32Array.from(late))
+        expect(given.slack).toEqual(Int32Array.from(late, (time, i) => time - expected[i]!))
+        expect(given.earliest).toEqual(result)
+
+        const usual = await latestStarts(weights, { release, durations })
+        expect(usual.starts).toEqual(
+          Int32Array.from(
+            latest(
+              project,
+              durations.map((duration) => end - duration),
+            ),
+          ),
+        )
+        expect(Math.min(...usual.slack)).toBe(0)
+        for (const job of result.criticalPath) expect(usual.slack[job]).toBe(0)
+      }
+      const half = await latestStarts(floats, {
+        release: halves(release),
+        durations: Float64Array.from(halves(durations)),
+        deadline: 20,
+      })
+      expect([...half.earliest.starts].map((value) => value + 0)).toEqual(
+        halves(expected).map((value) => value + 0),
+      )
+      const due = durations.map((duration) => 40 - duration)
+      expect([...half.starts]).toEqual(halves(latest(project, due)).map((value) => value + 0))
+    },
+  )
 })
 
 describe('published projects', () => {
@@ -144,7 +147,7 @@ describe('published projects', () => {
     return copy
   }
 
-  it('Sedgewick and Wayne: ten jobs take 173', async () => {
+  it('include Sedgewick and Wayne: ten jobs take 173', async () => {
     const { starts, end, criticalPath } = await earliestStarts(project, { durations })
     expect([...starts]).toEqual([0, 41, 123, 91, 70, 0, 70, 41, 91, 41])
     expect(end).toBe(173)
@@ -153,7 +156,7 @@ describe('published projects', () => {
     expect([...slack.keys()].filter((job) => slack[job] === 0)).toEqual([0, 2, 6, 8, 9])
   })
 
-  it('Sedgewick and Wayne: relative deadlines, of which the third can not be met', async () => {
+  it('include Sedgewick and Wayne: the third relative deadline can not be met', async () => {
     const two = withDeadlines([
       [2, 12, 4],
       [2, 70, 7],
@@ -172,7 +175,7 @@ describe('published projects', () => {
 describe('projects', () => {
   const jobs = { nodes: 4, from: [0, 0, 1, 2], to: [1, 2, 3, 3], weight: [5, 5, 3, 4] }
 
-  it('deadlines that can not be met have a negative slack', async () => {
+  it('have a negative slack if deadlines can not be met', async () => {
     const durations = [5, 3, 4, 2]
     const { starts, slack, critical } = await latestStarts(jobs, { durations, deadline: 10 })
     expect([...starts]).toEqual([-1, 5, 4, 8])
@@ -228,13 +231,13 @@ describe('projects', () => {
   })
 })
 
-/** A project of integers, and the same one in another unit of time, in which its times are fractions. */
+/** A project of integers, and its copy in another unit of time, in which its times are fractions. */
 function inFractions({ nodes, from, to, weight }: Project, unit: number, type: typeof Float64Array) {
   return { nodes, from, to, weight: type.from(weight, (value) => value * unit) }
 }
 
 describe('projects of fractions', () => {
-  it('finds no slack in a chain of decimals', async () => {
+  it('have no slack in a chain of decimals', async () => {
     const durations = Float64Array.of(0.1, 0.2, 0.3)
     const chain = { nodes: 3, from: [0, 1], to: [1, 2], weight: durations.slice(0, 2) }
     const { slack, critical, earliest } = await latestStarts(chain, { durations })
@@ -245,7 +248,7 @@ describe('projects of fractions', () => {
     expect([...beforeDeadline]).toEqual([0, 0, 0])
   })
 
-  it('finds both of two chains critical that take the same decimals in another order, or joined', async () => {
+  it('have two critical chains if both take equal decimals in another order, or merged', async () => {
     const durations = Float64Array.of(0.1, 0.2, 0.3, 0.3, 0.2, 0.1, 0.6)
     const chains = {
       nodes: 7,
@@ -257,7 +260,7 @@ describe('projects of fractions', () => {
     expect(critical).toEqual([0, 1, 2, 3, 4, 5, 6])
   })
 
-  it('keeps a slack that is small, and that no rounding makes', async () => {
+  it('have a small slack that isn’t caused by rounding', async () => {
     const chains = { nodes: 2, from: [], to: [], weight: new Float64Array(0) }
     const small = async (...durations: [number, number]) =>
       (await latestStarts(chains, { durations: Float64Array.from(durations) })).slack[0]
@@ -268,7 +271,7 @@ describe('projects of fractions', () => {
   })
 
   it.each(Array.from({ length: 120 }, (_, index) => index))(
-    'has the critical jobs of integers: project %i',
+    'have the critical jobs of integers: project %i',
     async (index) => {
       const random = new Random(index + 900)
       const nodes = random.integer(2, 12)
@@ -298,7 +301,7 @@ describe('projects of fractions', () => {
     },
   )
 
-  it('advises whole units if only rounding makes a circle too long', async () => {
+  it('are rejected with the advice to use whole units if only rounding makes a cycle too long', async () => {
     const names = ['a', 'b', 'c']
     const plan = {
       nodes: names,
@@ -319,7 +322,7 @@ describe('projects of fractions', () => {
 })
 
 describe('critical jobs', () => {
-  /** The jobs on some path of tight edges to a job that ends last, by looking at all walks backward. */
+  /** Jobs on some path of tight edges to a job that ends last, by all walks backward from such jobs. */
   function criticalOf(project: Project, starts: number[], durations: number[]): number[] {
     const end = Math.max(...starts.map((time, i) => time + durations[i]!))
     const found = new Set([...starts.keys()].filter((i) => starts[i]! + durations[i]! === end))
@@ -330,7 +333,7 @@ describe('critical jobs', () => {
   }
 
   it.each(Array.from({ length: 100 }, (_, index) => index))(
-    'are those of all chains: project %i',
+    'are the jobs of all critical chains: project %i',
     async (index) => {
       const random = new Random(index + 300)
       const nodes = random.integer(1, 10)
@@ -347,7 +350,7 @@ describe('critical jobs', () => {
     },
   )
 
-  it('are both of two chains, and milestones', async () => {
+  it('include both of two chains, and milestones', async () => {
     const [start, a, b, c, d, done] = [0, 1, 2, 3, 4, 5]
     const project: Project = { nodes: 6, from: [], to: [], weight: [] }
     const durations = [0, 3, 4, 5, 2, 0]
@@ -379,7 +382,7 @@ describe('jobs with names', () => {
   }
   const durations = [5, 3, 4, 2]
 
-  it('are what results and errors have', async () => {
+  it('are in results and errors', async () => {
     const { starts, criticalPath, critical, keys } = await earliestStarts(named, { durations })
     expectTypeOf(criticalPath).toEqualTypeOf<string[]>()
     expectTypeOf(starts).toExtend<Int32Array>()
@@ -407,7 +410,7 @@ describe('jobs with names', () => {
     await expect(latestStarts(round)).rejects.not.toMatchObject({ message: expect.stringMatching(/path/) })
   })
 
-  it('are what a list with keys gives', async () => {
+  it('are the keys of a list with keys', async () => {
     const keyed = { nodes: 2, keys: ['a', 'b'], from: [0], to: [1], weight: Float64Array.of(0.5) }
     const { criticalPath, starts } = await earliestStarts(keyed)
     expectTypeOf(starts).toExtend<Float64Array>()
@@ -483,12 +486,12 @@ describe('reverseEdges', () => {
     const [nodes, periods] = [9, 2000]
     const edges = {
       nodes,
-      // Each job waits for one, so that each has a cycle time.
+      // Each job waits for another one, so that each has a cycle time.
       from: Array.from({ length: 20 }, () => random.integer(0, nodes - 1)),
       to: Array.from({ length: 20 }, (_, e) => (e < nodes ? e : random.integer(0, nodes - 1))),
       weight: Array.from({ length: 20 }, () => random.integer(1, 50)),
     }
-    // Each period of a job begins after those of the period before that it follows.
+    // A job begins its next period after its predecessors of the previous period.
     let starts = Array<number>(nodes).fill(0)
     for (let k = 0; k < periods; k++) {
       const next = Array<number>(nodes).fill(-Infinity)
@@ -498,7 +501,7 @@ describe('reverseEdges', () => {
       starts = next
     }
     const { values } = await cycleTimes(reverseEdges(edges))
-    // The transient moves the mean of all periods by less than this.
+    // The transient changes the mean of all periods by less than this bound.
     for (let job = 0; job < nodes; job++)
       expect(Math.abs(starts[job]! / periods - values[job]!)).toBeLessThan(0.5)
     expect(new Set(values).size).toBeGreaterThan(1)

@@ -1,4 +1,7 @@
-/** Edges with tokens: x(k) = A₀ x(k) ⊕ A₁ x(k − 1) ⊕ …, against the recursion as it is written, and as one matrix. */
+/**
+ * Edges with tokens: x(k) = A₀ x(k) ⊕ A₁ x(k − 1) ⊕ …. The tests compare the literal recursion, and its form
+ * as one matrix.
+ */
 import { describe, expect, it } from 'vitest'
 import {
   criticalGraph,
@@ -22,7 +25,9 @@ import { Random } from '../support/generators.js'
 
 type List = { nodes: number; from: number[]; to: number[]; weight: number[]; tokens: number[] }
 
-/** No circle without a token: edges with none lead to nodes that come earlier in some order. */
+/**
+ * Random edge list without a cycle of edges without tokens: such edges lead to earlier nodes of some order.
+ */
 function randomList(random: Random, nodes: number, edges: number, most: number): List {
   const rank = Array.from({ length: nodes }, () => random.bits())
   const list: List = { nodes, from: [], to: [], weight: [], tokens: [] }
@@ -39,7 +44,10 @@ function randomList(random: Random, nodes: number, edges: number, most: number):
 const better = (semiring: SumSemiring, a: number, b: number) =>
   semiring === 'max-plus' ? Math.max(a, b) : Math.min(a, b)
 
-/** States by numbers of rounds: `given` has those up to 0. Unknown ones are the semiring's zero. */
+/**
+ * States by the number of their round. `given` has the states up to round 0; unknown states are the
+ * semiring's zero.
+ */
 function states(
   list: List,
   given: Map<number, number[]>,
@@ -73,35 +81,38 @@ const int32 = (values: number[], semiring: SumSemiring) =>
 
 describe.each<SumSemiring>(['max-plus', 'min-plus'])('%s: trajectories', (semiring) => {
   const random = new Random(semiring.length + 50)
-  it.each(Array.from({ length: 40 }, (_, index) => index))('graph %i', async () => {
-    const nodes = random.integer(1, 6)
-    const list = randomList(random, nodes, random.integer(0, 14), random.integer(1, 4))
-    const none = semiring === 'max-plus' ? -Infinity : Infinity
-    const rows = random.integer(1, 5)
-    const last = Array.from({ length: rows }, () =>
-      Array.from({ length: nodes }, () => (random.chance(0.2) ? none : random.integer(-9, 9))),
-    )
-    const given = new Map(last.map((row, at) => [at + 1 - rows, row]))
-    const steps = random.integer(0, 8)
-    const expected = states(list, given, steps, semiring).flat()
-    const x0 = matrix(rows, nodes, int32(last.flat(), semiring))
-    const result = await trajectory(list as TokenEdgeList<Int32Array>, x0, { steps, semiring })
-    expect(result.shape).toEqual([steps + 1, nodes])
-    expect(result.data).toEqual(int32(expected, semiring))
-    const floats = { ...list, weight: Float64Array.from(list.weight) }
-    const wide = await trajectory(floats, matrix(rows, nodes, Float64Array.from(last.flat())), {
-      steps,
-      semiring,
-    })
-    expect(wide.data.map((value) => value + 0)).toEqual(Float64Array.from(expected, (value) => value + 0))
-    // A vector is x(0), before which there is nothing.
-    const only = states(list, new Map([[0, last.at(-1)!]]), steps, semiring).flat()
-    const vector = await trajectory(list as TokenEdgeList<Int32Array>, int32(last.at(-1)!, semiring), {
-      steps,
-      semiring,
-    })
-    expect(vector.data).toEqual(int32(only, semiring))
-  })
+  it.each(Array.from({ length: 40 }, (_, index) => index))(
+    'have the states of the recursion: graph %i',
+    async () => {
+      const nodes = random.integer(1, 6)
+      const list = randomList(random, nodes, random.integer(0, 14), random.integer(1, 4))
+      const none = semiring === 'max-plus' ? -Infinity : Infinity
+      const rows = random.integer(1, 5)
+      const last = Array.from({ length: rows }, () =>
+        Array.from({ length: nodes }, () => (random.chance(0.2) ? none : random.integer(-9, 9))),
+      )
+      const given = new Map(last.map((row, at) => [at + 1 - rows, row]))
+      const steps = random.integer(0, 8)
+      const expected = states(list, given, steps, semiring).flat()
+      const x0 = matrix(rows, nodes, int32(last.flat(), semiring))
+      const result = await trajectory(list as TokenEdgeList<Int32Array>, x0, { steps, semiring })
+      expect(result.shape).toEqual([steps + 1, nodes])
+      expect(result.data).toEqual(int32(expected, semiring))
+      const floats = { ...list, weight: Float64Array.from(list.weight) }
+      const wide = await trajectory(floats, matrix(rows, nodes, Float64Array.from(last.flat())), {
+        steps,
+        semiring,
+      })
+      expect(wide.data.map((value) => value + 0)).toEqual(Float64Array.from(expected, (value) => value + 0))
+      // A vector is x(0); earlier states are zero.
+      const only = states(list, new Map([[0, last.at(-1)!]]), steps, semiring).flat()
+      const vector = await trajectory(list as TokenEdgeList<Int32Array>, int32(last.at(-1)!, semiring), {
+        steps,
+        semiring,
+      })
+      expect(vector.data).toEqual(int32(only, semiring))
+    },
+  )
 
   it('have inputs', async () => {
     const list = randomList(random, 5, 12, 3)
@@ -135,61 +146,69 @@ describe.each<SumSemiring>(['max-plus', 'min-plus'])('%s: trajectories', (semiri
     expect(await criticalGraph(one, { semiring })).toEqual(await criticalGraph(other, { semiring }))
   })
 
-  it.each(Array.from({ length: 40 }, (_, index) => index))('regime of graph %i', async () => {
-    const nodes = random.integer(1, 5)
-    const list = randomList(random, nodes, random.integer(1, 10), 3)
-    // A loop at each node, so that there is a regime whatever x(0) is.
-    for (let i = 0; i < nodes; i++) {
-      for (const [at, value] of [i, i, random.integer(-9, 9), 1].entries()) {
-        ;[list.from, list.to, list.weight, list.tokens][at]!.push(value)
+  it.each(Array.from({ length: 40 }, (_, index) => index))(
+    'have the regime of long trajectories: graph %i',
+    async () => {
+      const nodes = random.integer(1, 5)
+      const list = randomList(random, nodes, random.integer(1, 10), 3)
+      // Each node has a loop, so that a regime exists for every x(0).
+      for (let i = 0; i < nodes; i++) {
+        for (const [at, value] of [i, i, random.integer(-9, 9), 1].entries()) {
+          ;[list.from, list.to, list.weight, list.tokens][at]!.push(value)
+        }
       }
-    }
-    const x0 = Array.from({ length: nodes }, () => random.integer(-9, 9))
-    const { transient, period, growth } = await periodicRegime(list, x0, { semiring })
-    const x = states(list, new Map([[0, x0]]), transient + 3 * period + 12, semiring)
-    const holds = (k: number, c: number, by: (i: number) => number) =>
-      x[k]!.every((value, i) => x[k + c]![i]! === value + by(i))
-    for (let k = transient; k + period < x.length; k++) expect(holds(k, period, (i) => growth[i]!)).toBe(true)
-    if (transient > 0) expect(holds(transient - 1, period, (i) => growth[i]!)).toBe(false)
-    // No shorter period does.
-    const tail = transient + period
-    for (let c = 1; c < period; c++) {
-      const by = (i: number) => x[tail + c]![i]! - x[tail]![i]!
-      const all = Array.from({ length: period }, (_, k) => holds(tail + k, c, by))
-      expect(all.every(Boolean)).toBe(false)
-    }
-    const { numerators, denominators } = await cycleTimes(list, { semiring })
-    for (let i = 0; i < nodes; i++) expect(growth[i]! * denominators[i]!).toBe(period * numerators[i]!)
-  })
+      const x0 = Array.from({ length: nodes }, () => random.integer(-9, 9))
+      const { transient, period, growth } = await periodicRegime(list, x0, { semiring })
+      const x = states(list, new Map([[0, x0]]), transient + 3 * period + 12, semiring)
+      const holds = (k: number, c: number, by: (i: number) => number) =>
+        x[k]!.every((value, i) => x[k + c]![i]! === value + by(i))
+      for (let k = transient; k + period < x.length; k++)
+        expect(holds(k, period, (i) => growth[i]!)).toBe(true)
+      if (transient > 0) expect(holds(transient - 1, period, (i) => growth[i]!)).toBe(false)
+      // No shorter period satisfies the definition.
+      const tail = transient + period
+      for (let c = 1; c < period; c++) {
+        const by = (i: number) => x[tail + c]![i]! - x[tail]![i]!
+        const all = Array.from({ length: period }, (_, k) => holds(tail + k, c, by))
+        expect(all.every(Boolean)).toBe(false)
+      }
+      const { numerators, denominators } = await cycleTimes(list, { semiring })
+      for (let i = 0; i < nodes; i++) expect(growth[i]! * denominators[i]!).toBe(period * numerators[i]!)
+    },
+  )
 })
 
-describe('as one matrix, A₀* ⊗ A₁', () => {
-  it.each(Array.from({ length: 20 }, (_, index) => index))('graph %i', async (seed) => {
-    const random = new Random(seed + 900)
-    const nodes = random.integer(2, 7)
-    const list = randomList(random, nodes, 3 * nodes, 1)
-    const part = (tokens: number) => {
-      const of = list.tokens.flatMap((own, e) => (own === tokens ? [e] : []))
-      const pick = (values: number[]) => of.map((e) => values[e]!)
-      return { nodes, from: pick(list.from), to: pick(list.to), weight: pick(list.weight) }
-    }
-    const { c: a } = await mpmm((await star(part(0))).c, weightMatrix(part(1)))
-    const x0 = Int32Array.from({ length: nodes }, () => random.integer(0, 9))
-    const typed = list as TokenEdgeList<Int32Array>
-    expect((await trajectory(typed, x0, { steps: 9 })).data).toEqual(
-      (await trajectory(a, x0, { steps: 9 })).data,
-    )
-    const [mean, expected] = [await maximumCycleMean(list), await maximumCycleMean(a)]
-    expect(mean && [mean.numerator, mean.denominator]).toEqual(
-      expected && [expected.numerator, expected.denominator],
-    )
-    const critical = await criticalGraph(list)
-    expect(critical?.cyclicity).toBe((await criticalGraph(a))?.cyclicity)
-  })
+describe('one matrix A₀* ⊗ A₁', () => {
+  it.each(Array.from({ length: 20 }, (_, index) => index))(
+    'has the states of the edges with tokens: graph %i',
+    async (seed) => {
+      const random = new Random(seed + 900)
+      const nodes = random.integer(2, 7)
+      const list = randomList(random, nodes, 3 * nodes, 1)
+      const part = (tokens: number) => {
+        const of = list.tokens.flatMap((own, e) => (own === tokens ? [e] : []))
+        const pick = (values: number[]) => of.map((e) => values[e]!)
+        return { nodes, from: pick(list.from), to: pick(list.to), weight: pick(list.weight) }
+      }
+      const { c: a } = await mpmm((await star(part(0))).c, weightMatrix(part(1)))
+      const x0 = Int32Array.from({ length: nodes }, () => random.integer(0, 9))
+      const typed = list as TokenEdgeList<Int32Array>
+      expect((await trajectory(typed, x0, { steps: 9 })).data).toEqual(
+        (await trajectory(a, x0, { steps: 9 })).data,
+      )
+      const [mean, expected] = [await maximumCycleMean(list), await maximumCycleMean(a)]
+      expect(mean && [mean.numerator, mean.denominator]).toEqual(
+        expected && [expected.numerator, expected.denominator],
+      )
+      const critical = await criticalGraph(list)
+      expect(critical?.cyclicity).toBe((await criticalGraph(a))?.cyclicity)
+    },
+  )
 })
 
-it('a production line: the pallet has two tokens', async () => {
-  // A saw (3), a drill (5) and packing (2); a pallet is back 4 after packing begins. With two pallets the drill has no time to spare.
+it('computes a production line whose pallet has two tokens', async () => {
+  // A saw takes 3, a drill 5 and packing 2. A pallet returns 4 after packing begins. With two pallets the
+  // drill has no slack.
   const line = (pallets: number): List => ({
     nodes: 3,
     from: [1, 2, 0, 1, 2, 0],
@@ -242,7 +261,7 @@ describe('tokens', () => {
     expect(mean!.value).toBe(7)
   })
 
-  it('are kept when edges are turned round', async () => {
+  it('are kept when edges are reversed', async () => {
     const turned = reverseEdges({ ...list, tokens: [0, 2] })
     expect((await cycleTimes(turned)).values.join()).toBe('3.5,3.5')
   })
@@ -315,7 +334,7 @@ describe('tokens', () => {
     expect(cycles).toBeGreaterThan(10)
   })
 
-  it('are refused where they mean nothing', async () => {
+  it('are rejected by functions in which they have no meaning', async () => {
     const edges = { ...list, tokens: [0, 1] }
     await expect(earliestStarts(edges)).rejects.toEqual(coded('VALUE', /a project is done once/))
     expect(() => weightMatrix(edges)).toThrow(coded('VALUE', /a matrix has no place for them/))
@@ -326,7 +345,7 @@ describe('tokens', () => {
     ['of other columns', matrix(2, 3), 'SHAPE', /x0 must be a vector of 2 elements/],
     ['of no rows', matrix(0, 2), 'SHAPE', /x0 must be a vector of 2 elements/],
     ['of floats', matrix(2, 2, new Float64Array(4)), 'DTYPE', /x0 must be of int32/],
-  ])('last states %s', async (_, x0, code, message) => {
+  ])('are rejected with last states %s', async (_, x0, code, message) => {
     const edges = { ...list, tokens: [0, 1] }
     await expect(trajectory(edges, x0, { steps: 1 })).rejects.toEqual(coded(code, message))
   })
@@ -341,7 +360,7 @@ describe('tokens', () => {
   })
 })
 
-it('star and plus take edge lists, in their semiring', async () => {
+it('computes star and plus of edge lists in their semiring', async () => {
   const list = { nodes: 3, from: [0, 1, 0], to: [1, 2, 2], weight: [4, -1, 9] }
   for (const semiring of ['max-plus', 'min-plus', 'max-min', 'or-and'] as const) {
     const dense = weightMatrix(list, { semiring })

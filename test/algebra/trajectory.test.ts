@@ -1,4 +1,4 @@
-/** Trajectories and their periodic regimes, against loops over all elements. */
+/** Trajectories and their periodic regimes, compared with loops over all elements. */
 import { describe, expect, it } from 'vitest'
 import {
   eigenvectors,
@@ -13,7 +13,7 @@ import { type DeviceMatrix, EPSILON, matrix, openDevice, zeroOf } from '../../li
 import { coded } from '../support/coded.js'
 import { Random } from '../support/generators.js'
 
-/** Rows of numbers; −Infinity is no edge. Min-plus is computed on negatives. */
+/** Rows of numbers; −Infinity is no edge. Min-plus is computed on negated numbers. */
 type Rows = number[][]
 const e = -Infinity
 
@@ -62,7 +62,7 @@ describe.each<SumSemiring>(['max-plus', 'min-plus'])('%s', (semiring) => {
     [3, 5],
     [5, 20],
     [40, 7],
-  ])('trajectories of %i elements, %i steps', async (n, steps) => {
+  ])('computes trajectories of %i elements, %i steps', async (n, steps) => {
     for (const share of [1, 0.4, 0.1]) {
       const a = randomRows(random, n, share)
       const x0 = Array.from({ length: n }, () => (random.chance(0.2) ? e : random.integer(-9, 9)))
@@ -163,7 +163,7 @@ describe.each<SumSemiring>(['max-plus', 'min-plus'])('%s', (semiring) => {
     }
   })
 
-  it('computes on a device, with inputs there or in arrays', async () => {
+  it('computes on a device, with inputs on the device or in arrays', async () => {
     const device = await openDevice({ backend: 'cpu' })
     try {
       const [n, inputs, steps] = [12, 3, 300]
@@ -217,7 +217,7 @@ describe.each<SumSemiring>(['max-plus', 'min-plus'])('%s', (semiring) => {
 })
 
 describe('published examples', () => {
-  it('Baccelli, Cohen, Olsder, Quadrat, Synchronization and Linearity: x(0) = (1, 0) becomes (7, 4)', async () => {
+  it('include Baccelli, Cohen, Olsder, Quadrat, Synchronization and Linearity: x(0) = (1, 0) becomes (7, 4)', async () => {
     const a = matrix(2, 2, [3, 7, 2, 4])
     const { data } = await trajectory(a, [1, 0], { steps: 4 })
     expect([...data]).toEqual([1, 0, 7, 4, 11, 9, 16, 13, 20, 18])
@@ -226,7 +226,7 @@ describe('published examples', () => {
       period: 2,
       growth: Float64Array.of(9, 9),
     })
-    // From the eigenvector (2.5, 0) every step is λ.
+    // Beginning with the eigenvector (2.5, 0), every step adds λ.
     const floats = matrix(2, 2, Float64Array.of(3, 7, 2, 4))
     expect(await periodicRegime(floats, [2.5, 0])).toEqual({
       transient: 0,
@@ -235,7 +235,7 @@ describe('published examples', () => {
     })
   })
 
-  it('Scilab, maxplusmaxalgol: period 1, and λ = 8', async () => {
+  it('include maxplusmaxalgol of Scilab: period 1, and λ = 8', async () => {
     const _ = EPSILON
     const rows = [
       [_, 3, _, _, 7, _],
@@ -259,7 +259,10 @@ describe('published examples', () => {
   })
 })
 
-/** The least p and c with x(k + c) = x(k) + growth for all k ≥ p, as far as `horizon` steps show; null if they show none. */
+/**
+ * Least p and c with x(k + c) = x(k) + growth for all k ≥ p within the computed steps; null if these show no
+ * regime.
+ */
 function regimeOf(all: Rows): { transient: number; period: number; growth: number[] } | null {
   const last = all.length - 1
   for (let period = 1; period <= last / 4; period++) {
@@ -282,54 +285,57 @@ function regimeOf(all: Rows): { transient: number; period: number; growth: numbe
   return null
 }
 
-describe('periodic regimes, against long trajectories', () => {
-  it.each(Array.from({ length: 300 }, (_, index) => index))('graph %i', async (index) => {
-    const random = new Random(index + 1000)
-    const n = random.integer(1, 5)
-    const semiring = random.pick(['max-plus', 'min-plus'] as const)
-    const a = randomRows(random, n, random.pick([1, 0.6, 0.35]), random.pick([2, 9, 30]))
-    const x0 = Array.from({ length: n }, () =>
-      index % 3 === 0 && random.chance(0.4) ? e : random.integer(-20, 20),
-    )
-    const expected = regimeOf(states(a, x0, 2000))
-    const call = periodicRegime(matrix(n, n, int32(a.flat(), semiring)), int32(x0, semiring), {
-      semiring,
-      maxSteps: 5000,
-    })
-    if (!expected) {
-      await expect(call).rejects.toEqual(coded('LIMIT', /within 5000 steps/))
-      return
-    }
-    const { transient, period, growth } = await call
-    expect({ transient, period }).toEqual({ transient: expected.transient, period: expected.period })
-    expect(growth).toEqual(Float64Array.from(expected.growth, (value) => signOf(semiring) * value + 0))
-    const all = states(a, x0, transient + 2 * period)
-    for (let k = transient; k < transient + period; k++) {
-      for (let i = 0; i < n; i++) {
-        if (all[k]![i] === e) expect(all[k + period]![i]).toBe(e)
-        else expect(all[k + period]![i]! - all[k]![i]!).toBe(signOf(semiring) * growth[i]! + 0)
+describe('periodic regimes', () => {
+  it.each(Array.from({ length: 300 }, (_, index) => index))(
+    'have the period of long trajectories: graph %i',
+    async (index) => {
+      const random = new Random(index + 1000)
+      const n = random.integer(1, 5)
+      const semiring = random.pick(['max-plus', 'min-plus'] as const)
+      const a = randomRows(random, n, random.pick([1, 0.6, 0.35]), random.pick([2, 9, 30]))
+      const x0 = Array.from({ length: n }, () =>
+        index % 3 === 0 && random.chance(0.4) ? e : random.integer(-20, 20),
+      )
+      const expected = regimeOf(states(a, x0, 2000))
+      const call = periodicRegime(matrix(n, n, int32(a.flat(), semiring)), int32(x0, semiring), {
+        semiring,
+        maxSteps: 5000,
+      })
+      if (!expected) {
+        await expect(call).rejects.toEqual(coded('LIMIT', /within 5000 steps/))
+        return
       }
-    }
-    const list = edgesOf(a, int32(a.flat(), semiring), zeroOf(semiring))
-    expect(await periodicRegime(list, int32(x0, semiring), { semiring })).toEqual({
-      transient,
-      period,
-      growth,
-    })
-    const halves = {
-      data: float(a.flat(), semiring, Float64Array).map((value) => value / 2),
-      shape: [n, n],
-    }
-    const from = float(x0, semiring, Float64Array).map((value) => value / 2)
-    expect(await periodicRegime(halves, from, { semiring })).toEqual({
-      transient,
-      period,
-      growth: growth.map((value) => value / 2),
-    })
-  })
+      const { transient, period, growth } = await call
+      expect({ transient, period }).toEqual({ transient: expected.transient, period: expected.period })
+      expect(growth).toEqual(Float64Array.from(expected.growth, (value) => signOf(semiring) * value + 0))
+      const all = states(a, x0, transient + 2 * period)
+      for (let k = transient; k < transient + period; k++) {
+        for (let i = 0; i < n; i++) {
+          if (all[k]![i] === e) expect(all[k + period]![i]).toBe(e)
+          else expect(all[k + period]![i]! - all[k]![i]!).toBe(signOf(semiring) * growth[i]! + 0)
+        }
+      }
+      const list = edgesOf(a, int32(a.flat(), semiring), zeroOf(semiring))
+      expect(await periodicRegime(list, int32(x0, semiring), { semiring })).toEqual({
+        transient,
+        period,
+        growth,
+      })
+      const halves = {
+        data: float(a.flat(), semiring, Float64Array).map((value) => value / 2),
+        shape: [n, n],
+      }
+      const from = float(x0, semiring, Float64Array).map((value) => value / 2)
+      expect(await periodicRegime(halves, from, { semiring })).toEqual({
+        transient,
+        period,
+        growth: growth.map((value) => value / 2),
+      })
+    },
+  )
 
-  it('ignore a slower element that decides by chance for a while', async () => {
-    // x₀ looks as if it grew by 1 in the first step, because of x₁, which then stays.
+  it('ignore a slower element that decides temporarily', async () => {
+    // In the first step x₁ raises x₀ by 1, which resembles growth; afterwards x₁ stays constant.
     const _ = EPSILON
     const a = matrix(3, 3, [_, 0, 0, _, 0, _, _, _, 1])
     const x0 = [9, 10, -20]
@@ -364,7 +370,7 @@ describe('periodic regimes, against long trajectories', () => {
   })
 
   it('have long transients and periods', async () => {
-    // Two cycles whose means are 1000 and 999: the worse one leads by 5000.
+    // Two cycles with the means 1000 and 999; the cycle with the smaller mean begins with a lead of 5000.
     const nodes = 3
     const slow = { nodes, from: [0, 1, 2, 2], to: [0, 1, 0, 1], weight: [1000, 999, 0, 5000] }
     expect(await periodicRegime(slow, [0, 0, 0])).toEqual({
@@ -388,7 +394,7 @@ describe('periodic regimes, against long trajectories', () => {
     expect(await periodicRegime(rings, x0)).toMatchObject({ transient: 0, period: 1001 })
   })
 
-  it('exist for no elements, and for elements that end', async () => {
+  it('exist for empty states, and for elements that become zero', async () => {
     expect(await periodicRegime(matrix(0, 0), [])).toEqual({
       transient: 0,
       period: 1,
@@ -567,7 +573,7 @@ describe('bad input', () => {
     }
   })
 
-  it('is rejected unless an input on a device and a matrix in an array have the states in one', async () => {
+  it('does not include inputs on a device with a matrix in an array: the states are then in an array', async () => {
     const device = await openDevice({ backend: 'cpu' })
     try {
       const [b, u] = [matrix(2, 1, [0, 1]), matrix(1, 3, [50, 0, 90])]
@@ -605,7 +611,7 @@ describe('bad input', () => {
 })
 
 describe('onProgress', () => {
-  /** Takes seconds, but is aborted. */
+  /** This trajectory would take seconds, but is aborted. */
   const long = () => {
     const n = 60
     const all = matrix(n, n)
@@ -632,7 +638,7 @@ describe('onProgress', () => {
     expect(shares.at(-1)).toBeLessThan(1)
   })
 
-  it('must be a function, and devices are for matrices', async () => {
+  it('must be a function; devices are rejected for edge lists, and beside device', async () => {
     const { all, list, x0 } = long()
     const wrong = { steps: 1, onProgress: 5 } as never
     await expect(trajectory(all, x0, wrong)).rejects.toEqual(coded('OPTION', /onProgress must be a function/))

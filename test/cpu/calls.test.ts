@@ -1,4 +1,4 @@
-/** Calls of products that stand alone, on the CPU. */
+/** Calls of single products, on the CPU. */
 import { describe } from 'vitest'
 import { callSuite } from '../support/suite-calls.js'
 

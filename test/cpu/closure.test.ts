@@ -22,17 +22,17 @@ describe.skipIf(!built)(built ? 'processes' : 'processes (skipped: run npm run b
     return { status, stdout: stdout.trim(), stderr }
   }
 
-  it('end, whatever the library has opened', () => {
+  it('end with their process, whatever the library has opened', () => {
     const body = 'console.log((await star({ data: new Int32Array(4), shape: [2, 2] })).c.data.join())'
     expect(run(body)).toEqual({ status: 0, stdout: '0,0,0,0', stderr: '' })
   })
 
-  it('take MPMML_BACKEND', () => {
+  it('use the backend in MPMML_BACKEND', () => {
     const body = 'console.log((await star({ data: new Int32Array(4), shape: [2, 2] })).backend)'
     expect(run(body, { MPMML_BACKEND: 'cpu' }).stdout).toBe('cpu')
   })
 
-  /** All elements and all next nodes, as one number. */
+  /** Checksum of all elements and all next nodes. */
   const digest = `
     import { createHash } from 'node:crypto'
     import { computeClosure } from ${JSON.stringify(new URL('closure/closure.js', library).href)}

@@ -1,4 +1,4 @@
-/** Devices whose work goes on after it has been started, as on a GPU, in processes that have none. */
+/** Devices that finish their work after the call returns, as a GPU does, simulated on the CPU. */
 import { afterAll, beforeAll, describe } from 'vitest'
 import { addon } from '../../lib/native.js'
 import { onOne } from '../support/homes.js'

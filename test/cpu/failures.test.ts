@@ -4,7 +4,7 @@ import { variants } from '../../lib/index.js'
 import { onOne } from '../support/homes.js'
 import { failureSuite } from '../support/suite-failures.js'
 
-// The naive product, because the others are done before anything could happen.
+// The naive variant, because faster variants end before the test can act.
 const naive = variants().find(({ family, semiring }) => family === 'naive' && semiring === 'max-plus')!
 
 describe('cpu', () =>

@@ -1,4 +1,4 @@
-/** Random calls on the CPU; and that what checks them finds what is wrong. */
+/** Random calls on the CPU, and tests of the check that the fuzzer applies to their results. */
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { describe, expect, it } from 'vitest'
@@ -46,14 +46,14 @@ describe('the check', async () => {
   }
   const zero = -(2 ** 31)
 
-  it('knows what is right', () => {
+  it('accepts right results', () => {
     expect(wrong([9, 7, 11, 9])).toBeUndefined()
     expect(wrong([9, 7, 11, 9], { witness: [1, 1, 1, 1] })).toBeUndefined()
     expect(wrong([9, 7, zero, 9], { structure: { c: 'upper' } })).toBeUndefined()
     expect(wrong([9, 20, 11, 9], { c0: matrix(2, 2, [0, 20, 0, 9]), witness: [1, -1, 1, 1] })).toBeUndefined()
   })
 
-  it('finds a wrong element, witness, element that is no result, and sum that overflows', () => {
+  it('detects a wrong element, a wrong witness, an element outside of the results, and a sum that overflows', () => {
     expect(wrong([9, 7, 11, 8])).toContain('C[1, 1] is 8 and should be 9')
     expect(wrong([9, 7, 11, 9], { witness: [1, 0, 1, 1] })).toContain('the witness of C[0, 1] is 0')
     expect(wrong([9, 7, 11, 9], { structure: { c: 'upper' } })).toContain('C[1, 0] is no result, but is 11')
@@ -62,7 +62,7 @@ describe('the check', async () => {
     )
   })
 
-  it('finds an error that names another element, and one that there is no reason for', () => {
+  it('detects an error that names another element, and an error without a reason', () => {
     const far = problem({ a: matrix(2, 2, [1, 6, 2, 2 ** 31 - 1]) })
     const refused = (code: string, message: string) =>
       wrongRefusal(far, { code, message }, new Random(1), 1e6)

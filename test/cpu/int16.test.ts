@@ -1,4 +1,4 @@
-/** Operands in Int16Arrays: the paths that the CPU takes for them, and what is refused everywhere. */
+/** Operands in Int16Arrays: their arithmetics on the CPU, and calls that every backend rejects. */
 import { describe, expect, it } from 'vitest'
 import {
   type MatrixLike,
@@ -13,7 +13,7 @@ import { expectError, thrown } from '../support/expect.js'
 import { randomMatrix } from '../support/generators.js'
 
 describe('int16 operands', () => {
-  it('take sums of 8 or 16 bits where those suffice', async () => {
+  it('use sums of 8 or 16 bits if these suffice', async () => {
     const path = async (limit: number, everyZero: number) => {
       const data = Int16Array.from({ length: 600 * 600 }, (_, index) =>
         everyZero > 0 && index % everyZero === 0 ? -32768 : ((index * 7919) % (2 * limit)) - limit,
@@ -44,7 +44,7 @@ describe('int16 operands', () => {
     const a = randomMatrix(m, k, 1, [-15_000, 15_000])
     const b = randomMatrix(k, n, 2, [-15_000, 15_000])
     const narrow = (of: typeof a) => ({ data: Int16Array.from(of.data), shape: of.shape })
-    // The number of the first allocation that isn't made, when those before it have been.
+    // Number of the first attempt that succeeds, and its result. Attempt n fails the nth allocation.
     const allocations = (left: MatrixLike<OperandArray>, right: MatrixLike<OperandArray>) => {
       for (let count = 1; ; count++) {
         addon.failAllocation(count)
@@ -60,12 +60,12 @@ describe('int16 operands', () => {
     expect(allocations(narrow(a), narrow(b))).toEqual(allocations(a, b))
   })
 
-  it('can be made by matrix()', () => {
+  it('can be created by matrix()', () => {
     const data = Int16Array.of(1, 2, 3, 4)
     expect(matrix(2, 2, data).data).toBe(data)
   })
 
-  it('may not be what a result is written into or accumulated to', () => {
+  it('are rejected as the destination of a result', () => {
     const a = matrix(2, 2, Int16Array.of(1, 2, 3, 4))
     for (const options of [{ out: a }, { accumulate: a }]) {
       expectError(
@@ -76,7 +76,7 @@ describe('int16 operands', () => {
     }
   })
 
-  it('may not be mixed with floats', () => {
+  it('are rejected together with floats', () => {
     const a = matrix(1, 1, Int16Array.of(1)) as unknown as MatrixLike<Float32Array>
     expectError(
       thrown(() => mpmmSync(a, matrix(1, 1, Float32Array.of(1)))),
@@ -100,7 +100,7 @@ describe('int16 operands', () => {
       )
     }
     mpmmSync(operand(24), b, { out: out(8) })
-    // Every other int32, and int16s that lie in the gaps.
+    // Every other int32 of a buffer, and int16 elements in the gaps.
     const gaps = { data: new Int16Array(buffer), shape: [1, 2], strides: [1, 4], offset: 2 }
     const spread = { data: new Int32Array(buffer), shape: [1, 2], strides: [1, 2] }
     mpmmSync(gaps, b, { out: spread })

@@ -1,4 +1,4 @@
-/** How matrices on a device end, on the CPU. */
+/** Lifetime of matrices on a device, on the CPU. */
 import { describe } from 'vitest'
 import { onOne } from '../support/homes.js'
 import { lifetimeSuite } from '../support/suite-lifetimes.js'

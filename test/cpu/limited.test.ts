@@ -4,7 +4,10 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { root, runProgram } from '../cli/support.js'
 
-/** A control group of memory in which the test may make another, as /sys/fs/cgroup/memory of version 1: only root can. */
+/**
+ * Memory control group in which the test may create another, such as /sys/fs/cgroup/memory of version 1. Only
+ * root can do that.
+ */
 const parent = process.env.MPMML_TEST_CGROUP
 const LIMIT = 160 * 2 ** 20
 
@@ -23,7 +26,7 @@ describe.skipIf(!parent)('in 160 MiB (skipped unless MPMML_TEST_CGROUP names a c
   afterAll(() => rmdirSync(group))
 
   const sizes = [500, 2000, 3000, 3500, 4000, 4500, 5000, 6000, 9000]
-  // Those that write an operand themselves.
+  // Operations that write an operand themselves.
   const few = sizes.filter((n) => n < 5000)
   const programs: [string, readonly number[], string][] = [
     ['mpmm', sizes, 'const a = matrix(n, n); await mpmm(a, a, { backend: "cpu" })'],
@@ -45,7 +48,7 @@ describe.skipIf(!parent)('in 160 MiB (skipped unless MPMML_TEST_CGROUP names a c
     ['star', few, 'await star(matrix(n, n, new Int32Array(n * n).fill(-1)), { backend: "cpu" })'],
   ]
   it.each(programs.flatMap(([name, sizes, program]) => sizes.map((n) => [name, n, program] as const)))(
-    '%s of %i is done, or refused',
+    '%s of %i succeeds, or is rejected',
     async (_, n, program) => {
       const script = `
         import { writeFileSync } from 'node:fs'

@@ -1,4 +1,4 @@
-/** Calls of all kinds at once, on the CPU; and that what checks them finds what is wrong. */
+/** Concurrent calls of all kinds on the CPU, and tests of the check of their results. */
 import { describe, expect, it } from 'vitest'
 import { describeCall, drawCalls } from '../../bench/stress/calls.js'
 import { judge } from '../../bench/stress/perform.js'
@@ -12,7 +12,7 @@ describe('the check', () => {
   const calls = drawCalls(400, 5, { largest: 20, large: 0 })
   const same = () => undefined
 
-  it('knows the calls by their seed', () => {
+  it('derives the calls from their seed', () => {
     expect(drawCalls(400, 5, { largest: 20, large: 0 }).map(describeCall)).toEqual(calls.map(describeCall))
     expect(drawCalls(400, 6, { largest: 20, large: 0 }).map(describeCall)).not.toEqual(
       calls.map(describeCall),
@@ -31,7 +31,7 @@ describe('the check', () => {
     expect(new Set(calls.map(({ mistake }) => mistake?.name)).size).toBeGreaterThan(20)
   })
 
-  it('finds an error in place of a result, and another code', () => {
+  it('detects an error in place of a result, and another code', () => {
     const good = calls.find((call) => call.mistake === null && call.call.givenUp === null)!
     const bad = calls.find((call) => call.mistake?.code === 'ERR_MPMML_SHAPE')!
     expect(judge(good, { error: new ShapeError('no') }, same)).toContain('ERR_MPMML_SHAPE')
@@ -41,7 +41,7 @@ describe('the check', () => {
     expect(judge(bad, { results: [] }, same)).toContain('ERR_MPMML_SHAPE was to be expected')
   })
 
-  it('finds a result of another shape or type', () => {
+  it('detects a result of another shape or type', () => {
     const call = calls.find(
       (one) =>
         one.mistake === null &&

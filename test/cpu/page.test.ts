@@ -1,4 +1,7 @@
-/** The library on a page (lib/remote/page.ts and service.ts), with the addon for this platform in the place of WebAssembly. */
+/**
+ * The library on a page (lib/remote/page.ts and service.ts), with this platform's addon instead of
+ * WebAssembly.
+ */
 import { setImmediate as turn } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { star } from '../../lib/algebra.js'
@@ -25,7 +28,7 @@ vi.mock('../../lib/load.js', async (original) => {
 })
 
 afterAll(async () => {
-  // Answers to aborted calls may be on their way.
+  // Replies to aborted calls may not have arrived yet.
   while (module.page.memory.used.size > 0) await turn()
 })
 
@@ -38,7 +41,7 @@ describe('a device of the worker', () => {
   describe('copies', () => copies(() => device))
   describe('combine', () => combining(() => device))
 
-  it('gives its memory back when matrices are disposed of', async () => {
+  it('releases memory when matrices are disposed', async () => {
     const before = device.memory().used
     const matrices = await Promise.all([1, 2, 3].map((value) => device.full([100, 100], value)))
     expect(device.memory().used).toBe(before + 3 * 40_000)
@@ -67,7 +70,7 @@ describe('arrays of several MiB', () => {
     const [there, small] = await Promise.all([device.upload(large), device.upload(matrix(1, 1, [5]))])
     const back = await there.download()
     ended = true
-    // 4.6 MiB are at least two slices each way.
+    // 4.6 MiB are at least two slices per direction.
     expect(await counted).toBeGreaterThan(4)
     expect(back.data).toEqual(large.data)
     expect((await small.download()).data[0]).toBe(5)
@@ -77,7 +80,8 @@ describe('arrays of several MiB', () => {
       accumulate: true,
       backend: 'cpu',
     })
-    // Row 0 has 1008 as its greatest element, and every row another one that is as great or nearly so.
+    // The greatest element of row 0 is 1008. Every row has another element that is equally great or nearly
+    // so.
     expect(out.data[0]).toBe(1009)
     await device.close()
   })
@@ -100,7 +104,7 @@ describe('the library', () => {
     },
   )
 
-  it('finds paths, and the worst of them, in a graph that is divided', async () => {
+  it('finds paths, and the worst one, in a graph with a dissection', async () => {
     const n = 30
     const { path } = await shortestPaths(board(n), { paths: true, method: 'dissection' })
     expect(path(0, n * n - 1)).toHaveLength(n)
@@ -109,7 +113,7 @@ describe('the library', () => {
     expect(worst.values[(n / 2) * n + n / 2]).toBe(n / 2)
   })
 
-  it('answers other questions about graphs', async () => {
+  it('computes other properties of graphs', async () => {
     const graph = { nodes: 4, from: [0, 1, 0, 2], to: [1, 2, 2, 3], weight: Int32Array.of(1, 1, 3, 1) }
     expect((await components(graph)).count).toBe(4)
     expect([...(await topologicalOrder(graph))]).toEqual([0, 1, 2, 3])
@@ -121,7 +125,7 @@ describe('the library', () => {
     })
   })
 
-  it('folds strands, closes matrices and multiplies over a semiring of its own', async () => {
+  it('folds strands, closes matrices and multiplies over a custom semiring', async () => {
     expect((await nussinov('GGGAAACCC')).score).toBe(9)
     expect((await bpmax('GGG', 'CCC')).score).toBe(9)
     const { c } = await star(matrix(2, 2, [0, 3, -4, 0]), { semiring: 'max-plus' })
@@ -135,14 +139,14 @@ describe('the library', () => {
     expect([...product.c.data]).toEqual([4])
   })
 
-  it('refuses to wait for what stays in the worker', async () => {
+  it('rejects synchronous calls for matrices in the worker', async () => {
     const device = await openDevice({ backend: 'cpu' })
     const a = await device.full([2, 2], 1)
     expect(() => mpmmSync(a, a)).toThrow(expect.objectContaining({ code: 'ERR_MPMML_DEVICE' }))
     await device.close()
   })
 
-  it('settles with an error of the library if arrays are transferred meanwhile', async () => {
+  it('rejects with an error of the library if arrays are transferred in the meantime', async () => {
     const n = 300
     const taking = (which: 'left' | 'out') => {
       const matrices = { left: matrix(n, n, new Int32Array(n * n)), out: matrix(n, n, new Int32Array(n * n)) }
@@ -189,7 +193,7 @@ describe('handles', () => {
 describe('a call', () => {
   type Call = (...values: unknown[]) => Promise<unknown>
 
-  /** A page of its own whose messages to the worker are seen. */
+  /** Separate page with a record of its messages to the worker. */
   function watched() {
     const page = module.pageOf(module.native)
     const sent: Request[] = []
@@ -207,7 +211,7 @@ describe('a call', () => {
     async (name) => {
       const { addon, sent } = watched()
       const fields = (length: number) => new Float64Array(length)
-      // So much that it is known what it writes; native code refuses it.
+      // Arguments that suffice to determine what the call writes; native code rejects them.
       const values = nativeCalls[name]!.takes.map((argument) => {
         if (argument === 'products') return []
         if (/Graph|graph|rna|lab|cpu/.test(name) && argument === 'request')
@@ -223,7 +227,7 @@ describe('a call', () => {
     },
   )
 
-  it('rejects and forgets what can’t be posted', async () => {
+  it('rejects arguments that can’t be posted, and forgets the call', async () => {
     const { addon, port, sent, post } = watched()
     const cancel = new Int32Array(1)
     const request = { nodes: 1, from: new Int32Array(0), to: new Int32Array(0), zero: 0 }
@@ -243,7 +247,7 @@ describe('a call', () => {
     expect(await order()).toMatchObject({ order: new Int32Array(1) })
   })
 
-  it('releases the memory that an aborted call has made', async () => {
+  it('releases the memory that an aborted call has allocated', async () => {
     const { addon, sent } = watched()
     const device = await (addon.openDevice as Call)(1, 0, 0, 0)
     const names = addon.copyFields as string[]

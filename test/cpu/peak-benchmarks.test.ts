@@ -8,7 +8,7 @@ const rejected = (promise: Promise<unknown>) => promise.catch((error: unknown) =
 const short = { milliseconds: 10 }
 
 describe('cpuCeiling', () => {
-  it('takes the instruction set that products take', async () => {
+  it('uses the instruction set of products', async () => {
     const { isa, bits, threads, gops } = await cpuCeiling(short)
     expect({ isa, bits, threads }).toEqual({ isa: info().cpu.simd, bits: 32, threads: 1 })
     expect(gops.median).toBeGreaterThan(0)
@@ -44,7 +44,7 @@ describe('cpuCeiling', () => {
     }
   })
 
-  it("refuses what it can't measure", async () => {
+  it("rejects requests that it can't measure", async () => {
     const wrong = (options: object) => rejected(cpuCeiling(options))
     expectError(await wrong({ isa: 'avx9' }), 'ERR_MPMML_VARIANT', 'avx9')
     expectError(await wrong({ isa: 9 }), 'ERR_MPMML_OPTION', 'isa')
@@ -60,13 +60,13 @@ describe('cpuCeiling', () => {
 })
 
 describe('cpuNaiveLoop', () => {
-  it('counts two operations a step', async () => {
+  it('counts two operations per step', async () => {
     const { ms, gops } = await cpuNaiveLoop({ m: 64, n: 512, k: 256 })
     expect(ms.count).toBe(3)
     expect(gops.median).toBeCloseTo((2 * 64 * 512 * 256) / ms.median / 1e6, 6)
   })
 
-  it('needs its sizes', async () => {
+  it('requires its sizes', async () => {
     expectError(await rejected(cpuNaiveLoop({ m: 1, n: 2 } as never)), 'ERR_MPMML_OPTION', 'k')
     expectError(await rejected(cpuNaiveLoop({ m: 1, n: 2, k: 0 })), 'ERR_MPMML_OPTION', 'k')
   })

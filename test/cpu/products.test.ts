@@ -1,4 +1,4 @@
-/** Products of every semiring and element type, wherever their matrices are, on the CPU. */
+/** Products of every semiring and element type at every target, on the CPU. */
 import { describe } from 'vitest'
 import { productSuite } from '../support/suite-products.js'
 

@@ -3,7 +3,7 @@ import { describe } from 'vitest'
 import { withoutCuda } from '../support/machine.js'
 import { severalSuite } from '../support/suite-multi-device.js'
 
-// With a GPU, that is what is pretended to be several.
+// If a GPU exists, the simulated devices are that GPU, not the CPU.
 const hasCuda = withoutCuda() === undefined
 
 describe.skipIf(hasCuda)(hasCuda ? 'cpu (skipped: there is a GPU)' : 'cpu', () => severalSuite('cpu'))

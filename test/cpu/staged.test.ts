@@ -1,4 +1,7 @@
-/** The calls of an addon with a memory of its own (native/wasm/staging.ts), with the addon for this platform in the place of WebAssembly. */
+/**
+ * Calls of an addon with separate memory (native/wasm/staging.ts), with this platform's addon instead of
+ * WebAssembly.
+ */
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { shortestPaths } from '../../lib/graph.js'
 import { type Device, MpmmlError, matrix, mpmm, mpmmGrouped, mpmmSync, openDevice } from '../../lib/index.js'
@@ -58,12 +61,12 @@ describe('a call', () => {
     ])
   })
 
-  it('gives witnesses', async () => {
+  it('returns witnesses', async () => {
     const { witness } = await mpmm(a, b, { witness: true })
     expect([...witness.data]).toEqual([1, 1, 1, 1])
   })
 
-  it('divides a graph and gives all distances', async () => {
+  it('dissects a graph and returns all distances', async () => {
     const { distances } = await shortestPaths(board(40), { method: 'dissection' })
     const wrong = distances.data.findIndex(
       (distance, at) => distance !== movesOfKing(40, Math.floor(at / 1600), at % 1600),
@@ -71,7 +74,7 @@ describe('a call', () => {
     expect(wrong).toBe(-1)
   })
 
-  it('settles with an error of the library if arrays are transferred meanwhile', async () => {
+  it('rejects with an error of the library if arrays are transferred in the meantime', async () => {
     const n = 300
     const [left, right] = [matrix(n, n, new Int32Array(n * n)), matrix(n, n, new Int32Array(n * n))]
     const out = matrix(n, n, new Int32Array(n * n))
@@ -94,7 +97,10 @@ describe('memory that is full', () => {
   const atOnce = ['multiplySync', 'multiplyUserSync', 'userSemiring', 'evaluateUserSemiring']
   const arrays = () => new Int32Array(64)
 
-  /** Arguments of the right forms, with an array each: memory is missing before native code sees them. */
+  /**
+   * Arguments of the right forms, each with an array. The allocation of their copies fails before native code
+   * reads them.
+   */
   const valuesOf = ({ takes }: { takes: readonly string[] }) =>
     takes.map((name) => {
       if (name === 'products') return []

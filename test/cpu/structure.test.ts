@@ -1,4 +1,4 @@
-/** Products of which only some elements count, on the CPU. */
+/** Products with structures, on the CPU. */
 import { describe } from 'vitest'
 import { structureSuite } from '../support/suite-structure.js'
 

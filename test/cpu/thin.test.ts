@@ -1,4 +1,6 @@
-/** Products of an operand with few rows or columns, which the CPU computes without packing the other one. */
+/**
+ * Products of an operand with few rows or columns. The CPU computes them without packing the other operand.
+ */
 import { describe, expect, it, vi } from 'vitest'
 import { reportAt } from '../../lib/fields.js'
 import { type MpmmOptions, mpmm, mpmmSync, variants, zeroOf } from '../../lib/index.js'
@@ -26,7 +28,7 @@ const thin: Size[] = [
 
 describe('thin products', () => {
   for (const semiring of semirings) {
-    it.each(thin)(`${semiring}, %i × %i × %i`, (...size) => {
+    it.each(thin)(`are right: ${semiring}, %i × %i × %i`, (...size) => {
       const cells = size[0] * size[1] * size[2]
       for (const kind of cells > 20_000
         ? (['small', 'small, ε scattered', 'extremes'] as Kind[])
@@ -49,7 +51,7 @@ describe('thin products', () => {
     }
   })
 
-  it.each(Object.entries(layoutsOf))('take operands that are %s', (_, layout) => {
+  it.each(Object.entries(layoutsOf))('accept operands that are %s', (_, layout) => {
     for (const size of [
       [1, 43, 70],
       [70, 43, 2],
@@ -63,7 +65,7 @@ describe('thin products', () => {
     }
   })
 
-  it('see the one element of a large operand that changes the path, wherever it is', () => {
+  it('detect the one element of a large operand that changes the arithmetic, at every position', () => {
     const [m, k, n] = [1, 1100, 1100]
     for (const semiring of semirings) {
       const zero = zeroOf(semiring)
@@ -85,10 +87,10 @@ describe('thin products', () => {
     }
   })
 
-  it('see a zero after many steps without one, and compute with what was before it again', () => {
+  it('detect a zero after many steps without one, and recompute the earlier steps', () => {
     const [m, k, n] = [2, 3000, 40]
     for (const semiring of semirings) {
-      // As a number zero wraps, and decides.
+      // Treated as a number, zero would wrap and decide the result.
       const few = semiring === 'max-plus' ? -5 : 5
       const a = { data: new Int32Array(m * k).fill(few), shape: [m, k] as [number, number] }
       const b = { data: new Int32Array(k * n).fill(1), shape: [k, n] as [number, number] }
@@ -98,7 +100,7 @@ describe('thin products', () => {
     }
   })
 
-  it('count each step once, also on several devices, and if they are computed anew in another way', async () => {
+  it('count each step once, also on several devices and if the product is recomputed by another arithmetic', async () => {
     const [m, k, n] = [2100, 300, 2]
     const start = vi.spyOn(addon, 'multiply')
     try {
@@ -107,7 +109,7 @@ describe('thin products', () => {
         for (const place of [undefined, 0, m * k - 1]) {
           const a = randomMatrix(m, k, 1, [-300_000_000, 300_000_000])
           const b = randomMatrix(k, n, 2, [-300_000_000, 300_000_000])
-          // It makes sums leave int32, which only sums of 64 bits hold.
+          // This element causes sums beyond int32, which need 64 bits.
           if (place !== undefined) a.data[place] = 2_000_000_000
           const where: MpmmOptions = devices > 1 ? { devices: 'all' } : { backend }
           const { variant } = await mpmm(a, b, { ...where, overflow: 'saturate', onProgress() {} })
@@ -122,15 +124,15 @@ describe('thin products', () => {
     }
   })
 
-  it('are divided along K where there is nothing else to divide', () => {
+  it('are divided along K if no other dimension can be divided', () => {
     for (const kind of ['small', 'small, ε scattered', 'full range'] as Kind[]) {
       const { a, b } = operands(kind, 'max-plus', [2, 1_500_000, 1], 6)
       expectProduct(a, b, { backend, overflow: 'saturate' }, kind)
     }
   })
 
-  it('have the smallest k that decides where they are divided along K', () => {
-    // With several threads there are several parts, and each finds its own.
+  it('return the smallest deciding k if they are divided along K', () => {
+    // Each thread computes a part of K and finds the witness in it.
     const [m, k] = [2, 1_500_000]
     for (const [low, best] of [
       [3, 3],
@@ -163,7 +165,7 @@ describe('thin products', () => {
     expectProduct(a, b, { backend })
   })
 
-  it('come in batches', () => {
+  it('support batches', () => {
     const { a, b } = operands('small, ε scattered', 'max-plus', [1, 90, 41], 2, 5)
     expectProduct(a, b, { backend })
     const one = operands('small', 'max-plus', [1, 90, 41], 2)

@@ -1,4 +1,4 @@
-/** Products over semirings of one's own on the CPU, against the definition evaluated element by element. */
+/** Products over custom semirings on the CPU, compared with their definition, element by element. */
 import { describe, expect, it } from 'vitest'
 import { addon, type NativeDevice, type NativeMemory } from '../../lib/native.js'
 import { copyAt, reportAt } from '../../lib/native-interface.js'
@@ -63,7 +63,7 @@ const exact = operations.filter(
   ({ name, becomes }) => becomes === undefined && name !== 'argument' && name !== 'constant',
 )
 
-/** Any expression of some operations. */
+/** Random expression of a given number of operations. */
 function anyExpression(random: Random, lanes: readonly LaneType[], count: number): Expression {
   const writer = new Writer(lanes)
   for (const lane of lanes.keys()) {
@@ -157,12 +157,12 @@ const xorAnd: Definition = {
 }
 
 describe('single values', () => {
-  it.each(exact.map(({ name }) => name))('%s of all edges', (name) => {
+  it.each(exact.map(({ name }) => name))('are right for %s of the limits of all types', (name) => {
     const { gives, takes } = exact.find((operation) => operation.name === name)!
     for (const x of laneTypes) {
       for (const out of gives as ValueType[]) {
         const kinds = takes as string[]
-        // Predicates come from comparisons, and go into selections.
+        // Comparisons produce predicates, and selections consume them.
         const value = (to: Writer, kind: string, node: number): number => {
           if (kind === 'predicate' || (kind === 'same' && out === 'predicate')) {
             return to.op('less', node, to.constant(1, x))
@@ -203,72 +203,78 @@ describe('single values', () => {
     }
   })
 
-  it.each(Array.from({ length: 8 }, (_, seed) => seed))('any expressions, seed %d', (seed) => {
-    const random = new Random(seed)
-    for (let round = 0; round < 40; ++round) {
-      const definition = anyDefinition(random, 40)
-      const { lanes } = definition
-      const [x, y, out] = [1, 2, 3].map(() =>
-        drawnLanes(random, lanes, 1, random.integer(1, 50) === 1 ? 2100 : 37),
-      )
-      const count = Math.min(x!.cols, y!.cols, out!.cols)
-      const cut = (matrix: Lanes) =>
-        matrix.lanes.map((lane, index) => typedLane(lane.slice(0, count), lanes[index]!))
-      for (const combine of [true, false]) {
-        const results = cut(out!)
-        addon.evaluateUserSemiring(native(definition), combine, cut(x!), cut(y!), results)
-        const bits = results.map((lane) => new Uint32Array(lane.buffer))
-        for (let at = 0; at < count; ++at) {
-          const element = (matrix: Lanes) => matrix.lanes.map((lane) => lane[at]!)
-          const expected = evaluate(combine ? definition.plus : definition.times, element(x!), element(y!))
-          if (expected.some((wanted, lane) => wanted !== bits[lane]![at])) {
-            expect.fail(
-              `${JSON.stringify(definition)} of ${element(x!)} and ${element(y!)} is not ${bits.map((lane) => lane[at])}`,
-            )
+  it.each(Array.from({ length: 8 }, (_, seed) => seed))(
+    'are right for random expressions, seed %d',
+    (seed) => {
+      const random = new Random(seed)
+      for (let round = 0; round < 40; ++round) {
+        const definition = anyDefinition(random, 40)
+        const { lanes } = definition
+        const [x, y, out] = [1, 2, 3].map(() =>
+          drawnLanes(random, lanes, 1, random.integer(1, 50) === 1 ? 2100 : 37),
+        )
+        const count = Math.min(x!.cols, y!.cols, out!.cols)
+        const cut = (matrix: Lanes) =>
+          matrix.lanes.map((lane, index) => typedLane(lane.slice(0, count), lanes[index]!))
+        for (const combine of [true, false]) {
+          const results = cut(out!)
+          addon.evaluateUserSemiring(native(definition), combine, cut(x!), cut(y!), results)
+          const bits = results.map((lane) => new Uint32Array(lane.buffer))
+          for (let at = 0; at < count; ++at) {
+            const element = (matrix: Lanes) => matrix.lanes.map((lane) => lane[at]!)
+            const expected = evaluate(combine ? definition.plus : definition.times, element(x!), element(y!))
+            if (expected.some((wanted, lane) => wanted !== bits[lane]![at])) {
+              expect.fail(
+                `${JSON.stringify(definition)} of ${element(x!)} and ${element(y!)} is not ${bits.map((lane) => lane[at])}`,
+              )
+            }
           }
         }
       }
-    }
-  })
+    },
+  )
 })
 
 describe('products', () => {
-  it.each(Array.from({ length: 10 }, (_, seed) => seed))('of any semirings, seed %d', (seed) => {
-    const random = new Random(100 + seed)
-    for (let round = 0; round < 12; ++round) {
-      const definition = anyDefinition(random, random.pick([1, 3, 12]))
-      const { lanes } = definition
-      const [m, n, k] = [
-        random.pick([1, 7, 8, 9, 20]),
-        random.pick([1, 15, 17, 50, 200]),
-        random.pick([0, 1, 2, 13, 40]),
-      ]
-      const a = drawnLanes(random, lanes, m, k)
-      const b = drawnLanes(random, lanes, k, n)
-      const c0 = random.chance(0.5) ? drawnLanes(random, lanes, m, n) : undefined
-      const any = () => random.integer(-5, 25)
-      const bands: Bands | undefined = random.chance(0.4)
-        ? { a: [any(), any()], b: [any(), any()], c: [any(), any()] }
-        : undefined
-      const c = emptyLanes(lanes, m, n)
-      const witness = random.chance(0.5) ? new Int32Array(m * n).fill(-7) : null
-      addon.multiplyUserSync(
-        native(definition),
-        arraysOf(a, lanes),
-        arraysOf(b, lanes),
-        arraysOf(c, lanes),
-        c0 ? arraysOf(c0, lanes) : null,
-        requestOf(definition, [m, n, k], {}, { bands, witness: witness !== null }),
-        reportOf(),
-        null,
-        witness && [witness],
-      )
-      const expected = productOf(definition, a, b, c0, bands)
-      // Outside of the structure the witness is −1.
-      expectProduct(definition, c, null, expected)
-      if (witness) expect([...witness]).toEqual(expected.map((result) => result?.witness ?? -1))
-    }
-  })
+  it.each(Array.from({ length: 10 }, (_, seed) => seed))(
+    'are right over random semirings, seed %d',
+    (seed) => {
+      const random = new Random(100 + seed)
+      for (let round = 0; round < 12; ++round) {
+        const definition = anyDefinition(random, random.pick([1, 3, 12]))
+        const { lanes } = definition
+        const [m, n, k] = [
+          random.pick([1, 7, 8, 9, 20]),
+          random.pick([1, 15, 17, 50, 200]),
+          random.pick([0, 1, 2, 13, 40]),
+        ]
+        const a = drawnLanes(random, lanes, m, k)
+        const b = drawnLanes(random, lanes, k, n)
+        const c0 = random.chance(0.5) ? drawnLanes(random, lanes, m, n) : undefined
+        const any = () => random.integer(-5, 25)
+        const bands: Bands | undefined = random.chance(0.4)
+          ? { a: [any(), any()], b: [any(), any()], c: [any(), any()] }
+          : undefined
+        const c = emptyLanes(lanes, m, n)
+        const witness = random.chance(0.5) ? new Int32Array(m * n).fill(-7) : null
+        addon.multiplyUserSync(
+          native(definition),
+          arraysOf(a, lanes),
+          arraysOf(b, lanes),
+          arraysOf(c, lanes),
+          c0 ? arraysOf(c0, lanes) : null,
+          requestOf(definition, [m, n, k], {}, { bands, witness: witness !== null }),
+          reportOf(),
+          null,
+          witness && [witness],
+        )
+        const expected = productOf(definition, a, b, c0, bands)
+        // The witness is −1 outside of the structure.
+        expectProduct(definition, c, null, expected)
+        if (witness) expect([...witness]).toEqual(expected.map((result) => result?.witness ?? -1))
+      }
+    },
+  )
 
   const pairs = ['add', 'min', 'max', 'and', 'or', 'xor'].flatMap((plus) =>
     ['add', 'sub', 'mul', 'min', 'max', 'and', 'or', 'xor', 'distance'].map(
@@ -362,7 +368,7 @@ describe('products', () => {
     )
   })
 
-  it('take structured operands with an absorbing zero, on all threads', () => {
+  it('accept structured operands with an absorbing zero, on all threads', () => {
     const random = new Random(4)
     const [m, n, k] = [150, 130, 140]
     const small = (rows: number, cols: number): Lanes => ({
@@ -393,7 +399,7 @@ describe('products', () => {
     }
   })
 
-  it('have a report each in a group', async () => {
+  it('have separate reports in a group', async () => {
     const random = new Random(5)
     const sizes = [
       [3, 4, 5],
@@ -478,7 +484,7 @@ describe('products', () => {
     await expect(call).rejects.toMatchObject({ code: 'ERR_MPMML_ABORTED' })
   })
 
-  it('take device-resident matrices', async () => {
+  it('accept device-resident matrices', async () => {
     const random = new Random(8)
     const pair: Definition = {
       name: 'value and count',
@@ -556,14 +562,17 @@ describe('products', () => {
     await addon.closeDevice(device)
   })
 
-  it('are explained', async () => {
+  it('have an explanation', async () => {
     const text = await addon.explainUser(native(maxPlus), requestOf(maxPlus, [100, 100, 100]), null)
     expect(text).toMatch(/^cpu, \w+: a vector interpreter of \d+ loops .*\nbecause it was asked for$/)
   })
 })
 
 describe('functions', () => {
-  /** A sample of the numbers; with MPMML_TEST_ALL_FLOATS, which takes minutes for each function, all of them. */
+  /**
+   * Sample of the float32 numbers. MPMML_TEST_ALL_FLOATS selects all of them, which takes minutes for each
+   * function.
+   */
   function* samples(): Generator<Uint32Array> {
     const count = 1 << 22
     if (process.env.MPMML_TEST_ALL_FLOATS) {

@@ -1,4 +1,4 @@
-/** Products over semirings that users write, on the CPU. */
+/** Products over custom semirings, on the CPU. */
 import { describe } from 'vitest'
 import { userSemiringSuite } from '../support/suite-user-semirings.js'
 

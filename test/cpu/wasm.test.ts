@@ -1,4 +1,7 @@
-/** The addon as WebAssembly, beside the one for this platform: the same bits, and its own memory. Uses what `npm run build:wasm` and `build:ts` built. */
+/**
+ * The WebAssembly addon compared with this platform's addon: equal bits, and separate memory. Uses the output
+ * of `npm run build:wasm` and `build:ts`.
+ */
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
@@ -22,7 +25,9 @@ function printed(addon: string, body: string, environment: Record<string, string
   return stdout
 }
 
-/** Products of all semirings and types, with witnesses, strides, batches and C0; each as one line. */
+/**
+ * Program that prints one line per product: all semirings and types, with witnesses, strides, batches and C0.
+ */
 const PRODUCTS = `
   import { createHash } from 'node:crypto'
   const { mpmm, mpmmSync, openDevice } = library
@@ -47,7 +52,7 @@ const PRODUCTS = `
       for (const [batch, m, n, k] of [[1, 1, 1, 1], [2, 5, 67, 33], [1, 130, 70, 257], [1, 1, 300, 200]]) {
         for (const spread of [200, 40000, 2000000000]) {
           const fill = (size) => types[type].from({ length: size }, () => value(semiring, type, spread))
-          // A is transposed, B is as it is.
+          // A is transposed, B is row-major.
           const a = { data: fill(batch * m * k), shape: [batch, m, k], strides: [m * k, 1, m] }
           const b = { data: fill(batch * k * n), shape: [batch, k, n] }
           const c0 = { data: fill(batch * m * n), shape: [batch, m, n] }
@@ -68,14 +73,14 @@ const name =
     : `the addon as WebAssembly (skipped: ${missing.join('; ')})`
 
 describe.skipIf(missing.length > 0)(name, () => {
-  it('has the bits of the one for this platform, with one thread and with three', () => {
+  it('has the bits of this platform’s addon, with one thread and with three', () => {
     const expected = printed('cpu', PRODUCTS)
     expect(expected.split('\n').length).toBeGreaterThan(150)
     expect(printed('wasm', PRODUCTS, { MPMML_NUM_THREADS: '1' })).toBe(expected)
     expect(printed('wasm', PRODUCTS, { MPMML_NUM_THREADS: '3' })).toBe(expected)
   })
 
-  it('is the one that MPMML_ADDON asks for, and says so', () => {
+  it('is selected by MPMML_ADDON, and is reported', () => {
     const body = `
       const { addon, cpu, cuda, auto } = library.info()
       console.log(JSON.stringify([addon.kind, cpu.simd, cuda.built, auto.reason]))`
@@ -84,7 +89,7 @@ describe.skipIf(missing.length > 0)(name, () => {
     expect(reason).toContain('MPMML_ADDON=wasm asks for it')
   })
 
-  it('writes only its own elements of an array that several calls write', () => {
+  it('writes only the elements of its result into an array that several calls write', () => {
     const body = `
       const { mpmm, matrix } = library
       const whole = new Int32Array(64 * 64).fill(7)
@@ -100,7 +105,7 @@ describe.skipIf(missing.length > 0)(name, () => {
     expect(printed('wasm', body)).toBe('5,5,7,5\n')
   })
 
-  it('gives up, and goes on', () => {
+  it('aborts a product, and computes the next one', () => {
     const body = `
       const { mpmm, matrix } = library
       const n = 1500
@@ -114,7 +119,7 @@ describe.skipIf(missing.length > 0)(name, () => {
     expect(printed('wasm', body)).toBe('ERR_MPMML_ABORTED\n5\n')
   })
 
-  it('has an error with the size for what its memory can’t hold', () => {
+  it('rejects a product that exceeds its memory, with the size', () => {
     const body = `
       const { mpmm, matrix } = library
       const n = 33000

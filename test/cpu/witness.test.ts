@@ -16,13 +16,13 @@ describe('witnesses of truth values', () => {
       cols,
       Uint8Array.from({ length: rows * cols }, () => (random.chance(share) ? 1 : 0)),
     )
-  // Columns in several chunks and several runs of them; rows of A in several blocks.
+  // Sizes with several runs of chunks of columns, and several blocks of rows of A.
   const sizes = [
     [70, 300, 1100],
     [5, 130, 4700],
     [130, 513, 40],
   ] as const
-  // Among them rows that select few others, and many that decide few columns.
+  // The densities include rows that select few rows of B, and many rows that decide few columns.
   it.each([
     [0.5, 0.5],
     [0.05, 0.05],
@@ -43,7 +43,7 @@ describe('witnesses of truth values', () => {
 
 describe('witnesses along many k-steps', () => {
   it.each(['max-plus', 'min-plus'] as const)('are right for 8-bit sums in %s', (semiring) => {
-    // More stretches of k-steps than a byte can count, and sums whose best is rare.
+    // More ranges of k-steps than a byte can count, and sums whose best value is rare.
     const [m, k, n] = [30, 20_000, 32]
     const random = new Random(8)
     const values = (length: number) => Int32Array.from({ length }, () => random.integer(0, 127))

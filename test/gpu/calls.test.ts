@@ -52,7 +52,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
 })
 
 describe.skipIf(reason === undefined)(
-  `without a usable GPU${reason === undefined ? ' (skipped: there is one)' : ''}`,
+  `without a usable GPU${reason === undefined ? ' (skipped: a GPU exists)' : ''}`,
   () => {
     it("rejects backend 'cuda' with the reason", () => {
       const { a, b } = operands('small', 'max-plus', [2, 2, 2])

@@ -33,7 +33,7 @@ interface Product {
   c: { data: Int32Array | Float32Array }
   witness?: { data: Int32Array }
 }
-/** Options are only known at run time. */
+/** mpmmSync with options that are only known at run time. */
 const multiply = (a: object, b: object, options: object) =>
   mpmmSync(a as never, b as never, { backend: 'cuda', ...options } as never) as unknown as Product
 
@@ -63,7 +63,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
 
   it.each(small.map((name) => [name] as const))('computes %s: rows, with a structure of C', (variant) => {
     const [m, k, n] = [MANY, 3, 5]
-    // Far down an upper triangle would be empty, and a lower one full.
+    // In the last rows an upper triangle would be empty, and a lower triangle full.
     const above = m - 1000
     for (const c of ['lower', { band: [m, 2] }, { band: [above, -above] }] as const) {
       const out = matrix(m, n, new Int32Array(m * n).fill(UNTOUCHED))
@@ -85,7 +85,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
       const [left, right] = [filled(new Int32Array(m * k), m, k, a), filled(new Int32Array(k * n), k, n, b)]
       const c0 = (row: number) => -600 + (row % 5)
       const accumulate = filled(new Int32Array(m * n), m, n, c0)
-      // Only the last rows of A have elements: those right of a diagonal far below.
+      // Only the last rows of A have elements: the band begins at a diagonal far below the main one.
       const structure = { a: { band: [MANY, -last] } }
       const { c } = multiply(left, right, { variant, structure, accumulate })
       const value = (row: number, col: number) => {
@@ -128,7 +128,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
     )
   })
 
-  // The first variant of each family in the table.
+  // First variant of each family in the table of variants.
   const families = new Map(
     reason === undefined
       ? variants()

@@ -1,7 +1,8 @@
 /**
- * Stream-K: products whose last tiles are divided among blocks, and products without that. The choice depends on the GPU's
- * multiprocessors, so the sizes cover both on small and on large GPUs. The ranges of blocks end within tiles and at their ends, a
- * tile has few parts or many, and there are whole waves before the divided tiles or none.
+ * Stream-K: products whose last tiles are divided among blocks, and products with whole tiles only. The
+ * choice depends on the GPU's multiprocessors, so the sizes cover both on small and on large GPUs. The ranges
+ * of blocks end within tiles and at their ends. A tile has few parts or many. Some products have whole waves
+ * of tiles before the divided ones.
  */
 import { describe, it } from 'vitest'
 import { EPSILON, matrix, mpmm, mpmmSync, type VariantName } from '../../lib/index.js'
@@ -39,7 +40,10 @@ const float32 = [
 
 const semiringOf = (variant: VariantName) => (variant.includes('minplus') ? 'min-plus' : 'max-plus')
 
-/** Values of each variant's range, and no values: 16-bit lanes have room for a range of 16 000. */
+/**
+ * Values within each variant's range, and zeros of the semiring. Lanes of 16 bits have room for a range of 16
+ * 000.
+ */
 function integers(
   shape: number[],
   seed: number,
@@ -53,7 +57,7 @@ function integers(
   const data = Int32Array.from({ length }, () =>
     random.chance(noValues) ? none : random.integer(-most, most),
   )
-  // A row without values.
+  // One row has only zeros of the semiring.
   data.fill(none, 0, shape.at(-1))
   return { data, shape }
 }
@@ -99,7 +103,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
       expectProduct(a, b, options)
     })
 
-    it('leaves structured products whole', () => {
+    it('does not divide structured products', () => {
       const a = integers([700, 700], 9, variant),
         b = integers([700, 700], 10, variant)
       const structure = { a: 'lower', b: 'lower' } as const
@@ -182,7 +186,8 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
       expectIs(c, { semiring, type: 'float32' }, a, b)
     })
 
-    // Slices of K with one sign each, so that the assumption of some of them is wrong: only at some places, or everywhere.
+    // Each slice of K has sums of one sign, so that the assumed sign is wrong in some slices: at some
+    // elements, or at all.
     it.each(deep)('computes %i × %i by %i columns, signs by the step', (m, k, n) => {
       for (const slices of [2, 4, 37]) {
         for (const first of [1, -1]) {

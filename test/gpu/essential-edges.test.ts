@@ -124,7 +124,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
     })
   })
 
-  // The squarings of these graphs take a small part of their steps.
+  // The squarings of these graphs need few of their steps.
   describe.each(graphs.slice(0, 2).concat(graphs.slice(6, 9)))('%s, of 2500 nodes', (_, _nodes, weigh) => {
     const nodes = 2500
     const weight = weigh(new Random(nodes), nodes)

@@ -1,4 +1,4 @@
-/** A kernel with a fatal error, in a process of its own, because CUDA can't be used in it afterwards. */
+/** A kernel with a fatal error. The tests run it in a separate process, which can't use CUDA afterwards. */
 
 import { spawnSync } from 'node:child_process'
 import { describe, expect, it } from 'vitest'

@@ -14,9 +14,9 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
     expect(variant.startsWith('tensor_plustimes_f64_'), variant).toBe(able)
   })
 
-  // Slices compare sums of mixed signs as integers on trial, and begin again if the first 32 steps leave a result without a sign. So
-  // these tests have rows of A whose sums are all below 0, single ones above or below it, rows of zeros, and slices of which only some
-  // have a sign.
+  // Slices first compare sums of mixed signs as integers, and restart if a result has no sign after the first
+  // 32 steps. The operands cover rows whose sums are all below 0, rows with single sums above or below 0, and
+  // rows of zeros. In some operands only some slices have results with a sign.
   describe('slices whose sums have mixed signs', () => {
     const sliced = variants().filter(
       ({ name }) => /^pipelined_(maxplus|minplus)_f32_/.test(name) && !name.endsWith('_sl1'),

@@ -1,4 +1,4 @@
-/** One kernel variant on one product: the program of the thesis. */
+/** Measurement of one kernel variant on one product: the program of the thesis. */
 import { describe, expect, it } from 'vitest'
 import { kernelSweeps } from '../../bench/lab/kernel-sweeps.js'
 import { runJobs } from '../../bench/lab/runner.js'

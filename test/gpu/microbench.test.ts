@@ -37,7 +37,7 @@ describe.skipIf(reason !== undefined)(
   reason === undefined ? 'microbenchmarks' : `microbenchmarks (skipped: ${reason})`,
   () => {
     it.each(addon.labMicrobenches().map(({ name }) => name))(
-      '%s runs the iterations that are asked for, in whole bodies of the loop',
+      '%s runs the requested iterations, in whole bodies of the loop',
       async (name) => {
         const run = async (n: number) => addon.labMicrobench({ name, x: 8, y: 8, m: 16, n, repetitions: 3 })
         const [once, twice] = [await run(800), await run(1600)]

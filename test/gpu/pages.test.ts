@@ -14,7 +14,7 @@ describe.skipIf(reason !== undefined)(
     const rows = Int32Array.from({ length: m }, (_, row) => Math.imul(row, 40503) >>> 4)
     const cols = Int32Array.from({ length: n }, (_, col) => (col % 7 === 0 ? EPSILON : col))
 
-    it('keep their content if the product fails, and then take its results', () => {
+    it('keep their content if a product fails, and contain the results of the next one', () => {
       const out = matrix(m, n, new Int32Array(m * n))
       const touched = [0, 12_345, m * n - 1]
       for (const at of touched) out.data[at] = 7

@@ -51,7 +51,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
   const b = filled(k, n, scattered(20_000))
 
   describe('panels', () => {
-    it('have one arithmetic', () => {
+    it('share one arithmetic', () => {
       expect(compare(filled(m, k, scattered(20_000)), b).arithmetic).toBe('half')
     })
 

@@ -1,6 +1,6 @@
 /**
- * Products of matrices on a GPU that are launched in parts, because they take long or memory is short, and that fail or are aborted
- * between two parts.
+ * Products of matrices on a GPU that fail or are aborted between two parts. Products are launched in parts if
+ * they take long or memory is short.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import {
@@ -79,7 +79,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
       const [a, b] = [(await make(m, k, 1)) as DeviceMatrix, (await make(k, n, 2)) as DeviceMatrix]
       for (let nth = 1, done = false; !done; nth++) {
         expect(nth, 'it never succeeds').toBeLessThan(100)
-        // In a view, and in a separate matrix.
+        // C is a view in some attempts, and a separate matrix in the others.
         const whole = await device.full(shape(m, n + (nth % 2) * 8) as [number, number], value)
         const out = whole.view({ cols: [0, n] })
         const { used } = device.memory()
@@ -124,7 +124,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
     let mixed = 0
     for (const delay of [25, 50, 15, 80, 5, 120, 200, 1]) {
       const out = await device.full([m, m], 1)
-      // So that a packed format of it exists.
+      // This product creates a packed format of `out`.
       ;(await mpmm(out, there)).c.dispose()
       const controller = new AbortController()
       const running = caught(

@@ -32,7 +32,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'ranked' : `ranked 
     const variant = () => named('ranked', semiring)
     const random = new Random(7)
     const any = (spread: number) => () => random.integer(-spread, spread)
-    /** A few lines differ from all others, which a sample doesn't show. */
+    /** A few lines differ from all others, and a sample doesn't include them. */
     const unlike = (line: number) => random.integer(-1, 1) * (line % 97 === 13 ? 100_000_000 : 10)
 
     it.each<
@@ -134,7 +134,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'ranked' : `ranked 
       await expectRight(filled(m, k, uniform), filled(k, n, uniform), semiring)
     })
 
-    it('are right for normal elements, with a range of its own for each line', async () => {
+    it('are right for normal elements, with a separate range for each line', async () => {
       const a = filled(m, k, (row) => normal() + row * 5000)
       await expectRight(
         a,
@@ -148,7 +148,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'ranked' : `ranked 
       await expectRight(filled(m, k, sparse(zero)), filled(k, n, sparse(zero)), semiring)
     })
 
-    it('are right from the host', async () => {
+    it('are right for operands on the host', async () => {
       const [a, b] = [filled(m, k, uniform), filled(k, n, uniform)]
       const { variant, c } = await mpmm(a, b, { backend: 'cuda' })
       expect(variants().find(({ name }) => name === variant)?.family).toBe('ranked')

@@ -109,7 +109,8 @@ describe.skipIf(reason !== undefined)(
       const [backend, wrong, [before, after], isSame] = result
       expect([backend, wrong, isSame]).toEqual(['cuda', [], true])
       expect(before).toBeGreaterThan(64 * 2 ** 20)
-      // Five matrices of 16 MiB stay, and the matrices of the product fit at once, otherwise it would have run in blocks.
+      // Five matrices of 16 MiB stay. The matrices of the product fit at once; otherwise the product would
+      // have run in blocks.
       const most = (limit - 5 * 16) * 2 ** 20 - 3 * n * n * 4
       expect(after).toBeLessThanOrEqual(most)
     })

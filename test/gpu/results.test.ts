@@ -114,7 +114,7 @@ describe.skipIf(reason !== undefined)(
       for (const { c, which } of kept) expectElements(c, right[which]!)
     })
 
-    /** Output of a program in a process of its own. */
+    /** Output of a program in a separate process. */
     const run = (body: string, env: NodeJS.ProcessEnv = {}) => {
       const program = `
         import { matrix, mpmm } from ${JSON.stringify(library.href)}

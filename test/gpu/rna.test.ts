@@ -89,7 +89,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
         backend: 'cuda',
       }).catch((thrown) => thrown)
       expectError(error, 'ERR_MPMML_OUT_OF_MEMORY', /take \d+ bytes, but there are 1048576/)
-      // Without an explicit backend it uses the CPU then.
+      // Without an explicit backend bpmax uses the CPU if the memory is insufficient.
       const { backend } = await bpmax(randomStrand(random, 20), randomStrand(random, 400))
       expect(backend).toBe('cpu')
       // Strands are folded in several parts.

@@ -1,4 +1,6 @@
-/** Measured choices of the planner. Each test has a cache folder of its own, and so a process of its own. */
+/**
+ * Measured choices of the planner. Each test has a separate cache folder, and therefore a separate process.
+ */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -48,7 +50,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'tuning' : `tuning 
     expect((await plan(near, 'int32', 'max-plus', env)).variant).toBe(variant)
     expect((await plan(near, 'int32-eps', 'max-plus', env)).variant).toBe(variant)
     expect((await plan(near, 'int32', 'min-plus', env)).variant).toBe(variant.replace('maxplus', 'minplus'))
-    // Other values and sizes are planned as without it.
+    // The choice doesn't affect the plans of other values and sizes.
     const without = cacheOf('none').env
     for (const [shape, values] of [
       [near, '16bit'],
@@ -83,7 +85,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'tuning' : `tuning 
       expect(planned.variant).toBe(choice.variant)
     }
     await tune('512')
-    // Of the same sizes, but another product: the single one stays.
+    // A batch of equal sizes is another product: the choice for the single product stays.
     await json(['tune', '--shapes', '3x256x256x256', '--repetitions', '3'], { env })
     const stored: TuningFile = JSON.parse(readFileSync(file, 'utf8'))
     expect(stored.gpus[gpu]!.choices.map(({ batch, m, path }) => [batch, m, path])).toEqual([

@@ -53,13 +53,13 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
       [1, 0],
     ] as const) {
       const device = await openDevice({ device: full })
-      // Kept, because a collected matrix releases its memory.
+      // The matrix stays referenced, because a collected matrix releases its memory.
       const filling = await device.full([290, 2 ** 18], 0)
       const { c, devices } = await mpmm(a, b, { ...options, devices: [0, 1] })
       expect(devices).toEqual([other])
       expectSame(c, expected)
       expect((await plan(a, b, { ...options, devices: [0, 1] })).backend).toBe('cuda')
-      // If neither has, CUDA can't compute it.
+      // If neither GPU has the memory, CUDA can't compute the product.
       const second = await openDevice({ device: other })
       const fillingToo = await second.full([290, 2 ** 18], 0)
       expectError(
@@ -105,7 +105,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
       expect(devices).toEqual([0, 1])
       for (const [at, lane] of c.entries()) expectSame(await lane.download(), expected[at]!)
     }
-    // Into columns, of which no GPU has all of a row.
+    // The result is written into columns, so that no GPU has a whole row.
     const { c: alone } = await mpmm(a, b, { semiring: own, device: 0, backend: 'cuda' })
     const columns = [await device.full([n, n], 0), await device.full([n, n], 0)] as const
     await mpmm(A, B, { semiring: own, out: [columns[0].transpose(), columns[1].transpose()] })

@@ -35,7 +35,7 @@ const firstOfGreatest = semiring({
   check: false,
 })
 
-/** One lane, and a ⊕ that isn't associative: steps have an order. */
+/** Semiring with one lane and a ⊕ that isn't associative, so that the order of steps matters. */
 const mixed = semiring({
   name: 'mixed',
   dtype: 'int32',

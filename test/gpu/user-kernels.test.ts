@@ -132,7 +132,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
     expect((await run(folder)).sum).toBe(sum)
   })
 
-  it('may come from several processes at once', async () => {
+  it('may be compiled by several processes at once', async () => {
     const all = await Promise.all(Array.from({ length: 4 }, () => run(folder)))
     expect(all.map((said) => said.sum)).toEqual(all.map(() => sum))
     expect(files()).toEqual([expect.stringMatching(/\.cubin$/)])
@@ -155,7 +155,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
   })
 
   it('are cached nowhere on a full disk: no partial file stays', async () => {
-    // 512 or 1024 bytes a block, depending on the shell; the file takes more.
+    // The limit is in blocks of 512 or 1024 bytes, depending on the shell; the file is larger.
     expect(await run(folder, mebibyte, 'ulimit -f 2')).toEqual({ explanation: compiled, sum })
     expect(files()).toEqual([])
     await run(folder)
@@ -180,9 +180,9 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
     expect(readdirSync(other)).toEqual([])
   })
 
-  // Nothing is read-only for root.
+  // Root can write into any folder.
   it.skipIf(process.getuid?.() === 0)(
-    'are read from a folder that is read-only, and kept nowhere else',
+    'are read from a folder that is read-only, and cached nowhere else',
     async () => {
       mkdirSync(kept(), { mode: 0o500 })
       expect(await run(folder)).toEqual({ explanation: compiled, sum })

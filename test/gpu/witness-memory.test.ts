@@ -145,7 +145,7 @@ describe.skipIf(reason !== undefined)(
       const products = new AbortController()
       let isDone = false
       let running: Promise<unknown> = Promise.resolve()
-      // From its beginning, no memory is left for others.
+      // The running product uses all memory from its beginning.
       await new Promise<void>((begun) => {
         const onProgress = () => begun()
         running = caught(

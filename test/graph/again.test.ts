@@ -1,4 +1,4 @@
-/** Paths that a closure can't answer at once, on the CPU. */
+/** Paths that a closure can't find directly, on the CPU. */
 import { describe, expect, it } from 'vitest'
 import { shortestPaths, verifyPaths } from '../../lib/graph.js'
 import { matrix } from '../../lib/index.js'
@@ -8,7 +8,7 @@ import { balanced, pathsAgain } from '../support/suite-paths-again.js'
 describe('cpu', () => {
   pathsAgain('cpu')
 
-  it('cycles of float64 that weigh nothing lead nobody round', async () => {
+  it('finds no endless paths around cycles of float64 with weight 0', async () => {
     const random = new Random(64)
     for (let round = 0; round < 1000; round++) {
       const nodes = random.integer(3, 12)

@@ -1,4 +1,4 @@
-/** The graph core: edge lists, compressed rows, what nodes reach, strongly connected components. */
+/** The graph core: edge lists, compressed rows, reachable nodes, strongly connected components. */
 import { describe, expect, it } from 'vitest'
 import { elementType } from '../../lib/elements.js'
 import { findingComponents } from '../../lib/graph-core/components.js'
@@ -29,7 +29,7 @@ const transferred = () => {
 }
 
 describe('reading', () => {
-  it('arrays and typed arrays of any numbers', () => {
+  it('accepts arrays and typed arrays of any numbers', () => {
     for (const make of [Int32Array, Uint8Array, Uint32Array, Float64Array, Int16Array]) {
       const { from, to } = readEdges({ ...good, from: make.from(good.from), to: make.from(good.to) })
       expect([from, to]).toEqual([Int32Array.of(0, 1), Int32Array.of(1, 2)])
@@ -40,7 +40,7 @@ describe('reading', () => {
     )
   })
 
-  it('copies: what happens to the arrays later changes nothing', () => {
+  it('copies the arrays, so that later writes to them have no effect', () => {
     const weight = Float64Array.of(1, 2)
     const edges = readEdges({ ...good, weight })
     weight[0] = 9
@@ -76,7 +76,7 @@ describe('reading', () => {
     ['a large weight', { ...good, weight: [1, 2 ** 31] }, 'DTYPE', 'weight[1] must be an integer'],
     ['NaN for a weight', { ...good, weight: Float32Array.of(1, Number.NaN) }, 'VALUE', 'weight[1] is NaN'],
     ['detached memory', { ...good, from: transferred() }, 'DTYPE', 'detached'],
-  ])('refuses %s', (_, graph, code, message) => {
+  ])('rejects %s', (_, graph, code, message) => {
     expect(() => readEdges(graph)).toThrow(coded(code, message))
   })
 })
@@ -88,7 +88,7 @@ const rowsOf = (graph: unknown, zero: number | null = null) => atOnce(listRows(r
 const randomEdges = (random: Random, weights: number[]) =>
   randomGraph(random, random.integer(1, 6), random.integer(0, 30), () => random.pick(weights))
 
-/** [the row's node, the other end, what is at the same place of another array] of each edge, in their order. */
+/** Edges of compressed rows in order: [node of the row, other end, element of `beside` at the same index]. */
 const edgesIn = ({ nodes, start, to }: Rows, beside: ArrayLike<number>) =>
   Array.from({ length: nodes }, (_, i) => i).flatMap((i) =>
     Array.from(to.subarray(start[i], start[i + 1]), (j, at) => [i, j, beside[start[i]! + at]!]),
@@ -97,29 +97,32 @@ const edgesIn = ({ nodes, start, to }: Rows, beside: ArrayLike<number>) =>
 const rounds = Array.from({ length: 100 }, (_, round) => round)
 
 describe('compressed rows', () => {
-  it.each([EPSILON, 2 ** 31 - 1])('keep the order of the list in each row, and leave out %i', (zero) => {
-    const random = new Random(5)
-    for (const _ of rounds) {
-      const graph = randomEdges(random, [zero, -1, 0, 1, 2])
-      const edges = readEdges(graph)
-      for (const [direction, own, other] of [
-        ['forward', graph.from, graph.to],
-        ['backward', graph.to, graph.from],
-      ] as const) {
-        for (const left of [zero, null]) {
-          const rows = atOnce(listRows(edges, left, direction))
-          const expected = own
-            .map((i, e) => [i, other[e]!, e])
-            .filter(([, , e]) => graph.weight[e!] !== left)
-            .sort((a, b) => a[0]! - b[0]!)
-          expect(edgesIn(rows, rows.edge)).toEqual(expected)
-          expect(rows.to.length).toBe(expected.length)
+  it.each([EPSILON, 2 ** 31 - 1])(
+    'keep the order of the list in each row, and omit the weight %i',
+    (zero) => {
+      const random = new Random(5)
+      for (const _ of rounds) {
+        const graph = randomEdges(random, [zero, -1, 0, 1, 2])
+        const edges = readEdges(graph)
+        for (const [direction, own, other] of [
+          ['forward', graph.from, graph.to],
+          ['backward', graph.to, graph.from],
+        ] as const) {
+          for (const left of [zero, null]) {
+            const rows = atOnce(listRows(edges, left, direction))
+            const expected = own
+              .map((i, e) => [i, other[e]!, e])
+              .filter(([, , e]) => graph.weight[e!] !== left)
+              .sort((a, b) => a[0]! - b[0]!)
+            expect(edgesIn(rows, rows.edge)).toEqual(expected)
+            expect(rows.to.length).toBe(expected.length)
+          }
         }
       }
-    }
-  })
+    },
+  )
 
-  it('are the elements of a matrix that are not zero, with any strides', () => {
+  it('contain the elements of a matrix other than zero, with any strides', () => {
     const random = new Random(6)
     for (const _ of rounds) {
       const nodes = random.integer(0, 6)
@@ -142,7 +145,7 @@ describe('compressed rows', () => {
     }
   })
 
-  it('transposed have the edges that enter each node, in their order', () => {
+  it('contain the edges that enter each node, in order, if they are transposed', () => {
     const random = new Random(7)
     for (const _ of rounds) {
       const rows = rowsOf(randomEdges(random, [1]))
@@ -152,7 +155,7 @@ describe('compressed rows', () => {
     }
   })
 
-  it('restricted have the edges whose ends have one label, between nodes in a new order', () => {
+  it('contain the edges whose ends have equal labels, in a new order of nodes, if they are restricted', () => {
     const random = new Random(8)
     for (const _ of rounds) {
       const rows = rowsOf(randomEdges(random, [1]))
@@ -173,7 +176,7 @@ describe('compressed rows', () => {
     }
   })
 
-  it('names the edges that cannot be allocated', () => {
+  it('report that the edges can’t be allocated', () => {
     const making = (function* (): Steps<Int32Array> {
       yield
       return new Int32Array(2 ** 40)
@@ -187,8 +190,8 @@ describe('compressed rows', () => {
   })
 })
 
-describe('what some nodes reach', () => {
-  it('are they themselves and all on ways from them, the nearest first', () => {
+describe('nodes that are reachable from some roots', () => {
+  it('include the roots, and are in the order of their distance', () => {
     const random = new Random(9)
     for (const _ of rounds) {
       const graph = randomEdges(random, [1])
@@ -206,7 +209,7 @@ describe('what some nodes reach', () => {
 })
 
 describe('strongly connected components', () => {
-  it('are the nodes that reach each other, and come after what they reach', () => {
+  it('consist of nodes that reach each other, and follow the components that they reach', () => {
     const random = new Random(6)
     for (let round = 0; round < 300; round++) {
       const nodes = random.integer(0, 12)
@@ -231,7 +234,7 @@ describe('strongly connected components', () => {
     }
   })
 
-  it('a path of 10^6 nodes, and a cycle', () => {
+  it('are found in a path and in a cycle of 10^6 nodes', () => {
     const nodes = 1_000_000
     const from = Int32Array.from({ length: nodes }, (_, i) => i)
     const weight = new Int32Array(nodes)

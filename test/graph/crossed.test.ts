@@ -1,4 +1,4 @@
-/** Best paths where batches, directions, sources, places and methods meet. */
+/** Best paths in combinations of batches, directions, sources, targets and methods, on the CPU. */
 import { describe } from 'vitest'
 import { crossedPaths } from '../support/suite-paths-crossed.js'
 

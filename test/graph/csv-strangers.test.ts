@@ -1,4 +1,7 @@
-/** CSV and TSV of strangers: each file is read as it is meant, or refused with its place and advice. */
+/**
+ * CSV and TSV files of other programs: each file is read with its intended meaning, or rejected with the
+ * position and advice.
+ */
 import { writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { lookAtCsv, namedNodeInCsv } from '../../lib/command-line.js'
@@ -63,7 +66,7 @@ describe('the heading of an edge list', () => {
     ['id,source,target\n0,A,B\n1,B,C\n', ['A>B:1', 'B>C:1']],
     ['from,to,weight\n', []],
     ['"from"\n,to\n', []],
-  ])('gives each column its meaning: %j', (text, expected) => {
+  ])('determines the meaning of each column: %j', (text, expected) => {
     if (!text.startsWith('"from"\n')) expect(named(text)).toEqual(expected)
     const numbered = text.replace(
       /(?<=[\n,;\t ]|^)"?([ABC])"?(?=[\n,;\t ])/g,
@@ -82,7 +85,7 @@ describe('the heading of an edge list', () => {
     ['A,B\nB,C\n', ['A>B:1', 'B>C:1']],
     ['U,V\nV,W\n', ['U>V:1', 'V>W:1']],
     ['#from,to,weight\nA,B,4\nB,C,5\n', abc],
-  ])('isn’t seen in the first edge: %j', (text, expected) => {
+  ])('isn’t confused with the first edge: %j', (text, expected) => {
     expect(named(text)).toEqual(expected)
   })
 
@@ -115,7 +118,7 @@ describe('the heading of an edge list', () => {
       "line 2: '#1,A,4' may be a comment, or an edge of a node whose name begins with #",
     ],
     ['#1,A,4\nA,B,5\n', "line 1: '#1,A,4' may be a comment"],
-  ])('refuses %j', (text, message) => {
+  ])('rejects %j', (text, message) => {
     expect(() => named(text)).toThrow(refusal(message))
   })
 
@@ -134,11 +137,11 @@ describe('the heading of an edge list', () => {
       '5423871221,1,4\n',
       'must be from 0 to 2147483646, but it is 5423871221: number the nodes from 0, or read them as names',
     ],
-  ])('refuses %j where nodes have numbers', (text, message) => {
+  ])('rejects %j if nodes have numbers', (text, message) => {
     expect(() => edges(text)).toThrow(refusal(message))
   })
 
-  it('takes comments, and quoted names that begin with #', () => {
+  it('accepts comments, and quoted names that begin with #', () => {
     expect(named('# roads\n#\n#!x\nfrom,to,weight\n# A,B,9\n"#1",A,4\n#none\nA,B,5\n')).toEqual([
       '#1>A:4',
       'A>B:5',
@@ -146,7 +149,7 @@ describe('the heading of an edge list', () => {
     expect(edges('#0,1,9\n0,1,4\n')).toEqual(['0>1:4'])
   })
 
-  it('gives the column of weights that the option names, or none', () => {
+  it('selects the column of weights that the option names, or no column', () => {
     const text = 'from,to,distance,time\nA,B,7,3\n'
     expect(named(text, { weight: 'time' })).toEqual(['A>B:3'])
     expect(named(text, { weight: 'distance' })).toEqual(['A>B:7'])
@@ -162,7 +165,7 @@ describe('the heading of an edge list', () => {
     expect(() => named(text, { weight: 5 as never })).toThrow(coded('OPTION', 'option weight'))
   })
 
-  it('gives tokens, with names or numbers of nodes', () => {
+  it('determines the column of tokens, with names or numbers of nodes', () => {
     const rail = 'from,to,minutes,tokens\nBA,AB,27,0\nAB,BA,27,3\n'
     expect(named(rail, { tokens: true })).toEqual(['BA>AB:27/0', 'AB>BA:27/3'])
     expect(named(rail)).toEqual(['BA>AB:27', 'AB>BA:27'])
@@ -193,7 +196,7 @@ describe('the separator of an edge list', () => {
     ['Washington, DC\tBoston\t5\n', ['Washington, DC>Boston:5']],
     ['a;b,"c;d",4\ne;f,"g;h",5\n', ['a;b>c;d:4', 'e;f>g;h:5']],
     ['A ,  B, 4 \n B,C ,5\n', abc],
-  ])('is decided by all of the first lines: %j', (text, expected) => {
+  ])('is determined by all of the first lines: %j', (text, expected) => {
     expect(named(text)).toEqual(expected)
   })
 
@@ -223,7 +226,7 @@ describe('the separator of an edge list', () => {
     ['A,B,4,\nB,C,5,\n', 'line 1: expected the end of the line, but it goes on with'],
     ['A,B,4\nC;D;5\n', 'line 2'],
     ['sep=;\nA,B,4\n', 'line 2'],
-  ])('refuses %j', (text, message) => {
+  ])('rejects %j', (text, message) => {
     expect(() => named(text)).toThrow(refusal(message))
   })
 
@@ -253,7 +256,7 @@ describe('the cells of an edge list', () => {
     ['constructor,__proto__,5\n', ['constructor>__proto__:5']],
     ['\n\nA,B,4\n\n \nB,C,5\n\n', abc],
     ['A,B,4\nB,C,5', abc],
-  ])('are read as they stand: %j', (text, expected) => {
+  ])('are read literally: %j', (text, expected) => {
     expect(named(text)).toEqual(expected)
   })
 
@@ -264,7 +267,7 @@ describe('the cells of an edge list', () => {
     ['A,5" pipe,4\n', 'line 1'],
     ['A,B,4\nA,5" pipe,4\n', `line 2: the cell '5" pipe' has one quotation mark: enclose`],
     ['A,"",4\n', 'line 1: the name of a node is missing'],
-  ])('are refused where quotation marks don’t fit: %j', (text, message) => {
+  ])('are rejected if quotation marks are misplaced: %j', (text, message) => {
     expect(() => named(text)).toThrow(refusal(message))
   })
 
@@ -290,7 +293,7 @@ describe('the cells of an edge list', () => {
     ['1e999', 'beyond the range of numbers'],
     ['1e', "must be a number, but it is '1e'"],
     ['١٢', 'must be a number'],
-  ])('are refused as weights with advice: %s', (cell, message) => {
+  ])('are rejected as weights with advice: %s', (cell, message) => {
     for (const text of [`A,B,${cell}\n`, `from,to,weight\nA,B,4\nA,B,${cell}\n`]) {
       expect(() => named(text)).toThrow(refusal(message))
     }
@@ -312,7 +315,7 @@ describe('points that may separate thousands', () => {
     ['A\tB\t1,000\n', 'a.tsv', 'may be 1000 or 1'],
     ['A\tB\t"12,345"\n', 'a.tsv', 'may be 12345 or 12.345'],
     ['from;to;weight\nA;B;"1.000"\n', 'a.csv', 'line 2: the decimal point'],
-  ])('are refused: %j', (text, name, message) => {
+  ])('are rejected: %j', (text, name, message) => {
     expect(() => named(text, { name })).toThrow(refusal(message))
   })
 
@@ -324,20 +327,20 @@ describe('points that may separate thousands', () => {
     ['A\tB\t1.000\n', 'a.tsv', ['A>B:1']],
     ['A,B,1.000\n', 'a.csv', ['A>B:1']],
     ['A B 1.000\n', 'a.csv', ['A>B:1']],
-  ])('are decimal points if another number or the separator shows it: %j', (text, name, expected) => {
+  ])('are decimal points if another number or the separator proves it: %j', (text, name, expected) => {
     expect(named(text, { name })).toEqual(expected)
   })
 })
 
-describe('two columns of the name weight', () => {
-  it('are refused', () => {
+describe('two columns with the name weight', () => {
+  it('are rejected', () => {
     expect(() => named('from,to,weight,Weight\nA,B,1,2\n')).toThrow(
       refusal("the weight must be one column, but 'weight' and 'Weight' may be it"),
     )
   })
 })
 
-describe('a look at CSV', () => {
+describe('inspection of CSV', () => {
   it.each<[string, string | undefined]>([
     ['0,1,4\n1,Oslo,5\n', 'Oslo'],
     ['id,to,from\n7,1,"x\ny"\n', 'x\ny'],
@@ -347,13 +350,13 @@ describe('a look at CSV', () => {
     ['0,1,4\n1,2,5\n', undefined],
     ['a,b,c,d\n', undefined],
     ['', undefined],
-  ])('finds the first node of a list that has a name: %j', async (text, node) => {
+  ])('finds the first node with a name in an edge list: %j', async (text, node) => {
     writeFileSync(path('look.csv'), text)
     expect(await namedNodeInCsv(path('look.csv'))).toBe(node)
     expect(await namedNodeInCsv(path('missing.csv'))).toBe(undefined)
   })
 
-  it('tells what columns a list of edges has', async () => {
+  it('reports the columns of an edge list', async () => {
     writeFileSync(path('look.csv'), 'from,to,tokens,km\n0,1,2,4\n1,2,0,5\n')
     expect(await lookAtCsv(path('look.csv'))).toEqual({
       columns: 4,
@@ -400,11 +403,11 @@ describe('the bytes of an edge list', () => {
     ],
     ['zeros', Buffer.from('0,1,4\n1,2,5\n\0\0\0'), 'line 3: it has a character of code 0'],
     ['UTF-32', Buffer.from('\xff\xfe\0\0A\0\0\0', 'latin1'), 'utf-32'],
-  ])('are refused in %s', (_, bytes, message) => {
+  ])('are rejected in %s', (_, bytes, message) => {
     for (const keys of [true, false]) expect(() => edges(bytes, { keys })).toThrow(refusal(message))
   })
 
-  it('may divide a line end', () => {
+  it('may be divided within a line end', () => {
     // Texts are parsed in parts of 65536 bytes.
     const comment = '# '.padEnd(65_535, 'x')
     for (const content of [`${comment}\r\nA,B,NA\n`, Buffer.from(`${comment}\r\nA,B,NA\n`)]) {
@@ -414,7 +417,7 @@ describe('the bytes of an edge list', () => {
     expect(named(`"${name}\r\ny",B,4\n`)).toEqual([`${name}\ny>B:4`])
   })
 
-  it('decide the separator together, also in a file that is read in pieces', async () => {
+  it('determine the separator together, also if a file is read in several windows', async () => {
     const lines = Array.from({ length: 200 }, (_, e) => (e < 50 ? `a${e}, x;b${e}, y` : `c${e};d${e}`))
     const text = `${lines.join('\n')}\n`
     const { keys, from, to } = parseGraph(text, { format: 'csv', keys: true })
@@ -423,7 +426,7 @@ describe('the bytes of an edge list', () => {
     expect(await readGraph(path('separator.csv'), { keys: true })).toMatchObject({ keys, from, to })
   })
 
-  it('may divide characters, line ends and quoted cells anywhere', () => {
+  it('may be divided anywhere in characters, line ends and quoted cells', () => {
     const line = (e: number) => `"Bodø ""${e % 7}""",€${e % 11},${e}\r\n`
     const long = Array.from({ length: 30_000 }, (_, e) => line(e)).join('')
     const quoted = `${long}"${'x\r'.repeat(40_000)}",B,7\r`
@@ -435,7 +438,7 @@ describe('the bytes of an edge list', () => {
     expect(() => named(`${quoted}A,B,x\n`)).toThrow(refusal('line 70002: '))
     const divided = `p,q,1\n"a\n\nb","${'x\n'.repeat(70_000)}",7\nA,B,x\n`
     expect(() => named(divided)).toThrow(refusal('line 70005: '))
-    // Each pair of surrogates begins at another place of a window.
+    // Each pair of surrogates begins at another position of a window.
     const faces = Array.from({ length: 40_000 }, (_, e) => `😀${'x'.repeat(e % 3)},b,${e % 5}\n`).join('')
     expect(new Set(named(faces).map((each) => each.slice(0, each.indexOf('>'))))).toEqual(
       new Set(['😀', '😀x', '😀xx']),

@@ -1,4 +1,4 @@
-/** Paths by dissection: against the definition, and against searches. */
+/** Paths by dissection, compared with the definition and with searches. */
 import { describe, expect, it } from 'vitest'
 import {
   longestPaths,
@@ -31,7 +31,7 @@ const functions: Record<PathAlgebraName, PathFunction> = {
 
 const method = 'dissection'
 
-/** A grid, some of whose streets are missing, lead one way, or have more than one lane. */
+/** Grid of streets, some of which are missing, one-way, or have parallel edges. */
 function streets(
   random: Random,
   width: number,
@@ -55,7 +55,7 @@ function streets(
   return graph
 }
 
-/** Weights that don't gain around cycles, some of which make paths better. */
+/** Weights without improving cycles. Single edges may improve a path. */
 function weightOf(random: Random, semiring: PathAlgebraName, nodes: number, least: number) {
   const potential = Array.from({ length: nodes }, () => random.integer(-6, 6))
   return (from: number, to: number) => {
@@ -74,7 +74,7 @@ function weightOf(random: Random, semiring: PathAlgebraName, nodes: number, leas
   }
 }
 
-/** Compares all of a result with the definition, path by path. */
+/** Compares a result with the definition, path by path. */
 async function check(semiring: PathAlgebraName, graph: WeightedEdges, options: object): Promise<void> {
   const algebra = pathAlgebras[semiring]
   const weight = semiring === 'max-times' ? Float64Array.from(graph.weight) : Int32Array.from(graph.weight)
@@ -96,7 +96,7 @@ async function check(semiring: PathAlgebraName, graph: WeightedEdges, options: o
       }
       const truth = semiring === 'or-and' ? 1 : expected
       expectSame(stated, truth)
-      // Some of the paths: to look edges up takes the oracle long.
+      // Only some of the paths are checked, because the oracle is slow at finding edges.
       if (!paths || (source + target) % 4) continue
       const path = result.path(source, target)!
       expectSame(path[0], source)
@@ -115,7 +115,7 @@ describe.each(Object.keys(functions) as PathAlgebraName[])('%s', (semiring) => {
       [9, 10],
       [30, 2],
     ] as const) {
-      // Weights of which some are 0, and weights of which none is.
+      // Graphs with and without weights of 0.
       for (const least of [0, 1]) {
         const weight = weightOf(random, semiring, width * height, least)
         await check(semiring, streets(random, width, height, semiring === 'or-and' ? () => 1 : weight), {})
@@ -123,7 +123,7 @@ describe.each(Object.keys(functions) as PathAlgebraName[])('%s', (semiring) => {
     }
   })
 
-  it('finds those of any graph', async () => {
+  it('finds the best paths of any graph', async () => {
     const random = new Random(32)
     for (let round = 0; round < 8; round++) {
       const nodes = random.integer(1, 50)
@@ -133,7 +133,7 @@ describe.each(Object.keys(functions) as PathAlgebraName[])('%s', (semiring) => {
     }
   })
 
-  it('finds those of some sources and targets, in their order', async () => {
+  it('finds the best paths between some sources and targets, in their order', async () => {
     const random = new Random(33)
     const graph = streets(random, 8, 9, semiring === 'or-and' ? () => 1 : weightOf(random, semiring, 72, 1))
     const some = (count: number) => Array.from({ length: count }, () => random.integer(0, 71))
@@ -153,7 +153,7 @@ const line = (nodes: number, weight: number) => ({
 })
 
 describe('numbers', () => {
-  it('sums beyond int32 are exact on the way', async () => {
+  it('are exact if intermediate sums exceed int32', async () => {
     const far = line(60, 2 ** 30)
     far.from.push(59)
     far.to.push(0)
@@ -168,7 +168,7 @@ describe('numbers', () => {
     expect([...wrapped.distances.data]).toEqual([(5 * 2 ** 30) | 0])
   })
 
-  it('the least and the greatest widths', async () => {
+  it('may be the least and the greatest widths', async () => {
     const weight = Int32Array.of(-(2 ** 31) + 1, 2 ** 31 - 1)
     const graph = { nodes: 4, from: [0, 1], to: [1, 2], weight }
     const { distances } = await widestPaths(graph, { method })
@@ -184,7 +184,7 @@ describe('numbers', () => {
     )
   })
 
-  it('floats', async () => {
+  it('may be floats', async () => {
     const random = new Random(34)
     for (const Type of [Float32Array, Float64Array]) {
       const graph = streets(random, 9, 9, () => random.integer(0, 99) / 8)
@@ -201,8 +201,8 @@ describe('numbers', () => {
   })
 })
 
-describe('what has no answer', () => {
-  it('a cycle that gains is the error', async () => {
+describe('dissection without a result', () => {
+  it('rejects an improving cycle', async () => {
     const random = new Random(35)
     const graph = streets(random, 9, 9, () => 5)
     for (const [from, to] of [
@@ -218,7 +218,7 @@ describe('what has no answer', () => {
     expect(error.weight).toBe(-3)
   })
 
-  it('a cycle that gains elsewhere', async () => {
+  it('rejects a graph with an improving cycle that is on no requested path, which a search accepts', async () => {
     const graph = { nodes: 4, from: [0, 2, 3], to: [1, 3, 2], weight: [4, -1, -1] }
     expect([...(await shortestPaths(graph, { sources: [0] })).distances.data.slice(0, 2)]).toEqual([0, 4])
     await expect(shortestPaths(graph, { sources: [0], method })).rejects.toThrow(coded('OPTION'))
@@ -230,12 +230,12 @@ describe('what has no answer', () => {
     ['cuda', { backend: 'cuda', method }],
     ['cuda', { backend: 'cuda', method: 'search' }],
     ["'dissection' or 'closure'", { method: 'magic' }],
-  ])('%s', async (text, options) => {
+  ])('rejects options, and names the wrong one: %s', async (text, options) => {
     const promise = shortestPaths(line(5, 1), options as object)
     await expect(promise).rejects.toThrow(coded('OPTION', text))
   })
 
-  it('paths of rounded sums, and edges of them that gain', async () => {
+  it('rejects paths of rounded sums, and improving edges with rounded weights', async () => {
     const graph = { ...line(5, 1), weight: new Float64Array(4).fill(0.1) }
     await expect(shortestPaths(graph, { method, paths: true })).rejects.toThrow(coded('OPTION'))
     const gaining = { ...graph, weight: new Float64Array(4).fill(-0.1) }
@@ -243,7 +243,7 @@ describe('what has no answer', () => {
   })
 })
 
-it('is taken if it takes less time, and says so', async () => {
+it('is chosen if it is faster, and is reported as the method', async () => {
   const graph = streets(new Random(36), 70, 70, () => 3)
   const options = { backend: 'cpu' as const, sources: Array.from({ length: 2000 }, (_, i) => i) }
   const { method: found, distances } = await shortestPaths(graph, options)
@@ -251,7 +251,7 @@ it('is taken if it takes less time, and says so', async () => {
   const searched = await shortestPaths(graph, { ...options, method: 'search' })
   expect(searched.method).toBe('search')
   expect(Buffer.from(distances.data.buffer).equals(Buffer.from(searched.distances.data.buffer))).toBe(true)
-  // Its separators are large.
+  // Random graphs have large separators.
   const wild = randomGraph(new Random(37), 3000, 30_000, () => 3)
   expect((await shortestPaths(wild, options)).method).not.toBe('dissection')
   expect((await shortestPaths(graph, { sources: [0] })).method).toBe('search')

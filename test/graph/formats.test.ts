@@ -1,4 +1,4 @@
-/** DIMACS, Matrix Market and CSV: what is read, and what is refused with the number of the line. */
+/** DIMACS, Matrix Market and CSV: accepted texts, and rejected texts with the number of the line. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -46,8 +46,8 @@ describe('DIMACS', () => {
     expect(lists(dimacs(content))).toEqual(expected)
   })
 
-  it('skips the title, and the nodes that paths begin and end at', () => {
-    // As generators for the maximum flow write them, too.
+  it('skips the title, and the sources and targets of paths', () => {
+    // Generators for maximum-flow problems write these lines.
     for (const line of ['t a title 9', 'n 2', 'n 2 s', 'n 1 t']) {
       const text = `p sp 2 1\n${line}\na 1 2 3\n`
       if (/^n \d \w/.test(line))
@@ -61,12 +61,12 @@ describe('DIMACS', () => {
     expect(() => dimacs('n 1\np sp 2 0\n')).toThrow(refusal('line 1: a node comes before'))
   })
 
-  it.each(['\r', '\r\n'])('takes lines that end in %j', (end) => {
+  it.each(['\r', '\r\n'])('accepts lines that end in %j', (end) => {
     expect(lists(dimacs(text.replaceAll('\n', end)))).toEqual(expected)
     expect(lists(dimacs(Buffer.from(`\ufeff${text.replaceAll('\n', end)}`, 'utf16le')))).toEqual(expected)
   })
 
-  it('a graph without arcs', () => {
+  it('accepts a graph without arcs', () => {
     expect(lists(dimacs('p sp 5 0'))).toEqual({ nodes: 5, edges: [], type: 'Int32Array' })
   })
 
@@ -93,7 +93,7 @@ describe('DIMACS', () => {
     ['e 1 2\n', 'line 1: a line must begin with a, p, n, t or c'],
     ['p sp 2 1\na 1 2 --3\n', 'must be a number'],
     ['p sp 2 1\na 1 2 1e400\n', 'beyond the range of numbers'],
-  ])('refuses %j', (content, message) => {
+  ])('rejects %j', (content, message) => {
     expect(() => dimacs(content)).toThrow(refusal(message))
   })
 })
@@ -102,7 +102,7 @@ describe('Matrix Market', () => {
   const banner = (field: string, symmetry = 'general') =>
     `%%MatrixMarket matrix coordinate ${field} ${symmetry}\n`
 
-  it('integers', () => {
+  it('reads integers', () => {
     expect(lists(matrixMarket(`${banner('integer')}% comment\n\n2 2 2\n1 2 -5\n2 2 7`))).toEqual({
       nodes: 2,
       edges: [
@@ -113,7 +113,7 @@ describe('Matrix Market', () => {
     })
   })
 
-  it('real numbers, correctly rounded', () => {
+  it('reads real numbers, correctly rounded', () => {
     const words = [
       '0.1',
       '-1e-3',
@@ -128,7 +128,7 @@ describe('Matrix Market', () => {
     expect([...matrixMarket(text).weight]).toEqual(words.map(Number))
   })
 
-  it('decimal numbers as JavaScript reads them', () => {
+  it('reads decimal numbers like JavaScript', () => {
     const random = new Random(3)
     const words = Array.from({ length: 5000 }, () => {
       const digits = (most: number) =>
@@ -139,12 +139,12 @@ describe('Matrix Market', () => {
     expect([...matrixMarket(text).weight]).toEqual(words.map(Number))
   })
 
-  it('patterns, in any case', () => {
+  it('reads patterns, in upper and lower case', () => {
     const text = '%%matrixmarket MATRIX Coordinate Pattern General\n3 3 1\n3 1\n'
     expect(lists(matrixMarket(text))).toEqual({ nodes: 3, edges: [[2, 0, 1]], type: 'Int32Array' })
   })
 
-  it('symmetric and skew-symmetric', () => {
+  it('reads symmetric and skew-symmetric matrices', () => {
     expect(lists(matrixMarket(`${banner('integer', 'symmetric')}2 2 2\n1 1 3\n2 1 4\n`)).edges).toEqual([
       [0, 0, 3],
       [1, 0, 4],
@@ -182,7 +182,7 @@ describe('Matrix Market', () => {
     [`${banner('integer', 'skew-symmetric')}2 2 1\n1 1 1\n`, 'entries below the diagonal only'],
     [`${banner('integer', 'skew-symmetric')}2 2 1\n2 1 -2147483648\n`, 'has no negative in int32'],
     [`${banner('pattern')}2 2 1\n1 1 1\n`, 'expected the end of the line'],
-  ])('refuses %j', (content, message) => {
+  ])('rejects %j', (content, message) => {
     expect(() => matrixMarket(content)).toThrow(refusal(message))
   })
 })
@@ -207,7 +207,7 @@ describe('CSV', () => {
     expect(lists(csv(content))).toEqual(expected)
   })
 
-  it('weights that are not all int32 integers are float64', () => {
+  it('reads weights as float64 unless all are int32 integers', () => {
     expect(lists(csv('0,1,5\n1,0,0.5\n'))).toMatchObject({ type: 'Float64Array' })
     expect([...csv('0,1,5\n1,0,2147483648\n').weight]).toEqual([5, 2147483648])
     expect(lists(csv('0,1,5.0\n'))).toMatchObject({ type: 'Float64Array' })
@@ -220,12 +220,12 @@ describe('CSV', () => {
     ])
   })
 
-  it('empty, and with a number of nodes', () => {
+  it('may be empty, with a number of nodes', () => {
     expect(lists(csv(''))).toEqual({ nodes: 0, edges: [], type: 'Int32Array' })
     expect(csv('0,1,5\n', { nodes: 10 }).nodes).toBe(10)
   })
 
-  it('may have tokens, if they are asked for', async () => {
+  it('may have tokens if an option requests them', async () => {
     const lines = Array.from({ length: 3000 }, (_, e) => `${e % 7};${e % 5};${e};${e % 3}\n`)
     const { from, weight, tokens } = csv(`from;to;weight;tokens\n${lines.join('')}`, {
       tokens: true,
@@ -246,7 +246,7 @@ describe('CSV', () => {
     })
   })
 
-  it('many edges', () => {
+  it('may have many edges', () => {
     const text = Array.from({ length: 5000 }, (_, e) => `${e},${e + 1},${e * 3}\n`).join('')
     const { nodes, from, to, weight } = csv(text)
     expect([nodes, from[4999], to[4999], weight[4999], weight.length]).toEqual([
@@ -267,11 +267,11 @@ describe('CSV', () => {
     ['0.5,1,1\n', 'must be an integer, but it is 0.5'],
     ['1.0,1,1\n', 'must be an integer, but it is 1.0'],
     ['"0","1","5"\n', `line 1: the node where the edge begins must be a number, but it is '"0"'`],
-  ])('refuses %j', (content, message) => {
+  ])('rejects %j', (content, message) => {
     expect(() => csv(content)).toThrow(refusal(message))
   })
 
-  it('refuses nodes beyond the number that is said', () => {
+  it('rejects nodes beyond the specified number', () => {
     expect(() => csv('0,5,1\n', { nodes: 5 })).toThrow(
       refusal('the graph, line 1: the node where the edge ends'),
     )
@@ -282,7 +282,7 @@ describe('CSV', () => {
   })
 })
 
-it('takes the options of readGraph, and refuses those that a format has no use for', () => {
+it('accepts the options of readGraph, and rejects options that a format doesn’t use', () => {
   const options = { keys: true, twoWay: true, scale: 100 } as const
   expect(csv('a,b,0.25\n', options)).toEqual({
     nodes: 2,
@@ -297,7 +297,7 @@ it('takes the options of readGraph, and refuses those that a format has no use f
     expect(() => parseGraph(arc, { format: 'dimacs', ...other })).toThrow(coded('OPTION', 'leave it out'))
 })
 
-it.each([dimacs, matrixMarket, csv])('%o refuses what is no text', (parse) => {
+it.each([dimacs, matrixMarket, csv])('%o rejects input other than text', (parse) => {
   for (const content of [undefined, null, 5, ['0,1,2'], new Int32Array(3)]) {
     expect(() => parse(content as never)).toThrow(coded('DTYPE', 'Uint8Array'))
   }
@@ -331,7 +331,7 @@ describe('integers beyond 2^53', () => {
     ['tokens of CSV', (tokens) => csv(`0,1,1,${tokens}\n`, { tokens: true })],
   ]
 
-  it.each(reals)('are refused as weights if float64 would round them: %s', (_, line, read) => {
+  it.each(reals)('are rejected as weights if float64 would round them: %s', (_, line, read) => {
     for (const weight of ['9007199254740993', '-9007199254740993', '+18446744073709551615', '9'.repeat(40)]) {
       const message = `must be a number that float64 holds, but it is '${weight}', an integer beyond 2^53`
       expect(() => read(weight)).toThrow(refusal(message))
@@ -339,18 +339,21 @@ describe('integers beyond 2^53', () => {
     }
   })
 
-  it.each(reals)('are weights if float64 holds them, or if they are written as reals: %s', (_, __, read) => {
-    for (const weight of [
-      '9007199254740992',
-      '-18446744073709551616',
-      '9007199254740993.0',
-      '9007199254740993e0',
-      '1e+23',
-    ])
-      expect([...Array.from(read(weight).weight)].at(-1)).toBe(Number(weight))
-  })
+  it.each(reals)(
+    'are weights if float64 represents them, or if they are written as reals: %s',
+    (_, __, read) => {
+      for (const weight of [
+        '9007199254740992',
+        '-18446744073709551616',
+        '9007199254740993.0',
+        '9007199254740993e0',
+        '1e+23',
+      ])
+        expect([...Array.from(read(weight).weight)].at(-1)).toBe(Number(weight))
+    },
+  )
 
-  it.each(integers)('are out of range where integers are: %s', (_, read) => {
+  it.each(integers)('are out of range for formats that require integers: %s', (_, read) => {
     for (const integer of ['9007199254740993', '9'.repeat(400)])
       expect(() => read(integer)).toThrow(
         refusal(new RegExp(`must be from -?\\d+ to \\d+, but it is ${integer}`)),
@@ -391,7 +394,7 @@ describe('files', () => {
     expect(lists(await readGraph(path)).edges).toEqual([[0, 1, 3]])
   })
 
-  it('may have many windows, with the numbers of their lines', async () => {
+  it('may have many windows, and keep the numbers of lines', async () => {
     const arcs = Array.from({ length: 200_000 }, (_, e) => `a ${1 + (e % 999)} ${1 + (e % 7)} ${e}\n`)
     const path = write('many.gr', `p sp 999 200000\n${arcs.join('')}`)
     const { from, to, weight } = await readGraph(path)
@@ -401,14 +404,14 @@ describe('files', () => {
     await expect(readGraph(wrong)).rejects.toEqual(refusal('line 150002: the weight must be a number'))
   })
 
-  it('errors name the file and the line', async () => {
+  it('cause errors that name the file and the line', async () => {
     const path = write('bad.gr', 'p sp 2 1\na 1 9 3\n')
     await expect(readGraph(path)).rejects.toEqual(refusal(`${path}, line 2: `))
     await expect(readGraph(join(folder, 'none.gr'))).rejects.toEqual(refusal('ENOENT'))
     await expect(readGraph(folder, { format: 'csv' })).rejects.toEqual(refusal('a folder'))
   })
 
-  it('are read in slices, so that the event loop turns and a signal is heard', async () => {
+  it('are read in slices, so that the event loop turns and a signal takes effect', async () => {
     const lines = 400_000
     const path = write('long.csv', '0,1,3\n'.repeat(lines))
     const controller = new AbortController()
@@ -425,7 +428,7 @@ describe('files', () => {
     expect((await readGraph(path)).from.length).toBe(lines)
   })
 
-  it('are aborted by the signal', async () => {
+  it('stop being read if the signal is aborted', async () => {
     const path = write('b.csv', '0,1,3\n')
     await expect(readGraph(path, { signal: AbortSignal.abort('enough') })).rejects.toMatchObject({
       code: 'ERR_MPMML_ABORTED',

@@ -1,4 +1,4 @@
-/** GraphML as programs and people write it: names, directions, weights, and what is refused. */
+/** GraphML of programs and people: names, directions, weights, and rejected documents. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -23,14 +23,14 @@ const edge = (from: string, to: string, inner = '', more = '') =>
 const data = (id: string, text: string | number) => `<data key="${id}">${text}</data>`
 const parse = (content: string | Uint8Array, options: { weight?: string | null } = {}) =>
   parseGraph(content, { format: 'graphml', ...options, name: 'g' })
-/** The edges as texts: from, to and weight. */
+/** Edges as strings: from, to and weight. */
 const edgesOf = ({ keys, from, to, weight }: NamedGraph) =>
   Array.from(weight, (value, at) => `${keys[from[at]!]}>${keys[to[at]!]}:${value}`)
 const read = (inner: string, head?: string, options?: { weight?: string | null }) =>
   edgesOf(parse(graphml(inner, head), options))
 
 describe('GraphML', () => {
-  it('keeps the names of nodes, in the order in which they come', () => {
+  it('keeps the names of nodes, in the order of the document', () => {
     const ids = ['11', '48', '007', 'New York', 'b &amp; c', '&#233;&#x1F600;', '__proto__', ' x ']
     const text = `<graphml><graph edgedefault="directed">${ids.map((id) => `<node id='${id}'/>`).join('\n')}
       <edge source="11" target="48"/><edge source="New York" target="007"/></graph></graphml>`
@@ -52,7 +52,7 @@ describe('GraphML', () => {
     ['undirected', '', ['a>b:1', 'b>a:1']],
     ['undirected', 'directed="true"', ['a>b:1']],
     ['undirected', 'directed="1"', ['a>b:1']],
-  ])('leads edges by edgedefault %s and %j', (edgedefault, own, expected) => {
+  ])('determines directions by edgedefault %s and %j', (edgedefault, own, expected) => {
     expect(edgesOf(parse(graphml(edge('a', 'b', '', own), '', edgedefault)))).toEqual(expected)
   })
 
@@ -62,19 +62,19 @@ describe('GraphML', () => {
     expect(edgesOf(graph)).toEqual(['a>a:4', 'a>b:5', 'b>a:5'])
   })
 
-  it('takes edges of a graph within a node, with directions of their own', () => {
+  it('reads edges of a graph within a node, with the directions of that graph', () => {
     const inner = `<node id="n"><graph edgedefault="undirected"><node id="n::x"/>${edge('n::x', 'n')}</graph></node>${edge('n::x', 'a')}`
     expect(read(inner)).toEqual(['n::x>n:1', 'n>n::x:1', 'n::x>a:1'])
   })
 
-  it('reads elements with a namespace prefix, and leaves those of other namespaces alone', () => {
+  it('reads elements with a namespace prefix, and ignores elements of other namespaces', () => {
     const text = `<g:graphml xmlns:g="http://graphml.graphdrawing.org/xmlns" xmlns:y="y"><g:key id="w" for="edge" attr.name="weight"/>
       <y:graph/><g:graph edgedefault="directed"><g:node id="a"><g:data key="d"><y:node/><node/></g:data><g:port name="N"/></g:node>
       <g:node id="b"/><g:edge source="a" sourceport="N" target="b"><g:data key="w">3</g:data></g:edge></g:graph></g:graphml>`
     expect(edgesOf(parse(text))).toEqual(['a>b:3'])
   })
 
-  it('leaves what stands in elements of other namespaces alone, without a prefix of its own too', () => {
+  it('ignores the content of elements of other namespaces, also without a prefix', () => {
     const label = '<y:EdgeLabel>9</y:EdgeLabel>'
     const inner = `<y:x><node id="n"/></y:x>${edge('m', 'm')}<node id="m"><data key="d">${label}</data></node>`
     expect(
@@ -85,7 +85,7 @@ describe('GraphML', () => {
     })
   })
 
-  it('takes XML attributes of any name', () => {
+  it('accepts XML attributes of any name', () => {
     const own = 'constructor="1" toString="2" __proto__="3" weight="4"'
     expect(read(edge('a', 'b', '', own))).toEqual(['a>b:4'])
     expect(read(edge('a', 'b', '', own), '', { weight: '__proto__' })).toEqual(['a>b:3'])
@@ -106,7 +106,7 @@ describe('GraphML', () => {
     expect(parse(text).keys).toEqual(['a', 'b', 'c', 'Köln'])
   })
 
-  it('refuses a byte that the encoding does not have', () => {
+  it('rejects a byte that is invalid in the encoding', () => {
     const bytes = Buffer.from(graphml('<node id="Köln"/>'), 'latin1')
     expect(() => parse(bytes)).toThrow(
       coded('FILE', `g, line 4: byte ${bytes.indexOf(0xf6)} must be UTF-8, but it is 0xf6`),
@@ -274,7 +274,7 @@ describe('weights of GraphML', () => {
       edge('a', 'b', data('d9', '<y:EdgeLabel x="1">7<y:Model/></y:EdgeLabel>')),
       "numbers in 'EdgeLabel'",
     ],
-  ])('must be named if edges have numbers in %s', (_, head, inner, message) => {
+  ])('must be named by the option if edges have numbers in %s', (_, head, inner, message) => {
     expect(() => read(inner, head)).toThrow(coded('FILE', message))
     expect(read(inner, head, { weight: null })).toEqual(['a>b:1'])
   })
@@ -286,7 +286,7 @@ describe('weights of GraphML', () => {
     ['km', ['a>b:0.5', 'b>c:2']],
     ['EdgeLabel', ['a>b:8', 'b>c:9']],
     ['toll', ['a>b:1', 'b>c:0']],
-  ])('are those that the option names: %s', (weight, expected) => {
+  ])('are selected by the option: %s', (weight, expected) => {
     const head = key('m', 'minutes') + key('k', 'km') + key('t', 'toll', 'for="edge" attr.type="boolean"')
     const label = (text: number) => data('d9', `<y:EdgeLabel> ${text} </y:EdgeLabel>`)
     const inner = `${edge('a', 'b', data('m', 7) + data('k', 0.5) + label(8) + data('t', 1))}${edge('b', 'c', data('k', 2) + data('m', 1) + label(9) + data('t', 0))}`
@@ -301,7 +301,7 @@ describe('weights of GraphML', () => {
       {},
     ],
     ['of the name asked for', key('w', 'minutes'), "'km' is none: edges have 'minutes'", { weight: 'km' }],
-  ])('are refused if they are only those %s', (_, head, message, options) => {
+  ])('are rejected if the only ones are those %s', (_, head, message, options) => {
     const inner = edge('a', 'b', data('w', 7)) + edge('b', 'c')
     expect(() => read(inner, head, options)).toThrow(coded('FILE', message))
   })
@@ -317,11 +317,11 @@ describe('weights of GraphML', () => {
     ['1_000', "but it is '1_000'"],
     ['heavy', "but it is 'heavy'"],
     ['1'.repeat(3000), "must be a number, but it is '1111"],
-  ])('are refused if they are no numbers: %j', (text, message) => {
+  ])('are rejected if they are not numbers: %j', (text, message) => {
     expect(() => read(edge('a', 'b', data('w', text)), key('w', 'weight'))).toThrow(coded('FILE', message))
   })
 
-  it('are refused if an edge has two', () => {
+  it('are rejected if an edge has two', () => {
     const inner = edge('a', 'b', data('w', 7) + data('w', 8))
     expect(() => read(inner, key('w', 'weight'))).toThrow(
       coded('FILE', "one value of 'weight', but one has several"),
@@ -332,7 +332,7 @@ describe('weights of GraphML', () => {
   })
 })
 
-describe('GraphML that is refused', () => {
+describe('GraphML that is rejected', () => {
   const empty = '<graphml><graph edgedefault="directed"></graph></graphml>'
 
   it.each<[string, string, string]>([
@@ -456,7 +456,7 @@ describe('GraphML that is refused', () => {
     expect(() => parse(text)).toThrow(coded('FILE', message))
   })
 
-  it('takes memory only for values that there are, whatever attributes edges have', () => {
+  it('allocates memory only for existing values, whatever attributes edges have', () => {
     const many = Array.from({ length: 20_000 }, (_, at) => edge('a', 'b', data(`k${at}`, at))).join('')
     expect(() => read(many)).toThrow(
       coded('FILE', "'k0', 'k1', 'k2', 'k3', 'k4', 'k5', 'k6', 'k7' and others"),
@@ -477,7 +477,7 @@ describe('GraphML in files', () => {
     return path
   }
 
-  it('has names, which sources and targets are', async () => {
+  it('has names, which are accepted as sources and targets', async () => {
     const text = graphml(
       '<node id="1"/><node id="2"/><node id="3"/>' +
         edge('1', '2', data('w', 5)) +
@@ -491,14 +491,14 @@ describe('GraphML in files', () => {
     await expect(shortestPaths(graph, { sources: 1 })).rejects.toEqual(coded('VALUE', 'sources[0] is 1'))
   })
 
-  it('takes the weight that the option names', async () => {
+  it('has the weights that the option names', async () => {
     const path = file('minutes.graphml', graphml(edge('a', 'b', data('m', 7)), key('m', 'minutes')))
     await expect(readGraph(path)).rejects.toEqual(coded('FILE', "numbers in 'minutes'"))
     expect([...(await readGraph(path, { weight: 'minutes' })).weight]).toEqual([7])
     expect([...(await readGraph(path, { weight: null })).weight]).toEqual([1])
   })
 
-  it('hears maxBytes and the signal, in one line and compressed', async () => {
+  it('obeys maxBytes and the signal, in one line and compressed', async () => {
     const inner = Array.from({ length: 100_000 }, (_, at) => `<node id="node number ${at}"/>`).join('')
     const text = graphml(inner).replaceAll('\n', ' ')
     for (const path of [file('long.graphml', text), file('long.graphml.gz', gzipSync(text))]) {
@@ -513,7 +513,7 @@ describe('GraphML in files', () => {
     }
   })
 
-  it('turns of the event loop come between slices of text', () => {
+  it('is parsed in slices, between which the event loop turns', () => {
     const parser = new GraphmlParser('g', saxes)
     const text = graphml('<node id="x"/>'.padEnd(1e6))
     let steps = 0
@@ -523,7 +523,7 @@ describe('GraphML in files', () => {
   })
 })
 
-describe('GraphML that is written and read', () => {
+describe('GraphML that is written and read again', () => {
   const pieces = [
     'a',
     '0',

@@ -1,4 +1,4 @@
-/** Searches from many nodes at once, against the definition. */
+/** Searches from many nodes at once, compared with the definition. */
 import { describe, expect, it } from 'vitest'
 import { longestPaths, reducePaths, shortestPaths } from '../../lib/graph.js'
 import { Random } from '../support/generators.js'
@@ -24,7 +24,7 @@ const plain = (data: Int32Array) => [...data].map((value) => (value === NONE ? I
 const range = (count: number) => Array.from({ length: count }, (_, at) => at)
 
 describe('searches from many nodes at once', () => {
-  // Threads take the roots in parts of up to 8, 16 and 32.
+  // Threads search from up to 8, 16 or 32 roots at once.
   it.each([6, 11, 12, 16, 17, 33, 64, 65, 130])('equal the definition: %i sources', async (count) => {
     const random = new Random(count)
     for (let round = 0; round < 6; round++) {
@@ -50,7 +50,7 @@ describe('searches from many nodes at once', () => {
     }
   })
 
-  it('end where nodes become better again and again', async () => {
+  it('end in graphs whose nodes improve many times', async () => {
     const line = {
       nodes: 300,
       from: range(299),
@@ -62,29 +62,26 @@ describe('searches from many nodes at once', () => {
     expect(plain(distances.data)).toEqual(expectedTable(line, sources, range(300)))
   })
 
-  it.each([2 ** 28 / 64, 2 ** 28 / 64 + 1, 2 ** 30])(
-    'have no sum that wraps: weights up to %d',
-    async (largest) => {
-      const random = new Random(4)
-      const ring = {
-        nodes: 64,
-        from: range(64),
-        to: range(64).map((node) => (node + 1) % 64),
-        weight: range(64).map(() => largest),
-      }
-      const sources = range(64).map(() => random.integer(0, 63))
-      const targets = range(8)
-      const longest = Math.max(
-        ...sources.map((source) => Math.max(...targets.map((target) => (target - source + 64) % 64))),
-      )
-      const found = shortestPaths(ring, { sources, targets, method: 'search' })
-      if (longest * largest > 2 ** 31 - 2)
-        await expect(found).rejects.toMatchObject({ code: 'ERR_MPMML_OVERFLOW' })
-      else expect(plain((await found).distances.data)).toEqual(expectedTable(ring, sources, targets))
-    },
-  )
+  it.each([2 ** 28 / 64, 2 ** 28 / 64 + 1, 2 ** 30])('never wrap sums: weights up to %d', async (largest) => {
+    const random = new Random(4)
+    const ring = {
+      nodes: 64,
+      from: range(64),
+      to: range(64).map((node) => (node + 1) % 64),
+      weight: range(64).map(() => largest),
+    }
+    const sources = range(64).map(() => random.integer(0, 63))
+    const targets = range(8)
+    const longest = Math.max(
+      ...sources.map((source) => Math.max(...targets.map((target) => (target - source + 64) % 64))),
+    )
+    const found = shortestPaths(ring, { sources, targets, method: 'search' })
+    if (longest * largest > 2 ** 31 - 2)
+      await expect(found).rejects.toMatchObject({ code: 'ERR_MPMML_OVERFLOW' })
+    else expect(plain((await found).distances.data)).toEqual(expectedTable(ring, sources, targets))
+  })
 
-  it('give numbers for each node, and leave long paths out', async () => {
+  it('return numbers for each node, and omit long paths', async () => {
     const random = new Random(9)
     const graph = randomGraph(random, 80, 400, () => random.integer(1, 9))
     const { values } = await reducePaths(graph, { reduce: 'mean', method: 'search' })

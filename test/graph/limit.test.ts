@@ -1,4 +1,4 @@
-/** The option `limit` of path functions: paths with worse values count as none, the empty ones included. */
+/** Option `limit` of path functions: paths with worse values are ignored, also empty paths. */
 import { describe, expect, it } from 'vitest'
 import {
   type EdgeList,
@@ -19,18 +19,18 @@ const NODES = 7
 const arrays = { int32: Int32Array, float32: Float32Array, float64: Float64Array }
 type Type = keyof typeof arrays
 
-/** A function, with the algebra of its paths and weights of which none makes a path better. */
+/** Path function with the algebra of its paths, and weights that never improve a path. */
 interface Objective {
   readonly semiring: 'min-plus' | 'max-plus' | 'max-min' | 'max-times'
   readonly paths: PathFunction
   readonly types: readonly Type[]
-  /** The value of the empty path, and of none. */
+  /** `empty` is the value of the empty path, and `none` the value of no path. */
   readonly empty: (type: Type) => number
   readonly none: (type: Type) => number
   readonly weight: (random: Random) => number
   readonly extend: (path: number, edge: number) => number
   readonly isBetter: (a: number, b: number) => boolean
-  /** Limits, of which the first `excluding` are better than the empty path. */
+  /** Limits. The first `excluding` limits are better than the empty path. */
   readonly limits: readonly number[]
   readonly excluding: number
 }
@@ -90,7 +90,7 @@ const objectives: Record<string, Objective> = {
   },
 }
 
-/** All best values by their definition, without a limit. */
+/** Best values between all nodes by definition, without a limit. */
 function bestValues(objective: Objective, type: Type, { from, to, weight }: EdgeList) {
   const best = Array.from({ length: NODES }, (_, i) =>
     Array.from({ length: NODES }, (_, j) => (i === j ? objective.empty(type) : objective.none(type))),
@@ -120,7 +120,7 @@ function randomGraph({ weight }: Objective, type: Type, seed: number) {
   } satisfies EdgeList
 }
 
-/** The matrix of an edge list, with the best of several edges. */
+/** Matrix of an edge list, with the best of parallel edges. */
 function matrixOf(objective: Objective, type: Type, { from, to, weight }: ReturnType<typeof randomGraph>) {
   const data = new arrays[type](NODES * NODES).fill(objective.none(type))
   from.forEach((i, e) => {
@@ -144,12 +144,12 @@ for (const [name, objective] of Object.entries(objectives)) {
     const { isBetter, limits, excluding } = objective
 
     it.each(objective.types.flatMap((type) => asked.map(([what, nodes]) => ({ type, what, nodes }))))(
-      'leaves the paths that are within it: $type, $what',
+      'keeps the paths within the limit: $type, $what',
       async ({ type, nodes }) => {
         const graph = randomGraph(objective, type, 7)
         const best = bestValues(objective, type, graph)
         const one = matrixOf(objective, type, graph)
-        // The graph comes second in a batch, after one that has no edges.
+        // In the batch the graph is the second one, after a graph without edges.
         const batch = new arrays[type](2 * NODES * NODES).fill(objective.none(type))
         batch.set(one, NODES * NODES)
         const forms = [
@@ -189,7 +189,7 @@ for (const [name, objective] of Object.entries(objectives)) {
       },
     )
 
-    it.each(objective.types)('keeps reductions from what is beyond it: %s', async (type) => {
+    it.each(objective.types)('excludes paths beyond the limit from reductions: %s', async (type) => {
       const graph = randomGraph(objective, type, 11)
       const best = bestValues(objective, type, graph)
       for (const limit of limits) {
@@ -226,7 +226,7 @@ for (const [name, objective] of Object.entries(objectives)) {
       }
     })
 
-    it('is refused by what computes all paths', async () => {
+    it('is rejected by methods that compute all paths', async () => {
       for (const limit of [limits[0]!, limits.at(-1)!]) {
         for (const method of ['dissection', 'closure'] as const) {
           const graph = randomGraph(objective, objective.types[0]!, 3)
@@ -239,12 +239,12 @@ for (const [name, objective] of Object.entries(objectives)) {
   })
 }
 
-/** The limits, and for widest integers those that no int32 attains. */
+/** The given limits. For widest paths of integers there are also limits that no int32 attains. */
 const widerThanAny = (type: Type, limits: readonly number[]) =>
   limits.length > 0 || type !== 'int32' ? limits : [2 ** 31 - 0.5, 2 ** 31, Infinity]
 
 describe('limit', () => {
-  it('leaves nothing of a matrix on a device if it is better than the empty path', async () => {
+  it('excludes all paths of a matrix on a device if it is better than the empty path', async () => {
     const device = await openDevice({ backend: 'cpu' })
     const weights = await device.upload({ data: Int32Array.of(most, 3, 1, most), shape: [2, 2] })
     const { distances, next, path } = await shortestPaths(weights, { sources: [0], paths: true, limit: -1 })
@@ -254,7 +254,7 @@ describe('limit', () => {
     await device.close()
   })
 
-  it('is refused where an edge makes paths better, also if it is better than the empty path', async () => {
+  it('is rejected if an edge improves paths, also if the limit is better than the empty path', async () => {
     const graph = { nodes: 3, from: [0, 1], to: [1, 2], weight: [2, -1] }
     for (const limit of [-1, 0, 5]) {
       for (const options of [{ sources: 0 }, {}, { sources: [0, 1, 2], targets: [2] }]) {
@@ -266,7 +266,7 @@ describe('limit', () => {
     }
   })
 
-  it('excludes the empty path of the k shortest ones', async () => {
+  it('excludes the empty path from the k shortest paths', async () => {
     for (const weight of [Int32Array.of(2, 1), Float64Array.of(2, 1)]) {
       const graph = { nodes: 3, from: [0, 1], to: [1, 2], weight }
       expect(await kShortestPaths(graph, 1, 1, 3, { limit: -1 })).toEqual([])

@@ -1,4 +1,4 @@
-/** Nodes by the user's own names: in edge lists, in files, and in graphs of other libraries. */
+/** Nodes with names that the user chose: in edge lists, in files, and in graphs of other libraries. */
 import { Graph as GraphlibGraph, type Label } from '@dagrejs/graphlib'
 import { Float64, Int64, Table, tableFromArrays, vectorFromArray } from 'apache-arrow'
 import cytoscape from 'cytoscape'
@@ -19,7 +19,7 @@ import { coded } from '../support/coded.js'
 const roads = { nodes: ['A', 'B', 'C'], from: ['A', 'B', 'A'], to: ['B', 'C', 'C'], weight: [4, -1, 9] }
 
 describe('nodes with names', () => {
-  it('are asked for, found and shown by them', async () => {
+  it('are requested, found and returned by their names', async () => {
     const found = await shortestPaths(roads, { sources: 'A', targets: ['C', 'B'], paths: true })
     expect([...found.distances.data]).toEqual([3, 4])
     expect(found.distances.at('A', 'C')).toBe(3)
@@ -37,7 +37,7 @@ describe('nodes with names', () => {
     expect(await verifyPaths(roads, all)).toEqual({ distances: 9, paths: 9 })
   })
 
-  it('may be numbered in the edges, with keys beside', async () => {
+  it('may be numbered in the edges, with separate keys', async () => {
     const graph = {
       nodes: 2,
       keys: ['x', 'y'],
@@ -61,7 +61,7 @@ describe('nodes with names', () => {
     expect((await shortestPaths(ids, { sources: 5n })).distances.at(5n, 9n)).toBe(3)
   })
 
-  it('are named by errors', async () => {
+  it('have their names in errors', async () => {
     const twice = { ...roads, nodes: ['A', 'B', 'A'] }
     await expect(shortestPaths(twice)).rejects.toEqual(coded('VALUE', "nodes[2] is 'A', as nodes[0] is"))
     const unknown = { ...roads, to: ['B', 'C', 'X'] }
@@ -87,7 +87,7 @@ describe('nodes with names', () => {
     }
   })
 
-  it('may be none, and links', async () => {
+  it('may be an empty list, and may have edges without weights', async () => {
     const none = await shortestPaths({ nodes: [], from: [], to: [], weight: [] })
     expect(none.distances.shape).toEqual([0, 0])
     const { distances } = await transitiveClosure({ nodes: ['a', 'b'], from: ['a'], to: ['b'] })
@@ -95,7 +95,7 @@ describe('nodes with names', () => {
   })
 })
 
-it('numbered graphs have at(), by nodes and not by rows', async () => {
+it('provides at() by nodes, not by rows, for numbered graphs', async () => {
   const graph = { nodes: 3, from: [0, 1], to: [1, 2], weight: [4, 5] }
   const { distances } = await shortestPaths(graph, { sources: [1, 0], targets: 2 })
   expect([distances.at(0, 2), distances.at(1, 2)]).toEqual([9, 5])
@@ -108,7 +108,7 @@ it('numbered graphs have at(), by nodes and not by rows', async () => {
 describe('limit', () => {
   const line = { nodes: 4, from: [0, 1, 2], to: [1, 2, 3], weight: [2, 2, 2] }
 
-  it('ends searches: what is farther counts as not reached', async () => {
+  it('ends searches: farther nodes count as not reached', async () => {
     const { distances, next, path } = await shortestPaths(line, { sources: 0, limit: 4, paths: true })
     expect([...distances.data]).toEqual([0, 2, 4, 2 ** 31 - 1])
     expect([...next!.data]).toEqual([-1, 1, 1, -1])
@@ -120,7 +120,7 @@ describe('limit', () => {
     expect([...near.distances.data].filter(Number.isFinite)).toHaveLength(1)
   })
 
-  it('is refused where it means nothing', async () => {
+  it('is rejected if it has no meaning', async () => {
     const options = { sources: 0, limit: 3 }
     await expect(shortestPaths({ ...line, weight: [2, -1, 2] }, options)).rejects.toEqual(
       coded('OPTION', 'option limit is for'),
@@ -136,7 +136,7 @@ describe('limit', () => {
 })
 
 describe('files that name nodes', () => {
-  it('CSV: names as they stand there, in the order in which they come', async () => {
+  it('may be CSV: names are unchanged, in the order of the file', async () => {
     const graph = parseGraph('from,to,minutes\nOslo,"Bergen, Norway",7\n# north\nOslo, Bodø ,16.5\n', {
       format: 'csv',
       keys: true,
@@ -165,7 +165,7 @@ describe('files that name nodes', () => {
     ['a,b,1e999\n', "line 1: the weight is '1e999', beyond the range of numbers"],
     ['a,b,1\n,b,1\n', 'line 2: the name of a node is missing'],
     ['a\n', 'line 1: expected'],
-  ])('CSV that is wrong: %j', (text, message) => {
+  ])('are rejected if the CSV is wrong: %j', (text, message) => {
     expect(() => parseGraph(text, { format: 'csv', keys: true })).toThrow(coded('FILE', message))
   })
 })
@@ -175,7 +175,7 @@ describe('graphs of other libraries', () => {
   const both = { ...expected, from: Int32Array.of(1, 2, 2, 0), to: Int32Array.of(2, 1, 0, 2) }
   const weights = { weight: Int32Array.of(3, 1) }
 
-  it('graphology, where edges may be undirected', () => {
+  it('may be from graphology, where edges may be undirected', () => {
     const made = (graph: DirectedGraph | UndirectedGraph) => {
       for (const node of ['c', 'a', 'b']) graph.addNode(node)
       graph.addEdge('a', 'b', { weight: 3 })
@@ -217,7 +217,7 @@ describe('graphs of other libraries', () => {
     )
   })
 
-  it('Cytoscape', () => {
+  it('may be from Cytoscape', () => {
     const cy = cytoscape({
       headless: true,
       elements: [
@@ -231,7 +231,7 @@ describe('graphs of other libraries', () => {
     expect(toEdgeList(cy.$('#ab'), { weight: 'weight' })).toMatchObject({ keys: ['a', 'b'], nodes: 2 })
   })
 
-  it('ngraph', () => {
+  it('may be from ngraph', () => {
     const graph = createGraph()
     graph.addNode('c')
     graph.addLink('a', 'b', 3)
@@ -239,11 +239,12 @@ describe('graphs of other libraries', () => {
     expect(toEdgeList(graph)).toEqual({ ...expected, ...weights })
     graph.addLink(1, '1', 5)
     expect(toEdgeList(graph).keys).toEqual(['c', 'a', 'b', 1, '1'])
-    // A visit ends when a callback gives something: 0 is the number of the first node.
+    // A visit would end if the callback returned a value other than undefined, such as 0, the number of the
+    // first node.
     expect(toEdgeList(graph, { directed: false }).from).toHaveLength(6)
   })
 
-  it('graphlib', () => {
+  it('may be from graphlib', () => {
     const made = (directed: boolean) => {
       const graph = new GraphlibGraph({ directed, multigraph: true })
       graph.setNode('c')
@@ -257,7 +258,7 @@ describe('graphs of other libraries', () => {
     expect(toEdgeList(twice).weight).toEqual(Int32Array.of(3, 1, 2))
   })
 
-  it('Arrow', () => {
+  it('may be from Arrow', () => {
     const table = tableFromArrays({
       from: BigInt64Array.of(5n, 7n),
       to: BigInt64Array.of(7n, 9n),
@@ -283,7 +284,7 @@ describe('graphs of other libraries', () => {
     )
   })
 
-  it('takes edges without any weight as edges of weight 1, and refuses them beside others', () => {
+  it('have edges of weight 1 if no edge has a weight, and are rejected if only some have one', () => {
     const made = (...labels: unknown[]) => {
       const graph = new GraphlibGraph({ multigraph: true })
       for (const [at, label] of labels.entries()) graph.setEdge('a', 'b', label as Label, `${at}`)
@@ -324,7 +325,7 @@ describe('graphs of other libraries', () => {
     )
   })
 
-  it('weights that are no numbers', () => {
+  it('are rejected if weights are not numbers', () => {
     const graph = (label: Label) => new GraphlibGraph().setEdge('a', 'b', label)
     expect(() => toEdgeList(graph({ weight: '5' }))).toThrow(coded('DTYPE', "but it is '5'"))
     expect(() => toEdgeList(graph(Number.NaN))).toThrow(coded('VALUE', 'is NaN'))

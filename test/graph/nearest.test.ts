@@ -1,4 +1,4 @@
-/** The nearest source of each node, against a row of distances for each source; and the edges of paths. */
+/** The nearest source of each node, compared with the distances from each source, and the edges of paths. */
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { kShortestPaths, nearestSources, pathEdges } from '../../lib/graph.js'
 import { CycleError, zeroOf } from '../../lib/index.js'
@@ -17,13 +17,13 @@ const types: readonly [string, Typed][] = [
 
 describe('nearestSources', () => {
   for (const semiring of semirings)
-    it.each(types)(`gives the best of all rows of ${semiring} over %s`, async (dtype, typed) => {
+    it.each(types)(`returns the best of all rows of ${semiring} over %s`, async (dtype, typed) => {
       if (semiring === 'max-times' && dtype === 'int32') return
       const random = new Random(71)
       const isBetter =
         semiring === 'min-plus' ? (a: number, b: number) => a < b : (a: number, b: number) => a > b
       const none = zeroOf(semiring, dtype as 'int32')
-      // int32 has no infinities: its ends stand for them.
+      // int32 has no infinities: the ends of its range represent them.
       const ends = [-(2 ** 31), 2 ** 31 - 1] as const
       const stored = (value: number) =>
         dtype === 'int32' ? Math.min(Math.max(value, ends[0]), ends[1]) : value
@@ -66,7 +66,7 @@ describe('nearestSources', () => {
       expect(compared).toBeGreaterThan(20)
     })
 
-  it('speaks in names, and never of a node that the graph does not have', async () => {
+  it('uses names, and never returns a node that the graph does not have', async () => {
     const list = {
       nodes: ['A', 'B', 'C', 'D'],
       from: ['A', 'B', 'D'],
@@ -110,7 +110,7 @@ describe('nearestSources', () => {
 })
 
 describe('pathEdges', () => {
-  it('takes the best of parallel edges in each semiring, and the first of equal ones', async () => {
+  it('selects the best of parallel edges in each semiring, and the first of equal ones', async () => {
     const graph = {
       nodes: 2,
       from: [1, 0, 0, 0, 0],
@@ -128,7 +128,7 @@ describe('pathEdges', () => {
     }
   })
 
-  it('takes the paths that functions give, walks, and paths without edges', async () => {
+  it('accepts the paths that functions return, walks, and paths without edges', async () => {
     const graph = {
       nodes: ['A', 'B', 'C'],
       from: ['A', 'B', 'C', 'A'],

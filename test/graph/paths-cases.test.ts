@@ -1,4 +1,4 @@
-/** Best paths: published examples, exactness, cycles, bad input, and what is on a device. */
+/** Best paths: published examples, exactness, cycles, bad input, and matrices on a device. */
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import {
   longestPaths,
@@ -14,7 +14,7 @@ import { CycleError, matrix, openDevice } from '../../lib/index.js'
 import { coded } from '../support/coded.js'
 import { givenUp } from '../support/in-time.js'
 
-// What the estimate says, if a test says it.
+// Forced choice between searches and a closure; undefined leaves it to the estimate.
 const forced = vi.hoisted(() => ({ search: undefined as boolean | undefined }))
 vi.mock('../../lib/backend-selection.js', async (original) =>
   (await import('../support/forced-search.js')).forcedSearch(original, forced),
@@ -49,7 +49,7 @@ describe.each(both)('examples: %s', (_, search) => {
     [1, 3, 3, -9999],
   ]
 
-  it("SciPy's, all pairs", async () => {
+  it("agree with SciPy's for all pairs", async () => {
     const { distances, path } = await shortestPaths(undirected, { paths: true })
     expect([...distances.data]).toEqual([0, 1, 2, 2, 1, 0, 3, 1, 2, 3, 0, 3, 2, 1, 3, 0])
     for (const [i, row] of predecessors.entries()) {
@@ -57,7 +57,7 @@ describe.each(both)('examples: %s', (_, search) => {
     }
   })
 
-  it("SciPy's, from one node", async () => {
+  it("agree with SciPy's from one node", async () => {
     const weights = { ...undirected, weight: Float64Array.from(undirected.weight) }
     const { distances, next, path } = await shortestPaths(weights, { paths: true, sources: 0 })
     expect(distances).toEqual(matrix(1, 4, Float64Array.of(0, 1, 2, 2)))
@@ -65,14 +65,14 @@ describe.each(both)('examples: %s', (_, search) => {
     expect([0, 1, 2, 3].map((j) => path(0, j)!.at(-2) ?? -9999)).toEqual([-9999, 0, 0, 1])
   })
 
-  it('the one of the documentation', async () => {
+  it('include the one of the documentation', async () => {
     const graph = { nodes: 3, from: [0, 1, 0], to: [1, 2, 2], weight: [4, -1, 9] }
     const { distances, path } = await shortestPaths(graph, { paths: true })
     expect([...distances.data]).toEqual([0, 4, 3, NONE, 0, -1, NONE, NONE, 0])
     expect(path(0, 2)).toEqual([0, 1, 2])
   })
 
-  it('a cycle of weight 0, on which every node is as near as the others', async () => {
+  it('include a cycle of weight 0, on which all nodes are equally near', async () => {
     const ring = { nodes: 4, from: [0, 1, 2, 3], to: [1, 2, 3, 0], weight: [1, -1, 2, -2] }
     const { distances, path } = await shortestPaths(ring, { paths: true })
     expect([...distances.data]).toEqual([0, 1, 0, 2, -1, 0, -1, 1, 0, 1, 0, 2, -2, -1, -2, 0])
@@ -82,7 +82,7 @@ describe.each(both)('examples: %s', (_, search) => {
     for (let i = 0; i < 4; i++) for (let j = 0; j < 4; j++) expect(all.path(i, j)!.at(-1)).toBe(j)
   })
 
-  it('no nodes, one node, no edges', async () => {
+  it('include graphs without nodes, with one node, and without edges', async () => {
     const empty = await shortestPaths(matrix(0, 0), { paths: true })
     expect(empty.distances.shape).toEqual([0, 0])
     const one = await longestPaths({ nodes: 1, from: [], to: [], weight: [] }, { paths: true })
@@ -100,14 +100,14 @@ describe.each(both)('examples: %s', (_, search) => {
     expect(none.code).toBe('ERR_MPMML_SHAPE')
   })
 
-  it('parallel edges: the better one; self-loops that do not gain; edges of weight zero', async () => {
+  it('include parallel edges, self-loops that do not improve paths, and edges of weight zero', async () => {
     const graph = { nodes: 3, from: [0, 0, 1, 0, 1], to: [1, 1, 1, 2, 2], weight: [5, 3, 0, NONE, 1] }
     expect([...(await shortestPaths(graph, { sources: 0 })).distances.data]).toEqual([0, 3, 4])
     const widest = { ...graph, weight: [5, 3, 9, -(2 ** 31), 1] }
     expect([...(await widestPaths(widest, { sources: 0 })).distances.data]).toEqual([NONE, 5, 1])
   })
 
-  it('int16 weights, with their own zero', async () => {
+  it('include int16 weights, with the zero of int16', async () => {
     const low = -(2 ** 15)
     const { distances } = await longestPaths(matrix(2, 2, Int16Array.of(low, 7, low, low)), {
       sources: [0, 1],
@@ -118,7 +118,7 @@ describe.each(both)('examples: %s', (_, search) => {
     expect(shortest.distances.data).toEqual(Int32Array.of(0, 7, NONE, 0))
   })
 
-  it('links without weights, and with weights of any type', async () => {
+  it('include edges without weights, and with weights of any type', async () => {
     const links = { nodes: 3, from: [0, 1], to: [1, 0] }
     const expected = Uint8Array.of(1, 1, 0, 1, 1, 0, 0, 0, 1)
     for (const weight of [undefined, [0, -5], Float64Array.of(0, Infinity), Uint8Array.of(7, 255)]) {
@@ -132,7 +132,7 @@ describe.each(both)('examples: %s', (_, search) => {
     expect(path(0, 1)).toEqual([0, 1])
   })
 
-  it('the same node twice among sources', async () => {
+  it('include a repeated source', async () => {
     const graph = { nodes: 2, from: [0], to: [1], weight: [3] }
     const { distances, path } = await shortestPaths(graph, { sources: [0, 0, 1], targets: 1, paths: true })
     expect([...distances.data]).toEqual([3, 3, 0])
@@ -145,7 +145,7 @@ describe('integers', () => {
   // 0 → 1 → 2 → 3 → 4: too far at 2 and 3, near again at 4.
   const chain = { nodes: 5, from: [0, 1, 2, 3], to: [1, 2, 3, 4], weight: [far, far, far, -far * 2] }
 
-  it.each(both)('saturate at the end of int32 that they leave: %s', async (_, search) => {
+  it.each(both)('saturate at the end of int32 that they exceed: %s', async (_, search) => {
     forced.search = search
     const far = 2 ** 30
     const graph = { nodes: 4, from: [0, 1, 2], to: [1, 2, 3] }
@@ -158,7 +158,7 @@ describe('integers', () => {
     expect([...back.distances.data]).toEqual([0, -far, -(2 ** 31), -(2 ** 31)])
   })
 
-  it('are exact on the way: only what is asked for must fit', async () => {
+  it('are exact in intermediate sums: only requested distances must fit', async () => {
     forced.search = true
     const { distances, path } = await shortestPaths(chain, { sources: 0, targets: [1, 4], paths: true })
     expect([...distances.data]).toEqual([far, far])
@@ -174,14 +174,14 @@ describe('integers', () => {
     expect([...distances.data]).toEqual([0, far, two, three, far])
   })
 
-  it.each(both)('overflow: throw, which names the pair: %s', async (_, search) => {
+  it.each(both)('cause an error that names the pair under overflow throw: %s', async (_, search) => {
     forced.search = search
     await expect(shortestPaths(chain, { sources: [4, 0], targets: [4, 3] })).rejects.toEqual(
       coded('OVERFLOW', /from 0 to 3 is 3221225472, outside the finite range -2147483648 to 2147483646/),
     )
   })
 
-  it('the ends of the finite range', async () => {
+  it('may be the ends of the finite range', async () => {
     forced.search = true
     const to = (weights: number[]) => ({
       nodes: 3,
@@ -204,7 +204,7 @@ describe('integers', () => {
     })
   })
 
-  it('the way back from the farthest node leaves int32, and is not looked at', async () => {
+  it('may exceed int32 on the path back from the farthest node, which is not computed', async () => {
     forced.search = true
     for (const nodes of [2, 3, 7]) {
       const heavy = Math.floor((2 ** 31 - 2) / (nodes - 1))
@@ -230,7 +230,7 @@ describe('integers', () => {
     }
   })
 
-  it('a cycle of weights that are too large together is exact', async () => {
+  it('form exact weights of cycles beyond int32', async () => {
     forced.search = true
     const least = -(2 ** 31)
     const ring = { nodes: 3, from: [0, 1, 2], to: [1, 2, 0], weight: [least, least, 5] }
@@ -238,8 +238,8 @@ describe('integers', () => {
   })
 })
 
-describe('cycles that gain', () => {
-  // 0 → 1 ⇄ 2 (gains) → 3, and 4 → 0; 5 → 3.
+describe('improving cycles', () => {
+  // 0 → 1 ⇄ 2 (improving) → 3, and 4 → 0; 5 → 3.
   const graph = {
     nodes: 6,
     from: [0, 1, 2, 2, 4, 5],
@@ -247,14 +247,14 @@ describe('cycles that gain', () => {
     weight: [1, 2, -3, 1, 1, 1],
   }
 
-  it.each(both)('are errors only if they are on the way: %s', async (_, search) => {
+  it.each(both)('are errors only if they are on requested paths: %s', async (_, search) => {
     forced.search = search
     const cycle = { code: 'ERR_MPMML_CYCLE', cycle: [1, 2], weight: -1, batch: undefined }
     await expect(shortestPaths(graph, { sources: 0 })).rejects.toMatchObject(cycle)
     await expect(shortestPaths(graph, { sources: [5, 4] })).rejects.toMatchObject(cycle)
     await expect(shortestPaths(graph, { targets: 3 })).rejects.toMatchObject(cycle)
     await expect(shortestPaths(graph, { sources: 4, targets: [0, 3] })).rejects.toMatchObject(cycle)
-    // From 5 it isn't reached, from it 0 isn't.
+    // Node 5 doesn't reach the cycle, and the cycle doesn't reach node 0.
     const beside = await shortestPaths(graph, { sources: [3, 5], paths: true })
     expect([...beside.distances.data]).toEqual([
       NONE,
@@ -281,13 +281,13 @@ describe('cycles that gain', () => {
       1,
       NONE,
     ])
-    // The other pair of the two is right, but one is not.
+    // Only one of the requested pairs is affected by the cycle.
     await expect(shortestPaths(graph, { sources: [0, 5], targets: [3, 0] })).rejects.toMatchObject(cycle)
   })
 
-  it.each(both)('come before distances that are too large: %s', async (_, search) => {
+  it.each(both)('are reported before distances that are too large: %s', async (_, search) => {
     forced.search = search
-    // From 0 it is too far to 2; 3 is on a cycle.
+    // The distance from 0 to 2 is too large, and 3 is on a cycle.
     const far = 2 ** 31 - 2
     const graph = { nodes: 4, from: [0, 1, 3], to: [1, 2, 3], weight: [far, far, -1] }
     for (const options of [{}, { sources: [0, 3] }, { sources: [0, 3], targets: [2, 3, 1] }]) {
@@ -296,7 +296,7 @@ describe('cycles that gain', () => {
     await expect(shortestPaths(graph, { sources: 0 })).rejects.toEqual(coded('OVERFLOW'))
   })
 
-  it.each(both)('in a batch say in which matrix: %s', async (_, search) => {
+  it.each(both)('are reported with the index of their matrix in a batch: %s', async (_, search) => {
     forced.search = search
     const data = Float32Array.of(0, 1, Infinity, 0, 0, 1, -2, 0)
     const error = await shortestPaths(matrix([2, 2, 2], data), { sources: 0 }).catch((error) => error)
@@ -305,7 +305,7 @@ describe('cycles that gain', () => {
     expect(error.message).toContain('in matrix 1 of the batch')
   })
 
-  it('self-loops', async () => {
+  it('may be self-loops', async () => {
     forced.search = true
     const loop = { nodes: 3, from: [0, 1, 1], to: [1, 1, 2], weight: [5, 2, 1] }
     await expect(longestPaths(loop, { sources: 0 })).rejects.toMatchObject({ cycle: [1], weight: 2 })
@@ -319,7 +319,7 @@ describe('cycles that gain', () => {
     await expect(mostReliablePaths(double, { sources: 0 })).rejects.toMatchObject({ cycle: [1], weight: 1.5 })
   })
 
-  it('long ones are shortened in the message', async () => {
+  it('are shortened in the message if they are long', async () => {
     forced.search = true
     const nodes = 20
     const from = Array.from({ length: nodes }, (_, i) => i)
@@ -344,7 +344,7 @@ describe('cycles that gain', () => {
     await expect(shortestPaths(less, { sources: 0 })).rejects.toMatchObject({ cycle: [1, 2] })
   })
 
-  it('do not gain if only the rounding of subnormal products makes paths better', async () => {
+  it('are not reported if only the rounding of subnormal products improves paths', async () => {
     forced.search = true
     const least = 2 ** -1074
     // The product of the cycle is exactly 1, but 3 · 0.5 is rounded to 2.
@@ -359,7 +359,7 @@ describe('cycles that gain', () => {
 
   it.each(both)('are improving in floats only without rounding: all pairs, %s', async (_, search) => {
     forced.search = search
-    // Exactly 0, but less if -0.4 is added first, or second.
+    // The exact sum is 0, but the rounded sum is less if -0.4 is added first or second.
     const weight = [0.1, 0.1, 0.2, -0.4]
     expect([
       weight[3]! + weight[0]! + weight[1]! + weight[2]!,
@@ -374,7 +374,7 @@ describe('cycles that gain', () => {
       }
     }
     const gaining = { nodes: 3, from: [0, 1, 2], to: [1, 2, 0], weight: Float64Array.of(0.1, 0.3, -0.4) }
-    // 0.1 + 0.3 is 0.4 after rounding, but less before it.
+    // 0.1 + 0.3 is 0.4 after rounding, but less before rounding.
     await expect(shortestPaths(gaining)).rejects.toMatchObject({
       cycle: [0, 1, 2],
       weight: -2.7755575615628914e-17,
@@ -474,7 +474,7 @@ describe('bad input', () => {
       'request fewer `sources` or `targets`',
     ],
   ])('%s', async (_, call, code, message) => {
-    // What only values tell is found by searches and closures.
+    // Errors that depend on values are detected by searches and by closures.
     for (const search of call.length === 0 ? [undefined] : [true, false]) {
       forced.search = search
       const options = search ? { targets: 0 } : undefined
@@ -482,7 +482,7 @@ describe('bad input', () => {
     }
   })
 
-  it('paths that were not asked for, nodes that were not asked for', async () => {
+  it('is rejected for paths and nodes that were not requested', async () => {
     const plain = await shortestPaths(list)
     expect(() => plain.path(0, 1)).toThrow(coded('OPTION'))
     const { path } = await shortestPaths(list, { paths: true, sources: [0, 1], targets: 2 })
@@ -518,7 +518,8 @@ describe('large graphs', () => {
   }
 
   it('let the event loop turn', async () => {
-    // More searches than three turns can do: they are aborted then, and would end first without yields.
+    // There are more searches than fit in three turns of the event loop, after which they are aborted.
+    // Without yields they would end first.
     const sources = Array.from({ length: 500 }, (_, i) => i)
     const controller = new AbortController()
     let turns = 0
@@ -547,7 +548,7 @@ describe('large graphs', () => {
     })
   })
 
-  it('a path of 10^5 nodes', async () => {
+  it('may be a path of 10^5 nodes', async () => {
     const length = 100_000
     const from = Int32Array.from({ length: length - 1 }, (_, i) => i)
     const chain = {
@@ -568,7 +569,7 @@ describe('matrices of a device', () => {
   const none = Infinity
   const weights = matrix(3, 3, Float64Array.of(none, 2, none, none, none, -1, none, none, none))
 
-  it('give distances and next that stay there', async () => {
+  it('return distances and next on the device', async () => {
     forced.search = true
     const device = await openDevice({ backend: 'cpu' })
     const resident = await device.upload(weights)
@@ -593,7 +594,7 @@ describe('matrices of a device', () => {
   it.each([
     ['closed', false],
     ['searched', true],
-  ])('leave nothing there when they have been disposed: %s', async (_, search) => {
+  ])('leave no memory in use on the device after they have been disposed: %s', async (_, search) => {
     forced.search = search
     const device = await openDevice({ backend: 'cpu' })
     const resident = await device.upload(weights)
@@ -605,7 +606,7 @@ describe('matrices of a device', () => {
       expect(await path(0, 2)).toEqual([0, 1, 2])
       next.dispose()
       expect(device.memory().used).toBe(used)
-      // Some paths are kept in arrays.
+      // Some paths are cached in arrays.
       const after = await path(0, 2).catch(({ code, message }) => ({ code, message }))
       if (Array.isArray(after)) expect(after).toEqual([0, 1, 2])
       else expect(after).toEqual(coded('DISPOSED', /^next, which path/))
@@ -613,7 +614,7 @@ describe('matrices of a device', () => {
     await device.close()
   })
 
-  it('may be disposed while they are searched', async () => {
+  it('may be disposed during a search', async () => {
     forced.search = true
     const device = await openDevice({ backend: 'cpu' })
     const resident = await device.upload(weights)

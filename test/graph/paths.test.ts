@@ -1,4 +1,4 @@
-/** Best paths: all functions, against their definition. */
+/** Best paths: all functions, compared with their definition. */
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import {
   type EdgeList,
@@ -27,7 +27,7 @@ import { Random } from '../support/generators.js'
 import { randomGraph } from '../support/graphs.js'
 import { bestFrom, pathAlgebras, valueOfPath, type WeightedEdges } from '../support/paths-oracle.js'
 
-// What the estimate says, if a test says it.
+// Forced choice between searches and a closure; undefined leaves it to the estimate.
 const forced = vi.hoisted(() => ({ search: undefined as boolean | undefined }))
 vi.mock('../../lib/backend-selection.js', async (original) =>
   (await import('../support/forced-search.js')).forcedSearch(original, forced),
@@ -56,7 +56,7 @@ const types: Record<PathSemiring, Type[]> = {
 const semirings = Object.keys(types) as PathSemiring[]
 const kinds = semirings.flatMap((semiring) => types[semiring].map((type) => [semiring, type] as const))
 
-/** Weights with which every ⊗ is exact in every type. Those of `safe` kind make no cycle that gains. */
+/** Weights with which every ⊗ is exact in every type. The weights in `safe` form no improving cycle. */
 const weightsOf: Record<PathSemiring, { safe: number[]; any: number[] }> = {
   'min-plus': { safe: [0, 0, 1, 2, 3, 9], any: [-2, -1, 0, 0, 1, 2, 5] },
   'max-plus': { safe: [0, 0, -1, -2, -7], any: [2, 1, 0, 0, -1, -2, -5] },
@@ -79,7 +79,7 @@ const asList = ({ nodes, from, to, weight }: WeightedEdges, type: Type): EdgeLis
   weight: arrays[type].from(weight),
 })
 
-/** The matrices of graphs of equal size, with strides and an offset of their own. */
+/** Matrices of graphs of equal size, with strides and an offset. */
 function asMatrix(
   random: Random,
   graphs: WeightedEdges[],
@@ -108,7 +108,7 @@ function asMatrix(
     : { data, offset, shape: [nodes, nodes], strides: steps }
 }
 
-/** Compares the paths of a graph with the definition; */
+/** Compares the paths of a graph with the definition. */
 async function expectRight(
   graph: WeightedEdges,
   semiring: PathSemiring,
@@ -179,7 +179,7 @@ async function settled(work: Promise<PathsResult>): Promise<PathsResult | MpmmlE
   }
 }
 
-/** A matrix in an array: itself, or its copy. */
+/** The matrix in an array: the matrix itself, or its copy from a device. */
 const hostOf = async (matrix: unknown) => (matrix instanceof DeviceMatrix ? matrix.download() : matrix)
 
 const everyNode = ({ nodes }: WeightedEdges) => Array.from({ length: nodes }, (_, i) => i)
@@ -196,7 +196,7 @@ describe.each(kinds)('%s over %s', (semiring, type) => {
   it.each([
     ['searched', true],
     ['from all pairs', false],
-  ] as const)('all pairs and parts of them: %s', async (_, search) => {
+  ] as const)('finds all pairs and subsets of them: %s', async (_, search) => {
     forced.search = search
     const random = new Random(11)
     let cycles = 0
@@ -239,11 +239,12 @@ describe.each(kinds)('%s over %s', (semiring, type) => {
     [false, false],
     [true, true],
     [false, true],
-  ])('finds those of each graph of a batch: searched %s, on a device %s', async (search, resident) => {
+  ])('finds the paths of each graph of a batch: searched %s, on a device %s', async (search, resident) => {
     forced.search = search
     const device = resident ? await openDevice({ backend: 'cpu' }) : undefined
     const random = new Random(12)
-    // Each side has all nodes, one or three, with each of these on the other side; three to one is searched backward.
+    // All combinations of one, three or all nodes as sources and as targets. Three sources and one target
+    // cause a backward search.
     const crossed = [1, 3, Infinity].flatMap((from) => [1, 3, Infinity].map((to) => [from, to] as const))
     for (let round = 0; round < 2 * crossed.length; round++) {
       const first = smallGraph(random, semiring, 'safe')
@@ -274,7 +275,7 @@ describe.each(kinds)('%s over %s', (semiring, type) => {
     await device?.close()
   })
 
-  it('some hundred nodes: searches and all pairs agree, and are proved', async () => {
+  it('has equal results of searches and all pairs for hundreds of nodes, which verifyPaths accepts', async () => {
     const random = new Random(13)
     for (const nodes of [65, 150]) {
       const weight = () => random.pick(weightsOf[semiring].safe)

@@ -1,4 +1,4 @@
-/** Prepared graphs: the results of all functions for them and for the edge lists that they are made of, and tables of distances. */
+/** Prepared graphs: results of all functions compared with those for edge lists, and tables of distances. */
 import { describe, expect, expectTypeOf, it, vi } from 'vitest'
 import { cycleTimes } from '../../lib/algebra.js'
 import * as graphs from '../../lib/graph.js'
@@ -12,7 +12,7 @@ import { bestFrom, pathAlgebras } from '../support/paths-oracle.js'
 
 const NONE = 2 ** 31 - 1
 
-/** Outcome of a call without what differs from call to call. */
+/** Outcome of a call without the properties that differ between calls. */
 const outcome = async (call: () => unknown) => {
   try {
     const { timing: _, ...rest } = (await call()) as { timing?: unknown }
@@ -23,7 +23,7 @@ const outcome = async (call: () => unknown) => {
   }
 }
 
-/** A grid, whose separators are small. */
+/** Grid, which has small separators. */
 function grid(side: number, random: Random) {
   const edges = { nodes: side * side, from: [] as number[], to: [] as number[], weight: [] as number[] }
   for (let node = 0; node < edges.nodes; node++) {
@@ -51,7 +51,7 @@ describe('prepareGraph', () => {
     to: ['B', 'C', 'C', 'D', 'C', 'B', 'A'],
     weight: [4, 3, 9, 1, 0, 2, 5],
   }
-  // Ids beyond 2^31, as those of OpenStreetMap.
+  // Ids beyond 2^31, such as OpenStreetMap has.
   const ids = [4_294_967_301, 9_007_199_254_740_991, 3, 12_000_000_000, 7]
   const idOf = (name: string) => ids[named.nodes.indexOf(name)]!
   const shapes = {
@@ -103,13 +103,13 @@ describe('prepareGraph', () => {
   }
 
   for (const [what, graph] of Object.entries(shapes)) {
-    it.each(Object.keys(calls))(`gives %s the results of an edge list with ${what}`, async (name) => {
+    it.each(Object.keys(calls))(`has the results of an edge list with ${what} in %s`, async (name) => {
       const nameOf = what === 'sparse ids' ? idOf : (each: string) => each
       const prepared = await prepareGraph(graph as never)
       const call = calls[name]!
       const expected = await outcome(() => call(graph as never, nameOf))
       expect(await outcome(() => call(prepared as never, nameOf))).toEqual(expected)
-      // The graph is as it was.
+      // The graph is unchanged.
       expect(await outcome(() => call(prepared as never, nameOf))).toEqual(expected)
     })
   }
@@ -135,14 +135,14 @@ describe('prepareGraph', () => {
     )
   })
 
-  it('takes edges without weights for functions that need none', async () => {
+  it('accepts edges without weights for functions that need none', async () => {
     const prepared = await prepareGraph({ nodes: 3, from: [0, 1], to: [1, 2] })
     expect([...(await graphs.topologicalOrder(prepared))]).toEqual([0, 1, 2])
     await expect(shortestPaths(prepared as never)).rejects.toThrow(coded('DTYPE'))
     await expect(prepared.table(0, 1)).rejects.toThrow(coded('DTYPE'))
   })
 
-  it('refuses what is no graph, tokens, and options that it lacks', async () => {
+  it('rejects values other than graphs, tokens, and unknown options', async () => {
     const list = { nodes: 2, from: [0], to: [1], weight: [1] }
     const wrong: [unknown, unknown, string][] = [
       [null, {}, 'DTYPE'],
@@ -159,7 +159,7 @@ describe('prepareGraph', () => {
       await expect(prepareGraph(graph as never, options as never)).rejects.toThrow(coded(code))
   })
 
-  it('has types by the edge list', async () => {
+  it('has the types of the edge list', async () => {
     expectTypeOf(await prepareGraph({ nodes: 1, from: [], to: [], weight: [] })).toEqualTypeOf<
       PreparedGraph<Int32Array>
     >()
@@ -174,7 +174,7 @@ describe('prepareGraph', () => {
 })
 
 describe('table of a prepared graph', () => {
-  /** Numbers of nodes that native searches of the work begin at. */
+  /** Native searches of the work: the number of their roots, or 'division'. */
   const watched = async (work: () => Promise<unknown>) => {
     const spy = vi.spyOn(addon, 'graphSearch')
     try {
@@ -221,7 +221,7 @@ describe('table of a prepared graph', () => {
     }
   })
 
-  it('sweeps a divided graph, which is divided once', async () => {
+  it('sweeps a graph that is dissected once', async () => {
     const random = new Random(52)
     const edges = grid(40, random)
     const prepared = await prepareGraph(edges)
@@ -235,7 +235,7 @@ describe('table of a prepared graph', () => {
     expect([...data]).toEqual(rowsOf(edges, [targets![3]!], sources!))
   })
 
-  it('keeps rows of a graph without small separators, and forgets those that were used first', async () => {
+  it('caches rows of a graph without small separators, and drops the rows that were used first', async () => {
     const random = new Random(53)
     const edges = randomGraph(random, 300, 3000, () => random.integer(1, 99))
     const list = { ...edges, from: [...edges.from], to: [...edges.to], weight: [...edges.weight] }
@@ -248,7 +248,7 @@ describe('table of a prepared graph', () => {
     expect(await watched(() => tableOf(1, 2, 3, 1))).toEqual(['division', 3])
     expect(await watched(() => tableOf(2, 3))).toEqual([])
     expect(await watched(() => tableOf(1, 4, 5, 6, 7, 8, 9, 10))).toEqual([7])
-    // Ten rows are kept: one more displaces that of node 2.
+    // Ten rows are cached: one more displaces the row of node 2.
     expect(await watched(() => tableOf(11))).toEqual([1])
     expect(await watched(() => tableOf(3, 1, 11))).toEqual([])
     expect(await watched(() => tableOf(2))).toEqual([1])
@@ -260,8 +260,8 @@ describe('table of a prepared graph', () => {
     expect(await watched(() => prepared.table(sources, 399))).toEqual(['division', 1])
   })
 
-  it('answers pairs that are right though others have none', async () => {
-    // The sum to node 2 is too large, and nodes 3 and 4 gain; neither is asked for.
+  it('returns the distances of valid pairs although others have none', async () => {
+    // The sum to node 2 is too large, and nodes 3 and 4 form an improving cycle. Neither is requested.
     const prepared = await prepareGraph({
       nodes: 5,
       from: [0, 1, 0, 3, 4],
@@ -273,7 +273,7 @@ describe('table of a prepared graph', () => {
     await expect(prepared.table([0], [2])).rejects.toThrow(coded('OVERFLOW'))
   })
 
-  it('divides in a later call if the first one is aborted, and answers others meanwhile', async () => {
+  it('is dissected in a later call if the first one is aborted, and serves other calls in the meantime', async () => {
     const random = new Random(55)
     const edges = grid(60, random)
     const prepared = await prepareGraph(edges)

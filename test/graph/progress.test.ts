@@ -6,7 +6,8 @@ import { coded } from '../support/coded.js'
 import { Random } from '../support/generators.js'
 import { inTime } from '../support/in-time.js'
 
-// What the estimate says, if a test says it. Closures take long enough on any machine if they have one thread.
+// Forced choice between searches and a closure; undefined leaves it to the estimate. Closures run on one
+// thread, so that they take long enough on any machine.
 const forced = vi.hoisted(() => {
   process.env.MPMML_NUM_THREADS = '1'
   return { search: undefined as boolean | undefined }
@@ -17,7 +18,7 @@ vi.mock('../../lib/backend-selection.js', async (original) =>
 const { setInterval } = globalThis
 beforeEach(() => {
   forced.search = undefined
-  // Listeners are called so often that they are called even if the work is short.
+  // Listeners are called so frequently that even short work calls them.
   vi.spyOn(globalThis, 'setInterval').mockImplementation(((tell: () => void) =>
     setInterval(tell, 1)) as never)
 })
@@ -29,10 +30,10 @@ function randomGraph(nodes: number, edges: number, least: number) {
   return { nodes, from: pick(0, nodes - 1), to: pick(0, nodes - 1), weight: pick(least, 1000) }
 }
 
-// All of them take a tenth of a second or more, but are aborted.
+// Each work would take a tenth of a second or more, but is aborted.
 const several = randomGraph(20_000, 100_000, 0)
 const one = randomGraph(500_000, 3_000_000, 0)
-// Nothing leads back, so no cycle gains.
+// No edge leads back, so there is no improving cycle.
 const negative = (() => {
   const { from, to, ...rest } = randomGraph(20_000, 200_000, -1000)
   return {
@@ -56,12 +57,12 @@ const works: [string, boolean | undefined, (options: PathOptions) => Promise<unk
   ],
 ]
 
-describe.each(works)('of %s', (_, search, work) => {
+describe.each(works)('progress of %s', (_, search, work) => {
   beforeEach(() => {
     forced.search = search
   })
 
-  it('onProgress tells the share that is done', () =>
+  it('is reported to onProgress as the completed share', () =>
     inTime(async () => {
       const controller = new AbortController()
       const reason = new Error('enough')
@@ -77,7 +78,7 @@ describe.each(works)('of %s', (_, search, work) => {
         () => undefined,
         (error: unknown) => error,
       )
-      // A busy machine may call it again before the work has stopped.
+      // On a busy machine the listener may be called again before the work has stopped.
       expect(shares).toEqual([...shares].sort((x, y) => x - y))
       if (error === undefined) return false
       expect(error).toMatchObject({ code: 'ERR_MPMML_ABORTED', cause: reason })
@@ -86,7 +87,7 @@ describe.each(works)('of %s', (_, search, work) => {
       return true
     }))
 
-  it('aborts the work if the listener throws, and rejects with the thrown value', () =>
+  it('ends if the listener throws, and the work rejects with the thrown value', () =>
     inTime(async () => {
       const thrown = new Error('nobody listens any more')
       let calls = 0
@@ -106,7 +107,7 @@ describe.each(works)('of %s', (_, search, work) => {
       return true
     }))
 
-  it('a signal gives it up before it begins', async () => {
+  it('does not begin if the signal is aborted before', async () => {
     const signal = AbortSignal.abort(new Error('enough'))
     await expect(work({ signal })).rejects.toMatchObject({
       code: 'ERR_MPMML_ABORTED',
@@ -118,7 +119,7 @@ describe.each(works)('of %s', (_, search, work) => {
 it.each([
   ['searches', true],
   ['a closure', false],
-] as const)('%s: the last share is 1', async (_, search) => {
+] as const)('%s: reports 1 as the last share', async (_, search) => {
   forced.search = search
   const shares: number[] = []
   const graph = randomGraph(search ? 1500 : 1200, 9000, 0)
@@ -128,13 +129,13 @@ it.each([
   expect(shares.at(-1)).toBe(1)
 })
 
-it('refuses a listener that is no function', async () => {
+it('rejects a listener that is not a function', async () => {
   await expect(shortestPaths(matrix, { onProgress: 5 as never })).rejects.toEqual(
     coded('OPTION', 'onProgress'),
   )
 })
 
-it('never goes back, even if a search follows a closure that was in vain', () => {
+it('never decreases, even if a search follows a closure that failed', () => {
   const told: number[] = []
   const tell = forwardOnly(({ done }) => told.push(done))!
   for (const done of [0, 0.3, 0.7, 0, 0.2, 0.8, 1]) tell({ done })
@@ -143,7 +144,8 @@ it('never goes back, even if a search follows a closure that was in vain', () =>
 })
 
 it('aborts the exact product of a long cycle whose rounded product is close to 1', async () => {
-  // The product of the cycle is above 1 by 2^-98, and each rounded turn around it is above the turn before.
+  // The product of the cycle exceeds 1 by 2^-98, and the rounded product grows with each turn around the
+  // cycle.
   const step = 80
   const weights = [1 + 2 ** -26, 1 - 2 ** -26 + 2 ** -52]
   const ulp = 2 ** -52

@@ -1,4 +1,4 @@
-/** Numbers that are made of paths: against what the distances of the definition give. */
+/** Reductions of paths, compared with reductions of the distances by definition. */
 import { describe, expect, it } from 'vitest'
 import { eachBlock } from '../../lib/graph/reduce.js'
 import { reducePaths } from '../../lib/graph.js'
@@ -42,7 +42,7 @@ describe.each(semirings)('%s', (semiring) => {
         expectSame(mean.reached[row], values.length)
         const expected = values.reduce((a, b) => (algebra.better(a, b) ? b : a), values[0] ?? Number.NaN)
         expectSame(worst.values[row], expected)
-        // Sums of so few small numbers are exact.
+        // Sums of a few small numbers are exact.
         const sum = values.reduce((a, b) => a + b, 0)
         expectSame(mean.values[row], sum / values.length)
       }
@@ -56,7 +56,8 @@ describe.each(semirings)('the nearest, %s', (semiring) => {
     const algebra = pathAlgebras[semiring]
     for (let round = 0; round < 16; round++) {
       const nodes = random.integer(1, 40)
-      // Weights of 0 lead back to nodes with lower numbers that are as near; few values make many that are equal.
+      // Edges of weight 0 lead back to equally near nodes with lower numbers. Few different weights cause
+      // many equal distances.
       const least = semiring === 'max-times' ? 0 : round % 2
       const weight = () => {
         const value = random.integer(least, 3)
@@ -93,7 +94,7 @@ describe.each(semirings)('the nearest, %s', (semiring) => {
   })
 })
 
-/** By the distances of the definition: all targets that a source reaches, in order. */
+/** All targets that a source reaches, in order of the distances by definition. */
 function nearest(
   graph: Parameters<typeof bestFrom>[0],
   algebra: Parameters<typeof bestFrom>[1],
@@ -110,7 +111,7 @@ function nearest(
     })
 }
 
-it('the nearest where edges make paths better, and of floats', async () => {
+it('finds the nearest nodes if edges improve paths, and for floats', async () => {
   const algebra = pathAlgebras['min-plus']
   const random = new Random(53)
   for (const Type of [Int32Array, Float32Array, Float64Array]) {
@@ -130,8 +131,8 @@ it('the nearest where edges make paths better, and of floats', async () => {
   }
 })
 
-it('a search for the nearest does not look at the rest', async () => {
-  // A path around the whole ring has sums beyond 2^53.
+it('ends a search for the nearest nodes early', async () => {
+  // A path around the whole ring would have sums beyond 2^53.
   const nodes = 4_300_000
   const from = Int32Array.from({ length: nodes }, (_, i) => i)
   const to = from.map((i) => (i + 1) % nodes)
@@ -147,7 +148,7 @@ it('a search for the nearest does not look at the rest', async () => {
   }
 })
 
-it('the nearest within a limit, by names', async () => {
+it('finds the nearest nodes within a limit, by names', async () => {
   const named = {
     nodes: ['a', 'b', 'c', 'd'],
     from: ['a', 'a', 'a', 'b'],
@@ -165,7 +166,7 @@ it('the nearest within a limit, by names', async () => {
   expect(() => of('x')).toThrow(coded('VALUE'))
 })
 
-it('all numbers by a closure are those of searches', async () => {
+it('returns equal numbers by a closure and by searches', async () => {
   const random = new Random(54)
   for (const Type of [Int32Array, Float32Array, Float64Array]) {
     const graph = randomGraph(random, 50, 120, () => random.integer(0, 20))
@@ -184,7 +185,7 @@ it('all numbers by a closure are those of searches', async () => {
   }
 })
 
-it('a dense matrix is closed', async () => {
+it('uses a closure for a dense matrix', async () => {
   const random = new Random(55)
   const n = 300
   const data = Int32Array.from({ length: n * n }, () => random.integer(1, 1000))
@@ -217,7 +218,7 @@ it('reads distances on a device in blocks of rows', async () => {
   await device.close()
 })
 
-it('nothing overflows', async () => {
+it('returns values beyond int32 without overflow', async () => {
   const weight = new Int32Array(9).fill(2 ** 31 - 2)
   const line = { nodes: 10, from: [...weight.keys()], to: Array.from(weight, (_, i) => i + 1), weight }
   for (const method of ['search', 'dissection', 'closure'] as const) {
@@ -231,7 +232,7 @@ it('nothing overflows', async () => {
   }
 })
 
-it('takes names, and matrices', async () => {
+it('accepts names, and matrices', async () => {
   const named = { nodes: ['a', 'b', 'c'], from: ['a', 'b', 'c'], to: ['b', 'c', 'a'], weight: [4, 1, 2] }
   const { values, sources } = await reducePaths(named, { sources: ['c', 'a'] })
   expect([...values]).toEqual([6, 5])

@@ -1,4 +1,7 @@
-/** Graphs and matrices that are written and read again, drawn at random from a seed: names that hurt, self-loops, parallel edges, zeros. */
+/**
+ * Random graphs and matrices that are written and read again: difficult names, self-loops, parallel edges,
+ * zeros.
+ */
 import { writeFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
@@ -52,7 +55,7 @@ const pieces = [
   'x'.repeat(300),
 ]
 
-/** A name without blanks at its ends, because those of cells without quotation marks are none of the name. */
+/** Random name that doesn't consist of blanks only. */
 const newName = (): string => {
   const name = Array.from({ length: random.integer(1, 4) }, () => random.pick(pieces)).join('')
   return name.trim() === '' ? newName() : name
@@ -81,16 +84,16 @@ function randomList(integral: boolean): List {
   }
 }
 
-/** Writes a cell as RFC 4180 says: in quotation marks if it must be, or may be. */
+/** Writes a cell by RFC 4180: in quotation marks if necessary, and at random otherwise. */
 const cell = (text: string, separator: string) =>
   /^[\s#]|\s$|["\r\n]/.test(text) || text.includes(separator) || random.chance(0.3)
     ? `"${text.replaceAll('"', '""')}"`
     : text
 
-/** Line ends in names come back as \n, as readers of text have them. */
+/** Name after reading: line ends become \n. */
 const read = (name: string) => name.replace(/\r\n?/g, '\n')
 
-/** A list in CSV of any dialect. */
+/** Edge list in a random dialect of CSV. */
 function csvOf({ from, to, weight, tokens }: List): string {
   const separator = random.pick([',', ';', '\t', '|'])
   const end = random.pick(['\n', '\r\n', '\r'])
@@ -116,7 +119,7 @@ function csvOf({ from, to, weight, tokens }: List): string {
 
 describe('edge lists with names', () => {
   it.each(Array.from({ length: 60 }, (_, index) => index))(
-    'come back from CSV as they were: %i',
+    'are unchanged after writing and reading CSV: %i',
     async (index) => {
       const list = randomList(index % 2 === 0)
       const text = csvOf(list)
@@ -155,7 +158,7 @@ describe('edge lists with names', () => {
 
 describe('sparse matrices', () => {
   it.each(Array.from({ length: 24 }, (_, index) => index))(
-    'come back from every format as they were: %i',
+    'are unchanged after writing and reading every format: %i',
     async (index) => {
       const size = random.integer(1, 9)
       const length = random.integer(0, 20)
@@ -181,7 +184,7 @@ describe('sparse matrices', () => {
 
 describe('matrices', () => {
   it.each(Array.from({ length: 24 }, (_, index) => index))(
-    'come back from every format as they were: %i',
+    'are unchanged after writing and reading every format: %i',
     async (index) => {
       const semiring = random.pick(['max-plus', 'min-plus'] as const)
       const isInteger = index % 2 === 0

@@ -1,4 +1,4 @@
-/** Searches on graphs of some size: each algorithm against another one, with planted cycles. */
+/** Searches in larger graphs: algorithms compared with each other, and planted cycles. */
 import { describe, expect, it } from 'vitest'
 import { REPORT_FIELDS } from '../../lib/fields.js'
 import { keyedRows } from '../../lib/graph/keyed.js'
@@ -63,7 +63,7 @@ async function find(
 describe.each(semiringsWithCycles)('%s', (semiring) => {
   const algebra = pathAlgebras[semiring]
 
-  it('edges that make paths better again and again', async () => {
+  it('finds paths that improve many times', async () => {
     const random = new Random(21)
     for (let round = 0; round < 60; round++) {
       const nodes = random.integer(20, 80)
@@ -84,7 +84,7 @@ describe.each(semiringsWithCycles)('%s', (semiring) => {
     }
   })
 
-  it('a planted cycle is found from every node that reaches it, and from no other', async () => {
+  it('finds a planted cycle from every node that reaches it, and from no other', async () => {
     const random = new Random(22)
     let found = 0
     for (let round = 0; round < 60; round++) {
@@ -129,7 +129,8 @@ describe.each(semiringsWithCycles)('%s', (semiring) => {
 })
 
 it('continues beyond nodes whose improvement is lost by rounding', async () => {
-  // Node 1 becomes better by 2^-53 after 3 has been reached from it; 3 is as far as before, and leads to 4.
+  // Node 1 improves by 2^-53 after the search has reached node 3 from it. The rounded distance of 3 stays,
+  // and 3 leads to 4.
   const step = 0.5 + 2 ** -53
   const graph = {
     nodes: 5,
@@ -142,66 +143,63 @@ it('continues beyond nodes whose improvement is lost by rounding', async () => {
   expect([...trees!]).toEqual([-1, 2, 0, 1, 3])
 })
 
-describe.each(['min-plus', 'max-plus'] as const)(
-  'several searches of integers by potentials: %s',
-  (semiring) => {
-    const algebra = pathAlgebras[semiring]
+describe.each(['min-plus', 'max-plus'] as const)('searches of integers by potentials: %s', (semiring) => {
+  const algebra = pathAlgebras[semiring]
 
-    it('are right, and cycles matter only between the nodes that were asked for', async () => {
-      const random = new Random(25)
-      const seen = { right: 0, gaining: 0, elsewhere: 0 }
-      for (let round = 0; round < 400; round++) {
-        // A ring of most nodes, and others to which it leads and from which nothing leads back.
-        const nodes = random.integer(6, 40)
-        const core = Math.ceil(0.7 * nodes)
-        const all = withoutGain(random, semiring, nodes, random.integer(nodes, 3 * nodes))
-        const kept = all.from.flatMap((i, e) => (i < core || all.to[e]! >= core ? [e] : []))
-        const graph = {
-          nodes,
-          from: kept.map((e) => all.from[e]!),
-          to: kept.map((e) => all.to[e]!),
-          weight: kept.map((e) => all.weight[e]!),
-        }
-        const add = (from: number, to: number, weight: number) =>
-          addEdge(graph, from, to, semiring === 'min-plus' ? weight : -weight)
-        for (let i = 0; i < core; i++) add(i, (i + 1) % core, 20)
-        if (random.chance(0.7)) {
-          const [i, j] = random.chance(0.7) ? [core, nodes - 1] : [0, 1]
-          add(i, j, 30)
-          add(j, i, -31)
-        }
-        const among = (most: number) =>
-          Int32Array.from({ length: random.integer(3, 7) }, () => random.integer(0, most))
-        const [sources, targets] = [among(nodes - 1), random.pick([null, among(core - 1), among(nodes - 1)])]
-        const ends = targets ? [...targets] : Array.from({ length: nodes }, (_, node) => node)
-        const rows = Array.from(sources, (source) => bestFrom(graph, algebra, source))
-        const leads = ends.some((end) => rows.some(({ endless }) => endless[end]))
-        const { zero } = rulesOf(semiring, addon.dataTypes.indexOf('int32'))
-        let room: Awaited<ReturnType<typeof find>>
-        try {
-          room = await find(graph, semiring, { sources, targets }, Int32Array)
-        } catch (error) {
-          expect(error).toBeInstanceOf(CycleError)
-          expect(leads).toBe(true)
-          const { cycle, weight } = error as CycleError
-          expect(valueOfPath(graph, algebra, [...cycle, cycle[0]!])).toBe(weight)
-          expect(algebra.better(weight, 0)).toBe(true)
-          seen.gaining++
-          continue
-        }
-        expect(leads).toBe(false)
-        if (rows.some(({ endless }) => endless.includes(true))) seen.elsewhere++
-        const expected = rows.flatMap(({ value }) => ends.map((end) => value[end] ?? zero))
-        expect([...room.distances]).toEqual(expected)
-        seen.right++
+  it('are right, and ignore cycles that are not between requested nodes', async () => {
+    const random = new Random(25)
+    const seen = { right: 0, gaining: 0, elsewhere: 0 }
+    for (let round = 0; round < 400; round++) {
+      // A ring of most nodes, which leads to the other nodes. No edge leads back from these.
+      const nodes = random.integer(6, 40)
+      const core = Math.ceil(0.7 * nodes)
+      const all = withoutGain(random, semiring, nodes, random.integer(nodes, 3 * nodes))
+      const kept = all.from.flatMap((i, e) => (i < core || all.to[e]! >= core ? [e] : []))
+      const graph = {
+        nodes,
+        from: kept.map((e) => all.from[e]!),
+        to: kept.map((e) => all.to[e]!),
+        weight: kept.map((e) => all.weight[e]!),
       }
-      expect(Math.min(...Object.values(seen))).toBeGreaterThan(20)
-    })
-  },
-)
+      const add = (from: number, to: number, weight: number) =>
+        addEdge(graph, from, to, semiring === 'min-plus' ? weight : -weight)
+      for (let i = 0; i < core; i++) add(i, (i + 1) % core, 20)
+      if (random.chance(0.7)) {
+        const [i, j] = random.chance(0.7) ? [core, nodes - 1] : [0, 1]
+        add(i, j, 30)
+        add(j, i, -31)
+      }
+      const among = (most: number) =>
+        Int32Array.from({ length: random.integer(3, 7) }, () => random.integer(0, most))
+      const [sources, targets] = [among(nodes - 1), random.pick([null, among(core - 1), among(nodes - 1)])]
+      const ends = targets ? [...targets] : Array.from({ length: nodes }, (_, node) => node)
+      const rows = Array.from(sources, (source) => bestFrom(graph, algebra, source))
+      const leads = ends.some((end) => rows.some(({ endless }) => endless[end]))
+      const { zero } = rulesOf(semiring, addon.dataTypes.indexOf('int32'))
+      let room: Awaited<ReturnType<typeof find>>
+      try {
+        room = await find(graph, semiring, { sources, targets }, Int32Array)
+      } catch (error) {
+        expect(error).toBeInstanceOf(CycleError)
+        expect(leads).toBe(true)
+        const { cycle, weight } = error as CycleError
+        expect(valueOfPath(graph, algebra, [...cycle, cycle[0]!])).toBe(weight)
+        expect(algebra.better(weight, 0)).toBe(true)
+        seen.gaining++
+        continue
+      }
+      expect(leads).toBe(false)
+      if (rows.some(({ endless }) => endless.includes(true))) seen.elsewhere++
+      const expected = rows.flatMap(({ value }) => ends.map((end) => value[end] ?? zero))
+      expect([...room.distances]).toEqual(expected)
+      seen.right++
+    }
+    expect(Math.min(...Object.values(seen))).toBeGreaterThan(20)
+  })
+})
 
-describe('parts', () => {
-  it('sums of integers beyond 2^53 are refused, those of floats are rounded', async () => {
+describe('parts of searches', () => {
+  it('reject sums of integers beyond 2^53, and round sums of floats', async () => {
     const nodes = 2 ** 22 + 8
     const from = Int32Array.from({ length: nodes - 1 }, (_, i) => i)
     const line = (weight: Int32Array | Float64Array) => ({ nodes, from, to: from.map((i) => i + 1), weight })
@@ -222,7 +220,7 @@ describe('parts', () => {
     expect(distances.data[0]! / ((nodes - 1) * most)).toBeCloseTo(1, 9)
   })
 
-  it('components of what some nodes reach, within some nodes', () => {
+  it('find components of the reachable nodes within a subset', () => {
     const random = new Random(24)
     for (let round = 0; round < 200; round++) {
       const nodes = random.integer(1, 12)
@@ -255,7 +253,7 @@ describe('parts', () => {
   })
 })
 
-describe('a division', () => {
+describe('a dissection', () => {
   const side = 40
   const graph: WeightedEdges = { nodes: side * side, from: [], to: [], weight: [] }
   for (let node = 0; node < graph.nodes; node++) {
@@ -276,7 +274,7 @@ describe('a division', () => {
   const calls = () => ({ report: new Float64Array(REPORT_FIELDS), cancel: new Int32Array(1), borrowed: null })
   const made = (asked: Query, within?: number) => divide({ edges }, asked, edges.type, calls(), within)
 
-  /** The distances from some nodes. */
+  /** Distances from some nodes, and their method. */
   async function found(asked: Query) {
     const room = makeRoom(asked, 1, edges.type)
     const method = await search({ edges }, asked, room, calls())
@@ -286,7 +284,7 @@ describe('a division', () => {
   const expected = (source: number) =>
     bestFrom(graph, pathAlgebras['min-plus'], source).value.map((known) => known ?? rules.zero)
 
-  it('is made if another way takes longer', async () => {
+  it('is computed if the alternative takes longer', async () => {
     const division = (await made(query, 1e6))!
     const { method, distances } = await found({ ...query, division })
     expect(method).toBe('dissection')
@@ -300,11 +298,11 @@ describe('a division', () => {
     expect(await made({ ...query, limit: 5 }, 1e6)).toBeNull()
   })
 
-  it('answers for few nodes at a time, with paths too', async () => {
+  it('serves queries from few nodes, also with paths', async () => {
     const division = (await made({ ...query, method: 'dissection', direction: 'forward' }))!
     for (const sources of [[3], [5, 1599, 5, 700]]) {
       const asked: Query = { ...query, sources: Int32Array.from(sources), direction: 'forward', division }
-      // Alone they would be searched.
+      // The method for these nodes would be searches if no dissection existed.
       expect((await found({ ...asked, division: undefined })).method).toBe('search')
       for (const paths of [false, true]) {
         const { method, distances, next } = await found({ ...asked, paths })

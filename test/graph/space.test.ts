@@ -1,4 +1,4 @@
-/** Graphs for which there is no memory: an error before anything is written. */
+/** Graphs that exceed the available memory: an error before any write. */
 import { afterEach, expect, it, vi } from 'vitest'
 import {
   criticalGraph,
@@ -34,7 +34,7 @@ const calls: [string, number, () => Promise<unknown>][] = [
   ['latestStarts', 100 * nodes, () => latestStarts(graph)],
 ]
 
-it.each(calls)('%s: if %i bytes are available', async (_, available, call) => {
+it.each(calls)('%s: is rejected if %i bytes are available', async (_, available, call) => {
   await call()
   vi.spyOn(process, 'availableMemory').mockReturnValue(available)
   await expect(call()).rejects.toEqual(
@@ -42,7 +42,7 @@ it.each(calls)('%s: if %i bytes are available', async (_, available, call) => {
   )
 })
 
-it('a search, if its distances fit and the next nodes do too, but not both', async () => {
+it('rejects a search whose distances and next nodes fit separately, but not together', async () => {
   const sources = Array.from({ length: 1000 }, (_, node) => node)
   vi.spyOn(process, 'availableMemory').mockReturnValue(140_000_000)
   const error = await shortestPaths(graph, { sources, paths: true }).then(
@@ -52,7 +52,7 @@ it('a search, if its distances fit and the next nodes do too, but not both', asy
   expect(error).toMatch(/cannot allocate the next nodes, 1000 × 20000 elements, 80000000 bytes/)
 })
 
-it('memory of middle size is asked for too', () => {
+it('checks the available memory for matrices of medium size too', () => {
   vi.spyOn(process, 'availableMemory').mockReturnValue(100_000_000)
   expect(() => matrix(5000, 5000)).toThrow(/need 100000000 bytes, but 83222784 are available/)
   expect(matrix(4000, 4000).shape).toEqual([4000, 4000])

@@ -1,4 +1,4 @@
-/** Components, orders, spanning trees and several shortest paths, against their definitions. */
+/** Components, topological orders, spanning trees and k shortest paths, compared with their definitions. */
 import { describe, expect, it } from 'vitest'
 import { components, kShortestPaths, spanningTree, topologicalOrder } from '../../lib/graph.js'
 import { CycleError } from '../../lib/index.js'
@@ -22,7 +22,7 @@ const smallGraph = (random: Random, least: number, most = 9) => {
 }
 
 describe('components', () => {
-  it('are the nodes that reach each other, or are connected', async () => {
+  it('consist of the nodes that reach each other, or are connected', async () => {
     const random = new Random(31)
     for (let round = 0; round < 200; round++) {
       const graph = smallGraph(random, -6)
@@ -54,7 +54,7 @@ describe('components', () => {
     expect(await topologicalOrder(cut)).toEqual([2, 0, 1])
   })
 
-  it('have names, and are none of no graph', async () => {
+  it('have names, and are empty for an empty graph', async () => {
     const { members, count } = await components({ nodes: ['a', 'b'], from: ['b'], to: ['a'] })
     expect([members(0), members(1), count]).toEqual([['b'], ['a'], 2])
     expect(() => members(2)).toThrow(coded('OPTION', 'from 0 to 1'))
@@ -67,7 +67,7 @@ describe('components', () => {
 })
 
 describe('topologicalOrder', () => {
-  it('has edges lead forward, or finds a cycle', async () => {
+  it('returns an order in which edges lead forward, or a cycle', async () => {
     const random = new Random(32)
     const seen = { orders: 0, cycles: 0 }
     for (let round = 0; round < 300; round++) {
@@ -91,7 +91,7 @@ describe('topologicalOrder', () => {
     expect(Math.min(...Object.values(seen))).toBeGreaterThan(50)
   })
 
-  it('says cycles in names', async () => {
+  it('reports cycles by names', async () => {
     const graph = { nodes: ['x', 'y'], from: ['x', 'y'], to: ['y', 'x'] }
     await expect(topologicalOrder(graph)).rejects.toMatchObject({
       message: expect.stringContaining('the cycle x → y → x has no order'),
@@ -102,7 +102,7 @@ describe('topologicalOrder', () => {
 })
 
 describe('spanningTree', () => {
-  it('is the best of all forests that connect what can be', async () => {
+  it('is the best of all spanning forests', async () => {
     const random = new Random(33)
     for (let round = 0; round < 150; round++) {
       const graph = smallGraph(random, -6, 6)
@@ -133,7 +133,7 @@ describe('spanningTree', () => {
     }
   })
 
-  it('leaves out edges whose weight is that of no edge', async () => {
+  it('omits edges whose weight is that of no edge', async () => {
     const graph = { nodes: 3, from: [0, 1, 0], to: [1, 2, 2] }
     for (const [best, none] of [
       ['min', Number.POSITIVE_INFINITY],
@@ -147,7 +147,7 @@ describe('spanningTree', () => {
     }
   })
 
-  it('keeps names, takes the first of equal edges, and refuses NaN', async () => {
+  it('keeps names, selects the first of equal edges, and rejects NaN', async () => {
     const graph = { nodes: ['a', 'b'], from: ['a', 'b'], to: ['b', 'a'], weight: Float64Array.of(0.5, 0.5) }
     expect(await spanningTree(graph)).toMatchObject({ keys: ['a', 'b'], edges: Int32Array.of(0), total: 0.5 })
     await expect(spanningTree({ ...graph, weight: Float64Array.of(1, Number.NaN) })).rejects.toEqual(
@@ -160,7 +160,7 @@ describe('spanningTree', () => {
 })
 
 describe('kShortestPaths', () => {
-  /** All paths that pass no node twice, with the best of parallel edges. */
+  /** All paths without a repeated node, with the best of parallel edges. */
   function everyPath(graph: WeightedEdges, from: number, to: number): { length: number; path: number[] }[] {
     const best = (i: number, j: number) =>
       Math.min(
@@ -186,7 +186,7 @@ describe('kShortestPaths', () => {
     ['floats of 32 bits', 0, (list: number[]) => Float32Array.from(list, (weight) => weight / 2)],
     ['negative floats', -2, (list: number[]) => Float64Array.from(list, (weight) => weight / 4)],
     ['negative floats of 32 bits', -2, (list: number[]) => Float32Array.from(list, (weight) => weight / 4)],
-  ])('are the first of all paths: %s', async (_, least, typed) => {
+  ])('returns the best of all paths: %s', async (_, least, typed) => {
     const random = new Random(34)
     let compared = 0
     for (let round = 0; round < 150; round++) {
@@ -196,7 +196,7 @@ describe('kShortestPaths', () => {
       const scaled = { ...graph, weight: [...weight] }
       const [from, to] = [0, random.integer(0, nodes - 1)]
       const all = everyPath(scaled, from, to)
-      // Fewer than there are, all, or more.
+      // `k` is less than, equal to or greater than the number of paths.
       const k = random.integer(1, Math.min(all.length + 1, 12))
       const lengths = all.map(({ length }) => length).sort((a, b) => a - b)
       const paths = await kShortestPaths({ ...graph, weight }, from, to, k).catch((error) => error)
@@ -212,7 +212,7 @@ describe('kShortestPaths', () => {
     expect(compared).toBeGreaterThan(50)
   })
 
-  it('are all paths up to a limit, and none beyond it', async () => {
+  it('returns all paths up to a limit, and none beyond it', async () => {
     const random = new Random(35)
     for (let round = 0; round < 120; round++) {
       const graph = randomGraph(random, 6, random.integer(5, 20), () => random.integer(0, 6))
@@ -230,7 +230,7 @@ describe('kShortestPaths', () => {
     }
   })
 
-  it('speak in names, end at a limit, and refuse what they must', async () => {
+  it('uses names, ends at a limit, and rejects wrong input', async () => {
     const graph = { nodes: ['A', 'B', 'C'], from: ['A', 'B', 'A'], to: ['B', 'C', 'C'], weight: [1, 2, 5] }
     const paths = await kShortestPaths(graph, 'A', 'C', 5)
     expect(paths).toEqual([
@@ -257,7 +257,7 @@ describe('kShortestPaths', () => {
     await expect(kShortestPaths(round, 0, 2, 2)).rejects.toMatchObject({ cycle: [1, 2], weight: -1 })
     const halves = { ...round, nodes: 4, weight: Float64Array.of(1, 0.5, -1, 5) }
     await expect(kShortestPaths(halves, 0, 2, 2)).rejects.toMatchObject({ cycle: [1, 2], weight: -0.5 })
-    // A cycle that no path to the target passes is none of its business.
+    // A cycle that is on no path to the target has no effect.
     expect(
       await kShortestPaths(
         {

@@ -1,5 +1,7 @@
-/** Searches on several threads: the same results as on one, and errors where the system refuses memory or threads. Uses what
- *  `npm run build:ts` built. */
+/**
+ * Searches on several threads: results equal those on one thread, and errors if the system refuses memory or
+ * threads. Uses the output of `npm run build:ts`.
+ */
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -40,7 +42,7 @@ function run(threads: number): string {
     await tell(shortestPaths(both, { sources, paths: true, method: 'dissection' }))
     await tell(shortestPaths({ ...both, weight: Float64Array.from(both.weight, (w) => w / 7) }, { method: 'dissection' }))
     await tell(transitiveClosure(graph(700, 900, 0), { sources: list(200, (_, i) => i) }))
-    // Many cycles, of which each search meets another one.
+    // Many cycles: each search finds another one.
     const rings = { nodes: 600, from: list(600, (_, i) => i), to: list(600, (_, i) => (i % 3 === 2 ? i - 2 : i + 1)), weight: new Float64Array(600).fill(-1) }
     await tell(shortestPaths(rings, { sources: list(200, (_, i) => 599 - 3 * i) }))
     const far = { nodes: 400, from: list(399, (_, i) => i), to: list(399, (_, i) => i + 1), weight: list(399, () => 2 ** 30) }
@@ -56,7 +58,7 @@ function run(threads: number): string {
 }
 
 describe.skipIf(!existsSync(library))('any number of threads', () => {
-  it('gives the same distances, paths, cycles and errors', () => {
+  it('returns equal distances, paths, cycles and errors', () => {
     const alone = run(1)
     expect(alone).toContain('the distance from 299 to 301 is')
     expect(alone).toContain('597,598,599 ')
@@ -88,7 +90,7 @@ describe('memory that the system refuses', () => {
     ['several paths', () => kShortestPaths(graph, 0, 39, 3)],
   ]
 
-  it.each(works)('%s', async (_, work) => {
+  it.each(works)('is reported: %s', async (_, work) => {
     let refused = 0
     for (let nth = 1; ; nth++) {
       addon.failAllocation(nth)

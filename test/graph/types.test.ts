@@ -24,7 +24,7 @@ const list = { nodes: 2, from: [0], to: [1], weight: [3] }
 const floats = { ...list, weight: Float64Array.of(3) }
 
 describe('the type of a result', () => {
-  it('has next if it was asked for, and the elements of the weights', async () => {
+  it('has next if the option requests it, and the element type of the weights', async () => {
     const plain = await shortestPaths(list, { sources: 0 })
     expectTypeOf(plain).toEqualTypeOf<PathsResult<Int32Array>>()
     const withNext = await shortestPaths(floats, { sources: 0, paths: true })
@@ -51,7 +51,7 @@ describe('the type of a result', () => {
     expect(await withNext.path(0, 0)).toEqual([0])
   })
 
-  it('refuses what would be an error', async () => {
+  it('excludes calls that would be errors', async () => {
     // @ts-expect-error: an edge list needs weights
     await expect(shortestPaths({ nodes: 2, from: [0], to: [1] })).rejects.toThrow('weight must be')
     // @ts-expect-error: there is no such option
@@ -59,7 +59,7 @@ describe('the type of a result', () => {
     // @ts-expect-error: or-and has bytes
     await expect(transitiveClosure(matrix(1, 1, Int32Array.of(0)))).rejects.toThrow('uint8')
   })
-  it('refuses fractions in a plain array of weights, which types allow, in every function', async () => {
+  it('allows fractions in a plain array of weights, which every function rejects', async () => {
     const lists = [
       { nodes: 2, from: [0], to: [1], weight: [0.5] },
       { nodes: 2, keys: [0, 1], from: [0], to: [1], weight: [0.5] },

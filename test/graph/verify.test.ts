@@ -6,7 +6,7 @@ import { coded } from '../support/coded.js'
 import { Random } from '../support/generators.js'
 
 const NONE = 2 ** 31 - 1
-// 0 → 1 → 2 → 3, 0 → 2 the long way, 1 ⇄ 4 of weight 0, 5 alone.
+// The path 0 → 1 → 2 → 3, a longer edge 0 → 2, and a cycle 1 ⇄ 4 of weight 0. Node 5 is isolated.
 const graph = {
   nodes: 6,
   from: [0, 1, 2, 0, 1, 4],
@@ -57,7 +57,7 @@ describe('all pairs', () => {
     ],
     ['made up', 3, 5, 8, 'the distance from 3 to 5 is 8, but no path has this value'],
     ['not that of the empty path', 2, 2, 1, 'the distance from 2 to 2 is 1, but it must be 0'],
-  ])('a distance that is %s', async (_, i, j, value, message) => {
+  ])('rejects a distance that is %s', async (_, i, j, value, message) => {
     const wrong = distances()
     wrong.data[at(i, j)] = value
     await expect(verifyPaths(graph, { distances: wrong }, { semiring })).rejects.toEqual(
@@ -65,9 +65,9 @@ describe('all pairs', () => {
     )
   })
 
-  it('distances that no edge makes better, but no path has: a cycle of weight 0 holds them', async () => {
+  it('rejects distances that no edge improves, but that no path has, because of a cycle of weight 0', async () => {
     const wrong = distances()
-    // As if 3 led to the cycle.
+    // Distances as if node 3 led to the cycle.
     wrong.data[at(3, 1)] = -10
     wrong.data[at(3, 4)] = -8
     wrong.data[at(3, 2)] = -11
@@ -89,14 +89,14 @@ describe('all pairs', () => {
     ['a node on the diagonal', 1, 1, 4, 'it must be -1, because they are the same node'],
     ['a node that does not exist', 0, 1, 6, 'it must be a node'],
     ['a way that goes round', 1, 2, 4, 'the next nodes go round in a cycle'],
-  ])('next nodes with %s', async (_, i, j, value, message) => {
+  ])('rejects next nodes with %s', async (_, i, j, value, message) => {
     const wrong = next()
     wrong.data[at(i, j)] = value
     const found = verifyPaths(graph, { distances: distances(), next: wrong }, { semiring })
     await expect(found).rejects.toEqual(coded('VALUE', message))
   })
 
-  it('floats, but for what rounding does', async () => {
+  it('accepts floats with rounding errors', async () => {
     const random = new Random(31)
     const count = 300
     const pick = () => Array.from({ length: count }, () => random.integer(0, 59))
@@ -113,8 +113,8 @@ describe('all pairs', () => {
     await expect(verifyPaths(floats, all)).rejects.toEqual(coded('VALUE'))
   })
 
-  it('floats whose sums and products leave the type', async () => {
-    // In float32 0 → 1 → 2 is as long as no path is; in float64 it isn't.
+  it('accepts floats whose sums and products exceed the type', async () => {
+    // In float32 the length of 0 → 1 → 2 is the value of no path; in float64 it is finite.
     const far = { nodes: 3, from: [0, 1], to: [1, 2], weight: Float32Array.of(3e38, 3e38) }
     const lengths = await shortestPaths(far, { paths: true })
     expect(lengths.distances.data[2]).toBe(Number.POSITIVE_INFINITY)
@@ -130,14 +130,14 @@ describe('all pairs', () => {
     }
   })
 
-  it('products that have few digits left, in whatever order they are rounded', async () => {
+  it('accepts products with few significant digits, in any order of roundings', async () => {
     const random = new Random(32)
     for (const [type, tiny] of [
       [Float32Array, 2 ** -140],
       [Float64Array, 2 ** -1065],
     ] as const) {
       for (let round = 0; round < 20; round++) {
-        // A chain that begins among the numbers next to 0.
+        // Chain whose first products are subnormal numbers.
         const data = new type(81)
         for (let i = 0; i < 8; i++) data[i * 9 + i + 1] = i === 0 ? tiny : 0.5 + random.bits() / 2 ** 33
         const weights = { data, shape: [9, 9] }
@@ -165,14 +165,14 @@ describe('all pairs', () => {
 })
 
 describe('some pairs', () => {
-  it('a path that begins or ends elsewhere, as long as it should be', async () => {
-    // What only the end tells: the next node and the length are right.
+  it('rejects a path of the right length that begins or ends at another node', async () => {
+    // Only the end of this path is wrong: its next node and its length are right.
     const two = { nodes: 4, from: [0, 1, 1], to: [1, 2, 3], weight: [5, 5, 5] }
     const along = await shortestPaths(two, { sources: 0, targets: 2, paths: true })
     await expect(verifyPaths(two, { ...along, path: () => [0, 1, 3] })).rejects.toThrow(
       'the path from 0 to 2 leads from 0 to 3',
     )
-    // And only the beginning.
+    // Only the beginning of this path is wrong.
     const merge = { nodes: 4, from: [0, 3, 1], to: [1, 1, 2], weight: [5, 5, 5] }
     const into = await shortestPaths(merge, { sources: 0, targets: 2, paths: true })
     await expect(verifyPaths(merge, { ...into, path: () => [3, 1, 2] })).rejects.toThrow(
@@ -180,7 +180,7 @@ describe('some pairs', () => {
     )
   })
 
-  it('sources, targets, and both', async () => {
+  it('accepts results for sources, for targets, and for both', async () => {
     for (const options of [
       { sources: [0, 4] },
       { targets: [2, 3] },
@@ -253,6 +253,6 @@ it.each<[string, () => Promise<unknown>, string]>([
     () => verifyPaths(graph, { distances: distances() }, { semiring, signal: AbortSignal.abort() }),
     'ABORTED',
   ],
-])('refuses %s', async (_, call, code) => {
+])('rejects %s', async (_, call, code) => {
   await expect(call()).rejects.toEqual(coded(code))
 })

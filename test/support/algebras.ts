@@ -1,4 +1,7 @@
-/** Every semiring on every element type, and its neutral elements, by definition, without code of the library. */
+/**
+ * All semirings on all element types with their neutral elements, by definition and without code of the
+ * library.
+ */
 import type { DataType, Semiring } from '../../lib/index.js'
 import { arrays } from '../../native/tools/fuzz/algebra.mjs'
 import { algebraOf, algebras as defined } from './products/case.js'

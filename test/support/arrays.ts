@@ -22,7 +22,7 @@ export interface Plain {
   data: Elements
 }
 
-/** Types of Zarr that blocks don't have. */
+/** Data types of Zarr that blocks don't support. */
 export const otherTypes = {
   int8: Int8Array,
   uint8: Uint8Array,
@@ -77,15 +77,15 @@ export interface HandMade {
   chunks: [number, number]
   shards?: [number, number]
   fill?: number
-  /** The fill value in the notation of zarr.json, if it isn't the number. */
+  /** Fill value in the notation of zarr.json, if it isn't the number `fill`. */
   fillValue?: unknown
   gzip?: boolean
   crc?: boolean
-  /** The checksum is of the input of gzip, not of its output. */
+  /** Whether the checksum is computed of the input of gzip, not of its output. */
   crcFirst?: boolean
-  /** Null: the codec has no checksum. */
+  /** Byte order; null if the codec has no `endian`. */
   endian?: 'little' | 'big' | null
-  /** Name of the type, if it isn't that of the elements. */
+  /** Data type in zarr.json, if it differs from the type of the elements. */
   type?: unknown
   byColumns?: boolean
   index?: 'start' | 'end'
@@ -208,7 +208,7 @@ export function writeByHand(
   }
 }
 
-/** Changes a byte of a file, counted from its end if `at` is negative. */
+/** Changes the byte at `at` of a file; negative positions count from its end. */
 export function spoil(path: string, at: number): void {
   const bytes = readFileSync(path)
   const place = at < 0 ? bytes.length + at : at

@@ -36,7 +36,7 @@ interface Message {
   error?: { message: string }
 }
 
-/** @param gpu - flags about the GPU; by default there is none. */
+/** @param gpu - flags about the GPU; the default disables the GPU. */
 export async function startBrowser(gpu: readonly string[] = ['--disable-gpu']): Promise<Page> {
   const profile = mkdtempSync(join(tmpdir(), 'mpmml-chromium-'))
   const child = spawn(

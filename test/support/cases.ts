@@ -30,10 +30,10 @@ export const sizes: Size[] = [
   [3, 4099, 5],
 ]
 
-/** For the tests of all kinds: no side is a multiple of a tile's. */
+/** Size for the tests of all kinds: no dimension is a multiple of a tile. */
 export const ragged: Size = [37, 21, 43]
 
-/** Layouts of the same elements: transposed, a part of a larger array, every other element, reversed in memory. */
+/** Layouts of a matrix in memory: transposed, a part of a larger array, every other element, reversed. */
 export const layoutsOf: Record<string, (source: Plain) => Strided> = {
   'row-major': (source) => source,
   transposed: ({ data, shape: [rows, cols] }) => ({
@@ -62,9 +62,9 @@ export const layoutsOf: Record<string, (source: Plain) => Strided> = {
 }
 
 /**
- * Returns the values of a dimension that is combined with another one: all of them on a GPU. On the CPU, where all tests together
- * take a few minutes, every `share`-th value, beginning with one that alternates with `turn`. So several turns cover the whole list,
- * though no single turn does.
+ * Returns the values of a dimension that is combined with another one: on a GPU all values. On the CPU only
+ * every `share`-th value is returned, so that all tests take a few minutes. The first value depends on
+ * `turn`, so that several turns cover the whole list.
  */
 export const inTurn = <T>(backend: BackendName, list: readonly T[], turn: number, share: number): T[] =>
   list.filter((_, index) => backend === 'cuda' || (index + turn) % share === 0)

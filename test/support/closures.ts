@@ -8,7 +8,7 @@ export type Backend = BackendName
 export type AnyMatrix = MatrixLike<OperandArray> | DeviceMatrix<OperandArray>
 type AnyClosure = (a: AnyMatrix, options?: object) => Promise<{ c: never; backend: Backend; device: string }>
 
-// Types that are only known at run time.
+// Functions whose argument types are only known at run time.
 export const anyStar = star as unknown as AnyClosure
 export const anyPlus = plus as unknown as AnyClosure
 export const anyPower = power as unknown as (
@@ -17,7 +17,10 @@ export const anyPower = power as unknown as (
   options?: object,
 ) => Promise<{ c: never; backend: Backend }>
 
-/** Strings are parts of the message, not patterns as in resident.ts, because they have brackets. */
+/**
+ * Checks the code of an error, and that its message contains all parts. Unlike in resident.ts, parts are
+ * strings, because messages have brackets.
+ */
 export const expectError = (error: unknown, code: string, ...parts: (string | RegExp)[]) =>
   expectCoded(error, `ERR_MPMML_${code}`, ...parts)
 

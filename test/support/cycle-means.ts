@@ -33,7 +33,7 @@ export const times = ([a, b]: Fraction, factor: number): Fraction => [a * BigInt
 
 export const gcd = (a: bigint, b: bigint): bigint => (b === 0n ? (a < 0n ? -a : a) : gcd(b, a % b))
 
-/** Walks the cycle edge by edge. */
+/** Checks a cycle edge by edge, and its mean. */
 export function expectCycle(
   graph: WeightedEdges,
   { cycle, edges, numerator, denominator, value }: CycleMean,
@@ -72,8 +72,8 @@ export const kinds: [string, (random: Random) => number][] = [
 ]
 
 /**
- * Checks that each element of the eigenvector of a critical node is the best walk to it, so that A ⊗ v = λ ⊗ v. `list` is the graph
- * in the form of the argument.
+ * Checks that each element of an eigenvector is the weight of the best walk to a critical node. This implies
+ * A ⊗ v = λ ⊗ v. `list` is the graph in the form of the argument.
  */
 export async function expectEigenvectors(
   list: Weights,
@@ -100,7 +100,7 @@ export async function expectEigenvectors(
       else expectNear(values[i]!, walk, denominator)
     }
     expectSame(values[node], 0)
-    // The definition, which also proves that these walks are the right ones to compare.
+    // The equation A ⊗ v = λ ⊗ v also proves that the compared walks are the right ones.
     if (!integers) continue
     const v = (i: number): Fraction => [BigInt(numerators[i]!), BigInt(denominator)]
     for (let i = 0; i < graph.nodes; i++) {
@@ -116,7 +116,10 @@ export async function expectEigenvectors(
   }
 }
 
-/** Rounded at most three times, and infinite if it is too large, times its divisor. */
+/**
+ * Checks a float against an exact fraction: at most three roundings, or infinite if the product with its
+ * divisor is too large.
+ */
 export function expectNear(value: number, [numerator, denominator]: Fraction, divisor: number): void {
   if (!Number.isFinite(value)) {
     expect(numerator * BigInt(Math.sign(value) * divisor) > denominator * 2n ** 1023n).toBe(true)
@@ -138,7 +141,7 @@ export function connected(random: Random, nodes: number, edges: number, weight: 
 
 export type Rows = (number | null)[][]
 
-/** Matrix of int32, in which null is the semiring's zero. */
+/** Matrix of int32 of rows in which null stands for the semiring's zero. */
 export const int32 = (rows: Rows, semiring: SumSemiring = 'max-plus') =>
   matrix(
     rows.length,

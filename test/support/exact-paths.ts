@@ -1,4 +1,4 @@
-/** Arithmetics in which products of int32 are exact, from their values alone. */
+/** Determines, from their values alone, the arithmetics in which products of int32 are exact. */
 import { type Plain, translatedLimit } from './generators.js'
 import { finiteRange, type SemiringName, zeroValue } from './oracle.js'
 
@@ -12,7 +12,7 @@ export function exactPaths(
   const [least, most] = finiteRange(semiring)
   const limit = translatedLimit(semiring)
   const zero = zeroValue(semiring)
-  /** Range of the elements at `from`, `from + step`, …. */
+  /** Range of the finite elements at `from`, `from + step`, …. */
   const range = (data: Int32Array, from = 0, count = data.length, step = 1) => {
     let low = Number.POSITIVE_INFINITY
     let high = Number.NEGATIVE_INFINITY
@@ -27,7 +27,10 @@ export function exactPaths(
     }
     return { low, high, hasZero, spread: Math.max(high - low, 0) }
   }
-  /** Greatest range in a row or a column, and in 32 neighbours there; whether a line has ε next to other elements. */
+  /**
+   * Greatest range in a line, which is a row or a column, and in 32 neighbours of a line. Also whether a line
+   * has ε next to other elements.
+   */
   const inLines = ({ data, shape }: Plain, side: 'A' | 'B') => {
     const [rows, cols] = shape.slice(-2) as [number, number]
     const [length, step] = side === 'A' ? [cols, 1] : [rows, cols]
@@ -47,12 +50,12 @@ export function exactPaths(
   }
   const [x, y] = [range(a.data), range(b.data)]
   const [rows, columns] = [inLines(a, 'A'), inLines(b, 'B')]
-  // Without a finite value on one side there are no sums: the comparisons are with infinities, and hold.
+  // If one operand has no finite value, there are no sums: the comparisons with infinities are then true.
   const fits = !(x.low + y.low < least) && !(x.high + y.high > most)
   const wraps = overflow === 'wrap'
   const always = wraps ? 'wrapping' : 'wide'
-  // Floats have 254 exponents. With s of them per level, sums of s = 6 and s = 5 have room for 41 and 49 levels, and an operand for 31
-  // and 37.
+  // Floats have 254 exponents, of which a level takes 6 or 5. Sums can have 41 or 49 levels then, and one
+  // operand 31 or 37.
   const levels = (one: number, both: number) =>
     fits &&
     x.low <= x.high &&

@@ -3,7 +3,10 @@ import { expect } from 'vitest'
 import { type MatrixLike, MpmmlError, type MpmmOptions, type MpmmResult, mpmmSync } from '../../lib/index.js'
 import { type Dense, dense, type Expected, oracle, type SemiringName, type Strided } from './oracle.js'
 
-/** Faster form of `expect(found).toBe(expected)` for thousands of checks, where a chain of `expect` would take most of the time. */
+/**
+ * Faster form of `expect(found).toBe(expected)`, because calls of `expect` dominate the time of thousands of
+ * checks.
+ */
 export function expectSame<Value>(found: Value, expected: Value, what?: string): void {
   if (!Object.is(found, expected)) expect(found, what).toBe(expected)
 }

@@ -7,9 +7,9 @@ import { type Dense, dense, type Strided } from './oracle.js'
 /** Result of an operation, checked when allocations succeed again. */
 export interface Attempt {
   run: () => Promise<unknown>
-  /** Fails unless the result is right. Not called after an error. */
+  /** Fails unless the result is right. This check isn't called after an error. */
   check: (result: never) => Promise<void> | void
-  /** Fails unless all operands are unchanged. Called after an error. */
+  /** Fails unless all operands are unchanged. This check is called after an error. */
   unchanged?: () => Promise<void> | void
 }
 

@@ -14,7 +14,7 @@ import { greatestSums } from './user-semirings.js'
 const NODES = 90
 const MOST = 2 ** 31 - 1
 
-/** Weights of edges, most of which don't exist, and all distances by the definition of Floyd–Warshall. */
+/** Weights of a sparse graph, and all distances by the definition of Floyd–Warshall. */
 function graph() {
   const random = new Random(9)
   const weights = Int32Array.from({ length: NODES * NODES }, () =>
@@ -109,14 +109,14 @@ export function hostClosures(where: Where): Record<string, Operation> {
   }
 }
 
-/** Operations on matrices of a device, or of several as one. */
+/** Operations on matrices of one device, or of several devices that act as one. */
 export function deviceClosures(open: () => Device): Record<string, Operation> {
   type Found = { c: DeviceMatrix; witness?: DeviceMatrix }
   const dispose = (...all: (DeviceMatrix | undefined)[]) => {
     for (const each of all) each?.dispose()
   }
   const is = async (there: DeviceMatrix, expected: Dense) => same(await there.download(), expected)
-  /** A product into an existing matrix, whose other columns stay. */
+  /** Product into some columns of an existing matrix; the other columns stay unchanged. */
   const into =
     (value: number, options: object, expected: Dense): Operation =>
     async () => {
@@ -140,7 +140,7 @@ export function deviceClosures(open: () => Device): Record<string, Operation> {
         },
       }
     }
-  /** Paths between all nodes, or from some. */
+  /** Paths between all nodes, or from some nodes. */
   const paths =
     (options: object, expected: Dense): Operation =>
     async () => {

@@ -1,4 +1,4 @@
-/** Paths by searches or by closures as a test requests, instead of by the estimate. */
+/** Choice between searches and closures by a test instead of by the estimate. */
 type Placement = typeof import('../../lib/backend-selection.js')
 
 /** Replacement of lib/backend-selection.js for vi.mock(). `forced.search` decides; with undefined the estimate does. */

@@ -32,15 +32,15 @@ const extremes: Element = ({ random, least, most, zero }) =>
 const lowestInLimit: Element = ({ random, limit }) => -limit + random.integer(0, 3)
 const highestInLimit: Element = ({ random, limit }) => limit - random.integer(0, 3)
 
-/** All values are within `spread` of one far from 0; the ends of the range occur often. */
+/** Values within `spread` of a number far from 0; the ends of the range occur often. */
 const around =
   (center: number, spread: number): Element =>
   ({ random }) =>
     center + (random.chance(0.5) ? random.pick([0, spread]) : random.integer(0, spread))
 
 /**
- * Like the above in each row of A or column of B, around a number of its own that is as far from 0 as ±10^8. With `empty`, every
- * fifth line is all ε.
+ * Values as in `around`, but each row of A or column of B has a separate centre between ±10^8. With `empty`,
+ * every fifth line is all ε.
  */
 const aroundInLines =
   (side: 'A' | 'B', spread: number, empty = false): Element =>
@@ -59,8 +59,9 @@ const bestMeetsWorst =
   }
 
 /**
- * The best elements meet only zeros, and every sum differs by 2^31 − 4 to 2^31 + 4 from the sum of the best: by the same distance
- * for all sums of a result, and by another for its neighbours. Only every `period`-th row of A has this property.
+ * The best elements meet only zeros. Every sum differs by 2^31 − 4 to 2^31 + 4 from the sum of the best
+ * elements. The difference is equal for all sums of a result, and another for neighbouring results. Only
+ * every `period`-th row of A has this property.
  */
 const farFromBest =
   (side: 'A' | 'B', period = 1): Element =>
@@ -98,8 +99,8 @@ const zeroLines =
     row % 3 === 1 || col % 5 === 2 ? context.zero : element(context, row, col)
 
 /**
- * Kinds of operands, as [A, B]. The names with "low" and "high" have sums that are all far below or above 0, so that a wrong padding
- * value of a tile decides a result and is detected.
+ * Kinds of operands, as [A, B]. In kinds with "low" or "high" in their names all sums are far below or above
+ * 0. A wrong padding value of a tile then decides a result, and is detected.
  */
 export const kinds = {
   small: [near0, near0],

@@ -5,14 +5,14 @@ export interface PlainGraph {
   from: number[]
   to: number[]
   weight: number[]
-  /** 1 for each edge by default. */
+  /** Number of tokens of each edge; 1 by default. */
   tokens?: number[]
 }
 
 /** Number of tokens of edge e. */
 export const tokensOf = ({ tokens }: { tokens?: number[] }, e: number): number => (tokens ? tokens[e]! : 1)
 
-/** A cycle by its edges. */
+/** Edges of a cycle, in order. */
 export type Cycle = number[]
 
 /** Returns all simple cycles: each once, from its least node. */
@@ -32,7 +32,7 @@ export function simpleCycles({ nodes, from, to }: PlainGraph): Cycle[] {
   return found
 }
 
-/** A number's value as a fraction of integers. */
+/** Exact value of a number as a fraction of integers. */
 export function rational(value: number): [bigint, bigint] {
   let denominator = 1n
   let scaled = value
@@ -60,7 +60,7 @@ export function meanOf(graph: PlainGraph, cycle: Cycle): Fraction {
   return [sum[0], sum[1] * tokens]
 }
 
-/** Nodes that each node reaches; itself only by a cycle. */
+/** Nodes that each node reaches by at least one edge. */
 export function reachability({ nodes, from, to }: PlainGraph): boolean[][] {
   const reach = Array.from({ length: nodes }, () => new Array<boolean>(nodes).fill(false))
   for (let e = 0; e < from.length; e++) reach[from[e]!]![to[e]!] = true
@@ -108,8 +108,8 @@ export function karp({ nodes, from, to, weight }: PlainGraph): Fraction | null {
 }
 
 /**
- * Best walks from each node to `target`, where edges weigh `shift` less for each of their tokens; the walk without edges has weight
- * 0. Null if a cycle is better than 0.
+ * Weights of the best walks from each node to `target`. Each token of an edge reduces its weight by `shift`;
+ * the walk without edges has weight 0. Null if a cycle is better than 0.
  */
 export function bestWalks(
   graph: PlainGraph,

@@ -1,4 +1,4 @@
-/** Devices on which matrices stay: a single one, or several simulated ones. */
+/** Devices for matrices: a single device, or several simulated devices. */
 import { afterAll, beforeAll, expect } from 'vitest'
 import type { BackendName } from '../../lib/backend-name.js'
 import { type Device, openDevice } from '../../lib/index.js'
@@ -14,7 +14,10 @@ export interface Home {
 
 export const onOne = (backend: BackendName): Home => ({ backend, where: { backend }, pretended: 0 })
 
-/** Devices are simulated only if no backend is named: all are the same GPU, or the CPU. */
+/**
+ * Three simulated devices, each of which is the same GPU, or the CPU. Devices are simulated only if no
+ * backend is named.
+ */
 export const onThree = (backend: BackendName): Home => ({
   backend,
   where: { devices: [0, 1, 2] },

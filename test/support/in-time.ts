@@ -1,9 +1,13 @@
-/** Attempts that must act while work is running, such as aborting its signal. Tests don't decide which of the two is faster. */
+/**
+ * Attempts that must act while work is running, such as aborting its signal. Tests don't assert that the
+ * action is faster than the work.
+ */
 import { expect } from 'vitest'
 
 /**
- * Repeats an attempt as long as it returns `false`, which means that the work ended too early. On a busy machine a thread may be
- * suspended for longer than any work takes. Results of an attempt must be right in any case.
+ * Repeats an attempt while it returns `false`, which means that the work ended before the action. On a busy
+ * machine a thread may be suspended for longer than any work takes. The results of each attempt must be
+ * right.
  */
 export async function inTime(attempt: (nth: number) => Promise<boolean>): Promise<void> {
   for (let nth = 0; nth < 20; nth++) if (await attempt(nth)) return
@@ -11,10 +15,10 @@ export async function inTime(attempt: (nth: number) => Promise<boolean>): Promis
 }
 
 /**
- * The errors of works whose signal is aborted while they run.
+ * Returns the errors of tasks whose signal is aborted while they run.
  *
- * @param start - starts them anew.
- * @param abort - is called when they have begun, and aborts the signal.
+ * @param start - starts the tasks anew.
+ * @param abort - is called when the tasks have begun, and aborts the signal.
  */
 export async function givenUp(
   start: (signal: AbortSignal) => Promise<unknown>[],

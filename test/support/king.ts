@@ -1,6 +1,6 @@
 /** A king's moves on a chessboard: a graph whose distances are known in advance. */
 
-/** Moves down and to the right; each has its opposite. */
+/** Moves down and to the right; the opposite moves are added. */
 const MOVES = [
   [0, 1],
   [1, -1],

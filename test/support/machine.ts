@@ -15,7 +15,7 @@ export function withoutLaboratory(): string | undefined {
   return cuda.built ? 'the laboratory is not built: npm run build -- lab' : cuda.status
 }
 
-/** Name of tests that are skipped for a reason, if there is one. */
+/** Title of tests, with the reason if they are skipped. */
 export const named = (what: string, reason: string | undefined) =>
   reason === undefined ? what : `${what} (skipped: ${reason})`
 

@@ -121,7 +121,7 @@ export const microbenchPoint = (sweep: string, name: string, gops: number): Micr
   },
 })
 
-/** Future work of the thesis. */
+/** Points of the thesis's future work. */
 export const madeUpWork = (): WorkPoint[] => [
   ...[1024, 8192].flatMap((n) => {
     const ms = 2 * (n / 1024) ** 3

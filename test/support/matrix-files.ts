@@ -11,7 +11,7 @@ export function temporaryFiles() {
   const folder = mkdtempSync(join(tmpdir(), 'mpmml-files-'))
   afterAll(() => rmSync(folder, { recursive: true, force: true }))
   let files = 0
-  /** Returns an unused name. */
+  /** Returns an unused file name in the folder. */
   const fresh = (ending: string) => join(folder, `${files++}${ending}`)
   /** Writes a file with this content. */
   const file = (ending: string, content: string | Uint8Array): string => {

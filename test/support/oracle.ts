@@ -1,6 +1,6 @@
 /**
- * Expected products of int32 for tests that have only the matrices, by the definition of the fuzzer, which shares no code with the
- * library.
+ * Expected products of int32 by the definition of the fuzzer, for tests without a case. The fuzzer shares no
+ * code with the library.
  */
 import { type AnyMatrix, algebraOf, cellsOf, elementsOf, problemOf } from './products/case.js'
 
@@ -35,7 +35,7 @@ export const finiteRange = (semiring: SemiringName): [least: number, most: numbe
   return [least, most]
 }
 
-/** The elements of any layout in row-major order. */
+/** Elements of a matrix in any layout, in row-major order. */
 export function dense(matrix: Strided): Dense {
   const { batch, rows, cols, data } = elementsOf(matrix as AnyMatrix)
   return { batch, rows, cols, data: data as Int32Array }

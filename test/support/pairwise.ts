@@ -1,6 +1,7 @@
 /**
- * Cases that combine several dimensions, so that each two values of any two dimensions occur together in at least one case. The
- * greedy construction is that of D. Cohen, S. Dalal, M. Fredman and G. Patton, The AETG System (1997), without its random choices.
+ * Cases that combine several dimensions: any two values of different dimensions occur together in at least
+ * one case. The greedy construction is that of D. Cohen, S. Dalal, M. Fredman and G. Patton, The AETG System
+ * (1997), without its random choices.
  */
 
 /** The values of each dimension by its name; at least two dimensions. */
@@ -31,7 +32,7 @@ export function pairwise<D extends Dimensions>(dimensions: D): Crossed<D>[] {
   )
 }
 
-/** The pairs of values that no case has yet; dimensions and values are indices. */
+/** Pairs of values that don't occur in a case yet; dimensions and values are indices. */
 class MissingPairs {
   count = 0
   readonly #pairs: boolean[][][][]
@@ -72,13 +73,16 @@ class MissingPairs {
   }
 }
 
-/** Returns the case that begins with the value with most missing pairs; each other value meets most of the missing pairs. */
+/**
+ * Returns a case that begins with the value that has most missing pairs. Each further value covers as many
+ * missing pairs as possible.
+ */
 function nextRow(sizes: readonly number[], missing: MissingPairs, turn: number): number[] {
   const row = new Array<number | undefined>(sizes.length).fill(undefined)
   const best = (x: number, count: (i: number) => number) => {
     let found = 0
     let most = -1
-    // Equal values alternate, so that their pairs with later dimensions differ.
+    // Values with equally many missing pairs alternate, so that their pairs with later dimensions differ.
     for (let step = 0; step < sizes[x]!; step++) {
       const i = (step + turn) % sizes[x]!
       const here = count(i)
@@ -93,7 +97,7 @@ function nextRow(sizes: readonly number[], missing: MissingPairs, turn: number):
   const order = sizes.map((_, x) => x).filter((x) => x !== start.x)
   order.sort((x, y) => sizes[y]! - sizes[x]! || x - y)
   for (const x of order) {
-    // Ties are decided by the pairs that are missing with values of dimensions without a value yet.
+    // Ties are resolved by the number of missing pairs with dimensions that have no value yet.
     const scale = 1 + sizes.reduce((sum, size) => sum + size, 0)
     row[x] = best(x, (i) => missing.with(x, i, row) * scale + missing.with(x, i)).found
   }

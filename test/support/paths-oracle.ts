@@ -5,7 +5,7 @@ export interface WeightedEdges {
   from: number[]
   to: number[]
   weight: number[]
-  /** Tokens, as in timed event graphs. */
+  /** Number of tokens of each edge, as in timed event graphs. */
   tokens?: number[]
 }
 
@@ -39,8 +39,8 @@ export interface FromSource {
 }
 
 /**
- * Bellman–Ford in as many rounds as there are nodes. Nodes that are still improved then have no best path. A round without changes
- * is the last.
+ * Bellman–Ford with one round per node; it ends early after a round without changes. Nodes that improve in
+ * the last round have no best path.
  */
 export function bestFrom(
   { nodes, from, to, weight }: WeightedEdges,

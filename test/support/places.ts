@@ -64,7 +64,7 @@ export class Place {
     return this.isZarr ? (await readZarr(path)).data : ((await readNpy(path)).data as Elements)
   }
 
-  /** Writes a foreign file there. */
+  /** Writes a foreign file into the storage. */
   put(path: string, text: string): void {
     if (this.#server) this.#server.put(path.slice(BUCKET.length), Buffer.from(text))
     else {
@@ -73,7 +73,7 @@ export class Place {
     }
   }
 
-  /** Names of everything below a name. */
+  /** Names of all files or objects below a name. */
   below(path: string): string[] {
     if (this.#server) {
       const prefix = `${path.slice(BUCKET.length)}/`
@@ -83,7 +83,7 @@ export class Place {
     return isFolder ? (readdirSync(path, { recursive: true }) as string[]).sort() : []
   }
 
-  /** Bytes of the file or object with a name, and of everything below it, by name. */
+  /** Bytes of the file or object with a name, and of all files or objects below it, by name. */
   contents(path: string): Map<string, string> {
     const names = [path, ...this.below(path).map((name) => `${path}/${name}`)]
     const files = names.flatMap((name): [string, string][] => {
@@ -96,7 +96,7 @@ export class Place {
     return new Map(files)
   }
 
-  /** Removes a name, and everything below it. */
+  /** Removes the file or object with a name, and all files or objects below it. */
   remove(path: string): void {
     if (!this.#server) rmSync(path, { recursive: true })
     else for (const key of this.contents(path).keys()) this.#server.objects.delete(key.slice(BUCKET.length))
@@ -124,7 +124,7 @@ export async function runAll(plan: BlockPlan): Promise<void> {
   for (const job of allJobs(plan)) await runBlock(plan, job, { backend: 'cpu' })
 }
 
-/** Weights of a graph, and its shortest distances. */
+/** Weights of a random graph, and its shortest distances. */
 export function network(nodes: number): { weights: Plain; distances: Int32Array } {
   const none = 2 ** 31 - 1
   const weights = Int32Array.from({ length: nodes ** 2 }, (_, at) =>

@@ -1,4 +1,4 @@
-/** Programs in the docs: a block of a guide or an example of a doc comment, and its stated output. */
+/** Programs in the documentation: blocks of guides and examples of doc comments, with their stated output. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -28,7 +28,10 @@ export const declaredIn = (code: string): string[] =>
 export const lacks = (code: string, name: string): boolean =>
   new RegExp(`(?<!['\\w]|(?<!\\.\\.)\\.)${name}\\b(?!:)`).test(code) && !declaredIn(code).includes(name)
 
-/** The program with this checkout's library as mpmml, for any supported Node.js: 20 has no `using` yet. */
+/**
+ * The program with this checkout's library as mpmml, for any supported Node.js. Node.js 20 doesn't support
+ * `using`.
+ */
 export const runnable = (code: string): string =>
   code
     .replace(/^(await )?using /gm, 'const ')
@@ -64,8 +67,9 @@ export interface Ran {
 }
 
 /**
- * Runs programs one after the other in one process, which must end without help: a process for each takes longer than the programs.
- * `cwd` is the folder of all of them; without it each has a folder of its own in `folder`, with their files.
+ * Runs programs in sequence in one process, because starting a process for each would take longer than the
+ * programs. The process must end by itself. `cwd` is the working folder of all programs. Without it each
+ * program has a separate folder in `folder`, with its files.
  */
 export async function runAll(codes: readonly string[], folder: string, cwd?: string): Promise<Ran[]> {
   const all = codes.map((code, index) => {

@@ -1,6 +1,6 @@
 /**
- * Expected results of folding and interaction, computed in two other ways: the recurrences in their published form, and an
- * enumeration of all structures. Shares no code with the library.
+ * Expected results of folding and interaction, by two other algorithms: the recurrences in their published
+ * form, and an enumeration of all structures. Shares no code with the library.
  */
 
 export type BasePair = [i: number, j: number]
@@ -44,7 +44,7 @@ export function foldTable(
   return at
 }
 
-/** F of the authors' recurrence, where the second strand is numbered in its written order. */
+/** Table F of the published recurrence. The second strand is numbered in its written order. */
 export function interactionTable(strand1: string, strand2: string, model: Model = {}) {
   const { weights, weightsBetween = weights, minLoop = 3 } = model
   const S1 = foldTable(strand1, model)
@@ -89,7 +89,10 @@ export interface Joint {
 
 const crosses = ([i, j]: BasePair, [k, l]: BasePair) => (i < k && k < j && j < l) || (k < i && i < l && l < j)
 
-/** Returns whether two arcs, one of each strand, are a zigzag: some pair joins them, and each also covers a pair that leaves the other. */
+/**
+ * Returns whether two arcs, one of each strand, form a zigzag. A pair between the strands joins the arcs, and
+ * each arc also covers a pair whose other end is outside of the other arc.
+ */
 function isZigzag([a, b]: BasePair, [c, d]: BasePair, between: readonly BasePair[]): boolean {
   const under1 = between.filter(([i]) => a < i && i < b)
   const under2 = between.filter(([, j]) => c < j && j < d)

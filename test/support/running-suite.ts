@@ -1,4 +1,7 @@
-/** Concurrency of products and other work: off the event loop, several at once, aborted. Both backends run it. */
+/**
+ * Concurrency of products and other work: off the event loop, several at once, aborted. The tests of both
+ * backends run this suite.
+ */
 import { getEventListeners } from 'node:events'
 import { stat } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
@@ -100,12 +103,12 @@ export function runningSuite(slow: { size: number; options: MpmmOptions }): void
       expect((await mpmm(small, small, options)).c.data[0]).toBe(2)
     })
 
-    it('aborts all running ones of many products with one listener', async () => {
+    it('aborts all running products with one listener', async () => {
       const warnings: Error[] = []
       const collect = (warning: Error) => warnings.push(warning)
       process.on('warning', collect)
       const { signal } = new AbortController()
-      const small = matrix(50, 50) // Smaller ones may be done before mpmm returns.
+      const small = matrix(50, 50) // Smaller products may end before mpmm returns.
       const done = Array.from({ length: 12 }, () => mpmm(small, small, { ...options, signal }))
       expect(getEventListeners(signal, 'abort')).toHaveLength(1)
       await Promise.all(done)
@@ -125,7 +128,7 @@ export function runningSuite(slow: { size: number; options: MpmmOptions }): void
       expect(warnings).toEqual([])
     })
 
-    it('may be of another kind than Node’s: its listener is added once and removed at the end', async () => {
+    it('may be of another class than that of Node: its listener is added once and removed at the end', async () => {
       const listeners: unknown[] = []
       const signal = {
         aborted: false,

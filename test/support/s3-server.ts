@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 
 export const credentials = { id: 'AKTESTS3', secret: 'a/secret+of=tests', token: 'session.token' }
 
-/** A small number, so that lists have several pages. */
+/** Number of keys per page of a list; it is small, so that lists have several pages. */
 const KEYS_PER_PAGE = 7
 
 interface Stored {
@@ -44,8 +44,8 @@ export class S3Server {
   readonly buckets = new Map<string, Map<string, Stored>>([['bucket', new Map()]])
   readonly seen: Seen[] = []
   /**
-   * Simulated failure: a status, 'reset' for a connection that ends, 'late' for one that ends after the request was done, and
-   * 'never' for one without an answer.
+   * Simulated failure: a status; 'reset' ends the connection; 'late' ends it after the request was executed;
+   * 'never' sends no response.
    */
   fails: (seen: Seen) => number | 'reset' | 'late' | 'never' | undefined = () => undefined
   /** Called before a request is answered. */
@@ -132,7 +132,7 @@ export class S3Server {
       else this.#object(objects, seen, request, body, response, failure === 'late')
     } catch (error) {
       if (!(error instanceof Refusal)) throw error
-      // S3 reports more than messages should repeat.
+      // S3 reports more fields than error messages should repeat.
       const xml = `<?xml version="1.0"?><Error><Code>${error.code}</Code><Message>${error.message}</Message><AWSAccessKeyId>${credentials.id}</AWSAccessKeyId></Error>`
       response.writeHead(error.status, { 'content-length': xml.length })
       response.end(request.method === 'HEAD' ? undefined : xml)

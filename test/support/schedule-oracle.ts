@@ -17,7 +17,7 @@ export interface OracleSchedule {
   free: number[]
 }
 
-/** Time by which a link is exceeded, by the starts of both jobs: 0 or more if it is kept. */
+/** Margin of a link for the starts of both jobs: 0 or more if the link is satisfied. */
 function margin(
   jobs: readonly OracleJob[],
   starts: readonly number[],
@@ -61,7 +61,7 @@ export function scheduleByDefinition(jobs: readonly OracleJob[]): OracleSchedule
       }
     }
   }
-  // A job is moved alone, as long as every link is kept and the end doesn't change.
+  // Free float: a single job is delayed while every link stays satisfied and the end doesn't change.
   const free = jobs.map(({ duration }, moved) => {
     const isKept = (starts: number[]) =>
       starts[moved]! + duration <= end &&

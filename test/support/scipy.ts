@@ -1,8 +1,8 @@
-/** Archives of one-dimensional arrays: the parts of SciPy's sparse matrices. */
+/** Archives of one-dimensional arrays, which represent SciPy's sparse matrices. */
 import { buffer } from 'node:stream/consumers'
 import { ZipFile } from 'yazl'
 
-/** An array: the type and the shape of its header, and its elements. */
+/** Array of an archive: type and shape in its header, and its elements. */
 export type Part = readonly [descr: string, shape: string, bytes: Uint8Array]
 
 export const bytesOf = ({ buffer }: { buffer: ArrayBufferLike }) => new Uint8Array(buffer)

@@ -4,7 +4,10 @@ import { reportAt as at, REPORT_FIELDS } from '../../lib/fields.js'
 import { type MpmmOptions, matrix } from '../../lib/index.js'
 import { allocateResult, prepare } from '../../lib/product/prepare.js'
 
-/** Counts the steps of `batch` products M × K by one K × N, all 0 but for the `first` elements of A. */
+/**
+ * Counts the steps of `batch` products of M × K matrices by one K × N matrix. All elements are 0 except for
+ * the `first` elements of A.
+ */
 export async function countedSteps(
   batch: number,
   m: number,

@@ -1,6 +1,9 @@
 /** Strides of views. */
 
-/** Returns whether the strides of views, common ones once, are each larger than the extent of the smaller ones. */
+/**
+ * Returns whether each stride of the views is larger than the extent of all smaller strides. Strides that the
+ * views share count once.
+ */
 export function nests(views: readonly { shape: readonly number[]; strides: readonly number[] }[]): boolean {
   const reaches = new Map<number, number>()
   for (const { shape, strides } of views) {

@@ -16,10 +16,10 @@ import { edgesOfPaths } from './suite-paths.js'
 import { drawn } from './suite-products.js'
 
 export function callSuite(backend: BackendName): void {
-  describe('limits of the arithmetics', () => edgesOfPaths(backend))
+  describe('sums at the limits of the arithmetics', () => edgesOfPaths(backend))
   describe('results', () => results(backend))
   describe('matrices', () => matrices(backend))
-  describe('what out holds', () => outs(backend))
+  describe('the content of out', () => outs(backend))
   describe('options and types', () => optionsAndTypes(backend))
   describe('int16', () => int16(backend))
 }
@@ -211,7 +211,7 @@ function outs(backend: BackendName): void {
 
 function optionsAndTypes(backend: BackendName): void {
   it.each(policies)(
-    "overflow: '%s' makes no difference without sums, and floats don't take it",
+    "have equal results under overflow '%s' without sums, and reject it for floats",
     async (overflow) => {
       for (const algebra of algebras.filter(({ isInteger }) => !isInteger)) {
         const { semiring, dtype, isFloat, isWhole } = algebra
@@ -236,7 +236,7 @@ function optionsAndTypes(backend: BackendName): void {
     },
   )
 
-  it('have every semiring with exactly its element types', () => {
+  it('include every semiring with exactly its element types', () => {
     for (const { semiring } of algebras) {
       for (const [dtype, Type] of Object.entries(arrays)) {
         if (algebras.some((one) => one.semiring === semiring && one.dtype === dtype)) continue
@@ -265,7 +265,7 @@ function int16(backend: BackendName): void {
   const place = { name: 'arrays of int16', options: { backend }, expectation: { backend }, narrow: true }
 
   it.each(['max-plus', 'min-plus', 'max-min', 'min-max'] as const)(
-    '%s: beside int32 of any values',
+    '%s: may be multiplied by int32 of any values',
     async (semiring) => {
       const algebra = algebraOf(semiring)
       const [narrow, wide] = algebra.isInteger
@@ -325,7 +325,7 @@ function int16(backend: BackendName): void {
   })
 
   it.each(['max-min', 'min-max'] as const)(
-    '%s: the value that is zero is zero, and the other end is itself',
+    '%s: have one end of int16 as the zero, and the other end as a number',
     (semiring) => {
       const { zero, one } = algebraOf(semiring)
       const ends = { data: Int16Array.of(-32768, 32767), shape: [2, 1] }

@@ -1,4 +1,7 @@
-/** Properties of closures in every semiring on every element type, at every target: test/cpu and test/gpu run it. */
+/**
+ * Properties of closures in every semiring on every element type, at every target. test/cpu and test/gpu run
+ * this suite.
+ */
 import { afterAll, beforeAll, describe, it } from 'vitest'
 import type { BackendName } from '../../lib/backend-name.js'
 import { layoutNames } from '../../native/tools/fuzz/layouts.mjs'
@@ -18,7 +21,7 @@ import { Random } from './generators.js'
 import { type AnyMatrix, algebraOf, elements, integerSums, nameOf } from './products/case.js'
 import { type Place, placesOf } from './products/places.js'
 
-/** Sizes around the pivots of a pass (64), and their groups (256). */
+/** Sizes around the number of pivots of a pass (64), and of a group of passes (256). */
 const sizes = [0, 1, 2, 3, 5, 63, 64, 65, 66, 100, 129, 130, 200]
 
 const MOST = 2 ** 31 - 1
@@ -64,8 +67,8 @@ export function closureLaws(backend: BackendName): void {
       else await check(one, n < 70 ? everywhere : someOf(everywhere, turn, 4), ['next', 'in place'])
     })
 
-    it.skipIf(!algebra.isFloat)('are rounded as by one pivot after the other', async () => {
-      // Larger graphs are rounded at every target, above.
+    it.skipIf(!algebra.isFloat)('are rounded as if the pivots were applied one after the other', async () => {
+      // The test above covers the rounding of larger graphs at every target.
       for (const n of backend === 'cuda' ? [3, 64, 65, 130, 300] : [3, 64, 65, 130])
         await check(starOf(algebra, roundedWeights(algebra, n, 0.3, n)), inArrays, ['next'])
     })
@@ -107,7 +110,7 @@ export function closureLaws(backend: BackendName): void {
   })
 
   describe.each(gaining.map((algebra) => [nameOf(algebra), algebra] as const))(
-    'cycles that gain: %s',
+    'improving cycles: %s',
     (_, algebra) => {
       it.each([1, 2, 3, 10, 64, 65, 66, 129, 260])('are found among %i nodes', async (n) => {
         const densities = [...[0.02, 0.1, 0.5, 1].entries()]
@@ -230,7 +233,7 @@ export function closureLaws(backend: BackendName): void {
       const heavy = Math.floor(357913940 / 257)
       const chain = (n: number, weight: number, batch?: number) =>
         weightsBy(algebra, n, (from, to) => (to === from + 1 ? sign * weight : none), batch)
-      /** A line with edges back, all of them heavy. */
+      /** Path graph with edges in both directions, all of them heavy. */
       const line = (weight: number, from: number, to: number) =>
         to === from + 1 || from === to + 7 ? sign * (weight - (from % 3)) : none
 
@@ -260,7 +263,8 @@ export function closureLaws(backend: BackendName): void {
       })
 
       it('closes edges that all make paths worse, and are best for many pairs', async () => {
-        // To a node of the other half by an edge, and by one of many to the nodes of its own half.
+        // Complete bipartite graph: a direct edge leads to each node of the other half. Many paths of two
+        // edges lead to each node of the own half.
         const n = backend === 'cuda' ? 1100 : 300
         const random = new Random(n)
         const weight = (from: number, to: number) =>
@@ -344,7 +348,7 @@ export function closureLaws(backend: BackendName): void {
       it('finds cycles with intermediate sums beyond int32', async () => {
         const far = sign * (MOST - 1)
         const edges: [from: number, to: number, weight: number][] = [
-          // 3 → 1 → 0 exceeds the value of "no edge", and 0 → 2 → 3 brings it back.
+          // The sum of 3 → 1 → 0 exceeds the value of "no edge", and 0 → 2 → 3 returns it into the range.
           [3, 1, far],
           [1, 0, far],
           [0, 2, -far - sign],
@@ -363,7 +367,8 @@ export function closureLaws(backend: BackendName): void {
         }
       })
 
-      // Paths over the first 256 nodes stay within 2^30 / 3, paths over all nodes needn't. With slightly larger weights neither do.
+      // Paths over the first 256 nodes stay within 2^30 / 3; paths over all nodes may exceed it. With
+      // slightly larger weights both may.
       it.each([
         [heavy, 'all nodes have ways to each other', 0],
         [heavy, 'most have none', 1],
@@ -395,7 +400,7 @@ export function closureLaws(backend: BackendName): void {
   )
 
   it('closes heavy weights in a batch that is closed in parts', async () => {
-    // So many matrices that the first ones exceed the range before the last have begun.
+    // The batch is so large that its first matrices exceed the range before the last ones have begun.
     const [n, batch, heavy] = [258, 390, Math.floor(357913940 / 257)]
     const algebra = algebraOf('min-plus')
     const weight = (from: number, to: number) =>
@@ -408,7 +413,7 @@ export function closureLaws(backend: BackendName): void {
 
   it('uses several groups of pivots', async () => {
     const where = at('arrays', 'spread among devices')
-    // One group of pivots for each device, and two.
+    // Sizes with one and with two groups of pivots per device.
     const integers = algebraOf('min-plus')
     const nodes = backend === 'cuda' ? 700 : 400
     await check(starOf(integers, weightsOf(integers, nodes, 0.1, 3)), where, ['next'])

@@ -1,4 +1,4 @@
-/** Closures and powers. Both backends run it. */
+/** Closures and powers. The tests of both backends run this suite. */
 import { afterAll, beforeAll, describe } from 'vitest'
 import { type Device, openDevice } from '../../lib/index.js'
 import type { Backend } from './closures.js'

@@ -77,7 +77,10 @@ export function chains(backend: BackendName, open: () => Device): void {
       return { data, shape }
     }
 
-    /** Fails unless products of `made`, on either side, are those of its elements. */
+    /**
+     * Fails unless products with `made` as the left or the right operand equal products with its downloaded
+     * elements.
+     */
     const expectProducts = async (made: DeviceMatrix<Float32Array>) => {
       const elements = await made.download()
       const [left, right] = [floats([37, made.shape[0]!], 3, -9), floats([made.shape[1]!, 45], 4, -9)]
@@ -94,7 +97,8 @@ export function chains(backend: BackendName, open: () => Device): void {
         await expectProduct(L, made).catch(unlessRefused)
       }
     }
-    // Some variants support few kinds of values only.
+    // Rethrows errors other than the rejection of values by a variant, because some variants support few
+    // kinds of values.
     const unlessRefused = (error: unknown) => {
       if ((error as { code?: string }).code !== 'ERR_MPMML_VARIANT') throw error
     }
@@ -138,7 +142,10 @@ export function chains(backend: BackendName, open: () => Device): void {
   })
 }
 
-/** Results of one semiring as operands of another, with NaN, −0 and infinities: the bounds of results must be true. */
+/**
+ * Results of one semiring as operands of another, with NaN, −0 and infinities. The cached bounds of results
+ * must be valid.
+ */
 function crossings(open: () => Device): void {
   const [nan, infinity] = [Number.NaN, Number.POSITIVE_INFINITY]
   const pairs = [

@@ -1,4 +1,4 @@
-/** combine(). */
+/** Tests of combine() on matrices of a device. */
 
 import { expect, it } from 'vitest'
 import { type Device, type DeviceMatrix, matrix, type OperandArray } from '../../lib/index.js'
@@ -17,7 +17,7 @@ import {
 
 export function combining(open: () => Device): void {
   for (const algebra of algebras) {
-    it(`${algebra.semiring} on ${algebra.type}`, async () => {
+    it(`combines over ${algebra.semiring} on ${algebra.type}`, async () => {
       const { semiring } = algebra
       for (const shape of [
         [1, 1],
@@ -31,7 +31,7 @@ export function combining(open: () => Device): void {
         expect(await C.combine(D as never, { semiring })).toBe(C)
         expectIs(await C.download(), algebra, one, d, c)
         expectSame(await D.download(), d)
-        // Turned, so that the strides of the two differ.
+        // One matrix is transposed, so that the strides of the two matrices differ.
         if (shape[0] === shape[1]) {
           const turned = { ...d, strides: [1, shape[0]!] }
           const E = (await open().upload(c)) as DeviceMatrix<OperandArray>

@@ -129,7 +129,7 @@ export function copies(open: () => Device): void {
   it('report a full that exceeds the memory', async () => {
     const before = open().memory().used
     expectError(await caught(open().full([2 ** 20, 2 ** 20, 8], 1)), 'OUT_OF_MEMORY')
-    // Less, if matrices of earlier tests have been collected meanwhile.
+    // The used memory is less if matrices of earlier tests have been collected in the meantime.
     expect(open().memory().used).toBeLessThanOrEqual(before)
     const small = await open().full([1, 1], 1)
     expect([...(await small.download()).data]).toEqual([1])

@@ -177,7 +177,7 @@ export function products(backend: BackendName, open: () => Device): void {
   })
 
   it.each([Float32Array, Float64Array])(
-    'beside values that the semiring has not, in one memory: %o',
+    'ignore values that are invalid in the semiring, elsewhere in the same memory: %o',
     async (Type) => {
       const data = Type.of(2, -5, -5, -5)
       const memory = await open().upload({ data, shape: [2, 2] })

@@ -1,4 +1,4 @@
-/** Matrices on a device, and their products. Both backends run it. */
+/** Matrices on a device, and their products. The tests of both backends run this suite. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { plus } from '../../lib/algebra.js'
 import type { BackendName } from '../../lib/backend-name.js'
@@ -53,7 +53,7 @@ function theDevice(backend: BackendName, open: () => Device): void {
     const device = open()
     const a = await device.full([30, 30], 2)
     const only = info().cuda.devices.length < 2
-    // Without a GPU, 'all' has no effect.
+    // The option 'all' has no effect without a GPU.
     const named = [
       ...(only || backend === 'cpu' ? ['all' as const] : []),
       ...(backend === 'cuda' ? [[0]] : []),

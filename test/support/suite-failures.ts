@@ -23,9 +23,9 @@ import type { Slow } from './suite-lifetimes.js'
 const largest = 2 ** 31 - 1
 
 export interface Busy extends Slow {
-  /** Number of products that have begun before the first has ended. */
+  /** Number of products that begin before the first one ends. */
   inFlight: number
-  /** Whether a running product is always aborted. */
+  /** Whether an abort always stops a running product. */
   stops: boolean
 }
 
@@ -177,7 +177,7 @@ function signals(home: Home, open: () => Device, { size, options, inFlight, stop
       const controller = new AbortController()
       const { signal } = controller
       let ran = 0
-      // The more products, the longer the others wait.
+      // With more products the queued ones wait longer.
       const count = inFlight * Math.min(nth + 1, 8)
       const running = Array.from({ length: count }, () => start().then(() => ran++))
       const waiting = [
@@ -289,7 +289,7 @@ function exhausted(home: Home): void {
   }
 
   it.each(Object.keys(operations))(
-    'in %s is an error, or the work needs none; then it works',
+    'causes an error in %s, or the work needs no memory; later work succeeds',
     async (name) => {
       for (let nth = 1; nth <= 12; nth++) {
         using a = await device.full([300, 300], 1)

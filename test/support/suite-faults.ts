@@ -1,4 +1,4 @@
-/** Whole operations whose allocations fail, one after the other. Both backends run it. */
+/** Operations in which each allocation fails in turn. The tests of both backends run this suite. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { BackendName } from '../../lib/backend-name.js'
 import {
@@ -21,7 +21,7 @@ import { type Dense, dense, oracle, type Strided } from './oracle.js'
 import { caught, expectError } from './resident.js'
 import { greatestSums } from './user-semirings.js'
 
-/** All allocations from the nth on fail. */
+/** Number of failing allocations if all from the nth on fail. */
 const ALL = 1e15
 
 /** Products of arrays, by the purpose of their memory. */
@@ -113,7 +113,7 @@ function hostProducts(where: Where): Record<string, Operation> {
   return operations
 }
 
-/** Products of arrays that run in blocks: their values can't fail, but the later blocks need memory too. */
+/** Products of arrays in blocks. Their values are valid, but later blocks need memory too. */
 function blockProducts(
   where: Where,
   [m, k, n]: readonly [number, number, number],
@@ -309,7 +309,10 @@ export function faultSuite(backend: BackendName): void {
   afterEach(() => addon.failAllocation(0))
   afterAll(() => device.close())
 
-  /** Returns whether the operation succeeded while these allocations failed. The device `of` that it uses has no memory left over. */
+  /**
+   * Returns whether the operation succeeded while `count` allocations from the nth on failed. The operation
+   * must leave no additional memory in use on the device `of`.
+   */
   async function attempt(operation: Operation, nth: number, count: number, of = device): Promise<boolean> {
     const { used } = of.memory()
     const { run, check, unchanged } = await operation()
@@ -335,7 +338,10 @@ export function faultSuite(backend: BackendName): void {
   const operations = (kind: string): Record<string, Operation> =>
     kind === 'arrays' ? hostProducts({ backend }) : deviceOperations(backend, () => device)
 
-  /** Fails each `step`th allocation alone, and all from it on, until the operations succeed. */
+  /**
+   * Fails single allocations and all allocations from one on, at every `step`th position, until the
+   * operations succeed.
+   */
   async function expectErrorsOrResults(all: Record<string, Operation>, of = device, step = 1) {
     for (const [name, operation] of Object.entries(all)) {
       let nth = 1 - step
@@ -404,7 +410,7 @@ export function faultSuite(backend: BackendName): void {
     it.each([0, 3])('leave `out` unchanged if a later one fails, on %i simulated devices', async (count) => {
       addon.pretendDevices(count)
       const where = count === 0 ? { backend } : { devices: [0, 1, 2] }
-      // On a GPU more than the smallest limit.
+      // A GPU needs more than the smallest limit.
       await expectErrorsOrResults(blockProducts(where, backend === 'cuda' ? [700, 60, 650] : [300, 40, 280]))
     })
 

@@ -1,4 +1,4 @@
-/** Ten seconds of random calls on a backend, with a fixed seed. Uses what `npm run build` built. */
+/** Ten seconds of random calls on a backend, with a fixed seed. Uses the output of `npm run build`. */
 
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'

@@ -22,7 +22,7 @@ export function gpuProductSuite(part: Part): void {
     variantSuite('cuda', part)
 
     describe.each(part(idempotent).map((one) => [nameOf(one), one] as const))(
-      '%s, bit for bit as the CPU',
+      'has the bits of the CPU: %s',
       (_, algebra) => {
         afterEach(() => {
           delete process.env.MPMML_DEVICE_MEMORY_MIB

@@ -1,4 +1,4 @@
-/** mpmmGrouped, for arrays and matrices on a device. Both backends run it. */
+/** mpmmGrouped for arrays and for matrices on a device. The tests of both backends run this suite. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { BackendName } from '../../lib/backend-name.js'
@@ -118,7 +118,8 @@ function results(backend: BackendName, options: GroupedOptions, there: There, he
 
   for (const semiring of ['max-plus', 'min-plus'] as const) {
     const algebra = algebraOf(semiring, 'float32')
-    // Structured products share no launch, so the other one is computed by its own kernel.
+    // Structured products share no launch with other products, so the unstructured product has a separate
+    // launch.
     it.each(kindNamesOf(algebra))(
       `computes ${semiring} on floats next to a structured product: %s`,
       async (kind) => {
@@ -306,7 +307,7 @@ function failures(options: GroupedOptions, there: There, here: Here): void {
     const error = await caught(grouped([{ a, b: a }], { ...options, signal }))
     expectError(error, 'ABORTED', '^the group was aborted')
     expect((error as Error).cause).toBe('no need')
-    // So many levels that no product ends before it is aborted.
+    // The values have so many levels that no product ends before it is aborted.
     const levels = Int32Array.from({ length: 700 * 700 }, (_, index) => (index * 7919) % 200_000_000)
     const large = await there(made(levels, [700, 700]))
     const group = Array.from({ length: 2500 }, () => ({ a: large, b: large }))
@@ -323,7 +324,7 @@ function failures(options: GroupedOptions, there: There, here: Here): void {
 function onDevice(backend: BackendName, open: () => Device): void {
   const algebra = { semiring: 'max-plus', type: 'int32' } as const
 
-  it('returns all results on the device if any matrix is there', async () => {
+  it('returns all results on the device if any matrix is on it', async () => {
     const [a, b, c0] = [random(algebra, [9, 7], 1), random(algebra, [7, 8], 2), random(algebra, [9, 8], 3)]
     const A = await open().upload(a)
     const C0 = await open().upload(c0)
@@ -530,7 +531,7 @@ function onDevice(backend: BackendName, open: () => Device): void {
     expectError(await caught(grouped(products)), 'DTYPE', '^products\\[20\\]\\.b\\.data .*detached')
   })
 
-  it('alternates products with and without more than operands', async () => {
+  it('alternates products with and without further arguments', async () => {
     const [a, c0] = [await open().full([2, 2], 1), await open().full([2, 2], 9)]
     const batch = await open().full([3, 2, 2], 2)
     const kinds: [AnyProduct, number, number[]][] = [

@@ -1,6 +1,7 @@
 /**
- * Products whose elements have a small range, in lines or in chunks of K: on a GPU's tensor cores as exponents, with and without
- * their witnesses. Each case states the arithmetics that can compute it; all others must reject it.
+ * Products whose elements have a small range, in lines or in chunks of K, with and without witnesses. A GPU
+ * computes them as exponents on tensor cores. Each case lists the arithmetics that can compute it; all others
+ * must reject it.
  */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -51,10 +52,13 @@ const sums = (['max-plus', 'min-plus'] as const).map((semiring) => algebraOf(sem
 const floats = (['max-plus', 'min-plus'] as const).map((semiring) => algebraOf(semiring, 'float32'))
 const named = (list: Algebra[]) => list.map((one) => [nameOf(one), one] as const)
 
-/** Element by its row of A or column of B, and its k; NaN is the semiring's zero. */
+/**
+ * Returns the element in a line, which is a row of A or a column of B, and at a k. NaN is the semiring's
+ * zero.
+ */
 type Element = (line: number, k: number) => number
 
-/** Operand of such elements: the rows of A, the columns of B. */
+/** Operand with generated elements; its lines are the rows of A or the columns of B. */
 function operand(
   side: 'A' | 'B',
   { zero, dtype }: Algebra,
@@ -73,21 +77,24 @@ function operand(
   return elements(data, rows, cols, batch)
 }
 
-/** Products whose arithmetics are for operands by lines: the range of the last line is `spread`, that of others less. */
+/**
+ * Products with a small range within lines. The range of the last line is `spread`; other lines have smaller
+ * ranges.
+ */
 interface Lines {
   spread: number
   zeros?: number
   /** Whether every fifth line is all ε, and whether the last line has an ε. */
   empty?: boolean
   oneZero?: boolean
-  /** Floats are offset + step · (line · apart + level), and the very last element may be another. */
+  /** Floats are offset + step · (line · apart + level); the last element may be a different value. */
   step?: number
   offset?: number
   apart?: number
   last?: number
 }
 
-/** More than one slot of a GPU's pinned memory, and more than the sample that estimates the range of lines. */
+/** Sizes that exceed one slot of a GPU's pinned memory, and the sample for the estimate of line ranges. */
 const sizesOfLines = { cuda: [300, 530, 310], cpu: [70, 131, 75] } as const
 const anything: Lines = { spread: 200_000_000, zeros: 0.3 }
 
@@ -123,7 +130,7 @@ const floatCases: [string, Lines, Lines, Path[]][] = [
   ['41 in both, ε', { spread: 20, zeros: 0.2 }, { spread: 21, zeros: 0.2 }, byLines],
   ['50 in both, ε', { spread: 25, zeros: 0.2 }, { spread: 25, zeros: 0.2 }, []],
   ['31 and columns of ε', whole, { spread: 31, empty: true }, byLines],
-  // Floats have 24 bits.
+  // The significands of float32 have 24 bits.
   ['sums up to 2²⁴', { spread: 31, apart: 0, last: 2 ** 24 - 31 }, { spread: 31, apart: 0 }, byLines],
   ['sums beyond 2²⁴', { spread: 31, apart: 0, last: 2 ** 24 - 30 }, { spread: 31, apart: 0 }, []],
   ['−0 in A', { spread: 31, apart: 0, last: -0 }, whole, byLines],
@@ -167,7 +174,10 @@ function linesOf(
   return made
 }
 
-/** Levels below the best of all, of which K is divided into tiles of 64 steps, or 62 of the arithmetic `exponent-wide`. */
+/**
+ * Returns the level of an element below the best one. Tiles along K have 64 steps, or 62 in the arithmetic
+ * `exponent-wide`.
+ */
 type Level = (random: Random, line: number, k: number) => number | null
 
 const upTo =
@@ -175,7 +185,10 @@ const upTo =
   (random) =>
     random.chance(zeros) ? null : random.integer(0, most)
 const equal: Level = () => 0
-/** Lines that are far apart, with their best elements at different positions. With float32 fewer than 2^24 steps. */
+/**
+ * The lines are far apart, and their best elements are at different positions. For float32 all values are
+ * less than 2^24 steps.
+ */
 const anyLevel: Level = (random, line) => random.integer(0, 100_000) + 300_000 * (line % 41)
 const emptyLines =
   (level: Level): Level =>
@@ -225,7 +238,10 @@ const witnessSizes: Size[] = [
   [11, 125, 9],
 ]
 
-/** In float32 with steps of 1/2. Without −0, which both operands must not have. */
+/**
+ * Operand of given levels. Elements of float32 have steps of 1/2, and none is −0, because not both operands
+ * may have −0.
+ */
 function levels(
   side: 'A' | 'B',
   algebra: Algebra,
@@ -249,7 +265,7 @@ const boundedK = 613
 const boundedSizes = { cuda: [141, 150], cpu: [29, 38] } as const
 const chunk = 32
 
-/** Differences of ±1, columns far apart. */
+/** Random walk along K with differences of ±1; the columns are far apart. */
 function walk(seed: number): Element {
   const known = new Map<number, Int32Array>()
   return (line, step) => {
@@ -264,7 +280,7 @@ function walk(seed: number): Element {
   }
 }
 
-/** Whole chunks are `most` apart, and go up and down by a million from one to the next. */
+/** Elements of a chunk are up to `most` apart, and neighbouring chunks differ by about a million. */
 const jumps =
   (most: number): Element =>
   (line, step) =>
@@ -272,13 +288,16 @@ const jumps =
     (Math.floor(step / chunk) % 2) * 1_000_000 +
     (step % chunk === 9 ? most : step % 5)
 
-/** Lines have a range of `most`: all chunks but the sixth are that far below it. */
+/** Lines with a range of `most`: all chunks are that far below the sixth one. */
 const tall =
   (most: number): Element =>
   (line, step) =>
     line * 1000 + (Math.floor(step / chunk) === 5 ? most - (step % 5) : step % 7)
 
-/** Results at positions where those lines are low, high, and where both are equally good but for 1. */
+/**
+ * Opposite operand of `tall`. Results are decided where the lines are low, where they are high, or where both
+ * differ by 1.
+ */
 const acrossTall =
   (most: number): Element =>
   (line, step) => {
@@ -290,7 +309,7 @@ const acrossTall =
     return (at === 5 ? kind - 4 - most : at === 9 ? 0 : -40_000) + (step % 2)
   }
 
-/** In these chunks of some lines, one step is 32 better and one 32 worse than the others. */
+/** In the given chunks of some lines, one step is 32 better than the others, and one step is 32 worse. */
 const rough =
   (chunks: readonly number[], other: Element): Element =>
   (line, step) => {
@@ -298,7 +317,7 @@ const rough =
     return other(line, step) + (step % chunk === 7 ? 32 : step % chunk === 21 ? -32 : 0)
   }
 
-/** The last chunk, which is partial, is ε in some lines, and chunk 2 has any values. */
+/** The last, partial chunk is ε in some lines, and chunk 2 has arbitrary values. */
 const holes: Element = (line, step) => {
   if (step >= 608 && line % 2) return Number.NaN
   if (Math.floor(step / chunk) === 2) return ((line * 7919 + step * 104_729) % 20_011) * 1000
@@ -309,7 +328,7 @@ const boundedCases = (boundedN: number): [string, Element, fits: boolean][] => [
   ['differences of ±1', walk(1), true],
   ['31 within a chunk', jumps(31), true],
   ['32 within a chunk', jumps(32), false],
-  // Two of the 20 chunks are outliers: they are computed in integers.
+  // Two of the 20 chunks are outliers, which are computed in integers.
   ['an ε', (line, step) => (line === boundedN - 1 && step === 3 ? Number.NaN : step % 3), true],
   ['32 within two chunks', rough([4, 18], jumps(31)), true],
   ['32 within three chunks', rough([4, 11, 18], jumps(31)), false],
@@ -318,7 +337,7 @@ const boundedCases = (boundedN: number): [string, Element, fits: boolean][] => [
   ['a slope', (line, step) => step + line, true],
 ]
 
-/** Any values: `zeros` of the elements are ε, and whole chunks and some whole lines. */
+/** Arbitrary values. A share `zeros` of the elements, some whole chunks and some whole lines are ε. */
 function chaos(zeros: number, spread = 200_000_000): Element {
   const random = new Random(17)
   return (line, step) =>
@@ -352,7 +371,7 @@ export function levelsSuite(backend: NativeBackend): void {
     expectation: { backend, timed: true },
   }
   const narrow: Place = { ...inArrays, name: 'int16', narrow: true }
-  // The CPU has no arithmetic of its own for a small range.
+  // The CPU has no special arithmetic for a small range.
   const places = backend === 'cpu' ? [inArrays] : [inArrays, onDevice]
 
   const variantsOf = ({ semiring, dtype }: Algebra, of = paths): [Path, VariantName][] =>
@@ -360,7 +379,10 @@ export function levelsSuite(backend: NativeBackend): void {
       exponentVariants(semiring, accumulators[path], dtype).map((name): [Path, VariantName] => [path, name]),
     )
 
-  /** The planner's choice is right; so are the variants of the arithmetics that fit, and the others reject it. */
+  /**
+   * Checks the planner's choice, and the variants of all fitting arithmetics. The other variants must reject
+   * the case.
+   */
   async function check(
     one: Case,
     fitting: Path[],
@@ -414,9 +436,10 @@ export function levelsSuite(backend: NativeBackend): void {
       }
     })
 
-    // A sum has 31 steps, a tile 62: equal elements attain the greatest sum, which is just below that of the next level.
+    // A sum has 31 steps, and a tile 62. Equal elements produce the greatest sum, which is just below that of
+    // the next level.
     it.each([1, 30, 31, 32, 61, 62, 63, 93, 124, 125])(
-      '%i steps that are all equal, or one but the last',
+      'are right for %i steps that are all equal, or all but the last',
       async (depth) => {
         const sign = algebra.greatest ? 1 : -1
         const element: Element = (line, step) =>
@@ -451,7 +474,7 @@ export function levelsSuite(backend: NativeBackend): void {
       }
     })
 
-    it('have lines of their own in views', async () => {
+    it('have separate lines in views', async () => {
       // The rows of A have a small range, its columns any; its last row has a range that is one too large.
       const [a, b] = [lines('A', { spread: 38 }, algebra, 5), lines('B', anything, algebra, 6)]
       const there = {
@@ -472,7 +495,7 @@ export function levelsSuite(backend: NativeBackend): void {
         if (path) expect([taken, other.arithmetic]).toEqual([path, path])
         if (variant) {
           expectError(await caught(mpmm(there.a, there.b, options)), 'ERR_MPMML_VARIANT')
-          // The lines of Aᵀ as the left operand are A's columns.
+          // If Aᵀ is the left operand, the lines are the columns of A.
           expectError(await caught(mpmm(all.transpose(), all, options)), 'ERR_MPMML_VARIANT')
         }
         for (const matrix of [c, other.c]) matrix.dispose()
@@ -494,7 +517,7 @@ export function levelsSuite(backend: NativeBackend): void {
       for (const [, variant] of variantsOf(algebra, byLines))
         (await mpmm(there.a, there.b, { semiring, variant })).c.dispose()
       await product('as it was uploaded')
-      // One element that is better than all others.
+      // Operand with one element that is better than all others.
       const d = elements(new Int32Array(m * k).fill(algebra.zero), m, k)
       a.data[k] = d.data[k] = 300_000_000 * (algebra.greatest ? 1 : -1)
       const written = await device.upload(sourceOf(d) as never)
@@ -536,7 +559,7 @@ export function levelsSuite(backend: NativeBackend): void {
         await expectBounded(left(element), right(chaos(zeros)), fits, `A: ${what}, ${zeros}`)
     })
 
-    // Offsets of lines with a range of up to 10 900 fit in halves of words, others don't.
+    // Offsets of lines with a range of up to 10 900 fit in half a word; larger ones don't.
     it.each([0, 31, 10_899, 10_900, 10_901, 12_000, 70_000])(
       'are computed with lines of a range of %i',
       async (most) => {
@@ -549,11 +572,11 @@ export function levelsSuite(backend: NativeBackend): void {
     )
 
     it('are computed with distances that just fit, and one more', async () => {
-      // 6 · (1_000_031 + x) + 512 < 2^31: the distances of B and of A.
+      // The distances of B and of A must satisfy 6 · (1_000_031 + x) + 512 < 2^31.
       const most = Math.floor((2 ** 31 - 513) / 6) - 1_000_031
       for (const spread of [most, most + 1]) {
         const a = left(chaos(0.5, 2))
-        // A row has both ends, in separate chunks.
+        // One row has both ends of the range, in separate chunks.
         a.data.fill(algebra.zero, 0, boundedK)
         a.data[5] = -100_000_000
         a.data[boundedK - 1] = -100_000_000 + spread
@@ -643,7 +666,7 @@ export function levelsSuite(backend: NativeBackend): void {
         { a: { band: [3, 90] }, b: { band: [70, 1] }, c: { band: [10, 100] } },
       ]
       for (const structure of structures) {
-        // A band causes zeros in both operands, which bounded differences don't allow.
+        // A band causes zeros in both operands, which the arithmetic of bounded differences doesn't support.
         const looked = algebra.isInteger ? (structure.a && structure.b ? byLines : paths) : []
         await check(
           withStructure(draw(upTo(3), upTo(3), middle), structure),
@@ -657,7 +680,7 @@ export function levelsSuite(backend: NativeBackend): void {
   })
 
   it('use the same arithmetic as without a witness', async () => {
-    // Large enough to occupy a GPU.
+    // The product is large enough to occupy a GPU.
     const algebra = algebraOf('max-plus')
     const [rows, steps, cols] = [1500, 1400, 1600]
     const a = levels('A', algebra, upTo(15), rows, steps, 11)
@@ -680,7 +703,7 @@ export function levelsSuite(backend: NativeBackend): void {
     for (const each of [without.c, c, witness, x, y]) each.dispose()
   })
 
-  /** A tile has 1024 steps, and its bits are in an order of their own. */
+  /** A tile has 1024 steps, whose bits are permuted. */
   describe('truth values', () => {
     const algebra = algebraOf('or-and', 'uint8')
     const random = new Random(13)

@@ -1,6 +1,6 @@
 /**
- * Lifetime of matrices on a device and of the device itself, and effects on their users: on both backends, on one device and on
- * several.
+ * Lifetime of matrices on a device and of the device itself, and effects on running and later work. Both
+ * backends, one device and several devices run this suite.
  */
 
 import { spawnSync } from 'node:child_process'
@@ -28,7 +28,7 @@ import { caught, expectError, expectRejected, expectSame } from './resident.js'
 const library = new URL('../../dist/lib/index.js', import.meta.url)
 const built = existsSync(library)
 
-/** Products of two matrices of this size keep a device busy during a test. */
+/** Size and options of products that keep a device busy during a test. */
 export interface Slow {
   size: number
   options: MpmmOptions<DeviceMatrix>
@@ -66,7 +66,7 @@ function disposing(home: Home, { size, options }: Slow): void {
   })
 
   it.each([[[0, 1, 2]], [[2, 1, 0]], [[1, 0, 2]], [[1, 2, 0]]])(
-    'of a matrix, its view and the transpose of that, in the order %j',
+    'works for a matrix, its view and the view’s transpose, in the order %j',
     async (order) => {
       const source = randomMatrix(40, 30, 1)
       const whole = await device.upload(source)
@@ -215,7 +215,7 @@ function disposing(home: Home, { size, options }: Slow): void {
     ]) {
       const b = matrix(60, 60)
       const running = caught(call(b))
-      // Its readers are still running.
+      // The products that read `b` are still running.
       const kept = structuredClone(b.data, { transfer: [b.data.buffer] })
       expectError(await running, 'DTYPE', 'transferred away')
       expect(kept).toHaveLength(3600)
@@ -330,7 +330,7 @@ function closing(home: Home, { size, options }: Slow): void {
   })
 }
 
-/** In a process of its own, which can request a garbage collection. */
+/** Tests in separate processes, which can request a garbage collection. */
 function garbage({ where, pretended }: Home): void {
   const run = (body: string) => {
     const program = `

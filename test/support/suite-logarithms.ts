@@ -25,7 +25,7 @@ function drawn(draw: Draw, ...shape: [number, number] | [number, number, number]
   return { data: Float32Array.from({ length }, draw), shape } as Floats
 }
 
-/** log Σ exp(a + b) of matrices, in float64, beginning with the greatest sum. */
+/** log Σ exp(a + b) of matrices in float64, relative to the greatest sum. */
 function oracle({ data: a, shape: [m, k] }: Floats, { data: b, shape }: Floats): number[] {
   const n = shape[1]!
   return Array.from({ length: m! * n }, (_, at) => {
@@ -37,7 +37,7 @@ function oracle({ data: a, shape: [m, k] }: Floats, { data: b, shape }: Floats):
   })
 }
 
-/** Error bound of the formula: roundings of numbers as great as the greatest elements. */
+/** Error bound of the formula for roundings of numbers up to `scale`. */
 const tolerance = (scale: number) => 2 ** -20 * Math.max(1, 2 * scale)
 
 function expectNear(found: Float32Array, expected: readonly number[], scale: number): void {
@@ -116,7 +116,7 @@ export function logarithmsSuite(backend: BackendName): void {
           : Number.NEGATIVE_INFINITY,
       ),
     )
-    // In the row of 3e38 each sum is 3e38 but for rounding; in the row of ∞ each is ∞ that meets a number.
+    // In the row of 3e38 each sum is 3e38 up to rounding. In the row of ∞ each sum is ∞ if ∞ meets a number.
     expect(c.data[4 * n]).toBe(Math.fround(3e38))
     expect(c.data[2 * n]).toBe(Number.POSITIVE_INFINITY)
   })
@@ -142,7 +142,7 @@ export function logarithmsSuite(backend: BackendName): void {
       const { c: single } = await mpmm(item(at), b, options)
       expect(single.data).toEqual(c.data.subarray(at * m * n, (at + 1) * m * n))
     }
-    // One row, and one column.
+    // A single row and a single column must have the bits of the whole product.
     const row = await mpmm({ data: a.data.subarray(7 * k, 8 * k), shape: [1, k] }, b, options)
     expect(row.c.data).toEqual(c.data.subarray(7 * n, 8 * n))
     const some = { ...b, shape: [k, 3] as [number, number], strides: [n, 1] as [number, number], offset: 5 }
@@ -153,7 +153,7 @@ export function logarithmsSuite(backend: BackendName): void {
     expect([...cols.c.data]).toEqual(
       Array.from({ length: 9 * m }, (_, at) => c.data[Math.floor(at / 3) * n + 5 + (at % 3)]),
     )
-    // Columns first.
+    // B in column-major order.
     const turned = new Float32Array(k * n)
     for (let step = 0; step < k; step++)
       for (let j = 0; j < n; j++) turned[j * k + step] = b.data[step * n + j]!
@@ -193,7 +193,7 @@ export function logarithmsSuite(backend: BackendName): void {
     }
     const b = drawn(ordinary, n, n)
     const { c: expected } = await mpmm(upper, b, options)
-    // Elements outside are never read.
+    // Elements outside of the structure are never read.
     const poisoned: Floats = {
       ...full,
       data: full.data.map((value, at) => (at % n < Math.floor(at / n) ? Number.NaN : value)),
@@ -220,7 +220,7 @@ export function logarithmsSuite(backend: BackendName): void {
     const [{ c }, { c: expected }] = [await mpmm(a, b, upper), await mpmm(a, none, upper)]
     const isBelow = (_: number, at: number) => at >= 41 * n && at % 2 === 0
     expect(c.data.filter(isBelow)).toEqual(expected.data.filter(isBelow))
-    // +∞ is the greatest of its column, after which nothing else has an exponential.
+    // If +∞ is the greatest element of a column, all other elements have the exponential 0.
     const { c: pairs } = await mpmm(a, b, { ...upper, semiring: inPairs, backend: 'cpu' })
     const others = (_: number, at: number) => !isBelow(_, at)
     expect(c.data.filter(others)).toEqual(pairs.data.filter(others))

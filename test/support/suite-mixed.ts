@@ -1,4 +1,7 @@
-/** Concurrent calls of all kinds: every result by the definition, every error by its code. Both backends run it. */
+/**
+ * Concurrent calls of all kinds: results are compared with the definition, and errors by their code. The
+ * tests of both backends run this suite.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { describeCall, drawCalls, matricesOf, type Product } from '../../bench/stress/calls.js'
 import type { Dense, OperandPlacements } from '../../bench/stress/matrices.js'
@@ -42,7 +45,7 @@ export function mixedSuite(backend: BackendName, count: number): void {
 
   describe('invalid calls', () => {
     it.each(invalidCalls.map((mistake) => [mistake.name, mistake] as [string, InvalidCall]))(
-      '%s',
+      'are rejected: %s',
       async (_, mistake) => {
         const outcome = await perform({ seed: 1, mistake, code: mistake.code }, places)
         expectError('error' in outcome ? outcome.error : undefined, mistake.code)
@@ -52,7 +55,7 @@ export function mixedSuite(backend: BackendName, count: number): void {
   })
 }
 
-/** Difference of a result to the definition; undefined if there is none. */
+/** Description of the first difference between a result and the definition; undefined if they are equal. */
 function mismatch(product: Product, c: Dense): string | undefined {
   const { semiring, dtype, overflow } = product
   const { a, b, c0 } = matricesOf(product)

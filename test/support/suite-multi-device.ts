@@ -41,8 +41,8 @@ export function severalSuite(backend: BackendName): void {
         )
       const small = (row: number, col: number) => (7 * row + 3 * col) % 9
       const [large, far] = [2 ** 31 - 2, 100_000]
-      // Values of a small range in each of five shards, by rows and by columns; large unused values, and large ones in one shard.
-      // one part reads.
+      // A small range in each of five shards, by rows and by columns. Then large values that no product
+      // reads, and large values that only one shard reads.
       const levels = (index: number) => far * Math.floor(index / 128)
       const cases = [
         [of(640, 140, (row, col) => levels(row) + small(row, col)), of(140, 133, small), undefined],
@@ -124,7 +124,7 @@ export function severalSuite(backend: BackendName): void {
           () => mpmm(a, b, { ...options, devices: 'all' }),
           () => mpmmGrouped(products, { ...options, devices: 'all' }),
         ]) {
-          // Only the shards need a thread then.
+          // In this call only the shards need threads.
           expectProduct(a, b, { ...options, devices: 'all' })
           addon.failThread(nth, 1e15)
           const error = await caught((async () => start())())
@@ -148,7 +148,7 @@ export function severalSuite(backend: BackendName): void {
   })
 
   it('names the first product that fails, if a later one fails after it', async () => {
-    // Each device takes one of the runs; the first product of the second run takes long.
+    // Each device computes one run of products. The first product of the second run takes long.
     const of = (size: number) => ({
       a: matrix(size, size, new Int32Array(size * size).fill(largest)),
       b: matrix(size, size, new Int32Array(size * size).fill(1)),

@@ -1,4 +1,7 @@
-/** Paths that a closure can't find directly: they are computed again in float64. Both backends run it. */
+/**
+ * Paths that a closure can't find directly, and that are recomputed in float64. The tests of both backends
+ * run this suite.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { BackendName } from '../../lib/backend-name.js'
 import { solveInFloat64 } from '../../lib/graph/all-pairs.js'
@@ -85,7 +88,8 @@ export function pathsAgain(backend: BackendName): void {
     })
 
     it("are not solved by all pairs if float32 can't represent the length of a path", async () => {
-      // Next to the cycle there is a path of two edges that is longer than any float32: with rounded cycles float64 is used.
+      // Besides the cycle a path of two edges is longer than any float32. Rounded cycles cause the
+      // recomputation in float64.
       const data = new Float32Array(36).fill(none)
       three.data.forEach((weight, at) => {
         data[Math.floor(at / 3) * 6 + (at % 3)] = weight
@@ -144,7 +148,7 @@ export function pathsAgain(backend: BackendName): void {
           expectEnds(result.next.data, nodes)
           await verifyPaths(weights, result)
         } catch (error) {
-          // Rounded, and multiplied exactly, a product may be above 1.
+          // The exact product of the rounded weights may exceed 1.
           expect(error).toBeInstanceOf(CycleError)
           expect((error as CycleError).weight).toBeGreaterThanOrEqual(1)
         }

@@ -32,13 +32,16 @@ type Find = (weights: unknown, options?: PathOptions) => Promise<PathsResult>
 const arrays = { int32: Int32Array, float32: Float32Array, float64: Float64Array, uint8: Uint8Array }
 type Type = keyof typeof arrays
 
-/** `limit` is between the values of paths, and worse than the value of the empty path. */
+/**
+ * Path problem over a semiring. `limit` is between the values of paths, and worse than the value of the empty
+ * path.
+ */
 interface Objective {
   find: Find
   types: Type[]
   weights: number[]
   limit: number | undefined
-  /** Sign of weights of which the sum of two exceeds int32. */
+  /** Sign of weights so large that the sum of two exceeds int32. */
   far?: number
 }
 const sums: Type[] = ['int32', 'float32', 'float64']
@@ -87,7 +90,7 @@ const listed = (side: Side) => (side === undefined ? everyNode : [side].flat())
 /** Weights of int32 whose sums exceed it, and the policy for them. */
 const policies: (Overflow | undefined)[] = [undefined, 'throw', 'saturate', 'wrap']
 
-/** The graphs as a matrix or a batch; columns are contiguous in strides, with gaps. */
+/** The graphs as a matrix or a batch. With strides the storage is column-major with gaps. */
 function matrixOf(graphs: WeightedEdges[], semiring: PathSemiring, type: Type, form: Form): MatrixLike {
   const { batch, strided } = forms[form]
   const zero = zeroOf(semiring, type)
@@ -107,7 +110,7 @@ function matrixOf(graphs: WeightedEdges[], semiring: PathSemiring, type: Type, f
   return { data, shape, strides, offset } as MatrixLike
 }
 
-/** Stored distance for an exact one; null if it is an error. */
+/** Stored value of an exact distance under the policy; null if it causes an error. */
 function storedAs(exact: number | null, semiring: PathSemiring, type: Type, overflow: Overflow | undefined) {
   if (exact === null) return zeroOf(semiring, type)
   if (type !== 'int32') return exact
@@ -123,7 +126,7 @@ export function crossedPaths(backend: BackendName): void {
   let several: Device | undefined
   const hasSeveral = backend === 'cuda' || withoutCuda() !== undefined
   const places = ['arrays', 'a device', ...(hasSeveral ? ['devices'] : [])]
-  // Edge lists are in arrays only. Sharded matrices have no strides of their own.
+  // Edge lists are in arrays only. Sharded matrices don't support strides.
   const inputs = (Object.keys(forms) as Form[]).flatMap((form) =>
     places
       .filter((place) => place === 'arrays' || form !== 'an edge list')
@@ -148,7 +151,7 @@ export function crossedPaths(backend: BackendName): void {
       .filter((_, at) => backend === 'cpu' || at === turn % types.length)
       .map((type) => [semiring as PathSemiring, type] as const),
   )
-  it.each(kinds)('are those of the definition: %s over %s', async (semiring, type) => {
+  it.each(kinds)('equal the definition: %s over %s', async (semiring, type) => {
     const { find, weights, limit, far } = objectives[semiring]
     const random = new Random(47)
     const algebra = pathAlgebras[semiring]

@@ -45,7 +45,7 @@ export function edgesOfPaths(backend: BackendName): void {
         expect(paths([most, most], [0, 0]).int32).toBe('direct')
         expect(paths([least, least], [0, 0]).int32).toBe('direct')
       })
-      it('use 64 bits one beyond', () => {
+      it('use 64 bits for one more than these ends', () => {
         for (const [x, y] of [
           [most - 5, 6],
           [least + 5, -6],
@@ -55,7 +55,7 @@ export function edgesOfPaths(backend: BackendName): void {
           expect(paths([x, x], [y, y])).toMatchObject({ int32: '', int64: 'overflow' })
         }
       })
-      it('accept a sum beyond that decides nothing', () => {
+      it('accept a sum beyond int32 that decides nothing', () => {
         const [good, bad, step] = semiring === 'max-plus' ? [0, least, -1] : [0, most, 1]
         expect(paths([bad, good], [step, step])).toMatchObject({ int32: '', int64: 'wide' })
       })

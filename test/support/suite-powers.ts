@@ -1,4 +1,4 @@
-/** Powers. */
+/** Powers of matrices. */
 
 import { expect, it } from 'vitest'
 import { power } from '../../lib/algebra.js'
@@ -22,7 +22,7 @@ export function powers(backend: Backend, open: () => Device): void {
     for (let n = 0; n < 10; n++) {
       const { c, backend: took } = await anyPower(a, n, { semiring, backend })
       expect(took).toBe(backend)
-      // Whole numbers: products are exact in any order.
+      // The elements are whole numbers, so that products are exact in any order.
       if (n === 0) expect((c as MatrixLike).data).toEqual(last.data)
       else expectIs(c, { semiring, type }, last, a, undefined, `the power ${n}`)
       const { c: resident } = await anyPower(there, n, { semiring })

@@ -1,4 +1,7 @@
-/** Properties of products in every semiring on every element type, at every target: test/cpu and test/gpu run it. */
+/**
+ * Properties of products in every semiring on every element type, at every target. test/cpu and test/gpu run
+ * this suite.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { BackendName } from '../../lib/backend-name.js'
 import type { MatrixStructure, ProductStructure } from '../../lib/index.js'
@@ -22,7 +25,10 @@ import { expectRight } from './products/law.js'
 import { compute, type Place, placesOf, type Way } from './products/places.js'
 import { decisive, kindNamesOf, mixed, spoiled, startFor, tied, valuesFor } from './products/values.js'
 
-/** Depths around the words that bits are packed into, and around blocks of them, and around the blocks of other types. */
+/**
+ * Values of K around the words of packed bits, around blocks of these words, and around the blocks of other
+ * types.
+ */
 export const depths = [31, 32, 33, 63, 64, 65, 95, 127, 128, 129, 255, 257, 511, 513, 1023, 2047, 2048, 2049]
 const someDepths = [31, 33, 64, 65, 127, 129, 256, 257, 513, 1023, 2049]
 
@@ -123,10 +129,11 @@ export function productSuite(backend: BackendName, part: Part = whole): void {
   const someOf = (turn: number, share = 8) => [
     ...new Set([...oneOf(turn), ...inTurn(backend, places, turn, share)]),
   ]
-  /** Into a new matrix, or into an existing one; both on a GPU. */
+  /** Destination: a new matrix or an existing one, in turn; both on a GPU. */
   const wayOf = (turn: number) => inTurn<Way>(backend, ['new', 'out'], turn, 2)
 
-  // A 0 of the identity times an infinity is a NaN, and would decide in an ordinary sum.
+  // Targets with computed operands. The ordinary semiring is excluded from products with the identity,
+  // because 0 times an infinity is NaN.
   const madeFor = ({ kind }: Algebra) =>
     made.filter(({ made: by }) => kind !== 'ordinary' || by !== 'multiplied')
 
@@ -358,7 +365,8 @@ export function productSuite(backend: BackendName, part: Part = whole): void {
         someOf(turn + 2),
         wayOf(turn),
       )
-      // Sums that could exceed their type and don't: C is written at the end. Infinities meet no element outside.
+      // The estimate of sums exceeds the type, but no sum does, so C is written at the end. Infinities meet
+      // no element outside of the structure.
       const hard = algebra.isInteger ? 'the best meets the worst' : 'anything'
       if (algebra.isInteger || algebra.isFloat)
         await check(
@@ -370,7 +378,8 @@ export function productSuite(backend: BackendName, part: Part = whole): void {
 
     it('agrees with the definition in pairwise combinations of batch, structure, target, arithmetic and call', async () => {
       const size: Size = [13, 33, 11]
-      // A copy checks the elements outside of a structure too, and a view of one of a batch has no batch.
+      // Operands are multiplied or copied on the device, except for max-times, because a copy also checks
+      // elements outside of a structure. Views of one batch entry are excluded, because they have no batch.
       const others = madeFor(algebra).filter(({ made: by }) => by === 'multiplied' || by === 'copied')
       const cases = pairwise({
         batch: Object.keys(batches) as (keyof typeof batches)[],
@@ -495,7 +504,8 @@ export function productSuite(backend: BackendName, part: Part = whole): void {
             b.data.forEach((value, at) => {
               b.data[at] = Math.abs(value) + 200
             })
-            // These rows of A overflow with one column of B, and later entries with all.
+            // These rows of A overflow with one column of B; rows of later batch entries overflow with all
+            // columns.
             for (let line = item * m + row; line < batch * m; line += 3)
               a.data.fill(2 ** 31 - 1500, line * 5, line * 5 + 5)
             for (let step = 0; step < 5; step++) b.data[(item * 5 + step) * n + col] = 9000
@@ -508,7 +518,7 @@ export function productSuite(backend: BackendName, part: Part = whole): void {
       it('reports an overflow only inside of a structure', async () => {
         const a = elements(new Int32Array(9).fill(2 ** 30), 3, 3)
         const b = elements(new Int32Array(9).fill(2 ** 30 - 2), 3, 3)
-        b.data[8] = 2 ** 30 // Only C[i, 2] can overflow, and C[2, 2] is outside of the second.
+        b.data[8] = 2 ** 30 // Only C[i, 2] can overflow, and C[2, 2] is outside of the second structure.
         const diagonals: ProductStructure = { a: { band: [0, 0] }, b: { band: [0, 0] } }
         for (const c of [undefined, { band: [9, -1] } as MatrixStructure]) {
           await check({ algebra, a, b, structure: c ? { ...diagonals, c } : diagonals, what: 'a corner' })
@@ -598,7 +608,7 @@ export function productSuite(backend: BackendName, part: Part = whole): void {
       }
     })
     it.each(['a', 'b', 'c0'] as const)(
-      'in %s, where they decide nothing, in layouts, batches and structures',
+      'are ignored in %s, where they decide nothing, in layouts, batches and structures',
       async (where) => {
         const c0 = startFor(algebra, 'above 0', 5, 7)
         const zeros = drawn(algebra, 'zero alone', [5, 6, 7], { c0 })

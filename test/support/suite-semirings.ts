@@ -1,4 +1,4 @@
-/** Special values of a semiring: bits at every position, NaN of every pattern, 0 · ∞. */
+/** Special values of semirings: single bits at every position, NaN of every bit pattern, 0 · ∞. */
 import { describe, expect, it } from 'vitest'
 import type { BackendName } from '../../lib/backend-name.js'
 import { mpmmSync } from '../../lib/index.js'
@@ -10,7 +10,7 @@ import { startFor, valuesFor } from './products/values.js'
 
 export function semiringSuite(backend: BackendName): void {
   const place = { name: 'arrays', options: { backend }, expectation: { backend, timed: true } }
-  /** The elements of C, which are right. */
+  /** Elements of C, after a check against the definition. */
   async function product(one: Case): Promise<number[]> {
     const outcome = await compute(place, one, 'new')
     expectRight(one, outcome, place.expectation)
@@ -52,7 +52,7 @@ function bits(backend: BackendName, product: Product): void {
   it.each([1, 31, 33, 64, 65, 129, 300])(
     'finds a single true element at each of %i positions of K',
     async (k) => {
-      // Row i of A is true at i, and column j of B at k − 1 − j: they meet where i + j = k − 1.
+      // Row i of A is true at i, and column j of B at k − 1 − j. C[i, j] is true if i + j = k − 1.
       const a = boolean(k, k, (row, col) => (row === col ? 1 + (row % 255) : 0))
       const b = boolean(k, k, (row, col) => (row === k - 1 - col ? 255 - (row % 255) : 0))
       expect((await multiply(a, b)).filter((value) => value === 1)).toHaveLength(k)
@@ -106,7 +106,7 @@ function bits(backend: BackendName, product: Product): void {
   })
 }
 
-/** The field of two elements, with rows and columns as numbers of many bits. */
+/** Tests of the field of two elements, with rows and columns as integers of many bits. */
 function parities(product: Product): void {
   const algebra = algebraOf('xor-and', 'uint8')
   const word = (values: ArrayLike<number>) =>

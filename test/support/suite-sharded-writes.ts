@@ -1,4 +1,7 @@
-/** Matrices that are sharded over several devices, which cache copies of them: no stale copy is read. */
+/**
+ * Writes into matrices that are sharded over several devices. The devices cache copies of the matrices, and
+ * must not read stale copies.
+ */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { star } from '../../lib/algebra.js'
 import { type Device, type DeviceMatrix, EPSILON, matrix, mpmm, openDevice } from '../../lib/index.js'
@@ -25,7 +28,7 @@ export function spreadWrites(open: () => Device): void {
     two = await openDevice({ devices: [0, 1] })
   })
   afterAll(() => two.close())
-  /** For half of the matrix or more, a device copies the whole. */
+  /** A device that needs half of a matrix or more copies the whole matrix. */
   const cases: { name: string; at: () => Device; rows: Rows; others: Rows }[] = [
     { name: 'two devices', at: () => two, rows: [0, n / 2], others: [n / 2, n] },
     { name: 'two devices, the other half', at: () => two, rows: [n / 2, n], others: [0, n / 2] },
@@ -34,7 +37,9 @@ export function spreadWrites(open: () => Device): void {
   ]
   const upload = (at: Device, data: Values) => at.upload(matrix(n, n, data))
 
-  /** As an operand that each device needs as a whole it has the same elements as in its rows. */
+  /**
+   * Fails unless the copies of the whole matrix that devices read as an operand equal its downloaded rows.
+   */
   async function expectSame(there: DeviceMatrix, expected?: Values) {
     const one = await there.device.upload(identity)
     const rows = (await there.download()).data
@@ -81,7 +86,7 @@ export function spreadWrites(open: () => Device): void {
       await part.combine(other.transpose())
       combined()
       await expectSame(there, host)
-      // Transposed, the written part isn't divided by rows.
+      // The written part of a transposed matrix isn't sharded by rows.
       await other.transpose().combine(part)
       for (let row = 0; row < height; row++) {
         for (let col = 0; col < width; col++) {

@@ -42,7 +42,7 @@ function small(seed: number) {
   }
 }
 
-/** The transpose of each matrix. */
+/** Transposes of all matrices of a batch. */
 function turned({ data, shape }: DenseMatrix): DenseMatrix {
   const [rows, cols] = shape.slice(-2) as [number, number]
   const batch = shape.length > 2 ? [shape[0]] : []
@@ -92,7 +92,7 @@ function spreadMatrices(backend: BackendName): void {
     const two = await openDevice({ devices: [0, 1] })
     const b = await two.full([90, 90], 1)
     expect((await mpmm(b, b, { devices: [1, 0] })).devices).toEqual([0, 1])
-    // Without a GPU, 'all' has no effect.
+    // The option 'all' has no effect without a GPU.
     const all = mpmm(b, b, { devices: 'all' })
     if (backend === 'cpu') expect((await all).devices).toEqual([0, 1])
     else expectError(await caught(all), 'OPTION', "^option devices is 'all', but", 'devices 0, 1 ')
@@ -117,7 +117,7 @@ function spreadMatrices(backend: BackendName): void {
     for (const [index, { c, witness }] of results.entries()) {
       expect(await isSame(c, expected[index]!.c)).toBe(true)
       expect(await isSame(witness, expected[index]!.witness)).toBe(true)
-      // It is an ordinary operand.
+      // The transposed result is an ordinary operand.
       const across = c.transpose()
       const next = await mpmm(across, c)
       across.dispose()

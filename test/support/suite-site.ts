@@ -7,7 +7,7 @@ import { chromium, type Page, startBrowser } from './browser.js'
 
 const skipped = chromium ? '' : ' (skipped: there is no Chromium)'
 
-/** `site` is its folder. */
+/** Registers the tests of the site in the folder `site`. */
 export function siteSuite(site: string): void {
   let browser: Page
   beforeAll(async () => {
@@ -29,7 +29,7 @@ export function siteSuite(site: string): void {
   ]
 
   it.skipIf(skipped)(
-    `is wide enough for every page on a phone and on a screen, in both themes, asks no other host, and has links that lead to files and headings${skipped}`,
+    `is wide enough for every page on a phone and on a screen, in both themes, requests nothing from other hosts, and has links that lead to files and headings${skipped}`,
     async () => {
       const links = new Map<string, string[]>()
       const ids = new Map<string, string[]>()

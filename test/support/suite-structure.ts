@@ -45,8 +45,8 @@ export function structureSuite(backend: BackendName): void {
 }
 
 function programs(backend: BackendName): void {
-  it('accepts parts of tables, whose diagonals are anywhere', async () => {
-    // Products of rows i and columns j of one table, as in triangular recurrences.
+  it('accepts parts of tables, with diagonals at any position', async () => {
+    // Products of rows i by columns j of one table, as in triangular recurrences.
     const n = 60
     const { a: table } = withStructure(drawn(maxPlus, 'small, ε scattered', [n, n, n]), { a: 'upper' })
     const place = { name: 'arrays', options: { backend }, expectation: { backend, timed: true } }
@@ -85,7 +85,7 @@ function programs(backend: BackendName): void {
   ] as const)(
     'stores each entry of a batch whose sums might overflow, in %s of `out`',
     async (_, strides) => {
-      // Each sum is near 0, but by the bounds of both operands it might be ±2^31.
+      // Each sum is near 0, but the bounds of both operands allow sums of ±2^31.
       const ends = (sign: number, stepOf: (at: number) => number) =>
         Int32Array.from(
           { length: 18 },
@@ -115,7 +115,7 @@ function programs(backend: BackendName): void {
     }
   })
 
-  it('computes groups, each product with the structure of the group or its own', async () => {
+  it('computes groups, each product with its structure or that of the group', async () => {
     const tasks = Array.from({ length: 40 }, (_, index) => {
       const own = index % 3 === 0 ? Object.values(structures)[index % 10] : undefined
       const size = [20 + (index % 7), 30, 25] as const
@@ -142,13 +142,13 @@ function programs(backend: BackendName): void {
   })
 
   it.each(algebras.map((one) => [nameOf(one), one] as const))(
-    'computes groups on a device whose products are alike: %s',
+    'computes groups of similar products on a device: %s',
     async (_, algebra) => {
       await using device = await openDevice({ backend })
       const [m, k, n] = [41, 50, 37] as const
       const load = (source: Elements) =>
         device.upload(sourceOf(source) as DenseMatrix) as unknown as Promise<DeviceMatrix>
-      /** Like the above, as a part of a transposed matrix. */
+      /** Uploads elements as a part of a transposed matrix. */
       const inPart = async (source: Elements): Promise<DeviceMatrix> => {
         const data = source.data.slice(0, 0).constructor as Int32ArrayConstructor
         const larger = new data(2 * m * n).fill(1)
@@ -157,7 +157,7 @@ function programs(backend: BackendName): void {
         })
         return (await load(elements(larger, n, 2 * m))).view({ cols: [0, m] }).transpose()
       }
-      // By the bounds no sum overflows, so a GPU needn't scan them one by one.
+      // The bounds exclude an overflow, so that a GPU needn't scan the sums.
       const outside = (one: Case): Case => {
         for (const each of [one.a, one.b, one.c0])
           each?.data.forEach((x, at) => {
@@ -252,7 +252,7 @@ function readings(backend: BackendName): void {
     expect(await plan(one, one, { backend })).not.toHaveProperty('structure')
   })
 
-  it('is planned as it is computed', async () => {
+  it('has equal arithmetics in plans and results', async () => {
     for (const kind of ['few levels, ties', 'spreads of 16 bits', 'full range']) {
       const one = withStructure(drawn(maxPlus, kind, [90, 100, 80]), upper)
       const [a, b] = [sourceOf(one.a), sourceOf(one.b)] as DenseMatrix<Int32Array>[]

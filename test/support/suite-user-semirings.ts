@@ -258,7 +258,7 @@ export function userSemiringSuite(backend: BackendName): void {
         })
         expect(into.c).toBe(given(each, out))
         expectSame(each, out, expected, 'out')
-        // C itself.
+        // C is also the operand C0 of an accumulation in place.
         const again = userOracle(each, a, b, { c0: out })
         await mpmm(given(each, a), given(each, b), {
           semiring,
@@ -365,7 +365,7 @@ export function userSemiringSuite(backend: BackendName): void {
     })
   })
 
-  // So many that a GPU uses kernels that copy packed operands, of which there are none.
+  // The results are so many that a GPU selects kernels that copy packed operands, although these are empty.
   it('are right without steps, for many results', async () => {
     const [m, n] = [900, 770]
     const none = { a: matrix(m, 0), b: matrix(0, n) }
@@ -625,7 +625,7 @@ export function residentUserSemirings(home: Home): void {
     } as never)) as never as { c: unknown; devices: number[] }
     expect(devices).toEqual(home.where.devices ?? (home.backend === 'cpu' ? [] : [0]))
     expectSame(each, await read(each, c), expected, 'resident')
-    // Some matrices in arrays.
+    // Some operands are in arrays.
     const mixed = await mpmm(given(each, a), B, { semiring, accumulate: C0 } as never)
     expectSame(each, await read(each, mixed.c), expected, 'a in arrays')
     await mpmm(A, B, { semiring, accumulate: true, out: C0 } as never)
@@ -641,7 +641,7 @@ export function residentUserSemirings(home: Home): void {
     expect([...(await witness.download()).data]).toEqual(userOracle(each, a, b).witness)
   })
 
-  it('are rejected from another device, and so is out in arrays', async () => {
+  it('are rejected on another device, and with `out` in arrays', async () => {
     const each = written[0]!
     const random = randoms(3)
     const a = make(each, [3, 3], random)
@@ -670,7 +670,10 @@ export function residentUserSemirings(home: Home): void {
     expect((await two.c[1].download()).data[1]).toBe(5)
   })
 
-  /** Lanes of an element in rows from `first` on of one matrix, one lane after the other; turned, each is a transpose of such rows. */
+  /**
+   * Stores the lanes of elements in one matrix, one lane after the other, in rows from `first` on. With
+   * `isTurned` each lane is a transpose of its rows.
+   */
   async function inOneMatrix(each: Written, elements: Elements, isTurned: boolean, first: number) {
     const { rows, cols, types } = elements
     const [height, width] = isTurned ? [cols, rows] : [rows, cols]
@@ -692,7 +695,7 @@ export function residentUserSemirings(home: Home): void {
     return { whole, lanes, given: (Array.isArray(each.semiring.dtype) ? lanes : lanes[0]) as never }
   }
 
-  it('are parts of others, and other elements stay', async () => {
+  it('may be parts of other matrices, whose remaining elements stay unchanged', async () => {
     const random = randoms(5)
     for (const each of [written.find(({ types }) => types.length === 2)!, written[0]!]) {
       const { semiring, types } = each

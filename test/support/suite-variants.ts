@@ -1,4 +1,4 @@
-/** Requirements of every variant of the registry: test/cpu and test/gpu run it. */
+/** Requirements of every variant of the registry. test/cpu and test/gpu run this suite. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { BackendName } from '../../lib/backend-name.js'
 import {
@@ -85,7 +85,7 @@ export function variantSuite(backend: BackendName, part: Part = whole): void {
   })
   afterAll(() => device.close())
 
-  // By algebra, because the expected results are computed once for all variants of one.
+  // Variants are ordered by algebra, because their expected results are computed once per algebra.
   const place = ({ semiring, dtype }: Variant) => algebras.indexOf(algebraOf(semiring, dtype))
   const listed = variants()
     .filter((row) => row.backend === backend)
@@ -117,7 +117,7 @@ function laws(
   const { name, semiring, dtype } = variant
   const inArrays: Place = { name: 'arrays', options: {}, expectation: { backend, timed: true }, sync: true }
 
-  /** Arithmetic in which it computes int32 sums, or `none`. */
+  /** Arithmetic in which the variant computes the int32 sums of a case, or `none`. */
   function pathOf(asked: Case): string | undefined {
     const hasSteps = asked.a.cols > 0 && asked.a.batch > 0 && asked.b.batch > 0
     if (!algebra.isInteger || !hasSteps || asked.structure) return undefined
@@ -126,8 +126,8 @@ function laws(
   const refuses = (asked: Case) => pathOf(asked) === 'none'
 
   /**
-   * The variant computes the products that its sums have room for, in the required arithmetic, and rejects the others. Products of
-   * floats and with structures may be rejected too.
+   * Fails unless the variant computes products whose sums fit its accumulator, in the required arithmetic,
+   * and rejects other products. A variant may also reject products of floats and with structures.
    */
   async function check(
     asked: Case,
@@ -153,7 +153,7 @@ function laws(
       drawn(algebra, kind, size, more, 11),
     )
 
-  it('computes every kind of values that it has room for, and no other', async () => {
+  it('computes every kind of values that fits its accumulator, and no other kind', async () => {
     for (const [index, kind] of kindNamesOf(algebra).entries()) {
       for (const overflow of algebra.isInteger ? policies : [undefined])
         await check(cached(kind, ragged, { overflow }))
@@ -168,7 +168,7 @@ function laws(
     const deep = algebra.isInteger
       ? []
       : depths.filter((k) => k < 600 || k === 2049).map((k): Size => [9, k, 17])
-    // Tiles of truth values are long: some are inside these operands, and others exceed them.
+    // Tiles of truth values are long: these operands have whole tiles and partial ones.
     if (algebra.isTruth) deep.push([132, 1028, 260])
     for (const [index, size] of [...sizes, ...deep].entries()) {
       const kinds = algebra.isInteger ? kindsOfPaths : [mixed(algebra), ...decisive(algebra)]
@@ -230,7 +230,7 @@ function laws(
         )
       }
     }
-    // On the CPU, ranges of K are counted in bytes, and are long for a large K.
+    // The CPU counts ranges of K in bytes, so that the ranges are long for a large K.
     if (backend === 'cpu' && variant.parameters.accumulator === 'byte')
       await check(cached(tied(algebra), [5, 33_000, 9], { witness: true, overflow: 'saturate' }))
   })
@@ -245,7 +245,7 @@ function laws(
           withStructure(drawn(algebra, kind, [67, backend === 'cpu' ? 290 : 70, 83], { layouts }), structure),
         )
         const outcome = await check(asked, inTurn<Way>(backend, ['new', 'out'], turn + at, 2))
-        // A GPU's families may not support it.
+        // Some families of a GPU don't support structures.
         if (backend === 'cpu') expect(outcome).toBe(isThin ? 'refused' : 'computed')
       }
     }

@@ -64,7 +64,7 @@ export function witnessSuite(backend: BackendName): void {
   })
 
   it.each(additive.map((algebra) => [nameOf(algebra), algebra] as const))(
-    'is refused for %s, with the reason',
+    'is rejected for %s, with the reason',
     async (_, { semiring, dtype }) => {
       const zeros = { data: new arrays[dtype](4), shape: [2, 2] }
       const options = { backend, semiring, witness: true } as const
@@ -81,7 +81,7 @@ export function witnessSuite(backend: BackendName): void {
     },
   )
 
-  it('has the executed plan', async () => {
+  it('is planned with the executed variant', async () => {
     for (const [turn, one] of idempotent.entries()) {
       for (const kind of inTurn(backend, kindNamesOf(one), turn, 4)) {
         const [a, b] = valuesFor(one, kind, [150, 300, 170], undefined, 1).map(sourceOf)

@@ -1,4 +1,4 @@
-/** Parts of the variant table for the suites, and the variants that can run here. */
+/** Sections of the variant table for the suites, and the variants that this machine can run. */
 import type { BackendName } from '../../lib/backend-name.js'
 import {
   type DataType,
@@ -12,7 +12,7 @@ import {
 const { instructionSets } = (await import(
   new URL('../../native/variants/table.mjs', import.meta.url).href
 )) as {
-  /** Best first. */
+  /** Instruction sets, the best one first. */
   instructionSets: { name: string }[]
 }
 
@@ -30,14 +30,14 @@ const pathsByAccumulator: Record<string, string[]> = {
 export const pathsOf = ({ parameters }: Variant): string[] =>
   pathsByAccumulator[parameters.accumulator as string]!
 
-/** Reason why a variant can't run here at all; undefined if it must run. */
+/** Reason why a variant can't run on this machine; undefined if it must run. */
 export function missing({ parameters: { isa } }: Variant): string | undefined {
   const { simd } = info().cpu
   const rank = (name: unknown) => instructionSets.findIndex((set) => set.name === name)
   return rank(isa) < rank(simd) && rank(isa) >= 0 ? `the best instruction set here is ${simd}` : undefined
 }
 
-/** A variant with this accumulator that can run here. */
+/** Variant with the given accumulator that this machine can run. */
 export function variantWith(
   backend: BackendName,
   semiring: Semiring,
@@ -55,7 +55,7 @@ export function variantWith(
   )
 }
 
-/** Variants that compute by exponents with this accumulator, and that can run on the first GPU. */
+/** Variants of the exponent arithmetics with the given accumulator that can run on the first GPU. */
 export function exponentVariants(
   semiring: Semiring,
   accumulator: string,

@@ -14,7 +14,7 @@ export type Element = readonly number[]
 export interface Node {
   op: string
   type: ValueType
-  /** Nodes; for an argument 0 for x or 1 for y, and the lane. */
+  /** Nodes of the operands. For an argument: 0 for x or 1 for y, and the lane. */
   operands: number[]
   bits: number
 }
@@ -62,7 +62,7 @@ export class Writer {
   x = (lane = 0): number => this.write('argument', this.lanes[lane]!, [0, lane])
   y = (lane = 0): number => this.write('argument', this.lanes[lane]!, [1, lane])
   constant = (value: number, type: LaneType): number => this.write('constant', type, [], bitsOf(value, type))
-  /** An operation whose type follows from its operands. */
+  /** Writes an operation whose type follows from its operands. */
   op(name: string, ...operands: number[]): number {
     const [rule] = operations.filter((operation) => operation.name === name)
     const gives = rule!.gives as ValueType[]
@@ -106,7 +106,10 @@ export const native = (it: Definition): NativeUserSemiring =>
     logarithms: false,
   })
 
-/** x · y + z, rounded once: as a float64 rounded to odd, which rounds to float32 as the exact sum does. */
+/**
+ * x · y + z with one rounding. The intermediate float64 is rounded to odd, so that its rounding to float32
+ * equals that of the exact sum.
+ */
 function fma(x: number, y: number, z: number): number {
   const product = x * y
   const sum = product + z
@@ -132,7 +135,7 @@ function truncated(x: number, least: number, most: number): number {
   return Number.isNaN(x) ? 0 : Math.min(Math.max(Math.trunc(x), least), most)
 }
 
-/** The operations in JavaScript, of operands `x`, `y` and `z` of the type `from`. */
+/** JavaScript formulas of the operations on `x`, `y` and `z` of the type `from`. */
 const formulas: Record<string, string | ((from: ValueType) => string)> = {
   add: 'x + y',
   sub: 'x - y',
@@ -159,7 +162,7 @@ const formulas: Record<string, string | ((from: ValueType) => string)> = {
   toFloat32: 'x',
 }
 
-/** Value in the representation of its type. */
+/** JavaScript code that converts a value to the representation of its type. */
 const held: Record<ValueType, (value: string) => string> = {
   int32: (value) => `(${value}) | 0`,
   uint32: (value) => `(${value}) >>> 0`,
@@ -183,7 +186,10 @@ type Evaluation = (
 
 const written = new WeakMap<Expression, Evaluation>()
 
-/** The expression as a function: interpreting its nodes for each element takes longer than the checked products. */
+/**
+ * Compiles an expression into a function, because interpreting its nodes for each element would take longer
+ * than the checked products.
+ */
 function evaluationOf(it: Expression): Evaluation {
   let evaluation = written.get(it)
   if (evaluation) return evaluation
@@ -215,7 +221,7 @@ const emptyOf = (types: readonly ValueType[], length: number): TypedLane[] =>
 const bitsAt = (lanes: readonly TypedLane[], at: number): number[] =>
   lanes.map((lane) => bitsOf(lane[at]!, lane instanceof Float32Array ? 'float32' : 'uint32'))
 
-/** An element in an array of each of its lanes. An expression's arguments determine their types. */
+/** Arrays of one element per lane. The expression's arguments determine their types. */
 const lanesOf = ({ nodes }: Expression, element: Element, side: number): TypedLane[] =>
   element.map((bits, lane) => {
     const isRead = ({ op, operands }: Node) =>
@@ -223,7 +229,7 @@ const lanesOf = ({ nodes }: Expression, element: Element, side: number): TypedLa
     return typedLane(Uint32Array.of(bits), (nodes.find(isRead)?.type ?? 'uint32') as LaneType)
   })
 
-/** x ⊕ y or x ⊗ y, of bits. */
+/** Bits of x ⊕ y or x ⊗ y. */
 export function evaluate(it: Expression, x: Element, y: Element): number[] {
   const types = it.results.map((node) => it.nodes[node]!.type)
   const out = emptyOf(types, 1)
@@ -231,7 +237,7 @@ export function evaluate(it: Expression, x: Element, y: Element): number[] {
   return bitsAt(out, 0)
 }
 
-/** A matrix of lanes, row-major: arrays of bits. */
+/** Row-major matrix of lanes, as arrays of bits. */
 export interface Lanes {
   rows: number
   cols: number
@@ -299,7 +305,7 @@ export interface Layout {
   batchStride?: number
 }
 
-/** The fields of a request. */
+/** Fields of a native request for a product. */
 export function requestOf(
   it: Definition,
   [m, n, k]: readonly [number, number, number],

@@ -1,4 +1,7 @@
-/** Products over any semiring by the definition, from functions of elements; an element is a list of its lanes. */
+/**
+ * Products over any semiring by the definition, which calls functions of elements. An element is a list of
+ * lanes.
+ */
 
 export type Element = readonly number[]
 
@@ -30,9 +33,9 @@ export interface OracleResult {
   readonly batch: number
   readonly rows: number
   readonly cols: number
-  /** Row-major; null outside of the results. */
+  /** Row-major elements; null outside of the results. */
   readonly elements: readonly (Element | null)[]
-  /** The smallest k whose candidate is the result; −1 if there is none, or the result is zero. */
+  /** Smallest k whose candidate is the result; −1 if no candidate is the result, or the result is zero. */
   readonly witness: readonly number[]
 }
 

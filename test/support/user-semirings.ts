@@ -27,7 +27,7 @@ const LEAST = -(2 ** 31)
 const MOST = 2 ** 31 - 1
 const integer = (random: () => number, least: number, most: number) =>
   Math.floor(least + random() * (most - least + 1))
-/** Any bits. */
+/** Integer with random bits. */
 const word = (random: () => number) => integer(random, LEAST, MOST)
 
 /** max and min of floats that skip NaN, in which −0 < +0. */
@@ -72,7 +72,7 @@ function counted(name: 'max-plus' | 'min-plus'): Written {
 function bests(name: 'max-plus' | 'min-plus', k: 2 | 3 | 4): Written {
   const [zero, sign] = name === 'max-plus' ? [LEAST, -1] : [MOST, 1]
   const add = sum(zero)
-  /** The k best, the best one first. */
+  /** The `k` best values of `all`, the best one first. */
   const sorted = (all: readonly number[]) => {
     const best = new Array<number>(k).fill(zero)
     for (const value of all) {
@@ -98,7 +98,7 @@ function bests(name: 'max-plus' | 'min-plus', k: 2 | 3 | 4): Written {
   }
 }
 
-/** The first lane decides; then the second. */
+/** Semiring of pairs in lexicographic order: the second lane decides between equal first lanes. */
 function ordered(first: 'max-plus' | 'min-plus', second: 'max-min' | 'min-plus'): Written {
   const [zero, better] = first === 'max-plus' ? [LEAST, Math.max] : [MOST, Math.min]
   const [other, best] = second === 'max-min' ? [LEAST, Math.max] : [MOST, Math.min]
@@ -114,7 +114,7 @@ function ordered(first: 'max-plus' | 'min-plus', second: 'max-min' | 'min-plus')
   }
 }
 
-/** All types of lanes at once, with laws only for ⊕. */
+/** Semiring with lanes of all types, in which only ⊕ satisfies the laws. */
 const mixed: Written = {
   semiring: semiring({
     name: 'four lanes',
@@ -142,7 +142,7 @@ const mixed: Written = {
   draw: (random) => [word(random), word(random) >>> 0, float(random), word(random)],
 }
 
-/** Max-plus of int32 whose sums wrap, without a scan. */
+/** Max-plus of int32 in which sums wrap and are not scanned for overflow. */
 export const greatestSums = semiring({
   name: 'greatest sums',
   dtype: 'int32',
@@ -154,7 +154,7 @@ export const greatestSums = semiring({
   check: false,
 })
 
-/** A semiring for commands, which read it from a file. */
+/** Semiring for the tests of commands, which read it from a file. */
 export const leastDifference = semiring({
   name: 'least absolute difference',
   dtype: 'int32',

@@ -1,4 +1,7 @@
-/** The addon for this platform in place of the WebAssembly module, which tests the code around the module without Emscripten. */
+/**
+ * This platform's addon as a stand-in for the WebAssembly module, so that the code around the module can be
+ * tested without Emscripten.
+ */
 import type { Addon } from '../../lib/native-interface.js'
 import type { Port, Reply, Request } from '../../lib/remote/messages.js'
 import { remote, type WorkerPort } from '../../lib/remote/page.js'
@@ -6,7 +9,10 @@ import { serve } from '../../lib/remote/service.js'
 import type { Exports } from '../../lib/remote/written.js'
 import { type Memory, staged } from '../../native/wasm/staging.js'
 
-/** Memory in the form of a module's, which holds `bytes`. Allocated blocks are filled, like reused memory. */
+/**
+ * Memory of `bytes` with the interface of a module's memory. Allocated blocks are filled with garbage, like
+ * reused memory.
+ */
 export class StandInMemory implements Memory {
   /** Addresses and sizes of allocated blocks. */
   readonly used = new Map<number, number>()
@@ -40,7 +46,7 @@ export class StandInMemory implements Memory {
   place(): void {}
 }
 
-/** An empty module, which stands for the compiled one in messages. */
+/** Empty module that represents the compiled module in messages. */
 const compiled = new WebAssembly.Module(Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0))
 
 export interface Page {
@@ -52,15 +58,15 @@ export interface Page {
 }
 
 /**
- * Addon of a page, whose worker is another task of this thread: messages between them are cloned as between threads. `change` may
- * replace functions of the worker's addon.
+ * Addon of a page with a worker on this thread. Messages between them are cloned as between threads. `change`
+ * may replace functions of the worker's addon.
  */
 export function pageOf(addon: Addon, change: (worker: Exports) => Exports = (worker) => worker): Page {
   const { port1, port2 } = new MessageChannel()
   const memory = new StandInMemory()
   const worker = change(staged(addon as unknown as Exports, memory))
   serve(port2 as unknown as Port<Reply, Request>, async () => worker)
-  // The settings are those of the process, in which the page's instance would have one thread.
+  // The page's instance uses the settings of the process; on a page it would have one thread.
   const local = { ...staged(addon as unknown as Exports, new StandInMemory()), configureCpu() {} }
   const port = port1 as unknown as WorkerPort
   const threads = addon.describe().cpu.threads

@@ -17,7 +17,7 @@ export interface WebServer {
   close(): Promise<void>
 }
 
-/** Headers of the files. A browser may cache them for an hour. */
+/** Starts a server with `headers` for all files. A browser may cache the files for an hour. */
 export async function serveFolder(folder: string, headers: Record<string, string>): Promise<WebServer> {
   const server = createServer((request, response) => {
     const { pathname } = new URL(request.url!, 'http://localhost')
@@ -42,7 +42,7 @@ export async function serveFolder(folder: string, headers: Record<string, string
   }
 }
 
-/** Headers for shared memory, and so for threads. */
+/** Headers that permit shared memory, which threads need. */
 export const isolated = {
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-embedder-policy': 'require-corp',

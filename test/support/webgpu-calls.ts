@@ -1,4 +1,4 @@
-/** Calls of the functions of a WebGPU device, without the library around them. */
+/** Direct calls of the functions of a WebGPU device, without the public API. */
 import { addon } from '../../lib/native.js'
 import {
   copyAt,
@@ -17,7 +17,9 @@ import { allowSoftware } from './webgpu-adapter.js'
 
 let gpu: GPU | undefined
 
-/** WebGPU of the package `webgpu`. It stays referenced: devices don't outlive it. */
+/**
+ * WebGPU instance of the package `webgpu`. The instance stays referenced, because devices don't outlive it.
+ */
 async function theGpu(): Promise<GPU> {
   if (gpu) return gpu
   allowSoftware()
@@ -27,7 +29,7 @@ async function theGpu(): Promise<GPU> {
   return gpu
 }
 
-/** Returns why there is no adapter on this machine; undefined if there is one. */
+/** Returns the reason why this machine has no adapter; undefined if it has one. */
 export async function withoutAdapter(): Promise<string | undefined> {
   const adapter = await theGpu().then(
     (found) => found.requestAdapter(),
@@ -36,15 +38,15 @@ export async function withoutAdapter(): Promise<string | undefined> {
   return adapter ? undefined : 'no adapter of WebGPU was found'
 }
 
-/** Changes of a GPU by a stand-in. */
+/** Simulated defects of a GPU. */
 export interface Changes {
-  /** The text of each kernel that is compiled. */
+  /** Changes the text of each compiled kernel. */
   code?: (code: string) => string
-  /** The entries of each bind group. */
+  /** Changes the entries of each bind group. */
   entries?: (entries: GPUBindGroupEntry[]) => GPUBindGroupEntry[]
 }
 
-/** Returns the functions of a device of this machine, with changes as a defective driver would make them. */
+/** Returns the functions of a device of this machine with simulated defects. */
 export function callsOf({ code, entries }: Changes = {}, allowsFallback = true): GpuFunctions {
   const find = async () => {
     const found = await theGpu()
@@ -142,12 +144,15 @@ export async function multiply(
 
 /** Results of a closure apart from the distances. */
 export interface Closed {
-  /** The report's `gain`. */
+  /** Field `gain` of the report. */
   gain: number
   next: Int32Array | null
 }
 
-/** Closes a square matrix in place on a device, copies it to `weights`, and gives the next nodes if they are wanted. */
+/**
+ * Closes a square matrix in place on a device, copies it to `weights`, and returns the next nodes if
+ * requested.
+ */
 export async function close(
   calls: GpuFunctions,
   weights: Int32Array,

@@ -1,4 +1,4 @@
-/** Calls that name WebGPU: what they refuse, what they report, and where there is no GPU or no package. */
+/** Calls that name WebGPU: rejections, reports, and behaviour without a GPU or without the package. */
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -69,11 +69,11 @@ describe('the backend webgpu by name', () => {
       "'cpu'",
     ],
     ['RNA', () => nussinov('GGGAAACCC', webgpu), 'OPTION', 'webgpu'],
-  ])('refuses %s', async (_, call, code, text) => {
+  ])('rejects %s', async (_, call, code, text) => {
     expectError(await rejection(call()), `ERR_MPMML_${code}`, text)
   })
 
-  it('is refused by mpmmSync, which blocks', () => {
+  it('is rejected by mpmmSync, which blocks', () => {
     expectError(
       thrown(() => mpmmSync(a, b, webgpu)),
       'ERR_MPMML_OPTION',
@@ -83,7 +83,7 @@ describe('the backend webgpu by name', () => {
 })
 
 describe.skipIf(reason !== undefined)(named('webgpu', reason), () => {
-  it('reports what has computed', async () => {
+  it('reports the backend, device, variant and times', async () => {
     // K. Stanczyk, Max-Plus Algebra Toolbox for MATLAB, user guide, example 2.12c.
     const { c, backend, device, devices, variant, timing } = await mpmm(a, b, webgpu)
     expect(c.data).toEqual(Int32Array.of(9, 9, 10, 13))
@@ -95,7 +95,7 @@ describe.skipIf(reason !== undefined)(named('webgpu', reason), () => {
     expect((await plan(a, b, webgpu)).backend).toBe('webgpu')
   })
 
-  it('computes a variant that is named, and groups', async () => {
+  it('computes by a variant’s name, and computes groups', async () => {
     const { backend, variant } = await mpmm(a, b, { variant: 'wgsl_maxplus_i32_64x64' })
     expect([backend, variant]).toEqual(['webgpu', 'wgsl_maxplus_i32_64x64'])
     const results = await mpmmGrouped(
@@ -108,7 +108,7 @@ describe.skipIf(reason !== undefined)(named('webgpu', reason), () => {
     expect(results.map(({ c }) => c.data.join())).toEqual(['9,9,10,13', '13,8,9,11,9,7,14,9,10'])
   })
 
-  it('keeps matrices on its device, which computes their products', async () => {
+  it('stores matrices on its device, which computes their products', async () => {
     const device = await openDevice(webgpu)
     expect([device.backend, device.index, device.devices]).toEqual(['webgpu', 0, []])
     const there = await device.upload(a)
@@ -138,7 +138,7 @@ describe.skipIf(reason !== undefined)(named('webgpu', reason), () => {
     await device.close()
   })
 
-  it('demands all pairs of a graph, and no search', async () => {
+  it('requires all pairs of a graph, and rejects searches', async () => {
     const graph = { nodes: 3, from: [0, 1], to: [1, 2], weight: [4, 5] }
     const { distances, backend } = await shortestPaths(graph, webgpu)
     expect([distances.data[2], backend]).toEqual([9, 'webgpu'])
@@ -181,17 +181,17 @@ describe('a package without webgpu', () => {
     return stdout.trim()
   }
 
-  it('rejects the backend by name with the command that installs it, and computes on the CPU by itself', () => {
+  it('rejects the named backend with the command that installs it, and computes on the CPU by default', () => {
     const program = `
 await mpmm(a, a, { backend: 'webgpu' }).catch(({ code, message }) => console.log(code, message))
 console.log((await mpmm(a, a)).backend)`
-    // A driver that Vulkan would look for, so that the package is missing and nothing before.
+    // Driver path for Vulkan, so that the missing package is the first failure.
     const [refused, automatic] = run(program, { VK_DRIVER_FILES: '/nowhere.json' }).split('\n')
     expect(refused).toMatch(/^ERR_MPMML_NO_WEBGPU WebGPU can't be used: .*npm install webgpu/)
     expect(automatic).toBe('cpu')
   })
 
-  it('looks for nothing before it is asked', () => {
+  it('is not searched for before the backend is requested', () => {
     expect(run('await mpmm(a, a)\nconsole.log(explainBackend().reason)')).toMatch(
       /WebGPU hasn't been looked for yet$/,
     )

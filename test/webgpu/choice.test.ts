@@ -1,4 +1,4 @@
-/** The choice of auto between WebGPU and the CPU, with measurements that the test gives. */
+/** Choice of backend auto between WebGPU and the CPU, with simulated measurements. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ const kind: ProductKind = { semiring: 'max-plus', dtype: 'int32', witness: false
 
 let folder: string
 beforeEach(() => {
-  // Choices are kept for the process, and those of a file are read once.
+  // Choices are cached for the process, and a file of choices is read once.
   vi.resetModules()
   folder = mkdtempSync(join(tmpdir(), 'mpmml-choice-'))
   for (const name of ['XDG_CACHE_HOME', 'HOME', 'LOCALAPPDATA']) vi.stubEnv(name, folder)
@@ -21,7 +21,7 @@ afterEach(() => {
 
 const choice = () => import('../../lib/webgpu/choice.js')
 
-it('takes what was faster, and measures each kind once', async () => {
+it('selects the faster backend, and measures each kind once', async () => {
   const { takesWebGpu } = await choice()
   const measured: [ProductKind, string][] = []
   const measure = async (one: ProductKind, backend: string) => {
@@ -33,13 +33,13 @@ it('takes what was faster, and measures each kind once', async () => {
     true,
     true,
   ])
-  // The first product by WebGPU compiles kernels.
+  // The first WebGPU product compiles kernels.
   expect(measured.map(([, backend]) => backend)).toEqual(['webgpu', 'webgpu', 'cpu'])
   expect(await takesWebGpu('gpu', { ...kind, semiring: 'min-plus' }, measure)).toBe(false)
   expect(measured).toHaveLength(6)
 })
 
-it('times smaller products in the place of large ones, and doesn’t count them as other kinds', async () => {
+it('measures smaller products instead of large ones, and doesn’t count them as separate kinds', async () => {
   const { nameOfKind, takesWebGpu } = await choice()
   const large = { ...kind, m: 8192, n: 4096, k: 8192 }
   const sizes: number[] = []
@@ -53,12 +53,12 @@ it('times smaller products in the place of large ones, and doesn’t count them 
   expect(nameOfKind({ ...kind, witness: true })).not.toBe(nameOfKind(kind))
 })
 
-it('takes the CPU if WebGPU can’t be measured', async () => {
+it('selects the CPU if WebGPU can’t be measured', async () => {
   const { takesWebGpu } = await choice()
   expect(await takesWebGpu('gpu', kind, () => Promise.reject(new Error('lost')))).toBe(false)
 })
 
-it('chooses by stored times of the GPU, and by no other’s', async () => {
+it('uses the stored times of this GPU, and no times of others', async () => {
   const { nameOfKind } = await choice()
   const stored = { format: 1, gpus: { gpu: [{ kind: nameOfKind(kind), webgpuMs: 1, cpuMs: 2 }] } }
   const { ownCacheFolder } = await import('../../lib/environment.js')

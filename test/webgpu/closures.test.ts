@@ -1,4 +1,4 @@
-/** Closures on a WebGPU device at their edges; test/webgpu/laws.test.ts has those of drawn graphs. */
+/** Limits of closures on a WebGPU device; test/webgpu/laws.test.ts has closures of random graphs. */
 import { describe, expect, it } from 'vitest'
 import { callsOf, close, withoutAdapter } from '../support/webgpu-calls.js'
 
@@ -6,7 +6,7 @@ const reason = await withoutAdapter()
 const calls = callsOf()
 const NONE = 2 ** 31 - 1
 
-/** A line of nodes, each with an edge of this weight to the next one. */
+/** Weights of a path graph: each node has an edge of this weight to the next node. */
 function line(nodes: number, weight: number): Int32Array {
   const weights = new Int32Array(nodes * nodes).fill(NONE)
   for (let i = 1; i < nodes; i++) weights[(i - 1) * nodes + i] = weight
@@ -24,7 +24,7 @@ describe.skipIf(reason)('a closure on a WebGPU device', () => {
     expect([...weights]).toEqual(expected)
   })
 
-  it('keeps the weights and reports the first node whose cycle through earlier nodes gains', async () => {
+  it('leaves the weights unchanged and reports the first node with an improving cycle through earlier nodes', async () => {
     const n = 70
     const weights = line(n, 1)
     // The cycle 5 → 6 → … → 66 → 5 has the weight 61 − 62.
@@ -35,7 +35,7 @@ describe.skipIf(reason)('a closure on a WebGPU device', () => {
   })
 
   it.each([1, 2, 3])(
-    'gives next nodes that lead to each node, cycles of weight 0 included (%d)',
+    'returns next nodes that lead to each node, also with cycles of weight 0 (%d)',
     async (seed) => {
       const n = 130
       let state = seed
@@ -43,7 +43,8 @@ describe.skipIf(reason)('a closure on a WebGPU device', () => {
         state = (Math.imul(state, 1664525) + 1013904223) >>> 0
         return (state >>> 8) % count
       }
-      // Potentials make edges of both signs without cycles that gain; two of three edges lie on cycles of weight 0.
+      // Differences of potentials are weights of both signs without improving cycles. Two of three edges are
+      // on cycles of weight 0.
       const potential = Array.from({ length: n }, () => random(50))
       const weights = Int32Array.from({ length: n * n }, (_, index) => {
         const [i, j] = [Math.floor(index / n), index % n]
@@ -80,7 +81,7 @@ describe.skipIf(reason)('a closure on a WebGPU device', () => {
     },
   )
 
-  it('takes weights up to the bound of exact paths and refuses larger ones', async () => {
+  it('accepts weights up to the bound of exact paths and rejects larger ones', async () => {
     const most = Math.floor(2 ** 30 / 3 / 4)
     const weights = line(4, most)
     expect((await close(calls, weights, 4)).gain).toBe(-1)
@@ -91,7 +92,7 @@ describe.skipIf(reason)('a closure on a WebGPU device', () => {
     expect(beyond).toEqual(before)
   })
 
-  it('refuses semirings that have no kernel for it', async () => {
+  it('rejects semirings without a closure kernel', async () => {
     await expect(close(calls, line(3, 1), 3, 'max-min')).rejects.toMatchObject({ code: 'ERR_MPMML_OPTION' })
   })
 

@@ -1,4 +1,4 @@
-/** The laws of products, closures and paths, by WebGPU: a few sizes of each, because the adapter may be software. */
+/** Laws of products, closures and paths on WebGPU. The sizes are few, because the adapter may be software. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { shortestPaths } from '../../lib/graph.js'
 import { MpmmlError, variants } from '../../lib/index.js'
@@ -40,7 +40,7 @@ const sizes: Size[] = [
   [70, 130, 67],
 ]
 
-/** Kinds of values, of which WebGPU computes some. */
+/** Kinds of values; WebGPU rejects some of them. */
 function kindsOf({ isInteger, isTruth, isFloat }: Algebra): string[] {
   if (isInteger) return ['small, ε scattered', 'half range', 'sums at the ends', 'few levels, ties']
   if (isTruth) return ['few bytes', 'many bits']
@@ -53,7 +53,10 @@ describe.skipIf(reason !== undefined)(named('webgpu', reason), () => {
   afterAll(close)
   const place = (name: string) => places.filter((each) => each.name === name)
 
-  /** Returns whether WebGPU refused the case, because it can't compute the values exactly; otherwise the result must be right. */
+  /**
+   * Returns whether WebGPU rejected the case because it can't compute the values exactly. Fails if there is a
+   * wrong result.
+   */
   async function isRefused(one: Case, where: Place, way: Way): Promise<boolean> {
     const outcome = await compute(where, one, way)
     const { error } = outcome
@@ -65,7 +68,7 @@ describe.skipIf(reason !== undefined)(named('webgpu', reason), () => {
     return false
   }
 
-  /** Checks a case at places; it must be computed, or refused, at all of them alike. */
+  /** Checks a case at several targets: either all of them compute it, or all reject it. */
   async function check(one: Case, where: readonly Place[], ways: readonly Way[] = ['new', 'out']) {
     const refused = new Set<boolean>()
     for (const each of where) for (const way of ways) refused.add(await isRefused(one, each, way))
@@ -77,7 +80,7 @@ describe.skipIf(reason !== undefined)(named('webgpu', reason), () => {
     const witness = idempotent.includes(algebra) && !algebra.isTruth
     const usual = algebra.isInteger ? 'small, ε scattered' : mixed(algebra)
 
-    it('computes products wherever the matrices are', async () => {
+    it('computes products at every target', async () => {
       expect(await check(drawn(algebra, usual, ragged, { overflow: undefined }), places)).toBe(true)
     })
 
@@ -91,7 +94,7 @@ describe.skipIf(reason !== undefined)(named('webgpu', reason), () => {
       },
     )
 
-    it.each(kindsOf(algebra))('computes or refuses values: %s', async (kind) => {
+    it.each(kindsOf(algebra))('computes or rejects values: %s', async (kind) => {
       for (const overflow of algebra.isInteger ? policies : [undefined]) {
         await check(drawn(algebra, kind, ragged, { overflow }), place('arrays'))
         const c0 = startFor(algebra, kind, ragged[0], ragged[2])
@@ -99,7 +102,7 @@ describe.skipIf(reason !== undefined)(named('webgpu', reason), () => {
       }
     })
 
-    it.skipIf(!witness)('says the smallest k among equal candidates', async () => {
+    it.skipIf(!witness)('returns the smallest k among equal candidates', async () => {
       expect(await check(drawn(algebra, tied(algebra), ragged, { witness }), place('arrays'))).toBe(true)
     })
   })

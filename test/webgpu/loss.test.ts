@@ -1,4 +1,7 @@
-/** Loss of the GPU and aborted calls, with Dawn on the thread of the test, which can destroy the device. */
+/**
+ * Loss of the GPU, and aborted calls. Dawn runs on the test's thread, so that the test can destroy the
+ * device.
+ */
 import { setImmediate as turn } from 'node:timers/promises'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { matrix, mpmm, openDevice } from '../../lib/index.js'
@@ -39,14 +42,14 @@ vi.mock('../../lib/load.js', async (original) => {
   return { ...actual, load: () => ({ ...loaded, addon }) }
 })
 
-// It sets the reason.
+// The import of native.js sets the reason why CUDA can't be used.
 await import('../../lib/native.js')
 const reason = gpu.reason === '' ? undefined : gpu.reason
 
 const side = 200
 const values = Int32Array.from({ length: side * side }, (_, at) => (at * 7919) % 1009)
 const a = matrix(side, side, values)
-/** The product of a with itself by the definition. */
+/** Product of `a` with itself by the definition. */
 function squared(): Int32Array {
   const c = new Int32Array(side * side).fill(-(2 ** 31))
   for (let i = 0; i < side; i++)
@@ -75,7 +78,7 @@ describe.skipIf(reason !== undefined)(named('webgpu', reason), () => {
     expect(c.data).toEqual(squared())
   })
 
-  it('loses the matrices of a lost device, and opens another', async () => {
+  it('rejects the matrices of a lost device, and opens another device', async () => {
     const device = await openDevice({ backend: 'webgpu' })
     const there = await device.upload(a)
     gpu.device!.destroy()
@@ -90,7 +93,7 @@ describe.skipIf(reason !== undefined)(named('webgpu', reason), () => {
     await again.close()
   })
 
-  it('computes on the CPU what the environment gives to a device that is lost', async () => {
+  it('computes on the CPU if the device that the environment selects is lost', async () => {
     vi.stubEnv('MPMML_BACKEND', 'webgpu')
     expect((await mpmm(a, a)).backend).toBe('webgpu')
     const product = mpmm(a, a)

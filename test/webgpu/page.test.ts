@@ -1,6 +1,7 @@
 /**
- * WebGPU in Chromium, on its software adapter: the library on a page under the strictest policy, and the backend in a worker. In the place
- * of the WebAssembly module is what it exports besides functions: the page computes nothing on the CPU.
+ * WebGPU in Chromium, on its software adapter: the library on a page under the strictest policy, and the
+ * backend in a worker. A stand-in for the WebAssembly module has its lists and tables, but no code, because
+ * the page computes nothing on the CPU.
  */
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -19,7 +20,7 @@ const reason = !chromium ? 'there is no Chromium' : built ? undefined : 'dist/br
 
 const native = load<Addon>().addon
 
-/** The addon's lists and tables, and functions that do nothing. */
+/** Module with the addon's lists and tables, and functions without effect. */
 const addonText = `
 const lists = ${JSON.stringify(native, (_, value) => (typeof value === 'function' ? undefined : value))}
 const names = ${JSON.stringify(Object.keys(nativeCalls))}
@@ -80,7 +81,7 @@ describe.skipIf(reason !== undefined)(named('a page', reason), () => {
       join(folder, 'index.html'),
       '<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,"><script type="module" src="page.js"></script>',
     )
-    // As if they were in the package, which finds itself by its name.
+    // Paths as in the package, so that imports of the package's own name resolve.
     const at = (name: string) => join(root, 'test', 'webgpu', name)
     const texts = new Map(Object.entries(files).map(([name, text]) => [at(name), text]))
     const bundle = await rolldown({
@@ -146,7 +147,7 @@ describe.skipIf(reason !== undefined)(named('a page', reason), () => {
     }
   })
 
-  it('says that there is no GPU where the browser has none', async () => {
+  it('reports that no GPU exists if the browser has none', async () => {
     const { server, browser } = await openPage(folder)
     try {
       const product = "mpmm(matrix(1, 1, [1]), matrix(1, 1, [2]), { backend: 'webgpu' })"

@@ -1,4 +1,4 @@
-/** Choices of products on a WebGPU device: blocks, tiles, and facts of the operands. */
+/** Planning of products on a WebGPU device: blocks, tiles, and bounds of the operands. */
 import { describe, expect, it } from 'vitest'
 import { initialStatus } from '../../lib/webgpu/kernels/arithmetic.js'
 import {
@@ -11,7 +11,7 @@ import {
   tileRowsOf,
 } from '../../lib/webgpu/plan.js'
 
-/** Facts of two operands with these extremes. */
+/** Bounds of two operands with these least and greatest values. */
 function facts([a0, a1]: readonly [number, number], [b0, b1]: readonly [number, number]) {
   const status = initialStatus()
   status.set([a0, a1], 8)
@@ -42,28 +42,28 @@ describe('blocks of a product', () => {
     }
   })
 
-  it('are none without elements', () => {
+  it('don’t exist for a product without elements', () => {
     expect(blocksOf(1, 0, 5, 3, 2 ** 20)).toEqual([])
   })
 })
 
 describe('the facts of two operands', () => {
-  it('tell how many bits are free below their sums', () => {
+  it('determine the number of free bits below their sums', () => {
     expect(spareBits(...facts([0, 0], [5, 5]))).toBe(29)
     expect(spareBits(...facts([0, 2 ** 30], [0, 2 ** 30 - 3]))).toBe(0)
     expect(spareBits(...facts([0, 2 ** 30], [0, 2 ** 30 - 2]))).toBeLessThan(0)
     expect(spareBits(...facts([-(2 ** 31) + 1, 2 ** 31 - 1], [0, 0]))).toBeLessThan(0)
   })
 
-  it('tell whether sums stay in the finite range', () => {
+  it('determine whether sums stay in the finite range', () => {
     expect(staysInside(...facts([0, 2 ** 30], [0, 2 ** 30 - 1]), true)).toBe(true)
     expect(staysInside(...facts([0, 2 ** 30], [0, 2 ** 30]), true)).toBe(false)
     expect(staysInside(...facts([0, 2 ** 30], [0, 2 ** 30 - 1]), false)).toBe(false)
-    // No finite value: there is no sum.
+    // Without a finite value there is no sum.
     expect(staysInside(...facts([0x7fffffff, -0x80000000], [2 ** 30, 2 ** 31 - 1]), true)).toBe(true)
   })
 
-  it('refuse policies whose results depend on sums that leave the range', () => {
+  it('reject policies whose results depend on sums outside of the range', () => {
     const leaving = facts([0, 2 ** 31 - 1], [0, 1])
     const [THROW, SATURATE, WRAP] = [0, 1, 2]
     expect(() => assertPolicy(...leaving, true, THROW, true)).not.toThrow()
@@ -75,14 +75,14 @@ describe('the facts of two operands', () => {
 })
 
 describe('the kind of a product', () => {
-  it('is refused for what WebGPU lacks', () => {
+  it('is rejected for semirings and types that WebGPU lacks', () => {
     expect(() => kindOf('max-plus', 'float64')).toThrow(expect.objectContaining({ code: 'ERR_MPMML_DTYPE' }))
     expect(() => kindOf('plus-times', 'float32')).toThrow(
       expect.objectContaining({ code: 'ERR_MPMML_OPTION' }),
     )
   })
 
-  it('says how elements are held', () => {
+  it('specifies the storage of elements', () => {
     const modes = [
       ['max-plus', 'int32', 'offset'],
       ['min-plus', 'float32', 'float'],

@@ -1,4 +1,7 @@
-/** Products on a WebGPU device, at the edges of what its kernels compute exactly, and with drivers that compute wrongly. */
+/**
+ * Products on a WebGPU device at the limits of exact computation, and with drivers that compute wrong
+ * results.
+ */
 import { describe, expect, it } from 'vitest'
 import { oracle } from '../support/oracle.js'
 import {
@@ -19,7 +22,7 @@ const matrix = (rows: number, cols: number, values: readonly number[]): InArray<
 })
 const one = (value: number) => matrix(1, 1, [value])
 
-/** Values that repeat no pattern of the tiles. */
+/** Values without a pattern that repeats with the tiles. */
 function drawn(rows: number, cols: number, range: number, seed: number): InArray<Int32Array> {
   let state = seed
   const data = Int32Array.from({ length: rows * cols }, () => {
@@ -64,7 +67,7 @@ describe.skipIf(reason)('a product on a WebGPU device', () => {
     },
   )
 
-  it('computes sums of 33 bits, and names the first one that leaves int32', async () => {
+  it('computes sums of 33 bits, and names the first sum outside of int32', async () => {
     const a = matrix(2, 2, [LEAST + 1, MOST, 0, MOST - 3])
     const b = matrix(2, 2, [MOST, LEAST + 1, 0, 3])
     const c = matrix(2, 2, [7, 7, 7, 7])
@@ -78,13 +81,13 @@ describe.skipIf(reason)('a product on a WebGPU device', () => {
     expect(c.data).toEqual(before)
   })
 
-  it('writes a product of several blocks to its place when all blocks have succeeded', async () => {
+  it('writes a product of several blocks into its destination after all blocks have succeeded', async () => {
     const [m, n, k] = [150, 140, 19]
     const [a, b] = [drawn(m, k, 1000, 1), drawn(k, n, 1000, 2)]
     const c0 = drawn(m, n, 900, 3)
     const layout = { offset: 3, batchStride: 0, rowStride: 1, colStride: m + 1 }
     const c: InArray<Int32Array> = { data: new Int32Array(3 + n * (m + 1)).fill(9), shape: [m, n], layout }
-    // 6 buffers of 128 × 128 elements with their padding.
+    // Six buffers of 128 × 128 elements with their padding.
     const options = { deviceMemory: 6 * 4 * 257 * 257, c0 }
     await multiply(calls, a, b, c, options)
     const expected = oracle(a, b, { c0 })
@@ -124,7 +127,7 @@ describe.skipIf(reason)('a product on a WebGPU device', () => {
     expect([...witness]).toEqual(expected)
   })
 
-  it('refuses the witness of sums of 33 bits', async () => {
+  it('rejects the witness of sums of 33 bits', async () => {
     const c = one(7)
     const options = { witness: new Int32Array(1) }
     const [a, b] = [matrix(1, 2, [LEAST + 1, MOST]), matrix(2, 1, [MOST, LEAST + 1])]
@@ -161,7 +164,7 @@ describe.skipIf(reason)('a product on a WebGPU device', () => {
 describe.skipIf(reason)('a defective WebGPU device', () => {
   const isProduct = (code: string) => code.includes('first == 0u')
 
-  it('computes nothing after its self-test has failed, and says why', async () => {
+  it('computes nothing after its self-test has failed, and reports the reason', async () => {
     const wrong = callsOf({ code: (code) => (isProduct(code) ? code.replaceAll('max(', 'min(') : code) })
     const c = one(7)
     const refused = {
@@ -174,14 +177,14 @@ describe.skipIf(reason)('a defective WebGPU device', () => {
     expect((await wrong.describeGpu()).reason).toContain('self-test')
   })
 
-  it('leaves C as it is when a command is refused', async () => {
+  it('leaves C unchanged if a command is rejected', async () => {
     const wrong = callsOf({ entries: (entries) => (entries.length === 4 ? entries.slice(1) : entries) })
     const c = one(7)
     await expect(multiply(wrong, one(1), one(2), c)).rejects.toMatchObject({ code: 'ERR_MPMML_NO_WEBGPU' })
     expect(c.data[0]).toBe(7)
   })
 
-  it('computes no sums of float32 if it rounds them in another way', async () => {
+  it('computes no sums of float32 if it rounds them differently', async () => {
     const wrong = callsOf({
       code: (code) => code.replace('bitcast<f32>(pair.y))', 'bitcast<f32>(pair.y) * 1.000001f)'),
     })
@@ -198,7 +201,7 @@ describe.skipIf(reason)('a defective WebGPU device', () => {
     expect(c.data[0]).toBe(3)
   })
 
-  it('is refused if it is software, unless that is allowed', async () => {
+  it('is rejected if it is software, unless software adapters are allowed', async () => {
     const { reason: why, adapter } = await callsOf({}, false).describeGpu()
     expect(adapter).not.toBeNull()
     if (adapter!.isFallback) expect(why).toContain('MPMML_WEBGPU_FALLBACK=1')

@@ -23,7 +23,7 @@ import {
 /** Algebras that have closures. */
 export const closureAlgebras = idempotent
 
-/** Algebras whose cycles can be better than no edges. */
+/** Algebras whose cycles can improve paths. */
 export const gaining = closureAlgebras.filter(({ kind }) => kind === 'sum' || kind === 'product')
 
 export interface ClosureCase {
@@ -87,7 +87,7 @@ export const leaves = ({ algebra: { isInteger, none, least, most } }: ClosureCas
 
 type Weight = (from: number, to: number, item: number) => number
 
-/** Square matrices of these weights; NaN is no edge. */
+/** Square matrices of generated weights; NaN is no edge. */
 export function weightsBy(algebra: Algebra, n: number, weight: Weight, batch?: number): Elements {
   const data = new arrays[algebra.dtype]((batch ?? 1) * n * n) as OperandArray
   for (let at = 0; at < data.length; at++) {
@@ -110,7 +110,7 @@ export function weightsOf(
   return made
 }
 
-/** Floats that aren't whole numbers, so each sum is rounded. No cycle is improving. */
+/** Weights that aren't whole numbers, so that each sum is rounded. No cycle is improving. */
 export function roundedWeights(algebra: Algebra, n: number, density: number, seed: number): Elements {
   const random = new Random(seed)
   const sign = algebra.kind === 'sum' && algebra.greatest ? -1 : 1
@@ -122,7 +122,7 @@ export function roundedWeights(algebra: Algebra, n: number, density: number, see
 export const gain = (algebra: Algebra) =>
   algebra.kind === 'product' ? 1 + 2 ** -20 : isBetter(algebra, 1, 0) ? 1 : -1
 
-/** Changes the weights of edges so that these nodes are an improving cycle. */
+/** Changes the weights of edges so that the given nodes form an improving cycle. */
 export function plantCycle(
   algebra: Algebra,
   { data, cols: n }: Elements,
@@ -135,7 +135,7 @@ export function plantCycle(
   }
 }
 
-/** The star of these weights. */
+/** Case that computes the star of the weights. */
 export const starOf = (algebra: Algebra, a: Elements, more: Partial<ClosureCase> = {}): ClosureCase => ({
   algebra,
   a,

@@ -73,7 +73,7 @@ async function compute(place: Place, one: ClosureCase, way: Way): Promise<Outcom
   return outcome
 }
 
-/** Fails unless the closure is that of the definition, or the error is the expected one. */
+/** Fails unless the closure equals the definition, or the error is the expected one. */
 export async function expectClosure(place: Place, one: ClosureCase, way: Way): Promise<void> {
   const where = `${one.what}; ${place.name}, ${way}`
   const { algebra, a } = one
@@ -151,7 +151,7 @@ interface Refusal {
 
 const refusals = new WeakMap<ClosureCase, { refusal: Refusal | undefined }>()
 
-/** Expected error; undefined if there is a result. It is computed once for all targets. */
+/** Expected error; undefined if there is a result. The error is computed once for all targets. */
 function refusalOf(one: ClosureCase): Refusal | undefined {
   const { refusal } = refusals.get(one) ?? refusals.set(one, { refusal: lookForRefusal(one) }).get(one)!
   return refusal
@@ -181,7 +181,10 @@ function lookForRefusal(one: ClosureCase): Refusal | undefined {
   return undefined
 }
 
-/** Fails unless the next nodes lead over edges that attain the distances of the definition. */
+/**
+ * Fails unless the next nodes of the result follow edges whose path values equal the distances of the
+ * definition.
+ */
 export function expectWays(one: ClosureCase): void {
   for (const [item, { values, next }] of expectedOf(one).entries()) {
     const distances = values.map((value) => storedValue(one, value))

@@ -21,7 +21,7 @@ export interface Algebra {
   kind: 'sum' | 'least' | 'greatest' | 'product' | 'ordinary'
   /** Whether ⊕ takes the greater element. */
   greatest: boolean
-  /** Whether x ⊕ x = x, so that one k decides a result. */
+  /** Whether x ⊕ x = x for all x, so that a single k decides a result. */
   idempotent: boolean
   /** Neutral elements of ⊕ and of ⊗. */
   zero: number
@@ -34,7 +34,7 @@ export interface Algebra {
   least: number
   most: number
   isFloat: boolean
-  /** Whether any element but 0 counts as 1. */
+  /** Whether elements are truth values: any element other than 0 counts as 1. */
   isTruth: boolean
   /** Whether elements are integers other than truth values. */
   isWhole: boolean
@@ -81,7 +81,7 @@ export interface Case {
   overflow?: Overflow | undefined
   witness?: boolean | undefined
   variant?: VariantName | undefined
-  /** Required arithmetic, if it matters. */
+  /** Required arithmetic; undefined allows any. */
   path?: string | undefined
   /** Layouts of the elements, by name; row-major if left out. */
   layouts?: { [name in 'a' | 'b' | 'c0' | 'out']?: string | undefined } | undefined
@@ -140,7 +140,7 @@ function wholeOf(asked: Case): Whole {
   return whole
 }
 
-/** The case, computed by the variant of this name. */
+/** Copy of a case that must be computed by the named variant. */
 export const by = (variant: VariantName, one: Case, more: Partial<Case> = {}): Case => ({
   ...one,
   ...more,

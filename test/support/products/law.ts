@@ -40,11 +40,11 @@ export interface Expectation {
   backend?: BackendName
   /** Beginning of messages. */
   prefix?: string
-  /** Whether the product was computed as the transposed one, so that messages name other positions. */
+  /** Whether the transposed product was computed, so that messages name transposed positions. */
   turned?: boolean
   /** Whether int32 sums use the cheapest arithmetic of their variant, independently of other operands or shards. */
   cheapest?: boolean
-  /** Whether its time is its own, not that of a group. */
+  /** Whether the reported time is that of the product alone, not that of a group. */
   timed?: boolean
 }
 
@@ -55,7 +55,7 @@ const sameBits = (x: Elements, y: Elements) =>
 
 const refused = new WeakMap<Case, boolean>()
 
-/** Negative elements of max-times that belong to the product. */
+/** Returns whether operands of max-times have negative elements inside of their structure. */
 function hasOutsiders(asked: Case): boolean {
   if (asked.algebra.kind !== 'product') return false
   const one = asked.as ?? asked
@@ -78,7 +78,7 @@ function lookForOutsiders({ a, b, c0, structure }: Case): boolean {
   return Boolean(has(a, 'a') || has(b, 'b') || has(c0, 'c'))
 }
 
-/** Fails unless the outcome is that of the definition for the case. */
+/** Fails unless the outcome agrees with the definition for the case. */
 export function expectRight(one: Case, outcome: Outcome, expectation: Expectation, what = ''): void {
   const where = `${one.what}; ${what}`
   const { held, now, error, spilled } = outcome
@@ -113,7 +113,7 @@ function expectError(error: unknown, code: string, where: string): void {
   if (error.code !== `ERR_MPMML_${code}`) expect.fail(`${where}: ${error.code}, ${error.message}`)
 }
 
-/** Returns whether the exact arithmetics follow from all elements. */
+/** Returns whether the exact arithmetics of a case can be determined from all its elements. */
 const isPlain = (one: Case) => one.algebra.isInteger && !one.structure && stepsOf(one) > 0
 
 const knownPaths = new WeakMap<Case, string[]>()
@@ -178,7 +178,10 @@ function expectConsistent(
     must(Math.abs(gops / should - 1) < 5e-10, () => `${gops} GOPS, and not ${should}`)
 }
 
-/** Fails unless the elements of C, and of the witness, are those of the definition; `held` is the previous content of C. */
+/**
+ * Fails unless the elements of C and of the witness equal the definition. `held` is the previous content of
+ * C.
+ */
 export function expectValues(
   one: Case,
   c: AnyMatrix,

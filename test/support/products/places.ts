@@ -60,7 +60,7 @@ const makers = {
     const { c } = await mpmm(left as never, right as never, { semiring } as object)
     return [identity, c as unknown as There]
   },
-  /** The middle one of a batch, whose others have greater and smaller elements. */
+  /** View of the middle matrix of a batch; the other matrices have greater and smaller elements. */
   async picked(there: There): Promise<There[]> {
     const { data, shape } = (await there.download()) as AnyMatrix & { data: Int32Array }
     const all = new (data.constructor as Int32ArrayConstructor)(3 * data.length).fill(100, 0, data.length)
@@ -91,7 +91,7 @@ function turnedStructures({ a, b, c }: ProductStructure): ProductStructure {
   }
 }
 
-/** The matrix in a frame of other elements. */
+/** Embeds the matrix in a frame of other elements. */
 function framed({ data, batched, batch, rows, cols }: Elements): Elements {
   const frame = newMatrix(data.constructor as Int32ArrayConstructor, batched, batch, rows + 3, cols + 4)
   frame.data.fill(1)
@@ -113,17 +113,17 @@ const transposed = ({ data, batched, batch, rows, cols }: Elements): Elements =>
   cols: rows,
 })
 
-/** A matrix at its target, and how to read it. */
+/** Matrix in the storage of a target. */
 interface Held {
   matrix: Anywhere
-  /** Its present content. */
+  /** Reads the present content. */
   read: () => Promise<Elements>
   spilled: () => Promise<boolean>
-  /** Matrices that must be disposed after use. */
+  /** Device matrices that must be disposed after use. */
   there: There[]
 }
 
-/** Stores elements where the target has its matrices, in the layout. */
+/** Stores elements in the storage of the target, in the given layout. */
 export async function put(place: Place, source: Elements, layout = 'row-major'): Promise<Held> {
   const device = place.device?.()
   if (!device) {
@@ -159,14 +159,17 @@ export async function put(place: Place, source: Elements, layout = 'row-major'):
   }
 }
 
-/** Thousands of matrices would wait for the garbage collector. */
+/**
+ * Disposes matrices. Without disposal the memory of thousands of matrices would be released only by the
+ * garbage collector.
+ */
 function dispose(...matrices: (Anywhere | undefined)[]): void {
   for (const matrix of matrices) if (matrix instanceof DeviceMatrix) matrix.dispose()
 }
 
 type Results = Omit<MpmmResult, 'c'> & { c: Anywhere; witness?: Anywhere }
 
-/** A product in a group with others. */
+/** Operands of an additional product for a group. */
 function neighbour({ algebra }: Case): { a: AnyMatrix; b: AnyMatrix } {
   const [a, b] = valuesFor(algebra, 'neighbour', [3, 5, 4])
   return { a: sourceOf(a!), b: sourceOf(b!) }
@@ -268,7 +271,7 @@ export function placesOf(backend: BackendName): {
 } {
   let one: Device | undefined
   let several: Device | undefined
-  // WebGPU has other paths than native code.
+  // WebGPU has other arithmetics than native code.
   const inArrays = {
     options: { backend },
     expectation: { backend, timed: true, cheapest: backend !== 'webgpu' },
@@ -282,7 +285,7 @@ export function placesOf(backend: BackendName): {
   const turned = { turned: true, expectation: { backend, turned: true, timed: true } }
   // Without a GPU devices are simulated only if no backend is named.
   const devices = { ...(backend === 'cuda' && { backend }), devices: 'all' }
-  // With a GPU, all simulated devices are that GPU.
+  // If a GPU exists, all simulated devices are that GPU.
   const hasSeveral = backend === 'cuda' || (backend === 'cpu' && withoutCuda() !== undefined)
   const ofSeveral: Place[] = [
     { name: 'arrays for several devices', options: devices, expectation: { backend, timed: true } },

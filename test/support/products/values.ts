@@ -1,4 +1,4 @@
-/** Values of operands, by kinds: each kind is for one arithmetic of a product, or for a limit of one. */
+/** Values of operands by kinds. Each kind covers one arithmetic of a product, or a limit of an arithmetic. */
 import type { OperandArray, ProductStructure } from '../../../lib/index.js'
 import { arrays } from '../../../native/tools/fuzz/algebra.mjs'
 import { writeGarbageOutside } from '../../../native/tools/fuzz/values.mjs'
@@ -24,7 +24,7 @@ const whole =
   (random) =>
     random.integer(low, high)
 
-/** Value at a distance of `steps` from the end of the type that `end` is. */
+/** Value at a distance of `steps` from `end`, which is an end of the type's range. */
 const inward = (end: number, { zero, one }: Algebra, steps: number) =>
   end === Math.min(zero, one) ? end + steps : end - steps
 
@@ -48,7 +48,7 @@ const orders: Record<string, Value> = {
 const uniform = (random: Random) => random.bits() / 2 ** 31 - 1
 const least = ({ dtype }: Algebra) => (dtype === 'float32' ? 2 ** -149 : Number.MIN_VALUE)
 const isSingle = ({ dtype }: Algebra) => dtype === 'float32'
-// Raising a number to a power takes longer than the rest of an element.
+// Table of powers, because computing a power takes longer than the rest of an element.
 const powers = Float64Array.from({ length: 61 }, (_, index) => 2 ** (index - 30))
 const number: Value = (random) => uniform(random) * powers[random.integer(0, 60)]!
 const specials = [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 0, -0]
@@ -106,7 +106,7 @@ const floats: Record<string, Value> = {
     uniform(random) * (algebra.kind === 'ordinary' ? 1 : isSingle(algebra) ? 3.4e38 : 1.79e308),
   'sums that round to the same': picked(2 ** 24, 1, -1, 2 ** -30),
   'products that round to the same': picked(1, 1 + 2 ** -23, 3),
-  // Products of these are near the least subnormal number, and near the largest finite one.
+  // Products of such values are near the least subnormal number, or near the largest finite number.
   'products that underflow': (random, algebra) =>
     (1 + random.bits() / 2 ** 32) *
     2 ** (isSingle(algebra) ? random.integer(-76, -70) : random.integer(-540, -530)),
@@ -132,7 +132,7 @@ const kindsOf = ({ isWhole, isTruth }: Algebra): Kinds => (isWhole ? orders : is
 export const kindNamesOf = (algebra: Algebra): string[] =>
   Object.keys(algebra.isInteger ? sumKinds : kindsOf(algebra))
 
-/** Kind with zeros and other values, for tests that aren't about values. */
+/** Kind with zeros and other values, for tests whose subject isn't values. */
 export const mixed = ({ isInteger, isTruth }: Algebra) =>
   isInteger ? 'small, ε scattered' : isTruth ? 'few bytes' : 'zero scattered'
 
@@ -215,7 +215,7 @@ function sumValues(name: string, { semiring, zero, least, most }: Algebra, rando
   return [(row, col) => a(context, row, col), (row, col) => b(context, row, col)]
 }
 
-/** Matrix of the operands' type with such values, for example C0. */
+/** Matrix of the type of the operands with values of a kind, for example C0. */
 export const startFor = (
   algebra: Algebra,
   kind: string,
