@@ -48,7 +48,7 @@ it('names every function of mpmml/files in docs', () => {
   const text = docs.map(read).join('\n')
   const names = Object.keys(files)
   expect(names.length).toBeGreaterThan(15)
-  // "read… and write…" documents both.
+  // An entry "read… and write…" documents both functions.
   const paired = (name: string) => name.replace(/^write(?=[A-Z])/, 'read')
   expect(names.filter((name) => !text.includes(`\`${name}`) && !text.includes(`\`${paired(name)}`))).toEqual(
     [],
@@ -99,7 +99,7 @@ describe('semirings', () => {
       ([, name, types]) => [name, types],
     )
 
-  it('are those of the library in docs/products.md, and README.md leads there', () => {
+  it('equal those of the library in docs/products.md, to which README.md links', () => {
     const there = library.variants().map(({ semiring, dtype }) => `${semiring} ${dtype}`)
     expect(rows(products).length).toBe(8)
     expect(readme).toContain('[eight semirings](docs/products.md#semirings)')
@@ -199,7 +199,7 @@ it('has an example of a witness in docs/products.md whose numbers are right', as
 })
 
 describe('measured figures', () => {
-  it('in tables are those of docs/measured.json and of the laboratory', async () => {
+  it('in tables equal those of docs/measured.json and of the laboratory', async () => {
     const all = await tables()
     const shown = docs.filter((page) => read(page).includes('<!-- table '))
     for (const page of shown) expect(filled(read(page), all)).toBe(read(page))
@@ -230,8 +230,8 @@ describe('measured figures', () => {
         Object.values(rows).flatMap(([, ...values]) => values.map(String)),
       ),
     )
-    // The engineering log has figures of its time, and the thesis and the laboratory those of results, from which their tables are
-    // generated.
+    // Pages without checked figures: the engineering log quotes old figures, and tables of the thesis and the
+    // laboratory are generated from results.
     const apart = ['docs/notes.md', 'docs/thesis.md', 'docs/laboratory.md']
     const prose = pages.filter((page) => !apart.includes(page))
     const told = prose.flatMap((page) =>
@@ -265,7 +265,7 @@ it('shows the output of examples in docs/examples.md', () => {
   expect(shown.length).toBeGreaterThan(5)
   for (const [, line, output] of shown) {
     const printed = execFileSync(process.execPath, line!.split(' '), { cwd: root, encoding: 'utf8' })
-    // The name of the processor differs.
+    // The name of the processor differs between machines.
     expect(printed.replace(/^on .+ \(/, 'on … (').trimEnd(), line).toBe(output)
   }
 })

@@ -231,19 +231,19 @@ describe('bpmax', () => {
     }
   })
 
-  describe('with', () => {
+  describe('bpmax under limits and signals', () => {
     afterEach(() => {
       vi.restoreAllMocks()
       addon.failAllocation(0)
     })
 
-    it('too little memory reports the needed bytes before any allocation', async () => {
+    it('reports the needed bytes before any allocation if memory is too small', async () => {
       vi.spyOn(process, 'availableMemory').mockReturnValue(10 ** 6)
       const error = await bpmax('G'.repeat(100), 'C'.repeat(1000)).catch((thrown) => thrown)
       expectError(error, 'ERR_MPMML_OUT_OF_MEMORY', /take \d{10} bytes, but there are 1000000/, 'window')
     })
 
-    it('refused memory fails, and works afterwards', async () => {
+    it('fails if memory is refused, and works afterwards', async () => {
       for (let nth = 1; nth < 4; nth++) {
         addon.failAllocation(nth)
         expectError(await bpmax('GGG', 'CCC').catch((thrown) => thrown), 'ERR_MPMML_OUT_OF_MEMORY')
