@@ -38,7 +38,7 @@ describe('info', () => {
     expect(info.cuda.built).toBe(info.cuda.toolkit !== '')
     expect(info.cuda.built).toBe(info.cuda.architectures.length > 0)
     expect(info.auto.backend).toBe(info.cuda.reason === '' ? 'cuda' : 'cpu')
-    // The record of each GPU has the rows of the thesis' Table 1.2.
+    // The record of each GPU has the fields of the thesis' table of specifications.
     for (const device of info.cuda.devices) {
       expect(device).toMatchObject({
         name: expect.any(String),

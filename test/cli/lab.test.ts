@@ -158,7 +158,7 @@ describe('sweeps', () => {
         expect(names.has(job.name) ? undefined : job.refused !== undefined && refused.has(job.name)).not.toBe(
           false,
         )
-        // The parameters of each job equal those of the variant.
+        // The parameters of each job include those of the variant.
         if (!names.has(job.name)) continue
         const { parameters } = variants().find(({ name }) => name === job.name)!
         expect(job.parameters).toMatchObject(parameters)

@@ -110,8 +110,7 @@ describe('roofline --from', () => {
         expect(painted(element, 'font-family'), what).toContain('sans-serif')
       }
     }
-    // The first rectangle is the background, whose colour differs from the text. Every series has another
-    // colour.
+    // The first rectangle is the background, whose colour differs from the text. The series differ in colour.
     expect(document.querySelector('rect')!.getAttribute('fill')).not.toBe(
       painted(document.querySelector('text')!, 'fill'),
     )

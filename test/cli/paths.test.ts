@@ -637,7 +637,7 @@ describe('nodes with names', () => {
     )
   })
 
-  it('are read from columns with any names', async () => {
+  it('are read from the columns that the headings source and target name', async () => {
     const file = write('ids.csv', 'id,target,source,km\n7,B,A,4\n8,C,B,5\n')
     expect(await json(['paths', file, '--from', 'A', '--to', 'C'])).toMatchObject({ pairs: [{ value: 9 }] })
     const numbers = write('id-numbers.csv', 'id,source,target,weight\n1,0,1,7\n2,1,2,2\n3,0,2,50\n')

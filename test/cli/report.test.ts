@@ -61,7 +61,7 @@ describe('report --from', () => {
         new Set(sweepsOf[name].filter((sweep) => all.has(sweep))),
       )
     }
-    // Every sweep of an exhibit has points in the results of its section.
+    // The section of an exhibit needs only points of the exhibit's sweeps.
     const results = await readResults(h200)
     for (const name of exhibits) {
       const points = results.points.filter(({ sweep }) =>

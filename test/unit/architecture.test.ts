@@ -1,4 +1,7 @@
-/** Dependencies between layers and folders, as docs/contributing.md has them: user → lib → addon → core → cuda | cpu. */
+/**
+ * Rules for dependencies between layers and folders (docs/contributing.md): user → lib → addon → core → cuda
+ * | cpu.
+ */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -104,7 +107,7 @@ describe('objects that stay', () => {
     expect([...matching(local), ...matching(global)]).toEqual([])
     const generator = readFileSync(join(root, 'native/variants/generate.mjs'), 'utf8').split('\n')
     expect(generator.filter((line) => local.test(line) || global.test(line))).toEqual([])
-    // Patterns of the search.
+    // These lines contain the searched patterns.
     for (const line of [
       '  static std::map<std::pair<int, int>, bool> known;',
       '  static const std::vector<Peak> rows = {{50}};',
@@ -175,7 +178,7 @@ const allowedInCuda: Record<string, RegExp> = {
   runtime: /^cuda\/(runtime|plan|launch|user|kernels|device)\//,
 }
 
-/** Lines of native code that match, by file, without comments. */
+/** Returns the lines of native code that match a pattern, by file, without comments. */
 function linesLike(pattern: RegExp, folder = 'native'): Record<string, string[]> {
   const found: Record<string, string[]> = {}
   for (const file of filesUnder(folder, /\.(h|hpp|cuh|cpp|cu)$/)) {
@@ -249,7 +252,7 @@ describe('decisions with a single place', () => {
       join('native', 'core', 'problem', 'destination.cpp'),
       join('native', 'core', 'problem', 'epilogue.h'),
       join('native', 'cuda', 'kernels', 'epilogue.cuh'),
-      // C ⊕ D, element by element, without a kernel before it.
+      // This file computes C ⊕ D element by element, without a product kernel.
       join('native', 'cuda', 'runtime', 'elementwise.cu'),
     ])
     const handedOver = Object.keys(linesLike(/static_cast<Element\*>\(\w+\.c\)/))
@@ -282,7 +285,7 @@ describe('decisions with a single place', () => {
  */
 const allowedInLib: Record<string, string[]> = {
   '.': ['device', 'files', 'product', 'remote', 'webgpu'],
-  // Replacements of modules in browsers: they have the types of these modules.
+  // lib/browser replaces modules of these folders in browsers, with the same types.
   browser: ['files', 'graph', 'rna', 'schedule', 'webgpu'],
   device: ['product', 'webgpu'],
   product: ['device', 'webgpu'],
@@ -306,7 +309,7 @@ const entryPoints = (
     default?: string
   }[]
 ).flatMap((entry) => entry.default?.replace(/^\.\/dist\/(.*)\.js$/, '$1') ?? [])
-// The first is only for bench, and the others are threads.
+// lib/command-line is for bench only, and the other two are the modules of threads.
 entryPoints.push('lib/command-line', 'lib/webgpu-thread', 'lib/codec-thread')
 
 describe('lib', () => {
@@ -411,7 +414,7 @@ describe('TypeScript', () => {
     const formats =
       /files\/(npy|npz|csv|dimacs|matrix-market|text|lines|dense|convert|sparse|read|write)|^yazl$|^yauzl$/
     expect(loaded.filter((name) => formats.test(name))).toEqual([])
-    // Guards the names above: these packages are loaded where they are needed.
+    // The pattern must match modules that lib/files.js loads, so that the check above can fail.
     expect([...loadedWith('lib/files.js')].filter((name) => formats.test(name)).length).toBeGreaterThan(3)
   })
 

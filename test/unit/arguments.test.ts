@@ -45,7 +45,7 @@ const wrongValues: readonly [string, unknown][] = [
 
 type Call = (...args: unknown[]) => unknown
 
-/** Right arguments of a function. */
+/** Valid arguments of a function. */
 interface Case {
   readonly args: readonly unknown[]
   /** Whether the last argument is an object of options. */
@@ -205,7 +205,7 @@ const cases: Record<string, Record<string, Case>> = {
   },
 }
 
-/** Functions that measure, which take long. */
+/** Functions that measure are excluded, because they take long. */
 const elsewhere = new Set(['cpuCeiling', 'cpuNaiveLoop', 'tune', 'tuneWebGpu'])
 
 const modules = { core, files, algebra, graph, rna, semirings, lab } as unknown as Record<
@@ -250,7 +250,7 @@ describe.each(Object.entries(modules))('the functions of %s', (module, exported)
           ],
       ),
     )
-    // Several arguments are wrong or missing at once.
+    // In these attempts several arguments are wrong or missing.
     for (const [label, value] of wrongValues) attempts.push([`all: ${label}`, args.map(() => value)])
     for (let count = 0; count < args.length; count++)
       attempts.push([`${count} arguments`, args.slice(0, count)])
@@ -275,7 +275,7 @@ describe.each(Object.entries(modules))('the functions of %s', (module, exported)
   })
 })
 
-it('plan rejects onProgress, which it would never call', async () => {
+it('rejects onProgress in plan(), which would never call the listener', async () => {
   const options = { onProgress: () => {} } as never
   await expect(core.plan(a, a, options)).rejects.toMatchObject({
     code: 'ERR_MPMML_OPTION',

@@ -105,7 +105,8 @@ describe('large matrices', () => {
   const at = (gops: number, machine?: Machine) =>
     verdict('large', [kernel('cases', gops, { m: 8192 })], machine)
 
-  // 3065 / (28 · 128 · 1.582) and 3631 / (16 · 128 · 1.216) of one operation per clock and core.
+  // The bounds are 3065 / (28 · 128 · 1.582) and 3631 / (16 · 128 · 1.216) of one operation per clock and
+  // core.
   it.each([
     [0.5405, 'differs'],
     [0.5407, 'agrees'],
@@ -349,7 +350,7 @@ describe('other publications', () => {
     const points = [rung('naive', 10000, ratio, 'uncoalesced'), rung('tiled', 10000, 1)]
     const { verdict, measured } = claim('tiles30', points)
     expect(verdict).toBe(expected)
-    // 231.67 s and 7.99 s in the report.
+    // The ratio is that of 231.67 s to 7.99 s in the report.
     expect(measured).toContain('on a Tesla K20c 29 ×')
   })
 
@@ -377,7 +378,7 @@ describe('other publications', () => {
     expect(claim('cpu500', points).measured).toContain('500 × at 2000')
   })
 
-  // 8 operations per byte at 177 GB/s are 1416.
+  // Device memory limits 8 operations per byte to 8 · 177 GB/s = 1416 GOPS.
   it.each([
     [1331, 'agrees'],
     [1416, 'agrees'],

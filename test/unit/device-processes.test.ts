@@ -31,7 +31,7 @@ function run(body: string, milliseconds = 0, flags: string[] = []) {
 
 const ended = (stdout: string, status = 0) => ({ status, signal: null, stdout, stderr: '' })
 
-/** Many queued and running products, and released matrices. */
+/** Program that starts many products and releases matrices. */
 const busy = `
   const device = await open()
   const [a, b] = [await device.full([60, 60], 1), await device.full([60, 60], 2)]
@@ -46,7 +46,7 @@ const busy = `
   const queued = b.download().then(({ data }) => data[0])
 `
 
-/** Body of a program, as the URL of a worker thread's module. */
+/** Returns the URL of a module for a worker thread that runs a program. */
 const url = (body: string, milliseconds: number) =>
   JSON.stringify(`data:text/javascript,${encodeURIComponent(program(body, milliseconds))}`)
 
@@ -146,7 +146,7 @@ describe.skipIf(!built)(
         large.dispose()
         const { used } = device.memory()
         console.log(used, await until(() => process.memoryUsage.rss() < full - (full - before) / 2))
-        small.dispose() // until here it isn't collected
+        small.dispose() // this call keeps the matrix alive until here
       `,
       )
       expect(said).toEqual(ended('400 true'))

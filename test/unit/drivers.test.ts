@@ -1,4 +1,4 @@
-/** CUDA that can't be used, and the reported reason: in processes that find another driver than the machine's. */
+/** Reported reasons why CUDA can't be used, in processes that load another driver than the machine's. */
 
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'

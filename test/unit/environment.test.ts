@@ -257,7 +257,7 @@ describe.skipIf(!built)(
         console.log(tuningPath())
       `
       expect(printed(body)).toBe('null')
-      // No folder depends on the current folder of the program.
+      // A relative path is ignored, because folders must not depend on the working directory.
       expect(printed(body, { XDG_CACHE_HOME: 'here' })).toBe('null')
       if (process.platform !== 'linux') return
       expect(printed(body, { XDG_CACHE_HOME: '/caches' })).toBe('/caches/mpmml/tuning.json')

@@ -1,4 +1,4 @@
-/** Files are renamed into place when they are complete, and not before. */
+/** Files appear under their names only when they are complete. */
 import { execFileSync } from 'node:child_process'
 import {
   chmodSync,
@@ -44,7 +44,7 @@ describe('writeComplete', () => {
     expect(readdirSync(folder)).toEqual(['c.npy'])
   })
 
-  it('keeps the old content until the new is complete', async () => {
+  it('keeps the old content until the new content is complete', async () => {
     writeFileSync(path, 'old')
     await writeComplete(path, async (file) => {
       await writeFully(file, Buffer.from('ne'))
@@ -202,7 +202,7 @@ describe('writeComplete', () => {
   })
 })
 
-it('passes on errors that are not of the system', () => {
+it('rethrows errors of other kinds', () => {
   expect(systemReason(new Error('odd'))).toBe('odd')
   expect(systemReason('odd')).toBe('odd')
 })

@@ -63,7 +63,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** Minimal work: with an aborted signal none of it is done. */
+/** Calls with minimal work, which an aborted signal rejects. */
 const aborted: Record<string, (options: { signal: AbortSignal }) => unknown> = {
   mpmm: (o) => mpmml.mpmm(one, one, o),
   'mpmm of nothing': (o) => mpmml.mpmm(mpmml.matrix(0, 0), mpmml.matrix(0, 0), o),
@@ -155,7 +155,7 @@ const aborted: Record<string, (options: { signal: AbortSignal }) => unknown> = {
 }
 
 it.each(Object.keys(aborted))(
-  '%s rejects if its signal is aborted, whatever there is to do',
+  'rejects %s if its signal is aborted, even without work',
   async (name) => {
     const signal = AbortSignal.abort(new Error('enough'))
     const call = async () => aborted[name]!({ signal })
@@ -219,7 +219,7 @@ const told: Record<string, (options: Listener) => unknown> = {
     arrays.shortestPathsArrays(edges, at('e.npy'), { overwrite: true, ...o }),
 }
 
-// Errors of the library are included, which have a meaning of their own if native code throws them.
+// The values include errors of the library, which lib converts if native code throws them.
 const thrown: [string, unknown][] = [
   ['an error', new Error('boom')],
   ['a text', 'boom'],
@@ -285,11 +285,11 @@ it('yields to the event loop during scans of a matrix in JavaScript', async () =
     if (running) setImmediate(count)
   }
   setImmediate(count)
-  // The only work of a first power is a copy of 90 000 elements in each of two lanes.
+  // The first power only copies 90 000 elements in each of two lanes.
   await algebra.power(lanes(a), 1, { semiring: own })
   expect(turns).toBeGreaterThan(5)
   turns = 0
-  // Its zeros and ones, the sum with the matrix, and a comparison.
+  // The star creates zeros and ones, adds the matrix, and compares.
   await algebra.star(lanes(a), { ...cpu, semiring: own })
   running = false
   vi.restoreAllMocks()
@@ -308,7 +308,7 @@ const without = `
 it('covers all functions with signals and listeners', () => {
   const first = (names: object) => new Set(Object.keys(names).map((name) => name.split(/[ ,]/)[0]!))
   const [withSignal, withListener] = [first(aborted), first(told)]
-  // A function with a listener has a signal.
+  // Every function with a listener also has a signal.
   expect([...withListener].filter((name) => !withSignal.has(name))).toEqual([])
   expect(
     functionsOf(mpmml, algebra, graphs, files, rna)

@@ -68,13 +68,16 @@ function elements({ data, shape, strides, offset = 0 }: Matrix<ElementArray>): n
   return all.map((index) => data[index]!)
 }
 
-/** Reads a file, and its bytes, which must give the same matrix or the same error. */
+/**
+ * Reads a matrix from a file and from the bytes of the file. Both must return equal matrices or throw equal
+ * errors.
+ */
 async function readNpy(path: string | URL, options: ReadNpyOptions = {}): Promise<Matrix<ElementArray>> {
   const [read] = await Promise.allSettled([readFile(path, options)])
   const stats = typeof path === 'string' && existsSync(path) ? statSync(path) : undefined
   if (stats?.isFile() && stats.size < 2 ** 30) {
     const { dtype } = options
-    // An address without the alignment of any element type.
+    // The bytes start at an odd address, which is unaligned for every element type.
     const bytes = Buffer.concat([Buffer.of(0), readFileSync(path)]).subarray(1)
     if (read.status === 'fulfilled') {
       const { data, ...layout } = parseNpy(bytes, { dtype })
@@ -226,7 +229,7 @@ describe('reading', () => {
       BigInt64Array.of(0n, 1n, -2147483649n, 3n, 4n, 5n),
       'int64 value -2147483649 at index [0, 2]',
     ],
-    // In Fortran order element 3 of the file stands at [1, 1].
+    // In Fortran order element 3 of the file is at [1, 1].
     [
       '<i8',
       'True',
@@ -318,7 +321,7 @@ describe('reading', () => {
       expect(await refusal(complex, asBytes)).toContain('complex')
     })
 
-    it('is the only other type that can be requested', async () => {
+    it('is the only requestable type apart from int32', async () => {
       const path = npy({ header: header('|u1', '(2, 2)'), data: [1, 2, 3, 4] })
       for (const dtype of ['int32', 'bool', 8, null]) {
         const error = await readNpy(path, { dtype } as never).catch((reason: unknown) => reason)
@@ -477,7 +480,7 @@ describe('reading', () => {
     await expect(readNpy(sparse)).rejects.toThrow(sparse)
   })
 
-  it('names the path, the kind and the reason if there is no readable file', async () => {
+  it('names the path, the kind and the reason if the file can't be read', async () => {
     expect(await refusal(join(folder, 'absent.npy'))).toContain('no such file or directory (ENOENT)')
     expect(await refusal(folder)).toContain('this is a folder')
     expect(await refusal('/dev/zero')).toContain('this is a device')

@@ -47,7 +47,7 @@ function install(names: Package[]): void {
   }
 }
 
-/** Runs a program as on a machine with this driver and these GPUs; returns its output. */
+/** Runs a program on a simulated machine with a driver and GPUs; returns its output. */
 function run(driver: string, gpus: string[], program: string): string {
   const bus = '/sys/bus/pci/devices'
   const devices = gpus.flatMap((device, index) => [

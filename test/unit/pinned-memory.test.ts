@@ -121,7 +121,8 @@ describe.skipIf(!built)(
         const arrays = []
         for (let call = 0; call < 40; call++) {
           arrays.push(make(4 * MIB))
-          // Another thread allocates a block. Without one the next piece would be null.
+          // Waits until another thread has allocated a block, because without one the next allocation would
+          // return null.
           while (addon.pinnedUse().held < addon.pinnedUse().used + 4 * MIB) await sleep(1)
         }
         console.log(arrays.includes(null), addon.pinnedUse().used / MIB)`)
@@ -235,7 +236,7 @@ describe.skipIf(!built)(
         await inWorker(\`
           const [a, b] = [matrix(3000, 3000), matrix(3000, 3000)]
           for (let product = 0; product < 12; product++) mpmm(a, b).catch(() => {})
-          // After all other tasks.
+          // These requests for blocks follow all other tasks.
           make(100 * MIB)
           make(100 * MIB)
           send('terminate')\`)

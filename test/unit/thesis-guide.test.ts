@@ -27,7 +27,7 @@ describe('the thesis guide', () => {
       expect(commandsIn(row)).toHaveLength(1)
       expect(sourcesIn(row)).toHaveLength(1)
     }
-    // Each source names its algorithm.
+    // The source file of each algorithm contains the number of the algorithm.
     for (const [index, row] of rows.entries()) {
       const source = readFileSync(new URL(sourcesIn(row)[0]!, root), 'utf8')
       expect(source).toContain(`Algorithm ${index + 1}`)

@@ -79,7 +79,7 @@ describe('the type of a result', () => {
     expect(mpmmSync(ints, ints).witness).toBeUndefined()
     // @ts-expect-error: nor here
     expect(mpmmSync(ints, ints, { semiring: 'min-plus' }).witness).toBeUndefined()
-    // @ts-expect-error: here it was refused
+    // @ts-expect-error: `witness` is false
     expect((await mpmm(ints, ints, { witness: false })).witness).toBeUndefined()
     // @ts-expect-error: it is a boolean
     await expect(mpmm(ints, ints, { witness: 1 })).rejects.toThrow('boolean')
@@ -170,7 +170,7 @@ describe('the type of a result', () => {
   it('rejects fractions in matrices of int32', () => {
     // @ts-expect-error: arrays of numbers hold integers
     expect(() => matrix(1, 2, [1, 0.5])).toThrow('data[1]')
-    // @ts-expect-error: here too
+    // @ts-expect-error: arrays of numbers must hold integers in batches too
     expect(() => matrix([1, 1], [-2.5])).toThrow('data[0]')
     const numbers: number[] = [1, -2]
     expectTypeOf(matrix(1, 2, numbers)).toEqualTypeOf<DenseMatrix>()

@@ -311,7 +311,7 @@ describe('impossible operations in a function are reported', () => {
       'ERR_MPMML_LIMIT',
       /times of semiring 'wrong' has more than 256 steps/,
     )
-    // x, y and 254 others.
+    // x, y and 254 operations are 256 steps.
     const most = (count: number) => (x: Value<'int32'>) => {
       let value = x
       for (let i = 0; i < count; i++) value = value.add(value)

@@ -63,7 +63,7 @@ function read(text: string, lanes: number): Expression {
   return { nodes, results }
 }
 
-/** Values with few differences, and edge cases. */
+/** Draws one of a few values or an edge case, so that equal values are frequent. */
 function draw(type: LaneType, random: Random): number {
   const edges = {
     int32: [-(2 ** 31), 2 ** 31 - 1],
@@ -249,7 +249,7 @@ describe('native code', () => {
   })
 })
 
-/** Selects by one random predicate. */
+/** Returns a random ⊕ that selects by one random predicate. */
 function randomPlus(to: Writer, random: Random): number[] {
   const value = (lane: number): number => {
     const plain = random.chance(0.5) ? to.x(lane) : to.y(lane)
@@ -312,7 +312,7 @@ describe('native code', () => {
   it('finds no condition if it would save little', () => {
     const plus: Write = (to) => to.op('select', to.op('less', to.x(), to.y()), to.y(), to.x())
     expect(skipsOf(define(ints(1), plus, (to) => to.op('add', to.x(), to.y())))).toEqual([])
-    // The condition needs all operations of ⊗.
+    // The condition would need all operations of ⊗, so skipping would save nothing.
     expect(skipsOf(define(ints(1), plus, costlyTimes))).toEqual([])
   })
 })
