@@ -121,24 +121,30 @@ describe('kill −9', () => {
       () => c,
     ],
     ['paths', '.npy', () => ['paths', pathW, '--memory', '20kB'], () => distances],
-  ] as const)('leaves work whose resumption is right, at any moment: %s', async (_, ending, args, expected) => {
-    const random = new Random(7)
-    await inTime(async (nth) => {
-      const out = fresh(ending)
-      const command = [...args(), '--backend', 'cpu', '-o', out, '--resume']
-      // If a process was done before it was killed, others are killed as soon as they have begun.
-      const [more, afterMs] = nth === 0 ? [4, 30] : [0, 0]
-      let kills = 0
-      while (kills < 10 && (await killed(command, out, random.integer(0, more), random.integer(0, afterMs))))
-        kills++
-      // All blocks may be done although the process had not ended before the kill.
-      const isDone = existsSync(out) && !existsSync(`${out}.partial`)
-      if (!isDone) await killed(command, out, Number.POSITIVE_INFINITY, 0)
-      expect(await read(out)).toEqual(expected())
-      expect(existsSync(`${out}.partial`)).toBe(false)
-      return kills > 0
-    })
-  })
+  ] as const)(
+    'leaves work whose resumption is right, at any moment: %s',
+    async (_, ending, args, expected) => {
+      const random = new Random(7)
+      await inTime(async (nth) => {
+        const out = fresh(ending)
+        const command = [...args(), '--backend', 'cpu', '-o', out, '--resume']
+        // If a process was done before it was killed, others are killed as soon as they have begun.
+        const [more, afterMs] = nth === 0 ? [4, 30] : [0, 0]
+        let kills = 0
+        while (
+          kills < 10 &&
+          (await killed(command, out, random.integer(0, more), random.integer(0, afterMs)))
+        )
+          kills++
+        // All blocks may be done although the process had not ended before the kill.
+        const isDone = existsSync(out) && !existsSync(`${out}.partial`)
+        if (!isDone) await killed(command, out, Number.POSITIVE_INFINITY, 0)
+        expect(await read(out)).toEqual(expected())
+        expect(existsSync(`${out}.partial`)).toBe(false)
+        return kills > 0
+      })
+    },
+  )
 
   it('does not prevent new work if it happens during the creation of the work folder', async () => {
     const out = fresh('.zarr')

@@ -280,12 +280,15 @@ it('accepts any characters in keys', async () => {
 })
 
 describe('a server that fails', () => {
-  it.each([503, 429, 'reset', 'late'] as const)('receives retries if it fails now and then: %s', async (failure) => {
-    let requests = 0
-    server.fails = () => (++requests % 10 === 0 ? failure : undefined)
-    await work()
-    await expectDone()
-  })
+  it.each([503, 429, 'reset', 'late'] as const)(
+    'receives retries if it fails now and then: %s',
+    async (failure) => {
+      let requests = 0
+      server.fails = () => (++requests % 10 === 0 ? failure : undefined)
+      await work()
+      await expectDone()
+    },
+  )
 
   it('receives retries if it stops answering', async () => {
     const address = { bucket: 'bucket', key: 'in/a.zarr/zarr.json' }

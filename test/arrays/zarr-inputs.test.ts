@@ -251,35 +251,32 @@ describe('metadata', () => {
     return copy
   }
 
-  it.each(made)(
-    'is rejected with a code or read for any change of a value: %s',
-    async (name, layout) => {
-      const [path, square] = [fresh('.zarr'), fresh('.npy')]
-      await writeNpy(square, { shape: [2, 2], data: Int32Array.of(0, 1, 2, 3) })
-      writeByHand(path, { shape: [2, 2], data: Int32Array.of(4, 3, 2, 1) }, layout)
-      const file = join(path, 'zarr.json')
-      const whole = JSON.parse(readFileSync(file, 'utf8'))
-      const accepted = new Map<string, unknown[]>()
-      for (const place of [[], ...placesIn(whole)]) {
-        for (const value of [undefined, ...values]) {
-          writeFileSync(file, JSON.stringify(replaced(whole, place, value)) ?? '')
-          const error = await planBlocks({ kind: 'multiply', a: path, b: square, c: fresh('.npy') }).then(
-            () => null,
-            (error) => error,
+  it.each(made)('is rejected with a code or read for any change of a value: %s', async (name, layout) => {
+    const [path, square] = [fresh('.zarr'), fresh('.npy')]
+    await writeNpy(square, { shape: [2, 2], data: Int32Array.of(0, 1, 2, 3) })
+    writeByHand(path, { shape: [2, 2], data: Int32Array.of(4, 3, 2, 1) }, layout)
+    const file = join(path, 'zarr.json')
+    const whole = JSON.parse(readFileSync(file, 'utf8'))
+    const accepted = new Map<string, unknown[]>()
+    for (const place of [[], ...placesIn(whole)]) {
+      for (const value of [undefined, ...values]) {
+        writeFileSync(file, JSON.stringify(replaced(whole, place, value)) ?? '')
+        const error = await planBlocks({ kind: 'multiply', a: path, b: square, c: fresh('.npy') }).then(
+          () => null,
+          (error) => error,
+        )
+        if (error === null) accepted.set(place.join('.'), [...(accepted.get(place.join('.')) ?? []), value])
+        else
+          expect(error, `${place.join('.')} is ${JSON.stringify(value)}: ${error.stack}`).toBeInstanceOf(
+            MpmmlError,
           )
-          if (error === null) accepted.set(place.join('.'), [...(accepted.get(place.join('.')) ?? []), value])
-          else
-            expect(error, `${place.join('.')} is ${JSON.stringify(value)}: ${error.stack}`).toBeInstanceOf(
-              MpmmlError,
-            )
-        }
       }
-      // Substitutes of all other values are rejected.
-      expect([...accepted.keys()].sort()).toEqual(acceptedOf[name])
-      const levels = accepted.get('codecs.2.configuration.level') ?? []
-      expect(levels.every((level) => level === undefined || Number.isInteger(level))).toBe(true)
-    },
-  )
+    }
+    // Substitutes of all other values are rejected.
+    expect([...accepted.keys()].sort()).toEqual(acceptedOf[name])
+    const levels = accepted.get('codecs.2.configuration.level') ?? []
+    expect(levels.every((level) => level === undefined || Number.isInteger(level))).toBe(true)
+  })
 
   it.each(['', '{', 'null', '7', '[]', '"text"', '{"node_type":"array"}', '\uFEFF{}'])(
     '%j is refused',

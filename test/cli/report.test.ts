@@ -149,12 +149,9 @@ describe('report --from', () => {
   })
 })
 
-it.skipIf(withoutCuda() === undefined)(
-  'reports a missing GPU in one line without --from',
-  async () => {
-    expect(await fails(['report', '-o', path('never.html')])).toContain('needs a GPU')
-  },
-)
+it.skipIf(withoutCuda() === undefined)('reports a missing GPU in one line without --from', async () => {
+  expect(await fails(['report', '-o', path('never.html')])).toContain('needs a GPU')
+})
 
 it('judges the results of the H200 by its numbers', async () => {
   const { claims } = reportPage(await readResults(h200))

@@ -113,7 +113,7 @@ const healthy = async (service: Service, expected: object) => {
 }
 
 describe.skipIf(!built)('the distances service', () => {
-  it('returns tables by names that equal the oracle's', async () => {
+  it('returns tables by names that equal those of the oracle', async () => {
     const service = await start()
     const lines = readFileSync(join(example, 'stops.csv'), 'utf8').trim().split('\n').slice(1)
     const edges = lines.map((line) => line.split(',') as [string, string, string])

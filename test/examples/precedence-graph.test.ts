@@ -61,7 +61,7 @@ describe.skipIf(!built)(built ? 'longest chains' : 'longest chains (skipped: dis
     expect(rows.slice(10)).toEqual(['The project takes 173. Its critical chain: 0 → 9 → 6 → 8 → 2'])
   })
 
-  it('equal the oracle's in larger projects', async () => {
+  it('equal those of the oracle in larger projects', async () => {
     const [, head, ...rows] = await lines(['--jobs', '1,2,40,257'])
     expect(head).toBe('  jobs  products  whole ms  kernels ms  project takes')
     const expected = [1, 2, 40, 257].map((n) => {

@@ -318,9 +318,9 @@ describe('the package with the sources', () => {
 })
 
 describe('the package as WebAssembly', () => {
-  it('computes if no other package is installed, with and without threads, and reports its use', { timeout: 600_000 }, ({
-    skip,
-  }) => {
+  it('computes if no other package is installed, with and without threads, and reports its use', {
+    timeout: 600_000,
+  }, ({ skip }) => {
     if (!registry.names.includes(wasmPackage)) skip('the packages were made without it')
     const cwd = installed('wasm', 'mpmml')
     expect(use({ cwd }).addon.from).toBe(platformPackage)

@@ -17,7 +17,7 @@ const models: Model[] = [
   { antiparallel: false, minLoop: 2 },
 ]
 
-/** For these strands a zigzag would have a greater score than the best structure without one. */
+/** Strands whose best structure would be a zigzag, if zigzags were allowed. */
 const ZIGZAG = ['CUUGGA', 'ACGCUG', { minLoop: 1, antiparallel: false }] as const
 
 /** Compares every element of the table, the score and the pairs. */

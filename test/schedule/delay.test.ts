@@ -168,27 +168,30 @@ describe('stability', () => {
     }
   })
 
-  it.each(cases)('equals the delays that reach no other departure: line $#', async ({ nodes, connections }) => {
-    const list = listOf(nodes, connections)
-    const { leastPeriod } = await delay(list, { period: 1000, at: 'D0', by: 1 })
-    const period = Math.ceil(leastPeriod ?? 0) + random.integer(1, 5)
-    const recovery = await recoveryTimes(list, { period })
-    expect(recovery.shape).toEqual([nodes, nodes])
-    for (let late = 0; late < nodes; late++) {
-      // The delay far exceeds all slack, so each reached departure is late by the delay minus its recovery
-      // time.
-      const by = 10_000
-      const rounds = simulated(nodes, connections, period, late, by)
-      const { departures } = await delay(list, { period, at: `D${late}`, by, rounds: 1 })
-      for (let reached = 0; reached < nodes; reached++) {
-        const delays = rounds.map((row, round) => (round === 0 && late === reached ? 0 : row[reached]!))
-        const most = Math.max(...delays)
-        const expected = most === 0 ? Infinity : by - most
-        expect(recovery.at(`D${late}`, `D${reached}`), `${late} to ${reached}`).toBe(expected)
-        expect(departures[reached]!.recovery).toBe(most === 0 ? null : expected)
+  it.each(cases)(
+    'equals the delays that reach no other departure: line $#',
+    async ({ nodes, connections }) => {
+      const list = listOf(nodes, connections)
+      const { leastPeriod } = await delay(list, { period: 1000, at: 'D0', by: 1 })
+      const period = Math.ceil(leastPeriod ?? 0) + random.integer(1, 5)
+      const recovery = await recoveryTimes(list, { period })
+      expect(recovery.shape).toEqual([nodes, nodes])
+      for (let late = 0; late < nodes; late++) {
+        // The delay far exceeds all slack, so each reached departure is late by the delay minus its recovery
+        // time.
+        const by = 10_000
+        const rounds = simulated(nodes, connections, period, late, by)
+        const { departures } = await delay(list, { period, at: `D${late}`, by, rounds: 1 })
+        for (let reached = 0; reached < nodes; reached++) {
+          const delays = rounds.map((row, round) => (round === 0 && late === reached ? 0 : row[reached]!))
+          const most = Math.max(...delays)
+          const expected = most === 0 ? Infinity : by - most
+          expect(recovery.at(`D${late}`, `D${reached}`), `${late} to ${reached}`).toBe(expected)
+          expect(departures[reached]!.recovery).toBe(most === 0 ? null : expected)
+        }
       }
-    }
-  })
+    },
+  )
 
   it('has rows for some departures, and parts of the unit', async () => {
     const weight = Float64Array.of(2.5, 5.25, 3, 3)

@@ -154,14 +154,11 @@ const aborted: Record<string, (options: { signal: AbortSignal }) => unknown> = {
   'shortestPathsArrays of an edge list': (o) => arrays.shortestPathsArrays(edges, at('none.npy'), o),
 }
 
-it.each(Object.keys(aborted))(
-  'rejects %s if its signal is aborted, even without work',
-  async (name) => {
-    const signal = AbortSignal.abort(new Error('enough'))
-    const call = async () => aborted[name]!({ signal })
-    await expect(call()).rejects.toMatchObject({ code: 'ERR_MPMML_ABORTED', cause: signal.reason })
-  },
-)
+it.each(Object.keys(aborted))('rejects %s if its signal is aborted, even without work', async (name) => {
+  const signal = AbortSignal.abort(new Error('enough'))
+  const call = async () => aborted[name]!({ signal })
+  await expect(call()).rejects.toMatchObject({ code: 'ERR_MPMML_ABORTED', cause: signal.reason })
+})
 
 /** Work with progress. */
 type Listener = { onProgress: (progress: unknown) => void }

@@ -480,7 +480,7 @@ describe('reading', () => {
     await expect(readNpy(sparse)).rejects.toThrow(sparse)
   })
 
-  it('names the path, the kind and the reason if the file can't be read', async () => {
+  it('names the path, the kind and the reason if the file cannot be read', async () => {
     expect(await refusal(join(folder, 'absent.npy'))).toContain('no such file or directory (ENOENT)')
     expect(await refusal(folder)).toContain('this is a folder')
     expect(await refusal('/dev/zero')).toContain('this is a device')

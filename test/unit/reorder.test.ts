@@ -134,7 +134,7 @@ describe('a reordered block', () => {
 describe('the check of a reordered block', () => {
   const instructions = instructionsOf(reordered)
 
-  it('finds no error in the compiler's code', () => {
+  it('finds no error in code of the compiler', () => {
     expect(errorsOf(block, block)).toEqual([])
   })
 

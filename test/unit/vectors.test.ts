@@ -147,7 +147,7 @@ describe('maxBytes', () => {
     ['ones', '.mtx.gz', market('pattern general', '3 2\n'), 12 * lines],
     ['real numbers', '.mtx.gz', market('real general', '3 2 0.5\n'), 16 * lines],
     ['both halves', '.mtx.gz', market('integer symmetric', '3 2 5\n'), 24 * lines],
-    // The limit counts the entries that the header announces, without mirrored ones.
+    // Diagonal entries have no mirrored entry, so the matrix has only the announced number of entries.
     ['a diagonal', '.mtx.gz', market('integer symmetric', '3 3 5\n'), 12 * lines],
     ['DIMACS', '.gr.gz', gzipSync(`p sp 9 ${lines}\n${'a 3 2 5\n'.repeat(lines)}`), 12 * lines],
   ])('limits entries and edges of %s', async (_, ending, bytes, size) => {
