@@ -1,4 +1,7 @@
-/** Decoding of chunks: each element is exact, no more memory is used than the chunk takes, and missing chunks have the fill value. */
+/**
+ * Decoding of chunks: elements are exact, memory is limited to the size of the chunk, and missing chunks have
+ * the fill value.
+ */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -77,7 +80,7 @@ describe.each([
 /** Header of a zstd frame without a content size: magic number, flags, and a window of 128 KiB. */
 const UNKNOWN = [0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x38]
 
-/** A block that repeats a byte. */
+/** Returns a zstd block that repeats a byte. */
 function repeated(count: number, byte: number, isLast: boolean): number[] {
   const head = (count << 3) | (1 << 1) | Number(isLast)
   return [head & 255, (head >> 8) & 255, head >> 16, byte]

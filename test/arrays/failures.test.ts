@@ -509,7 +509,7 @@ it.each([
     ],
   ],
 ])(
-  'without %s an array that needs it says how to install it, and .npy needs nothing',
+  'names the command to install %s if an array needs the package, and reads .npy without packages',
   async (name, calls) => {
     const [one, two] = [join(folder, 'one.npy'), fresh('.npy')]
     await writeNpy(one, { shape: [1, 1], data: Int32Array.of(4) })

@@ -1,4 +1,4 @@
-/** Best paths of edge lists and files of graphs, streamed to the disk: against the definition. */
+/** Best paths of edge lists and graph files, streamed to disk, compared with paths by the definition. */
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -41,7 +41,7 @@ const toReal = (data: ArrayLike<number>) =>
 const toInt32 = (data: ArrayLike<number>) =>
   Int32Array.from(data, (value) => (value === Number.POSITIVE_INFINITY ? NONE : value))
 
-/** A graph without cycles of negative weight: potentials make some weights negative. */
+/** Returns a graph without negative cycles. Potentials make some weights negative. */
 function graph(n: number, density: number, seed: number, range = 1000): Plain & { data: Int32Array } {
   const random = new Random(seed)
   const potential = Array.from({ length: n }, () => random.integer(0, range))
@@ -117,7 +117,7 @@ describe('shortest paths', () => {
     expect(near).toEqual(toInt32(floydWarshall(toReal(few), n, Math.min)))
   })
 
-  it.each(['float32', 'float64'] as const)('over %s', async (dtype) => {
+  it.each(['float32', 'float64'] as const)('are exact over integers in %s', async (dtype) => {
     const weights = graph(50, 0.2, 9)
     const data = (dtype === 'float32' ? Float32Array : Float64Array).from(toReal(weights.data))
     const { data: found } = await distances({ shape: [50, 50], data }, fresh('.npy'), { block: 20 })

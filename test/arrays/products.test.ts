@@ -1,4 +1,4 @@
-/** Products of arrays on disk, in every layout, against the oracle. */
+/** Products of arrays on disk, in every layout, compared with the oracle. */
 import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -82,7 +82,7 @@ describe('inputs', () => {
       writeByHand(path, matrix, { chunks: [20, 30], keys: { name: 'default', separator: '.' } }),
   }
 
-  it.each(Object.entries(layouts))('%s', async (_, write) => {
+  it.each(Object.entries(layouts))('are read: %s', async (_, write) => {
     const [pathA, pathB, out] = [fresh('.zarr'), fresh('.zarr'), fresh('.npy')]
     await write(pathA, a)
     await write(pathB, b)
@@ -118,7 +118,7 @@ describe('inputs', () => {
     expect(data).toEqual(expected(a, b))
   })
 
-  it.each(['float32', 'float64'] as const)('%s', async (dtype) => {
+  it.each(['float32', 'float64'] as const)('may be %s', async (dtype) => {
     const make = (matrix: Plain): Plain => ({
       shape: matrix.shape,
       data: new (dtype === 'float32' ? Float32Array : Float64Array)(

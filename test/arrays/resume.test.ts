@@ -128,7 +128,8 @@ describe('kill −9', () => {
       await inTime(async (nth) => {
         const out = fresh(ending)
         const command = [...args(), '--backend', 'cpu', '-o', out, '--resume']
-        // If a process was done before it was killed, others are killed as soon as they have begun.
+        // The first round kills at random times. Later rounds kill at once, if in the first one every process
+        // had ended before.
         const [more, afterMs] = nth === 0 ? [4, 30] : [0, 0]
         let kills = 0
         while (

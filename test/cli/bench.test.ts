@@ -207,7 +207,7 @@ describe('bench', () => {
       of: 'ten of 64³, any int32',
       what: 'whole time / sum of the kernels',
       unit: 'x',
-      // Limits apply to GPUs.
+      // Limits apply to GPUs only, so a product on the CPU has none.
       must: null,
     })
     expect(promises.figures[0]).toMatchObject({ of: '16³', unit: 'µs', must: 15, aim: 8 })

@@ -187,7 +187,7 @@ describe('bad input', () => {
   })
 
   it.each([[['--semiring', 'max-min']], [['--backend', 'cpu']], [['b.gr']]])(
-    '%j is wrong usage',
+    'is reported as wrong usage: %j',
     async (flags) => {
       expect(await fails(['cycle-mean', example(), ...flags], 2)).toContain('--help')
     },

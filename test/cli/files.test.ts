@@ -84,7 +84,7 @@ describe('convert', () => {
     )
   })
 
-  it('refuses to overwrite its input, and leaves no file after a failure', async () => {
+  it('rejects its input as output, and leaves no file after a failure', async () => {
     const from = file('same.csv', '1\n')
     expect(await fails(['convert', from, from])).toContain('the same file')
     expect(await fails(['convert', file('half.csv', '0.5\n'), path('half.gr')])).toContain('int32 integers')

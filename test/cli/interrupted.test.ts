@@ -53,7 +53,7 @@ describe('a signal', () => {
     ['SIGINT', 130],
     ['SIGTERM', 143],
     ['SIGHUP', 129],
-  ])('%s during a product ends it with %i and no file', async (signal, expected) => {
+  ])('ends a product without a file: %s, exit status %i', async (signal, expected) => {
     // The naive variant takes at least ten seconds, so the signal certainly arrives during the product.
     const size = 2500
     if (!existsSync(path('square.npy'))) {

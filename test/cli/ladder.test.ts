@@ -15,7 +15,7 @@ const path = useFolder()
 const noGpu = withoutCuda()
 const noLab = withoutLaboratory()
 
-/** Results file with synthetic numbers of a real machine. */
+/** Writes a results file with synthetic numbers and the description of a real machine. */
 async function madeUpFile(name: string): Promise<string> {
   const { machine, ...results } = await readResults(join(root, 'test', 'cli', 'fixtures', 'h200.json'))
   await writeResults(path(name), { ...results, machine, points: madeUpPoints() })

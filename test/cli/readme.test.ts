@@ -93,7 +93,7 @@ describe('commands', () => {
 })
 
 describe('semirings', () => {
-  /** The rows of a table of semirings: name and element types. */
+  /** Returns the rows of a table of semirings: name and element types. */
   const rows = (page: string) =>
     [...page.matchAll(/^\| `'?([a-z]+-[a-z]+)'?`[^|]*\|[^|]+\|[^|]+\| ([a-z][a-z0-9, ]+) \|/gm)].map(
       ([, name, types]) => [name, types],
@@ -111,7 +111,7 @@ describe('semirings', () => {
 })
 
 describe('links', () => {
-  /** Anchor that GitHub derives from a heading. */
+  /** Returns the anchor that GitHub derives from a heading. */
   const anchorOf = (heading: string) =>
     heading
       .toLowerCase()
@@ -121,7 +121,7 @@ describe('links', () => {
   const anchorsOf = (page: string) =>
     [...read(page).matchAll(/^#+ (.+)$/gm)].map(([, heading]) => anchorOf(heading!))
 
-  /** Targets of links and pictures, in Markdown and in HTML, and addresses in angle brackets. */
+  /** Returns the targets of links and pictures in Markdown and HTML, and URLs in angle brackets. */
   const targetsOf = (page: string) =>
     [
       ...read(page).matchAll(
@@ -167,7 +167,7 @@ it("has an example whose numbers are the library's", async () => {
   expect([...result.c.data]).toEqual(JSON.parse(c!))
 })
 
-/** Output of a program that uses the library in dist. */
+/** Returns the output of a program that uses the library in dist. */
 async function printed(program: string): Promise<string> {
   const entry = (name: string) => JSON.stringify(pathToFileURL(join(root, 'dist', 'lib', `${name}.js`)).href)
   const code = program.replace(/'mpmml(?:\/(\w+))?'/g, (_, name) => entry(name ?? 'index'))
@@ -199,7 +199,7 @@ it('has an example of a witness in docs/products.md whose numbers are right', as
 })
 
 describe('measured figures', () => {
-  it('in tables equal those of docs/measured.json and of the laboratory', async () => {
+  it('equal those of docs/measured.json and of the laboratory in tables', async () => {
     const all = await tables()
     const shown = docs.filter((page) => read(page).includes('<!-- table '))
     for (const page of shown) expect(filled(read(page), all)).toBe(read(page))
@@ -218,13 +218,13 @@ describe('measured figures', () => {
     }
   })
 
-  it('in single sentences exist', () => {
+  it('exist in single sentences', () => {
     expect(single.length).toBeGreaterThan(5)
     const flat = (page: string) => read(page).replaceAll(/\s+/g, ' ')
     expect(single.filter(({ page, figure }) => !flat(page).includes(figure))).toEqual([])
   })
 
-  it('in sentences are among the measured ones', () => {
+  it('are measured ones in all sentences', () => {
     const known = new Set(
       Object.values(sets).flatMap(({ rows }) =>
         Object.values(rows).flatMap(([, ...values]) => values.map(String)),
@@ -275,7 +275,7 @@ describe('pictures', () => {
     const picture = read(`docs/images/${name}.svg`)
     expect(drawn(name)).toBe(picture)
     expect(picture).toContain('<style>@media (prefers-color-scheme:dark){')
-    // The library's own drawing has classes.
+    // The library draws the picture of the project, with classes.
     if (name !== 'project') expect(picture).not.toMatch(/\b(class|style)=|var\(/)
   })
 

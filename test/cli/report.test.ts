@@ -198,7 +198,7 @@ describe.skipIf(!chromium)(
     )
 
     it.each(views)(
-      '%i pixels wide, %s: every figure, nothing beyond the edge, no error, no request',
+      'shows every figure within %i pixels in the %s scheme, without errors and requests',
       async (width, scheme) => {
         for (const name of ['browser.html', 'partial.html']) {
           const url = pathToFileURL(path(name)).href

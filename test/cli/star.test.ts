@@ -114,7 +114,7 @@ describe('bad input of star', () => {
   })
 
   it.each([[['--semiring', 'plus-times']], [['--backend', 'gpu']], [['--overflow', 'none']], [['b.npy']]])(
-    '%j is wrong usage',
+    'is reported as wrong usage: %j',
     async (flags) => {
       expect(await fails(['star', example(), ...flags], 2)).toContain('--help')
     },

@@ -79,7 +79,7 @@ describe('help', () => {
   })
 
   it('needs no addon', async () => {
-    // Modules that load the addon fail without its package.
+    // In this environment every module that loads the addon fails.
     const env = {
       NODE_OPTIONS: `--import=${JSON.stringify(`data:text/javascript,process.dlopen=()=>{throw new Error('none')}`)}`,
     }

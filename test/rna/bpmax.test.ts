@@ -1,4 +1,4 @@
-/** The interaction of two strands. */
+/** Interaction of two strands by bpmax(). */
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { addon } from '../../lib/native.js'
 import { bpmax, type InteractionOptions } from '../../lib/rna.js'
@@ -86,7 +86,7 @@ describe('bpmax', () => {
 
   const random = new Random(1502)
 
-  describe('agrees with the recurrence, table and structure', () => {
+  describe('table and structure of bpmax', () => {
     it.each([
       [1, 1],
       [1, 2],
@@ -100,7 +100,7 @@ describe('bpmax', () => {
       [33, 4],
       [3, 66],
       [12, 13],
-    ])('%i × %i', async (n, m) => {
+    ])('equals the oracle for %i × %i bases', async (n, m) => {
       for (const model of models) {
         for (const storage of ['int16', 'int32'] as const) {
           await expectRecurrence(randomStrand(random, n), randomStrand(random, m), model, { storage })
@@ -116,14 +116,14 @@ describe('bpmax', () => {
     })
   })
 
-  describe('finds the best of all joint structures', () => {
+  describe('the best joint structure', () => {
     it.each([
       [1, 4],
       [3, 3],
       [4, 5],
       [5, 4],
       [6, 6],
-    ])('%i × %i', async (n, m) => {
+    ])('equals the exhaustive search for %i × %i bases', async (n, m) => {
       for (let round = 0; round < 12; round++) {
         const [strand1, strand2] = [randomStrand(random, n), randomStrand(random, m)]
         for (const model of models) {

@@ -1,4 +1,4 @@
-/** Plans as spreadsheets, MS Project, Primavera and programs write them. */
+/** Reading plans in the formats of spreadsheets, MS Project, Primavera and programs. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

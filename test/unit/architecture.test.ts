@@ -17,7 +17,7 @@ function filesUnder(folder: string, extension: RegExp): string[] {
     .sort()
 }
 
-/** Includes of the source files in `folder`, as [file, target]. */
+/** Returns the includes of the source files in `folder`, as [file, target]. */
 function includes(folder: string): [file: string, target: string][] {
   return filesUnder(folder, /\.(h|hpp|cuh|cpp|cu)$/).flatMap((file) =>
     [...readFileSync(join(root, file), 'utf8').matchAll(/^\s*#\s*include\s*[<"]([^>"]+)[>"]/gm)].map(
@@ -26,7 +26,7 @@ function includes(folder: string): [file: string, target: string][] {
   )
 }
 
-/** Imports of the TypeScript files in `folder`, relative names resolved from the root. */
+/** Returns the imports of the TypeScript files in `folder`, with relative names resolved from the root. */
 function imports(folder: string): [file: string, target: string][] {
   return filesUnder(folder, /\.m?[jt]s$/).flatMap((file) =>
     [
@@ -67,7 +67,7 @@ describe('native', () => {
     expect(Object.keys(allowed)).toEqual(expect.arrayContaining(folders))
   })
 
-  it.each(Object.entries(allowed))('%s includes only %j of the other layers', (folder, others) => {
+  it.each(Object.entries(allowed))('includes from %s only %j of the other layers', (folder, others) => {
     const wrong = includes(`native/${folder}`).filter(([, target]) => {
       const to = layer(target)
       return to !== undefined && to !== folder && !others.includes(to)
@@ -156,11 +156,14 @@ describe('native/core', () => {
 
   const folderOf = (file: string) => /^core[/\\](\w+)[/\\]/.exec(file)?.[1]
 
-  it.each(Object.entries(allowedInCore))('%s includes only %j of the other folders', (folder, others) => {
-    const targets = includes(`native/core/${folder}`).map(([, target]) => folderOf(target))
-    const reached = new Set(targets.filter((target) => target !== undefined && target !== folder))
-    expect([...reached].filter((target) => !others.includes(target!))).toEqual([])
-  })
+  it.each(Object.entries(allowedInCore))(
+    'includes from %s only %j of the other folders',
+    (folder, others) => {
+      const targets = includes(`native/core/${folder}`).map(([, target]) => folderOf(target))
+      const reached = new Set(targets.filter((target) => target !== undefined && target !== folder))
+      expect([...reached].filter((target) => !others.includes(target!))).toEqual([])
+    },
+  )
 
   it('has no folder without a rule', () => {
     const folders = includes('native/core').flatMap(([file]) => folderOf(relative('native', file)) ?? [])
@@ -191,7 +194,7 @@ function linesLike(pattern: RegExp, folder = 'native'): Record<string, string[]>
 }
 
 describe('native/cuda', () => {
-  it.each(Object.entries(allowedInCuda))('%s includes only %s', (folder, pattern) => {
+  it.each(Object.entries(allowedInCuda))('includes from %s only %s', (folder, pattern) => {
     const edges = includes(`native/cuda/${folder}`).filter(([, target]) => target.startsWith('cuda/'))
     expect(edges.length).toBeGreaterThan(0)
     expect(edges.filter(([, target]) => !pattern.test(target))).toEqual([])
@@ -320,7 +323,7 @@ describe('lib', () => {
     expect([...new Set(folders)].sort()).toEqual(Object.keys(allowedInLib).sort())
   })
 
-  it.each(Object.entries(allowedInLib))('%s imports only %j of the other folders', (folder, others) => {
+  it.each(Object.entries(allowedInLib))('imports from %s only %j of the other folders', (folder, others) => {
     const own = imports('lib').filter(
       ([file]) => folderOf(file) === folder && !entryPoints.includes(file.replace(/\.ts$/, '')),
     )
@@ -389,7 +392,7 @@ describe('TypeScript', () => {
     for (const file of edges.keys()) visit(file, [])
   })
 
-  /** Files and packages that are loaded with a file, except those that are loaded with `ends`. */
+  /** Returns the files and packages that a file loads, without the imports of the files in `ends`. */
   function loadedWith(file: string, ends: readonly string[] = []): Set<string> {
     const found = new Set<string>()
     const visit = (name: string) => {

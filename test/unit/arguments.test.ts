@@ -16,7 +16,7 @@ import * as semirings from '../../lib/semirings.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'mpmml-arguments-'))
 const home = process.cwd()
-// Some wrong values are paths of outputs.
+// Some wrong values are names of output files, which must not appear in the project.
 process.chdir(folder)
 afterAll(() => {
   process.chdir(home)
@@ -213,7 +213,7 @@ const modules = { core, files, algebra, graph, rna, semirings, lab } as unknown 
   Record<string, unknown>
 >
 
-/** Error of a call, or null if it returns a value. */
+/** Returns the error of a call, or null if the call returns a value. */
 async function errorOf(
   call: Call,
   args: readonly unknown[],

@@ -28,7 +28,7 @@ beforeAll(async () => {
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-/** Good arguments; the last one, the options, may be left out or empty. */
+/** Returns valid arguments of each function. The last one, the options, may be omitted or empty. */
 const good: Record<string, () => unknown[]> = {
   combineDuplicates: () => [entries, 'max-plus'],
   fileFormatOf: () => ['a.npy'],
@@ -93,7 +93,7 @@ const fine = new Set([
 const outcome = async (call: () => unknown) => {
   try {
     const result = await call()
-    // Generators throw when they are iterated, or before.
+    // Generators throw at the call or during iteration.
     if (typeof result === 'object' && result !== null && Symbol.iterator in result)
       Array.from(result as Iterable<unknown>)
     return 'done'

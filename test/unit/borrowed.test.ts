@@ -1,6 +1,6 @@
 /**
- * Arrays of users in all functions that take any: hostile buffers are rejected, and an array that is transferred away makes no wrong
- * result.
+ * Arrays of users in all functions with array arguments: hostile buffers are rejected, and a transfer during
+ * a call causes no wrong result.
  */
 import { createHash } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -60,7 +60,7 @@ const forward = {
   from: drawn.from.map((node, e) => Math.min(node, drawn.to[e]!)),
   to: drawn.to.map((node, e) => Math.max(node, drawn.from[e]!) + 1),
 }
-/** Lengths of shortest paths, by Floyd–Warshall. */
+/** Lengths of shortest paths, computed by Floyd–Warshall. */
 const distances = drawn.a.map((weight, at) => (at % (N + 1) === 0 ? 0 : weight))
 for (let k = 0; k < N; k++) {
   for (let i = 0; i < N; i++) {

@@ -42,7 +42,7 @@ const machineOf = (
     : null,
 })
 
-/** One operation per clock and core, GOPS: 132 × 128 × 1.98. */
+/** Speed of one operation per clock and core in GOPS: 132 × 128 × 1.98. */
 const PEAK = 33454
 
 const thesisGpus: Record<string, Machine> = {
@@ -69,7 +69,7 @@ const kernel = (sweep: string, gops: number, parameters: Record<string, number>,
   )
 
 const caseNames = ['00', '01', '10', '11']
-/** Speeds of cases 00, 01, 10 and 11 at a size. */
+/** Returns points with the speeds of cases 00, 01, 10 and 11 at a size. */
 const cases = (speeds: number[], m = 8192) =>
   speeds.map((gops, index) =>
     kernel('cases', gops, { m, MEMSEL_A: index >> 1, MEMSEL_B: index & 1 }, `case${caseNames[index]}`),
@@ -165,7 +165,7 @@ describe('cases', () => {
     expect(verdict('case11', cases(speeds))).toBe(slowest)
   })
 
-  // Medians of an H200: the slowest other case and case 11.
+  // Medians on an H200: the speeds of the slowest other case and of case 11.
   const h200: [size: number, other: number, case11: number][] = [
     [1024, 7050, 7154],
     [2048, 14661, 14918],
@@ -200,7 +200,7 @@ describe('cases', () => {
 })
 
 describe('patterns', () => {
-  /** Speeds of block, block-cyclic and cyclic. */
+  /** Returns points with the speeds of the patterns block, block-cyclic and cyclic. */
   const patterns = (speeds: number[], m: number) =>
     speeds.map((gops, index) => kernel('patterns', gops, { m, Sub_X: [8, 4, 1][index]! }))
 

@@ -10,7 +10,7 @@ import { root } from '../../lib/native.js'
 
 const hasTools = spawnSync('cmake', ['--version']).status === 0
 
-/** Compiler options of each source. */
+/** Returns the compiler command of each source file. */
 function commandsOf(folder: string): { file: string; command: string }[] {
   const file = join(folder, 'compile_commands.json')
   return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : []

@@ -10,7 +10,10 @@ const library = new URL('../../dist/lib/index.js', import.meta.url)
 const native = new URL('../../dist/lib/native.js', import.meta.url)
 const built = existsSync(library)
 
-/** Program in which work on the CPU takes an additional time in ms after its start, as on a GPU. */
+/**
+ * Program in which each operation of a CPU device takes additional milliseconds, which simulates the
+ * asynchronous work of a GPU.
+ */
 const program = (body: string, milliseconds: number) => `
   import { matrix, mpmm, mpmmGrouped, mpmmSync, openDevice } from ${JSON.stringify(library.href)}
   import { addon } from ${JSON.stringify(native.href)}
@@ -50,7 +53,7 @@ const busy = `
 const url = (body: string, milliseconds: number) =>
   JSON.stringify(`data:text/javascript,${encodeURIComponent(program(body, milliseconds))}`)
 
-/** Linux lists the threads of a process. */
+/** Code that counts the threads of the process, which only Linux lists. */
 const counted = `
   import { existsSync, readdirSync } from 'node:fs'
   const threads = () => (existsSync('/proc/self/task') ? readdirSync('/proc/self/task').length : 0)

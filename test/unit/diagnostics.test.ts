@@ -9,7 +9,9 @@ import { counting, hamming } from '../../lib/semirings.js'
 const channel = tracingChannel<'mpmml:product', ProductTrace>('mpmml:product')
 const subscribed: Parameters<typeof channel.subscribe>[0][] = []
 
-/** Names of the channels that receive messages from now on, and the messages, each once. */
+/**
+ * Subscribes to all channels; returns the names of channels that receive messages, and the distinct messages.
+ */
 function listen(): { events: string[]; messages: ProductTrace[] } {
   const events: string[] = []
   const messages: ProductTrace[] = []

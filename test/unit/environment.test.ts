@@ -16,7 +16,9 @@ const laboratory = new URL('../../dist/lib/lab.js', import.meta.url)
 const semirings = new URL('../../dist/lib/semirings.js', import.meta.url)
 const built = existsSync(library)
 
-/** Result of each entry point, called twice: 'fine', or the error's code, class and message. */
+/**
+ * Program that calls each entry point twice, and prints 'fine' or the code, class and message of the error.
+ */
 const program = `
   import * as library from ${JSON.stringify(library.href)}
   import { cpuCeiling, cpuNaiveLoop } from ${JSON.stringify(laboratory.href)}
@@ -217,7 +219,10 @@ it('accepts the instruction sets of the variants', () => {
 describe.skipIf(!built)(
   built ? 'a user without a home folder' : `no home folder (skipped: no ${fileURLToPath(library)})`,
   () => {
-    /** Output of a program if the system doesn't know the user, as in containers. */
+    /**
+     * Returns the output of a program for which the system doesn't know the user, which happens in
+     * containers.
+     */
     const printed = (body: string, env: NodeJS.ProcessEnv = {}) => {
       const program = `
         import os from 'node:os'

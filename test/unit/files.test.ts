@@ -180,19 +180,14 @@ describe('writeComplete', () => {
     }
   })
 
-  it.skipIf(process.getuid?.() === 0)(
-    'refuses to replace a file that may not be written (not as root)',
-    async () => {
-      writeFileSync(path, 'old', { mode: 0o444 })
-      expect((await failure(writeComplete(path, text('new')))).message).toContain(
-        'permission denied (EACCES)',
-      )
-      chmodSync(folder, 0o555)
-      const error = await failure(writeComplete(join(folder, 'other'), text('new')))
-      chmodSync(folder, 0o755)
-      expect(error.message).toContain('permission denied (EACCES)')
-    },
-  )
+  it.skipIf(process.getuid?.() === 0)('rejects a file without write permission (not as root)', async () => {
+    writeFileSync(path, 'old', { mode: 0o444 })
+    expect((await failure(writeComplete(path, text('new')))).message).toContain('permission denied (EACCES)')
+    chmodSync(folder, 0o555)
+    const error = await failure(writeComplete(join(folder, 'other'), text('new')))
+    chmodSync(folder, 0o755)
+    expect(error.message).toContain('permission denied (EACCES)')
+  })
 
   it('gives the name to one of two writers, with its whole file', async () => {
     const contents = ['a', 'b', 'c', 'd'].map((letter) => letter.repeat(200_000))

@@ -1,4 +1,7 @@
-/** The ladder, borders and rooflines, as far as they need no GPU. Expected values are from the publications, or computed by hand. */
+/**
+ * The parts of the ladder, borders and rooflines that need no GPU. Expected values are published or computed
+ * by hand.
+ */
 import { describe, expect, it } from 'vitest'
 import { averageText, borders, experiments } from '../../bench/lab/borders.js'
 import { compare, laddered } from '../../bench/lab/calls.js'
@@ -29,7 +32,7 @@ const rung = (technique: string, tile: number, order = 'coalesced') => ({
 })
 
 describe('dimensions', () => {
-  // main() of the report's listing: missing dimensions of B are A's columns and B's rows.
+  // main() in the report's listing sets missing dimensions of B to A's columns and B's rows.
   it.each<[number[], number, number, number]>([
     [[5], 5, 5, 5],
     [[5, 7], 5, 7, 7],

@@ -1,6 +1,6 @@
 /**
- * Signals and listeners of all functions that take them: an aborted signal rejects even calls without work, and the value that a
- * listener throws is passed on.
+ * Signals and listeners of all functions. An aborted signal rejects even calls without work. Functions
+ * rethrow the value that a listener throws.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -235,7 +235,7 @@ const thrown: [string, unknown][] = [
 ]
 
 describe.each(Object.keys(told))('%s', (name) => {
-  // Listeners are called as soon as work has begun, even if it is short.
+  // A simulated clock makes functions call their listener even during short work.
   const { setInterval } = globalThis
   let clock = 0
   beforeEach(() => {

@@ -30,7 +30,7 @@ interface Parts {
   data?: Uint8Array | number[]
 }
 
-/** A .npy file with exactly this header text. */
+/** Writes a .npy file with the given header text, and returns its path. */
 function npy({ version = [1, 0], header, data = [] }: Parts): string {
   const length = Buffer.alloc(version[0] === 1 ? 2 : 4)
   if (version[0] === 1) length.writeUInt16LE(header.length)
@@ -58,7 +58,7 @@ const bytesOf = (array: ArrayBufferView) => new Uint8Array(array.buffer, array.b
 const six = [1, 0, 0, 0, 254, 255, 255, 255, 3, 0, 0, 0, 0, 0, 0, 128, 255, 255, 255, 127, 0, 1, 0, 0]
 const sixValues = [1, -2, 3, -2147483648, 2147483647, 256]
 
-/** Elements in row-major order, by the definition of strides. */
+/** Returns the elements in row-major order, by the definition of strides. */
 function elements({ data, shape, strides, offset = 0 }: Matrix<ElementArray>): number[] {
   const steps = strides ?? shape.map((_, axis) => shape.slice(axis + 1).reduce((p, n) => p * n, 1))
   let all = [offset]
@@ -135,7 +135,7 @@ describe('reading', () => {
   it('describes Fortran order by strides', async () => {
     const m = await readNpy(npy({ header: header('<i4', '(2, 3)', 'True'), data: six }))
     expect(m.strides).toEqual([1, 2])
-    // Columns come first: [1, -2], [3, -2^31], [2^31 - 1, 256].
+    // The file stores the columns [1, -2], [3, -2^31], [2^31 - 1, 256] one after the other.
     expect(elements(m)).toEqual([1, 3, 2147483647, -2, -2147483648, 256])
     const batch = await readNpy(npy({ header: header('<i4', '(3, 2, 1)', 'True'), data: six }))
     expect(elements(batch)).toEqual([1, -2147483648, -2, 2147483647, 3, 256])
@@ -473,7 +473,7 @@ describe('reading', () => {
     const before = process.memoryUsage().arrayBuffers
     await refusal(path)
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(1 << 20)
-    // A sparse file that is as large as its header says: 1 TiB.
+    // A sparse file of 1 TiB, the size that its header states.
     const sparse = npy({ header: header('<i4', '(524288, 524288)') })
     truncateSync(sparse, readFileSync(sparse).length + 2 ** 40)
     await expect(readNpy(sparse)).rejects.toThrow(OutOfMemoryError)

@@ -1,6 +1,7 @@
 /**
- * The addon that the loader takes from installed packages, by driver and GPUs. Packages built with CUDA 12 and 13 are in a folder
- * of the test, with the addon for the CPU in their place. A preloaded module simulates the files of another machine.
+ * Choice of the addon among installed packages by driver and GPUs. Packages built with CUDA 12 and 13 are in
+ * a folder of the test, with the addon for the CPU in their place. A preloaded module simulates the files of
+ * another machine.
  */
 import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'

@@ -7,7 +7,7 @@ import { root } from '../../lib/native.js'
 
 const npm = spawnSync('npm', ['--version']).status === 0
 
-/** The developers' parts of native/. */
+/** Returns whether a file of native/ is for developers only. */
 const isForDevelopers = (file: string) =>
   file.startsWith('native/tools/') || file.startsWith('native/testing/stress/') || file === 'native/setup.mjs'
 

@@ -1,6 +1,7 @@
 /**
- * Pinned memory of results: its owner, and its release. The programs run in processes of their own, which can request a garbage
- * collection, with ordinary memory in place of pinned memory. Uses the output of `npm run build:ts`.
+ * Ownership and release of the pinned memory of results. The programs run in processes of their own, which
+ * can request a garbage collection, with ordinary memory in place of pinned memory. Uses the output of `npm
+ * run build:ts`.
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -53,7 +54,7 @@ function run(body: string): string {
         await sleep(5)
       }
     }
-    /** MiB of arrays after a collection of the unreachable ones. */
+    /** Returns the MiB of live arrays after garbage collection. */
     const usedAfter = async (expected) => {
       await until(() => addon.pinnedUse().used === expected * MIB)
       return addon.pinnedUse().used / MIB
@@ -139,7 +140,7 @@ describe.skipIf(!built)(
         }
         const made = arrays.filter((array) => array !== null).length
         console.log(made, addon.pinnedUse().held / MIB, make(101 * MIB))`)
-      // The blocks have 64 and 20 MiB, and a third would exceed the limit.
+      // The two blocks have 64 and 20 MiB. A third block would exceed the limit.
       expect(said).toBe('16 84 null')
     })
 

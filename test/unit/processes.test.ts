@@ -22,7 +22,10 @@ const slow = (size = 6000, count = 1) => `
   const running = Promise.all(Array.from({ length: ${count} }, start))
 `
 
-/** Opens a device; `slow()` is work of a minute and more on it, `square()` a small matrix of ones. */
+/**
+ * Opens a device. `slow()` starts work of at least a minute on the device, and `square()` creates a small
+ * matrix of ones.
+ */
 const onDevice = (backend: string) => `
   const device = await openDevice({ backend: '${backend}' })
   const square = (size = 100) => device.full([size, size], 1)

@@ -1,4 +1,4 @@
-/** onProgress, and the steps that native code counts for it. */
+/** The option onProgress, and the steps that native code counts. */
 import { describe, expect, it } from 'vitest'
 import { matrix, mpmm, mpmmSync, variants } from '../../lib/index.js'
 import { expectError, thrown } from '../support/expect.js'

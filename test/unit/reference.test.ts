@@ -63,7 +63,10 @@ const isDescribed = (reflection: Reflection) =>
   commentsOf(reflection).some(({ summary }) => textOf(summary).trim() !== '')
 const isFunction = ({ kind }: Reflection) => kind === kinds.function || kind === kinds.method
 
-/** Symbols of an entry point or of a type, without inherited members and members that the language calls. */
+/**
+ * Yields the symbols of an entry point or of a type, without inherited members and members that the language
+ * calls.
+ */
 function* symbolsIn(owner: Reflection, path: string, exported: boolean): Generator<Symbol> {
   for (const reflection of owner.children ?? []) {
     const { kind, inheritedFrom } = reflection

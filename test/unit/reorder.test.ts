@@ -37,8 +37,8 @@ const instructionsOf = (bytes: Buffer) =>
   )
 
 /**
- * Registers after a block that starts with these, on a machine that issues an instruction when the stalls before it are over, and
- * writes a result of arithmetic four clocks later, one of a load never before its barrier is waited for.
+ * Returns the registers after a block, on a simulated machine. An instruction issues after the stalls before
+ * it. Arithmetic writes its result four clocks later, and a load when its barrier is waited for.
  */
 function run(bytes: Buffer, start: number[]): number[] {
   const registers = [...start]

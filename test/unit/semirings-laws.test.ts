@@ -63,7 +63,7 @@ describe('a zero that absorbs on one side only', () => {
     }
   })
 
-  it('is allowed if the semiring says that zero does not absorb', () => {
+  it('is allowed if the semiring states that zero does not absorb', () => {
     for (const definition of [onLeft, onRight]) {
       const stated = semiring({ ...definition, absorbs: false })
       expect(() => checkSemiring(stated, { laws: 'product' })).not.toThrow()

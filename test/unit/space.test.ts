@@ -8,7 +8,7 @@ import { type KernelPoint, newResults, type Results, readResults } from '../../l
 
 const { space } = kernelSweeps
 
-/** Point with a speed of `gops`, whose name has its parameters as the variants have. */
+/** Returns a point with a speed of `gops`, named like the variant with these parameters. */
 function point(gops: number, changed: Record<string, number> = {}): KernelPoint {
   const p = {
     X: 8,

@@ -6,7 +6,7 @@ import { exhibits } from '../../bench/report/thesis.js'
 const root = new URL('../../', import.meta.url)
 const page = readFileSync(new URL('docs/thesis.md', root), 'utf8')
 
-/** Cells of the table rows of a section whose first cell begins with `name`. */
+/** Returns the cells of the rows in a section whose first cell begins with `name`. */
 const rowsOf = (heading: string, name: string) => {
   const [, section] = new RegExp(`^## ${heading}\n(.+?)^## `, 'ms').exec(page)!
   return [...section!.matchAll(/^\| (.+) \|$/gm)]

@@ -31,7 +31,7 @@ const maxPlus = {
   selective: true,
 } satisfies SemiringDefinition<'float32'>
 
-/** Steps of a traced ⊗. */
+/** Returns the steps of a traced ⊗. */
 const traced = (times: SemiringDefinition<'int32'>['times']) =>
   semiring({
     name: 'traced',
@@ -42,7 +42,7 @@ const traced = (times: SemiringDefinition<'int32'>['times']) =>
     absorbs: false,
   }).toJSON().times
 
-/** Definition whose ⊗ is any value that a JavaScript program may pass. */
+/** Defines a semiring whose ⊗ is any value that a JavaScript program may pass. */
 const wrong = (times: unknown, rest: object = {}) =>
   semiring({
     name: 'wrong',

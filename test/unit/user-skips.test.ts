@@ -1,6 +1,6 @@
 /**
- * Steps of a product that change nothing: the ⊕ for which native code finds a condition, and the correctness of the condition.
- * Whenever it holds, z ⊕ (x ⊗ y) is z, bit by bit, in the oracle's own evaluation.
+ * Conditions under which a step of a product changes nothing. Tests check for which ⊕ native code finds a
+ * condition. Whenever the condition holds, z ⊕ (x ⊗ y) is z, bit by bit, in the oracle's evaluation.
  */
 import { describe, expect, it } from 'vitest'
 import { addon } from '../../lib/native.js'
@@ -35,7 +35,10 @@ const define = (lanes: LaneType[], plus: Write, times: Write): Definition => ({
 
 const skipsOf = (it: Definition) => addon.describeUserSemiring(native(it)).skips
 
-/** Condition in the notation of native code: its arguments are z on the left, and the lanes of x and then of y on the right. */
+/**
+ * Parses a condition in the notation of native code. Its arguments are z on the left, and the lanes of x and
+ * then of y on the right.
+ */
 function read(text: string, lanes: number): Expression {
   const nodes: Node[] = []
   const results: number[] = []

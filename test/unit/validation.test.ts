@@ -474,7 +474,7 @@ describe('out', () => {
     ),
   )
   it.each([[[4, 1]], [[1, 2]], [[100, 7]], [[1, 10]], [[7, 2]]])(
-    'with strides %j, whose elements do not overlap',
+    'is accepted with strides %j, whose elements do not overlap',
     (strides) => {
       const out = { data: ints(200), shape: [2, 4], strides }
       expect(mpmmSync(a, b, { out }).c).toBe(out)

@@ -1,4 +1,4 @@
-/** The library on hosts without the package of their platform: results, and messages. */
+/** Results and messages of the library on hosts without the package of their platform. */
 import { spawnSync } from 'node:child_process'
 import {
   cpSync,
