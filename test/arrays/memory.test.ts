@@ -58,8 +58,8 @@ describe('the size of blocks', () => {
   const ints: BlockTypes = { operand: 'int32', result: 'int32' }
 
   it.each<[BlockTypes, number]>([
-    // Per element: 6 operands (4 on the device, 2 read ahead), 4 results (2 on the device, 2 being written),
-    // 4 packed elements of at least 4 bytes, and 8 bytes.
+    // An element counts 6 operands: 4 on the device and 2 read ahead. It counts 4 results: 2 on the device
+    // and 2 being written. 4 packed elements of at least 4 bytes and 8 bytes are added.
     [ints, 6 * 4 + 4 * 4 + 4 * 4 + 8],
     [{ operand: 'int16', result: 'int32' }, 6 * 2 + 4 * 4 + 4 * 4 + 8],
     [{ operand: 'float64', result: 'float64' }, 6 * 8 + 4 * 8 + 4 * 8 + 8],

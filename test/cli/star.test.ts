@@ -7,7 +7,7 @@ import { EPSILON, fails, json, readNumbers, succeeds, useFolder, writeNumbers } 
 
 const path = useFolder()
 
-/** The graph has the edges 0 → 1 of weight 3, 1 → 2 of weight 4, and a loop of weight −1 at node 1. */
+/** Edges 0 → 1 and 1 → 2 have the weights 3 and 4. The loop at node 1 has weight −1. */
 const example = () =>
   writeNumbers(path('a.npy'), [3, 3], [EPSILON, 3, EPSILON, EPSILON, -1, 4, EPSILON, EPSILON, EPSILON])
 

@@ -86,7 +86,7 @@ describe('bpmax', () => {
 
   const random = new Random(1502)
 
-  describe('table and structure of bpmax', () => {
+  describe('the table and the structure', () => {
     it.each([
       [1, 1],
       [1, 2],

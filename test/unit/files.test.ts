@@ -197,7 +197,7 @@ describe('writeComplete', () => {
   })
 })
 
-it('rethrows errors of other kinds', () => {
+it('returns the text of errors that are not of the system', () => {
   expect(systemReason(new Error('odd'))).toBe('odd')
   expect(systemReason('odd')).toBe('odd')
 })

@@ -228,7 +228,7 @@ describe('borders', () => {
       [500, 0.5],
       [900, 1.25],
     ])
-    // The gains are 2 / 1 − 1 and 4 / 5 − 1, and with the copies 2 / 2 − 1 and 4 / 10 − 1.
+    // The gains are 2 / 1 − 1 and 4 / 5 − 1. With the copies they are 2 / 2 − 1 and 4 / 10 − 1.
     expect(only!.average).toBeCloseTo(0.4)
     expect(only!.averageWithCopies).toBeCloseTo(-0.3)
     expect(averageText(only!)).toBe(

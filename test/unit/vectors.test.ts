@@ -21,7 +21,7 @@ import { bytesOf, format, int32, int64, npzOf, type Part } from '../support/scip
 
 const { file, fresh } = temporaryFiles()
 
-/** Writes the file that numpy.save writes for an array of one dimension. */
+/** Returns the bytes that numpy.save writes for an array of one dimension. */
 function npy(descr: string, elements: ArrayBufferView, shape: string, fortran = 'False'): Buffer {
   const header = `{'descr': '${descr}', 'fortran_order': ${fortran}, 'shape': ${shape}, }`
     .padEnd(117)
