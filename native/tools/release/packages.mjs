@@ -75,7 +75,7 @@ export const addonPackages = [
     libc: 'glibc',
     kind: 'cuda',
     cuda: 12,
-    maxBytes: 40 * MiB,
+    maxBytes: 60 * MiB,
   },
   {
     short: 'lab12-linux-x64',
@@ -84,7 +84,7 @@ export const addonPackages = [
     libc: 'glibc',
     kind: 'lab',
     cuda: 12,
-    maxBytes: 60 * MiB,
+    maxBytes: 80 * MiB,
   },
   // For any system and processor.
   { short: 'wasm', kind: 'wasm', maxBytes: 1.5e6 },
