@@ -508,20 +508,18 @@ it.each([
       ['one.npy', 'z.zarr', { chunks: [1, 1], shards: [1, 1] }],
     ],
   ],
-])(
-  'names the command to install %s if an array needs the package, and reads .npy without packages',
-  async (name, calls) => {
-    const [one, two] = [join(folder, 'one.npy'), fresh('.npy')]
-    await writeNpy(one, { shape: [1, 1], data: Int32Array.of(4) })
-    const element: Plain = { shape: [1, 1], data: Int32Array.of(4) }
-    writeByHand(join(folder, 'crc.zarr'), element, { chunks: [1, 1], crc: true })
-    writeByHand(join(folder, 'shards.zarr'), element, { chunks: [1, 1], shards: [1, 1] })
-    // A module loader that rejects imports of the package.
-    const loader = `export function resolve(name, context, next) {
+])('names the command that installs a missing %s, and reads .npy without packages', async (name, calls) => {
+  const [one, two] = [join(folder, 'one.npy'), fresh('.npy')]
+  await writeNpy(one, { shape: [1, 1], data: Int32Array.of(4) })
+  const element: Plain = { shape: [1, 1], data: Int32Array.of(4) }
+  writeByHand(join(folder, 'crc.zarr'), element, { chunks: [1, 1], crc: true })
+  writeByHand(join(folder, 'shards.zarr'), element, { chunks: [1, 1], shards: [1, 1] })
+  // A module loader that rejects imports of the package.
+  const loader = `export function resolve(name, context, next) {
     if (name === '${name}') throw Object.assign(new Error('Cannot find package'), { code: 'ERR_MODULE_NOT_FOUND' })
     return next(name, context)
   }`
-    const program = `
+  const program = `
     import { register } from 'node:module'
     register(${JSON.stringify(`data:text/javascript,${encodeURIComponent(loader)}`)})
     const { multiplyArrays } = await import('mpmml/arrays')
@@ -530,25 +528,24 @@ it.each([
     for (const [a, c = 'other.npy', options] of JSON.parse(calls)) {
       await multiplyArrays(folder + a, one, folder + c, options).catch((error) => console.log(error.code, error.message))
     }`
-    const { stdout, stderr } = await runProgram(
-      process.execPath,
-      // Node.js 20 has only module.register(), which newer versions deprecate with warning DEP0205.
-      [
-        '--disable-warning=DEP0205',
-        '--input-type=module',
-        '-e',
-        program,
-        one,
-        two,
-        `${folder}/`,
-        JSON.stringify(calls),
-      ],
-      { cwd: root },
-    )
-    expect(stderr).toBe('')
-    expect(existsSync(two)).toBe(true)
-    expect(existsSync(join(folder, 'z.zarr.partial'))).toBe(false)
-    const said = new RegExp(`ERR_MPMML_PACKAGE .*npm install ${name}`, 'g')
-    expect(stdout.match(said)).toHaveLength(calls.length)
-  },
-)
+  const { stdout, stderr } = await runProgram(
+    process.execPath,
+    // Node.js 20 has only module.register(), which newer versions deprecate with warning DEP0205.
+    [
+      '--disable-warning=DEP0205',
+      '--input-type=module',
+      '-e',
+      program,
+      one,
+      two,
+      `${folder}/`,
+      JSON.stringify(calls),
+    ],
+    { cwd: root },
+  )
+  expect(stderr).toBe('')
+  expect(existsSync(two)).toBe(true)
+  expect(existsSync(join(folder, 'z.zarr.partial'))).toBe(false)
+  const said = new RegExp(`ERR_MPMML_PACKAGE .*npm install ${name}`, 'g')
+  expect(stdout.match(said)).toHaveLength(calls.length)
+})

@@ -279,7 +279,7 @@ describe('metadata', () => {
   })
 
   it.each(['', '{', 'null', '7', '[]', '"text"', '{"node_type":"array"}', '\uFEFF{}'])(
-    '%j is refused',
+    'is rejected: %j',
     async (text) => {
       const path = fresh('.zarr')
       mkdirSync(path)

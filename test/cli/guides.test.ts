@@ -49,7 +49,7 @@ it('contains only blocks of languages that are run here', () => {
   expect(blocks.filter(({ language }) => !['js', 'ts', 'sh', 'html', ''].includes(language))).toEqual([])
 })
 
-it.each(inLanguage('html'))('%s maps imports to files of the packages', (_, { code }) => {
+it.each(inLanguage('html'))('maps imports of %s to files of the packages', (_, { code }) => {
   const [, map] = /^<script type="importmap">(.+)<\/script>$/s.exec(code.trim())!
   const { imports } = JSON.parse(map!) as { imports: Record<string, string> }
   const folders: Record<string, string> = { mpmml: '/mpmml/', '@mpmml/wasm': '/mpmml/wasm/' }

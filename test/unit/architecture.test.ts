@@ -67,7 +67,7 @@ describe('native', () => {
     expect(Object.keys(allowed)).toEqual(expect.arrayContaining(folders))
   })
 
-  it.each(Object.entries(allowed))('includes from %s only %j of the other layers', (folder, others) => {
+  it.each(Object.entries(allowed))('lets %s include only %j of the other layers', (folder, others) => {
     const wrong = includes(`native/${folder}`).filter(([, target]) => {
       const to = layer(target)
       return to !== undefined && to !== folder && !others.includes(to)
@@ -156,14 +156,11 @@ describe('native/core', () => {
 
   const folderOf = (file: string) => /^core[/\\](\w+)[/\\]/.exec(file)?.[1]
 
-  it.each(Object.entries(allowedInCore))(
-    'includes from %s only %j of the other folders',
-    (folder, others) => {
-      const targets = includes(`native/core/${folder}`).map(([, target]) => folderOf(target))
-      const reached = new Set(targets.filter((target) => target !== undefined && target !== folder))
-      expect([...reached].filter((target) => !others.includes(target!))).toEqual([])
-    },
-  )
+  it.each(Object.entries(allowedInCore))('lets %s include only %j of the other folders', (folder, others) => {
+    const targets = includes(`native/core/${folder}`).map(([, target]) => folderOf(target))
+    const reached = new Set(targets.filter((target) => target !== undefined && target !== folder))
+    expect([...reached].filter((target) => !others.includes(target!))).toEqual([])
+  })
 
   it('has no folder without a rule', () => {
     const folders = includes('native/core').flatMap(([file]) => folderOf(relative('native', file)) ?? [])
@@ -194,7 +191,7 @@ function linesLike(pattern: RegExp, folder = 'native'): Record<string, string[]>
 }
 
 describe('native/cuda', () => {
-  it.each(Object.entries(allowedInCuda))('includes from %s only %s', (folder, pattern) => {
+  it.each(Object.entries(allowedInCuda))('lets %s include only %s', (folder, pattern) => {
     const edges = includes(`native/cuda/${folder}`).filter(([, target]) => target.startsWith('cuda/'))
     expect(edges.length).toBeGreaterThan(0)
     expect(edges.filter(([, target]) => !pattern.test(target))).toEqual([])
@@ -323,7 +320,7 @@ describe('lib', () => {
     expect([...new Set(folders)].sort()).toEqual(Object.keys(allowedInLib).sort())
   })
 
-  it.each(Object.entries(allowedInLib))('imports from %s only %j of the other folders', (folder, others) => {
+  it.each(Object.entries(allowedInLib))('lets %s import only %j of the other folders', (folder, others) => {
     const own = imports('lib').filter(
       ([file]) => folderOf(file) === folder && !entryPoints.includes(file.replace(/\.ts$/, '')),
     )

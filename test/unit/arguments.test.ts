@@ -239,7 +239,7 @@ describe.each(Object.entries(modules))('the functions of %s', (module, exported)
     expect(missing).toEqual([])
   })
 
-  it.each(Object.entries(cases[module]!))('%s throws errors with codes only', async (name, { args }) => {
+  it.each(Object.entries(cases[module]!))('throw only errors with codes: %s', async (name, { args }) => {
     const call = exported[name] as Call
     const attempts: [string, readonly unknown[]][] = [...args.keys()].flatMap((at) =>
       wrongValues.map(
@@ -264,7 +264,7 @@ describe.each(Object.entries(modules))('the functions of %s', (module, exported)
   })
 
   const withOptions = Object.entries(cases[module]!).filter(([, { options }]) => options)
-  it.each(withOptions)('%s rejects an option that it does not have', async (name, { args }) => {
+  it.each(withOptions)('reject unknown options: %s', async (name, { args }) => {
     const call = exported[name] as Call
     for (const unknown of ['nosuch', 'Signal', '']) {
       const options = { ...(args.at(-1) as object), [unknown]: 1 }

@@ -76,7 +76,7 @@ describe.skipIf(!built)(
     })
 
     it.each(['0', '-1', '1025', '2.5', '1e2', ' 2', '0x2', '3 threads'])(
-      'MPMML_NUM_THREADS=%s is refused',
+      'reject MPMML_NUM_THREADS=%s',
       (value) => {
         const [first] = outcomes({ MPMML_NUM_THREADS: value }, 'mpmmSync')
         expect(first).toMatch(/^ERR_MPMML_OPTION true .*MPMML_NUM_THREADS/)
