@@ -128,8 +128,8 @@ describe('kill −9', () => {
       await inTime(async (nth) => {
         const out = fresh(ending)
         const command = [...args(), '--backend', 'cpu', '-o', out, '--resume']
-        // The first round kills at random times. Later rounds kill at once, if in the first one every process
-        // had ended before.
+        // The first attempt kills at random times. Later attempts, needed if every process ended before its
+        // kill, kill each process once it has begun.
         const [more, afterMs] = nth === 0 ? [4, 30] : [0, 0]
         let kills = 0
         while (
