@@ -1,4 +1,7 @@
-/** Decoding of chunks: each element is exact, no more memory is used than the chunk takes, and missing chunks have the fill value. */
+/**
+ * Decoding of chunks: elements are exact, memory is limited to the size of the chunk, and missing chunks have
+ * the fill value.
+ */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -27,7 +30,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 let names = 0
 const fresh = () => join(folder, `${names++}.zarr`)
 
-/** All elements, by rows. */
+/** Returns all elements of an array in row-major order. */
 async function readAll(path: string): Promise<Elements> {
   const source = await openSource(path)
   const [rows, cols] = source.shape
@@ -44,7 +47,7 @@ const numbered = (type: ArrayTypeName, [rows, cols]: [number, number]): Plain =>
   data: new arrayTypes[type](Array.from({ length: rows * cols }, (_, at) => (at * 7919) % 32749)),
 })
 
-// The small chunks are in Node.js's pool of memory, the others aren't.
+// Node.js allocates the small chunks in its Buffer pool, and the large ones separately.
 describe.each([
   { shape: [9, 14], chunks: [3, 5], shards: [6, 10] },
   { shape: [100, 150], chunks: [70, 80], shards: [70, 160] },
@@ -62,7 +65,7 @@ describe.each([
     ]
     for (const type of Object.keys(arrayTypes) as ArrayTypeName[]) {
       it.each(forms.flatMap((form) => (['little', 'big'] as const).map((endian) => ({ ...form, endian }))))(
-        `of ${type}: %j`,
+        `have the right elements of ${type}: %j`,
         async (form) => {
           const path = fresh()
           const matrix = numbered(type, shape)
@@ -74,10 +77,10 @@ describe.each([
   },
 )
 
-/** Of a frame of zstd without its content's size: magic number, flags, and a window of 128 KiB. */
+/** Header of a zstd frame without a content size: magic number, flags, and a window of 128 KiB. */
 const UNKNOWN = [0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x38]
 
-/** A block that repeats a byte. */
+/** Returns a zstd block that repeats a byte. */
 function repeated(count: number, byte: number, isLast: boolean): number[] {
   const head = (count << 3) | (1 << 1) | Number(isLast)
   return [head & 255, (head >> 8) & 255, head >> 16, byte]
@@ -86,7 +89,7 @@ function repeated(count: number, byte: number, isLast: boolean): number[] {
 const zstd: CodecEntry = { name: 'zstd', configuration: { level: 1 } }
 const gzip: CodecEntry = { name: 'gzip', configuration: { level: 1 } }
 
-describe('zstd whose frames do not say how much they hold', () => {
+describe('zstd frames without a content size', () => {
   it('are decoded with sizes in their blocks', async () => {
     const frame = Uint8Array.from([...UNKNOWN, ...repeated(300, 7, false), ...repeated(200, 9, true)])
     const expected = [...new Array(300).fill(7), ...new Array(200).fill(9)]
@@ -96,7 +99,7 @@ describe('zstd whose frames do not say how much they hold', () => {
   it('are decoded without sizes in their blocks', async () => {
     const text = Buffer.from('to and fro '.repeat(100))
     const frame = Buffer.from(await encodeBytes(text, [zstd]))
-    // Of one segment, its size in two bytes.
+    // The frame has a single segment, and its content size takes two bytes.
     expect(frame[4]).toBe(0x60)
     const unknown = Buffer.concat([Buffer.from(UNKNOWN), frame.subarray(7)])
     expect(Buffer.from(await decodeBytes(unknown, [zstd], text.length)).equals(text)).toBe(true)
@@ -107,7 +110,7 @@ describe('zstd whose frames do not say how much they hold', () => {
     }
   })
 
-  it('may be several in a chunk, with skipped bytes', async () => {
+  it('are decoded if a chunk has several of them, with skippable frames', async () => {
     const one = [...UNKNOWN, ...repeated(300, 7, true)]
     const skipped = [0x5e, 0x2a, 0x4d, 0x18, 2, 0, 0, 0, 1, 1]
     const frames = Uint8Array.from([...one, ...skipped, ...one])
@@ -166,7 +169,7 @@ describe('few bytes that expand to many', () => {
       const stream = number === 3 ? deflateSync(bomb) : await encoded([zstd])
       const container = Buffer.alloc(24 + stream.length)
       honest.copy(container, 0, 0, 12)
-      // One block, of one stream.
+      // The blosc container has one block with one stream.
       container[2] = (number << 5) | 16
       container.writeUInt32LE(3600, 8)
       container.writeUInt32LE(container.length, 12)

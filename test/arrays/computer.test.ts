@@ -1,4 +1,4 @@
-/** The computation of block jobs one after the other, on a device that is kept between them. */
+/** Sequential computation of block jobs on a device that stays open between jobs. */
 import { existsSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -101,7 +101,7 @@ it('continues after a job was aborted, and after one has failed', async () => {
   await expectProduct(again, a, b)
 })
 
-/** While a chunk is shorter than it was. */
+/** Calls `check` while a chunk is truncated. */
 async function whileDamaged(chunk: string, check: () => Promise<void>): Promise<void> {
   const bytes = readFileSync(chunk)
   truncateSync(chunk, 8)

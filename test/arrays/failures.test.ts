@@ -1,4 +1,7 @@
-/** Errors of arrays on disk: each has a code and advice, and can be resumed where that makes sense. */
+/**
+ * Errors of arrays on disk: every error has a code and advice, and work continues with `resume` after errors
+ * that are not final.
+ */
 import {
   existsSync,
   mkdirSync,
@@ -130,7 +133,7 @@ describe('a damaged chunk', () => {
       [30, 30],
       [{ name, configuration: configuration as never }],
     )
-    // The whole chunk can be read.
+    // Multiplication succeeds before the chunk is truncated.
     await multiplyArrays(whole, pathB, fresh('.npy'), on)
     const file = join(whole, 'c/1/1')
     const bytes = readFileSync(file)
@@ -251,7 +254,7 @@ describe('files that are not arrays', () => {
 })
 
 describe('outputs', () => {
-  it('are rejected in no folder, and for addresses', async () => {
+  it('are rejected in missing folders, and for URLs', async () => {
     const to = (first: string, output: string) => multiplyArrays(first, pathS, output, on)
     await expect(to(pathS, join(folder, 'none', 'c.npy'))).rejects.toEqual(
       coded('FILE', /there is no folder/),
@@ -260,7 +263,7 @@ describe('outputs', () => {
     await expect(to(pathS, 'https://example.org/c.zarr')).rejects.toEqual(coded('FILE', /is an address/))
   })
 
-  it('are not begun if there is no device for them, or too little memory', async () => {
+  it('leave no unfinished folder if no device is available, or if memory is too small', async () => {
     const out = fresh('.npy')
     await expect(multiplyArrays(pathS, pathS, out, { backend: 'cuda', device: 1000 })).rejects.toThrow()
     const work = (memory: number) => multiplyArrays(pathS, pathS, out, { ...on, memory })
@@ -269,7 +272,7 @@ describe('outputs', () => {
       (error) => error,
     )
     expect(existsSync(`${out}.partial`)).toBe(false)
-    // The stated memory is enough, and less isn't.
+    // Work succeeds with the amount of memory that the error states, and fails with 1 KiB less.
     const least = 1024 * Number(/at least (\d+) KiB/.exec(refused.message)?.[1])
     await expect(work(least - 1024)).rejects.toEqual(coded('OPTION', /memory must be at least/))
     await work(least)
@@ -369,7 +372,7 @@ describe('the checksum of zstd', () => {
   it('is right for all lengths, and finds each change', async () => {
     const codecs = [{ name: 'zstd', configuration: { level: 1, checksum: true } }]
     for (let length = 0; length < 140; length++) {
-      // What isn't random is compressed; each bit counts.
+      // Every third byte is 0, so that zstd compresses the content.
       const bytes = Uint8Array.from({ length }, (_, at) => (at * at * 37 + length * 91) & (at % 3 ? 255 : 0))
       const encoded = await encodeBytes(bytes.slice(), codecs)
       expect(Buffer.from(await decodeBytes(encoded, codecs, length)).equals(bytes)).toBe(true)
@@ -404,7 +407,7 @@ describe('onProgress', () => {
       null,
       undefined,
     ]
-    // At the first call, in the middle, and when the output has its name.
+    // The listener throws at its first call, in the middle of the work, or after the output is complete.
     for (const from of [0, 0.4, 1]) {
       const out = fresh('.npy')
       for (const error of thrown) {
@@ -471,12 +474,12 @@ it.each([
   ['shards', [60, 60] as [number, number]],
 ])('reports %s that are unavailable for a while instead of treating them as empty', async (_, shards) => {
   const [path, out] = [fresh('.zarr'), fresh('.npy')]
-  // Some are missing from the beginning.
+  // The first row of chunks is missing from the start, so its elements have the fill value.
   const without = (row: number) => row === 0
   writeByHand(path, a, { chunks: [30, 30], fill: 7, without, ...(shards && { shards }) })
   const filled = { ...a, data: a.data.slice() }
   filled.data.fill(7, 0, 30 * a.shape[1])
-  // The listener may be called several times while one block is done.
+  // The library may call the listener several times for one block.
   let isAway = false
   const work = multiplyArrays(path, pathB, out, {
     ...on,
@@ -505,20 +508,18 @@ it.each([
       ['one.npy', 'z.zarr', { chunks: [1, 1], shards: [1, 1] }],
     ],
   ],
-])(
-  'without %s an array that needs it says how to install it, and .npy needs nothing',
-  async (name, calls) => {
-    const [one, two] = [join(folder, 'one.npy'), fresh('.npy')]
-    await writeNpy(one, { shape: [1, 1], data: Int32Array.of(4) })
-    const element: Plain = { shape: [1, 1], data: Int32Array.of(4) }
-    writeByHand(join(folder, 'crc.zarr'), element, { chunks: [1, 1], crc: true })
-    writeByHand(join(folder, 'shards.zarr'), element, { chunks: [1, 1], shards: [1, 1] })
-    // A loader that doesn't know the package.
-    const loader = `export function resolve(name, context, next) {
+])('names the command that installs a missing %s, and reads .npy without packages', async (name, calls) => {
+  const [one, two] = [join(folder, 'one.npy'), fresh('.npy')]
+  await writeNpy(one, { shape: [1, 1], data: Int32Array.of(4) })
+  const element: Plain = { shape: [1, 1], data: Int32Array.of(4) }
+  writeByHand(join(folder, 'crc.zarr'), element, { chunks: [1, 1], crc: true })
+  writeByHand(join(folder, 'shards.zarr'), element, { chunks: [1, 1], shards: [1, 1] })
+  // A module loader that rejects imports of the package.
+  const loader = `export function resolve(name, context, next) {
     if (name === '${name}') throw Object.assign(new Error('Cannot find package'), { code: 'ERR_MODULE_NOT_FOUND' })
     return next(name, context)
   }`
-    const program = `
+  const program = `
     import { register } from 'node:module'
     register(${JSON.stringify(`data:text/javascript,${encodeURIComponent(loader)}`)})
     const { multiplyArrays } = await import('mpmml/arrays')
@@ -527,25 +528,24 @@ it.each([
     for (const [a, c = 'other.npy', options] of JSON.parse(calls)) {
       await multiplyArrays(folder + a, one, folder + c, options).catch((error) => console.log(error.code, error.message))
     }`
-    const { stdout, stderr } = await runProgram(
-      process.execPath,
-      // Newer versions have another way to do this, which Node.js 20 lacks.
-      [
-        '--disable-warning=DEP0205',
-        '--input-type=module',
-        '-e',
-        program,
-        one,
-        two,
-        `${folder}/`,
-        JSON.stringify(calls),
-      ],
-      { cwd: root },
-    )
-    expect(stderr).toBe('')
-    expect(existsSync(two)).toBe(true)
-    expect(existsSync(join(folder, 'z.zarr.partial'))).toBe(false)
-    const said = new RegExp(`ERR_MPMML_PACKAGE .*npm install ${name}`, 'g')
-    expect(stdout.match(said)).toHaveLength(calls.length)
-  },
-)
+  const { stdout, stderr } = await runProgram(
+    process.execPath,
+    // Node.js 20 has only module.register(), which newer versions deprecate with warning DEP0205.
+    [
+      '--disable-warning=DEP0205',
+      '--input-type=module',
+      '-e',
+      program,
+      one,
+      two,
+      `${folder}/`,
+      JSON.stringify(calls),
+    ],
+    { cwd: root },
+  )
+  expect(stderr).toBe('')
+  expect(existsSync(two)).toBe(true)
+  expect(existsSync(join(folder, 'z.zarr.partial'))).toBe(false)
+  const said = new RegExp(`ERR_MPMML_PACKAGE .*npm install ${name}`, 'g')
+  expect(stdout.match(said)).toHaveLength(calls.length)
+})

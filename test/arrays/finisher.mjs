@@ -1,4 +1,4 @@
-/** A process that finishes the plans that it is sent, for tests of several at once. */
+/** A process that finishes plans from messages, for tests of several concurrent processes. */
 import { finish } from '../../dist/lib/arrays.js'
 
 process.on('message', async (plan) => {

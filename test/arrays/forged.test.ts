@@ -1,4 +1,4 @@
-/** Plans and marks that the library didn't make, with valid hashes: any client of a queue can compute them. */
+/** Forged plans and completion marks with valid hashes, which any client of a queue can compute. */
 import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -35,7 +35,7 @@ const paths = () => planBlocks({ kind: 'shortest-paths', a: pathA, c: fresh('.np
 // biome-ignore lint/suspicious/noExplicitAny: an invalid plan
 type Anything = any
 
-/** The plan with a change, and the id that it would have. */
+/** Returns a changed copy of a plan whose id matches its content. */
 function forged(plan: BlockPlan, change: (plan: Anything) => void): BlockPlan {
   const { id: _, ...rest } = structuredClone(plan) as Anything
   change(rest)
@@ -98,7 +98,8 @@ describe('a plan with the right hash', () => {
     )
   })
 
-  // All of its parts fit together, but not to the arrays, and would request any memory.
+  // The fields of these plans are consistent, but exceed the arrays. Without checks the plans would allocate
+  // any amount of memory.
   it.each<[string, (plan: Anything) => void, RegExp]>([
     [
       'another shape',

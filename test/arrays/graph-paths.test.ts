@@ -1,4 +1,4 @@
-/** Best paths of edge lists and files of graphs, streamed to the disk: against the definition. */
+/** Best paths of edge lists and graph files, streamed to disk, compared with paths by the definition. */
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -29,7 +29,7 @@ const read = async (path: string) => (path.endsWith('.npy') ? await readNpy(path
 const NONE = 2 ** 31 - 1
 const all = (nodes: number) => Array.from({ length: nodes }, (_, node) => node)
 
-/** Rows of distances by the definition. */
+/** Returns rows of distances, computed by the definition. */
 function expected(
   graph: WeightedEdges,
   sources = all(graph.nodes),
@@ -46,7 +46,7 @@ function expected(
 const random = new Random(71)
 const graph = randomGraph(random, 90, 260, () => random.integer(0, 50))
 
-describe.each(['auto', 'search', 'dissection'] as const)('by %s', (method) => {
+describe.each(['auto', 'search', 'dissection'] as const)('distances by %s', (method) => {
   it.each([
     ['.npy', {}],
     ['.npy', { block: 7 }],
@@ -88,7 +88,7 @@ describe.each(['auto', 'search', 'dissection'] as const)('by %s', (method) => {
 })
 
 it.each(['min-plus', 'max-plus', 'max-min', 'max-times'] as const)(
-  'over %s, in each type',
+  'are right over %s in every type',
   async (semiring) => {
     const types =
       semiring === 'max-times' ? [Float32Array, Float64Array] : [Int32Array, Float32Array, Float64Array]
@@ -176,10 +176,10 @@ it('accepts empty graphs, and empty lists', async () => {
   }
 })
 
-describe.each(['.npy', '.zarr'])('work on %s that is cut off', (ending) => {
+describe.each(['.npy', '.zarr'])('aborted work on %s', (ending) => {
   const options: PathsArraysOptions = { block: 10, ...(ending === '.zarr' && { chunks: [10, 30] }) }
 
-  /** Begins, and aborts after some blocks. */
+  /** Starts the work and aborts it after `after` blocks. */
   async function cutOff(out: string, after: number, more: PathsArraysOptions = {}) {
     const controller = new AbortController()
     const done: number[] = []
@@ -201,7 +201,7 @@ describe.each(['.npy', '.zarr'])('work on %s that is cut off', (ending) => {
     const out = fresh(ending)
     const before = await cutOff(out, 3)
     await expect(shortestPathsArrays(graph, out, options)).rejects.toThrow(coded('EXISTS', 'resume'))
-    // More may have been written than was told.
+    // The aborted work may have written more blocks than onProgress has reported.
     const more = await cutOff(out, before + 2, { resume: true })
     const { resumed, blocks, method } = await shortestPathsArrays(graph, out, {
       resume: true,
@@ -215,7 +215,7 @@ describe.each(['.npy', '.zarr'])('work on %s that is cut off', (ending) => {
     expect(existsSync(`${out}.partial`)).toBe(false)
   })
 
-  it('is not mixed with other work', async () => {
+  it('is not resumed with other options', async () => {
     const out = fresh(ending)
     await cutOff(out, 2)
     const resume = true
@@ -247,7 +247,7 @@ describe.each(['.npy', '.zarr'])('work on %s that is cut off', (ending) => {
   })
 })
 
-it('a Zarr array that is complete is not made again', async () => {
+it('keeps a complete Zarr array without computing it again', async () => {
   const out = fresh('.zarr')
   const { blocks } = await shortestPathsArrays(graph, out, { block: 30, chunks: [30, 30] })
   const again = await shortestPathsArrays(graph, out, { block: 30, chunks: [30, 30], resume: true })
@@ -257,7 +257,7 @@ it('a Zarr array that is complete is not made again', async () => {
   )
 })
 
-it('takes no more memory than it may: never room for all pairs', async () => {
+it('stays within the memory limit, which is less than all distances need', async () => {
   const nodes = 3000
   const ring = {
     nodes,
@@ -300,7 +300,7 @@ it('takes no more memory than it may: never room for all pairs', async () => {
   )
 })
 
-it('blocks of any size, without chunks that were asked for', async () => {
+it('accepts blocks of any size if no chunks are requested', async () => {
   const nodes = 2500
   const line = {
     nodes,
@@ -316,7 +316,7 @@ it('blocks of any size, without chunks that were asked for', async () => {
   )
 })
 
-it('refuses what is not for it', async () => {
+it('rejects unsupported options', async () => {
   const out = fresh('.npy')
   const dense = fresh('.npy')
   await writeNpy(dense, matrix(2, 2, [0, 1, 1, 0]))

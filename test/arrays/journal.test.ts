@@ -34,10 +34,10 @@ const { weights, distances } = network(90)
 describe.each(['.npy', '.zarr', 's3'] as const)('%s:', (kind) => {
   const place = new Place(kind)
 
-  /** Inputs and an output of their own, and work on them. */
+  /** Writes new inputs, and returns them with a new output path and functions that compute it. */
   async function begin() {
     const [pathA, pathB, out] = [place.fresh(), place.fresh(), place.fresh()]
-    // .npy inputs are read from folders only.
+    // The library reads .npy inputs from folders only.
     await place.write(pathA, a)
     await place.write(pathB, b)
     return {
@@ -47,7 +47,7 @@ describe.each(['.npy', '.zarr', 's3'] as const)('%s:', (kind) => {
       partial: `${out}.partial`,
       work: (options: ArraysOptions) => multiplyArrays(pathA, pathB, out, options),
       request: { kind: 'multiply', a: pathA, b: pathB, c: out, block: 32 } as const,
-      /** Checks that the output is complete, and no other file remains. */
+      /** Checks that the output is complete and that no unfinished file remains. */
       async done(expected: ArrayLike<number> = c) {
         expect(await place.read(out)).toEqual(expected)
         expect(place.below(`${out}.partial`)).toEqual([])
@@ -56,7 +56,7 @@ describe.each(['.npy', '.zarr', 's3'] as const)('%s:', (kind) => {
   }
 
   describe('work that was aborted', () => {
-    it('is not seen before it is complete, and goes on', async () => {
+    it('shows no output before it is complete, and continues with resume', async () => {
       const { out, work, done } = await begin()
       await cutOff(work, 7, on)
       expect(place.below(out)).toEqual([])
@@ -74,7 +74,8 @@ describe.each(['.npy', '.zarr', 's3'] as const)('%s:', (kind) => {
       expect((await work({ ...on, overwrite: true })).resumed).toBe(0)
       await done()
       await expect(work(on)).rejects.toEqual(coded('EXISTS', /exists already/))
-      // A Zarr array says what it was made from, and so that it is complete.
+      // A Zarr array records its inputs and options, so `resume` recognizes it as complete. A .npy file has
+      // no such record.
       const again = work({ ...on, resume: true })
       if (place.isZarr) expect(await again).toMatchObject({ resumed: BLOCKS, bytesRead: 0 })
       else await expect(again).rejects.toEqual(coded('EXISTS', /nothing that was begun is left/))
@@ -84,7 +85,7 @@ describe.each(['.npy', '.zarr', 's3'] as const)('%s:', (kind) => {
       await done(other.overflow ? [] : other.data)
     })
 
-    it('begins if resume finds nothing that was begun', async () => {
+    it('starts from the beginning if resume finds no unfinished work', async () => {
       const { work, done } = await begin()
       expect((await work({ ...on, resume: true })).resumed).toBe(0)
       await done()
@@ -100,7 +101,7 @@ describe.each(['.npy', '.zarr', 's3'] as const)('%s:', (kind) => {
       }
     })
 
-    it('on paths goes on at the step where it was', async () => {
+    it('continues paths at the step at which it was aborted', async () => {
       const [path, out] = [place.fresh(), place.fresh()]
       await place.write(path, weights)
       const work = (options: ArraysOptions) => shortestPathsArrays(path, out, options)
@@ -153,7 +154,7 @@ describe.each(['.npy', '.zarr', 's3'] as const)('%s:', (kind) => {
       await done()
     })
 
-    it('stays when it was begun anew, and the plan before it is finished once more', async () => {
+    it('stays intact if the previous plan is finished after a new start', async () => {
       const { request, out, partial, done } = await begin()
       const old = await planBlocks({ ...request, semiring: 'min-plus' })
       await runAll(old)
@@ -162,11 +163,12 @@ describe.each(['.npy', '.zarr', 's3'] as const)('%s:', (kind) => {
       const [first] = allJobs(anew)
       await runBlock(anew, first!, { backend: 'cpu' })
       const before = place.contents(partial)
-      // The output of the old plan is replaced when the new one is complete, or was removed from its bucket.
+      // The new plan has removed the unfinished output of the old plan from the bucket. In a folder the old
+      // output stays until the new one is complete.
       if (kind === 's3') await expect(finish(old)).rejects.toEqual(coded('RESUME', /is gone/))
       else await finish(old)
       expect(place.contents(partial)).toEqual(before)
-      // Another process may begin anew after the last look at the plan.
+      // Another process may start a new plan at any time, so removing the old plan must keep the new files.
       await new Journal(old).remove()
       expect(place.contents(partial)).toEqual(before)
       expect(place.contents(out).size > 0).toBe(kind !== 's3')
@@ -175,7 +177,7 @@ describe.each(['.npy', '.zarr', 's3'] as const)('%s:', (kind) => {
       await done()
     })
 
-    it('can not write into what was begun anew, and is not completed', async () => {
+    it('cannot write into a newly started output, and is not completed', async () => {
       const { request, done } = await begin()
       const old = await planBlocks({ ...request, semiring: 'min-plus' })
       const [first, ...jobs] = allJobs(old)
@@ -192,7 +194,7 @@ describe.each(['.npy', '.zarr', 's3'] as const)('%s:', (kind) => {
     })
   })
 
-  it('a plan is finished by several at once, and once more, over an array that was there', async () => {
+  it('finishes a plan by several concurrent calls, and again, over an existing array', async () => {
     const { request, done } = await begin()
     for (let round = 0; round < 4; round++) {
       const plan = await planBlocks({ ...request, overwrite: true })
@@ -203,11 +205,11 @@ describe.each(['.npy', '.zarr', 's3'] as const)('%s:', (kind) => {
     }
   })
 
-  describe('what is not of this library', () => {
+  describe('a file of another program', () => {
     const own = '0123456789abcdef'.repeat(2)
 
     it.each(['thesis.txt', `${own}/thesis.txt`, own])(
-      '%s beside the output is neither removed before the work nor taken for it',
+      'keeps its content as %s next to the output, and is not mistaken for unfinished work',
       async (name) => {
         const { work, partial } = await begin()
         place.put(`${partial}/${name}`, 'ten years')
@@ -221,7 +223,7 @@ describe.each(['.npy', '.zarr', 's3'] as const)('%s:', (kind) => {
       },
     )
 
-    it('stays at the end if it was put there meanwhile', async () => {
+    it('stays if it was written during the work', async () => {
       const { request, out, partial } = await begin()
       const plan = await planBlocks(request)
       await runAll(plan)
@@ -243,7 +245,7 @@ describe.each(['.npy', '.zarr', 's3'] as const)('%s:', (kind) => {
       expect(place.contents(partial)).toEqual(new Map(files.map((file) => [file, 'ten years'])))
     })
 
-    /** Outputs that others make: of the same kind, with a file beside the chunks, and not complete. */
+    /** Foreign outputs: an array of the same format, an array with an extra file, and an incomplete array. */
     const others: [string, (out: string) => Promise<unknown>][] = [
       ['an array', (out) => place.write(out, b)],
       ...(place.isZarr
@@ -261,7 +263,7 @@ describe.each(['.npy', '.zarr', 's3'] as const)('%s:', (kind) => {
         : []),
     ]
 
-    it.each(others)('is not replaced by finish(): %s that was made after the plan', async (_, make) => {
+    it.each(others)('stays at finish(): %s that was written after the plan', async (_, make) => {
       const { request, out, done } = await begin()
       const plan = await planBlocks(request)
       await runAll(plan)
@@ -277,7 +279,7 @@ describe.each(['.npy', '.zarr', 's3'] as const)('%s:', (kind) => {
     })
 
     it.each(others)(
-      'is not replaced with overwrite: %s that was made or changed after the plan',
+      'stays with overwrite: %s that was written or changed after the plan',
       async (_, make) => {
         const { request, out, done } = await begin()
         await place.write(out, { ...a, data: a.data.map((value) => value >> 1) })
@@ -293,7 +295,7 @@ describe.each(['.npy', '.zarr', 's3'] as const)('%s:', (kind) => {
       },
     )
 
-    it('is not replaced by a run that it is made in', async () => {
+    it('stays if it was written during the run', async () => {
       const { pathA, pathB, out, partial } = await begin()
       const square = place.fresh()
       await place.write(square, weights)
@@ -304,7 +306,7 @@ describe.each(['.npy', '.zarr', 's3'] as const)('%s:', (kind) => {
         (options: ArraysOptions) => shortestPathsArrays(edges, out, options),
       ]
       for (const run of runs) {
-        // The first call comes before the output has its name.
+        // The first call of the listener precedes the renaming of the output.
         const onProgress = () => {
           if (place.contents(out).size > 0) return
           if (place.isZarr) place.put(`${out}/zarr.json`, '{"zarr_format":3,"node_type":"array"}')
@@ -321,7 +323,7 @@ describe.each(['.npy', '.zarr', 's3'] as const)('%s:', (kind) => {
     })
 
     if (!place.isZarr) return
-    it('is not replaced with overwrite: a file in an array', async () => {
+    it('stays with overwrite as a file in an array', async () => {
       const { request, out } = await begin()
       await place.write(out, b)
       place.put(`${out}/notes.txt`, 'ten years')
@@ -340,7 +342,7 @@ describe.each(['.npy', '.zarr', 's3'] as const)('%s:', (kind) => {
       '[]',
       '{"zarr_format":3}',
       null,
-    ])('is not replaced by an output: its zarr.json is %j', async (text) => {
+    ])('stays if its zarr.json is %j', async (text) => {
       const { work, pathB, out, partial } = await begin()
       const inside = `${out}/inside.zarr`
       await place.write(inside, a)
@@ -355,7 +357,7 @@ describe.each(['.npy', '.zarr', 's3'] as const)('%s:', (kind) => {
     })
   })
 
-  it('an output is no input, and not in one', async () => {
+  it('rejects an output that is an input, or within one', async () => {
     const { pathA, pathB, out } = await begin()
     const over = (output: string) => multiplyArrays(pathA, pathB, output, { ...on, overwrite: true })
     await expect(over(pathA)).rejects.toEqual(coded('OPTION', /is also an input/))

@@ -1,4 +1,4 @@
-/** Names, block sizes and memory of work on arrays, by hand-computed values. */
+/** Array names, block sizes and memory limits of out-of-core work. Expected values are computed by hand. */
 import { describe, expect, it } from 'vitest'
 import { type BlockTypes, blockSize, hostBytes } from '../../lib/arrays/block-size.js'
 import { Budget, Pool } from '../../lib/arrays/budget.js'
@@ -26,16 +26,16 @@ describe('names of arrays', () => {
     ['anpy', false, false],
     ['a.npyx', false, false],
     ['a.npz', false, false],
-  ])('say the format of %s', (name, npy, zarr) => {
+  ])('state the format of %s', (name, npy, zarr) => {
     expect([isNpy(name), isZarr(name)]).toEqual([npy, zarr])
   })
 
-  it('say the groups of an array, from the outermost on', () => {
+  it('state the groups of an array, the outermost first', () => {
     expect(groupsOf('/data/s.zarr/one/two/')).toEqual(['/data/s.zarr', '/data/s.zarr/one'])
     expect(groupsOf('s.zarr')).toEqual([])
   })
 
-  it('are addresses of buckets, or not', () => {
+  it('are recognized as URLs of buckets', () => {
     expect([isS3('s3://bucket/a'), isS3('S3://bucket'), isS3('/s3://bucket'), isS3('s3:/bucket')]).toEqual([
       true,
       true,
@@ -58,12 +58,13 @@ describe('the size of blocks', () => {
   const ints: BlockTypes = { operand: 'int32', result: 'int32' }
 
   it.each<[BlockTypes, number]>([
-    // Operands: 4 on the device and 2 read ahead. Results: 2 on the device and 2 written. Then 4 packed elements of 4 bytes or more, and 8 bytes.
+    // An element counts 6 operands: 4 on the device and 2 read ahead. It counts 4 results: 2 on the device
+    // and 2 being written. 4 packed elements of at least 4 bytes and 8 bytes are added.
     [ints, 6 * 4 + 4 * 4 + 4 * 4 + 8],
     [{ operand: 'int16', result: 'int32' }, 6 * 2 + 4 * 4 + 4 * 4 + 8],
     [{ operand: 'float64', result: 'float64' }, 6 * 8 + 4 * 8 + 4 * 8 + 8],
     [{ operand: 'int16', result: 'float64' }, 6 * 2 + 4 * 8 + 4 * 8 + 8],
-  ])('takes memory for each element of %j', (types, bytes) => {
+  ])('counts the memory per element of %j', (types, bytes) => {
     expect(hostBytes(100, types)).toBe(100 * 100 * bytes)
   })
 
@@ -75,11 +76,11 @@ describe('the size of blocks', () => {
     ['whole units', [64e9, 500, 300, 0], 300],
     ['a unit that covers a small array', [64e9, 100, 300, 0], 300],
     ['no more than 8192', [64e12, 1e6, 1000, 0], 8000],
-  ])('is %s', (_, [memory, length, unit, other], expected) => {
+  ])('equals %s', (_, [memory, length, unit, other], expected) => {
     expect(blockSize(memory!, length!, unit!, other!, ints)).toBe(expected)
   })
 
-  it('refuses memory that no block fits, and says what is enough', () => {
+  it('rejects memory that is too small for any block, and states the least amount', () => {
     expect(blockSize(17_384, 100, 16, 1000, ints)).toBe(16)
     expect(() => blockSize(17_383, 100, 16, 1000, ints)).toThrow(
       coded('OPTION', 'at least 17 KiB for blocks of 16 × 16'),
@@ -88,7 +89,7 @@ describe('the size of blocks', () => {
 })
 
 describe('the memory of work', () => {
-  it('counts its bytes, and the most at once', () => {
+  it('counts the used bytes and their maximum', () => {
     const budget = new Budget()
     budget.take(5)
     budget.take(7)
@@ -97,7 +98,7 @@ describe('the memory of work', () => {
     expect([budget.used, budget.peak]).toEqual([8, 12])
   })
 
-  it('is given to those who wait, in their order', async () => {
+  it('serves waiting requests in their order', async () => {
     const pool = new Pool(['a', 'b'])
     const taken = [await pool.take(), await pool.take()].sort()
     const got: string[] = []

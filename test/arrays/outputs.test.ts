@@ -72,7 +72,7 @@ const read = async (path: string) =>
 const request = (out: string, more: object = {}) =>
   ({ kind: 'multiply', a: pathA, b: pathB, c: out, block: 32, ...more }) as const
 
-/** A Zarr group with an array in it. */
+/** Creates a Zarr group that contains an array. */
 async function makeGroup(): Promise<{ group: string; inside: string }> {
   const group = fresh('.zarr')
   const inside = join(group, 'x.zarr')
@@ -85,7 +85,7 @@ async function makeGroup(): Promise<{ group: string; inside: string }> {
 }
 
 describe('overwrite', () => {
-  it('replaces no group that was put there while the work was done', async () => {
+  it('keeps a group that was written at the output path during the work', async () => {
     const out = fresh('.zarr')
     const plan = await planBlocks(request(out))
     await runAll(plan)
@@ -95,7 +95,7 @@ describe('overwrite', () => {
     expect(await read(inside.replace(group, out))).toEqual(a.data)
   })
 
-  it('replaces no array that an input is in', async () => {
+  it('keeps an array that contains an input', async () => {
     const out = fresh('.zarr')
     await writeZarr(out, b, [32, 32])
     const input = join(out, 'a.npy')
@@ -109,7 +109,7 @@ describe('overwrite', () => {
     expect(await read(input)).toEqual(a.data)
   })
 
-  it('replaces a link to an array, and leaves the array', async () => {
+  it('replaces a link to an array, and keeps the array', async () => {
     const [array, out] = [fresh('.zarr'), fresh('.zarr')]
     await writeZarr(array, b, [32, 32])
     symlinkSync(array, out)
@@ -120,7 +120,7 @@ describe('overwrite', () => {
     expect(await read(array)).toEqual(b.data)
   })
 
-  it.each(['.zarr', '.npy'])('refuses a link %s that leads nowhere before any work', async (ending) => {
+  it.each(['.zarr', '.npy'])('rejects a dangling link %s before any work', async (ending) => {
     const out = fresh(ending)
     symlinkSync(join(folder, 'nowhere'), out)
     const work = multiplyArrays(pathA, pathB, out, on)
@@ -129,12 +129,12 @@ describe('overwrite', () => {
   })
 })
 
-describe('what is beside an output with .partial behind its name', () => {
+describe('an existing .partial path next to an output', () => {
   const strangers: [string, (path: string) => void][] = [
     ['a file', (path) => writeFileSync(path, 'half of a download')],
     ['a link', (path) => symlinkSync(folder, path)],
   ]
-  it.each(strangers)('%s is refused, and stays', async (_, make) => {
+  it.each(strangers)('is rejected and kept if it is %s', async (_, make) => {
     for (const options of [on, { ...on, resume: true }, overwrite]) {
       const out = fresh('.npy')
       const path = `${out}.partial`
@@ -150,7 +150,7 @@ describe('what is beside an output with .partial behind its name', () => {
   })
   const readFile = (path: string) => (lstatSync(path).isFile() ? readFileSync(path, 'utf8') : '')
 
-  it('is removed if it is of a process that ended while it made it', async () => {
+  it('is removed if the process that was creating it has ended', async () => {
     const out = fresh('.npy')
     mkdirSync(join(`${out}.partial`, '0123456789abcdef'.repeat(2), 'temporary'), { recursive: true })
     await multiplyArrays(pathA, pathB, out, on)
@@ -158,7 +158,7 @@ describe('what is beside an output with .partial behind its name', () => {
     expect(existsSync(`${out}.partial`)).toBe(false)
   })
 
-  it('is removed if it is of a process that ended while it removed it', async () => {
+  it('is removed if the process that was removing it has ended', async () => {
     const out = fresh('.zarr')
     await multiplyArrays(pathA, pathB, out, on)
     mkdirSync(`${out}.partial`)
@@ -167,12 +167,12 @@ describe('what is beside an output with .partial behind its name', () => {
   })
 })
 
-describe('a plan whose work is gone', () => {
+describe('a plan without its unfinished folder', () => {
   it.each([
     ['.npy', {}],
     ['.zarr', {}],
     ['.zarr', { chunks: [8, 8] }],
-  ])('is not done because the old %s is there (%j)', async (ending, layout) => {
+  ])('does not count as done if the old %s exists (%j)', async (ending, layout) => {
     const out = fresh(ending)
     await multiplyArrays(pathA, pathB, out, { ...on, ...(ending === '.npy' && { semiring: 'min-plus' }) })
     const plan = await planBlocks(request(out, { overwrite: true, ...layout }))
@@ -184,7 +184,7 @@ describe('a plan whose work is gone', () => {
     )
   })
 
-  it('is not done because another work has put a .npy of the same shape there', async () => {
+  it('does not count as done if another plan wrote a .npy of the same shape', async () => {
     const out = fresh('.npy')
     const plan = await planBlocks(request(out))
     rmSync(`${out}.partial`, { recursive: true })
@@ -193,7 +193,7 @@ describe('a plan whose work is gone', () => {
     expect(await isDone(plan, { name: 'c-0-0', stage: 0 })).toBe(false)
   })
 
-  it.each(['.npy', '.zarr'])('is done if %s was finished', async (ending) => {
+  it.each(['.npy', '.zarr'])('counts as done if %s was finished', async (ending) => {
     const out = fresh(ending)
     const plan = JSON.parse(JSON.stringify(await planBlocks(request(out)))) as BlockPlan
     await runAll(plan)
@@ -204,7 +204,7 @@ describe('a plan whose work is gone', () => {
   })
 })
 
-it('a chunk at the edge holds the fill value where the array ends', async () => {
+it('writes the fill value into edge chunks beyond the end of the array', async () => {
   const out = fresh('.zarr')
   await multiplyArrays(pathA, pathB, out, { backend: 'cpu', chunks: [48, 40] })
   const chunk = (row: number, col: number) => {
@@ -232,7 +232,7 @@ describe('options of jobs', () => {
     [{ roots: null }, /roots must be a list/],
     [{ signal: {} }, /signal/],
   ]
-  it.each(strange)('%j is refused', async (options, message) => {
+  it.each(strange)('are rejected: %j', async (options, message) => {
     const plan = await planBlocks(request(fresh('.npy')))
     const [job] = allJobs(plan)
     await runAll(plan)
@@ -247,9 +247,9 @@ describe('options of jobs', () => {
     expect(existsSync(plan.output.path)).toBe(false)
   })
 
-  it('jobs and stages that there are not, and plans that are none, are refused', async () => {
+  it('are rejected for missing jobs and stages, and for invalid plans', async () => {
     const plan = await planBlocks(request(fresh('.npy')))
-    // Names of jobs of other kinds of plans, which share the pattern.
+    // These names belong to jobs of other kinds of plans, or to no job.
     const others = ['r-0', 'r-0-0', 'k-0-0-0', 'c-0', 'c-0-0-0', 'c-00-0'].map((name) => ({ name, stage: 0 }))
     for (const job of [null, undefined, 'c-0-0', {}, ...others]) {
       await expect(isDone(plan, job as never)).rejects.toEqual(coded('OPTION', /there is no job/))
@@ -279,7 +279,7 @@ describe('options of jobs', () => {
 })
 
 describe('finish', () => {
-  it('refuses inputs that have changed since', async () => {
+  it('rejects inputs that have changed since the plan', async () => {
     for (const which of ['a', 'b'] as const) {
       const input = fresh('.npy')
       copyFileSync(which === 'a' ? pathA : pathB, input)
@@ -291,7 +291,7 @@ describe('finish', () => {
     }
   })
 
-  it('counts no other files as marks of blocks', async () => {
+  it('does not count other files as marks of blocks', async () => {
     const plan = await planBlocks(request(fresh('.npy')))
     const [first, ...others] = allJobs(plan)
     for (const job of others) await runBlock(plan, job, { backend: 'cpu' })
@@ -302,7 +302,7 @@ describe('finish', () => {
     expect(await read(plan.output.path)).toEqual(c)
   })
 
-  it('a mark of another plan, and one that is empty, is none', async () => {
+  it('ignores empty marks and marks of other plans', async () => {
     const plan = await planBlocks(request(fresh('.npy')))
     const [job] = allJobs(plan)
     await runBlock(plan, job!, { backend: 'cpu' })
@@ -315,7 +315,7 @@ describe('finish', () => {
     }
   })
 
-  it('leaves what another process put there after the old array had been moved aside', async () => {
+  it('keeps the output that another process wrote after the old array was moved aside', async () => {
     const out = fresh('.zarr')
     await writeZarr(out, b, [32, 32])
     const plan = await planBlocks(request(out, { overwrite: true }))
@@ -339,7 +339,7 @@ describe('finish', () => {
     expect(await read(out)).toEqual(c)
   })
 
-  it('goes on if the process ended after the old array had been moved aside', async () => {
+  it('continues if the process ended after the old array was moved aside', async () => {
     const out = fresh('.zarr')
     await writeZarr(out, b, [32, 32])
     const plan = await planBlocks(request(out, { overwrite: true }))
@@ -378,7 +378,7 @@ describe('several processes', () => {
   })
 
   const ROUNDS = 50
-  it.each(['.zarr', '.npy'])(`finish one plan over a %s that is there, ${ROUNDS} times`, async (ending) => {
+  it.each(['.zarr', '.npy'])(`finish one plan over an existing %s, ${ROUNDS} times`, async (ending) => {
     const out = fresh(ending)
     const expected = new Map<Semiring, ArrayLike<number>>()
     for (const semiring of ['max-plus', 'min-plus'] as const) {

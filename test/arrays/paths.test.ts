@@ -20,7 +20,7 @@ const fresh = (ending: string) => join(folder, `${names++}${ending}`)
 
 const NONE = 2 ** 31 - 1
 
-/** Distances over numbers and infinities. */
+/** Returns the distances by Floyd–Warshall over real numbers with infinities. */
 function floydWarshall(
   weights: ArrayLike<number>,
   n: number,
@@ -41,7 +41,7 @@ const toReal = (data: ArrayLike<number>) =>
 const toInt32 = (data: ArrayLike<number>) =>
   Int32Array.from(data, (value) => (value === Number.POSITIVE_INFINITY ? NONE : value))
 
-/** A graph without cycles of negative weight: potentials make some weights negative. */
+/** Returns a graph without negative cycles. Potentials make some weights negative. */
 function graph(n: number, density: number, seed: number, range = 1000): Plain & { data: Int32Array } {
   const random = new Random(seed)
   const potential = Array.from({ length: n }, () => random.integer(0, range))
@@ -71,13 +71,13 @@ describe('shortest paths', () => {
     [64, 32],
     [77, 20],
     [77, 76],
-  ])('of %i nodes in blocks of %i', async (n, block) => {
+  ])('are right for %i nodes in blocks of %i', async (n, block) => {
     const weights = graph(n, 0.1, n)
     const { data } = await distances(weights, fresh('.npy'), { block })
     expect(data).toEqual(toInt32(floydWarshall(toReal(weights.data), n, Math.min)))
   })
 
-  it('writes a compressed Zarr array, from one of int16', async () => {
+  it('are written to a compressed Zarr array from an int16 array', async () => {
     const n = 60
     const weights = graph(n, 0.15, 3, 100)
     const [path, out] = [fresh('.zarr'), fresh('.zarr')]
@@ -90,10 +90,11 @@ describe('shortest paths', () => {
     expect((await readZarr(out)).data).toEqual(toInt32(floydWarshall(toReal(weights.data), n, Math.min)))
   })
 
-  it('are exact if sums leave int32 on the way, and say so if distances do', async () => {
+  it('are exact if intermediate sums exceed int32, and overflow if distances do', async () => {
     const n = 40
     const large = 2 ** 30
-    // From 0 along a line up and down again: the sums on the way are far outside.
+    // The edges form a chain with large weights, then equally large negative ones, so intermediate sums
+    // exceed int32 far.
     const data = new Int32Array(n * n).fill(NONE)
     for (let i = 0; i + 1 < n; i++) data[i * n + i + 1] = i < n / 2 ? large : -large
     const weights = { shape: [n, n] as [number, number], data }
@@ -109,21 +110,21 @@ describe('shortest paths', () => {
         ),
       ),
     )
-    // The last node brings all near to each other, but only at the last step.
+    // The last node connects all nodes by short edges, so distances fit into int32 only after the last step.
     const few = data.map((value) => (value === NONE ? NONE : Math.abs(value)))
     for (let i = 0; i < n; i++) few[i * n + n - 1] = few[(n - 1) * n + i] = 7
     const { data: near } = await distances({ shape: [n, n], data: few }, fresh('.npy'), { block: 16 })
     expect(near).toEqual(toInt32(floydWarshall(toReal(few), n, Math.min)))
   })
 
-  it.each(['float32', 'float64'] as const)('over %s', async (dtype) => {
+  it.each(['float32', 'float64'] as const)('are exact over integers in %s', async (dtype) => {
     const weights = graph(50, 0.2, 9)
     const data = (dtype === 'float32' ? Float32Array : Float64Array).from(toReal(weights.data))
     const { data: found } = await distances({ shape: [50, 50], data }, fresh('.npy'), { block: 20 })
     expect(Array.from(found)).toEqual(Array.from(floydWarshall(data, 50, Math.min)))
   })
 
-  it('over floats that are rounded: each is the weight of a best path, but for rounding', async () => {
+  it('are weights of best paths within rounding over floats', async () => {
     const n = 50
     const random = new Random(12)
     const data = Float32Array.from({ length: n * n }, () =>
@@ -134,7 +135,7 @@ describe('shortest paths', () => {
       const { data: found } = await distances({ shape: [n, n], data }, fresh('.npy'), { block })
       for (const [at, distance] of exact.entries()) {
         if (!Number.isFinite(distance)) expect(found[at]).toBe(distance)
-        // A path has fewer than n edges, and each sum is rounded by 2^-24 of it at most.
+        // A path has fewer than n edges, and the relative rounding error of every sum is at most 2^-24.
         else expect(Math.abs(found[at]! - distance)).toBeLessThanOrEqual(n * 2 ** -24 * distance)
       }
     }
@@ -147,14 +148,14 @@ describe('shortest paths', () => {
       { rows: 8, depth: 8 },
       { rows: 8, cols: 8, depth: 8 },
     ],
-  ])('in blocks of %j', async (block, expected) => {
+  ])('are right in blocks of %j', async (block, expected) => {
     const weights = graph(50, 0.1, 3)
     const { result, data } = await distances(weights, fresh('.npy'), { block })
     expect(result.block).toEqual(expected)
     expect(data).toEqual(toInt32(floydWarshall(toReal(weights.data), 50, Math.min)))
   })
 
-  it('refuse blocks that are not square', async () => {
+  it('are rejected with blocks that are not square', async () => {
     for (const block of [
       { rows: 16, cols: 32 },
       { cols: 16, depth: 8 },
@@ -165,7 +166,7 @@ describe('shortest paths', () => {
     }
   })
 
-  it('longest ones with max-plus, widest with max-min', async () => {
+  it('are longest paths with max-plus and widest paths with max-min', async () => {
     const n = 48
     const weights = graph(n, 0.2, 4)
     const mirrored = { ...weights, data: weights.data.map((value) => (value === NONE ? -(2 ** 31) : -value)) }
@@ -184,7 +185,7 @@ describe('shortest paths', () => {
     expect(widest).toEqual(widths)
   })
 
-  it('refuse a cycle that gains, and name its nodes', async () => {
+  it('are rejected for an improving cycle, with its nodes', async () => {
     const weights = graph(50, 0.1, 5)
     weights.data[41 * 50 + 45] = -2000
     weights.data[45 * 50 + 41] = 3
@@ -196,7 +197,7 @@ describe('shortest paths', () => {
     expect(existsSync(out)).toBe(false)
   })
 
-  it('refuse what is not square, plus-times and wrap', async () => {
+  it('are rejected for matrices that are not square, for plus-times and for wrap', async () => {
     const oblong = { shape: [3, 4] as [number, number], data: new Int32Array(12) }
     await expect(distances(oblong, fresh('.npy'), {})).rejects.toEqual(coded('SHAPE', /must be square/))
     const weights = graph(5, 0.5, 1)
@@ -209,7 +210,7 @@ describe('shortest paths', () => {
   })
 })
 
-it('no intermediate blocks are left', async () => {
+it('leave no intermediate blocks', async () => {
   const before = readdirSync(folder).length
   await distances(graph(30, 0.2, 8), fresh('.npy'), { block: 10 })
   expect(readdirSync(folder)).toHaveLength(before + 2)

@@ -1,4 +1,4 @@
-/** Products of arrays on disk, in every layout, against the oracle. */
+/** Products of arrays on disk, in every layout, compared with the oracle. */
 import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -82,7 +82,7 @@ describe('inputs', () => {
       writeByHand(path, matrix, { chunks: [20, 30], keys: { name: 'default', separator: '.' } }),
   }
 
-  it.each(Object.entries(layouts))('%s', async (_, write) => {
+  it.each(Object.entries(layouts))('are read: %s', async (_, write) => {
     const [pathA, pathB, out] = [fresh('.zarr'), fresh('.zarr'), fresh('.npy')]
     await write(pathA, a)
     await write(pathB, b)
@@ -93,7 +93,7 @@ describe('inputs', () => {
   it.each([
     { chunks: [16, 16] as [number, number] },
     { chunks: [8, 16] as [number, number], shards: [16, 32] as [number, number] },
-  ])('chunks that are not there hold the fill value %#', async (layout) => {
+  ])('have the fill value in missing chunks: %#', async (layout) => {
     const zero = zeroValue('max-plus')
     const without = (row: number, col: number) => (row + col) % 3 === 0
     const [high, wide] = layout.chunks
@@ -109,7 +109,7 @@ describe('inputs', () => {
     expect(data).toEqual(expected(holes as Plain & Strided, b))
   })
 
-  it('int16, whose least value is the zero, as in an Int16Array, with int32', async () => {
+  it('combine int16, whose least value is the zero, with int32', async () => {
     const short: Plain = { shape: a.shape, data: Int16Array.from(a.data, (value) => Math.max(value, -32768)) }
     const path = fresh('.zarr')
     await writeZarr(path, short, [16, 16])
@@ -118,7 +118,7 @@ describe('inputs', () => {
     expect(data).toEqual(expected(a, b))
   })
 
-  it.each(['float32', 'float64'] as const)('%s', async (dtype) => {
+  it.each(['float32', 'float64'] as const)('may be %s', async (dtype) => {
     const make = (matrix: Plain): Plain => ({
       shape: matrix.shape,
       data: new (dtype === 'float32' ? Float32Array : Float64Array)(
@@ -137,7 +137,7 @@ describe('inputs', () => {
     expect(Array.from(data)).toEqual(exact)
   })
 
-  it('.npy in Fortran order, of other integers, and big-endian', async () => {
+  it('may be .npy in Fortran order, of other integers, and big-endian', async () => {
     const fortran = fresh('.npy')
     const short = fresh('.npy')
     const { writeFileSync } = await import('node:fs')
@@ -169,7 +169,7 @@ describe('outputs', () => {
     usual: {},
   }
 
-  it.each(Object.entries(outputs))('%s, as zarrita reads it', async (_, options) => {
+  it.each(Object.entries(outputs))('are read by zarrita: %s', async (_, options) => {
     const { data, result } = await product(await npy(a), await npy(b), fresh('.zarr'), {
       block: { rows: 32, cols: 64, depth: 40 },
       ...options,
@@ -179,7 +179,7 @@ describe('outputs', () => {
     expect(result.bytesWritten).toBeGreaterThan(0)
   })
 
-  it.each(['none', 'zstd', 'gzip'] as const)('shards of %s, as zarrita reads them', async (codec) => {
+  it.each(['none', 'zstd', 'gzip'] as const)('are read by zarrita with shards of %s', async (codec) => {
     const options: ArraysOptions = {
       chunks: [8, 16],
       shards: [16, 32],
@@ -190,7 +190,7 @@ describe('outputs', () => {
     expect(data).toEqual(expected(a, b))
   })
 
-  it('are the inputs of other products', async () => {
+  it('can be inputs of other products', async () => {
     const c = fresh('.zarr')
     await product(await npy(a), await npy(b), c, {
       chunks: [8, 16],
@@ -203,7 +203,7 @@ describe('outputs', () => {
     expect(data).toEqual(expected({ data: expected(a, b), shape: [M, N] } as Plain & Strided, d))
   })
 
-  it('say what they were made from', async () => {
+  it('record their inputs and options', async () => {
     const out = fresh('.zarr')
     await product(await npy(a), await npy(b), out)
     const { readFileSync } = await import('node:fs')
@@ -230,15 +230,15 @@ describe('options', () => {
     expect(data).toEqual(expected(x, b, 'min-plus'))
   })
 
-  it.each(['saturate', 'wrap'] as const)('overflow: %s', async (overflow) => {
+  it.each(['saturate', 'wrap'] as const)('apply overflow: %s', async (overflow) => {
     const x = randomMatrix(40, 60, 5, [2 ** 30, most]) as Plain & Strided
     const y = randomMatrix(60, 40, 6, [-(2 ** 30), most]) as Plain & Strided
     const { data } = await product(await npy(x), await npy(y), fresh('.npy'), { ...small, overflow })
     expect(data).toEqual(expected(x, y, 'max-plus', overflow))
   })
 
-  it("overflow: 'throw' is about what decides the whole, not a block", async () => {
-    // The first blocks along the depth have sums below the range; a later one has the greatest.
+  it("apply overflow: 'throw' to elements of the result, not to blocks", async () => {
+    // The sums of the first blocks along K overflow, but a later block has the greatest sums, which fit.
     const x = randomMatrix(40, 60, 5, [least, least + 10]) as Plain & Strided
     const y = randomMatrix(60, 40, 6, [-1000, -900]) as Plain & Strided
     for (let i = 0; i < 40; i++) x.data[i * 60 + 55] = i
@@ -252,7 +252,7 @@ describe('options', () => {
     expect(existsSync(out)).toBe(false)
   })
 
-  it.each([0, 1] as const)('an inner dimension of %i', async (k) => {
+  it.each([0, 1] as const)('allow an inner dimension of %i', async (k) => {
     const x = randomMatrix(20, k, 5) as Plain & Strided
     const y = randomMatrix(k, 30, 6) as Plain & Strided
     const { data } = await product(await npy(x), await npy(y), fresh('.zarr'), { chunks: [16, 16] })
@@ -262,7 +262,7 @@ describe('options', () => {
   it.each([
     [0, 5],
     [5, 0],
-  ] as const)('a result of %i × %i', async (m, n) => {
+  ] as const)('allow a result of %i × %i', async (m, n) => {
     const { result } = await product(
       await npy(randomMatrix(m, 4, 1) as Plain),
       await npy(randomMatrix(4, n, 1) as Plain),
@@ -271,7 +271,7 @@ describe('options', () => {
     expect(result).toMatchObject({ shape: [m, n], blocks: 0 })
   })
 
-  it('onProgress is told of every block', async () => {
+  it('report every block to onProgress', async () => {
     const told: ArraysProgress[] = []
     await product(await npy(a), await npy(b), fresh('.npy'), {
       block: 32,
@@ -285,7 +285,7 @@ describe('options', () => {
     ).toBeGreaterThan(0)
   })
 
-  it('ends with the value that onProgress throws', async () => {
+  it('rethrow the value that onProgress throws', async () => {
     const thrown = new Error('enough')
     const work = multiplyArrays(await npy(a), await npy(b), fresh('.npy'), {
       ...on,
@@ -303,21 +303,21 @@ describe('memory', () => {
   const y = randomMatrix(600, 650, 8) as Plain & Strided
   const z = expected(x, y)
 
-  it.each(['1MiB', '2.5 MiB', 5 * 2 ** 20])('is at most %s', async (memory) => {
+  it.each(['1MiB', '2.5 MiB', 5 * 2 ** 20])('stays within %s', async (memory) => {
     const [pathX, pathY, out] = [fresh('.zarr'), await npy(y), fresh('.zarr')]
     await writeZarr(pathX, x, [64, 64])
     const before = process.memoryUsage().rss
     const { result, data } = await product(pathX, pathY, out, { memory })
     const limit = typeof memory === 'number' ? memory : Number.parseFloat(memory) * 2 ** 20
     expect(result.peakBytes).toBeLessThanOrEqual(limit)
-    // More than a quarter is used, so that the limit is what decides.
+    // The work uses more than a quarter of the limit, so the limit determines its size.
     expect(result.peakBytes).toBeGreaterThan(limit / 4)
-    // Loosely: the collector and threads have their own.
+    // The bound has a margin of 150 MiB for garbage and for the memory of threads.
     expect(process.memoryUsage().rss - before).toBeLessThan(limit + 150 * 2 ** 20)
     expect(Buffer.from(data.buffer).equals(Buffer.from(z.buffer))).toBe(true)
   })
 
-  it('rejects too little, with the needed amount', async () => {
+  it('is rejected if it is too small, with the needed amount', async () => {
     const work = multiplyArrays(await npy(a), await npy(b), fresh('.zarr'), {
       ...on,
       memory: '100kB',
@@ -327,7 +327,7 @@ describe('memory', () => {
   })
 })
 
-it('files that are made are few', async () => {
+it('writes few files', async () => {
   const out = fresh('.zarr')
   await product(await npy(a), await npy(b), out, { chunks: [32, 32], block: 64 })
   expect(readdirSync(out).sort()).toEqual(['c', 'zarr.json'])

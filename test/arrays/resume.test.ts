@@ -1,4 +1,4 @@
-/** Work that is cut off and goes on: by signals, by kill −9, by several processes at once. */
+/** Resumption of work that ended by signals or by kill −9, and work by several processes. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import {
   existsSync,
@@ -67,7 +67,7 @@ const read = async (path: string) =>
   path.endsWith('.npy') ? (await readNpy(path)).data : (await readZarr(path)).data
 const on: ArraysOptions = { backend: 'cpu', block: 32 }
 
-it.each(['.npy', '.zarr'])('a changed %s is not resumed', async (ending) => {
+it.each(['.npy', '.zarr'])('rejects resume with a changed %s', async (ending) => {
   const input = fresh(ending)
   if (ending === '.npy') await writeNpy(input, a as never)
   else await writeZarr(input, a, [64, 64])
@@ -121,39 +121,46 @@ describe('kill −9', () => {
       () => c,
     ],
     ['paths', '.npy', () => ['paths', pathW, '--memory', '20kB'], () => distances],
-  ] as const)('%s is right whenever the process ended', async (_, ending, args, expected) => {
-    const random = new Random(7)
-    await inTime(async (nth) => {
-      const out = fresh(ending)
-      const command = [...args(), '--backend', 'cpu', '-o', out, '--resume']
-      // If a process was done before it was killed, others are killed as soon as they have begun.
-      const [more, afterMs] = nth === 0 ? [4, 30] : [0, 0]
-      let kills = 0
-      while (kills < 10 && (await killed(command, out, random.integer(0, more), random.integer(0, afterMs))))
-        kills++
-      // All may be done, and the process had not ended yet.
-      const isDone = existsSync(out) && !existsSync(`${out}.partial`)
-      if (!isDone) await killed(command, out, Number.POSITIVE_INFINITY, 0)
-      expect(await read(out)).toEqual(expected())
-      expect(existsSync(`${out}.partial`)).toBe(false)
-      return kills > 0
-    })
-  })
+  ] as const)(
+    'leaves work whose resumption is right, at any moment: %s',
+    async (_, ending, args, expected) => {
+      const random = new Random(7)
+      await inTime(async (nth) => {
+        const out = fresh(ending)
+        const command = [...args(), '--backend', 'cpu', '-o', out, '--resume']
+        // The first attempt kills at random times. Later attempts, needed if every process ended before its
+        // kill, kill each process once it has begun.
+        const [more, afterMs] = nth === 0 ? [4, 30] : [0, 0]
+        let kills = 0
+        while (
+          kills < 10 &&
+          (await killed(command, out, random.integer(0, more), random.integer(0, afterMs)))
+        )
+          kills++
+        // All blocks may be done although the process had not ended before the kill.
+        const isDone = existsSync(out) && !existsSync(`${out}.partial`)
+        if (!isDone) await killed(command, out, Number.POSITIVE_INFINITY, 0)
+        expect(await read(out)).toEqual(expected())
+        expect(existsSync(`${out}.partial`)).toBe(false)
+        return kills > 0
+      })
+    },
+  )
 
-  it('while the work folder was made leaves nothing in the way', async () => {
+  it('does not prevent new work if it happens during the creation of the work folder', async () => {
     const out = fresh('.zarr')
     mkdirSync(`${out}.partial`)
     await multiplyArrays(pathA, pathB, out, on)
     expect(await read(out)).toEqual(c)
   })
 
-  it('between the last block and the name is made good', async () => {
+  it('is repaired if it happens between the last block and the renaming', async () => {
     const out = fresh('.npy')
     const plan = await planBlocks({ kind: 'multiply', a: pathA, b: pathB, c: out, block: 64 })
     for (const job of allJobs(plan)) await runBlock(plan, job, { backend: 'cpu' })
-    // The output had its name, but the unfinished folder still existed.
+    // Simulates an end after the renaming of the output and before the removal of the unfinished folder.
     renameSync(join(`${out}.partial`, plan.id, 'array'), out)
-    // Then a part of the rest was removed.
+    // The first round starts with the folder without its array, the second one with plan.json only.
     for (const rest of ['all but the array', 'the plan']) {
       const { resumed } = await multiplyArrays(pathA, pathB, out, { backend: 'cpu', resume: true })
       expect(resumed, rest).toBe(plan.stages[0])
@@ -165,7 +172,7 @@ describe('kill −9', () => {
   })
 })
 
-describe('an end in the middle of removing', () => {
+describe('resumption after an incomplete removal', () => {
   it.each(['.npy', '.zarr'])('removes the remaining files of a complete %s', async (ending) => {
     const out = fresh(ending)
     const request = { kind: 'multiply', a: pathA, b: pathB, c: out, block: 64 } as const
@@ -205,7 +212,7 @@ describe('an end in the middle of removing', () => {
   })
 })
 
-it('a worker that sleeps until all is done by others leaves nothing behind', async () => {
+it('leaves no file of a worker that was suspended until other workers had finished', async () => {
   const out = fresh('.zarr')
   const plan = await planBlocks({ kind: 'multiply', a: pathA, b: pathB, c: out, block: 64 })
   const [late, ...others] = allJobs(plan)
@@ -238,7 +245,7 @@ it('a worker that sleeps until all is done by others leaves nothing behind', asy
   expect(await read(out)).toEqual(c)
 })
 
-it('files that a killed process was writing are removed, and no others', async () => {
+it('removes only the files that a killed process was writing', async () => {
   const request = { kind: 'multiply', a: pathA, b: pathB, c: fresh('.zarr') } as const
   const { id } = await planBlocks(request)
   const { pid: dead } = spawnSync(process.execPath, ['--version'])
@@ -253,7 +260,7 @@ it('files that a killed process was writing are removed, and no others', async (
 describe('jobs', () => {
   const request = () => ({ kind: 'multiply', a: pathA, b: pathB, c: fresh('.zarr'), block: 64 }) as const
 
-  it('are done by any process that has the plan as JSON, in any order, some twice at once', async () => {
+  it('are done by any process with the plan as JSON, in any order, some of them twice concurrently', async () => {
     const plan = JSON.parse(JSON.stringify(await planBlocks(request()))) as BlockPlan
     const jobs = [...allJobs(plan)].reverse()
     expect(jobs).toHaveLength(plan.stages[0]!)
@@ -278,14 +285,14 @@ describe('jobs', () => {
     expect((await runBlock(plan, jobs[0]!)).already).toBe(true)
   })
 
-  it('computes paths stage by stage', async () => {
+  it('compute paths stage by stage', async () => {
     const plan = await planBlocks({ kind: 'shortest-paths', a: pathW, c: fresh('.npy'), block: 50 })
     expect(plan.stages).toEqual([1, 4, 4, 1, 4, 4, 1, 4, 4])
     for (let stage = 0; stage < plan.stages.length; stage++) {
       const jobs = [...jobsOf(plan, stage)]
       expect(jobs).toHaveLength(plan.stages[stage]!)
       await Promise.all(jobs.map((job) => runBlock(plan, job, { backend: 'cpu' })))
-      // A step before the last one isn't needed any more.
+      // The folder keeps at most two steps, because only the last step is read.
       const steps = join(`${plan.output.path}.partial`, plan.id, 'steps')
       expect(readdirSync(steps).length).toBeLessThanOrEqual(2)
     }
@@ -293,7 +300,7 @@ describe('jobs', () => {
     expect(await read(plan.output.path)).toEqual(distances)
   })
 
-  it('rejects jobs of other names, and modified plans', async () => {
+  it('are rejected with other names, and for modified plans', async () => {
     const plan = await planBlocks(request())
     for (const job of [
       { name: 'c-0-9', stage: 0 },
@@ -334,7 +341,7 @@ describe('jobs', () => {
         await expect(call()).rejects.toEqual(coded('ROOTS', /outside of the folders/))
       }
       expect((await runBlock(plan, job, { roots: [outside, folder], backend: 'cpu' })).already).toBe(false)
-      // A link that leads out.
+      // This link leads to a file outside of the roots.
       const link = join(folder, 'link.npy')
       await writeNpy(join(outside, 'x.npy'), b as never)
       symlinkSync(join(outside, 'x.npy'), link)

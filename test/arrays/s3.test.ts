@@ -32,7 +32,7 @@ const product = oracle(a, b)
 const c = product.overflow ? new Int32Array() : product.data
 const on: ArraysOptions = { backend: 'cpu', block: 20, chunks: [20, 20] }
 const [A, B, C] = ['s3://bucket/in/a.zarr', 's3://bucket/in/b.zarr', 's3://bucket/out/c.zarr']
-/** 4 × 3 blocks, and zarr.json. */
+/** The product has 4 × 3 blocks. Its output also has zarr.json. */
 const BLOCKS = 12
 
 let server: S3Server
@@ -74,7 +74,7 @@ async function expectDone(): Promise<void> {
 }
 
 describe('products', () => {
-  it('go from S3 to a folder and back', async () => {
+  it('read from S3 and write to a folder, and vice versa', async () => {
     const between = join(folder, 'c.zarr')
     await multiplyArrays(A, B, between, on)
     expect((await readZarr(between)).data).toEqual(c)
@@ -88,14 +88,14 @@ describe('products', () => {
   it.each([
     ['shards and a codec', { chunks: [5, 6], shards: [35, 30], gzip: true, crc: true }],
     ['columns in the other byte order', { chunks: [9, 7], endian: 'big', byColumns: true }],
-  ] as [string, HandMade][])('take inputs with %s', async (_, made) => {
+  ] as [string, HandMade][])('accept inputs with %s', async (_, made) => {
     putByHand('in/made.zarr', a, made)
     const options = { ...on, block: 40, chunks: [10, 10], shards: [20, 20], codec: 'zstd' } as const
     await multiplyArrays('s3://bucket/in/made.zarr', B, C, options)
     expect(await result()).toEqual(c)
   })
 
-  it('take chunks that were not there as the fill value, and miss those that were', async () => {
+  it('use the fill value for chunks that never existed, and report removed chunks', async () => {
     putByHand('in/holes.zarr', a, { chunks: [10, 10], fill: 7, without: (row, col) => row === col })
     const values = a.data.map((value, at) =>
       Math.floor(at / K / 10) === Math.floor((at % K) / 10) ? 7 : value,
@@ -112,14 +112,14 @@ describe('products', () => {
     )
   })
 
-  it('find damaged chunks and changed inputs', async () => {
+  it('detect damaged chunks and changed inputs', async () => {
     const { bytes } = server.objects.get('in/a.zarr/c/0/0')!
     server.put('in/a.zarr/c/0/0', bytes.subarray(1))
     await expect(work()).rejects.toEqual(coded('CHUNK', /c\/0\/0 is damaged/))
     await expect(work({ ...on, overwrite: true })).rejects.toEqual(coded('CHUNK'))
     server.put('in/a.zarr/c/0/0', bytes)
     await expect(work({ ...on, resume: true })).rejects.toEqual(coded('CHANGED', /in\/a.zarr has changed/))
-    // While it is read, too: even if it has the same length and was written in the same second.
+    // A change during reading is detected too, even if length and time (in seconds) stay equal.
     server.before = ({ key, method }) => {
       if (method === 'GET' && key === 'in/a.zarr/c/1/1') server.put(key, Buffer.alloc(bytes.length))
     }
@@ -128,12 +128,12 @@ describe('products', () => {
   })
 })
 
-describe('work that was cut off', () => {
-  it('goes on after kill −9 at any moment', async () => {
+describe('interrupted work', () => {
+  it('continues after kill −9 at any moment', async () => {
     const random = new Random(17)
     let kills = 0
     for (let round = 0; round < 6; round++) {
-      // Requests from the plan on: reading, writing, copying, removing. The last round is without a kill.
+      // The child process is killed after `last` requests. The last round has no kill.
       const last = round < 5 ? random.integer(20 + 30 * round, 60 + 30 * round) : Number.POSITIVE_INFINITY
       let count = 0
       let child: ChildProcess | undefined
@@ -153,14 +153,14 @@ describe('work that was cut off', () => {
       kills += Number(status === null)
       if (round === 5) expect([status, stderr]).toEqual([0, ''])
       else expect(status === null || status === 0, stderr).toBe(true)
-      // What can be seen is complete.
+      // A visible zarr.json implies that the output is complete.
       if (server.objects.has('out/c.zarr/zarr.json')) expect(await result()).toEqual(c)
     }
     expect(kills).toBeGreaterThan(1)
     await expectDone()
   })
 
-  it('goes on after the array was copied in part, or what was left was removed in part', async () => {
+  it('continues after the array was partly copied, or its remains partly removed', async () => {
     const count = async (options: ArraysOptions) => {
       const before = server.seen.length
       await work(options)
@@ -179,7 +179,7 @@ describe('work that was cut off', () => {
     }
   })
 
-  it('is not completed if it is begun anew while it is', async () => {
+  it('is not completed if new work starts at the same output', async () => {
     const plan = await planBlocks({ kind: 'multiply', a: A, b: B, c: C, block: 20, chunks: [20, 20] })
     for (const job of allJobs(plan)) await runBlock(plan, job, { backend: 'cpu' })
     let other: Promise<BlockPlan> | undefined
@@ -199,7 +199,7 @@ describe('work that was cut off', () => {
 
 describe('a list of objects', () => {
   it.each(['objects', 'none'] as const)(
-    'ends with a code if new tokens come without new objects: %s',
+    'fails with a code if new tokens arrive without new objects: %s',
     async (kind) => {
       server.endless = kind
       await expect(work()).rejects.toEqual(coded('FILE', 'only a part of the list of its objects'))
@@ -219,19 +219,19 @@ describe('a signal', () => {
     ['a copy', ({ isCopy }) => isCopy],
     ['a removal', ({ method }) => method === 'DELETE'],
   ]
-  it.each(cases)('ends what waits for the answer to %s', async (_, isSuch) => {
+  it.each(cases)('aborts the pending request: %s', async (_, isSuch) => {
     const controller = new AbortController()
     const sockets: Promise<unknown>[] = []
     server.fails = (seen) => {
       if (!isSuch(seen)) return undefined
-      // The request has come, and no answer goes.
+      // The server received this request and never answers it.
       sockets.push(seen.ended)
       setTimeout(() => controller.abort('enough'), 20)
       return 'never'
     }
     const given = expect.objectContaining({ code: 'ERR_MPMML_ABORTED', cause: 'enough' })
     await expect(work({ ...on, signal: controller.signal })).rejects.toEqual(given)
-    // Nobody listens any more.
+    // The client has closed all unanswered connections.
     expect(sockets.length).toBeGreaterThan(0)
     await Promise.all(sockets)
     server.fails = () => undefined
@@ -239,7 +239,7 @@ describe('a signal', () => {
     await expectDone()
   })
 
-  it('ends the pauses between attempts', async () => {
+  it('aborts the pauses between attempts', async () => {
     const controller = new AbortController()
     server.fails = ({ key }) => (key === 'in/b.zarr/c/1/1' ? 503 : undefined)
     let attempts = 0
@@ -249,7 +249,7 @@ describe('a signal', () => {
     const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
     const before = timers()
     await expect(work({ ...on, signal: controller.signal })).rejects.toEqual(coded('ABORTED'))
-    // What would try again waits for nothing any more.
+    // No timer of a retry remains.
     expect(timers()).toBeLessThanOrEqual(before)
   })
 
@@ -263,7 +263,7 @@ describe('a signal', () => {
   })
 })
 
-it('keys may have any characters', async () => {
+it('accepts any characters in keys', async () => {
   const [from, to] = [
     's3://bucket/in put/ä+b%20&<c>\'"(1)!*,=@:$~;?#[]^`{}|\\ 日本 x.zarr',
     's3://bucket/%2e%2e/ö (2)+%2F&amp;.zarr',
@@ -280,14 +280,17 @@ it('keys may have any characters', async () => {
 })
 
 describe('a server that fails', () => {
-  it.each([503, 429, 'reset', 'late'] as const)('now and then (%s) is asked again', async (failure) => {
-    let requests = 0
-    server.fails = () => (++requests % 10 === 0 ? failure : undefined)
-    await work()
-    await expectDone()
-  })
+  it.each([503, 429, 'reset', 'late'] as const)(
+    'receives retries if it fails now and then: %s',
+    async (failure) => {
+      let requests = 0
+      server.fails = () => (++requests % 10 === 0 ? failure : undefined)
+      await work()
+      await expectDone()
+    },
+  )
 
-  it('falls silent, and is asked again', async () => {
+  it('receives retries if it stops answering', async () => {
     const address = { bucket: 'bucket', key: 'in/a.zarr/zarr.json' }
     const ask = () =>
       requestS3({ method: 'GET', address, purpose: 'read' }, undefined, { silenceMs: 100, firstPauseMs: 1 })
@@ -301,7 +304,7 @@ describe('a server that fails', () => {
     )
   })
 
-  it('may lose the answers to what is written only if nothing is there', async () => {
+  it('may lose the responses to conditional writes', async () => {
     const lost = new Set<string>()
     server.fails = ({ method, key }) => {
       const isFirst = method === 'PUT' && /(plan|c\.zarr\/zarr)\.json$/.test(key) && !lost.has(key)
@@ -313,7 +316,7 @@ describe('a server that fails', () => {
     await expectDone()
   })
 
-  it('are an error after the last attempt, and the work can be resumed later', async () => {
+  it('causes an error after the last attempt, and the work can be resumed', async () => {
     server.fails = ({ key }) => (key === 'in/b.zarr/c/1/1' ? 503 : undefined)
     await expect(work()).rejects.toEqual(coded('FILE', /in\/b.zarr\/c\/1\/1 can't be read: SlowDown.*resume/))
     server.fails = () => undefined
@@ -321,7 +324,7 @@ describe('a server that fails', () => {
     await expectDone()
   })
 
-  it('is told from what is not there', async () => {
+  it('is distinguished from missing objects', async () => {
     const without = (names: Record<string, string>) => {
       for (const [name, value] of Object.entries(names)) vi.stubEnv(name, value)
       return work().then(
@@ -375,7 +378,7 @@ describe('a server that fails', () => {
   })
 })
 
-it('plans that were not made by planBlocks() name no file of this machine as an address', async () => {
+it('rejects forged plans that mix files of this machine with URLs', async () => {
   const plan = await planBlocks({ kind: 'multiply', a: A, b: B, c: C, block: 20 })
   const forged = (output: object, a: object = {}) => {
     const { id, ...rest } = { ...plan, a: { ...plan.a, ...a }, output: { ...plan.output, ...output } }
@@ -384,7 +387,7 @@ it('plans that were not made by planBlocks() name no file of this machine as an 
   const [job] = allJobs(plan)
   const run = (forgery: object) =>
     runBlock(forgery as BlockPlan, job!, { backend: 'cpu', roots: ['s3://bucket'] })
-  // As it was it is taken: the identity is made right.
+  // The unchanged plan is accepted, which shows that forged() computes right ids.
   await run(forged({}))
   for (const forgery of [
     forged({ path: 's3://bucket/out/c.npy', layout: null }),
@@ -401,7 +404,7 @@ it('plans that were not made by planBlocks() name no file of this machine as an 
   }
 })
 
-it('plans have no secrets, and stay below their roots', async () => {
+it('puts no secrets into plans, and keeps plans within their roots', async () => {
   const plan = await planBlocks({ kind: 'multiply', a: A, b: B, c: C })
   const text =
     JSON.stringify(plan) + server.keys().map((key) => server.objects.get(key)!.bytes.toString('latin1'))

@@ -1,4 +1,4 @@
-/** Zarr arrays of others: in groups, of other types, and with metadata that is wrong. */
+/** Zarr arrays of other programs: in groups, of other types, and with invalid metadata. */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -50,7 +50,7 @@ describe.each(['.zarr', 's3'] as const)('arrays in groups, %s:', (kind) => {
     expect(new Map(after)).toEqual(before)
   })
 
-  it('are told from the groups', async () => {
+  it('are distinguished from their groups', async () => {
     const path = await store()
     await expect(multiplyArrays(path, `${path}/deep/a`, place.fresh(), on)).rejects.toEqual(
       coded('FILE', /is of a group: name an array in it, such as .*\/NAME/),
@@ -85,14 +85,14 @@ describe('the types of elements', () => {
     layouts.map(([name, layout]) => [type as keyof typeof otherTypes, name, layout] as const),
   )
 
-  /** Values at the ends of what int32 and the type hold. */
+  /** Returns elements that include the extreme values that both int32 and the type represent. */
   function valuesOf(type: keyof typeof otherTypes): number[] {
     const bits = 8 * otherTypes[type].BYTES_PER_ELEMENT
     const [least, most] = type.startsWith('u')
       ? [0, 2 ** bits - 1]
       : [-(2 ** (bits - 1)), 2 ** (bits - 1) - 1]
     const ends = [Math.max(least, -(2 ** 31)), Math.min(most, 2 ** 31 - 1)]
-    // The sums stay in int32: the ends are halved where they would not.
+    // Extreme values beyond 2^30 are halved so that sums stay within int32.
     const inner = ends.map((end) =>
       Math.abs(end) > 2 ** 30 && end !== -(2 ** 31) ? Math.trunc(end / 2) : end,
     )
@@ -101,7 +101,7 @@ describe('the types of elements', () => {
     )
   }
 
-  it.each(cases)('%s in %s is converted as .npy is', async (type, _, layout) => {
+  it.each(cases)('convert %s in %s like .npy', async (type, _, layout) => {
     const values = valuesOf(type)
     const Elements = otherTypes[type] as unknown as {
       from(values: unknown[]): InstanceType<typeof Int8Array>
@@ -127,7 +127,7 @@ describe('the types of elements', () => {
     ['uint32', Uint32Array.of(1, 2, 3, 2 ** 31, 5, 6), '2147483648'],
     ['int64', BigInt64Array.of(1n, 2n, 3n, -(2n ** 40n), 5n, 6n), '-1099511627776'],
     ['uint64', BigUint64Array.of(1n, 2n, 3n, 2n ** 63n, 5n, 6n), '9223372036854775808'],
-  ] as const)('%s beyond int32 is refused with its place', async (type, data, value) => {
+  ] as const)('reject %s beyond int32 with its position', async (type, data, value) => {
     const square = fresh('.npy')
     await writeNpy(square, { shape: [2, 2], data: Int32Array.of(0, 1, 2, 3) })
     for (const byColumns of [false, true]) {
@@ -139,7 +139,7 @@ describe('the types of elements', () => {
     }
   })
 
-  it('leave a fill value unchecked in padding, and check it where a chunk is missing', async () => {
+  it('ignore the fill value in padding, and check it for missing chunks', async () => {
     const square = fresh('.npy')
     await writeNpy(square, { shape: [2, 2], data: Int32Array.of(0, 1, 2, 3) })
     const whole = { shape: [3, 2] as const, data: BigInt64Array.of(1n, 2n, 3n, 4n, 5n, 6n) }
@@ -153,7 +153,7 @@ describe('the types of elements', () => {
     )
   })
 
-  it('are refused with the reason of .npy', async () => {
+  it('are rejected with the reason of .npy', async () => {
     const data = Uint8Array.of(0, 1, 1, 0)
     const square = fresh('.npy')
     await writeNpy(square, { shape: [2, 2], data: Int32Array.of(0, 1, 2, 3) })
@@ -234,7 +234,7 @@ describe('metadata', () => {
     { name: 'text' },
   ]
 
-  /** All places in a value, as lists of keys. */
+  /** Returns the paths of all nested values, as lists of keys. */
   const placesIn = (value: unknown): (string | number)[][] =>
     typeof value === 'object' && value !== null
       ? Object.entries(value).flatMap(([key, inner]) => [
@@ -251,38 +251,35 @@ describe('metadata', () => {
     return copy
   }
 
-  it.each(made)(
-    'of %s is refused with a code or read, whatever any of its values is',
-    async (name, layout) => {
-      const [path, square] = [fresh('.zarr'), fresh('.npy')]
-      await writeNpy(square, { shape: [2, 2], data: Int32Array.of(0, 1, 2, 3) })
-      writeByHand(path, { shape: [2, 2], data: Int32Array.of(4, 3, 2, 1) }, layout)
-      const file = join(path, 'zarr.json')
-      const whole = JSON.parse(readFileSync(file, 'utf8'))
-      const accepted = new Map<string, unknown[]>()
-      for (const place of [[], ...placesIn(whole)]) {
-        for (const value of [undefined, ...values]) {
-          writeFileSync(file, JSON.stringify(replaced(whole, place, value)) ?? '')
-          const error = await planBlocks({ kind: 'multiply', a: path, b: square, c: fresh('.npy') }).then(
-            () => null,
-            (error) => error,
+  it.each(made)('is rejected with a code or read for any change of a value: %s', async (name, layout) => {
+    const [path, square] = [fresh('.zarr'), fresh('.npy')]
+    await writeNpy(square, { shape: [2, 2], data: Int32Array.of(0, 1, 2, 3) })
+    writeByHand(path, { shape: [2, 2], data: Int32Array.of(4, 3, 2, 1) }, layout)
+    const file = join(path, 'zarr.json')
+    const whole = JSON.parse(readFileSync(file, 'utf8'))
+    const accepted = new Map<string, unknown[]>()
+    for (const place of [[], ...placesIn(whole)]) {
+      for (const value of [undefined, ...values]) {
+        writeFileSync(file, JSON.stringify(replaced(whole, place, value)) ?? '')
+        const error = await planBlocks({ kind: 'multiply', a: path, b: square, c: fresh('.npy') }).then(
+          () => null,
+          (error) => error,
+        )
+        if (error === null) accepted.set(place.join('.'), [...(accepted.get(place.join('.')) ?? []), value])
+        else
+          expect(error, `${place.join('.')} is ${JSON.stringify(value)}: ${error.stack}`).toBeInstanceOf(
+            MpmmlError,
           )
-          if (error === null) accepted.set(place.join('.'), [...(accepted.get(place.join('.')) ?? []), value])
-          else
-            expect(error, `${place.join('.')} is ${JSON.stringify(value)}: ${error.stack}`).toBeInstanceOf(
-              MpmmlError,
-            )
-        }
       }
-      // Any substitute of another value is refused.
-      expect([...accepted.keys()].sort()).toEqual(acceptedOf[name])
-      const levels = accepted.get('codecs.2.configuration.level') ?? []
-      expect(levels.every((level) => level === undefined || Number.isInteger(level))).toBe(true)
-    },
-  )
+    }
+    // Substitutes of all other values are rejected.
+    expect([...accepted.keys()].sort()).toEqual(acceptedOf[name])
+    const levels = accepted.get('codecs.2.configuration.level') ?? []
+    expect(levels.every((level) => level === undefined || Number.isInteger(level))).toBe(true)
+  })
 
   it.each(['', '{', 'null', '7', '[]', '"text"', '{"node_type":"array"}', '\uFEFF{}'])(
-    '%j is refused',
+    'is rejected: %j',
     async (text) => {
       const path = fresh('.zarr')
       mkdirSync(path)
@@ -294,7 +291,7 @@ describe('metadata', () => {
   )
 })
 
-it('arrays of any shape and layout are written, and read again', async () => {
+it('reads its own arrays of any shape and layout', async () => {
   const random = new Random(15)
   for (let round = 0; round < 25; round++) {
     const [rows, cols] = [random.pick([0, 1, 2, 7, 33, 64]), random.pick([0, 1, 3, 16, 50])]

@@ -1,4 +1,7 @@
-/** The library in a browser, with shared memory and without, under the strictest policy that it allows. */
+/**
+ * The library in a browser, with and without shared memory, under the strictest content security policy that
+ * it supports.
+ */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,7 +15,10 @@ import { copyWasm, missingForBrowsers } from './support.js'
 const missing = missingForBrowsers()
 const why = chromium ? (missing ?? '') && ` (skipped: ${missing})` : ' (skipped: there is no Chromium)'
 
-/** All that a page may import; `counted` tells how often the page's own thread had its turn meanwhile. */
+/**
+ * Program with all exports for pages; `counted` is the number of turns of the page's event loop during a
+ * call.
+ */
 const program = `
 import * as mpmml from 'mpmml'
 import * as algebra from 'mpmml/algebra'
@@ -54,7 +60,7 @@ describe.skipIf(why).each([
       join(folder, 'index.html'),
       '<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,"><script type="module" src="program.js"></script>',
     )
-    // As if it were in the package, which finds itself by its name.
+    // The program's path is inside the package, so that `mpmml` resolves to this package.
     const input = join(root, 'test', 'browser', 'program.js')
     const bundle = await rolldown({
       input,
@@ -93,7 +99,7 @@ describe.skipIf(why).each([
     rmSync(folder, { recursive: true, force: true })
   })
 
-  it('has the module that fits, and breaks no rule of the policy', async () => {
+  it('loads the suitable module, and violates no rule of the policy', async () => {
     expect(await ask('crossOriginIsolated')).toBe(threads)
     expect(await ask('info()')).toMatchObject({
       version,
@@ -108,13 +114,13 @@ describe.skipIf(why).each([
     expect(browser.problems).toEqual([])
   })
 
-  it('has a worker that doesn’t load the page’s file, which names the worker: bundlers would go round in a circle', async () => {
+  it('has a worker that doesn’t load the page’s file, because bundlers would recurse', async () => {
     const worker = await ask<string>("fetch('wasm/worker.mjs').then((response) => response.text())")
     expect(worker).toContain('./shared.mjs')
     expect(worker).not.toContain('browser.mjs')
   })
 
-  it('computes products as a loop does, at once and by a worker', async () => {
+  it('computes the products of a loop, synchronously and by a worker', async () => {
     const same = `(async (product) => {
       const [a, b] = [values(120 * 120, 1), values(120 * 120, 2)]
       const { c } = await product(matrix(120, 120, a), matrix(120, 120, b))
@@ -127,7 +133,7 @@ describe.skipIf(why).each([
     )
   })
 
-  it('writes only what belongs to the result, and witnesses', async () => {
+  it('writes only elements of the result, and witnesses', async () => {
     const found = await ask(`(async () => {
       const [a, b] = [values(100 * 100, 3), values(100 * 100, 4)]
       const data = new Int32Array(100 * 150 + 7).fill(9)
@@ -155,7 +161,7 @@ describe.skipIf(why).each([
     expect(turns).toBeGreaterThan(2)
   })
 
-  it('gives up what is aborted', async () => {
+  it('aborts a product by its signal', async () => {
     const error = await ask(`(async () => {
       const a = matrix(1200, 1200, values(1200 * 1200, 5))
       const aborting = new AbortController()
@@ -240,7 +246,7 @@ describe.skipIf(why).each([
     expect(await ask(`${call}.then(${read})`)).toEqual(expected)
   })
 
-  it('has semirings that users write', async () => {
+  it('supports custom semirings', async () => {
     const found = await ask(`(async () => {
       const { semiring } = await ownSemirings()
       const closest = semiring({
@@ -259,7 +265,7 @@ describe.skipIf(why).each([
     expect(found).toBe(true)
   })
 
-  it('parses and formats what is in memory, and says what to do in place of reading files', async () => {
+  it('parses and formats content in memory, and advises alternatives to reading files', async () => {
     expect(await ask('parseNpy(formatNpy(matrix(2, 2, [1, 2, 3, 4]))).data.join()')).toBe('1,2,3,4')
     expect(
       await ask(

@@ -1,4 +1,4 @@
-/** Built files of the library that pages load. */
+/** Finds and copies the built files that pages load. */
 import { cpSync, existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from '../../lib/native.js'
@@ -6,13 +6,13 @@ import { browserFiles } from '../../native/wasm/files.mjs'
 
 const wasm = join(root, 'build', 'Release', 'wasm')
 
-/** The file that wasn't built, if there is one. */
+/** Returns a required file that doesn't exist; undefined if all are built. */
 export const missingForBrowsers = (): string | undefined =>
   [join(root, 'dist', 'browser', 'index.js'), ...browserFiles.map((file) => join(wasm, file))].find(
     (file) => !existsSync(file),
   )
 
-/** The files of @mpmml/wasm that browsers load. */
+/** Copies the files of @mpmml/wasm that browsers load. */
 export function copyWasm(folder: string): void {
   mkdirSync(folder, { recursive: true })
   for (const file of browserFiles) cpSync(join(wasm, file), join(folder, file))

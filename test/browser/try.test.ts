@@ -1,4 +1,4 @@
-/** The page on which people try the library, as a browser shows it. */
+/** The page for trying the library, tested in a browser. */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -28,7 +28,7 @@ afterAll(() => folder && rmSync(folder, { recursive: true, force: true }))
 describe.skipIf(why).each([
   { name: 'alone', headers: {}, threads: '1 thread' },
   { name: 'isolated', headers: isolated, threads: 'thread' },
-])(`the page, $name${why}`, ({ headers, threads }) => {
+])(`the page for trying mpmml, $name${why}`, ({ headers, threads }) => {
   let server: WebServer
   let browser: Page
 
@@ -61,7 +61,10 @@ describe.skipIf(why).each([
       },
       { timeout: PATIENCE, interval: 50 },
     )
-  /** Another address each time, because only the fragment of the same one would change. */
+  /**
+   * Number of opened pages. It is in the query of the URL, because a change of the fragment alone doesn't
+   * load the page.
+   */
   let opened = 0
   const open = async (fragment: string, width = 1440, scheme: 'light' | 'dark' = 'light') => {
     await browser.open(`${server.url}/index.html?${++opened}#${fragment}`, width, scheme)
@@ -87,7 +90,7 @@ describe.skipIf(why).each([
       )
     }`)
 
-  it('answers each example, within a phone and a screen, in both themes, and asks no other host', async () => {
+  it('shows each example on a phone and a screen, in both themes, without requests to other hosts', async () => {
     const answers = [
       /done after 59\./,
       /446/,
@@ -126,7 +129,7 @@ describe.skipIf(why).each([
     expect(await browser.evaluate('document.querySelector("#engine").textContent')).toContain(threads)
   })
 
-  it('answers what is entered', async () => {
+  it('shows the results of its input', async () => {
     await open('project')
     await enter('plan', 'dig;2;\nbuild;5;dig\npaint;1;build,dig')
     await answer(/done after 8\.[\s\S]*dig → build → paint/)
@@ -175,7 +178,7 @@ describe.skipIf(why).each([
     await refused('second', 'expected a base')
   })
 
-  it('refuses what has no meaning, and says which line and what', async () => {
+  it('rejects invalid input with its line and the reason', async () => {
     await open('project')
     await enter('plan', 'a,3 days\nb,2,a')
     await answer(/done after 5\./)
@@ -207,7 +210,7 @@ describe.skipIf(why).each([
     await refused('first', 'expected one strand, but found 2')
   })
 
-  it('shows whole numbers as they are, and fractions as fractions', async () => {
+  it('shows integers exactly, and fractions as fractions', async () => {
     await open('project')
     await enter('plan', 'big,1234567\nb,1.25,big')
     await answer(/done after 1234568\.25\./)
@@ -215,7 +218,7 @@ describe.skipIf(why).each([
     await enter('a', '2147483647')
     await enter('b', '0')
     await answer(/of int32[\s\S]*\t2147483647/)
-    // Its own type holds the sum, if no other is asked for.
+    // The page selects float64 for this sum if no type is requested.
     await enter('b', '1')
     await answer(/of float64[\s\S]*\t2147483648/)
     await enter('type', 'int32')
@@ -236,7 +239,7 @@ describe.skipIf(why).each([
     await answer(/every 4\/3 ≈ 1\.33333 minutes/)
   })
 
-  it('says that edges have no weights', async () => {
+  it('reports that edges have no weights', async () => {
     for (const [tool, field] of [
       ['paths', 'edges'],
       ['timetable', 'waits'],
@@ -249,7 +252,7 @@ describe.skipIf(why).each([
     }
   })
 
-  it('computes what its programs print', async () => {
+  it('shows the results that its programs print', async () => {
     for (const tool of tools) {
       await open(tool)
       await answer(/./)
@@ -264,7 +267,7 @@ describe.skipIf(why).each([
     }
   })
 
-  it('takes files that are dropped', async () => {
+  it('accepts dropped files', async () => {
     await open('product')
     const npy =
       "new Uint8Array([147, ...new TextEncoder().encode('NUMPY'), 1, 0, 118, 0, ...new TextEncoder().encode(" +
@@ -272,7 +275,7 @@ describe.skipIf(why).each([
     await drop('a', 'a.npy', npy)
     await enter('b', '1\n20')
     await answer(/C is 1 × 1[\s\S]*0\s+17/)
-    // Columns first.
+    // This file is in Fortran order.
     const fortran = npy
       .replace("'fortran_order': False, 'shape': (1, 2), }", "'fortran_order': True, 'shape': (2, 2), }")
       .replace('7, -3', '1, 2, 3, 4')
@@ -280,7 +283,7 @@ describe.skipIf(why).each([
     await vi.waitFor(async () =>
       expect(await browser.evaluate('document.querySelector("#field-a").value')).toBe('1,3\n2,4'),
     )
-    // What an int32 has for the zero, in a file as the page saves it, and in one too large for the field.
+    // −2^31 is the zero of int32, both in files that the page saves and in files too large for the field.
     const zeros = npy.replace('7, -3', '7, -(2 ** 31)')
     await drop('a', 'zeros.npy', zeros)
     await answer(/of int32[\s\S]*0\s+8\n/)
@@ -320,7 +323,7 @@ describe.skipIf(why).each([
     await answer(/a → b: 1\./)
   })
 
-  it('has what is entered in its address, which another one opens', async () => {
+  it('stores its input in its address, from which another page restores it', async () => {
     await open('paths')
     await answer('446')
     expect(await browser.evaluate('location.hash')).toBe('#paths')
@@ -351,7 +354,7 @@ describe.skipIf(why).each([
     await answer(/a → b: 7\./)
   })
 
-  it('is used by keyboard', async () => {
+  it('works by keyboard', async () => {
     await open('project')
     await answer('59')
     const focused = () => browser.evaluate<string>('document.activeElement.textContent.trim().slice(0, 20)')
@@ -374,7 +377,7 @@ describe.skipIf(why).each([
 it.skipIf(why).each([
   ["script-src 'self'", /can’t start: .* allow 'wasm-unsafe-eval'/],
   ["script-src 'self' 'wasm-unsafe-eval'; worker-src 'none'", /worker-src forbids it/],
-])(`the page says what a policy of %s lacks${why}`, async (lacking, expected) => {
+])(`the page reports what a policy of %s lacks${why}`, async (lacking, expected) => {
   const server = await serveFolder(folder, { 'content-security-policy': lacking })
   const browser = await startBrowser()
   try {

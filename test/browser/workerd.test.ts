@@ -1,6 +1,6 @@
 /**
- * The library in workerd, the program that runs Cloudflare's Workers: MPMML_TEST_WORKERD names it, such as that of the npm package
- * @cloudflare/workerd-linux-64.
+ * The library in workerd, the runtime of Cloudflare Workers. MPMML_TEST_WORKERD is the path of the program,
+ * for example from the npm package @cloudflare/workerd-linux-64.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { cpSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -38,7 +38,7 @@ const closest = semiring({
   absorbs: false,
 })
 
-/** A loop, to compare with. */
+/** Product by a loop, for comparison. */
 function slowly(n, x) {
   const c = new Int32Array(n * n).fill(-(2 ** 31))
   for (let i = 0; i < n; i++) for (let k = 0; k < n; k++) for (let j = 0; j < n; j++)
@@ -95,7 +95,7 @@ describe.skipIf(why)(`workerd${why}`, () => {
 
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'mpmml-workerd-'))
-    // As if it were in the package, which finds itself by its name.
+    // The program's path is inside the package, so that `mpmml` resolves to this package.
     const input = join(root, 'test', 'browser', 'program.js')
     const bundle = await rolldown({
       input,
@@ -118,7 +118,7 @@ describe.skipIf(why)(`workerd${why}`, () => {
     await bundle.close()
     cpSync(join(wasm, 'mpmml-single.wasm'), join(folder, 'mpmml-single.wasm'))
     writeFileSync(join(folder, 'config.capnp'), config)
-    // It says on this descriptor which port it has.
+    // workerd writes its port to file descriptor 3.
     server = spawn(workerd!, ['serve', '--control-fd=3', join(folder, 'config.capnp')], {
       stdio: ['ignore', 'inherit', 'inherit', 'pipe'],
     })
@@ -139,7 +139,7 @@ describe.skipIf(why)(`workerd${why}`, () => {
     if (folder) rmSync(folder, { recursive: true, force: true })
   })
 
-  it('computes what pages compute, with one thread', async () => {
+  it('computes the results of pages, with one thread', async () => {
     const response = await fetch(`http://127.0.0.1:${port}/`)
     expect(await response.json()).toEqual({
       version,

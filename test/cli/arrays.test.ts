@@ -1,4 +1,4 @@
-/** multiply and paths with arrays on disk. */
+/** Commands multiply and paths with arrays on disk. */
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -189,7 +189,7 @@ it('works in a program without a file', async () => {
   expect({ stdout, stderr }).toEqual({ stdout: '90,80\n', stderr: '' })
 })
 
-it('installs none of its optional packages', () => {
+it('installs no optional package', () => {
   const { dependencies, peerDependencies, peerDependenciesMeta } = JSON.parse(
     readFileSync(`${root}/package.json`, 'utf8'),
   )

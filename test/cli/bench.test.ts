@@ -44,7 +44,7 @@ describe('bench', () => {
       expect(of('int32').path).toBe('direct')
       expect(of('transposed').path).toBe('direct')
       expect(of('full').path).toBe('wide')
-      // 16-bit sums are possible here, but small products don't always gain from them.
+      // These values allow 16-bit sums, but small products don't always gain from them.
       expect(['direct', 'half']).toContain(of('16bit').path)
     }
   })
@@ -137,7 +137,7 @@ describe('bench', () => {
   })
 
   it('measures the backends of this machine, and shows the peak', async () => {
-    // For float32 only one peak is measured.
+    // bench measures a single peak for float32.
     const args = ['bench', '--sizes', '64', '--values', 'float32', '--repetitions', '1']
     const env = { MPMML_NUM_THREADS: '1' }
     const { trials, gpu } = await json(args, { env })
@@ -207,7 +207,7 @@ describe('bench', () => {
       of: 'ten of 64³, any int32',
       what: 'whole time / sum of the kernels',
       unit: 'x',
-      // Limits apply to GPUs.
+      // Limits apply to GPUs only, so a product on the CPU has none.
       must: null,
     })
     expect(promises.figures[0]).toMatchObject({ of: '16³', unit: 'µs', must: 15, aim: 8 })

@@ -22,7 +22,10 @@ function write(name: string, content: string): string {
   return path(name)
 }
 
-/** Means: 1 → 2 → 3 → 1 has 10/3, 2 → 3 → 2 has 6/2, 4 → 4 has 3; 5 is on no cycle. */
+/**
+ * Returns a graph whose cycles 1 → 2 → 3 → 1, 2 → 3 → 2 and 4 → 4 have the means 10/3, 6/2 and 3. Node 5 is
+ * on no cycle.
+ */
 const example = () =>
   write('example.gr', 'p sp 5 7\na 1 2 2\na 2 3 4\na 3 1 4\na 3 2 2\na 4 4 3\na 3 4 90\na 4 5 90\n')
 
@@ -115,7 +118,7 @@ describe('cycle-mean', () => {
       async (index) => {
         const weight = () => random.integer(-9, 9)
         const graph: PlainGraph = { ...randomGraph(random, 6, 12, weight), nodes: 9 }
-        // Parallel edges, loops, and separate components.
+        // Random graphs have parallel edges, loops and separate components.
         addEdge(graph, graph.from[0]!, graph.to[0]!, weight)
         for (const [from, to] of [
           [2, 2],
@@ -184,7 +187,7 @@ describe('bad input', () => {
   })
 
   it.each([[['--semiring', 'max-min']], [['--backend', 'cpu']], [['b.gr']]])(
-    '%j is wrong usage',
+    'is reported as wrong usage: %j',
     async (flags) => {
       expect(await fails(['cycle-mean', example(), ...flags], 2)).toContain('--help')
     },

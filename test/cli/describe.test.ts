@@ -38,7 +38,7 @@ describe('info', () => {
     expect(info.cuda.built).toBe(info.cuda.toolkit !== '')
     expect(info.cuda.built).toBe(info.cuda.architectures.length > 0)
     expect(info.auto.backend).toBe(info.cuda.reason === '' ? 'cuda' : 'cpu')
-    // Each GPU has the rows of the thesis.
+    // The record of each GPU has the fields of the thesis' table of specifications.
     for (const device of info.cuda.devices) {
       expect(device).toMatchObject({
         name: expect.any(String),
@@ -90,7 +90,7 @@ interface Row {
   architectures: string[]
 }
 
-/** Printed list, without the line about missing variants. */
+/** Returns the rows that the command prints, and ignores the note about missing variants. */
 async function listed(...filters: string[]): Promise<Row[]> {
   const { status, stdout } = await mpmml(['variants', '--json', ...filters])
   expect(status).toBe(0)
@@ -140,7 +140,7 @@ describe('variants', () => {
   })
 
   it('are reported on stderr if another addon has them', async () => {
-    // As on a machine without a driver.
+    // The CPU addon has no CUDA variants, like on a machine without a driver.
     const env = { MPMML_ADDON: 'cpu' }
     const { addon, cuda } = await json(['info'], { env })
     expect(addon.kind).toBe('cpu')

@@ -26,7 +26,7 @@ const checkable = variants().filter(
   ({ backend, family }) => family !== 'naive' && (backend === 'cpu' || (backend === 'cuda' && usesGpu)),
 )
 
-/** The few variants that most tests check. */
+/** Filter for a few variants, which most tests check. */
 const text = 'minplus_f32'
 const checked = checkable.filter(({ name }) => name.includes(text))
 /** Variant with a simulated failure; it runs on any processor. */
@@ -114,7 +114,7 @@ describe('doctor --kernels', () => {
 
   it('continues in another process after an error of CUDA', async () => {
     const error = "Object.assign(new Error('illegal address'), { code: 'ERR_MPMML_CUDA' })"
-    // This process can't compute products any more.
+    // After an error of CUDA a process can't compute products.
     const { said } = await report(name, `throw globalThis.broken = ${error}`)
     expect(said.failing).toMatchObject([
       {

@@ -55,7 +55,7 @@ describe('doctor', () => {
     const env = { MPMML_THREADS: '4', MPMML_QUEUE_PASSWORD: 'opensesame', MPMML_CUDA: 'OFF' }
     const { ok, checks } = (await json(['doctor'], { env })) as { ok: boolean; checks: Check[] }
     expect(ok).toBe(true)
-    // The environment of the tests may have others.
+    // The environment of the tests may have more variables.
     const { status, found, advice } = checks.find(({ name }) => name === 'settings')!
     expect(status).toBe('note')
     expect(found.split(', ')).toEqual(
@@ -89,7 +89,7 @@ describe('doctor', () => {
       [...readFileSync(`docs/${page}.md`, 'utf8').matchAll(/^\| `(MPMML_\w+)`/gm)].map(([, name]) => name!),
     )
     expect([...new Set(listed)].sort()).toEqual([...variables].sort())
-    // Their values are wrong, so the exit status is 1.
+    // Empty values are wrong for some variables, so the exit status is 1.
     const env = Object.fromEntries(listed.map((name) => [name, '']))
     const { stdout } = await mpmml(['doctor'], { env })
     expect(stdout).not.toContain("none of mpmml's variables")
@@ -143,7 +143,7 @@ describe('doctor', () => {
 describe('completion', () => {
   const has = (shell: string) => spawnSync(shell, ['-c', 'true']).status === 0
 
-  /** Completions of bash for a line, whose last word is incomplete. */
+  /** Returns bash's completions of the last word of a line. */
   const completed = (words: string[]) =>
     execFileSync(
       'bash',

@@ -49,7 +49,7 @@ describe('convert', () => {
     expect(text('a.csv')).toBe('inf,7\ninf,-9\n')
   })
 
-  it('keeps sparse matrices sparse: no memory would hold this one', async () => {
+  it('keeps sparse matrices sparse if dense ones would exceed any memory', async () => {
     const from = file(
       'huge.mtx',
       '%%MatrixMarket matrix coordinate real general\n2000000000 2000000000 1\n7 1999999999 0.5\n',
@@ -84,7 +84,7 @@ describe('convert', () => {
     )
   })
 
-  it('refuses to overwrite its input, and leaves no file after a failure', async () => {
+  it('rejects its input as output, and leaves no file after a failure', async () => {
     const from = file('same.csv', '1\n')
     expect(await fails(['convert', from, from])).toContain('the same file')
     expect(await fails(['convert', file('half.csv', '0.5\n'), path('half.gr')])).toContain('int32 integers')
@@ -163,7 +163,7 @@ describe('show', () => {
     expect(shown).toMatch(/^range +0 … 110$/m)
     expect(shown).toMatch(/^zeros +109, 90\.8 %, are the zero of max-plus$/m)
     expect(shown).toMatch(/^0 +\. +\. +\. +\. +\. +…\n\. +11 +\./m)
-    // Two characters for an element, on the diagonal.
+    // Each element takes two characters. The diagonal is filled.
     expect(shown).toContain('┌────────────────────┐\n│██                  │\n│  ██                │\n│    ██')
     expect(await succeeds(['show', path('s.npy'), '--no-picture'])).not.toContain('█')
   })

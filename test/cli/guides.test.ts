@@ -49,7 +49,7 @@ it('contains only blocks of languages that are run here', () => {
   expect(blocks.filter(({ language }) => !['js', 'ts', 'sh', 'html', ''].includes(language))).toEqual([])
 })
 
-it.each(inLanguage('html'))('%s maps imports to files of the packages', (_, { code }) => {
+it.each(inLanguage('html'))('maps imports of %s to files of the packages', (_, { code }) => {
   const [, map] = /^<script type="importmap">(.+)<\/script>$/s.exec(code.trim())!
   const { imports } = JSON.parse(map!) as { imports: Record<string, string> }
   const folders: Record<string, string> = { mpmml: '/mpmml/', '@mpmml/wasm': '/mpmml/wasm/' }
@@ -62,7 +62,7 @@ it.each(inLanguage('html'))('%s maps imports to files of the packages', (_, { co
   }
 })
 
-/** Definitions of earlier blocks of a page. */
+/** Definitions that the text of a page assumes. */
 const said: Record<string, string> = {
   matrix: "import { matrix } from 'mpmml'",
   mpmm: "import { mpmm } from 'mpmml'",
@@ -72,7 +72,7 @@ const said: Record<string, string> = {
   device: "const device = await (await import('mpmml')).openDevice()",
 }
 
-/** Program of a block, with the definitions that it takes from the text around it. */
+/** Returns the program of a block, with the definitions that its text assumes. */
 function programOf(code: string): string {
   const missing = (text: string) => Object.keys(said).filter((name) => lacks(text, name))
   const declared = declaredIn(code)
@@ -96,7 +96,8 @@ describe('programs', () => {
       const ran = await runAll(codes, path(name), path('.'))
       for (const [index, [place]] of those.entries()) results.set(place, ran[index]!)
     }
-    // Their output would include messages of the others.
+    // Programs that subscribe to diagnostics channels run separately, because they would receive messages of
+    // other programs.
     const listens = ([, { code }]: (typeof all)[number]) => code.includes('node:diagnostics_channel')
     await run(
       all.filter((one) => !listens(one)),
@@ -109,7 +110,7 @@ describe('programs', () => {
   it.each(all)('print the stated output: %s', (place, { code }) => {
     const { lines, error } = results.get(place)!
     if (code.includes("'mpmml/lab'") && withoutCuda() !== undefined) {
-      // A build without CUDA doesn't have the variant, which must exist in others.
+      // The addon may be built without CUDA. The variant must exist in builds with CUDA.
       expect(error).toMatch(/ERR_MPMML_NO_CUDA|None of them is for CUDA/)
       const [, variant] = /'(\w+_maxplus_\w+)'/.exec(code)!
       expect(readFileSync(join(root, 'lib/variant-names.ts'), 'utf8')).toContain(`'${variant}'`)
@@ -120,13 +121,13 @@ describe('programs', () => {
     if (output.length > 0) expect(lines).toEqual(output)
   })
 
-  it('print mostly something', () => {
+  it('print output in most cases', () => {
     const saying = inLanguage('js').filter(([, { code }]) => outputOf(code).length > 0)
     expect(saying.length).toBeGreaterThan(20)
   })
 })
 
-/** Files that the lines of the guides name. */
+/** Writes the files that the command lines of the guides name. */
 function prepare(): void {
   if (existsSync(path('A.npy'))) return
   for (const name of ['A', 'B', 'C0']) writeNumbers(path(`${name}.npy`), [2, 2], [0, -3, -1, -2])
@@ -147,7 +148,7 @@ function prepare(): void {
   copyFileSync(join(root, 'test/cli/fixtures/h200-ladder.json'), path('results.json'))
 }
 
-/** Commands that end quickly and need no GPU. The others are only parsed. */
+/** Commands that run fast and need no GPU. The test only parses all other commands. */
 const atOnce = [
   'multiply',
   'plan',
@@ -172,7 +173,7 @@ function helpOf(command: string): Promise<string> {
   return help
 }
 
-/** The bucket that the guides name. */
+/** Starts an S3 server with the bucket that the guides name. */
 async function bucketWithA(): Promise<S3Server> {
   const server = await S3Server.start()
   writeByHand(path('in-bucket'), { shape: [2, 2], data: Int32Array.of(0, -3, -1, -2) }, { chunks: [2, 2] })
@@ -207,20 +208,20 @@ const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   scripts: Record<string, string>
 }
 
-/** Programs that may be missing here. */
+/** Checks of command lines whose programs may be missing on this machine. */
 const others: Record<string, (words: string[]) => void> = {
-  // The flags are tried in the test of runtimes.
+  // test/packages/runtimes.test.ts runs Deno with these flags.
   deno: (words) => {
     const flags = words.filter((word) => word.startsWith('--'))
     const runtimes = readFileSync(join(root, 'test/packages/runtimes.test.ts'), 'utf8')
     for (const flag of flags) expect(runtimes).toContain(flag)
   },
   python3: (words) => expect(words.slice(0, 2)).toEqual(['-m', 'http.server']),
-  // The CUDA toolkit includes it; its recordings are tested with the device.
+  // The CUDA toolkit includes nsys. GPU tests check its recordings.
   nsys: (words) => expect(words[0]).toBe('profile'),
 }
 
-/** Lines in which mpmml is one of several programs. */
+/** Runs a command line with several programs, one of which is mpmml. */
 async function pipedLine(line: string): Promise<void> {
   prepare()
   const command = line.replaceAll('npx mpmml', `"${process.execPath}" "${cli}"`)

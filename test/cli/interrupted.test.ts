@@ -6,7 +6,7 @@ import { cli, interrupted, json, mpmml, runProgram, useFolder, writeNumbers } fr
 const path = useFolder()
 
 const shell = (command: string) => runProgram('bash', ['-c', command, process.execPath, cli])
-/** The command line in a shell, where $0 is Node and $1 the script. */
+/** mpmml in a line of the shell, where $0 is Node.js and $1 the script. */
 const program = '"$0" "$1"'
 
 describe('a full disk', () => {
@@ -15,7 +15,7 @@ describe('a full disk', () => {
     writeNumbers(path('b.npy'), [1, 200], Array(200).fill(2))
     mkdirSync(path('out'))
     writeFileSync(path('out/c.npy'), 'old')
-    // 160 kB of result under a limit of 64 KiB for a file.
+    // The result has 160 kB, and the limit of a file is 64 KiB.
     const { status, stdout, stderr } = await shell(
       `ulimit -f 64; exec ${program} multiply ${path('a.npy')} ${path('b.npy')} -o ${path('out/c.npy')}`,
     )
@@ -28,7 +28,7 @@ describe('a full disk', () => {
   })
 
   it.each(['variants --backend cpu', 'info --json'])(
-    'behind stdout is an error in one line: %s',
+    'causes an error of one line if it stores stdout: %s',
     async (command) => {
       const { status, stderr } = await shell(`exec ${program} ${command} >/dev/full`)
       expect(stderr).toMatch(/^mpmml: the result can't be written to stdout: [^\n]*ENOSPC[^\n]*\n$/)
@@ -38,7 +38,7 @@ describe('a full disk', () => {
 })
 
 it.each(['variants --backend cpu', 'variants --backend cpu --json', 'info', '--help'])(
-  'a reader that went away is no failure: %s',
+  'exits normally if the reader closes the pipe: %s',
   async (command) => {
     const { status, stderr } = await mpmml(command.split(' '), {
       started: (child) => child.stdout!.destroy(),
@@ -53,8 +53,8 @@ describe('a signal', () => {
     ['SIGINT', 130],
     ['SIGTERM', 143],
     ['SIGHUP', 129],
-  ])('%s during a product ends it with %i and no file', async (signal, expected) => {
-    // Ten seconds and more in the naive variant: long enough to be interrupted for certain.
+  ])('ends a product without a file: %s, exit status %i', async (signal, expected) => {
+    // The naive variant takes at least ten seconds, so the signal certainly arrives during the product.
     const size = 2500
     if (!existsSync(path('square.npy'))) {
       writeNumbers(path('square.npy'), [size, size], new Int32Array(size * size).fill(3))

@@ -36,7 +36,7 @@ describe.skipIf(noGpu === undefined)('without a GPU', () => {
   })
 
   it.each(['microbench reg-rag', 'microbench reg-rag --sweep'])(
-    '%s is a wrong name, whatever the GPU',
+    'rejects the name in %s on every machine',
     async (command) => {
       const line = await fails(command.split(' '), 2)
       expect(line).toContain('reg-rag')
@@ -158,7 +158,7 @@ describe('sweeps', () => {
         expect(names.has(job.name) ? undefined : job.refused !== undefined && refused.has(job.name)).not.toBe(
           false,
         )
-        // The job describes the variant correctly.
+        // The parameters of each job include those of the variant.
         if (!names.has(job.name)) continue
         const { parameters } = variants().find(({ name }) => name === job.name)!
         expect(job.parameters).toMatchObject(parameters)

@@ -15,7 +15,7 @@ const path = useFolder()
 const noGpu = withoutCuda()
 const noLab = withoutLaboratory()
 
-/** Results file with synthetic numbers of a real machine. */
+/** Writes a results file with synthetic numbers and the description of a real machine. */
 async function madeUpFile(name: string): Promise<string> {
   const { machine, ...results } = await readResults(join(root, 'test', 'cli', 'fixtures', 'h200.json'))
   await writeResults(path(name), { ...results, machine, points: madeUpPoints() })
@@ -57,11 +57,11 @@ describe.skipIf(noGpu === undefined)('without a GPU', () => {
       [20, 20, 20],
       [30, 30, 30],
     ])
-    // Each was compared with sums in float64.
+    // Every point has a comparison with sums in float64.
     for (const { result } of points) expect(result).toMatchObject({ backend: 'cpu', relativeError: 0 })
   })
   it.each(['ladder 20 -o never.json', 'sweep borders', 'roofline', 'roofline -o never.svg --json'])(
-    '%s says so in one line',
+    'reports in one line that %s needs a GPU',
     async (command) => {
       expect(await fails(command.split(' '), 1, { cwd: path('.') })).toContain(noGpu)
       expect(readdirSync(path('.')).filter((name) => name.startsWith('never'))).toEqual([])
@@ -75,11 +75,11 @@ describe('roofline --from', () => {
     const printed = await succeeds(['roofline', '--from', file, '-o', path('roofline.svg')])
     expect(printed).toMatch(/^instructions: fused +33\.0 TOPS$/m)
     expect(printed).toMatch(/^device memory: copy +4000 GB\/s$/m)
-    // 1/4 operation per byte of 4000 GB/s; caches increase it.
+    // The bound is 1/4 operation per byte · 4000 GB/s. Caches raise the speed above the bound.
     expect(printed).toMatch(
       /^one thread per cell, coalesced +0\.25 +0\.25 +3000 GOPS +1000 GOPS \(device memory\) +shared memory; above that of device memory and L2$/m,
     )
-    // 2 operations per byte of 4000 GB/s.
+    // The bound is 2 operations per byte · 4000 GB/s.
     expect(printed).toMatch(
       /^tiles in shared memory 8×8, coalesced +2 +0\.333 +4000 GOPS +8000 GOPS \(device memory\) +device memory$/m,
     )
@@ -110,7 +110,7 @@ describe('roofline --from', () => {
         expect(painted(element, 'font-family'), what).toContain('sans-serif')
       }
     }
-    // The page and its text, and a colour for each series.
+    // The first rectangle is the background, whose colour differs from the text. The series differ in colour.
     expect(document.querySelector('rect')!.getAttribute('fill')).not.toBe(
       painted(document.querySelector('text')!, 'fill'),
     )
@@ -178,11 +178,11 @@ describe('the report', () => {
       expect(page).toContain(`<section id="${id}"`)
       expect(page).toContain(`href="#${id}"`)
     }
-    // The K20c's times next to those of the file.
+    // The page shows the K20c's times next to those of the file.
     for (const text of ['Table 1: baseline', '<td>232</td><td>233</td>', '<td>7.99</td><td>9.49</td>']) {
       expect(page).toContain(text)
     }
-    // 1.25 / 1 − 1, and 1.25 / 1.5 − 1.
+    // The gains are 1.25 / 1 − 1 = 25 % without copies and 1.25 / 1.5 − 1 with copies.
     expect(page).toContain(
       'padding is ahead by 25.00 % (the paper, GTX 680: ahead by 15.51 %); with the copies that pad the operands, behind by 16.67 %',
     )
@@ -212,7 +212,7 @@ describe('the report', () => {
         const marks = await page.evaluate<number>(
           `[...document.querySelectorAll('#roofline [role=img]')].filter((e) => e.getClientRects().length > 0)[0].querySelectorAll('[aria-label=dot] :is(path, circle)').length`,
         )
-        // Four kernels in two panels.
+        // The chart has four kernels in each of two panels.
         expect(marks).toBe(8)
       })
       it('show the SVG file correctly', async () => {

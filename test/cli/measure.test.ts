@@ -25,7 +25,7 @@ describe('measure on the CPU', () => {
       verified: true,
     })
     expect(found.kernelMs).toBeGreaterThan(0)
-    // Two operations for each of the batch·M·N·K steps, of medians of the same samples.
+    // Speed is two operations per step, for batch·M·N·K steps, divided by the median time.
     expect(found.gops * found.kernelMs).toBeCloseTo((2 * 2 * 33 * 17 * 40) / 1e6, 6)
   })
 
@@ -46,7 +46,7 @@ describe('measure on the CPU', () => {
   })
 
   it('lists the families of the build if no variant is named', async () => {
-    // A line on stderr lists kernels in another addon.
+    // stderr may name kernels of another addon, so only stdout is compared.
     const { stdout } = await mpmml(['measure', '--json'])
     const families = JSON.parse(stdout)
     const found = new Set(families.map(({ family }: { family: string }) => family))

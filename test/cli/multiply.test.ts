@@ -46,7 +46,7 @@ describe('the product', () => {
     expect(printed).not.toContain('verified')
   })
 
-  // MaxPlus.jl's documentation, A*A.
+  // Source: the documentation of MaxPlus.jl, A*A.
   it('is right with ε', async () => {
     const a: [number[], number[]] = [
       [2, 2],
@@ -140,7 +140,7 @@ describe('the product', () => {
 
   it('is right for Fortran order and 64-bit integers', async () => {
     const [, b] = example()
-    // Column by column.
+    // Fortran order stores the elements column by column.
     writeNumbers(path('f.npy'), [2, 3], [1, 8, 6, 3, 2, 4], { fortran: true })
     await succeeds(['multiply', path('f.npy'), b!, '-o', path('c.npy')])
     expect(readNumbers(path('c.npy')).values).toEqual([9, 9, 10, 13])

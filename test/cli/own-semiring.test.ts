@@ -7,7 +7,7 @@ import { json, readNumbers, runMpmml, succeeds, useFolder, writeNumbers } from '
 
 const path = useFolder()
 
-/** The operands, and the file of a semiring. */
+/** Writes two operands and the file of a semiring, and returns their paths. */
 function files(own: unknown = leastDifference): [a: string, b: string, own: string] {
   writeNumbers(path('a.npy'), [1, 2], [1, 10])
   writeNumbers(path('b.npy'), [2, 2], [5, 30, 12, 8])

@@ -19,7 +19,7 @@ function write(name: string, content: string): string {
 // A leads to B in 30 minutes, to C in 58 and to D in 3 hours more.
 const roads = () => write('roads.csv', 'from,to,seconds\nA,B,1800\nB,C,1700\nC,A,200\nA,D,9000\n')
 
-/** The distances of A, B, C and D. */
+/** Distances between A, B, C and D, by rows. */
 const distances = [
   [0, 1800, 3500, 9000],
   [1900, 0, 1700, 10900],

@@ -14,7 +14,7 @@ function write(name: string, content: string): string {
   return path(name)
 }
 
-/** Nodes with the indices of the file. */
+/** Writes a DIMACS file, whose nodes are numbered from 1. */
 const dimacs = (name: string, nodes: number, edges: Edge[]) =>
   write(
     `${name}.gr`,
@@ -94,7 +94,7 @@ describe('one-to-one', () => {
     expect(record.timing.totalMs).toBeGreaterThanOrEqual(0)
   })
 
-  it('accepts a node and itself, and nodes without a path', async () => {
+  it('accepts equal start and end nodes, and nodes without a path', async () => {
     const file = csv('islands', [[0, 1, 4]])
     const [self, none] = [
       await json(['paths', file, '--from', '1', '--to', '1']),
@@ -149,7 +149,7 @@ describe('some-to-all', () => {
     expect(record.pairs.map(({ value }: { value: number }) => value)).toEqual([20, 15, 11, 0, null, null])
   })
 
-  it('writes them with -o instead', async () => {
+  it('writes the lengths to a file with -o', async () => {
     const out = path('some.npy')
     const args = ['paths', dimacs('some', 6, example), '--from', '1,2', '-o', out]
     const record = await json(args)
@@ -238,7 +238,7 @@ describe('all pairs', () => {
 })
 
 describe('--semiring', () => {
-  // Weights as widths, as lengths of an acyclic graph, and as probabilities in per cent.
+  // The weights serve as widths, as lengths of an acyclic graph, and as probabilities in per cent.
   const edges: Edge[] = [
     [0, 1, 50],
     [0, 2, 90],
@@ -271,7 +271,7 @@ describe('--semiring', () => {
     const args = ['paths', csv('shares', shares), '--from', '0', '--to', '3', '--semiring', 'max-times']
     const record = await json(args)
     expect(record).toMatchObject({ dtype: 'float64', overflow: null })
-    // Every step is exact in binary.
+    // All products of these probabilities are exact in binary.
     expect(pairs(record)).toEqual([
       { from: 0, to: 3, value: (90 / 128) * (80 / 128) * (70 / 128), path: [0, 2, 1, 3] },
     ])
@@ -485,7 +485,7 @@ describe('bad input', () => {
     expect(await fails(['paths', many, '--from', '1'])).toMatch(
       /the result has 4194305 pairs, more than the 4194304 that are printed: name a file with -o/,
     )
-    // 3000 paths of 1500 nodes on average.
+    // The output would be 3000 paths of 1500 nodes on average.
     const chain = dimacs(
       'chain',
       3000,
@@ -637,7 +637,7 @@ describe('nodes with names', () => {
     )
   })
 
-  it('are found by the names of the columns', async () => {
+  it('are read from the columns that the headings source and target name', async () => {
     const file = write('ids.csv', 'id,target,source,km\n7,B,A,4\n8,C,B,5\n')
     expect(await json(['paths', file, '--from', 'A', '--to', 'C'])).toMatchObject({ pairs: [{ value: 9 }] })
     const numbers = write('id-numbers.csv', 'id,source,target,weight\n1,0,1,7\n2,1,2,2\n3,0,2,50\n')

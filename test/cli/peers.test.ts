@@ -20,7 +20,10 @@ async function run(folder: string) {
   return { status, stderr, figures: suites[0].figures as Figure[], wrong: suites[0].wrong as string[] }
 }
 
-/** Folder with a program python3 that lists packages, and answers each line of a program of the suite by `answers`. */
+/**
+ * Creates a folder with a program python3 that lists `packages` and answers each input line by the program
+ * `answers`.
+ */
 function standIn(name: string, packages: string, answers: string): string {
   const folder = path(name)
   mkdirSync(folder)
@@ -93,7 +96,7 @@ describe.skipIf(!linux)('bench --suite peers', () => {
     const theirs = figures.filter(({ what }) => what === 'NumPy, a row at a time')
     expect(theirs.map(({ of }) => of)).toEqual(['128³, max-plus of int32', '128³, max-plus of float32'])
     for (const { value, note } of theirs) {
-      // 2 · 128³ operations in 2.5 ms.
+      // The product has 2 · 128³ operations and takes 2.5 ms.
       expect(value.median).toBeCloseTo((2 * 128 ** 3) / 2.5 / 1e9, 9)
       expect(note).toMatch(/^[\d.e+-]+ × the time here; NumPy 1\.2\.3; ready after 5 ms$/)
     }

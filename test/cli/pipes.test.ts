@@ -209,7 +209,7 @@ describe('standard input and output', () => {
       ['multiply', '-', 'b.npy', '-o', 'c.npy', '--memory', '8MiB', '--format', 'npy'],
       '--format is not for matrices that are computed block by block',
     ],
-  ])('are wrong usage as %s', async (_, args, expected) => {
+  ])('are rejected as wrong usage as %s', async (_, args, expected) => {
     expect(await fails(args, 2)).toContain(expected)
   })
 })
@@ -292,7 +292,7 @@ describe('a CSV file', () => {
     expect((await ran(['paths', links, '--semiring', 'or-and', '--json'])).stderr).toBe('')
   })
 
-  it('is inspected with tabs or compressed by gzip too', async () => {
+  it('is inspected if it has tabs or is compressed by gzip', async () => {
     const tabs = file('square.tsv', square.replaceAll(',', '\t'))
     expect((await ran(['paths', tabs, '--json'])).stderr).toContain('taken as a list of edges')
     const packed = file('square.csv.gz', gzipSync(square))
@@ -429,7 +429,7 @@ describe('a CSV file', () => {
     expect(await fails(['show', file('cells.csv', '0,1,5,6\n1,x,5,6\n')])).toContain("but it is 'x'")
   })
 
-  it('is rejected as edges of which some have no weights', async () => {
+  it('is rejected as edges if some have no weights', async () => {
     const some = file('some.csv', '0,1\n1,2,7\n')
     expect(await fails(['paths', some, '--edges', '--semiring', 'or-and'])).toContain(
       'line 2: this edge has a weight, but the first one has none',
@@ -498,7 +498,7 @@ describe('a terminal', () => {
         .helpInformation()
         .split('\n')
       expect(lines.length).toBeGreaterThan(30)
-      // A name can't be broken.
+      // A long name may exceed the width of a line.
       for (const line of lines)
         if (!/^ {2}[-\w]+(, --\w+)?( [<[].*)?$/.test(line))
           expect(line.length, line).toBeLessThanOrEqual(columns)

@@ -1,4 +1,4 @@
-/** Products and paths by workers on a queue, by the commands of users. */
+/** Products and paths by workers on a queue, started by the command line. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -19,7 +19,7 @@ const why = redisProgram ? '' : ' (skipped: neither redis-server nor valkey-serv
 const numbers = (count: number, seed: number) =>
   Int32Array.from({ length: count }, (_, i) => (((i + seed) * 2654435761) >>> 9) % 2001)
 
-/** The max-plus product, from its definition. */
+/** Returns the max-plus product, computed by its definition. */
 function product(a: Int32Array, b: Int32Array, n: number): number[] {
   const c = new Int32Array(n * n).fill(-(2 ** 31))
   for (let i = 0; i < n; i++) {
@@ -62,7 +62,7 @@ describe.skipIf(!redisProgram)(`a queue${why}`, () => {
   })
   afterAll(() => redis.end())
 
-  /** A worker, and the events that it printed. */
+  /** Starts a worker, and collects the events that it prints. */
   function worker(root: string, ...more: string[]) {
     const args = ['worker', '--queue', redis.url, '--root', root, '--backend', 'cpu', '--json', ...more]
     const child = spawn(process.execPath, [cli, ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
@@ -79,7 +79,7 @@ describe.skipIf(!redisProgram)(`a queue${why}`, () => {
     return { child, events, until }
   }
 
-  it('computes a right product while workers die and sleep, and the queue restarts', async () => {
+  it('computes the right product although workers die and sleep, and the queue restarts', async () => {
     const n = 320
     mkdirSync(path('product'))
     const [a, b] = [numbers(n * n, 1), numbers(n * n, 2)]
@@ -105,7 +105,8 @@ describe.skipIf(!redisProgram)(`a queue${why}`, () => {
     expect(readNumbers(path('product/c.npy')).values).toEqual(product(a, b, n))
     expect(readdirSync(path('product')).sort()).toEqual(['a.npy', 'b.npy', 'c.npy'])
     const begun = all.flatMap(({ events }) => events.filter(({ type }) => type === 'begun'))
-    // One for each of the two workers that were assumed dead, and one for each that the restart disconnected.
+    // Repeated blocks: one for each of the two workers that died or slept, and one for each of four workers
+    // that lost their connection.
     expect(begun.length).toBeLessThanOrEqual(100 + 2 + 4)
     const [plan] = (await queueStatus({ queue: redis.url })).plans
     expect(plan).toMatchObject({ state: 'done', done: 1, blocks: 100, total: 100, reason: '', failures: [] })
@@ -177,7 +178,7 @@ describe.skipIf(!redisProgram)(`a queue${why}`, () => {
     const running = mpmml(args, {
       started: (started) => {
         child = started
-        // Once it reports that there is no worker.
+        // The signal is sent when stderr reports that no worker exists.
         started.stderr!.once('data', () => child.kill('SIGINT'))
       },
     })
@@ -368,7 +369,7 @@ describe.skipIf(!redisProgram)(`a queue${why}`, () => {
     const { stdout, stderr } = await mpmml(args, { env: { NODE_EXTRA_CA_CERTS: certificate } })
     expect(stderr).toBe('')
     expect(JSON.parse(stdout)).toMatchObject({ queue: `rediss://localhost:${port}`, plans: [] })
-    // A certificate authority that is not trusted.
+    // Without NODE_EXTRA_CA_CERTS the certificate authority is not trusted.
     expect(await fails(args)).toMatch(/self-signed certificate.*NODE_EXTRA_CA_CERTS.*\[ERR_MPMML_QUEUE\]/)
     await secure.end()
   })

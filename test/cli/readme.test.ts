@@ -48,7 +48,7 @@ it('names every function of mpmml/files in docs', () => {
   const text = docs.map(read).join('\n')
   const names = Object.keys(files)
   expect(names.length).toBeGreaterThan(15)
-  // "read… and write…" documents both.
+  // An entry "read… and write…" documents both functions.
   const paired = (name: string) => name.replace(/^write(?=[A-Z])/, 'read')
   expect(names.filter((name) => !text.includes(`\`${name}`) && !text.includes(`\`${paired(name)}`))).toEqual(
     [],
@@ -93,13 +93,13 @@ describe('commands', () => {
 })
 
 describe('semirings', () => {
-  /** The rows of a table of semirings: name and element types. */
+  /** Returns the rows of a table of semirings: name and element types. */
   const rows = (page: string) =>
     [...page.matchAll(/^\| `'?([a-z]+-[a-z]+)'?`[^|]*\|[^|]+\|[^|]+\| ([a-z][a-z0-9, ]+) \|/gm)].map(
       ([, name, types]) => [name, types],
     )
 
-  it('are those of the library in docs/products.md, and README.md leads there', () => {
+  it('equal those of the library in docs/products.md, to which README.md links', () => {
     const there = library.variants().map(({ semiring, dtype }) => `${semiring} ${dtype}`)
     expect(rows(products).length).toBe(8)
     expect(readme).toContain('[eight semirings](docs/products.md#semirings)')
@@ -111,7 +111,7 @@ describe('semirings', () => {
 })
 
 describe('links', () => {
-  /** Anchor that GitHub derives from a heading. */
+  /** Returns the anchor that GitHub derives from a heading. */
   const anchorOf = (heading: string) =>
     heading
       .toLowerCase()
@@ -121,7 +121,7 @@ describe('links', () => {
   const anchorsOf = (page: string) =>
     [...read(page).matchAll(/^#+ (.+)$/gm)].map(([, heading]) => anchorOf(heading!))
 
-  /** Targets of links and pictures, in Markdown and in HTML, and addresses in angle brackets. */
+  /** Returns the targets of links and pictures in Markdown and HTML, and URLs in angle brackets. */
   const targetsOf = (page: string) =>
     [
       ...read(page).matchAll(
@@ -167,7 +167,7 @@ it("has an example whose numbers are the library's", async () => {
   expect([...result.c.data]).toEqual(JSON.parse(c!))
 })
 
-/** Output of a program that uses the library in dist. */
+/** Returns the output of a program that uses the library in dist. */
 async function printed(program: string): Promise<string> {
   const entry = (name: string) => JSON.stringify(pathToFileURL(join(root, 'dist', 'lib', `${name}.js`)).href)
   const code = program.replace(/'mpmml(?:\/(\w+))?'/g, (_, name) => entry(name ?? 'index'))
@@ -199,7 +199,7 @@ it('has an example of a witness in docs/products.md whose numbers are right', as
 })
 
 describe('measured figures', () => {
-  it('in tables are those of docs/measured.json and of the laboratory', async () => {
+  it('equal those of docs/measured.json and of the laboratory in tables', async () => {
     const all = await tables()
     const shown = docs.filter((page) => read(page).includes('<!-- table '))
     for (const page of shown) expect(filled(read(page), all)).toBe(read(page))
@@ -218,20 +218,20 @@ describe('measured figures', () => {
     }
   })
 
-  it('in single sentences exist', () => {
+  it('exist in single sentences', () => {
     expect(single.length).toBeGreaterThan(5)
     const flat = (page: string) => read(page).replaceAll(/\s+/g, ' ')
     expect(single.filter(({ page, figure }) => !flat(page).includes(figure))).toEqual([])
   })
 
-  it('in sentences are among the measured ones', () => {
+  it('are measured ones in all sentences', () => {
     const known = new Set(
       Object.values(sets).flatMap(({ rows }) =>
         Object.values(rows).flatMap(([, ...values]) => values.map(String)),
       ),
     )
-    // The engineering log has figures of its time, and the thesis and the laboratory those of results, from which their tables are
-    // generated.
+    // Pages without checked figures: the engineering log quotes old figures, and tables of the thesis and the
+    // laboratory are generated from results.
     const apart = ['docs/notes.md', 'docs/thesis.md', 'docs/laboratory.md']
     const prose = pages.filter((page) => !apart.includes(page))
     const told = prose.flatMap((page) =>
@@ -265,7 +265,7 @@ it('shows the output of examples in docs/examples.md', () => {
   expect(shown.length).toBeGreaterThan(5)
   for (const [, line, output] of shown) {
     const printed = execFileSync(process.execPath, line!.split(' '), { cwd: root, encoding: 'utf8' })
-    // The name of the processor differs.
+    // The name of the processor differs between machines.
     expect(printed.replace(/^on .+ \(/, 'on … (').trimEnd(), line).toBe(output)
   }
 })
@@ -275,7 +275,7 @@ describe('pictures', () => {
     const picture = read(`docs/images/${name}.svg`)
     expect(drawn(name)).toBe(picture)
     expect(picture).toContain('<style>@media (prefers-color-scheme:dark){')
-    // The library's own drawing has classes.
+    // The library draws the picture of the project, with classes.
     if (name !== 'project') expect(picture).not.toMatch(/\b(class|style)=|var\(/)
   })
 

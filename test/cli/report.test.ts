@@ -61,7 +61,7 @@ describe('report --from', () => {
         new Set(sweepsOf[name].filter((sweep) => all.has(sweep))),
       )
     }
-    // The sweeps of an exhibit have the points of its section.
+    // The section of an exhibit needs only points of the exhibit's sweeps.
     const results = await readResults(h200)
     for (const name of exhibits) {
       const points = results.points.filter(({ sweep }) =>
@@ -108,7 +108,7 @@ describe('report --from', () => {
     expect(reportPage({ ...results, points: others }).page).not.toContain('Triangular products')
     const { page } = reportPage({ ...results, points: [...others, ...work] })
     const triangles = /<section id="triangular-products".*?<\/section>/s.exec(page)![0]
-    // The share of the squares' time, at both sizes; the batch has no squares next to it.
+    // Triangles take 0.174 of the time of squares at both sizes. The batch has no measurement of squares.
     expect(triangles.match(/<td[^>]*>0\.174<\/td>/g)).toHaveLength(2)
     for (const text of [
       '496 × 1K',
@@ -118,7 +118,7 @@ describe('report --from', () => {
     ]) {
       expect(page).toContain(text)
     }
-    // 2 · 4.8e10 / 20 ms.
+    // The speed is 2 · 4.8e10 operations / 20 ms = 4800 GOPS.
     expect(page).toContain('4800')
   })
 
@@ -149,12 +149,9 @@ describe('report --from', () => {
   })
 })
 
-it.skipIf(withoutCuda() === undefined)(
-  'without a GPU and without --from it says so in one line',
-  async () => {
-    expect(await fails(['report', '-o', path('never.html')])).toContain('needs a GPU')
-  },
-)
+it.skipIf(withoutCuda() === undefined)('reports a missing GPU in one line without --from', async () => {
+  expect(await fails(['report', '-o', path('never.html')])).toContain('needs a GPU')
+})
 
 it('judges the results of the H200 by its numbers', async () => {
   const { claims } = reportPage(await readResults(h200))
@@ -201,7 +198,7 @@ describe.skipIf(!chromium)(
     )
 
     it.each(views)(
-      '%i pixels wide, %s: every figure, nothing beyond the edge, no error, no request',
+      'shows every figure within %i pixels in the %s scheme, without errors and requests',
       async (width, scheme) => {
         for (const name of ['browser.html', 'partial.html']) {
           const url = pathToFileURL(path(name)).href
@@ -229,7 +226,7 @@ describe.skipIf(!chromium)(
           expect(figure.width).toBeGreaterThan(300)
           expect(figure.width).toBeLessThanOrEqual(width)
         }
-        // The text stands out from the page in either scheme.
+        // The text has enough contrast with the page in both colour schemes.
         const [text, background] = await page.evaluate<string[]>(
           '[getComputedStyle(document.body).color, getComputedStyle(document.body).backgroundColor]',
         )

@@ -84,7 +84,7 @@ describe('bpmax', () => {
     for (const { length, start, pairs } of interactions) {
       for (const [, j] of pairs.between) expect(j >= start && j < start + length).toBe(true)
     }
-    // The text counts bases from 1.
+    // The printed text counts bases from 1, and JSON counts from 0.
     const [{ start }] = interactions
     expect(await succeeds(['bpmax', tar(), gag(), '--window', '6'])).toMatch(
       new RegExp(`^target +gag, 14 bases, bases ${start + 1}–${start + 6}$`, 'm'),

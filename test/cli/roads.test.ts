@@ -1,4 +1,7 @@
-/** Roads in files: both directions, several files, decimals, large ids, and OpenStreetMap's files of OSMnx. Lengths are added by hand. */
+/**
+ * Road networks in files: both directions, several files, decimals, large ids, and OSMnx files of
+ * OpenStreetMap. Expected lengths are computed by hand.
+ */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { readGraph } from '../../lib/graph.js'

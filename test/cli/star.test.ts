@@ -7,7 +7,7 @@ import { EPSILON, fails, json, readNumbers, succeeds, useFolder, writeNumbers } 
 
 const path = useFolder()
 
-/** Edges 0 → 1 of 3, 1 → 2 of 4, and a loop of −1 at 1. */
+/** Edges 0 → 1 and 1 → 2 have the weights 3 and 4. The loop at node 1 has weight −1. */
 const example = () =>
   writeNumbers(path('a.npy'), [3, 3], [EPSILON, 3, EPSILON, EPSILON, -1, 4, EPSILON, EPSILON, EPSILON])
 
@@ -114,7 +114,7 @@ describe('bad input of star', () => {
   })
 
   it.each([[['--semiring', 'plus-times']], [['--backend', 'gpu']], [['--overflow', 'none']], [['b.npy']]])(
-    '%j is wrong usage',
+    'is reported as wrong usage: %j',
     async (flags) => {
       expect(await fails(['star', example(), ...flags], 2)).toContain('--help')
     },

@@ -25,7 +25,7 @@ export interface RunOptions {
   cwd?: string
   /** Content of standard input. By default it is empty. */
   input?: string | Uint8Array
-  /** Called when the process runs. */
+  /** Called after the start of the process. */
   started?: (child: ChildProcess) => void
 }
 
@@ -42,7 +42,7 @@ export function runProgram(
       env: { ...inherited, ...env },
       stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
     }) as ChildProcessByStdio<Writable | null, Readable, Readable>
-    // A process that doesn't read it shows that by its status.
+    // A process that doesn't read its input fails by its exit status, so errors of the pipe are ignored.
     child.stdin?.on('error', () => {}).end(input)
     let stdout = ''
     let stderr = ''
@@ -164,7 +164,7 @@ export async function fails(args: string[], status = 1, options?: RunOptions): P
   return outcome.stderr
 }
 
-/** Folder for the tests of a file. */
+/** Creates a folder for the tests of a file; returns the function that makes paths in it. */
 export function useFolder(): (name: string) => string {
   let folder: string
   beforeAll(() => {

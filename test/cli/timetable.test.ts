@@ -28,7 +28,8 @@ describe('timetable', () => {
   })
 
   it('prints recovery times between all departures', async () => {
-    // The slack of each connection, as in `delay`: AB 18 by BA, BC 7 by CB, BA 9 by CB, others none.
+    // The slacks equal those of `delay`: 18 for AB by BA, 7 for BC by CB, 9 for BA by CB. Other connections
+    // have none.
     const printed = await succeeds([...args, '--recovery'])
     expect(printed).toMatch(/^stable +if each connection takes at most 3\.5 longer$/m)
     expect(printed).toMatch(/^AB +0 +18 +0 +0$/m)

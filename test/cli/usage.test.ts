@@ -44,7 +44,7 @@ it('lists the commands without arguments', async () => {
   const named = [...text.matchAll(/npx mpmml ([a-z][\w-]*)/g)].map(([, command]) => command!)
   expect(named.length).toBeGreaterThan(5)
   for (const command of named) expect(help).toMatch(new RegExp(`^  ${command}\\b`, 'm'))
-  // Every command is in one group, in both texts, and the laboratory is one of them.
+  // Both help texts list every command in exactly one group, one of which is the laboratory.
   const groups = new Map(
     [...text.matchAll(/^ {2}([A-Z][\w ]+?) {2,}([a-z, -]+)$/gm)].map(([, group, list]) => [
       group!,
@@ -72,14 +72,14 @@ describe('help', () => {
       const [, shown, description] = /^Usage: mpmml [\w-]+([^\n]*)\n\n(.+?)\n\n(?:Arguments|Options):/s.exec(
         own,
       )!
-      // A command without options of its own has --help.
+      // Help shows "[options]" even for commands whose only option is --help.
       expect(shown!.replace(' [options]', ''), name).toBe(usage!.replace(' [options]', ''))
       expect(description!.replaceAll('\n', ' '), name).toBe(summary!.replace(/\n +/g, ' '))
     }
   })
 
   it('needs no addon', async () => {
-    // Modules that load the addon fail without its package.
+    // In this environment every module that loads the addon fails.
     const env = {
       NODE_OPTIONS: `--import=${JSON.stringify(`data:text/javascript,process.dlopen=()=>{throw new Error('none')}`)}`,
     }

@@ -1,6 +1,7 @@
 /**
- * The service of examples/distances-service: compiled and started as its Dockerfile does, without an environment, as another user, in a
- * folder that it can't write; and its image where Docker runs. Uses what `npm run build:ts` built.
+ * The service of examples/distances-service, compiled and started like in its Dockerfile: without an
+ * environment, as another user, in a read-only folder. Its image is tested if Docker runs. Uses the output of
+ * `npm run build:ts`.
  */
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
 import {
@@ -55,7 +56,10 @@ afterAll(() => {
   rmSync(folder, { recursive: true })
 })
 
-/** Another user, if this one may become it and it may read Node.js and the project. */
+/**
+ * Options of a process of user nobody. Undefined if this user may not change to it, or if nobody can't read
+ * Node.js and the project.
+ */
 const asNobody = () => {
   if (process.getuid?.() !== 0) return {}
   const ids = { uid: NOBODY, gid: NOBODY }
@@ -73,7 +77,7 @@ interface Service {
 async function start(env: Record<string, string> = {}): Promise<Service> {
   const child = spawn(process.execPath, ['dist/server.js'], {
     cwd: folder,
-    // No HOME, no PATH: nothing is inherited.
+    // The service inherits no variable, not even HOME and PATH.
     env: { PORT: '0', LOG_LEVEL: 'fatal', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
     ...asNobody(),
@@ -109,7 +113,7 @@ const healthy = async (service: Service, expected: object) => {
 }
 
 describe.skipIf(!built)('the distances service', () => {
-  it('answers tables by names, as the oracle has them', async () => {
+  it('returns tables by names that equal those of the oracle', async () => {
     const service = await start()
     const lines = readFileSync(join(example, 'stops.csv'), 'utf8').trim().split('\n').slice(1)
     const edges = lines.map((line) => line.split(',') as [string, string, string])
@@ -130,7 +134,7 @@ describe.skipIf(!built)('the distances service', () => {
     expect(await health(service)).toMatchObject({ status: 'ok', stops: stops.length, done: 2, refused: 0 })
   })
 
-  it('refuses what it must with the code', async () => {
+  it('rejects invalid requests with their code', async () => {
     const service = await start({ MAX_PAIRS: '4', MAX_BODY_BYTES: '1000' })
     const some = { sources: ['Depot'], targets: ['Station'] }
     const wrong: [unknown, number, string][] = [
@@ -150,7 +154,7 @@ describe.skipIf(!built)('the distances service', () => {
     expect(await health(service)).toMatchObject({ done: 1, refused: wrong.length })
   })
 
-  it('refuses requests that are too many, and searches nothing for clients that leave', async () => {
+  it('rejects requests beyond its limit, and stops searches of clients that disconnect', async () => {
     const service = await start({
       MAX_OPEN: '1',
       GRAPH: 'large.csv',
@@ -158,7 +162,7 @@ describe.skipIf(!built)('the distances service', () => {
       TABLE_BYTES: '0',
     })
     const { port, hostname } = new URL(service.url)
-    // A body that doesn't end holds the only place.
+    // An incomplete body occupies the only slot for open requests.
     const slow = connect(Number(port), hostname)
     slow.write(
       'POST /table HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{',
@@ -177,7 +181,7 @@ describe.skipIf(!built)('the distances service', () => {
     await healthy(service, { open: 0, abandoned: 1, done: 0 })
   })
 
-  it('gives up a table at the time limit', async () => {
+  it('aborts a table at the time limit', async () => {
     const service = await start({ MAX_MILLISECONDS: '1', GRAPH: 'large.csv', MPMML_NUM_THREADS: '1' })
     const many = Array.from({ length: 300 }, (_, at) => `s${at}`)
     const { status, body } = await post(service, { sources: many, targets: many })
@@ -196,7 +200,7 @@ describe.skipIf(!built)('the distances service', () => {
     expect(service.output()).toContain('SIGTERM: finishing 1 requests')
   })
 
-  it('ends before it listens if a setting or the graph is wrong', async () => {
+  it('exits before it listens if a setting or the graph is invalid', async () => {
     await expect(start({ MAX_PAIRS: 'many' })).rejects.toThrow(/MAX_PAIRS must be a whole number from 1/)
     await expect(start({ GRAPH: 'none.csv' })).rejects.toThrow(/none\.csv/)
   })
@@ -206,7 +210,7 @@ const hasDocker = spawnSync('docker', ['info'], { timeout: 10_000 }).status === 
 if (!hasDocker) console.warn('the image of examples/distances-service is not built: Docker does not run here')
 
 describe.skipIf(!built || !hasDocker)('the image of the distances service', () => {
-  it('answers with a root that is read-only', async () => {
+  it('answers with a read-only root file system', async () => {
     const context = mkdtempSync(join(tmpdir(), 'mpmml-image-'))
     cpSync(example, context, { recursive: true })
     const vendor = join(context, 'vendor', 'mpmml')

@@ -1,4 +1,4 @@
-/** The example of kissing loops, run as its first lines say. */
+/** The example of kissing loops, run by the command in its first comment. */
 import { describe, expect, it } from 'vitest'
 import { built, headOf, lines, named, run } from './support.js'
 
@@ -21,13 +21,13 @@ describe.skipIf(!built)(named('kissing loops'), () => {
     expect(Number(score)).toBeGreaterThan(Number(alone))
   })
 
-  it('refuses pairs that are not there', async () => {
+  it('rejects unknown pairs', async () => {
     const { status, stderr } = await run(example, ['--pair', 'moon'])
     expect(status).not.toBe(0)
     expect(stderr).toContain('there is no pair moon')
   })
 
-  it('names its options', () => {
+  it('lists its options', () => {
     expect(headOf(example)).toContain('--pair')
   })
 })

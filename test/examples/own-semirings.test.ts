@@ -1,4 +1,4 @@
-/** The examples of semirings that users write, compared with what plain programs find. */
+/** The examples of custom semirings, compared with the results of plain programs. */
 import { describe, expect, it } from 'vitest'
 import { built, lines, named } from './support.js'
 
@@ -37,7 +37,7 @@ describe.skipIf(!built)(named('longest chains'), () => {
 })
 
 describe.skipIf(!built)(named('best alignments'), () => {
-  /** The scores of all alignments, with their columns. */
+  /** Returns the columns of all alignments with their scores. */
   function all(first: string, second: string): Map<string, number> {
     const found = new Map<string, number>()
     const go = (i: number, j: number, upper: string, lower: string, score: number) => {
@@ -56,7 +56,7 @@ describe.skipIf(!built)(named('best alignments'), () => {
     ['GATTACA', 'GCATGCU'],
     ['ACGT', 'AGT'],
     ['A', 'CGC'],
-  ])('of %s and %s are the three best', async (first, second) => {
+  ])('finds the three best of %s and %s', async (first, second) => {
     const expected = all(first, second)
     const best = [...expected.values()].sort((x, y) => y - x).slice(0, 3)
     const printed = await lines('best-alignments.mjs', [first, second])
@@ -74,7 +74,8 @@ describe.skipIf(!built)(named('distances of tables'), () => {
   it('are those between rows', async () => {
     const printed = await lines('table-distances.mjs')
     const [first] = printed.slice(1)
-    // |5.0 − 5.1| + |3.4 − 3.5| + |1.5 − 1.4| + |0.2 − 0.2| and so on, by hand.
+    // The first distance is |5.0 − 5.1| + |3.4 − 3.5| + |1.5 − 1.4| + |0.2 − 0.2| = 0.30. All distances are
+    // computed by hand.
     expect(first!.trim().split(/ +/)).toEqual(['0.30', '0.60', '6.60', '5.90', '8.20', '6.80', 'setosa'])
     expect(printed[5]!.trim().split(/ +/)).toEqual(['0.10', '0.40', '3.20', '3.00', '4.50', '3.60', 'setosa'])
     expect(printed[9]!.trim().split(/ +/)).toEqual([

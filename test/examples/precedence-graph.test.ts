@@ -1,4 +1,7 @@
-/** The example of longest chains, run as its first lines say. Uses what `npm run build:ts` built. */
+/**
+ * The example of longest chains, run by the command in its first comment. Uses the output of `npm run
+ * build:ts`.
+ */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -15,7 +18,10 @@ async function lines(args: string[]): Promise<string[]> {
 
 const numbersOf = (line: string) => line.trim().split(/ +/).map(Number)
 
-/** Earliest starts by Bellman and Ford: each edge says that `to` starts at least `value` after `from`. */
+/**
+ * Returns the earliest starts by the Bellman–Ford algorithm. An edge means that `to` starts at least `value`
+ * after `from`.
+ */
 function earliest(count: number, edges: [from: number, to: number, value: number][]): number[] {
   const starts = Array<number>(count).fill(0)
   for (let round = 0; round < count; round++) {
@@ -25,8 +31,8 @@ function earliest(count: number, edges: [from: number, to: number, value: number
 }
 
 describe.skipIf(!built)(built ? 'longest chains' : 'longest chains (skipped: dist/ is not built)', () => {
-  it.each(['auto', 'cpu'])("are those of the textbook's project: --backend %s", async (backend) => {
-    // Sedgewick and Wayne, Algorithms, 4th edition, section 4.4, typed again.
+  it.each(['auto', 'cpu'])("equal those of the textbook's project: --backend %s", async (backend) => {
+    // Copied by hand from Sedgewick and Wayne, Algorithms, 4th edition, section 4.4.
     const durations = [41, 51, 50, 36, 38, 45, 21, 32, 32, 29]
     const edges = [
       [0, 1],
@@ -49,13 +55,13 @@ describe.skipIf(!built)(built ? 'longest chains' : 'longest chains (skipped: dis
     expect(rows.slice(0, 10).map(numbersOf)).toEqual(
       durations.map((duration, job) => [job, duration, starts[job], later[job]]),
     )
-    // The book's own numbers: its schedule, and what the first two deadlines change.
+    // The book states these starts: its schedule, and the schedules with the first two deadlines.
     expect(starts).toEqual([0, 41, 123, 91, 70, 0, 70, 41, 91, 41])
     expect([later[4], later[7]]).toEqual([111, 53])
     expect(rows.slice(10)).toEqual(['The project takes 173. Its critical chain: 0 → 9 → 6 → 8 → 2'])
   })
 
-  it('are found in larger projects', async () => {
+  it('equal those of the oracle in larger projects', async () => {
     const [, head, ...rows] = await lines(['--jobs', '1,2,40,257'])
     expect(head).toBe('  jobs  products  whole ms  kernels ms  project takes')
     const expected = [1, 2, 40, 257].map((n) => {
@@ -77,13 +83,13 @@ describe.skipIf(!built)(built ? 'longest chains' : 'longest chains (skipped: dis
     }
   })
 
-  it('refuses what it was not made for', async () => {
+  it('rejects unsupported input', async () => {
     const { status, stderr } = await runProgram(process.execPath, [program, '--jobs', 'many'])
     expect(status).not.toBe(0)
     expect(stderr).toContain('ERR_MPMML_SHAPE')
   })
 
-  it('is a file that names its options', () => {
+  it('lists its options', () => {
     const [comment] = readFileSync(program, 'utf8').split('*/')
     for (const option of ['--jobs', '--backend']) expect(comment).toContain(option)
   })

@@ -1,4 +1,4 @@
-/** The example of a production line, run as its first lines say. */
+/** The example of a production line, run by the command in its first comment. */
 import { describe, expect, it } from 'vitest'
 import { built, drawn, headOf, lines, named, run, strongLines } from './support.js'
 
@@ -14,7 +14,7 @@ const after: Record<Machine, Machine[]> = {
   pack: ['assemble'],
 }
 
-/** Start times of each part on each machine, one part after the other. */
+/** Returns the start times of each part on each machine, computed part by part. */
 function simulate(pallets: number, parts: number): Record<Machine, number>[] {
   const starts: Record<Machine, number>[] = []
   for (let part = 0; part < parts; part++) {
@@ -25,7 +25,7 @@ function simulate(pallets: number, parts: number): Record<Machine, number>[] {
       const last = starts[part - 1]
       if (last) {
         time = Math.max(time, last[machine] + takes[machine])
-        // The part before must have been taken by the next machine.
+        // The next machine must have taken the previous part before this machine can start.
         for (const next of names) if (after[next].includes(machine)) time = Math.max(time, last[next])
       }
       const pallet = starts[part - pallets]
@@ -67,7 +67,7 @@ describe.skipIf(!built)(named('the production line'), () => {
   })
 
   it.each([1, 2, 4])(
-    'draws a bar for each part and machine of %i pallets: strong if no pause follows',
+    'draws a bar for each part and machine of %i pallets, with a strong line if no pause follows',
     async (pallets) => {
       const picture = await drawn(example, ['--pallets', String(pallets)])
       const isBar = (line: Element) => line.getAttribute('y1') === line.getAttribute('y2')
@@ -86,15 +86,15 @@ describe.skipIf(!built)(named('the production line'), () => {
     },
   )
 
-  it('has two pallets if nobody says how many', async () => {
+  it('uses two pallets by default', async () => {
     expect(await lines(example)).toEqual(await lines(example, ['--pallets', '2']))
   })
 
-  it.each(['0', '1.5', 'many', '101'])('refuses %s pallets', async (pallets) => {
+  it.each(['0', '1.5', 'many', '101'])('rejects %s pallets', async (pallets) => {
     const { status, stderr } = await run(example, ['--pallets', pallets])
     expect(status).not.toBe(0)
     expect(stderr).toContain('--pallets must be a whole number')
   })
 
-  it('names its options', () => expect(headOf(example)).toMatch(/--pallets.*-o/s))
+  it('lists its options', () => expect(headOf(example)).toMatch(/--pallets.*-o/s))
 })

@@ -1,4 +1,7 @@
-/** The example of a project, run as its first lines say. Expected dates are counted on a calendar. */
+/**
+ * The example of a project, run by the command in its first comment. Expected dates are counted on a
+ * calendar.
+ */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,9 +12,10 @@ import { built, headOf, lines, named } from './support.js'
 const example = 'project.mjs'
 
 describe.skipIf(!built)(named('the project'), () => {
-  it('has dates and slack of each job, and what decides the end', async () => {
+  it('prints dates and slack of each job, and the critical path', async () => {
     const all = await lines(example)
-    // 10 working days from Monday, 2 March; 5 days of lag; Good Friday and Easter Monday are free.
+    // Plans take 10 working days from Monday, 2 March. A lag has 5 days. Good Friday and Easter Monday are
+    // holidays.
     expect(all[0]).toBe('plans             2026-03-02 to 2026-03-13, slack 0')
     expect(all[1]).toBe('foundation        2026-03-23 to 2026-04-01, slack 0')
     expect(all[3]).toBe('walls             2026-04-02 to 2026-04-22, slack 0')
@@ -20,7 +24,7 @@ describe.skipIf(!built)(named('the project'), () => {
     )
   })
 
-  it('is drawn as bars, the critical ones filled', async () => {
+  it('draws a bar for each job, filled if the job is critical', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'mpmml-example-'))
     try {
       await lines(example, ['-o', join(folder, 'picture.svg')])
@@ -29,12 +33,12 @@ describe.skipIf(!built)(named('the project'), () => {
       const picture = new DOMParser().parseFromString(text, 'image/svg+xml')
       const labels = [...picture.querySelectorAll('text')].map(({ textContent }) => textContent)
       expect(labels).toEqual(expect.arrayContaining(['plans', 'windows ordered', '2026-03-02']))
-      // One more is in the legend.
+      // The legend contains one of the three bars.
       expect(picture.querySelectorAll('rect.bar')).toHaveLength(3)
     } finally {
       rmSync(folder, { recursive: true, force: true })
     }
   })
 
-  it('names its options', () => expect(headOf(example)).toContain('-o project.svg'))
+  it('lists its options', () => expect(headOf(example)).toContain('-o project.svg'))
 })

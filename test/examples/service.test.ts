@@ -1,4 +1,7 @@
-/** The service of examples/service as its README starts it: a process of its own. Uses what `npm run build:ts` built. */
+/**
+ * The service of examples/service, started in a separate process like in its README. Uses the output of `npm
+ * run build:ts`.
+ */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
@@ -17,9 +20,9 @@ const server = join(root, 'examples', 'service', 'server.mjs')
 interface Service {
   child: ChildProcess
   url: string
-  /** Output and log so far. */
+  /** Returns the previous output, including the log. */
   output: () => string
-  /** Waits until the service has printed this. */
+  /** Waits until the output matches the pattern. */
   printed: (pattern: RegExp) => Promise<RegExpExecArray>
   ended: Promise<{ status: number | null; signal: NodeJS.Signals | null }>
 }
@@ -33,7 +36,7 @@ afterEach(() => {
 
 async function start(env: Record<string, string> = {}, endsWithTest = true): Promise<Service> {
   const child = spawn(process.execPath, [server], {
-    // Products take the same time with and without a GPU.
+    // The CPU backend makes the duration of products independent of a GPU.
     env: { ...process.env, PORT: '0', MPMML_BACKEND: 'cpu', LOG_LEVEL: 'fatal', ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
@@ -52,7 +55,7 @@ async function start(env: Record<string, string> = {}, endsWithTest = true): Pro
 
 let usual: Promise<Service> | undefined
 
-/** One service with the usual settings, for tests that only ask it for products. */
+/** Returns a shared service with default settings, for tests that only request products. */
 function askedByAll(): Promise<Service> {
   usual ??= start({}, false)
   return usual
@@ -66,7 +69,7 @@ interface Client {
   closed: Promise<void>
 }
 
-/** A client that sends bytes, and nothing else; its body never ends. */
+/** Connects a client that sends only the given bytes, so that its request body never ends. */
 function dripping({ url }: Service, text: string): Client {
   const socket = connect(Number(new URL(url).port), '127.0.0.1')
   sockets.push(socket)
@@ -87,7 +90,7 @@ const head = (length: number, type = 'application/json') =>
 
 const drip = (service: Service) => dripping(service, `${head(100)}{"a":`)
 
-/** The first answer that isn't null. */
+/** Calls `ask` repeatedly, and returns the first answer that isn't null. */
 async function until<Answer>(ask: () => Answer | null | Promise<Answer | null>): Promise<Answer> {
   for (;;) {
     const answer = await ask()
@@ -128,7 +131,7 @@ const post = ({ url }: Service, body: FormData | string, headers = {}, signal: A
 const postJson = (service: Service, body: unknown, headers = {}) =>
   post(service, JSON.stringify(body), headers)
 
-/** Checks that a request was refused in this way. */
+/** Checks the status, code and message of a rejected request. */
 async function refused(
   answer: Response | Promise<Response>,
   status: number,
@@ -181,7 +184,7 @@ function slowForm(size = slowSize): FormData {
 }
 
 describe.skipIf(!built)(built ? 'the service' : 'the service (skipped: dist/ is not built)', () => {
-  it.each(zeros)('multiplies .npy files of a form, and answers with one: %s', async (semiring, zero) => {
+  it.each(zeros)('multiplies .npy files of a form, and returns a .npy file: %s', async (semiring, zero) => {
     const service = await start()
     const [a, b] = [random(31, 17, 1, zero), random(17, 23, 2, zero)]
     const answer = await post(service, form({ a: file(a), b: file(b), semiring }))
@@ -200,7 +203,7 @@ describe.skipIf(!built)(built ? 'the service' : 'the service (skipped: dist/ is 
     })
   })
 
-  it.each(zeros)('multiplies rows of numbers, and answers with such: %s', async (semiring, zero) => {
+  it.each(zeros)('multiplies rows of numbers, and returns rows: %s', async (semiring, zero) => {
     const service = await askedByAll()
     const [a, b] = [random(9, 5, 3, zero), random(5, 12, 4, zero)]
     const answer = await postJson(service, { a: rowsOf(a, zero), b: rowsOf(b, zero), semiring })
@@ -210,10 +213,10 @@ describe.skipIf(!built)(built ? 'the service' : 'the service (skipped: dist/ is 
     expect([backend, variant, timing.kernelMs]).toEqual(['cpu', expect.any(String), expect.any(Number)])
   })
 
-  it('takes the other element types, batches and empty matrices', async () => {
+  it('accepts the other element types, batches and empty matrices', async () => {
     const service = await askedByAll()
     const c = async (body: object) => (await (await postJson(service, body)).json()).c
-    // By hand.
+    // The expected product is computed by hand.
     expect(await c({ a: [[0.5, null]], b: [[1.25], [9]], dtype: 'float64' })).toEqual([[1.75]])
     expect(await c({ a: [[null]], b: [[9]], dtype: 'float32' })).toEqual([[null]])
     expect(await c({ a: [[1e308]], b: [[1e308]], dtype: 'float64' })).toEqual([['Infinity']])
@@ -229,7 +232,7 @@ describe.skipIf(!built)(built ? 'the service' : 'the service (skipped: dist/ is 
     expect(Buffer.from(await npy.arrayBuffer()).readInt32LE(128)).toBe(3)
   })
 
-  it('tells of wrong requests by status and code, and goes on', async () => {
+  it('rejects invalid requests with a status and a code, and continues', async () => {
     const service = await start()
     const one = { a: [[1]], b: [[2]] }
     const json = (body: unknown, ...expected: [number, string, (string | RegExp)?]) =>
@@ -269,7 +272,7 @@ describe.skipIf(!built)(built ? 'the service' : 'the service (skipped: dist/ is 
       'BAD_REQUEST',
       'options are fields of the body',
     )
-    // As numbers or names these would be wrong, and as text they have none.
+    // Converting these values to text overflows the stack or throws. The error message must not do that.
     const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
     const noText = '{"toString":1}'
     for (const value of [deep, noText]) {
@@ -306,7 +309,7 @@ describe.skipIf(!built)(built ? 'the service' : 'the service (skipped: dist/ is 
     expect(await health(service)).toMatchObject({ open: 0, running: 0, waiting: 0, done: 1, givenUp: 0 })
   })
 
-  it('has limits for bodies and products', async () => {
+  it('limits bodies and products', async () => {
     const service = await start({
       MAX_FILE_BYTES: '1000',
       MAX_JSON_BYTES: '500',
@@ -326,7 +329,7 @@ describe.skipIf(!built)(built ? 'the service' : 'the service (skipped: dist/ is 
     await refused(long, 413, 'FST_ERR_CTP_BODY_TOO_LARGE')
   })
 
-  it('refuses a body that says it is too large before it comes', async () => {
+  it('rejects a body with too large a Content-Length before reading it', async () => {
     const service = await start()
     for (const [type, code] of [
       ['application/json', 'FST_ERR_CTP_BODY_TOO_LARGE'],
@@ -335,22 +338,22 @@ describe.skipIf(!built)(built ? 'the service' : 'the service (skipped: dist/ is 
       const client = dripping(service, head(1e10, type))
       await until(() => /\r\n\r\n.*}/s.exec(client.answer()))
       expect(client.answer()).toMatch(new RegExp(`^HTTP/1\\.1 413 .*"code":"${code}"`, 's'))
-      // It isn't read to its end.
+      // The service closes the connection without reading the whole body.
       await client.closed
     }
     await healthy(service, { open: 0, uploading: 0, refused: 2 })
   })
 
-  it('answers while clients send slowly, and gives the slowest up if there are too many', async () => {
+  it('answers while clients send slowly, and disconnects the slowest if they are too many', async () => {
     const service = await start({ MAX_RUNNING: '1', MAX_WAITING: '0', MAX_UPLOADING: '4' })
     const slow = [drip(service), drip(service), drip(service)]
-    // The others send more.
+    // All clients but the first send more bytes, so the first one is the slowest.
     for (const { socket } of slow.slice(1)) socket.write(' '.repeat(50))
     await healthy(service, { open: 3, uploading: 3 })
     expect((await (await postJson(service, { a: [[1]], b: [[2]] })).json()).c).toEqual([[3]])
     slow.push(dripping(service, `${head(1000)}${' '.repeat(500)}`))
     await healthy(service, { uploading: 4 })
-    // Recent requests aren't aborted.
+    // The service aborts only the slowest client and accepts another request.
     const answer = await until(async () => {
       const response = await postJson(service, { a: [[1]], b: [[2]] })
       return response.ok ? response : null
@@ -361,7 +364,7 @@ describe.skipIf(!built)(built ? 'the service' : 'the service (skipped: dist/ is 
     await healthy(service, { open: 3, uploading: 3 })
   })
 
-  it('gives a body up at its time limit', async () => {
+  it('aborts a body at its time limit', async () => {
     const service = await start({ MAX_BODY_SECONDS: '0.2' })
     const client = drip(service)
     await client.closed
@@ -369,7 +372,7 @@ describe.skipIf(!built)(built ? 'the service' : 'the service (skipped: dist/ is 
     await healthy(service, { open: 0, uploading: 0, refused: 1 })
   })
 
-  it('gives an answer up that is not read', async () => {
+  it('aborts a response that the client does not read', async () => {
     const service = await start({ MAX_SEND_SECONDS: '0.3' })
     const n = 3000
     const operand = JSON.stringify({ a: Array(n).fill([1]), b: [Array(n).fill(2)] })
@@ -380,7 +383,7 @@ describe.skipIf(!built)(built ? 'the service' : 'the service (skipped: dist/ is 
     expect((await (await postJson(service, { a: [[1]], b: [[2]] })).json()).c).toEqual([[3]])
   })
 
-  it('gives a product up when its client has gone, running or waiting, and refuses what is too much', async () => {
+  it('aborts running and waiting products of disconnected clients, and rejects products beyond its limit', async () => {
     const service = await start({ ...slowEnv, MAX_RUNNING: '1', MAX_WAITING: '1', LOG_LEVEL: 'warn' })
     const clients = [new AbortController(), new AbortController()]
     const answers: Promise<unknown>[] = []
@@ -392,7 +395,7 @@ describe.skipIf(!built)(built ? 'the service' : 'the service (skipped: dist/ is 
     expect(busy.headers.get('retry-after')).toBe('1')
     await refused(busy, 503, 'BUSY')
     for (let again = 0; again < 20; again++) await refused(postJson(service, {}), 503, 'BUSY')
-    // Refusals are no failures of the service, and are not logged as such.
+    // Rejected requests are not failures of the service, so the log has no warning.
     expect(service.output()).toMatch(/^listening on \S+\n$/)
     clients[1]!.abort()
     await healthy(service, { open: 1, running: 1, waiting: 0, givenUp: 1 })
@@ -402,15 +405,15 @@ describe.skipIf(!built)(built ? 'the service' : 'the service (skipped: dist/ is 
     expect((await (await postJson(service, { a: [[1]], b: [[2]] })).json()).c).toEqual([[3]])
   })
 
-  it('gives a product up at the time limit', async () => {
+  it('aborts a product at the time limit', async () => {
     const service = await start({ ...slowEnv, MAX_SECONDS: '0.2' })
     const late = post(service, slowForm())
     await refused(late, 503, 'TIME_LIMIT', 'the product took longer than 0.2 s')
     await healthy(service, { open: 0, running: 0, givenUp: 1, done: 0 })
   })
 
-  it('lets running products finish at SIGTERM, and takes no others', async () => {
-    // It is waited for.
+  it('finishes running products at SIGTERM, and accepts no others', async () => {
+    // The product is smaller than the other slow ones, because the test waits for its result.
     const size = 2000
     const service = await start({ ...slowEnv, MAX_RUNNING: '1' })
     const [running, waiting] = [
@@ -422,14 +425,14 @@ describe.skipIf(!built)(built ? 'the service' : 'the service (skipped: dist/ is 
     await service.printed(/finishing 2 requests/)
     await expect(health(service)).rejects.toThrow('fetch failed')
     const values = new Int32Array((await (await running).arrayBuffer()).slice(128))
-    // In even columns the best is 2^31 − 1 and its negative, in odd ones twice 2^31 − 1, which is out of range.
+    // The greatest sum is 0 in even columns, and 2 · (2^31 − 1) in odd columns, which saturates to 2^31 − 1.
     expect(values.length).toBe(size ** 2)
     expect(values.every((value, index) => value === (index % 2 ? 2 ** 31 - 1 : 0))).toBe(true)
     expect((await (await waiting).json()).c).toEqual([[3]])
     expect(await service.ended).toEqual({ status: 0, signal: null })
   })
 
-  it.each(['SIGTERM', 'SIGINT'] as const)('ends at %s though clients send no more', async (signal) => {
+  it.each(['SIGTERM', 'SIGINT'] as const)('exits at %s despite stalled clients', async (signal) => {
     const service = await start()
     const clients = [drip(service), drip(service), dripping(service, 'POST /multiply HTTP/1.1\r\nHost:')]
     await healthy(service, { uploading: 2 })
@@ -457,7 +460,7 @@ describe.skipIf(!built)(built ? 'the service' : 'the service (skipped: dist/ is 
     expect(stderr).toContain(`but it is '${value}'`)
   })
 
-  it('does not start on a port that is taken', async () => {
+  it('does not start on a port in use', async () => {
     const { url } = await askedByAll()
     const { port } = new URL(url)
     const { status, stderr } = await runProgram(process.execPath, [server], { env: { PORT: port } })
@@ -465,7 +468,7 @@ describe.skipIf(!built)(built ? 'the service' : 'the service (skipped: dist/ is 
     expect(stderr).toMatch(/^can't listen on 127\.0\.0\.1, port \d+: .*EADDRINUSE.*\n$/)
   })
 
-  it('gives everything up at the second signal', async () => {
+  it('aborts all products at the second signal', async () => {
     const service = await start(slowEnv)
     const running = expect(post(service, slowForm())).rejects.toThrow('fetch failed')
     await healthy(service, { running: 1 })
@@ -476,7 +479,7 @@ describe.skipIf(!built)(built ? 'the service' : 'the service (skipped: dist/ is 
     await running
   })
 
-  it('has a README with its settings, and commands that work', async () => {
+  it('has a README with its settings and working commands', async () => {
     const folder = join(root, 'examples', 'service')
     const readme = readFileSync(join(folder, 'README.md'), 'utf8')
     const code = readFileSync(join(folder, 'settings.mjs'), 'utf8')
@@ -490,7 +493,7 @@ describe.skipIf(!built)(built ? 'the service' : 'the service (skipped: dist/ is 
     const json = /--json '([^']+)'/.exec(readme)![1]!
     const service = await askedByAll()
     const answer = await postJson(service, JSON.parse(json))
-    // The example of the library's README, without the 4 that decided nothing.
+    // The README of the library has this example with another element 4, which doesn't affect the product.
     expect((await answer.json()).c).toEqual([
       [9, 9],
       [10, 13],

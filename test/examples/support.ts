@@ -1,4 +1,4 @@
-/** Runs examples, and looks at the pictures that they draw. */
+/** Runs examples, and parses the pictures that they draw. */
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,7 +6,7 @@ import { DOMParser } from 'linkedom'
 import { expect } from 'vitest'
 import { root, runProgram } from '../cli/support.js'
 
-/** Examples use what `npm run build:ts` built. */
+/** Whether the output of `npm run build:ts`, which examples use, exists. */
 export const built = existsSync(join(root, 'dist', 'lib', 'index.js'))
 
 export const named = (what: string) => (built ? what : `${what} (skipped: dist/ is not built)`)
@@ -14,21 +14,21 @@ export const named = (what: string) => (built ? what : `${what} (skipped: dist/ 
 export const run = (example: string, args: string[]) =>
   runProgram(process.execPath, [join(root, 'examples', example), ...args])
 
-/** Output of an example, by lines. */
+/** Runs an example and returns the lines of its output. */
 export async function lines(example: string, args: string[] = []): Promise<string[]> {
   const { status, stdout, stderr } = await run(example, args)
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
   return stdout.trimEnd().split('\n')
 }
 
-/** Picture that an example draws with -o. */
+/** Runs an example with -o and returns its picture. */
 export async function drawn(example: string, args: string[] = []): Promise<Document> {
   const folder = mkdtempSync(join(tmpdir(), 'mpmml-example-'))
   try {
     const file = join(folder, 'picture.svg')
     await lines(example, [...args, '-o', file])
     const text = readFileSync(file, 'utf8')
-    // The same in a browser and in other programs: with attributes only.
+    // The style consists of attributes only, because not all programs apply style sheets in SVG.
     expect(text).not.toMatch(/<style|\b(class|style)=|NaN|undefined/)
     return new DOMParser().parseFromString(text, 'image/svg+xml') as unknown as Document
   } finally {
@@ -36,10 +36,10 @@ export async function drawn(example: string, args: string[] = []): Promise<Docum
   }
 }
 
-/** The lines of a picture that are drawn strong. */
+/** Returns the strong lines of a picture. */
 export const strongLines = (picture: Document) =>
   [...picture.querySelectorAll('line')].filter((line) => Number(line.getAttribute('stroke-width')) > 2)
 
-/** The first comment of an example, which says how to run it. */
+/** Returns the first comment of an example, which contains its command. */
 export const headOf = (example: string) =>
   readFileSync(join(root, 'examples', example), 'utf8').split('*/')[0]!

@@ -1,10 +1,13 @@
-/** The example of a timetable, run as its first lines say. */
+/** The example of a timetable, run by the command in its first comment. */
 import { describe, expect, it } from 'vitest'
 import { built, drawn, headOf, lines, named, strongLines } from './support.js'
 
 const example = 'timetable.mjs'
 
-/** The railway, typed again: departures and the minutes of their trains, then who waits for whom, and how long. */
+/**
+ * Copy of the example's railway: the travel times of trains in minutes, then the connections between
+ * departures.
+ */
 const takes: Record<string, number> = {
   'Harbour–Mill': 33,
   'Mill–Harbour': 33,
@@ -26,7 +29,7 @@ const waits: [before: string, after: string, minutes: number][] = [
   ['Lake–Castle', 'Castle–Mill', 6],
 ]
 
-/** The greatest mean of the circuits, by following every way of at most six steps. */
+/** Returns the greatest mean of all circuits, found by enumerating every path of at most six steps. */
 function greatestMean(): { mean: number; circuit: string[] } {
   let best = { mean: 0, circuit: [] as string[] }
   const follow = (way: string[], minutes: number) => {
@@ -47,7 +50,7 @@ const minutesOf = (text: string) =>
   text.split(':').reduce((total, part, at) => total + Number(part) * [60, 1, 1 / 60][at]!, 0)
 
 describe.skipIf(!built)(named('the timetable'), () => {
-  it('has the cycle time and the critical circuit', async () => {
+  it('prints the cycle time and the critical circuit', async () => {
     const [first, second] = await lines(example)
     const { mean, circuit } = greatestMean()
     expect(mean).toBe(40.25)
@@ -58,7 +61,7 @@ describe.skipIf(!built)(named('the timetable'), () => {
     expect([...shown.slice(turned, -1), ...shown.slice(0, turned)]).toEqual(circuit)
   })
 
-  it('lets no departure go before what it waits for, and says how much there is to spare', async () => {
+  it('schedules each departure after its connections, and prints the slack', async () => {
     const all = await lines(example)
     const times = new Map<string, number>()
     const start = all.findIndex((line) => /^departure +first at$/.test(line))
@@ -80,12 +83,12 @@ describe.skipIf(!built)(named('the timetable'), () => {
     }
   })
 
-  it('says how long a delay lasts', async () => {
+  it('prints the duration of a delay', async () => {
     const all = (await lines(example)).join('\n')
     expect(all).toMatch(/A timetable for every 45 minutes has 0:04:45 to spare/)
     const [, late, minutes, periods] =
       /if (\S+) leaves (\d+) minutes late, all trains are on time again after (\d+) periods/.exec(all)!
-    // Delays by a loop over the departures. The first times are those of the table.
+    // Computes delays by a loop over the departures, starting from the times of the table.
     const times = new Map(
       [...all.matchAll(/^(\S+–\S+) +(\d+:\d\d:\d\d)(?: {2}critical)?$/gm)].map(([, name, at]) => [
         name!,
@@ -106,7 +109,7 @@ describe.skipIf(!built)(named('the timetable'), () => {
     expect(Number(periods)).toBe(count)
   })
 
-  it('is drawn as trains over time', async () => {
+  it('draws trains over time', async () => {
     const picture = await drawn(example)
     expect(picture.querySelector('title')!.textContent).toContain('Trains')
     expect(strongLines(picture).length).toBeGreaterThan(8)
@@ -114,5 +117,5 @@ describe.skipIf(!built)(named('the timetable'), () => {
     for (const station of ['Harbour', 'Mill', 'Castle', 'Lake']) expect(labels).toContain(station)
   })
 
-  it('names its options', () => expect(headOf(example)).toContain('-o timetable.svg'))
+  it('lists its options', () => expect(headOf(example)).toContain('-o timetable.svg'))
 })

@@ -1,4 +1,4 @@
-/** The example of widest paths, run as its first lines say. */
+/** The example of widest paths, run by the command in its first comment. */
 import { describe, expect, it } from 'vitest'
 import { built, drawn, headOf, lines, named, run, strongLines } from './support.js'
 
@@ -19,7 +19,10 @@ const links: [string, string, number][] = [
 const widthOf = (a: string, b: string) =>
   links.find(([p, q]) => (p === a && q === b) || (p === b && q === a))?.[2] ?? 0
 
-/** The width of the widest path: the least width so that the links of at least that width connect both ends. */
+/**
+ * Returns the width of the widest path: the greatest width whose links of at least that width connect both
+ * ends.
+ */
 function widest(from: string, to: string): number {
   const widths = [...new Set(links.map(([, , width]) => width))].sort((a, b) => b - a)
   return widths.find((least) => {
@@ -36,7 +39,7 @@ function widest(from: string, to: string): number {
 }
 
 describe.skipIf(!built)(named('widest paths'), () => {
-  it('between all places are as wide as can be', async () => {
+  it('have the greatest width between all places', async () => {
     const [head, ...rows] = await lines(example)
     expect(head).toBe('from   to     Gbit/s  path')
     expect(rows).toHaveLength(7 * 6)
@@ -49,7 +52,7 @@ describe.skipIf(!built)(named('widest paths'), () => {
     }
   })
 
-  it('between two of them, with a picture', async () => {
+  it('are printed and drawn between two places', async () => {
     const args = ['--from', 'Dock', '--to', 'Tower']
     expect((await lines(example, args)).slice(1)).toHaveLength(1)
     const picture = await drawn(example, args)
@@ -59,13 +62,13 @@ describe.skipIf(!built)(named('widest paths'), () => {
     expect(strongLines(picture)).toHaveLength(row!.split('→').length - 1)
   })
 
-  it('refuse places that are not there', async () => {
+  it('are rejected for unknown places', async () => {
     const { status, stderr } = await run(example, ['--from', 'Moon'])
     expect(status).not.toBe(0)
     expect(stderr).toContain('there is no place Moon')
   })
 
-  it('name their options', () => {
+  it('are computed by a program that lists its options', () => {
     for (const option of ['--from', '--to', '-o']) expect(headOf(example)).toContain(option)
   })
 })

@@ -1,7 +1,7 @@
 /**
- * The packages of `npm run release`, from a registry on this machine, as a user installs and uses them: without install
- * scripts, compilers and CMake. MPMML_TEST_NODES names other Node.js programs to use them with, with colons between, and
- * MPMML_TEST_MUSL one that was built for musl, such as Bun's.
+ * Installs and uses the packages of `npm run release` like a user, from a registry on this machine, without
+ * install scripts, compilers and CMake. MPMML_TEST_NODES lists paths of other Node.js programs, separated by
+ * colons. MPMML_TEST_MUSL is the path of a program for musl, such as Bun's.
  */
 import { spawnSync } from 'node:child_process'
 import { copyFileSync, cpSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
@@ -15,7 +15,7 @@ interface Registry {
   stop(): void
 }
 
-/** Output of user.mjs. */
+/** Parsed output of user.mjs. */
 interface Said {
   c: number[]
   backend: string
@@ -66,7 +66,7 @@ function succeed(args: string[], options: Run): string {
   return stdout
 }
 
-/** Folder in which npm has installed packages. */
+/** Installs packages into a new folder by npm, and returns the folder. */
 function installed(name: string, ...args: string[]): string {
   const cwd = registry.folder(name)
   succeed([managers.npm, 'install', '--ignore-scripts', ...args], { cwd })
@@ -81,7 +81,7 @@ function use(options: Run, args: string[] = []): Said {
   return said
 }
 
-/** Message of the library if it can't be loaded. */
+/** Returns the message of the library if it can't be loaded. */
 function refusal(cwd: string, env: Record<string, string> = {}, args: string[] = []): string {
   const body = `await import('mpmml').then(() => console.log('loaded'), ({ code, message }) => console.log(code, message))`
   return succeed([...args, '--input-type=module', '--eval', body], { cwd, env })
@@ -92,7 +92,7 @@ const asWithMusl = ['--import', 'data:text/javascript,process.report.getReport =
 
 const nodes = (process.env.MPMML_TEST_NODES ?? '').split(':').filter((path) => path)
 const system = process.arch === 'arm64' ? 'aarch64' : process.arch
-/** Names, programs, and the arguments before the name of a file. */
+/** Runtimes: name, program, and the arguments before the name of a file. */
 const programs: [string, string, string[]][] = [
   ['this Node.js', process.execPath, []],
   ...nodes.map((path): [string, string, string[]] => [path, path, []]),
@@ -235,7 +235,7 @@ describe('missing or unfit addons', () => {
 
   it('are reported if glibc is too old, its version differs, or the file is not an addon', () => {
     const cwd = installed('broken', 'mpmml')
-    // It would be loaded instead.
+    // Without its removal the library would load the WebAssembly package instead.
     rmSync(join(cwd, 'node_modules', wasmPackage), { recursive: true, force: true })
     const folder = join(cwd, 'node_modules', platformPackage)
     const file = join(folder, 'mpmml.node')
@@ -276,7 +276,10 @@ describe('missing or unfit addons', () => {
   })
 })
 
-/** The addon, as if it had been linked with another glibc: names of versions are found by their hash. */
+/**
+ * Returns a copy of the addon that requires another version of glibc. The loader finds versions by the hash
+ * of their name.
+ */
 function demandGlibc(addon: Buffer, from: string, to: string): Buffer {
   const hash = (name: string) => {
     let value = 0
@@ -301,11 +304,11 @@ function demandGlibc(addon: Buffer, from: string, to: string): Buffer {
 describe('the package with the sources', () => {
   it('is compiled when it is installed, and is loaded before the others', { timeout: 1_200_000 }, () => {
     const cwd = installed('source', 'mpmml', '@mpmml/source')
-    // It doesn't exist, because it was not compiled.
+    // The addon of @mpmml/source doesn't exist before it is compiled.
     expect(use({ cwd }).addon.from).toBe(platformPackage)
     succeed([managers.npm, 'rebuild', '@mpmml/source', '--foreground-scripts'], {
       cwd,
-      // The fewest kernels, because the test is about building from sources.
+      // The build includes the fewest kernels, because the test only checks that sources can be compiled.
       env: { PATH: process.env.PATH ?? '', MPMML_CUDA: 'OFF', MPMML_CPU_ISAS: 'portable' },
     })
     const { addon, cuda } = use({ cwd })
@@ -315,9 +318,9 @@ describe('the package with the sources', () => {
 })
 
 describe('the package as WebAssembly', () => {
-  it('computes if there is no other, with threads and without, and reports it', { timeout: 600_000 }, ({
-    skip,
-  }) => {
+  it('computes if no other package is installed, with and without threads, and reports its use', {
+    timeout: 600_000,
+  }, ({ skip }) => {
     if (!registry.names.includes(wasmPackage)) skip('the packages were made without it')
     const cwd = installed('wasm', 'mpmml')
     expect(use({ cwd }).addon.from).toBe(platformPackage)
@@ -407,7 +410,7 @@ describe('the library’s package', () => {
   it('has the files that it reads at run time', () => {
     const cwd = installed('files', 'mpmml')
     const folder = join(cwd, 'node_modules', 'mpmml')
-    // lib/tuning.ts; without it products are right, but slower.
+    // lib/tuning.ts reads this file. Without it products are right, but slower.
     expect(existsSync(join(folder, 'native', 'variants', 'tuning.json'))).toBe(true)
     expect(existsSync(join(folder, 'CMakeLists.txt'))).toBe(false)
   })
@@ -428,7 +431,7 @@ describe('the library’s package', () => {
       [{ module: 'node16', lib: ['es2022', 'dom'] }, both, ['typescript', 'typescript-6']],
       [{ module: 'nodenext', lib: ['esnext', 'dom'], ...types }, both, ['typescript']],
       [{ module: 'esnext', moduleResolution: 'bundler', lib: ['es2022'] }, ['user.ts'], ['typescript']],
-      // Newer compilers don't support it.
+      // Newer compilers don't support this setting.
       [
         { module: 'commonjs', moduleResolution: 'node10', ignoreDeprecations: '6.0', lib: ['es2022'] },
         ['user.ts'],

@@ -19,7 +19,7 @@ import { fileURLToPath } from 'node:url'
 export const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
 export const packages = process.env.MPMML_PACKAGES ?? join(root, 'dist-packages')
 
-/** Folder with the packages of this folder's package.json, which nothing else of a checkout needs. */
+/** Folder with the packages of test/packages/package.json, which only these tests need. */
 export const modules = fileURLToPath(new URL('node_modules', import.meta.url))
 
 /** Programs of package managers, as arguments of Node.js. */
@@ -50,7 +50,7 @@ function freePort() {
   })
 }
 
-/** Folder of a package as another one finds it. */
+/** Returns the folder of a package, resolved from another package. */
 function find(name, from) {
   for (let folder = from; ; folder = dirname(folder)) {
     const place = join(folder, 'node_modules', name)
@@ -61,7 +61,7 @@ function find(name, from) {
 
 const manifestOf = (folder) => JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
 
-/** Folders of these packages and of all their dependencies. */
+/** Returns the folders of packages and of all their dependencies. */
 function closure(names, from, found = new Map()) {
   for (const name of names) {
     const folder = find(name, from)
@@ -75,7 +75,7 @@ function closure(names, from, found = new Map()) {
   return found
 }
 
-/** Request body of npm publish. */
+/** Publishes a tarball with the request of npm publish. */
 async function publish(registry, tarball, manifest) {
   const data = readFileSync(tarball)
   const file = `${manifest.name}-${manifest.version}.tgz`
@@ -104,7 +104,7 @@ async function publish(registry, tarball, manifest) {
   }
   const response = await fetch(`${registry}/${manifest.name.replace('/', '%2f')}`, {
     method: 'PUT',
-    // The other side may close an idle connection.
+    // The registry may close an idle connection, so connections are not reused.
     headers: { 'content-type': 'application/json', connection: 'close' },
     body: JSON.stringify(body),
   })
@@ -212,7 +212,7 @@ log: { type: stdout, format: pretty, level: error }
     url,
     environment,
     names: manifests.map(({ name }) => name),
-    /** Empty folder of a user, with a cache of its own if `cold`. */
+    /** Returns an empty folder of a user, with a separate cache if `cold`. */
     folder(name) {
       const folder = join(home, 'users', name)
       mkdirSync(folder, { recursive: true })

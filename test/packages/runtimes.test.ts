@@ -11,7 +11,7 @@ const library = new URL('../../dist/lib/index.js', import.meta.url)
 
 const modules = fileURLToPath(new URL('node_modules', import.meta.url))
 
-/** Program of the runtime: from its npm package for this system, or on the PATH. */
+/** Returns the program of the runtime, from its npm package for this system or on the PATH. */
 function find(name: string, inPackage: string): string | undefined {
   const installed = join(modules, inPackage)
   const candidates = [join(modules, name, 'bin', `${name}.exe`), installed, name]
@@ -98,7 +98,7 @@ describe.each(runtimes)('$name', ({ name, program, args }) => {
         await mpmm(a, a).catch(({ code }) => console.log(code))
         await openDevice()
       `)
-      // The eighth power: the best chains are at 4 at all but their first and last steps.
+      // Eighth power of a: the best chains stay at element 4 in all steps except the first and the last.
       expect(output).toBe('29,30,31,32 31,32\n32,33 true\nERR_MPMML_DISPOSED\nERR_MPMML_DISPOSED')
     })
 

@@ -1,5 +1,5 @@
-// How long it takes from an empty folder to the first product, with packages of the registry on this machine and an empty
-// cache; and what `import 'mpmml'` and the program's start take of it:
+// Measures the time from an empty folder to the first product, with an empty cache and a registry on this
+// machine. The shares of `import 'mpmml'` and of the program's start are printed:
 //
 //   node test/packages/timings.mjs [package…]    mpmml by default; also '@mpmml/cuda-linux-x64'
 import { spawnSync } from 'node:child_process'

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 
-/** The tests of the packages of `npm run release`: npm run test:packages. */
+/** Configuration of `npm run test:packages`, which tests the packages of `npm run release`. */
 export default defineConfig({
   root: fileURLToPath(new URL('../..', import.meta.url)),
   test: {

@@ -1,6 +1,6 @@
 /**
- * A producer or a worker, with blocks that only wait and leave a file: what happens to the queue is seen, and each computation is
- * counted. In a process of its own it prints JSON lines:
+ * A producer or a worker whose blocks only wait and write a file. Each computation is logged, so that tests
+ * can count the computations of a block. A separate process prints its events as JSON lines:
  *
  * node process.mjs producer|worker {"queue": …}
  */
@@ -27,7 +27,7 @@ const computer = {
     }
     if (existsSync(fileOf(plan, job)))
       return { ...result, already: true, timing: { totalMs: 0, kernelMs: 0 } }
-    // Before the log: what is in the log has its orders.
+    // The orders are read before the log entry, so changed orders don't affect blocks that the log contains.
     const orders = JSON.parse(readFileSync(join(folderOf(plan), 'orders.json'), 'utf8'))
     appendFileSync(join(folderOf(plan), 'log'), `${job.name} ${process.pid}\n`)
     try {
@@ -49,7 +49,7 @@ const computer = {
 
 const runner = {
   computer: () => computer,
-  // As with arrays, marks go when all is finished.
+  // A finished plan has no marks, as with arrays.
   doneJobs: async (plan) =>
     new Set(
       existsSync(plan.output.path)
@@ -64,10 +64,11 @@ const runner = {
 
 /**
  * @param {'worker' | 'producer'} role
- * @param {Record<string, unknown>} asked - its options, and of a producer the folder and the number of blocks.
- * @param {AbortSignal} signal - stops it.
- * @param {(line: object) => void} say - hears what happens.
- * @returns {Promise<boolean>} whether it did what it should.
+ * @param {Record<string, unknown>} asked - options of the role; a producer's also have the folder and the
+ * number of blocks.
+ * @param {AbortSignal} signal - stops the worker or the producer.
+ * @param {(line: object) => void} say - receives each event.
+ * @returns {Promise<boolean>} false after an error, which `say` has received.
  */
 export async function take(role, { folder, blocks, resume = false, ...options }, signal, say) {
   try {

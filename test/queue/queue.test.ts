@@ -1,4 +1,4 @@
-/** Workers that die, are suspended and stop, a queue that restarts, and a producer that fails or comes back. */
+/** Workers that die, are suspended or stop, a queue that restarts, and a producer that fails or resumes. */
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -27,10 +27,10 @@ const finalCodes = [
   ...['SHAPE', 'DTYPE', 'VALUE', 'OVERFLOW', 'VARIANT', 'OPTION', 'CYCLE', 'LIMIT', 'PACKAGE', 'EXISTS'],
   ...['RESUME', 'CHANGED', 'ROOTS'],
 ].map((name) => `ERR_MPMML_${name}`)
-/** Some of the other codes: what fails may be there again, or there may be room. */
+/** Codes of errors that another attempt may avoid, such as a missing file or too little memory. */
 const passingCodes = ['FILE', 'OUT_OF_MEMORY', 'CUDA', 'CHUNK'].map((name) => `ERR_MPMML_${name}`)
 
-/** A worker or a producer, and what it has said. */
+/** A worker or a producer, and the events that it has reported. */
 class Member {
   #hasEnded = false
 
@@ -48,7 +48,7 @@ class Member {
     return this.lines.filter((line) => line.type === type)
   }
 
-  /** Waits until it has said something of this type, `count` times. */
+  /** Waits for the `count`-th event of a type, and returns the event. */
   async says(type: string, count = 1): Promise<Line> {
     while (this.of(type).length < count) {
       if (this.#hasEnded) throw new Error(`it ended before ${type}: ${JSON.stringify(this.lines.at(-1))}`)
@@ -57,14 +57,17 @@ class Member {
     return this.of(type)[count - 1]
   }
 
-  /** Waits for its end, and returns the last that it said. */
+  /** Waits until the member ends, and returns its last event. */
   async end(): Promise<Line> {
     await this.ended
     return this.lines.at(-1)
   }
 }
 
-/** A member in this process: to load the queue takes a process of its own longer than most of the tests. */
+/**
+ * Starts a member in this process, because a separate process takes longer to load the queue than most tests
+ * run.
+ */
 function beginHere(role: Role, options: object): Member {
   const lines: Line[] = []
   const controller = new AbortController()
@@ -72,7 +75,7 @@ function beginHere(role: Role, options: object): Member {
   return new Member(lines, take(role, { ...options }, controller.signal, say), () => controller.abort())
 }
 
-/** A member in a process of its own. */
+/** A member in a separate process. */
 class MemberApart extends Member {
   constructor(
     readonly child: ChildProcess,
@@ -147,7 +150,7 @@ describe.skipIf(!redisProgram)(`blocks on a queue${why}`, () => {
 
   const names = (count: number) => Array.from({ length: count }, (_, i) => `c-${i}-0`)
 
-  /** Processes that began to compute each block. */
+  /** Returns the ids of the processes that began to compute each block. */
   function computations(): Map<string, number[]> {
     const of = new Map<string, number[]>()
     for (const line of readFileSync(join(folder, 'log'), 'utf8').trim().split('\n')) {
@@ -157,7 +160,10 @@ describe.skipIf(!redisProgram)(`blocks on a queue${why}`, () => {
     return of
   }
 
-  /** Waits until a block is computed as its orders say: a change of them concerns only others. */
+  /**
+   * Waits until a worker has read the orders of a block. A later change of the orders affects only other
+   * blocks.
+   */
   const begunComputing = () => vi.waitUntil(() => existsSync(join(folder, 'log')), { timeout: PATIENCE })
 
   function expectAllDone(count: number): void {
@@ -168,7 +174,7 @@ describe.skipIf(!redisProgram)(`blocks on a queue${why}`, () => {
 
   const repeated = () => [...computations()].filter(([, pids]) => pids.length > 1)
 
-  it('leave no promise with a reaction for each of them', async () => {
+  it('add only a few reactions to any promise', async () => {
     const reactions = new Map<unknown, number>()
     const { then } = Promise.prototype
     // biome-ignore lint/suspicious/noThenProperty: it counts
@@ -192,7 +198,7 @@ describe.skipIf(!redisProgram)(`blocks on a queue${why}`, () => {
     orders({ ms: 50 })
     const workers = [workerApart(), workerApart(), workerApart({ concurrency: 2 })]
     await Promise.all(workers.map((one) => one.says('started')))
-    // Fewer in Redis at a time than there are; and the producer looks for lost ones meanwhile.
+    // Redis holds at most 10 of the 60 jobs at a time, and the producer checks for lost jobs meanwhile.
     const result = await producerApart(60, { maxQueuedJobs: 10, lockDuration: 500 }).end()
     expect(result).toMatchObject({ type: 'result', blocks: 60, computed: 60, retries: 0, workers: 3 })
     expectAllDone(60)
@@ -214,7 +220,7 @@ describe.skipIf(!redisProgram)(`blocks on a queue${why}`, () => {
     await redis.start()
     await other.says('back')
     await other.says('done', 8)
-    // Its block becomes another's; at the latest, that is so when all are done.
+    // Another worker takes over the block of the suspended worker, at the latest when all blocks are done.
     const isTaken = () =>
       repeated().some(([, [first]]) => first === asleep.child.pid) ||
       names(24).every((name) => existsSync(join(folder, name)))
@@ -222,7 +228,7 @@ describe.skipIf(!redisProgram)(`blocks on a queue${why}`, () => {
     asleep.child.kill('SIGCONT')
     expect(await begun.end()).toMatchObject({ type: 'result', blocks: 24, workers: 3 })
     expectAllDone(24)
-    // One block of each that was taken for dead, and no other; the one that was killed had computed at most one of them.
+    // Only the blocks of the killed and the suspended worker are computed twice, at most one block of each.
     const twice = repeated()
     expect(twice.length).toBeLessThanOrEqual(2)
     expect(twice.length).toBeGreaterThan(0)
@@ -233,7 +239,7 @@ describe.skipIf(!redisProgram)(`blocks on a queue${why}`, () => {
     }
   })
 
-  it('are put again if the queue has lost them', async () => {
+  it('are added again if the queue has lost them', async () => {
     redis.options.keeps = false
     await redis.kill()
     await redis.start()
@@ -246,11 +252,11 @@ describe.skipIf(!redisProgram)(`blocks on a queue${why}`, () => {
     await redis.start()
     expect(await begun.end()).toMatchObject({ type: 'result', blocks: 12 })
     expectAllDone(12)
-    // At most the one that was being computed.
+    // At most the block in progress is computed twice.
     expect(repeated().length).toBeLessThanOrEqual(1)
   })
 
-  it('are listed again as soon as the queue has lost all and is back', async () => {
+  it('are listed again as soon as a queue that lost everything is back', async () => {
     redis.options.keeps = false
     orders({ ms: 30_000 })
     const one = worker()
@@ -263,7 +269,7 @@ describe.skipIf(!redisProgram)(`blocks on a queue${why}`, () => {
     while ((await queueStatus({ queue: redis.url })).plans.length === 0) {}
   })
 
-  it('need no worker if all are done', async () => {
+  it('need no worker if all of them are done', async () => {
     orders({ ms: 1 })
     const one = worker()
     expect(await producer(3).end()).toMatchObject({ type: 'result', computed: 3 })
@@ -277,7 +283,7 @@ describe.skipIf(!redisProgram)(`blocks on a queue${why}`, () => {
     })
   })
 
-  it('are tried again, and the reason is kept', async () => {
+  it('are retried, and the reason of the failure is recorded', async () => {
     orders({ ms: 5, fails: { 'c-1-0': { times: 2 } } })
     worker()
     const begun = producer(3)
@@ -340,11 +346,11 @@ describe.skipIf(!redisProgram)(`blocks on a queue${why}`, () => {
     },
   )
 
-  it('are left out of what a worker does as soon as they are done, or have failed', async () => {
+  it('are removed from the record of a worker as soon as they are done or have failed', async () => {
     orders({ ms: 20, fails: { 'c-1-0': { times: 1 } } })
     const one = worker()
     expect(await producer(3).end()).toMatchObject({ type: 'result', retries: 1 })
-    // The record of a worker is of one moment, and is written again and again.
+    // A worker updates its record in Redis periodically.
     for (;;) {
       const [record] = (await queueStatus({ queue: redis.url })).workers
       if (record?.blocks !== 3) continue
@@ -358,7 +364,7 @@ describe.skipIf(!redisProgram)(`blocks on a queue${why}`, () => {
   it('fail finally if they end each process', async () => {
     orders({ ms: 5, ends: 'c-0-0' })
     const begun = producer(1)
-    // Each worker may lose it once.
+    // The job may stall once, so the third worker reports the failure.
     for (let count = 0; count < 2; count++) await workerApart({ maxStalledCount: 1 }).ended
     workerApart({ maxStalledCount: 1 })
     const failed = await begun.end()
@@ -378,12 +384,12 @@ describe.skipIf(!redisProgram)(`blocks on a queue${why}`, () => {
     await other.says('done')
     expect(await begun.end()).toMatchObject({ type: 'result', computed: 1 })
     asleep.child.kill('SIGCONT')
-    // Long before its hour is over.
+    // The suspended worker abandons the block, long before its wait of an hour ends.
     expect(await asleep.says('given-up')).toMatchObject({ job: 'c-0-0' })
     expect(asleep.of('done')).toEqual([])
   })
 
-  it('are counted once, however often they are reported, and by whatever else', async () => {
+  it('are counted once, however often and by whichever client they are reported', async () => {
     orders({ ms: 5 })
     const begun = producer(2)
     await begun.says('progress')
@@ -418,7 +424,7 @@ describe.skipIf(!redisProgram)(`blocks on a queue${why}`, () => {
     expect(begun.of('progress').at(-1)).toMatchObject({ done: 1, blocks: 2, total: 2 })
   })
 
-  it('are left to a producer that has taken them over', async () => {
+  it('belong to a producer that has taken over the work', async () => {
     orders({ ms: 5 })
     const begun = producer(1)
     await begun.says('progress')
@@ -430,20 +436,20 @@ describe.skipIf(!redisProgram)(`blocks on a queue${why}`, () => {
         code: 'ERR_MPMML_QUEUE',
         message: expect.stringContaining('another process has taken over the work'),
       })
-      // Its mark stays, and its state of the work.
+      // The mark and the state of the other producer stay unchanged.
       expect(await client.get(key)).toBe('another')
       expect(await client.hget('mpmml.blocks:plan:cafe', 'state')).toBe('running')
     })
   })
 
-  it('are done beside jobs and records that are none', async () => {
+  it('are done despite invalid jobs and records in the queue', async () => {
     orders({ ms: 5 })
     await withRedis(async (client) => {
       const { Queue } = await import('bullmq')
       const connection = client.duplicate({ maxRetriesPerRequest: null })
       const queue = new Queue('blocks', { connection, prefix: 'mpmml' })
       const others = [null, 7, 'c-0-0', [], {}, { plan: 'cafe' }, { plan: 1, name: 'c-0-0', stage: 0 }]
-      // One has the name that a failed block of this work would have.
+      // One of the foreign jobs has the id that a failed block of this plan would have.
       for (const [at, data] of others.entries()) {
         await queue.add('c-0-0', data as never, { jobId: at === 0 ? 'cafe-c-1-0' : `other-${at}` })
       }
@@ -481,12 +487,12 @@ describe.skipIf(!redisProgram)(`blocks on a queue${why}`, () => {
     expect(await first.end()).toEqual({ type: 'stopped', blocks: 0 })
     expect(first.child.exitCode).toBe(0)
     const second = worker({ lockDuration: 30_000 })
-    // Long before the lock would have run out.
+    // The second worker gets the block long before the lock of the first one expires.
     expect(await begun.end()).toMatchObject({ type: 'result', workers: 1 })
     expect(second.of('done')).toHaveLength(1)
   })
 
-  it('are taken from the queue when the producer gives up', async () => {
+  it('are removed from the queue when the producer aborts', async () => {
     orders({ ms: 20 })
     const one = worker()
     const begun = producer(500)
@@ -495,13 +501,13 @@ describe.skipIf(!redisProgram)(`blocks on a queue${why}`, () => {
     expect(await begun.end()).toMatchObject({ type: 'error', code: 'ERR_MPMML_ABORTED' })
     const { length } = one.of('begun')
     await new Promise((resolve) => setTimeout(resolve, 300))
-    // The one that was being computed, and one that was on its way.
+    // After the abort the worker begins at most two more blocks: one in progress, and one already sent.
     expect(one.of('begun').length).toBeLessThanOrEqual(length + 2)
     await one.says('done', one.of('begun').length)
     expect(one.of('done')).toHaveLength(one.of('begun').length)
   })
 
-  it('have one producer; when it dies, the next one goes on', async () => {
+  it('have one producer; if it dies, the next one continues', async () => {
     orders({ ms: 30 })
     const one = worker()
     const first = producerApart(300, { lockDuration: 2000 })
@@ -516,7 +522,7 @@ describe.skipIf(!redisProgram)(`blocks on a queue${why}`, () => {
     expect(repeated()).toEqual([])
   })
 
-  it('are aborted when the queue is unreachable too long', async () => {
+  it('are aborted if the queue is unreachable too long', async () => {
     orders({ ms: 30 })
     const one = worker()
     const begun = producer(100, { connectionTimeoutMs: 300 })

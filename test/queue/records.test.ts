@@ -1,4 +1,4 @@
-/** Records that come out of Redis, where anyone who may write to the queue can have put them, and errors that pass through it. */
+/** Validation of records from Redis, which any client of the queue can write, and serialization of errors. */
 import { describe, expect, it } from 'vitest'
 import {
   AbortedError,
@@ -14,7 +14,7 @@ import { isJobData, keysOf, readRecord } from '../../lib/queue/records.js'
 import { coded } from '../support/coded.js'
 
 describe('errors of blocks', () => {
-  it('keep their class and message on the way through a queue', () => {
+  it('keep their class and message in the queue', () => {
     for (const error of [
       new OverflowError('C[0, 1] is\n  too large'),
       new OutOfMemoryError('no memory [for C]'),
@@ -26,7 +26,7 @@ describe('errors of blocks', () => {
     }
   })
 
-  it('become errors of the queue if they have no class, or one that only the caller may get', () => {
+  it('become errors of the queue if they have no class, or a class for callers only', () => {
     const codes = (reason: string) => (errorOf('C.0.1', reason) as MpmmlError).code
     expect(codes(reasonText(new AbortedError('given up')))).toBe('ERR_MPMML_QUEUE')
     expect(codes(reasonText(new TypeError('x is not a function')))).toBe('ERR_MPMML_QUEUE')
@@ -37,7 +37,7 @@ describe('errors of blocks', () => {
     )
   })
 
-  it('are final if another attempt can change nothing', () => {
+  it('are final if another attempt cannot succeed', () => {
     expect(isFinal(new OverflowError('too large'))).toBe(true)
     expect(isFinal(new OutOfMemoryError('no memory'))).toBe(false)
     expect(isFinal(new QueueError('lost'))).toBe(false)
@@ -66,7 +66,7 @@ describe('records', () => {
       expect(isJobData(data)).toBe(false)
   })
 
-  it('are plans only under their own id, with places that are the same in all processes', async () => {
+  it('are plans only under their own id, with absolute paths', async () => {
     const plan = {
       id: 'abc',
       kind: 'multiply',
@@ -95,7 +95,7 @@ describe('records', () => {
     await expect(read(plan, '../abc')).rejects.toEqual(coded('QUEUE', 'no longer in the queue'))
   })
 
-  it('are workers that are alive, and those that are gone are forgotten', async () => {
+  it('list live workers, and drop workers that are gone', async () => {
     const forgotten: string[] = []
     const redis = {
       smembers: async () => ['one', 'gone', 'forged'],

@@ -63,7 +63,7 @@ describe.skipIf(!redisProgram)(`a queue with a bucket${why}`, () => {
     return { child, has }
   }
 
-  it('has its product made by three workers, one of which dies, while the storage fails now and then', async () => {
+  it('stores a product that three workers compute, one of which dies, while the storage fails sometimes', async () => {
     const roots = ['--root', 's3://bucket/in', 's3://bucket/out']
     const all = ['1', '1', '2'].map((count) => worker(...roots, '--concurrency', count))
     await vi.waitUntil(() => all.every(({ has }) => has('started')), soon)
@@ -75,7 +75,7 @@ describe.skipIf(!redisProgram)(`a queue with a bucket${why}`, () => {
       chunks: [30, 30],
       lockDuration: 1000,
     })
-    // Which one depends on how busy this machine is.
+    // The first worker that has begun two blocks is killed.
     const [victim] = await vi.waitUntil(() => {
       const busy = all.filter(({ has }) => has('begun', 2))
       return busy.length > 0 && busy
@@ -84,11 +84,11 @@ describe.skipIf(!redisProgram)(`a queue with a bucket${why}`, () => {
     expect(await work).toMatchObject({ blocks: 16 })
     expect(product.overflow).toBeFalsy()
     expect((await download(server, 'out/c.zarr')).data).toEqual(product.overflow || product.data)
-    // A worker may still write what others have done: it removes it.
+    // A slow worker may still write a block that another one has done, and removes its copy then.
     await vi.waitUntil(() => server.keys('out/').length === 16 + 1, soon)
   })
 
-  it('has roots too', async () => {
+  it('restricts workers to their roots', async () => {
     const outside = worker('--root', 's3://bucket/in', tmpdir())
     await vi.waitUntil(() => outside.has('started'), soon)
     const work = multiplyOnQueue(...names, { queue: redis.url, block: 60, chunks: [60, 60] })

@@ -1,4 +1,4 @@
-/** The interaction of two strands. */
+/** Interaction of two strands by bpmax(). */
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { addon } from '../../lib/native.js'
 import { bpmax, type InteractionOptions } from '../../lib/rna.js'
@@ -17,7 +17,7 @@ const models: Model[] = [
   { antiparallel: false, minLoop: 2 },
 ]
 
-/** In these a zigzag would be worth more than the best structure without one. */
+/** Strands whose best structure would be a zigzag, if zigzags were allowed. */
 const ZIGZAG = ['CUUGGA', 'ACGCUG', { minLoop: 1, antiparallel: false }] as const
 
 /** Compares every element of the table, the score and the pairs. */
@@ -71,11 +71,11 @@ describe('bpmax', () => {
     }
     expect({ score, alone, start, length, pairs, dotBracket }).toEqual(window)
     expect({ windows, backend }).toEqual({ windows: [window], backend: 'cpu' })
-    // R0, R1 and R2, R3 and R4: splits and intervals of 4 and of 3 bases.
+    // Steps of R0, of R1 and R2, and of R3 and R4, for splits and intervals of 4 and of 3 bases.
     expect(steps).toBe(10 * 4 + 2 * 10 * 4 + 2 * 10 * 6)
   })
 
-  it('takes tables of 32 bits if the scores of both strands together need them', async () => {
+  it('uses tables of 32 bits if the scores of both strands together need them', async () => {
     const weights = { GC: 16000 }
     const { score, alone } = await bpmax('GG', 'GGGGGGCCCCCC', { weights })
     expect({ score, alone }).toEqual({ score: 96000, alone: 64000 })
@@ -86,7 +86,7 @@ describe('bpmax', () => {
 
   const random = new Random(1502)
 
-  describe('agrees with the recurrence, table and structure', () => {
+  describe('the table and the structure', () => {
     it.each([
       [1, 1],
       [1, 2],
@@ -100,7 +100,7 @@ describe('bpmax', () => {
       [33, 4],
       [3, 66],
       [12, 13],
-    ])('%i × %i', async (n, m) => {
+    ])('equals the oracle for %i × %i bases', async (n, m) => {
       for (const model of models) {
         for (const storage of ['int16', 'int32'] as const) {
           await expectRecurrence(randomStrand(random, n), randomStrand(random, m), model, { storage })
@@ -108,7 +108,7 @@ describe('bpmax', () => {
       }
     })
 
-    it('is right if strand 2 takes several blocks and panels', async () => {
+    it('equals the recurrence if strand 2 takes several blocks and panels', async () => {
       const [strand1, strand2] = [randomStrand(random, 4), randomStrand(random, 170)]
       const result = await bpmax(strand1, strand2)
       expect(result.score).toBe(interactionTable(strand1, reversed(strand2))(0, 3, 0, 169))
@@ -116,14 +116,14 @@ describe('bpmax', () => {
     })
   })
 
-  describe('finds the best of all joint structures', () => {
+  describe('the best joint structure', () => {
     it.each([
       [1, 4],
       [3, 3],
       [4, 5],
       [5, 4],
       [6, 6],
-    ])('%i × %i', async (n, m) => {
+    ])('equals the exhaustive search for %i × %i bases', async (n, m) => {
       for (let round = 0; round < 12; round++) {
         const [strand1, strand2] = [randomStrand(random, n), randomStrand(random, m)]
         for (const model of models) {
@@ -143,10 +143,10 @@ describe('bpmax', () => {
     })
   })
 
-  it('finds a kissing complex: loops pair that are closed by their stems', async () => {
+  it('finds a kissing complex, in which loops pair that are closed by their stems', async () => {
     const [strand1, strand2] = ['GAGCCUGGGAGCUC', 'CCUAUCCCAGUAGG']
     expect((await bpmax(strand1, strand2)).score).toBe(37)
-    // Longer loops leave one structure of this score.
+    // With longer loops only one structure has the best score.
     const { score, dotBracket } = await bpmax(strand1, strand2, { minLoop: 4 })
     expect({ score, dotBracket }).toEqual({ score: 37, dotBracket: '(((([[[[[[))))&((((]]]]]]))))' })
   })
@@ -160,7 +160,7 @@ describe('bpmax', () => {
       [6, 7, 7],
       [3, 9, 1],
       [12, 9, 5],
-    ])('%i × %i, %i at a time', async (n, m, window) => {
+    ])('equals the recurrence for %i × %i bases, %i at a time', async (n, m, window) => {
       for (const model of models.slice(0, 3)) {
         const [strand1, strand2] = [randomStrand(random, n), randomStrand(random, m)]
         const result = await bpmax(strand1, strand2, { ...model, window, top: 3 } as InteractionOptions)
@@ -179,7 +179,7 @@ describe('bpmax', () => {
             expect(Math.abs(start - found.start)).toBeGreaterThanOrEqual(window)
             expect(score).toBeGreaterThanOrEqual(found.score)
           }
-          // No better window remains that doesn't overlap these.
+          // Windows that don't overlap the reported ones have no greater score.
           const left = scores.filter((_, start) =>
             before.every((one) => Math.abs(one.start - start) >= window),
           )
@@ -188,13 +188,13 @@ describe('bpmax', () => {
       }
     })
 
-    it('longer than strand 2 are all of it', async () => {
+    it('uses all of strand 2 if windows are longer', async () => {
       const all = await bpmax('GGAUC', 'GAUCCUA')
       const { timing: _, ...windowed } = await bpmax('GGAUC', 'GAUCCUA', { window: 100, top: 5 })
       expect({ ...all, timing: undefined }).toEqual({ ...windowed, timing: undefined })
     })
 
-    it('give no table', async () => {
+    it('returns no table', async () => {
       const error = await bpmax('G', 'C', { window: 1, table: true }).catch((thrown) => thrown)
       expectError(error, 'ERR_MPMML_OPTION', 'table')
     })
@@ -211,12 +211,12 @@ describe('bpmax', () => {
     ['G', 'C', { weightsBetween: { GC: 0.5 } }, 'ERR_MPMML_OPTION', /weightsBetween\.GC/],
     ['G', 'C', { windows: 3 }, 'ERR_MPMML_OPTION', /windows/],
     ['G', 'C', { backend: 'cuda', device: 99 }, 'ERR_MPMML_NO_CUDA', /cuda backend can't be used/],
-  ])('refuses %j and %j with %j', async (strand1, strand2, options, code, message) => {
+  ])('rejects %j and %j with %j', async (strand1, strand2, options, code, message) => {
     const error = await bpmax(strand1, strand2, options as InteractionOptions).catch((thrown) => thrown)
     expectError(error, code, message)
   })
 
-  it('refuses places that are not in the table', async () => {
+  it('rejects positions outside of the table', async () => {
     const { table } = await bpmax('GGG', 'CC', { table: true })
     expect(table!.at(0, 2, 0, 1)).toBe(6)
     for (const place of [
@@ -231,19 +231,19 @@ describe('bpmax', () => {
     }
   })
 
-  describe('with', () => {
+  describe('bpmax under limits and signals', () => {
     afterEach(() => {
       vi.restoreAllMocks()
       addon.failAllocation(0)
     })
 
-    it('too little memory says how many bytes it needs, before it allocates any', async () => {
+    it('reports the needed bytes before any allocation if memory is too small', async () => {
       vi.spyOn(process, 'availableMemory').mockReturnValue(10 ** 6)
       const error = await bpmax('G'.repeat(100), 'C'.repeat(1000)).catch((thrown) => thrown)
       expectError(error, 'ERR_MPMML_OUT_OF_MEMORY', /take \d{10} bytes, but there are 1000000/, 'window')
     })
 
-    it('memory that is refused fails, and works afterwards', async () => {
+    it('fails if memory is refused, and works afterwards', async () => {
       for (let nth = 1; nth < 4; nth++) {
         addon.failAllocation(nth)
         expectError(await bpmax('GGG', 'CCC').catch((thrown) => thrown), 'ERR_MPMML_OUT_OF_MEMORY')
@@ -253,7 +253,7 @@ describe('bpmax', () => {
     })
   })
 
-  it('gives up when its signal is aborted while it runs, and says how far it is', async () => {
+  it('aborts when its signal is aborted, and reports progress', async () => {
     const controller = new AbortController()
     const shares: number[] = []
     const onProgress = ({ done }: { done: number }) => {
@@ -280,7 +280,7 @@ describe('bpmax', () => {
     expect(ended).toBe(1)
   })
 
-  it('rejects with what the listener throws', async () => {
+  it('rejects with the value that the listener throws', async () => {
     const onProgress = () => {
       throw new Error('no more')
     }

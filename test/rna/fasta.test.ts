@@ -1,4 +1,4 @@
-/** FASTA. */
+/** Parsing of FASTA text, bytes and files. */
 import { writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { parseFasta, readFasta } from '../../lib/rna.js'
@@ -8,7 +8,7 @@ import { expectError, thrown } from '../support/expect.js'
 const path = useFolder()
 
 describe('bytes of FASTA', () => {
-  it('are read as their text is', () => {
+  it('give the same records as their text', () => {
     const text = '>é one\nGGGaaa\nTTT\n'
     expect(parseFasta(Buffer.from(text))).toEqual(parseFasta(text))
     expect(parseFasta(new TextEncoder().encode(`\uFEFF${text}`))).toEqual(parseFasta(text))
@@ -17,13 +17,13 @@ describe('bytes of FASTA', () => {
     )
   })
 
-  it.each([undefined, null, 5, {}, [71], Int32Array.of(71)])('are no %s', (wrong) => {
+  it.each([undefined, null, 5, {}, [71], Int32Array.of(71)])('are rejected as %s', (wrong) => {
     expect(() => parseFasta(wrong as never)).toThrow(expect.objectContaining({ code: 'ERR_MPMML_DTYPE' }))
   })
 })
 
 describe('parseFasta', () => {
-  it('takes several records, lower case, T, line breaks, comments and empty lines', () => {
+  it('accepts several records, lower case, T, line breaks, comments and empty lines', () => {
     const text = '\uFEFF; a comment\r\n>one the first\r\nGGau\r\nTTc  \r\n\r\n>\nACGU\r>two\nU'
     expect(parseFasta(text)).toEqual([
       { name: 'one', description: 'the first', sequence: 'GGAUUUC' },
@@ -32,14 +32,14 @@ describe('parseFasta', () => {
     ])
   })
 
-  it("takes Unicode's line separators in headers", () => {
+  it("accepts Unicode's line separators in headers", () => {
     expect(parseFasta('>one a\u2028b\u2029c\nGG\n>\u2028two\nAA')).toEqual([
       { name: 'one', description: 'a\u2028b\u2029c', sequence: 'GG' },
       { name: 'two', description: '', sequence: 'AA' },
     ])
   })
 
-  it('takes a sequence without a first line', () => {
+  it('accepts a sequence without a header', () => {
     expect(parseFasta('; bare\n\ngattaca\n')).toEqual([{ name: '', description: '', sequence: 'GAUUACA' }])
   })
 
@@ -63,7 +63,7 @@ describe('parseFasta', () => {
     ['ACGU\n>two\nA\nC\n\n>\nACGU\nAC\n>three\n', "the record 'three' has no bases"],
     ['>one\n>two\nA', "line 1: the record 'one' has no bases"],
     ['>one\nA\n>two', "line 3: the record 'two' has no bases"],
-  ])('refuses %j', (text, message) => {
+  ])('rejects %j', (text, message) => {
     expectError(
       thrown(() => parseFasta(text, { name: 'x.fasta' })),
       'ERR_MPMML_FILE',
@@ -80,7 +80,7 @@ describe('parseFasta of bytes', () => {
     expect(parseFasta(new Uint8Array(Buffer.from('\ufeff>é\nGC\n', 'utf16le')))).toEqual(expected)
   })
 
-  it('refuses other encodings, and what is no text', () => {
+  it('rejects other encodings and binary content', () => {
     expectError(
       thrown(() => parseFasta(Buffer.from('>\xe9\nGC\n', 'latin1'), { name: 'x' })),
       'ERR_MPMML_FILE',
@@ -97,7 +97,7 @@ describe('parseFasta of bytes', () => {
 })
 
 describe('readFasta', () => {
-  it('reads a file, and names it if something is wrong', async () => {
+  it('reads a file, and names the file in errors', async () => {
     writeFileSync(path('a.fasta'), '>a\nGC\n')
     expect(await readFasta(path('a.fasta'))).toEqual([{ name: 'a', description: '', sequence: 'GC' }])
     writeFileSync(path('b.fasta'), '>a\nGX\n')
@@ -109,7 +109,7 @@ describe('readFasta', () => {
     expectError(await readFasta(path('none.fasta')).catch((error) => error), 'ERR_MPMML_FILE', 'none.fasta')
   })
 
-  it('stops when its signal is aborted, and rejects with what its listener throws', async () => {
+  it('stops when its signal is aborted, and rejects with the value that its listener throws', async () => {
     writeFileSync(path('long.fasta'), `>a\n${'GCAU\n'.repeat(4_000_000)}`)
     const controller = new AbortController()
     const reading = readFasta(path('long.fasta'), { signal: controller.signal }).catch((error) => error)

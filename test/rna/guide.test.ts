@@ -1,4 +1,4 @@
-/** The examples of docs/rna.md print what they say. */
+/** The examples of docs/rna.md print the output that their comments state. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -13,10 +13,10 @@ const library = pathToFileURL(join(root, 'dist', 'lib', 'rna.js')).href
 describe('the examples of docs/rna.md', () => {
   const examples = [...guide.matchAll(/```js\n(.+?)```/gs)].map(([, code]) => code!)
 
-  it('are there', () => expect(examples.length).toBeGreaterThan(2))
+  it('exist', () => expect(examples.length).toBeGreaterThan(2))
 
   it.each(examples.map((code, index) => [index + 1, code] as const))(
-    'print what they say: %i',
+    'print the stated output: %i',
     async (_, code) => {
       const program = code.replace("'mpmml/rna'", JSON.stringify(library))
       const { stdout } = await runProgram(process.execPath, ['--input-type=module', '--eval', program])

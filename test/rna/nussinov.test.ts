@@ -1,4 +1,4 @@
-/** Folding one strand, or several. */
+/** Folding of single strands and of batches by nussinov(). */
 import { describe, expect, it, vi } from 'vitest'
 import { addon } from '../../lib/native.js'
 import { type FoldOptions, type FoldResult, nussinov } from '../../lib/rna.js'
@@ -48,7 +48,7 @@ describe('nussinov', () => {
     { minLoop: 40 },
   ]
   const lengths = [0, 1, 2, 5, 30, 31, 32, 33, 63, 64, 65, 100, 130]
-  it.each(lengths)('gives the score, the table and pairs of this score: %i bases', async (length) => {
+  it.each(lengths)('returns the score, the table and pairs with this score: %i bases', async (length) => {
     for (const model of models) {
       for (const storage of [undefined, 'int32'] as const) {
         const strand = randomStrand(random, length)
@@ -66,7 +66,7 @@ describe('nussinov', () => {
     expect(await nussinov([])).toEqual([])
   })
 
-  it('folds more strands than a call takes arguments', async () => {
+  it('folds more strands than a function call can have arguments', async () => {
     const results = await nussinov(
       Array.from({ length: 200_000 }, (_, index) => (index % 2 ? 'GGGAAACCC' : 'GAAAC')),
     )
@@ -74,7 +74,7 @@ describe('nussinov', () => {
     expect(results.filter(({ score }, index) => score !== (index % 2 ? 9 : 3))).toEqual([])
   })
 
-  it('takes lower case and T', async () => {
+  it('accepts lower case and T', async () => {
     const { score, dotBracket } = await nussinov('ggTTaaaaAacc')
     expect({ score, dotBracket }).toEqual(
       await nussinov('GGUUAAAAAACC').then(({ score, dotBracket }) => ({ score, dotBracket })),
@@ -82,7 +82,7 @@ describe('nussinov', () => {
     expect(score).toBe(10)
   })
 
-  it('takes 32 bits if scores need them', async () => {
+  it('uses 32 bits if scores need them', async () => {
     const strand = `${'G'.repeat(60)}AAA${'C'.repeat(60)}`
     const weights = { GC: 10 ** 6 }
     expect((await nussinov(strand, { weights })).score).toBe(60 * 10 ** 6)
@@ -96,8 +96,8 @@ describe('nussinov', () => {
     })
   })
 
-  it('takes 16 bits up to a score of 2^14 - 1, and 32 from there on', async () => {
-    // No interval has -2^14 in 16 bits: with greater scores, elements that don't exist would win.
+  it('uses 16 bits up to a score of 2^14 - 1, and 32 bits above', async () => {
+    // -2^14 marks missing intervals in 16 bits, so greater scores would let missing elements win.
     for (const [strand, half] of [
       ['GC', 1],
       [`${'G'.repeat(8)}${'C'.repeat(8)}`, 8],
@@ -132,12 +132,12 @@ describe('nussinov', () => {
     ['G', { device: -1 }, 'ERR_MPMML_OPTION', /device/],
     ['G', { backend: 'cuda', device: 99 }, 'ERR_MPMML_NO_CUDA', /cuda backend can't be used/],
     ['G'.repeat(2 ** 20 + 1), {}, 'ERR_MPMML_SHAPE', /at most 1048576/],
-  ])('refuses %j with %j', async (sequence, options, code, message) => {
+  ])('rejects %j with %j', async (sequence, options, code, message) => {
     const error = await nussinov(sequence as string, options as FoldOptions).catch((thrown) => thrown)
     expectError(error, code, message)
   })
 
-  it('says how many bytes are too many, before it allocates any', async () => {
+  it('reports the needed bytes before any allocation', async () => {
     const available = vi.spyOn(process, 'availableMemory').mockReturnValue(100_000)
     try {
       const error = await nussinov('G'.repeat(1000)).catch((thrown) => thrown)
@@ -155,7 +155,7 @@ describe('nussinov', () => {
     expect((await nussinov('GGGAAACCC')).score).toBe(9)
   })
 
-  it('gives up when its signal is aborted, before and while it runs', async () => {
+  it('aborts when its signal is aborted, before and during the call', async () => {
     const reason = new Error('enough')
     const before = await nussinov('GC', { signal: AbortSignal.abort(reason) }).catch((thrown) => thrown)
     expectError(before, 'ERR_MPMML_ABORTED')

@@ -1,4 +1,4 @@
-/** Delays in timetables against a simulation, event by event. */
+/** Delays in timetables, compared with a simulation of every departure. */
 import { describe, expect, it } from 'vitest'
 import { parseGraph } from '../../lib/graph.js'
 import { ArgumentError, CycleError } from '../../lib/index.js'
@@ -14,7 +14,10 @@ interface Connection {
 
 const ROUNDS = 12
 
-/** Delays of each departure in each round: no train leaves before its time, and trains of earlier rounds are on time. */
+/**
+ * Returns the delay of each departure in each round. No train leaves early, and trains of earlier rounds are
+ * on time.
+ */
 function simulated(
   nodes: number,
   connections: Connection[],
@@ -51,7 +54,7 @@ function randomLine(random: Random): { nodes: number; connections: Connection[] 
   const nodes = random.integer(1, 6)
   const connections = Array.from({ length: random.integer(1, 12) }, (): Connection => {
     const [from, to] = [random.integer(0, nodes - 1), random.integer(0, nodes - 1)]
-    // Only departures of greater numbers wait without a token, so that no circuit lacks one.
+    // Connections without tokens lead only to smaller numbers, so every circuit has a token.
     const tokens = from > to ? random.integer(0, 2) : random.integer(1, 3)
     return { from, to, weight: random.integer(0, 20), tokens }
   })
@@ -61,7 +64,7 @@ function randomLine(random: Random): { nodes: number; connections: Connection[] 
 const total = (connections: Connection[], what: 'weight' | 'tokens') =>
   connections.reduce((sum, each) => sum + each[what], 0)
 
-/** All circuits that meet no departure twice. */
+/** Returns all circuits that visit each departure at most once. */
 function circuits(nodes: number, connections: Connection[]): Connection[][] {
   const found: Connection[][] = []
   const follow = (first: number, path: Connection[]) => {
@@ -104,9 +107,9 @@ describe('delay', () => {
     'from,to,minutes,tokens\nBA,AB,27,0\nAB,BA,27,3\nCB,BC,20,0\nBC,CB,21,2\nAB,AB,4,1\nBA,BA,4,1\nBC,BC,4,1\nCB,CB,4,1\nBC,AB,26,1\nBA,CB,20,1\n'
   const timetable = () => parseGraph(rail, { format: 'csv', keys: true, tokens: true }) as Timetable
 
-  it('answers in the names of stations', async () => {
+  it('returns the names of stations', async () => {
     const found = await delay(timetable(), { period: 24, at: 'AB', by: 10 })
-    // 41 minutes with 2 trains.
+    // The critical circuit takes 41 minutes and has 2 trains, so the least period is 20.5.
     expect(found).toMatchObject({ leastPeriod: 20.5, margin: 3.5 })
     expect([...found.criticalCircuit].sort()).toEqual(['BC', 'CB'])
     expect(found.late[0]).toEqual({ round: 0, departure: 'AB', delay: 10, because: null })
@@ -115,7 +118,7 @@ describe('delay', () => {
     expect(found.goneBy).toBe(found.late.at(-1)!.round + 1)
   })
 
-  it('never ends at the least period, and has thirds exactly', async () => {
+  it('never ends at the least period, and represents thirds exactly', async () => {
     const found = await delay(timetable(), { period: 20.5, at: 'BC', by: 1, rounds: 50 })
     expect(found).toMatchObject({ margin: 0, goneBy: null })
     const thirds = { nodes: 1, from: [0], to: [0], weight: Float64Array.of(1 / 3), tokens: [1] }
@@ -126,7 +129,7 @@ describe('delay', () => {
     ])
   })
 
-  it('refuses a period that is too short, and names the circuit', async () => {
+  it('rejects a period that is too short, and names the circuit', async () => {
     const short = delay(timetable(), { period: 20, at: 'AB', by: 1 })
     await expect(short).rejects.toThrow(/at least 20\.5, which the circuit (BC → CB → BC|CB → BC → CB) needs/)
     await expect(delay(timetable(), { period: 24, at: 'X', by: 1 })).rejects.toThrow(ArgumentError)
@@ -150,7 +153,7 @@ describe('stability', () => {
   const random = new Random(8)
   const cases = Array.from({ length: 60 }, () => randomLine(random))
 
-  it.each(cases)('is the least mean slack of all circuits: line $#', async ({ nodes, connections }) => {
+  it.each(cases)('equals the least mean slack of all circuits: line $#', async ({ nodes, connections }) => {
     const list = listOf(nodes, connections)
     const all = circuits(nodes, connections)
     const least = Math.max(...all.map((each) => total(each, 'weight') / total(each, 'tokens')))
@@ -165,26 +168,30 @@ describe('stability', () => {
     }
   })
 
-  it.each(cases)('has the delays that reach no other departure: line $#', async ({ nodes, connections }) => {
-    const list = listOf(nodes, connections)
-    const { leastPeriod } = await delay(list, { period: 1000, at: 'D0', by: 1 })
-    const period = Math.ceil(leastPeriod ?? 0) + random.integer(1, 5)
-    const recovery = await recoveryTimes(list, { period })
-    expect(recovery.shape).toEqual([nodes, nodes])
-    for (let late = 0; late < nodes; late++) {
-      // With a delay far above all slack, each departure is late by it, less its recovery time, or never.
-      const by = 10_000
-      const rounds = simulated(nodes, connections, period, late, by)
-      const { departures } = await delay(list, { period, at: `D${late}`, by, rounds: 1 })
-      for (let reached = 0; reached < nodes; reached++) {
-        const delays = rounds.map((row, round) => (round === 0 && late === reached ? 0 : row[reached]!))
-        const most = Math.max(...delays)
-        const expected = most === 0 ? Infinity : by - most
-        expect(recovery.at(`D${late}`, `D${reached}`), `${late} to ${reached}`).toBe(expected)
-        expect(departures[reached]!.recovery).toBe(most === 0 ? null : expected)
+  it.each(cases)(
+    'equals the delays that reach no other departure: line $#',
+    async ({ nodes, connections }) => {
+      const list = listOf(nodes, connections)
+      const { leastPeriod } = await delay(list, { period: 1000, at: 'D0', by: 1 })
+      const period = Math.ceil(leastPeriod ?? 0) + random.integer(1, 5)
+      const recovery = await recoveryTimes(list, { period })
+      expect(recovery.shape).toEqual([nodes, nodes])
+      for (let late = 0; late < nodes; late++) {
+        // The delay far exceeds all slack, so each reached departure is late by the delay minus its recovery
+        // time.
+        const by = 10_000
+        const rounds = simulated(nodes, connections, period, late, by)
+        const { departures } = await delay(list, { period, at: `D${late}`, by, rounds: 1 })
+        for (let reached = 0; reached < nodes; reached++) {
+          const delays = rounds.map((row, round) => (round === 0 && late === reached ? 0 : row[reached]!))
+          const most = Math.max(...delays)
+          const expected = most === 0 ? Infinity : by - most
+          expect(recovery.at(`D${late}`, `D${reached}`), `${late} to ${reached}`).toBe(expected)
+          expect(departures[reached]!.recovery).toBe(most === 0 ? null : expected)
+        }
       }
-    }
-  })
+    },
+  )
 
   it('has rows for some departures, and parts of the unit', async () => {
     const weight = Float64Array.of(2.5, 5.25, 3, 3)

@@ -1,4 +1,4 @@
-/** Drawings of plans. Expected places are computed from the times. */
+/** Drawings of plans. Expected positions are computed from the times. */
 import { describe, expect, it } from 'vitest'
 import {
   delay,
@@ -21,7 +21,7 @@ const attributes = (svg: string, element: string) =>
     Object.fromEntries([...all!.matchAll(/([\w-]+)="([^"]*)"/g)].map(([, name, value]) => [name, value])),
   )
 
-/** Returns whether every element that begins ends, in order. */
+/** Returns whether the start and end tags of all elements nest properly. */
 function isWellFormed(svg: string): boolean {
   const open: string[] = []
   for (const [, end, name, , closed] of svg.matchAll(/<(\/?)([\w-]+)((?:\s[\w:-]+="[^"<]*")*)\s*(\/?)>/g)) {
@@ -57,7 +57,7 @@ describe('drawGantt', () => {
     expect(svg).not.toContain('<Build>')
   })
 
-  it('draws slack as a line, and links as arrows if they are wanted', async () => {
+  it('draws slack as a line, and links as arrows on request', async () => {
     const { plan, found } = await drawn()
     const slack = attributes(drawGantt(found, plan), 'line').filter(({ class: kind }) => kind === 'slack')
     expect(slack[0]).toMatchObject({ x1: '33.333%', x2: '100%' })
@@ -74,7 +74,7 @@ describe('drawGantt', () => {
     expect(svg).toContain('width="360"')
   })
 
-  it('draws plans without any length, and some jobs of a plan', async () => {
+  it('draws plans of length 0, and selected jobs of a plan', async () => {
     const { plan, found } = await drawn(undefined, parsePlan('id,days\n1,0\n'))
     expect(isWellFormed(drawGantt(found, plan))).toBe(true)
     const all = await drawn()
@@ -82,7 +82,7 @@ describe('drawGantt', () => {
     expect(drawGantt(some, all.plan, { arrows: true })).not.toContain('Docs')
   })
 
-  it('refuses too many jobs, and other values', async () => {
+  it('rejects too many jobs and invalid values', async () => {
     const { plan, found } = await drawn()
     const jobs = new Array(5001).fill(found.jobs[0])
     expect(() => drawGantt({ ...found, jobs }, plan)).toThrow(/at most 5000 jobs/)
@@ -93,7 +93,7 @@ describe('drawGantt', () => {
 })
 
 describe('drawNetwork', () => {
-  it('has a box for each job, in a column behind those that it waits for, and a named arrow for each link', async () => {
+  it('has a box for each job, to the right of its predecessors, and a named arrow for each link', async () => {
     const { plan, found } = await drawn()
     const svg = drawNetwork(found, plan)
     expect(isWellFormed(svg)).toBe(true)
@@ -106,7 +106,7 @@ describe('drawNetwork', () => {
     expect(svg.match(/marker-end/g)).toHaveLength(4)
   })
 
-  it('draws plans whose links close a circle, and refuses more than 50 jobs', async () => {
+  it('draws plans whose links form a cycle, and rejects more than 50 jobs', async () => {
     const plan = parsePlan('id,days,after\n1,2,2SS-4d\n2,2,1\n')
     expect(isWellFormed(drawNetwork(await schedule(plan), plan))).toBe(true)
     const many = parsePlan(Array.from({ length: 51 }, (_, id) => ({ id, duration: 1 })))

@@ -1,4 +1,4 @@
-/** Plans as spreadsheets, MS Project, Primavera and programs write them. */
+/** Reading plans in the formats of spreadsheets, MS Project, Primavera and programs. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,7 +6,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { ArgumentError, FileError } from '../../lib/index.js'
 import { type Plan, parsePlan, readPlan } from '../../lib/schedule.js'
 
-/** Links of all jobs as MS Project writes them. */
+/** Returns the links of all jobs in MS Project's notation. */
 const linksOf = ({ jobs }: Plan) =>
   jobs.map(({ predecessors }) =>
     predecessors
@@ -24,7 +24,7 @@ function written(name: string, text: string | Uint8Array): string {
   return join(folder, name)
 }
 
-/** As Excel writes CSV in German: a byte order mark, semicolons, decimal commas and quoted cells. */
+/** A CSV file of a German Excel has a byte order mark, semicolons, decimal commas and quoted cells. */
 const excel = `\ufeffID;Task;Duration (d);Predecessors;Resource
 1;Design;5,5;;R1
 2;Tooling;8;1FS+2d;R2
@@ -112,12 +112,12 @@ describe('parsePlan', () => {
     expect(linksOf(parsePlan('id,days,after\n1,1,\n2,1,\n3,1,"1FS+2,2"\n'))[2]).toBe('1FS+2 2FS')
   })
 
-  it('takes ids with marks and letters, and names with separators', () => {
+  it('accepts ids with punctuation and letters, and names with separators', () => {
     const plan = parsePlan('id,days,after\nA-1,1,\nA-2FS,1,A-1\n"x, y",1,A-2FS\nz,1,"x, y"\nw,1,A-1FS-1d\n')
     expect(linksOf(plan)).toEqual(['', 'A-1FS', 'A-2FSFS', 'x, yFS', 'A-1FS-1'])
   })
 
-  it('takes row numbers where there are names and no ids', () => {
+  it('uses row numbers if jobs have names but no ids', () => {
     expect(linksOf(parsePlan('task,days,after\nwalls,1,\nroof,1,1\npaint,1,"walls, roof"\n'))).toEqual([
       '',
       'wallsFS',
@@ -131,12 +131,12 @@ describe('parsePlan', () => {
     )
   })
 
-  it('takes jobs of a work breakdown structure that have parts for summaries', () => {
+  it('recognizes jobs with subtasks in a work breakdown structure as summaries', () => {
     const plan = parsePlan('WBS,Task,Days,After\n1,Phase,5,\n1.1,A,2,\n1.2,B,3,1.1\n')
     expect(plan.jobs.map(({ name }) => name)).toEqual(['A', 'B'])
   })
 
-  it('takes names that have the marks of lists', () => {
+  it('accepts names with the separators of lists', () => {
     const plan = parsePlan(
       'task,days,after\nwires and pipes,1,\n"walls, roof",1,wires and pipes\npaint,1,"wires and pipes;walls, roof"\n',
     )
@@ -153,7 +153,7 @@ describe('parsePlan', () => {
     )
   })
 
-  it('reads deadlines, times not before, and the constraints of MS Project', () => {
+  it('reads deadlines, earliest starts, and the constraints of MS Project', () => {
     const { jobs } = parsePlan(
       'id,days,deadline,start no earlier than,constraint type,constraint date\n1,1,2026-03-01,01.02.2026,,\n2,1,NA,3w,Finish No Later Than,2026-04-01 17:00\n',
     )
@@ -162,7 +162,7 @@ describe('parsePlan', () => {
     expect(() => parsePlan('id,days,constraint type\n1,1,As late as possible\n')).toThrow(/use a deadline/)
   })
 
-  it('takes the names of columns and of those that are kept', () => {
+  it('applies the options for names of columns and for kept columns', () => {
     const text = 'Key,Netto,Brutto,Wer\nA,2,3,Ann\nB,1,9,Bob\n'
     const { jobs } = parsePlan(text, { columns: { duration: 'Netto' }, keep: ['Wer'] })
     expect(jobs.map(({ duration, columns }) => [duration, columns])).toEqual([
@@ -217,7 +217,7 @@ describe('parsePlan', () => {
     ['a date that is none', 'id,days,deadline\n1,2,2026-02-30\n', /date such as 2026-12-01/],
     ['no jobs', 'id,days\n', /at least one job/],
     ['no text', '', /no lines/],
-  ])('refuses %s', (_, text, message) => {
+  ])('rejects %s', (_, text, message) => {
     expect(() => parsePlan(text)).toThrow(message)
     expect(() => parsePlan(text)).toThrow(FileError)
   })
@@ -238,7 +238,7 @@ describe('parsePlan', () => {
       /'FS', 'SS', 'FF' or 'SF'/,
     ],
     [[{ id: 1, duration: 1, after: { id: 1 } }], /must be text such as '3FS\+2d', or a list/],
-  ])('refuses the list %j', (jobs, message) => {
+  ])('rejects the list %j', (jobs, message) => {
     expect(() => parsePlan(jobs as never)).toThrow(message)
   })
 
@@ -246,16 +246,16 @@ describe('parsePlan', () => {
     ['predecessors', `id,days,after\n1,1,"1${' '.repeat(200_000)}x"\n`],
     ['durations', `id,days\n1,${'1'.repeat(200_000)}x\n`],
     ['limits', `id,days,deadline\n1,1,${'1'.repeat(200_000)}x\n`],
-  ])('refuses long texts of %s in linear time', (_, text) => {
+  ])('rejects long texts of %s in linear time', (_, text) => {
     expect(() => parsePlan(text)).toThrow(FileError)
   })
 
-  it('refuses bytes that other threads can write', () => {
+  it('rejects bytes in shared memory', () => {
     const shared = new Uint8Array(new SharedArrayBuffer(8))
     expect(() => parsePlan(shared)).toThrow(/SharedArrayBuffer|shared/)
   })
 
-  it('names the content in errors as the option name says', () => {
+  it('uses the option name in errors', () => {
     expect(() => parsePlan('id,days\n1,x\n', { name: 'house.csv' })).toThrow(/^house\.csv, line 2: /)
     expect(() => parsePlan('id,days\n1,x\n')).toThrow(/^the plan, line 2: /)
     expect(() => parsePlan('id,days\n1,x\n', { name: 5 as never })).toThrow(ArgumentError)
@@ -267,7 +267,7 @@ describe('parsePlan', () => {
 })
 
 describe('readPlan', () => {
-  it('reads CSV in slices, compressed or not, as parsePlan does', async () => {
+  it('reads CSV in slices, compressed or not, with the result of parsePlan', async () => {
     expect(await readPlan(written('plan.csv', excel))).toEqual(parsePlan(excel))
     const utf16 = Buffer.from(excel, 'utf16le')
     expect(await readPlan(written('utf16.csv', utf16))).toEqual(parsePlan(excel))
@@ -301,7 +301,7 @@ describe('readPlan', () => {
     expect(linksOf(plan)).toEqual(['', '2FS+2 2SS-1', '3FF 2SF'])
     expect(plan.jobs[2]).toMatchObject({ notBefore: '2026-01-20', deadline: '2026-02-01' })
     expect(parsePlan(document(tasks))).toEqual(plan)
-    // A text in memory is decoded already, whatever its declaration says.
+    // Strings are already decoded, so the encoding in their XML declaration is ignored.
     const declared = document(task(1, 'Dächer', 'PT8H0M0S')).replace('?>', ' encoding="windows-1252"?>')
     expect(parsePlan(declared).jobs[0]!.name).toBe('Dächer')
     expect(parsePlan(Buffer.from(declared, 'latin1')).jobs[0]!.name).toBe('Dächer')
@@ -311,11 +311,11 @@ describe('readPlan', () => {
     expect(() => parsePlan('<graphml/>')).toThrow(/MS Project/)
   })
 
-  it.each(['mpp', 'xlsx', 'xer'])('says how to export a .%s file', async (ending) => {
+  it.each(['mpp', 'xlsx', 'xer'])('explains how to export a .%s file', async (ending) => {
     await expect(readPlan(written(`plan.${ending}`, 'x'))).rejects.toThrow(/save it|export/)
   })
 
-  it('refuses wrong JSON, and hears the signal', async () => {
+  it('rejects invalid JSON, and observes the signal', async () => {
     await expect(readPlan(written('plan.json', '[{'))).rejects.toThrow(FileError)
     await expect(readPlan(written('plan.csv', excel), { signal: AbortSignal.abort() })).rejects.toMatchObject(
       { code: 'ERR_MPMML_ABORTED' },

@@ -1,4 +1,4 @@
-/** Schedules of plans against a scheduler by definition, and against published examples. */
+/** Schedules of plans, compared with a scheduler by definition and with published examples. */
 import { describe, expect, it } from 'vitest'
 import { ArgumentError, CycleError, OverflowError } from '../../lib/index.js'
 import { type JobChange, parsePlan, prepareSchedule, type Schedule, schedule } from '../../lib/schedule.js'
@@ -12,7 +12,7 @@ import {
 
 const kinds: readonly Kind[] = ['FS', 'SS', 'FF', 'SF']
 
-/** Jobs in the library's terms: quarters of the unit. */
+/** Returns the oracle's jobs as records for the library, with times in quarters of the unit. */
 const recordsOf = (jobs: readonly OracleJob[]) =>
   jobs.map(({ duration, links, notBefore, deadline }, id) => ({
     id: `J${id}`,
@@ -73,7 +73,7 @@ describe('schedule', () => {
     }
   })
 
-  it('equals the definition where links close circles, and refuses those that wait for themselves', async () => {
+  it('equals the definition if links form cycles, and rejects jobs that wait for themselves', async () => {
     const random = new Random(52)
     let [feasible, refused] = [0, 0]
     for (let plan = 0; plan < 120; plan++) {
@@ -86,7 +86,7 @@ describe('schedule', () => {
       }
       refused++
       expect(found).toBeInstanceOf(CycleError)
-      // Circles of waits are refused even if all of them are milestones.
+      // The library rejects a cycle of waiting jobs even if all of them are milestones.
       if (scheduleByDefinition(jobs)) expect(found.weight).toBe(0)
       else expect(found.weight).toBeGreaterThanOrEqual(0)
     }
@@ -110,7 +110,7 @@ describe('schedule', () => {
     expect(jobs.find(({ id }) => id === 'H')!.freeFloat).toBe(0)
   })
 
-  it('marks all of two critical chains, and takes the one with the milestone as the path', async () => {
+  it('marks two critical chains completely, and returns the one with the milestone as the path', async () => {
     const { criticalPath, jobs } = await schedule(
       parsePlan('id,days,after\n1,2,\n2,0.1,1\n3,0.2,2\n4,0.3,1\n5,0,4\n6,1,"3,5"\n'),
     )
@@ -124,7 +124,7 @@ describe('schedule', () => {
     ['tenths', [0.1, 0.2, 0.3]],
     ['thirds', [1 / 3, 2 / 3, 1]],
     ['sixths and cents', [11 / 6, 0.01, 11 / 6 + 0.01]],
-  ])('has no slack on chains of equal length in %s', async (_, [a, b, c]) => {
+  ])('returns no slack for chains of equal length in %s', async (_, [a, b, c]) => {
     const { jobs } = await schedule([
       { id: 'a', duration: a },
       { id: 'b', duration: b, predecessors: 'a' },
@@ -133,14 +133,14 @@ describe('schedule', () => {
     expect(jobs.map(({ totalSlack }) => totalSlack)).toEqual([0, 0, 0])
   })
 
-  it('refuses times whose common part is too fine, with advice', async () => {
+  it('rejects times whose common unit is too small, with advice', async () => {
     const jobs = [Math.PI, Math.E].map((duration, id) => ({ id, duration }))
     await expect(schedule(jobs)).rejects.toThrow(OverflowError)
     await expect(schedule(jobs)).rejects.toThrow(/round times to fewer decimals/)
     await expect(schedule([{ id: 1, duration: 1e300 }])).rejects.toThrow(/fewer decimals|coarser unit/)
   })
 
-  it('names the jobs of a circle in the order in which they wait', async () => {
+  it('names the jobs of a cycle in the order in which they wait', async () => {
     const plan = parsePlan('id,task,days,after\n1,Design,3,3\n2,Build,2,1\n3,Testing,1,2\n4,Other,1,\n')
     const error = await schedule(plan).catch((error) => error)
     expect(error).toBeInstanceOf(CycleError)
@@ -153,15 +153,15 @@ describe('schedule', () => {
     })
   })
 
-  it('refuses a job that waits for itself, and a circle of milestones', async () => {
+  it('rejects a job that waits for itself, and a cycle of milestones', async () => {
     await expect(schedule(parsePlan('id,days,after\n1,0,1SS\n'))).rejects.toThrow(/1 waits for 1/)
     await expect(schedule(parsePlan('id,days,after\n1,0,2\n2,0,1\n'))).rejects.toThrow(
       /1 waits for 2, which waits for 1/,
     )
   })
 
-  it('names the jobs of a circle whose leads are too short', async () => {
-    // 2 starts at most 4 after 1, which takes 5.
+  it('names the jobs of a cycle whose leads are too short', async () => {
+    // Job 2 must start at most 4 days after job 1, which takes 5 days.
     const error = await schedule(parsePlan('id,task,days,after\n1,A,5,2SS-4d\n2,B,2,1\n')).catch(
       (error) => error,
     )
@@ -170,7 +170,7 @@ describe('schedule', () => {
     expect(error.message).toContain('a lead of 1 days')
   })
 
-  it('has negative slack by which a deadline is missed', async () => {
+  it('returns negative slack if a deadline is missed', async () => {
     const { end, criticalPath, jobs } = await schedule(
       parsePlan('id,days,after,deadline\n1,5,,\n2,3,1,6\n3,4,1,\n'),
     )
@@ -182,7 +182,7 @@ describe('schedule', () => {
     ])
   })
 
-  it('takes plans that went through JSON, and those that a program writes', async () => {
+  it('accepts plans from JSON, and plans that a program creates', async () => {
     const plan = parsePlan('id;Dauer (h);nach\n1;2,5;\n2;1t;1EA-30min\n')
     const expected = await schedule(plan)
     expect(expected.end).toBe(10)
@@ -205,7 +205,7 @@ describe('schedule', () => {
     })
   })
 
-  it('lets the event loop turn while it schedules', async () => {
+  it('yields to the event loop', async () => {
     const jobs = Array.from({ length: 20_000 }, (_, id) => ({
       id,
       duration: 1,
@@ -241,7 +241,7 @@ describe('dates', () => {
     expect(dates!.end).toBe('2026-01-19')
   })
 
-  it('count working days as a loop over the days does', async () => {
+  it('equal those of a loop over the working days', async () => {
     const random = new Random(7)
     for (let run = 0; run < 30; run++) {
       const weekdays = [1, 2, 3, 4, 5, 6, 7].filter(() => random.integer(0, 2) > 0)
@@ -262,7 +262,7 @@ describe('dates', () => {
     }
   })
 
-  it('are not before a date, in hours of working days', async () => {
+  it('respect a date before which jobs must not start, in hours of working days', async () => {
     const plan = parsePlan('id,Dauer (h),nicht vor,Vorgänger\n1,12,,\n2,6,12.01.2026,1\n')
     const { jobs, end } = await schedule(plan, { start: '2026-01-05' })
     expect(end).toBe(46)
@@ -277,7 +277,7 @@ describe('dates', () => {
     [{ start: '2026-01-05', weekdays: [8] }, /1 for Monday/],
     [{ start: '2026-01-05', holidays: ['x'] }, /holidays/],
     [{ start: '9999-12-30' }, /years up to 9999/],
-  ])('refuse %j', async (options, message) => {
+  ])('reject %j', async (options, message) => {
     await expect(schedule(parsePlan(house), options)).rejects.toThrow(message)
   })
 })
@@ -313,7 +313,7 @@ describe('whatIf', () => {
     }
   })
 
-  it('says what moved, takes finer times, and leaves the prepared plan alone', async () => {
+  it('reports the moved jobs, accepts finer times, and keeps the prepared plan unchanged', async () => {
     const { whatIf, schedule: before } = await prepareSchedule(parsePlan(text))
     const found = await whatIf({ 2: { duration: '4.3d' }, 3: { notBefore: 4 } })
     expect(found).toMatchObject({ end: 9.3, endBefore: 9, criticalPath: ['1', '2', '4'] })
@@ -345,12 +345,12 @@ describe('whatIf', () => {
     [{ 2: { duration: '50%' } }, /percentage/],
     [{ 2: { days: 1 } }, /no option 'days'/],
     [{ 2: { deadline: '2026-01-01' } }, /option start/],
-  ])('refuses %j', async (changes, message) => {
+  ])('rejects %j', async (changes, message) => {
     const { whatIf } = await prepareSchedule(parsePlan(text))
     await expect(whatIf(changes as never)).rejects.toThrow(message)
   })
 
-  it('refuses duplicate ids and unknown predecessors of plans that a program changed', async () => {
+  it('rejects duplicate ids and unknown predecessors in plans that a program changed', async () => {
     const plan = parsePlan(text)
     plan.jobs[1]!.predecessors[0]!.id = 'x'
     await expect(schedule(plan)).rejects.toThrow(ArgumentError)

@@ -1,4 +1,7 @@
-/** Dependencies between layers and folders, as docs/contributing.md has them: user → lib → addon → core → cuda | cpu. */
+/**
+ * Rules for dependencies between layers and folders (docs/contributing.md): user → lib → addon → core → cuda
+ * | cpu.
+ */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -14,7 +17,7 @@ function filesUnder(folder: string, extension: RegExp): string[] {
     .sort()
 }
 
-/** Includes of the source files in `folder`, as [file, target]. */
+/** Returns the includes of the source files in `folder`, as [file, target]. */
 function includes(folder: string): [file: string, target: string][] {
   return filesUnder(folder, /\.(h|hpp|cuh|cpp|cu)$/).flatMap((file) =>
     [...readFileSync(join(root, file), 'utf8').matchAll(/^\s*#\s*include\s*[<"]([^>"]+)[>"]/gm)].map(
@@ -23,7 +26,7 @@ function includes(folder: string): [file: string, target: string][] {
   )
 }
 
-/** Imports of the TypeScript files in `folder`, relative names resolved from the root. */
+/** Returns the imports of the TypeScript files in `folder`, with relative names resolved from the root. */
 function imports(folder: string): [file: string, target: string][] {
   return filesUnder(folder, /\.m?[jt]s$/).flatMap((file) =>
     [
@@ -64,7 +67,7 @@ describe('native', () => {
     expect(Object.keys(allowed)).toEqual(expect.arrayContaining(folders))
   })
 
-  it.each(Object.entries(allowed))('%s includes only %j of the other layers', (folder, others) => {
+  it.each(Object.entries(allowed))('lets %s include only %j of the other layers', (folder, others) => {
     const wrong = includes(`native/${folder}`).filter(([, target]) => {
       const to = layer(target)
       return to !== undefined && to !== folder && !others.includes(to)
@@ -104,7 +107,7 @@ describe('objects that stay', () => {
     expect([...matching(local), ...matching(global)]).toEqual([])
     const generator = readFileSync(join(root, 'native/variants/generate.mjs'), 'utf8').split('\n')
     expect(generator.filter((line) => local.test(line) || global.test(line))).toEqual([])
-    // Patterns of the search.
+    // These lines contain the searched patterns.
     for (const line of [
       '  static std::map<std::pair<int, int>, bool> known;',
       '  static const std::vector<Peak> rows = {{50}};',
@@ -153,7 +156,7 @@ describe('native/core', () => {
 
   const folderOf = (file: string) => /^core[/\\](\w+)[/\\]/.exec(file)?.[1]
 
-  it.each(Object.entries(allowedInCore))('%s includes only %j of the other folders', (folder, others) => {
+  it.each(Object.entries(allowedInCore))('lets %s include only %j of the other folders', (folder, others) => {
     const targets = includes(`native/core/${folder}`).map(([, target]) => folderOf(target))
     const reached = new Set(targets.filter((target) => target !== undefined && target !== folder))
     expect([...reached].filter((target) => !others.includes(target!))).toEqual([])
@@ -175,7 +178,7 @@ const allowedInCuda: Record<string, RegExp> = {
   runtime: /^cuda\/(runtime|plan|launch|user|kernels|device)\//,
 }
 
-/** Lines of native code that match, by file, without comments. */
+/** Returns the lines of native code that match a pattern, by file, without comments. */
 function linesLike(pattern: RegExp, folder = 'native'): Record<string, string[]> {
   const found: Record<string, string[]> = {}
   for (const file of filesUnder(folder, /\.(h|hpp|cuh|cpp|cu)$/)) {
@@ -188,7 +191,7 @@ function linesLike(pattern: RegExp, folder = 'native'): Record<string, string[]>
 }
 
 describe('native/cuda', () => {
-  it.each(Object.entries(allowedInCuda))('%s includes only %s', (folder, pattern) => {
+  it.each(Object.entries(allowedInCuda))('lets %s include only %s', (folder, pattern) => {
     const edges = includes(`native/cuda/${folder}`).filter(([, target]) => target.startsWith('cuda/'))
     expect(edges.length).toBeGreaterThan(0)
     expect(edges.filter(([, target]) => !pattern.test(target))).toEqual([])
@@ -249,7 +252,7 @@ describe('decisions with a single place', () => {
       join('native', 'core', 'problem', 'destination.cpp'),
       join('native', 'core', 'problem', 'epilogue.h'),
       join('native', 'cuda', 'kernels', 'epilogue.cuh'),
-      // C ⊕ D, element by element, without a kernel before it.
+      // This file computes C ⊕ D element by element, without a product kernel.
       join('native', 'cuda', 'runtime', 'elementwise.cu'),
     ])
     const handedOver = Object.keys(linesLike(/static_cast<Element\*>\(\w+\.c\)/))
@@ -282,7 +285,7 @@ describe('decisions with a single place', () => {
  */
 const allowedInLib: Record<string, string[]> = {
   '.': ['device', 'files', 'product', 'remote', 'webgpu'],
-  // Replacements of modules in browsers: they have the types of these modules.
+  // lib/browser replaces modules of these folders in browsers, with the same types.
   browser: ['files', 'graph', 'rna', 'schedule', 'webgpu'],
   device: ['product', 'webgpu'],
   product: ['device', 'webgpu'],
@@ -306,7 +309,7 @@ const entryPoints = (
     default?: string
   }[]
 ).flatMap((entry) => entry.default?.replace(/^\.\/dist\/(.*)\.js$/, '$1') ?? [])
-// The first is only for bench, and the others are threads.
+// lib/command-line is for bench only, and the other two are the modules of threads.
 entryPoints.push('lib/command-line', 'lib/webgpu-thread', 'lib/codec-thread')
 
 describe('lib', () => {
@@ -317,7 +320,7 @@ describe('lib', () => {
     expect([...new Set(folders)].sort()).toEqual(Object.keys(allowedInLib).sort())
   })
 
-  it.each(Object.entries(allowedInLib))('%s imports only %j of the other folders', (folder, others) => {
+  it.each(Object.entries(allowedInLib))('lets %s import only %j of the other folders', (folder, others) => {
     const own = imports('lib').filter(
       ([file]) => folderOf(file) === folder && !entryPoints.includes(file.replace(/\.ts$/, '')),
     )
@@ -386,7 +389,7 @@ describe('TypeScript', () => {
     for (const file of edges.keys()) visit(file, [])
   })
 
-  /** Files and packages that are loaded with a file, except those that are loaded with `ends`. */
+  /** Returns the files and packages that a file loads, without the imports of the files in `ends`. */
   function loadedWith(file: string, ends: readonly string[] = []): Set<string> {
     const found = new Set<string>()
     const visit = (name: string) => {
@@ -411,7 +414,7 @@ describe('TypeScript', () => {
     const formats =
       /files\/(npy|npz|csv|dimacs|matrix-market|text|lines|dense|convert|sparse|read|write)|^yazl$|^yauzl$/
     expect(loaded.filter((name) => formats.test(name))).toEqual([])
-    // Guards the names above: these packages are loaded where they are needed.
+    // The pattern must match modules that lib/files.js loads, so that the check above can fail.
     expect([...loadedWith('lib/files.js')].filter((name) => formats.test(name)).length).toBeGreaterThan(3)
   })
 

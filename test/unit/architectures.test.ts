@@ -1,4 +1,7 @@
-/** GPU architectures of a build: native/cuda/architectures.cmake with simulated toolkits and GPUs. */
+/**
+ * GPU architectures of a build, which native/cuda/architectures.cmake chooses for simulated toolkits and
+ * GPUs.
+ */
 import { spawnSync } from 'node:child_process'
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -15,7 +18,10 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(folder, { recursive: true }))
 
-/** Architectures that are chosen for these capabilities in the format of nvidia-smi; without any the machine has no driver. */
+/**
+ * Returns the architectures that are chosen for compute capabilities from nvidia-smi. An empty list simulates
+ * a machine without a driver.
+ */
 function choose(asked: string, known: number[], capabilities: string[] = []) {
   const smi = join(folder, 'nvidia-smi')
   writeFileSync(

@@ -16,7 +16,7 @@ import * as semirings from '../../lib/semirings.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'mpmml-arguments-'))
 const home = process.cwd()
-// Some wrong values are paths of outputs.
+// Some wrong values are names of output files, which must not appear in the project.
 process.chdir(folder)
 afterAll(() => {
   process.chdir(home)
@@ -45,7 +45,7 @@ const wrongValues: readonly [string, unknown][] = [
 
 type Call = (...args: unknown[]) => unknown
 
-/** Right arguments of a function. */
+/** Valid arguments of a function. */
 interface Case {
   readonly args: readonly unknown[]
   /** Whether the last argument is an object of options. */
@@ -205,7 +205,7 @@ const cases: Record<string, Record<string, Case>> = {
   },
 }
 
-/** Functions that measure, which take long. */
+/** Functions that measure are excluded, because they take long. */
 const elsewhere = new Set(['cpuCeiling', 'cpuNaiveLoop', 'tune', 'tuneWebGpu'])
 
 const modules = { core, files, algebra, graph, rna, semirings, lab } as unknown as Record<
@@ -213,7 +213,7 @@ const modules = { core, files, algebra, graph, rna, semirings, lab } as unknown 
   Record<string, unknown>
 >
 
-/** Error of a call, or null if it returns a value. */
+/** Returns the error of a call, or null if the call returns a value. */
 async function errorOf(
   call: Call,
   args: readonly unknown[],
@@ -239,7 +239,7 @@ describe.each(Object.entries(modules))('the functions of %s', (module, exported)
     expect(missing).toEqual([])
   })
 
-  it.each(Object.entries(cases[module]!))('%s throws errors with codes only', async (name, { args }) => {
+  it.each(Object.entries(cases[module]!))('throw only errors with codes: %s', async (name, { args }) => {
     const call = exported[name] as Call
     const attempts: [string, readonly unknown[]][] = [...args.keys()].flatMap((at) =>
       wrongValues.map(
@@ -250,7 +250,7 @@ describe.each(Object.entries(modules))('the functions of %s', (module, exported)
           ],
       ),
     )
-    // Several arguments are wrong or missing at once.
+    // In these attempts several arguments are wrong or missing.
     for (const [label, value] of wrongValues) attempts.push([`all: ${label}`, args.map(() => value)])
     for (let count = 0; count < args.length; count++)
       attempts.push([`${count} arguments`, args.slice(0, count)])
@@ -264,7 +264,7 @@ describe.each(Object.entries(modules))('the functions of %s', (module, exported)
   })
 
   const withOptions = Object.entries(cases[module]!).filter(([, { options }]) => options)
-  it.each(withOptions)('%s rejects an option that it does not have', async (name, { args }) => {
+  it.each(withOptions)('reject unknown options: %s', async (name, { args }) => {
     const call = exported[name] as Call
     for (const unknown of ['nosuch', 'Signal', '']) {
       const options = { ...(args.at(-1) as object), [unknown]: 1 }
@@ -275,7 +275,7 @@ describe.each(Object.entries(modules))('the functions of %s', (module, exported)
   })
 })
 
-it('plan rejects onProgress, which it would never call', async () => {
+it('rejects onProgress in plan(), which would never call the listener', async () => {
   const options = { onProgress: () => {} } as never
   await expect(core.plan(a, a, options)).rejects.toMatchObject({
     code: 'ERR_MPMML_OPTION',

@@ -28,7 +28,7 @@ beforeAll(async () => {
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-/** Good arguments; the last one, the options, may be left out or empty. */
+/** Returns valid arguments of each function. The last one, the options, may be omitted or empty. */
 const good: Record<string, () => unknown[]> = {
   combineDuplicates: () => [entries, 'max-plus'],
   fileFormatOf: () => ['a.npy'],
@@ -78,12 +78,12 @@ const bad: [string, () => unknown][] = [
   ['an object of a symbol', () => ({ data: Symbol('a'), kind: 7n, id: 7n, shape: bare(), stages: bare() })],
 ]
 
-/** Arguments that look bad but are allowed: left out, or empty. */
+/** Allowed arguments that look invalid, such as omitted or empty ones. */
 const fine = new Set([
   ...Object.entries({ writeNpz: 1 }).flatMap(([name, index]) =>
     ['{}', 'an object without a prototype', '[]'].map((value) => `${name} ${index} ${value}`),
   ),
-  // A name without a format is not the name of a sparse file.
+  // isSparseFile returns false for a name without an extension.
   "isSparseFile 0 ''",
   "writeText 1 ''",
   'jobsOf 2 undefined',
@@ -93,7 +93,7 @@ const fine = new Set([
 const outcome = async (call: () => unknown) => {
   try {
     const result = await call()
-    // Generators throw when they are iterated, or before.
+    // Generators throw at the call or during iteration.
     if (typeof result === 'object' && result !== null && Symbol.iterator in result)
       Array.from(result as Iterable<unknown>)
     return 'done'
@@ -104,7 +104,7 @@ const outcome = async (call: () => unknown) => {
 
 const functions = Object.entries({ ...files, ...arrays }).filter(([, value]) => typeof value === 'function')
 
-it('all functions are in the table', () => {
+it('covers all functions', () => {
   expect(functions.map(([name]) => name).sort()).toEqual(Object.keys(good).sort())
 })
 

@@ -5,7 +5,7 @@ import { distancesFrom, wrongDistances, wrongPath, wrongWitness } from '../../be
 import { matrix } from '../../lib/index.js'
 
 const NONE = 2 ** 31 - 1
-/** 0 → 1 → 2 and 0 → 2; nothing leads to 3. */
+/** The graph has the edges 0 → 1, 1 → 2 and 0 → 2. Node 3 is unreachable. */
 const weights = [NONE, 4, 9, NONE, NONE, NONE, 3, NONE, NONE, NONE, NONE, NONE, 1, NONE, NONE, NONE]
 
 describe('distances', () => {

@@ -12,7 +12,7 @@ describe('operands to be timed', () => {
     expect(new Set([...a.data, ...b.data])).toEqual(new Set([0, 1]))
     const { c } = mpmmSync(a, b, { semiring: 'or-and', backend: 'cpu' })
     const ones = [...c.data].reduce((sum: number, value) => sum + (value as number), 0)
-    // The results of a row of A depend on each other, so small products stray further.
+    // Results in the same row depend on the same row of A, so small products deviate more from one half.
     expect(ones / c.data.length).toBeGreaterThan(0.25)
     expect(ones / c.data.length).toBeLessThan(0.75)
   })
@@ -42,7 +42,7 @@ describe('operands to be timed', () => {
     const { data } = randomMatrix([rows, cols], large, 1)
     const counts = new Int32Array(1000)
     for (const value of data) counts[value]!++
-    // 10 000 on average.
+    // Each value occurs 10 000 times on average.
     expect(Math.min(...counts)).toBeGreaterThan(9000)
     expect(Math.max(...counts)).toBeLessThan(11000)
     const rowsSeen = new Set<string>()

@@ -1,6 +1,6 @@
 /**
- * Arrays of users in all functions that take any: hostile buffers are rejected, and an array that is transferred away makes no wrong
- * result.
+ * Arrays of users in all functions with array arguments: hostile buffers are rejected, and a transfer during
+ * a call causes no wrong result.
  */
 import { createHash } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -36,7 +36,7 @@ const ints = (length: number, least: number, most: number) =>
 const square = (least = 0, most = 1000) => ints(N * N, least, most)
 const shaped = <Data>(data: Data) => ({ data, shape: [N, N] as [number, number] })
 
-// Drawn once: a call is compared with the same undisturbed call.
+// Inputs are generated once, because the result of each call is compared with that of an undisturbed call.
 const drawn = {
   a: square(),
   b: square(),
@@ -60,7 +60,7 @@ const forward = {
   from: drawn.from.map((node, e) => Math.min(node, drawn.to[e]!)),
   to: drawn.to.map((node, e) => Math.max(node, drawn.from[e]!) + 1),
 }
-/** Lengths of shortest paths, by Floyd–Warshall. */
+/** Lengths of shortest paths, computed by Floyd–Warshall. */
 const distances = drawn.a.map((weight, at) => (at % (N + 1) === 0 ? 0 : weight))
 for (let k = 0; k < N; k++) {
   for (let i = 0; i < N; i++) {
@@ -122,7 +122,7 @@ afterAll(async () => {
   await device.close()
   rmSync(folder, { recursive: true, force: true })
 })
-// Work in slices yields to the event loop after each step, as long work does.
+// The simulated clock makes work in slices yield to the event loop after each step.
 let clock = 0
 beforeEach(() => {
   vi.spyOn(performance, 'now').mockImplementation(() => {
@@ -435,14 +435,15 @@ describe.each(Object.keys(calls))('%s', (name) => {
       for (let waited = 0; waited < turns; waited++) await turn()
       transfer(given[array]!)
       const { error, value } = await outcome
-      // A call that fails, such as a plus that doesn't exist, fails for its own reason or because of the missing array.
+      // A call whose arguments are invalid, such as an unsupported plus, may report either those or the
+      // transferred array.
       if (isMissing(error)) continue
       expect({ error, value }).toEqual(right)
     }
   })
 })
 
-/** Functions without arrays of the user, or that copy them before they return. */
+/** Functions that take no arrays of the user, or that copy the arrays before they return. */
 const without = `
   explainBackend info openDevice pinned readMatrix readNpy variants zeroOf
   fileFormatOf isSparseFile npzNames readEntries readNpz readVector readVectors writeText

@@ -50,7 +50,9 @@ describe.skipIf(why)(why ? `a bundle (skipped: ${why})` : 'a bundle', () => {
     const { version, addon } = info()
     console.log(JSON.stringify([version, addon, mpmmSync(matrix(1, 1, [2]), matrix(1, 1, [3])).c.data[0]]))`
 
-  /** Bundles the program; node_modules, with the addon's package, is next to it if `installed`. */
+  /**
+   * Bundles the program. If `installed`, node_modules with the package of the addon is next to the bundle.
+   */
   async function bundled(
     place: string,
     format: 'esm' | 'cjs',
@@ -92,26 +94,29 @@ describe.skipIf(why)(why ? `a bundle (skipped: ${why})` : 'a bundle', () => {
     })
   }
 
-  it.each(['esm', 'cjs'] as const)('%s loads the package next to it', async (format) => {
+  it.each(['esm', 'cjs'] as const)('loads the package next to %s', async (format) => {
     const { stdout, stderr } = run(await bundled(`with-${format}`, format, true))
     expect(stderr).toBe('')
     expect(JSON.parse(stdout)).toEqual([version, expect.objectContaining({ kind: 'cpu', from: name }), 5])
   })
 
-  it.each(['esm', 'cjs'] as const)('%s without the package states what to do', async (format) => {
-    const { status, stderr } = run(await bundled(`without-${format}`, format, false))
-    expect(status).not.toBe(0)
-    expect(stderr).toContain('ERR_MPMML_ADDON')
-    expect(stderr).toContain(
-      `the native addon can't be loaded by this bundle: not installed: ${name}, @mpmml/wasm. `,
-    )
-    expect(stderr).toContain('make mpmml external in the bundler')
-    expect(stderr).toContain(`npm install ${name}@${version}`)
-    expect(stderr).not.toContain(root)
-  })
+  it.each(['esm', 'cjs'] as const)(
+    'states how to install the package, which is missing next to %s',
+    async (format) => {
+      const { status, stderr } = run(await bundled(`without-${format}`, format, false))
+      expect(status).not.toBe(0)
+      expect(stderr).toContain('ERR_MPMML_ADDON')
+      expect(stderr).toContain(
+        `the native addon can't be loaded by this bundle: not installed: ${name}, @mpmml/wasm. `,
+      )
+      expect(stderr).toContain('make mpmml external in the bundler')
+      expect(stderr).toContain(`npm install ${name}@${version}`)
+      expect(stderr).not.toContain(root)
+    },
+  )
 
   it.each([true, false])(
-    'by a bundler that has the condition node-addons, installed: %s',
+    'works with a bundler that sets the condition node-addons, installed: %s',
     async (installed) => {
       const file = await bundled(`conditions-${installed}`, 'esm', installed, [
         'node-addons',

@@ -19,7 +19,8 @@ describe('calculateOccupancy', () => {
     }
   })
 
-  // CUDA C++ Best Practices Guide, "Calculating Occupancy" (7.0), and CUDA C++ Programming Guide, "Multiprocessor Level" (6.x).
+  // Sources: CUDA C++ Best Practices Guide, "Calculating Occupancy" (7.0), and CUDA C++ Programming Guide,
+  // "Multiprocessor Level" (6.x).
   it.each([
     ['sm_70', 37, 128, 12, 75],
     ['sm_70', 37, 320, 4, 62.5],

@@ -41,7 +41,7 @@ describe.skipIf(!hasNpx)(
       ]
       const before = built()
       expect(before.length).toBeGreaterThan(1)
-      // A cache of its own, in which the checkout isn't installed yet.
+      // The separate npm cache doesn't contain the checkout yet.
       const env = { ...process.env, npm_config_cache: folder, npm_config_offline: 'true' }
       for (const call of ['first', 'second']) {
         const { status, stdout, stderr } = spawnSync('npx', ['mpmml', '--version'], {

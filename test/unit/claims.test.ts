@@ -42,7 +42,7 @@ const machineOf = (
     : null,
 })
 
-/** One operation per clock and core, GOPS: 132 × 128 × 1.98. */
+/** Speed of one operation per clock and core in GOPS: 132 × 128 × 1.98. */
 const PEAK = 33454
 
 const thesisGpus: Record<string, Machine> = {
@@ -69,7 +69,7 @@ const kernel = (sweep: string, gops: number, parameters: Record<string, number>,
   )
 
 const caseNames = ['00', '01', '10', '11']
-/** Speeds of cases 00, 01, 10 and 11 at a size. */
+/** Returns points with the speeds of cases 00, 01, 10 and 11 at a size. */
 const cases = (speeds: number[], m = 8192) =>
   speeds.map((gops, index) =>
     kernel('cases', gops, { m, MEMSEL_A: index >> 1, MEMSEL_B: index & 1 }, `case${caseNames[index]}`),
@@ -105,7 +105,8 @@ describe('large matrices', () => {
   const at = (gops: number, machine?: Machine) =>
     verdict('large', [kernel('cases', gops, { m: 8192 })], machine)
 
-  // 3065 / (28 · 128 · 1.582) and 3631 / (16 · 128 · 1.216) of one operation per clock and core.
+  // The bounds are 3065 / (28 · 128 · 1.582) and 3631 / (16 · 128 · 1.216) of one operation per clock and
+  // core.
   it.each([
     [0.5405, 'differs'],
     [0.5407, 'agrees'],
@@ -164,7 +165,7 @@ describe('cases', () => {
     expect(verdict('case11', cases(speeds))).toBe(slowest)
   })
 
-  // Medians of an H200: the slowest other case and case 11.
+  // Medians on an H200: the speeds of the slowest other case and of case 11.
   const h200: [size: number, other: number, case11: number][] = [
     [1024, 7050, 7154],
     [2048, 14661, 14918],
@@ -199,7 +200,7 @@ describe('cases', () => {
 })
 
 describe('patterns', () => {
-  /** Speeds of block, block-cyclic and cyclic. */
+  /** Returns points with the speeds of the patterns block, block-cyclic and cyclic. */
   const patterns = (speeds: number[], m: number) =>
     speeds.map((gops, index) => kernel('patterns', gops, { m, Sub_X: [8, 4, 1][index]! }))
 
@@ -349,7 +350,7 @@ describe('other publications', () => {
     const points = [rung('naive', 10000, ratio, 'uncoalesced'), rung('tiled', 10000, 1)]
     const { verdict, measured } = claim('tiles30', points)
     expect(verdict).toBe(expected)
-    // 231.67 s and 7.99 s in the report.
+    // The ratio is that of 231.67 s to 7.99 s in the report.
     expect(measured).toContain('on a Tesla K20c 29 ×')
   })
 
@@ -377,7 +378,7 @@ describe('other publications', () => {
     expect(claim('cpu500', points).measured).toContain('500 × at 2000')
   })
 
-  // 8 operations per byte at 177 GB/s are 1416.
+  // Device memory limits 8 operations per byte to 8 · 177 GB/s = 1416 GOPS.
   it.each([
     [1331, 'agrees'],
     [1416, 'agrees'],

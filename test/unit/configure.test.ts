@@ -10,7 +10,7 @@ import { root } from '../../lib/native.js'
 
 const hasTools = spawnSync('cmake', ['--version']).status === 0
 
-/** Compiler options of each source. */
+/** Returns the compiler command of each source file. */
 function commandsOf(folder: string): { file: string; command: string }[] {
   const file = join(folder, 'compile_commands.json')
   return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : []
@@ -19,7 +19,7 @@ function commandsOf(folder: string): { file: string; command: string }[] {
 /** Configured builds, which several tests share. */
 const configured = new Map<string, ReturnType<typeof configureNow>>()
 
-/** Configures a build with these options, in a folder that has addons of an earlier one. */
+/** Configures a build in a folder with addons of an earlier build. */
 function configure(options: Record<string, string>) {
   const key = JSON.stringify(options)
   const build = configured.get(key) ?? configureNow(options)
@@ -33,7 +33,7 @@ function configureNow(options: Record<string, string>) {
     const addons = join(folder, 'Release')
     mkdirSync(addons)
     for (const name of ['mpmml', 'mpmml_lab', 'mpmml_cuda']) writeFileSync(join(addons, `${name}.node`), '')
-    // The user may have a compiler cache.
+    // An empty launcher disables a compiler cache of the user.
     const usual = { MPMML_CUDA: 'OFF', CMAKE_CXX_COMPILER_LAUNCHER: '' }
     const all = { ...usual, ...options, CMAKE_LIBRARY_OUTPUT_DIRECTORY: addons }
     const args = Object.entries(all).map(([name, value]) => `-D${name}=${value}`)
@@ -72,7 +72,7 @@ describe.skipIf(!hasTools)(hasTools ? 'a build' : 'a build (skipped: CMake was n
     const { isas, said } = configure({})
     const [best] = info().cpu.instructionSets
     expect(isas).toEqual([...new Set([isas![0], 'portable'])])
-    // The tested build may have others, but none that is better.
+    // The tested build may have more instruction sets, but no better one.
     expect(known.indexOf(isas![0]!)).toBeLessThanOrEqual(known.indexOf(best!))
     expect(said).toContainEqual(expect.stringMatching(`for ${isas![0]}, .*MPMML_CPU_ISAS=all`))
   })
@@ -84,7 +84,7 @@ describe.skipIf(!hasTools)(hasTools ? 'a build' : 'a build (skipped: CMake was n
     expect(configure({ MPMML_CPU_ISAS: some.join(';') }).isas).toEqual(known.slice(-2))
   })
 
-  it('optimizes less and precompiles headers for its machine, and does neither for packages', () => {
+  it('optimizes less and precompiles headers for this machine only, not for packages', () => {
     const optimized = ({ commands }: ReturnType<typeof configure>, source: RegExp) => {
       const found = commands.filter(({ file }) => source.test(file))
       expect(found.length).toBeGreaterThan(0)

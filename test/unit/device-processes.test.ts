@@ -10,7 +10,10 @@ const library = new URL('../../dist/lib/index.js', import.meta.url)
 const native = new URL('../../dist/lib/native.js', import.meta.url)
 const built = existsSync(library)
 
-/** Program in which work on the CPU takes an additional time in ms after its start, as on a GPU. */
+/**
+ * Program in which each operation of a CPU device takes additional milliseconds, which simulates the
+ * asynchronous work of a GPU.
+ */
 const program = (body: string, milliseconds: number) => `
   import { matrix, mpmm, mpmmGrouped, mpmmSync, openDevice } from ${JSON.stringify(library.href)}
   import { addon } from ${JSON.stringify(native.href)}
@@ -31,7 +34,7 @@ function run(body: string, milliseconds = 0, flags: string[] = []) {
 
 const ended = (stdout: string, status = 0) => ({ status, signal: null, stdout, stderr: '' })
 
-/** Many queued and running products, and released matrices. */
+/** Program that starts many products and releases matrices. */
 const busy = `
   const device = await open()
   const [a, b] = [await device.full([60, 60], 1), await device.full([60, 60], 2)]
@@ -46,11 +49,11 @@ const busy = `
   const queued = b.download().then(({ data }) => data[0])
 `
 
-/** Body of a program, as the URL of a worker thread's module. */
+/** Returns the URL of a module for a worker thread that runs a program. */
 const url = (body: string, milliseconds: number) =>
   JSON.stringify(`data:text/javascript,${encodeURIComponent(program(body, milliseconds))}`)
 
-/** Linux lists the threads of a process. */
+/** Code that counts the threads of the process, which only Linux lists. */
 const counted = `
   import { existsSync, readdirSync } from 'node:fs'
   const threads = () => (existsSync('/proc/self/task') ? readdirSync('/proc/self/task').length : 0)
@@ -146,7 +149,7 @@ describe.skipIf(!built)(
         large.dispose()
         const { used } = device.memory()
         console.log(used, await until(() => process.memoryUsage.rss() < full - (full - before) / 2))
-        small.dispose() // until here it isn't collected
+        small.dispose() // this call keeps the matrix alive until here
       `,
       )
       expect(said).toEqual(ended('400 true'))

@@ -1,4 +1,4 @@
-/** The tracing channel of products, and that it costs nothing without subscribers. */
+/** The tracing channel of products, which creates no trace without subscribers. */
 import { tracingChannel } from 'node:diagnostics_channel'
 import { afterEach, describe, expect, it } from 'vitest'
 import { matrix, mpmm, mpmmGrouped, mpmmSync, openDevice, type ProductTrace, plan } from '../../lib/index.js'
@@ -9,7 +9,9 @@ import { counting, hamming } from '../../lib/semirings.js'
 const channel = tracingChannel<'mpmml:product', ProductTrace>('mpmml:product')
 const subscribed: Parameters<typeof channel.subscribe>[0][] = []
 
-/** Names of the channels that receive messages from now on, and the messages, each once. */
+/**
+ * Subscribes to all channels; returns the names of channels that receive messages, and the distinct messages.
+ */
 function listen(): { events: string[]; messages: ProductTrace[] } {
   const events: string[] = []
   const messages: ProductTrace[] = []
@@ -59,7 +61,7 @@ describe('calls', () => {
     expect([...result.c.data]).toEqual([9, 9, 10, 13])
   })
 
-  it('have only a start and an end if they compute before they return', () => {
+  it('have only a start and an end if they are synchronous', () => {
     const { events, messages } = listen()
     const result = mpmmSync(a, b)
     expect(messages).toEqual([{ call: 'mpmmSync', products: [product], result }])
@@ -94,7 +96,7 @@ describe('calls', () => {
     ])
   })
 
-  it('have a plan as their result if they plan', async () => {
+  it('have a plan as their result for plan()', async () => {
     const { messages } = listen()
     const result = await plan(a, b)
     expect(messages).toEqual([{ call: 'plan', products: [product], result }])
@@ -179,7 +181,7 @@ describe('errors', () => {
     expect(messages).toMatchObject([{ error }])
   })
 
-  it('are missing if a call succeeded', async () => {
+  it('are absent if a call succeeds', async () => {
     const { events } = listen()
     await mpmm(a, b)
     expect(events).not.toContain('error')

@@ -1,4 +1,4 @@
-/** CUDA that can't be used, and the reported reason: in processes that find another driver than the machine's. */
+/** Reported reasons why CUDA can't be used, in processes that load another driver than the machine's. */
 
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -13,7 +13,7 @@ import { PATIENCE } from '../support/patience.js'
 const library = new URL('../../dist/lib/index.js', import.meta.url)
 const built = existsSync(library)
 
-/** Messages of every use of CUDA, and work that continues without it. */
+/** Program that prints the error of every use of CUDA, and computes without CUDA. */
 const program = `
   import { explainBackend, info, matrix, mpmm, mpmmSync, openDevice, pinned } from ${JSON.stringify(library.href)}
   const one = matrix(40, 40, new Int32Array(1600).fill(2))

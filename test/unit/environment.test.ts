@@ -16,7 +16,9 @@ const laboratory = new URL('../../dist/lib/lab.js', import.meta.url)
 const semirings = new URL('../../dist/lib/semirings.js', import.meta.url)
 const built = existsSync(library)
 
-/** Result of each entry point, called twice: 'fine', or the error's code, class and message. */
+/**
+ * Program that calls each entry point twice, and prints 'fine' or the code, class and message of the error.
+ */
 const program = `
   import * as library from ${JSON.stringify(library.href)}
   import { cpuCeiling, cpuNaiveLoop } from ${JSON.stringify(laboratory.href)}
@@ -74,7 +76,7 @@ describe.skipIf(!built)(
     })
 
     it.each(['0', '-1', '1025', '2.5', '1e2', ' 2', '0x2', '3 threads'])(
-      'MPMML_NUM_THREADS=%s is refused',
+      'reject MPMML_NUM_THREADS=%s',
       (value) => {
         const [first] = outcomes({ MPMML_NUM_THREADS: value }, 'mpmmSync')
         expect(first).toMatch(/^ERR_MPMML_OPTION true .*MPMML_NUM_THREADS/)
@@ -217,7 +219,10 @@ it('accepts the instruction sets of the variants', () => {
 describe.skipIf(!built)(
   built ? 'a user without a home folder' : `no home folder (skipped: no ${fileURLToPath(library)})`,
   () => {
-    /** Output of a program if the system doesn't know the user, as in containers. */
+    /**
+     * Returns the output of a program for which the system doesn't know the user, which happens in
+     * containers.
+     */
     const printed = (body: string, env: NodeJS.ProcessEnv = {}) => {
       const program = `
         import os from 'node:os'
@@ -257,7 +262,7 @@ describe.skipIf(!built)(
         console.log(tuningPath())
       `
       expect(printed(body)).toBe('null')
-      // No folder depends on the current folder of the program.
+      // A relative path is ignored, because folders must not depend on the working directory.
       expect(printed(body, { XDG_CACHE_HOME: 'here' })).toBe('null')
       if (process.platform !== 'linux') return
       expect(printed(body, { XDG_CACHE_HOME: '/caches' })).toBe('/caches/mpmml/tuning.json')

@@ -1,4 +1,4 @@
-/** The registry of errors. */
+/** The registry of error codes and their classes. */
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { CudaError, errorClasses, fromNative } from '../../lib/errors.js'
@@ -34,7 +34,7 @@ describe('errors', () => {
     expect(new t('what happened').name).toBe('FileError')
   })
 
-  it('are public in eight classes, and nothing else of their module is', () => {
+  it('have eight public classes, the only exports of their module', () => {
     const exported = Object.keys(library).filter((name) => name.endsWith('Error'))
     expect(exported.sort()).toEqual(publicClasses)
     expect(library).not.toHaveProperty('errorClasses')

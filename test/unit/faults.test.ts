@@ -1,4 +1,4 @@
-/** Failing allocations on the CPU. */
+/** Simulated failures of allocations in the CPU backend. */
 import { describe } from 'vitest'
 import { faultSuite } from '../support/suite-faults.js'
 

@@ -16,7 +16,7 @@ const reader = {
   },
 }
 
-/** The number of yields, and the result. */
+/** Runs all steps; returns the number of yields and the result. */
 function run<Result>(steps: Steps<Result>): { yields: number; result: Result } {
   for (let yields = 0; ; yields++) {
     const { done, value } = steps.next()

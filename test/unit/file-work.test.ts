@@ -56,7 +56,7 @@ const texts: Record<string, string> = {
   '.graphml': graphml,
 }
 
-/** A file with a format by its extension. */
+/** Writes a file in the format of an extension, and returns its path. */
 async function file(ending: string): Promise<string> {
   const path = fresh(ending)
   if (ending === '.npy') await writeNpy(path, square)
@@ -159,7 +159,8 @@ describe.each(writers)('overwrite of %s to %s', (_, ending, write) => {
 })
 
 describe('onProgress', () => {
-  // Each reading of the clock is a second later, so that the listener is called for the smallest file.
+  // Each reading of the simulated clock is a second later, so that the listener is called even for the
+  // smallest file.
   let now = 0
   beforeEach(() => {
     vi.spyOn(performance, 'now').mockImplementation(() => (now += 1000))
@@ -182,7 +183,7 @@ describe('onProgress', () => {
   })
 
   it.each(writers)(
-    'ends %s, %s, with exactly what it throws, and leaves no file',
+    'ends %s, %s, with exactly the thrown value, and leaves no file',
     async (_, ending, write) => {
       const path = fresh(ending)
       const before = readdirSync(folder)
@@ -200,7 +201,7 @@ describe('onProgress', () => {
 })
 
 describe('long loops', () => {
-  // Each reading of the clock is a second later: a slice ends after each step.
+  // Each reading of the simulated clock is a second later, so a slice ends after each step.
   let now = 0
   beforeEach(() => {
     vi.spyOn(performance, 'now').mockImplementation(() => (now += 1000))
@@ -270,7 +271,7 @@ describe('long loops', () => {
   it('observe the signal over the elements of a dense matrix of few entries', async () => {
     const controller = new AbortController()
     const sink = new DenseEntries('a.gr', wantedOf('min-plus', undefined))
-    // 144 MB, which are filled with zeros before the first entry.
+    // The matrix takes 144 MB, which are filled with zeros before the first entry.
     const filling = FileWork.run('reading a file', { signal: controller.signal }, (work) =>
       work.inSlices(sink.begin({ rows: 6000, cols: 6000, most: 1, values: 'integer' })),
     )
@@ -319,7 +320,7 @@ describe('entries in a dense matrix', () => {
       const row = new Int32Array(count)
       const col = Int32Array.from(values, (_, at) => at)
       sink.take({ row, col, value: Float64Array.from(given), count })
-      // Combined with itself, each entry is unchanged.
+      // ⊕ of an entry with itself is the entry, so repeated entries change nothing.
       sink.take({ row, col, value: Float64Array.from(given), count })
       const { data, shape } = atOnce(sink.end(2, count))
       const stored = dtype === 'int32' ? (zero < 0 ? EPSILON : 2 ** 31 - 1) : zero

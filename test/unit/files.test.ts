@@ -1,4 +1,4 @@
-/** Files are renamed into place when they are complete, and not before. */
+/** Files appear under their names only when they are complete. */
 import { execFileSync } from 'node:child_process'
 import {
   chmodSync,
@@ -44,7 +44,7 @@ describe('writeComplete', () => {
     expect(readdirSync(folder)).toEqual(['c.npy'])
   })
 
-  it('keeps the old content until the new is complete', async () => {
+  it('keeps the old content until the new content is complete', async () => {
     writeFileSync(path, 'old')
     await writeComplete(path, async (file) => {
       await writeFully(file, Buffer.from('ne'))
@@ -180,19 +180,14 @@ describe('writeComplete', () => {
     }
   })
 
-  it.skipIf(process.getuid?.() === 0)(
-    'refuses to replace a file that may not be written (not as root)',
-    async () => {
-      writeFileSync(path, 'old', { mode: 0o444 })
-      expect((await failure(writeComplete(path, text('new')))).message).toContain(
-        'permission denied (EACCES)',
-      )
-      chmodSync(folder, 0o555)
-      const error = await failure(writeComplete(join(folder, 'other'), text('new')))
-      chmodSync(folder, 0o755)
-      expect(error.message).toContain('permission denied (EACCES)')
-    },
-  )
+  it.skipIf(process.getuid?.() === 0)('rejects a file without write permission (not as root)', async () => {
+    writeFileSync(path, 'old', { mode: 0o444 })
+    expect((await failure(writeComplete(path, text('new')))).message).toContain('permission denied (EACCES)')
+    chmodSync(folder, 0o555)
+    const error = await failure(writeComplete(join(folder, 'other'), text('new')))
+    chmodSync(folder, 0o755)
+    expect(error.message).toContain('permission denied (EACCES)')
+  })
 
   it('gives the name to one of two writers, with its whole file', async () => {
     const contents = ['a', 'b', 'c', 'd'].map((letter) => letter.repeat(200_000))
@@ -202,7 +197,7 @@ describe('writeComplete', () => {
   })
 })
 
-it('passes on errors that are not of the system', () => {
+it('returns the text of errors that are not of the system', () => {
   expect(systemReason(new Error('odd'))).toBe('odd')
   expect(systemReason('odd')).toBe('odd')
 })

@@ -89,7 +89,7 @@ describe('a results file', () => {
     expect(await lab.readResults(path('r.json'))).toEqual(made)
     const text = readFileSync(path('r.json'), 'utf8')
     expect(text.endsWith('}\n')).toBe(true)
-    // A point per line, so that files can be compared.
+    // The file has one line per point, so that line-based tools can compare files.
     expect(text.split('\n').filter((line) => line.includes('"kind"'))).toHaveLength(made.points.length)
   })
 

@@ -1,4 +1,7 @@
-/** The ladder, borders and rooflines, as far as they need no GPU. Expected values are from the publications, or computed by hand. */
+/**
+ * The parts of the ladder, borders and rooflines that need no GPU. Expected values are published or computed
+ * by hand.
+ */
 import { describe, expect, it } from 'vitest'
 import { averageText, borders, experiments } from '../../bench/lab/borders.js'
 import { compare, laddered } from '../../bench/lab/calls.js'
@@ -29,7 +32,7 @@ const rung = (technique: string, tile: number, order = 'coalesced') => ({
 })
 
 describe('dimensions', () => {
-  // main() of the report's listing: missing dimensions of B are A's columns and B's rows.
+  // main() in the report's listing sets missing dimensions of B to A's columns and B's rows.
   it.each<[number[], number, number, number]>([
     [[5], 5, 5, 5],
     [[5, 7], 5, 7, 7],
@@ -53,7 +56,7 @@ describe("the report's times on a K20c", () => {
     expect([...k20.baseline.keys()]).toEqual([...k20.sharedMemory.keys()])
     expect(k20.byBlockSize.get(1)).toEqual({ kernel: 1273.66, total: 1274.96 })
     expect(k20.byBlockSize.get(4)).toEqual({ kernel: 75.27, total: 76.58 })
-    // Its Table 3 begins where its Table 2 ends.
+    // Table 3 of the report starts with the last time of its Table 2.
     expect(k20.byBlockSize.get(32)).toEqual(k20.sharedMemory.get(10000))
   })
   it('agree with its text: shared memory is about 30 times as fast as the baseline', () => {
@@ -97,13 +100,13 @@ describe('tables', () => {
       ['1000', '0.23', '1.04', '0.001', '0.005', '230'],
       ['10000', '232', '233', '0.5', '0.9', '463'],
     ])
-    // 1000 wasn't measured.
+    // Size 1000 wasn't measured, so its row has only the K20c's times.
     expect(second!.rows.slice(1)).toEqual([
       ['1000', '0.01', '0.73', '', '', ''],
       ['10000', '7.99', '9.49', '0.02', '0.3', '400'],
     ])
     expect(third!.rows.slice(1)).toEqual([['32', '7.99', '9.49', '0.02', '0.3', '400']])
-    // Table 3 is of 10000: next to another size it would mislead.
+    // Table 3 of the report is for size 10000, so its times aren't shown next to other sizes.
     expect(reportTables(points, list, [1000])[2]!.rows[1]!.slice(0, 3)).toEqual(['32', '', ''])
   })
   it('have every kernel of the ladder from the slowest, compared with it', () => {
@@ -154,7 +157,7 @@ describe.skipIf(noLab !== undefined)(named('rungs of this build', noLab), () => 
       jobs.filter(({ kind, parameters }) => kind === 'kernel' && parameters.m === m)
     expect(kernels(1000)).toHaveLength(4)
     expect(kernels(2000)).toHaveLength(ladderKernels({ semiring: 'max-plus', dtype: 'int32' }).length)
-    // Each has an end-to-end measurement next to it.
+    // Every kernel measurement has an end-to-end measurement.
     expect(jobs.filter(({ kind }) => kind === 'call')).toHaveLength(jobs.length / 2)
   })
   it('have an intensity each', () => {
@@ -175,7 +178,7 @@ describe('comparison with float64', () => {
   })
   it('accepts the rounding of K terms for plus-times, and no more', () => {
     const request = { semiring: 'plus-times', dtype: 'float32', ...shape } as const
-    // 1·2 + 6·3 + 2·1 = 22 and so on.
+    // The first element is 1·2 + 6·3 + 2·1 = 22.
     const exact = [22, 35, 29, 73]
     expect(compare(request, a, b, exact).relativeError).toBe(0)
     const off = exact.map((value) => value * (1 + 2 ** -24))
@@ -214,7 +217,7 @@ describe('borders', () => {
     point('guards', 900, 32, 4),
     point('padding', 900, 32, 5, 5),
     point('guards', 500, 64, 1),
-    // Without its other half a size is left out.
+    // This size has no measurement with guards, so the result excludes it.
     point('padding', 900, 64, 1),
   ]
   it('are compared size by size, and on average', () => {
@@ -225,7 +228,7 @@ describe('borders', () => {
       [500, 0.5],
       [900, 1.25],
     ])
-    // 2 / 1 − 1 and 4 / 5 − 1; with the copies 2 / 2 − 1 and 4 / 10 − 1.
+    // The gains are 2 / 1 − 1 and 4 / 5 − 1. With the copies they are 2 / 2 − 1 and 4 / 10 − 1.
     expect(only!.average).toBeCloseTo(0.4)
     expect(only!.averageWithCopies).toBeCloseTo(-0.3)
     expect(averageText(only!)).toBe(
@@ -242,15 +245,15 @@ describe('borders', () => {
       expect(new Set(all.map(({ parameters }) => parameters.semiring))).toEqual(
         new Set(['max-plus', 'plus-times']),
       )
-      // Each size with guards and with padding.
+      // Every size is measured with guards and with padding.
       expect(all).toHaveLength(2 * 2 * 2 * sizes.length)
     },
   )
 })
 
 describe('intensity', () => {
-  // The tutorial: a step is two operations and, in the basic product, two elements of four bytes. Tiles divide the reads by their
-  // width.
+  // In the tutorial a step has two operations and reads two elements of four bytes. Tiles divide the reads by
+  // their width.
   it.each([
     [rung('naive', 32), 1 / 4],
     [rung('naive', 32, 'uncoalesced'), 1 / 4],
@@ -273,9 +276,11 @@ describe('intensity', () => {
   })
 
   it.each([
-    // A warp is a row of the tile: 32 steps read 32 rows of B, and its own row of A by 8 vectors; 2 stores.
+    // A warp computes a row of the tile. Its 32 steps read 32 rows of B, and its row of A by 8 vectors. The
+    // warp stores 2 rows.
     ['coalesced', 32 + 8 + 2],
-    // A warp is a column: its 32 rows of A are in the same banks, in loads (8 vectors of 32 wavefronts) and in both stores.
+    // A warp computes a column. Its 32 rows of A are in the same banks, in loads (8 vectors of 32 wavefronts)
+    // and in both stores.
     ['uncoalesced', 8 * 32 + 32 + 2 * 32],
   ])('is computed for tiles of 32, %s, per byte of shared memory', (order, count) => {
     expect(lab.intensityOf(rung('tiled', 32, order))!.shared).toBeCloseTo((2 * 32 * 32) / (128 * count), 12)
@@ -286,7 +291,8 @@ describe('intensity', () => {
       family: 'pipelined',
       parameters: { BM: 128, BN: 64, BK: 16, TM: 8, TN: 8, stages: 2, slices: 1, accumulator: 'int32' },
     }
-    // 2 · 128 · 64 operations for (128 + 64) · 4 bytes; a warp reads 4 wavefronts and writes (128 + 64) / 32 / 4.
+    // A step has 2 · 128 · 64 operations for (128 + 64) · 4 bytes. A warp reads 4 wavefronts and writes (128
+    // + 64) / 32 / 4.
     expect(lab.intensityOf(pipelined)).toEqual({ global: 16384 / 768, shared: 4096 / (128 * 5.5) })
     expect(
       lab.intensityOf({ ...pipelined, parameters: { ...pipelined.parameters, accumulator: 'uint16' } }),
@@ -308,7 +314,7 @@ describe('rooflines', () => {
     [rung('tiled', 4), 177, 'deviceMemory'],
     [rung('tiled', 8), 354, 'deviceMemory'],
     [rung('tiled', 16), 708, 'deviceMemory'],
-    // "for TILE_SIZE = 32: new performance limit at 1331 GFlop/s"
+    // The tutorial states "for TILE_SIZE = 32: new performance limit at 1331 GFlop/s".
     [rung('tiled', 32), 1331, 'operations'],
   ])('bound %j on the tutorial’s GPU at %d', (variant, gops, name) => {
     expect(lab.roofsOver(m2090, lab.intensityOf(variant)!, true)[0]).toEqual({ name, gops })
@@ -344,7 +350,7 @@ describe('rooflines', () => {
       kernel(64, 10),
       kernel(128, 20),
     ]
-    // Without a limit of instructions there is no roofline.
+    // A roofline requires the peak rate of instructions.
     expect(rooflines(points)).toEqual([])
     points.push(microbenchPoint('roofline', 'fused', 1000))
     const found = rooflines(points)
@@ -374,7 +380,7 @@ describe('rooflines', () => {
     const [kernel] = roofline!.kernels
     expect(kernel!.roofs).toContainEqual({ name: 'operations', gops: 1_000_000 })
     expect(svgFile(rooflineDrawing(roofline!), 'H200')).toContain('tensor cores 1000.0 TOPS')
-    // Without the limit nothing can be judged.
+    // Kernels can't be judged without the peak rate.
     expect(rooflines(points)[0]!.kernels).toEqual([])
   })
 

@@ -1,6 +1,6 @@
 /**
- * Signals and listeners of all functions that take them: an aborted signal rejects even calls without work, and the value that a
- * listener throws is passed on.
+ * Signals and listeners of all functions. An aborted signal rejects even calls without work. Functions
+ * rethrow the value that a listener throws.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -63,7 +63,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** Minimal work: with an aborted signal none of it is done. */
+/** Calls with minimal work, which an aborted signal rejects. */
 const aborted: Record<string, (options: { signal: AbortSignal }) => unknown> = {
   mpmm: (o) => mpmml.mpmm(one, one, o),
   'mpmm of nothing': (o) => mpmml.mpmm(mpmml.matrix(0, 0), mpmml.matrix(0, 0), o),
@@ -154,14 +154,11 @@ const aborted: Record<string, (options: { signal: AbortSignal }) => unknown> = {
   'shortestPathsArrays of an edge list': (o) => arrays.shortestPathsArrays(edges, at('none.npy'), o),
 }
 
-it.each(Object.keys(aborted))(
-  '%s rejects if its signal is aborted, whatever there is to do',
-  async (name) => {
-    const signal = AbortSignal.abort(new Error('enough'))
-    const call = async () => aborted[name]!({ signal })
-    await expect(call()).rejects.toMatchObject({ code: 'ERR_MPMML_ABORTED', cause: signal.reason })
-  },
-)
+it.each(Object.keys(aborted))('rejects %s if its signal is aborted, even without work', async (name) => {
+  const signal = AbortSignal.abort(new Error('enough'))
+  const call = async () => aborted[name]!({ signal })
+  await expect(call()).rejects.toMatchObject({ code: 'ERR_MPMML_ABORTED', cause: signal.reason })
+})
 
 /** Work with progress. */
 type Listener = { onProgress: (progress: unknown) => void }
@@ -219,7 +216,7 @@ const told: Record<string, (options: Listener) => unknown> = {
     arrays.shortestPathsArrays(edges, at('e.npy'), { overwrite: true, ...o }),
 }
 
-// Errors of the library are included, which have a meaning of their own if native code throws them.
+// The values include errors of the library, which lib converts if native code throws them.
 const thrown: [string, unknown][] = [
   ['an error', new Error('boom')],
   ['a text', 'boom'],
@@ -238,7 +235,7 @@ const thrown: [string, unknown][] = [
 ]
 
 describe.each(Object.keys(told))('%s', (name) => {
-  // Listeners are called as soon as work has begun, even if it is short.
+  // A simulated clock makes functions call their listener even during short work.
   const { setInterval } = globalThis
   let clock = 0
   beforeEach(() => {
@@ -285,11 +282,11 @@ it('yields to the event loop during scans of a matrix in JavaScript', async () =
     if (running) setImmediate(count)
   }
   setImmediate(count)
-  // The only work of a first power is a copy of 90 000 elements in each of two lanes.
+  // The first power only copies 90 000 elements in each of two lanes.
   await algebra.power(lanes(a), 1, { semiring: own })
   expect(turns).toBeGreaterThan(5)
   turns = 0
-  // Its zeros and ones, the sum with the matrix, and a comparison.
+  // The star creates zeros and ones, adds the matrix, and compares.
   await algebra.star(lanes(a), { ...cpu, semiring: own })
   running = false
   vi.restoreAllMocks()
@@ -308,7 +305,7 @@ const without = `
 it('covers all functions with signals and listeners', () => {
   const first = (names: object) => new Set(Object.keys(names).map((name) => name.split(/[ ,]/)[0]!))
   const [withSignal, withListener] = [first(aborted), first(told)]
-  // A function with a listener has a signal.
+  // Every function with a listener also has a signal.
   expect([...withListener].filter((name) => !withSignal.has(name))).toEqual([])
   expect(
     functionsOf(mpmml, algebra, graphs, files, rna)

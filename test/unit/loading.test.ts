@@ -22,7 +22,7 @@ function run(body: string, type: 'module' | 'commonjs' = 'module') {
 }
 
 describe.skipIf(!built)(built ? 'loading' : `loading (skipped: no ${fileURLToPath(library)})`, () => {
-  // A module with top-level await can't be required.
+  // require() rejects ES modules with top-level await, so the library must have none.
   it.skipIf(!process.features.require_module)(
     process.features.require_module
       ? 'require() gives what import gives'

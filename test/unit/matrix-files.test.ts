@@ -28,7 +28,7 @@ describe('DIMACS', () => {
   })
 
   it('accepts the lines of generators: a title, and the start node of paths', async () => {
-    // Generators of the library SPLIB, such as sprand, write them.
+    // SPLIB's generators, such as sprand, write these lines.
     const path = file('.gr', 'c random\nt rd_4_3_1\np  sp    3    2\n\nn      2\na   1 2   5\na   2 3  -7\n')
     expect(shown(await readMatrix(path)).rows).toEqual([
       [E, 5, E],
@@ -125,7 +125,7 @@ describe('round trips', () => {
           await writeMatrix(path, original)
           const back = await readMatrix(path, { dtype })
           expect(shown(back)).toEqual(shown(original))
-          // A text file keeps that its numbers are floats: float64 holds float32.
+          // A text file of float32 values is read as float64, which represents every float32.
           const unasked = await readMatrix(path, dtype === 'uint8' ? { semiring: 'or-and' } : {})
           const float = dtype === 'float32' && !/np[yz]$/.test(ending) ? 'float64' : dtype
           expect(unasked.data.constructor.name.toLowerCase()).toBe(`${float}array`)

@@ -131,7 +131,7 @@ describe('Matrix Market', () => {
     ])
   })
 
-  it('quotes an integer that is too large as it is written', async () => {
+  it('quotes an integer that is too large in its original notation', async () => {
     const large = file(
       '.mtx',
       '%%MatrixMarket matrix coordinate integer general\n1 1 1\n1 1 9223372036854775813\n',

@@ -1,4 +1,4 @@
-/** matrix(), and its valid arguments. */
+/** Results of matrix(), and its checks of arguments. */
 import { describe, expect, it } from 'vitest'
 import { readingEdges } from '../../lib/graph-core/edges.js'
 import { atOnce } from '../../lib/graph-core/slices.js'

@@ -35,7 +35,7 @@ describe('the package around a module', () => {
 it('exports from the addon exactly the functions of native/variants/addon.mjs', () => {
   const fields = Object.keys(tables).map((table) => `${table[0]!.toLowerCase()}${table.slice(1)}Fields`)
   const said = [functions, constants, lists].flatMap((part) => Object.keys(part))
-  // lib adds the description of WebGPU's GPU.
+  // describeGpu is a function of lib, which describes WebGPU's GPU.
   expect(Object.keys(addon).sort()).toEqual([...said, ...fields, 'describeGpu'].sort())
 })
 
@@ -95,7 +95,7 @@ describe('requests that lib would not send', () => {
     const fields = new Float64Array(addon.requestFields.length)
     const report = new Float64Array(addon.reportFields.length)
     const data = new Int32Array(1)
-    // A result without memory is only for plans and devices.
+    // Only plans and calls on devices may have no memory for the result.
     expect(() => addon.multiplySync(data, data, null, null, fields, report, null)).toThrow(
       'malformed request',
     )
@@ -113,7 +113,7 @@ describe('requests that lib would not send', () => {
       return addon.multiplyGroup(arrays, request, member, report, new Int32Array(1), null)
     }
     const data = new Int32Array(1)
-    // Fields that another thread reads are rejected later.
+    // Fields that a worker thread reads are rejected asynchronously.
     const refused = (places: Record<string, number>) =>
       expect(async () => group(places, [data])).rejects.toThrow('malformed request')
     for (const a of [0, 1, 7, 0.5, Number.NaN, 2 ** 40, -2, -(2 ** 40)]) {
@@ -165,7 +165,7 @@ describe('requests about devices that lib would not send', () => {
   const combination = { n: COLS, ...layout('b', COLS), ...layout('c', COLS) }
   const reports = () => new Float64Array(addon.reportFields.length)
   const data = () => new Int32Array(ROWS * COLS).fill(3)
-  /** The closure of a part of the memory; in min-plus, because it has no improving cycle. */
+  /** Closure of a part of the memory. In min-plus these elements have no improving cycle. */
   const closureValues: Values = {
     ...{ batch: 1, n: ROWS, dtype: INT32, variant: -1, semiring: MIN_PLUS },
     ...layout('a', COLS),
@@ -244,7 +244,7 @@ describe('requests about devices that lib would not send', () => {
         refused(() => untyped.multiplySync!(memory, memory, wrong, null, product(), reports(), device))
       }
     }
-    // A device is not a memory, and a memory is not a device.
+    // Functions of devices reject a memory, and functions of memories reject a device.
     refused(() => untyped.memoryUse!(memory))
     refused(() => untyped.release!(device))
     refused(() => untyped.download!(device, device, array, request, cancel))
@@ -261,7 +261,7 @@ describe('requests about devices that lib would not send', () => {
       refused(() => untyped.closeMatrix!(device, memory, null, false, true, true, closure(), short, cancel))
       refused(() => untyped.copyMatrix!(device, memory, memory, short))
     }
-    // Its rows aren't contiguous, and its semiring has no better one of two elements.
+    // Successors require contiguous rows and a semiring whose ⊕ selects an operand.
     refused(() => addon.closeMatrix(device, memory, null, true, true, true, closure(), reports(), cancel))
     const plusTimes = addon.semirings.findIndex(({ name }) => name === 'plus-times')
     const sums = closure({ semiring: plusTimes, dtype: FLOAT32 })
@@ -370,7 +370,7 @@ describe('requests about devices that lib would not send', () => {
     for (const [names, call, values] of calls) {
       release((await call(written(names, values))) as NativeMemory)
       for (const name of names) {
-        // Such a large size without elements elsewhere only takes time and memory.
+        // A size of 2^31 would only take time and memory, because other sizes are small.
         const sizes = ['batch', 'rows', 'cols', 'm', 'n', 'k'].includes(name)
         for (const value of wild) {
           if (sizes && value === 2 ** 31) continue
@@ -383,7 +383,7 @@ describe('requests about devices that lib would not send', () => {
             else expect(code).toMatch(/^ERR_MPMML_/)
             continue
           }
-          // Every asksWitness but 0 allocates memory for witnesses too.
+          // Every value of asksWitness except 0 also allocates memory for witnesses.
           for (const memory of [made].flat()) if (memory) addon.release(memory as NativeMemory)
         }
       }
@@ -413,7 +413,7 @@ describe('requests about devices that lib would not send', () => {
       const sizes = { batch: source.integer(0, 2), rows: source.integer(0, 4), cols: source.integer(0, 5) }
       const parts = { batch: sizes.batch, m: sizes.rows, n: sizes.cols, k: source.integer(0, 5) }
       const array = space()
-      // Elements that are read from elsewhere have another value.
+      // The memory has other values than the array, so that reads outside of the operands are detected.
       const there = await addon.upload(device, data(), copy(), cancel)
       const calls = [
         () =>

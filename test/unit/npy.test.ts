@@ -30,7 +30,7 @@ interface Parts {
   data?: Uint8Array | number[]
 }
 
-/** A .npy file with exactly this header text. */
+/** Writes a .npy file with the given header text, and returns its path. */
 function npy({ version = [1, 0], header, data = [] }: Parts): string {
   const length = Buffer.alloc(version[0] === 1 ? 2 : 4)
   if (version[0] === 1) length.writeUInt16LE(header.length)
@@ -58,7 +58,7 @@ const bytesOf = (array: ArrayBufferView) => new Uint8Array(array.buffer, array.b
 const six = [1, 0, 0, 0, 254, 255, 255, 255, 3, 0, 0, 0, 0, 0, 0, 128, 255, 255, 255, 127, 0, 1, 0, 0]
 const sixValues = [1, -2, 3, -2147483648, 2147483647, 256]
 
-/** Elements in row-major order, by the definition of strides. */
+/** Returns the elements in row-major order, by the definition of strides. */
 function elements({ data, shape, strides, offset = 0 }: Matrix<ElementArray>): number[] {
   const steps = strides ?? shape.map((_, axis) => shape.slice(axis + 1).reduce((p, n) => p * n, 1))
   let all = [offset]
@@ -68,13 +68,16 @@ function elements({ data, shape, strides, offset = 0 }: Matrix<ElementArray>): n
   return all.map((index) => data[index]!)
 }
 
-/** Reads a file, and its bytes, which must give the same matrix or the same error. */
+/**
+ * Reads a matrix from a file and from the bytes of the file. Both must return equal matrices or throw equal
+ * errors.
+ */
 async function readNpy(path: string | URL, options: ReadNpyOptions = {}): Promise<Matrix<ElementArray>> {
   const [read] = await Promise.allSettled([readFile(path, options)])
   const stats = typeof path === 'string' && existsSync(path) ? statSync(path) : undefined
   if (stats?.isFile() && stats.size < 2 ** 30) {
     const { dtype } = options
-    // An address without the alignment of any element type.
+    // The bytes start at an odd address, which is unaligned for every element type.
     const bytes = Buffer.concat([Buffer.of(0), readFileSync(path)]).subarray(1)
     if (read.status === 'fulfilled') {
       const { data, ...layout } = parseNpy(bytes, { dtype })
@@ -132,7 +135,7 @@ describe('reading', () => {
   it('describes Fortran order by strides', async () => {
     const m = await readNpy(npy({ header: header('<i4', '(2, 3)', 'True'), data: six }))
     expect(m.strides).toEqual([1, 2])
-    // Columns come first: [1, -2], [3, -2^31], [2^31 - 1, 256].
+    // The file stores the columns [1, -2], [3, -2^31], [2^31 - 1, 256] one after the other.
     expect(elements(m)).toEqual([1, 3, 2147483647, -2, -2147483648, 256])
     const batch = await readNpy(npy({ header: header('<i4', '(3, 2, 1)', 'True'), data: six }))
     expect(elements(batch)).toEqual([1, -2147483648, -2, 2147483647, 3, 256])
@@ -226,7 +229,7 @@ describe('reading', () => {
       BigInt64Array.of(0n, 1n, -2147483649n, 3n, 4n, 5n),
       'int64 value -2147483649 at index [0, 2]',
     ],
-    // In Fortran order element 3 of the file stands at [1, 1].
+    // In Fortran order element 3 of the file is at [1, 1].
     [
       '<i8',
       'True',
@@ -318,7 +321,7 @@ describe('reading', () => {
       expect(await refusal(complex, asBytes)).toContain('complex')
     })
 
-    it('is the only other type that can be requested', async () => {
+    it('is the only requestable type apart from int32', async () => {
       const path = npy({ header: header('|u1', '(2, 2)'), data: [1, 2, 3, 4] })
       for (const dtype of ['int32', 'bool', 8, null]) {
         const error = await readNpy(path, { dtype } as never).catch((reason: unknown) => reason)
@@ -470,14 +473,14 @@ describe('reading', () => {
     const before = process.memoryUsage().arrayBuffers
     await refusal(path)
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(1 << 20)
-    // A sparse file that is as large as its header says: 1 TiB.
+    // A sparse file of 1 TiB, the size that its header states.
     const sparse = npy({ header: header('<i4', '(524288, 524288)') })
     truncateSync(sparse, readFileSync(sparse).length + 2 ** 40)
     await expect(readNpy(sparse)).rejects.toThrow(OutOfMemoryError)
     await expect(readNpy(sparse)).rejects.toThrow(sparse)
   })
 
-  it('names the path, the kind and the reason if there is no readable file', async () => {
+  it('names the path, the kind and the reason if the file cannot be read', async () => {
     expect(await refusal(join(folder, 'absent.npy'))).toContain('no such file or directory (ENOENT)')
     expect(await refusal(folder)).toContain('this is a folder')
     expect(await refusal('/dev/zero')).toContain('this is a device')

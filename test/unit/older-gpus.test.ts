@@ -1,6 +1,7 @@
 /**
- * The addon that the loader takes from installed packages, by driver and GPUs. Packages built with CUDA 12 and 13 are in a folder
- * of the test, with the addon for the CPU in their place. A preloaded module simulates the files of another machine.
+ * Choice of the addon among installed packages by driver and GPUs. Packages built with CUDA 12 and 13 are in
+ * a folder of the test, with the addon for the CPU in their place. A preloaded module simulates the files of
+ * another machine.
  */
 import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -47,7 +48,7 @@ function install(names: Package[]): void {
   }
 }
 
-/** Runs a program as on a machine with this driver and these GPUs; returns its output. */
+/** Runs a program on a simulated machine with a driver and GPUs; returns its output. */
 function run(driver: string, gpus: string[], program: string): string {
   const bus = '/sys/bus/pci/devices'
   const devices = gpus.flatMap((device, index) => [

@@ -1,4 +1,7 @@
-/** Options of all functions that take any: null, strings and unknown names are rejected. The guides' tables are those of the interfaces. */
+/**
+ * Options of all functions: null, strings and unknown names are rejected. The guides' tables agree with the
+ * interfaces.
+ */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -108,7 +111,7 @@ const calls: Record<string, (options: never) => unknown> = {
   tune: (o) => lab.tune(o),
 }
 
-it.each(Object.keys(calls))('%s', async (name) => {
+it.each(Object.keys(calls))('rejects invalid options of %s', async (name) => {
   const call = async (options: unknown) => calls[name]!(options as never)
   await expect(call({ unknownOption: 1 })).rejects.toEqual(coded('OPTION', /unknownOption/))
   await expect(call(null)).rejects.toEqual(coded('OPTION', /null/))

@@ -9,7 +9,7 @@ import { nests } from '../support/strides.js'
 
 const data = new Int32Array(400)
 
-/** Indices of all elements, each as often as it occurs. */
+/** Returns the indices of all elements of a view, with repetitions. */
 function places({ offset, batch, rows, cols, batchStride, rowStride, colStride }: View): number[] {
   const all: number[] = []
   for (let item = 0; item < batch; item++) {
@@ -23,7 +23,7 @@ function places({ offset, batch, rows, cols, batchStride, rowStride, colStride }
 const viewOf = (shape: number[], strides: number[], offset: number) =>
   readView({ data, shape, strides, offset }, 'a', 'operand')
 
-/** Any strides, or a block of a matrix of ten columns, or of its transpose. */
+/** Returns a view with random strides, or a block of a matrix of ten columns or of its transpose. */
 function anyView(random: Random): View {
   const [rows, cols] = [random.integer(0, 4), random.integer(1, 4)]
   if (random.chance(0.3)) {
@@ -93,7 +93,8 @@ describe('views', () => {
       }
     }
     expect(Math.min(...found)).toBeGreaterThan(1000)
-    // Every second int16, and every int32 between them: never the same bytes, and always.
+    // out is every second int32. The first int16 view has only bytes between the elements of out, the second
+    // one has some of their bytes.
     const column = (view: object, data: Int16Array | Int32Array) =>
       readView({ data, ...view }, 'a', 'operand')
     const out = column({ shape: [4, 1], strides: [2, 1], offset: 0 }, long)

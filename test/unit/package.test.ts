@@ -7,7 +7,7 @@ import { root } from '../../lib/native.js'
 
 const npm = spawnSync('npm', ['--version']).status === 0
 
-/** The developers' parts of native/. */
+/** Returns whether a file of native/ is for developers only. */
 const isForDevelopers = (file: string) =>
   file.startsWith('native/tools/') || file.startsWith('native/testing/stress/') || file === 'native/setup.mjs'
 
@@ -58,7 +58,7 @@ describe.skipIf(!npm)(npm ? 'the package' : 'the package (skipped: npm was not f
     }
     for (const file of ['bench/data/a.npy', 'bench/data/b.npy']) expect(files).toContain(file)
     expect(files).not.toContain('bench/data/make.mjs')
-    // The command line needs no types.
+    // The package has no type declarations for the command line.
     expect(files.filter((file) => /^dist\/bench\/.*\.d\.ts$/.test(file))).toEqual([])
     const others = files.filter((file) => !/^(dist|native|bench\/data|docs|examples)\//.test(file))
     expect(others.sort()).toEqual(

@@ -22,7 +22,7 @@ function after(body: string): { huge: boolean; sum: number } {
     const kibibytes = areas
       .filter((area) => /^VmFlags:.* hg\\b/m.test(area))
       .reduce((sum, area) => sum + Number(/^Size: +(\\d+)/m.exec(area)[1]), 0)
-    // All but the partial pages at both ends.
+    // The huge pages cover the matrix except for partial pages at both ends.
     const huge = kibibytes >= 65536 - 4096
     console.log(JSON.stringify({ huge, sum: made.data.reduce((sum, value) => sum + value, 0) }))`
   const args = ['--input-type=module', '--eval', program]

@@ -1,6 +1,7 @@
 /**
- * Pinned memory of results: its owner, and its release. The programs run in processes of their own, which can request a garbage
- * collection, with ordinary memory in place of pinned memory. Uses the output of `npm run build:ts`.
+ * Ownership and release of the pinned memory of results. The programs run in processes of their own, which
+ * can request a garbage collection, with ordinary memory in place of pinned memory. Uses the output of `npm
+ * run build:ts`.
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -53,7 +54,7 @@ function run(body: string): string {
         await sleep(5)
       }
     }
-    /** MiB of arrays after a collection of the unreachable ones. */
+    /** Returns the MiB of live arrays after garbage collection. */
     const usedAfter = async (expected) => {
       await until(() => addon.pinnedUse().used === expected * MIB)
       return addon.pinnedUse().used / MIB
@@ -121,7 +122,8 @@ describe.skipIf(!built)(
         const arrays = []
         for (let call = 0; call < 40; call++) {
           arrays.push(make(4 * MIB))
-          // Another thread allocates a block. Without one the next piece would be null.
+          // Waits until another thread has allocated a block, because without one the next allocation would
+          // return null.
           while (addon.pinnedUse().held < addon.pinnedUse().used + 4 * MIB) await sleep(1)
         }
         console.log(arrays.includes(null), addon.pinnedUse().used / MIB)`)
@@ -138,7 +140,7 @@ describe.skipIf(!built)(
         }
         const made = arrays.filter((array) => array !== null).length
         console.log(made, addon.pinnedUse().held / MIB, make(101 * MIB))`)
-      // The blocks have 64 and 20 MiB, and a third would exceed the limit.
+      // The two blocks have 64 and 20 MiB. A third block would exceed the limit.
       expect(said).toBe('16 84 null')
     })
 
@@ -235,7 +237,7 @@ describe.skipIf(!built)(
         await inWorker(\`
           const [a, b] = [matrix(3000, 3000), matrix(3000, 3000)]
           for (let product = 0; product < 12; product++) mpmm(a, b).catch(() => {})
-          // After all other tasks.
+          // These requests for blocks follow all other tasks.
           make(100 * MIB)
           make(100 * MIB)
           send('terminate')\`)

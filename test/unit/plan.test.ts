@@ -1,4 +1,4 @@
-/** A plan predicts the product. */
+/** Plans predict the kernel and the arithmetic of products. */
 import { describe, expect, it } from 'vitest'
 import { EPSILON, matrix, mpmm, plan, variants } from '../../lib/index.js'
 import { expectError } from '../support/expect.js'
@@ -54,7 +54,7 @@ describe('plan', () => {
   })
 
   it('can be aborted, before and during the scan of the values', async () => {
-    // A scan of 2^35 elements, which all have the same address, would take a minute.
+    // Strides of 0 make matrices of 2^35 elements from one element. Scanning them would take a minute.
     const constant = (rows: number, cols: number) => ({
       data: new Int32Array(1),
       shape: [rows, cols],

@@ -15,14 +15,17 @@ const program = (body: string) => `
   import { matrix, mpmm, mpmmSync, openDevice, explainBackend, variants } from ${JSON.stringify(library.href)}
   ${body}
 `
-/** Starts products that take a minute and more each: a process that waited for them would be killed before. */
+/** Starts products that take at least a minute each. The test kills a process that waits for the products. */
 const slow = (size = 6000, count = 1) => `
   const { name } = variants().find(({ family, semiring }) => family === 'naive' && semiring === 'max-plus')
   const start = () => mpmm(matrix(${size}, ${size}), matrix(${size}, ${size}), { variant: name })
   const running = Promise.all(Array.from({ length: ${count} }, start))
 `
 
-/** Opens a device; `slow()` is work of a minute and more on it, `square()` a small matrix of ones. */
+/**
+ * Opens a device. `slow()` starts work of at least a minute on the device, and `square()` creates a small
+ * matrix of ones.
+ */
 const onDevice = (backend: string) => `
   const device = await openDevice({ backend: '${backend}' })
   const square = (size = 100) => device.full([size, size], 1)
@@ -180,7 +183,7 @@ describe.skipIf(!built)(
       for (let round = 0; round < 3; round++) expect(await inWorker(body)).toBe(0)
     })
 
-    // In a process of its own, because a failure ends the process.
+    // The test uses a separate process, because a failure would end the process.
     it.each([1, 9])('outlives a worker thread that is terminated while its products run: %i', (count) => {
       const body = JSON.stringify(encodeURIComponent(program(`${slow(6000, count)}; await running`)))
       const { status, signal, stdout, stderr } = run(`
@@ -226,7 +229,7 @@ describe.skipIf(!built)(
             mpmmSync(await square(500), await square(500))
             console.log((await c.download()).data.join())
           `)
-          // Row by row: the largest of 1+1, 2+2; 1+3, 2+4; 3+1, 4+2; 3+3, 4+4.
+          // The elements are the largest of 1+1 and 2+2, of 1+3 and 2+4, of 3+1 and 4+2, and of 3+3 and 4+4.
           expect(output).toBe('ERR_MPMML_SHAPE\n4,6,6,8')
         })
 

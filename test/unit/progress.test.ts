@@ -1,4 +1,4 @@
-/** onProgress, and the steps that native code counts for it. */
+/** The option onProgress, and the steps that native code counts. */
 import { describe, expect, it } from 'vitest'
 import { matrix, mpmm, mpmmSync, variants } from '../../lib/index.js'
 import { expectError, thrown } from '../support/expect.js'
@@ -6,7 +6,7 @@ import { countedSteps } from '../support/steps.js'
 
 const naive = variants().find(({ family, semiring }) => family === 'naive' && semiring === 'max-plus')!.name
 
-/** Takes a minute or more, but is aborted. */
+/** Operands whose product takes at least a minute. Tests abort the product. */
 const slow = () => [matrix(6000, 6000), matrix(6000, 6000)] as const
 
 describe('onProgress', () => {
@@ -22,7 +22,7 @@ describe('onProgress', () => {
       },
     })
     await expect(product).rejects.toMatchObject({ code: 'ERR_MPMML_ABORTED' })
-    // A busy machine may call it again before the work has stopped.
+    // The listener may be called again on a busy machine before the work stops.
     expect(shares).toEqual([...shares].sort((x, y) => x - y))
     expect(shares.at(-1)).toBeGreaterThan(0)
     expect(shares.at(-1)).toBeLessThan(1)
@@ -75,11 +75,11 @@ describe('the counted steps', () => {
     [1, 1, 100_000, 40],
     [2, 700, 1, 900],
     [1, 5, 3000, 2000],
-  ])('are all of them: %i × [%i × %i × %i]', async (batch, m, k, n) => {
+  ])('equal the steps of the product: %i × [%i × %i × %i]', async (batch, m, k, n) => {
     expect(await countedSteps(batch, m, k, n, { backend: 'cpu' })).toBeCloseTo(batch * m * k * n, 0)
   })
 
-  it('are all of them, with each variant of the CPU', async () => {
+  it('equal the steps of the product with each variant of the CPU', async () => {
     const rows = variants().filter(
       ({ backend, semiring, dtype }) => backend === 'cpu' && semiring === 'max-plus' && dtype === 'int32',
     )

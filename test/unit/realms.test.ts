@@ -10,7 +10,7 @@ import { useFolder } from '../cli/support.js'
 
 const path = useFolder()
 
-/** Arrays of a realm. */
+/** Constructors of a realm. */
 interface Realm {
   int32(...values: number[]): Int32Array
   float64(...values: number[]): Float64Array
@@ -96,7 +96,7 @@ describe('arrays of another realm', () => {
   })
 
   it.each(Object.entries(calls))('work in %s', async (_, call) => {
-    // Without times, and with arrays that are compared by their elements.
+    // JSON makes arrays of two realms comparable by their elements. The timings are excluded.
     const shown = async (of: Realm) =>
       JSON.stringify(await call(of), (key, value) => (key === 'timing' ? undefined : value))
     expect(await shown(other)).toBe(await shown(own))

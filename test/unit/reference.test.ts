@@ -43,7 +43,7 @@ interface Example {
 interface Symbol {
   name: string
   reflection: Reflection
-  /** Only for a symbol that isn't a member of another. */
+  /** Whether the symbol is an export rather than a member of another symbol. */
   exported: boolean
   /** Kind of the owner of a member. */
   owner: number
@@ -63,7 +63,10 @@ const isDescribed = (reflection: Reflection) =>
   commentsOf(reflection).some(({ summary }) => textOf(summary).trim() !== '')
 const isFunction = ({ kind }: Reflection) => kind === kinds.function || kind === kinds.method
 
-/** Symbols of an entry point or of a type, without inherited members and members that the language calls. */
+/**
+ * Yields the symbols of an entry point or of a type, without inherited members and members that the language
+ * calls.
+ */
 function* symbolsIn(owner: Reflection, path: string, exported: boolean): Generator<Symbol> {
   for (const reflection of owner.children ?? []) {
     const { kind, inheritedFrom } = reflection
@@ -79,7 +82,7 @@ function* symbolsIn(owner: Reflection, path: string, exported: boolean): Generat
 beforeAll(async () => {
   const file = join(folder, 'reference.json')
   const outcome = await runProgram(process.execPath, [
-    // Newer versions of npm have another way to replace one package by another, which Node.js 20 lacks.
+    // Node.js 20 has only module.register(), which newer versions deprecate with warning DEP0205.
     '--disable-warning=DEP0205',
     join(root, 'docs/reference.mjs'),
     '--json',
@@ -108,7 +111,7 @@ beforeAll(async () => {
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-/** Names of the symbols with a problem, and the advice what to write. */
+/** Returns the names of symbols with a problem, and the advice how to write their comment. */
 const wrong = (those: Symbol[], advice: string) => those.map(({ name }) => `${name}: ${advice}`)
 
 it('has all exports of the entry points', async () => {
@@ -176,7 +179,7 @@ it('has an example of every function, class and value', () => {
 
 it('has examples that state their output', () => {
   expect(examples.length).toBeGreaterThan(80)
-  // Some errors can't be shown.
+  // Examples with `catch` may have no output, because some errors can't be shown.
   const silent = examples.filter(
     (example) =>
       outputOf(example.code).length === 0 && !example.code.includes('catch') && !needsServer(example),
@@ -195,18 +198,18 @@ it('has examples for a queue that could run', async () => {
   }
 })
 
-/** Definitions that examples take for granted. */
+/** Returns imports for names that examples use without importing them. */
 async function availableNames(): Promise<Map<string, string>> {
   const names = new Map<string, string>()
   for (const name of ['readFile', 'stat', 'writeFile']) names.set(name, 'node:fs/promises')
-  // The first entry point that has a name provides it: 'mpmml' comes first.
+  // The first entry point that exports a name provides the name, starting with 'mpmml'.
   for (const [entry, url] of entries) {
     for (const name of Object.keys(await import(url))) if (!names.has(name)) names.set(name, entry)
   }
   return names
 }
 
-/** Runs examples, with the definitions that they take for granted. */
+/** Runs examples with the imports that they omit. */
 async function runExamples(those: readonly Example[]): Promise<Ran[]> {
   const names = await availableNames()
   const codes = those.map(({ code }) => {

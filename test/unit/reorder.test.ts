@@ -37,8 +37,8 @@ const instructionsOf = (bytes: Buffer) =>
   )
 
 /**
- * Registers after a block that starts with these, on a machine that issues an instruction when the stalls before it are over, and
- * writes a result of arithmetic four clocks later, one of a load never before its barrier is waited for.
+ * Returns the registers after a block, on a simulated machine. An instruction issues after the stalls before
+ * it. Arithmetic writes its result four clocks later, and a load when its barrier is waited for.
  */
 function run(bytes: Buffer, start: number[]): number[] {
   const registers = [...start]
@@ -81,10 +81,10 @@ function run(bytes: Buffer, start: number[]): number[] {
   return registers
 }
 
-/** The place of the first instruction for which this holds. */
+/** Returns the index of the first instruction for which `holds` is true. */
 const placeOf = (bytes: Buffer, holds: (instruction: Instruction, place: number) => boolean) =>
   instructionsOf(bytes).findIndex(holds)
-/** A copy with another control of the instruction at `place`. */
+/** Returns a copy with another control field of the instruction at index `place`. */
 function withControl(
   bytes: Buffer,
   place: number,
@@ -113,7 +113,7 @@ describe('a reordered block', () => {
     expect(reordered.equals(block)).toBe(false)
   })
 
-  it('leaves the same in every register, run with the latencies of the machine', () => {
+  it('computes equal values in every register, simulated with the latencies of the machine', () => {
     const start = Array.from({ length: 512 }, (_, k) => (k * 7919) % 1013)
     expect(run(reordered, start)).toEqual(run(block, start))
   })
@@ -134,11 +134,11 @@ describe('a reordered block', () => {
 describe('the check of a reordered block', () => {
   const instructions = instructionsOf(reordered)
 
-  it('finds nothing in what the compiler wrote', () => {
+  it('finds no error in code of the compiler', () => {
     expect(errorsOf(block, block)).toEqual([])
   })
 
-  it('finds a sum behind the maximum that takes it', () => {
+  it('finds a sum after the maximum that reads the sum', () => {
     const maximum = placeOf(reordered, ({ name }) => name === 'VIMNMX3')
     const sum = placeOf(
       reordered,
@@ -154,8 +154,8 @@ describe('the check of a reordered block', () => {
     })
   })
 
-  it('finds a result that is read before it is there', () => {
-    // A row of instructions between a sum and its maximum, with no clock in between.
+  it('finds a result that is read before it is available', () => {
+    // All stalls are one clock, so few clocks separate a sum from the maximum that reads the sum.
     const copy = instructions.reduce((bytes, _, k) => withControl(bytes, k, { stall: 1 }), reordered)
     const maximum = placeOf(copy, ({ name }) => name === 'VIMNMX3')
     const sum = placeOf(
@@ -182,25 +182,25 @@ describe('the check of a reordered block', () => {
   })
 })
 
-describe('what is not understood', () => {
-  it('stays as it is: an instruction in the block', () => {
+describe('unsupported input', () => {
+  it('stays unchanged: an instruction in the block', () => {
     const copy = Buffer.from(block)
-    // LDG in place of the last arithmetic.
+    // LDG replaces the last arithmetic instruction.
     copy.writeUInt16LE(0x7981, (lines.length - 3) * kBytes)
     expect(reorderBlock(copy, options)).toBeUndefined()
   })
 
-  it('stays as it is: another barrier than those of loads', () => {
+  it('stays unchanged: another barrier than those of loads', () => {
     const place = placeOf(block, ({ name }) => name === 'IMAD')
     expect(reorderBlock(withControl(block, place, { waits: 1 }), options)).toBeUndefined()
   })
 
-  it('is refused if it is no cubin', () => {
+  it('is rejected if it is not a cubin', () => {
     expect(() => reorderCubin(Buffer.alloc(100))).toThrow('this is no cubin')
   })
 })
 
-/** A cubin whose only function is a loop: the block, and a branch back to it. */
+/** Returns a cubin whose only function is a loop: the block, and a branch back to its start. */
 function cubin(): Buffer {
   const branch = Buffer.alloc(kBytes)
   const words = BigInt.asUintN(56, BigInt(-(block.length + kBytes) / 4))
@@ -232,7 +232,7 @@ function cubin(): Buffer {
 }
 
 describe('a cubin', () => {
-  it('gets another order in its loop, and nothing else', () => {
+  it('changes only in the order of its loop', () => {
     const file = cubin()
     const result = reorderCubin(file)
     expect(result.blocks).toEqual([expect.objectContaining({ name: 'loop', address: 0 })])
@@ -254,7 +254,7 @@ describe.skipIf(process.platform === 'win32')('the program in place of nvcc', ()
     writeFileSync(join(folder, name), `#!/bin/sh\n${script}\n`)
     chmodSync(join(folder, name), 0o755)
   }
-  /** A compiler that would run these commands, and of itself writes `plain`. */
+  /** Simulates a compiler that runs the given commands and by default writes `plain`. */
   function compileWith(steps: string[]): { status: number | null; object: string } {
     const said = steps.map((step) => `echo '#$ ${step}' >&2`).join('\n')
     program('nvcc', `if [ "$1" = --dryrun ]; then\n${said}\nexit 0; fi\necho plain > ${folder}/object`)
@@ -275,12 +275,12 @@ describe.skipIf(process.platform === 'win32')('the program in place of nvcc', ()
     expect(object).toBe(reorderCubin(cubin()).file.toString('latin1'))
   })
 
-  it('compiles as nvcc does if a command fails, or if there is no machine code for sm_90', () => {
+  it('compiles like nvcc if a command fails, or if the output has no machine code for sm_90', () => {
     expect(compileWith([settings(), assembler(), 'false'])).toEqual({ status: 0, object: 'plain\n' })
     expect(compileWith(['true'])).toEqual({ status: 0, object: 'plain\n' })
   })
 
-  it('compiles as nvcc does if what ptxas writes is no cubin', () => {
+  it('compiles like nvcc if the output of ptxas is not a cubin', () => {
     writeFileSync(join(folder, 'kernel.cubin'), Buffer.alloc(100))
     expect(compileWith([settings(), assembler()])).toEqual({ status: 0, object: 'plain\n' })
   })
@@ -290,7 +290,10 @@ describe.skipIf(process.platform === 'win32')('the program in place of nvcc', ()
 describe('the rule of register banks', () => {
   const forms = { F: 0x221, V: 0x20f, A: 0x246, I: 0xc24 }
   const registers = { F: [3, 4], V: [3, 4, 8], A: [3, 4, 8], I: [3, 8] }
-  /** Instructions such as `F 24 e`: a fixed register, or another even or odd one in each repetition. */
+  /**
+   * Returns the clocks of instructions such as `F 24 e`, with fixed registers, or alternating even or odd
+   * ones per repetition.
+   */
   function clocks(pattern: string): number {
     const repetitions = 60
     const places = Array.from({ length: repetitions }, (_, repetition) =>

@@ -33,7 +33,7 @@ interface Drawn {
   readonly view: { data: Elements; shape: number[]; strides?: number[]; offset?: number }
   readonly type: Type
   readonly shape: number[]
-  /** In row-major order. */
+  /** Elements in row-major order. */
   readonly elements: number[]
 }
 
@@ -130,7 +130,7 @@ it('reads a Fortran .npy of any type and byte order with the same elements', asy
     const code = { int32: 'i4', float32: 'f4', float64: 'f8', uint8: 'u1' }[type]
     const isBig = random.chance(0.5)
     const bytes = Buffer.alloc(elements.length * types[type].BYTES_PER_ELEMENT)
-    // In the order of the file the first index moves fastest.
+    // The first index varies fastest in the order of the file.
     const place = (at: number) => {
       let [rest, linear] = [at, 0]
       const index = [...shape].reverse().map((size) => {

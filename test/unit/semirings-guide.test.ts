@@ -24,7 +24,7 @@ describe('the examples of docs/semirings.md', () => {
   it('exist', () => expect(programs.length).toBeGreaterThan(3))
 
   it.each(programs.map((code, index) => [index + 1, code] as const))(
-    'print what they say: %i',
+    'print the stated output: %i',
     async (_, code) => {
       const said = [...code.matchAll(/console\.log\(.+\) \/\/ (.+)$/gm)].map(([, output]) => output)
       expect(said.length).toBeGreaterThan(0)

@@ -63,7 +63,7 @@ describe('a zero that absorbs on one side only', () => {
     }
   })
 
-  it('is allowed if the semiring says that zero does not absorb', () => {
+  it('is allowed if the semiring states that zero does not absorb', () => {
     for (const definition of [onLeft, onRight]) {
       const stated = semiring({ ...definition, absorbs: false })
       expect(() => checkSemiring(stated, { laws: 'product' })).not.toThrow()
@@ -172,7 +172,7 @@ describe('laws that are broken', () => {
   ]
   it.each<[law: RegExp, definition: Partial<SemiringDefinition<'float32'>>]>([
     [/⊕ is of logarithms: for x = .*log\(eˣ \+ eʸ\) is/, { plus: (x, y) => x.max(y) }],
-    // Logarithms to base 2.
+    // This ⊕ computes with logarithms to base 2.
     [
       /⊕ is of logarithms/,
       {
@@ -201,7 +201,7 @@ describe('laws that are broken', () => {
   })
 
   it.each(broken)('are found by semiring(): %s', (law, definition) => {
-    // x + y + 1 is associative, too, unless a zero is left out in the middle.
+    // The pattern names no elements, because x + y + 1 is associative except for zeros in the middle.
     expectError(
       thrown(() => semiring({ ...integers, ...definition })),
       'ERR_MPMML_OPTION',

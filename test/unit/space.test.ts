@@ -8,7 +8,7 @@ import { type KernelPoint, newResults, type Results, readResults } from '../../l
 
 const { space } = kernelSweeps
 
-/** Point with a speed of `gops`, whose name has its parameters as the variants have. */
+/** Returns a point with a speed of `gops`, named like the variant with these parameters. */
 function point(gops: number, changed: Record<string, number> = {}): KernelPoint {
   const p = {
     X: 8,
@@ -53,7 +53,7 @@ const points = [
   point(26700, { Sub_X: 8, Sub_Y: 8 }),
   point(26600, { Sub_X: 1, Sub_Y: 1 }),
   point(27100, { Transpose: 1 }),
-  // In one patch along X, in two along Y.
+  // This kernel has one patch along X, and two patches along Y.
   point(26750, { X: 4, Y: 8 }),
   // A smaller product is ignored.
   point(29000, { m: 1024, n: 1024, k: 1024 }),
@@ -65,7 +65,7 @@ describe('sweep space', () => {
     const text = space.describe!(points)
     expect(text).toMatch(new RegExp(`^best +28\\.2 TOPS at 8K: ${best}$`, 'm'))
     expect(text).toMatch(/^the thesis +3065 to 3631 GOPS on GTX 980/m)
-    // The greatest speed of each value, the best value first.
+    // The text lists the greatest speed of each value, starting with the best value.
     expect(text).toMatch(/^case +00: 28\.2 TOPS, 01: 15\.3 TOPS +00 is clearly the fastest/m)
     expect(text).toMatch(
       /^pattern +block-cyclic: 28\.2 TOPS, block: 26\.7 TOPS, cyclic: 26\.6 TOPS +very close/m,
@@ -73,10 +73,10 @@ describe('sweep space', () => {
     expect(text).toMatch(/^A +as it is: 28\.2 TOPS, transposed: 27\.1 TOPS +significantly slower/m)
     expect(text).toMatch(/^BS_i×BS_j +16×8: 28\.2 TOPS, 16×16: 27\.1 TOPS/m)
     expect(text).toMatch(/^S +32: 28\.2 TOPS, 16: 27\.8 TOPS/m)
-    // The fastest first.
+    // The kernels are sorted by speed, the fastest one first.
     const order = [...text.matchAll(/mpmml_maxplus_i32_\S+$/gm)].map(([name]) => name)
     expect(order[0]).toBe(best)
-    // All points, and the line of the best one.
+    // The text names each point once, and the best point also in its first lines.
     expect(order).toHaveLength(points.length + 1)
   })
 

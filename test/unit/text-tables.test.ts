@@ -92,7 +92,7 @@ describe('CSV and TSV', () => {
   })
 
   it('are read with headings of any length, which are skipped', async () => {
-    // 1000 characters end behind the last comma.
+    // The first 1000 characters end with the last comma.
     const names = `${'name,'.repeat(200)}name`
     const row = `${'7,'.repeat(200)}7`
     expect((await readMatrix(file('.csv', `${names}\n${row}\n`))).shape).toEqual([1, 201])
@@ -115,7 +115,7 @@ describe('CSV and TSV', () => {
     },
   )
 
-  it('are rejected if they are bytes without a line break that are no text', async () => {
+  it('are rejected if they are binary without a line break', async () => {
     const path = file('.csv', Buffer.alloc(3 << 20, 0xff))
     await expect(readMatrix(path)).rejects.toEqual(coded('FILE', 'line 1'))
   })

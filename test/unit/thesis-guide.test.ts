@@ -6,7 +6,7 @@ import { exhibits } from '../../bench/report/thesis.js'
 const root = new URL('../../', import.meta.url)
 const page = readFileSync(new URL('docs/thesis.md', root), 'utf8')
 
-/** Cells of the table rows of a section whose first cell begins with `name`. */
+/** Returns the cells of the rows in a section whose first cell begins with `name`. */
 const rowsOf = (heading: string, name: string) => {
   const [, section] = new RegExp(`^## ${heading}\n(.+?)^## `, 'ms').exec(page)!
   return [...section!.matchAll(/^\| (.+) \|$/gm)]
@@ -27,7 +27,7 @@ describe('the thesis guide', () => {
       expect(commandsIn(row)).toHaveLength(1)
       expect(sourcesIn(row)).toHaveLength(1)
     }
-    // Each source names its algorithm.
+    // The source file of each algorithm contains the number of the algorithm.
     for (const [index, row] of rows.entries()) {
       const source = readFileSync(new URL(sourcesIn(row)[0]!, root), 'utf8')
       expect(source).toContain(`Algorithm ${index + 1}`)

@@ -12,7 +12,7 @@ import { PATIENCE } from '../support/patience.js'
 const library = new URL('../../dist/lib/index.js', import.meta.url)
 const built = existsSync(library)
 
-/** Output of a program in a process with a limit of threads for products on the CPU. */
+/** Returns the output of a program in a process with `threads` threads for products on the CPU. */
 function run(body: string, threads = 4) {
   const { status, signal, stdout, stderr } = spawnSync(
     process.execPath,

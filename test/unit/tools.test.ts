@@ -1,4 +1,4 @@
-/** The developers' tools, as far as they run here. Uses the output of `npm run build`. */
+/** Developers' tools that run without a GPU. Uses the output of `npm run build`. */
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

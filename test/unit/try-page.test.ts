@@ -29,7 +29,7 @@ describe.skipIf(missing)(`the page${missing ? ' (skipped: run npm run build:ts)'
     PER_STEP,
   } = page!
 
-  /** Result of some work and the number of its steps. */
+  /** Runs the work; returns its result and the number of its steps. */
   function counted<Result>(work: Generator<void, Result, void>): { result: Result; steps: number } {
     for (let steps = 1; ; steps++) {
       const { done, value } = work.next()

@@ -1,4 +1,4 @@
-/** Files of measured choices. */
+/** Files with measured choices of kernels. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -77,9 +77,9 @@ describe('the type of a result', () => {
     expectTypeOf(await mpmm(ints, ints, { witness: true })).toExtend<MpmmResult>()
     // @ts-expect-error: no witness was requested
     expect(mpmmSync(ints, ints).witness).toBeUndefined()
-    // @ts-expect-error: nor here
+    // @ts-expect-error: no witness was requested of min-plus
     expect(mpmmSync(ints, ints, { semiring: 'min-plus' }).witness).toBeUndefined()
-    // @ts-expect-error: here it was refused
+    // @ts-expect-error: `witness` is false
     expect((await mpmm(ints, ints, { witness: false })).witness).toBeUndefined()
     // @ts-expect-error: it is a boolean
     await expect(mpmm(ints, ints, { witness: 1 })).rejects.toThrow('boolean')
@@ -141,7 +141,7 @@ describe('the type of a result', () => {
   it('rejects an out of other elements, and accumulation without a matrix', async () => {
     // @ts-expect-error: there is no matrix to accumulate to
     await expect(mpmm(ints, ints, { accumulate: true })).rejects.toThrow('accumulate')
-    // @ts-expect-error: nor here
+    // @ts-expect-error: `out` has no content to accumulate to
     expect(() => mpmmSync(floats, floats, { accumulate: true })).toThrow('accumulate')
     // @ts-expect-error: the result is of int32
     await expect(mpmm(ints, narrow, { out: floats })).rejects.toThrow('int32')
@@ -170,7 +170,7 @@ describe('the type of a result', () => {
   it('rejects fractions in matrices of int32', () => {
     // @ts-expect-error: arrays of numbers hold integers
     expect(() => matrix(1, 2, [1, 0.5])).toThrow('data[1]')
-    // @ts-expect-error: here too
+    // @ts-expect-error: arrays of numbers hold integers, also with a shape
     expect(() => matrix([1, 1], [-2.5])).toThrow('data[0]')
     const numbers: number[] = [1, -2]
     expectTypeOf(matrix(1, 2, numbers)).toEqualTypeOf<DenseMatrix>()

@@ -18,7 +18,7 @@ const typeOf = (name: (typeof expressionTypes)[number]) => expressionTypes.index
 const operationOf = (name: string) => expressionOperations.findIndex((operation) => operation.name === name)
 const predicate = typeOf('predicate')
 
-/** Generator of integers below a bound. */
+/** Returns a generator of random integers below a bound. */
 function dice(seed: number): (bound: number) => number {
   let state = seed * 7919 + 1
   return (bound) => {
@@ -27,7 +27,9 @@ function dice(seed: number): (bound: number) => number {
   }
 }
 
-/** Nodes with random operations that fit each other; the results are the last ones of the lanes' types. */
+/**
+ * Returns nodes with random operations of matching types. The results are the last nodes of the lanes' types.
+ */
 function randomExpression(lanes: number[], size: number, below: (bound: number) => number) {
   const words: number[] = []
   const ofType: number[][] = expressionTypes.map(() => [])
@@ -91,7 +93,7 @@ function randomDefinition(seed: number): UserDefinition {
   }
 }
 
-/** One lane, and one operation for ⊕ and for ⊗. */
+/** Returns a semiring with one lane, whose ⊕ and ⊗ are single operations. */
 function simpleDefinition(type: number, plus: string, times: string): UserDefinition {
   const nodes = (operation: string) => {
     const argument = operationOf('argument')

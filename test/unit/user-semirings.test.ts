@@ -31,7 +31,7 @@ const maxPlus = {
   selective: true,
 } satisfies SemiringDefinition<'float32'>
 
-/** Steps of a traced ⊗. */
+/** Returns the steps of a traced ⊗. */
 const traced = (times: SemiringDefinition<'int32'>['times']) =>
   semiring({
     name: 'traced',
@@ -42,7 +42,7 @@ const traced = (times: SemiringDefinition<'int32'>['times']) =>
     absorbs: false,
   }).toJSON().times
 
-/** Definition whose ⊗ is any value that a JavaScript program may pass. */
+/** Defines a semiring whose ⊗ is any value that a JavaScript program may pass. */
 const wrong = (times: unknown, rest: object = {}) =>
   semiring({
     name: 'wrong',
@@ -311,7 +311,7 @@ describe('impossible operations in a function are reported', () => {
       'ERR_MPMML_LIMIT',
       /times of semiring 'wrong' has more than 256 steps/,
     )
-    // x, y and 254 others.
+    // x, y and 254 operations are 256 steps.
     const most = (count: number) => (x: Value<'int32'>) => {
       let value = x
       for (let i = 0; i < count; i++) value = value.add(value)

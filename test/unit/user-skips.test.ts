@@ -1,6 +1,6 @@
 /**
- * Steps of a product that change nothing: the ⊕ for which native code finds a condition, and the correctness of the condition.
- * Whenever it holds, z ⊕ (x ⊗ y) is z, bit by bit, in the oracle's own evaluation.
+ * Conditions under which a step of a product changes nothing. Tests check for which ⊕ native code finds a
+ * condition. Whenever the condition holds, z ⊕ (x ⊗ y) is z, bit by bit, in the oracle's evaluation.
  */
 import { describe, expect, it } from 'vitest'
 import { addon } from '../../lib/native.js'
@@ -35,7 +35,10 @@ const define = (lanes: LaneType[], plus: Write, times: Write): Definition => ({
 
 const skipsOf = (it: Definition) => addon.describeUserSemiring(native(it)).skips
 
-/** Condition in the notation of native code: its arguments are z on the left, and the lanes of x and then of y on the right. */
+/**
+ * Parses a condition in the notation of native code. Its arguments are z on the left, and the lanes of x and
+ * then of y on the right.
+ */
 function read(text: string, lanes: number): Expression {
   const nodes: Node[] = []
   const results: number[] = []
@@ -63,7 +66,7 @@ function read(text: string, lanes: number): Expression {
   return { nodes, results }
 }
 
-/** Values with few differences, and edge cases. */
+/** Draws one of a few values or an edge case, so that equal values are frequent. */
 function draw(type: LaneType, random: Random): number {
   const edges = {
     int32: [-(2 ** 31), 2 ** 31 - 1],
@@ -249,7 +252,7 @@ describe('native code', () => {
   })
 })
 
-/** Selects by one random predicate. */
+/** Returns a random ⊕ that selects by one random predicate. */
 function randomPlus(to: Writer, random: Random): number[] {
   const value = (lane: number): number => {
     const plain = random.chance(0.5) ? to.x(lane) : to.y(lane)
@@ -312,7 +315,7 @@ describe('native code', () => {
   it('finds no condition if it would save little', () => {
     const plus: Write = (to) => to.op('select', to.op('less', to.x(), to.y()), to.y(), to.x())
     expect(skipsOf(define(ints(1), plus, (to) => to.op('add', to.x(), to.y())))).toEqual([])
-    // The condition needs all operations of ⊗.
+    // The condition would need all operations of ⊗, so skipping would save nothing.
     expect(skipsOf(define(ints(1), plus, costlyTimes))).toEqual([])
   })
 })

@@ -184,7 +184,7 @@ describe('operands', () => {
       async (what, value, code, patterns) => {
         if (name === 'a') return expectRefused([value, square()], code, '^a\\b', ...patterns)
         if (name === 'b') return expectRefused([square(), value], code, '^b\\b', ...patterns)
-        // undefined means no accumulation; other values that are not objects are wrong options.
+        // undefined disables accumulation. Other values that are not objects are rejected as options.
         if (name === 'accumulate' && (typeof value !== 'object' || value === null)) {
           if (value === undefined) return
           if (value !== null)
@@ -474,7 +474,7 @@ describe('out', () => {
     ),
   )
   it.each([[[4, 1]], [[1, 2]], [[100, 7]], [[1, 10]], [[7, 2]]])(
-    'with strides %j, whose elements do not overlap',
+    'is accepted with strides %j, whose elements do not overlap',
     (strides) => {
       const out = { data: ints(200), shape: [2, 4], strides }
       expect(mpmmSync(a, b, { out }).c).toBe(out)
@@ -586,7 +586,7 @@ describe('out', () => {
       }
       const refusals = ['overlap each other', 'out overlaps a']
       const expected = itself ? refusals[0]! : meets ? refusals[1]! : 'fine'
-      // Other strides may be rejected although no element is shared.
+      // Views whose strides don't nest may be rejected although they share no element.
       if (!nests([out]) && expected !== refusals[0]) expect(message).toContain(refusals[0])
       else if (!nests([out, operand]) && expected === 'fine') expect(message).toMatch(/fine|out overlaps a/)
       else

@@ -33,7 +33,7 @@ const processor = { x64: 'x86_64', arm64: 'aarch64' }[process.arch as string] ??
 describe('variants', () => {
   it('are the rows of the table that this build can have', () => {
     const { addon: origin, cpu, cuda } = info()
-    // A build may have all instruction sets of its processor's family, or some of them.
+    // A build may have only some instruction sets of its processor's family.
     const isas = new Set(variants().flatMap(({ parameters }) => parameters.isa ?? []))
     for (const name of ['portable', ...cpu.instructionSets]) expect(isas).toContain(name)
     const expected = (['cpu', 'cuda'] as const).flatMap((backend) =>
@@ -127,7 +127,7 @@ describe('variants', () => {
   })
 
   it('name a family, a semiring and a type', () => {
-    // The first letter and the bits: i32 for int32.
+    // Returns the first letter and the bits of a type: i32 for int32.
     const short = (dtype: string) => dtype.replace(/[a-z]+/, ([first]) => first!)
     for (const { name, family, semiring, dtype } of variants()) {
       const canonical: VariantName = name

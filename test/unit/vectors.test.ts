@@ -21,7 +21,7 @@ import { bytesOf, format, int32, int64, npzOf, type Part } from '../support/scip
 
 const { file, fresh } = temporaryFiles()
 
-/** numpy.save of an array of one dimension. */
+/** Returns the bytes that numpy.save writes for an array of one dimension. */
 function npy(descr: string, elements: ArrayBufferView, shape: string, fortran = 'False'): Buffer {
   const header = `{'descr': '${descr}', 'fortran_order': ${fortran}, 'shape': ${shape}, }`
     .padEnd(117)
@@ -39,7 +39,7 @@ const three = npy('<i4', Int32Array.of(5, -7, 2), '(3,)')
 const row = { data: Int32Array.of(5, -7, 2), shape: [1, 3] }
 
 describe('an array of one dimension', () => {
-  it('is a row if a matrix is asked for', async () => {
+  it('is a row if a matrix is requested', async () => {
     const path = file('.npy', three)
     expect(await readNpy(path)).toEqual(row)
     expect(await readMatrix(path)).toEqual(row)
@@ -141,13 +141,13 @@ describe('maxBytes', () => {
   const market = (kind: string, line: string) =>
     gzipSync(`%%MatrixMarket matrix coordinate ${kind}\n9 9 ${lines}\n${line.repeat(lines)}`)
 
-  // Two int32 and a value each.
+  // Each entry takes two int32 and a value.
   it.each<[string, string, Buffer, number]>([
     ['integers', '.mtx.gz', market('integer general', '3 2 5\n'), 12 * lines],
     ['ones', '.mtx.gz', market('pattern general', '3 2\n'), 12 * lines],
     ['real numbers', '.mtx.gz', market('real general', '3 2 0.5\n'), 16 * lines],
     ['both halves', '.mtx.gz', market('integer symmetric', '3 2 5\n'), 24 * lines],
-    // The header announces this number, but the entries are missing.
+    // Diagonal entries have no mirrored entry, so the matrix has only the announced number of entries.
     ['a diagonal', '.mtx.gz', market('integer symmetric', '3 3 5\n'), 12 * lines],
     ['DIMACS', '.gr.gz', gzipSync(`p sp 9 ${lines}\n${'a 3 2 5\n'.repeat(lines)}`), 12 * lines],
   ])('limits entries and edges of %s', async (_, ending, bytes, size) => {

@@ -1,4 +1,4 @@
-/** The library on hosts without the package of their platform: results, and messages. */
+/** Results and messages of the library on hosts without the package of their platform. */
 import { spawnSync } from 'node:child_process'
 import {
   cpSync,
@@ -37,7 +37,7 @@ describe.skipIf(missing)(
     })
     afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-    /** Installs mpmml as if it had been published with packages for these platforms. */
+    /** Installs mpmml with a package.json that lists packages of the given platforms. */
     function publish(...names: string[]): void {
       const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
       manifest.optionalDependencies = Object.fromEntries(names.map((name) => [name, version]))
@@ -103,13 +103,13 @@ describe.skipIf(missing)(
       expect(check('backend').found).toContain(`npm install ${native}@${version}`)
     })
 
-    it('computes by WebAssembly if that was installed by hand, though package.json lists no packages', () => {
+    it('computes by WebAssembly if the package was installed by hand, although package.json lists no packages', () => {
       publish()
       installWasm()
       expect(explained()).toMatchObject({ value: 5, kind: 'wasm' })
     })
 
-    it('reports that there is no package for the platform', () => {
+    it('reports that no package for the platform exists', () => {
       publish('@mpmml/wasm', '@mpmml/plan9-mips')
       installWasm()
       const { reason } = explained()
@@ -128,7 +128,7 @@ describe.skipIf(missing)(
       rmSync(join(modules(), native), { recursive: true })
     })
 
-    it('lists the solutions if there is no addon at all', () => {
+    it('lists the solutions if no addon exists', () => {
       publish('@mpmml/wasm', native)
       rmSync(join(modules(), '@mpmml'), { recursive: true, force: true })
       const { status, stdout, stderr } = command('info')
