@@ -70,7 +70,7 @@ export function maximumCycleMean(
  * Computes the minimum cycle mean of a graph: {@link maximumCycleMean} over min-plus, whose zero means no
  * edge.
  *
- * @throws Rejects with what {@link maximumCycleMean} rejects with.
+ * @throws Rejects with the errors of {@link maximumCycleMean}.
  * @example
  * const graph = { nodes: 2, from: [0, 1, 0], to: [1, 0, 0], weight: [3, 4, 5] }
  * const { numerator, denominator } = await minimumCycleMean(graph)
@@ -122,7 +122,7 @@ export interface ComponentMeans<Key = number> {
  * Computes the best cycle mean of each strongly connected component: {@link maximumCycleMean}, or {@link
  * minimumCycleMean} with `semiring: 'min-plus'`. The mean is the eigenvalue of the component's matrix.
  *
- * @throws Rejects with what {@link maximumCycleMean} rejects with.
+ * @throws Rejects with the errors of {@link maximumCycleMean}.
  * @example
  * const graph = { nodes: 3, from: [0, 1, 1, 2], to: [1, 0, 2, 2], weight: [3, 4, 0, 8] }
  * const { component, means } = await componentCycleMeans(graph)
@@ -170,7 +170,7 @@ export interface CycleTimes<Key = number> {
  * the limit of x(k) / k for x(k + 1) = A ⊗ x(k) and any finite x(0). If edges have tokens, the recurrence is
  * x(k) = A₀ ⊗ x(k) ⊕ A₁ ⊗ x(k − 1) ⊕ …. A[i, j] is the weight of the edge from i to j.
  *
- * @throws Rejects with what {@link maximumCycleMean} rejects with.
+ * @throws Rejects with the errors of {@link maximumCycleMean}.
  * @see `maxplusctv` of Scilab's max-plus toolbox, the eigenvalues that `howard` of MaxPlus.jl gives
  * @example
  * const graph = { nodes: 3, from: [0, 1, 2], to: [1, 0, 2], weight: [3, 4, 2] }

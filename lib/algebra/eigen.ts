@@ -120,7 +120,7 @@ function* vectorTo(
   const of = Int32Array.from(within, (is) => is - 1)
   const own = yield* innerEdges(graph, { of, members })
   yield
-  // The cycle and the inner edges identify edges by their positions in the rows.
+  // `inner.edge` and `own.edge` identify edges by their positions in the graph's rows.
   const placeOf = new Map(criticalCycle(critical, target).map((k) => [inner.edge[k]!, -1]))
   for (let k = 0; k < own.edge.length; k++) if (placeOf.has(own.edge[k]!)) placeOf.set(own.edge[k]!, k)
   const cycle = [...placeOf.values()]
