@@ -113,7 +113,7 @@ export const leftResidual: ResidualFunction = residualFunction(true)
  * @param a - M × P, or a batch of them as [batch, M, P].
  * @param b - N × P, or a batch of them.
  * @returns c, M × N, and how it was computed.
- * @throws Rejects with what {@link leftResidual} rejects with.
+ * @throws Rejects with the errors of {@link leftResidual}.
  * @example
  * const { c } = await rightResidual(matrix(1, 2, [7, 4]), matrix(2, 2, [3, 2, 7, 4]))
  * console.log(c.data.join()) // 2,0
@@ -143,7 +143,7 @@ export interface Subsolution<X> extends Omit<AlgebraResult, 'c'> {
  * @param a - M × N.
  * @param b - M × 1, or M × P for P equations; then `solves` says whether all are solved.
  * @returns x, N × P, the result of {@link leftResidual}, with its options and errors.
- * @throws Rejects with what {@link leftResidual} rejects with.
+ * @throws Rejects with the errors of {@link leftResidual}.
  * @see P. Butkovič, Max-linear Systems: Theory and Algorithms, section 3.1; `maxpluslinsol` of Scilab's max-plus toolbox
  * @example
  * const { x, solves } = await greatestSubsolution(matrix(2, 2, [3, 7, 2, 4]), matrix(2, 1, [7, 3]))
