@@ -405,7 +405,7 @@ function waitingForItself(
   )
 }
 
-/** Returns a time, rounded to the element type. */
+/** Returns a time of the element type. Throws OverflowError if int32 can't represent the time. */
 function exactly(value: number, type: number, what: () => string): number {
   if (type !== INT32 || (value > MIN_INT32 && value <= MAX_INT32)) return value
   throw new OverflowError(

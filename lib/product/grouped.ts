@@ -149,7 +149,7 @@ export function mpmmGrouped<P extends GroupedProduct, Witness extends AnyWitness
 /**
  * Computes many products over a custom semiring in one call; otherwise like the other overload.
  *
- * @throws What the other form throws.
+ * @throws The errors of the other overload.
  */
 export function mpmmGrouped<
   L extends Lanes,

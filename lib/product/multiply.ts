@@ -111,7 +111,7 @@ export function mpmm<
  * are computed modulo 2^32; floats are rounded in the order of k. The CPU and CUDA return equal results, bit
  * for bit, with one bit pattern for all NaNs.
  *
- * @throws What the other form throws.
+ * @throws The errors of the other overload.
  */
 export function mpmm<
   L extends Lanes,
@@ -228,7 +228,7 @@ export function mpmmSync<
  * are computed modulo 2^32; floats are rounded in the order of k. The CPU and CUDA return equal results, bit
  * for bit, with one bit pattern for all NaNs.
  *
- * @throws What the other form throws.
+ * @throws The errors of the other overload.
  */
 export function mpmmSync<
   L extends Lanes,

@@ -35,7 +35,7 @@ export function plan(a: AnyOperand, b: AnyOperand, options?: MpmmOptions<AnyResu
  * Plans a product over a custom semiring: returns the kernel and the origin of its machine code. The call may
  * compile the kernel.
  *
- * @throws What the other form throws.
+ * @throws The errors of the other overload.
  */
 export function plan<L extends Lanes>(
   a: UserOperand<L>,

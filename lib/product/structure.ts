@@ -112,8 +112,8 @@ export type StructureFields = Readonly<
 >
 
 /**
- * Writes the structure of a product into `request`, whose fields begin at `start`; without a structure, marks
- * all elements as included.
+ * Writes the structure of a product into `request`, whose fields begin at `start`. Without a structure,
+ * writes only 0 to the field `structured`.
  */
 export function writeStructure(
   request: Float64Array,
