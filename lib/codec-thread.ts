@@ -24,8 +24,8 @@ async function answerTo({ bytes, codecs, decoded }: CodecRequest): Promise<Uint8
 
 /**
  * Returns bytes that fill their buffer, so that the buffer can be transferred. Codecs may return a part of a
- * larger buffer, such as Node.js's pool. Buffer.slice returns a view, so `slice` of Uint8Array makes the
- * copy.
+ * larger buffer, such as Node.js's pool. The constructor of Uint8Array makes the copy, because Buffer.slice
+ * returns a view.
  */
 const withOwnBuffer = (bytes: Uint8Array): Uint8Array =>
   bytes.byteLength === bytes.buffer.byteLength ? bytes : new Uint8Array(bytes)
