@@ -28,7 +28,7 @@ import { keysOf, readGraph, type WeightedGraph, type Weights } from './weights.j
 
 /** The options of {@link earliestStarts}. `undefined` means the default. */
 export interface EarliestOptions extends Pick<MpmmOptions, 'signal'> {
-  /** Earliest allowed start of the jobs: one number for all jobs, or one for each. Default 0. */
+  /** Earliest allowed start of the jobs: one number for all jobs, or one for each; 0 by default. */
   release?: number | Vector | undefined
   /**
    * Durations of the jobs: one number of at least 0 for all, or one for each. Default 0. They only affect the
@@ -123,7 +123,7 @@ export async function earliestStarts(
 /** The options of {@link latestStarts}. `undefined` means the default. */
 export interface LatestOptions extends EarliestOptions {
   /**
-   * Latest allowed end of the jobs: one number for all jobs, or one for each. Default: the earliest end of
+   * Latest allowed end of the jobs: one number for all jobs, or one for each; by default the earliest end of
    * the project.
    */
   deadline?: number | Vector | undefined

@@ -61,14 +61,14 @@ export interface PathOptions extends Pick<MpmmOptions, 'device' | 'devices' | 's
   overflow?: Overflow | undefined
   /**
    * 'auto', the default, selects the lowest estimated cost: all pairs on a GPU or on the CPU, or one search
-   * per requested node on the CPU. 'cuda' always computes all pairs on a GPU. The promise is rejected with
-   * 'cuda' if no GPU can be used. It is also rejected if the weight of a cycle of floats is so near to the
-   * semiring's one that rounding prevents the closure from finding paths.
+   * per requested node on the CPU. 'cuda' always computes all pairs on a GPU. If no GPU can be used, 'cuda'
+   * is an error. 'cuda' also fails if the weight of a cycle of floats is so near to the semiring's one that
+   * rounding prevents the closure from finding paths.
    */
   backend?: BackendChoice | undefined
   /**
-   * Listener of the progress; see {@link MpmmOptions.onProgress} for the times of its calls. `done` is the
-   * completed fraction of the steps of a closure, or of the searches.
+   * Listener of the progress: `done` is the completed fraction of the steps of a closure, or of the searches.
+   * {@link MpmmOptions.onProgress} documents when it is called.
    */
   onProgress?: ((progress: Progress) => void) | undefined
 }
