@@ -4,7 +4,7 @@ import { AbortedError, OptionError } from './errors.js'
 import { addon } from './native.js'
 import { option } from './options.js'
 
-/** Cancellation flag of work without a signal; never set. */
+/** Cancellation flag of work without a signal. It is never set. */
 export const NEVER_CANCELLED = new Int32Array(1)
 
 /** Actions to run when a signal is aborted, and the listener that runs them. */
@@ -17,7 +17,7 @@ interface Watch {
 export const signal = option(undefined, readSignal)
 
 function readSignal(value: unknown): AbortSignal {
-  // Checks the members instead of the class, so that signals of other realms and polyfills are accepted.
+  // Checks members instead of the class, so that signals of other realms and of polyfills are accepted.
   const signal = value as Partial<AbortSignal> | null
   if (
     typeof signal === 'object' &&

@@ -1,6 +1,9 @@
 /** Determines the kind of an array by its internal slots, independent of its prototype and realm. */
 
-/** An array of numbers over a buffer. Declared here because the declarations of Node.js are optional for users of the package. */
+/**
+ * An array of numbers over a buffer. The type is declared here because the declarations of Node.js are
+ * optional for users of the package.
+ */
 export type TypedArray =
   | Int8Array
   | Uint8Array

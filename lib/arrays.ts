@@ -1,6 +1,6 @@
 /**
  * Products and paths of matrices on disk that are larger than memory: Zarr arrays, which need the optional
- * package zarrita, and .npy files. Also the block jobs of such computations, for distributed execution.
+ * package zarrita, and .npy files. Also block jobs, for the distributed execution of these computations.
  *
  * @packageDocumentation
  */

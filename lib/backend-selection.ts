@@ -1,7 +1,6 @@
 /**
- * Selects the backend of work whose options name none; all estimates of JavaScript for that are here. Native
- * code selects the backend of products of arrays that aren't small, because it estimates the cost of each
- * variant.
+ * Selects the backend of work whose options name none. This file has all cost estimates of JavaScript code.
+ * Native code selects the backend of large products of arrays, because it estimates the cost of each variant.
  */
 
 import { ALL_DEVICES, AUTO, automaticBackend, builtWithCuda, CPU, WEBGPU, type Where } from './backend.js'
@@ -15,26 +14,33 @@ import { loadTuning } from './tuning.js'
 const { backendChoices, variants } = addon
 
 /**
- * The most work of a product that JavaScript's thread computes itself: steps and elements, which take it some
- * microseconds. To wake another thread and to hear of its result takes about 25 µs. `auto` leaves these to the CPU.
+ * Limit of the work, in steps and elements, of a product that JavaScript's thread computes itself, in some
+ * microseconds. Waking another thread and receiving its result takes about 25 µs. `auto` computes products
+ * within the limit on the CPU.
  */
 const MAX_SYNCHRONOUS_WORK = 65_536
 
-/** Steps ⊕, ⊗ of a closure or a power in arrays that the CPU does sooner than a GPU, the copies included. */
+/**
+ * Number of steps ⊕, ⊗ of a closure or a power in arrays up to which the CPU is faster than a GPU, copies
+ * included.
+ */
 const MAX_STEPS_FOR_CPU = 2 ** 24
 
-// Milliseconds, on an EPYC (Zen 4) and an H200. Only their ratios matter, and only roughly.
+// Costs in milliseconds, measured on an EPYC (Zen 4) and an H200. Only their approximate ratios matter.
 const MS_PER_EDGE = 6e-6
 const PER_NODE = 30e-6
-/** n · log2(n) of these for the heap. */
+/** Cost of a comparison in the heap; a search needs about n · log2(n) comparisons. */
 const PER_COMPARISON = 3.5e-6
-/** An element of a matrix, or an edge of a list, that is read and sorted. */
+/** Cost of reading and sorting an element of a matrix, or an edge of a list. */
 const PER_ELEMENT = 4e-6
 const MS_PER_LISTED = 50e-6
 const PER_COPIED = 1e-6
 const PER_STEP = { cuda: 1e-10, webgpu: 1e-9, cpu: 6e-8 }
 const PER_CALL = 0.1
-/** A node of a graph that is divided by separators, and the edges of one that is so sparse that it may pay. */
+/**
+ * Cost per node of dividing a graph by separators, and limit of the edges per node of a graph for which
+ * dividing may be worthwhile.
+ */
 const PER_DIVIDED = 20e-3
 const MAX_EDGES_PER_NODE = 16
 
@@ -45,9 +51,10 @@ export interface PlaceRequest extends Where {
 }
 
 /**
- * Gives native code the settings of the backends that `choice`, of the addon's list, leaves open.
+ * Passes the settings of the backends that `choice` permits to native code. `choice` is an index into the
+ * addon's list.
  *
- * @returns `deviceMemory`: the most bytes of device memory that a product may take; 0: no limit.
+ * @returns `deviceMemory`: limit in bytes of the device memory of a product; 0 means no limit.
  */
 export function ready(choice: number): { mayUseCuda: boolean; deviceMemory: number } {
   const mayUseCuda = builtWithCuda && choice !== CPU && choice !== WEBGPU
@@ -64,12 +71,16 @@ export interface Placement {
   /** A choice of the addon's list. */
   backend: number
   deviceMemory: number
-  /** Whether JavaScript's thread computes them sooner than it hears of another thread's result. */
+  /**
+   * Whether JavaScript's thread computes the products faster than it would receive another thread's result.
+   */
   atOnce: boolean
   mayUseCuda: boolean
 }
 
-/** `work`: the steps and elements of the product, if there is only one. */
+/**
+ * Selects the place of products of arrays. `work` is the number of steps and elements of a single product.
+ */
 export function placeProduct({ backend, variant }: PlaceRequest, work = Number.POSITIVE_INFINITY): Placement {
   const isSmall = work <= MAX_SYNCHRONOUS_WORK
   const automatic = backend === AUTO && variant === UNSET
@@ -88,7 +99,7 @@ export interface ClosurePlacement {
   /** A choice of the addon's list. */
   backend: number
   device: number
-  /** Whether the CPU does the work if a GPU lacks the memory. */
+  /** Whether the CPU computes the work if the memory of a GPU doesn't suffice. */
   mayTryCpu: boolean
 }
 
@@ -103,28 +114,31 @@ export function placeClosure({ backend, device, devices }: PlaceRequest, steps: 
   return {
     backend: choice,
     device: choice === CPU || choice === WEBGPU || device === UNSET ? 0 : device,
-    // The environment's 'webgpu' leaves to the CPU what WebGPU refuses.
+    // If only the environment names 'webgpu', the CPU computes work that WebGPU rejects.
     mayTryCpu: (isOpen && choice === AUTO) || (backend === AUTO && choice === WEBGPU),
   }
 }
 
-/** The backend that computes closures of about so many steps: that of {@link placeClosure}, without opening a device. */
+/**
+ * Returns the backend that {@link placeClosure} would select for about `steps` steps, without opening a
+ * device.
+ */
 function backendOfSteps(request: PlaceRequest, steps: number): BackendName {
   const { backend, device } = placeClosure(request, steps)
   if (backend !== AUTO) return backendChoices[backend] as BackendName
   return addon.explain(device).backend
 }
 
-/** Size of a question for paths. */
+/** Size of a path query. */
 export interface PathsWork {
   readonly nodes: number
-  /** At most. */
+  /** Upper bound of the number of edges. */
   readonly edges: number
-  /** Whether they are in an edge list. */
+  /** Whether the edges are in an edge list. */
   readonly listed: boolean
-  /** Graphs. */
+  /** Number of graphs. */
   readonly batch: number
-  /** Searches of each graph. */
+  /** Number of searches per graph. */
   readonly roots: number
   /** The backend of the device that the weights are on; null if they are in arrays. */
   readonly resident: BackendName | null
@@ -132,7 +146,7 @@ export interface PathsWork {
   readonly place: PlaceRequest
 }
 
-/** All pairs, in milliseconds. */
+/** Returns the estimated duration of all pairs, in milliseconds. */
 function closingOn(backend: BackendName, { nodes, batch, resident }: PathsWork): number {
   const elements = nodes * nodes
   const threads = backend === 'cpu' ? cores() : 1
@@ -141,8 +155,9 @@ function closingOn(backend: BackendName, { nodes, batch, resident }: PathsWork):
 }
 
 /**
- * How paths are found in the least time: by searches, by all pairs, or by dissection if it takes fewer milliseconds than all pairs, which
- * are the result then. A GPU is only looked for if that matters.
+ * Returns the fastest method for paths: 'search' or 'closure'. A number means dissection if it takes less
+ * than this number of milliseconds, which all pairs would take. Searches for a GPU only if it affects the
+ * result.
  */
 export function cheapestPaths(work: PathsWork): 'search' | 'closure' | number {
   const { nodes, edges, listed, batch, roots, resident, place } = work

@@ -24,7 +24,7 @@ export function automaticBackend(): number {
 }
 
 /**
- * Returns the backend of work that WebGPU doesn't do. The environment's 'webgpu' is the CPU then.
+ * Returns the backend of work that WebGPU doesn't do. Returns the CPU if only the environment names 'webgpu'.
  *
  * @param work - the work in messages.
  * @throws OptionError if 'webgpu' was requested by name.
@@ -43,7 +43,7 @@ export function withoutWebGpu(backend: number, work: string): number {
 /** True if this build has the CUDA backend. */
 export const builtWithCuda = addon.variants.some(({ backend }) => backend === 'cuda')
 
-/** More devices than any machine has; native code takes no larger index. */
+/** Limit of device indices, above that of any machine. Native code accepts no larger index. */
 const MAX_DEVICES = 65536
 
 /** The option `device`: the index of a CUDA device. */
@@ -55,15 +55,15 @@ export const device = option(UNSET, (value, name) => {
   )
 })
 
-/** The index of the device that is taken; `device` may be {@link UNSET}. */
+/** Returns the index of the selected device; `device` may be {@link UNSET}. */
 export const indexOf = (device: number): number => (device === UNSET ? 0 : device)
 
-/** More devices than can be named together; native code has a bit for each. */
+/** Limit of the number of devices that compute together. Native code has a bit for each device. */
 const MAX_TOGETHER = 52
-/** All devices that there are, as the option {@link devices} says it. */
+/** Value of the option {@link devices} for all existing devices. */
 export const ALL_DEVICES = 2 ** MAX_TOGETHER - 1
 
-/** The option `devices`: several CUDA devices as the bits of a number; 0 if none were given. */
+/** The option `devices`: several CUDA devices as the bits of a number; 0 if omitted. */
 export const devices = option(0, readDevices)
 
 function readDevices(value: unknown, name: string): number {
@@ -87,10 +87,10 @@ function readDevices(value: unknown, name: string): number {
   return set
 }
 
-/** Where to compute. */
+/** Options that select the backend and the devices. */
 export const whereSet = { backend, device, devices }
 
-/** The indices that the bits of a number stand for. */
+/** Returns the indices of the bits that are set in a number. */
 export function devicesIn(set: number): number[] {
   const indices: number[] = []
   for (let index = 0, rest = set; rest > 0; index++, rest = Math.floor(rest / 2)) {
@@ -99,16 +99,16 @@ export function devicesIn(set: number): number[] {
   return indices
 }
 
-/** The index of the first of the devices that options name. */
+/** Returns the index of the first device that the options name. */
 export const firstDevice = ({ device, devices }: Where): number =>
   devices === 0 || devices === ALL_DEVICES ? indexOf(device) : devicesIn(devices)[0]!
 
-/** Options that say where to compute. */
+/** Values of the options that select the backend and the devices. */
 export interface Where {
   backend: number
-  /** {@link UNSET} if it isn't given. */
+  /** Index of the device; {@link UNSET} if omitted. */
   device: number
-  /** As the bits of a number; 0 if it isn't given. */
+  /** Devices as the bits of a number; 0 if omitted. */
   devices: number
 }
 
@@ -148,11 +148,12 @@ export interface Explanation {
 /**
  * Returns which backend `backend: 'auto'` selects, and the reason. A single product still runs on the CPU if
  * it is too small for the GPU or doesn't fit its memory: `backend` of its result is 'cpu' then. With
- * MPMML_BACKEND=cuda it is 'cuda' even if CUDA can't be used; the reason then says so. It never waits: WebGPU
- * is looked for by the first call that may use it, and until then the reason says that it hasn't been.
- * Without CUDA, 'auto' is 'cpu', although large products may run by WebGPU: their results say so.
+ * MPMML_BACKEND=cuda it is 'cuda' even if CUDA can't be used; the reason then says so. The function never
+ * waits: the first call that may use WebGPU searches for it. Before that call, the reason says that no search
+ * has run. Without CUDA the result is 'cpu', although large products may run by WebGPU: `backend` of their
+ * results is 'webgpu' then.
  *
- * @param options - `device`: the index of the CUDA device to ask about; 0 by default.
+ * @param options - `device`: the index of the CUDA device that `auto` would use; 0 by default.
  * @throws ArgumentError (ERR_MPMML_OPTION) if the device is no index, or MPMML_BACKEND isn't auto, cuda, webgpu or cpu.
  * @example
  * const { backend, reason } = explainBackend()
@@ -184,7 +185,7 @@ function webGpuState(): string {
 
 const deviceNames = new Map<number, string>()
 
-/** The name of the CUDA device that a product has run on, by its index, or of the processor for −1. */
+/** Returns the name of the CUDA device with this index, or the name of the processor for −1. */
 export function deviceName(device: number): string {
   let name = deviceNames.get(device)
   if (name === undefined) {

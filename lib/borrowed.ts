@@ -1,9 +1,10 @@
 /**
- * Borrows arrays of the user for a call: every array that native code reads, or that is read after an
- * `await`, is registered here.
+ * Borrows the user's arrays for a call. Every array that native code reads, or that is read after an `await`,
+ * is registered here.
  *
- * A buffer that can shrink or that other threads can write is rejected at entry. JavaScript can't keep an
- * ordinary buffer from being transferred, so its presence is checked before each native call and at exit.
+ * A buffer that can shrink or that other threads can write is rejected at entry. JavaScript can't prevent the
+ * transfer of an ordinary buffer, so each native call and the end of the call check whether it is still
+ * attached.
  */
 import { isTypedArray, type TypedArray, typedArrayName } from './array-types.js'
 import type { Name } from './describe.js'
@@ -18,12 +19,15 @@ export interface Borrowed {
   requireStillThere(): void
 }
 
-/** Limit in bytes. Copying 64 KiB takes about 5 µs, less than one native call in the background. */
+/**
+ * Limit in bytes of arrays that are copied. Copying 64 KiB takes about 5 µs, less than one native call in the
+ * background.
+ */
 const MAX_COPIED = 2 ** 16
 
 /**
- * Copies a typed array. Not by `slice`, because Buffer.slice shares its memory, and subclasses can override
- * it.
+ * Copies a typed array. Doesn't use `slice`, because Buffer.slice shares memory, and subclasses can override
+ * `slice`.
  */
 export function copyOf<Values extends TypedArray>(values: Values): Values {
   const name = typedArrayName(values) as 'Int32Array'
@@ -31,14 +35,14 @@ export function copyOf<Values extends TypedArray>(values: Values): Values {
 }
 
 /**
- * Throws DTypeError for a typed array in a shared, resizable or detached buffer: for arrays that are copied
- * before the event loop runs. Other values pass.
+ * Throws DTypeError for a typed array in a shared, resizable or detached buffer. Callers use it for arrays
+ * that they copy before the event loop runs. Values of other types are accepted.
  */
 export function assertOrdinaryArray(values: unknown, name: Name): void {
   if (isTypedArray(values)) assertOrdinaryBuffer(values, name)
 }
 
-/** Arrays of one call. */
+/** Borrowed arrays of one call. */
 export class Loan implements Borrowed {
   readonly #arrays: { readonly data: TypedArray; readonly length: number; readonly name: Name }[] = []
 
@@ -56,7 +60,8 @@ export class Loan implements Borrowed {
   }
 
   /**
-   * Borrows a matrix and returns it. Resident matrices have memory of the library, and are checked at entry only.
+   * Borrows a matrix and returns it. Matrices on a device are in memory of the library, so they are checked
+   * only at entry.
    *
    * @throws ERR_MPMML_DTYPE for a shared, resizable or detached buffer; ERR_MPMML_SHAPE for one that is too short; ERR_MPMML_DISPOSED.
    */
@@ -72,8 +77,8 @@ export class Loan implements Borrowed {
 }
 
 /**
- * Returns the result of work that reads borrowed arrays. A missing array is the error, even if the work
- * reports another one.
+ * Returns the result of work that reads borrowed arrays. If an array was detached, rejects with the error for
+ * the array, even if the work fails with another error.
  */
 export async function during<Result>(borrowed: Borrowed, work: () => Promise<Result>): Promise<Result> {
   let result: Result
@@ -86,7 +91,7 @@ export async function during<Result>(borrowed: Borrowed, work: () => Promise<Res
   return result
 }
 
-/** Does {@link during} for work in steps. */
+/** Returns the result of work in steps that reads borrowed arrays; see {@link during}. */
 export function* throughout<Step, Result>(
   borrowed: Borrowed,
   steps: Generator<Step, Result, void>,
@@ -101,7 +106,10 @@ export function* throughout<Step, Result>(
   return result
 }
 
-/** The error of work: an error of the signal or of the listener has nothing to do with the arrays. */
+/**
+ * Returns the error to report: the error of a detached array replaces any error, except errors of the signal
+ * and of the listener.
+ */
 function explained(borrowed: Borrowed, error: unknown): unknown {
   if (!(error instanceof AbortedError || isFromListener(error))) borrowed.requireStillThere()
   return error

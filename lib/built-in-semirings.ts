@@ -1,4 +1,4 @@
-/** Built-in semirings; lib/semirings has custom ones. */
+/** Built-in semirings. Custom semirings are in lib/semirings. */
 import { show, showAll, showChoices } from './describe.js'
 import { storedZero } from './elements.js'
 import { DTypeError, OptionError } from './errors.js'
@@ -8,10 +8,11 @@ import { userAlgebraOf } from './user-semiring.js'
 import type { DataType, Semiring } from './variant-names.js'
 
 /**
- * ε, the zero of max-plus: −∞, which is the value −2^31. It absorbs (ε ⊗ x = ε), and a result without a finite candidate is
- * ε. Every other int32 value is finite. Min-plus has another zero: see {@link zeroOf}.
+ * ε, the zero of max-plus: −∞, which is the value −2^31. ε is absorbing (ε ⊗ x = ε), and a result without a
+ * finite candidate is ε. Every other int32 value is finite. The zero of min-plus is another value: see {@link
+ * zeroOf}.
  *
- * The name is the literature's (F. Baccelli, G. Cohen, G. J. Olsder, J.-P. Quadrat, Synchronization and Linearity).
+ * The name ε follows F. Baccelli, G. Cohen, G. J. Olsder, J.-P. Quadrat, Synchronization and Linearity.
  *
  * @example
  * const { c } = await mpmm(matrix(1, 1, [EPSILON]), matrix(1, 1, [5]))
@@ -26,13 +27,16 @@ function semiringIndex(name: unknown): number {
   return names.indexOf(name as Semiring)
 }
 
-/** The index of a semiring that was given as option `name`. */
+/** Reads the option `name` and returns the index of its semiring. */
 export function readSemiring(value: unknown, name = 'semiring'): number {
   assertNotUsers(value, name)
   return readChoice(names, value, name)
 }
 
-/** Throws OptionError for a custom semiring: functions that accept these have checked for them before. */
+/**
+ * Throws OptionError for a custom semiring. Functions that accept custom semirings handle them before this
+ * check.
+ */
 function assertNotUsers(value: unknown, name: string): void {
   const own = userAlgebraOf(value)
   if (!own) return
@@ -95,7 +99,7 @@ export function assertSelective(semiring: number, option: FurtherName): void {
  *
  * @param dtype - the element type; 'int32' by default.
  * @throws ArgumentError (ERR_MPMML_OPTION) if no semiring has that name, ArgumentError (ERR_MPMML_DTYPE) if
- * it doesn't have that element type.
+ * the semiring doesn't have the element type.
  * @example
  * console.log(zeroOf('min-plus'), zeroOf('max-plus', 'float32')) // 2147483647 -Infinity
  */
@@ -108,10 +112,10 @@ export function zeroOf(semiring: Semiring, dtype: DataType = 'int32'): number {
   return found.zeros[dtype]!
 }
 
-/** The neutral element of ⊗ in a type that the semiring has, by its index. */
+/** Returns the neutral element of ⊗ for a semiring, by its index, and one of its element types. */
 export const oneOf = (semiring: number, dtype: DataType): number => addon.semirings[semiring]!.ones[dtype]!
 
-/** Returns the stored value of the semiring's zero. Narrow arrays have other zeros. */
+/** Returns the stored value of the semiring's zero. Narrow arrays store other values for zeros. */
 export function storedZeroOf(
   semiring: Semiring,
   stored: { readonly type: number; readonly bytes: number },

@@ -1,4 +1,4 @@
-/** A thread that decodes chunks and encodes them. It never loads the addon. */
+/** Worker thread that decodes and encodes chunks. It never loads the addon. */
 import { parentPort } from 'node:worker_threads'
 import type { Answer, CodecRequest } from './arrays/codec-pool.js'
 import { decodeBytes, encodeBytes } from './arrays/codecs.js'
@@ -23,8 +23,9 @@ async function answerTo({ bytes, codecs, decoded }: CodecRequest): Promise<Uint8
 }
 
 /**
- * Bytes that are all of their buffer, which then can be given away. Codecs may return a part of a larger one, such as Node.js's pool;
- * `slice` doesn't copy that, because a Buffer's is a view.
+ * Returns bytes that fill their buffer, so that the buffer can be transferred. Codecs may return a part of a
+ * larger buffer, such as Node.js's pool. The constructor of Uint8Array makes the copy, because Buffer.slice
+ * returns a view.
  */
 const withOwnBuffer = (bytes: Uint8Array): Uint8Array =>
   bytes.byteLength === bytes.buffer.byteLength ? bytes : new Uint8Array(bytes)

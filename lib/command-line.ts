@@ -1,6 +1,6 @@
 /**
- * Options of functions, by which the command line of this package parses arguments. It is an entry point only
- * of `bench`, and no subpath of the package.
+ * Options of functions, from which the command line of this package parses arguments. Only `bench` imports
+ * this module; it is no subpath of the package.
  */
 
 import { beginSet, layoutSet, runSet } from './arrays/options.js'
@@ -16,7 +16,7 @@ import { interactionSet } from './rna/options.js'
 export { type CsvLook, lookAtCsv, namedNodeInCsv } from './files/csv-look.js'
 export type { Option } from './options.js'
 
-/** Options by their names, each of which means one thing in all functions. */
+/** Options by name. Each name has the same meaning in all functions. */
 export const libraryOptions = {
   ...{ semiring, backend, device, devices, variant, overflow },
   ...{ memory: layoutSet.memory, chunks: layoutSet.chunks, shards: layoutSet.shards, codec: layoutSet.codec },

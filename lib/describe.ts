@@ -1,4 +1,4 @@
-/** How error messages show values. */
+/** Formats values for error messages. */
 
 /** 'an' for an Int32Array, 'a' for a Float32Array, and for a Uint8Array, whose U is spoken like "you". */
 function article(name: string): string {
@@ -23,7 +23,10 @@ export function typeName(value: unknown): string {
   return 'an object'
 }
 
-/** The most characters of a value, and the most entries of a list, that a message shows: users pass whole arrays by mistake. */
+/**
+ * Limit of the characters of a value, and of the entries of a list, in a message: users pass whole arrays by
+ * mistake.
+ */
 const MAX_CHARACTERS = 60
 const MAX_ENTRIES = 8
 
@@ -38,7 +41,7 @@ export function show(value: unknown): string {
     case 'number':
       return Object.is(value, -0) ? '-0' : String(value)
     case 'bigint':
-      // Formatting a long one would take long.
+      // Formatting a long bigint is slow.
       return BigInt.asIntN(128, value) === value ? `${value}n` : 'a bigint of more than 128 bits'
     case 'boolean':
       return String(value)

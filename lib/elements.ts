@@ -18,11 +18,11 @@ export const INT32 = indexIn(addon.dataTypes, 'int32')
 export const FLOAT64 = indexIn(addon.dataTypes, 'float64')
 export const UINT8 = indexIn(addon.dataTypes, 'uint8')
 
-/** Properties of storage types by their names. */
+/** Returns whether a storage type, given by name, is an integer type. */
 export const isIntegers = (name: StoredType): boolean => !name.startsWith('float')
 export const bytesOfStored = (name: StoredType) => storedArrays[name].BYTES_PER_ELEMENT as 1 | 2 | 4 | 8
 
-/** The least and the greatest value of a type that elements are stored as. */
+/** Returns the least and the greatest value of a storage type. */
 export function rangeOf(name: StoredType): readonly [least: number, most: number] {
   if (!isIntegers(name)) return [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]
   const values = 2 ** (8 * bytesOfStored(name))
@@ -47,7 +47,7 @@ export function elementType(data: unknown): number {
 
 export const isElementArray = (data: unknown): data is ElementArray => elementType(data) >= 0
 
-/** The narrow types, which hold operands in less memory. */
+/** Narrow types, which store operands in less memory. */
 const narrowTypes = Object.keys(widened) as (keyof typeof widened)[]
 /** Narrow storage types by element type number. */
 const narrowed = addon.dataTypes.map((name) => narrowTypes.find((narrow) => widened[narrow] === name))
@@ -70,10 +70,10 @@ interface Stored {
   readonly bytes: number
 }
 
-/** The narrow type that elements are stored as; undefined if they are stored as themselves. */
+/** Returns the narrow type in which elements are stored; undefined if they are stored in their own type. */
 const narrowOf = ({ type, bytes }: Stored) => (bytes === sizes[type] ? undefined : narrowed[type])
 
-/** The bytes of an element of the type in its narrow array. */
+/** Returns the bytes per element of the narrow array of an element type. */
 export const bytesOfNarrow = (type: number): number => bytesOfStored(narrowed[type]!)
 
 /** Returns whether elements are stored in a narrow array. */
@@ -88,19 +88,19 @@ export function storedZero(zero: number, stored: Stored): number {
   return narrow ? rangeOf(narrow)[zero < 0 ? 0 : 1] : zero
 }
 
-/** A new narrow array, if elements are stored in one. */
+/** Returns a new narrow array; undefined if elements aren't stored in one. */
 export function newNarrowArray(stored: Stored, length: number): NarrowArray | undefined {
   const narrow = narrowOf(stored)
   return narrow && new storedArrays[narrow](length)
 }
 
-/** The narrow array whose elements are called so. */
+/** Returns the name of the narrow array for a type name. */
 export const narrowArrayNamed = (dtype: unknown): string | undefined =>
   narrowTypes.includes(dtype as keyof typeof widened)
     ? storedArrays[dtype as keyof typeof widened].name
     : undefined
 
-/** The arrays of operands. */
+/** Names of the arrays of operands, for messages. */
 export const operandArrayNames = formatAny(Object.values(storedArrays).map(({ name }) => name))
 
 const isBuffer = (data: unknown) =>
@@ -147,15 +147,17 @@ export function newArray(type: number, length: number): OrdinaryArray<ElementArr
 const MIN_UNWRITTEN = 4096
 
 /**
- * In bytes. Such memory always comes from the system, which gives it out page by page when it is first written. In huge pages a
- * product of 8192 × 16 × 8192 took 90 ms on two cores instead of 110; of a GPU's results it makes no difference.
+ * Size in bytes from which memory always comes from the system, which maps each page at its first write. With
+ * huge pages a product of 8192 × 16 × 8192 took 90 ms on two cores instead of 110. Huge pages make no
+ * difference for results of a GPU.
  */
 const MIN_FRESH = 2 ** 25
 
 /**
- * As newArray, but what the array holds is undefined: for results, which are written before they are returned. Clearing
- * 256 KB took 20 of the 130 µs of a whole 256³ product on a GPU (host of an H200). Products on the CPU take the same time
- * either way, within 3 %: they write to arrays that clearing would have brought into the caches (4 KB to 600 KB).
+ * Returns an array with undefined content, for results, which are written before they are returned. Clearing
+ * 256 KB took 20 of the 130 µs of a whole 256³ product on a GPU (host of an H200). The duration of products
+ * on the CPU doesn't depend on clearing, within 3 % (4 KB to 600 KB): clearing would also bring the array
+ * into the caches.
  */
 export function newUnwrittenArray(type: number, length: number): OrdinaryArray<ElementArray> {
   const bytes = length * bytesOf(type)

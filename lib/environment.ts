@@ -1,6 +1,7 @@
 /**
- * The environment variables of the library: the one place that reads and checks them, but for MPMML_ADDON (lib/load.ts).
- * Native code never does, because JavaScript may write them while other threads run. An empty variable is an unset one.
+ * Reads and checks all environment variables of the library, except MPMML_ADDON (lib/load.ts). Native code
+ * never reads variables, because JavaScript may write them while other threads run. An empty variable counts
+ * as unset.
  */
 import { type BackendChoice, backendNames } from './backend-name.js'
 import { show } from './describe.js'
@@ -16,7 +17,7 @@ function wrong(name: string, expected: string, value: string): OptionError {
   return new OptionError(`the environment variable ${name} must be ${expected}, but it is ${show(value)}`)
 }
 
-/** The whole number from `least` to `most` that a variable holds; undefined if it is unset. */
+/** Returns the integer value of a variable, from `least` to `most`; undefined if unset. */
 function readNumber(name: string, least: number, most: number, what: string): number | undefined {
   const value = read(name)
   if (value === undefined) return undefined
@@ -25,12 +26,12 @@ function readNumber(name: string, least: number, most: number, what: string): nu
   throw wrong(name, `a whole number of ${what} from ${least} to ${most}`, value)
 }
 
-/** The whole number from 1 to `most` that a variable holds; 0 if it is unset. */
+/** Returns the integer value of a variable, from 1 to `most`; 0 if unset. */
 function readCount(name: string, most: number, what: string): number {
   return readNumber(name, 1, most, what) ?? 0
 }
 
-/** MPMML_BACKEND, which replaces `backend: 'auto'`; 'auto' if it is unset. */
+/** Returns MPMML_BACKEND, which replaces `backend: 'auto'`; 'auto' if unset. */
 export function environmentBackend(): BackendChoice {
   const value = read('MPMML_BACKEND')
   if (value === undefined || value === 'auto') return 'auto'
@@ -39,7 +40,10 @@ export function environmentBackend(): BackendChoice {
   throw wrong('MPMML_BACKEND', "'auto', 'cuda', 'webgpu' or 'cpu'", value)
 }
 
-/** MPMML_WEBGPU_FALLBACK: whether WebGPU takes software on the processor, which is slower than the CPU backend; for tests. */
+/**
+ * Returns MPMML_WEBGPU_FALLBACK: whether WebGPU may use a software implementation on the processor, which is
+ * slower than the CPU backend; for tests.
+ */
 export function allowsWebGpuFallback(): boolean {
   const value = read('MPMML_WEBGPU_FALLBACK')
   if (value === undefined || value === '0') return false
@@ -48,7 +52,8 @@ export function allowsWebGpuFallback(): boolean {
 }
 
 /**
- * Returns whether Vulkan finds a driver on Linux: by variables that all programs with Vulkan read, or in a folder where its loader looks.
+ * Returns whether Vulkan's loader finds a driver on Linux, by its environment variables or in one of its
+ * folders.
  *
  * @see https://github.com/KhronosGroup/Vulkan-Loader/blob/main/docs/LoaderDriverInterface.md
  */
@@ -61,7 +66,9 @@ export function hasVulkanDriver(): boolean {
 
 const MAX_MEBIBYTES = 2 ** 32
 
-/** The most bytes of device memory that a product may take, by MPMML_DEVICE_MEMORY_MIB; 0 if there is no limit. */
+/**
+ * Returns MPMML_DEVICE_MEMORY_MIB in bytes, the limit of the device memory of a product; 0 means no limit.
+ */
 export function deviceMemoryLimit(): number {
   return readCount('MPMML_DEVICE_MEMORY_MIB', MAX_MEBIBYTES, 'MiB') * 2 ** 20
 }
@@ -103,8 +110,8 @@ export function configureCpu(): void {
 }
 
 /**
- * The folder of the user's caches, where the system has it; null if there is none: a user whom the system doesn't know, as in
- * containers, has no home folder.
+ * Returns the system's folder for the user's caches; null if it doesn't exist. Users that the system doesn't
+ * know, for example in containers, have no home folder.
  *
  * @see https://specifications.freedesktop.org/basedir-spec/latest/
  */
@@ -125,16 +132,16 @@ function cacheFolder(): string | null {
   return isAbsolute(folder) ? folder : null
 }
 
-/** The library's own folder among the user's caches; null if there is none. */
+/** Returns the library's own folder in the user's caches; null if the user has no cache folder. */
 export function ownCacheFolder(): string | null {
   const folder = cacheFolder()
-  // Programs on Windows have their caches in folders of their own.
+  // On Windows each program has its own folder with a subfolder for caches.
   return folder && join(folder, ...(platform === 'win32' ? ['mpmml', 'Cache'] : ['mpmml']))
 }
 
 /**
- * MPMML_CACHE: the folder in which machine code is kept that the driver has made for semirings of users, 'off' for none; by default the
- * library's own among the user's caches. '' if there is none.
+ * Returns the folder that caches the machine code that the driver compiled for custom semirings. MPMML_CACHE
+ * sets it; 'off' means none. By default it is the library's own cache folder. Returns '' for no folder.
  */
 export function codeFolder(): string {
   const value = read('MPMML_CACHE')
@@ -144,7 +151,10 @@ export function codeFolder(): string {
   throw wrong('MPMML_CACHE', "an absolute path, or 'off'", value)
 }
 
-/** MPMML_QUEUE_PASSWORD, the password of a queue whose address has none: other users can read the arguments of a command. */
+/**
+ * Returns MPMML_QUEUE_PASSWORD, the password of a queue whose address has none. A variable is safer than the
+ * address, because other users can read the arguments of a command.
+ */
 export function queuePassword(): string | undefined {
   return read('MPMML_QUEUE_PASSWORD')
 }
@@ -159,7 +169,10 @@ export interface S3Settings {
   readonly endpoint: URL | null
 }
 
-/** From the variables that all programs for S3 read: as they are now, because a program may renew those of a session. */
+/**
+ * Returns the settings from the usual variables of S3 programs. Reads them at each call, because a program
+ * may renew the credentials of a session.
+ */
 export function s3Settings(): S3Settings {
   const accessKeyId = read('AWS_ACCESS_KEY_ID')
   const secretAccessKey = read('AWS_SECRET_ACCESS_KEY')
@@ -185,7 +198,7 @@ function readEndpoint(name: string): URL | null {
   if (url && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '' && !url.search) {
     return url
   }
-  // The value isn't shown: it may have a password.
+  // The message doesn't show the value, because it may contain a password.
   throw new OptionError(
     `the environment variable ${name} must be an address such as https://storage.example:9000, without user and password, but it is not`,
   )

@@ -1,8 +1,9 @@
 /**
- * The errors of the library. Each has a stable `code`, and a message that says what was expected, what came and what
- * to do. {@link errorClasses} is the registry: a code that isn't in it doesn't exist.
+ * The errors of the library. Each error has a stable `code`, and a message with the expected value, the
+ * actual value and a remedy. {@link errorClasses} is the registry of all codes.
  *
- * Eight classes are public. The others are subclasses that set a code, for throwing in lib: users see the name of the public class.
+ * Eight classes are public. The other classes are subclasses that set a code, for use inside lib: users see
+ * the name of the public class.
  */
 
 /**
@@ -14,7 +15,7 @@
  * })
  */
 export abstract class MpmmlError extends Error {
-  /** Tells errors apart, and stays the same from version to version. */
+  /** Identifies the kind of error. Codes are stable across versions. */
   abstract readonly code: string
 
   /** The name of the public class, which minifiers don't change. */
@@ -24,7 +25,8 @@ export abstract class MpmmlError extends Error {
 }
 
 /**
- * An argument, an option or an environment variable that is wrong, or doesn't fit the others: `code` says in which way.
+ * An argument, an option or an environment variable is invalid, or contradicts another one: `code` says in
+ * which way.
  *
  * @example
  * await mpmm(matrix(2, 3), matrix(2, 3)).catch(({ name, message }) => console.log(`${name}: ${message}`))
@@ -41,12 +43,12 @@ export class ArgumentError extends MpmmlError {
 /** An option or an environment variable that is wrong: its name, or its value. */
 export class OptionError extends ArgumentError {}
 
-/** Shapes that don't fit, data shorter than shape and strides need, operands that overlap the result. */
+/** Shapes don't fit, data is shorter than shape and strides require, or operands overlap the result. */
 export class ShapeError extends ArgumentError {
   override readonly code = 'ERR_MPMML_SHAPE'
 }
 
-/** Data of a type, or in a kind of buffer, that the library doesn't take. */
+/** Data has a type, or is in a kind of buffer, that the library doesn't accept. */
 export class DTypeError extends ArgumentError {
   override readonly code = 'ERR_MPMML_DTYPE'
 }
@@ -72,7 +74,8 @@ export class DeviceError extends ArgumentError {
 }
 
 /**
- * Memory, a GPU, the native addon, an optional package or a queue that is missing or has failed: `code` says which.
+ * Memory, a GPU, the native addon, an optional package or a queue is missing or has failed: `code` says
+ * which.
  *
  * @example
  * try {
@@ -89,15 +92,15 @@ export class ResourceError extends MpmmlError {
   }
 }
 
-/** There isn't enough host or device memory. */
+/** Host or device memory doesn't suffice. */
 export class OutOfMemoryError extends ResourceError {}
 
-/** The CUDA backend was asked for and can't be used. */
+/** The CUDA backend was requested and can't be used. */
 export class NoCudaError extends ResourceError {
   override readonly code = 'ERR_MPMML_NO_CUDA'
 }
 
-/** A CUDA call failed: the message has the call, CUDA's name of the error and the place. */
+/** A CUDA call failed: the message has the call, CUDA's name of the error and the source location. */
 export class CudaError extends ResourceError {
   override readonly code = 'ERR_MPMML_CUDA'
 }
@@ -107,7 +110,10 @@ export class NoWebGpuError extends ResourceError {
   override readonly code = 'ERR_MPMML_NO_WEBGPU'
 }
 
-/** The GPU of WebGPU was lost: its matrices are gone. A new `openDevice()` or product looks for a GPU again. */
+/**
+ * The GPU of WebGPU was lost, and with it the matrices on it. A new `openDevice()` or product searches for a
+ * GPU again.
+ */
 export class DeviceLostError extends ResourceError {
   override readonly code = 'ERR_MPMML_DEVICE_LOST'
 }
@@ -122,7 +128,9 @@ export class PackageError extends ResourceError {
   override readonly code = 'ERR_MPMML_PACKAGE'
 }
 
-/** A queue that can't be reached, refuses, or was lost; or work on it that another process is at. */
+/**
+ * A queue can't be reached, rejects a request, or was lost; or another process does the work on the queue.
+ */
 export class QueueError extends ResourceError {
   override readonly code = 'ERR_MPMML_QUEUE'
 }
@@ -159,7 +167,7 @@ export class AbortedError extends MpmmlError {
 }
 
 /**
- * A search that found nothing within a limit that an option sets, or input beyond one.
+ * A search found nothing within the limit of an option, or input exceeds the limit of an option.
  *
  * @example
  * await writeMatrix('a.npy', matrix(10, 10))
@@ -182,8 +190,9 @@ export interface FoundCycle {
 }
 
 /**
- * A cycle gains: going round it once more makes a result better, so there is no best one. In min-plus that is a cycle of
- * negative weight. Or a cycle stands where none may be: in an order, or of edges without tokens.
+ * A cycle gains: each further round improves a result, so no best result exists. In min-plus a cycle of
+ * negative weight gains. Also thrown for cycles where none is allowed: in a topological order, or of edges
+ * without tokens.
  *
  * @example
  * const graph = { nodes: 2, from: [0, 1], to: [1, 0], weight: [1, -2] }
@@ -191,11 +200,11 @@ export interface FoundCycle {
  */
 export class CycleError extends MpmmlError {
   readonly code = 'ERR_MPMML_CYCLE'
-  /** The nodes of the cycle, in order from the least on; the edge of the last one leads back to the first. */
+  /** Nodes of the cycle, in order from the least node on; an edge leads from the last node to the first. */
   readonly cycle: readonly number[]
   /**
-   * Weight of the cycle, ⊗ of the weights of its edges: exact for int32, rounded for floats. NaN if weights
-   * don't matter.
+   * Weight of the cycle, the ⊗ of the weights of its edges: exact for int32, rounded for floats. NaN if
+   * weights don't matter.
    */
   readonly weight: number
   /** The index of the matrix, if it is one of a batch. */
@@ -220,7 +229,7 @@ export class CycleError extends MpmmlError {
 }
 
 /**
- * A file, or an array of files, that can't be read or written, or isn't what it should be: `code` says in which way.
+ * A file, or an array in files, can't be read or written, or is invalid: `code` says in which way.
  *
  * @example
  * await readMatrix('missing.npy').catch(({ code }) => console.log(code)) // ERR_MPMML_FILE
@@ -233,12 +242,15 @@ export class FileError extends MpmmlError {
   }
 }
 
-/** An output that exists already, or work on it that was begun and not finished. */
+/** An output exists already, or unfinished work on it exists. */
 export class ExistsError extends FileError {
   override readonly code = 'ERR_MPMML_EXISTS'
 }
 
-/** Work that can't be resumed, because it was begun with other inputs or options; or work to finish that isn't done. */
+/**
+ * Work can't be resumed, because it was begun with other inputs or options; or work can't be finished,
+ * because jobs are missing.
+ */
 export class ResumeError extends FileError {
   override readonly code = 'ERR_MPMML_RESUME'
 }
@@ -253,12 +265,12 @@ export class ChunkError extends FileError {
   override readonly code = 'ERR_MPMML_CHUNK'
 }
 
-/** A full disk, or a quota or limit of file sizes that has been reached. Finished blocks are kept. */
+/** The disk is full, or a quota or a limit of file sizes is reached. Finished blocks remain. */
 export class DiskFullError extends FileError {
   override readonly code = 'ERR_MPMML_DISK_FULL'
 }
 
-/** A path outside of the folders that work may touch. */
+/** A path is outside of the folders that work may access. */
 export class RootsError extends FileError {
   override readonly code = 'ERR_MPMML_ROOTS'
 }
@@ -315,7 +327,7 @@ export function natively<T>(call: () => T | Promise<T>): T | Promise<T> {
   }
   try {
     const given = call()
-    // Not by its class: the addon's may be another context's.
+    // A class check would fail, because the addon's promises may be of another context.
     return typeof (given as { then?: unknown } | null)?.then === 'function'
       ? (given as Promise<T>).catch(fail)
       : given

@@ -1,4 +1,4 @@
-/** The fields of what native code reads and writes: flat arrays. */
+/** Fields of the flat arrays that native code reads and writes. */
 import { AddonError } from './errors.js'
 import type { Layout } from './layout.js'
 import { addon, buildAgain } from './native.js'
@@ -23,7 +23,7 @@ export const MEMBER_FIELDS = memberFields.length
 export const REPORT_FIELDS = reportFields.length
 export const COPY_FIELDS = copyFields.length
 
-/** Writes where the elements of a matrix are into `request`, whose fields begin at `start`. */
+/** Writes the layout of a matrix into `request`, whose fields begin at `start`. */
 export function writeLayout(
   request: Float64Array,
   start: number,

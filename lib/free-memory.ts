@@ -2,7 +2,10 @@
 import { readFileSync } from 'node:fs'
 import { freemem, totalmem } from 'node:os'
 
-/** In bytes, and within the limit of a container. Node.js before 20.13 knows no limits. */
+/**
+ * Returns the available memory in bytes, within the limit of a container. Node.js before 20.13 ignores such
+ * limits.
+ */
 export function availableMemory(): number {
   const available = process.availableMemory?.() ?? freemem()
   const limit = process.constrainedMemory?.() ?? 0

@@ -1,5 +1,5 @@
 /**
- * Graphs: best paths between all nodes or some of them, with their nodes, and edge lists in files.
+ * Graph algorithms: best paths between all or some nodes, and edge lists in files.
  *
  * @packageDocumentation
  */

@@ -1,7 +1,7 @@
 /**
- * Products of matrices over semirings: max-plus and min-plus, exact on int32, and on float32 and float64 with infinities,
- * bottlenecks (max-min and min-max), max-times, truth values, and the ordinary product: on a GPU with CUDA if there is
- * one, and on the CPU's SIMD units if not.
+ * Products of matrices over semirings: max-plus and min-plus, exact on int32, and on float32 and float64 with
+ * infinities; bottlenecks (max-min and min-max), max-times, truth values, and the ordinary product. Products
+ * run on a GPU with CUDA if one is available, otherwise on the CPU's SIMD units.
  *
  * @packageDocumentation
  */

@@ -10,7 +10,7 @@ import { cores, exists, processor, runtime } from './platform.js'
 import { gpuName, knownGpu } from './webgpu/look.js'
 import type { GpuDescription } from './webgpu/with-gpu.js'
 
-/** A row of a device's table: its name and unit, and what the device has. */
+/** Table of a device's properties: values by the names of the rows, with units. */
 export type DeviceRows = Record<string, number | string>
 
 /** Result of {@link info}. */
@@ -22,25 +22,25 @@ export interface Info {
   /** The version of Node.js. */
   node: string
   /**
-   * The addon that was loaded: what it has, the package or build that it comes from, and its path. If it is that for the
-   * CPU, `larger` has what others are here, which MPMML_ADDON can ask for.
+   * The loaded addon: its kind, its package or build, and its path. `larger` lists the installed addons with
+   * more features, which MPMML_ADDON can select.
    */
   addon: AddonOrigin & { readonly larger: readonly AddonKind[] }
   /** The CUDA backend and the GPUs. */
   cuda: {
     /** Whether this addon has the CUDA backend. */
     built: boolean
-    /** One line: what was built, or why nothing was. */
+    /** One line about the CUDA build, or the reason why CUDA wasn't built. */
     status: string
-    /** The version of the toolkit that built it; '' without CUDA. */
+    /** Version of the CUDA toolkit that built the addon; '' without CUDA. */
     toolkit: string
     /** The architectures that the kernels were compiled for, for example "sm_90", "compute_90". */
     architectures: string[]
-    /** The version of CUDA that the driver supports; '' if there is none. */
+    /** Version of CUDA that the driver supports; '' without a driver. */
     driver: string
     /**
-     * The GPUs, each with the rows of the thesis' Table 1.2, and whether products of few levels run on its tensor cores
-     * (`tensorCores`): that is checked when it is first asked or first needed.
+     * The GPUs, each with the rows of the thesis' Table 1.2, and whether products of few levels run on its
+     * tensor cores (`tensorCores`). The first use, or the first call of info(), checks the tensor cores.
      */
     devices: DeviceRows[]
     /**
@@ -61,12 +61,12 @@ export interface Info {
     simd: string
     /** The instruction sets that products on the CPU could use here, best first: those that MPMML_CPU_ISA may name. */
     instructionSets: string[]
-    /** The most threads that a product on the CPU uses. */
+    /** Largest number of threads of a product on the CPU. */
     threads: number
   }
-  /** WebGPU: what a call that used it has found. Before one, `looked` is false. */
+  /** WebGPU, as far as earlier calls have examined it. `looked` is false before the first such call. */
   webgpu: WebGpuInfo
-  /** The backend that `auto` takes, and why. */
+  /** Backend that `auto` selects, and the reason. */
   auto: { backend: BackendName; reason: string }
 }
 
@@ -78,11 +78,14 @@ export interface WebGpuInfo {
   name: string
   /** Properties of the adapter; null if none was found. */
   adapter: GpuDescription['adapter']
-  /** Limits of the device that the library uses, by WebGPU's names. */
+  /** Device limits that matter to the library, by WebGPU's names. */
   limits: Readonly<Record<string, number>>
   /** Whether sums of float32 round to nearest; otherwise WebGPU computes none of them. */
   roundsToNearest: boolean
-  /** Reason for which WebGPU can't be used: no GPU, or a self-test that failed; '' if it can, or before the first look. */
+  /**
+   * Reason why WebGPU can't be used: no GPU, or a failed self-test; '' if it can be used, or before the first
+   * search.
+   */
   reason: string
 }
 
@@ -101,7 +104,7 @@ export function cudaReason(
   reason: string,
   isThere: (path: string) => boolean = exists,
 ): string {
-  // Reasons of other kinds say themselves what to do.
+  // The texts of other reasons include a remedy.
   const ways = new Map([
     ['nvcc was not found', `install the CUDA toolkit with nvcc, 12.0 or newer, then run: ${buildAgain()}`],
     ['built without CUDA, because no NVIDIA driver was found', `run: ${buildAgain()}`],
@@ -121,9 +124,10 @@ export function describeMachine(): NativeDescription {
 }
 
 /**
- * The version, the build, the GPUs, the CPU and the backend that `auto` takes.
+ * Returns the version, the build, the GPUs, the CPU and the backend that `auto` selects.
  *
- * @throws ArgumentError (ERR_MPMML_OPTION) if MPMML_BACKEND, MPMML_NUM_THREADS, MPMML_CPU_ISA or MPMML_PINNED_MEMORY_MIB is wrong.
+ * @throws ArgumentError (ERR_MPMML_OPTION) if MPMML_BACKEND, MPMML_NUM_THREADS, MPMML_CPU_ISA or
+ * MPMML_PINNED_MEMORY_MIB is invalid.
  * @example
  * const { version, cpu, auto } = info()
  * console.log(typeof version, cpu.threads > 0, ['cuda', 'cpu'].includes(auto.backend)) // string true true

@@ -1,16 +1,19 @@
 /** Layouts of the elements of matrices. */
 
-/** The places of elements, counted in elements. */
+/** Positions of elements, counted in elements. */
 export interface Layout {
   /** Index of the first element. */
   readonly offset: number
-  /** 0 for a single matrix, so that it serves every product of a batch. */
+  /**
+   * Distance between matrices of a batch; 0 for a single matrix, which is then an operand of every product of
+   * a batch.
+   */
   readonly batchStride: number
   readonly rowStride: number
   readonly colStride: number
 }
 
-/** A matrix, or a batch of matrices, without the memory that they are in. */
+/** Shape and layout of a matrix, or of a batch of matrices, without memory. */
 export interface Elements extends Layout {
   /** The element type, by its number. */
   readonly type: number

@@ -1,7 +1,7 @@
 /**
  * Selects, finds and loads the addon. Four addons exist, each complete in itself: for the CPU only, with
  * CUDA, with the laboratory's kernels too, and for the CPU as WebAssembly, for platforms without a native
- * one. Exactly one is loaded; an addon with CUDA only if this machine has an NVIDIA driver.
+ * one. Exactly one addon is loaded; an addon with CUDA only if this machine has an NVIDIA driver.
  *
  * The locations in order are a build in the package's folder (in a Git checkout), a build by the package
  * @mpmml/source, and the packages with compiled addons, which are dependencies of mpmml in package.json.
@@ -30,7 +30,7 @@ export interface AddonOrigin {
   readonly kind: AddonKind
   /** Package of the addon, or 'a build of its own'. */
   readonly from: string
-  /** Its path; '' if only the bundler knows that has put it into the program. */
+  /** Path of the addon; '' if a bundler has put it into the program, so that the path is unknown. */
   readonly file: string
 }
 
@@ -66,8 +66,9 @@ declare const MPMML_ADDONS: readonly string[] | undefined
 const published = typeof MPMML_ADDONS === 'undefined' ? addons.names : MPMML_ADDONS
 
 /**
- * Returns the packages of this platform with an addon of this kind, for any C library: those that are published with this version. A
- * package.json lists them; one that was packed without some of them, or is missing in a bundle, doesn't.
+ * Returns the packages of this platform with an addon of this kind, for any C library, that are published
+ * with this version. package.json lists these packages, unless it was packed without some of them, or is
+ * missing in a bundle.
  */
 function packagesOf(kind: AddonKind): string[] {
   const names = {
@@ -115,11 +116,11 @@ function folderOf(name: string): string | undefined {
 interface Failure {
   readonly origin: AddonOrigin
   readonly why: string
-  /** Whether the package, installed again, may have a file that can be loaded. */
+  /** Whether reinstalling the package may help. */
   readonly again: boolean
 }
 
-/** In one line that says what can be done about it, if anything is known. */
+/** Returns one line with the reason and, if known, a remedy. */
 function explainFailure(origin: AddonOrigin, { message, code }: NodeJS.ErrnoException): Failure {
   const needed = /version [`'"]?GLIBC_([\d.]+)/.exec(message)?.[1]
   if (needed !== undefined) {
@@ -127,7 +128,7 @@ function explainFailure(origin: AddonOrigin, { message, code }: NodeJS.ErrnoExce
     return { origin, why, again: false }
   }
   const line = message.split('\n')[0]!.replace(`${origin.file}: `, '')
-  // It may also be a file that the addon loads itself.
+  // The missing file may also be a library that the addon loads.
   const why = code === 'MODULE_NOT_FOUND' && !existsSync(origin.file) ? 'the file is missing' : line
   return { origin, why, again: true }
 }
@@ -174,8 +175,8 @@ interface Candidate extends AddonOrigin {
 type Bindings = (options: { bindings: string; module_root: string; try: string[][]; path: true }) => string
 
 /**
- * Finds an addon in the build folder of a Git checkout or of the package with the sources; undefined if it wasn't built. Only these
- * two have such a folder, and depend on `bindings`.
+ * Finds an addon in the build folder of a Git checkout or of the package with the sources; undefined if it
+ * wasn't built. Only the checkout and this package have a build folder and depend on `bindings`.
  */
 function builtAddon(folder: string, kind: AddonKind): string | undefined {
   const file = join(folder, 'build', 'Release', fileNames[kind])
@@ -313,7 +314,7 @@ interface Loadable {
 
 /** Returns the addon that a bundler has put into the program, or next to it; undefined without one. */
 function loadBundled<Addon>(name: string): Addon | undefined {
-  // Node.js has another module in its place: see bench/bundle.mjs.
+  // In Node.js, outside bundles, this is another module: see bench/bundle.mjs.
   if (!('load' in addons)) return undefined
   const { addon, error } = addons.load(name)
   if (error !== undefined && (error as NodeJS.ErrnoException).code !== 'MODULE_NOT_FOUND') throw error

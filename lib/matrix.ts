@@ -19,19 +19,19 @@ import { assertOrdinaryBuffer, lengthOf } from './storage.js'
 export type Shape = [rows: number, cols: number] | [batch: number, rows: number, cols: number]
 
 /**
- * A matrix, or a batch of matrices, of int32, float32, float64 or uint8: the type of its array is its element type. Element
- * (i, j) is `data[offset + i·strides[0] + j·strides[1]]`, element (b, i, j) of a batch is
- * `data[offset + b·strides[0] + i·strides[1] + j·strides[2]]`: transposes, leading dimensions and sub-matrices are strides,
- * and need no copy.
+ * A matrix, or a batch of matrices, of int32, float32, float64 or uint8: the type of the array is the element
+ * type. Element (i, j) is `data[offset + i·strides[0] + j·strides[1]]`, element (b, i, j) of a batch is
+ * `data[offset + b·strides[0] + i·strides[1] + j·strides[2]]`. Strides express transposes, leading dimensions
+ * and sub-matrices without a copy.
  */
 export interface Matrix<Data extends MatrixArray = Int32Array> {
-  /** May be longer than shape and strides need. */
+  /** Array with the elements; it may be longer than shape and strides require. */
   data: Data
   /** [rows, cols], or [batch, rows, cols] of a batch. */
   shape: Shape
-  /** Elements from one neighbour to the next along each dimension, never negative; row-major if left out. */
+  /** Number of elements between neighbours along each dimension, never negative; row-major if omitted. */
   strides?: Shape
-  /** The index in `data` of the first element; 0 if left out. */
+  /** Index in `data` of the first element; 0 if omitted. */
   offset?: number
 }
 
@@ -50,11 +50,11 @@ export interface MatrixLike<Data extends MatrixArray = Int32Array> {
   readonly data: Data
   /** [rows, cols], or [batch, rows, cols] of a batch. */
   readonly shape: ArrayLike<number>
-  /** Elements from one neighbour to the next along each dimension, never negative; row-major if left out. */
+  /** Number of elements between neighbours along each dimension, never negative; row-major if omitted. */
   readonly strides?: ArrayLike<number> | undefined
   /** Name of the strides in scijs. */
   readonly stride?: ArrayLike<number> | undefined
-  /** The index in `data` of the first element; 0 if left out. */
+  /** Index in `data` of the first element; 0 if omitted. */
   readonly offset?: number | undefined
 }
 
@@ -70,12 +70,16 @@ export type WholeNumbers<Numbers extends readonly number[]> = {
 /** The largest number of rows, columns or matrices. */
 export const MAX_DIMENSION = 2 ** 31 - 1
 
-/** Below this many bytes an allocation isn't compared with the memory that is available: asking costs time. */
+/**
+ * Size in bytes below which an allocation isn't compared with the available memory, because reading the
+ * available memory takes time.
+ */
 const SMALL_ALLOCATION = 16 * 2 ** 20
 
 /**
- * An array of `length` elements of a type (by its number), made by `make`. Throws OutOfMemoryError, which names `name` and gives
- * the advice. `besides` are bytes of arrays that were made before, and that haven't been written yet: the system doesn't count them.
+ * Returns an array of `length` elements of a type (by its number), which `make` creates. Throws
+ * OutOfMemoryError with `name` and the advice. `besides` is the size in bytes of arrays that are allocated
+ * but not written yet: the system doesn't count them as used.
  */
 export function allocate<Data extends OperandArray = OrdinaryArray<ElementArray>>(
   length: number,
@@ -106,7 +110,10 @@ export function rowMajor(shape: Shape): Shape {
   return shape.length === 2 ? [shape[1], 1] : [shape[1] * shape[2], shape[2], 1]
 }
 
-/** Checks one dimension of a shape, which messages call `name` and `property`, and gives it back without the sign of zero. */
+/**
+ * Checks one dimension of a shape, which messages call `name` and `property`. Returns it, with −0 converted
+ * to 0.
+ */
 export function dimension(value: unknown, name: Name, shape: ArrayLike<unknown>, property = ''): number {
   if (typeof value !== 'number' || !Number.isInteger(value) || value < 0 || value > MAX_DIMENSION) {
     throw new ShapeError(
@@ -117,13 +124,13 @@ export function dimension(value: unknown, name: Name, shape: ArrayLike<unknown>,
 }
 
 /**
- * A matrix of `rows` × `cols`, row-major.
+ * Creates a row-major matrix of `rows` × `cols`.
  *
- * @param data - The elements in row-major order, exactly rows·cols of them: an Int32Array, Float32Array, Float64Array or
- *   Uint8Array, which is used as it is (not copied) and whose type is the element type, an Int16Array for an operand of
- *   int32 elements (see {@link OperandArray}), a Uint32Array for a lane of a semiring that you have written, or an array of int32 integers, which is copied into an Int32Array. Without
- *   data, all elements are the int32 0; that is the *one* of max-plus and min-plus,
- *   whose zero is {@link zeroOf} the semiring.
+ * @param data - The elements in row-major order, exactly rows·cols of them: an Int32Array, Float32Array,
+ * Float64Array or Uint8Array, which isn't copied and whose type is the element type, an Int16Array for an
+ * operand of int32 elements (see {@link OperandArray}), a Uint32Array for a lane of a custom semiring, or an
+ * array of int32 integers, which is copied into an Int32Array. Without data, all elements are the int32 0,
+ * which is the *one* of max-plus and min-plus; {@link zeroOf} returns a semiring's zero.
  * @throws ArgumentError (ERR_MPMML_SHAPE) if a size isn't an integer from 0 to 2^31 − 1, or the number of elements
  *   isn't rows·cols; ArgumentError (ERR_MPMML_DTYPE) if data is of another type, is in shared, resizable or detached
  *   memory, or has an entry that isn't an int32 integer; ResourceError (ERR_MPMML_OUT_OF_MEMORY).

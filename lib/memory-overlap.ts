@@ -1,5 +1,5 @@
 /**
- * Overlaps of matrices in memory.
+ * Detects overlaps of matrices in memory.
  *
  * Matrices whose strides nest, such as blocks of one matrix and their transposes, are compared byte by byte.
  * All other matrices are compared by the ranges of their bytes: matrices that interleave otherwise count as
@@ -10,20 +10,20 @@ import { ShapeError } from './errors.js'
 import { bufferOf, firstByteOf } from './storage.js'
 import type { View } from './view.js'
 
-/** Memory of a view's elements: two views can only overlap if they have the same one. */
+/** Returns the memory of a view's elements. Two views can overlap only if their memory is the same object. */
 function homeOf(view: View): object {
   return view.memory ?? bufferOf(view.data)
 }
 
-/** Place of a view's first element in its home, in bytes. */
+/** Byte offset of a view's first element in its memory. */
 function start(view: View): number {
   return (view.memory ? 0 : firstByteOf(view.data)) + view.offset * view.bytes
 }
 
-/** Place after a view's last element, in bytes. */
+/** Byte offset after a view's last element in its memory. */
 const end = (view: View) => start(view) + (view.reach - view.offset) * view.bytes
 
-/** A stride, in bytes, that one or two views move by. */
+/** A dimension of one or two views, with its stride in bytes. */
 interface Dimension {
   readonly stride: number
   /** Greatest index of each view. */
@@ -42,7 +42,10 @@ function addDimensions(dimensions: Dimension[], view: View, side: 'x' | 'y'): vo
   add(1, view.bytes)
 }
 
-/** Dimensions from the greatest stride down; null if they don't nest: one lies within what the smaller ones reach over. */
+/**
+ * Returns the dimensions in the order of descending strides; null if they don't nest, so that a stride is
+ * smaller than the extent of the smaller dimensions.
+ */
 function nested(dimensions: Dimension[]): Dimension[] | null {
   let span = 0
   for (const { stride, x, y } of dimensions.sort((one, other) => one.stride - other.stride)) {
@@ -102,7 +105,7 @@ export function assertCapacity(out: View, name: Name, what: string): void {
   )
 }
 
-/** Returns whether two views of the same shape are the same memory, element by element. */
+/** Returns whether two views of equal shape have equal addresses for all elements. */
 export function sameLayout(x: View, y: View): boolean {
   return (
     homeOf(x) === homeOf(y) &&
@@ -167,7 +170,10 @@ export function assertSeparate(
 
 const anywhere = { left: Number.NEGATIVE_INFINITY, right: Number.POSITIVE_INFINITY }
 
-/** Views as blocks of one row-major matrix, by the interval that fewer of them share: of bytes or of columns. Null if they are none. */
+/**
+ * Returns views as blocks of one row-major matrix, sorted by their intervals of bytes or of columns,
+ * whichever fewer views share. Null if they aren't blocks of one matrix.
+ */
 function asBlocks(views: readonly PlacedView[]): PlacedView[] | null {
   const { bytes, cols: width } = views[0]!.view
   const pitch = views.find(({ view }) => view.rows > 1)?.view.rowStride ?? width

@@ -1,4 +1,4 @@
-/** The addon. lib/load.ts finds it, and native/variants/addon.mjs says what it exports. */
+/** The native addon. lib/load.ts finds the addon, and native/variants/addon.mjs defines its exports. */
 import { AddonError } from './errors.js'
 import { type AddonOrigin, load, ownBuild, sourcePackage } from './load.js'
 import type { Addon } from './native-interface.js'
@@ -26,7 +26,7 @@ export function buildAgain(): string {
   return from === sourcePackage ? `npm rebuild ${sourcePackage}` : `npm install ${from}@${version}`
 }
 
-/** What to do if the addon lacks the laboratory's kernels. */
+/** Returns the advice for an addon without the laboratory's kernels. */
 export function withoutLaboratory(): string {
   const { from } = addonOrigin
   // The laboratory built with the same CUDA: @mpmml/cuda12-linux-x64 has @mpmml/lab12-linux-x64.
@@ -42,7 +42,7 @@ export function withoutLaboratory(): string {
   return `the addon that is loaded is that of products only (${from}); run: ${run}`
 }
 
-/** The index of a name in one of the addon's lists: native code is the one source of their order. */
+/** Returns the index of a name in one of the addon's lists, whose order only native code defines. */
 export function indexIn<Name extends string>(list: readonly Name[], name: Name): number {
   const index = list.indexOf(name)
   if (index >= 0) return index

@@ -19,8 +19,9 @@ function read(file: string): string {
 }
 
 /**
- * Returns whether CUDA 13, which the packages with CUDA are built with, is too new for this machine, while CUDA 12 isn't: its driver is
- * older than 580, or all of its GPUs are older than Turing. False if the files don't tell, as in the Windows Subsystem for Linux.
+ * Returns whether this machine needs packages built with CUDA 12 instead of CUDA 13: its driver is older than
+ * 580, or all of its GPUs are older than Turing. Returns false if the files don't have this information, such
+ * as in the Windows Subsystem for Linux.
  *
  * @param root - folder that holds `proc` and `sys`: tests have their own.
  */
@@ -32,7 +33,7 @@ export function needsCuda12(root = '/'): boolean {
   const gpus = (existsSync(bus) ? readdirSync(bus) : []).filter(
     (device) =>
       read(join(bus, device, 'vendor')) === NVIDIA &&
-      // Class 03 is that of display controllers: an NVIDIA card also has audio and USB devices.
+      // Class 03 means display controllers: an NVIDIA card also has audio and USB devices.
       read(join(bus, device, 'class')).startsWith('0x03'),
   )
   return gpus.length > 0 && gpus.every((gpu) => Number(read(join(bus, gpu, 'device'))) < FIRST_TURING)

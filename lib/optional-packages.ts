@@ -2,9 +2,9 @@
 import { PackageError } from './errors.js'
 
 /**
- * A function that loads packages once; if that fails, it tries again the next time.
+ * Returns a function that loads packages once. If loading fails, the next call tries again.
  *
- * @param need - what needs them, and the verb, for the message: 'Zarr arrays need'.
+ * @param need - feature that needs the packages, and the verb, for the message: 'Zarr arrays need'.
  * @param load - imports them, by names that bundlers can read.
  * @returns a function that rejects with PackageError, with the command that installs them.
  */

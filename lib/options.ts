@@ -1,13 +1,14 @@
 /**
- * Options: each is defined once, as a value with its reader and its default. The options of a function are a set of such values.
+ * Defines and reads options. Each option is defined once, as a value with its reader and its default. The
+ * options of a function are a set of such values.
  *
- * Types come first: the interface of a function's options has the docs that editors show and the reference prints, which a type
- * that is computed from values would lose. {@link OptionsOf} lets the compiler refuse a set that lacks a name of it, or has another.
+ * Interfaces of options are written by hand: editors and the reference show their docs, which a type computed
+ * from values would lose. {@link OptionsOf} lets the compiler reject a set with missing or additional names.
  */
 import { type Name, show, showChoices, typeName } from './describe.js'
 import { DTypeError, OptionError } from './errors.js'
 
-/** A number that isn't given. */
+/** Value of a number that is omitted. */
 export const UNSET = -1
 
 /** An option of a function. */
@@ -20,11 +21,11 @@ export interface Option<Read> {
   /** Default, used if the option is omitted. */
   readonly usual: Read
   readonly isRequired: boolean
-  /** The values that there are, if they have names. */
+  /** Allowed values, if they have names. */
   readonly choices?: readonly string[]
 }
 
-/** An option that may be left out. */
+/** Returns an option that may be omitted. */
 export function option<Read, Usual = Read>(
   usual: Usual,
   read: (value: unknown, name: string) => Read,
@@ -33,7 +34,7 @@ export function option<Read, Usual = Read>(
   return { read, usual, isRequired: false, ...(choices && { choices }) }
 }
 
-/** An option that can't be left out: `read` says so. */
+/** Returns a required option: `read` throws if it is omitted. */
 export const required = <Read>(read: (value: unknown, name: string) => Read): Option<Read> => ({
   read,
   usual: undefined as never,
@@ -110,7 +111,8 @@ export class Options<S extends Set> {
         if (value !== undefined) read[name] = option.read(value, name)
       }
     } else {
-      // An object of a class may have getters, which no loop finds; to ask for all names takes several times as long.
+      // An object of a class may have getters, which a for-in loop doesn't find; querying all names takes
+      // several times as long.
       assertNames(options, this.names, what)
       for (const [name, option] of this.#byName) {
         const value = (options as Record<string, unknown>)[name]

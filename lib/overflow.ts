@@ -1,14 +1,14 @@
-/** Overflow policies, where products don't apply them. */
+/** Overflow policies of functions other than products. */
 import { isInteger, typeNameOf } from './elements.js'
 import { OptionError, OverflowError } from './errors.js'
 import { MAX_INT32, MIN_INT32 } from './integers.js'
 import { choice } from './options.js'
 import type { Overflow } from './product/options.js'
 
-/** The option `overflow`, where it is only for integers. */
+/** The option `overflow` of functions that allow it only for integers. */
 export const policy = choice(['throw', 'saturate', 'wrap'], undefined)
 
-/** The policy for elements of a type, by its number. */
+/** Returns the policy for elements of a type, by its number. */
 export function policyFor(asked: Overflow | undefined, type: number): Overflow {
   if (asked === undefined) return 'throw'
   assertIntegers(type, 'the elements are')
@@ -26,11 +26,11 @@ export function assertIntegers(type: number, what: string): void {
 /** The least and the greatest finite value. */
 export type Finite = readonly [least: number, most: number]
 
-/** Of int32, whose other end is the zero of a semiring. */
+/** Returns the finite range of int32, which excludes the zero of the semiring. */
 export const finiteOf = (maximizes: boolean): Finite =>
   maximizes ? [MIN_INT32 + 1, MAX_INT32] : [MIN_INT32, MAX_INT32 - 1]
 
-/** A value as int32 stores it by a policy; NaN if that is an error. */
+/** Returns the int32 value that a policy stores; NaN if the policy rejects the value. */
 export function storedAs(policy: Overflow, value: number, [least, most]: Finite): number {
   if (value >= least && value <= most) return value
   if (policy === 'saturate') return value < least ? least : most

@@ -38,7 +38,7 @@ const found = packageAround(import.meta.url as string | undefined)
 /** The folder of the package; '' if a bundler has copied the library out of it. */
 export const root = found?.folder ?? ''
 
-/** Its package.json; undefined in a bundle. */
+/** Content of the package's package.json; undefined in a bundle. */
 export const manifest = found?.manifest
 
 /** Replaced by bench/bundle.mjs with the version. */

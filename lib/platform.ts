@@ -10,7 +10,7 @@ export { tracingChannel } from 'node:diagnostics_channel'
 export { isAbsolute, join } from 'node:path'
 export { existsSync as exists, homedir as homeFolder }
 
-/** As the program may change them. */
+/** Environment variables. The program may change them at any time. */
 export const environment: Readonly<Record<string, string | undefined>> = process.env
 
 /** The system and the processor's architecture, such as linux and x64. */
@@ -20,7 +20,10 @@ export const architecture: string = process.arch
 /** The version of Node.js. */
 export const runtime = process.versions.node
 
-/** Whether a buffer of results may lie outside of JavaScript's memory: other runtimes don't say when, and on which thread, they give it back. */
+/**
+ * Whether a buffer of results may lie outside of JavaScript's memory. Other runtimes don't document when, and
+ * on which thread, they release such a buffer.
+ */
 export const takesForeignMemory = process.versions.bun === undefined && process.versions.deno === undefined
 
 /** The processors that this process may use. */
@@ -29,7 +32,7 @@ export const cores = availableParallelism
 /** The name of the processor; '' if it isn't known. */
 export const processor = () => cpus()[0]?.model.trim() ?? ''
 
-/** The most bytes of an ArrayBuffer. */
+/** Limit of the size of an ArrayBuffer, in bytes. */
 export const maxBytes = constants.MAX_LENGTH
 
 /** Allocates memory with undefined content; null if that isn't faster than zeros. */

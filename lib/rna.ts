@@ -1,5 +1,6 @@
 /**
- * RNA: the best structure of a strand, and the interaction of two, by the weights of their base pairs.
+ * RNA: the best structure of one strand, and the best interaction of two strands, by the weights of their
+ * base pairs.
  *
  * @packageDocumentation
  */

@@ -7,7 +7,7 @@ import { REPORT_FIELDS } from './fields.js'
 import { addon } from './native.js'
 import { type Progress, ProgressReports, shareOf } from './product/progress.js'
 
-/** Options of a call that native code hears and reports by. */
+/** Options of a call through which users abort native code and receive its progress. */
 export interface Watch {
   readonly signal?: AbortSignal | undefined
   readonly onProgress?: ((progress: Progress) => void) | undefined
@@ -17,7 +17,7 @@ export interface Watch {
 export interface NativeWork extends Watch {
   /** Name of the work in messages. */
   readonly what: string
-  /** Arrays that native code reads and writes; null if they are the library's. */
+  /** Arrays of the user that native code reads and writes; null if all arrays are the library's. */
   readonly borrowed: Borrowed | null
   /** Number of the steps that native code counts. */
   readonly steps?: number
@@ -54,7 +54,7 @@ export async function runNative<Result>(
   let progress: ProgressReports | undefined
   let result: Result
   try {
-    // A signal of another realm or of a polyfill may run anything when it is listened to.
+    // Adding a listener to a signal of another realm or of a polyfill may run any code.
     throwIfAborted(signal, what)
     borrowed?.requireStillThere()
     const giveUp = () => addon.giveUp(cancel)

@@ -4,7 +4,7 @@ import { addon, type NativeSemiring } from './native.js'
 
 /** A semiring whose ⊕ selects the better of two elements. */
 export interface Order {
-  /** Of ⊗, as a number: not the integer that stands for an infinity. */
+  /** Neutral element of ⊗ as a number, not as the integer that represents an infinity. */
   readonly one: number
   /** Whether ⊕ is a maximum. */
   readonly maximizes: boolean

@@ -9,7 +9,7 @@ import { DTypeError } from './errors.js'
 
 export type { ElementArray, KindOf, OperandArray, OrdinaryArray }
 
-/** The array of any matrix: only lanes of semirings that users write are of uint32. */
+/** Array type of any matrix. Only lanes of custom semirings are of uint32. */
 export type MatrixArray = OperandArray | Uint32Array
 
 function getter<T>(prototype: object, name: string): (this: unknown) => T {
@@ -24,7 +24,7 @@ const buffer = getter<ArrayBufferLike>(typedArray, 'buffer')
 const resizable = getter<boolean>(ArrayBuffer.prototype, 'resizable')
 const slice = ArrayBuffer.prototype.slice
 
-/** Elements; 0 when the buffer is detached. */
+/** Returns the number of elements; 0 if the buffer is detached. */
 export function lengthOf(data: TypedArray): number {
   return length.call(data)
 }
@@ -33,12 +33,12 @@ export function bufferOf(data: MatrixArray): ArrayBufferLike {
   return buffer.call(data)
 }
 
-/** Bytes of the elements; 0 when the buffer is detached. */
+/** Returns the bytes of the elements; 0 if the buffer is detached. */
 export function bytesIn(data: TypedArray): number {
   return byteLength.call(data)
 }
 
-/** Bytes before the array in its buffer. */
+/** Returns the byte offset of the array in its buffer. */
 export function firstByteOf(data: MatrixArray): number {
   return byteOffset.call(data)
 }

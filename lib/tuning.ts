@@ -1,7 +1,7 @@
 /**
- * Measured choices of kernels: for products of some size on some GPU model, the variant that was the fastest.
- * The package contains some, and the user's cache folder has others, which {@link tune} stores. Without any,
- * the planner estimates.
+ * Measured choices of kernels: the fastest variant for products of given sizes on a GPU model. The package
+ * contains some choices, and {@link tune} stores others in the user's cache folder. Without a measured
+ * choice, the planner estimates.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ import { addon, type NativeVariant, root } from './native.js'
 
 /** One measured choice. */
 export interface TunedChoice {
-  /** C is M × N, A is M × K, B is K × N; `batch` products. Products of about these sizes are planned by it. */
+  /** Rows of A and C. The choice applies to products of similar sizes. */
   m: number
   /** Columns of B and C. */
   n: number
@@ -19,7 +19,7 @@ export interface TunedChoice {
   k: number
   /** The number of products. */
   batch: number
-  /** The cheapest exact path of the values that it was measured on. */
+  /** Cheapest exact arithmetic path of the measured values. */
   path: string
   /** The name of the fastest variant. */
   variant: string
@@ -55,7 +55,7 @@ export function tuningPath(): string | null {
   return folder && join(folder, 'tuning.json')
 }
 
-/** '' in a bundle, which doesn't have the file. */
+/** Path of the choices in the package; '' in a bundle, which doesn't contain the file. */
 const shippedPath = root && join(root, 'native', 'variants', 'tuning.json')
 
 function isChoice(value: unknown): value is TunedChoice {
@@ -117,9 +117,9 @@ function applyTuning(gpu: string, choices: readonly TunedChoice[]): void {
 let loaded = false
 
 /**
- * Loads the choices for all GPU models, once. Which of them this machine has, native code finds out when a product runs:
- * asking takes CUDA hundreds of milliseconds, and this is JavaScript's thread. A file of the user's that can't be read is
- * a warning.
+ * Loads the choices for all GPU models, once. Native code detects the GPU models of this machine when a
+ * product runs, because the query takes CUDA hundreds of milliseconds and would block JavaScript's thread
+ * here. Warns if the user's file can't be read.
  */
 export function loadTuning(): void {
   if (loaded) return

@@ -6,7 +6,7 @@
 /** The type of a lane. */
 export type LaneType = 'int32' | 'uint32' | 'float32'
 
-/** The type of an element: of a number, or of each of its 1 to 4 lanes. */
+/** Type of an element: one type for a number, or a list with the type of each of 1 to 4 lanes. */
 export type Lanes = LaneType | readonly LaneType[]
 
 /** The array of a lane. */
@@ -24,7 +24,7 @@ export type ElementOf<L extends Lanes> = L extends readonly LaneType[]
 /** A step of an expression: the name of its operation, and its operands, which are indices of earlier steps. */
 export type ExpressionStep = readonly [operation: string, ...operands: (number | string)[]]
 
-/** An expression in JSON: its steps, and for each lane the index of the one that is its result. */
+/** An expression in JSON: its steps, and for each lane the index of the step with the result. */
 export interface ExpressionJson {
   /** Steps in an order in which operands precede their use. */
   readonly steps: readonly ExpressionStep[]
@@ -96,7 +96,7 @@ export interface UserSemiring<L extends Lanes = Lanes> {
   toString(): string
 }
 
-/** Part of an algebra that is known here; lib/product knows all of it. */
+/** Part of an algebra that this file needs; lib/product defines the whole interface. */
 interface UserAlgebraName {
   readonly name: string
 }
@@ -119,7 +119,7 @@ export function provideUserWork(work: UserWork): void {
 /** Returns the algebra of a custom semiring; null for any other value. */
 export const userAlgebraOf = (value: unknown): UserAlgebraName | null => loaded?.algebraOf(value) ?? null
 
-/** Returns the work for `options` whose option `semiring` is one that a user has written; otherwise null. */
+/** Returns the work for options with a custom semiring; null for other options. */
 export function userWorkOf(options: unknown): UserWork | null {
   if (loaded === null || typeof options !== 'object' || options === null) return null
   return userAlgebraOf((options as { semiring?: unknown }).semiring) && loaded

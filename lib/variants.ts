@@ -4,7 +4,7 @@ import { VariantError } from './errors.js'
 import { addon, addonOrigin, type NativeVariant, withoutLaboratory } from './native.js'
 import type { VariantName } from './variant-names.js'
 
-/** A kernel variant: what it computes, how, and on what. */
+/** A kernel variant: its operation, its parameters and its backend. */
 export interface Variant {
   /** Name for the option `variant`, and in results and reports. */
   readonly name: VariantName
@@ -30,8 +30,8 @@ export interface Variant {
 let rows: readonly Variant[] | undefined
 
 /**
- * Returns the kernel variants of the loaded addon: the CPU's, then CUDA's if it has CUDA. The laboratory's
- * kernels are in a separate addon. Each row is frozen.
+ * Returns the kernel variants of the loaded addon: first the CPU variants, then the CUDA variants if the
+ * addon has CUDA. The laboratory's kernels are in a separate addon. Each row is frozen.
  *
  * @throws Nothing.
  * @example
@@ -57,7 +57,10 @@ export function variants(): Variant[] {
 
 const indexes = new Map<unknown, number>(addon.variants.map(({ name }, index) => [name, index]))
 
-/** The index of a variant in the addon's registry. Throws VariantError if this build has none of that name. */
+/**
+ * Returns the index of a variant in the addon's registry. Throws VariantError if this build has no variant of
+ * that name.
+ */
 export function variantIndex(name: unknown): number {
   const index = indexes.get(name)
   if (index !== undefined) return index
@@ -81,7 +84,10 @@ export function variantIndex(name: unknown): number {
   )
 }
 
-/** The names that need the fewest edits to become `name`, three at most and only if a third of it stays. */
+/**
+ * Returns at most three names with the least edit distance to `name`, and only if a third of the name
+ * remains.
+ */
 function nearest(name: string): string[] {
   const word = name.slice(0, 100)
   return addon.variants
@@ -92,7 +98,7 @@ function nearest(name: string): string[] {
     .map((candidate) => candidate.name)
 }
 
-/** Levenshtein's distance. */
+/** Returns the Levenshtein distance. */
 function editDistance(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, j) => j)
   for (let i = 1; i <= from.length; i++) {

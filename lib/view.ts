@@ -1,4 +1,4 @@
-/** One matrix argument, read once and checked. */
+/** Reads a matrix argument once and checks it. */
 import { isUint32Array } from './array-types.js'
 import { type Name, show, showList, typeName } from './describe.js'
 import { assertUsable, Resident, type ResidentView } from './device/resident.js'
@@ -29,7 +29,7 @@ export interface HostView<Data extends MatrixArray = OperandArray> extends Eleme
   readonly memory: null
 }
 
-/** A matrix, wherever it is: what native code gets to know. */
+/** A matrix in an array or on a device, in the form for native code. */
 export type View<Data extends MatrixArray = OperandArray> = HostView<Data> | ResidentView
 
 /** "a is 2 × 3" as a shape: `a [2, 3]`. */
@@ -37,7 +37,7 @@ export function showShape(view: View, name: Name): string {
   return `${name} ${showList(shapeOf(view))}`
 }
 
-/** Throws ShapeError unless a matrix has the expected shape, which is that of `whose`. */
+/** Throws ShapeError unless a matrix has the expected shape, the shape of `whose`. */
 export function assertShape(
   view: View,
   name: Name,
@@ -59,9 +59,9 @@ export type Role = 'operand' | 'result' | 'lane'
 type DataOf<R extends Role> = R extends 'result' ? ElementArray : R extends 'lane' ? LaneArray : OperandArray
 
 /**
- * Reads what the user passed as `name`: each property once, because a getter or another thread of user code may
- * answer differently the next time. Of the data only the type is checked here; {@link assertAttached} does the rest
- * once no user code can run any more.
+ * Reads the matrix that the user passed as `name`. Reads each property once, because a getter, or another
+ * thread of the user, may give another value the next time. Checks only the type of the data; {@link
+ * assertAttached} checks the rest when no user code can run any more.
  */
 export function readView<R extends Role>(value: unknown, name: Name, role: R): View<DataOf<R>> {
   if (typeof value === 'object' && value !== null) {
@@ -165,8 +165,8 @@ function readMatrix<R extends Role>(value: unknown, name: Name, role: R): HostVi
  * device-resident matrix must not be disposed. Runs no user code.
  */
 export function assertAttached(view: View, name: Name): void {
-  // Groups call it for thousands of matrices. It is short, so that V8 inlines it, and compares with null,
-  // because V8 reads an object's header to convert it to a boolean.
+  // Groups call this function for thousands of matrices. It is short, so that V8 inlines it. It compares with
+  // null, because V8 would read an object's header to convert it to a boolean.
   if (view.memory !== null) assertUsable(view, name)
   else assertArrayAttached(view, name)
 }

@@ -14,12 +14,14 @@ import { withGpu } from './webgpu/with-gpu.js'
 
 const dawn = optionalPackages('WebGPU in Node.js needs', ['webgpu'], () => import('webgpu'))
 
-/** Held for the life of the thread: the process hangs or crashes if it is collected. */
+/**
+ * Reference for the life of the thread: the process hangs or crashes if the GPU object is garbage-collected.
+ */
 let gpu: GPU | undefined
 
 async function findGpu(): Promise<GPU> {
   if (gpu) return gpu
-  // Dawn writes warnings to the process's standard error otherwise.
+  // Without this check, Dawn writes warnings to the standard error of the process.
   if (process.platform === 'linux' && !hasVulkanDriver()) throw new Error('no Vulkan driver is installed')
   const { create, globals } = await dawn()
   Object.assign(globalThis, globals)
@@ -31,5 +33,5 @@ async function begin(): Promise<Exports> {
   return withGpu(addon, gpuFunctions(addon, findGpu)) as unknown as Exports
 }
 
-// Null if it isn't a thread that imports the file.
+// `parentPort` is null if the main thread imports this file.
 if (parentPort) serve(parentPort as unknown as Port<Reply, Request>, begin)

@@ -29,21 +29,28 @@ export interface CycleOptions extends Pick<MpmmOptions, 'signal'> {
   semiring?: SumSemiring | undefined
 }
 
-/** The mean of a cycle: the sum of its weights divided by the number of its edges, or of their tokens if they have some. */
+/**
+ * Mean of a cycle: the sum of its weights divided by the number of its edges. If edges have tokens, the
+ * divisor is the number of their tokens.
+ */
 export interface CycleMean<Key = number> {
-  /** The mean is numerator / denominator. Of int32 weights they are exact and have no common divisor. */
+  /**
+   * Numerator of the mean, which is numerator / denominator. For int32 weights both are exact and have no
+   * common divisor.
+   */
   numerator: number
-  /** At least 1. Of float weights it is the number of edges, or of their tokens. */
+  /** Denominator of the mean, at least 1. For float weights it is the number of edges, or of their tokens. */
   denominator: number
   /** The mean as a number. */
   value: number
   /**
-   * The nodes of a cycle that has this mean, in order; its last edge leads back to the first of them. They are names if nodes have names.
+   * Nodes of a cycle that has this mean, in order; an edge leads from the last node to the first. Names if
+   * nodes have names.
    */
   cycle: Key[]
   /**
-   * Its edges: `edges[k]` leads from `cycle[k]`. They are indices in the edge list; of an n × n matrix, an edge from i to j is
-   * i·n + j.
+   * Edges of the cycle: `edges[k]` leads from `cycle[k]`. Edges of an edge list are its indices; the edge
+   * from i to j of an n × n matrix is i·n + j.
    */
   edges: number[]
 }
@@ -59,15 +66,15 @@ export interface Spectral {
 /** The best cycle of a component; `edges` are the indices of inner edges. */
 export interface BestCycle {
   readonly edges: number[]
-  /** Number of their tokens; the number of edges if the graph has no tokens. */
+  /** Number of the edges' tokens; the number of edges if the graph has no tokens. */
   readonly tokens: number
-  /** In units of 2^-bits, and negated for minima: the greater is the better. */
+  /** Sum of the weights in units of 2^-bits, negated for minima: a greater sum is better. */
   readonly sum: bigint
 }
 
 const cycleOptions = new Options({ semiring: sumSemiring, signal } satisfies OptionsOf<CycleOptions>)
 
-/** Reads a graph, and does work on it in slices. */
+/** Reads a graph, and runs work on it in slices. */
 export async function onSpectral<Result>(
   graph: Weights,
   options: CycleOptions | undefined,
@@ -105,7 +112,7 @@ export function* solve(
   return bestCycle(inner, iteration, edges)
 }
 
-/** A cycle, which is one of the best, by its inner edges. */
+/** Returns a best cycle, given by its inner edges. */
 export const bestCycle = ({ tokens }: Inner, iteration: PolicyIteration, edges: number[]): BestCycle => ({
   edges,
   tokens: edges.reduce((sum, k) => sum + tokens[k]!, 0),
@@ -147,7 +154,7 @@ export function fractionOf(
   return [numerator / divisor, tokens / divisor]
 }
 
-/** The mean of a cycle, with its nodes as the user calls them. */
+/** Returns the mean of a cycle, with the user's names or numbers of its nodes. */
 export function asMean(spectral: Spectral, best: BestCycle): CycleMean<unknown> {
   const { inner, graph, components } = spectral
   const [numerator, denominator] = fractionOf(spectral, best)

@@ -19,29 +19,34 @@ import { listMatrix } from './weight-matrix.js'
 import { keysOf } from './weights.js'
 
 /**
- * The star A* = I ⊕ A ⊕ A² ⊕ …, over a semiring whose ⊕ takes the better of two: element [i, j] is the weight of the best
- * path from i to j, a path of no edges included. In min-plus these are the lengths of shortest paths, in max-plus those of
- * longest ones, in max-min the widths of widest ones, in max-times the reliabilities of most reliable ones, and in or-and it
- * is the transitive and reflexive closure.
+ * Computes the star A* = I ⊕ A ⊕ A² ⊕ …, over a semiring whose ⊕ selects the better of two values. Element
+ * [i, j] is the weight of the best path from i to j, the empty path included. In min-plus elements are the
+ * lengths of shortest paths, in max-plus the lengths of longest paths. In max-min elements are the widths of
+ * widest paths, in max-times the values of most reliable paths. In or-and the star is the reflexive
+ * transitive closure.
  *
- * Works off the event loop, on a GPU or the CPU, in n³ steps (Floyd and Warshall). Over int32 results are exact whatever
- * the weights: what may leave the type on the way is computed in float64, which is exact up to 2^53. Over floats each sum is
- * rounded once, in an order that is the same on every backend. max-plus and min-plus may differ in the sign of a zero.
+ * Runs off the event loop, on a GPU or the CPU, in n³ steps (Floyd and Warshall). Over int32 results are
+ * exact for all weights: intermediate values that may lie outside int32 are computed in float64, which is
+ * exact up to 2^53. Over floats each sum is rounded once, in an order that is the same on every backend.
+ * Backends may differ in the sign of a zero in max-plus and min-plus.
  *
- * If a cycle *gains*, going round it makes paths better and better, and the star doesn't exist: the promise is rejected
- * with CycleError, which has such a cycle. In max-plus that is a cycle of positive weight, in min-plus of negative, in
- * max-times one of more than 1; in max-min, min-max and or-and none gains. Over floats rounding may make a cycle whose weight is one
- * (0, or 1 in max-times) count as one that gains. An infinite weight that isn't the semiring's zero counts as any other.
+ * If a cycle *gains*, every further round improves paths, and the star doesn't exist: the promise is rejected
+ * with CycleError, which contains such a cycle. In max-plus a cycle of positive weight gains, in min-plus a
+ * cycle of negative weight, in max-times a cycle of weight above 1. In max-min, min-max and or-and no cycle
+ * gains. Over floats, rounding may let a cycle whose weight is the semiring's one (0, or 1 in max-times)
+ * count as gaining. An infinite weight that isn't the semiring's zero counts as a normal weight.
  *
  * Don't write to, transfer or detach the arrays until the promise settles.
  *
- * @param a - n × n, or a batch of them as [batch, n, n]; the semiring's zero means no edge. It may be a {@link DeviceMatrix}: then
- *   so is the result, on the same device. An edge list is made a matrix first, as {@link weightMatrix} does.
+ * @param a - n × n, or a batch of them as [batch, n, n]; the semiring's zero means no edge. If `a` is a
+ * {@link DeviceMatrix}, the result is one on the same device. An edge list is converted to a matrix first,
+ * see {@link weightMatrix}.
  * @returns c, of a's shape, and how it was computed.
- * @throws Rejects with an {@link MpmmlError}: ERR_MPMML_CYCLE; ERR_MPMML_SHAPE if a isn't square or `out` doesn't fit;
- *   ERR_MPMML_VALUE for NaN, and a negative element of max-times; ERR_MPMML_OVERFLOW (see the option `overflow`);
- *   ERR_MPMML_DTYPE, ERR_MPMML_OPTION, ERR_MPMML_DISPOSED, ERR_MPMML_DEVICE, ERR_MPMML_NO_CUDA, ERR_MPMML_OUT_OF_MEMORY,
- *   ERR_MPMML_ABORTED, ERR_MPMML_CUDA. After an error `out` is as it was, except after ERR_MPMML_CUDA.
+ * @throws Rejects with an {@link MpmmlError}: ERR_MPMML_CYCLE; ERR_MPMML_SHAPE if a isn't square or `out`
+ * doesn't fit; ERR_MPMML_VALUE for NaN, and a negative element of max-times; ERR_MPMML_OVERFLOW (see the
+ * option `overflow`); ERR_MPMML_DTYPE, ERR_MPMML_OPTION, ERR_MPMML_DISPOSED, ERR_MPMML_DEVICE,
+ * ERR_MPMML_NO_CUDA, ERR_MPMML_OUT_OF_MEMORY, ERR_MPMML_ABORTED, ERR_MPMML_CUDA. After an error `out` is
+ * unchanged, except after ERR_MPMML_CUDA.
  * @see F. Baccelli, G. Cohen, G. J. Olsder, J.-P. Quadrat, Synchronization and Linearity, theorem 3.20
  * @example
  * const { c } = await star(matrix(2, 2, [-1, 2, -3, EPSILON]))
@@ -62,12 +67,12 @@ export function star<
   options?: AlgebraOptions<Out>,
 ): Promise<AlgebraResult<Out>>
 /**
- * The star over a semiring of your own, which has to be `idempotent` and to have a `one`: I ⊕ A is squared
- * until it no longer changes (floats: by at most 2^−20 of each element), with one product per doubling of the
- * longest path. If paths of 4·n edges still change it, the promise is rejected with a CycleError, which has
- * no cycle.
+ * Computes the star over a custom semiring, which must be `idempotent` and have a `one`. I ⊕ A is squared
+ * until it no longer changes, or over floats until no element changes by more than 2^−20 of its value. Each
+ * product doubles the length of the paths. If paths of 4·n edges still change the result, the promise is
+ * rejected with a CycleError without a cycle.
  *
- * @throws Rejects with what the other form rejects with; ERR_MPMML_OPTION if a law is broken.
+ * @throws Rejects with the errors of the other overload; with ERR_MPMML_OPTION if a law is broken.
  */
 export function star<L extends Lanes, A extends UserOperand<L>>(
   a: A,
@@ -79,10 +84,10 @@ export async function star(a: unknown, options?: unknown): Promise<unknown> {
 }
 
 /**
- * The plus A⁺ = A ⊕ A² ⊕ A³ ⊕ …: as {@link star}, but of paths of at least one edge, so that element [i, i]
- * is the weight of the best cycle through i. Errors and options are those of star.
+ * Computes the plus A⁺ = A ⊕ A² ⊕ A³ ⊕ …, the {@link star} without the empty path: element [i, i] is the
+ * weight of the best cycle through i. Options and errors are those of star.
  *
- * @throws Rejects with what {@link star} rejects with.
+ * @throws Rejects with the errors of {@link star}.
  * @example
  * const { c } = await plus(matrix(2, 2, [-1, 2, -3, EPSILON]))
  * console.log(c.data.join()) // -1,2,-3,-1

@@ -1,4 +1,4 @@
-/** Edges within strong components: cycles have only such edges. */
+/** Selects the edges within strong components: cycles have only such edges. */
 import type { Components } from '../graph-core/components.js'
 import { fractionBits } from '../graph-core/fractions.js'
 import { type EdgeRows, picking, restrict } from '../graph-core/rows.js'
@@ -8,8 +8,8 @@ import type { WeightedGraph } from './weights.js'
 /** The edges within components, between places: nodes in the order of their components. `edge` are indices in the graph's rows. */
 export interface Inner extends EdgeRows {
   /**
-   * Weights times 2^bits, negated for minima. They are integers, unless `integers` is false: then they aren't
-   * scaled.
+   * Weights times 2^bits, negated for minima. The products are integers; if `integers` is false, weights
+   * aren't scaled.
    */
   readonly weight: Float64Array
   readonly integers: boolean
@@ -17,7 +17,7 @@ export interface Inner extends EdgeRows {
   readonly sign: 1 | -1
   /** Number of tokens of each edge. Default 1. */
   readonly tokens: Int32Array
-  /** The most that any of them has, at least 1. */
+  /** Greatest number of tokens of an edge, at least 1. */
   readonly mostTokens: number
 }
 

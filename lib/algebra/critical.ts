@@ -1,4 +1,4 @@
-/** Critical graphs: the cycles that have the best mean. */
+/** Computes critical graphs: the cycles that have the best mean. */
 import { assertTerminates } from '../graph-core/caps.js'
 import { findingComponents } from '../graph-core/components.js'
 import { naming } from '../graph-core/names.js'
@@ -18,22 +18,24 @@ import {
 } from './best-cycles.js'
 import { type NamedWeights, numberOf, type Weights } from './weights.js'
 
-/** The nodes and edges of cycles that have the best mean. */
+/** Nodes and edges of the cycles that have the best mean. */
 export interface CriticalGraph {
   /** The mean of all its cycles. */
   mean: CycleMean
   /** Its nodes, ascending. */
   nodes: Int32Array
   /**
-   * Its edges, ascending: indices in the edge list, of parallel edges that are equally good all; of an n × n matrix an edge from i to j is
-   * i·n + j.
+   * Edges of the critical graph, ascending. Edges of an edge list are its indices, equally good parallel
+   * edges included. The edge from i to j of an n × n matrix is i·n + j.
    */
   edges: number[]
-  /** Its strongly connected components, each by its nodes; the one with the least node first. */
+  /** Strongly connected components of the critical graph, each as its nodes, ordered by their least nodes. */
   components: Int32Array[]
   /**
-   * The least common multiple, over its components, of the greatest common divisor of the lengths of their cycles, which are their
-   * numbers of edges, or of tokens. If the whole graph is strongly connected, this is the period of the powers of its matrix.
+   * Least common multiple of the cyclicities of the components. The cyclicity of a component is the greatest
+   * common divisor of the lengths of its cycles. The length of a cycle is its number of edges, or of their
+   * tokens. If the whole graph is strongly connected, the cyclicity is the period of the powers of its
+   * matrix.
    */
   cyclicity: number
 }
@@ -45,16 +47,19 @@ export interface NamedCriticalGraph<Key = unknown>
   mean: CycleMean<Key>
   /** The names of its nodes, in the order of their numbers. */
   nodes: Key[]
-  /** Its strongly connected components, each by the names of its nodes; the one with the first node first. */
+  /**
+   * Strongly connected components of the critical graph, each as the names of its nodes, ordered by their
+   * first nodes.
+   */
   components: Key[][]
 }
 
 /**
- * The critical graph: all cycles with the best mean of the graph.
+ * Finds the critical graph: all cycles with the best mean of the graph.
  *
  * @returns null if the graph has no cycle.
- * @throws Rejects with what {@link maximumCycleMean} rejects with, and OverflowError (ERR_MPMML_OVERFLOW) for a cyclicity
- *   beyond 2^53.
+ * @throws Rejects with the errors of {@link maximumCycleMean}, and with OverflowError (ERR_MPMML_OVERFLOW)
+ * for a cyclicity beyond 2^53.
  * @see F. Baccelli, G. Cohen, G. J. Olsder, J.-P. Quadrat, Synchronization and Linearity; `maxplusccir` of Scilab's max-plus toolbox
  * @example
  * const { mean, nodes, cyclicity } = await criticalGraph(matrix(2, 2, [3, 7, 2, 4]))
@@ -78,15 +83,18 @@ export async function criticalGraph(
 /** The critical graph in terms of places and inner edges. */
 export interface Critical {
   readonly best: BestCycle
-  /** Inner edges of which each is on a critical cycle: `edge` are their indices. */
+  /** Inner edges that are on a critical cycle; `edge` are their indices. */
   readonly rows: EdgeRows
-  /** Strongly connected components, by ascending least nodes, each as its places by ascending nodes. */
+  /**
+   * Strongly connected components, ordered by their least nodes; each is the list of its places, ordered by
+   * their nodes.
+   */
   readonly parts: Int32Array[]
-  /** The greatest common divisors of the tokens of their cycles. */
+  /** For each component, the greatest common divisor of the tokens of its cycles. */
   readonly divisors: number[]
 }
 
-/** The best cycle of all, and the edges of all components that have one as good, along which values lose nothing. */
+/** Returns the best cycle of all, and the tight edges of all components that have an equally good cycle. */
 function* solveAll(spectral: Spectral): Steps<{ best: BestCycle; rows: EdgeRows } | null> {
   const { components, inner, iteration } = spectral
   const { nodes } = inner
@@ -113,7 +121,7 @@ function* solveAll(spectral: Spectral): Steps<{ best: BestCycle; rows: EdgeRows 
     }
   }
   if (!best) return null
-  // They are in the order of their places already.
+  // The edges are in the order of their places already.
   const start = yield* startsOf(from.subarray(0, count), nodes)
   const kept = edge.subarray(0, count)
   return { best, rows: { nodes, start, to: kept.map((k) => inner.to[k]!), edge: kept } }
@@ -125,7 +133,7 @@ export function* findCritical(spectral: Spectral): Steps<Critical | null> {
   const tight = yield* solveAll(spectral)
   if (!tight) return null
   const parts = yield* findingComponents(tight.rows)
-  // Of these, the edges within components are on cycles.
+  // Tight edges within strong components are on cycles of tight edges.
   const within = yield* restrict(tight.rows, parts.of)
   const edge = yield* picking(tight.rows.edge, within.edge, new Int32Array(within.edge.length))
   const found: { places: Int32Array; divisor: number }[] = []
@@ -201,7 +209,10 @@ function leastMultiple(multiple: bigint, other: number): bigint {
   return multiple * BigInt(other / divisor)
 }
 
-/** Gives the greatest common divisor of the tokens of the cycles of a component, each by one of its places. */
+/**
+ * Returns a function from a place to the greatest common divisor of the tokens of the cycles of its
+ * component.
+ */
 function cycleDivisors({ nodes, start, to }: EdgeRows, tokens: Int32Array): (first: number) => Steps<number> {
   const level = new Float64Array(nodes).fill(-1)
   const queue = new Int32Array(nodes)
@@ -228,7 +239,7 @@ function cycleDivisors({ nodes, start, to }: EdgeRows, tokens: Int32Array): (fir
   }
 }
 
-/** The inner edges of a critical cycle through a place: one with the fewest edges. */
+/** Returns the inner edges of a critical cycle through a place, with the fewest edges. */
 export function criticalCycle({ rows: { start, to, edge } }: Critical, place: number): number[] {
   const by = new Map<number, { from: number; edge: number }>()
   const queue = [place]

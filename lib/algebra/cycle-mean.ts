@@ -1,4 +1,4 @@
-/** Cycle means of graphs, and cycle times of their nodes. */
+/** Computes cycle means of graphs and cycle times of their nodes. */
 
 import { signal } from '../abort.js'
 import type { Steps } from '../graph-core/slices.js'
@@ -18,22 +18,25 @@ import {
 import { keysOf, type NamedWeights, type Weights } from './weights.js'
 
 /**
- * The maximum cycle mean of a graph, and a cycle that attains it. It is the eigenvalue of the matrix, the λ of A ⊗ v = λ ⊗ v, and the
- * cycle time of a timetable: no timetable in which each edge takes its weight can be repeated in a shorter time.
+ * Computes the maximum cycle mean of a graph, and a cycle that attains it. The maximum cycle mean is the
+ * eigenvalue of the matrix, the λ of A ⊗ v = λ ⊗ v. It is also the cycle time of a timetable: if each edge
+ * takes its weight, the timetable can't repeat in a shorter time.
  *
- * An irreducible matrix, whose graph is strongly connected, has one eigenvalue only. Any other may have several, one for some of its
- * components: this is the greatest of them.
+ * An irreducible matrix, whose graph is strongly connected, has only one eigenvalue. A reducible matrix may
+ * have several eigenvalues, each the cycle mean of a component: the maximum cycle mean is the greatest of
+ * them.
  *
- * If edges have tokens, it is the maximum cycle ratio: the sum of a cycle's weights divided by the sum of its tokens. Without tokens
- * each edge has one. See {@link TokenEdgeList}.
+ * If edges have tokens, the result is the maximum cycle ratio: the sum of a cycle's weights divided by the
+ * sum of its tokens. Without tokens each edge has one. See {@link TokenEdgeList}.
  *
- * It is exact for int32 weights. For float weights the cycle is one of the best exactly, and its mean is rounded.
+ * The result is exact for int32 weights. For float weights the cycle is exactly a best one, and its mean is
+ * rounded.
  *
- * The work is done by Howard's policy iteration on JavaScript's thread, in parts of some milliseconds between which the event
- * loop turns. Don't write to the arrays until the promise settles.
+ * Howard's policy iteration runs on JavaScript's thread, in slices of some milliseconds between which the
+ * event loop runs. Don't write to the arrays until the promise settles.
  *
- * @param graph - an edge list, or an n × n matrix whose elements are edges unless they are the semiring's zero. All elements
- *   must be finite otherwise. Matrices of float32, of float64 and of a device are taken too.
+ * @param graph - an edge list, or an n × n matrix whose elements are edges unless they are the semiring's
+ * zero. All other elements must be finite. Matrices of float32, float64 and of a device are accepted, too.
  * @returns null if the graph has no cycle: then only the semiring's zero is an eigenvalue.
  * @throws Rejects with ArgumentError (ERR_MPMML_DTYPE), ArgumentError (ERR_MPMML_SHAPE) and ArgumentError (ERR_MPMML_VALUE) for a value that
  *   isn't a graph of finite weights; CycleError (ERR_MPMML_CYCLE) for a cycle without a token; ArgumentError (ERR_MPMML_OPTION); OverflowError (ERR_MPMML_OVERFLOW) if the sum of a
@@ -64,9 +67,10 @@ export function maximumCycleMean(
 }
 
 /**
- * The minimum cycle mean of a graph: {@link maximumCycleMean} of min-plus, whose zero is no edge.
+ * Computes the minimum cycle mean of a graph: {@link maximumCycleMean} over min-plus, whose zero means no
+ * edge.
  *
- * @throws Rejects with what {@link maximumCycleMean} rejects with.
+ * @throws Rejects with the errors of {@link maximumCycleMean}.
  * @example
  * const graph = { nodes: 2, from: [0, 1, 0], to: [1, 0, 0], weight: [3, 4, 5] }
  * const { numerator, denominator } = await minimumCycleMean(graph)
@@ -105,17 +109,20 @@ async function meanOf(
 export interface ComponentMeans<Key = number> {
   /** The component of each node. Edges between components lead from higher numbers to lower ones. */
   component: Int32Array
-  /** The best cycle mean of each component; null if it has no cycle: it is one node without a self-loop. */
+  /**
+   * Best cycle mean of each component; null for a component without a cycle, which is a single node without a
+   * self-loop.
+   */
   means: (CycleMean<Key> | null)[]
   /** The names of the nodes, by their numbers, if they have names. */
   keys?: ArrayLike<Key>
 }
 
 /**
- * The best cycle mean of each strongly connected component: {@link maximumCycleMean}, or {@link minimumCycleMean} with
- * `semiring: 'min-plus'`. Each of them is an eigenvalue of the component's matrix.
+ * Computes the best cycle mean of each strongly connected component: {@link maximumCycleMean}, or {@link
+ * minimumCycleMean} with `semiring: 'min-plus'`. The mean is the eigenvalue of the component's matrix.
  *
- * @throws Rejects with what {@link maximumCycleMean} rejects with.
+ * @throws Rejects with the errors of {@link maximumCycleMean}.
  * @example
  * const graph = { nodes: 3, from: [0, 1, 1, 2], to: [1, 0, 2, 2], weight: [3, 4, 0, 8] }
  * const { component, means } = await componentCycleMeans(graph)
@@ -140,24 +147,30 @@ export async function componentCycleMeans(
   })
 }
 
-/** The cycle times of nodes: entry i of each array is node i's. */
+/** Cycle times of nodes: entry i of each array belongs to node i. */
 export interface CycleTimes<Key = number> {
-  /** Of int32 weights they are exact; the semiring's zero, −Infinity or Infinity, if no cycle can be reached. */
+  /**
+   * Numerators of the cycle times, exact for int32 weights. The semiring's zero, −Infinity or Infinity, for
+   * nodes that reach no cycle.
+   */
   numerators: Float64Array
-  /** 0 for a node from which no cycle can be reached. */
+  /** Denominators of the cycle times; 0 for a node that reaches no cycle. */
   denominators: Float64Array
-  /** numerators / denominators; the semiring's zero, −Infinity or Infinity, if no cycle can be reached. */
+  /**
+   * Quotients numerators / denominators; the semiring's zero, −Infinity or Infinity, for nodes that reach no
+   * cycle.
+   */
   values: Float64Array
   /** The names of the nodes, by their numbers, if they have names. */
   keys?: ArrayLike<Key>
 }
 
 /**
- * The cycle time of each node: the best mean of the cycles that can be reached from it. It is the limit of x(k) / k for
- * x(k + 1) = A ⊗ x(k), for any finite x(0), and of x(k) = A₀ ⊗ x(k) ⊕ A₁ ⊗ x(k − 1) ⊕ … if edges have tokens; A[i, j] is the weight of
- * the edge from i to j.
+ * Computes the cycle time of each node: the best mean of the cycles that the node reaches. The cycle time is
+ * the limit of x(k) / k for x(k + 1) = A ⊗ x(k) and any finite x(0). If edges have tokens, the recurrence is
+ * x(k) = A₀ ⊗ x(k) ⊕ A₁ ⊗ x(k − 1) ⊕ …. A[i, j] is the weight of the edge from i to j.
  *
- * @throws Rejects with what {@link maximumCycleMean} rejects with.
+ * @throws Rejects with the errors of {@link maximumCycleMean}.
  * @see `maxplusctv` of Scilab's max-plus toolbox, the eigenvalues that `howard` of MaxPlus.jl gives
  * @example
  * const graph = { nodes: 3, from: [0, 1, 2], to: [1, 0, 2], weight: [3, 4, 2] }
@@ -178,7 +191,7 @@ export function* timesOf(spectral: Spectral): Steps<CycleTimes<unknown>> {
   const denominators = new Float64Array(nodes)
   const values = new Float64Array(nodes).fill(graph.semiring === 'max-plus' ? -Infinity : Infinity)
   const bests: (BestCycle | null)[] = []
-  // What a component reaches has lower numbers.
+  // The components that a component reaches have lower numbers.
   for (let component = 0; component < components.count; component++) {
     const members = components.members.subarray(components.start[component], components.start[component + 1])
     let best = yield* solve(spectral, component)

@@ -20,13 +20,16 @@ import { type Critical, criticalCycle, findCritical } from './critical.js'
 import { PolicyIteration } from './howard.js'
 import { keysOf, type NamedWeights, type Weights } from './weights.js'
 
-/** An eigenvector: entry i of each array is node i's. */
+/** An eigenvector: entry i of each array belongs to node i. */
 export interface Eigenvector<Key = number> {
-  /** The node whose entry is 0: the least of a component of the critical graph; its name if nodes have names. */
+  /**
+   * The node whose entry is 0: the least node of a component of the critical graph. Its name if nodes have
+   * names.
+   */
   node: Key
   /**
-   * The eigenvector is numerators / denominator. Of int32 weights they are exact. An entry that is the semiring's zero is
-   * −Infinity (Infinity in min-plus).
+   * Numerators of the eigenvector, which is numerators / denominator. Exact for int32 weights. An entry that
+   * is the semiring's zero is −Infinity (Infinity in min-plus).
    */
   numerators: Float64Array
   /** Denominator of the eigenvalue, for int32 weights. */
@@ -40,8 +43,8 @@ export interface Eigenvectors<Key = number> {
   /** The eigenvalue, as the mean of a cycle that attains it. */
   eigenvalue: CycleMean<Key>
   /**
-   * A basis of the eigenspace: the eigenvectors are the vectors ⊕ over b of cᵇ ⊗ vectors[b], for any numbers
-   * cᵇ of which one at least isn't the semiring's zero. The basis has one vector per component of the
+   * Basis of the eigenspace: the eigenvectors are the vectors ⊕ over b of cᵇ ⊗ vectors[b], for any numbers
+   * cᵇ, at least one of which isn't the semiring's zero. The basis has one vector per component of the
    * critical graph, in the order of its components.
    */
   vectors: Eigenvector<Key>[]
@@ -50,19 +53,22 @@ export interface Eigenvectors<Key = number> {
 }
 
 /**
- * The eigenvectors of a matrix, A ⊗ v = λ ⊗ v, for λ = its {@link maximumCycleMean}: in max-plus the greatest of A[i, j] + v[j] over j is
- * λ + v[i]. In a timetable with x(k + 1) = A ⊗ x(k) departures at v repeat with the period λ.
+ * Computes the eigenvectors v of a matrix, A ⊗ v = λ ⊗ v, for the eigenvalue λ from {@link maximumCycleMean}.
+ * In max-plus the maximum of A[i, j] + v[j] over j is λ + v[i]. In a timetable with x(k + 1) = A ⊗ x(k),
+ * departures at v repeat with the period λ.
  *
- * Entry i of a vector is the best of all walks from node i to the vector's node, with each edge's weight less λ. It is the
- * semiring's zero if there is no such walk. So all entries are finite if the matrix is irreducible. If it isn't, it may have more
- * eigenvalues: {@link componentCycleMeans} gives those of its components, and {@link cycleTimes} what each node grows by.
+ * Entry i of a vector is the weight of the best walk from node i to the vector's node, after λ is subtracted
+ * from each edge's weight. The entry is the semiring's zero if no such walk exists. If the matrix is
+ * irreducible, all entries are finite. A reducible matrix may have more eigenvalues: {@link
+ * componentCycleMeans} computes the eigenvalues of its components, and {@link cycleTimes} the growth rate of
+ * each node.
  *
  * If edges have tokens, x(k) = λᵏ ⊗ v solves x(k) = A₀ ⊗ x(k) ⊕ A₁ ⊗ x(k − 1) ⊕ …: the greatest of w − t · λ + v[j], over the edges
  * from i to j of weight w with t tokens, is v[i].
  *
  * @returns null if the graph has no cycle: then only the semiring's zero is an eigenvalue.
- * @throws Rejects with what {@link maximumCycleMean} rejects with, and OverflowError (ERR_MPMML_OVERFLOW) for numerators
- *   beyond 2^53.
+ * @throws Rejects with the errors of {@link maximumCycleMean}, and with OverflowError (ERR_MPMML_OVERFLOW)
+ * for numerators beyond 2^53.
  * @see P. Butkovič, Max-linear Systems: Theory and Algorithms, section 4.3: the principal eigenspace; `howard` of ScicosLab's
  *   max-plus toolbox, `mpeigen` of MaxPlus.jl, `maxplusmaxalgol` of Scilab's max-plus toolbox, which give one eigenvector
  * @example
@@ -110,11 +116,11 @@ function* vectorTo(
 ): Steps<Eigenvector<unknown>> {
   const { graph, inner, components } = spectral
   const { members, within } = yield* findReachable(before, Int32Array.of(components.members[target]!))
-  // The part from which it can be reached is one component, and the other nodes are in none.
+  // The nodes that reach the target count as one component; the other nodes are in none.
   const of = Int32Array.from(within, (is) => is - 1)
   const own = yield* innerEdges(graph, { of, members })
   yield
-  // Both name edges by their places in the rows.
+  // `inner.edge` and `own.edge` identify edges by their positions in the graph's rows.
   const placeOf = new Map(criticalCycle(critical, target).map((k) => [inner.edge[k]!, -1]))
   for (let k = 0; k < own.edge.length; k++) if (placeOf.has(own.edge[k]!)) placeOf.set(own.edge[k]!, k)
   const cycle = [...placeOf.values()]

@@ -1,17 +1,18 @@
 /**
- * Cycle means by policy iteration: the best ratio of the weight of a cycle to its tokens. Every cycle has a token; if each edge has
- * one, the ratio is the mean of the weights.
+ * Computes cycle means by Howard's policy iteration: the best ratio of the weight of a cycle to its tokens.
+ * Every cycle has a token; if each edge has one, the ratio is the mean of the weights.
  *
  * A policy chooses one edge from each node. It leads each node into a cycle; the best of its cycles has the
  * ratio p/q, and each node a value: the sum of (weight − tokens · p/q) along the path to that cycle. If
  * another edge gives a node a greater value, the policy chooses it instead. If no edge does, no cycle of the
  * component is better.
  *
- * No rounding decides. Values are held times q, as integers. If they may be beyond 2^53, or weights have too many digits
- * after the point, sums have a known error; what is within it is compared again in integers of any size.
+ * Rounding never affects the result. Values are stored times q, as integers. If values may be beyond 2^53, or
+ * weights have too many binary digits after the point, sums have a known error bound. Differences within the
+ * bound are compared again with BigInt.
  *
- * One cycle is taken at a time, the places that don't lead to it are led there backwards, and values are used as soon as they are
- * known.
+ * Each round selects one cycle. A backward search changes the policy of the places that don't lead to the
+ * cycle. New values are used as soon as they are known.
  *
  * @see J. Cochet-Terrasson, G. Cohen, S. Gaubert, M. McGettrick, J.-P. Quadrat, Numerical computation of spectral elements in
  *   max-plus algebra
@@ -37,7 +38,9 @@ interface ExactSums {
   readonly sums: bigint[]
 }
 
-/** The edges that lead to each place, from `to`; `edge` are their indices in the inner edges. */
+/**
+ * Edges that enter each place; they come from the places `to`. `edge` are their indices in the inner edges.
+ */
 interface Entering extends EdgeRows {
   readonly weight: Float64Array
   readonly tokens: Int32Array
@@ -53,13 +56,16 @@ interface PolicyCycle {
 
 export class PolicyIteration {
   readonly inner: Inner
-  /** The chosen edge of each place, where it leads to, and its weight: next to each other, as they are needed. */
+  /**
+   * Chosen edge of each place, its target and its weight: next to each other in memory, because they are read
+   * together.
+   */
   readonly policy: Int32Array
   readonly #next: Int32Array
   readonly #cost: Float64Array
   /**
-   * Along the policy to the cycle: the sum of weights, the number of edges, that of tokens, and
-   * `cycle's tokens · sum − cycle's sum · tokens`.
+   * For each place, along the policy to the cycle: the sum of weights, the number of edges, the number of
+   * tokens, and `cycle's tokens · sum − cycle's sum · tokens`.
    */
   readonly sum: Float64Array
   readonly #steps: Int32Array
@@ -77,7 +83,7 @@ export class PolicyIteration {
   #heaviest = 0
   #cycle: PolicyCycle = { place: 0, sum: 0, error: 0, tokens: 1 }
   #error = 0
-  /** Whether the mean is that of the round before: better cycles are rare from then on. */
+  /** Whether the mean equals the mean of the previous round: better cycles are rare from then on. */
   #settled = false
   /** Whether all places are near the cycle. */
   #isShallow = false
@@ -104,11 +110,11 @@ export class PolicyIteration {
    * Finds the best cycle of the component of places `first` up to `end`, which must have an edge. Returns the
    * edges of the cycle. Until the next call, the other methods refer to this component.
    *
-   * @param target - the edges of a cycle that is known to be one of the best: values are then those of the
-   * paths to the node that its first edge leaves. The component may be any set of nodes that reach this node.
+   * @param target - the edges of a known best cycle. Values then belong to the paths to the node that its
+   * first edge leaves. The component may be any set of nodes that reach this node.
    */
   *solve(first: number, end: number, target?: readonly number[]): Steps<number[]> {
-    // What was solved before is a better start.
+    // If the component was solved before, its old policy is a better start.
     if (!target || first !== this.#first || end !== this.#end) {
       this.#first = first
       this.#end = end
@@ -117,8 +123,8 @@ export class PolicyIteration {
     this.#target = -1
     this.#settled = false
     if (target) this.#aimAt(target)
-    // No graph is known that needs more rounds than it has edges: T. D. Hansen, U. Zwick, Lower bounds for
-    // Howard's algorithm, 2010.
+    // No known graph needs more rounds than it has edges: T. D. Hansen, U. Zwick, Lower bounds for Howard's
+    // algorithm, 2010.
     const { start } = this.inner
     const most = this.rounds + SHALLOW + 2 * (start[end]! - start[first]!)
     do {
@@ -159,7 +165,7 @@ export class PolicyIteration {
     this.#cost[place] = this.inner.weight[edge]!
   }
 
-  /** Leads the places of a cycle around it. */
+  /** Sets the policy of a cycle's places to the cycle's edges. */
   #aimAt(cycle: readonly number[]): void {
     let place = this.inner.to[cycle.at(-1)!]!
     this.#target = place
@@ -174,14 +180,17 @@ export class PolicyIteration {
     return this.#cycle.place
   }
 
-  /** The sum of the weights of the edges of a cycle, in units of 2^-bits, exactly. */
+  /** Returns the exact sum of the weights of a cycle's edges, in units of 2^-bits. */
   exactSum(edges: Iterable<number>): bigint {
     let sum = 0n
     for (const k of edges) sum += this.#exactWeight(k)
     return sum
   }
 
-  /** The value of a place of the component last solved, times the tokens of its cycle, exactly, in units of 2^-bits. */
+  /**
+   * Returns the exact value of a place of the component last solved, times the tokens of its cycle, in units
+   * of 2^-bits.
+   */
   exactValue(place: number): bigint {
     if (this.#error === 0) return BigInt(this.value[place]!)
     const { mean, sums } = this.#exactSums()
@@ -246,7 +255,10 @@ export class PolicyIteration {
     return exactly(a) * BigInt(b.tokens) > exactly(b) * BigInt(a.tokens)
   }
 
-  /** Finds the cycles of the policy, selects the best, leads all nodes to it, and computes their values. */
+  /**
+   * Finds the cycles of the policy and selects the best one. Changes the policy so that all nodes lead to
+   * this cycle, and computes their values.
+   */
   *#evaluate(): Steps<void> {
     const first = this.#first
     const end = this.#end
@@ -292,7 +304,7 @@ export class PolicyIteration {
     this.#value(best!)
   }
 
-  /** Leads all places to a cycle, and puts them in order again. */
+  /** Changes the policy so that all places lead to a cycle, and orders the places again. */
   *#leadTo(root: number): Steps<void> {
     const first = this.#first
     const end = this.#end
@@ -301,7 +313,7 @@ export class PolicyIteration {
     const path = this.#path
     const next = this.#next
     const stamp = ++this.#stamp
-    // Those that lead to it already, in the same order, and then the others.
+    // Places that lead to the cycle already come first, in unchanged order; the other places follow.
     let reached = first
     mark[root] = stamp
     for (let o = first; o < end; o++) {
@@ -316,7 +328,7 @@ export class PolicyIteration {
     yield* this.#lead(reached, stamp)
   }
 
-  /** The values of all places, which lead to a cycle, and what errors they may have. */
+  /** Computes the values of all places, which lead to a cycle, and the bound of their errors. */
   #value(cycle: PolicyCycle): void {
     const first = this.#first
     const end = this.#end
@@ -351,16 +363,18 @@ export class PolicyIteration {
     }
     this.#isShallow = furthest < SHALLOW
     if (!this.#isShallow) this.#orderBySteps(furthest)
-    // Only what is done next depends on it, so rounding does no harm.
+    // Only the strategy of the next rounds depends on this comparison, not the result, so rounding is
+    // harmless.
     this.#settled = mean * this.#cycle.tokens === this.#cycle.sum * turn
     this.#cycle = cycle
     this.#exact = undefined
-    // Of the cycle's tokens · (weight + sum) − the cycle's sum · tokens, whatever the edge.
+    // Bound of |cycle's tokens · (weight + sum) − cycle's sum · tokens| over all edges.
     const size = turn * (largest + this.#heaviest) + Math.abs(mean) * (most + mostTokens)
     const inexact = integers && largest <= EXACT ? 0 : ROUNDING * (furthest + 1) * largest
     this.#error = cycle.error * (most + mostTokens) + inexact * turn
     if (this.#error > 0 || !integers || size > EXACT) {
-      // The error of the least numbers would be rounded to 0, as if sums were exact.
+      // Without the minimum, the error bound of subnormal numbers would be rounded to 0, as if sums were
+      // exact.
       this.#error = Math.max(2 * (this.#error + 8 * ROUNDING * size), Number.MIN_VALUE)
     }
   }
@@ -394,7 +408,10 @@ export class PolicyIteration {
     return this.#entering
   }
 
-  /** Leads all unmarked nodes to marked ones, which are the first `reached` nodes in order. */
+  /**
+   * Changes the policy so that all unmarked nodes lead to marked nodes, which are the first `reached` nodes
+   * in order.
+   */
   *#lead(reached: number, stamp: number): Steps<void> {
     const { start, edge, to: from } = yield* this.#edgesTo()
     const order = this.#order
@@ -485,7 +502,7 @@ export class PolicyIteration {
       left -= last - start[j]!
       for (let at = start[j]!; at < last; at++) {
         const p = from[at]!
-        // In this order both terms are exact, and their sum is if it isn't beyond 2^53.
+        // In this order both terms are exact, and so is their sum unless it is beyond 2^53.
         const candidate = turn * weight[at]! - sum * tokens[at]! + base
         if (candidate <= value[p]! || candidate > EXACT) continue
         value[p] = candidate
@@ -532,7 +549,7 @@ export class PolicyIteration {
     return changed
   }
 
-  /** The sign of the difference of the values that two edges of a place give it. */
+  /** Returns the sign of the difference between the values that two edges give to their place. */
   #compare(k: number, l: number): number {
     const { to } = this.inner
     const { mean, sums } = this.#exactSums()

@@ -1,4 +1,4 @@
-/** The options and the results that functions on matrices have in common. */
+/** Common options and results of functions on matrices. */
 
 import { assertDevicesOnly, type Where, whereSet } from '../backend.js'
 import type { BackendName } from '../backend-name.js'
@@ -20,15 +20,17 @@ import {
 export interface AlgebraOptions<Out extends AnyResult = MatrixLike>
   extends Pick<MpmmOptions<Out>, 'semiring' | 'backend' | 'device' | 'devices' | 'signal' | 'onProgress'> {
   /**
-   * A matrix of a's shape to write into, which is then the result's `c`. It may be `a` itself: it changes only if all has
-   * succeeded. Its elements may not overlap each other. If a is a {@link DeviceMatrix}, so must `out` be, on the same device.
+   * Matrix of a's shape to write into, which is then the result's `c`. `out` may be `a` itself: it is written
+   * only if the call succeeds. The elements of `out` must not overlap each other. If `a` is a {@link
+   * DeviceMatrix}, `out` must be one on the same device.
    */
   out?: Out | undefined
   /**
-   * What to do with an element of the result that is finite and outside the finite range of int32: 'throw',
-   * the default, rejects with ERR_MPMML_OVERFLOW, which names the first one; 'saturate' takes the nearest
-   * finite value; 'wrap' takes it modulo 2^32 (what wraps onto the value of the semiring's zero is zero).
-   * Only for integers. See {@link power} for its different meaning there.
+   * Policy for an element of the result that is finite and outside the finite range of int32. 'throw', the
+   * default, rejects with ERR_MPMML_OVERFLOW, whose message names the first such element. 'saturate' stores
+   * the nearest finite value. 'wrap' stores the element modulo 2^32; an element that wraps onto the value of
+   * the semiring's zero is zero. Only for integers. In {@link power} the policy applies to intermediate
+   * products, too.
    */
   overflow?: Overflow | undefined
 }
@@ -47,7 +49,7 @@ export interface AlgebraResult<C extends AnyResult = DenseMatrix> {
   timing: {
     /** Milliseconds from the call to the result. */
     totalMs: number
-    /** Computing, without copies between arrays and the device. */
+    /** Milliseconds of the computation, without copies between arrays and the device. */
     kernelMs: number
   }
 }
@@ -60,7 +62,7 @@ const algebraOptions = new Options({
   ...longWorkSet,
 } satisfies OptionsOf<AlgebraOptions>)
 
-/** Reads what the user passed as options. */
+/** Reads the options that the user passed. */
 export const readAlgebraOptions = (options: unknown): ReadOptions => asProduct(algebraOptions.read(options))
 
 /** Options of the backend, for functions whose other options aren't those of a product. */

@@ -43,22 +43,25 @@ interface Call extends SquareRequest {
 }
 
 /**
- * The power Aⁿ = A ⊗ A ⊗ … ⊗ A of n factors, over any semiring: element [i, j] is the weight of the best path of exactly n
- * edges from i to j. A⁰ is the identity, whose elements are one on the diagonal and zero elsewhere.
+ * Computes the power Aⁿ = A ⊗ A ⊗ … ⊗ A of n factors, over any semiring. Element [i, j] is the weight of the
+ * best path of exactly n edges from i to j. A⁰ is the identity: the semiring's one on the diagonal and its
+ * zero elsewhere.
  *
- * It is computed by products of {@link mpmm}, at most 2·log₂ n, on matrices that stay on a device. They are A^m for
- * m = ⌊n / 2^k⌋, from the greatest k down, and the odd ones of them in two products. So each is a factor of the result, and no
- * power that isn't needed can overflow. The policies of `overflow` are those of these products: 'throw' rejects if an element
- * of one of these powers is decided by a sum outside the finite range; what 'saturate' and 'wrap' make of one is what the next
- * product takes. Over floats each product rounds as mpmm does.
+ * Takes at most 2·log₂ n products of {@link mpmm}, on matrices that stay on a device. The intermediate powers
+ * are A^m for m = ⌊n / 2^k⌋, from the greatest k down to 0. An odd m needs two products. Each intermediate
+ * power is a factor of the result, so no unneeded power can overflow. `overflow` applies to each of these
+ * products. 'throw' rejects if a sum outside the finite range decides an element of an intermediate power.
+ * With 'saturate' and 'wrap' the next product uses the stored values. Over floats each product rounds like
+ * mpmm.
  *
  * Don't write to, transfer or detach the arrays until the promise settles.
  *
- * @param a - a square matrix, or a batch of them; an edge list is made a matrix first, as {@link weightMatrix} does. It may be a {@link DeviceMatrix}: then so is the result, on the same device.
+ * @param a - a square matrix, or a batch of them; an edge list is converted to a matrix first, see {@link
+ * weightMatrix}. If `a` is a {@link DeviceMatrix}, the result is one on the same device.
  * @param n - an integer from 0 to 2^53 − 1
  * @returns c, of a's shape, and how it was computed.
- * @throws Rejects with what {@link mpmm} rejects with; ERR_MPMML_OPTION if n isn't such an integer; ERR_MPMML_SHAPE if a isn't
- *   square. After an error `out` is as it was, except after ERR_MPMML_CUDA.
+ * @throws Rejects with the errors of {@link mpmm}; with ERR_MPMML_OPTION if n isn't such an integer; with
+ * ERR_MPMML_SHAPE if `a` isn't square. After an error `out` is unchanged, except after ERR_MPMML_CUDA.
  * @example
  * const { c } = await power(matrix(2, 2, [3, 7, 2, 4]), 2)
  * console.log(c.data.join()) // 9,11,6,9
@@ -83,7 +86,7 @@ export function power<
  * Computes a power over a custom semiring, which must have a `one` for A⁰. The laws that powers rely on are
  * checked once: see `checkSemiring`.
  *
- * @throws Rejects with what the other form rejects with; ERR_MPMML_OPTION if a law is broken.
+ * @throws Rejects with the errors of the other overload; with ERR_MPMML_OPTION if a law is broken.
  */
 export function power<L extends Lanes, A extends UserOperand<L>>(
   a: A,
@@ -161,7 +164,10 @@ async function byProducts({ n, productOptions }: Call, base: DeviceMatrix<Operan
   return { c: c as DeviceMatrix<ElementArray>, kernelMs }
 }
 
-/** zero ⊕ a, which has no int16, and no other forms of an element. */
+/**
+ * Computes A¹ as zero ⊕ a, which converts int16 operands to the element type and normalizes elements with
+ * several representations.
+ */
 async function firstPower(
   session: Session,
   { elements, productOptions, options, name }: Call,
@@ -183,7 +189,7 @@ async function uploaded(session: Session, view: HostView): Promise<DeviceMatrix<
   return resident(await upload(session, view, NEVER_CANCELLED, 'a'), session, stored(view))
 }
 
-/** The identities of a batch, in an array. */
+/** Returns the identities of a batch, in an array. */
 function identity({ elements, options }: Call): HostView {
   const { type, batch, rows: n, reach } = elements
   const dtype = typeNameOf(type)

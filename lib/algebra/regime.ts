@@ -1,4 +1,4 @@
-/** Periodic regimes: how trajectories go on after a while. */
+/** Finds periodic regimes: the eventually periodic behaviour of trajectories. */
 import { signal } from '../abort.js'
 import { zeroOf } from '../built-in-semirings.js'
 import { elementType, typeNameOf } from '../elements.js'
@@ -29,19 +29,22 @@ import {
 /** The options of {@link periodicRegime}. `undefined` means the default. */
 export interface RegimeOptions extends Pick<MpmmOptions, 'signal'> {
   /**
-   * The most steps of the search for the regime; 100 000 by default. The search needs at most three times
-   * transient + period, and often little more than that sum.
+   * Limit of the number of steps of the search; 100 000 by default. The search needs at most 3 · (transient +
+   * period) steps, and often little more than transient + period.
    */
   maxSteps?: number | undefined
   /** 'max-plus' (default) or 'min-plus'. */
   semiring?: SumSemiring | undefined
 }
 
-/** x(k + period) = x(k) + growth for all k from `transient` on, and both are the least such numbers. */
+/**
+ * Periodic regime: x(k + period) = x(k) + growth for all k ≥ transient, where `transient` and `period` are
+ * the least such numbers.
+ */
 export interface Regime<Key = number> {
-  /** The number of steps before the regime begins. */
+  /** Number of steps before the regime begins. */
   transient: number
-  /** The number of steps after which it repeats itself; also called its cyclicity. */
+  /** Number of steps after which the regime repeats; also called its cyclicity. */
   period: number
   /**
    * Growth of each element in a period; growth / period is its cycle time. It is 0 for elements that are the
@@ -59,28 +62,32 @@ const regimeOptions = new Options({
 } satisfies OptionsOf<RegimeOptions>)
 
 /**
- * The periodic regime of x(k + 1) = A ⊗ x(k): the least p and c with x(k + c) = x(k) + growth for all k ≥ p. If A is irreducible,
- * all elements grow by c · λ, with the eigenvalue λ: x(k + c) = λᶜ ⊗ x(k). If not, each grows by c times its
- * {@link cycleTimes}.
+ * Finds the periodic regime of x(k + 1) = A ⊗ x(k): the least transient p and period c with x(k + c) = x(k) +
+ * growth for all k ≥ p. If A is irreducible, all elements grow by c · λ per period, with the eigenvalue λ:
+ * x(k + c) = λᶜ ⊗ x(k). If A is reducible, each element grows by c times its cycle time, see {@link
+ * cycleTimes}.
  *
- * There is always one if A is irreducible or x(0) has no zeros of the semiring. How long it takes depends on the weights: it is
- * long if another cycle is nearly as good as the best. So there is a most number of steps. Without these conditions an element may grow at
- * several rates in turn for ever; then `maxSteps` ends the search.
+ * A periodic regime always exists if A is irreducible, or if no element of x(0) is the semiring's zero. The
+ * transient depends on the weights: it is long if another cycle is nearly as good as the best. Therefore
+ * `maxSteps` limits the search. If neither condition holds, an element may alternate between several growth
+ * rates for ever; then `maxSteps` ends the search.
  *
- * It is found exactly, in int32 as well as in floats if all are multiples of one power of 2 and no sum is beyond 2^53 times
- * that. Each step is a look at each edge, on JavaScript's thread, in slices; the memory is that of a few states.
+ * The result is exact, for int32, and for floats that are multiples of one power of 2 if no sum is beyond
+ * 2^53 times that power. Each step reads each edge once, on JavaScript's thread in slices. The search stores
+ * only a few states.
  *
- * If edges have tokens, it is the regime of x(k) = A₀ ⊗ x(k) ⊕ A₁ ⊗ x(k − 1) ⊕ …, see {@link trajectory}. What comes before the states
- * that are given is the semiring's zero, too.
+ * If edges have tokens, the result is the regime of x(k) = A₀ ⊗ x(k) ⊕ A₁ ⊗ x(k − 1) ⊕ …, see {@link
+ * trajectory}. All states before the given ones are the semiring's zero.
  *
  * @param a - n × n, or an edge list: see {@link maximumCycleMean}.
- * @param x0 - x(0): n × 1, or an array of n elements, of A's type; if edges have tokens, also the last states, as {@link trajectory}
- *   takes them.
- * @throws Rejects with what {@link maximumCycleMean} rejects with; LimitError (ERR_MPMML_LIMIT) if it isn't found within
- *   `maxSteps` steps; ArgumentError (ERR_MPMML_VALUE) for floats that aren't such multiples; OverflowError (ERR_MPMML_OVERFLOW) if a
- *   sum is beyond 2^53.
+ * @param x0 - x(0): n × 1, or an array of n elements, of A's type. If edges have tokens, it may be the last
+ * states, in the form for {@link trajectory}.
+ * @throws Rejects with the errors of {@link maximumCycleMean}; LimitError (ERR_MPMML_LIMIT) if the regime
+ * isn't found within `maxSteps` steps; ArgumentError (ERR_MPMML_VALUE) for floats that aren't multiples of
+ * one power of 2; OverflowError (ERR_MPMML_OVERFLOW) if a sum is beyond 2^53 times that power.
  * @see F. Baccelli, G. Cohen, G. J. Olsder, J.-P. Quadrat, Synchronization and Linearity; `maxplusmaxalgol` of Scilab's max-plus toolbox
- * @see R. P. Brent, An improved Monte Carlo factorization algorithm, BIT 20 (1980): how a sequence is found to repeat itself
+ * @see R. P. Brent, An improved Monte Carlo factorization algorithm, BIT 20 (1980), on the detection of
+ * cycles in sequences
  * @example
  * const { transient, period, growth } = await periodicRegime(matrix(2, 2, [3, 7, 2, 4]), [1, 0])
  * // So λ is 9/2.
@@ -114,7 +121,7 @@ function* findRegime(graph: WeightedGraph, x0: ElementArray, maxSteps: number): 
   const depth = tokens ? tokens.most : 1
   assertMemoryFits({ what: WHAT, perNode: 40 * depth, perEdge: 0 }, nodes, rows.to.length)
   const start = startOf(last, nodes, depth)
-  // Nodes that don't lead to a nonzero element of x(0) stay zero.
+  // Elements of nodes that don't reach a nonzero element of x(0) remain the semiring's zero.
   const isThere = (i: number) => {
     for (let at = i; at < start.length; at += nodes) if (start[at] !== -Infinity) return true
     return false
@@ -143,7 +150,7 @@ function* findRegime(graph: WeightedGraph, x0: ElementArray, maxSteps: number): 
   return { transient, period, growth, ...keysOf(graph) }
 }
 
-/** x(0) and what is remembered before it, the newest first: `depth` states. */
+/** Returns `depth` states, the newest first: x(0) and the states before it. */
 function startOf(last: Float64Array, nodes: number, depth: number): Float64Array {
   const start = new Float64Array(nodes * depth).fill(-Infinity)
   for (let age = 0; age < depth && (age + 1) * nodes <= last.length; age++) {
@@ -154,7 +161,7 @@ function startOf(last: Float64Array, nodes: number, depth: number): Float64Array
   return start
 }
 
-/** Weights and state as integers that are to be maximised; `unit` is what 1 means. */
+/** Returns weights and states as integers that are maximised, in multiples of `unit`. */
 function* scaled(
   { rows, semiring, exact, names }: WeightedGraph,
   x0: ElementArray,
@@ -210,8 +217,8 @@ class System {
   }
 
   /**
-   * Writes the state after x. Returns whether each element is decided as it must be in a periodic regime: by one that grows at the same
-   * rate. What grows more slowly decides only for a while.
+   * Writes the state after x. Returns whether the state is regular: each element is decided by an element
+   * with the same growth rate. Elements that grow more slowly decide only during the transient.
    */
   *step(x: Float64Array, next: Float64Array): Steps<boolean> {
     const { nodes, start, to, weight } = this.#graph.rows
@@ -269,9 +276,9 @@ class System {
 }
 
 /**
- * The period, and the first state after the last step that isn't regular. From there on the next state
- * depends only on the state less the growth, so the states are periodic as soon as one repeats. Brent's cycle
- * detection stores one state, after an ever larger number of steps.
+ * Finds the period, and the first state after the last irregular step. From this state on, the next state
+ * depends only on the state less the growth. So the states are periodic as soon as one repeats. Brent's cycle
+ * detection stores one state, and replaces it after ever larger numbers of steps.
  */
 function* findPeriod(
   system: System,

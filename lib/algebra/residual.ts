@@ -1,4 +1,4 @@
-/** Residuals: the greatest solutions of A ⊗ X ≤ B and of X ⊗ B ≤ A. */
+/** Computes residuals: the greatest solutions of A ⊗ X ≤ B and of X ⊗ B ≤ A. */
 
 import { optionsOf, whereSet } from '../backend.js'
 import type { BackendName } from '../backend-name.js'
@@ -32,8 +32,9 @@ export interface ResidualOptions
   /** 'max-plus' (default) for the greatest solutions; 'min-plus' for the least X of A ⊗ X ≥ B. */
   semiring?: SumSemiring | undefined
   /**
-   * What to do with an element that is finite and outside of −2^31 + 1 to 2^31 − 2: 'throw', the default, rejects with
-   * ERR_MPMML_OVERFLOW; 'saturate' takes the nearest value inside; 'wrap' takes it modulo 2^32. Only for int32.
+   * Policy for an element that is finite and outside of −2^31 + 1 to 2^31 − 2: 'throw', the default, rejects
+   * with ERR_MPMML_OVERFLOW; 'saturate' stores the nearest value inside; 'wrap' stores the element modulo
+   * 2^32. Only for int32.
    */
   overflow?: Overflow | undefined
 }
@@ -77,23 +78,25 @@ const residualFunction = (left: boolean) =>
   }) as ResidualFunction
 
 /**
- * The residual A \ B: the greatest X with A ⊗ X ≤ B. Element [i, j] is the minimum over k of B[k, j] − A[k, i], a product over
- * min-plus of −Aᵀ and B.
+ * Computes the residual A \ B: the greatest X with A ⊗ X ≤ B. Element [i, j] is the minimum over k of B[k, j]
+ * − A[k, i], a product over min-plus of −Aᵀ and B.
  *
- * ε in A sets no condition: ε ⊗ X ≤ B for every X. ε in B allows only ε: element [i, j] is ε if some B[k, j]
- * is ε and A[k, i] isn't. A column of A that is ε throughout sets no bound at all, and the greatest X is ⊤
- * there: 2^31 − 1 in int32, Infinity in floats. As ε ⊗ ⊤ = ε, X can be multiplied with A unchanged. Over
- * int32 results are exact. Over floats each difference is rounded once, so A ⊗ X may be above B by a
- * rounding; Infinity in A and B is ⊤, and NaN is no condition.
+ * ε in A imposes no condition: ε ⊗ X ≤ B for every X. ε in B allows only ε: element [i, j] is ε if some B[k,
+ * j] is ε and A[k, i] isn't. A column of A that contains only ε imposes no bound. The elements of the
+ * greatest X are then ⊤: 2^31 − 1 in int32, Infinity in floats. ε ⊗ ⊤ = ε, so X can be multiplied with A
+ * unchanged. Over int32 results are exact. Over floats each difference is rounded once, so A ⊗ X may exceed B
+ * by a rounding error. Infinity in A and B is ⊤, and NaN imposes no condition.
  *
  * Matrices of a device are copied to the host, which computes −A. Their device computes the product and owns
  * the result. `onProgress` reports the progress of the product.
  *
- * @param a - M × N, or a batch of them as [batch, M, N]; an edge list is made a matrix first, as {@link weightMatrix} does, and so is b.
- * @param b - M × P, or a batch of them; a batch of one or a single matrix serves all of the other's.
+ * @param a - M × N, or a batch of them as [batch, M, N]; an edge list, for a or b, is converted to a matrix
+ * first, see {@link weightMatrix}.
+ * @param b - M × P, or a batch of them. A single matrix, or a batch of one, is combined with every matrix of
+ * the other operand.
  * @returns c, N × P, and how it was computed.
- * @throws Rejects with an {@link MpmmlError}: ERR_MPMML_SHAPE, ERR_MPMML_DTYPE, ERR_MPMML_OPTION, ERR_MPMML_OVERFLOW (see the
- *   option), and what {@link mpmm} rejects with.
+ * @throws Rejects with an {@link MpmmlError}: ERR_MPMML_SHAPE, ERR_MPMML_DTYPE, ERR_MPMML_OPTION,
+ * ERR_MPMML_OVERFLOW (see the option), and the errors of {@link mpmm}.
  * @see F. Baccelli, G. Cohen, G. J. Olsder, J.-P. Quadrat, Synchronization and Linearity, on residuation; `maxpluslinsol` of Scilab's
  *   max-plus toolbox
  * @example
@@ -103,14 +106,14 @@ const residualFunction = (left: boolean) =>
 export const leftResidual: ResidualFunction = residualFunction(true)
 
 /**
- * The residual A / B: the greatest X with X ⊗ B ≤ A. Element [i, j] is the minimum over k of A[i, k] − B[j,
- * k]. The rules are those of {@link leftResidual}, with B in place of A: a row of B with only ε makes
- * elements ⊤.
+ * Computes the residual A / B: the greatest X with X ⊗ B ≤ A. Element [i, j] is the minimum over k of A[i, k]
+ * − B[j, k]. The rules of {@link leftResidual} apply, with B in place of A: a row of B that contains only ε
+ * gives elements ⊤.
  *
  * @param a - M × P, or a batch of them as [batch, M, P].
  * @param b - N × P, or a batch of them.
  * @returns c, M × N, and how it was computed.
- * @throws Rejects with what {@link leftResidual} rejects with.
+ * @throws Rejects with the errors of {@link leftResidual}.
  * @example
  * const { c } = await rightResidual(matrix(1, 2, [7, 4]), matrix(2, 2, [3, 2, 7, 4]))
  * console.log(c.data.join()) // 2,0
@@ -126,21 +129,21 @@ type AnyMatrix = DenseMatrix<ElementArray> | DeviceMatrix<ElementArray>
 export interface Subsolution<X> extends Omit<AlgebraResult, 'c'> {
   /** The greatest x with A ⊗ x ≤ b. */
   x: X
-  /** Whether A ⊗ x = b. If not, the equation has no solution. */
+  /** Whether A ⊗ x = b. If false, the equation has no solution. */
   solves: boolean
 }
 
 /**
- * The greatest sub-solution of A ⊗ x = b, which is the greatest x with A ⊗ x ≤ b, and whether it solves the
- * equation. If the equation has a solution, this is one. In a production plan, x are the latest starts that
- * meet the deadlines b.
+ * Computes the greatest sub-solution of A ⊗ x = b, which is the greatest x with A ⊗ x ≤ b, and whether it
+ * solves the equation. If the equation has a solution, x is the greatest one. In a production plan, x are the
+ * latest starts that meet the deadlines b.
  *
- * Over floats a row counts as solved if the same rounded difference decides it.
+ * Over floats row i counts as solved if some rounded difference b[i] − A[i, j] decides x[j].
  *
  * @param a - M × N.
  * @param b - M × 1, or M × P for P equations; then `solves` says whether all are solved.
- * @returns x, N × P, as {@link leftResidual} gives it, with its options and errors.
- * @throws Rejects with what {@link leftResidual} rejects with.
+ * @returns x, N × P, the result of {@link leftResidual}, with its options and errors.
+ * @throws Rejects with the errors of {@link leftResidual}.
  * @see P. Butkovič, Max-linear Systems: Theory and Algorithms, section 3.1; `maxpluslinsol` of Scilab's max-plus toolbox
  * @example
  * const { x, solves } = await greatestSubsolution(matrix(2, 2, [3, 7, 2, 4]), matrix(2, 1, [7, 3]))
@@ -245,7 +248,7 @@ async function ask(
   }
 }
 
-/** The device that a matrix is on; undefined if both are in arrays. */
+/** Returns the device of the matrices; undefined if both are in arrays. */
 function sessionOf(a: unknown, b: unknown): Session | undefined {
   const [first, second] = [a, b].map((matrix) =>
     matrix instanceof DeviceMatrix ? Resident.viewOf(matrix)?.memory.session : undefined,
@@ -291,7 +294,7 @@ async function compute(question: ResidualRequest): Promise<Computed> {
   }
   const n = await inSlices(rangeOf(negated, semiring), signal, what)
   const k = await inSlices(rangeOf(kept, semiring), signal, what)
-  // −A, B and all sums are finite in the dual semiring, and none is what means ε or ⊤.
+  // −A, B and all sums are finite in the dual semiring, and none has the value of ε or ⊤.
   const fits = -n.least < MAX_INT32 && -n.most > MIN_INT32 && k.least > MIN_INT32 && k.most < MAX_INT32
   if (fits && !k.zeros && k.least - n.most > MIN_INT32 && k.most - n.least < MAX_INT32) {
     const dualZero = semiring === 'max-plus' ? MAX_INT32 : MIN_INT32
@@ -333,14 +336,14 @@ const computed = ({ c, backend, device, timing }: MpmmResult<DenseMatrix<Element
   kernelMs: timing.kernelMs,
 })
 
-/** The matrix of a view. */
+/** Returns the matrix of a view. */
 const viewed = (view: HostView): MatrixLike<ElementArray> => {
   const { data, offset, batchStride, rowStride, colStride, batched } = view
   const strides = batched ? [batchStride, rowStride, colStride] : [rowStride, colStride]
   return { data: data as ElementArray, shape: shapeOf(view), strides, offset }
 }
 
-/** The product over the other semiring. `minus` is row-major. */
+/** Computes the product over the dual semiring. `minus` is row-major. */
 function dual(
   { left, negated, semiring, where }: ResidualRequest,
   minus: DenseMatrix<ElementArray>,
@@ -407,10 +410,10 @@ function* rangeOf(view: HostView, semiring: SumSemiring) {
   return least <= most ? { least, most, zeros } : { least: 0, most: 0, zeros }
 }
 
-/** Neither ε nor ⊤. */
+/** Least and greatest int32 value that is neither ε nor ⊤. */
 const FINITE = [MIN_INT32 + 1, MAX_INT32 - 1] as const
 
-/** The int32 elements of a result in float64. */
+/** Converts a result in float64 to int32 elements. */
 function* narrowed(
   { data, shape }: DenseMatrix<ElementArray>,
   overflow: Overflow,
@@ -440,7 +443,7 @@ function outside(value: number, at: number, shape: Shape): never {
 }
 
 /**
- * Returns whether A ⊗ X = B. Holds if for each element of B some k attains it: B[i, j] is the bound that
+ * Returns whether A ⊗ X = B: for each element B[i, j] some k exists for which B[i, j] is the bound that
  * decided X[k, j].
  */
 function* attained(

@@ -28,7 +28,7 @@ import { keysOf, readGraph, type WeightedGraph, type Weights } from './weights.j
 
 /** The options of {@link earliestStarts}. `undefined` means the default. */
 export interface EarliestOptions extends Pick<MpmmOptions, 'signal'> {
-  /** From when on each job may start: one number for all, 0 by default, or one for each. */
+  /** Earliest allowed start of the jobs: one number for all jobs, or one for each; 0 by default. */
   release?: number | Vector | undefined
   /**
    * Durations of the jobs: one number of at least 0 for all, or one for each. Default 0. They only affect the
@@ -37,7 +37,7 @@ export interface EarliestOptions extends Pick<MpmmOptions, 'signal'> {
   durations?: number | Vector | undefined
 }
 
-// Numbers, or vectors of the project's element type.
+// These options are numbers, or vectors of the project's element type.
 const earliestSet = {
   release: checkedLater<number | Vector>(),
   durations: checkedLater<number | Vector>(),
@@ -52,9 +52,9 @@ export interface EarliestStarts<Data extends ElementArray = ElementArray, Key = 
   /** End of the last job: the greatest of starts[i] + durations[i]. It is 0 without jobs. */
   end: number
   /**
-   * A critical path: the jobs of which each starts as soon as the one before it lets it; the first starts at
-   * its release, and the last ends last. Among equally long ones it is one with the most jobs, so that it
-   * includes milestones, whose duration is 0.
+   * A critical path. Each of its jobs starts as soon as the previous job allows; the first job starts at its
+   * release, and the last job ends when the project does. Among equally long paths it is one with the most
+   * jobs, so that it includes milestones, whose duration is 0.
    */
   criticalPath: Key[]
   /** All critical jobs, ascending: a delay of any of them delays the project. */
@@ -64,21 +64,22 @@ export interface EarliestStarts<Data extends ElementArray = ElementArray, Key = 
 }
 
 /**
- * The earliest start times of jobs with precedences, as in PERT and the critical path method: the least x with
- * x[j] ≥ x[i] + w for each edge from i to j of weight w, and x[i] ≥ release[i].
+ * Computes the earliest start times of jobs with precedences, for PERT and the critical path method: the
+ * least x with x[j] ≥ x[i] + w for each edge from i to j of weight w, and x[i] ≥ release[i].
  *
  * An edge from i to j of weight w means that j starts at least w after the start of i: w is the duration of i
  * plus a lag. A negative w is a deadline: i starts at most −w after the start of j.
  *
- * The work is a search of longest paths: see {@link longestPaths}. Without cycles each edge is read once.
- * Over int32 it is exact, over floats each sum is rounded; a job is critical if it can be later by no more
- * than rounding errors.
+ * The function searches for longest paths, see {@link longestPaths}. Without cycles each edge is read once.
+ * Results over int32 are exact; over floats each sum is rounded. A job is critical if its slack doesn't
+ * exceed the rounding errors.
  *
- * @param graph - an edge list, or an n × n matrix, in which −Infinity (EPSILON in int32) is no edge. If the nodes of an edge list
- *   have names, so have jobs in the result and in errors.
- * @throws Rejects with CycleError (ERR_MPMML_CYCLE) if the weights around a circle have a sum above 0: then its jobs would start
- *   after themselves. Its `cycle` has the numbers of the jobs, its `keys` their names, and its `weight` by how much too long they take.
- *   With OverflowError (ERR_MPMML_OVERFLOW) if a time isn't an int32; and with what {@link maximumCycleMean} rejects with.
+ * @param graph - an edge list, or an n × n matrix, in which −Infinity (EPSILON in int32) is no edge. If the
+ * nodes of an edge list have names, the result and errors identify jobs by these names.
+ * @throws Rejects with CycleError (ERR_MPMML_CYCLE) if the sum of the weights of a cycle is above 0: its jobs
+ * would have to start after themselves. The error's `cycle` has the numbers of the jobs, `keys` their names,
+ * and `weight` the sum, which is the time that they take too long. With OverflowError (ERR_MPMML_OVERFLOW) if
+ * a time isn't an int32; and with the errors of {@link maximumCycleMean}.
  * @see F. Baccelli, G. Cohen, G. J. Olsder, J.-P. Quadrat, Synchronization and Linearity, on x = A ⊗ x ⊕ b; R. Sedgewick, K. Wayne,
  *   Algorithms, 4th edition, section 4.4
  * @example
@@ -121,7 +122,10 @@ export async function earliestStarts(
 
 /** The options of {@link latestStarts}. `undefined` means the default. */
 export interface LatestOptions extends EarliestOptions {
-  /** Until when each job must have ended: one number for all, or one for each. By default it is when the project ends at the earliest. */
+  /**
+   * Latest allowed end of the jobs: one number for all jobs, or one for each; by default the earliest end of
+   * the project.
+   */
   deadline?: number | Vector | undefined
 }
 
@@ -136,8 +140,8 @@ export interface LatestStarts<Data extends ElementArray = ElementArray, Key = nu
   starts: Data
   /**
    * Time by which each job may be later than its earliest start without missing a deadline. Jobs whose slack
-   * is 0 are critical. A negative slack is the time by which deadlines are missed. Over floats, a slack that
-   * is no more than the rounding errors of the sums that it is made of is 0.
+   * is 0 are critical. A negative slack is the time by which deadlines are missed. Over floats, a slack is 0
+   * if it doesn't exceed the rounding errors of its sums.
    */
   slack: Data
   /** All jobs whose slack is 0 or negative, in the order of their numbers. */
@@ -149,12 +153,12 @@ export interface LatestStarts<Data extends ElementArray = ElementArray, Key = nu
 }
 
 /**
- * The latest start times that meet deadlines, and the slack of each job: the greatest x with x[j] ≥ x[i] + w for each edge from i to
- * j of weight w, and x[i] + durations[i] ≤ deadline[i].
+ * Computes the latest start times that meet deadlines, and the slack of each job: the greatest x with x[j] ≥
+ * x[i] + w for each edge from i to j of weight w, and x[i] + durations[i] ≤ deadline[i].
  *
- * Its errors are those of {@link earliestStarts}.
+ * The errors are those of {@link earliestStarts}.
  *
- * @throws Rejects with what {@link earliestStarts} rejects with.
+ * @throws Rejects with the errors of {@link earliestStarts}.
  * @example
  * const jobs = { nodes: 4, from: [0, 0, 1, 2], to: [1, 2, 3, 3], weight: [5, 5, 3, 4] }
  * const { starts, slack, critical } = await latestStarts(jobs, { durations: [5, 3, 4, 2] })
@@ -258,7 +262,7 @@ async function times(
 
 const jobsOf = (nodes: number) => new Int32Array(nodes).map((_, i) => i)
 
-/** 1 for each job that is one of some. */
+/** Marks with 1 the jobs for which `isOne` returns true. */
 function* marking(nodes: number, isOne: (job: number) => boolean): Steps<Uint8Array> {
   const marks = new Uint8Array(nodes)
   for (let i = 0; i < nodes; i++) {
@@ -280,7 +284,7 @@ interface Started extends Project {
   readonly gaps: Gaps
   /** The edges, with their gaps as weights. */
   readonly gapRows: WeightedRows<Float64Array>
-  /** Time by which each job may be later without a later end of the project. */
+  /** Time by which each job may be later without delaying the project. */
   readonly slack: Float64Array
 }
 
@@ -331,7 +335,10 @@ async function start(project: Project): Promise<Started> {
   return { ...project, result, gaps, gapRows, slack }
 }
 
-/** Slack of each job, given the time from its end to its own deadline: the shortest path of gaps to a node after all jobs. */
+/**
+ * Computes the slack of each job from the time between its end and its own deadline: the shortest path of
+ * gaps to a node after all jobs.
+ */
 async function findSlack(
   { gapRows, signal }: Pick<Started, 'gapRows' | 'signal'>,
   toDeadline: (job: number) => number,
@@ -346,7 +353,10 @@ async function findSlack(
   return distances.data
 }
 
-/** The graph with one more node, and an edge between it and each other: from it with these weights, or to it. */
+/**
+ * Returns the graph with an additional node, and edges with these weights from this node to all other nodes,
+ * or in the opposite direction.
+ */
 function extended<Data extends ElementArray>(
   rows: WeightedRows,
   weights: Data,
@@ -368,7 +378,7 @@ function extended<Data extends ElementArray>(
   return makeEdges(nodes + 1, from, to, weight)
 }
 
-/** The error for jobs whose waits are a circle of positive weight. */
+/** Returns the error for jobs that wait for each other in a cycle of positive weight. */
 function waitingForItself(
   { cycle, weight }: CycleError,
   { rows, names }: WeightedGraph,
@@ -381,7 +391,7 @@ function waitingForItself(
       if (rows.to[k] === cycle[(at + 1) % cycle.length]) lag = Math.max(lag, rows.weight[k]!)
     size += Math.abs(lag)
   }
-  // Each decimal is half a unit of its last digit away from its float, and so is each sum.
+  // Each decimal differs from its float by at most half a unit in the last place, and so does each sum.
   const unit = type === INT32 ? 0 : type === FLOAT64 ? 2 ** -53 : 2 ** -24
   const advice =
     weight <= unit * size * (cycle.length + 1)
@@ -395,7 +405,7 @@ function waitingForItself(
   )
 }
 
-/** A time as the type holds it. */
+/** Returns a time of the element type. Throws OverflowError if int32 can't represent the time. */
 function exactly(value: number, type: number, what: () => string): number {
   if (type !== INT32 || (value > MIN_INT32 && value <= MAX_INT32)) return value
   throw new OverflowError(

@@ -1,5 +1,5 @@
 /**
- * Slack of jobs and critical paths, from earliest start times.
+ * Computes the slack of jobs and critical paths from earliest start times.
  *
  * An edge from i to j of weight w has the gap x[j] − (x[i] + w). The slack of a job is the least sum of gaps on a path to a job that
  * ends, plus the time from its end to its deadline. So the slack of a job on a critical path is a sum of zeros, and no rounding adds to it.
@@ -81,7 +81,7 @@ export class Gaps {
     return this.#unit * (Math.abs(lag) + Math.abs(start + lag))
   }
 
-  /** Bounds the errors along the sums that the start times are, from the releases on. */
+  /** Bounds the errors of the start times along the sums that gave them, beginning at the releases. */
   *#boundErrors(): Steps<void> {
     const { rows, starts, release } = this.#jobs
     const error = this.#error
@@ -144,8 +144,9 @@ export function* edgesWithGaps(rows: WeightedRows, gaps: Gaps): Steps<WeightedRo
 }
 
 /**
- * A critical path with the most jobs: each starts as soon as the one before it lets it, the first at its release, and the last ends last.
- * Jobs that start together in a circle of tight edges may be left out.
+ * Returns a critical path with the most jobs. Each job starts as soon as the previous job allows; the first
+ * job starts at its release, and the last job ends when the project does. May omit jobs that start together
+ * in a cycle of tight edges.
  *
  * @param isCritical - 1 for each job that is on a critical path.
  * @param isLast - 1 for each job that ends when the project does.
@@ -157,7 +158,7 @@ export function* findingCriticalPath(
   isLast: Uint8Array,
 ): Steps<number[]> {
   const isTight = (k: number, i: number) => isCritical[to[k]!] === 1 && gaps.edge(k, i) === 0
-  // Depth-first, because in the order in which jobs are left, backward, only edges that close a circle lead back.
+  // Depth-first search: in reverse order of completion, only edges that close a cycle lead backward.
   const order: number[] = []
   const next = start.slice(0, nodes)
   const isMet = new Uint8Array(nodes)

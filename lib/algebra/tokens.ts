@@ -50,14 +50,14 @@ export interface KeyedTokenEdgeList<Key = unknown, Data extends ElementArray = E
 export interface Tokens {
   /** Tokens of each edge of the rows. */
   readonly of: Int32Array
-  /** The most that any edge has, at least 1. */
+  /** Greatest number of tokens of an edge, at least 1. */
   readonly most: number
   /** All nodes, each after the nodes that it waits for without a token. */
   readonly order: Int32Array
 }
 
 /**
- * Reads the tokens of an edge list; null if it has none. The rows are those of its edges.
+ * Reads the tokens of an edge list, whose edges are in `rows`. Returns null if the list has no tokens.
  *
  * @throws CycleError for a cycle without a token, ERR_MPMML_DTYPE, ERR_MPMML_SHAPE and ERR_MPMML_VALUE for values that aren't tokens.
  */
@@ -137,7 +137,7 @@ function* orderWithin(rows: Rows, tokens: Int32Array, names: NodeNames | null): 
   throw withoutToken(loop >= 0 ? [loop] : cycleOf(within, of), names)
 }
 
-/** A cycle, in rows some component of which has more than one node. */
+/** Returns a cycle. Some component of the rows must have more than one node. */
 function cycleOf({ nodes, start, to }: Rows, of: Int32Array): number[] {
   const inside = (i: number) => {
     for (let k = start[i]!; k < start[i + 1]!; k++) if (of[to[k]!] === of[i]) return to[k]!

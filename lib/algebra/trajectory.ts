@@ -1,4 +1,4 @@
-/** Trajectories of linear systems: x(k + 1) = A ⊗ x(k) ⊕ B ⊗ u(k + 1). */
+/** Computes trajectories of linear systems: x(k + 1) = A ⊗ x(k) ⊕ B ⊗ u(k + 1). */
 import { throwIfAborted } from '../abort.js'
 import { CUDA, optionsOf, WEBGPU, whereSet } from '../backend.js'
 import type { PlaceRequest } from '../backend-selection.js'
@@ -84,24 +84,26 @@ const trajectoryOptions = new Options({
 } satisfies OptionsOf<TrajectoryOptions>)
 
 /**
- * The states of x(k + 1) = A ⊗ x(k) ⊕ B ⊗ u(k + 1), or of x(k + 1) = A ⊗ x(k) without an input: in a timetable, when each train
- * leaves for the k-th time.
+ * Computes the states of x(k + 1) = A ⊗ x(k) ⊕ B ⊗ u(k + 1), or of x(k + 1) = A ⊗ x(k) without an input. In a
+ * timetable, x(k) has the time of each train's k-th departure.
  *
  * A matrix is multiplied by {@link mpmm} once per step. An edge list is read once per step, on JavaScript's
  * thread in slices, so `backend: 'cuda'` isn't allowed for it. Don't write to, transfer or detach the arrays
  * until the promise settles.
  *
- * Edges with tokens wait for other rounds than the last one: the states are those of x(k) = A₀ ⊗ x(k) ⊕ A₁ ⊗ x(k − 1) ⊕ … ⊕ B ⊗ u(k);
- * see {@link TokenEdgeList}. What is before the first state that is given is the semiring's zero: nobody waits for it.
+ * Edges with tokens may refer to other rounds than the previous one: the states are those of x(k) = A₀ ⊗ x(k)
+ * ⊕ A₁ ⊗ x(k − 1) ⊕ … ⊕ B ⊗ u(k); see {@link TokenEdgeList}. All states before the first given state are the
+ * semiring's zero, so no node waits for them.
  *
- * @param a - n × n; the edge from i to j is A[i, j], by which x_i(k + 1) waits for x_j(k). It may be a {@link DeviceMatrix}: then
- *   so are the states.
+ * @param a - n × n; the edge from i to j is A[i, j], by which x_i(k + 1) waits for x_j(k). If it is a {@link
+ * DeviceMatrix}, the states are one, too.
  * @param x0 - x(0): n × 1, or an array of n elements, of A's type. If edges have tokens, it may be a matrix of n columns, whose rows
  *   are the last states in their order: x(0) is the last of them.
- * @returns The states, (steps + 1) × n: row k is x(k). Those of an edge list whose nodes have names have `keys`, the names of the columns.
- * @throws Rejects with an {@link MpmmlError}: ERR_MPMML_SHAPE, ERR_MPMML_DTYPE, ERR_MPMML_VALUE (NaN in x0 or in an edge list,
- *   or an infinite weight in an edge list), ERR_MPMML_OPTION, ERR_MPMML_OVERFLOW (see {@link MpmmOptions.overflow}), and what {@link mpmm} rejects
- *   with.
+ * @returns The states, (steps + 1) × n: row k is x(k). If the nodes of an edge list have names, the states
+ * have `keys`, the names of the columns.
+ * @throws Rejects with an {@link MpmmlError}: ERR_MPMML_SHAPE, ERR_MPMML_DTYPE, ERR_MPMML_VALUE (NaN in x0 or
+ * in an edge list, or an infinite weight in an edge list), ERR_MPMML_OPTION, ERR_MPMML_OVERFLOW (see {@link
+ * MpmmOptions.overflow}), and the errors of {@link mpmm}.
  * @see F. Baccelli, G. Cohen, G. J. Olsder, J.-P. Quadrat, Synchronization and Linearity; `mpsimul` of MaxPlus.jl
  * @example
  * const states = await trajectory(matrix(2, 2, [3, 7, 2, 4]), [1, 0], { steps: 3 })
@@ -207,9 +209,9 @@ function refuseOfList(what: string): never {
 
 /** Progress of the iteration. */
 interface Walked {
-  /** Steps that are done. */
+  /** Number of finished steps. */
   done: number
-  /** Whether the listener threw: then further steps are in vain. */
+  /** Whether the listener threw, so that further steps are useless. */
   inVain: boolean
 }
 
@@ -267,7 +269,10 @@ function readInput(
   return { b, u, isResident: on !== null }
 }
 
-/** B ⊗ U, of which column k is what drives step k + 1: in an array unless A has memory on a device. */
+/**
+ * Computes B ⊗ U, whose column k is the input of step k + 1. The result is in an array unless A is on a
+ * device.
+ */
 async function driveOf({ b, u }: Input, memory: View['memory'], where: Where): Promise<AnyOperand> {
   const { c } = await mpmm(b, u, where)
   if (memory || !(c instanceof DeviceMatrix)) return c
@@ -286,7 +291,8 @@ function column(matrix: AnyOperand, k: number): AnyOperand<ElementArray> {
 }
 
 /**
- * Also disposes views, which keep the memory of the whole matrix alive. Started work continues without them.
+ * Disposes matrices. Views must be disposed, too, because they keep the memory of the whole matrix alive.
+ * Started work continues without the handles.
  */
 function letGo(...matrices: (AnyOperand | null)[]): void {
   for (const matrix of matrices) if (matrix instanceof DeviceMatrix) matrix.dispose()
@@ -321,7 +327,7 @@ async function onDevice(
     zeroOf(where.semiring!, dtype),
     dtype,
   )) as DeviceMatrix<ElementArray>
-  // Its columns are the states.
+  // The columns of the transpose are the states.
   const columns = states.transpose()
   const begun = async () => {
     const first = await device.upload({ data: x, shape: [n, 1] })
@@ -360,7 +366,7 @@ async function onDevice(
 }
 
 /**
- * The states of an edge list.
+ * Computes the states of an edge list.
  *
  * @param last - the last states, x(0) at the end.
  * @param drive - n × steps, row-major.
@@ -393,7 +399,7 @@ function* walk(
       let best = driven === zero ? none : driven
       const end = start[i + 1]!
       for (let e = start[i]!; e < end; e++) {
-        // Below 0 it is before x(0), and may be before all that is known.
+        // An index below 0 refers to a state before x(0), possibly to one before all given states.
         const from = now + to[e]! - (tokens ? tokens.of[e]! : 1) * n
         const other =
           from >= 0 ? data[from]! : from >= -earlier.length ? earlier[earlier.length + from]! : zero
@@ -419,7 +425,7 @@ function* walk(
   return rowMajorMatrix(data, [steps + 1, n])
 }
 
-/** A sum of int32, as the overflow policy stores it. */
+/** Returns the int32 value that the overflow policy stores for a sum. */
 function stored(value: number, finite: Finite, overflow: Overflow, k: number, node: () => string): number {
   const kept = storedAs(overflow, value, finite)
   if (!Number.isNaN(kept)) return kept

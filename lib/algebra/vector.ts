@@ -70,8 +70,8 @@ function elementsOf(
 }
 
 /**
- * Reads the last states of a system of `length` nodes: one of them, as {@link readVector} does, or a matrix whose rows they are, x(0)
- * last. The result has them in the same order.
+ * Reads the last states of a system of `length` nodes: a single state, see {@link readVector}, or a matrix
+ * whose rows are the states, x(0) last. Returns the states in the given order.
  */
 export async function readStates(
   value: Vector,
@@ -138,7 +138,8 @@ function assertNumbers(values: ElementArray, nodes: number, name: string, names:
 }
 
 /**
- * An element in messages: of a vector, or of a matrix whose rows have an element for each node, with the name of its node.
+ * Returns the text for an element in messages, with the name of its node. The element belongs to a vector, or
+ * to a matrix whose rows have an element for each node.
  *
  * @param length - number of elements.
  */

@@ -1,4 +1,4 @@
-/** Edge lists as matrices. */
+/** Converts edge lists to matrices. */
 
 import { UINT8 } from '../elements.js'
 import { denseMatrix } from '../graph/dense.js'
@@ -25,8 +25,8 @@ const matrixOptions = new Options({
 
 /**
  * Converts an edge list to a matrix, for functions that take only matrices, such as {@link mpmm}. Element [i,
- * j] is the weight of the edge from i to j, the better one of parallel edges; without an edge it is the
- * semiring's zero. The matrix has n² elements. The call is synchronous.
+ * j] is the weight of the edge from i to j, or the best weight of parallel edges. The element is the
+ * semiring's zero if no edge exists. The matrix has n² elements. The call is synchronous.
  *
  * @param graph - an edge list.
  * @throws ERR_MPMML_DTYPE, ERR_MPMML_SHAPE and ERR_MPMML_VALUE for a value that is no edge list of this semiring, and for edges with tokens; ERR_MPMML_OPTION; ERR_MPMML_OUT_OF_MEMORY.
@@ -49,7 +49,7 @@ export interface ListMatrix {
   readonly names: NodeNames | null
 }
 
-/** The matrix of an edge list, in slices. */
+/** Creates the matrix of an edge list, in slices. */
 function* makingMatrix(edges: EdgeList | NamedEdgeList, name: PathSemiring): Steps<ListMatrix> {
   refuseTokens(
     edges,
@@ -60,7 +60,7 @@ function* makingMatrix(edges: EdgeList | NamedEdgeList, name: PathSemiring): Ste
   return { matrix: yield* denseMatrix(read, rulesOf(name, type), type), names: read.names }
 }
 
-/** The matrix of an edge list that is given in place of a matrix. */
+/** Creates the matrix of an edge list that the user passed in place of a matrix. */
 export async function listMatrix(
   edges: EdgeList | NamedEdgeList,
   { semiring, signal }: Pick<ReadOptions, 'semiring' | 'signal'>,

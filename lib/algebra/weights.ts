@@ -1,4 +1,7 @@
-/** Weighted graphs, as the functions of the toolkit take them: an edge list, or a matrix in an array or on a device. */
+/**
+ * Reads weighted graphs for the functions of the max-plus toolkit: an edge list, or a matrix in an array or
+ * on a device.
+ */
 
 import { Loan, throughout } from '../borrowed.js'
 import { storedZeroOf, zeroOf } from '../built-in-semirings.js'
@@ -28,8 +31,8 @@ import {
 export type SumSemiring = 'max-plus' | 'min-plus'
 
 /**
- * A weighted graph: an edge list, or a square matrix, whose element [i, j] is the weight of the edge from i to j, and the
- * semiring's zero if there is none. A matrix of a device is copied from it.
+ * Weighted graph: an edge list or a square matrix. Element [i, j] of a matrix is the weight of the edge from
+ * i to j, or the semiring's zero if no edge exists. A matrix of a device is copied to the host.
  */
 export type Weights = TokenEdgeList | NamedWeights | MatrixLike<OperandArray> | DeviceMatrix<OperandArray>
 
@@ -45,7 +48,7 @@ export interface WeightedGraph {
   readonly semiring: SumSemiring
   /** Whether the weights are int32, so that sums of them are exact. */
   readonly exact: boolean
-  /** The edge list that it was read from; null for a matrix. */
+  /** Edge list that the graph was read from; null for a matrix. */
   readonly list: ListedEdges | null
   /** Null if each edge has one token. */
   readonly tokens: Tokens | null
@@ -60,7 +63,10 @@ interface ListedEdges {
   readonly length: number
 }
 
-/** The number of edge k of the rows, which leads from i: its index in the edge list, or i · nodes + j of a matrix. */
+/**
+ * Returns the user's number of edge k of the rows, which leads from i to j: its index in the edge list, or i
+ * · nodes + j for a matrix.
+ */
 export function numberOf({ list, rows }: WeightedGraph, k: number, i: number): number {
   return list ? list.index[k]! : i * rows.nodes + rows.to[k]!
 }

@@ -1,4 +1,7 @@
-/** The part of mpmml/files that pages have: the bytes of .npy files. What opens files is rejected with advice. */
+/**
+ * The part of mpmml/files for browsers: the bytes of .npy files. Functions that open files reject with
+ * advice.
+ */
 import type { readNpy as readInNode, writeNpy as writeInNode } from '../files/npy.js'
 import type { readMatrix as readAnyInNode } from '../files/read.js'
 import type { writeMatrix as writeAnyInNode } from '../files/write.js'

@@ -1,4 +1,7 @@
-/** The addon in a browser: the WebAssembly module, which lib/load.ts finds in Node.js. What gives a promise is computed by a worker. */
+/**
+ * Loads the addon in a browser: the WebAssembly module; the counterpart of lib/load.ts for Node.js. A worker
+ * computes all functions that return promises.
+ */
 import { connect } from '@mpmml/wasm'
 import { AddonError } from '../errors.js'
 import type * as inNode from '../load.js'

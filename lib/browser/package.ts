@@ -1,4 +1,4 @@
-/** The package in a browser, where it has no folder: lib/package.ts is that of Node.js. */
+/** The package in a browser, where it has no folder; the counterpart of lib/package.ts for Node.js. */
 import type * as inNode from '../package.js'
 
 /** Replaced by bench/bundle.mjs with the version. */

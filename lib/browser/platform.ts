@@ -6,7 +6,9 @@ import type * as host from '../platform.js'
 /** The exports are those of lib/platform.ts. */
 type Host = typeof host
 
-/** A page may set `globalThis.MPMML_ENVIRONMENT` before it loads the library. */
+/**
+ * Environment variables, which a page may set as `globalThis.MPMML_ENVIRONMENT` before it loads the library.
+ */
 export const environment: Host['environment'] =
   (globalThis as { MPMML_ENVIRONMENT?: Record<string, string> }).MPMML_ENVIRONMENT ?? {}
 export const platform: Host['platform'] = 'a browser'
@@ -25,11 +27,14 @@ export const exists: Host['exists'] = () => false
 export const cores: Host['cores'] = () => navigator.hardwareConcurrency ?? 1
 export const processor: Host['processor'] = () => ''
 
-/** Chromium's limit is the least: 2^32 less some pages of 64 KiB. */
+/**
+ * Limit of the size of an ArrayBuffer: Chromium's, the lowest of all browsers, is 2^32 less some pages of 64
+ * KiB.
+ */
 export const maxBytes: Host['maxBytes'] = 2 ** 32 - 2 ** 16
 export const unwritten: Host['unwritten'] = () => null
 
-/** Of a message, because timers in a row wait for 4 ms each. */
+/** Resolves after a message has been delivered: nested timers would wait for 4 ms each. */
 export const turn: Host['turn'] = () =>
   new Promise((resolve) => {
     const { port1, port2 } = new MessageChannel()
@@ -46,7 +51,7 @@ export const tracingChannel = (() => ({
   ...{ start: silent, end: silent, asyncStart: silent, asyncEnd: silent, error: silent },
 })) as unknown as Host['tracingChannel']
 
-/** Arguments of one call, of which every engine takes more. */
+/** Number of arguments per call, below the limit of every engine. */
 const MAX_ARGUMENTS = 1 << 13
 
 const encoder = new TextEncoder()

@@ -1,4 +1,4 @@
-/** Measured choices of kernels are for GPUs, which browsers have none of. */
+/** Stub of lib/tuning.ts: measured choices of kernels are for CUDA GPUs, which browsers can't use. */
 import type * as inNode from '../tuning.js'
 
 export const loadTuning: typeof inNode.loadTuning = () => {}

@@ -1,4 +1,4 @@
-/** Closures of weights: what star and plus and the graph functions have in common. */
+/** Computes closures of weights for star, plus and the graph functions. */
 
 import { NEVER_CANCELLED } from '../abort.js'
 import type { BackendName } from '../backend-name.js'
@@ -38,9 +38,9 @@ import {
 
 /** Settings of a closure that aren't options of the user. */
 export interface ClosureOptions {
-  /** Whether the diagonal is ⊕ one: paths of no edges. */
+  /** Whether to include empty paths: ⊕ one on the diagonal. */
   readonly reflexive: boolean
-  /** Whether `next` is wanted. */
+  /** Whether to compute `next`. */
   readonly next: boolean
   /** Name of the weights in messages; 'a' by default. */
   readonly name?: string
@@ -53,9 +53,10 @@ export interface ClosureResult {
   /** `options.out` itself if it was given. */
   readonly distances: DenseMatrix<ElementArray> | DeviceMatrix<ElementArray>
   /**
-   * int32. For i ≠ j the node after i on a best path from i to j; −1 if there is none. On the diagonal −1 if
-   * `reflexive`, otherwise the node after i on a best cycle through i. Following it ends, cycles of weight
-   * one included; over floats, whose sums are rounded, stop after n edges in any case.
+   * Next nodes, int32: for i ≠ j the node after i on a best path from i to j; −1 if no path exists. On the
+   * diagonal −1 if `reflexive`, otherwise the node after i on a best cycle through i. Following next nodes
+   * terminates, even with cycles of weight one. Over floats, whose sums are rounded, callers must stop after
+   * n edges.
    */
   readonly next: DenseMatrix<Int32Array> | DeviceMatrix<Int32Array> | null
   readonly backend: BackendName
@@ -67,7 +68,7 @@ export interface ClosureResult {
 /** Name of the work in messages. */
 const WORK = 'the closure'
 
-// Native code reads a request before the call returns: one serves all calls.
+// One array serves all calls, because native code reads a request before the call returns.
 const request = new Float64Array(REQUEST_FIELDS)
 
 /** A checked call. */
@@ -141,7 +142,10 @@ async function closeOn(session: Session, call: Call, started: number): Promise<C
   }
 }
 
-/** Memory of the distances, unless they are in `target`, and of the next nodes if they are wanted. */
+/**
+ * Returns the memory of the distances, unless they are in `target`, and of the next nodes if they are
+ * requested.
+ */
 async function closed(
   session: Session,
   { matrix: weights, out, name, elements, options, closing, report }: Call,

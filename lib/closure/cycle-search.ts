@@ -20,8 +20,8 @@ export interface WeightsOnHost {
  * over the nodes before it. By the order of Floyd-Warshall pivots no cycle of nodes before `last` improves
  * paths, but one with `last` does.
  *
- * Sums of int32 are exact. Over floats they are rounded in another order than a closure rounds them, so the
- * best cycle may not improve paths here if it does so there only by rounding.
+ * Sums of int32 are exact. Sums of floats are rounded in another order than in the closure. So a cycle that
+ * improves paths in the closure only by rounding may not improve them here.
  */
 export function* findCycle(
   { data, offset, rowStride, colStride, zero }: WeightsOnHost,
@@ -30,13 +30,14 @@ export function* findCycle(
 ): Steps<Pick<GainingCycle, 'nodes' | 'weight'>> {
   const weight = (from: number, to: number) => data[offset + from * rowStride + to * colStride]!
   const cycleOf = (cycle: number[]) => {
-    // Floats are rounded in this order.
+    // The weight of floats is rounded in this order of edges.
     const nodes = rotated(cycle, leastOf(cycle))
     const way = (sum: number, from: number, k: number) =>
       extend(sum, weight(from, nodes[(k + 1) % nodes.length]!))
     return { nodes, weight: nodes.reduce(way, one) }
   }
-  // Not zero, which sums of int32 may leave behind them.
+  // An infinity instead of the semiring's zero, because exact sums of int32 weights may be worse than the
+  // zero.
   const worst = maximizes ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY
   const best = new Float64Array(last).fill(worst)
   const parent = new Int32Array(last).fill(-1)
@@ -69,8 +70,8 @@ export function* findCycle(
         best[to] = sum
         parent[to] = from
         edges[to] = edges[from]! + 1
-        // By rounding, parents may form a cycle. It improves paths, so it is detected because paths grow
-        // beyond all nodes.
+        // By rounding, parents may form a cycle. The cycle improves paths, so it shows as a path with more
+        // edges than nodes.
         if (edges[to]! > last) return cycleOf(wayTo(to, last, parent))
         if (isQueued[to]) continue
         isQueued[to] = 1

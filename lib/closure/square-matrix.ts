@@ -1,4 +1,4 @@
-/** Work on square matrices: what is checked before it, and how its result gets to where it is wanted. */
+/** Runs work on square matrices: checks the arguments before it, and moves the result to its destination. */
 import { NEVER_CANCELLED, throwIfAborted } from '../abort.js'
 import { Loan } from '../borrowed.js'
 import { assertSemiringType } from '../built-in-semirings.js'
@@ -36,7 +36,7 @@ export interface SquareRequest {
   readonly options: ReadOptions
   /** The view of `options.out`; null if it wasn't given. */
   readonly out: View<ElementArray> | null
-  /** The arrays of both. */
+  /** Borrowed arrays of the matrix and of `out`. */
   readonly borrowed: Loan
   /** Layout of the result on the device: row-major. */
   readonly elements: Elements
@@ -48,8 +48,8 @@ export interface SquareRequest {
  * Checks a square matrix, or a batch of them, and the options for it, which have been read (readView with the role 'operand',
  * readOptions).
  *
- * @param work - what messages call what is done with it.
- * @param why - why it must be square, as the end of a sentence.
+ * @param work - name of the work in messages.
+ * @param why - reason why the matrix must be square, as the end of a sentence.
  */
 export function want(
   name: string,
@@ -74,7 +74,7 @@ export function want(
   return { name, matrix, options, out, borrowed, elements, home }
 }
 
-/** Does the work on the device of a matrix, or on a device of the library if all matrices are in arrays. */
+/** Runs the work on the device of a matrix, or on a device of the library if all matrices are in arrays. */
 export function onItsDevice<Result>(
   { home, options, elements: { batch, rows } }: SquareRequest,
   work: (session: Session) => Promise<Result>,
@@ -133,8 +133,8 @@ export function resident<Data extends ElementArray>(
 }
 
 /**
- * Moves a result out of `memory`, which only this work uses, to `out`, a device matrix or a new array. It
- * can't be aborted, so that `out` is unchanged after any error except one of CUDA.
+ * Moves a result out of `memory`, which only this work uses, to `out`, a device matrix or a new array. The
+ * move can't be aborted, so `out` is unchanged after any error except a CUDA error.
  */
 export async function deliver(
   session: Session,

@@ -1,6 +1,6 @@
 /**
- * Graphs of other libraries as edge lists: by what their objects can do, so that none of these libraries is needed here. Nodes keep
- * their names.
+ * Converts graphs of other libraries to edge lists. Recognizes a library by the methods of its objects, so
+ * that none of these libraries is a dependency. Nodes keep their names.
  */
 import { show, typeName } from '../describe.js'
 import { DTypeError, OptionError, ValueError } from '../errors.js'
@@ -10,18 +10,19 @@ import { edgeWeight, NamedEdges, type NamedGraph } from './named-edges.js'
 /** The options of {@link toEdgeList}. `undefined` means the default. */
 export interface ToEdgeListOptions {
   /**
-   * Name of the attribute that is the weight, or null for edges that weigh 1 each. By default the attribute 'weight', or 1 if no edge has
-   * it. An edge that lacks the weight that others have, or that the option names, is an error; null and undefined are no weights.
+   * Name of the attribute with the weight; null gives each edge the weight 1. By default it is 'weight', and
+   * each edge has the weight 1 if no edge has this attribute. An edge without the named attribute, or without
+   * 'weight' if other edges have it, is an error. The values null and undefined count as missing.
    */
   weight?: string | null | undefined
   /**
-   * Whether edges are directed. By default graphs that record it decide; others (Cytoscape, ngraph, tables)
-   * count as directed.
+   * Whether edges are directed. By default the graph's own setting applies; graphs without one (Cytoscape,
+   * ngraph, tables) count as directed.
    */
   directed?: boolean | undefined
-  /** The column of a table with the nodes that edges leave; 'from' by default. */
+  /** Name of the table's column with the node that each edge leaves; 'from' by default. */
   from?: string | undefined
-  /** The column of a table with the nodes that edges enter; 'to' by default. */
+  /** Name of the table's column with the node that each edge enters; 'to' by default. */
   to?: string | undefined
 }
 
@@ -57,7 +58,7 @@ class Adapted<Key> {
     this.#edges.node(key)
   }
 
-  /** Adds an edge. `attributes` has the weight, or is it. */
+  /** Adds an edge. `attributes` contains the weight, or is the weight itself. */
   add(from: Key, to: Key, attributes: unknown, isDirected: boolean): void {
     const weight = this.#weightOf(attributes, () => `the edge from ${show(from)} to ${show(to)}`)
     this.#edges.add(from, to, weight)
@@ -152,7 +153,7 @@ export interface NgraphLike {
 export interface GraphlibLike {
   /** The names of all nodes. */
   nodes(): string[]
-  /** All edges: `v` is the node that an edge leaves, `w` the one that it enters. */
+  /** All edges: `v` is the node that an edge leaves, `w` the node that it enters. */
   edges(): { v: string; w: string }[]
   /** The label of an edge. */
   // biome-ignore lint/suspicious/noExplicitAny: labels are the user's.
@@ -169,16 +170,19 @@ export interface ArrowLike {
   getChild(name: string): { get(row: number): unknown } | null
 }
 
-/** A library whose graphs are known by their methods. */
+/** Adapter of a library, whose graphs are recognized by their methods. */
 interface Adapter {
   /** Name of a graph of the library in messages. */
   readonly name: string
   readonly methods: readonly string[]
-  /** Adds all nodes and edges of a graph. It is a method, so that each row can have its own type. */
+  /**
+   * Adds all nodes and edges of a graph. Declared as a method, so that each adapter can have its own type of
+   * graph.
+   */
   visit(graph: unknown, adapted: Adapted<unknown>, options: Read): void
 }
 
-/** All libraries; a library precedes others that have only some of its methods. */
+/** All adapters. A library precedes libraries whose graphs have only some of its methods. */
 const adapters: readonly Adapter[] = [
   {
     name: 'a graphology graph',
@@ -196,7 +200,7 @@ const adapters: readonly Adapter[] = [
     name: 'an ngraph.graph',
     methods: ['forEachNode', 'forEachLink'],
     visit(graph: NgraphLike, adapted) {
-      // A callback that gives something true ends the visits.
+      // A callback that returns a truthy value ends the iteration.
       graph.forEachNode(({ id }) => {
         adapted.node(id)
         return undefined

@@ -1,4 +1,7 @@
-/** Solves queries by the closure of all pairs, and repeats it in float64 if rounding prevents a result. */
+/**
+ * Solves path queries by the closure of all pairs. Repeats the closure in float64 if rounding prevents a
+ * result.
+ */
 
 import { CPU, CUDA, WEBGPU } from '../backend.js'
 import { storedZeroOf } from '../built-in-semirings.js'
@@ -43,7 +46,7 @@ export async function solveByClosure(question: PathQuery): Promise<PathResult | 
   let options = closing
   if (!view) {
     view = await dense(question)
-    // It is used nowhere else, so it may become the distances.
+    // The matrix is used nowhere else, so the closure may overwrite it with the distances.
     options = { ...closing, out: rowMajorMatrix(view.data as ElementArray, [nodes, nodes]) }
   }
   const closed = await computeClosure(view, options, { reflexive: true, next: paths, name: 'graph' })
@@ -65,7 +68,7 @@ export async function solveByClosure(question: PathQuery): Promise<PathResult | 
       ways: all.next && waysOf(all.next, nodes, batched),
     }
   } finally {
-    // Only matrices that the user gets stay on a device.
+    // Only matrices that the user receives stay on a device.
     if (!answered)
       for (const matrix of [distances, next]) if (matrix instanceof DeviceMatrix) matrix.dispose()
   }
@@ -83,8 +86,8 @@ async function leads(
   distances: DenseMatrix<ElementArray> | DeviceMatrix<ElementArray>,
   next: DenseMatrix<Int32Array> | DeviceMatrix<Int32Array>,
 ): Promise<boolean> {
-  // Without rounding they always do. Without improving edges distances never grow along a path, rounded or
-  // not.
+  // Without rounding, next nodes always lead to their targets. If no edge improves paths, distances never
+  // grow along a path, rounded or not.
   if (isInteger(type) || rules.extension === 'bottleneck') return true
   if (
     !(distances instanceof DeviceMatrix) &&
@@ -100,7 +103,7 @@ async function leads(
   return true
 }
 
-/** Returns whether some distance, and therefore some edge, improves paths. */
+/** Returns whether some distance is better than the empty path, so that some edge improves paths. */
 function* gaining(distances: ElementArray, rules: PathRules): Steps<boolean> {
   for (let at = 0; at < distances.length; at++) {
     if (at % PER_STEP === PER_STEP - 1) yield
@@ -131,7 +134,7 @@ export async function solveInFloat64(question: PathQuery): Promise<PathResult | 
   const all = await solveByClosure({
     ...wide,
     query: { ...wide.query, sources: null, targets: null },
-    // They are used nowhere else, so they may become the distances.
+    // The weights are used nowhere else, so the closure may overwrite them with the distances.
     closing: {
       ...wide.closing,
       out: rowMajorMatrix((view as HostView).data as ElementArray, matrixShape(question)),
@@ -154,7 +157,7 @@ export async function solveInFloat64(question: PathQuery): Promise<PathResult | 
       throw overflowError(value, from, to, batched ? item : undefined, rules, question.names)
     }
     const rounded = rules.single ? Math.fround(value) : value
-    // A path exists whose distance float32 rounds to that of no path.
+    // A path exists, but float32 rounds its distance to the semiring's zero, which means no path.
     if (rounded === rules.zero) lost = true
     return rounded
   }
@@ -221,7 +224,9 @@ async function widened(question: PathQuery): Promise<Float64Array> {
   return data
 }
 
-/** The nodes that some source reaches and that reach some target: 1 for each; null if they are all nodes. */
+/**
+ * Marks with 1 the nodes that some source reaches and that reach some target. Returns null if all nodes do.
+ */
 function* mattering(graph: Graph, { query }: PathQuery): Steps<Uint8Array | null> {
   const { sources, targets, rules } = query
   const from = sources && (yield* findReachable(yield* keyedRows(graph, 'forward', rules), sources))
@@ -255,7 +260,7 @@ function waysOf(next: NonNullable<ClosureResult['next']>, nodes: number, batched
     })
     return { forward: false, every: true, trees }
   }
-  // Only the user owns the matrix: paths can be read until it is disposed.
+  // The user owns the matrix, so paths can be read until the user disposes it.
   const trees = async (item: number, index: number): Promise<PathTrees> => {
     assertUsable(Resident.viewOf(next)!, 'next, which path() reads,')
     const column = next.view({ cols: [index, index + 1], ...(batched && { batch: item }) })

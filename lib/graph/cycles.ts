@@ -7,13 +7,13 @@ import { edgeKey, isBetterEdge, type PathRules } from './rules.js'
 
 interface ExactWeight {
   readonly gains: boolean
-  /** The value, rounded if no number holds it. */
+  /** Exact weight, rounded only if no number represents it. */
   readonly weight: number
 }
 
 /** Returns the exact weight of a cycle of edges with the given keys, and whether it improves paths. */
 export function exactWeight({ extension, maximizes }: PathRules, keys: readonly number[]): ExactWeight {
-  // One infinity decides, because no key is the zero.
+  // One infinite key decides the weight, because no key is the semiring's zero.
   if (!keys.every(Number.isFinite)) return { gains: true, weight: maximizes ? Infinity : -Infinity }
   const bits = fractionBits(keys)
   if (extension === 'product') {
@@ -27,8 +27,8 @@ export function exactWeight({ extension, maximizes }: PathRules, keys: readonly 
 }
 
 /**
- * Multiplies numbers pairwise, as a tree: multiplying 10^5 of them one after the other would take seconds, as
- * the digits grow.
+ * Multiplies numbers pairwise in a tree. Multiplying 10^5 numbers one after the other would take seconds,
+ * because the number of digits grows.
  */
 function productOf(factors: bigint[]): bigint {
   let products = factors

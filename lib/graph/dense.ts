@@ -1,4 +1,4 @@
-/** Edge lists as matrices. */
+/** Converts edge lists to matrices. */
 
 import { type Edges, isNode, wrongNode } from '../graph-core/edges.js'
 import { PER_STEP, type Steps } from '../graph-core/slices.js'
@@ -8,7 +8,10 @@ import { assertWeight, weightsOf } from './keyed.js'
 import type { PathRules } from './rules.js'
 import { makeArray } from './search.js'
 
-/** The matrix of an edge list: of parallel edges the better one, and zero for no edge. */
+/**
+ * Returns the matrix of an edge list: the best weight of parallel edges, and the semiring's zero where no
+ * edge exists.
+ */
 export function* denseMatrix(edges: Edges, rules: PathRules, type: number): Steps<DenseMatrix<ElementArray>> {
   const { nodes, from, to } = edges
   const data = makeArray('the distances', type, [1, nodes, nodes])
@@ -26,7 +29,7 @@ export function* denseMatrix(edges: Edges, rules: PathRules, type: number): Step
     if (!isNode(i, nodes)) wrongNode(i, nodes, `from[${e}]`)
     if (!isNode(j, nodes)) wrongNode(j, nodes, `to[${e}]`)
     const place = i * nodes + j
-    // Any byte but 0 is true, and the greatest of them is.
+    // In or-and any byte except 0 is true, so taking the greatest byte of parallel edges is correct.
     if (rules.maximizes ? weight > data[place]! : weight < data[place]!) data[place] = weight
   }
   return { data, shape: [nodes, nodes], strides: [nodes, 1], offset: 0 }

@@ -35,7 +35,10 @@ export type GraphFormat = 'dimacs' | 'matrix-market' | 'csv' | 'tsv' | 'graphml'
 
 export const graphFormats: readonly GraphFormat[] = ['dimacs', 'matrix-market', 'csv', 'tsv', 'graphml']
 
-/** The option `weight` of readers of graphs: the name of a column or an attribute, or null for edges of weight 1. */
+/**
+ * The option `weight` of functions that read graphs: the name of a column or an attribute, or null for edges
+ * of weight 1.
+ */
 const weightOption = option<string | null, undefined>(undefined, (value, name) => {
   if (typeof value === 'string' || value === null) return value
   throw new OptionError(
@@ -45,24 +48,30 @@ const weightOption = option<string | null, undefined>(undefined, (value, name) =
 
 /** Options of text formats of graphs. `undefined` means the default. */
 export interface GraphTextOptions extends MemoryOptions {
-  /** Number of nodes of CSV; one more than the largest number in the text by default. Not with `keys`. */
+  /**
+   * Number of nodes of a CSV text; one more than its largest node number by default. Not allowed with `keys`.
+   */
   nodes?: number | undefined
   /**
-   * Whether the cells of nodes in CSV are their names, and not their numbers; false by default. Nodes of GraphML always have names. DIMACS and
-   * Matrix Market have numbers only.
+   * Whether CSV cells of nodes are names instead of numbers; false by default. Nodes of GraphML always have
+   * names. Nodes of DIMACS and Matrix Market always have numbers.
    */
   keys?: boolean | undefined
-  /** Whether edges of CSV may have tokens: in the column of this name, or in the fourth one if no line names them; false by default. */
+  /**
+   * Whether edges of CSV may have tokens; false by default. The tokens are in the column `tokens`, or in the
+   * fourth column if no line names the columns.
+   */
   tokens?: boolean | undefined
   /**
-   * Name of the weights: a column of CSV, or an attribute of GraphML's edges. Null gives each edge the weight 1. By default it is the name
-   * `weight`, in any spelling, or else the only usual name, such as `cost`, `distance` or `length`. Then CSV takes the only other column with
-   * numbers, and edges without numbers weigh 1.
+   * Name of the CSV column, or of the attribute of GraphML's edges, with the weight. Null gives each edge the
+   * weight 1. The default is `weight`, in any spelling. If it doesn't exist, the default is the only usual
+   * name, such as `cost`, `distance` or `length`. If no usual name exists, CSV takes the only other column
+   * with numbers, and edges without numbers have the weight 1.
    */
   weight?: string | null | undefined
-  /** Whether each edge leads back too, with the same weight; false by default. */
+  /** Whether to add the reverse of each edge, with the same weight; false by default. */
   twoWay?: boolean | undefined
-  /** Factor of the weights, such as 100 for two decimals: all become int32 integers, and none may lose anything. */
+  /** Factor of the weights, such as 100 for two decimals. The products must be exact int32 integers. */
   scale?: number | undefined
 }
 
@@ -89,20 +98,22 @@ const parseOptions = new Options({
 } satisfies OptionsOf<ParseGraphOptions>)
 
 /**
- * Reads a graph from a text, or from its bytes, which are UTF-8, or UTF-16 if the first ones say so.
+ * Reads a graph from a text or from its bytes. Bytes are UTF-8, or UTF-16 if a byte order mark or the zero
+ * bytes of the first characters show it.
  *
  * | format | text |
  * |---|---|
- * | `csv`, `tsv` | A line for each edge. A first line that names columns, such as `from,to,weight`, says which is which: columns may stand in any order, and others are left out. Known are from, source, src, tail, u, start and origin; to, target, dst, head, v, end and destination; weight, cost, length, distance, duration, time and value; and tokens. Without such a line the cells are `FROM,TO,WEIGHT`, or `FROM,TO,WEIGHT,TOKENS`. Nodes are numbers from 0, or names with the option `keys`. Cells are separated by commas, semicolons, tabs, bars or blanks, which all of the first lines decide, or a line such as `sep=;` before them; where semicolons or tabs separate, a comma may be the decimal point. Cells may be in quotation marks. Lines that begin with # are comments |
- * | `dimacs` | The format of the [9th DIMACS implementation challenge](http://www.diag.uniroma1.it/challenge9/format.shtml): a line `p sp NODES ARCS`, and a line `a FROM TO WEIGHT` for each arc. Its nodes are numbered from 1, those of the edge list from 0. Weights are int32 integers |
- * | `matrix-market` | A square matrix in the [coordinate format](https://math.nist.gov/MatrixMarket/formats.html): entry (i, j) is the edge from i to j, with nodes from 0. The edges of a pattern have the weight 1. A symmetric or skew-symmetric text has the lower triangle; the edges of the upper one are made |
- * | `graphml` | [GraphML](http://graphml.graphdrawing.org/specification.html), with the names that it has for its nodes. Undirected edges lead both ways |
+ * | `csv`, `tsv` | One line per edge. The first line may name the columns, such as `from,to,weight`: then the columns may be in any order, and columns with other names are ignored. Names of the first node's column are from, source, src, tail, u, start and origin. Names of the second node's column are to, target, dst, head, v, end and destination. Names of the weight are weight, cost, length, distance, duration, time and value; the column of tokens is tokens. Without a line of names the cells are `FROM,TO,WEIGHT`, or `FROM,TO,WEIGHT,TOKENS`. Nodes are numbers from 0, or names with the option `keys`. The separator of cells is a comma, a semicolon, a tab, a bar or blanks. The first lines determine it, unless a line such as `sep=;` precedes them. If the separator is a semicolon or a tab, the decimal point may be a comma. Cells may be in quotation marks. Lines that begin with # are comments |
+ * | `dimacs` | The format of the [9th DIMACS implementation challenge](http://www.diag.uniroma1.it/challenge9/format.shtml): a line `p sp NODES ARCS`, and a line `a FROM TO WEIGHT` for each arc. Nodes are numbered from 1 in the text, and from 0 in the edge list. Weights are int32 integers |
+ * | `matrix-market` | A square matrix in the [coordinate format](https://math.nist.gov/MatrixMarket/formats.html): entry (i, j) is the edge from i to j, with nodes from 0. Edges of a `pattern` matrix have the weight 1. A symmetric or skew-symmetric text contains only the lower triangle; the edges of the upper triangle are added |
+ * | `graphml` | [GraphML](http://graphml.graphdrawing.org/specification.html), whose node ids become the names of nodes. An undirected edge becomes two edges, one in each direction |
  *
- * The weights are int32 if all of them are integers in its range, and float64 otherwise. Integers beyond 2^53 must be exact in float64; with a
- * decimal point or an exponent they are real numbers, which are rounded.
+ * The weights are int32 if all of them are integers in its range, and float64 otherwise. Integers beyond 2^53
+ * must be exact in float64. Numbers with a decimal point or an exponent are real numbers, which are rounded.
  *
- * @throws FileError with the number of the line; ERR_MPMML_DTYPE for content that is neither text nor bytes; ERR_MPMML_OPTION; ERR_MPMML_VALUE for a weight
- *   that `scale` makes no int32 integer; LimitError; ERR_MPMML_OUT_OF_MEMORY; ERR_MPMML_PACKAGE if the XML parser is not installed.
+ * @throws FileError with the number of the line; ERR_MPMML_DTYPE for content that is neither text nor bytes;
+ * ERR_MPMML_OPTION; ERR_MPMML_VALUE for a weight whose product with `scale` isn't an int32 integer;
+ * LimitError; ERR_MPMML_OUT_OF_MEMORY; ERR_MPMML_PACKAGE if the XML parser is not installed.
  * @example
  * const { keys, from, to, weight } = parseGraph('from,to,km\nA,B,4\nB,C,0.5\n', { format: 'csv', keys: true })
  * console.log(keys.join(), from.join(), to.join(), weight.join()) // A,B,C 0,1 1,2 4,0.5

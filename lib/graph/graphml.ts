@@ -1,4 +1,4 @@
-/** Graphs in GraphML: their nodes, by name, and edges with the attribute that is the weight. */
+/** Parses graphs in GraphML: nodes by name, and edges with the attribute that contains the weight. */
 import { formatAny, show } from '../describe.js'
 import { newArray } from '../elements.js'
 import { FileError } from '../errors.js'
@@ -34,11 +34,14 @@ const ofEdges = new Set(['id', 'source', 'target', 'directed', 'sourceport', 'ta
 /** Element with the label that yEd draws at an edge. */
 const LABEL = 'EdgeLabel'
 
-/** Memory that the limit counts. */
+/** Bytes per edge that count towards the memory limit. */
 const BYTES_PER_EDGE = 16
 const BYTES_PER_NAME = 64
 const BYTES_PER_ATTRIBUTE = 256
-/** Limit of the attributes, more than any real graph has; each takes microseconds. */
+/**
+ * Limit of the number of attributes, above that of any real graph: processing one attribute takes
+ * microseconds.
+ */
 const MAX_ATTRIBUTES = 1 << 15
 const BYTES_PER_CHARACTER = 2
 
@@ -49,7 +52,7 @@ const directions = new Map([
   ['0', false],
 ])
 
-/** Parser of one GraphML document, which comes in chunks. */
+/** Parser of one GraphML document, which arrives in chunks. */
 export class GraphmlParser implements TextFeed<NamedGraph>, XmlHandler {
   readonly #name: string
   readonly #wanted: string | null | undefined
@@ -58,11 +61,14 @@ export class GraphmlParser implements TextFeed<NamedGraph>, XmlHandler {
   readonly #edges = new NamedEdges<string>()
   /** Names of the open elements; '' for one of another namespace. */
   readonly #path: string[] = ['']
-  /** Level of the element whose content isn't GraphML's; 0 for none. */
+  /** Level of the open element whose content isn't GraphML; 0 for none. */
   #foreign = 0
   /** Namespace prefix of the document's elements, with its colon. */
   #prefix = ''
-  /** Names without prefix, for the names of GraphML that have occurred: comparing those that saxes cuts from the text takes longer. */
+  /**
+   * Cache from qualified names of GraphML elements to names without prefix. Comparing the strings that saxes
+   * slices from the text takes longer.
+   */
   readonly #tags = new Map<string, string>()
   /** Directions of the open graphs, one within the other. */
   readonly #directed: (boolean | undefined)[] = []
@@ -71,23 +77,26 @@ export class GraphmlParser implements TextFeed<NamedGraph>, XmlHandler {
   readonly #attributes = new Map<string, EdgeAttribute>()
   /** Ids of attributes that a <key> for edges names. */
   readonly #declared = new Set<string>()
-  /** Whether an edge has the attribute that is certainly the weight, so that others are left out. */
+  /** Whether an edge has the attribute that is certainly the weight, so that other attributes are ignored. */
   #isSure = false
-  /** Attribute whose default or value is read. */
+  /** Attribute whose default or value is being read. */
   #key: EdgeAttribute | undefined
   #data: EdgeAttribute | undefined
-  /** Edges of the list before the open edge; -1 if none is open. */
+  /** Number of edges in the list before the open edge; -1 if no edge is open. */
   #first = -1
   #hasNodes = false
   #count = 0
   /** Bytes of names and of values. */
   #bytes = 0
-  /** By the number of a node: line of the first edge that leads to it, 0 once the document has declared it. */
+  /**
+   * For each node index, the line of the first edge that refers to the node; 0 once the document has declared
+   * the node.
+   */
   readonly #lines: number[] = []
 
   /**
    * @param name - name of the document in errors.
-   * @param weight - name of the edges' attribute that is the weight, null for edges of weight 1.
+   * @param weight - name of the edges' attribute with the weight; null for edges of weight 1.
    */
   constructor(name: string, saxes: Saxes, weight?: string | null, maxBytes = Number.POSITIVE_INFINITY) {
     this.#name = name
@@ -289,7 +298,7 @@ export class GraphmlParser implements TextFeed<NamedGraph>, XmlHandler {
     this.#xml.keepText()
   }
 
-  /** Takes the text of an attribute: of the open edge, or the default of the open key. */
+  /** Stores the text of an attribute: the value of the open edge, or the default of the open key. */
   #value(attribute: EdgeAttribute, text: string): void {
     if (this.#wanted === null) return
     const value = { text: text.trim(), line: this.#xml.line }

@@ -14,7 +14,7 @@ type Named = ReadEdgeList & { readonly keys?: readonly string[] }
 type Ends = Pick<Named, 'from' | 'to' | 'weight' | 'tokens'>
 
 /**
- * Joins several graphs; nodes of one name or number become one node.
+ * Joins several graphs; nodes with equal names or numbers become one node.
  *
  * @param twoWay - whether to add the reverse of each edge.
  * @param scale - factor of the weights, which become int32 integers.
@@ -110,13 +110,17 @@ function* bothWays(graph: Named): Steps<Named> {
 
 const GREATEST = 2 ** 31 - 2
 
-/** Multiplies the weights, which become int32 integers. Throws ValueError for a weight that doesn't. */
+/**
+ * Multiplies the weights by the factor, which must give int32 integers. Throws ValueError for a weight whose
+ * product isn't one.
+ */
 function* scaling({ weight, ...graph }: Named, scale: number): Steps<Named> {
   const scaled = new Int32Array(weight.length)
   for (let e = 0; e < scaled.length; e++) {
     if (e % PER_STEP === PER_STEP - 1) yield
     const value = Math.round(weight[e]! * scale)
-    // A quotient is rounded as the decimal number in the file was: they are equal only if the scaled decimal is an integer.
+    // Parsing rounded the decimal in the file just as this division rounds its quotient. The two are equal
+    // only if the scaled decimal is an integer.
     if (Math.abs(value) <= GREATEST && value / scale === weight[e]) scaled[e] = value
     else refuseScaled(graph, weight, e, scale)
   }

@@ -23,7 +23,7 @@ import { assertAnswer, keysOf, onGraph } from './structure.js'
 
 /** The options of {@link kShortestPaths}. `undefined` means the default. */
 export interface KShortestOptions {
-  /** No longer paths than this. Not if a weight is negative. */
+  /** Largest length of a path. Not allowed if a weight is negative. */
   limit?: number | undefined
   /** Aborts the search, with ERR_MPMML_ABORTED. */
   signal?: AbortSignal | undefined
@@ -41,9 +41,9 @@ const count = whole(undefined, 0, MAX_PATHS)
 
 /** Path with its length. */
 export interface RankedPath<Key = number> {
-  /** The sum of its weights. */
+  /** Sum of the weights of the path's edges. */
   readonly length: number
-  /** Its nodes, both ends included. */
+  /** Nodes of the path, both ends included. */
   readonly path: Key[]
 }
 
@@ -52,11 +52,11 @@ export interface RankedPath<Key = number> {
  * Of parallel edges the shortest counts. The choice among equally long paths is deterministic. The result is
  * empty if k is 0.
  *
- * Weights may be negative. Lengths over int32 are exact. Over floats each sum is rounded; if a weight is
- * negative, so are the values that paths are compared by.
+ * Weights may be negative. Lengths over int32 are exact. Over floats each sum is rounded. If a float weight
+ * is negative, the values that paths are compared by are rounded, too.
  *
- * @throws Rejects with CycleError for a cycle of negative weight on the way; with ERR_MPMML_OPTION, ERR_MPMML_VALUE, ERR_MPMML_DTYPE, and others as
- *   {@link shortestPaths}.
+ * @throws Rejects with CycleError for a cycle of negative weight on a path to the target; with
+ * ERR_MPMML_OPTION, ERR_MPMML_VALUE, ERR_MPMML_DTYPE, and with the other errors of {@link shortestPaths}.
  * @see J. Y. Yen, Finding the k shortest loopless paths in a network, Management Science 17 (1971)
  * @example
  * const graph = { nodes: ['A', 'B', 'C'], from: ['A', 'B', 'A'], to: ['B', 'C', 'C'], weight: [1, 2, 5] }
@@ -130,8 +130,9 @@ async function rank(
 }
 
 /**
- * The shortest paths of floats of which some are negative: by weights to which the distances of the nodes from the source are added, so
- * that none is below 0. Only nodes on paths to the target count.
+ * Returns the shortest paths for float weights of which some are negative. Reweights each edge by the
+ * distances of its ends from the source, so that no weight is below 0 (Johnson). Uses only nodes on paths to
+ * the target.
  *
  * @see D. B. Johnson, Efficient algorithms for shortest paths in sparse networks, Journal of the ACM 24 (1977)
  */
@@ -157,7 +158,7 @@ async function rankReduced(
     signal,
     WORK,
   )
-  // Names are for errors: the node of the source is known by its number.
+  // The name of the source is needed only in errors, which look up nodes by number.
   const sources = names ? [names.keys[source]] : [source]
   const named = { ...part, ...(names && { keys: names.keys }) }
   const { distances } = await shortestPaths(named as EdgeList<Float64Array>, {
@@ -170,7 +171,7 @@ async function rankReduced(
   return await inSlices(measuring(part, edges.weight instanceof Float32Array, found), signal, WORK)
 }
 
-/** Selected edges with weights in float64; edges of infinite length are left out. */
+/** Returns the selected edges with weights in float64. Omits edges of infinite length. */
 function* selecting(
   { nodes, from, to, weight }: Edges,
   isIn: (edge: number) => boolean,
@@ -199,7 +200,10 @@ function* selecting(
 
 type Part = Pick<Edges, 'nodes' | 'from' | 'to' | 'weight'>
 
-/** The weight of each edge less the difference of its ends' distances from the source, which is 0 or more. */
+/**
+ * Returns the reduced weight of each edge: its weight less the difference of its ends' distances from the
+ * source. It is at least 0.
+ */
 function* reducing({ from, to, weight }: Part, distances: ElementArray): Steps<Float64Array> {
   const reduced = new Float64Array(weight.length)
   for (let e = 0; e < weight.length; e++) {
@@ -209,7 +213,7 @@ function* reducing({ from, to, weight }: Part, distances: ElementArray): Steps<F
   return reduced
 }
 
-/** The paths with the sums of their weights, by their lengths. */
+/** Returns the paths with the sums of their weights, in the order of their lengths. */
 function* measuring(part: Part, isSingle: boolean, paths: readonly Ranked[]): Steps<Ranked[]> {
   const { start, to, edge } = yield* listRows(part, null)
   const measured: Ranked[] = []

@@ -1,4 +1,4 @@
-/** Graphs as searches read them: rows of edges with keys that are to be minimised. */
+/** Converts graphs to the form that searches read: rows of edges, whose keys are minimised. */
 
 import { storedZeroOf } from '../built-in-semirings.js'
 import { show } from '../describe.js'
@@ -53,7 +53,7 @@ export function weightsOf({ weight, type }: Edges, { dtype }: PathRules): Edges[
 export function sourceOf(graph: Graph, rules: PathRules) {
   if ('edges' in graph) {
     const { nodes, from, to, weight } = graph.edges
-    // NaN is an error even if weights don't matter.
+    // A NaN weight is an error even if weights don't matter.
     return {
       nodes,
       from,
@@ -74,7 +74,10 @@ export function sourceOf(graph: Graph, rules: PathRules) {
   }
 }
 
-/** All parallel edges stay, because a search uses the best one anyway. */
+/**
+ * Returns the keyed rows of an edge list. Keeps all parallel edges, because a search uses the best one
+ * anyway.
+ */
 function* keyedList(edges: Edges, direction: Direction, rules: PathRules): Steps<KeyedRows> {
   const weights = weightsOf(edges, rules)
   const rows = yield* listRows(edges, weights && rules.zero, direction)
@@ -83,7 +86,7 @@ function* keyedList(edges: Edges, direction: Direction, rules: PathRules): Steps
   return yield* keyed(rows, key, rules, (_, k) => `weight[${rows.edge[k]}]`)
 }
 
-/** The rows of a square matrix, one of a batch. */
+/** Returns the keyed rows of one square matrix of a batch. */
 function* keyedMatrix(
   matrix: HostView,
   item: number,
@@ -101,7 +104,7 @@ function* keyedMatrix(
   })
 }
 
-/** Replaces weights by their keys. `placeOf` names the weight of edge k of node i for messages. */
+/** Replaces weights by their keys. `placeOf` names the weight of edge k of node i in messages. */
 function* keyed(
   { nodes, start, to }: Rows,
   key: Float64Array,

@@ -8,7 +8,7 @@ import type { EdgeList } from '../graph-core/edges.js'
 import { atOnce, type Steps } from '../graph-core/slices.js'
 import { TextNumbers } from './text-numbers.js'
 
-/** A graph as {@link readGraph} and {@link parseGraph} return it. */
+/** Graph that {@link readGraph} and {@link parseGraph} return. */
 export interface ReadEdgeList extends EdgeList<Int32Array | Float64Array> {
   /** The node that each edge leaves, from 0. */
   readonly from: Int32Array
@@ -16,13 +16,13 @@ export interface ReadEdgeList extends EdgeList<Int32Array | Float64Array> {
   readonly to: Int32Array
   readonly weight: Int32Array | Float64Array
   /**
-   * Number of tokens of each edge, if they are requested and the text has them: see `TokenEdgeList` of
+   * Number of tokens of each edge, if tokens are requested and the text has them: see `TokenEdgeList` of
    * mpmml/algebra.
    */
   readonly tokens?: Int32Array
 }
 
-/** A graph whose nodes have names, as the readers make it. */
+/** Graph whose nodes have names, returned by {@link readGraph} and {@link parseGraph}. */
 export interface NamedGraph<Key = string> extends EdgeList<Int32Array | Float64Array> {
   /** The name of each node. */
   readonly keys: readonly Key[]
@@ -64,7 +64,7 @@ export class NamedEdges<Key> {
     return this.#number(key, -1) >= 0
   }
 
-  /** The number of a node, which is new if it wasn't named before. */
+  /** Returns the index of a node. A name that hasn't occurred before gets the next index. */
   node(key: Key): number {
     const next = this.#keys.length
     const node = this.#number(key, next)

@@ -1,4 +1,4 @@
-/** The nearest source of each node, by one search from all sources. */
+/** Finds the nearest source of each node by one search from all sources. */
 import { deviceName } from '../backend.js'
 import { newArray } from '../elements.js'
 import { CycleError } from '../errors.js'
@@ -26,7 +26,7 @@ import { keysOf, onGraph } from './structure.js'
 
 /** The options of {@link nearestSources}. `undefined` means the default. */
 export interface NearestSourcesOptions {
-  /** Semiring that paths are compared in: 'min-plus', that of {@link shortestPaths}, by default. */
+  /** Semiring that paths are compared in; by default 'min-plus', the semiring of {@link shortestPaths}. */
   semiring?: Exclude<PathSemiring, 'or-and'> | undefined
   /**
    * Limit of path values: paths with worse values count as none, and the search stops at the limit. Not
@@ -47,17 +47,17 @@ const nearestOptions = new Options({
 
 /** Result of {@link nearestSources}: arrays have an element for each node. */
 export interface NearestSources<Data extends ElementArray = ElementArray, Key = number> {
-  /** The value of the best path from any source to each node; the semiring's zero if no path exists. */
+  /** Value of the best path from any source to each node; the semiring's zero if no path exists. */
   readonly distances: Data
   /** Index of the node at which the best path to each node begins; −1 if no path exists. */
   readonly nearest: Int32Array
   /** The names of the nodes, by their numbers, if they have names. */
   readonly keys?: ArrayLike<Key>
-  /** The backend that computed it: searches run on the CPU. */
+  /** The backend that computed the result: searches run on the CPU. */
   readonly backend: 'cpu'
   /** The name of the processor. */
   readonly device: string
-  /** Milliseconds: of all the work, and of the search. */
+  /** Durations in milliseconds: of the whole call, and of the search. */
   readonly timing: { readonly totalMs: number; readonly kernelMs: number }
   /**
    * Returns the best path to a node, from its nearest source; null if no path exists.
@@ -68,12 +68,12 @@ export interface NearestSources<Data extends ElementArray = ElementArray, Key = 
 }
 
 /**
- * The nearest of some sources for each node, such as the next hospital of each crossing: as the best of the rows that
- * {@link shortestPaths} gives for these sources, but by one search, whatever their number. Of sources that are equally near it is always
- * the same one.
+ * Finds the nearest source of each node, such as the nearest hospital of each crossing. The distances are the
+ * best over the rows that {@link shortestPaths} returns for these sources. One search finds them, for any
+ * number of sources. The choice among equally near sources is deterministic.
  *
  * @param graph - an edge list.
- * @param sources - nodes by their numbers, or by their names if they have names: an array of them, or one.
+ * @param sources - node indices, or names if nodes have names: an array, or a single one.
  * @throws Rejects with an {@link MpmmlError}, as {@link PathFunction} does.
  * @see `min_only` of SciPy's `dijkstra`, `multi_source_dijkstra` of NetworkX
  * @example
@@ -122,7 +122,7 @@ export async function nearestSources(
     const searching = performance.now()
     await search({ edges: extended }, query, room, calls).catch((error) => {
       if (!(error instanceof CycleError)) throw error
-      // No edge leads to the origin, so that it is on no cycle.
+      // No edge leads to the origin, so it is on no cycle.
       throw cycleError({ nodes: error.cycle, weight: error.weight, batch: undefined }, rules, names)
     })
     const ended = performance.now()
@@ -136,7 +136,7 @@ export async function nearestSources(
       timing: { totalMs: ended - began, kernelMs: ended - searching },
       path(to) {
         const target = numberOfNode(to, { nodes, names }, 'to')
-        // Trees of a search are in arrays, so that this is no promise.
+        // The trees of a search are in arrays, so readPath() returns no promise.
         const path = readPath(ways, nodes + 1, { source: nodes, target, row: 0, col: target, item: 0 })
         return path && keysOf(Int32Array.from((path as number[]).slice(1)), names)
       },
@@ -146,7 +146,10 @@ export async function nearestSources(
 
 const WORK = 'the search for the nearest sources'
 
-/** The edges, and one from a further node, the origin, to each source: of the value of the empty path, which changes no path. */
+/**
+ * Returns the edges, plus an edge from an additional node, the origin, to each source. These edges have the
+ * value of the empty path, so they don't change the values of paths.
+ */
 function* withOrigin(
   { nodes, from, to, weight, type }: Edges,
   sources: Int32Array,
@@ -160,7 +163,7 @@ function* withOrigin(
     weight: newArray(type, count + sources.length).fill(one, count),
     type,
   }
-  // Checked here, because the search treats the origin as a node.
+  // The nodes of edges are checked here, because the search would accept the index of the origin.
   extended.from.set(yield* nodeNumbers(from, nodes, 'from'))
   extended.to.set(yield* nodeNumbers(to, nodes, 'to'))
   extended.to.set(sources, count)
@@ -168,7 +171,7 @@ function* withOrigin(
   return extended
 }
 
-/** The names of the nodes, and of the origin, which messages speak of. */
+/** Names of the nodes and of the origin in messages. */
 class OriginNames extends NodeNames {
   readonly #origin: number
   readonly #names: NodeNames | null

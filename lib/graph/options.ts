@@ -18,52 +18,57 @@ const pathMethods: readonly PathMethod[] = ['auto', 'search', 'dissection', 'clo
 
 /** The options of {@link shortestPaths} and the other path functions. `undefined` means the default. */
 export interface PathOptions extends Pick<MpmmOptions, 'device' | 'devices' | 'signal'> {
-  /** Whether `next` and `path()` are wanted; false by default. They take memory of the size of the distances, or more. */
+  /**
+   * Whether the result has `next` and `path()`; false by default. They need at least as much memory as the
+   * distances.
+   */
   paths?: boolean | undefined
   /**
-   * The nodes that paths begin at: an array, or one node. They are the rows of `distances`, in this order. All nodes if it
-   * is left out.
+   * First nodes of paths: an array, or one node. Row i of `distances` belongs to source i. All nodes by
+   * default.
    */
   sources?: NodeNumbers | number | undefined
-  /** The nodes that paths end at: the columns of `distances`. */
+  /** Last nodes of paths: column j of `distances` belongs to target j. All nodes by default. */
   targets?: NodeNumbers | number | undefined
   /**
-   * Limit of path values: paths with worse values count as none, which are lengths above it in shortest
-   * paths, below it in the others. The search stops at the limit, so few near nodes of a large graph cost
-   * little. Not allowed for `transitiveClosure`, nor if an edge improves paths, such as one of negative
-   * weight in shortest paths.
+   * Limit of path values: paths with worse values count as none. Values above the limit are worse in shortest
+   * paths, values below it in the others. The search stops at the limit, so finding the near nodes in a large
+   * graph is fast. Not allowed for `transitiveClosure`, nor if an edge improves paths, such as an edge of
+   * negative weight in shortest paths.
    *
-   * The empty path from a node to itself has to be within the limit, too: if the limit is better than it (below 0 in shortest paths, above
-   * 0 in longest ones, above 1 in most reliable ones), no node is reached, the sources included.
+   * The limit applies to the empty path from a node to itself, too. No node is reached, not even a source, if
+   * the limit is better than the value of the empty path. Such limits are below 0 in shortest paths, above 0
+   * in longest paths and above 1 in most reliable paths.
    */
   limit?: number | undefined
   /**
-   * 'auto', the default, selects the method with the lowest estimated cost. 'search' searches from each of
-   * the requested nodes. 'dissection' divides the graph by small separators, as roads, grids and meshes have
-   * them, and sweeps from many nodes at once. 'closure' computes all pairs of the matrix of weights. The
-   * first two run on the CPU. Distances of integers, and all of `widestPaths`, are the same whatever the
-   * method; those of floats may be rounded differently, and of paths that are equally good each may take
-   * another one.
+   * 'auto', the default, selects the method with the lowest estimated cost. 'search' runs one search per
+   * requested node. 'dissection' divides the graph by small separators, which road networks, grids and meshes
+   * have. It then computes the distances from many nodes at once. 'closure' computes all pairs from the
+   * matrix of weights. 'search' and 'dissection' run on the CPU. Integer distances, and all distances of
+   * `widestPaths`, don't depend on the method. Methods may round floating-point distances differently, and
+   * may choose different paths of equal value.
    *
-   * 'dissection' isn't for `limit`, and of rounded sums and products not for `paths`, nor if an edge makes paths better.
+   * 'dissection' doesn't support `limit`. If sums or products are rounded, it supports neither `paths` nor
+   * edges that improve paths.
    */
   method?: PathMethod | undefined
   /**
    * Policy for a distance outside the finite range of int32: 'throw', the default, rejects with
-   * ERR_MPMML_OVERFLOW; 'saturate' takes the nearest finite value, 'wrap' the distance modulo 2^32.
+   * ERR_MPMML_OVERFLOW; 'saturate' stores the nearest finite value; 'wrap' stores the distance modulo 2^32.
    * Intermediate sums are exact. Only for integers.
    */
   overflow?: Overflow | undefined
   /**
-   * 'auto', the default, selects the lowest estimated cost: all pairs on a GPU or on the CPU, or a search
-   * from each of the requested nodes, which runs on the CPU. 'cuda' computes all pairs on a GPU, never by a
-   * search: it is an error if no GPU can be used, or if rounding keeps a closure from finding paths because
-   * the weight of a cycle of floats is nearly one.
+   * 'auto', the default, selects the lowest estimated cost: all pairs on a GPU or on the CPU, or one search
+   * per requested node on the CPU. 'cuda' always computes all pairs on a GPU. If no GPU can be used, 'cuda'
+   * is an error. 'cuda' also fails if the weight of a cycle of floats is so near to the semiring's one that
+   * rounding prevents the closure from finding paths.
    */
   backend?: BackendChoice | undefined
   /**
-   * Listener of the progress, called as {@link MpmmOptions.onProgress} is: `done` is the completed fraction
-   * of the steps of a closure, or of the searches.
+   * Listener of the progress: `done` is the completed fraction of the steps of a closure, or of the searches.
+   * {@link MpmmOptions.onProgress} documents when it is called.
    */
   onProgress?: ((progress: Progress) => void) | undefined
 }

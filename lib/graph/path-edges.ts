@@ -1,4 +1,4 @@
-/** The edges that paths go along. */
+/** Finds the edges of paths. */
 
 import { signal } from '../abort.js'
 import { assertOrdinaryArray } from '../borrowed.js'
@@ -39,9 +39,9 @@ const edgesOptions = new Options({
  *
  * @param graph - the edge list that the path is in.
  * @param path - node indices, or names if nodes have names.
- * @returns For each step of the path the index of its edge in the list: one fewer than nodes.
- * @throws Rejects with ArgumentError (ERR_MPMML_VALUE) if no edge leads from a node of the path to the next; and as {@link shortestPaths} for
- *   a value that isn't an edge list.
+ * @returns The index of each step's edge in the list: one element fewer than the path has nodes.
+ * @throws Rejects with ArgumentError (ERR_MPMML_VALUE) if no edge leads from a node of the path to the next;
+ * with the errors of {@link shortestPaths} for a value that isn't an edge list.
  * @example
  * const graph = { nodes: ['A', 'B', 'C'], from: ['A', 'B', 'A', 'A'], to: ['B', 'C', 'C', 'B'], weight: [4, 1, 9, 2] }
  * const { path } = await shortestPaths(graph, { paths: true, sources: 'A' })
@@ -78,7 +78,7 @@ function* findingEdges(edges: Edges, path: Int32Array, semiring: PathSemiring): 
   const links = semiring === 'or-and'
   const rules = rulesOf(semiring, links ? UINT8 : edges.type)
   const weights = weightsOf(edges, rules)
-  // Steps that leave each node: a path may pass one twice.
+  // Steps of the path that leave each node: a path may pass a node twice.
   const steps = new Map<number, number[]>()
   for (let at = 0; at + 1 < path.length; at++) {
     if (at % PER_STEP === PER_STEP - 1) yield

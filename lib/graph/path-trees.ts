@@ -20,7 +20,10 @@ export interface Ways {
   readonly forward: boolean
   /** Whether every node has a tree; otherwise only the requested nodes have one, in their order. */
   readonly every: boolean
-  /** Whether no path counts, not even an empty one, because `limit` is better than that. */
+  /**
+   * Whether no path counts, not even an empty one, because `limit` is better than the value of the empty
+   * path.
+   */
   readonly none?: boolean
   /** Returns the trees of batch entry `item`. Callers read only the tree with this index. */
   trees(item: number, index: number): PathTrees | Promise<PathTrees>
@@ -74,7 +77,9 @@ export function walk(
   return path
 }
 
-/** Number of trees that are checked together, so that neighbouring elements of a row are read at once. */
+/**
+ * Number of trees that are checked together, so that neighbouring elements of a row are read together.
+ */
 const TOGETHER = 16
 
 /**
@@ -86,7 +91,8 @@ export function* findNextNodeCycle(
   nodes: number,
 ): Steps<[node: number, root: number] | null> {
   const copies = new Int32Array(TOGETHER * nodes)
-  // Index of the walk that passed each node; `nodes` if the node leads to the root, or has no path to it.
+  // Index of the walk that passed each node; `nodes` if the node leads to the root, or has no path to the
+  // root.
   const passed = new Int32Array(nodes)
   let looked = 0
   for (let first = 0; first < nodes; first += TOGETHER) {

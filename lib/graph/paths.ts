@@ -28,7 +28,7 @@ export interface NamedPathOptions<Key = unknown> extends Omit<PathOptions, 'sour
 /** Weights in arrays. */
 export type WeightsOf<Data extends ElementArray = ElementArray> = MatrixLike<Data> | EdgeList<Data>
 
-/** int32 weights that aren't in an Int32Array; an edge list has them in a plain array. */
+/** int32 weights outside an Int32Array: an Int16Array of a matrix, or a plain array of an edge list. */
 export type Integers = MatrixLike<Int16Array> | EdgeList<never>
 
 /** int32 weights in a plain array, of edges whose nodes have names. */
@@ -40,9 +40,9 @@ export type WithPaths = PathOptions & { paths: true }
 /**
  * Finds best paths over one semiring.
  *
- * Weights are a square matrix, or a batch of them as [batch, n, n]: row i has the edges that leave node i,
- * column j those that enter node j, and the semiring's zero is no edge. Or they are an edge list `{ nodes,
- * from, to, weight }`: of parallel edges the better one counts. A weight on the diagonal, or a self-loop, is
+ * Weights are a square matrix, or a batch of square matrices as [batch, n, n]. Element [i, j] is the weight
+ * of the edge from node i to node j; the semiring's zero means no edge. Weights may also be an edge list `{
+ * nodes, from, to, weight }`: the best of parallel edges counts. A weight on the diagonal, or a self-loop, is
  * a cycle of one edge: it has no effect unless it improves paths.
  *
  * All pairs are computed by a blocked closure, on a GPU or the CPU. If there are few edges, nested dissection
@@ -102,8 +102,8 @@ export interface LinkList {
   /** The node that each edge enters. */
   readonly to: NodeNumbers
   /**
-   * Weights, which are read only from a Uint8Array: 0 is no edge. With other arrays, and without weights,
-   * every edge counts.
+   * Weights, which are read only if they are a Uint8Array: 0 means no edge. With other arrays, and without
+   * weights, every edge counts.
    */
   readonly weight?: EdgeList<ElementArray>['weight'] | undefined
 }
@@ -153,8 +153,9 @@ const finder = (semiring: PathSemiring) =>
   }) as PathFunction & ClosureFunction
 
 /**
- * Shortest paths, over min-plus: the length of a path is the sum of its weights, and the least one is the best. No edge is
- * Infinity, or 2^31 − 1 in int32. A cycle of negative weight is a {@link CycleError}; weights of 0 or below are right otherwise.
+ * Finds shortest paths, over min-plus: the length of a path is the sum of its weights, and the least length
+ * is the best. Infinity means no edge, in int32 the value 2^31 − 1. A cycle of negative weight is a {@link
+ * CycleError}; otherwise weights of 0 or below are allowed.
  *
  * See {@link PathFunction} for weights, results and errors.
  *
@@ -168,9 +169,9 @@ const finder = (semiring: PathSemiring) =>
 export const shortestPaths: PathFunction = finder('min-plus')
 
 /**
- * Longest paths, over max-plus: the greatest sum of weights is the best. No edge is −Infinity, or {@link
- * EPSILON} in int32. A cycle of positive weight is a {@link CycleError}. On a graph without cycles, such as a
- * precedence graph, each edge is read once per source.
+ * Finds longest paths, over max-plus: the greatest sum of weights is the best. −Infinity means no edge, in
+ * int32 {@link EPSILON}. A cycle of positive weight is a {@link CycleError}. On a graph without cycles, such
+ * as a precedence graph, each edge is read once per source.
  *
  * See {@link PathFunction} for weights, results and errors.
  *
@@ -182,9 +183,9 @@ export const shortestPaths: PathFunction = finder('min-plus')
 export const longestPaths: PathFunction = finder('max-plus')
 
 /**
- * Widest paths, over max-min: the width of a path is the least of its weights, and the greatest width is the
- * best. No edge is −Infinity, or −2^31 in int32; the width from a node to itself is Infinity, or 2^31 − 1 in
- * int32. Nothing overflows, and no cycle improves paths.
+ * Finds widest paths, over max-min: the width of a path is the least of its weights, and the greatest width
+ * is the best. −Infinity means no edge, in int32 the value −2^31. The width from a node to itself is
+ * Infinity, in int32 the value 2^31 − 1. Nothing overflows, and no cycle improves paths.
  *
  * See {@link PathFunction} for weights, results and errors.
  *
@@ -196,9 +197,9 @@ export const longestPaths: PathFunction = finder('max-plus')
 export const widestPaths: PathFunction = finder('max-min')
 
 /**
- * Most reliable paths, over max-times on float32 and float64: the value of a path is the product of its
- * weights, such as probabilities, and the greatest is the best. No edge is 0. Weights above 1 are allowed; a
- * cycle whose product is above 1 is a {@link CycleError}.
+ * Finds most reliable paths, over max-times on float32 and float64. The value of a path is the product of its
+ * weights, such as probabilities, and the greatest value is the best. The weight 0 means no edge. Weights
+ * above 1 are allowed; a cycle whose product is above 1 is a {@link CycleError}.
  *
  * See {@link PathFunction} for weights, results and errors.
  *
@@ -214,9 +215,10 @@ export const mostReliablePaths: PathFunction = finder('max-times')
  * a path connects. Every node reaches itself by the empty path. Paths that a search finds have the fewest
  * edges.
  *
- * A matrix must be of bytes: 0 is no edge, any other is one. Matrices of numbers are rejected, because 0 is a
- * weight in some of them and no edge in others: convert them with `Uint8Array.from(data, (weight) => …)`. In
- * an edge list every edge counts, and weights may be omitted. Only in a Uint8Array of weights 0 is no edge.
+ * A matrix must be a matrix of bytes: 0 means no edge, any other byte means an edge. Other matrices are
+ * rejected, because 0 is a weight in some of them and no edge in others: convert them with
+ * `Uint8Array.from(data, (weight) => …)`. In an edge list every edge counts, and weights may be omitted. Only
+ * in a Uint8Array of weights 0 means no edge.
  *
  * See {@link PathFunction} for results and errors.
  *

@@ -1,4 +1,4 @@
-/** Graphs that are read once for many searches, and tables of distances between some of their nodes. */
+/** Prepares graphs once for many searches, and computes tables of distances between some of their nodes. */
 import { signal } from '../abort.js'
 import { bytesOf } from '../elements.js'
 import { AbortedError, ValueError } from '../errors.js'
@@ -42,7 +42,10 @@ export interface PrepareOptions {
 
 /** The options of tables of a prepared graph. `undefined` means the default. */
 export interface TableOptions {
-  /** Longer paths than this count as none, and what is farther isn't searched. Not if a weight is negative. */
+  /**
+   * Limit of path lengths: longer paths count as none, and the search stops at the limit. Not allowed if a
+   * weight is negative.
+   */
   limit?: number | undefined
   /** Aborts the search, with ERR_MPMML_ABORTED. */
   signal?: AbortSignal | undefined
@@ -80,7 +83,7 @@ export interface PreparedGraph<Data extends ElementArray = ElementArray, Key = n
    *
    * @param sources - node indices, or names if nodes have names: an array, or a single one; all nodes by
    * default.
-   * @param targets - as `sources`.
+   * @param targets - node indices or names, like `sources`; all nodes by default.
    * @throws Rejects with an {@link MpmmlError}, as {@link PathFunction} does.
    */
   table(
@@ -164,7 +167,8 @@ export async function prepareGraph(graph: unknown, options?: PrepareOptions): Pr
     if (!data) return (await shortestPaths(prepared, asked)).distances
     return readable(rowMajorMatrix(data, shapeOf(question)), new Places(question.query, 1, names))
   }
-  // A clone, such as that of a worker thread, is the edge list alone.
+  // The methods aren't enumerable, so that a clone, such as one sent to a worker thread, is the edge list
+  // alone.
   const prepared = Object.freeze(
     Object.defineProperty(copies, 'table', { value: table }),
   ) as unknown as PreparedGraph
@@ -175,14 +179,17 @@ export async function prepareGraph(graph: unknown, options?: PrepareOptions): Pr
 /** Number of searches per target from which searches from the targets are faster, even if rows are cached. */
 const MAX_FOR_EACH_TARGET = 4
 
-/** Sources from which a divided graph is swept at once. */
+/** Number of sources whose distances one pass over a divided graph computes. */
 const SWEPT_AT_ONCE = 64
 
 /** Nested dissection of a graph, or rows of its distances, cached from table to table. */
 class KeptDistances {
   readonly #edges: Edges
   readonly #memory: number
-  /** Null if the graph isn't divided, or not yet; undefined if that hasn't been tried. */
+  /**
+   * Nested dissection of the graph. Null if the graph isn't divided, or not yet; undefined before the first
+   * attempt.
+   */
   #division: NativeDivision | null | undefined
   /** Distances from nodes to all nodes, in the order of their last use. */
   readonly #rows = new Map<number, ElementArray>()
@@ -194,7 +201,10 @@ class KeptDistances {
     if (!isInt32(edges) || memory === 0) this.#division = null
   }
 
-  /** Returns the distances of a question; null if {@link shortestPaths} answers it sooner, or without an error. */
+  /**
+   * Returns the distances of a query; null if {@link shortestPaths} is faster, or can answer it without an
+   * error.
+   */
   async find({ query, type, closing }: PathQuery): Promise<ElementArray | null> {
     const { nodes, sources, targets, limit } = query
     if (!sources?.length || !targets?.length || limit !== undefined) return null
@@ -206,7 +216,7 @@ class KeptDistances {
         if (sources.length > Math.max(SWEPT_AT_ONCE, mostSources)) return null
         return await this.#search({ ...query, division: this.#division }, type, its)
       }
-      // Other questions may remove rows while this one waits.
+      // Other queries may evict rows while this query waits.
       const rows = new Map([...new Set(sources)].map((node) => [node, this.#rows.get(node)]))
       const missing = Int32Array.from(rows.keys()).filter((node) => !rows.get(node))
       if (missing.length > Math.min(this.#mostRows, mostSources)) return null
@@ -250,7 +260,7 @@ class KeptDistances {
   }
 
   async #search(query: Query, type: number, its: Watch): Promise<ElementArray> {
-    // Searches don't try once more to divide the graph.
+    // Searches must not try again to divide the graph.
     const method = query.division ? query.method : 'search'
     const forward: Query = { ...query, method, direction: 'forward' }
     const room = makeRoom(forward, 1, type)
@@ -280,7 +290,7 @@ function* dividing(
   }
 }
 
-/** Writes a table of some columns of rows. */
+/** Writes a table that consists of the selected columns of rows. */
 function* reading(
   rows: ReadonlyMap<number, ElementArray>,
   sources: Int32Array,

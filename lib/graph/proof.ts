@@ -63,7 +63,10 @@ export class Tolerance {
     this.#isSum = extension === 'sum'
   }
 
-  /** These keys are compared: sums are as exact as the largest of their terms. */
+  /**
+   * Raises the tolerance for comparisons of these keys: the error of a sum is relative to the largest of its
+   * terms.
+   */
   over(keys: Float64Array): void {
     this.#largest = 0
     if (this.#relative === 0 || !this.#isSum) return
@@ -231,8 +234,8 @@ function* relax(
 }
 
 /**
- * Proves the next nodes of all pairs: each step leads along an edge to where the rest of the distance is, and the steps to
- * a node are a tree. So each path has the length that is stated.
+ * Proves the next nodes of all pairs. Each step goes along an edge to a node with the remaining distance, and
+ * the steps to each target form a tree. Therefore each path has the stated length.
  */
 export function* proveNext(subject: VerificationTask, next: Table): Steps<void> {
   const { graph, query, distances, where } = subject
@@ -289,7 +292,7 @@ export function* proveNext(subject: VerificationTask, next: Table): Steps<void> 
 /** Reads the path between two nodes. */
 export type PathReader = (from: number, to: number) => number[] | null | Promise<number[] | null>
 
-/** Proves the paths between sources and targets by walking along each. */
+/** Proves the paths between sources and targets by following each path. */
 export async function* verifyPathsBetween(
   subject: VerificationTask,
   next: Table,

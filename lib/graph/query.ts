@@ -1,4 +1,4 @@
-/** Questions for paths: options and graph of a path function, read and checked once. */
+/** Path queries: reads and checks the options and the graph of a path function once. */
 
 import { throwIfAborted } from '../abort.js'
 import { assertOrdinaryArray, during, Loan } from '../borrowed.js'
@@ -57,7 +57,7 @@ export function shapeOf(question: PathQuery): Shape {
   return question.batched ? [batch, rows, cols] : [rows, cols]
 }
 
-/** Moves both matrices to the device of the weights, if these are on one. */
+/** Moves both matrices to the device of the weights, if the weights are on a device. */
 export async function placed(
   { weights }: PathQuery,
   distances: DenseMatrix<ElementArray>,
@@ -74,20 +74,20 @@ export async function placed(
   }
 }
 
-/** A matrix in an array: itself, or its copy. */
+/** Returns a matrix in an array: the matrix itself, or a copy of a matrix on a device. */
 export async function materialize(view: View): Promise<HostView> {
   if (!view.memory) return view
   return readBack(await new DeviceMatrix<OperandArray>(view).download(), 'graph', 'operand')
 }
 
-/** The graphs of a question as searches read them, by their index in the batch. */
+/** Returns a query's graphs in the form that searches read, by their index in the batch. */
 export async function graphsOf({ weights: { view, edges } }: PathQuery): Promise<(item: number) => Graph> {
   if (!view) return () => ({ edges })
   const matrix = await materialize(view)
   return (item) => ({ matrix, item })
 }
 
-/** Does the work that answers a question, and then releases its matrix on a device. */
+/** Runs the work that answers a query, and then releases the query's matrix on a device. */
 export async function answering<Result>(
   { weights: { view }, borrowed }: PathQuery,
   work: () => Promise<Result>,
@@ -107,7 +107,8 @@ const pathOptions = new Options(pathSet)
 /**
  * Reads the arguments of a path function.
  *
- * @param isForProof - whether all of an edge list is checked here, and sources and targets are numbers even if nodes have names.
+ * @param isForProof - whether this function checks the whole edge list. Then sources and targets are numbers
+ * even if nodes have names.
  */
 export async function readQuery(
   semiring: PathSemiring,
@@ -170,7 +171,7 @@ export async function readQuery(
   return { ...question, weights: { view: held, edges: null }, borrowed, batched, batch }
 }
 
-/** Reads nodes by their numbers or names; null if the option wasn't given. */
+/** Reads nodes by their numbers or names. Returns null if the option is omitted. */
 export function readNodes(
   value: unknown,
   nodes: number,

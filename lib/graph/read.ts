@@ -1,4 +1,4 @@
-/** Graphs in files. */
+/** Reads graphs from files. */
 
 import { ShapeError } from '../errors.js'
 import { pathOf } from '../files/files.js'
@@ -16,7 +16,10 @@ import { loadSaxes } from './saxes.js'
 
 /** The options of {@link readGraph}. `undefined` means the default. */
 export interface ReadGraphOptions extends GraphTextOptions, FileOptions {
-  /** By the end of the file's name if left out: .gr, .mtx, .csv, .tsv or .graphml, and .gz after it if gzip has compressed the file. */
+  /**
+   * Format of the file. By default the file's extension selects it: .gr, .mtx, .csv, .tsv or .graphml,
+   * followed by .gz if the file is compressed by gzip.
+   */
   format?: GraphFormat | undefined
 }
 
@@ -27,13 +30,13 @@ const readOptions = new Options({
 } satisfies OptionsOf<ReadGraphOptions>)
 
 /**
- * Reads a graph from a file in a format of {@link parseGraph}. Files that gzip has compressed are
- * decompressed.
+ * Reads a graph from a file in a format of {@link parseGraph}. Decompresses gzip files.
  *
- * @param path - a regular file, or an array of files that form one graph: nodes of one name, or of one
- * number, are one node.
+ * @param path - a regular file, or an array of files that form one graph: nodes with equal names or numbers
+ * are one node.
  * @throws FileError for a file that can't be read or is malformed; ERR_MPMML_OPTION; ERR_MPMML_VALUE for a
- * weight that `scale` makes no int32 integer; LimitError; ERR_MPMML_OUT_OF_MEMORY; AbortedError.
+ * weight whose product with `scale` isn't an int32 integer; LimitError; ERR_MPMML_OUT_OF_MEMORY;
+ * AbortedError.
  * @example
  * await writeFile('roads.csv', '0,1,4\n1,2,-1\n')
  * const { distances } = await shortestPaths(await readGraph('roads.csv'), { sources: 0 })

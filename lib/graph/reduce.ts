@@ -26,8 +26,9 @@ import { answer, choose } from './solve.js'
 export interface ReduceOptions<Key = unknown>
   extends Pick<PathOptions, 'limit' | 'method' | 'backend' | 'device' | 'devices' | 'signal'> {
   /**
-   * 'eccentricity', the default: the value of the worst of the best paths from a source, such as the distance to the farthest target.
-   * 'mean': the mean of the values, which is added up in float64. `{ nearest: k }`: the k targets with the best paths, and their values.
+   * 'eccentricity', the default, computes the worst value over the best paths from a source, such as the
+   * distance to the farthest target. 'mean' computes the mean of the values, with a sum in float64. `{
+   * nearest: k }` finds the k targets with the best paths, and their values.
    */
   reduce?: Reduction | undefined
   /** Semiring of the paths: 'min-plus' by default, the semiring of {@link shortestPaths}. */
@@ -55,7 +56,7 @@ const reduceOptions = new Options({
 
 /** Result of {@link reducePaths}. */
 export interface ReducedPaths extends FoundPaths {
-  /** A number for each source, in their order; NaN if it reaches no target but itself. */
+  /** Number of each source, in their order; NaN if the source reaches no target except itself. */
   readonly values: Float64Array
   /** Number of targets that each source reaches, the source itself excluded. */
   readonly reached: Int32Array
@@ -68,14 +69,14 @@ export interface NearestPaths<Key = unknown> extends FoundPaths {
    * target.
    */
   readonly nodes: DenseMatrix<Int32Array>
-  /** Their distances; the semiring's zero in float64 after the last target. */
+  /** Distances to the targets in `nodes`; the semiring's zero in float64 after the last target. */
   readonly distances: DenseMatrix<Float64Array>
   /** Number of entries of each row: k, or fewer if the source reaches fewer targets. */
   readonly reached: Int32Array
   /** The names of the nodes, by their numbers, if they have names. */
   readonly keys?: ArrayLike<Key>
   /**
-   * The nearest targets of a source, by names if nodes have names.
+   * Returns the nearest targets of a source, by names if nodes have names.
    *
    * @throws ArgumentError (ERR_MPMML_VALUE) or ArgumentError (ERR_MPMML_DTYPE) for a value that isn't one of the sources.
    */
@@ -89,9 +90,9 @@ export interface NearestPaths<Key = unknown> extends FoundPaths {
  * PathFunction}; searches run on the CPU cores. Values of integers are exact, however large; the mean is
  * rounded.
  *
- * If no edge improves paths, a search for the nearest targets ends when it has them.
+ * If no edge improves paths, a search for the nearest targets ends when it has found them.
  *
- * @param graph - an edge list, or a square matrix, as of {@link PathFunction}; not a batch.
+ * @param graph - an edge list or a square matrix, see {@link PathFunction}; not a batch.
  * @throws Rejects with an {@link MpmmlError}, as {@link PathFunction} does; but no distance overflows.
  * @example
  * const roads = { nodes: 3, from: [0, 1, 2], to: [1, 2, 0], weight: [4, 1, 2] }
@@ -121,7 +122,7 @@ export async function reducePaths(
   const question = await readQuery(semiring as PathSemiring, graph, asked)
   const { query, weights: given, batched } = question
   const { sources, targets } = query
-  // Of the nearest each node is one.
+  // A target that is listed twice counts once among the nearest.
   const distinct = reduce.kind === 'nearest' && targets ? Int32Array.from(new Set(targets)).sort() : targets
   const { found, ...how } = await answering(question, async () => {
     if (!batched) return reduced({ ...question, query: { ...query, targets: distinct } }, reduce)
@@ -175,7 +176,7 @@ async function solveByClosure(
     return { rules, ...(await answer({ ...asked, query: { ...asked.query, method } })) }
   }
   try {
-    // In float64 no sum of so few int32 is rounded, or overflows.
+    // In float64 no sum of this many int32 weights is rounded or overflows.
     const closed = await closeOver(question).catch(async (error) => {
       if (error instanceof OverflowError && !isFromListener(error))
         return closeOver(await inFloat64(question))
@@ -200,9 +201,10 @@ async function solveByClosure(
 const BLOCK_BYTES = 1 << 26
 
 /**
- * Calls `use` for some rows after the other.
+ * Calls `use` for consecutive blocks of rows.
  *
- * @param bytes - the most bytes of the rows that are copied from a device at once, if elements have 8; a row at least.
+ * @param bytes - limit of the bytes that are copied from a device at once, for elements of 8 bytes. A block
+ * has at least one row.
  */
 export async function eachBlock(
   distances: DenseMatrix<ElementArray> | DeviceMatrix<ElementArray>,
@@ -222,7 +224,7 @@ export async function eachBlock(
   }
 }
 
-/** The nearest targets as they are given. */
+/** Returns the nearest targets in the form of the public result. */
 function nearestOf(
   question: PathQuery,
   { values, nodes, reached }: Reduced,

@@ -39,14 +39,17 @@ export function* reducingRows(
       nearest.write(into, row, sign)
     } else if (count > 0) {
       into.reached[row] = count
-      // An addition, because zero has no sign.
+      // Adding 0 converts −0 to 0.
       into.values[row] = (kind === 'mean' ? sum / count : sign * worst) + 0
     }
     yield
   }
 }
 
-/** The nearest targets of a row. Targets arrive by index, and the first of equally near ones stays. */
+/**
+ * Nearest targets of a row. Targets arrive in the order of their indices, and the first of equally near
+ * targets is kept.
+ */
 class NearestOfRow {
   count = 0
   readonly #most: number

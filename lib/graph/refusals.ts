@@ -88,7 +88,7 @@ const inexact = () =>
     'the sum of the weights of a path is beyond 2^53, so it is not exact: scale the weights, or use a Float64Array, whose sums are rounded',
   )
 
-/** Returns the error for a distance of integers that the overflow policy doesn't allow. */
+/** Returns the error for an integer distance that the overflow policy doesn't allow. */
 export function overflowError(
   value: number,
   from: number,

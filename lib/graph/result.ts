@@ -1,4 +1,4 @@
-/** Results of path functions: distances and paths between nodes, which users call by their numbers or names. */
+/** Results of path functions: distances and paths between nodes, which users identify by numbers or names. */
 import type { BackendName } from '../backend-name.js'
 import { show } from '../describe.js'
 import { DeviceMatrix } from '../device/device.js'
@@ -16,19 +16,19 @@ import type { Query } from './search.js'
 
 /** Fields of all results about paths: the sources, the targets, and the method. */
 export interface FoundPaths {
-  /** The nodes that the rows are of, in this order; null if they are all nodes. */
+  /** Node of each row; null if the rows are all nodes. */
   readonly sources: Int32Array | null
-  /** The nodes of the columns; null if they are all nodes. */
+  /** Node of each column; null if the columns are all nodes. */
   readonly targets: Int32Array | null
   /**
    * Method that found the paths: see {@link PathOptions.method}. For a batch, the method of the last graph.
    */
   readonly method: FoundBy
-  /** The backend that computed it: searches and dissection run on the CPU. */
+  /** The backend that computed the result: searches and dissection run on the CPU. */
   readonly backend: BackendName
   /** The name of the GPU or of the processor. */
   readonly device: string
-  /** Milliseconds: of all the work, and of the kernels or the search. */
+  /** Durations in milliseconds: of the whole call, and of the kernels or the search. */
   readonly timing: { readonly totalMs: number; readonly kernelMs: number }
 }
 
@@ -40,7 +40,7 @@ interface AnyPaths extends FoundPaths {
 /** A matrix of distances that is read by nodes. */
 export interface Distances<Data extends ElementArray = ElementArray, Key = number> extends DenseMatrix<Data> {
   /**
-   * Returns the distance from one node to another, by their numbers or names: not by rows and columns.
+   * Returns the distance from one node to another, by their numbers or names, not by row and column.
    *
    * @param batch - the index of the matrix, if weights are a batch.
    * @throws ArgumentError (ERR_MPMML_VALUE) or ArgumentError (ERR_MPMML_DTYPE) for a value that isn't a node, or not one of the sources or
@@ -52,14 +52,14 @@ export interface Distances<Data extends ElementArray = ElementArray, Key = numbe
 /** Result of the path functions for a graph in arrays. */
 export interface PathsResult<Data extends ElementArray = ElementArray> extends AnyPaths {
   /**
-   * The value of the best path from the source of the row to the target of the column: a row for each source, a column for each
-   * target, as [batch, sources, targets] if the weights are a batch. It is the semiring's zero if there is no path, and its one
-   * from a node to itself.
+   * Value of the best path from the source of the row to the target of the column. The shape is [sources,
+   * targets], or [batch, sources, targets] if the weights are a batch. The value is the semiring's zero if no
+   * path exists, and the semiring's one from a node to itself.
    */
   readonly distances: Distances<Data>
   /**
-   * With `paths: true`, of the same shape: the node after the source on a best path to the target; −1 if there is no path,
-   * or they are the same node.
+   * Node after the source on a best path to the target, in the shape of `distances`, with `paths: true`. −1
+   * if no path exists, or if source and target are equal.
    */
   readonly next?: DenseMatrix<Int32Array>
   /**
@@ -97,8 +97,8 @@ export interface ResidentPaths<Data extends ElementArray = ElementArray> extends
   /** Next nodes: see {@link PathsResult.next}. */
   readonly next?: DeviceMatrix<Int32Array>
   /**
-   * Returns the nodes of a best path: see {@link PathsResult.path}. It reads {@link next}, a column for each path: once that has been
-   * disposed, it may be rejected with DisposedError (ERR_MPMML_DISPOSED).
+   * Returns the nodes of a best path: see {@link PathsResult.path}. Reads one column of {@link next} per
+   * path. May be rejected with DisposedError (ERR_MPMML_DISPOSED) after {@link next} has been disposed.
    */
   path(from: number, to: number, batch?: number): Promise<number[] | null>
 }
@@ -108,7 +108,9 @@ export interface ResidentPathsWithNext<Data extends ElementArray = ElementArray>
   readonly next: DeviceMatrix<Int32Array>
 }
 
-/** Finds the rows and columns of nodes. It references only the needed fields of the query. */
+/**
+ * Finds the rows and columns of nodes. References only the needed fields of the query.
+ */
 export class Places {
   readonly nodes: number
   readonly names: NodeNames | null
@@ -166,7 +168,7 @@ function placesOf(nodes: Int32Array): Map<number, number> {
   return map
 }
 
-/** Distances that are read by nodes too. */
+/** Returns distances with the method `at`, which reads them by nodes. */
 export function readable(distances: DenseMatrix<ElementArray>, places: Places): Distances {
   const { data, shape, strides, offset } = distances
   const at = (from: unknown, to: unknown, batch?: number) => {
@@ -175,7 +177,7 @@ export function readable(distances: DenseMatrix<ElementArray>, places: Places): 
     const skipped = shape.length === 3 ? item * strides[0]! : 0
     return data[offset + skipped + row * rowStride + col * colStride]!
   }
-  // What is copied or compared is the matrix alone.
+  // The method isn't enumerable, so that copies and comparisons see the matrix alone.
   return Object.defineProperty({ ...distances }, 'at', { value: at, enumerable: false }) as Distances
 }
 

@@ -19,7 +19,7 @@ export const pathSemirings: readonly PathSemiring[] = [
 /** The semirings whose edges have weights. */
 export const weightedSemirings = pathSemirings.filter((name) => name !== 'or-and')
 
-/** ⊗: what a path's value is of its edges'. */
+/** Kind of ⊗, which computes the value of a path from the values of its edges. */
 export type Extension = 'sum' | 'product' | 'bottleneck'
 
 interface Form {
@@ -33,8 +33,8 @@ function formOf({ combine, extend }: NativeSemiring): Form {
 }
 
 /**
- * A semiring over an element type. Searches minimise, so they work on keys: a value whose ⊕ is a maximum has its negative for
- * a key.
+ * Rules of a semiring over an element type. Searches minimise keys: if ⊕ is a maximum, the key of a value is
+ * its negative.
  */
 export interface PathRules extends Form {
   readonly semiring: PathSemiring
@@ -44,7 +44,7 @@ export interface PathRules extends Form {
   readonly zero: number
   /** The value of the empty path. */
   readonly one: number
-  /** Whether the values are integers whose ⊗ is exact, and may leave int32. */
+  /** Whether values are integers. Then ⊗ is exact, and its results may lie outside int32. */
   readonly exact: boolean
   /** Whether every ⊗ is rounded to float32. */
   readonly single: boolean
@@ -109,7 +109,7 @@ export function edgeKey({ extension, maximizes }: PathRules, weight: number): nu
 
 /** The value of a key. */
 export function valueOfKey({ maximizes }: PathRules, key: number): number {
-  // A subtraction, and an addition, because zero has no sign.
+  // 0 − key and key + 0 never give −0.
   return maximizes ? 0 - key : key + 0
 }
 

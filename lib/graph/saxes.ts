@@ -7,7 +7,7 @@ export interface Saxes {
   readonly SaxesParser: unknown
 }
 
-/** Returns the parser at once. In a bundle it must lie in node_modules. */
+/** Returns the parser synchronously. Even for a bundle, the package must be in node_modules. */
 export function assertSaxes(): Saxes {
   try {
     return createRequire(import.meta.url)('saxes')
@@ -19,7 +19,7 @@ export function assertSaxes(): Saxes {
 }
 
 /**
- * Returns the parser, also if a bundler has put it into a separate file, because bundlers see the import.
+ * Returns the parser, even if a bundler has put it into a separate file: bundlers recognize a dynamic import.
  *
  * The import alone would block the event loop three times as long, 25 ms instead of 8 on one core of a
  * server.

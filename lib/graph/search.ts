@@ -1,4 +1,6 @@
-/** Finds best paths between some nodes by a search from each: in native code, on all CPU cores. */
+/**
+ * Finds best paths between some nodes by one search per source or target, in native code on all CPU cores.
+ */
 
 import { zeroOf } from '../built-in-semirings.js'
 import { bytesOf, elementType, FLOAT64, INT32, newArray } from '../elements.js'
@@ -49,9 +51,9 @@ export interface Room {
 }
 
 /**
- * Returns the direction in which a query is searched: from the side with fewer nodes. All pairs are searched
- * backward with paths, because `next` holds the trees then. Without paths they are searched forward, because
- * a search writes a row then and not a column.
+ * Returns the direction in which a query is searched: from the side with fewer nodes. All pairs with paths
+ * are searched backward, because `next` then contains the trees. All pairs without paths are searched
+ * forward, because a search then writes a row instead of a column.
  */
 export function directionOf({ sources, targets, paths, direction }: Query): Direction {
   if (direction) return direction
@@ -68,8 +70,8 @@ export function rootsOf(query: Query): number {
 const countOf = (nodes: Int32Array | null, all: number) => nodes?.length ?? all
 
 /**
- * Allocates an array for results that messages call `name`; `besides` is the size in bytes of other arrays
- * that aren't written yet.
+ * Allocates an array for results that messages call `name`. `besides` is the size in bytes of other arrays
+ * that are allocated but not written yet.
  */
 export function makeArray(
   name: string,
@@ -196,7 +198,7 @@ export async function divide(
  * Searches one graph, and writes the results.
  *
  * @param item - the index of the matrix if there is a batch.
- * @returns the method that found them.
+ * @returns the method that found the results.
  */
 export async function search(
   graph: Graph,

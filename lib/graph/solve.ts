@@ -1,4 +1,4 @@
-/** Answers to questions for paths: from all pairs, or by searches. */
+/** Answers path queries by all pairs or by searches. */
 import { AUTO, automaticBackend, CPU, deviceName } from '../backend.js'
 import { cheapestPaths } from '../backend-selection.js'
 import { CycleError, OptionError, OutOfMemoryError, OverflowError } from '../errors.js'
@@ -70,7 +70,8 @@ export function choose(
 export async function answer(question: PathQuery): Promise<PathResult> {
   const { query, weights, closing } = question
   const some = query.sources !== null || query.targets !== null
-  // All pairs of a matrix are always closed: then `next` is the same on every backend, also where paths are equally good.
+  // All pairs of a matrix are always computed by a closure: then `next` doesn't depend on the backend, even
+  // for paths of equal value.
   const { how, must } = choose(question, some || weights.edges ? 'either' : 'closure')
   if (how === 'search') return bySearch(question)
   const divided = typeof how === 'number' && (await bySearch(question, how))
@@ -109,7 +110,10 @@ export async function answer(question: PathQuery): Promise<PathResult> {
   )
 }
 
-/** Returns null unless dissection takes fewer milliseconds than another method, `within`, if given. */
+/**
+ * Answers a query by searches or dissection. Returns null unless dissection takes less than `within`
+ * milliseconds, the duration of another method, if it is given.
+ */
 async function bySearch(question: PathQuery, within: number): Promise<PathResult | null>
 async function bySearch(question: PathQuery): Promise<PathResult>
 async function bySearch(question: PathQuery, within?: number): Promise<PathResult | null> {

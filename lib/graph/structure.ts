@@ -144,8 +144,8 @@ const orderOptions = new Options({ signal } satisfies OptionsOf<OrderOptions>)
  * Returns all nodes in topological order, in which each edge leads from an earlier node to a later one. The
  * order is deterministic.
  *
- * @throws Rejects with CycleError (ERR_MPMML_CYCLE), which has the cycle, if the graph has a cycle or
- * self-loop; and as {@link components}.
+ * @throws Rejects with CycleError (ERR_MPMML_CYCLE), which contains the cycle, if the graph has a cycle or
+ * self-loop; and with the errors of {@link components}.
  * @example
  * const order = await topologicalOrder({ nodes: ['roof', 'walls', 'floor'], from: ['floor', 'walls'], to: ['walls', 'roof'] })
  * console.log(order.join()) // floor,walls,roof
@@ -189,7 +189,7 @@ const treeOptions = new Options({
 
 /** Result of {@link spanningTree}: an edge list with the edges of the tree. */
 export interface SpanningTree<Data extends ElementArray = ElementArray> extends EdgeList<Data> {
-  /** The index that each edge has in the graph's list; they ascend. */
+  /** Index of each edge in the graph's list, ascending. */
   readonly edges: Int32Array
   /** The number of the node that each edge leaves. */
   readonly from: Int32Array
@@ -232,7 +232,7 @@ export async function spanningTree(graph: unknown, options?: SpanningTreeOptions
   })
 }
 
-/** The tree of some edges. */
+/** Returns the tree that consists of the selected edges. */
 function* pickingTree(
   { nodes, from, to, weight, type, names }: Edges,
   edges: Int32Array,

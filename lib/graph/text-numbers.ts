@@ -3,7 +3,7 @@
  * seeded, so that input can't provoke collisions.
  */
 
-/** Number of tables that the strings are divided among. */
+/** Number of hash tables among which the strings are divided. */
 const PARTS = 256
 const FIRST_CAPACITY = 8
 
@@ -20,7 +20,7 @@ function hashOf(text: string): number {
 
 export class TextNumbers {
   readonly #texts: readonly unknown[]
-  /** In each place a hash, and the number plus 1; 0 marks a free place. */
+  /** Each slot contains a hash and the string's number plus 1; 0 marks a free slot. */
   readonly #tables = Array.from({ length: PARTS }, () => new Int32Array(2 * FIRST_CAPACITY))
   readonly #counts = new Int32Array(PARTS)
 
@@ -45,7 +45,8 @@ export class TextNumbers {
     if (next < 0) return next
     table[at] = hash
     table[at + 1] = next + 1
-    // From 3/8 to 6/8 of the capacity, so that the parts aren't enlarged all at once.
+    // The parts grow at different loads, from 3/8 to 6/8 of the capacity, so that they don't all grow at the
+    // same time.
     if (++this.#counts[part]! * 16 * PARTS > table.length * 3 * (PARTS + part)) this.#enlarge(part)
     return next
   }

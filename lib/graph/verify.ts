@@ -1,4 +1,4 @@
-/** Whether what path functions gave is right. */
+/** Verifies results of path functions. */
 
 import { signal } from '../abort.js'
 import { typeName } from '../describe.js'
@@ -19,17 +19,17 @@ import { type PathSemiring, pathSemirings } from './rules.js'
 
 /** Result of a path function, or the fields of it that {@link verifyPaths} reads. */
 export interface Verifiable {
-  /** The distances that are stated: a row for each source, a column for each target. */
+  /** Distances to verify: a row for each source, a column for each target. */
   readonly distances: MatrixLike<ElementArray> | DeviceMatrix<ElementArray>
   /** Node after the source on each path; verified if it is present. */
   readonly next?: MatrixLike<Int32Array> | DeviceMatrix<Int32Array> | undefined
   /** The semiring that paths are compared in. */
   readonly semiring?: PathSemiring | undefined
-  /** The nodes of the rows; all if it is null or left out. */
+  /** Nodes of the rows; all nodes if null or omitted. */
   readonly sources?: NodeNumbers | null | undefined
-  /** The nodes of the columns; all if it is null or left out. */
+  /** Nodes of the columns; all nodes if null or omitted. */
   readonly targets?: NodeNumbers | null | undefined
-  /** Returns the nodes of a path; paths of searches are verified by it. */
+  /** Returns the nodes of a path. Used to verify paths that searches found. */
   readonly path?: // biome-ignore lint/suspicious/noExplicitAny: nodes are numbers, or whatever the user names them by.
   ((from: any, to: any, batch?: number) => unknown[] | null | Promise<unknown[] | null>) | undefined
 }

@@ -1,4 +1,4 @@
-/** Attributes of edges in files that name them, and the choice of the one that is the weight. */
+/** Collects named attributes of edges in files, and chooses the attribute with the weight. */
 import { show, showAll } from '../describe.js'
 import { infinityOf, isDecimal, numberOf } from '../files/decimal.js'
 import { Pieces } from '../files/pieces.js'
@@ -6,7 +6,7 @@ import type { Steps } from '../graph-core/slices.js'
 
 /** Name of the weight that needs no option, in any spelling. */
 const USUAL = 'weight'
-/** Names that mean a weight if no attribute is called weight, and one of them occurs alone. */
+/** Names that mean a weight if no attribute is named `weight` and exactly one of these names occurs. */
 const synonyms = new Set([
   'w',
   'weights',
@@ -36,7 +36,7 @@ export interface PlacedText {
   readonly line: number
 }
 
-/** Most names in a message. */
+/** Largest number of names in a message. */
 const MAX_SHOWN = 8
 const BYTES_PER_VALUE = 12
 
@@ -122,7 +122,7 @@ export class EdgeAttribute {
   }
 }
 
-/** Returns whether the name is certainly that of the weight, whatever other attributes occur. */
+/** Returns whether the name means the weight, whatever other attributes occur. */
 export const isSurely = (name: string, wanted: string | undefined): boolean => name === (wanted ?? USUAL)
 
 /**
@@ -164,8 +164,8 @@ export function chooseWeight(
 }
 
 /**
- * Attributes that occur. Attributes of one name are one, because NetworkX writes an id for each type of its
- * values.
+ * Returns the attributes that occur. Merges attributes with equal names, because NetworkX writes one id for
+ * each type of an attribute's values.
  */
 function joined(attributes: Iterable<EdgeAttribute>): EdgeAttribute[] {
   const names = new Map<string, EdgeAttribute>()

@@ -14,7 +14,10 @@ const SLICE = 1 << 14
 
 export type XmlAttributes = Readonly<Record<string, string>>
 
-/** Attributes of a tag. V8 keeps an instance by its shape, but an object without prototype, as saxes makes, in a hash table: 5 times slower. */
+/**
+ * Attributes of a tag. V8 stores an instance of a constructor by its shape. V8 stores an object without
+ * prototype, which saxes would create, in a hash table, which is 5 times slower.
+ */
 const Attributes = function Attributes() {} as unknown as new () => Record<string, string>
 Attributes.prototype = Object.create(null)
 
@@ -32,8 +35,8 @@ export interface XmlHandler {
 }
 
 /**
- * A document that is well-formed so far. Only the entities of XML are known; declarations of a DOCTYPE are
- * ignored.
+ * A document that is well-formed so far. Only the predefined entities of XML are supported; declarations of a
+ * DOCTYPE are ignored.
  */
 export class XmlReader {
   readonly #name: string
@@ -50,14 +53,14 @@ export class XmlReader {
   #written = 0
   /** Position after the last tag. */
   #done = 0
-  /** Place where a tag, or other markup, began after it; -1 for none. */
+  /** Position at which a tag or other markup began after `#done`; -1 for none. */
   #begun = -1
 
   /** @param name - name of the document in errors. */
   constructor(name: string, saxes: Saxes, handler: XmlHandler) {
     this.#name = name
     this.#handler = handler
-    // More handlers would double the time, because V8 makes an object with that many added properties a
+    // More handlers would double the time, because V8 converts an object with that many added properties to a
     // dictionary.
     const parser = new (saxes as typeof import('saxes')).SaxesParser()
     parser.on('opentagstart', (tag) => {
@@ -102,7 +105,7 @@ export class XmlReader {
       this.#parser.write(slice)
     } catch (error) {
       if (error instanceof MpmmlError) throw error
-      // The message begins with the place.
+      // The message begins with the line and column.
       const problem = (error as Error).message.replace(/^[\d:]+ /, '').replace(/\.$/, '')
       this.fail(`the text must be well-formed XML, but it has an error (${problem}): correct it`)
     }

@@ -25,12 +25,14 @@ import { type StructureFields, writeStructure } from './structure.js'
 const ALIGNMENT = 256
 
 /**
- * Number of products in a part of a large group on a device. The device gets the first part before the others
- * are read, and then one part per turn of the event loop, so that the group doesn't block the program.
+ * Number of products in a part of a large group on a device. The device receives the first part before the
+ * other parts are read, and then one part per turn of the event loop, so that the group doesn't block the
+ * program.
  */
 const PART = 1024
 
-// Native code reads a request before the call returns, and no user code runs in between: one serves all calls.
+// One array serves all calls, because native code reads a request before the call returns, and no user code
+// runs in between.
 const request = new Float64Array(REQUEST_FIELDS)
 
 /**
@@ -118,7 +120,7 @@ export function furtherOf({ call, further }: Pick<Product, 'call' | 'further'>):
   })
 }
 
-/** Writes where the results of a product are into `request`. */
+/** Writes the layouts of a product's results into `request`. */
 export function writeResults(request: Float64Array, { call, c, further }: Product): void {
   writeLayout(request, 0, requestAt.c, c!)
   further.forEach((result, index) => {
@@ -136,7 +138,7 @@ export function writeRequest(request: Float64Array, product: Product, semiring: 
   if (c0) writeLayout(request, 0, requestAt.c0, c0)
 }
 
-/** Writes what products of an element type have in common. */
+/** Writes the fields that are common to products of an element type. */
 export function writeCall(
   request: Float64Array,
   { options, place }: Call,
@@ -205,8 +207,8 @@ async function multiplyPart(
 }
 
 /**
- * Writes the members of a part, and gives the arrays that they number. Results that have no place yet follow each other in
- * memory.
+ * Writes the products of a part, and returns the arrays to which they refer by index. Results without a
+ * destination follow each other in memory.
  */
 function writeMembers(
   members: Float64Array,
@@ -228,7 +230,8 @@ function writeMembers(
     else members[start + memberAt.c0Memory] = 0
     for (const { memory } of furtherKinds) members[start + memory] = 0
     if (asked.length > 0) {
-      // They are of one type, so that all of a product have the same place in their memories.
+      // All auxiliary outputs have one element type, so those of a product have equal offsets in their
+      // memories.
       const offset = session ? furtherOffsets.next(product, FURTHER_BYTES) : 0
       asked.forEach(({ memory }, index) => {
         if (session) writePlace(members, start + memory, offset)
@@ -243,7 +246,7 @@ function writeMembers(
   return arrays
 }
 
-/** Writes where a matrix is into its five fields, of which `start` is the first. */
+/** Writes the layout of a matrix into its five fields, of which `start` is the first. */
 function writeMatrix(
   members: Float64Array,
   start: number,

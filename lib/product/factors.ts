@@ -1,4 +1,4 @@
-/** Powers by repeated squaring: the factors of a power, multiplied in order, with progress over all of them. */
+/** Computes powers by repeated squaring, with progress over all products. */
 import { show } from '../describe.js'
 import { OptionError } from '../errors.js'
 import { type Progress, partOf } from './progress.js'

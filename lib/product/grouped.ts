@@ -46,7 +46,10 @@ import type {
 } from './user-product.js'
 import { assertWebGpuKind } from './webgpu.js'
 
-/** A product of {@link mpmmGrouped}: the arguments of {@link mpmm}, and its options that are about one product. */
+/**
+ * A product of {@link mpmmGrouped}: the arguments of {@link mpmm}, and its options that concern a single
+ * product.
+ */
 export interface GroupedProduct<
   A extends AnyOperand = AnyOperand,
   B extends AnyOperand = AnyOperand,
@@ -57,11 +60,14 @@ export interface GroupedProduct<
   a: A
   /** The right operand, [k, cols] or [batch, k, cols]. */
   b: B
-  /** As the option of {@link mpmm}; it may not overlap any matrix of another product of the group either. */
+  /**
+   * Matrix to write into, see {@link MpmmOptions.out}. It must not overlap a matrix of another product of the
+   * group.
+   */
   out?: Out | undefined
-  /** As the option of {@link mpmm}. */
+  /** Matrix to accumulate to, see {@link MpmmOptions.accumulate}. */
   accumulate?: C0 | undefined
-  /** In place of the option of the group. */
+  /** Structure of the matrices; replaces the option of the group. */
   structure?: ProductStructure | undefined
 }
 
@@ -106,7 +112,7 @@ const groupedOptions = new Options({
   signal,
 } satisfies OptionsOf<GroupedOptions>)
 
-// Matrices, which are read one product after the other.
+// Matrices and structures of products, in the order in which they are read.
 const productNames: readonly (keyof GroupedProduct)[] = ['a', 'b', 'out', 'accumulate', 'structure']
 
 /**
@@ -120,13 +126,13 @@ const ALONE_BYTES = 2 ** 20
  * products.
  *
  * If any matrix of the group is a {@link DeviceMatrix}, its device computes all products and owns all
- * results. About a thousand results share one block of memory, which is released when the last of them has
- * been disposed.
+ * results. About a thousand results share one block of memory, which is released when all of them have been
+ * disposed.
  *
  * @returns A result for each product, in order.
- * @throws Rejects, and never throws, with what {@link mpmm} rejects with. The message names the product. If
- * one product fails or is invalid, the promise is rejected; what the `out` of the others hold is unspecified
- * then.
+ * @throws Rejects, and never throws, with the errors of {@link mpmm}. The message names the product. If one
+ * product fails or is invalid, the promise is rejected, and the content of the other products' `out` is
+ * unspecified.
  * @example
  * const products = [
  *   { a: matrix(1, 2, [1, 5]), b: matrix(2, 1, [4, 2]) },
@@ -141,9 +147,9 @@ export function mpmmGrouped<P extends GroupedProduct, Witness extends AnyWitness
   options?: GroupedOptions<Witness>,
 ): Promise<WitnessedResult<GroupedResultOf<P>, Witness>[]>
 /**
- * Computes many products over a custom semiring in one call; otherwise like the other form.
+ * Computes many products over a custom semiring in one call; otherwise like the other overload.
  *
- * @throws What the other form throws.
+ * @throws The errors of the other overload.
  */
 export function mpmmGrouped<
   L extends Lanes,
@@ -172,7 +178,8 @@ async function multiplyAll(
     // dropped.
     group.read(group.partEnd)
     if (startsAtOnce()) group.startPart(NEVER_CANCELLED)
-    // For the remaining products all steps that can run user code come first, as for a single product.
+    // All steps that can run user code precede the checks of the remaining products, so that arguments can't
+    // change after their checks.
     group.read(group.length)
     throwIfAborted(signal, WORK)
     if (group.length === 0) return []
@@ -211,10 +218,10 @@ class Group {
   readonly length: number
   /** Whether any product that has been read has an `out`. */
   #writes = false
-  /** Whether any has a matrix in an array. */
+  /** Whether any product has a matrix in an array. */
   #usesArrays = false
   #checked = 0
-  /** Number of the products whose matrices are known not to overlap an `out`. */
+  /** Number of products whose matrices don't overlap an `out` of another product, by the last check. */
   #apart = 0
   #started = 0
   readonly #results: WitnessedResult<AnyResult, boolean>[]
@@ -234,7 +241,7 @@ class Group {
     return Math.min(this.#started + this.call.algebra.partOfGroup, this.length)
   }
 
-  /** Reads the products up to that before `end`, which may run user code. */
+  /** Reads the next products, up to index `end` (exclusive). May run user code. */
   read(end: number): void {
     const { values, products, call } = this
     for (const names = new NamesInGroup(products.length); names.index < end; names.index++) {
@@ -253,7 +260,7 @@ class Group {
     }
   }
 
-  /** Checks the products up to that before `end`, which have been read. Runs no user code. */
+  /** Checks the next products that have been read, up to index `end` (exclusive). Runs no user code. */
   check(end: number): void {
     const { products, call } = this
     if (this.#checked === 0 && end > 0) checkCall(call, products[0]!)
@@ -267,7 +274,7 @@ class Group {
       if (isOnWebGpu) assertWebGpuKind(product)
     }
     this.#checked = Math.max(this.#checked, end)
-    // All that have been read are compared, so that it is done at most twice.
+    // Compares all products that have been read, so that the comparison runs at most twice.
     if (this.#writes && end > this.#apart) this.#requireApart()
   }
 
@@ -284,7 +291,7 @@ class Group {
     this.#apart = products.length
   }
 
-  /** The first matrix that is on a device. */
+  /** Returns the first matrix that is on a device. */
   #locate(): NamedDeviceMatrix {
     for (let index = 0; ; index++) {
       const located = locate(this.products[index]!, new NamesInGroup(index))
@@ -299,7 +306,7 @@ class Group {
     this.each((product, names) => allocateResult(product, { toString: () => `the result of ${names}` }))
   }
 
-  /** Calls `look` with the products from `first` to before `end`. */
+  /** Calls `look` with the products from index `first` to `end` (exclusive). */
   each(look: (product: Product, names: NamesInGroup) => void, first = 0, end = this.products.length): void {
     for (const names = new NamesInGroup(first); names.index < end; names.index++)
       look(this.products[names.index]!, names)
@@ -362,8 +369,8 @@ class Group {
       if (session && this.#started > 0) {
         session.rest = rest
         await turn()
-        // If other work was requested from the device meanwhile, the remaining parts have been started before
-        // it.
+        // If other work was requested from the device meanwhile, the remaining parts were started before that
+        // work.
         if (session.rest !== rest) break
         session.rest = null
       }
@@ -381,7 +388,7 @@ class Group {
     return Math.max(next, this.#started + 1)
   }
 
-  /** Marks it as one that starts no more. */
+  /** Marks the group as failed, so that no further part starts. */
   fail(error: unknown): void {
     this.#add(Promise.reject(error))
   }
@@ -392,7 +399,7 @@ class Group {
     this.#parts.push(part)
   }
 
-  /** The results, when nothing of the group runs any more. Rejects with the first error. */
+  /** Returns the results after all started parts have ended. Rejects with the first error. */
   async end(): Promise<MpmmResult<AnyResult>[]> {
     const failed = (await Promise.allSettled(this.#parts)).find((part) => part.status === 'rejected')
     if (!failed) return this.#results

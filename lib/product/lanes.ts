@@ -36,7 +36,7 @@ export function readLanes(value: unknown, { lanes, isList }: Algebra, name: Matr
 export function requireLaneType(view: View, type: LaneType, name: MatrixName): void {
   const stored = typeNameOf(view.type)
   if (view.memory) {
-    // A device has the 32 bits of uint32 as int32.
+    // A device stores the 32 bits of uint32 as int32.
     if (stored === (type === 'float32' ? type : 'int32')) return
     const bits = type === 'uint32' ? ', whose 32 bits uint32 has on a device' : ''
     throw new DTypeError(
@@ -50,7 +50,7 @@ export function requireLaneType(view: View, type: LaneType, name: MatrixName): v
   )
 }
 
-/** A result in an array as one of its lane's type. */
+/** Returns a result in an array as a matrix of its lane's type. */
 export function asLane(matrix: DenseMatrix, type: LaneType): unknown {
   if (type !== 'uint32') return matrix
   const { buffer, byteOffset, length } = matrix.data

@@ -44,8 +44,8 @@ import {
 } from './webgpu.js'
 
 /**
- * Number of consecutive products that JavaScript's thread may compute itself. Then another thread computes
- * one, so that the event loop runs in a program that only awaits small products.
+ * Number of consecutive products that JavaScript's thread may compute itself. Another thread then computes
+ * one product, so that the event loop runs in a program that only awaits small products.
  */
 const MAX_IN_A_ROW = 64
 let inARow = 0
@@ -53,34 +53,38 @@ let inARow = 0
 const syncReport = new Float64Array(REPORT_FIELDS)
 
 /**
- * The product C = A ⊗ B over a semiring, C[i, j] = ⊕ over k of A[i, k] ⊗ B[k, j]; in max-plus the maximum of
- * the sums A[i, k] + B[k, j]. Runs off the event loop; several products may run concurrently.
+ * Computes the product C = A ⊗ B over a semiring: C[i, j] = ⊕ over k of A[i, k] ⊗ B[k, j], in max-plus the
+ * maximum of the sums A[i, k] + B[k, j]. Runs off the event loop; several products may run concurrently.
  *
- * All matrices have one element type. Over int32 and uint8 results are exact. Over float32 and float64 max-plus and
- * min-plus round each sum once, and max-times each product; max-min and min-max round nothing. A ⊗ that is NaN (an operand
- * is NaN, or it is ∞ − ∞ or 0 · ∞) is no candidate: so the semiring's zero absorbs, and a result without candidates is
- * zero. All these results are the same, bit for bit, on every backend, device and variant, with one exception: in max-plus
- * and min-plus the sign of a result that is the number 0 may differ. In the others −0 counts as 0, and no result is −0.
- * 'plus-times' is the ordinary product, with NaN and infinities as in IEEE 754. The order of its sums isn't specified, nor
- * whether a multiplication and an addition round once or twice.
+ * All matrices have the same element type. Over int32 and uint8 results are exact. Over float32 and float64,
+ * max-plus and min-plus round each sum once, and max-times rounds each product once; max-min and min-max
+ * round nothing. If A[i, k] ⊗ B[k, j] is NaN (for a NaN operand, ∞ − ∞ or 0 · ∞), it is no candidate: so the
+ * semiring's zero absorbs, and a result without candidates is zero. All these results are equal, bit for bit,
+ * on every backend, device and variant, with one exception: the sign of the number 0 may differ in max-plus
+ * and min-plus. In the other semirings −0 counts as 0, and no result is −0. 'plus-times' is the ordinary
+ * product, with NaN and infinities as in IEEE 754. Its order of summation isn't specified, nor whether a
+ * multiplication and an addition round once or twice.
  *
- * The elements of max-times are 0 or more. Bytes are truth values: any but 0 is true, and results are 0 and 1.
+ * The elements of max-times must be at least 0. Bytes are truth values: any byte except 0 is true, and
+ * results are 0 or 1.
  *
- * Any of the matrices may be a {@link DeviceMatrix}. Then the device that it is on computes the product, after all that was
- * asked of it before, and the result stays there: c is a DeviceMatrix. Operands in arrays are copied to it for the call.
+ * Any of the matrices may be a {@link DeviceMatrix}. Its device then computes the product, after all work
+ * that was requested from the device before. The result stays on the device: c is a DeviceMatrix. Operands in
+ * arrays are copied to the device for the call.
  *
  * Don't write to, transfer or detach the arrays of a product until its promise settles.
  *
  * @param a - M × K, or a batch of them as [batch, M, K].
  * @param b - K × N, or a batch of them as [batch, K, N]. If only one of a and b is a batch, or the other is a batch of one,
  *   the single matrix is an operand of every product.
- * @returns C, M × N, or [batch, M, N] if a or b is a batch, and how it was computed; with the option `witness` also which k
- *   decides each element of C.
- * @throws Rejects, and never throws, with an {@link MpmmlError}: ERR_MPMML_SHAPE and ERR_MPMML_DTYPE for matrices that
- *   don't fit, ERR_MPMML_OPTION and ERR_MPMML_VARIANT for options, ERR_MPMML_OVERFLOW (see the option `overflow`),
- *   ERR_MPMML_VALUE for a negative element of max-times, ERR_MPMML_DISPOSED and ERR_MPMML_DEVICE for matrices of a device,
- *   ERR_MPMML_NO_CUDA, ERR_MPMML_NO_WEBGPU, ERR_MPMML_OUT_OF_MEMORY, ERR_MPMML_ABORTED,
- *   ERR_MPMML_CUDA, ERR_MPMML_DEVICE_LOST. The option `out` says what `out` holds after each.
+ * @returns C, M × N, or [batch, M, N] if a or b is a batch, and how it was computed. With the option
+ * `witness` also the k that decides each element of C.
+ * @throws Rejects, and never throws, with an {@link MpmmlError}: ERR_MPMML_SHAPE and ERR_MPMML_DTYPE for
+ * matrices that don't fit, ERR_MPMML_OPTION and ERR_MPMML_VARIANT for options, ERR_MPMML_OVERFLOW (see the
+ * option `overflow`), ERR_MPMML_VALUE for a negative element of max-times, ERR_MPMML_DISPOSED and
+ * ERR_MPMML_DEVICE for matrices of a device, ERR_MPMML_NO_CUDA, ERR_MPMML_NO_WEBGPU, ERR_MPMML_OUT_OF_MEMORY,
+ * ERR_MPMML_ABORTED, ERR_MPMML_CUDA, ERR_MPMML_DEVICE_LOST. The option `out` documents the content of `out`
+ * after each error.
  * @see K. Stanczyk, Max-Plus Algebra Toolbox for MATLAB, user guide, example 2.12c (the example's numbers)
  * @example
  * const a = matrix(2, 3, Int32Array.of(1, 6, 2, 8, 3, 4))
@@ -103,11 +107,11 @@ export function mpmm<
 ): Promise<WitnessedResult<ResultOf<A, B, ThereA, ThereB, C0, Out>, Witness>>
 /**
  * Computes the product over a custom semiring from `semiring()` of mpmml/semirings; otherwise like the other
- * form. If its elements have lanes, each matrix is an array of them, one for each lane, and so is c. Integers
- * are computed modulo 2^32; floats are rounded in the order of k. On both backends all results are the same,
- * bit by bit; a NaN is always the same one.
+ * overload. If elements have lanes, each operand is an array with one matrix per lane, and so is c. Integers
+ * are computed modulo 2^32; floats are rounded in the order of k. The CPU and CUDA return equal results, bit
+ * for bit, with one bit pattern for all NaNs.
  *
- * @throws What the other form throws.
+ * @throws The errors of the other overload.
  */
 export function mpmm<
   L extends Lanes,
@@ -135,7 +139,7 @@ async function multiply(
   const { call } = product
   if (call.place.atOnce && ++inARow < MAX_IN_A_ROW) return computeNow(product)
   inARow = 0
-  // A device computes in the order of the calls, so nothing may come between.
+  // A device computes in the order of the calls, so no `await` may precede this call.
   if (call.session) return compute(product)
   if (call.place.backend === WEBGPU) await assertGpu()
   else if (mayBeFasterByWebGpu(product) && (await isFasterByWebGpu(product, measureProduct))) {
@@ -165,7 +169,10 @@ async function compute(product: Product): Promise<MpmmResult<AnyResult>> {
   return resultOf(product, allocatedMemories(made, call), report)
 }
 
-/** Returns the milliseconds of a product of a kind on a backend, for the choice of `auto`. */
+/**
+ * Returns the duration of a product of the given kind on a backend, in milliseconds, for the choice of
+ * `auto`.
+ */
 export async function measureProduct(
   { semiring, dtype, witness, m, n, k }: ProductKind,
   backend: 'webgpu' | 'cpu',
@@ -194,10 +201,10 @@ function computeNow(product: Product): MpmmResult<AnyResult> {
 }
 
 /**
- * {@link mpmm}, blocking: computes before it returns, and throws what mpmm rejects with. The signal is checked only once,
- * before the work starts.
+ * Computes {@link mpmm} synchronously, and throws the errors of mpmm. The signal is checked only once, before
+ * the work starts.
  *
- * @throws What {@link mpmm} rejects with; ArgumentError (ERR_MPMML_OPTION) for onProgress.
+ * @throws The errors of {@link mpmm}; ArgumentError (ERR_MPMML_OPTION) for onProgress.
  * @example
  * const { c } = mpmmSync(matrix(1, 2, [1, 5]), matrix(2, 1, [4, 2]), { semiring: 'min-plus' })
  * console.log(c.data.join()) // 5
@@ -217,11 +224,11 @@ export function mpmmSync<
 ): WitnessedResult<ResultOf<A, B, ThereA, ThereB, C0, Out>, Witness>
 /**
  * Computes the product over a custom semiring from `semiring()` of mpmml/semirings; otherwise like the other
- * form. If its elements have lanes, each matrix is an array of them, one for each lane, and so is c. Integers
- * are computed modulo 2^32; floats are rounded in the order of k. On both backends all results are the same,
- * bit by bit; a NaN is always the same one.
+ * overload. If elements have lanes, each operand is an array with one matrix per lane, and so is c. Integers
+ * are computed modulo 2^32; floats are rounded in the order of k. The CPU and CUDA return equal results, bit
+ * for bit, with one bit pattern for all NaNs.
  *
- * @throws What the other form throws.
+ * @throws The errors of the other overload.
  */
 export function mpmmSync<
   L extends Lanes,

@@ -11,7 +11,7 @@ export interface Names {
 /** Names in a single product. */
 export const plainNames: Names = { a: 'a', b: 'b', out: 'out', accumulate: 'accumulate' }
 
-/** The name of a matrix of the product that the group's names are about. */
+/** Name of a matrix of the product that {@link NamesInGroup} refers to. */
 class NameInGroup {
   readonly #product: NamesInGroup
   readonly #property: string
@@ -34,7 +34,7 @@ export class NamesInGroup implements Names {
   readonly accumulate = new NameInGroup(this, 'accumulate')
   readonly structure = new NameInGroup(this, 'structure')
 
-  /** `index`: of the product in the group. */
+  /** @param index - index of the product in the group. */
   constructor(public index = 0) {}
 
   toString(): string {

@@ -25,7 +25,7 @@ import { variantIndex } from '../variants.js'
 import type { Progress } from './progress.js'
 import { type ProductStructure, structure } from './structure.js'
 
-/** What to do with a finite sum that decides a result and is outside the finite range of int32. */
+/** Policy for a finite sum that decides a result and is outside the finite range of int32. */
 export type Overflow = 'throw' | 'saturate' | 'wrap'
 
 /** An operand of a product: in an array, or on a device. */
@@ -52,69 +52,69 @@ export interface MpmmOptions<
   /** The semiring of the product; 'max-plus' by default. */
   semiring?: Semiring | undefined
   /**
-   * A matrix of the result's shape to write into, which is then the result's `c`. Its elements may not
-   * overlap each other, nor those of the operands; parts of one array that interleave count as overlapping if
-   * their strides don't nest, such as 3 and 2. If an operand is a {@link DeviceMatrix}, so must `out` be.
-   * After ERR_MPMML_ABORTED and ERR_MPMML_CUDA its content is unspecified; after any other error it is
-   * unchanged.
+   * Matrix of the result's shape to write into, which is then the result's `c`. Its elements must overlap
+   * neither each other nor the operands. Interleaved parts of one array count as overlapping if their strides
+   * don't nest, such as 3 and 2. If an operand is a {@link DeviceMatrix}, `out` must be one, too. After
+   * ERR_MPMML_ABORTED and ERR_MPMML_CUDA its content is unspecified; after any other error it is unchanged.
    */
   out?: Out | undefined
   /**
-   * C0 of C0 ⊕ A⊗B: a matrix of the result's shape (or one matrix for every product of a batch), or `true` for what
-   * `out` holds. It may be `out` itself, but not overlap it otherwise.
+   * C0 of C0 ⊕ A⊗B: a matrix of the result's shape, or one matrix for every product of a batch, or `true` for
+   * the content of `out`. C0 may be `out` itself, but must not overlap it otherwise.
    */
   accumulate?: C0 | undefined
   /**
-   * 'auto', the default, selects CUDA if it can be used and the product is large enough and fits, otherwise
-   * the CPU. The environment variable MPMML_BACKEND (auto, cuda, webgpu or cpu) overrides 'auto'. 'cuda' and
-   * 'webgpu' without a usable GPU are errors. Without CUDA, 'auto' gives large products to a GPU by WebGPU if
-   * it was measured to be faster than the CPU; docs/webgpu.md has what 'webgpu' computes. mpmmSync refuses
-   * 'webgpu', which can't block. Matrices of a device decide for themselves: only that device can compute
-   * their products.
+   * 'auto', the default, selects CUDA if it can be used and the product is large enough and fits into device
+   * memory, otherwise the CPU. The environment variable MPMML_BACKEND (auto, cuda, webgpu or cpu) overrides
+   * 'auto'. 'cuda' and 'webgpu' are errors without a usable GPU. Without CUDA, 'auto' computes large products
+   * by WebGPU if a measurement showed that the GPU is faster than the CPU. docs/webgpu.md lists the products
+   * that 'webgpu' computes. mpmmSync rejects 'webgpu', which can't block. Products of matrices on a device
+   * are always computed by that device.
    */
   backend?: BackendChoice | undefined
-  /** The index of the CUDA device; 0 by default. The CPU ignores it. */
+  /** Index of the CUDA device; 0 by default. The CPU ignores this option. */
   device?: number | undefined
   /**
    * CUDA devices that compute together: 'all' devices, or an array of indices. Each computes rows of the
-   * result (batch entries of a batch). A product uses only as many of them as are worthwhile, and its result
-   * lists them in `devices`. The values don't depend on the devices. Without a GPU 'all' counts as omitted.
-   * Not together with `device`.
+   * result (batch entries of a batch). A product uses only as many of the devices as make it faster, and its
+   * result lists them in `devices`. The values don't depend on the devices. Without a GPU 'all' counts as
+   * omitted. Not together with `device`.
    */
   devices?: 'all' | readonly number[] | undefined
   /**
-   * Name of a kernel variant from {@link variants}, which must compute the product: it is an error if it
-   * can't. It implies the backend.
+   * Name of the kernel variant from {@link variants} that computes the product. A variant that can't compute
+   * the product is an error. The variant implies the backend.
    */
   variant?: VariantName | undefined
   /**
    * Policy for a finite sum that decides a result and is outside the finite range: 'throw', the default,
-   * rejects the product with ERR_MPMML_OVERFLOW; 'saturate' takes the nearest finite value; 'wrap' computes
+   * rejects the product with ERR_MPMML_OVERFLOW; 'saturate' stores the nearest finite value; 'wrap' computes
    * finite sums modulo 2^32 (a sum that wraps onto the value of the semiring's zero is zero). Only for int32
    * and uint8: floating-point results that are too large become infinities, as in IEEE 754. In semirings
    * without sums, such as max-min and or-and, nothing can overflow, and the option has no effect.
    */
   overflow?: Overflow | undefined
   /**
-   * Whether to return the argmax index of each element, the k that decides it: the result then has a
-   * `witness`, int32 of the shape of c. Its elements are the smallest k whose candidate A[i, k] ⊗ B[k, j], as
-   * `overflow` stores it, is C[i, j]; −1 if C[i, j] is the semiring's zero, or if only `accumulate` attains
-   * it. Not allowed if every k contributes to a result, as in 'plus-times'.
+   * Whether to return the argmax index of each element, the k that decides it. The result then has a
+   * `witness`, an int32 matrix of the shape of c. Its element is the smallest k for which A[i, k] ⊗ B[k, j],
+   * after `overflow` is applied, equals C[i, j]. The element is −1 if C[i, j] is the semiring's zero, or if
+   * only `accumulate` attains it. Not allowed if every k contributes to a result, such as in 'plus-times'.
    */
   witness?: Witness
   /**
-   * Elements of the matrices that belong to the product. Default: all. Other elements of a and b are the
-   * semiring's zero and are never read; only steps with both elements inside are computed and counted. Other
-   * elements of c are no results: `out` is unchanged there (a new c has the semiring's zero, and a witness
-   * −1), nothing is accumulated to them, and they can't overflow. See {@link MatrixStructure}.
+   * Elements of the matrices that belong to the product; all by default. Elements of a and b outside the
+   * structure count as the semiring's zero and are never read. Only steps with both elements inside are
+   * computed and counted. Elements of c outside the structure are no results: they stay unchanged in `out`,
+   * are the semiring's zero in a new c, and −1 in a witness. They can't overflow. See {@link
+   * MatrixStructure}.
    */
   structure?: ProductStructure | undefined
   /** Aborts the work with ERR_MPMML_ABORTED and the signal's reason as `cause`. */
   signal?: AbortSignal | undefined
   /**
-   * Called four times per second while the product runs, and with `done: 1` after its success. A product of
-   * less than a quarter of a second never calls it. If it throws, the product is aborted and rejects with
-   * that error. mpmmSync can't call it.
+   * Listener of the progress, called four times per second while the product runs, and with `done: 1` after
+   * its success. A product of less than a quarter of a second never calls it. If the listener throws, the
+   * product is aborted and rejects with that error. Not allowed in mpmmSync.
    */
   onProgress?: ((progress: Progress) => void) | undefined
 }
@@ -142,7 +142,7 @@ export const variant = option(UNSET, variantIndex)
 /** The options of a product, with a semiring of the library. */
 export const productSet = {
   semiring,
-  // Matrices, which are read with the operands.
+  // Matrices are read later, with the operands.
   out: checkedLater(),
   accumulate: checkedLater(),
   ...whereSet,
@@ -163,7 +163,7 @@ export type CallOptions = Omit<ReadOptions, 'semiring' | 'out' | 'accumulate'>
 
 const leftOut = productOptions.read(undefined)
 
-/** Some of a product's options; the others are as if they were left out. */
+/** Returns a product's options from some of them; the other options have their defaults. */
 export function asProduct(some: Partial<ReadOptions>): ReadOptions {
   const read = { ...leftOut, ...some }
   assertDevicesOnly(read)

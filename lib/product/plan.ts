@@ -13,17 +13,18 @@ import type { UserOperand, UserPlan, UserProductOptions } from './user-product.j
 import { isByWebGpu } from './webgpu.js'
 
 /**
- * Plans the product that `mpmm(a, b, options)` would compute, by the sizes and by a scan of the values, off
- * the event loop. Computes nothing, and allocates nothing for the result.
+ * Plans the product that `mpmm(a, b, options)` would compute, from the sizes and a scan of the values, off
+ * the event loop. Neither computes nor allocates the result.
  *
- * For a product on several devices it is the plan of their parts; if their arithmetics differ, the one with
- * the most bits.
+ * For a product on several devices, the plan is that of the devices' parts. If the arithmetics of the parts
+ * differ, the plan has the arithmetic with the most bits.
  *
- * A GPU computes a large product in panels, each of which may take a cheaper arithmetic than the plan's. It
- * also samples a large int32 product, and may select the family `ranked` then; for matrices on the host the
- * plan doesn't predict that.
+ * A GPU computes a large product in panels, each of which may use a cheaper arithmetic than the plan's. The
+ * GPU also samples a large int32 product, and may then select the family `ranked`. The plan doesn't predict
+ * this selection for matrices on the host.
  *
- * @throws Rejects with what {@link mpmm} rejects with for the same arguments, as far as that shows without computing.
+ * @throws Rejects with the errors of {@link mpmm} for the same arguments, except for errors that occur only
+ * during the computation.
  * @example
  * const a = matrix(64, 64, new Float32Array(64 * 64))
  * const { backend, arithmetic } = await plan(a, a, { backend: 'cpu' })
@@ -34,7 +35,7 @@ export function plan(a: AnyOperand, b: AnyOperand, options?: MpmmOptions<AnyResu
  * Plans a product over a custom semiring: returns the kernel and the origin of its machine code. The call may
  * compile the kernel.
  *
- * @throws What the other form throws.
+ * @throws The errors of the other overload.
  */
 export function plan<L extends Lanes>(
   a: UserOperand<L>,

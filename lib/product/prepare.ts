@@ -1,4 +1,4 @@
-/** The arguments of a product: read, then checked. */
+/** Reads, then checks the arguments of a product. */
 
 import { throwIfAborted } from '../abort.js'
 import { ALL_DEVICES, AUTO, assertDevicesOnly, devicesIn, firstDevice } from '../backend.js'
@@ -157,7 +157,7 @@ export function checkProduct(product: Product, names: Names, first: () => NamedD
   else checkLane(product, names, first)
 }
 
-// Messages are elsewhere, so that V8 inlines what has none.
+// Functions that create messages are separate, so that V8 inlines the checks.
 function checkLane(product: Product, names: Names, first: () => NamedDeviceMatrix): void {
   const { a, b, out, c0, call } = product
   assertOneType(a, b, names, names.b)
@@ -198,7 +198,7 @@ function checkLanes(product: Product, names: Names, first: () => NamedDeviceMatr
   )
 }
 
-/** Name of a matrix of a product in messages. */
+/** Returns the name of a product's matrix in messages. */
 export function nameOf({ a, b, out }: Product, names: Names, view: View): string {
   return `${view === out ? names.out : view === a ? names.a : view === b ? names.b : names.accumulate}`
 }
@@ -236,7 +236,8 @@ export function allocateResult(product: Product, name: Name = 'the result'): voi
 function newResult(elements: Elements, { session, place, options }: Call, name: Name): Result {
   const { type, bytes, reach, offset, batchStride, rowStride, colStride, batched, batch, rows, cols } =
     elements
-  // The user gets the array only after the product has written it: an error drops it.
+  // The user receives the array only after the product has written it, so the unwritten content is never
+  // visible.
   const pinned = place.mayUseCuda ? pinnedResult(type, reach, firstDevice(options)) : null
   const data = session ? null : (pinned ?? allocate(reach, name, type, newUnwrittenArray))
   if (session && reach * bytes > Number.MAX_SAFE_INTEGER) {
@@ -306,7 +307,7 @@ export interface NamedDeviceMatrix {
   readonly memory: SharedMemory
 }
 
-/** The first of a product's matrices that is on a device; null if all are in arrays. */
+/** Returns the first matrix of a product that is on a device; null if all are in arrays. */
 export function locate(product: Product, names: Names): NamedDeviceMatrix | null {
   let located: NamedDeviceMatrix | null = null
   product.eachLane(names, ({ a, b, c0, out }, its) => {
@@ -319,7 +320,7 @@ export function locate(product: Product, names: Names): NamedDeviceMatrix | null
   return located
 }
 
-/** The device that the first of a lane's matrices that is on one is on; null if all are in arrays. */
+/** Returns the device of the first device-resident matrix of a lane; null if all are in arrays. */
 function sessionOf({ a, b, c0, out }: Product): Session | null {
   const memory = a.memory ?? b.memory ?? c0?.memory ?? out?.memory
   return memory ? memory.session : null
@@ -344,7 +345,7 @@ function refuseDevices(one: NamedDeviceMatrix, name: Name, other: Session): neve
   )
 }
 
-/** Throws if options select another device than that of the matrices. */
+/** Throws if options select a device other than the device of the matrices. */
 export function assertConsistent(
   { backend, device, devices, variant }: PlaceRequest,
   session: Session,

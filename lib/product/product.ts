@@ -1,4 +1,4 @@
-/** Products and calls of products, and the interface of the algebras that compute them. */
+/** Data of products and of their calls, and the interface of the algebras that compute them. */
 
 import type { Placement } from '../backend-selection.js'
 import type { Borrowed } from '../borrowed.js'
@@ -26,9 +26,9 @@ export const FURTHER_BYTES = bytesOf(INT32)
 /** A kind of auxiliary outputs, with its fields in a request. */
 export interface Further {
   readonly name: FurtherName
-  /** Field that requests it. */
+  /** Field of a request that requests the output. */
   readonly asks: number
-  /** Field of its memory, in groups. */
+  /** Field with the memory of the output, in groups. */
   readonly memory: number
   readonly layout: typeof at.c
 }
@@ -47,9 +47,9 @@ export const furtherKinds: readonly Further[] = furtherResults.map((name) => ({
 
 /** Products of a group that have been computed. */
 export interface PartResults {
-  /** Returns the results; to be called once. */
+  /** Returns the results. Must be called only once. */
   take(): unknown[]
-  /** Releases the results instead. */
+  /** Releases the results, if take() isn't called. */
   release(): void
 }
 
@@ -58,7 +58,7 @@ export interface Algebra {
   readonly name: string
   /** Types of the lanes of an element; null if the arrays of the operands decide the type of elements, which have one lane. */
   readonly lanes: readonly LaneType[] | null
-  /** Whether matrices are lists, of one for each lane. */
+  /** Whether each operand is a list with one matrix per lane. */
   readonly isList: boolean
   /** Number of the products of a group on a device that are computed in one native call. */
   readonly partOfGroup: number
@@ -166,7 +166,7 @@ export class Product implements Borrowed {
     return [this, ...this.otherLanes]
   }
 
-  /** Calls `look` with each lane, and the names of its matrices. */
+  /** Calls `look` with each lane and the names of its matrices. */
   eachLane(names: Names, look: (lane: Product, names: Names) => void): void {
     if (!this.call.algebra.isList) look(this, names)
     else for (const [index, lane] of this.lanes.entries()) look(lane, namesOfLane(names, index))
@@ -213,7 +213,7 @@ function assertLaneStillAttached({ a, b, c0, out }: Product, names: Names): void
   if (out) assertStillAttached(out, names.out)
 }
 
-/** A product as work of native code. */
+/** Returns the native work of a product. */
 export function workOf(product: Product, what: string, report: Float64Array): NativeWork {
   const { options, batch, m, n, k } = product
   const { signal, onProgress } = options

@@ -2,7 +2,7 @@
 import { reportAt as at } from '../fields.js'
 import { tell } from '../listener.js'
 
-/** Progress of a product, or of other work, which may add members. */
+/** Progress of a product or of other work. Progress of other work may have additional members. */
 export interface Progress {
   /** Completed fraction of the work, from 0 to 1. */
   done: number
@@ -34,7 +34,9 @@ export function forwardOnly(
   )
 }
 
-/** Returns a listener of part `index` of `count` equal parts of the work, of which the parts before are done. */
+/**
+ * Returns a listener for part `index` of `count` equal parts of the work; the earlier parts count as done.
+ */
 export function partOf(
   listener: ((progress: Progress) => void) | undefined,
   index: number,
@@ -43,7 +45,10 @@ export function partOf(
   return listener && (({ done }) => listener({ done: (index + done) / count }))
 }
 
-/** Calls the listener of one piece of work. An exception of the listener ends the work, which rejects with exactly that. */
+/**
+ * Calls the listener of one piece of work. An exception of the listener ends the work, which rejects with
+ * exactly this exception.
+ */
 export class ProgressListener<Told> {
   readonly #listener: ((told: Told) => void) | undefined
   #thrown: { readonly error: unknown } | undefined
@@ -63,7 +68,10 @@ export class ProgressListener<Told> {
     }
   }
 
-  /** Throws if the listener has thrown: a stream or a thread may have lost that. An Error, because streams ignore null. */
+  /**
+   * Throws an Error if the listener has thrown, because a stream or a thread may have lost the exception.
+   * Always an Error, because streams ignore null.
+   */
   goOn(): void {
     if (this.#thrown) throw new Error('the listener has thrown', { cause: this.#thrown.error })
   }
@@ -73,7 +81,10 @@ export class ProgressListener<Told> {
     if (this.#thrown) throw this.#thrown.error
   }
 
-  /** Runs the work, whose code may wrap an exception or blame a file for it. */
+  /**
+   * Runs the work and rejects with exactly what the listener threw, even if the work wraps the exception in
+   * another error.
+   */
   async run<Result>(work: () => Promise<Result>): Promise<Result> {
     try {
       return await work()
@@ -90,7 +101,10 @@ export class ProgressReports {
   readonly #timer
   #told = false
 
-  /** `share` returns the completed fraction, from 0 to 1; `giveUp` is called if the listener throws. */
+  /**
+   * `share` returns the completed fraction, from 0 to 1. `giveUp` must abort the work; it is called if the
+   * listener throws.
+   */
   constructor(listener: (progress: Progress) => void, share: () => number, giveUp: () => void) {
     this.#listener = new ProgressListener(listener)
     this.#giveUp = giveUp
@@ -98,8 +112,8 @@ export class ProgressReports {
   }
 
   /**
-   * Stops the reports; callers must call it when the work has ended. Throws the listener's exception, if it
-   * has thrown.
+   * Stops the reports; must be called when the work has ended. Throws the listener's exception, if it has
+   * thrown.
    */
   end(succeeded: boolean): void {
     clearInterval(this.#timer)

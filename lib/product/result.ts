@@ -20,36 +20,45 @@ import type { ProductStructure, ReadStructure } from './structure.js'
 export interface MpmmResult<C extends AnyResult = DenseMatrix> {
   /** The product: `out` itself if it was given, otherwise a new row-major matrix; on a device if an operand is. */
   c: C
-  /** Backend that computed it. */
+  /** Backend that computed the product. */
   backend: BackendName
   /** The name of the GPU or of the processor. */
   device: string
-  /** The indices of the CUDA devices that computed it: one, or several if the option `devices` names them; none on the CPU and by WebGPU. */
+  /**
+   * Indices of the CUDA devices that computed the product: several only if the option `devices` names them;
+   * none on the CPU and by WebGPU.
+   */
   devices: readonly number[]
-  /** The kernel variant that computed it. On several devices it is that of the part whose arithmetic has the most bits. */
+  /**
+   * Kernel variant that computed the product. On several devices, the variant of the part whose arithmetic
+   * has the most bits.
+   */
   variant: VariantName
   /**
-   * Arithmetic of the sums. The values of the operands decide; results of integers are exact in all of them. 'direct': sums in
-   * the element type itself, the only one for floating-point elements. 'translated': the same, with another value in place
-   * of the semiring's zero. 'half' and 'half-translated': 16-bit sums, after an offset is subtracted from each operand;
-   * 'byte' and 'byte-translated': 8-bit sums, on the CPU.
-   * 'exponent', 'exponent-wide' and 'exponent-bounded': on tensor cores, as exponents of numbers, if there are few levels.
-   * 'wide': 64-bit sums. 'wrapping': 64-bit sums, the finite ones modulo 2^32.
+   * Arithmetic of the sums, which the values of the operands decide. Integer results are exact in every
+   * arithmetic. 'direct': sums in the element type itself, the only arithmetic of floating-point elements.
+   * 'translated': sums in the element type, with another value in place of the semiring's zero. 'half' and
+   * 'half-translated': 16-bit sums, after an offset is subtracted from each operand. 'byte' and
+   * 'byte-translated': 8-bit sums, on the CPU. 'exponent', 'exponent-wide' and 'exponent-bounded': sums as
+   * exponents of numbers on tensor cores, for few levels. 'wide': 64-bit sums. 'wrapping': 64-bit sums;
+   * finite sums are reduced modulo 2^32.
    */
   arithmetic: string
   /** Milliseconds. */
   timing: {
-    /** The whole work outside JavaScript. */
+    /** Milliseconds of all work outside JavaScript. */
     totalMs: number
     /** Kernel time: on the GPU only the kernel, on the CPU including the packing of the operands. */
     kernelMs: number
-    /** Finding the range of the values; 0 if the packing does it. */
+    /** Time for finding the range of the values; 0 if the packing finds it. */
     analysisMs: number
-    /** Copy of the operands to the GPU; 0 on the CPU, and for operands that are on the GPU already. */
+    /**
+     * Time for copying the operands to the GPU; 0 on the CPU, and for operands that are on the GPU already.
+     */
     h2dMs: number
     /**
-     * The copy of the result from the GPU; 0 on the CPU, for results that stay there, and for small products, whose kernels
-     * write to host memory.
+     * Time for copying the result from the GPU; 0 on the CPU, for results that stay on the GPU, and for small
+     * products, whose kernels write to host memory.
      */
     d2hMs: number
   }
@@ -64,11 +73,11 @@ export interface MpmmResult<C extends AnyResult = DenseMatrix> {
 
 /** Plan of a product. */
 export interface Plan {
-  /** The backend that would compute it. */
+  /** Backend that would compute the product. */
   backend: BackendName
   /** The kernel variant. */
   variant: VariantName
-  /** Its parameters, such as the tile. */
+  /** Parameters of the variant, such as the tile size. */
   parameters: Readonly<Record<string, number | string>>
   /**
    * How the sums are computed: 'byte' and 'byte-translated' in 8 bits, 'half' and 'half-translated' in 16 bits, 'direct' and
@@ -98,7 +107,7 @@ export type WitnessedResult<C extends AnyResult, Witness extends AnyWitness> = M
       ? { witness?: WitnessOf<C> }
       : unknown)
 
-/** The array of a result's elements: what both operands have, as far as their types tell. */
+/** Array type of a result: the common array type of both operands, as far as their types determine it. */
 type ElementsOfBoth<A extends OperandArray, B extends OperandArray> =
   Extract<ElementsOf<A>, KindOf<ElementsOf<B>>> extends infer Both extends ElementArray
     ? [Both] extends [never]
@@ -211,7 +220,8 @@ export function resultOf<C extends AnyResult>(
   const isBuiltIn = call.algebra.lanes === null
   const variant = isBuiltIn ? (variants[report[start + at.variant]!] as NativeVariant).name : undefined
   const arithmetic = isBuiltIn ? arithmetics[report[start + at.path]!] : undefined
-  // Whole objects, because groups make thousands, and a member that is added later takes long. Semirings of users have no variants.
+  // Creates complete objects, because groups create thousands of results, and adding a member later is slow.
+  // Custom semirings have no variants.
   const result = (
     isBuiltIn
       ? { c, backend, device, devices, variant, arithmetic, timing, gops }
@@ -254,10 +264,13 @@ function gopsOf(report: Float64Array, start: number): number {
 }
 
 const noDevices: readonly number[] = Object.freeze([])
-/** By the device: a group has thousands of results, all of the same one. */
+/** Cache of lists with one device, by device: the thousands of results of a group share one list. */
 const oneDevice: (readonly number[])[] = []
 
-/** `together`: those that computed a product together; 0 if one did, or the CPU. */
+/**
+ * `together` is the bit set of the devices that computed a product together; 0 if a single device or the CPU
+ * computed it.
+ */
 function devicesOf(together: number, device: number): readonly number[] {
   if (together > 0) return devicesIn(together)
   if (device < 0) return noDevices

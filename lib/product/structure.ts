@@ -27,11 +27,11 @@ export type MatrixStructure =
  * console.log(c.data.join()) // 2,5,-2147483648,6
  */
 export interface ProductStructure {
-  /** Of a: elements outside are the semiring's zero, and are never read. */
+  /** Structure of a: elements outside count as the semiring's zero, and are never read. */
   readonly a?: MatrixStructure | undefined
-  /** Of b: the same. */
+  /** Structure of b: elements outside count as the semiring's zero, and are never read. */
   readonly b?: MatrixStructure | undefined
-  /** Of c and the witness: elements outside are no results, and aren't written. */
+  /** Structure of c and the witness: elements outside are no results, and aren't written. */
   readonly c?: MatrixStructure | undefined
 }
 
@@ -45,7 +45,7 @@ const bands: Readonly<Record<Exclude<MatrixStructure, object>, Band>> = {
   'strictly-lower': [Infinity, -1],
 }
 
-/** The option as it was read once. */
+/** The option after it has been read. */
 export interface ReadStructure {
   readonly a: Band
   readonly b: Band
@@ -76,7 +76,7 @@ export function readStructure(value: unknown, name: string | object): ReadStruct
   }
 }
 
-/** The option; null if it isn't given. */
+/** The option `structure`; null if omitted. */
 export const structure = option(null, readStructure)
 
 function readMatrix(value: unknown, name: string): { band: Band; shown: MatrixStructure } {
@@ -111,7 +111,10 @@ export type StructureFields = Readonly<
   Record<'structured' | `${'a' | 'b' | 'c'}${'Below' | 'Above'}`, number>
 >
 
-/** Writes the structure of a product, or that it has none, into `request`, whose fields begin at `start`. */
+/**
+ * Writes the structure of a product into `request`, whose fields begin at `start`. Without a structure,
+ * writes only 0 to the field `structured`.
+ */
 export function writeStructure(
   request: Float64Array,
   structure: ReadStructure | null,

@@ -17,19 +17,21 @@ export interface TracedMatrix {
   shape: readonly number[]
   /** Element type; 'int16' for an operand in an Int16Array; the types of the lanes if elements have lanes. */
   dtype: StoredType | Lanes
-  /** Of its elements, in all lanes. */
+  /** Bytes of the elements, in all lanes. */
   bytes: number
-  /** Whether it stays on a device, so that nothing is copied. */
+  /** Whether the matrix is on a device, so that it isn't copied. */
   resident: boolean
 }
 
 /** A product of a traced call. */
 export interface TracedProduct {
-  /** The semiring of the product: one of the library, or the name of one that a user has written. */
+  /** Semiring of the product: a built-in semiring, or the name of a custom semiring. */
   semiring: Semiring | (string & {})
   /** Element type of the result; the types of the lanes if elements have lanes. */
   dtype: DataType | Lanes
-  /** Null for floating-point elements and for semirings that users write, which have no such option. */
+  /**
+   * Overflow policy; null for floating-point elements and for custom semirings, which have no such option.
+   */
   overflow: Overflow | null
   /** The number of products, 1 unless the matrices are batches. */
   batch: number
@@ -51,7 +53,10 @@ export interface TracedProduct {
   c: TracedMatrix
 }
 
-/** Message of the channels `tracing:mpmml:product:start`, `end`, `asyncStart`, `asyncEnd` and `error`: one object for all of a call. */
+/**
+ * Message of the channels `tracing:mpmml:product:start`, `end`, `asyncStart`, `asyncEnd` and `error`: all
+ * events of a call share one object.
+ */
 export interface ProductTrace {
   /** The function that was called. */
   call: 'mpmm' | 'mpmmSync' | 'mpmmGrouped' | 'plan'

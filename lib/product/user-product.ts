@@ -1,4 +1,4 @@
-/** The types of products over semirings that users write. lib/semirings computes them. */
+/** Types of products over custom semirings, which lib/semirings computes. */
 import type { BackendName } from '../backend-name.js'
 import type { DeviceMatrix } from '../device/device.js'
 import type { DenseMatrix, MatrixLike } from '../matrix.js'
@@ -48,7 +48,7 @@ export type UserResultOf<L extends Lanes, Operands, Out> = [Out] extends [undefi
     : LanesOnDevice<L>
   : Out
 
-/** The options of products over a semiring that a user has written. `undefined` means the default. */
+/** The options of products over a custom semiring. `undefined` means the default. */
 export interface UserProductOptions<
   L extends Lanes = Lanes,
   Out extends UserOperand<L> | undefined = UserOperand<L> | undefined,
@@ -57,13 +57,20 @@ export interface UserProductOptions<
 > extends Pick<MpmmOptions, 'backend' | 'device' | 'devices' | 'structure' | 'signal' | 'onProgress'> {
   /** Semiring from `semiring()` of mpmml/semirings. */
   semiring: UserSemiring<L>
-  /** As the option of {@link mpmm}: a matrix for each lane if elements have lanes. */
+  /**
+   * Matrix to write into, see {@link MpmmOptions.out}; an array with one matrix per lane if elements have
+   * lanes.
+   */
   out?: Out | undefined
-  /** C0 of C0 ⊕ A⊗B, as the option of {@link mpmm}: a matrix for each lane if elements have lanes. */
+  /**
+   * C0 of C0 ⊕ A⊗B, see {@link MpmmOptions.accumulate}; an array with one matrix per lane if elements have
+   * lanes.
+   */
   accumulate?: C0 | undefined
   /**
-   * As the option of {@link mpmm}: only of semirings that are `selective`. It is the smallest k whose candidate has the bits of the
-   * result, −1 if that is zero or only `accumulate` attains it.
+   * Whether to return the argmax index of each element, see {@link MpmmOptions.witness}. Only for `selective`
+   * semirings. The index is the smallest k whose candidate equals the result bit for bit; −1 if the result is
+   * zero, or if only `accumulate` attains it.
    */
   witness?: Witness
 }
@@ -86,30 +93,33 @@ export type UserWitnessedResult<C, Witness extends AnyWitness> = UserProductResu
       ? { witness?: UserWitnessOf<C> }
       : unknown)
 
-/** The witness of such a result: an int32 matrix where c is. */
+/** Witness of a product over a custom semiring: an int32 matrix, on a device if c is. */
 export type UserWitnessOf<C> = [Placed<C>] extends [never]
   ? DenseMatrix<Int32Array>
   : DeviceMatrix<Int32Array>
 
-/** A product of {@link mpmmGrouped} over a semiring that a user has written. */
+/** A product of {@link mpmmGrouped} over a custom semiring. */
 export interface UserGroupedProduct<L extends Lanes = Lanes> extends Pick<UserProductOptions, 'structure'> {
   /** The left operand, [rows, k] or [batch, rows, k]. */
   a: UserOperand<L>
   /** The right operand, [k, cols] or [batch, k, cols]. */
   b: UserOperand<L>
-  /** As the option of {@link mpmm}; it may not overlap any matrix of another product of the group either. */
+  /**
+   * Matrix to write into, see {@link MpmmOptions.out}. It must not overlap a matrix of another product of the
+   * group.
+   */
   out?: UserOperand<L> | undefined
-  /** As the option of {@link mpmm}. */
+  /** Matrix to accumulate to, see {@link MpmmOptions.accumulate}. */
   accumulate?: UserOperand<L> | boolean | undefined
 }
 
-/** The options of {@link mpmmGrouped} for such products. */
+/** The options of {@link mpmmGrouped} for products over a custom semiring. */
 export type UserGroupedOptions<L extends Lanes = Lanes, Witness extends AnyWitness = AnyWitness> = Pick<
   UserProductOptions<L, undefined, undefined, Witness>,
   'semiring' | 'backend' | 'device' | 'devices' | 'witness' | 'structure' | 'signal'
 >
 
-/** How a product over a semiring that a user has written would be computed. */
+/** Plan of a product over a custom semiring. */
 export interface UserPlan {
   /** Backend of the planned product. */
   backend: BackendName
@@ -117,7 +127,7 @@ export interface UserPlan {
   explanation: string
 }
 
-/** The options of {@link star} and {@link power} over a semiring that a user has written. */
+/** The options of {@link star} and {@link power} over a custom semiring. */
 export type UserAlgebraOptions<L extends Lanes = Lanes> = Pick<
   UserProductOptions<L>,
   'semiring' | 'backend' | 'device' | 'devices' | 'signal' | 'onProgress'
@@ -135,7 +145,7 @@ export interface UserAlgebraResult<C = unknown> {
   timing: {
     /** Milliseconds from the call to the result. */
     totalMs: number
-    /** Computing, without copies between arrays and the device. */
+    /** Milliseconds of the computation, without copies between arrays and the device. */
     kernelMs: number
   }
 }

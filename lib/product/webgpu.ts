@@ -1,4 +1,4 @@
-/** Products by WebGPU: those that it refuses, and those that `auto` gives to it. */
+/** Decides which products WebGPU rejects, and which products `auto` computes by WebGPU. */
 import { AUTO, automaticBackend, builtWithCuda, CPU, indexOf, WEBGPU } from '../backend.js'
 import { type Placement, ready } from '../backend-selection.js'
 import { typeNameOf } from '../elements.js'
@@ -39,7 +39,7 @@ function refusalOf({ call: { algebra, asked }, type, structure }: Product): Erro
       `option structure is for other backends than 'webgpu': leave it out, or ${instead}`,
     )
   const dtype = typeNameOf(type)
-  // Kernels take 32 steps of truth values at once, and don't know which of them decides.
+  // Kernels compute 32 steps of truth values at once, and can't determine which step decides.
   if (dtype === 'uint8' && asked.length > 0)
     return new OptionError(
       `option witness is for other types than uint8 with 'webgpu': leave it out, or ${instead}`,
@@ -50,13 +50,13 @@ function refusalOf({ call: { algebra, asked }, type, structure }: Product): Erro
     : new OptionError(`WebGPU doesn't compute the semiring ${algebra.name} exactly: ${instead}`)
 }
 
-/** Returns whether an option names WebGPU; otherwise `auto` or the environment takes it. */
+/** Returns whether an option names WebGPU, as opposed to `auto` or the environment. */
 export const isWebGpuByName = ({ options: { backend, variant } }: Call): boolean =>
   backend === WEBGPU || (variant !== UNSET && variants[variant]!.backend === 'webgpu')
 
 /**
- * Throws OptionError or DTypeError for a product that WebGPU is to compute by name, or because its matrices are on its device, and doesn't. If only
- * the environment names WebGPU, the CPU computes it.
+ * Throws OptionError or DTypeError for a product that WebGPU doesn't support, if an option names WebGPU or
+ * matrices are on its device. If only the environment names WebGPU, the CPU computes such a product.
  */
 export function assertWebGpuKind(product: Product): void {
   const { call } = product
@@ -73,7 +73,10 @@ export function assertWebGpuKind(product: Product): void {
   call.place = onCpuInstead()
 }
 
-/** Makes a call one that blocks: WebGPU answers only while JavaScript's thread is free, so `auto` is the CPU. */
+/**
+ * Prepares a blocking call. WebGPU can answer only while JavaScript's thread is free, so `auto` selects the
+ * CPU.
+ */
 export function assertBlocking(call: Call): void {
   if (isWebGpuByName(call) || call.session?.backend === 'webgpu') {
     throw new OptionError(
@@ -83,10 +86,12 @@ export function assertBlocking(call: Call): void {
   if (call.place.backend === WEBGPU) call.place = { backend: CPU, ...ready(CPU), atOnce: true }
 }
 
-/** Fewest steps of a product for which `auto` looks for WebGPU: as many as of 512³, about 2 ms on a CPU. */
+/**
+ * Least number of steps of a product for which `auto` searches for WebGPU: 512³ steps, about 2 ms on a CPU.
+ */
 const MIN_STEPS = 2 ** 27
 
-/** Whether the GPU was lost: from then on `auto` takes the CPU. */
+/** Whether the GPU was lost; `auto` then selects the CPU. */
 let wasLost = false
 
 /**
@@ -102,8 +107,8 @@ export function mayBeFasterByWebGpu(product: Product): boolean {
 }
 
 /**
- * Returns whether `auto` gives such a product to WebGPU: on a host without CUDA, with a GPU that was measured to compute products of its
- * kind in less time than the CPU. Looks for the GPU and measures once.
+ * Returns whether `auto` computes such a product by WebGPU: on a host without CUDA whose GPU computed
+ * products of this kind faster than the CPU in a measurement. Searches for the GPU and measures once.
  */
 export async function isFasterByWebGpu(product: Product, measure: Measure): Promise<boolean> {
   const { call, batch, m, n, k, type } = product
@@ -121,18 +126,18 @@ function mayHaveGpu(): boolean {
   try {
     return platform !== 'linux' || ['/dev/dri', '/dev/nvidiactl', '/dev/dxg'].some((file) => exists(file))
   } catch {
-    // Deno may forbid the look.
+    // Deno may forbid reading the folder.
     return false
   }
 }
 
-/** `auto` looks once: a host has a GPU or it hasn't. */
+/** Result of the search for a GPU, which `auto` runs only once. */
 let looked: ReturnType<typeof lookForGpu> | undefined
 
 /** Place of products that `auto` gives to WebGPU. */
 export const onWebGpu = (): Placement => ({ backend: WEBGPU, ...ready(WEBGPU), atOnce: false })
 
-/** Place of products that `auto` computes on the CPU after WebGPU has not. */
+/** Place of products that `auto` computes on the CPU because WebGPU failed. */
 export const onCpuInstead = (): Placement => ({ backend: CPU, ...ready(CPU), atOnce: false })
 
 /** Returns whether the CPU computes a product of `auto` after this error of WebGPU. */

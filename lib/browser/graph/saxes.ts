@@ -1,4 +1,4 @@
-/** The XML parser, which bundles for browsers hold. */
+/** The XML parser, which bundles for browsers contain. */
 import * as saxes from 'saxes'
 import type * as inNode from '../../graph/saxes.js'
 
