@@ -80,8 +80,8 @@ export class Output {
   }
 
   /**
-   * Removes unfinished work, with a plan or without, and returns null. If the folder has a file that isn't of
-   * this library, nothing is removed and the file's name is returned.
+   * Removes unfinished work, with a plan or without, and returns null. If anything isn't of this library,
+   * nothing is removed and its name or kind is returned.
    */
   async removeBegun(): Promise<string | null> {
     const { store, partial } = this

@@ -237,7 +237,7 @@ export async function planPaths(
   return identified(plan)
 }
 
-/** Returns the requested side of square blocks, which `rows`, `cols` or `depth` may state. */
+/** Returns the requested side of square blocks. Throws OptionError if the given sizes differ. */
 function squareSize(block: ReadLayout['block']): number | undefined {
   const given = Object.entries(block).filter(([, size]) => size !== undefined)
   const [first] = given
