@@ -174,7 +174,7 @@ export class ZarrSource implements ArraySource {
 
   /**
    * Copies a part of a chunk to memory, converted to the type of the block. Padding of the chunk isn't
-   * converted, because it may be invalid.
+   * converted, so that its values can't cause errors.
    */
   *#placing(decoded: Uint8Array, part: Rectangle, [top, left]: readonly [number, number]): Steps<void> {
     const { type, byColumns, chunk } = this.#matrix
