@@ -50,9 +50,9 @@ export const arrayName = option(undefined, (value, name) => {
 })
 
 /**
- * The format of a file: what the option says, or how its name ends.
+ * Returns the format of a file: the option, or the format of its extension.
  *
- * @param known - the formats that are possible.
+ * @param known - allowed formats.
  */
 export function formatOf<Format extends AnyFormat>(
   name: string,
