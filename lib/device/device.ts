@@ -139,9 +139,10 @@ export interface CombineOptions {
 const combineOptions = new Options({ semiring, signal } satisfies OptionsOf<CombineOptions>)
 
 /**
- * Opens a device, on which matrices stay from product to product: a GPU, or the CPU with the same interface and results.
+ * Opens a device, in whose memory matrices stay between products: a GPU, or the CPU with an equal interface
+ * and equal results.
  *
- * Close it when it isn't needed any more. An open device keeps no process alive; work that was asked of it does.
+ * Close the device after use. An open device doesn't keep the process alive; its pending work does.
  *
  * @throws Rejects with ArgumentError (ERR_MPMML_OPTION), ResourceError (ERR_MPMML_NO_CUDA or ERR_MPMML_NO_WEBGPU) if 'cuda' or 'webgpu'
  *   was requested and can't be used, ResourceError (ERR_MPMML_OUT_OF_MEMORY), AbortedError (ERR_MPMML_ABORTED), ResourceError (ERR_MPMML_CUDA).
@@ -230,7 +231,8 @@ export class Device {
   }
 
   /**
-   * Copies a matrix, or a batch, to the device. An Int16Array stays int16 there, and can be an operand only.
+   * Copies a matrix, or a batch, to the device. An Int16Array becomes an int16 matrix, which can only be an
+   * operand.
    *
    * Don't write to, transfer or detach the array until the promise settles.
    *
@@ -366,11 +368,11 @@ function assertValue(value: unknown, type: number): void {
 }
 
 /**
- * A matrix, or a batch of matrices, that stays on a device. {@link Device.upload}, {@link Device.full} and products of such
- * matrices make them.
+ * A matrix, or a batch of matrices, in the memory of a device. {@link Device.upload}, {@link Device.full} and
+ * products create such matrices.
  *
- * Its memory is given back when it and all its views have been disposed, or were collected as garbage. It may be disposed
- * while work that was asked for uses it.
+ * The memory is released when the matrix and all its views are disposed or garbage-collected. A matrix may be
+ * disposed while pending work uses it.
  *
  * @example
  * const device = await openDevice()

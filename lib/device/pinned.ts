@@ -27,10 +27,10 @@ export function pinnedResult(type: number, length: number, device: number): Elem
 /**
  * Creates an array of `length` zeros in pinned (page-locked) memory, which a GPU copies directly: operands
  * and results in such arrays aren't copied through the library's own pinned buffers. Pinned memory isn't
- * swapped out and is slow to allocate and to free, which other threads do; make few such arrays and use them
- * again.
+ * swapped out and is slow to allocate and to free (on other threads), so create few such arrays and reuse
+ * them.
  *
- * If CUDA can't be used, it is an ordinary array: the same program runs with and without a GPU.
+ * If CUDA can't be used, the result is an ordinary array, so that a program runs with and without a GPU.
  *
  * @param dtype - 'int32', 'int16', 'float32', 'float64' or 'uint8'
  * @param length - number of elements, an integer of 0 or more
