@@ -16,7 +16,7 @@ import { type Spread, spread } from './statistics.js'
 
 /** The options of {@link cpuCeiling}. `undefined` means the default. */
 export interface CpuCeilingOptions {
-  /** The instruction set; the one that products take by default. */
+  /** Instruction set. Default: that of products. */
   isa?: InstructionSet | undefined
   /** The element type; 'int32' by default. */
   dtype?: DataType | undefined
@@ -52,7 +52,7 @@ export interface CpuNaiveLoopOptions {
   n: number
   /** Columns of A and rows of B. */
   k: number
-  /** The instruction set; the one that products take by default. */
+  /** Instruction set. Default: that of products. */
   isa?: InstructionSet | undefined
   /** Number of timed runs; 3 by default. */
   repetitions?: number | undefined

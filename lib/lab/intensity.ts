@@ -157,8 +157,8 @@ function exponentIntensity({ BM = 0, BN = 0 }: Record<string, number>): Intensit
 }
 
 /**
- * The intensity of a CUDA variant on row-major operands of 32 bits; undefined if it isn't known (other
- * accumulators, operands that the MPMML family reads without shared memory).
+ * Returns the intensity of a CUDA variant on row-major operands of 32 bits. Undefined if it isn't known
+ * (other accumulators, operands that the MPMML family reads without shared memory).
  *
  * @throws ArgumentError (ERR_MPMML_DTYPE) if it isn't a variant.
  * @see A. Pöpl, "Dense Linear Algebra" (Technical University of Munich, 2016), "Roofline model": the basic product has

@@ -44,7 +44,7 @@ export function peakOf(device: number): Peak | undefined {
 
 /**
  * Returns the peak rate of a GPU's tensor cores on bfloat16 at its highest clock, in 10^9 operations per
- * second. It is undefined if unknown, as in older measurements.
+ * second. Undefined if unknown, as in older measurements.
  *
  * @throws ArgumentError (ERR_MPMML_DTYPE) if it isn't a machine.
  * @example

@@ -130,7 +130,7 @@ export interface Results {
 }
 
 /**
- * Results without points yet.
+ * Returns results without points.
  *
  * @throws ArgumentError (ERR_MPMML_DTYPE) if it isn't a machine.
  * @example
@@ -146,7 +146,8 @@ export function newResults(machine: Machine): Results {
 /**
  * Writes a results file; it appears under its name only when it is complete.
  *
- * @throws FileError (ERR_MPMML_FILE) with the system's reason; ArgumentError (ERR_MPMML_DTYPE) if they aren't results.
+ * @throws FileError (ERR_MPMML_FILE) with the system's reason; ArgumentError (ERR_MPMML_DTYPE) if the value
+ * isn't results.
  * @example
  * const here = { gpu: { name: 'none' }, driver: '', toolkit: '', architectures: [], mpmml: '', commit: null, compiler: '', node: '', peak: null }
  * const results = newResults(here)
@@ -307,7 +308,7 @@ const machineColumns: [name: string, value: (machine: Machine) => unknown][] = [
 /**
  * Results as CSV (RFC 4180) with a head: one line a point, spreads as median, first and third quartile.
  *
- * @throws ArgumentError (ERR_MPMML_DTYPE) if they aren't results.
+ * @throws ArgumentError (ERR_MPMML_DTYPE) if the value isn't results.
  * @example
  * const here = { gpu: { name: 'none' }, driver: '', toolkit: '', architectures: [], mpmml: '', commit: null, compiler: '', node: '', peak: null }
  * const results = newResults(here)
