@@ -105,9 +105,9 @@ function* withoutZeros(label: Int32Array, weight: ElementArray, zero: number): S
 export type WeightMatrix = Pick<HostView, 'data' | 'offset' | 'rows' | 'rowStride' | 'colStride'>
 
 /**
- * The rows of a matrix, each in the order of its columns. Elements that are `zero` are no edges.
+ * Builds the rows of a matrix, each in the order of its columns. Elements that are `zero` are no edges.
  *
- * @param type - that of the weights in the rows, by its number.
+ * @param type - number of the element type of the rows' weights.
  */
 export function* matrixRows(
   { data, offset, rows: nodes, rowStride, colStride }: WeightMatrix,

@@ -20,7 +20,7 @@ import { longWorkSet, type MpmmOptions } from '../product/options.js'
 
 /** Scores of pairs of bases: integers of at least 0. Bases with score 0 don't pair. */
 export interface PairWeights {
-  /** 3 by default. */
+  /** Score of a pair of G and C; 3 by default. */
   GC?: number | undefined
   /** Score of a pair of A and U; 2 by default. */
   AU?: number | undefined

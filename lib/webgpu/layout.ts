@@ -1,4 +1,4 @@
-/** Matrices in arrays with strides: what of them is copied to a GPU, and how results get back. */
+/** Copies matrices in strided arrays to a GPU, and results back. */
 import type { ElementArray, OperandArray } from '../storage.js'
 import type { Gpu, ReadPart } from './device.js'
 import type { StoredBits } from './kernels/arithmetic.js'
@@ -48,7 +48,7 @@ function forEachRow(
   }
 }
 
-/** A row-major copy. */
+/** Returns a row-major copy. */
 function gather(array: OperandArray, layout: Layout, sizes: Sizes): OperandArray {
   const { batch, rows, cols } = sizes
   const copy = newArray(array, batch * rows * cols)

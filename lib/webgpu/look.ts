@@ -1,4 +1,7 @@
-/** The look for a GPU of WebGPU. It takes time, so no synchronous function waits for it. */
+/**
+ * Searches for a GPU by WebGPU. The search is asynchronous, so synchronous functions use only its earlier
+ * result.
+ */
 import { allowsWebGpuFallback } from '../environment.js'
 import { NoWebGpuError, natively } from '../errors.js'
 import { addon } from '../native.js'
