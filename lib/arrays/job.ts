@@ -27,7 +27,7 @@ export const arrayTypes: readonly ArrayType[] = ['int16', 'int32', 'float32', 'f
 export const resultType = (dtype: ArrayType): ArrayType & DataType =>
   dtype === 'int16' ? widened[dtype] : dtype
 
-/** An input array, as it was when the plan was made. */
+/** State of an input array at the time of planning. */
 export interface PlannedInput {
   /** Absolute path, or an address s3://bucket/name.zarr. */
   readonly path: string
@@ -138,7 +138,7 @@ export interface GraphPlan extends PlanBase {
   readonly block: { readonly rows: number }
 }
 
-/** An input graph, as it was when the plan was made. */
+/** State of an input graph at the time of planning. */
 export interface PlannedGraph {
   /** Path of the file; null if the graph was passed as an edge list. */
   readonly path: string | null
