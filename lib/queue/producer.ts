@@ -183,7 +183,7 @@ class Producer {
   /** Connects, and takes over the plan of a producer that died. */
   async begin(): Promise<void> {
     const { queue, name, lockDuration, attempts, retryMs } = this.settings
-    // What a listener throws ends the work, also where no promise waits for it.
+    // An exception of a listener ends the work, even where no promise awaits the call.
     const tell = () => {
       try {
         this.#tell()

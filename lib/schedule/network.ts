@@ -180,7 +180,7 @@ export function* buildingNetwork(plan: Plan, calendar: Calendar | null): Steps<N
     ...kinds,
   }
   const order = yield* ordering(network, false)
-  // A lead may close a circle that can be kept: a job that starts at most some time after another one.
+  // A lead may form a feasible cycle: a job that starts at most some time after another job.
   if (!order) yield* ordering(network, true)
   return { ...network, order }
 }

@@ -82,7 +82,7 @@ const WORK = 'the slack of a timetable'
  * Reads a timetable and plans its departures.
  *
  * @param others - times that are counted with those of the timetable, by the names of their options.
- * @throws What `delay()` rejects with.
+ * @throws The errors of `delay()`.
  */
 export async function preparedTimetable(
   timetable: Timetable,

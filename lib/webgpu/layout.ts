@@ -78,7 +78,7 @@ export async function upload(
   await gpu.write(elements, buffer, check)
 }
 
-/** Elements between those of a matrix that are copied along, as a multiple of its own. */
+/** Limit of the copied elements, including gaps, as a multiple of the matrix's own elements. */
 const MAX_WASTE = 1.5
 
 /** Copies a matrix in an array to a new buffer: with its strides if its elements lie close together, otherwise row-major. */

@@ -22,7 +22,7 @@ export interface ProductRequest extends Sizes3 {
   readonly c: Matrix | null
   readonly c0: Matrix | null
   readonly witness: Matrix | null
-  /** Indices in the addon's lists; `variant` is −1 if none was asked for by name. */
+  /** Indices in the addon's lists; `variant` is −1 if none was requested by name. */
   readonly policy: number
   readonly variant: number
   readonly asksWitness: boolean
