@@ -66,7 +66,7 @@ export interface BeginOptions {
 
 /** Options of a computation on matrices on disk and of its output. */
 export interface WorkOptions extends LayoutOptions, BeginOptions {
-  /** Semiring. Default: 'max-plus' for products and 'min-plus' for paths. */
+  /** Semiring, by default 'max-plus' for products and 'min-plus' for paths. */
   semiring?: Semiring | undefined
   /** Treatment of int32 results outside the finite range, as in `mpmm`. */
   overflow?: Overflow | undefined
@@ -74,7 +74,7 @@ export interface WorkOptions extends LayoutOptions, BeginOptions {
 
 /** Options for the backend of block computations, and callbacks. */
 export interface RunOptions extends Pick<MpmmOptions, 'device'> {
-  /** Backend. 'auto', the default, is CUDA if it can be used, otherwise the CPU. */
+  /** Backend: 'auto', the default, is CUDA if it can be used, otherwise the CPU. */
   backend?: BackendChoice | undefined
   /** Limit of GPU memory in bytes: a number or a string such as '8GiB'. Default: most of the free memory. */
   deviceMemory?: number | string | undefined

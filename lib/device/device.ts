@@ -66,7 +66,7 @@ const inspected: unique symbol = Symbol.for('nodejs.util.inspect.custom') as nev
 /** The options of {@link openDevice}. */
 export interface OpenOptions {
   /**
-   * Backend. 'auto', the default, opens a GPU if CUDA can be used, otherwise the CPU. The environment
+   * Backend: 'auto', the default, opens a GPU if CUDA can be used, otherwise the CPU. The environment
    * variable MPMML_BACKEND (auto, cuda, webgpu or cpu) overrides 'auto'. 'cuda' and 'webgpu' without a usable
    * GPU are errors.
    */

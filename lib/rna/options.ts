@@ -48,7 +48,7 @@ export interface FoldOptions extends Pick<MpmmOptions, 'device' | 'signal' | 'on
   /** Whether the result has the table of all scores; false by default. */
   table?: boolean | undefined
   /**
-   * Backend. 'auto', the default, is CUDA if it can be used, the problem is large and the tables fit the
+   * Backend: 'auto', the default, is CUDA if it can be used, the problem is large and the tables fit the
    * device's memory; otherwise the CPU. MPMML_BACKEND overrides 'auto'. 'cuda' without a usable GPU is an
    * error.
    */
