@@ -1,4 +1,4 @@
-/** The folders that work may touch. */
+/** Limits the files that work on arrays may access to allowed folders and addresses. */
 import { realpath } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path'
 import { OptionError, RootsError } from '../errors.js'
@@ -28,7 +28,7 @@ export async function assertInside(plan: BlockPlan, roots: readonly string[] | u
   }
 }
 
-/** A folder with links followed, or an address. */
+/** Returns the path of a folder with its symbolic links resolved; an S3 address is returned unchanged. */
 export async function readRoot(root: string): Promise<string> {
   if (isS3(root)) return formatAddress(parseAddress(root))
   try {

@@ -20,21 +20,25 @@ export interface ArraySource {
   readonly path: string
   readonly shape: readonly [number, number]
   readonly dtype: ArrayType
-  /** Rows and columns that are read together: blocks that are multiples of them read nothing twice. */
+  /**
+   * Rows and columns of the smallest part that is read as a whole. Blocks that are multiples of it read no
+   * byte twice.
+   */
   readonly unit: readonly [number, number]
   /** Bytes of buffers that reading a block takes besides the block. */
   readonly extraBytes: number
   /**
    * Reads a block into memory, by rows or by columns.
    *
-   * @param planned - what it was: a file that has changed since is a ChangedError, and one that isn't there any more a FileError.
+   * @param planned - the plan's description of the array. A file that has changed since throws ChangedError;
+   * a missing file throws FileError.
    */
   read(rows: Range, cols: Range, memory: Uint8Array, planned: PlannedInput): Promise<ReadBlock>
   /** All files. */
   files(): Promise<readonly Stored[]>
 }
 
-/** Elements in memory: `count` of them from its first byte on. */
+/** Returns the first `count` elements of type `dtype` in `memory`. */
 export function elementsIn(memory: Uint8Array, dtype: ArrayType, count: number): OperandArray {
   return new storedArrays[dtype](memory.buffer as ArrayBuffer, memory.byteOffset, count)
 }

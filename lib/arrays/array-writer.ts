@@ -1,4 +1,4 @@
-/** The array that is written, as blocks of it are. */
+/** Writes the output array block by block. */
 
 import { open } from 'node:fs/promises'
 import { zeroOf } from '../built-in-semirings.js'
@@ -51,7 +51,10 @@ const fillOf = ({ semiring, output }: Pick<AnyPlan, 'semiring' | 'output'>) =>
 const npyBytes = ({ shape, dtype }: PlannedOutput) =>
   formatHeader(shape, dtype as 'int32').length + shape[0] * shape[1] * bytesOfStored(dtype)
 
-/** Makes the array without its elements. `made` goes into the metadata: what it is made from. */
+/**
+ * Creates the array without its elements. The metadata stores `made`, which identifies the plan and its
+ * inputs.
+ */
 export async function createTarget(
   plan: Pick<AnyPlan, 'output' | 'semiring'>,
   journal: Journal,
@@ -104,7 +107,10 @@ export interface Block {
   readonly data: ElementArray
 }
 
-/** Writes a block: whole files of a Zarr array, each under another name first, or its place in a .npy file. Returns how many bytes. */
+/**
+ * Writes a block and returns the number of bytes written. The files of a Zarr array get a temporary name
+ * first; a .npy file is written in place.
+ */
 export async function writeBlock(plan: AnyPlan, journal: Journal, block: Block): Promise<number> {
   const { rows, cols, data } = block
   const { shape, dtype, layout } = plan.output
@@ -191,7 +197,7 @@ class Cut {
     return [...pieces, asRow(Buffer.concat([index, await crc32cOf(index)]))]
   }
 
-  /** A chunk as it is stored: a part of the block itself if that is possible. */
+  /** Returns a chunk as it is stored, without a copy if the block contains it in that form. */
   private async chunk(top: number, left: number): Promise<Rows> {
     const { plan, size, memoryPitch } = this
     const { chunks, codec } = plan.output.layout!
@@ -203,7 +209,7 @@ class Cut {
     if (whole && codec === 'none') return { memory: from, memoryPitch, width: across * size, rows: down }
     const width = chunks[1] * size
     const bytes = new Uint8Array(chunks[0] * width)
-    // A whole chunk is written all over: filling it first would change nothing.
+    // A whole chunk needs no fill value, because all of its elements are overwritten.
     if (!whole) {
       const elements = new (this.block.data.constructor as Float64ArrayConstructor)(bytes.buffer)
       elements.fill(fillOf(plan))

@@ -1,4 +1,6 @@
-/** Computes blocks one after the other: what they need is read ahead, and results are written behind. */
+/**
+ * Computes blocks one after the other, reads their operands ahead and writes their results in the background.
+ */
 
 import { aborted, onAbort } from '../abort.js'
 import type { BackendName } from '../backend-name.js'
@@ -22,17 +24,20 @@ export interface JobRunner {
   readonly backend: BackendName
   /** The name of the GPU or processor. */
   readonly deviceName: string
-  /** Of an edge list: how the last rows were found. */
+  /** Search method of the last rows of an edge list. */
   readonly method?: FoundBy | undefined
   readonly bytesRead: number
-  /** The most host memory, in bytes. */
+  /** Peak of the host memory in bytes. */
   readonly peakBytes: number
   /** Milliseconds that products waited for blocks to be read, and for results to be written. */
   readonly readMs: number
   readonly writeMs: number
   /** Number of rows of blocks that are computed for each column of blocks of B, so that it is read once for all of them. */
   readonly rowsTogether: number
-  /** Computes jobs of one stage. `done` is called with each when it is on the disk, and `began` with the share of one that is computed. */
+  /**
+   * Computes jobs of one stage. Each job calls `done` when its block is on disk, and `began` with the share
+   * of the block that is computed.
+   */
   run(
     jobs: Iterable<BlockJob>,
     signal: AbortSignal | undefined,
@@ -63,9 +68,9 @@ export interface Growing {
 export interface Results {
   take(): Promise<BlockPlacement>
   give(place: BlockPlacement): void
-  /** The part of a place that a block takes. */
+  /** Returns the part of the device memory `place` that the block of a task takes. */
   outOf(place: BlockPlacement, task: Task): Promise<Result>
-  /** Brings a result to the disk. Returns how many bytes that are. */
+  /** Writes a result to disk and returns the number of bytes. */
   finish(block: Growing): Promise<number>
 }
 
@@ -77,7 +82,7 @@ export interface Listener {
   began?: ((share: number) => void) | undefined
 }
 
-/** Products that the device has been asked for and that haven't ended: two, so that a GPU has the next one when it has done one. */
+/** Limit of unfinished products on the device: two, so that a GPU starts the next product without waiting. */
 const STEPS_AT_ONCE = 2
 
 export class Batch {
@@ -90,7 +95,7 @@ export class Batch {
   readonly #flights: Promise<void>[] = []
   readonly #behind = new Set<Promise<void>>()
   #failure: { error: unknown } | undefined
-  /** The next one that a step takes, of all that are read. */
+  /** Index of the next operand that a step takes, among all operands that are read. */
   #operand = 0
   /** Milliseconds that products waited for reads of blocks and for writes of results. */
   readMs = 0
@@ -103,7 +108,7 @@ export class Batch {
     this.#listener = listener
   }
 
-  /** Call it once, with the tasks whose blocks are read ahead. Throws what failed first. */
+  /** Runs all tasks and reads their blocks ahead; may be called once. Throws the first error. */
   async run(tasks: readonly Task[], signal: AbortSignal | undefined): Promise<void> {
     const stop = () => this.#stop.abort(signal?.reason)
     const forget = signal && onAbort(signal, stop)
@@ -131,7 +136,9 @@ export class Batch {
     this.#stop.abort(error)
   }
 
-  /** Starts the steps of a task. When they have ended, its result is written, while the next task goes on. */
+  /**
+   * Starts the steps of a task. Its result is written after the last step, while the next task is computed.
+   */
   async #compute(task: Task): Promise<void> {
     const waited = performance.now()
     const place = await this.#results.take()

@@ -1,4 +1,4 @@
-/** Computes blocks: reads ahead, multiplies, and writes behind. */
+/** Computes blocks: reads operands ahead, multiplies, and writes results in the background. */
 
 import type { BackendName } from '../backend-name.js'
 import { zeroOf } from '../built-in-semirings.js'
@@ -39,25 +39,28 @@ import { Journal } from './journal.js'
 import { type Operand, ReadAhead } from './read-ahead.js'
 import { openSource } from './source.js'
 
-/** In how much memory blocks are computed. */
+/** Memory limits for the computation of blocks. */
 export interface EngineOptions {
-  /** Bytes; undefined for what one job needs. */
+  /** Host memory in bytes; undefined for the need of one job. */
   readonly memory: number | undefined
   /** Limit in bytes; undefined for most of the free memory. */
   readonly deviceMemory?: number | undefined
-  /** Ends what waits for the answer of a storage. */
+  /** Aborts requests to the storage. */
   readonly signal: AbortSignal | undefined
 }
 
-/** Memory that is made when it is needed: pinned memory takes long to make, and the first products needn't wait for it. */
+/**
+ * Memory that is allocated on first use: pinned memory takes long to allocate, and the first products don't
+ * need it.
+ */
 interface Lazy {
   memory: Uint8Array | null
 }
 
-/** The share of a GPU's free memory that is taken. The rest is for what CUDA and other programs need. */
+/** Share of a GPU's free memory that is used. CUDA and other programs need the rest. */
 const DEVICE_SHARE = 0.85
 
-/** Uses of blocks that are planned at once: the lists of them take a few bytes each. */
+/** Limit of the block uses that are planned at a time: each takes a few bytes in lists. */
 const MAX_USES = 2 ** 20
 
 /** Computes jobs of one plan on one device. */
@@ -107,7 +110,7 @@ export class Engine implements JobRunner {
         : tooLittle('memory', extra + sizes.fixed + least)
     }
     assertMemory(onGpu ? buffers : extra + sizes.fixed + least)
-    // What codecs and the CPU's products take is their most, and not measured.
+    // The memory of codecs and of products on the CPU is counted by its upper bound; it isn't measured.
     this.budget.take(extra + (onGpu ? 0 : RESULTS * result + sizes.packed))
     this.#readBuffers = Array.from({ length: READ_BUFFERS }, () => this.#newBuffer(operand))
     this.#writeBuffers = new Pool(Array.from({ length: WRITE_BUFFERS }, (): Lazy => ({ memory: null })))
@@ -151,7 +154,7 @@ export class Engine implements JobRunner {
     return this.#device.close()
   }
 
-  /** Does jobs of one stage; tells of each when it is on the disk. */
+  /** Computes jobs of one stage and notifies the listener when a block is on disk. */
   async run(
     jobs: Iterable<BlockJob>,
     signal: AbortSignal | undefined,
@@ -185,7 +188,7 @@ export class Engine implements JobRunner {
     listener: Listener,
   ): Promise<void> {
     const operands: Operand[] = tasks.flatMap(({ steps }) => steps.flat())
-    // A GPU's memory is its own.
+    // The memory of a GPU doesn't count as host memory.
     const budget = this.#onGpu ? new Budget() : this.budget
     const reading = new ReadAhead(this.#device, operands, this.#readBuffers, this.room, budget)
     const batch = new Batch(this.#device, reading, this.#growth, listener)
@@ -198,14 +201,14 @@ export class Engine implements JobRunner {
     }
   }
 
-  /** The part of a result's place that a block takes; none of its memory is its own. */
+  /** Returns the part of a result's memory that a block takes, as a view that owns no memory. */
   async #outOf(place: BlockPlacement, { rows, cols }: Task): Promise<Result> {
     const { shape } = this.#sizes
     place.matrix ??= await this.#device.full(shape, this.#zero(), typesOf(this.plan).result as 'int32')
     return place.matrix.view({ rows: [0, lengthOf(rows)], cols: [0, lengthOf(cols)] }) as Result
   }
 
-  /** Brings a result to the disk. */
+  /** Writes a result to disk. */
   async #finish({ task, out, overflow, computing }: Growing): Promise<number> {
     const buffer = await this.#writeBuffers.take()
     buffer.memory ??= this.#newBuffer(this.#sizes.result)
@@ -237,13 +240,13 @@ export class Engine implements JobRunner {
     const deep = blocksIn(a.shape[1], block.depth)
     const blockOfA = block.rows * block.depth * bytesOfStored(a.dtype)
     const blockOfB = block.depth * block.cols * bytesOfStored(b.dtype)
-    // Two blocks more, which are read ahead.
+    // Two more blocks are read ahead.
     const rest = this.room - (deep + 2) * blockOfB
     return Math.max(1, Math.floor(rest / Math.max(1, deep * blockOfA)))
   }
 }
 
-/** Opens an input. All that is computed follows from its shape and type, which the plan only repeats. */
+/** Opens an input and compares its shape and type with the plan, because all sizes follow from them. */
 async function openPlanned(planned: PlannedInput, signal: AbortSignal | undefined): Promise<ArraySource> {
   const source = await openSource(planned.path, signal)
   const { path, shape, dtype } = source
@@ -253,7 +256,9 @@ async function openPlanned(planned: PlannedInput, signal: AbortSignal | undefine
 
 const SMALLER = 'begin again with less memory in the plan, so that blocks are smaller'
 
-/** Throws if there is no memory for the least that a plan takes: it may have been made on a machine with more. */
+/**
+ * Throws if the minimum memory of a plan isn't available: the plan may come from a machine with more memory.
+ */
 function assertMemory(least: number): void {
   const available = availableMemory()
   if (least <= available) return
@@ -276,7 +281,7 @@ interface Sizes {
   readonly result: number
   /** Bytes that a product on the CPU packs. */
   readonly packed: number
-  /** All but the operands on the device. */
+  /** Bytes of all buffers except the operands on the device. */
   readonly fixed: number
 }
 
@@ -301,7 +306,7 @@ function sizesOf(plan: BlockPlan): Sizes {
   }
 }
 
-/** Half of what may be taken, because products keep packed forms of blocks too. */
+/** Returns half of the available bytes, because products also cache packed forms of blocks. */
 function roomOnGpu(device: Device, limit: number | undefined, { operand, result }: Sizes): number {
   const most = Math.min(limit ?? Number.POSITIVE_INFINITY, device.memory().free * DEVICE_SHARE)
   return (most - RESULTS * result) / 2 - operand

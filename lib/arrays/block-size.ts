@@ -3,7 +3,7 @@ import { bytesOfStored } from '../elements.js'
 import { OptionError } from '../errors.js'
 import type { ArrayType } from './job.js'
 
-/** Products of larger blocks are no faster, and take longer until the first begins. */
+/** Upper limit of a block's side. Larger products are no faster, and delay the first product. */
 const LARGEST_BLOCK = 8192
 
 /** Element types that determine the bytes of a block: see {@link hostBytes}. */
@@ -14,22 +14,22 @@ export interface BlockTypes {
   readonly result: ArrayType
 }
 
-/** Blocks that are read ahead while others are uploaded: one is read, one is uploaded. */
+/** Number of host buffers for operands: one is read while another is uploaded. */
 export const READ_BUFFERS = 2
 
-/** Blocks of the result in memory: one is computed or downloaded, one is written. */
+/** Number of result blocks in host memory: one is computed or downloaded, one is written. */
 export const WRITE_BUFFERS = 2
 
-/** Operands on the device: two that are multiplied, two for the next product. */
+/** Minimum number of operands on the device: two that are multiplied, two for the next product. */
 export const MIN_CACHED = 4
 
-/** Blocks of the result on the device: one grows, one is downloaded. */
+/** Number of result blocks on the device: one accumulates products, one is downloaded. */
 export const RESULTS = 2
 
 /**
- * The least memory that the work takes with square blocks of this size: buffers, and, because a plan doesn't know whether it is
- * computed on a GPU, what the CPU as a device holds. There a product packs both operands and parts of the result, in elements of 4
- * bytes or 8.
+ * Returns the minimum host bytes for square blocks of a size. A plan doesn't know its backend, so the sum
+ * includes the memory of the CPU as a device. A product on the CPU packs both operands and parts of the
+ * result, in elements of 4 or 8 bytes.
  */
 export function hostBytes(size: number, { operand, result }: BlockTypes): number {
   const [a, c] = [bytesOfStored(operand), bytesOfStored(result)]
@@ -46,10 +46,12 @@ const EXACT_BYTES = 8
 /** Bytes that a product on the CPU packs per element of a square block. */
 export const packedBytes = (element: number) => 4 * Math.max(4, element)
 
-/** Bytes in a message, rounded up: that many are enough. */
+/** Formats bytes for a message, rounded up so that the stated amount suffices. */
 export const kib = (bytes: number) => `${Math.ceil(bytes / 1024)} KiB`
 
-/** The largest size that memory allows: a multiple of `unit`, or what covers `length`. */
+/**
+ * Returns the largest block size that memory allows: a multiple of `unit`, or the size that covers `length`.
+ */
 export function blockSize(
   memory: number,
   length: number,

@@ -1,4 +1,4 @@
-/** Doing block jobs, one by one, in any process. */
+/** Computes block jobs one at a time, in any process. */
 import { onAbort, signal, throwIfAborted } from '../abort.js'
 import { openDevice } from '../device/device.js'
 import { ExistsError, FileError, ResumeError } from '../errors.js'
@@ -26,13 +26,16 @@ import { openSource } from './source.js'
 
 /** Options that limit which files a job may access. */
 export interface RootOptions {
-  /** Folders, and addresses s3://bucket/prefix: a plan that reads or writes outside of them is refused with ERR_MPMML_ROOTS. All may be touched if left out. */
+  /**
+   * Allowed folders, and addresses s3://bucket/prefix. A plan that reads or writes outside of them is refused
+   * with ERR_MPMML_ROOTS. Default: no restriction.
+   */
   roots?: readonly string[] | undefined
 }
 
 /** The options of {@link runBlock}. */
 export interface RunBlockOptions extends RunOptions, RootOptions {
-  /** The most bytes of host memory, as the plan was made for; as large as the job needs, if left out. */
+  /** Limit of host memory in bytes, for which the plan was made. Default: the need of the job. */
   memory?: number | string | undefined
 }
 
@@ -45,7 +48,7 @@ const blockOptions = new Options({
   roots,
 } satisfies OptionsOf<RunBlockOptions>)
 
-/** Of memory, in bytes. */
+/** Memory limits in bytes. */
 type Limits = Pick<ReadOf<typeof blockOptions>, 'memory' | 'deviceMemory'>
 
 /**
@@ -85,11 +88,14 @@ interface Kept {
   /** Identifies the plan and the options. */
   readonly key: string
   readonly engine: Promise<Engine>
-  /** Ends what it does. */
+  /** Aborts the work of the engine. */
   readonly stop: AbortController
 }
 
-/** Does jobs one after the other, and keeps the device and the memory for the next one: to get them takes longer than most blocks. */
+/**
+ * Computes jobs one after the other and retains the device and the memory for the next job, because acquiring
+ * them takes longer than most blocks.
+ */
 export class BlockComputer {
   #kept: Kept | undefined
   #timer: NodeJS.Timeout | undefined
@@ -153,7 +159,7 @@ export class BlockComputer {
     } catch (error) {
       // A device on which something failed is not used again.
       await this.close()
-      // Another worker may have done it, and what it needs may have been removed since.
+      // Another worker may have finished the job and removed its inputs.
       if (error instanceof FileError && (await isDone(plan, job, { roots, signal }))) return already()
       throw error
     } finally {
@@ -239,7 +245,9 @@ export interface FinishOptions extends RootOptions {
 
 const finishOptions = new Options({ roots, signal } satisfies OptionsOf<FinishOptions>)
 
-/** Throws unless the options are right, and allow what the plan touches. */
+/**
+ * Reads the options; throws if they are invalid, or if the plan accesses files outside of the allowed roots.
+ */
 async function readFinish(plan: BlockPlan, options: FinishOptions): Promise<AbortSignal | undefined> {
   const { roots, signal } = finishOptions.read(options)
   await assertInside(plan, roots)
@@ -247,13 +255,14 @@ async function readFinish(plan: BlockPlan, options: FinishOptions): Promise<Abor
 }
 
 /**
- * Gives the output its name once all jobs have been done, and removes the folder of the work. It replaces only what had that name when
- * the work was begun with `overwrite`, and only if it is unchanged: what others made meanwhile is an error, and stays.
- * Several processes may finish a plan at once, or one after the other: all of them succeed.
+ * Renames the output to its final name when all jobs are done, and removes the folder of unfinished work.
+ * With `overwrite` it replaces only the file or folder that had the name when the work began, and only if
+ * that is unchanged. Anything that other programs created since then stays, and is an error. Several
+ * processes may finish a plan, concurrently or one after the other; all of them succeed.
  *
- * @throws Rejects with ERR_MPMML_RESUME if a job hasn't been done or the work is gone, ERR_MPMML_CHANGED if an input has changed,
- *   ERR_MPMML_EXISTS if something else has the output's name than what may be replaced, ERR_MPMML_FILE, ERR_MPMML_ROOTS,
- *   ERR_MPMML_OPTION, ERR_MPMML_ABORTED.
+ * @throws Rejects with ERR_MPMML_RESUME if a job hasn't been done or the work is gone, ERR_MPMML_CHANGED if
+ * an input has changed, ERR_MPMML_EXISTS if the output's name is taken by anything that may not be replaced,
+ * ERR_MPMML_FILE, ERR_MPMML_ROOTS, ERR_MPMML_OPTION, ERR_MPMML_ABORTED.
  * @example
  * await writeNpy('a.npy', matrix(2, 2, [1, 2, 3, 4]))
  * const plan = await planBlocks({ kind: 'multiply', a: 'a.npy', b: 'a.npy', c: 'c.npy', block: 1 })
@@ -267,7 +276,9 @@ export async function finish(plan: BlockPlan, options: FinishOptions = {}): Prom
   await complete(plan, signal)
 }
 
-/** Gives the output its name, unless it has it, and removes the rest of the work. */
+/**
+ * Renames the output to its final name, if that isn't done yet, and removes the remaining files of the work.
+ */
 export async function complete(plan: AnyPlan, signal: AbortSignal | undefined): Promise<void> {
   const journal = new Journal(plan, signal)
   const { path } = plan.output
@@ -277,7 +288,7 @@ export async function complete(plan: AnyPlan, signal: AbortSignal | undefined): 
     await assertReplaceable(path, signal)
     await journal.place()
   })
-  // Also of a process that was ended before it removed all of it.
+  // The remaining files may be of a process that ended before it removed them.
   if ((await new Output(path, signal).begunPlan())?.id === plan.id) await journal.remove()
 }
 
@@ -303,7 +314,7 @@ export async function unlessFinished(
   }
 }
 
-/** Throws unless all jobs are done, and of the inputs that the plan was made for. */
+/** Throws unless all jobs are done and the inputs are unchanged since planning. */
 async function assertDone(plan: AnyPlan, signal: AbortSignal | undefined): Promise<void> {
   const journal = new Journal(plan, signal)
   if (!(await journal.isGrown()))

@@ -9,7 +9,7 @@ import { inflated } from './zlib.js'
 
 const HEADER_BYTES = 16
 
-/** How streams are compressed, by the number in the flags. */
+/** Compression formats of streams, by their numbers in the flags. */
 const LZ4 = 1
 const ZLIB = 3
 const ZSTD = 4
@@ -74,7 +74,7 @@ async function decodedLength(
   expected: number,
   decodeZstd: DecodeZstd,
 ): Promise<number> {
-  // A part of a byte, and none, are of damaged containers only.
+  // Only damaged containers have a fraction of a byte or no byte here.
   const most = Math.ceil(expected)
   if (compressor === LZ4) return lz4Length(stream)
   if (compressor === ZLIB) return inflated(() => inflateSync(stream, { maxOutputLength: most }), most).length
@@ -84,7 +84,10 @@ async function decodedLength(
   )
 }
 
-/** The length of what an LZ4 block decodes to, or −1. Source: lz4, doc/lz4_Block_format.md */
+/**
+ * Returns the decoded length of an LZ4 block; −1 if the block is damaged. Source: lz4,
+ * doc/lz4_Block_format.md
+ */
 function lz4Length(stream: Buffer): number {
   let at = 0
   let length = 0

@@ -1,4 +1,4 @@
-/** Arrays in buckets of S3. An object appears as a whole by nature; nothing can be renamed. */
+/** Arrays in buckets of S3. Writes of objects are atomic; objects can't be renamed. */
 import { raceWithAbort } from '../abort.js'
 import { ChunkError, FileError } from '../errors.js'
 import { atOnce, inputChanged } from './disk.js'
@@ -16,22 +16,22 @@ import {
   type Stored,
 } from './store.js'
 
-/** The most keys of one answer; the least of all servers. */
+/** Page size of a listing in keys: the smallest maximum of all servers. */
 const KEYS = '1000'
 
-/** More pages than a list of objects fits in memory. */
+/** Limit of the pages of a listing: more objects don't fit in memory. */
 const MAX_PAGES = 1 << 20
 
-/** Bytes that are asked for at once. */
+/** Bytes of one request. */
 const RANGE_BYTES = 1 << 24
 
 const AT_ONCE = 8
 
 export class BucketStore implements Store {
   readonly renames = false
-  // A request waits longer than a disk.
+  // Requests have more latency than a disk, so more of them run at once.
   readonly chunksAtOnce = AT_ONCE
-  // What is received in pieces, and then as a whole.
+  // Each response is buffered twice: in pieces and as a whole.
   readonly buffered = 2 * AT_ONCE
   readonly #signal: AbortSignal | undefined
 
@@ -44,7 +44,7 @@ export class BucketStore implements Store {
     return requestS3(request, this.#signal)
   }
 
-  /** Objects under a prefix, page by page: what begins like an address and goes on with a slash. */
+  /** Yields the objects under a prefix (the address and a slash), page by page. */
   async *#pagesUnder(path: string, most = KEYS): AsyncGenerator<Stored[]> {
     const { bucket, key } = parseAddress(path)
     const prefix = key === '' ? '' : `${key}/`
@@ -72,7 +72,7 @@ export class BucketStore implements Store {
           version: textOf(entry!, 'ETag'),
           changedMs: Date.parse(textOf(entry!, 'LastModified')),
         }))
-        // Some programs write empty objects that stand for folders.
+        // Some programs write empty objects as folders.
         .filter(({ name }) => !name.endsWith('/'))
       if (textOf(xml, 'IsTruncated') !== 'true') return
       const next = textOf(xml, 'NextContinuationToken')
@@ -218,7 +218,7 @@ export class BucketStore implements Store {
   }
 
   async open(path: string, expected: Expected | null): Promise<OpenFile | null> {
-    // What an array was when it was planned is known from one list: so each object is asked for by its version.
+    // One listing has the versions of all objects at planning time. Each request names its object's version.
     const stored = expected
       ? (await raceWithAbort(expected.files(), this.#signal)).get(path)
       : await this.#described(path)
@@ -241,7 +241,7 @@ export class BucketStore implements Store {
           }
           return
         }
-        // What is between rows comes too: a request takes longer than it.
+        // Bytes between rows are transferred too, because more requests would take longer.
         const bytes = await piece(position, position + (rows - 1) * pitch + width)
         for (let row = 0; row < rows; row++) {
           memory.set(bytes.subarray(row * pitch, row * pitch + width), row * memoryPitch)
@@ -294,7 +294,10 @@ export class BucketStore implements Store {
     )
   }
 
-  /** Throws ExistsError unless each object of an output is a copy of an object of the array: a process that was ended left such copies. */
+  /**
+   * Throws ExistsError unless each object of an output is a copy of an object of the array: such copies
+   * remain from a process that ended early.
+   */
   async #assertOwn(array: string, output: string): Promise<void> {
     const there = await this.list(output)
     const own = new Map((await this.list(array)).map((stored) => [stored.name.slice(array.length), stored]))

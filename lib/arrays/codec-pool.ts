@@ -1,4 +1,4 @@
-/** The threads that decode and encode chunks: zstd and blosc in WebAssembly take longer than a disk. */
+/** Threads that decode and encode chunks: zstd and blosc in WebAssembly are slower than a disk. */
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
@@ -6,14 +6,17 @@ import { AddonError, type ErrorCode, errorClasses, FileError, OutOfMemoryError }
 import { root } from '../native.js'
 import type { CodecEntry } from './codecs.js'
 
-/** Chunks that are decoded at once: a thread each. More than this, and copying them becomes the limit. */
+/**
+ * Number of threads, each of which decodes one chunk at a time. More threads aren't faster, because copying
+ * chunks becomes the bottleneck.
+ */
 export const CODEC_THREADS = Math.max(1, Math.min(8, availableParallelism() - 1))
 
-/** Bytes that codecs are given. */
+/** Request to encode or decode bytes. */
 export interface CodecRequest {
   readonly bytes: Uint8Array
   readonly codecs: readonly CodecEntry[]
-  /** If they are to be decoded: what they must be then. */
+  /** Expected result of decoding; undefined to encode. */
   readonly decoded?: {
     /** In bytes. */
     readonly size: number
@@ -48,7 +51,7 @@ function start(): Thread {
       'the threads that decode chunks need a file of the package, which a bundler has left behind: make mpmml external (docs/deploying.md)',
     )
   }
-  // Without the flags of this process: some, such as --input-type, are not for files.
+  // The thread doesn't inherit flags of this process, because some, such as --input-type, don't allow files.
   const worker = new Worker(join(root, 'dist', 'lib', 'codec-thread.js'), { execArgv: [] })
   const waiting = new Map<number, Waiting>()
   const thread = { worker, waiting }
@@ -83,7 +86,7 @@ function fromThread({ message, code }: NonNullable<Answer['error']>): Error {
   return Object.assign(new FileError(message), { cause: code })
 }
 
-/** Decodes or encodes bytes, whose buffer is given away. */
+/** Decodes or encodes bytes in a thread. The buffer of the bytes is transferred to the thread. */
 export function codeAside(request: CodecRequest): Promise<Uint8Array> {
   let thread = threads.find(({ waiting }) => waiting.size === 0)
   if (!thread && threads.length < CODEC_THREADS) thread = start()

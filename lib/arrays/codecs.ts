@@ -1,6 +1,7 @@
 /**
- * The codecs of Zarr that turn bytes into bytes. zstd and blosc are those of zarrita's registry. Its gzip decodes without a limit, and its
- * crc32c neither looks at checksums nor writes them: gzip is Node.js's, and crc32c is made of the package hash-wasm.
+ * Zarr's codecs from bytes to bytes. zstd and blosc come from zarrita's registry. Its gzip decodes without a
+ * limit, so Node.js's gzip replaces it. Its crc32c neither verifies nor writes checksums, so the package
+ * hash-wasm computes them.
  */
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { checkBlosc } from './blosc.js'
@@ -55,7 +56,7 @@ async function coderOf({ name, configuration }: CodecEntry): Promise<Coder> {
 
 type PackagedCoder = Record<'encode' | 'decode', (bytes: Uint8Array) => Promise<Uint8Array>>
 
-/** A codec of zarrita's. */
+/** Returns a codec from zarrita's registry. */
 async function registered(name: string, configuration: CodecEntry['configuration']): Promise<PackagedCoder> {
   const { registry } = await loadZarrita()
   const codec = await registry.get(name)?.()

@@ -1,4 +1,4 @@
-/** Elements from one type to another, with the zeros of each. */
+/** Converts elements between types, and the zero of one type to the zero of the other. */
 
 import { storedZeroOf, zeroOf } from '../built-in-semirings.js'
 import { bytesOfStored } from '../elements.js'
@@ -16,8 +16,8 @@ export function zeroOn(semiring: Semiring, dtype: ArrayType): number {
 }
 
 /**
- * Widens elements. They may lie at the end of the memory in which the wider ones are made, from its start on: none is overwritten
- * before it is read.
+ * Widens elements. The source may be the end of the target's memory: the loop ascends, so that each element
+ * is read before it is overwritten.
  */
 export function widen(from: OperandArray, to: ElementArray, zeroFrom: number, zeroTo: number): void {
   for (let index = 0; index < from.length; index++) {
@@ -27,9 +27,9 @@ export function widen(from: OperandArray, to: ElementArray, zeroFrom: number, ze
 }
 
 /**
- * Exact float64 results as int32.
+ * Converts exact float64 results to int32.
  *
- * @param place - says which element it is, for a message.
+ * @param place - returns the position of an element for a message.
  * @throws OverflowError for a result outside the finite range, if the policy is 'throw'.
  */
 export function narrow(

@@ -1,6 +1,6 @@
 /**
- * Files by position: rectangles of rows, read into memory and written from it. Node.js has no memory maps; reads and writes at
- * offsets take their place: the system keeps what was read in its cache in the same way.
+ * Reads and writes rectangles of rows at offsets of files. Node.js has no memory maps; the system's page
+ * cache works for reads at offsets as well.
  */
 import type { FileHandle } from 'node:fs/promises'
 import { ChangedError, ChunkError, DiskFullError, FileError, MpmmlError } from '../errors.js'
@@ -69,7 +69,7 @@ async function moveRectangle(rectangle: Rectangle, reads: boolean, move: Move): 
     return
   }
   const row = (index: number) => memory.subarray(index * memoryPitch, index * memoryPitch + width)
-  // What is between rows is read too, if it is less than they are: a call for each row takes longer.
+  // Gaps between rows are read too if they are shorter than the rows, because one call per row takes longer.
   const gap = pitch - width
   if (gap === 0 || (reads && gap <= width)) {
     const between = gap === 0 ? [] : [new Uint8Array(gap)]
@@ -79,7 +79,7 @@ async function moveRectangle(rectangle: Rectangle, reads: boolean, move: Move): 
       const last = Math.min(first + step, rows) - 1
       const buffers: Uint8Array[] = []
       for (let index = first; index < last; index++) buffers.push(row(index), ...between)
-      // After the last row there may be nothing.
+      // The last row has no gap behind it, because the file may end there.
       buffers.push(row(last))
       await moveAll(move, buffers, position + first * pitch)
     }
@@ -116,12 +116,12 @@ export function writeError(path: string, error: unknown): MpmmlError {
   return new FileError(`${path} can't be written: ${systemReason(error)}`, { cause: error })
 }
 
-/** Refuses a file that has changed after `changedMs`. */
+/** Throws ChangedError if a file was modified after `changedMs`. */
 export function assertUnchanged(path: string, mtimeMs: number, changedMs: number): void {
   if (mtimeMs <= changedMs) return
   throw inputChanged(path, ` (at ${new Date(mtimeMs).toISOString()}): results of both would be mixed`)
 }
 
-/** The error for an input that isn't what it was when the plan was made. */
+/** Returns the error for an input that has changed since planning. */
 export const inputChanged = (path: string, how = ': results of both would be mixed') =>
   new ChangedError(`${path} has changed since the work was begun${how}. Begin again with overwrite`)

@@ -22,7 +22,10 @@ import { arrayGone, type Kept, madeMeanwhile, type Store, type Stored } from './
 
 const FILES_AT_ONCE = 16
 
-/** Attempts to give an array its name: processes that do the same can each take one. */
+/**
+ * Limit of the attempts to rename an array to its final name: each concurrent process can cause a failed
+ * attempt.
+ */
 const PLACING_ATTEMPTS = 6
 
 /** Returns the metadata of files. */
@@ -41,10 +44,10 @@ function orNull(error: NodeJS.ErrnoException): null {
   throw error
 }
 
-/** Also of a link that leads nowhere. */
+/** Returns whether a path exists; a dangling symbolic link exists too. */
 const isThere = async (path: string) => (await lstat(path).catch(() => null)) !== null
 
-/** All below a folder. */
+/** Returns all entries of a folder, recursively. */
 async function entriesOf(path: string) {
   const entries = await readdir(path, { recursive: true, withFileTypes: true })
   return entries.map((entry) => ({
@@ -72,18 +75,18 @@ async function identityOf(path: string): Promise<string | null> {
   }
 }
 
-/** Gives a file or folder a name that nothing has; false if something has it. */
+/** Renames a file or folder to a free name; returns false if the name is taken. */
 async function movedToFree(from: string, to: string): Promise<boolean> {
   if ((await lstat(from)).isDirectory()) return !(await isThere(to)) && moved(from, to)
   if (await moveToFree(from, to)) return true
-  // Another process may have linked it, and not have removed the other name yet.
+  // Another process may have created the link without having removed the old name yet.
   const [own, there] = await Promise.all([identityOf(from), identityOf(to)])
   if (own === null || own !== there) return false
   await unlink(from).catch(orNull)
   return true
 }
 
-/** Renames; false if something is in the way that a file or folder can't replace. */
+/** Renames a file or folder; returns false if the target exists and can't be replaced. */
 async function moved(from: string, to: string): Promise<boolean> {
   try {
     await rename(from, to)
@@ -98,7 +101,7 @@ async function moved(from: string, to: string): Promise<boolean> {
 export const files: Store = {
   join,
   renames: true,
-  // As many as Node.js's pool has threads; they are read into their place.
+  // Node.js's pool has 4 threads. Chunks are read directly into the destination.
   chunksAtOnce: 4,
   buffered: 0,
   async list(path) {
@@ -151,7 +154,7 @@ export const files: Store = {
     await writeWhole(path, temporary, (file) => file.writeFile(bytes))
     return true
   },
-  // One by one, and not with all folders above them: a wrong name makes no folders.
+  // Parent folders aren't created, so that a wrong name creates no folders.
   async makeFolders(paths) {
     try {
       for (const path of paths) await mkdir(path)
@@ -168,7 +171,7 @@ export const files: Store = {
     }
   },
   removeUnder: removeBut,
-  // At once: a process that is about to move something aside there finds no place.
+  // The removal is one rename, so that no process can move an array aside into the folder meanwhile.
   async drop(path, _first, kept) {
     const removed = `${path}.removed`
     await rename(path, removed).catch(orNull)
@@ -176,8 +179,8 @@ export const files: Store = {
     if (await isThere(removed)) await moved(removed, path)
   },
   identity: identityOf,
-  // There is one place aside, which is never made free while the work is here: so only one process can move something there, and no process
-  // the array that another has just put in its place.
+  // The work has one name `aside`, which is never freed while the work exists. So only one process can move
+  // an old array there, and none can move away the new array of another process.
   async place({ array, output, aside, replaces }) {
     try {
       for (let attempt = 0; attempt < PLACING_ATTEMPTS; attempt++) {
@@ -190,7 +193,7 @@ export const files: Store = {
           return false
         }
         if (!(await moved(output, aside).catch(orNull)) || (await identityOf(aside)) === replaces) continue
-        // It was changed at the last moment.
+        // The old array was changed at the last moment, so it is moved back.
         await movedToFree(aside, output)
         break
       }
@@ -218,12 +221,12 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0)
     return true
   } catch (error) {
-    // It may be another user's.
+    // The process may be another user's, which is EPERM.
     return (error as NodeJS.ErrnoException).code !== 'ESRCH'
   }
 }
 
-/** Removes a file or a folder with all that is in it, also if others still write there. */
+/** Removes a file or a folder recursively, even while other processes write there. */
 async function removeAll(path: string): Promise<void> {
   try {
     await rm(path, { recursive: true, force: true, maxRetries: 5 })
@@ -232,7 +235,7 @@ async function removeAll(path: string): Promise<void> {
   }
 }
 
-/** The files below a folder by their names from there on. Another process may remove some, or all, at the same moment. */
+/** Yields the files below a folder by their relative names. Another process may remove files concurrently. */
 async function* filesBelow(path: string, base = ''): AsyncGenerator<string> {
   for (const entry of (await readdir(path, { withFileTypes: true }).catch(orNull)) ?? []) {
     if (entry.isDirectory()) yield* filesBelow(join(path, entry.name), `${base}${entry.name}/`)
@@ -240,7 +243,7 @@ async function* filesBelow(path: string, base = ''): AsyncGenerator<string> {
   }
 }
 
-/** Removes a folder except the files that are `kept`, and the folders that these are in. */
+/** Removes a folder except the files for which `kept` returns true, and their folders. */
 async function removeBut(path: string, kept: Kept = () => false): Promise<void> {
   const names: string[] = []
   for await (const name of filesBelow(path)) names.push(name)
@@ -248,7 +251,7 @@ async function removeBut(path: string, kept: Kept = () => false): Promise<void> 
   for (const name of names) {
     if (kept(name)) continue
     await removeAll(join(path, name))
-    // Up to the first folder that isn't empty.
+    // Empty folders are removed upwards, until one isn't empty.
     for (let folder = dirname(name); folder !== '.'; folder = dirname(folder)) {
       await rmdir(join(path, folder)).catch(() => {})
     }
@@ -258,7 +261,7 @@ async function removeBut(path: string, kept: Kept = () => false): Promise<void> 
 /**
  * Writes a file under a temporary name in the folder `temporary` of the same file system and renames it into
  * place. So the file is complete or absent, whenever the process ends. The file's folder is created if
- * necessary, but its parents are not: if they were removed, the work was dropped.
+ * necessary. Parent folders aren't created, because their absence means that the work was dropped.
  */
 export async function writeWhole(
   path: string,

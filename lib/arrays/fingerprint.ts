@@ -9,11 +9,11 @@ import type { PlannedInput } from './job.js'
 import type { Expected, Stored } from './store.js'
 import { storeOf } from './stores.js'
 
-/** The files of an array, and what they are. */
+/** Files of an array with their metadata. */
 interface Files {
   readonly all: readonly Stored[]
   readonly fingerprint: string
-  /** The time of the latest change of any of them. */
+  /** Latest modification time of the files in ms. */
   readonly changedMs: number
 }
 
@@ -35,7 +35,8 @@ async function look(path: string, list: () => Promise<readonly Stored[]>): Promi
  */
 export async function fileIdentity(path: string): Promise<string | undefined> {
   const there = await stat(path, { bigint: true }).catch(() => null)
-  // The number of a file that was removed is given to another one: the time of its birth tells them apart, if the system keeps it.
+  // File systems reuse inode numbers of removed files. The birth time distinguishes such files if the system
+  // stores it.
   return there?.isFile() && there.birthtimeNs > 0n ? `${there.ino}-${there.birthtimeNs}` : undefined
 }
 
@@ -46,11 +47,13 @@ export async function planInput(source: ArraySource): Promise<PlannedInput> {
   return { path, shape: [...shape], dtype, fingerprint, changedMs }
 }
 
-/** The files that arrays had when they were planned, of the latest that were asked for. */
+/** Cache: files of the most recently used arrays at planning time. */
 const known = new Map<string, Promise<Map<string, Stored>>>()
 const MAX_KNOWN = 4
 
-/** The files of an array when the plan was made. @throws ERR_MPMML_CHANGED if they are others now. */
+/**
+ * Returns the files of an array at planning time. @throws ERR_MPMML_CHANGED if the files have changed since.
+ */
 export function knownFiles({ path, fingerprint }: PlannedInput): Promise<ReadonlyMap<string, Stored>> {
   const key = `${fingerprint} ${path}`
   let files = known.get(key)
@@ -72,8 +75,8 @@ export const expectedOf = (planned: PlannedInput): Expected => ({
 })
 
 /**
- * Throws if a file that isn't there was when the plan was made. All files are missing while storage is away, and what they hold would
- * be taken for the fill value: also if the storage comes back, and the array is the same as before.
+ * Throws if a missing file existed at planning time. While a storage is unmounted all files are missing, and
+ * their elements would be read as the fill value without this check.
  */
 export async function assertAbsent(file: string, planned: PlannedInput): Promise<void> {
   if (!(await knownFiles(planned)).has(file)) return

@@ -1,4 +1,4 @@
-/** Best paths of graphs with few edges, whose distances are written as they are found: some rows at a time. */
+/** Computes best paths of sparse graphs and writes their distances in blocks of rows. */
 
 import { createHash } from 'node:crypto'
 import { stat } from 'node:fs/promises'
@@ -55,16 +55,19 @@ import { askedOf, assertSeparate, resumeOrBegin } from './plan.js'
 /** Returns whether a file's extension is that of a graph format. */
 export const isGraphName = (path: string) => /\.(gr|mtx|csv|graphml)(\.gz)?$/i.test(path)
 
-/** Rows in memory: some are searched while others are written. */
+/** Number of row buffers: one is searched while another is written. */
 const BUFFERS = 2
 
-/** Of the rows of a block, if that suffices for all cores: more would be lost when work is cut off. */
+/**
+ * Default bytes of row buffers, if that suffices for all cores. Larger blocks would lose more work at an
+ * interruption.
+ */
 const USUAL_BYTES = BUFFERS * 2 ** 28
 
-/** Rows of a block for each core: dissection sweeps from 64 nodes at a time. */
+/** Minimum rows of a block per core, because dissection sweeps from 64 nodes at a time. */
 const MIN_ROWS = 256
 
-/** Chunks of an output, if nothing else is asked for. */
+/** Default side of the output's chunks. */
 const USUAL_CHUNK = 1024
 
 /** Name of the work in messages about aborts. */
@@ -79,11 +82,11 @@ export interface GraphRequest {
   readonly targets: unknown
   readonly limit: number | undefined
   readonly method: 'auto' | 'search' | 'dissection'
-  /** The number of the backend that was asked for. */
+  /** Index of the requested backend. */
   readonly backend: number
 }
 
-/** Begins or resumes the search for best paths, whose distances are written as they are found. */
+/** Begins or resumes the search for best paths. */
 export async function graphPaths(request: GraphRequest): Promise<{ plan: GraphPlan; rows: RowsSearch }> {
   const { weights, output, work, sources, targets, limit, method, backend } = request
   const { signal, overflow } = work
@@ -141,7 +144,7 @@ async function readWeights(weights: unknown, { output, signal }: PlanRequest): P
 
 const edgesOf = ({ weights }: PathQuery): Edges => weights.edges!
 
-/** Bytes that are hashed at once. */
+/** Bytes per update of the hash. */
 const HASHED_BYTES = 1 << 20
 
 function* hashing(head: string, arrays: readonly (ElementArray | null)[]): Steps<string> {
@@ -181,7 +184,7 @@ async function plannedGraph(
   }
 }
 
-/** Bytes of the graph, and of a search in it. */
+/** Returns the bytes of the graph and of one search. */
 function fixedBytes({ nodes, to, type }: Edges): number {
   return to.length * (8 + bytesOf(type)) + searchBytes(nodes, to.length)
 }
@@ -195,14 +198,14 @@ function planRows(question: PathQuery, a: PlannedGraph, asked: PlanRequest): Gra
   const laidOut = (chunk: number) => {
     const chunks = layout.chunks ?? [
       chunkOf(chunk, rows, layout.block.rows),
-      // A thin one is wide, so that there aren't too many files.
+      // A chunk of few rows is wide, which limits the number of files.
       chunkOf(USUAL_CHUNK ** 2 / chunk, cols, undefined),
     ]
     const made = isZarr(asked.output) && !layout.shards ? { ...layout, chunks } : layout
     const output = planOutput(asked.output, [rows, cols], dtype, made, { operand: dtype, result: dtype })
     const [unit] = unitOf(output)
     const other = fixed + extraBytes(output)
-    // Dissection has as much as the rows.
+    // Dissection and the rows share the memory equally.
     const size = Math.floor((layout.memory - other) / 2 / perRow)
     return { output, unit, size, least: other + 2 * unit * perRow }
   }
@@ -291,7 +294,7 @@ export class RowsSearch implements JobRunner {
         await writing
         this.writeMs += performance.now() - waited
         writing = write(job, rows, data, kernelMs)
-        // Its error is seen when it is waited for.
+        // The later await handles the error.
         writing.catch(() => {})
       }
       await writing
@@ -309,11 +312,11 @@ export class RowsSearch implements JobRunner {
     return this.#buffers[index].subarray(0, length)
   }
 
-  /** How all rows are found, if that can be decided once. */
+  /** Returns the search method of all rows, if it can be decided once. */
   async #decide(signal: AbortSignal | undefined): Promise<Partial<Query>> {
     const { query, type } = this.#question
     const { method, targets, limit } = query
-    // If there are few targets, each block is searched from them.
+    // With few targets, each block is searched backward from the targets.
     if (method === 'search' || limit !== undefined || targets?.length === 0) return {}
     if (targets && targets.length < this.#plan.block.rows) return {}
     const forward = { direction: 'forward' as const, memory: this.#memory }
@@ -324,7 +327,7 @@ export class RowsSearch implements JobRunner {
     return division ? { ...forward, division } : { ...forward, method: 'search' }
   }
 
-  /** Finds the distances of some of the rows; returns the milliseconds that takes. */
+  /** Computes the distances of a range of rows; returns the duration in ms. */
   async #searchRows(
     [first, end]: Range,
     distances: ElementArray,

@@ -1,4 +1,4 @@
-/** Intermediate blocks: a line that says what the block was made from, then its elements. */
+/** Files of intermediate blocks: a line that identifies the plan and the block, then the elements. */
 import { ChunkError, FileError } from '../errors.js'
 import { readError } from '../files/files.js'
 import type { PathsPlan } from './job.js'
@@ -23,7 +23,7 @@ export async function writeStep(
   return HEADER_BYTES + memory.length
 }
 
-/** Fills `memory`, which must be as long as the block. */
+/** Reads an intermediate block into `memory`, whose size must be that of the block. */
 export async function readStep(
   plan: PathsPlan,
   journal: Journal,

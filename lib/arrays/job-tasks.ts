@@ -36,18 +36,21 @@ export interface Computing {
   spent(kernelMs: number): void
 }
 
-/** A job, made of steps. */
+/** A job as a sequence of steps. */
 export interface Task {
   readonly job: BlockJob
   readonly rows: Range
   readonly cols: Range
   /** The blocks that each step needs. */
   readonly steps: readonly (readonly Operand[])[]
-  /** Does a step: the first writes all of `out`, the others add to it. */
+  /** Runs a step: the first step overwrites `out`, later steps accumulate into it. */
   step(index: number, operands: readonly AnyMatrix[], out: Result, with_: Computing): Promise<void>
-  /** Computes the block again, exactly, into memory of its size, after a step had no room for a sum that may not decide the result; null if it can't be. */
+  /**
+   * Recomputes the block in float64 after the overflow of a sum that later steps may replace. The memory has
+   * the size of the block. Null if the job has no exact form.
+   */
   exactly: ((with_: Computing, into: Int32Array) => Promise<void>) | null
-  /** Writes the block; returns how many bytes. */
+  /** Writes the block and returns the number of bytes. */
   write(data: ElementArray): Promise<number>
 }
 
@@ -58,7 +61,7 @@ export const cut = (index: number, size: number, length: number): Range => [
 
 export const lengthOf = ([from, to]: Range) => to - from
 
-/** A block of an input, in its own type or in a wider one. */
+/** Returns the operand for a block of an input, in the input's type or a wider one. */
 function inputBlock(
   name: string,
   source: ArraySource,
@@ -76,7 +79,7 @@ function inputBlock(
     key: `${name} ${wide} ${rows[0]} ${cols[0]}`,
     bytes,
     async read(memory) {
-      // At the end of the memory that the wider elements take.
+      // The narrow elements are read into the end of the memory, where they are widened in place.
       const narrower = memory.subarray(bytes - count * bytesOfStored(dtype), bytes)
       const { strides, bytesRead } = await source.read(rows, cols, narrower, planned)
       const data = elementsIn(memory, wide, count)
@@ -103,7 +106,7 @@ export function multiplyTask(plan: MultiplyPlan, journal: Journal, { a, b }: Sou
   const count = blocksIn(deep, block.depth)
   const overflow = plan.overflow ?? undefined
   const steps = Array.from({ length: count }, (_, at) => {
-    // There and back, so that the next block begins with what this one ended with.
+    // The direction alternates, so that the next block begins with the last operands of this block.
     const inner = cut((i + j) % 2 ? count - 1 - at : at, block.depth, deep)
     return [
       inputBlock('a', a, plan.a, rows, inner, semiring),
@@ -129,8 +132,9 @@ export function multiplyTask(plan: MultiplyPlan, journal: Journal, { a, b }: Sou
 }
 
 /**
- * A block in float64, where sums of int32 are exact. A step may throw for a sum below the range that a later step
- * would have beaten. Quarters of the block, and of the depth: so the wider elements take no more memory.
+ * Computes a block in float64, where sums of int32 are exact. An int32 step may throw for a sum below the
+ * range although a later step has a better sum. The block and the depth are divided into quarters, so that
+ * the wider elements take no more memory.
  */
 async function multiplyExactly(
   plan: MultiplyPlan,
@@ -259,9 +263,9 @@ export function pathsTask(plan: PathsPlan, journal: Journal, { a }: Sources, job
     async write(data) {
       const bytes = new Uint8Array(data.buffer as ArrayBuffer, data.byteOffset, data.byteLength)
       let written = 0
-      // The row and column are read by the rest, at the last step too.
+      // The row and the column are read by the remaining blocks, also at the last step.
       if (!last || phase < 2) written += await writeStep(plan, journal, k + 1, i, j, bytes)
-      // All jobs that read the blocks before this step's are done, or this one wouldn't run.
+      // No job reads the blocks of earlier steps any more: this stage begins after all of their readers.
       if (phase === 0) await journal.removeStep(k - 1)
       if (last) written += await writeBlock(plan, journal, finalBlock(plan, rows, cols, data))
       return written
@@ -269,11 +273,12 @@ export function pathsTask(plan: PathsPlan, journal: Journal, { a }: Sources, job
   }
 }
 
-/** Distances as the output has them. */
+/** Converts final distances to the type of the output. */
 function finalBlock(plan: PathsPlan, rows: Range, cols: Range, data: ElementArray): Block {
   const { output, between, semiring, overflow } = plan
   if (output.dtype === between) return { rows, cols, data }
-  // In place: each element is read before it is overwritten, and the wider ones are not read after this.
+  // The conversion is in place: each element is read before it is overwritten, and the wider elements aren't
+  // used again.
   const narrowed = new Int32Array(data.buffer as ArrayBuffer, data.byteOffset, data.length)
   const width = lengthOf(cols)
   narrow(data as Float64Array, narrowed, semiring, overflow ?? 'throw', (index) => {
@@ -282,7 +287,10 @@ function finalBlock(plan: PathsPlan, rows: Range, cols: Range, data: ElementArra
   return { rows, cols, data: narrowed }
 }
 
-/** The error of a block as one of the whole: its nodes are on such a cycle, with ways through other blocks between them. */
+/**
+ * Converts the cycle error of a block to one of the whole graph. The nodes are on an improving cycle, which
+ * may pass through other blocks between them.
+ */
 function cycleOf({ cycle, weight, cause }: CycleError, first: number, semiring: string): CycleError {
   const nodes = cycle.map((node) => node + first)
   return new CycleError(
@@ -292,7 +300,7 @@ function cycleOf({ cycle, weight, cause }: CycleError, first: number, semiring: 
   )
 }
 
-/** The types of elements that are read and written of a plan. */
+/** Returns the element types of a plan's operands and result. */
 export const typesOf = (plan: MultiplyPlan | PathsPlan): { operand: ArrayType; result: ArrayType } =>
   plan.kind === 'multiply'
     ? { operand: plan.a.dtype === plan.b.dtype ? plan.a.dtype : 'int32', result: plan.output.dtype }

@@ -1,9 +1,11 @@
 /**
- * Block jobs: work on matrices on disk, cut into blocks that can be computed anywhere, in any number of processes.
+ * Block jobs: computations on matrices on disk, divided into blocks that any number of processes on any
+ * machines can compute.
  *
- * A {@link BlockPlan} is JSON. Its jobs come in stages: those of a stage may run in any order and at once, and each stage
- * begins when the one before it is done. A job reads blocks that no longer change and writes one block, under another
- * name first: so it may be done twice, by two workers at once, or be begun again after a worker died.
+ * A {@link BlockPlan} is JSON. Its jobs form stages: jobs of a stage may run concurrently and in any order,
+ * and a stage begins when all jobs of the previous stage are done. A job reads blocks that no longer change
+ * and writes one block atomically. So two workers may compute one job concurrently, and a job may be repeated
+ * after its worker died.
  */
 
 import { createHash } from 'node:crypto'
@@ -17,47 +19,53 @@ import type { Overflow } from '../product/options.js'
 import type { DataType, Semiring } from '../variant-names.js'
 import { isAddress, isS3, isZarr } from './names.js'
 
-/** The types of the elements of arrays on disk. */
+/** Element type of an array on disk. */
 export type ArrayType = 'int16' | 'int32' | 'float32' | 'float64'
 export const arrayTypes: readonly ArrayType[] = ['int16', 'int32', 'float32', 'float64']
 
-/** The type of results of elements of this type. */
+/** Returns the type of results for operands of an element type. */
 export const resultType = (dtype: ArrayType): ArrayType & DataType =>
   dtype === 'int16' ? widened[dtype] : dtype
 
-/** An array that is read: what it was when the plan was made. */
+/** State of an input array at the time of planning. */
 export interface PlannedInput {
-  /** Absolute, or an address s3://bucket/name.zarr. */
+  /** Absolute path, or an address s3://bucket/name.zarr. */
   readonly path: string
   /** Rows and columns. */
   readonly shape: readonly [rows: number, cols: number]
   /** The type of its elements. */
   readonly dtype: ArrayType
-  /** Of its files' names, sizes and times, or ETags: it is another one once any of them has changed. */
+  /**
+   * Hash of the names, sizes and modification times (in buckets: ETags) of the array's files. It differs
+   * after a change of any file.
+   */
   readonly fingerprint: string
-  /** The time of its latest change, in ms: a file that has changed since is another one. */
+  /** Latest modification time of the array's files in ms. A file that was modified later is refused. */
   readonly changedMs: number
 }
 
-/** How a Zarr array is laid out in files. */
+/** Layout of a Zarr array in files. */
 export interface ZarrLayout {
   /** Rows and columns of a chunk. */
   readonly chunks: readonly [number, number]
-  /** Rows and columns of a shard, a file of several chunks: multiples of the chunk's. */
+  /** Rows and columns of a shard, a file of several chunks: multiples of the chunk's rows and columns. */
   readonly shards?: readonly [number, number]
-  /** How chunks are compressed. */
+  /** Compression of chunks. */
   readonly codec: 'none' | 'zstd' | 'gzip' | 'blosc'
 }
 
 /** The array that is written. */
 export interface PlannedOutput {
-  /** Absolute, or an address. It appears there when all jobs are done and {@link finish} was called. */
+  /**
+   * Absolute path, or an address. The output appears there when all jobs are done and {@link finish} was
+   * called.
+   */
   readonly path: string
   /** Rows and columns. */
   readonly shape: readonly [rows: number, cols: number]
   /** The type of its elements. */
   readonly dtype: ArrayType
-  /** Null for .npy. */
+  /** Layout in files; null for a .npy file. */
   readonly layout: ZarrLayout | null
 }
 
@@ -74,32 +82,39 @@ interface PlanBase {
   readonly output: PlannedOutput
   /** Number of jobs of each stage. */
   readonly stages: readonly number[]
-  /** The id of the plan that made the output, if it was complete when this one was made. */
+  /** Id of the plan that made the output, if the output was complete when this plan was made. */
   readonly madeBy?: string
-  /** The identity of the file or folder with the output's name when the work was begun with `overwrite`: no other is replaced. */
+  /**
+   * Identity of the file or folder that had the output's name when the work began with `overwrite`. Only that
+   * one is replaced.
+   */
   readonly replaces?: string
   /**
-   * The file in which a .npy output grows, as its file system tells it from others: so the output is known once it has its name. Left
-   * out for a Zarr array, which says itself what made it, and if the file system doesn't tell files apart. It isn't in the id.
+   * File system's identity of the unfinished .npy file, by which the output is recognized under its final
+   * name. Omitted for a Zarr array, whose metadata names its plan, and for file systems without file ids. The
+   * plan's id doesn't depend on it.
    */
   readonly file?: string
 }
 
 /** C = A ⊗ B: one stage, a job for each block of C. */
 export interface MultiplyPlan extends PlanBase {
-  /** Tells it from the other plans. */
+  /** Distinguishes the kinds of plans. */
   readonly kind: 'multiply'
-  /** M × K. */
+  /** A, M × K. */
   readonly a: PlannedInput
-  /** K × N. */
+  /** B, K × N. */
   readonly b: PlannedInput
-  /** Rows and columns of a block of C, and how deep the products are that it is accumulated from. */
+  /** Rows and columns of a block of C, and depth (part of K) of the products that are accumulated in it. */
   readonly block: { readonly rows: number; readonly cols: number; readonly depth: number }
 }
 
-/** The closure of a square matrix of weights: for each of its blocks on the diagonal that block, then its row and column, then the rest. */
+/**
+ * Closure of a square matrix of weights by blocked Floyd–Warshall: each diagonal block has a stage for
+ * itself, one for its row and column, and one for the remaining blocks.
+ */
 export interface PathsPlan extends PlanBase {
-  /** Tells it from the other plans. */
+  /** Distinguishes the kinds of plans. */
   readonly kind: 'shortest-paths'
   /** The weights, N × N. */
   readonly a: PlannedInput
@@ -109,10 +124,13 @@ export interface PathsPlan extends PlanBase {
   readonly between: 'int32' | 'float32' | 'float64'
 }
 
-/** JSON: what any worker needs to do any of the jobs. */
+/** Plan of block jobs, as JSON that has all facts that a worker needs for any of the jobs. */
 export type BlockPlan = MultiplyPlan | PathsPlan
 
-/** Best paths of a graph with few edges: a stage, a job for each block of rows. One process does them, because it has the graph. */
+/**
+ * Best paths of a sparse graph: one stage with a job for each block of rows. One process, which has the graph
+ * in memory, computes all jobs.
+ */
 export interface GraphPlan extends PlanBase {
   readonly kind: 'graph-paths'
   readonly a: PlannedGraph
@@ -120,7 +138,7 @@ export interface GraphPlan extends PlanBase {
   readonly block: { readonly rows: number }
 }
 
-/** A graph: what it was when the plan was made. */
+/** State of an input graph at the time of planning. */
 export interface PlannedGraph {
   /** Path of the file; null if the graph was passed as an edge list. */
   readonly path: string | null
@@ -129,7 +147,7 @@ export interface PlannedGraph {
   readonly dtype: ArrayType
   /** Hash of the nodes and edges, independent of their source. */
   readonly fingerprint: string
-  /** Of the sources, the targets and the limit. */
+  /** Hash of the sources, the targets and the limit. */
   readonly asked: string
 }
 
@@ -140,7 +158,9 @@ export type AnyPlan = BlockPlan | GraphPlan
 export const inputsOf = (plan: AnyPlan): PlannedInput[] =>
   plan.kind === 'multiply' ? [plan.a, plan.b] : plan.kind === 'graph-paths' ? [] : [plan.a]
 
-/** Returns the sizes of the blocks of a plan, and the depth of the products that one is made from. */
+/**
+ * Returns the sizes of the blocks of a plan, and the depth of the products that are accumulated in a block.
+ */
 export function blockOf(plan: AnyPlan): MultiplyPlan['block'] {
   if (plan.kind === 'multiply') return plan.block
   if (plan.kind === 'graph-paths') {
@@ -154,7 +174,7 @@ export function blockOf(plan: AnyPlan): MultiplyPlan['block'] {
 export interface BlockJob {
   /** Name of the job, equal in every process: letters, digits and hyphens. */
   readonly name: string
-  /** The stage that it belongs to, from 0. */
+  /** Index of the job's stage, from 0. */
   readonly stage: number
 }
 
@@ -162,17 +182,17 @@ export interface BlockJob {
 export interface BlockResult {
   /** The name of the job. */
   readonly job: string
-  /** Whether it had been done before; then nothing else was done. */
+  /** Whether the block existed before, so that this call computed nothing. */
   readonly already: boolean
   /** Backend of the job; null if the job had been done before. */
   readonly backend: BackendName | null
-  /** The name of the GPU or processor; null if it had been done before. */
+  /** Name of the GPU or processor; null if the block existed before. */
   readonly device: string | null
-  /** Milliseconds. */
+  /** Durations in milliseconds. */
   readonly timing: {
-    /** The whole call. */
+    /** Duration of the whole call. */
     readonly totalMs: number
-    /** Its products. */
+    /** Duration of the products. */
     readonly kernelMs: number
   }
   /** Bytes read from files. */
@@ -188,7 +208,10 @@ export interface BlockResult {
 export const identity = (plan: object) =>
   createHash('sha256').update(JSON.stringify(plan)).digest('hex').slice(0, 32)
 
-/** Throws ResumeError for a plan that isn't as it was made. It may have come through other hands, which can hash too. */
+/**
+ * Throws ResumeError for a plan that was modified. The plan may be untrusted: its id alone proves nothing,
+ * because anyone can compute the hash.
+ */
 export function assertPlan(plan: AnyPlan, isTaken = isBlockPlan): void {
   const { id, file: _, ...rest } = plan ?? {}
   if (typeof id === 'string' && isIdentity(rest, id) && isTaken(plan) && isPossible(plan)) return
@@ -198,7 +221,7 @@ export function assertPlan(plan: AnyPlan, isTaken = isBlockPlan): void {
 /** Returns whether the jobs of a plan can be done by any process. */
 const isBlockPlan = ({ kind }: AnyPlan): boolean => kind === 'multiply' || kind === 'shortest-paths'
 
-/** Throws ResumeError for a plan of any work that isn't as it was made. */
+/** Throws ResumeError for a modified plan of any work. */
 export const assertAnyPlan = (plan: AnyPlan): void =>
   assertPlan(plan, (made) => isBlockPlan(made) || made.kind === 'graph-paths')
 
@@ -206,7 +229,7 @@ function isIdentity(plan: object, id: string): boolean {
   try {
     return identity(plan) === id
   } catch {
-    // It is no JSON.
+    // The plan can't be converted to JSON.
     return false
   }
 }
@@ -214,7 +237,10 @@ function isIdentity(plan: object, id: string): boolean {
 const changedPlan = () =>
   new ResumeError('the plan is not as it was made: pass on what planBlocks() gave, as JSON, without changes')
 
-/** Throws ResumeError unless a plan has what its jobs follow from. Unlike {@link assertPlan} it takes no time for many stages. */
+/**
+ * Throws ResumeError unless a plan has the fields that determine its jobs. Unlike {@link assertPlan} it takes
+ * constant time for any number of stages.
+ */
 function assertSizes(plan: BlockPlan): void {
   const { kind, output, block, stages } = (plan ?? {}) as { [Name in keyof BlockPlan]?: unknown }
   const { shape } = (output ?? {}) as Unknown
@@ -224,7 +250,7 @@ function assertSizes(plan: BlockPlan): void {
   if (!isRight || !Array.isArray(stages)) throw changedPlan()
 }
 
-/** The most products that a block is accumulated from, and blocks of a diagonal: there are lists of them. */
+/** Limit of the products of a block and of the blocks of a diagonal, because both are kept in lists. */
 export const MAX_STEPS = 2 ** 18
 
 type Unknown = Record<string, unknown>
@@ -344,7 +370,7 @@ export function jobsOf(plan: BlockPlan, stage: number, together = 1): Generator<
   return jobsIn(plan, stage, together)
 }
 
-/** Returns the jobs of a stage of a plan that is known to be right. */
+/** Returns the jobs of a stage of a plan that was validated. */
 export function* jobsIn(plan: AnyPlan, stage: number, together = 1): Generator<BlockJob, void> {
   if (plan.kind === 'graph-paths') {
     for (let index = 0; index < plan.stages[0]!; index++) yield { name: `r-${index}`, stage }
@@ -356,7 +382,7 @@ export function* jobsIn(plan: AnyPlan, stage: number, together = 1): Generator<B
     for (let top = 0, group = 0; top < down; top += together, group++) {
       const rows = Array.from({ length: Math.min(together, down - top) }, (_, at) => top + at)
       for (let at = 0; at < across; at++) {
-        // There and back, so that what was read last is what comes next.
+        // The direction alternates, so that the blocks that were read last are used next.
         const j = group % 2 ? across - 1 - at : at
         for (const i of at % 2 ? [...rows].reverse() : rows) yield { name: `c-${i}-${j}`, stage }
       }
@@ -387,16 +413,21 @@ export function assertStage(plan: BlockPlan, stage: number): void {
 const hasStage = ({ stages }: AnyPlan, stage: unknown) => isSize(stage, 0) && stage < stages.length
 
 const NUMBER = '(0|[1-9]\\d{0,6})'
-/** A number has one form: by another name a block would be done, and counted, twice. */
+/**
+ * Each number has one spelling, because a second name of a block would have it computed and counted twice.
+ */
 const jobName = new RegExp(`^(?:c|r|k-${NUMBER})(?:-${NUMBER})?-${NUMBER}$`)
 
-/** The first letter of the names of jobs. */
+/** First letter of job names by kind of plan. */
 const letters: Record<AnyPlan['kind'], string> = { multiply: 'c', 'shortest-paths': 'k', 'graph-paths': 'r' }
 
-/** Returns the place of a block, which the name of its job ends with; of a block of whole rows only the last number. */
+/**
+ * Returns the row and the column of a block, which end the name of its job. A block of whole rows has only
+ * the last number.
+ */
 export const placeOf = ({ name }: BlockJob) => name.split('-').slice(-2).map(Number) as [number, number]
 
-/** Throws OptionError unless the plan has such a job: names come from elsewhere, and become names of files. */
+/** Throws OptionError unless the plan has such a job: names are untrusted input and become names of files. */
 export function assertJob(plan: BlockPlan, job: BlockJob): void {
   if (hasJob(plan, job)) return
   const { name, stage } = job ?? {}
@@ -429,7 +460,7 @@ function isJob(plan: AnyPlan, stage: number, [step, i, j]: readonly number[]): b
 }
 
 /**
- * All jobs, stage by stage.
+ * Yields all jobs of a plan, stage by stage.
  *
  * @throws FileError (ERR_MPMML_RESUME) for any other value than a plan.
  * @example

@@ -1,9 +1,11 @@
 /**
- * Unfinished work on an array, beside the place where the array will be, under its name with `.partial`: the plan, and under the plan's id
- * the array, intermediate blocks, and a mark for each block that is done.
+ * Files of unfinished work on an array, in the folder `NAME.partial` next to the output. The folder has the
+ * plan, and under the plan's id the unfinished array, intermediate blocks, and a mark for each completed
+ * block.
  *
  * Written files are in a folder named by the plan's id, so processes with jobs of another plan can't modify
- * them. In a bucket nothing can be renamed: there the store copies the array to its place when all is done.
+ * them. Objects in a bucket can't be renamed, so the store copies the array to its final name when all jobs
+ * are done.
  */
 import { stat } from 'node:fs/promises'
 import { ExistsError, FileError, MpmmlError, ResumeError } from '../errors.js'
@@ -51,7 +53,7 @@ export class Output {
     this.plan = this.store.join(this.partial, PLAN)
   }
 
-  /** The plan that was begun; null if there is none. */
+  /** Returns the plan of the unfinished work; null if there is none. */
   async begunPlan(): Promise<AnyPlan | null> {
     try {
       const bytes = await this.store.readWhole(this.plan)
@@ -77,7 +79,10 @@ export class Output {
     return this.store.join(this.partial, `${id}.dropped`)
   }
 
-  /** Removes unfinished work, with a plan or without; all stays if anything isn't of this library: then what that is, otherwise null. */
+  /**
+   * Removes unfinished work, with a plan or without, and returns null. If anything isn't of this library,
+   * nothing is removed and its name or kind is returned.
+   */
   async removeBegun(): Promise<string | null> {
     const { store, partial } = this
     const names = await store.names(partial)
@@ -86,7 +91,7 @@ export class Output {
     if (stranger !== undefined) return stranger
     if (names.length === 0 && !store.renames) return null
     if (!store.renames) {
-      // It may not be whole.
+      // The file of the plan may be incomplete.
       const [, id] = /"id":"([0-9a-f]{32})"/.exec(`${await store.readWhole(this.plan)}`) ?? []
       if (id !== undefined) await store.create(this.dropped(id), '', Buffer.from('\n'))
     }
@@ -101,7 +106,10 @@ export class Output {
     return this.store.isTaken(this.path)
   }
 
-  /** The bytes of the array's zarr.json; null if there is none. A bucket that can't be asked may have it. */
+  /**
+   * Returns the bytes of the array's zarr.json; null if it doesn't exist. An unreachable bucket is an error,
+   * because it may have the file.
+   */
   metadata(): Promise<Content | null> {
     return this.store.readWhole(this.store.join(this.path, 'zarr.json')).catch((error) => {
       if (error instanceof MpmmlError) throw error
@@ -109,14 +117,18 @@ export class Output {
     })
   }
 
-  /** The reason why what has the name is never replaced; null if nothing has it, or one of its kind: of Zarr an array, not a group. */
+  /**
+   * Returns the reason why the file or folder with the output's name is never replaced. Null if the name is
+   * free or an output of the requested kind has it (for Zarr an array, not a group).
+   */
   async obstacle(): Promise<string | null> {
     if (!isZarr(this.path)) {
       const isFile = (await stat(this.path).catch(() => null))?.isFile() ?? true
       return isFile ? null : 'is no file'
     }
     const metadata = await this.metadata()
-    // Without metadata a process that completes the same work has moved it aside; or an array in a bucket was removed in part.
+    // The metadata is missing if another process that completes this work has moved the array aside, or if an
+    // array in a bucket was partly removed.
     const isArray = metadata
       ? isArrayMetadata(metadata)
       : this.store.renames
@@ -125,34 +137,43 @@ export class Output {
     return isArray ? null : 'is no Zarr array'
   }
 
-  /** The name of a file in a Zarr array that is no part of it; undefined if there is none. A link is replaced itself, and not what it leads to. */
+  /**
+   * Returns the name of a foreign file in the folder of a Zarr array; undefined if there is none. A symbolic
+   * link is replaced itself; its target stays.
+   */
   async stranger(): Promise<string | undefined> {
     if (!isZarr(this.path)) return undefined
     return (await this.store.names(this.path))?.find((name) => !isPart(name))
   }
 
-  /** The identity of what an output that is complete may replace; null if there is nothing, or it is removed before the work. */
+  /**
+   * Returns the identity of the file or folder that the complete output may replace. Null if there is none,
+   * or if it is removed before the work.
+   */
   identity(): Promise<string | null> {
     return this.store.identity(this.path).catch((error) => {
       throw readError(this.path, error)
     })
   }
 
-  /** Removes what another array is to replace, unless that can be done at once when the other is complete. */
+  /**
+   * Removes the old array before the work, unless the store can replace it atomically when the new one is
+   * complete.
+   */
   async clear(): Promise<void> {
     const { store, path } = this
     if (!store.renames) await store.drop(path, store.join(path, 'zarr.json'), (name) => !isPart(name))
   }
 }
 
-/** The work of one plan. */
+/** Files of the work on one plan. */
 export class Journal {
   readonly store: Store
   /** Path of the folder of this plan's files. */
   readonly own: string
-  /** Files that are being written. */
+  /** Folder of the files that are being written. */
   readonly temporary: string
-  /** The array, under another name. */
+  /** Path of the unfinished array. */
   readonly array: string
   readonly #output: Output
   readonly #id: string
@@ -189,18 +210,21 @@ export class Journal {
     const bytes = Buffer.from(JSON.stringify(plan))
     const { plan: path } = this.#output
     if (await this.store.create(path, this.temporary, bytes)) return
-    // It may have been written by a request whose answer was lost.
+    // A request whose response was lost may have written the plan.
     if ((await this.store.readWhole(path))?.equals(bytes)) return
     await this.store.removeUnder(this.own)
     throw this.#another()
   }
 
-  /** Removes what processes of this machine were writing when they were killed. */
+  /** Removes temporary files of processes of this machine that no longer run. */
   sweep(): Promise<void> {
     return this.store.sweep(this.temporary)
   }
 
-  /** The marks of a stage, which have a folder of their own, so that no folder has too many files. */
+  /**
+   * Returns the path of a stage's marks, or of one mark. Each stage has its own folder, so that no folder has
+   * too many files.
+   */
   #marks(stage: number, ...job: string[]): string {
     return this.store.join(this.own, 'done', String(stage), ...job)
   }
@@ -223,7 +247,7 @@ export class Journal {
     return bytes?.equals(markOf(plan, job)) ?? false
   }
 
-  /** The names of the jobs of a stage that are done. */
+  /** Returns the names of the completed jobs of a stage. */
   async marked(stage: number): Promise<Set<string>> {
     return new Set(await this.store.names(this.#marks(stage)))
   }
@@ -233,7 +257,7 @@ export class Journal {
     return this.store.join(this.own, 'steps', String(step), `${row}-${col}`)
   }
 
-  /** Intermediate blocks that are no longer read. */
+  /** Removes the intermediate blocks of a step, which are no longer read. */
   async removeStep(step: number): Promise<void> {
     await this.store.removeUnder(this.store.join(this.own, 'steps', String(step)))
   }
@@ -246,30 +270,37 @@ export class Journal {
     return this.store.exists(this.#grown)
   }
 
-  /** Gives the array its name. Other processes may do the same at the same moment: then this throws if the array is gone. */
+  /**
+   * Moves the array to its final name. Throws if the array is gone because another process moved it at the
+   * same moment.
+   */
   async place(): Promise<void> {
     const { store, array } = this
     const { path } = this.#output
     const aside = store.join(this.own, 'replaced')
     const isCopied = await store.place({ array, output: path, aside, replaces: this.#replaces })
     if (!isCopied || !(await store.exists(this.#output.dropped(this.#id)))) return
-    // The work was begun anew between the copies: some may be missing.
+    // Other work began between the copies, so that some objects may be missing.
     await store.remove([store.join(path, 'zarr.json')])
     throw new ResumeError(`the work on ${path} was begun anew by another process: this one ends`)
   }
 
-  /** Removes the rest once the array has its name, and nothing else: the plan goes last, so that a run that resumes finds what is to be removed. */
+  /**
+   * Removes the remaining files of this work after the array has its final name. The plan is removed last, so
+   * that a resumed run finds the files that are still to be removed.
+   */
   async remove(): Promise<void> {
     const { store } = this
     const output = this.#output
     await store.drop(this.own, this.#grown, (name) => !isWork(name))
-    // Of work that was dropped, by those who still did it. It is listed first: so nothing of work that is begun anew is in the list.
+    // Strays are files that late processes wrote for dropped work. The listing precedes the check of the
+    // plan, so that it has no files of work that begins meanwhile.
     const strays = store.renames ? [] : (await store.names(output.partial))!.filter(isOwn)
     const plan = await output.begunPlan().catch((error) => {
       if (error instanceof ResumeError) return null
       throw error
     })
-    // Another run may have begun anew, or another program put something there.
+    // The folder may have the plan of another run, or files of another program.
     if (plan && plan.id !== this.#id) return
     if (plan) await store.remove(strays.map((name) => store.join(output.partial, name)))
     await store.remove([output.plan, `${output.partial}/`])

@@ -1,4 +1,4 @@
-/** Plans of blocks: how an output is laid out, and how work on it is cut into blocks. */
+/** Layout of outputs, and division of the work on them into blocks. */
 import { randomBytes } from 'node:crypto'
 import { assertSemiringType, readSemiring } from '../built-in-semirings.js'
 import { isIntegers } from '../elements.js'
@@ -29,13 +29,13 @@ import { isNpy } from './names.js'
 import type { ReadBegin, ReadLayout } from './options.js'
 import { greatestWeight } from './range-of.js'
 
-/** Chunks of an output, if nothing else is asked for: 4 MiB of int32. */
+/** Default side of the output's chunks: 4 MiB of int32. */
 const USUAL_CHUNK = 1024
 
-/** Smaller files take longer to open than to read. */
+/** Minimum side of a default chunk: smaller files take longer to open than to read. */
 const MIN_CHUNK = 64
 
-/** A plan with the id that it then has. */
+/** Returns a plan with its id. */
 export function identified<Plan extends Omit<AnyPlan, 'id'>>(
   plan: Plan & { id?: string },
 ): Plan & { id: string } {
@@ -43,7 +43,7 @@ export function identified<Plan extends Omit<AnyPlan, 'id'>>(
   return { ...(rest as Plan), id: identity(rest) }
 }
 
-/** The options of any work, read. */
+/** Validated options of any work on arrays. */
 export interface PlanRequest {
   readonly begin: ReadBegin
   readonly layout: ReadLayout
@@ -93,34 +93,37 @@ export function planOutput(
   return { path, shape, dtype, layout: made }
 }
 
-/** The usual size of a chunk, or a smaller one if there is little memory: a block has whole chunks. */
+/**
+ * Returns the default side of a chunk. It is smaller if memory is scarce, because a block consists of whole
+ * chunks.
+ */
 function usualChunk({ memory }: ReadLayout, types: BlockTypes): number {
   let size = USUAL_CHUNK
-  // A half is left for the buffers of chunks.
+  // Half of the memory is reserved for the buffers of chunks.
   while (size > MIN_CHUNK && hostBytes(size, types) > memory / 2) size /= 2
   return size
 }
 
-/** A size of chunks of which there are whole ones in a block, if that was asked for. */
+/** Returns a chunk size that divides the requested block size, if one was requested. */
 export function chunkOf(usual: number, length: number, block: number | undefined): number {
   const size = block === undefined || block % usual === 0 ? usual : block
   return Math.max(1, Math.min(size, length))
 }
 
-/** The rows and columns that only one block may write. */
+/** Returns the rows and columns of a file, which only one block may write. */
 export const unitOf = ({ layout }: PlannedOutput): readonly [number, number] =>
   layout?.shards ?? layout?.chunks ?? [1, 1]
 
 const commonMultiple = (x: number, y: number) => (x / greatestDivisor(x, y)) * y
 
-/** The most of `size` that is a multiple of `unit`, and of `wish` too if there is room. */
+/** Returns the greatest multiple of `unit` up to `size`; a multiple of `wish` as well if one fits. */
 export function aligned(size: number, unit: number, wish: number): number {
   const both = commonMultiple(unit, wish)
   const step = both <= size ? both : unit
   return Math.max(step, Math.floor(size / step) * step)
 }
 
-/** Refuses block sizes that were asked for and that would have two blocks write one file. */
+/** Throws OptionError for a requested block size with which two blocks would write one file. */
 export function assertMultiple(size: number | undefined, unit: number, length: number, name: string): void {
   if (size === undefined || size % unit === 0 || size >= length) return
   throw new OptionError(
@@ -128,7 +131,7 @@ export function assertMultiple(size: number | undefined, unit: number, length: n
   )
 }
 
-/** Refuses blocks of which there would be too many for a list of them. */
+/** Throws OptionError if a block size gives too many blocks for a list. */
 function assertAtMost(length: number, size: number, name: string): void {
   if (blocksIn(length, size) <= MAX_STEPS) return
   throw new OptionError(
@@ -234,7 +237,7 @@ export async function planPaths(
   return identified(plan)
 }
 
-/** The size of square blocks that was asked for, in whichever of their sizes. */
+/** Returns the requested side of square blocks. Throws OptionError if the given sizes differ. */
 function squareSize(block: ReadLayout['block']): number | undefined {
   const given = Object.entries(block).filter(([, size]) => size !== undefined)
   const [first] = given
@@ -245,7 +248,7 @@ function squareSize(block: ReadLayout['block']): number | undefined {
   )
 }
 
-/** The type of distances until the last step. */
+/** Returns the type of intermediate distances. */
 async function typeBetween(
   source: ArraySource,
   planned: PlannedInput,
@@ -254,10 +257,10 @@ async function typeBetween(
   const { shape, dtype } = planned
   if (dtype === 'float32' || dtype === 'float64') return dtype
   if (semiring !== 'min-plus' && semiring !== 'max-plus') return 'int32'
-  // A path has fewer edges than there are nodes, and a cycle as many at most.
+  // A path has fewer edges than the graph has nodes, and a cycle at most as many.
   const greatest = await greatestWeight(source, semiring, planned, Math.min(layout.memory, 2 ** 26), signal)
   return greatest * shape[0] < 2 ** 31 - 1 ? 'int32' : 'float64'
 }
 
-/** Returns a name of its own for each start of work, so that a process that still does older work can't write into this one. */
+/** Returns a unique name for a start of work, so that late processes of older work can't write into it. */
 export const beginning = () => randomBytes(8).toString('hex')

@@ -1,4 +1,4 @@
-/** Work on arrays on disk in one process: all jobs of a plan, one after the other. */
+/** Computes products and paths of arrays on disk in one process: all jobs of a plan, one after the other. */
 import { throwIfAborted } from '../abort.js'
 import { optionsOf } from '../backend.js'
 import { typeName } from '../describe.js'
@@ -24,18 +24,24 @@ import { type ArraysResult, runJobs } from './run.js'
 
 /** The options of {@link multiplyArrays} and {@link shortestPathsArrays}. */
 export interface ArraysOptions extends WorkOptions, RunOptions {
-  /** Is called when a block is done, and when a product of a block is, at most four times per second. */
+  /**
+   * Listener of progress, called after blocks and after products of a block, at most four times per second.
+   */
   onProgress?: ((progress: ArraysProgress) => void) | undefined
 }
 
 /**
- * The options of {@link shortestPathsArrays}. Those that {@link ArraysOptions} has not are for edge lists and files of graphs, whose
- * paths are searched on the CPU; `block.cols`, `block.depth`, `device` and `deviceMemory` are for matrices, and refused for edge lists.
+ * The options of {@link shortestPathsArrays}. Options that {@link ArraysOptions} doesn't have apply to edge
+ * lists and files of graphs, whose paths are searched on the CPU. The options `block.cols`, `block.depth`,
+ * `device` and `deviceMemory` apply to matrices, and are refused for edge lists.
  */
 export interface PathsArraysOptions<Key = unknown> extends ArraysOptions {
-  /** The nodes that paths begin at, by numbers, or by names if nodes have names: the rows. All nodes if it is left out. */
+  /**
+   * Start nodes of the paths, which are the rows of the result: numbers, or names if nodes have names.
+   * Default: all nodes.
+   */
   sources?: PathOptions['sources'] | ArrayLike<Key> | Key | undefined
-  /** The nodes that paths end at: the columns. */
+  /** End nodes of the paths, which are the columns of the result. Default: all nodes. */
   targets?: PathOptions['targets'] | ArrayLike<Key> | Key | undefined
   /** See {@link PathOptions.limit}. */
   limit?: PathOptions['limit']
@@ -60,11 +66,13 @@ const pathsOptions = new Options({
 } satisfies OptionsOf<PathsArraysOptions>)
 
 /**
- * C = A ⊗ B of matrices on disk that needn't fit in memory: Zarr arrays of version 3 (`.zarr`, which need the package zarrita, and
- * `s3://bucket/name.zarr`, which need aws4fetch too) and NumPy files (`.npy`). Blocks are read ahead, multiplied, and written behind, in no more memory than the option `memory` says.
+ * Computes C = A ⊗ B of matrices on disk that may be larger than memory: Zarr arrays of version 3 (`.zarr`,
+ * which need the package zarrita, and `s3://bucket/name.zarr`, which need aws4fetch too) and NumPy files
+ * (`.npy`). Reading, multiplication and writing of blocks overlap, and together take no more memory than the
+ * option `memory` allows.
  *
- * C appears under its name when it is complete. Until then it grows in a folder or a prefix beside it, `C.partial`: after any end of the
- * process `resume: true` goes on there.
+ * C appears under its name when it is complete. Until then its parts are in the folder or prefix `C.partial`.
+ * After any end of the process, `resume: true` continues the work.
  *
  * @param a - M × K
  * @param b - K × N
@@ -87,17 +95,19 @@ export function multiplyArrays(
 }
 
 /**
- * The shortest distances between nodes of a graph, which needn't fit in memory. The result has them as `shortestPaths` has them. With
- * another `semiring` it has the best paths of that one: 'max-plus' for longest, 'max-min' for widest.
+ * Computes the shortest distances between nodes of a graph. The matrix of distances may be larger than
+ * memory, and has the form of the result of `shortestPaths`. Another `semiring` gives its best paths:
+ * 'max-plus' longest, 'max-min' widest.
  *
- * Weights are a square matrix on disk, .zarr or .npy: element [i, j] is the weight of the edge from i to j, and the semiring's zero is no
- * edge. That is blocked Floyd–Warshall: a step for each block of the diagonal reads and writes the whole matrix, and the disk needs
- * room for the result and two intermediate matrices.
+ * Weights may be a square matrix on disk, .zarr or .npy: element [i, j] is the weight of the edge from i to
+ * j, and the semiring's zero is no edge. The algorithm is blocked Floyd–Warshall: a step for each block of
+ * the diagonal reads and writes the whole matrix. The disk needs room for the result and two intermediate
+ * matrices.
  *
- * Or they are an edge list, as `shortestPaths` takes it, or a file that `readGraph` reads: .gr, .mtx, .csv or .graphml. Then the graph is in
- * memory, and rows of the distances are written as they are found, by searches or by dissection: for all nodes, or for `sources` and
- * `targets`. Never are more rows in memory than the option `memory` allows. Semirings are 'min-plus', 'max-plus', 'max-min' and
- * 'max-times'.
+ * Weights may also be an edge list, as `shortestPaths` takes it, or a file that `readGraph` reads: .gr, .mtx,
+ * .csv or .graphml. The graph is then in memory. Searches or dissection compute the distances of all nodes,
+ * or of `sources` and `targets`, in blocks of rows that fit the option `memory`. Semirings are 'min-plus',
+ * 'max-plus', 'max-min' and 'max-times'.
  *
  * Files and errors are as for {@link multiplyArrays}.
  *
@@ -144,7 +154,7 @@ export async function shortestPathsArrays(
   )
 }
 
-/** Throws OptionError for options of products of blocks, which searches of an edge list don't have. */
+/** Throws OptionError for options that only apply to matrices if the graph is an edge list. */
 function assertForEdges(
   given: Readonly<Record<string, unknown>>,
   {
@@ -181,7 +191,7 @@ async function run(
   const memory = memoryOf(asked)
   // CUDA takes hundreds of milliseconds to start.
   const opened = openDevice(optionsOf({ backend, device, devices: 0 }))
-  // Its error is handled once the plan is ready.
+  // The await after planning handles the error.
   opened.catch(() => {})
   let engine!: Engine
   let planned: BlockPlan

@@ -3,17 +3,17 @@ import { FileError } from '../errors.js'
 
 export const isNpy = (path: string) => /\.npy$/i.test(path)
 
-/** Returns whether a name is of a Zarr array, which may be in groups: `store.zarr/group/array`. */
+/** Returns whether a name denotes a Zarr array, which may be in groups: `store.zarr/group/array`. */
 export const isZarr = (path: string) => /\.zarr(?:[/\\]|$)/i.test(path) && !isNpy(path)
 
-/** The groups that the name of a Zarr array has it in, from the outermost on. */
+/** Returns the paths of the groups in the name of a Zarr array, outermost first. */
 export function groupsOf(path: string): string[] {
   const name = path.replace(/[/\\]+$/, '')
   const ends = [...name.matchAll(/[/\\]/g)].map(({ index }) => index)
   return ends.map((end) => name.slice(0, end)).filter(isZarr)
 }
 
-/** The place of an object, or of all whose keys begin like that. */
+/** Bucket and key of an object, or key prefix of several objects. */
 export interface Address {
   readonly bucket: string
   readonly key: string
@@ -25,7 +25,7 @@ export const isS3 = (path: string) => /^s3:\/\//i.test(path)
 export function parseAddress(path: string): Address {
   const [, bucket, key = ''] =
     /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/+(.*?))?\/*$/is.exec(path) ?? []
-  // The text isn't shown: it may be an address with a password.
+  // The message omits the text, which may be an address with a password.
   if (bucket === undefined) {
     throw new FileError(
       'an address begins with s3: but is not s3://bucket/name.zarr: name a bucket and a key',

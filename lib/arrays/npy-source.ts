@@ -1,4 +1,4 @@
-/** A matrix in a .npy file, of which blocks are read by position. */
+/** Reads blocks of a matrix in a .npy file at their offsets. */
 
 import { checkedContent } from '../files/npy-content.js'
 import { convertElements, decodeHeader } from '../files/npy-decoder.js'
@@ -13,7 +13,7 @@ import { describeFiles } from './file-store.js'
 import type { ArrayType, PlannedInput } from './job.js'
 import type { Stored } from './store.js'
 
-/** Bytes of the file that are converted at once. */
+/** Bytes of the file per conversion. */
 const CONVERTED_BYTES = 1 << 22
 
 export class NpySource implements ArraySource {

@@ -1,4 +1,4 @@
-/** The options of work on arrays on disk, read once and checked. */
+/** Options of work on arrays on disk, and their validation. */
 
 import { resolve } from 'node:path'
 import { signal } from '../abort.js'
@@ -22,7 +22,10 @@ export interface ArraysProgress extends Progress {
   readonly blocks: number
   /** Number of blocks. */
   readonly total: number
-  /** Estimated from the pace of the blocks since the start; undefined until one is done. */
+  /**
+   * Estimated remaining time in seconds, from the rate of blocks since the start; undefined until a block is
+   * done.
+   */
   readonly secondsLeft: number | undefined
 }
 
@@ -33,15 +36,15 @@ export interface LayoutOptions {
    * most 8 GiB.
    */
   memory?: number | string | undefined
-  /** Of a Zarr output: rows and columns of a chunk; [1024, 1024] if left out, and no more than the output has. */
+  /** Rows and columns of a chunk of a Zarr output. Default: [1024, 1024], but no more than the output has. */
   chunks?: readonly [number, number] | undefined
   /** Rows and columns of a shard of a Zarr output, multiples of the chunk's. Default: no shards. */
   shards?: readonly [number, number] | undefined
-  /** Of a Zarr output: how its chunks are compressed; 'none' if left out. */
+  /** Compression of the chunks of a Zarr output. Default: 'none'. */
   codec?: 'none' | 'zstd' | 'gzip' | 'blosc' | undefined
   /**
-   * Rows and columns of a block, and how deep the products are that one is made from; as large as `memory` allows, if left out. Blocks of
-   * paths are square, so all sizes that are given must be the same.
+   * Rows and columns of a block, and depth (part of K) of the products that are accumulated in it. Default:
+   * as large as `memory` allows. Blocks of paths are square, so all given sizes must be equal.
    */
   block?:
     | number
@@ -57,21 +60,21 @@ export interface LayoutOptions {
 export interface BeginOptions {
   /** Resumes unfinished work: completed blocks aren't computed again. Starts new work if none was begun. */
   resume?: boolean | undefined
-  /** Replaces an output that exists, and drops work on it that was begun. */
+  /** Replaces an existing output, and drops unfinished work on it. */
   overwrite?: boolean | undefined
 }
 
 /** Options of a computation on matrices on disk and of its output. */
 export interface WorkOptions extends LayoutOptions, BeginOptions {
-  /** 'max-plus' for products and 'min-plus' for paths, if left out. */
+  /** Semiring, by default 'max-plus' for products and 'min-plus' for paths. */
   semiring?: Semiring | undefined
-  /** What to do with int32 results that are outside of the finite range, as in `mpmm`. */
+  /** Treatment of int32 results outside the finite range, as in `mpmm`. */
   overflow?: Overflow | undefined
 }
 
 /** Options for the backend of block computations, and callbacks. */
 export interface RunOptions extends Pick<MpmmOptions, 'device'> {
-  /** 'auto', the default, takes CUDA if it can be used, otherwise the CPU. */
+  /** Backend: 'auto', the default, is CUDA if it can be used, otherwise the CPU. */
   backend?: BackendChoice | undefined
   /** Limit of GPU memory in bytes: a number or a string such as '8GiB'. Default: most of the free memory. */
   deviceMemory?: number | string | undefined
@@ -96,7 +99,7 @@ const units: Record<string, number> = {
   ti: 2 ** 40,
 }
 
-/** Bytes: a number, or a text such as '8GiB' and '500 MB'. */
+/** Reads a number of bytes: a number, or a text such as '8GiB' and '500 MB'. */
 export function readBytes(value: unknown, name: string): number {
   const [, number, unit] = /^\s*(\d+(?:\.\d+)?)\s*([kmgt]?i?)b?\s*$/i.exec(String(value)) ?? []
   const bytes =
@@ -162,7 +165,10 @@ export const runSet = {
   signal,
 } satisfies OptionsOf<RunOptions>
 
-/** Functions of products and of paths have usual semirings of their own. */
+/**
+ * Options of {@link WorkOptions}. The semiring has no default here, because products and paths have different
+ * ones.
+ */
 export const workSet = {
   semiring: semiringName,
   overflow: policy,

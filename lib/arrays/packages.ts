@@ -15,14 +15,17 @@ export const loadHashes = optionalPackages(
   },
 )
 
-/** The last four bytes of a digest, which has its greatest byte first, as checksums are stored: the least byte first. */
+/**
+ * Returns the last four bytes of a digest in little-endian order, in which checksums are stored. The digest
+ * is big-endian.
+ */
 async function checksum(name: 'crc32c' | 'xxh64', bytes: Uint8Array): Promise<Buffer> {
   const hash = (await loadHashes())[name]
   return Buffer.from(hash.init().update(bytes).digest('binary')).reverse().subarray(0, 4)
 }
 
-/** The checksum of Zarr's codec crc32c and of its shards' indices. */
+/** Returns the checksum of Zarr's codec crc32c and of indices of shards. */
 export const crc32cOf = (bytes: Uint8Array): Promise<Buffer> => checksum('crc32c', bytes)
 
-/** The checksum of zstd's frames: the lower half of XXH64 with the seed 0. Source: RFC 8878. */
+/** Returns the checksum of zstd's frames: the lower half of XXH64 with the seed 0. Source: RFC 8878. */
 export const xxh64Of = (bytes: Uint8Array): Promise<Buffer> => checksum('xxh64', bytes)

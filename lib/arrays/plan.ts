@@ -1,4 +1,4 @@
-/** Plans: what is read, and how work on an output is begun and resumed. */
+/** Creates plans of work on arrays, and begins or resumes the work. */
 import { realpath } from 'node:fs/promises'
 import { basename, dirname, join, sep } from 'node:path'
 import { signal } from '../abort.js'
@@ -26,7 +26,7 @@ interface AnyRequest extends WorkOptions {
 
 /** C = A ⊗ B. */
 export interface MultiplyRequest extends AnyRequest {
-  /** Asks for a product. */
+  /** Kind of the computation: a product. */
   kind: 'multiply'
   /** The path of A, M × K. */
   a: string | URL
@@ -38,7 +38,7 @@ export interface MultiplyRequest extends AnyRequest {
 
 /** The best paths between all nodes. */
 export interface PathsRequest extends AnyRequest {
-  /** Asks for paths. */
+  /** Kind of the computation: best paths. */
   kind: 'shortest-paths'
   /** The weights: a square matrix. */
   a: string | URL
@@ -50,7 +50,7 @@ export interface PathsRequest extends AnyRequest {
 export type BlockRequest = MultiplyRequest | PathsRequest
 
 const requestOptions = new Options({
-  // Paths, and what they are of: checked with each other.
+  // The kind and the paths are checked together.
   kind: checkedLater(),
   a: checkedLater(),
   b: checkedLater(),
@@ -79,7 +79,7 @@ export async function planBlocks(request: BlockRequest): Promise<BlockPlan> {
 /**
  * Begins the work like {@link planBlocks} if `ready` accepts the plan; otherwise creates nothing on disk.
  *
- * @param ready - throws if it isn't.
+ * @param ready - throws if the work can't begin.
  */
 export async function begin(
   request: BlockRequest,
@@ -139,16 +139,18 @@ export async function askedOf(
   return asked
 }
 
-/** How work is resumed or begun. */
+/** Callbacks that begin or resume work of one kind. */
 interface Beginning<Plan> {
   /** Throws ResumeError or ChangedError if the plan that exists is for other inputs. */
   assertSame(begun: Plan): void
   make(): Promise<Plan>
-  /** Throws if not all is ready for the plan. */
+  /** Throws if the work of the plan can't begin. */
   ready(plan: Plan): Promise<void>
 }
 
-/** The plan that was begun, or a new one, with the place where its output grows. */
+/**
+ * Returns the plan of the unfinished work or a new plan, after creating the folder of the unfinished output.
+ */
 export async function resumeOrBegin<Plan extends AnyPlan>(
   asked: PlanRequest,
   kind: Plan['kind'],
@@ -167,7 +169,7 @@ export async function resumeOrBegin<Plan extends AnyPlan>(
   const made = await make()
   const plan = replaces === null ? made : (identified<AnyPlan>({ ...made, replaces }) as Plan)
   await ready(plan)
-  // Complete, and the process was ended before it could say so.
+  // The output may be complete already, if a process ended between renaming it and returning.
   const madeBy = asked.begin.resume ? await makerOf(plan, asked.signal) : undefined
   if (madeBy !== undefined) {
     await new Output(asked.output, asked.signal).removeBegun()
@@ -183,7 +185,10 @@ export async function resumeOrBegin<Plan extends AnyPlan>(
   return begunNow
 }
 
-/** The output's path, with links to its folder followed, so that it is the same from everywhere. */
+/**
+ * Returns the output's path with symbolic links of its folder resolved, so that all processes use equal
+ * paths.
+ */
 async function outputPath(path: string): Promise<string> {
   if (isS3(path)) {
     if (isZarr(path)) return path
@@ -213,7 +218,10 @@ export async function assertSeparate(output: string, input: string): Promise<voi
   }
 }
 
-/** The plan that is to be resumed, null if the work begins; and the identity of what the output replaces. */
+/**
+ * Returns the plan to be resumed (null for new work), and the identity of the file or folder that the output
+ * replaces.
+ */
 async function lookAround({
   output,
   begin,
@@ -234,7 +242,8 @@ async function lookAround({
   }
   const isTaken = await place.isTaken()
   if (isTaken && !overwrite && !(resume && isZarr(output))) throw exists(output, resume)
-  // First the identity: so a file that others add is seen here, or has changed it at the end.
+  // The identity is read first. A file that another program adds later is then either found here, or changes
+  // the identity at the end.
   const replaces = overwrite ? await place.identity() : null
   await assertReplaceable(output, signal)
   const stranger = overwrite ? await place.stranger() : undefined
@@ -252,13 +261,16 @@ const exists = (output: string, resume: boolean) =>
       'overwrite',
   )
 
-/** Removes what is to be overwritten of unfinished work, and the output itself if another can't take its place later. */
+/**
+ * Removes unfinished work that is overwritten, and the output itself if the store can't replace it atomically
+ * later.
+ */
 async function clear({ output, begin, signal }: PlanRequest): Promise<void> {
   const { resume, overwrite } = begin
   const place = new Output(output, signal)
   const isTaken = await place.isTaken()
   if (!overwrite && isTaken) throw exists(output, resume)
-  // Without a plan it is of a process that was ended while it made it.
+  // A folder without a plan remains from a process that ended while it began the work.
   const stranger = await place.removeBegun()
   if (stranger !== null) {
     throw new ExistsError(
@@ -276,10 +288,13 @@ export async function isMadeBy(plan: AnyPlan, signal: AbortSignal | undefined): 
   return file !== undefined && (await fileIdentity(output.path)) === file
 }
 
-/** The id of the plan that made the array that has the output's name; undefined unless it was the same work, whatever the blocks were. */
+/**
+ * Returns the id of the plan that made the existing output; undefined unless that plan had equal inputs and
+ * options. Block sizes may differ.
+ */
 async function makerOf(plan: AnyPlan, signal: AbortSignal | undefined): Promise<string | undefined> {
   const { path, layout } = plan.output
-  // Files don't say what they were made from.
+  // A .npy file doesn't name its plan.
   if (!layout) return undefined
   const bytes = await new Output(path, signal).metadata()
   let made: { plan?: string } | undefined
@@ -292,7 +307,7 @@ async function makerOf(plan: AnyPlan, signal: AbortSignal | undefined): Promise<
   return stable(made) === stable(madeFrom(plan)) ? made?.plan : undefined
 }
 
-/** Throws ExistsError if something has the output's name that is never replaced. */
+/** Throws ExistsError if the output's name is taken by a file or folder that is never replaced. */
 export async function assertReplaceable(output: string, signal: AbortSignal | undefined): Promise<void> {
   const obstacle = await new Output(output, signal).obstacle()
   if (obstacle === null) return
@@ -305,7 +320,9 @@ export const differs = (what: string, was: unknown, is: unknown) =>
       'Ask for the same as then, or begin again with overwrite',
   )
 
-/** Throws ResumeError if the same is to be done in another way, or elsewhere. */
+/**
+ * Throws ResumeError if the requested layout or path of the output differs from those of the unfinished work.
+ */
 function assertSameOutput(begun: AnyPlan, asked: PlanRequest): void {
   if (begun.output.path !== asked.output) throw differs('the output', begun.output.path, asked.output)
   if (begun.semiring !== asked.semiring) throw differs('semiring', begun.semiring, asked.semiring)
@@ -320,7 +337,7 @@ function assertSameOutput(begun: AnyPlan, asked: PlanRequest): void {
   const block = blockOf(begun)
   for (const name of ['rows', 'cols', 'depth'] as const) {
     const size = asked.layout.block[name]
-    // Blocks of whole rows have no other size.
+    // Blocks of whole rows have only the size `rows`.
     if (size === undefined || (begun.kind === 'graph-paths' && name !== 'rows')) continue
     if (size !== block[name]) throw differs(`block.${name}`, block[name], size)
   }

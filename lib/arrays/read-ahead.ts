@@ -1,7 +1,8 @@
 /**
- * The blocks of operands on the device: read ahead of the products that need them, and kept for those that need them again. All
- * uses are known beforehand, so the block goes whose next use is the farthest (L. A. Belady, A study of replacement
- * algorithms for a virtual-storage computer, IBM Systems Journal 5 (1966)): a row of blocks of A stays while those of B pass.
+ * Caches blocks of operands on the device, and reads them ahead of their products. All uses are known
+ * beforehand, so the block with the farthest next use is evicted (L. A. Belady, A study of replacement
+ * algorithms for a virtual-storage computer, IBM Systems Journal 5 (1966)): a row of blocks of A stays in the
+ * cache while the blocks of B stream through it.
  */
 import type { Device, DeviceMatrix } from '../device/device.js'
 import type { MatrixLike } from '../matrix.js'
@@ -12,7 +13,7 @@ import type { Budget } from './budget.js'
 export interface Operand {
   /** Key of the block: equal keys mean equal blocks. */
   readonly key: string
-  /** Bytes of its elements. */
+  /** Bytes of the block's elements. */
   readonly bytes: number
   /** Reads the block into `memory`. */
   read(memory: Uint8Array): Promise<{ matrix: MatrixLike<OperandArray>; bytesRead: number }>
@@ -23,9 +24,9 @@ export type AnyMatrix = DeviceMatrix<OperandArray>
 interface Entry {
   readonly matrix: Promise<AnyMatrix>
   readonly bytes: number
-  /** Uses that were read ahead for and haven't ended. */
+  /** Number of pending uses that have been read ahead. */
   uses: number
-  /** The next use after those. */
+  /** Index of the next use after the pending ones. */
   next: number
 }
 
@@ -38,7 +39,7 @@ export class ReadAhead {
   readonly #budget: Budget
   readonly #entries = new Map<string, Entry>()
   readonly #loads = new Set<Promise<unknown>>()
-  /** The entries of uses that have been read ahead for, by the use's index. */
+  /** Entries of the uses that have been read ahead, by the use's index. */
   readonly #ahead = new Map<number, Entry>()
   readonly #waiting = new Map<number, () => void>()
   #cursor = 0
@@ -47,9 +48,9 @@ export class ReadAhead {
   bytesRead = 0
 
   /**
-   * @param operands - in the order of their uses.
-   * @param buffers - as many blocks are read at once.
-   * @param room - the bytes that all blocks on the device may take; at least two blocks.
+   * @param operands - operands in the order of their uses.
+   * @param buffers - host buffers, each for one concurrent read.
+   * @param room - limit in bytes of all blocks on the device; at least two blocks.
    */
   constructor(
     device: Device,
@@ -67,13 +68,13 @@ export class ReadAhead {
     this.#readAhead()
   }
 
-  /** The block of a use; they are taken in order. */
+  /** Returns the block of a use. Uses must be taken in order. */
   async take(index: number): Promise<AnyMatrix> {
     if (!this.#ahead.has(index)) await new Promise<void>((resolve) => this.#waiting.set(index, resolve))
     return this.#ahead.get(index)!.matrix
   }
 
-  /** The use has ended. */
+  /** Ends a use, so that its block may be evicted. */
   done(index: number): void {
     const entry = this.#ahead.get(index)!
     this.#ahead.delete(index)

@@ -1,6 +1,6 @@
 /** Rectangles of rows in files. */
 
-/** Rows in a file, and where they are in memory. All sizes are in bytes. */
+/** Rows in a file and their addresses in memory. All sizes are in bytes. */
 export interface Rectangle {
   /** Position of the first row in the file. */
   readonly position: number

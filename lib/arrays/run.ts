@@ -16,13 +16,13 @@ export interface ArraysResult {
   readonly shape: readonly [number, number]
   /** The type of its elements. */
   readonly dtype: ArrayType
-  /** Of paths of an edge list: how the last rows were found; left out if all had been done before. */
+  /** Search method of the last rows, for paths of an edge list. Omitted if all rows existed before. */
   readonly method?: FoundBy
   /** The backend that computed blocks. */
   readonly backend: BackendName
   /** The name of the GPU or processor. */
   readonly device: string
-  /** Blocks of the result, or steps of them. */
+  /** Number of jobs of the work, each of which computes a block of the result or of an intermediate step. */
   readonly blocks: number
   /** Number of blocks that an earlier run had computed. */
   readonly resumed: number
@@ -32,17 +32,17 @@ export interface ArraysResult {
   readonly bytesRead: number
   /** Bytes written to files. */
   readonly bytesWritten: number
-  /** The most host memory, in bytes, that blocks, buffers and codecs were given. */
+  /** Peak host memory of blocks, buffers and codecs in bytes. */
   readonly peakBytes: number
   /** Milliseconds of the work. */
   readonly timing: {
-    /** The whole call. */
+    /** Duration of the whole call. */
     readonly totalMs: number
-    /** The products of blocks. */
+    /** Duration of the products of blocks. */
     readonly kernelMs: number
-    /** The time that products waited for blocks to be read. */
+    /** Time that products waited for reads of blocks. */
     readonly readMs: number
-    /** The time that products waited for results to be written. */
+    /** Time that products waited for writes of results. */
     readonly writeMs: number
   }
 }
@@ -117,7 +117,7 @@ function* without(jobs: Iterable<BlockJob>, done: Set<string>): Generator<BlockJ
   for (const job of jobs) if (!done.has(job.name)) yield job
 }
 
-/** Progress of the work, and the time that the rest takes. */
+/** Progress of the work and estimate of the remaining time. */
 class ProgressTracker {
   /** The number of all blocks. */
   readonly total: number
@@ -138,7 +138,7 @@ class ProgressTracker {
     return this.#listener.run(work)
   }
 
-  /** Counts blocks that had been done before. */
+  /** Counts blocks of earlier runs. */
   skip(count: number): void {
     this.skipped += count
   }
@@ -164,7 +164,7 @@ class ProgressTracker {
     this.#told = now
     const done = Math.min(this.total, this.#blocks + this.#share)
     const { total } = this
-    // Blocks of an earlier run don't count for the pace.
+    // Blocks of an earlier run don't count for the rate.
     const left = total - this.skipped - done
     this.#listener.tell({
       done: total === 0 ? 1 : Math.min(1, (this.skipped + done) / total),

@@ -1,8 +1,9 @@
 /**
- * Requests to S3, signed by the package aws4fetch (88 KB), which is loaded when an address is named. Attempts, pauses and aborts are decided
- * here. `@aws-sdk/client-s3` has conditional writes, aborts and paging too, but it brings 26 packages of 22 MB, takes the rows of a
- * block only as a copy in one buffer or as a stream that it can't send again, and adds checksums that other storages refuse by default.
- * s3mini copies the rows as well, signs no hash of them, makes one attempt and takes no signal.
+ * Requests to S3, signed by the package aws4fetch (88 KB), which is loaded when an address is named. This
+ * module controls attempts, pauses and aborts. `@aws-sdk/client-s3` has conditional writes, aborts and paging
+ * too, but it brings 26 packages of 22 MB, accepts the rows of a block only as a copy in one buffer or as a
+ * stream that can't be sent again, and adds checksums that other storages refuse by default. The package
+ * s3mini copies the rows as well, doesn't sign their hash, makes one attempt and has no AbortSignal.
  */
 import { createHash } from 'node:crypto'
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http'
@@ -24,10 +25,10 @@ const FIRST_PAUSE_MS = 100
 /** Milliseconds after which an idle connection is aborted. */
 const SILENCE_MS = 60_000
 
-/** Bytes that are hashed at once: a few ms of JavaScript's thread. */
+/** Bytes per update of a hash, which blocks JavaScript's thread for a few ms. */
 const HASHED_BYTES = 1 << 22
 
-/** Requests at once in lists of keys: copies and removals. */
+/** Limit of concurrent requests for lists of keys: copies and removals. */
 export const REQUESTS_AT_ONCE = 16
 
 export interface S3Request {
@@ -39,7 +40,7 @@ export interface S3Request {
   readonly body?: readonly Uint8Array[]
   /** Purpose of the request, for messages. */
   readonly purpose: 'read' | 'written' | 'removed'
-  /** Other answers than 200 … 299 that the caller understands. */
+  /** Status codes in addition to 200 … 299 that the caller handles. */
   readonly accept?: readonly number[]
 }
 
@@ -67,7 +68,7 @@ function urlOf({ bucket, key }: Address, query: S3Request['query'], { endpoint, 
     return new URL(`${base}/${bucket}/${path}${tail}`)
   }
   const host = `s3.${region}.amazonaws.com${region.startsWith('cn-') ? '.cn' : ''}`
-  // A certificate for *.s3… has no names with more dots.
+  // A wildcard certificate for *.s3… doesn't match bucket names with dots.
   return bucket.includes('.')
     ? new URL(`https://${host}/${bucket}/${path}${tail}`)
     : new URL(`https://${bucket}.${host}/${path}${tail}`)
@@ -151,14 +152,14 @@ async function send(
     sent.on('error', reject)
     const forget = signal && onAbort(signal, () => sent.destroy(new Error('the request was aborted')))
     sent.on('close', () => forget?.())
-    // It may have been aborted while the request was signed.
+    // The signal may have been aborted while the request was signed.
     if (signal?.aborted) sent.destroy(new Error('the request was aborted'))
     for (const piece of body) sent.write(piece)
     sent.end()
   })
 }
 
-/** The text of an element that has no others. */
+/** Returns the text of an XML element without child elements. */
 export const textOf = (xml: string, name: string) =>
   unescaped(new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml)?.[1] ?? '')
 
@@ -171,7 +172,7 @@ const unescaped = (text: string) =>
       : (entities[name] ?? whole),
   )
 
-/** What to do about the errors that are met most. */
+/** Advice for the most frequent errors. */
 const advice: Record<string, string> = {
   SignatureDoesNotMatch: 'check AWS_SECRET_ACCESS_KEY',
   InvalidAccessKeyId: 'check AWS_ACCESS_KEY_ID',
@@ -188,7 +189,7 @@ const advice: Record<string, string> = {
 const mayPass = ({ status, body }: S3Answer) =>
   status >= 500 || status === 429 || (status === 400 && textOf(body.toString(), 'Code') === 'RequestTimeout')
 
-/** Resolves after so long, or when the signal is aborted. */
+/** Resolves after `ms` milliseconds, or when the signal is aborted. */
 async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   if (signal?.aborted) return
   await new Promise<void>((resolve) => {
@@ -202,14 +203,14 @@ async function pause(ms: number, signal: AbortSignal | undefined): Promise<void>
   })
 }
 
-/** For tests, which wait less. */
+/** Shorter pauses and timeouts for tests. */
 interface Waits {
   readonly silenceMs?: number
   readonly firstPauseMs?: number
 }
 
 /**
- * Sends a request, again if the network or the server failed.
+ * Sends a request, and repeats it after errors of the network or the server.
  *
  * @throws FileError, without any secret; AbortedError.
  */
@@ -235,7 +236,7 @@ export async function requestS3(
     }
     if (answer) {
       const { status } = answer
-      // A copy may fail after its answer has begun with 200.
+      // A copy may fail after the status 200 was sent.
       const failsLate =
         status === 200 && request.headers?.['x-amz-copy-source'] && /<Error>/.test(`${answer.body}`)
       if (((status >= 200 && status < 300) || accept.includes(status)) && !failsLate) return answer
@@ -253,14 +254,14 @@ export async function requestS3(
 
 function refused(what: string, { status, body }: S3Answer, settings: S3Settings): FileError {
   const xml = body.toString()
-  // Answers to HEAD have no words.
+  // Responses to HEAD have no body, so no error code.
   const code = textOf(xml, 'Code') || (status === 403 ? 'AccessDenied' : `status ${status}`)
   const message = textOf(xml, 'Message').replace(/[.\s]+$/, '')
   const todo = advice[code] ?? 'look after the storage, and resume'
   return new FileError(redacted(`${what}: ${code}${message && ` (${message})`}: ${todo}`, settings))
 }
 
-/** Servers may repeat what they were sent. */
+/** Removes secrets from a text, because servers may repeat the request. */
 function redacted(text: string, { accessKeyId, secretAccessKey, sessionToken }: S3Settings): string {
   let safe = text
   for (const secret of [secretAccessKey, sessionToken, accessKeyId]) {

@@ -1,4 +1,4 @@
-/** Matrices on disk, as blocks of them are read. */
+/** Opens matrices on disk, of which blocks are read. */
 import { FileError } from '../errors.js'
 import type { ArraySource } from './array-source.js'
 import { isNpy, isS3, isZarr } from './names.js'

@@ -26,12 +26,12 @@ export interface ZarrMatrix {
   readonly chunk: readonly [number, number]
   /** Position of a shard's index, and whether a checksum follows it; null without shards. */
   readonly index: { readonly first: boolean; readonly checked: boolean } | null
-  /** Whether the elements of a chunk's column are neighbours. */
+  /** Whether chunks are stored column by column. */
   readonly byColumns: boolean
   readonly codecs: readonly CodecEntry[]
   /** Value of the elements of missing chunks; null if the metadata doesn't specify it. */
   readonly fill: number | null
-  /** The path of a file by its place in the grid. */
+  /** Returns the relative path of a file by its row and column in the grid. */
   name(row: number, col: number): string
 }
 
@@ -46,7 +46,7 @@ export function isArrayMetadata(bytes: Content | null): boolean {
   }
 }
 
-/** The bytes of zarr.json. */
+/** Returns the bytes of zarr.json. */
 async function readMetadata(path: string, store: Store): Promise<Content> {
   const name = store.join(path, 'zarr.json')
   const expected =
@@ -79,7 +79,10 @@ function parseMetadata(path: string, bytes: Content): Json {
   return json
 }
 
-/** @throws FileError for a value that isn't a matrix that can be read; ERR_MPMML_PACKAGE without zarrita, or hash-wasm for checksums. */
+/**
+ * @throws FileError for an array that isn't a readable matrix; ERR_MPMML_PACKAGE if zarrita is missing, or
+ * hash-wasm for checksums.
+ */
 export async function readZarrMatrix(path: string, store: Store): Promise<ZarrMatrix> {
   // A missing package is reported before any work.
   await loadZarrita()
@@ -121,7 +124,10 @@ type Refuse = (problem: string) => never
 const isJson = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** A name with a configuration, which stands as the name alone if it has none; undefined for anything else. */
+/**
+ * Returns the name and the configuration of an extension. An extension without configuration may be just a
+ * name. Undefined for other values.
+ */
 function extension(value: unknown): CodecEntry | undefined {
   if (typeof value === 'string') return { name: value }
   if (!isJson(value) || typeof value.name !== 'string') return undefined
@@ -138,7 +144,10 @@ function readShape(value: unknown, refuse: Refuse): [number, number] {
   return value as [number, number]
 }
 
-/** The type of elements: as .npy files have it, but for int16, which blocks keep. */
+/**
+ * Returns the element type in files and in blocks. Types are converted as in .npy files, except int16, which
+ * blocks keep.
+ */
 function readType(value: unknown, endian: unknown, refuse: Refuse): { type: FileType; dtype: ArrayType } {
   const data = extension(value)
   if (!data) return refuse(`its data_type must be a name, but it is ${show(value)}`)
@@ -171,7 +180,7 @@ const known: ReadonlySet<string> = new Set([
   'dimension_names',
 ])
 
-/** Refuses what may change what the array's bytes mean. */
+/** Refuses unknown keys, which may change the meaning of the array's bytes. */
 function assertUnderstood(json: Json, refuse: Refuse): void {
   const mustBe = (value: unknown) => (value as Json | null)?.must_understand !== false
   const unknown = Object.keys(json).find((name) => !known.has(name) && mustBe(json[name]))
@@ -202,9 +211,10 @@ const namedFills: Readonly<Record<string, number>> = {
   '-Infinity': Number.NEGATIVE_INFINITY,
 }
 
-/** A fill value: a number, or of floats a name, or their bits as "0x" and all of their hexadecimal digits. */
+/** Reads a fill value: a number, or for floats a name or the bits as "0x" with all hexadecimal digits. */
 function readFill(value: unknown, { name, size }: FileType, refuse: Refuse): number | null {
-  // The specification has no such arrays, but some programs write them. Which matters only if chunks are missing.
+  // The specification has no arrays without fill value, but some programs write them. They are readable
+  // unless chunks are missing.
   if (value === null) return null
   if (!name.startsWith('float')) {
     const values = 2 ** (8 * size)
@@ -258,7 +268,7 @@ function readSharding({ configuration = {} }: CodecEntry, file: readonly [number
   return { chunk, codecs, index: { first: place === 'start', checked: checksum !== undefined } }
 }
 
-/** The types of what codecs are configured with. */
+/** Types of the parameters of codecs. */
 const parameters = {
   level: 'integer',
   checksum: 'boolean',
@@ -280,7 +290,7 @@ function readPipeline(codecs: readonly CodecEntry[], refuse: Refuse) {
     }
   }
   const bytes = list.shift()
-  // Elements of one byte have no order.
+  // Elements of one byte have no byte order.
   const endian = bytes?.configuration?.endian
   if (bytes?.name !== 'bytes' || (endian !== undefined && endian !== 'little' && endian !== 'big')) {
     refuse(`expected the codec bytes, with endian 'little' or 'big', but it has ${show(bytes?.name)}`)

@@ -1,4 +1,4 @@
-/** A matrix in a Zarr array, of which blocks are read. */
+/** Reads blocks of a matrix in a Zarr array. */
 import { bytesOfStored, rangeOf } from '../elements.js'
 import { ChunkError, FileError } from '../errors.js'
 import { readError } from '../files/files.js'
@@ -34,7 +34,7 @@ export class ZarrSource implements ArraySource {
   /** Bytes of an element in files. */
   readonly #bytes: number
   readonly #isPlain: boolean
-  /** The indices of the shards that were read last. */
+  /** Cache of the indices of the most recently read shards. */
   readonly #indices = new Map<string, Promise<BigUint64Array | null>>()
 
   private constructor(matrix: ZarrMatrix, store: Store) {
@@ -48,7 +48,7 @@ export class ZarrSource implements ArraySource {
     this.#bytes = type.size
     this.#isPlain = codecs.length === 0 && !type.swapped && !type.convert
     const { buffered } = this.#store
-    // Encoded and decoded, and what a request receives.
+    // Each thread holds an encoded and a decoded chunk, and for buckets the response of a request.
     const chunks = this.#isPlain ? buffered : (buffered > 0 ? 3 : 2) * CODEC_THREADS
     this.extraBytes = chunks * chunk[0] * chunk[1] * this.#bytes
   }
@@ -80,7 +80,7 @@ export class ZarrSource implements ArraySource {
         : [inRows, inCols, top * width + left]
       const pitch = chunk[byColumns ? 0 : 1] * this.#bytes
       const inMemory = bytesOfStored(this.dtype)
-      // Not in one statement: others add to it while this one waits.
+      // The sum isn't one statement with the await, because concurrent reads add to it meanwhile.
       const read = await this.#readChunk(row, col, planned, {
         position: outer[0] * pitch + inner[0] * this.#bytes,
         pitch,
@@ -95,9 +95,10 @@ export class ZarrSource implements ArraySource {
   }
 
   /**
-   * Reads a part of a chunk. Returns how many bytes were read.
+   * Reads a part of a chunk and returns the number of bytes read.
    *
-   * @param part - where it is in the chunk's elements, and in memory: in the order of the elements, by rows or by columns.
+   * @param part - offsets of the part in the chunk and in memory, in the storage order of the elements (rows
+   * or columns).
    */
   async #readChunk(row: number, col: number, planned: PlannedInput, part: Rectangle): Promise<number> {
     const { file, chunk } = this.#matrix
@@ -146,7 +147,7 @@ export class ZarrSource implements ArraySource {
     return part.rows * part.width
   }
 
-  /** Through its codecs, on another thread. */
+  /** Reads a chunk and decodes it on another thread. */
   async #readCoded(
     file: OpenFile,
     position: number,
@@ -171,7 +172,10 @@ export class ZarrSource implements ArraySource {
     return length
   }
 
-  /** Puts a part of a chunk into memory, converted to the type of the block. Its padding is never converted. */
+  /**
+   * Copies a part of a chunk to memory, converted to the type of the block. Padding of the chunk isn't
+   * converted, so that its values can't cause errors.
+   */
   *#placing(decoded: Uint8Array, part: Rectangle, [top, left]: readonly [number, number]): Steps<void> {
     const { type, byColumns, chunk } = this.#matrix
     const width = part.width / this.#bytes
@@ -217,7 +221,8 @@ export class ZarrSource implements ArraySource {
       entries = readIndex(this.#store, path, count, index, planned)
       this.#indices.set(path, entries)
       entries.catch(() => this.#indices.delete(path))
-      // A few rows of blocks use the same shards; an index has 16 bytes for each chunk.
+      // The cache is limited because only neighbouring rows of blocks share shards, and an index takes 16
+      // bytes per chunk.
       if (this.#indices.size > 256) this.#indices.delete(this.#indices.keys().next().value!)
     }
     const read = await entries
@@ -231,12 +236,12 @@ export class ZarrSource implements ArraySource {
   }
 }
 
-/** The part of `range` within a chunk that begins at `start`, from there on. */
+/** Returns the intersection of `range` with a chunk that begins at `start`, relative to the chunk. */
 function overlap(range: Range, start: number, length: number): Range {
   return [Math.max(range[0] - start, 0), Math.min(range[1] - start, length)]
 }
 
-/** The offset and length of each chunk of a shard; null if there is no such file. */
+/** Returns the offset and length of each chunk of a shard; null if the file doesn't exist. */
 async function readIndex(
   store: Store,
   path: string,

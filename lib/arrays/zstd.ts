@@ -1,20 +1,20 @@
 /**
- * The frames of zstd, as far as the codec of zarrita's registry leaves them to others: it takes any memory that a header asks for, and writes
- * no checksums. Those that are there it looks at itself. Source: RFC 8878.
+ * Checks and completes zstd frames for the codec of zarrita's registry. That codec allocates any size that a
+ * header states, and writes no checksums. It verifies existing checksums itself. Source: RFC 8878.
  */
 import { xxh64Of } from './packages.js'
 
 const MAGIC = 0xfd2fb528
-/** Of frames that decoders skip, but for their last four bits. */
+/** Magic number of skippable frames without its last four bits. */
 const SKIPPED = 0x184d2a50
 const DICTIONARY_BYTES = [0, 1, 2, 4] as const
 const MAX_OF_BLOCK = 1 << 17
 
-/** Kinds of blocks. */
+/** Block types. */
 const RLE = 1
 const COMPRESSED = 2
 
-/** Of the flags in a frame's header: it has a checksum. */
+/** Flag in a frame's header for a checksum. */
 const CHECKSUM = 4
 
 interface Frame {
@@ -24,11 +24,11 @@ interface Frame {
   readonly blocks: number
   /** Decoded size in bytes according to the header; null if the header doesn't specify it. */
   readonly size: number | null
-  /** The most that it can decode to. */
+  /** Upper bound of the decoded size in bytes. */
   readonly most: number
 }
 
-/** The frames of a chunk; throws if it isn't made of whole ones. */
+/** Returns the frames of a chunk; throws if the last frame is incomplete. */
 function framesOf(view: Buffer): Frame[] {
   const frames: Frame[] = []
   try {

@@ -9,7 +9,7 @@ import type { Session } from './resident.js'
 /**
  * Copies a matrix in an array to a device.
  *
- * @param elements - its layout there.
+ * @param elements - layout of the matrix in device memory.
  * @throws Rejects with ERR_MPMML_DTYPE for an array that is transferred away meanwhile, and with the errors of native code.
  */
 export async function copyToDevice(

@@ -1,4 +1,4 @@
-/** Devices that are opened, and the matrices that stay on them. */
+/** Opens devices and keeps matrices in their memory. */
 
 import { aborted, raceWithAbort, signal, throwIfAborted } from '../abort.js'
 import {
@@ -57,21 +57,26 @@ import { pinnedResult } from './pinned.js'
 import { combineRequest, copyRequest, fillRequest } from './requests.js'
 import { assertOpen, assertUsable, Resident, ResidentView, Session, SharedMemory } from './resident.js'
 
-/** Symbol of the method with which Node.js formats an object. The one of node:util would need @types/node. */
+/**
+ * Symbol of the method with which Node.js formats an object. The symbol is created here, because the type of
+ * node:util's symbol requires @types/node.
+ */
 const inspected: unique symbol = Symbol.for('nodejs.util.inspect.custom') as never
 
 /** The options of {@link openDevice}. */
 export interface OpenOptions {
   /**
-   * 'auto', the default, opens a GPU if CUDA can be used, otherwise the CPU. The environment variable MPMML_BACKEND (auto,
-   * cuda, webgpu or cpu) overrides 'auto'. 'cuda' and 'webgpu' without a usable GPU are errors.
+   * Backend: 'auto', the default, opens a GPU if CUDA can be used, otherwise the CPU. The environment
+   * variable MPMML_BACKEND (auto, cuda, webgpu or cpu) overrides 'auto'. 'cuda' and 'webgpu' without a usable
+   * GPU are errors.
    */
   backend?: BackendChoice | undefined
   /** The index of the CUDA device; 0 by default. The CPU ignores it. */
   device?: number | undefined
   /**
-   * Several CUDA devices as one, 'all' that there are, or their indices: each has rows of every matrix (of a batch, instances),
-   * and they compute products together. If there is no GPU, 'all' is as if it weren't given. Not together with `device`.
+   * Several CUDA devices that act as one: 'all', or their indices. Each device holds rows of every matrix (of
+   * a batch, whole matrices), and all compute each product together. Without a GPU, 'all' has no effect.
+   * Excludes `device`.
    */
   devices?: 'all' | readonly number[] | undefined
   /** Stops waiting for the device, with ERR_MPMML_ABORTED and the signal's reason as `cause`. */
@@ -82,7 +87,7 @@ const openOptions = new Options({ ...whereSet, signal } satisfies OptionsOf<Open
 
 /** The options of {@link Device.upload} and {@link DeviceMatrix.download}. */
 export interface CopyOptions {
-  /** Ends the copy, with ERR_MPMML_ABORTED and the signal's reason as `cause`. */
+  /** Aborts the copy with ERR_MPMML_ABORTED and the signal's reason as `cause`. */
   signal?: AbortSignal | undefined
 }
 
@@ -96,7 +101,7 @@ export interface MemoryUse {
    * Bytes that the library has allocated: matrices, their packed forms and buffers cached for later products.
    */
   reserved: number
-  /** The most that `used` has been. */
+  /** Maximum of `used` since the device was opened. */
   peak: number
   /** Free bytes of the device. */
   free: number
@@ -110,11 +115,11 @@ export interface Part {
   rows?: readonly [from: number, to: number] | undefined
   /** Half-open range of columns. Default: all. */
   cols?: readonly [from: number, to: number] | undefined
-  /** Only one matrix of a batch, by its index; the view then is a single matrix. */
+  /** Index of one matrix of a batch; the view is then a single matrix. Default: all. */
   batch?: number | undefined
 }
 
-// Checked against the shape.
+// The view() method checks the values against the shape.
 const partOptions = new Options({
   rows: checkedLater(),
   cols: checkedLater(),
@@ -123,18 +128,21 @@ const partOptions = new Options({
 
 /** The options of {@link DeviceMatrix.combine}. */
 export interface CombineOptions {
-  /** The semiring whose ⊕ is taken; 'max-plus' by default. */
+  /** Semiring whose ⊕ is applied; 'max-plus' by default. */
   semiring?: Semiring | undefined
-  /** If it is aborted when combine() is called, nothing is done, and the promise is rejected with ERR_MPMML_ABORTED. */
+  /**
+   * Rejects with ERR_MPMML_ABORTED, without any effect, if the signal is aborted when combine() is called.
+   */
   signal?: AbortSignal | undefined
 }
 
 const combineOptions = new Options({ semiring, signal } satisfies OptionsOf<CombineOptions>)
 
 /**
- * Opens a device, on which matrices stay from product to product: a GPU, or the CPU with the same interface and results.
+ * Opens a device, in whose memory matrices stay between products: a GPU, or the CPU with an equal interface
+ * and equal results.
  *
- * Close it when it isn't needed any more. An open device keeps no process alive; work that was asked of it does.
+ * Close the device after use. An open device doesn't keep the process alive; its pending work does.
  *
  * @throws Rejects with ArgumentError (ERR_MPMML_OPTION), ResourceError (ERR_MPMML_NO_CUDA or ERR_MPMML_NO_WEBGPU) if 'cuda' or 'webgpu'
  *   was requested and can't be used, ResourceError (ERR_MPMML_OUT_OF_MEMORY), AbortedError (ERR_MPMML_ABORTED), ResourceError (ERR_MPMML_CUDA).
@@ -153,7 +161,7 @@ export async function openDevice(options?: OpenOptions): Promise<Device> {
   try {
     return new Device(await raceWithAbort(opening, asked.signal, (signal) => aborted(signal, OPENING)))
   } catch (error) {
-    // Native code opens it all the same.
+    // Native code can't cancel the opening, so the device is closed when it is open.
     opening.then(({ native }) => addon.closeDevice(native)).catch(() => {})
     throw error
   }
@@ -182,7 +190,7 @@ export async function openSession(backend: number, index: number, devices = 0): 
 }
 
 /**
- * A device that has been opened by {@link openDevice}. It makes matrices that stay on it.
+ * A device opened by {@link openDevice}, which holds matrices in its memory.
  *
  * @example
  * const device = await openDevice({ backend: 'cpu' })
@@ -192,7 +200,7 @@ export async function openSession(backend: number, index: number, devices = 0): 
 export class Device {
   readonly #session: Session
 
-  /** Not public: {@link openDevice} makes devices. */
+  /** Not public: use {@link openDevice}. */
   constructor(session: unknown) {
     if (!(session instanceof Session)) {
       throw new TypeError('Device has no public constructor: await openDevice() gives a device')
@@ -216,14 +224,15 @@ export class Device {
     return this.#session.index
   }
 
-  /** The indices of the CUDA devices that it consists of; none for the CPU and for WebGPU. */
+  /** Indices of the CUDA devices that form this device; none for the CPU and for WebGPU. */
   get devices(): readonly number[] {
     const { devices, backend, index } = this.#session
     return devices > 0 ? devicesIn(devices) : backend === 'cuda' ? [index] : []
   }
 
   /**
-   * Copies a matrix, or a batch, to the device. An Int16Array stays int16 there, and can be an operand only.
+   * Copies a matrix, or a batch, to the device. An Int16Array becomes an int16 matrix, which can only be an
+   * operand.
    *
    * Don't write to, transfer or detach the array until the promise settles.
    *
@@ -255,13 +264,13 @@ export class Device {
   }
 
   /**
-   * Makes a matrix, or a batch, whose elements are all `value`.
+   * Creates a matrix, or a batch, whose elements are all `value`.
    *
    * @param shape - [rows, cols] or [batch, rows, cols]
    * @param value - a value of the type; for float32 it is rounded as a Float32Array does
    * @param dtype - 'int32', the default, 'float32', 'float64' or 'uint8'
-   * @throws Rejects with ArgumentError (ERR_MPMML_SHAPE), ArgumentError (ERR_MPMML_DTYPE) if there is no such type or it doesn't
-   *   have the value, and what {@link Device.upload} rejects with.
+   * @throws Rejects with ArgumentError (ERR_MPMML_SHAPE), ArgumentError (ERR_MPMML_DTYPE) for an unknown type
+   * or a value that the type can't represent, and with the errors of {@link Device.upload}.
    * @example
    * const device = await openDevice()
    * const a = await device.full([2, 2], zeroOf('min-plus', 'float32'), 'float32')
@@ -296,7 +305,7 @@ export class Device {
   }
 
   /**
-   * The use of the device's memory.
+   * Returns the memory use of the device.
    *
    * @throws ArgumentError (ERR_MPMML_DISPOSED) if the device has been closed.
    * @example
@@ -313,10 +322,10 @@ export class Device {
   }
 
   /**
-   * Waits for the work that was asked of the device, and gives back its memory. From the call on, the device and its
-   * matrices can't be used. Closing it again is harmless.
+   * Waits for pending work and then releases the device's memory. From the call on, the device and its
+   * matrices can't be used. Idempotent.
    *
-   * @throws Rejects with ResourceError (ERR_MPMML_CUDA) if the work ended with one.
+   * @throws Rejects with ResourceError (ERR_MPMML_CUDA) if the work failed with this error.
    * @example
    * const device = await openDevice()
    * const a = await device.full([2, 2], 0)
@@ -338,7 +347,7 @@ export class Device {
   }
 }
 
-/** An element type by its number. */
+/** Reads an element type and returns its number. */
 function readType(dtype: unknown): number {
   const type = addon.dataTypes.indexOf(dtype as DataType)
   if (type >= 0) return type
@@ -347,7 +356,7 @@ function readType(dtype: unknown): number {
   throw new DTypeError(`dtype must be ${showChoices(addon.dataTypes)}, but it is ${show(dtype)}${advice}`)
 }
 
-/** Throws DTypeError unless the type has the value. */
+/** Throws DTypeError unless the type can represent the value. */
 function assertValue(value: unknown, type: number): void {
   const name = addon.dataTypes[type]!
   const [least, most] = rangeOf(name)
@@ -359,11 +368,11 @@ function assertValue(value: unknown, type: number): void {
 }
 
 /**
- * A matrix, or a batch of matrices, that stays on a device. {@link Device.upload}, {@link Device.full} and products of such
- * matrices make them.
+ * A matrix, or a batch of matrices, in the memory of a device. {@link Device.upload}, {@link Device.full} and
+ * products create such matrices.
  *
- * Its memory is given back when it and all its views have been disposed, or were collected as garbage. It may be disposed
- * while work that was asked for uses it.
+ * The memory is released when the matrix and all its views are disposed or garbage-collected. A matrix may be
+ * disposed while pending work uses it.
  *
  * @example
  * const device = await openDevice()
@@ -372,7 +381,7 @@ function assertValue(value: unknown, type: number): void {
  * await device.close()
  */
 export class DeviceMatrix<Data extends OperandArray = Int32Array> extends Resident {
-  /** Not public: `upload` and `full` of a device make matrices. */
+  /** Not public: use `upload` and `full` of a device. */
   constructor(view: unknown) {
     if (!(view instanceof ResidentView)) {
       throw new TypeError(
@@ -382,17 +391,17 @@ export class DeviceMatrix<Data extends OperandArray = Int32Array> extends Reside
     super(view)
   }
 
-  /** [rows, cols], or [batch, rows, cols] of a batch. */
+  /** Shape: [rows, cols], or [batch, rows, cols] of a batch. */
   get shape(): Shape {
     return shapeOf(viewOf(this))
   }
 
-  /** The element type; 'int16' is int32 in half the memory, which only operands have. */
+  /** Element type. 'int16' has values of int32 in half the memory; only operands can have this type. */
   get dtype(): StoredType {
     return storedTypeName(viewOf(this))
   }
 
-  /** The device that it stays on. */
+  /** Device that holds the matrix. */
   get device(): Device {
     return viewOf(this).memory.session.owner as Device
   }
@@ -404,11 +413,12 @@ export class DeviceMatrix<Data extends OperandArray = Int32Array> extends Reside
   }
 
   /**
-   * A part of this matrix, or of each matrix of this batch. It shares the memory and keeps it alive: nothing is copied, what
-   * is written into one is in the other, and either may be disposed first.
+   * Returns a part of this matrix, or of each matrix of this batch, as a view. The view shares the memory
+   * without a copy, so that changes of one are visible in the other. The memory stays until both are
+   * disposed, in any order.
    *
-   * @throws ArgumentError (ERR_MPMML_SHAPE) for a part that isn't inside, ArgumentError (ERR_MPMML_OPTION) for a property that
-   *   a part doesn't have, ArgumentError (ERR_MPMML_DISPOSED).
+   * @throws ArgumentError (ERR_MPMML_SHAPE) for a part outside of the matrix, ArgumentError
+   * (ERR_MPMML_OPTION) for an unknown property, ArgumentError (ERR_MPMML_DISPOSED).
    * @example
    * const device = await openDevice()
    * const a = await device.upload(matrix(2, 3, [1, 2, 3, 4, 5, 6]))
@@ -434,7 +444,7 @@ export class DeviceMatrix<Data extends OperandArray = Int32Array> extends Reside
   }
 
   /**
-   * The transpose of this matrix, or of each matrix of this batch. It shares the memory, as a view does.
+   * Returns the transpose of this matrix, or of each matrix of this batch, as a view that shares the memory.
    *
    * @throws ArgumentError (ERR_MPMML_DISPOSED).
    * @example
@@ -470,8 +480,8 @@ export class DeviceMatrix<Data extends OperandArray = Int32Array> extends Reside
   /**
    * Replaces this matrix with its element-wise ⊕ with `d`: in max-plus each element becomes the larger of the two.
    *
-   * @param d - of the same shape, element type and device. It may be int16 if this matrix is int32. It may be this matrix,
-   *   but not overlap it otherwise.
+   * @param d - matrix with this matrix's shape, element type and device; int16 is allowed if this matrix is
+   * int32. It may be this matrix itself, but must not overlap it partly.
    * @returns This matrix.
    * @throws Rejects with ArgumentError (ERR_MPMML_SHAPE), ArgumentError (ERR_MPMML_DTYPE), ArgumentError (ERR_MPMML_OPTION),
    *   ArgumentError (ERR_MPMML_DEVICE), ArgumentError (ERR_MPMML_DISPOSED), ArgumentError (ERR_MPMML_VALUE) for a negative
@@ -516,11 +526,12 @@ export class DeviceMatrix<Data extends OperandArray = Int32Array> extends Reside
   }
 
   /**
-   * Copies the matrix into an array, after all that was asked of the device before.
+   * Copies the matrix into an array, after all earlier work of the device.
    *
-   * @param out - a matrix of the same shape and type of array, with any strides, to copy into. It is what is returned; if
-   *   it is left out, that is a row-major matrix in an array of its own: an Int16Array for int16, otherwise of the element
-   *   type. Don't use, transfer or detach its array until the promise settles. After ERR_MPMML_ABORTED its content is unspecified.
+   * @param out - destination, which is also the result: a matrix of this shape and array type, with any
+   * strides. Default: a new row-major matrix, in an Int16Array for int16, otherwise in an array of the
+   * element type. Don't use, transfer or detach its array until the promise settles. After ERR_MPMML_ABORTED
+   * its content is unspecified.
    * @throws Rejects with ArgumentError (ERR_MPMML_SHAPE), ArgumentError (ERR_MPMML_DTYPE), ArgumentError (ERR_MPMML_DISPOSED),
    *   ResourceError (ERR_MPMML_OUT_OF_MEMORY), AbortedError (ERR_MPMML_ABORTED), ResourceError (ERR_MPMML_CUDA).
    * @example
@@ -531,7 +542,7 @@ export class DeviceMatrix<Data extends OperandArray = Int32Array> extends Reside
    * await device.close()
    */
   download<Out extends MatrixLike<Data>>(out: Out, options?: CopyOptions): Promise<Out>
-  /** Copies it into an array of its own. */
+  /** Copies the matrix into a new array. */
   download(out?: undefined, options?: CopyOptions): Promise<DenseMatrix<Data>>
   async download(
     out?: MatrixLike<Data>,
@@ -567,7 +578,7 @@ export class DeviceMatrix<Data extends OperandArray = Int32Array> extends Reside
   }
 
   /**
-   * Releases the matrix. Views of it stay valid. Disposing it again has no effect.
+   * Releases the matrix. Views of it stay valid. Idempotent.
    *
    * @throws Nothing.
    * @example
@@ -597,7 +608,7 @@ function viewOf(matrix: DeviceMatrix<OperandArray>): ResidentView {
   return Resident.viewOf(matrix)!
 }
 
-/** Reads rows or columns of a part. */
+/** Reads the range of rows or columns of a part. */
 function readRange(value: unknown, name: string, size: number): [from: number, to: number] {
   if (value === undefined) return [0, size]
   const [from, to, more] = typeof value === 'object' && value !== null ? Array.from(value as number[]) : []
@@ -627,7 +638,7 @@ export const onHost = async <Data extends OperandArray, Host extends MatrixLike<
   matrix: Host | DeviceMatrix<Data>,
 ): Promise<Host | DenseMatrix<Data>> => (matrix instanceof DeviceMatrix ? await matrix.download() : matrix)
 
-/** Throws unless what is `from` a device can be copied `into` a matrix of the user's. */
+/** Throws unless the device matrix `from` can be copied to the user's matrix `into`. */
 function assertFits(into: HostView, from: ResidentView): void {
   assertAttached(into, 'out')
   if (into.type !== from.type || into.bytes !== from.bytes) {

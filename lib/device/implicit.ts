@@ -1,4 +1,4 @@
-/** Devices that the library opens by itself, for work on arrays that takes several steps. */
+/** Opens devices implicitly for work on arrays that consists of several products. */
 import { CPU } from '../backend.js'
 import { type PlaceRequest, placeClosure } from '../backend-selection.js'
 import { DeviceLostError, OutOfMemoryError } from '../errors.js'
@@ -7,7 +7,7 @@ import { mayComputeInstead } from '../product/webgpu.js'
 import { openSession } from './device.js'
 import type { Session } from './resident.js'
 
-/** Opened when they are first needed. An open device keeps no process alive. */
+/** Open devices by backend and index, opened on first use. An open device doesn't keep the process alive. */
 const sessions = new Map<string, Promise<Session>>()
 
 /** Runs work of about `steps` steps on the backend that the options or the library choose. */
@@ -21,7 +21,7 @@ export async function onImplicitDevice<Result>(
   try {
     return await work(session)
   } catch (error) {
-    // The next call opens another device.
+    // The next call opens a new device.
     if (error instanceof DeviceLostError) sessions.delete(keyOf(backend, device, options.devices))
     const isShort = error instanceof OutOfMemoryError && !isFromListener(error)
     const mayTry =
@@ -39,7 +39,7 @@ function opened(choice: number, device: number, devices: number): Promise<Sessio
   if (known) return known
   const session = openSession(choice, device, devices)
   sessions.set(key, session)
-  // What is missing may be there at the next call.
+  // The failed device isn't cached, because the next call may succeed.
   session.catch(() => sessions.delete(key))
   return session
 }

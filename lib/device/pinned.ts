@@ -1,4 +1,4 @@
-/** Arrays in pinned memory. */
+/** Allocates arrays in pinned memory. */
 
 import { show, showChoices } from '../describe.js'
 import { type ElementArray, type PinnedArrays, storedArrays } from '../element-types.js'
@@ -7,12 +7,15 @@ import { DTypeError, fromNative, OutOfMemoryError } from '../errors.js'
 import { addon } from '../native.js'
 import { maxBytes, takesForeignMemory } from '../platform.js'
 
-/** In bytes. To find pinned memory takes some microseconds, in which a smaller array has been made and written. */
+/**
+ * Minimum size in bytes of pinned results. Finding pinned memory takes a few µs, in which a smaller array can
+ * be allocated and written.
+ */
 const MIN_PINNED = 2 ** 16
 
 /**
- * An array in pinned memory, for the result of a product that device `device` may compute; null if there is none for it. What it
- * holds is undefined.
+ * Returns an array in pinned memory for the result of a product on device `device`; null if no pinned memory
+ * is available. The content is undefined.
  */
 export function pinnedResult(type: number, length: number, device: number): ElementArray | null {
   const bytes = length * bytesOfType(type)
@@ -22,16 +25,17 @@ export function pinnedResult(type: number, length: number, device: number): Elem
 }
 
 /**
- * An array of `length` zeros in pinned (page-locked) memory, which a GPU copies directly: operands and results in such arrays
- * aren't copied through the library's own pinned buffers. Pinned memory isn't swapped out and is slow to allocate and to free,
- * which other threads do; make few such arrays and use them again.
+ * Creates an array of `length` zeros in pinned (page-locked) memory, which a GPU copies directly: operands
+ * and results in such arrays aren't copied through the library's own pinned buffers. Pinned memory isn't
+ * swapped out and is slow to allocate and to free (on other threads), so create few such arrays and reuse
+ * them.
  *
- * If CUDA can't be used, it is an ordinary array: the same program runs with and without a GPU.
+ * If CUDA can't be used, the result is an ordinary array, so that a program runs with and without a GPU.
  *
  * @param dtype - 'int32', 'int16', 'float32', 'float64' or 'uint8'
  * @param length - number of elements, an integer of 0 or more
- * @throws Rejects with ArgumentError (ERR_MPMML_DTYPE) if there is no such type, or `length` is no such number, ResourceError
- *   (ERR_MPMML_OUT_OF_MEMORY) if there is no memory for it.
+ * @throws Rejects with ArgumentError (ERR_MPMML_DTYPE) for an unknown type or an invalid `length`,
+ * ResourceError (ERR_MPMML_OUT_OF_MEMORY) if the memory isn't available.
  * @example
  * const out = matrix(2, 2, await pinned('float32', 4))
  * await mpmm(matrix(2, 2, Float32Array.of(0, 0, 0, 0)), matrix(2, 2, Float32Array.of(1, 2, 3, 4)), { out })
@@ -52,7 +56,7 @@ export async function pinned<Type extends keyof PinnedArrays>(
   }
 }
 
-/** Makes bytes in pinned memory before it returns, for threads of the library's own work. */
+/** Allocates bytes in pinned memory synchronously, for the library's own threads. */
 export function pinnedBytes(length: number): Uint8Array {
   try {
     return arrayOver('uint8', addon.pinnedBufferSync(length), length)

@@ -2,7 +2,7 @@
 import { COPY_FIELDS, copyAt, REQUEST_FIELDS, requestAt, writeLayout } from '../fields.js'
 import type { Elements, Layout } from '../layout.js'
 
-// Native code reads a request before the call returns: one serves all calls.
+// One array serves all calls, because native code reads a request before the call returns.
 const copy = new Float64Array(COPY_FIELDS)
 const combination = new Float64Array(REQUEST_FIELDS)
 
@@ -13,7 +13,7 @@ function writeSizes({ batch, rows, cols, type }: Elements): void {
   copy[copyAt.dtype] = type
 }
 
-/** The request to copy between an array and memory of a device. */
+/** Returns the request to copy between an array and memory of a device. */
 export function copyRequest(array: Layout, memory: Elements): Float64Array {
   writeSizes(memory)
   writeLayout(copy, 0, copyAt.array, array)
@@ -21,14 +21,14 @@ export function copyRequest(array: Layout, memory: Elements): Float64Array {
   return copy
 }
 
-/** The request to fill memory of a device. */
+/** Returns the request to fill memory of a device. */
 export function fillRequest(elements: Elements, value: number): Float64Array {
   writeSizes(elements)
   copy[copyAt.value] = value
   return copy
 }
 
-/** The request for C = C ⊕ D. */
+/** Returns the request for C = C ⊕ D. */
 export function combineRequest(semiring: number, c: Elements, d: Layout): Float64Array {
   combination[requestAt.batch] = c.batch
   combination[requestAt.m] = c.rows

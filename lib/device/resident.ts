@@ -1,4 +1,4 @@
-/** Matrices that stay on a device, as the library itself sees them; users see {@link DeviceMatrix}. */
+/** Internal representation of devices and of matrices on them; the public class is {@link DeviceMatrix}. */
 
 import { devicesIn } from '../backend.js'
 import type { BackendName } from '../backend-name.js'
@@ -7,13 +7,13 @@ import { DisposedError } from '../errors.js'
 import type { Elements } from '../layout.js'
 import { addon, type NativeDevice, type NativeMemory } from '../native.js'
 
-/** A device that has been opened. */
+/** An open device. */
 export class Session {
-  /** The Device that users see. */
+  /** Public Device object of this session. */
   owner: object | undefined
   /** Set by close(): from then on the device and its matrices can't be used. */
   closing: Promise<void> | undefined
-  /** Asks for what a call that has returned hasn't asked for yet. It comes before all that is asked later. */
+  /** Sends deferred requests of an earlier call. It runs before any later request. */
   rest: (() => void) | null = null
   readonly #native: NativeDevice
 
@@ -22,9 +22,9 @@ export class Session {
     readonly backend: BackendName,
     readonly index: number,
     readonly name: string,
-    /** Of several CUDA devices: their indices, as the bits of a number. */
+    /** Bit mask of the indices of several CUDA devices; 0 for a single device. */
     readonly devices = 0,
-    /** Whether it consists of all CUDA devices that there are. */
+    /** Whether the device consists of all CUDA devices. */
     readonly isAll = false,
   ) {
     this.#native = native
@@ -36,7 +36,7 @@ export class Session {
     return this.#native
   }
 
-  /** Asks for all that earlier calls need. */
+  /** Sends deferred requests of earlier calls. */
   catchUp(): void {
     const { rest } = this
     this.rest = null
@@ -59,7 +59,7 @@ export function assertOpen(session: Session): void {
 
 /** Memory of a device, which several matrices may share. */
 export class SharedMemory {
-  /** The matrices that share it and haven't been disposed. */
+  /** Number of matrices that share this memory and aren't disposed. */
   owners = 0
   #number = 0
 
@@ -110,7 +110,10 @@ export class ResidentView implements Elements {
     this.data = memory.native
   }
 
-  /** Memory that no matrix was disposed of is released when it is collected. */
+  /**
+   * Disposes the matrix, and releases the memory with its last matrix. Memory whose matrices weren't disposed
+   * is released by garbage collection.
+   */
   dispose(): void {
     if (this.disposed) return
     this.memory.session.catchUp()
@@ -131,7 +134,7 @@ function refuseUnusable({ disposed, memory }: ResidentView, name: Name): never {
   )
 }
 
-/** The base of DeviceMatrix. It keeps what only the library may see. */
+/** Base class of DeviceMatrix, which holds the internal state. */
 export abstract class Resident {
   readonly #view: ResidentView
 
@@ -140,7 +143,7 @@ export abstract class Resident {
   }
 
   /**
-   * Undefined if `value` isn't a matrix of a device.
+   * Returns the internal state of a matrix on a device; undefined for other values.
    *
    * @internal
    */

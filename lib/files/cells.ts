@@ -1,6 +1,7 @@
 /**
- * Cells of CSV, TSV and lines with blanks: the only tokenizer of these formats. A cell in quotation marks may have separators, line ends and
- * doubled quotation marks in it (RFC 4180). All functions work at the position of a reader and take linear time.
+ * Cells of CSV, TSV and lines with blanks: the only tokenizer of these formats. A cell in quotation marks may
+ * contain separators, line ends and doubled quotation marks (RFC 4180). All functions work at the position of
+ * a reader and take linear time.
  */
 import { show } from '../describe.js'
 import type { Steps } from '../graph-core/slices.js'
@@ -9,10 +10,10 @@ import type { TextReader } from './text.js'
 const NEWLINE = 10
 const QUOTATION = '"'.charCodeAt(0)
 
-/** Bytes of a cell that is longer than any name. */
+/** Limit of a cell in bytes, longer than any name. */
 const LONGEST_CELL = 1 << 20
 
-/** Thrown where the window ends within a quoted cell: the record is read again when more of it has come. */
+/** Thrown where the window ends within a quoted cell. The record is read again in the next window. */
 class UnfinishedRecord extends Error {}
 
 const unfinished = new UnfinishedRecord()
@@ -23,7 +24,7 @@ export function isQuoted(reader: TextReader): boolean {
   return reader.bytes[reader.position] === QUOTATION
 }
 
-/** Returns the text of the next cell and goes behind it. Blanks around it aren't part of it, nor are quotation marks. */
+/** Returns the text of the next cell without surrounding blanks and quotation marks, and skips the cell. */
 export function cellText(reader: TextReader): string {
   if (isQuoted(reader)) return quotedText(reader)
   const { bytes, position, separator } = reader
@@ -66,14 +67,14 @@ function quotedText(reader: TextReader): string {
   return doubled ? text.replaceAll('""', '"') : text
 }
 
-/** Ends a window within a quoted cell. */
+/** Throws for a window that ends within a quoted cell. */
 function endless(reader: TextReader): never {
   if (reader.isLast) reader.fail('a cell begins with a quotation mark, but none ends it: add it')
   if (reader.end - reader.position > LONGEST_CELL) refuseLong(reader)
   return awaitMore()
 }
 
-/** Ends what is read of this window: see {@link untilUnfinished}. */
+/** Stops the parsing of this window: see {@link untilUnfinished}. */
 export function awaitMore(): never {
   throw unfinished
 }
@@ -97,7 +98,7 @@ export function nextCell(reader: TextReader): boolean {
   return true
 }
 
-/** Reads all cells of the line, and goes to the next one. */
+/** Returns all cells of the line, and skips the line. */
 export function cellsOfLine(reader: TextReader): string[] {
   const cells: string[] = []
   do cells.push(cellText(reader))
@@ -107,7 +108,7 @@ export function cellsOfLine(reader: TextReader): string[] {
 }
 
 /**
- * Does `read` at the reader's position, and comes back to it.
+ * Calls `read` and then restores the reader's position.
  *
  * @returns undefined if the window ends within a quoted cell.
  */
@@ -119,7 +120,10 @@ export function lookAhead<Result>(reader: TextReader, read: () => Result): Resul
   return result
 }
 
-/** Does `read`. If the window ends within a quoted cell, the reader goes back to where it was and the result is undefined. */
+/**
+ * Calls `read`. If the window ends within a quoted cell, the reader's position is restored and the result is
+ * undefined.
+ */
 export function untilUnfinished<Result>(reader: TextReader, read: () => Result): Result | undefined {
   const { position, line } = reader
   try {
@@ -129,7 +133,10 @@ export function untilUnfinished<Result>(reader: TextReader, read: () => Result):
   }
 }
 
-/** Does `steps` as {@link untilUnfinished} does its work. */
+/**
+ * Runs `steps`. If the window ends within a quoted cell, the reader's position is restored: see {@link
+ * untilUnfinished}.
+ */
 export function* stepsUntilUnfinished<Result>(
   reader: TextReader,
   steps: Steps<Result>,

@@ -1,4 +1,4 @@
-/** Matrices of one element type as another. */
+/** Converts matrices between element types. */
 
 import { zeroOf } from '../built-in-semirings.js'
 import { elementType, isIntegers, newArray, typeNameOf } from '../elements.js'
@@ -12,9 +12,9 @@ import { type DenseRequest, ElementMaker, hasType, infiniteZero, typeFor } from 
 import { newMatrixData } from './memory.js'
 import { gather } from './npy-content.js'
 
-/** The type of a matrix of a file that states its type, and the one that it is to have. */
+/** Returns the element type for a matrix of a file that states a type. */
 function typeOfTyped(dtype: DataType, wanted: DenseRequest, name: string): DataType {
-  // Bytes may be booleans, which are no numbers unless the caller says so.
+  // Bytes may be booleans, which are converted to numbers only if the caller requests a type.
   if (wanted.dtype === undefined && (hasType(wanted.semiring, dtype) || dtype === 'uint8')) return dtype
   return typeFor(wanted, isIntegers(dtype) ? 'integer' : 'real', name)
 }

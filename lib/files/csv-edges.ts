@@ -1,4 +1,7 @@
-/** Edge lists in CSV: a line for each edge, whose columns the first line names, or else `FROM,TO,WEIGHT`. */
+/**
+ * Reads edge lists in CSV: a line for each edge. The first line may name the columns; the default is
+ * `FROM,TO,WEIGHT`.
+ */
 
 import { show } from '../describe.js'
 import { PER_STEP, type Steps } from '../graph-core/slices.js'
@@ -15,10 +18,10 @@ const NEWLINE = 10
 const COMMENT = '#'.charCodeAt(0)
 const EXCLAMATION = '!'.charCodeAt(0)
 
-/** Records before the first yield: functions that V8 has just compiled take 2 ms for them. */
+/** Records before the first yield: functions that V8 has just compiled take 2 ms for 64 records. */
 const FIRST_STEP = 64
 
-/** Comments before the first edge that are looked at. */
+/** Limit of comments before the first edge that are checked. */
 const MAX_DOUBTFUL = 64
 
 /** Names of the columns, in messages. */
@@ -30,7 +33,7 @@ const shown: Record<Role, string> = {
   none: 'a cell',
 }
 
-/** Takes the edges of a file; `Node` is a number or a name. */
+/** Receives the edges of a file; `Node` is a number or a name. */
 export interface EdgeCells<Node, Result> {
   /** Reads the cell of a node. */
   node(reader: TextReader, role: Role): Node
@@ -38,7 +41,7 @@ export interface EdgeCells<Node, Result> {
   add(from: Node, to: Node, weight: number, integral: boolean): void
   /** Called after each window. */
   flush(): void
-  /** Whether an edge has the node. */
+  /** Returns whether an edge has the node. */
   has(name: string): boolean
   begin(reader: TextReader): Steps<void>
   end(): Steps<Result>
@@ -46,11 +49,11 @@ export interface EdgeCells<Node, Result> {
 
 /** Options of {@link csvEdgesParser}. */
 export interface CsvEdgesWishes extends Wishes {
-  /** Whether the file's name says that tabs separate. */
+  /** Whether the file's extension is that of TSV, whose separators are tabs. */
   readonly isTsv: boolean
 }
 
-/** Reads an edge list. The result has tokens if they are wanted and the file has them. */
+/** Reads an edge list. The result has tokens if they are requested and the file has a column for them. */
 export function csvEdgesParser<Node, Result extends object>(
   edges: EdgeCells<Node, Result>,
   wishes: CsvEdgesWishes,
@@ -59,10 +62,10 @@ export function csvEdgesParser<Node, Result extends object>(
   const tokenColumn = new Pieces((length) => new Int32Array(length))
   let columns: EdgeColumns | undefined
   let headingLine = 1
-  /** Lines before the columns are known that are comments, or edges of nodes such as #1. */
+  /** Lines before the first edge that are comments, or edges of nodes with names such as #1. */
   const doubtfulComments: { line: number; text: string }[] = []
   let done = 0
-  /** Records at the next yield. */
+  /** Number of records at the next yield. */
   let pause = FIRST_STEP
 
   const begin = function* (reader: TextReader): Steps<EdgeColumns> {
@@ -205,7 +208,7 @@ function assertComment(
 /** Advice for nodes that aren't numbers from 0 to the largest one. */
 const ADVICE = ': number the nodes from 0, or read them as names by keys: true'
 
-/** Edges between nodes with numbers, which go to a sink. */
+/** Passes edges between numbered nodes to a sink. */
 export class NumberedCells<Result> implements EdgeCells<number, Result> {
   readonly #sink: EntrySink<Result>
   readonly #entries: EntryCollector

@@ -1,4 +1,7 @@
-/** Looks at CSV files before they are read: edges and matrices both have only numbers, so that a command line has to guess. */
+/**
+ * Inspects CSV files before they are read, because a command line has to guess whether numbers are edges or a
+ * matrix.
+ */
 import type { Steps } from '../graph-core/slices.js'
 import { cellsOfLine, stepsUntilUnfinished, untilUnfinished } from './cells.js'
 import { decideDialect, isTsvName } from './dialect.js'
@@ -8,7 +11,7 @@ import type { TextReader } from './text.js'
 
 const COMMENT = '#'.charCodeAt(0)
 
-/** Lines of data that are counted. */
+/** Limit of the counted lines of data. */
 const MAX_ROWS = 4
 
 /** The result of {@link lookAtCsv}. */
@@ -19,13 +22,13 @@ export interface CsvLook {
   readonly rows: number
   /** Whether the first line names the columns. */
   readonly hasHeading: boolean
-  /** Whether it names the columns where edges begin and end. */
+  /** Whether the first line names the columns where edges begin and end. */
   readonly isList: boolean
   /** Whether edges have weights. */
   readonly hasWeights: boolean
   /** Whether a column is named tokens. */
   readonly hasTokens: boolean
-  /** Whether the nodes of each of the lines are whole numbers from 0. */
+  /** Whether all nodes of the inspected lines are integers of at least 0. */
   readonly isNumbered: boolean
 }
 
@@ -39,14 +42,15 @@ const nothing: CsvLook = {
   isNumbered: true,
 }
 
-/** Looks at lines as {@link findInLines} does; the result is undefined if the file can't be read. */
+/** Calls {@link findInLines}; returns undefined if the file can't be read. */
 const find = <Result>(path: string, lines: (reader: TextReader) => Steps<Result | undefined>) =>
   findInLines(path, 'a graph', lines).catch(() => undefined)
 
 /**
- * Looks at the first lines of a CSV file, compressed or not.
+ * Inspects the first lines of a CSV file, compressed or not.
  *
- * @returns the number of columns and of lines, and their kind; no columns if the file can't be read, for which its reader has the error.
+ * @returns the number of columns and of lines, and their kind. If the file can't be read, the result has no
+ * columns; the reader of the file reports the error.
  * @throws Nothing.
  * @example
  * await writeFile('roads.csv', 'from,to,km\n0,1,4\n')
@@ -79,7 +83,7 @@ function lookOf(records: readonly (readonly string[])[]): CsvLook {
   }
 }
 
-/** Returns what the columns are; undefined if that isn't clear. */
+/** Returns the roles of the columns; undefined if they are ambiguous. */
 function rolesOf(records: readonly (readonly string[])[]) {
   try {
     const wishes = { weight: undefined, named: true, tokens: true }
@@ -99,7 +103,7 @@ function placesOf(records: readonly (readonly string[])[]): [number, number] {
 /**
  * Returns the first node of a list of edges that has a name, or a number too large for nodes.
  *
- * @returns undefined if all nodes have numbers, and if the file is no list of edges.
+ * @returns undefined if all nodes have numbers, or the file isn't an edge list.
  * @throws Nothing.
  * @example
  * await writeFile('roads.csv', '0,1,4\n1,Oslo,5\n')

@@ -1,4 +1,4 @@
-/** Matrices in CSV and TSV: a row per line. */
+/** Reads matrices in CSV and TSV: a row per line. */
 
 import { show } from '../describe.js'
 import { bytesOfStored, newArray } from '../elements.js'
@@ -30,7 +30,7 @@ const newFloats = (length: number, name: string) =>
 
 /**
  * @param name - name of the file in errors.
- * @param isTsv - whether it is TSV, where tabs separate.
+ * @param isTsv - whether the file is TSV, whose separators are tabs.
  */
 export function csvParser(
   name: string,
@@ -125,7 +125,7 @@ const isHeading = (reader: TextReader): boolean =>
     return true
   }) ?? false
 
-/** Returns the numbers as elements of a type. */
+/** Returns the collected numbers as elements of a type. */
 function* joined(
   numbers: Pieces<Float64Array>,
   dtype: DataType,

@@ -9,42 +9,51 @@ export const LONGEST_NUMBER = 2000
 
 const decimal = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i
 const integer = /^[+-]?\d+$/
-/** Forms of XML Schema, Python, Java and of people. */
+/** Spellings of infinity in XML Schema, Python, Java and by hand. */
 const infinity = /^([+-]?)(inf|infinity|∞)$/i
 
-/** Returns whether a text is a decimal number, of any size. */
+/** Returns whether a text is a decimal number of any magnitude. */
 export const isDecimal = (text: string): boolean => text.length <= LONGEST_NUMBER && decimal.test(text)
 
-/** Returns whether a text is a decimal integer, of any size. */
+/** Returns whether a text is a decimal integer of any magnitude. */
 export const isInteger = (text: string): boolean => integer.test(text)
 
-/** Returns whether `value`, the float64 nearest to a decimal text, is equal to it if it is an integer. */
+/**
+ * Returns whether `value`, the float64 nearest to a decimal text, equals the text if the text is an integer.
+ * True for real numbers, which may be rounded.
+ */
 export const isExact = (text: string, value: number): boolean =>
   Math.abs(value) <= Number.MAX_SAFE_INTEGER || !isInteger(text) || BigInt(text) === BigInt(value)
 
-/** Returns the number that a decimal text is; NaN if it is none, is beyond the range of numbers, or is an integer that float64 would round. */
+/**
+ * Returns the value of a decimal text. NaN if the text isn't a number, is out of range, or is an integer that
+ * float64 would round.
+ */
 export function numberOf(text: string): number {
   const value = isDecimal(text) ? Number(text) : Number.NaN
   return Number.isFinite(value) && isExact(text, value) ? value : Number.NaN
 }
 
-/** Returns the infinity that a text is; NaN for other texts. */
+/** Returns the infinity that a text denotes; NaN for other texts. */
 export function infinityOf(text: string): number {
   const found = text.length <= LONGEST_NUMBER && infinity.exec(text)
   if (!found) return Number.NaN
   return found[1] === '-' ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY
 }
 
-/** Returns the end of the error for a decimal text that {@link numberOf} refuses, behind the name of the number. */
+/**
+ * Returns the end of the error message, after the number's name, for a decimal text that {@link numberOf}
+ * refuses.
+ */
 export const refusalOf = (text: string): string =>
   Number.isFinite(Number(text))
     ? `must be a number that float64 holds, but it is ${show(text)}, an integer beyond 2^53 that would be rounded: write it with a decimal point if it may be, or scale it`
     : `is ${show(text)}, beyond the range of numbers`
 
 /*
- * Number() of a string is right for all decimal numbers, but to make the string takes longer than to read the digits. Here the value is
- * computed to about 100 bits. If it is so near to the middle of two floats that these don't decide, the answer is NaN and the caller asks
- * Number() (Ziv's rounding test).
+ * Converts decimal digits to float64. Number() rounds all decimal numbers correctly, but creating the string
+ * takes longer than reading the digits. This module computes the value to about 100 bits. If it is too near
+ * to the midpoint of two floats, the result is NaN and the caller uses Number() (Ziv's rounding test).
  */
 
 /** A number as the unevaluated sum of two floats: A. Dekker, A Floating-Point Technique for Extending the Available Precision (1971). */
@@ -56,7 +65,7 @@ interface Pair {
 /** 2^27 + 1: splits 53 bits into two halves, whose products are exact. */
 const SPLITTER = 134217729
 
-/** The rounding error of `product` = x·y. */
+/** Returns the rounding error of `product` = x·y. */
 function productError(x: number, y: number, product: number): number {
   const tx = SPLITTER * x
   const xHigh = tx - (tx - x)
@@ -72,7 +81,7 @@ export const HALF_DIGITS = 15
 const LARGEST_POWER = 290
 const powers: Pair[] = []
 
-/** 10^exponent, to more than 105 bits. */
+/** Returns 10^exponent to more than 105 bits. */
 function power(exponent: number): Pair {
   const known = powers[exponent]
   if (known) return known
@@ -88,8 +97,8 @@ for (let exponent = 0; exponent <= LARGEST_POWER; exponent++) power(exponent)
 const TOLERANCE = 2 ** -98
 
 /**
- * The float64 nearest to (high·10^digits + low)·10^exponent; NaN if the digits here don't decide which it is. `high` and `low`
- * are integers below 10^15, `digits` from 0 to 15.
+ * Returns the float64 nearest to (high·10^digits + low)·10^exponent; NaN if about 100 bits don't determine
+ * it. `high` and `low` are integers below 10^15, `digits` from 0 to 15.
  */
 export function nearest(high: number, low: number, digits: number, exponent: number): number {
   if (high === 0 && low === 0) return 0

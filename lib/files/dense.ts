@@ -1,4 +1,4 @@
-/** Dense matrices of what files hold: of which type they are, and how their elements are made. */
+/** Creates dense matrices from files: chooses the element type and converts the elements. */
 
 import { readSemiring, zeroOf } from '../built-in-semirings.js'
 import { show } from '../describe.js'
@@ -18,7 +18,7 @@ import type { TextReader } from './text.js'
 /** Requested conversion of a file's numbers. */
 export interface DenseRequest {
   readonly semiring: Semiring
-  /** Undefined: what holds the file's values. */
+  /** Element type; undefined for a type that can represent the file's values. */
   readonly dtype: DataType | undefined
   /** Limit of the elements' bytes. Default Infinity. */
   readonly maxBytes: number
@@ -30,7 +30,7 @@ export function wantedOf(
   dtype: DataType | undefined,
   maxBytes = Number.POSITIVE_INFINITY,
 ): DenseRequest {
-  // Bytes have only one semiring.
+  // or-and is the only semiring of bytes.
   const name = semiring ?? (dtype === 'uint8' ? 'or-and' : 'max-plus')
   if (dtype !== undefined) zeroOf(name, dtype)
   return { semiring: name, dtype, maxBytes }
@@ -53,15 +53,15 @@ export function typeFor({ semiring, dtype }: DenseRequest, values: Values, name:
 /** Integers that float64 holds exactly. */
 const EXACT = Number.MAX_SAFE_INTEGER
 
-/** The infinity that the semiring's zero is; NaN if its zero is a number. */
+/** Returns the semiring's zero if it is an infinity, otherwise NaN. */
 export function infiniteZero(semiring: Semiring): number {
   const zero = zeroOf(semiring, hasType(semiring, 'float64') ? 'float64' : 'uint8')
   return zero === 0 ? Number.NaN : zero
 }
 
 /**
- * Makes elements of a type of numbers. An infinity that is the semiring's zero is the zero of the type; other numbers must be
- * held exactly, except that float32 rounds fractions.
+ * Converts numbers to elements of a type. An infinity that is the semiring's zero becomes the zero of the
+ * type. Other numbers must be representable exactly, except that float32 rounds fractions.
  */
 export class ElementMaker {
   readonly dtype: DataType
@@ -79,7 +79,7 @@ export class ElementMaker {
     ;[this.#least, this.#most] = this.#integers ? rangeOf(dtype) : [-EXACT, EXACT]
   }
 
-  /** The element for `value`; undefined if the type doesn't hold it. */
+  /** Returns the element for `value`; undefined if the type can't represent the value. */
   of(value: number): number | undefined {
     if (this.dtype === 'float64') return value
     if (this.#integers) {
@@ -98,7 +98,7 @@ export class ElementMaker {
     return { least: this.#least, most: this.#most, special: values !== 'integer' }
   }
 
-  /** The error for a number that {@link of} has no element for. */
+  /** Throws the error for a number for which {@link of} has no element. */
   refuse(name: string, value: number, index: readonly number[]): never {
     const holds = this.#integers
       ? `${this.dtype} holds only integers from ${this.#least} to ${this.#most}`
@@ -110,10 +110,13 @@ export class ElementMaker {
   }
 }
 
-/** Elements that are filled between two yields: up to 2 ms if their memory is new. */
+/** Number of elements that are filled between two yields: up to 2 ms in new memory. */
 const PER_FILL = 1 << 18
 
-/** Puts entries into a dense matrix: what has none is the semiring's zero, and several of one place are joined by ⊕. */
+/**
+ * Writes entries to a dense matrix. Elements without an entry are the semiring's zero; several entries of one
+ * element are joined by ⊕.
+ */
 export class DenseEntries implements EntrySink<Matrix<ElementArray>> {
   readonly #name: string
   readonly #wanted: DenseRequest
@@ -161,7 +164,7 @@ export class DenseEntries implements EntrySink<Matrix<ElementArray>> {
   }
 }
 
-/** Puts the elements of an array file into a matrix, column after column as the file has them. */
+/** Writes the elements of an array file to a matrix, column by column in the order of the file. */
 export class DenseArray implements ArraySink<Matrix<ElementArray>> {
   readonly #name: string
   readonly #wanted: DenseRequest

@@ -1,6 +1,6 @@
 /**
- * The separator of a CSV file, decided from all of its first lines: a comma may be part of a name or a number, so that one line, or one
- * character of it, doesn't tell.
+ * Detects the separator of a CSV file from all of its first lines. One line isn't enough, because a comma may
+ * be part of a name or a number.
  */
 import { formatAny } from '../describe.js'
 import { FileError } from '../errors.js'
@@ -15,14 +15,14 @@ const TAB = '\t'.charCodeAt(0)
 /** Blanks, of which any number separate cells. */
 const BLANKS = -1
 
-/** In the order in which they are taken if nothing else decides. */
+/** Separators, in the order of preference if the lines don't decide. */
 const candidates = [TAB, ';'.charCodeAt(0), COMMA, '|'.charCodeAt(0)]
 
-/** Records and bytes that are looked at. */
+/** Limits of the inspected records and bytes. */
 const MAX_RECORDS = 64
 const MAX_BYTES = 1 << 13
 
-/** Returns whether a file's name says that tabs separate its cells. */
+/** Returns whether a file's extension is that of TSV, whose separators are tabs. */
 export const isTsvName = (name: string) => /\.tsv(\.gz)?$/i.test(name)
 
 /** Records of a file under one separator. */
@@ -33,15 +33,15 @@ interface Sample {
   readonly columns: number
   /** Whether all records have as many cells, two or more. */
   readonly isEven: boolean
-  /** Whether all cells behind the first line look like numbers. */
+  /** Whether all cells after the first line look like numbers. */
   readonly isNumeric: boolean
   /** Whether a third or later column looks like numbers. */
   readonly isWeighted: boolean
-  /** Whether more of the text must come before the first record ends. */
+  /** Whether the first record ends beyond the inspected text. */
   readonly isUnfinished: boolean
 }
 
-/** Cells that somebody may have meant as numbers, with whatever marks the digits are grouped by. */
+/** Returns whether a cell may be meant as a number, with any marks that group digits. */
 const looksNumeric = (cell: string) =>
   /^[-+]?[\d.,]*\d[\d.,]*(e[-+]?\d+)?$|^[-+−]?(inf|infinity|∞|nan|ε|\.)$/i.test(cell)
 
@@ -49,8 +49,9 @@ const looksNumeric = (cell: string) =>
  * Decides the separator of the lines that follow, and whether their commas are decimal points; `reader` gets both. Skips a line such as
  * `sep=;`, which states the separator for Excel.
  *
- * @param isTsv - whether the file's name says that tabs separate.
- * @param isList - whether lines are edges: then two cells of each of two separators are two meanings, such as 0;1,5.
+ * @param isTsv - whether the file's extension is that of TSV.
+ * @param isList - whether lines are edges. Then two cells by either of two separators are ambiguous, such as
+ * 0;1,5.
  * @returns the first records; fewer than the file has.
  */
 export function* decideDialect(
@@ -75,7 +76,7 @@ export function* decideDialect(
   }
   let size = MAX_BYTES
   let samples = yield* sampled(size)
-  // A first record with long quoted cells needs more than the usual bytes.
+  // A first record with long quoted cells may need more than the default bytes.
   while (samples.some(({ isUnfinished }) => isUnfinished)) {
     if (size >= reader.end - reader.position) {
       if (!reader.isLast) awaitMore()
@@ -90,7 +91,7 @@ export function* decideDialect(
   return records
 }
 
-/** Returns a reader of the first lines; the last one is cut off if it is long. */
+/** Returns a reader of the first lines. A long last line is truncated. */
 function beginning({ name, bytes, position, isLast }: TextReader, size: number): TextReader {
   const reader = new TextReader(name)
   const some = bytes.subarray(position, position + size)
@@ -151,7 +152,7 @@ function best(reader: TextReader, samples: readonly Sample[], isTsv: boolean, is
     (isNumeric ? 2 ** 24 : 0) + (isWeighted ? 2 ** 23 : 0) + columns
   const [first, second] = even.sort((a, b) => rank(b) - rank(a))
   if (isTsv && tab!.isEven) return tab!
-  // Such as 0 1 4,5, which isn't an edge from a node 0 1 4.
+  // For example 0 1 4,5 isn't an edge from a node named 0 1 4.
   const isPlain = blanks.isEven && blanks.isNumeric
   if (isPlain && first && first !== tab && !first.isNumeric && blanks.columns > first.columns) return blanks
   const isTie =
@@ -165,7 +166,8 @@ function best(reader: TextReader, samples: readonly Sample[], isTsv: boolean, is
     )
   }
   if (first) return first
-  // No separator divides all lines evenly: the error comes where the one of the first line fails.
+  // If no separator divides all lines evenly, the first line's separator is used, and the error names the
+  // line where it fails.
   const matches = ({ records, columns }: Sample) =>
     columns < 2 ? 0 : records.filter((cells) => cells.length === columns).length
   const uneven = samples.slice(0, -1).filter(({ columns }) => columns > 1)

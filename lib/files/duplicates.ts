@@ -1,4 +1,4 @@
-/** Sparse matrices with one entry per place. */
+/** Joins entries of sparse matrices that have equal positions. */
 
 import { readSemiring } from '../built-in-semirings.js'
 import { joinOf } from '../semiring-order.js'
@@ -6,10 +6,12 @@ import type { Semiring } from '../variant-names.js'
 import { assertEntries, type SparseEntries } from './sparse.js'
 
 /**
- * Joins the entries of a sparse matrix that stand in the same place by the semiring's ⊕, as {@link readMatrix} does. The others
- * stay as they are, in their order. If entries are joined over plus-times, whose sums may leave int32, the values become float64.
+ * Joins entries of a sparse matrix with equal rows and columns by the semiring's ⊕, as {@link readMatrix}
+ * does. Other entries are unchanged, in their order. If entries are joined over plus-times, whose sums may
+ * leave int32, the values become float64.
  *
- * @throws ERR_MPMML_OPTION for a semiring that doesn't exist; ERR_MPMML_SHAPE, ERR_MPMML_DTYPE and ERR_MPMML_VALUE for a value that isn't such a list.
+ * @throws ERR_MPMML_OPTION for a semiring that doesn't exist; ERR_MPMML_SHAPE, ERR_MPMML_DTYPE and
+ * ERR_MPMML_VALUE for a value that isn't a list of entries.
  * @example
  * const entries = { shape: [2, 2], row: Int32Array.of(0, 1, 0), col: Int32Array.of(1, 1, 1), value: Int32Array.of(5, 3, 7) }
  * const { row, col, value } = combineDuplicates(entries, 'max-plus')
@@ -48,10 +50,11 @@ export function combineDuplicates(entries: SparseEntries, semiring: Semiring): S
   }
 }
 
-/** Places that have several entries, as row · 2^32 + column. */
+/** Returns the positions with several entries, as row · 2^32 + column. */
 function placesOfSeveral({ row, col }: SparseEntries): Set<bigint> {
   const places = new BigUint64Array(row.length)
-  // Not made of BigInts: there may be 10^8 entries. The lower half comes first on every platform of Node.js.
+  // Halves are written instead of BigInts, which would be slow for 10^8 entries. The lower half comes first
+  // (little-endian).
   const halves = new Uint32Array(places.buffer)
   for (let e = 0; e < row.length; e++) {
     halves[2 * e] = col[e]!

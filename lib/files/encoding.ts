@@ -1,22 +1,25 @@
 /**
  * Decodes the bytes of text files strictly: a byte that the encoding doesn't have is an error, never U+FFFD.
  *
- * The encoding is that of the byte order mark, else UTF-16 if the zeros of its first characters show it, else the one that an
- * XML declaration names, else UTF-8. Needs nothing but TextDecoder, so that browsers have it too.
+ * The encoding is determined by the byte order mark, else by the zero bytes of UTF-16 in the first
+ * characters, else by an XML declaration; the default is UTF-8. The module depends only on TextDecoder, so
+ * that it runs in browsers too.
  */
 import { show } from '../describe.js'
 import { FileError } from '../errors.js'
 
 /** Bytes within which an XML declaration must end. */
 const LONGEST_DECLARATION = 1024
-/** Bytes that are decoded at once: a search for a wrong byte decodes them up to 16 times. */
+/** Bytes per call of the decoder. The search for a wrong byte decodes a slice up to 16 times. */
 const SLICE = 1 << 16
 
 const NEWLINE = 10
 const declarationStart = [...'<?xml'].map((letter) => letter.charCodeAt(0))
 const declared = /^<\?xml\s[^>]*?\sencoding\s*=\s*(?:"([^"]*)"|'([^']*)')/
 
-/** Characters of windows-1252 at 0x80 to 0x9f, which the decoders of some versions of Node.js take for control characters. */
+/**
+ * Characters of windows-1252 at 0x80 to 0x9f, which some versions of Node.js decode as control characters.
+ */
 const WINDOWS = '€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ'
 const lacksWindows = () => new TextDecoder('windows-1252').decode(Uint8Array.of(0x80)) !== '€'
 const mended = (text: string) =>
@@ -25,7 +28,7 @@ const mended = (text: string) =>
 const beginsWith = (bytes: Uint8Array, start: readonly number[]) =>
   start.every((byte, at) => bytes[at] === byte)
 
-/** The number of bytes at the end of `bytes` that begin a character of UTF-8 and don't complete it. */
+/** Returns the number of bytes of an incomplete UTF-8 character at the end of `bytes`. */
 function openUtf8(bytes: Uint8Array): number {
   for (let back = 1; back <= Math.min(3, bytes.length); back++) {
     const byte = bytes[bytes.length - back]!
@@ -35,14 +38,14 @@ function openUtf8(bytes: Uint8Array): number {
   return 0
 }
 
-/** The number of bytes at the end of `bytes` that begin a character of UTF-16 and don't complete it. */
+/** Returns the number of bytes of an incomplete UTF-16 character at the end of `bytes`. */
 function openUtf16(bytes: Uint8Array, high: 0 | 1): number {
   const odd = bytes.length % 2
   const unit = bytes.length - odd - 2
   return odd + (unit >= 0 && (bytes[unit + high]! & 0xfc) === 0xd8 ? 2 : 0)
 }
 
-/** An encoding, and the reason for it, which messages give. */
+/** An encoding, and the reason for its choice for messages. */
 interface Encoding {
   readonly label: string
   /** Bytes of the byte order mark. */
@@ -50,7 +53,7 @@ interface Encoding {
   readonly reason: string
 }
 
-/** The encoding of a text by its first bytes; null if `bytes` are too few to tell. */
+/** Returns the encoding of a text by its first bytes; null if `bytes` are too few to decide. */
 function detected(bytes: Uint8Array, isLast: boolean): Encoding | null {
   const isXml = beginsWith(bytes, declarationStart)
   const end = isXml ? bytes.indexOf('>'.charCodeAt(0)) : -1
@@ -73,7 +76,8 @@ function detected(bytes: Uint8Array, isLast: boolean): Encoding | null {
   const start = isXml ? String.fromCharCode(...bytes.subarray(0, Math.min(end, LONGEST_DECLARATION))) : ''
   const found = declared.exec(start)
   const label = (found?.[1] ?? found?.[2] ?? 'utf-8').toLowerCase()
-  // Bytes whose declaration can be read byte by byte aren't UTF-16: .NET writes so of strings that are saved as UTF-8.
+  // A declaration that is readable byte by byte isn't UTF-16. .NET declares UTF-16 in strings that are then
+  // saved as UTF-8.
   if (!found || /^(utf-?16|ucs-?2)/.test(label)) return of('utf-8', 0, '')
   return of(label, 0, ', as its XML declaration says')
 }
@@ -87,12 +91,12 @@ function detected(bytes: Uint8Array, isLast: boolean): Encoding | null {
  */
 export class StrictDecoder {
   readonly #name: string
-  /** First bytes, as long as they don't tell the encoding. */
+  /** First bytes, until the encoding is known; then null. */
   #start: Uint8Array | null = new Uint8Array(0)
   #encoding: Encoding = { label: 'utf-8', mark: 0, reason: '' }
   #decoder = new TextDecoder()
   #open: (bytes: Uint8Array) => number = () => 0
-  /** Bytes of a character that the next chunk completes. */
+  /** Bytes of an incomplete character, which the next chunk completes. */
   #carry: Uint8Array = new Uint8Array(0)
   /** Number of bytes before the carry. */
   #offset = 0
@@ -161,14 +165,14 @@ export class StrictDecoder {
       return this.#refuse(all, at, `it is 0x${all[at]!.toString(16).padStart(2, '0')}`)
     }
     const open = this.#open(all)
-    // A copy, which the slice of a Buffer isn't: callers fill their chunk again.
+    // The bytes are copied, because callers reuse their chunk and slice() of a Buffer shares memory.
     this.#carry = new Uint8Array(all.subarray(all.length - open))
     this.#offset += all.length - open
     for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) this.#line++
     return this.#isMended ? mended(text) : text
   }
 
-  /** The place of the first byte that can't be decoded, found by bisection. */
+  /** Returns the offset of the first byte that can't be decoded, by bisection. */
   #wrongByte(bytes: Uint8Array): number {
     let good = 0
     let bad = bytes.length
@@ -177,7 +181,7 @@ export class StrictDecoder {
       if (decodes(this.#newDecoder(), bytes.subarray(0, middle))) good = middle
       else bad = middle
     }
-    // The byte before which a character is incomplete isn't the wrong one.
+    // The error is at the start of the incomplete character, not at the byte after it.
     return good - this.#open(bytes.subarray(0, good))
   }
 

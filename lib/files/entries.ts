@@ -1,4 +1,4 @@
-/** The entries of sparse files: what the readers of formats hand over, and what edge lists are made of. */
+/** Interface between the parsers of sparse formats and the receivers of entries, such as edge lists. */
 import { FileError } from '../errors.js'
 import type { Steps } from '../graph-core/slices.js'
 import { MAX_INT32, MIN_INT32 } from '../integers.js'
@@ -7,7 +7,7 @@ import { addon } from '../native.js'
 import { assertWithinLimit } from './memory.js'
 import { Pieces } from './pieces.js'
 
-/** Entries that are handed over at once. */
+/** Number of entries per block. */
 const BLOCK = 4096
 
 /** Interface of the text that entries are read from. */
@@ -19,7 +19,7 @@ interface Source {
   fail(problem: string): never
 }
 
-/** Some entries, with rows and columns from 0. */
+/** A block of entries, with rows and columns from 0. */
 export interface EntryBlock {
   readonly row: Int32Array
   readonly col: Int32Array
@@ -33,7 +33,7 @@ export type Values = 'integer' | 'real' | 'pattern' | 'unknown'
 
 /** Contents of a file's header. */
 export interface EntriesHead {
-  /** Undefined if only the entries tell. */
+  /** Number of rows; undefined if it follows from the entries. */
   readonly rows: number | undefined
   readonly cols: number | undefined
   /** Upper bound of the number of entries; undefined if the header doesn't specify it. */
@@ -50,14 +50,14 @@ export interface Accepted {
 
 /** Receiver of the entries of a file. */
 export interface EntrySink<Result> {
-  /** Called once, before any entry. May refuse what the file says, in its line. */
+  /** Called once, before any entry. May refuse the header, with an error that names its line. */
   begin(head: EntriesHead, reader: Pick<Source, 'fail'>): Steps<Accepted>
   take(block: EntryBlock): void
-  /** The sizes, and whether all values were written as integers. */
+  /** Returns the result. The arguments are the sizes, and whether all values were written as integers. */
   end(rows: number, cols: number, integral: boolean): Steps<Result>
 }
 
-/** Collects entries, and hands them over in blocks. */
+/** Collects entries, and passes them to a sink in blocks. */
 export class EntryCollector {
   readonly #take: (block: EntryBlock) => void
   readonly #block: EntryBlock = {
@@ -86,7 +86,7 @@ export class EntryCollector {
   }
 }
 
-/** A file can't hold more entries than it has bytes for: then its count lies, and needs no memory. */
+/** Throws if a file states more entries than its bytes can hold, before memory for them is allocated. */
 export function assertCapacity(reader: Source, count: number, bytesPerEntry: number, what: string): void {
   // The last line may lack its end.
   if (count * bytesPerEntry <= reader.left + 1) return
@@ -112,7 +112,7 @@ export interface EntryArrays {
 }
 
 /**
- * Keeps entries in arrays: int32 if all of them are integers that it holds, else float64.
+ * Stores entries in arrays: int32 if all values are int32 integers, otherwise float64.
  */
 export class EntryList implements EntrySink<EntryArrays> {
   readonly #name: string
@@ -124,7 +124,7 @@ export class EntryList implements EntrySink<EntryArrays> {
   #areInt32 = true
   #bytesPerEntry = 16
 
-  /** @param graph - whether it is one: then it must be square, and its weights finite. */
+  /** @param graph - whether the entries are a graph, which must be square with finite weights. */
   constructor(name: string, graph: boolean, maxBytes = Number.POSITIVE_INFINITY) {
     this.#name = name
     this.#graph = graph

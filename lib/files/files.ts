@@ -1,4 +1,7 @@
-/** Files as the library handles them: it reads only regular ones, and a file appears under its name when it is complete. */
+/**
+ * Reads and writes files: only regular files are read, and a written file appears under its name when it is
+ * complete.
+ */
 import { constants, type Stats } from 'node:fs'
 import { access, type FileHandle, link, lstat, open, realpath, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -15,13 +18,13 @@ export function systemReason(error: unknown): string {
   return words ? `${words} (${code})` : (message ?? String(error))
 }
 
-/** Returns the error of a file that can't be read: one of this library unchanged. */
+/** Returns the error for a file that can't be read. Errors of this library are returned unchanged. */
 export function readError(path: string, error: unknown): MpmmlError {
   if (error instanceof MpmmlError) return error
   return new FileError(`${path} can't be read: ${systemReason(error)}`, { cause: error })
 }
 
-/** A path as a string; throws FileError for anything but a string or a file: URL. */
+/** Returns a path as a string. Throws FileError for values other than a string or a file: URL. */
 export function pathOf(path: string | URL): string {
   if (typeof path === 'string') return path
   try {
@@ -43,8 +46,8 @@ function kindOf(stats: Stats): string {
 }
 
 /**
- * Opens a regular file for reading; the caller closes it. What isn't a regular file is refused before it is opened:
- * opening a named pipe would wait for its writer, and a device has no size.
+ * Opens a regular file for reading; the caller closes it. Other kinds of files are refused before they are
+ * opened: opening a named pipe would wait for its writer, and a device has no size.
  */
 export async function openForReading(
   path: string,
@@ -54,7 +57,8 @@ export async function openForReading(
   try {
     let stats = await stat(path)
     if (stats.isFile()) {
-      // Another file may have taken the name since: O_NONBLOCK, and a second look.
+      // Another file may have taken the name since the check, so O_NONBLOCK is set and the open file is
+      // checked again.
       file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
       stats = await file.stat()
     }
@@ -71,7 +75,10 @@ export async function openForReading(
   }
 }
 
-/** Fills `bytes` from `position` on; returns how many there were before the file's end. */
+/**
+ * Reads `bytes.length` bytes from `position` on; returns the number of bytes read, which is less only at the
+ * file's end.
+ */
 export async function readFully(file: FileHandle, bytes: Uint8Array, position: number): Promise<number> {
   let done = 0
   while (done < bytes.length) {
@@ -82,7 +89,10 @@ export async function readFully(file: FileHandle, bytes: Uint8Array, position: n
   return done
 }
 
-/** Appends all of `bytes`: a nearly full disk takes a part of them first. */
+/**
+ * Appends all of `bytes`, in several writes if the system writes only a part of them, as on a nearly full
+ * disk.
+ */
 export async function writeFully(file: FileHandle, bytes: Uint8Array): Promise<void> {
   for (let done = 0; done < bytes.length; ) {
     done += (await file.write(bytes, done, bytes.length - done)).bytesWritten
@@ -90,8 +100,8 @@ export async function writeFully(file: FileHandle, bytes: Uint8Array): Promise<v
 }
 
 /**
- * The place that `path` stands for and its permissions if there is a file already, which must be a regular and
- * writable one. Symbolic links are followed, so that the file behind one is replaced and not the link.
+ * Returns the target of `path`, and the permissions of an existing file, which must be regular and writable.
+ * Symbolic links are resolved, so that the linked file is replaced and not the link.
  */
 async function targetOf(path: string): Promise<{ target: string; mode: number | undefined }> {
   let stats: Stats
@@ -112,7 +122,7 @@ async function targetOf(path: string): Promise<{ target: string; mode: number | 
   return { target: await realpath(path), mode: stats.mode & 0o777 }
 }
 
-/** Gives a file a name that nothing has; false if something has it. */
+/** Renames a file to a free name; returns false if the name is taken. */
 export async function moveToFree(from: string, to: string): Promise<boolean> {
   try {
     // Unlike rename, link never replaces a file that appears at this moment.
@@ -121,7 +131,7 @@ export async function moveToFree(from: string, to: string): Promise<boolean> {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'EEXIST') return false
     if (code === 'ENOENT') throw error
-    // The file system has no links.
+    // The file system may have no hard links.
     if (await lstat(to).catch(() => null)) return false
     await rename(from, to)
     return true
@@ -131,8 +141,8 @@ export async function moveToFree(from: string, to: string): Promise<boolean> {
 }
 
 /**
- * Fills a new file under the name `temporary`, which `place` then gives another name. Whatever fails, the temporary file is removed.
- * As with cp, the system brings the bytes to the disk in its own time: to wait for that would take several times as long as to write.
+ * Writes a new file `temporary`, which `place` then renames. The temporary file is removed after any error.
+ * There is no fsync, as in cp: waiting for the disk would take several times as long as writing.
  */
 export async function writeUnder(
   temporary: string,
@@ -157,11 +167,11 @@ const taken = (path: string) =>
   new ExistsError(`${path} can't be written: it exists already, and option overwrite is false: name another`)
 
 /**
- * Writes a file so that it appears under `path` only when it is complete: `write` fills a temporary file in the same folder, which then
- * takes the name. A file that stood under the name before stands there still if anything fails.
+ * Writes a file so that it appears under `path` only when it is complete: `write` fills a temporary file in
+ * the same folder, which then takes the name. An existing file with the name is unchanged after any error.
  *
- * @throws FileError with the system's reason; ERR_MPMML_EXISTS if the name is taken and must stay; AbortedError when `signal` asks for the end
- *   before the file is complete.
+ * @throws FileError with the system's reason; ERR_MPMML_EXISTS if the name is taken and must stay;
+ * AbortedError if `signal` is aborted before the file is complete.
  */
 export async function writeComplete(
   path: string,
@@ -172,7 +182,7 @@ export async function writeComplete(
   try {
     const { target, mode } = await targetOf(path)
     if (mode !== undefined && !overwrite) throw taken(path)
-    // Not loaded with the library: it takes as long as a tenth of the rest.
+    // node:crypto is loaded on first use, because loading it takes a tenth of the library's loading time.
     const { randomBytes } = await import('node:crypto')
     // A short name, because the target's own may be as long as the file system allows.
     const temporary = join(dirname(target), `.mpmml-${randomBytes(6).toString('hex')}.tmp`)
@@ -191,7 +201,7 @@ export async function writeComplete(
   }
 }
 
-/** Writes the bytes of a file as {@link writeComplete} does. */
+/** Writes pieces of bytes to a file by {@link writeComplete}. */
 export const writePieces = (
   path: string,
   pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,

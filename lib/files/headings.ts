@@ -1,7 +1,10 @@
-/** Names of columns in the first line of CSV: whether it has names, and which column is what of an edge. */
+/**
+ * Headings of CSV edge lists: detects whether the first line has names of columns, and assigns the columns to
+ * parts of an edge.
+ */
 import { formatAny, show, showAll } from '../describe.js'
 
-/** Part of an edge that a column has. */
+/** Part of an edge that a column contains. */
 export type Role = 'from' | 'to' | 'weight' | 'tokens' | 'none'
 
 const words = (text: string) => new Set(text.split(' '))
@@ -45,7 +48,10 @@ const nothing = /^(|.*id|index|idx|unnamed\d*|nr|no|#)$/
 const KNOWN =
   'from, source, src, tail, u, start or origin; to, target, dst, head, v, end or destination; and weight, cost, length, distance, duration, time or value'
 
-/** A name without its unit: `Distance (km)`, `Weg, km` and `travel_time` are distance, weg and traveltime. */
+/**
+ * Returns a name without its unit: `Distance (km)`, `Weg, km` and `travel_time` are distance, weg and
+ * traveltime.
+ */
 const plain = (name: string) =>
   name
     .toLowerCase()
@@ -74,7 +80,7 @@ export const isWord = (cell: string, quoted = false): boolean =>
   !/^(ε|na|n\/a|null|none|nan|inf(inity)?)$/i.test(cell) &&
   (/^[_\p{L}]/u.test(cell) || (quoted && !/^\s*([-+]?[\d.]|$)/.test(cell)))
 
-/** Returns whether a cell is meant as a number, however it is written. */
+/** Returns whether a cell is meant as a number in any notation. */
 const isNumberLike = (cell: string) => /^[-+−]?[\d.,]*\d/.test(cell)
 
 /** Returns whether cells name the columns where edges begin and end. */
@@ -96,14 +102,14 @@ export interface Wishes {
 /** Result of {@link edgeColumns}. */
 export interface EdgeColumns {
   readonly roles: readonly Role[]
-  /** Whether the first line names them. */
+  /** Whether the first line names the columns. */
   readonly isHeading: boolean
-  /** Names in a first line that may be an edge as well. */
+  /** Names in the first line if it may be an edge instead of headings. */
   readonly doubtful: readonly string[]
 }
 
 /**
- * Returns what the columns of an edge list are.
+ * Returns the roles of the columns of an edge list.
  *
  * @param records - the first lines, of which the first may name the columns.
  * @param fail - refuses the first line.
@@ -164,7 +170,7 @@ export function edgeColumns(
     ? cells.length < 3 || isNumberLike(cells[2]!)
     : !cells.every((cell) => isWord(cell))
   if (isData || cells.length < 2) return { roles: positional, isHeading: false, doubtful: [] }
-  // Single letters say nothing.
+  // Headings of single letters name no roles, so the columns have the default order.
   if (!wishes.named && cells.every((cell) => cell.length === 1)) {
     return { roles: positional, isHeading: true, doubtful: [] }
   }

@@ -1,6 +1,6 @@
 /**
- * Feeds parsers with the lines of a text: decodes its bytes strictly, turns all line ends into \n, and hands over windows of whole lines.
- * It needs no files, so that texts in memory go the same way.
+ * Feeds parsers with the lines of a text: decodes its bytes strictly, converts all line ends to \n, and
+ * passes windows of whole lines. The module depends on no files, so that texts in memory use it too.
  */
 import { isUint8Array } from '../array-types.js'
 import { assertOrdinaryArray } from '../borrowed.js'
@@ -12,7 +12,7 @@ import { newBytes, toUtf8 } from '../platform.js'
 import { StrictDecoder } from './encoding.js'
 import { type LineParser, TextReader } from './text.js'
 
-/** Parser of a text that comes in chunks, which may end anywhere. */
+/** Parser of a text that arrives in chunks, which may end anywhere. */
 export interface TextFeed<Result> {
   /**
    * Parses the next characters.
@@ -20,14 +20,14 @@ export interface TextFeed<Result> {
    * @param later - upper bound of the number of bytes that follow them.
    */
   characters(text: string, later: number, isLast: boolean): Steps<void>
-  /** Returns the result, after the last characters. */
+  /** Returns the result. Called after the last characters. */
   end(): Steps<Result>
 }
 
 /** Bytes that are parsed between two yields: up to 2 ms of work. */
 export const WINDOW = 1 << 16
 
-/** Bytes of a line that is longer than those of any matrix. */
+/** Limit of a line in bytes, longer than the lines of any matrix. */
 const LONGEST_LINE = 1 << 28
 
 const NEWLINE = 10
@@ -41,7 +41,10 @@ export class LineFeed<Result> implements TextFeed<Result> {
   #filled = 0
   /** End of the last complete line among them. */
   #whole = 0
-  /** Size at which an incomplete record is tried again: twice its last one, so that all tries together are linear. */
+  /**
+   * Size at which an incomplete record is parsed again: twice the size of the last attempt, so that all
+   * attempts together take linear time.
+   */
   #needed = 0
   #hasBegun = false
   #endsInReturn = false
@@ -107,7 +110,7 @@ export class LineFeed<Result> implements TextFeed<Result> {
   }
 }
 
-/** Writes \n for every line end, in place, and returns the bytes that are left. */
+/** Replaces every line end by \n in place, and returns the shortened bytes. */
 function joinLineEnds(bytes: Uint8Array): Uint8Array {
   let end = bytes.indexOf(RETURN)
   if (end < 0) return bytes
@@ -119,7 +122,7 @@ function joinLineEnds(bytes: Uint8Array): Uint8Array {
   return bytes.subarray(0, end)
 }
 
-/** Throws DTypeError unless `content` is a text in memory, and `name` the one that messages call it. */
+/** Throws DTypeError unless `content` is a text or bytes and `name`, for messages, is a string. */
 function assertText(content: unknown, name: unknown): asserts content is Uint8Array | string {
   if (typeof name !== 'string') throw new DTypeError(`name must be a string, but it is ${show(name)}`)
   if (typeof content !== 'string' && !isUint8Array(content)) {
@@ -134,7 +137,7 @@ export interface ContentOptions {
   name?: string | undefined
 }
 
-/** Option `name` of {@link ContentOptions}, with this default. */
+/** Returns the option `name` of {@link ContentOptions} with a default. */
 export const contentName = (byDefault: string) =>
   option(byDefault, (value, name) => {
     if (typeof value === 'string') return value
@@ -165,7 +168,7 @@ function* parsing<Result>(content: Uint8Array | string, name: string, feed: Text
   const decoder = new StrictDecoder(name)
   for (let at = 0, end = 0; at < length; at = end) {
     end = Math.min(at + WINDOW, length)
-    // No pair of surrogates is divided.
+    // A slice must not end within a surrogate pair.
     if (typeof content === 'string' && (content.charCodeAt(end) & 0xfc00) === 0xdc00) end++
     const [later, isLast] = [length - end, end === length]
     const text =

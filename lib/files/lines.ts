@@ -1,4 +1,7 @@
-/** Reads text files of any size, compressed by gzip or not, in slices between which the event loop turns. */
+/**
+ * Reads text files of any size, compressed by gzip or not, in slices that let the event loop run between
+ * them.
+ */
 import type { FileHandle } from 'node:fs/promises'
 import { pipeline } from 'node:stream'
 import { FileError, MpmmlError } from '../errors.js'
@@ -16,9 +19,9 @@ const READING = 'reading a file'
 /** Greatest number of bytes that deflate encodes in one byte. */
 export const MAX_INFLATED = 1032
 
-/** Bytes one after the other. */
+/** Sequential source of bytes. */
 interface ByteSource {
-  /** Puts the next bytes into `buffer` from `start` on; returns how many, 0 only at the end. */
+  /** Writes the next bytes to `buffer` from `start` on. Returns their number, which is 0 only at the end. */
   fill(buffer: Buffer, start: number): Promise<number>
   /** The share of the file that has been read. */
   readonly share: number
@@ -76,7 +79,7 @@ class GzipSource implements ByteSource {
     this.#name = name
     this.#input = file.createReadStream({ autoClose: false, start: 0, end: Math.max(size - 1, 0) })
     this.#output = zlib.createGunzip({ chunkSize: WINDOW / 2 })
-    // Errors arrive where the chunks are read.
+    // The callback ignores errors, because the reader of the chunks gets them too.
     pipeline(this.#input, this.#output, () => {})
     this.#chunks = this.#output[Symbol.asyncIterator]()
   }
@@ -154,7 +157,7 @@ export const readText = <Result>(
     }
   })
 
-/** Reads a text file as {@link readText} does, with a parser of lines. */
+/** Reads a text file by {@link readText} with a parser of lines. */
 export const readLines = <Result>(
   name: string,
   expected: string,
@@ -162,7 +165,7 @@ export const readLines = <Result>(
   options: ReadFileOptions,
 ): Promise<Result> => readText(name, expected, new LineFeed(name, parser), options)
 
-/** Ends the reading of a file. */
+/** Thrown to stop the reading of a file with a result. */
 class Found<Result> extends Error {
   constructor(readonly result: Result) {
     super()
@@ -172,7 +175,7 @@ class Found<Result> extends Error {
 /**
  * Reads lines of a text file until `lines` returns a result.
  *
- * @returns undefined if the file ends before.
+ * @returns undefined if the file ends without a result.
  */
 export async function findInLines<Result>(
   name: string,

@@ -1,4 +1,7 @@
-/** Matrix Market's formats (.mtx): coordinate, for sparse matrices, and array. https://math.nist.gov/MatrixMarket/formats.html */
+/**
+ * Parser of Matrix Market files (.mtx): the coordinate format of sparse matrices, and the array format.
+ * https://math.nist.gov/MatrixMarket/formats.html
+ */
 import { show } from '../describe.js'
 import { PER_STEP, type Steps } from '../graph-core/slices.js'
 import { MAX_INT32, MIN_INT32 } from '../integers.js'
@@ -61,7 +64,10 @@ export interface ArraySink<Result> {
   end(): Result
 }
 
-/** @param arrays - what takes array files; without it they are refused, because they hold no sparse matrix. */
+/**
+ * @param arrays - receiver of array files. Without it array files are refused, because they hold no sparse
+ * matrix.
+ */
 export function matrixMarketParser<Result>(
   sink: EntrySink<Result>,
   arrays?: ArraySink<Result>,

@@ -1,4 +1,4 @@
-/** The memory for what files hold, which may claim anything. */
+/** Allocates memory for the contents of untrusted files, with limits. */
 import { show } from '../describe.js'
 import { bytesOf, newArray } from '../elements.js'
 import { LimitError, OptionError } from '../errors.js'
@@ -17,7 +17,7 @@ export interface MemoryOptions {
   maxBytes?: number | undefined
 }
 
-/** The option; no limit if it is left out. */
+/** Option `maxBytes`; no limit by default. */
 export const maxBytes = option(Number.POSITIVE_INFINITY, (value, name) => {
   if (typeof value === 'number' && value >= 0) return value
   throw new OptionError(`option ${name} must be a number of bytes, 0 or more, but it is ${show(value)}`)
@@ -33,7 +33,7 @@ export function assertWithinLimit(bytes: number, maxBytes: number, name: string)
 const advice =
   'readEntries reads a sparse file as its entries, and multiplyArrays of mpmml/arrays multiplies .npy files block by block'
 
-/** Memory for a matrix of a file. */
+/** Allocates the elements of a matrix that a file holds. */
 export function newMatrixData(count: number, name: string, dtype: DataType, maxBytes: number): ElementArray {
   const type = addon.dataTypes.indexOf(dtype)
   assertWithinLimit(count * bytesOf(type), maxBytes, name)

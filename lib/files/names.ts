@@ -1,4 +1,4 @@
-/** The formats of files, and how their names end. */
+/** Formats of files and their extensions. */
 import { show, showChoices } from '../describe.js'
 import { FileError, OptionError } from '../errors.js'
 import { option } from '../options.js'
@@ -29,10 +29,10 @@ const isText = (format: AnyFormat) => format !== 'npy' && format !== 'npz'
 export const isGzipName = (name: string) => /\.gz$/i.test(name)
 
 /**
- * The format that the end of a file's name says, as {@link readMatrix} and {@link writeMatrix} take it if the option `format`
- * is left out. Looks at the name only: the file need not exist.
+ * Returns the format of a file by its extension, which is the default of the option `format` of {@link
+ * readMatrix} and {@link writeMatrix}. The file need not exist.
  *
- * @throws FileError (ERR_MPMML_FILE) if the name says none, or that gzip compressed what is no text.
+ * @throws FileError (ERR_MPMML_FILE) for an unknown extension, and for .gz after a format that isn't text.
  * @example
  * console.log(fileFormatOf('roads.mtx.gz')) // matrix-market
  */
@@ -43,16 +43,16 @@ export function fileFormatOf(path: string | URL): FileFormat {
   return assertApplicable(name, format)
 }
 
-/** The option `array`: a name in an archive. */
+/** Option `array`: name of an array in an archive. */
 export const arrayName = option(undefined, (value, name) => {
   if (typeof value === 'string') return value
   throw new OptionError(`option ${name} must be the name of an array, but it is ${show(value)}`)
 })
 
 /**
- * The format of a file: what the option says, or how its name ends.
+ * Returns the format of a file: the option, or the format of its extension.
  *
- * @param known - the formats that are possible.
+ * @param known - allowed formats.
  */
 export function formatOf<Format extends AnyFormat>(
   name: string,

@@ -1,4 +1,7 @@
-/** The bytes of .npy files in memory, such as those that a service gets and sends. */
+/**
+ * Converts between matrices and the bytes of .npy files in memory, for example in requests and responses of a
+ * service.
+ */
 
 import { isUint8Array } from '../array-types.js'
 import { assertOrdinaryArray } from '../borrowed.js'
@@ -19,13 +22,13 @@ import { formatHeader, namedProblem } from './npy-header.js'
 const parseOptions = new Options({ dtype: bytesType } satisfies OptionsOf<{ dtype?: 'uint8' }>)
 
 /**
- * The matrix, or batch of matrices, that the bytes of a NumPy .npy file hold. What {@link readNpy} says about types, orders
- * and the option `dtype` is true of it too. It blocks, and copies the elements.
+ * Returns the matrix, or batch of matrices, in the bytes of a NumPy .npy file. Types, orders and the option
+ * `dtype` are handled as by {@link readNpy}. The call blocks, and copies the elements.
  *
- * @param bytes - all of the file.
- * @param options - `dtype`: as the option of {@link readNpy}.
- * @throws FileError (ERR_MPMML_FILE) for bytes that are no such file; ERR_MPMML_DTYPE for a value that isn't a Uint8Array; ERR_MPMML_OPTION
- *   for another dtype; ERR_MPMML_OUT_OF_MEMORY.
+ * @param bytes - complete file.
+ * @param options - `dtype`: see {@link ReadNpyOptions}.
+ * @throws FileError (ERR_MPMML_FILE) for bytes that aren't a .npy file; ERR_MPMML_DTYPE for a value that
+ * isn't a Uint8Array; ERR_MPMML_OPTION for another dtype; ERR_MPMML_OUT_OF_MEMORY.
  * @example
  * const bytes = formatNpy(matrix(2, 2, [1, 2, 3, 4]))
  * console.log(parseNpy(bytes).data.join()) // 1,2,3,4
@@ -50,8 +53,8 @@ export function parseNpy(bytes: Uint8Array, options?: { dtype?: 'uint8' | undefi
 }
 
 /**
- * The bytes of the NumPy .npy file that {@link writeNpy} writes for a matrix or a batch of matrices. It blocks, and copies
- * the elements.
+ * Returns the bytes of a NumPy .npy file for a matrix or a batch of matrices, equal to the file that {@link
+ * writeNpy} writes. The call blocks, and copies the elements.
  *
  * @throws ERR_MPMML_SHAPE and ERR_MPMML_DTYPE for a value that isn't a matrix; ERR_MPMML_OUT_OF_MEMORY.
  * @example

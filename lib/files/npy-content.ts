@@ -1,4 +1,4 @@
-/** The content of .npy files: header and elements on one side, a matrix on the other. */
+/** Converts between matrices and the header and elements of .npy files. */
 import { show } from '../describe.js'
 import { bytesOf, newArray, typeNameOf } from '../elements.js'
 import { OptionError } from '../errors.js'
@@ -11,7 +11,7 @@ import { assertStillAttached, type HostView } from '../view.js'
 import { formatHeader, type NpyHeader, NpyProblem } from './npy-header.js'
 import { type FileType, fileType, littleEndian } from './npy-types.js'
 
-/** The option dtype of what reads. */
+/** Option `dtype` of functions that read. */
 export const bytesType = option(undefined, (value, name): 'uint8' => {
   if (value === 'uint8') return value
   throw new OptionError(`option ${name} must be 'uint8' or left out, but it is ${show(value)}`)
@@ -29,10 +29,10 @@ export function checkedContent(
   return { type, shape, count: checkedCount(shape, text, type, BigInt(present)) }
 }
 
-/** A shape as Python writes it. */
+/** Formats a shape as a Python tuple. */
 const shapeText = (shape: readonly bigint[]) => `(${shape.join(', ')}${shape.length === 1 ? ',' : ''})`
 
-/** A vector is a row. */
+/** Checks a shape and returns it as that of a matrix or a batch. A vector is a row. */
 function checkedShape(claimed: bigint[], text: string): Shape {
   if (claimed.length < 1 || claimed.length > 3) {
     const advice =
@@ -65,7 +65,7 @@ function checkedCount(shape: number[], text: string, type: FileType, present: bi
   return Number(count)
 }
 
-/** The error for the value of an element that the type of the result can't hold. */
+/** Returns the error for an element whose value the type of the result can't represent. */
 export const valueRefused = (value: number | bigint, type: FileType, index: readonly number[]) =>
   new NpyProblem(
     `its ${type.name} value ${value} at index [${index.join(', ')}] ` +
@@ -73,7 +73,7 @@ export const valueRefused = (value: number | bigint, type: FileType, index: read
       'scale or clip the values first',
   )
 
-/** The matrix whose elements are `data` in the file's order. */
+/** Returns the matrix whose elements are `data` in the file's order. */
 export function asMatrix(data: ElementArray, shape: Shape, header: NpyHeader): Matrix<ElementArray> {
   return header.fortranOrder ? { data, shape, strides: fortranStrides(shape) } : { data, shape }
 }
@@ -95,7 +95,7 @@ function fortranStrides(shape: Shape): Shape {
   return shape.length === 2 ? [1, shape[0]] : [1, shape[0], shape[0] * shape[1]]
 }
 
-/** Fills `out` with the view's elements in row-major order, from number `first` on. */
+/** Fills `out` with the view's elements in row-major order, from element `first` on. */
 export function gather(view: HostView, first: number, out: ElementArray): void {
   const { data, rows, cols, colStride } = view
   let row = Math.floor(first / cols)
@@ -116,10 +116,13 @@ export function gather(view: HostView, first: number, out: ElementArray): void {
 /** Bytes of one write: enough for the full speed of a disk, few enough to stop soon after a signal. */
 const PIECE_BYTES = 1 << 22
 
-/** Elements that are gathered between two turns of the event loop: at most some milliseconds. */
+/** Number of elements that are gathered between two turns of the event loop, in at most a few ms. */
 const PER_TURN = 1 << 18
 
-/** Returns the bytes of a file in pieces, each valid until the next one. `reached` is called with the share that is done. */
+/**
+ * Returns the bytes of a file in pieces, each valid until the next one. `reached` is called with the
+ * completed share.
+ */
 export function* npyPieces(
   view: HostView<ElementArray>,
   reached: (share: number) => void,

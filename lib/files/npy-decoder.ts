@@ -1,6 +1,7 @@
 /**
- * Decoders of .npy files. A decoder is a generator that yields the memory of the next bytes of a file: its caller fills that memory and
- * goes on. So bytes in memory, streams and files with several reads at once have one decoder.
+ * Decoders of .npy files. A decoder is a generator that yields the memory of the next bytes of a file: its
+ * caller fills that memory and goes on. So one decoder serves bytes in memory, streams, and files with
+ * concurrent reads.
  */
 
 import type { Matrix } from '../matrix.js'
@@ -13,7 +14,7 @@ import type { FileType } from './npy-types.js'
 
 export type NpyDecoder<Result> = Generator<Uint8Array, Result, void>
 
-/** Elements that are converted between two turns of the event loop: at most some milliseconds. */
+/** Number of elements that are converted between two turns of the event loop, in at most a few ms. */
 const PER_STEP = 1 << 18
 
 /** Decodes the header of a file of `size` bytes; its elements begin at byte `start`. */
@@ -29,7 +30,7 @@ export function* decodeHeader(size: number): NpyDecoder<{ header: NpyHeader; sta
   return { header: parseHeader(fromLatin1(head, start, end)), start: end }
 }
 
-/** Decodes the header and the bytes of the elements, whatever these are, in memory of their own. */
+/** Decodes the header and returns the bytes of the elements of any type in new memory. */
 export function* decodeArray(
   size: number,
   newBytes: (length: number) => Uint8Array,
@@ -53,7 +54,7 @@ export function* decodeMatrix(
   if (!type.convert && !type.swapped) yield own
   else {
     const step = Math.min(count, PER_STEP)
-    // Memory of its own is aligned for every element type.
+    // New memory is aligned for every element type.
     const chunk = type.convert && new Uint8Array(step * type.size)
     for (let done = 0; done < count; done += step) {
       const bytes = Math.min(step, count - done) * type.size
@@ -68,7 +69,8 @@ export function* decodeMatrix(
 }
 
 /**
- * Converts elements in this machine's byte order to those of `out` from number `first` on, if they need it.
+ * Converts elements in this machine's byte order to the type of `out` from element `first` on. Without a
+ * conversion the bytes are already in `out`.
  *
  * @param indexOf - returns the index in the matrix of an element that `out` can't hold.
  */
@@ -83,7 +85,7 @@ export function convertElements(
   if (bad >= 0) throw valueRefused(type.value(bytes, bad), type, indexOf(bad))
 }
 
-/** Runs a decoder on bytes in the order of the file. Errors of the file are NpyProblems. */
+/** Runs a decoder on bytes in the order of the file. Throws NpyProblem for errors of the file. */
 export class DecodedStream<Result> {
   readonly #decoder: NpyDecoder<Result>
   #step: IteratorResult<Uint8Array, Result>

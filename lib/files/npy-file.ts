@@ -1,4 +1,4 @@
-/** Decoding .npy files from the disk. */
+/** Decodes .npy files on disk. */
 import type { FileHandle } from 'node:fs/promises'
 import { openForReading, readError, readFully } from './files.js'
 import type { NpyDecoder } from './npy-decoder.js'
@@ -7,10 +7,10 @@ import { NpyProblem, namedProblem } from './npy-header.js'
 /** Bytes of one read: enough for the full speed of a disk, few enough to stop soon after a signal. */
 const CHUNK_BYTES = 1 << 22
 
-/** Reads at once: one thread doesn't copy as much as the memory takes. */
+/** Number of concurrent reads: one thread doesn't saturate the memory bandwidth. */
 const READERS = 4
 
-/** Opens a .npy file for some work on it. */
+/** Opens a .npy file, runs work on it and closes it. */
 export async function readingNpy<Result>(
   name: string,
   work: (file: FileHandle, size: number) => Promise<Result>,
@@ -49,7 +49,7 @@ export async function decodeFile<Result>(
         read += bytes.length
       }
     }
-    // All of them must have ended before the file is closed.
+    // All reads must end before the file is closed.
     const readers = await Promise.allSettled(Array.from({ length: READERS }, reader))
     for (const outcome of readers) if (outcome.status === 'rejected') throw outcome.reason
     position += value.length

@@ -1,6 +1,7 @@
 /**
- * The header of NumPy's .npy format, versions 1.0, 2.0 and 3.0: a magic string, the version, the header's length and
- * a Python dictionary with the keys descr, fortran_order and shape. Source: numpy.lib.format, "Format Version 1.0".
+ * Parses and formats the header of NumPy's .npy format, versions 1.0, 2.0 and 3.0: a magic string, the
+ * version, the header's length and a Python dictionary with the keys descr, fortran_order and shape. Source:
+ * numpy.lib.format, "Format Version 1.0".
  */
 
 import { bytesOfStored } from '../elements.js'
@@ -8,7 +9,7 @@ import { FileError } from '../errors.js'
 import { fromLatin1 } from '../platform.js'
 import type { DataType } from '../variant-names.js'
 
-/** Fields of a header. Its numbers aren't checked yet. */
+/** Fields of a header, whose numbers aren't checked yet. */
 export interface NpyHeader {
   /** The element type, for example "<i4"; undefined for a structured type. */
   descr: string | undefined
@@ -19,7 +20,7 @@ export interface NpyHeader {
 /** The reason why a file can't be read; the reader adds the file's name. */
 export class NpyProblem extends Error {}
 
-/** Returns the error of a file that messages call `name`: any other error than an NpyProblem unchanged. */
+/** Returns the FileError for an NpyProblem of the file `name`. Other errors are returned unchanged. */
 export const namedProblem = (name: string, error: unknown): unknown =>
   error instanceof NpyProblem ? new FileError(`${name}: ${error.message}`, { cause: error }) : error
 
@@ -28,7 +29,7 @@ const magic = '\x93NUMPY'
 /** Bytes before the header's text, in the longest version. */
 export const preambleLength = 12
 
-/** No array of numbers has a longer header; only structured types do. */
+/** Limit of the header in bytes. Only headers of structured types are longer. */
 const longestHeader = 65535
 
 /** Returns the position of the header's text from the file's first bytes (up to {@link preambleLength}). */
@@ -58,7 +59,7 @@ export function parsePreamble(bytes: Uint8Array): { start: number; length: numbe
   return { start, length }
 }
 
-/** The error for a file of `size` bytes whose header needs more. */
+/** Returns the error for a file of `size` bytes whose header is longer. */
 export function truncatedHeader(size: number, needed: number): NpyProblem {
   return new NpyProblem(
     `the file ends within its header: it has ${size} bytes, its header needs ${needed}; it is truncated`,
@@ -69,7 +70,7 @@ const tokens = /\s*(?:([{}[\](),:])|(?:'([^'\\\n]*)'|"([^"\\\n]*)")|(-?\d+)L?\b|
 
 type Token = { mark: string } | { text: string } | { integer: bigint } | { truth: boolean }
 
-/** The text's tokens. Anything beyond the few that a header can have is refused, not skipped. */
+/** Returns the tokens of a text. Tokens that no header has are refused, not skipped. */
 function tokenize(text: string): Token[] {
   const list: Token[] = []
   tokens.lastIndex = 0
@@ -108,7 +109,7 @@ export function parseHeader(text: string): NpyHeader {
     if (!token || !(kind in token)) throw malformed(text)
     return (token as Extract<Token, Record<K, unknown>>)[kind]
   }
-  /** The list of a structured type is skipped to its end. */
+  /** Skips the list of a structured type. */
   const skipList = () => {
     let depth = 0
     do {
@@ -125,7 +126,7 @@ export function parseHeader(text: string): NpyHeader {
     while (!isMark(')')) {
       shape.push(take('integer'))
       if (!isMark(')')) expectMark(',')
-      // A tuple of one element has its comma: (3) is a number.
+      // A tuple of one element requires a comma: (3) is a number.
       else if (shape.length === 1) throw malformed(text)
     }
     next++
@@ -164,7 +165,10 @@ function description(dtype: DataType): string {
   return `${bytes > 1 ? '<' : '|'}${dtype[0]}${bytes}`
 }
 
-/** The first bytes of a version 1.0 file in C order, as NumPy writes them: the data starts at a multiple of 64. */
+/**
+ * Returns the header of a version 1.0 file in C order, byte for byte as NumPy writes it. The data starts at a
+ * multiple of 64.
+ */
 export function formatHeader(shape: readonly number[], dtype: DataType): Uint8Array {
   const dictionary = `{'descr': '${description(dtype)}', 'fortran_order': False, 'shape': (${shape.join(', ')}), }`
   const grown = dictionary + ' '.repeat(growthDigits - String(shape[0]).length)

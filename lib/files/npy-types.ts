@@ -14,17 +14,17 @@ export interface FileType {
   /** Element type of the resulting matrix. */
   dtype: DataType
   size: 1 | 2 | 4 | 8
-  /** Whether the file's byte order is the other one than this machine's. */
+  /** Whether the file's byte order differs from this machine's. */
   swapped: boolean
-  /** Undefined where its bytes are the result. */
+  /** Conversion; undefined if the file's bytes are the result. */
   convert: Convert | undefined
-  /** Element `index`, for a message. */
+  /** Returns the element `index` for a message. */
   value(bytes: Uint8Array, index: number): number | bigint
   /** Views aligned bytes in this machine's byte order as elements. */
   elements(bytes: Uint8Array): ArrayLike<number | bigint>
 }
 
-/** Whether this machine's is the byte order of most files. */
+/** Whether this machine is little-endian, as most files are. */
 export const littleEndian = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1
 
 interface View<T> {
@@ -34,7 +34,7 @@ interface View<T> {
 const view = <T>(View: View<T>, bytes: Uint8Array, length: number) =>
   new View(bytes.buffer, bytes.byteOffset, length)
 
-/** Types whose values int32 all holds. */
+/** Conversion of types whose values are all int32. */
 const widen =
   (View: View<number>): Convert =>
   (bytes, count, out, at) => {
@@ -51,7 +51,10 @@ const fromUint32: Convert = (bytes, count, out, at) => {
   return -1
 }
 
-/** 64-bit types, as halves: many times faster than BigInt. A high half of `sign(low)` makes the value an int32. */
+/**
+ * Conversion of 64-bit types by their halves, many times faster than BigInt. The value is an int32 if the
+ * high half is `sign(low)`.
+ */
 const fromHalves =
   (fits: (high: number, low: number) => boolean): Convert =>
   (bytes, count, out, at) => {
@@ -66,7 +69,7 @@ const fromHalves =
 
 const isByte = (value: number) => value === (value & 255)
 
-/** Types of up to 32 bits to uint8. */
+/** Conversion of types of up to 32 bits to uint8. */
 const narrow =
   (View: View<number>): Convert =>
   (bytes, count, out, at) => {
@@ -128,27 +131,27 @@ const refusals: Record<string, string> = {
   m: 'time spans; convert with a.astype(numpy.int64), and make them small enough for int32',
 }
 
-/** The letters of types by their names in NumPy and Zarr. */
+/** Type codes by the names in NumPy and Zarr. */
 const codes = new Map([
   ...Object.entries(types).map(([code, { name }]) => [name, code]),
   ...Object.entries({ float16: 'e2', complex64: 'c8', complex128: 'c16', string: 'U', bytes: 'S' }),
   ...Object.entries({ 'numpy.datetime64': 'M8', 'numpy.timedelta64': 'm8' }),
 ] as [string, string][])
 
-/** The type with a name such as 'int64', as {@link fileType}. */
+/** Returns the {@link fileType} for a name such as 'int64'. */
 export function namedType(name: string, isLittle: boolean): FileType {
   const code = codes.get(name) ?? (/^r\d+$/.test(name) ? 'V' : undefined)
   if (code === undefined) throw new NpyProblem(`expected ${names}, but its type is ${JSON.stringify(name)}`)
   return fileType(`${isLittle ? '<' : '>'}${code}`)
 }
 
-/** The error for a file of booleans where only numbers are taken. */
+/** Returns the error for a file of booleans where numbers are required. */
 export const booleansRefused = () =>
   new NpyProblem('expected numbers, but it holds booleans; convert with a.astype(numpy.int32)')
 
 /**
- * The type that `descr` names, and how it becomes `asked` (if nothing is asked for, the type nearest to it); throws
- * NpyProblem with the reason if it can't be taken exactly.
+ * Returns the file type that `descr` names, with its conversion to `asked` or by default to the nearest type.
+ * Throws NpyProblem with the reason if the conversion isn't exact.
  */
 export function fileType(descr: string | undefined, asked?: 'uint8'): FileType {
   if (descr === undefined) {

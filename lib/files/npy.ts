@@ -1,4 +1,4 @@
-/** NumPy's .npy files: read into matrices exactly or refused with the reason, and written as NumPy writes them. */
+/** Reads NumPy's .npy files exactly, or refuses them with a reason, and writes them as NumPy does. */
 
 import type { Matrix, MatrixLike } from '../matrix.js'
 import { Options, type OptionsOf } from '../options.js'
@@ -25,19 +25,19 @@ const readOptions = new Options(readNpySet)
  * Reads a matrix (2-D), a row (1-D), or a batch of matrices (3-D), from a NumPy .npy file of format 1.0, 2.0 or 3.0.
  *
  * int32, float32 and float64 in C order are read straight into the result, whose data is an Int32Array, a
- * Float32Array or a Float64Array. Fortran order is kept and described by strides. The other integer types of
- * 8 to 64 bits are converted to int32 exactly, and so are big-endian files: a value outside int32's range is
- * an error that names it and its index. Note that −2^31 is {@link EPSILON} whichever integer type it comes
+ * Float32Array or a Float64Array. Fortran order is preserved and described by strides. The other integer
+ * types of 8 to 64 bits and big-endian files are converted exactly: a value outside int32's range is an error
+ * that names the value and its index. Note that −2^31 is {@link EPSILON} whichever integer type it comes
  * from. Booleans become a Uint8Array of 0 and 1; any byte but 0 is true, as in NumPy.
  *
  * With the option `dtype: 'uint8'` uint8 is read unchanged into a Uint8Array, booleans become 0 and 1, and
- * the other integer types are converted exactly: a value outside 0 … 255 is an error that names it and its
- * index.
+ * the other integer types are converted exactly: a value outside 0 … 255 is an error that names the value and
+ * its index.
  *
  * @param path - a regular file.
  * @returns a matrix with data of its own.
- * @throws FileError for a file that can't be read, is damaged, or holds something else than these types in 1 to
- *   3 dimensions; ERR_MPMML_OPTION for another dtype; LimitError; ERR_MPMML_OUT_OF_MEMORY; AbortedError.
+ * @throws FileError for a file that can't be read, is damaged, or has another element type or other than 1 to
+ * 3 dimensions; ERR_MPMML_OPTION for another dtype; LimitError; ERR_MPMML_OUT_OF_MEMORY; AbortedError.
  * @example
  * await writeNpy('a.npy', matrix(2, 2, [1, 2, 3, 4]))
  * const { shape, data } = await readNpy('a.npy')
@@ -62,11 +62,11 @@ export async function readNpy(path: string | URL, options?: ReadNpyOptions): Pro
 }
 
 /**
- * Writes a matrix or a batch of matrices as a NumPy .npy file: format 1.0, of its own element type, little-endian, C
- * order, whatever the matrix' strides are. The file appears under its name only when it is complete; what had the name before is
- * replaced if it is a regular file and `overwrite` isn't false, and refused otherwise.
+ * Writes a matrix or a batch of matrices as a NumPy .npy file: format 1.0, the matrix's element type,
+ * little-endian, C order for any strides. The file appears under its name only when it is complete. An
+ * existing regular file is replaced unless `overwrite` is false; anything else with the name is an error.
  *
- * @param matrix - is read while the file is written: leave it alone until the promise settles.
+ * @param matrix - read while the file is written: don't modify it until the promise settles.
  * @throws FileError with the system's reason; ERR_MPMML_EXISTS; ERR_MPMML_SHAPE and ERR_MPMML_DTYPE for a value that isn't a matrix; ERR_MPMML_OPTION;
  *   AbortedError.
  * @example

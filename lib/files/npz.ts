@@ -1,4 +1,4 @@
-/** NumPy's .npz files: named arrays, each a .npy file in a zip archive. */
+/** Reads and writes NumPy's .npz files: named arrays, each a .npy file in a zip archive. */
 
 import { read } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
@@ -32,18 +32,18 @@ import {
 const STORED = 0
 const DEFLATED = 8
 
-/** Bytes that are read at once. */
+/** Bytes of one read. */
 const PIECE = 1 << 18
 
-/** The header of an array of numbers is shorter. */
+/** Limit of an array's header in bytes, longer than that of any array of numbers. */
 const LONGEST_HEADER = 1 << 16
 
-/** An archive of more files is no archive of matrices. */
+/** Limit of the files in an archive. */
 const MAX_ENTRIES = 65536
 
 /** The options of {@link readNpz}. `undefined` means the default. */
 export interface ReadNpzOptions extends ReadNpyOptions {
-  /** The names of the arrays that are wanted; all if left out. */
+  /** Names of the requested arrays. Default: all. */
   arrays?: readonly string[] | undefined
 }
 
@@ -60,9 +60,9 @@ const readOptions = new Options({
  * orders are read as by {@link readNpy}. Only the requested arrays are read.
  *
  * @param path - a regular file.
- * @returns the matrices by their names.
- * @throws FileError (ERR_MPMML_FILE) for a file that can't be read, is damaged, lacks an array or has one that is no matrix;
- *   ERR_MPMML_OPTION; ERR_MPMML_OUT_OF_MEMORY; AbortedError.
+ * @returns matrices by their names.
+ * @throws FileError (ERR_MPMML_FILE) for a file that can't be read, is damaged, lacks a requested array or
+ * has an array that isn't a matrix; ERR_MPMML_OPTION; ERR_MPMML_OUT_OF_MEMORY; AbortedError.
  * @example
  * await writeNpz('operands.npz', { a: matrix(1, 2, [1, 2]), b: matrix(2, 1, [3, 4]) })
  * const { a, b } = await readNpz('operands.npz')
@@ -76,7 +76,10 @@ export async function readNpz(
   return readArrays(path, () => arrays, dtype, rest)
 }
 
-/** Reads the array `wanted`, or the only one if it is undefined, or the sparse matrix that all of them are. */
+/**
+ * Reads the array `wanted`. If it is undefined, reads the only array, or the sparse matrix that all arrays
+ * represent.
+ */
 export async function readNpzArray(
   path: string | URL,
   wanted: string | undefined,
@@ -100,7 +103,7 @@ export async function readNpzArray(
   return Object.values(await readArrays(path, choose, dtype, options))[0]!
 }
 
-/** Reads a sparse matrix of SciPy's; undefined if the file has none. */
+/** Reads a sparse matrix of scipy.sparse.save_npz; undefined if the file has none. */
 export async function readSparseNpz<Result>(
   name: string,
   sink: EntrySink<Result>,
@@ -116,7 +119,7 @@ export async function readSparseNpz<Result>(
     const read = { done: 0, total }
     const readPart = async (array: string) => {
       const entry = there.get(array)!
-      // An element takes a byte or more of the matrix, and at most 8 here.
+      // An element takes at least one byte of the matrix, and at most 8 bytes of the file.
       assertWithinLimit(Math.floor((entry.uncompressedSize - LONGEST_HEADER) / 8), maxBytes, name)
       const newBytes = (length: number) => allocate(length, called, UINT8) as Uint8Array
       const called = `${name}, array ${show(array)}`
@@ -129,7 +132,7 @@ export async function readSparseNpz<Result>(
 }
 
 /**
- * The names of the arrays in a file.
+ * Returns the names of the arrays in a .npz file.
  *
  * @throws Rejects with FileError (ERR_MPMML_FILE) for a file that can't be read or is damaged; ERR_MPMML_OPTION; AbortedError.
  * @example
@@ -282,7 +285,7 @@ async function decodeEntry<Result>(
   }
 }
 
-/** Refuses an array that claims more bytes than its compressed ones can give. */
+/** Throws for an array that states more bytes than deflate can produce from its compressed bytes. */
 function assertInflatable({ compressedSize, uncompressedSize }: Entry, name: string): void {
   if (uncompressedSize <= MAX_INFLATED * (compressedSize + 1)) return
   throw new FileError(
@@ -325,7 +328,7 @@ async function readEntry(
   }
 }
 
-/** The cyclic redundancy check of zip archives; Node.js has it since 20.15 and 22.2. */
+/** CRC-32 of zip archives; Node.js has the function since 20.15 and 22.2. */
 const crc32: (bytes: Uint8Array, before: number) => number =
   (zlib as { crc32?: (bytes: Uint8Array, before: number) => number }).crc32 ?? tableCrc32
 
@@ -344,7 +347,7 @@ export function tableCrc32(bytes: Uint8Array, before: number): number {
 
 /** The options of {@link writeNpz}. `undefined` means the default. */
 export interface WriteNpzOptions extends WriteFileOptions {
-  /** Whether the arrays are compressed, as by numpy.savez_compressed; false by default. */
+  /** Whether the arrays are compressed, as by numpy.savez_compressed. Default false. */
   compress?: boolean | undefined
 }
 
@@ -357,10 +360,10 @@ const writeOptions = new Options({
  * Writes matrices, or batches of them, as the named arrays of a NumPy .npz file. The file appears under its name only when it is
  * complete.
  *
- * @param arrays - the matrices by their names. They are read while the file is written: leave them alone until the promise
- *   settles.
- * @throws FileError with the system's reason; ERR_MPMML_EXISTS; ERR_MPMML_SHAPE and ERR_MPMML_DTYPE for a value that isn't a matrix; ERR_MPMML_OPTION,
- *   also for a name that no archive can have; AbortedError.
+ * @param arrays - the matrices by their names. They are read while the file is written: don't modify them
+ * until the promise settles.
+ * @throws FileError with the system's reason; ERR_MPMML_EXISTS; ERR_MPMML_SHAPE and ERR_MPMML_DTYPE for a
+ * value that isn't a matrix; ERR_MPMML_OPTION, also for a name that isn't valid in an archive; AbortedError.
  * @example
  * await writeNpz('zeros.npz', { a: matrix(1000, 1000) }, { compress: true })
  * console.log((await stat('zeros.npz')).size < 10_000) // true
@@ -397,13 +400,13 @@ export async function writeNpz(
       const start = before
       before += bytes
       const content = function* () {
-        // Copies, because the stream asks for pieces before the last one is written.
+        // Pieces are copied, because the stream requests a piece before the previous one is written.
         const reached = (share: number) => work.reached((start + share * bytes) / bytesOfAll)
         for (const piece of npyPieces(view, reached, PIECE)) yield Buffer.from(piece)
       }
       const entry = {
         compress,
-        // As NumPy has it: the same arrays make the same file.
+        // The fixed date is NumPy's, so that equal arrays give equal files.
         mtime: new Date(1980, 0, 1),
         forceDosTimestamp: true,
         forceZip64Format: bytes >= 2 ** 31,

@@ -1,7 +1,10 @@
-/** Lists of numbers that grow without a copy, because to copy a large array would keep the event loop. */
+/**
+ * Growing lists of numbers that are never copied as a whole, because copying a large array would block the
+ * event loop.
+ */
 import type { Steps } from '../graph-core/slices.js'
 
-/** Numbers of the first piece, and of the largest ones. */
+/** Capacity of the first piece, and of the largest pieces. */
 const FIRST = 8
 const MOST = 1 << 15
 
@@ -9,9 +12,9 @@ export class Pieces<Data extends Int32Array | Float64Array> {
   readonly #make: (length: number) => Data
   readonly #pieces: Data[] = []
   #last: Data | undefined
-  /** Numbers of the last piece. */
+  /** Number of elements in the last piece. */
   #filled = 0
-  /** Numbers that all pieces have room for. */
+  /** Total capacity of all pieces. */
   capacity = 0
 
   /** @param make - returns an array, or throws OutOfMemoryError. */
@@ -36,7 +39,10 @@ export class Pieces<Data extends Int32Array | Float64Array> {
     this.#filled = 0
   }
 
-  /** Returns the numbers in order, as parts of up to 32768, and releases each part when the next is asked for. */
+  /**
+   * Yields the numbers in order, in parts of up to 32768. Each part is released when the next one is
+   * requested.
+   */
   *parts(): Generator<Data, void> {
     for (let piece = this.#pieces.shift(); piece; piece = this.#pieces.shift()) {
       yield piece === this.#last ? (piece.subarray(0, this.#filled) as Data) : piece

@@ -13,13 +13,19 @@ export type Pieces = Iterable<Uint8Array> | AsyncIterable<Uint8Array>
 export interface FileOptions {
   /** Aborts reading or writing. The error's `cause` is the signal's reason. */
   signal?: AbortSignal | undefined
-  /** Is called several times a second if there is much to do. If it throws, the work ends with what it threw. */
+  /**
+   * Listener of progress, called several times a second during long work. If it throws, the work is aborted
+   * with its exception.
+   */
   onProgress?: ((progress: Progress) => void) | undefined
 }
 
 /** Options of all functions that write a file. */
 export interface WriteFileOptions extends FileOptions {
-  /** Whether a regular file that has the name is replaced; true by default. If not, it stays, and the error is ERR_MPMML_EXISTS. */
+  /**
+   * Whether an existing regular file is replaced. Default true. If false, an existing file is the error
+   * ERR_MPMML_EXISTS.
+   */
   overwrite?: boolean | undefined
 }
 
@@ -31,7 +37,7 @@ export const writeFileSet = {
 } satisfies OptionsOf<WriteFileOptions>
 export const writeFileOptions = new Options(writeFileSet)
 
-/** Options of work on a file that have been read. */
+/** Validated options of work on a file. */
 export type ReadFileOptions = Partial<ReadOf<typeof writeFileOptions>>
 
 /** Progress and cancellation of the work on one file. */
@@ -67,7 +73,7 @@ export class FileWork {
     return work.#listener.run(() => steps(work))
   }
 
-  /** Writes a file, of which `pieces` returns the bytes. */
+  /** Writes a file whose bytes `pieces` returns. */
   static write(name: string, options: ReadFileOptions, pieces: (work: FileWork) => Pieces): Promise<void> {
     return FileWork.run(`writing ${name}`, options, (work) => work.write(name, pieces(work)))
   }

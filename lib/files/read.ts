@@ -1,4 +1,4 @@
-/** Reading a matrix from a file of any format. What a format needs is loaded when it is asked for. */
+/** Reads a matrix from a file of any format. The code of a format is loaded on first use. */
 
 import { semiringName } from '../built-in-semirings.js'
 import { show } from '../describe.js'
@@ -24,7 +24,10 @@ export interface ReadMatrixOptions<Type extends DataType = DataType> extends Fil
    * bytes.
    */
   semiring?: Semiring | undefined
-  /** The element type; if left out, the file's, or the first of int32, float64 and uint8 that the semiring has and that holds the values. */
+  /**
+   * Element type. Default: the file's type, or the first of int32, float64 and uint8 that the semiring has
+   * and that can represent the values.
+   */
   dtype?: Type | undefined
   /** The name of the array in a .npz file that has several. */
   array?: string | undefined
@@ -41,7 +44,7 @@ export const readSet = {
 const readOptions = new Options(readSet)
 
 /**
- * Reads a matrix from a file. The end of its name says what it is:
+ * Reads a matrix from a file. The extension determines the format:
  *
  * | name | file | elements |
  * |---|---|---|
@@ -51,10 +54,11 @@ const readOptions = new Options(readSet)
  * | .csv, .tsv | a row per line; `.` and `ε` are the semiring's zero, `inf`, `-inf` and `nan` what they say; the first line may hold headings, lines that begin with # are comments | int32 if all are integers of its range, else float64 |
  * | .gr | a graph in the DIMACS format; pairs of nodes without an arc are the semiring's zero | int32 |
  *
- * The text formats may be compressed by gzip (.mtx.gz). An infinity that is the semiring's zero becomes its zero in int32.
- * If the semiring doesn't have the type, the next one that holds all values is taken. With the option `dtype` values are
- * converted: exactly, or a value that the type doesn't hold is an error that names it; only fractions are rounded to float32.
- * In text, an integer beyond 2^53 that float64 would round is an error too, unless a decimal point or an exponent makes it a real number.
+ * The text formats may be compressed by gzip (.mtx.gz). An infinity that is the semiring's zero becomes its
+ * zero in int32. If the semiring doesn't have the type, the next one that holds all values is taken. The
+ * option `dtype` converts values exactly; only fractions are rounded to float32. A value that the type can't
+ * represent is an error that names the value. In text, an integer beyond 2^53 that float64 would round is an
+ * error too, unless a decimal point or an exponent makes it a real number.
  *
  * @param path - a regular file.
  * @returns a matrix with data of its own.

@@ -1,6 +1,6 @@
 /**
- * The sparse matrices of scipy.sparse.save_npz: .npz archives with the arrays format, shape and data, and others that say where
- * each value stands. Source: scipy.sparse, "save_npz" and "load_npz".
+ * Reads sparse matrices of scipy.sparse.save_npz: .npz archives with the arrays format, shape and data, and
+ * arrays with the positions of the values. Source: scipy.sparse, "save_npz" and "load_npz".
  */
 
 import { show } from '../describe.js'
@@ -17,7 +17,7 @@ import type { FileWork } from './progress.js'
 export const isSparseArchive = (names: readonly string[]): boolean =>
   ['format', 'shape', 'data'].every((name) => names.includes(name))
 
-/** The arrays that say where the values of a format stand. */
+/** Names of the arrays with the positions of values, by format. */
 const places: Record<string, readonly string[]> = {
   csr: ['indptr', 'indices'],
   csc: ['indptr', 'indices'],
@@ -34,7 +34,7 @@ type Integers = ArrayLike<number | bigint>
 
 /** An archive that holds a sparse matrix. */
 interface Archive {
-  /** Its name in messages. */
+  /** Name of the archive in messages. */
   readonly name: string
   /** The names of its arrays. */
   readonly names: readonly string[]
@@ -110,7 +110,7 @@ class EntryReader {
     this.#collector = new EntryCollector((block) => sink.take(block))
   }
 
-  /** Passes entry `e` on. */
+  /** Passes entry `e` to the sink. */
   add(row: number, col: number, e: number): void {
     const { name, values, integral, accepted } = this.#entries
     const value = values[e]!
@@ -120,7 +120,7 @@ class EntryReader {
     this.#collector.add(row, col, checked)
   }
 
-  /** The index of entry `e` along an axis. */
+  /** Returns the validated index of entry `e` along an axis. */
   index(value: number | bigint, axis: 0 | 1, e: number): number {
     const { name, sizes } = this.#entries
     return inRange(value, 0, sizes[axis] - 1, () => `${name}: the place of entry ${e}`)
@@ -131,7 +131,7 @@ class EntryReader {
   }
 }
 
-/** Entries in coordinate format. */
+/** Passes entries in coordinate format to a sink. */
 function* pairs(entries: Entries, sink: EntrySink<unknown>): Steps<void> {
   const { name, values, first, second } = entries
   assertLength(first, values.length, `${name}, array "row"`)
@@ -143,7 +143,7 @@ function* pairs(entries: Entries, sink: EntrySink<unknown>): Steps<void> {
   reader.end()
 }
 
-/** Entries in compressed rows (axis 0) or columns (axis 1). */
+/** Passes entries in compressed rows (axis 0) or columns (axis 1) to a sink. */
 function* lines(entries: Entries, sink: EntrySink<unknown>, axis: 0 | 1): Steps<void> {
   const { name, values, sizes, first, second } = entries
   assertLength(first, sizes[axis] + 1, `${name}, array "indptr"`)
@@ -164,7 +164,7 @@ function* lines(entries: Entries, sink: EntrySink<unknown>, axis: 0 | 1): Steps<
   reader.end()
 }
 
-/** The text that an array without dimensions holds, in bytes or in UTF-32. */
+/** Returns the text of an array without dimensions, in bytes or in UTF-32. */
 const textOf = ({ bytes }: Part): string => fromLatin1(bytes, 0, bytes.length).replaceAll('\0', '')
 
 function numbersOf({ name, descr, shape, bytes }: Part): { values: Integers; kind: string } {

@@ -1,4 +1,6 @@
-/** Sparse matrices in files, as lists of their entries: they may be far too large to be dense. */
+/**
+ * Reads and writes sparse matrices as lists of entries, because they may be far too large as dense matrices.
+ */
 
 import { throwIfAborted } from '../abort.js'
 import { isFloat64Array, isInt32Array } from '../array-types.js'
@@ -33,9 +35,9 @@ export type SparseFormat = 'matrix-market' | 'dimacs'
 const formats = ['matrix-market', 'dimacs'] as const
 const readable = [...formats, 'npz'] as const
 
-/** A sparse matrix: entry e has the value `value[e]` and stands in row `row[e]` and column `col[e]`, from 0. */
+/** A sparse matrix: entry e is the value `value[e]` in row `row[e]` and column `col[e]`, from 0. */
 export interface SparseEntries {
-  /** Its rows and columns. */
+  /** Numbers of rows and columns. */
   readonly shape: readonly [rows: number, cols: number]
   /** The row of each entry, from 0. */
   readonly row: Int32Array
@@ -69,13 +71,13 @@ const writeOptions = new Options({
 } satisfies OptionsOf<WriteEntriesOptions>)
 
 /**
- * Reads the entries of a Matrix Market coordinate file (.mtx), of a DIMACS file (.gr) or of a sparse matrix that
- * scipy.sparse.save_npz wrote (.npz: csr, csc or coo), in the order of the file. A symmetric or skew-symmetric file has those of
- * its other half too. Integers and patterns become int32, real numbers float64. Several entries of one place stay several:
- * {@link combineDuplicates} joins them.
+ * Reads the entries of a Matrix Market coordinate file (.mtx), of a DIMACS file (.gr) or of a sparse matrix
+ * that scipy.sparse.save_npz wrote (.npz: csr, csc or coo), in the order of the file. For a symmetric or
+ * skew-symmetric file the result includes the entries of the other half. Integers and patterns become int32,
+ * real numbers float64. Entries with equal positions aren't joined: see {@link combineDuplicates}.
  *
- * @throws FileError (ERR_MPMML_FILE) for a file that can't be read or isn't what it should be; ERR_MPMML_OPTION; LimitError;
- *   ERR_MPMML_OUT_OF_MEMORY; AbortedError.
+ * @throws FileError (ERR_MPMML_FILE) for a file that can't be read or is invalid; ERR_MPMML_OPTION;
+ * LimitError; ERR_MPMML_OUT_OF_MEMORY; AbortedError.
  * @example
  * const entries = { shape: [1000, 1000], row: Int32Array.of(0, 999), col: Int32Array.of(7, 3), value: Int32Array.of(5, -2) }
  * await writeEntries('sparse.mtx', entries)
@@ -112,8 +114,8 @@ async function read(
 }
 
 /**
- * Returns whether a file contains the entries of a sparse matrix, which {@link readEntries} reads. The name
- * and the first line or the names of arrays decide.
+ * Returns whether a file contains the entries of a sparse matrix, which {@link readEntries} reads. The result
+ * depends on the file's extension, and on the first line or the names of the arrays.
  *
  * @throws Rejects with FileError (ERR_MPMML_FILE) if the file can't be read; ERR_MPMML_OPTION; AbortedError.
  * @example
@@ -142,8 +144,9 @@ export async function isSparseFile(path: string | URL, options?: FileOptions): P
  * Writes the entries of a sparse matrix to a Matrix Market coordinate file (.mtx) or a DIMACS file (.gr). The file appears under
  * its name only when it is complete.
  *
- * @throws FileError (ERR_MPMML_FILE) with the system's reason; ERR_MPMML_EXISTS; ERR_MPMML_SHAPE, ERR_MPMML_DTYPE and ERR_MPMML_VALUE for a value that isn't
- *   such a list; ERR_MPMML_OPTION; AbortedError.
+ * @throws FileError (ERR_MPMML_FILE) with the system's reason; ERR_MPMML_EXISTS; ERR_MPMML_SHAPE,
+ * ERR_MPMML_DTYPE and ERR_MPMML_VALUE for a value that isn't a list of entries; ERR_MPMML_OPTION;
+ * AbortedError.
  * @example
  * const entries = { shape: [1000, 1000], row: Int32Array.of(0, 999), col: Int32Array.of(7, 3), value: Int32Array.of(5, -2) }
  * await writeEntries('sparse.mtx', entries)

@@ -1,4 +1,4 @@
-/** Text files, read whole and written so that they appear when they are complete. */
+/** Reads text files as a whole, and writes them atomically. */
 import { typeName } from '../describe.js'
 import { DTypeError, FileError } from '../errors.js'
 import { pathOf } from './files.js'
@@ -6,7 +6,7 @@ import type { TextFeed } from './line-feed.js'
 import { readText } from './lines.js'
 import { FileWork, type WriteFileOptions, writeFileOptions } from './progress.js'
 
-/** Far more than any results take; a wrong file is refused before it fills the memory. */
+/** Limit in characters, far above any results file. A larger file is refused before it fills the memory. */
 const MAX_CHARACTERS = 2 ** 28
 
 /** Reads a text file, which messages call `expected`, as one string. */
@@ -31,7 +31,8 @@ export function readWholeText(path: string | URL, expected: string): Promise<str
 }
 
 /**
- * Writes a text file as UTF-8. It appears under its name, or that of the file that a link leads to, only when it is complete.
+ * Writes a text file as UTF-8. The file, or the target of a symbolic link, appears under its name only when
+ * it is complete.
  *
  * @throws Rejects with FileError (ERR_MPMML_FILE), with the system's reason, ERR_MPMML_EXISTS, ERR_MPMML_OPTION, AbortedError, and with ERR_MPMML_DTYPE
  *   for any other value than a string.

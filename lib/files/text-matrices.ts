@@ -1,4 +1,4 @@
-/** Dense matrices in text. */
+/** Parses dense matrices in text. */
 import { semiringName } from '../built-in-semirings.js'
 import type { ArrayTypes } from '../element-types.js'
 import type { Matrix } from '../matrix.js'
@@ -25,9 +25,15 @@ const formats: readonly TextFormat[] = ['matrix-market', 'csv', 'tsv', 'dimacs']
 export interface ParseMatrixOptions<Type extends DataType = DataType> extends MemoryOptions, ContentOptions {
   /** Format of the text. */
   format: TextFormat
-  /** Semiring whose zero elements are that the text doesn't have; 'max-plus' by default, and 'or-and' for bytes. */
+  /**
+   * Semiring whose zero is the value of elements missing in the text. Default: 'max-plus', or 'or-and' for
+   * bytes.
+   */
   semiring?: Semiring | undefined
-  /** The element type; by default the first of int32, float64 and uint8 that the semiring has and that holds the values. */
+  /**
+   * The element type; by default the first of int32, float64 and uint8 that the semiring has and that can
+   * represent the values.
+   */
   dtype?: Type | undefined
 }
 
@@ -58,7 +64,8 @@ export const readTextMatrix = (
 ) => readText(name, 'a matrix', matrixFeed(name, format, wanted), options)
 
 /**
- * Reads a matrix from a text, or from its bytes, as {@link readMatrix} reads a file of the format. It blocks until all is read.
+ * Reads a matrix from a text, or from its bytes, as {@link readMatrix} reads a file of the format. The call
+ * blocks until the text is parsed.
  *
  * @throws FileError (ERR_MPMML_FILE) with the number of the line; ERR_MPMML_DTYPE for content that is neither text nor bytes, and if the semiring
  *   doesn't have the type; ERR_MPMML_OPTION; LimitError; ERR_MPMML_OUT_OF_MEMORY.

@@ -1,4 +1,7 @@
-/** Numbers in text, read from its bytes: a regular expression for each would take longer than the disk. */
+/**
+ * Parses numbers in text directly from its bytes: a regular expression for each number would be slower than
+ * the disk.
+ */
 import { show } from '../describe.js'
 import { FileError } from '../errors.js'
 import type { Steps } from '../graph-core/slices.js'
@@ -24,40 +27,49 @@ const MINUS = 45
 const PLUS = 43
 const POINT = 46
 const COMMA = 44
-/** e as a lower-case letter: what the bit that tells E from e is set in. */
+/** Code of the letter e, with the bit that distinguishes e from E. */
 const EXPONENT = 101
 const LOWER_CASE = 32
 
-/** Integers up to here are exact, and so are quotients of them and powers of ten up to 10^22 after one rounding. */
+/**
+ * Integers up to this limit are exact. Their products and quotients with powers of ten up to 10^22 are
+ * correctly rounded, because they round once.
+ */
 const EXACT = Number.MAX_SAFE_INTEGER
 const tens = Array.from({ length: 23 }, (_, digits) => Number(`1e${digits}`))
 
 /** Number of bytes that identify a line in messages. */
 const SHORTENED = 1000
-/** Bytes of a word that messages show. */
+/** Limit of a word in messages, in bytes. */
 const MAX_OF_WORD = 400
 
-/** Characters of most names, and the number of names that are remembered. */
+/** Limits of the cache of names: characters of a name, and number of names. */
 const SHORT = 24
 const REMEMBERED = 1 << 12
-/** Characters of a part of a string that V8 copies: SlicedString::kMinLength is 13. */
+/**
+ * Longest substring in characters that V8 copies instead of referencing the string: SlicedString::kMinLength
+ * is 13.
+ */
 const LONGEST_COPIED = 12
 
-/** These are so many in some files that to make strings of them would take most of the time. */
+/**
+ * Frequent words for infinities and NaN. Some files have so many of them that creating strings would take
+ * most of the time.
+ */
 const usualWords: [Uint8Array, number][] = [
   [toUtf8('-inf'), Number.NEGATIVE_INFINITY],
   [toUtf8('inf'), Number.POSITIVE_INFINITY],
   [toUtf8('nan'), Number.NaN],
 ]
 
-/** Parser of a text, which gets windows of whole lines, one after the other. */
+/** Parser of a text that receives consecutive windows of whole lines. */
 export interface LineParser<Result> {
   /**
-   * Reads the lines of the reader's window. A record of several lines whose end isn't in the window may be left: the next window
-   * begins with it.
+   * Parses the lines of the reader's window. The parser may leave a record of several lines whose end isn't
+   * in the window: the next window then begins with the record.
    */
   lines(reader: TextReader): Steps<void>
-  /** Returns the result, after the last line. */
+  /** Returns the result. Called after the last line. */
   end(reader: TextReader): Steps<Result>
 }
 
@@ -75,7 +87,7 @@ export class TextReader {
   line = 1
   /** Whether the number last read was written as an integer. */
   integral = true
-  /** Byte between cells; -1 if blanks are. */
+  /** Byte that separates cells; -1 for blanks. */
   separator = -1
   /** Whether a comma may be a decimal point. */
   decimalComma = false
@@ -83,20 +95,20 @@ export class TextReader {
   isLast = false
   /** First number whose point may separate thousands; null once another number shows that it doesn't. */
   #doubtful: { readonly text: string; readonly line: number } | null | undefined
-  /** Byte of the decimal point that the numbers have; -1 as long as none has one. */
+  /** Byte of the decimal point in this text; -1 until a number has one. */
   #point = -1
-  /** Texts that occurred last; made when the first is needed. */
+  /** Cache of recent texts, allocated on first use. */
   #texts: string[] = []
-  /** Their bytes, as characters. */
+  /** Bytes of the cached texts, as characters. */
   #bytesOfTexts: string[] = []
-  /** All bytes of the window as characters, once they are needed. */
+  /** All bytes of the window as characters, computed on first use. */
   #characters = ''
 
   constructor(name: string) {
     this.name = name
   }
 
-  /** Goes on with the lines of `bytes`; at most `later` bytes come after them. */
+  /** Starts a window with the lines of `bytes`, which at most `later` bytes follow. */
   window(bytes: Uint8Array, later: number, isLast: boolean): void {
     this.bytes = bytes
     this.#characters = ''
@@ -130,7 +142,10 @@ export class TextReader {
     this.line++
   }
 
-  /** Skips empty lines, and those that begin with the byte `comment`. Whether there is another line in the window. */
+  /**
+   * Skips empty lines, and lines that begin with the byte `comment`. Returns whether the window has another
+   * line.
+   */
   nextContent(comment = -1): boolean {
     while (this.position < this.end) {
       if (this.bytes[this.position] === NEWLINE) {
@@ -142,13 +157,14 @@ export class TextReader {
     return false
   }
 
-  /** The rest of the line, shortened. */
+  /** Returns the rest of the line, shortened. */
   restOfLine(): string {
     return this.#text(this.position, this.bytes.indexOf(NEWLINE, this.position), SHORTENED).trim()
   }
 
   /**
-   * Returns the text of bytes. Names of nodes occur again and again: a text that is remembered needs no decoding, and maps know its hash.
+   * Returns the text of bytes. Names of nodes repeat: a cached text needs no decoding, and has its hash for
+   * maps.
    */
   textOf(start: number, end: number): string {
     const { bytes } = this
@@ -179,21 +195,24 @@ export class TextReader {
     return text
   }
 
-  /** Bytes as characters. A long part of a string would keep all of the string in memory. */
+  /**
+   * Returns bytes as characters. A long substring is copied, because a reference would retain the whole
+   * string in memory.
+   */
   #slice(start: number, end: number): string {
     if (end - start > LONGEST_COPIED) return fromLatin1(this.bytes, start, end)
     if (this.#characters === '') this.#characters = fromLatin1(this.bytes, 0, this.end)
     return this.#characters.slice(start, end)
   }
 
-  /** Text of the bytes up to `end`, of which at most `most` are taken, but no part of a character. */
+  /** Returns the text of the bytes up to `end`, of at most `most` bytes and without incomplete characters. */
   #text(start: number, end: number, most: number): string {
     let last = Math.min(end, start + most)
     while (last < end && (this.bytes[last]! & 0xc0) === 0x80) last--
     return fromUtf8(this.bytes, start, last)
   }
 
-  /** The bytes up to the next blank, separator or line end, shortened. */
+  /** Returns the text up to the next blank, separator or line end, shortened. */
   word(): string {
     this.skipBlanks()
     const most = this.position + MAX_OF_WORD
@@ -202,7 +221,7 @@ export class TextReader {
     return this.#text(this.position, end, MAX_OF_WORD)
   }
 
-  /** Goes behind what {@link word} gave. */
+  /** Skips the text that {@link word} returns. */
   skipWord(): void {
     while (!this.ends(this.position)) this.position++
   }
@@ -213,7 +232,7 @@ export class TextReader {
     return byte === NEWLINE || byte === SPACE || byte === TAB || byte === this.separator
   }
 
-  /** Reads a decimal number, correctly rounded; `what` is what errors call it. */
+  /** Reads a decimal number, correctly rounded; `what` is its name in errors. */
   number(what: string, advice = ''): number {
     const value = this.decimal()
     return Number.isNaN(value) ? this.#wrongNumber(what, this.word(), advice) : value
@@ -242,7 +261,10 @@ export class TextReader {
     return infinity
   }
 
-  /** Reads a decimal number that float64 can hold; NaN, and the reader stays before it, if there is none. Fractions are rounded, integers aren't. */
+  /**
+   * Reads a decimal number. Fractions are rounded to float64, integers must be exact. Returns NaN without
+   * moving the reader if there is no such number.
+   */
   decimal(): number {
     this.skipBlanks()
     const { bytes } = this
@@ -264,7 +286,7 @@ export class TextReader {
     this.integral = true
     if (byte === POINT || (byte === COMMA && this.decimalComma)) {
       if (byte !== this.#point) {
-        // One of them would be a thousands separator.
+        // One of two points would be a thousands separator.
         if (this.#point >= 0) return Number.NaN
         this.#point = byte
       }
@@ -313,7 +335,10 @@ export class TextReader {
     return negative ? -value : value
   }
 
-  /** The digits from `at` up to `last`, times a power of ten, correctly rounded; NaN if they are too many. */
+  /**
+   * Returns the digits from `at` up to `last` times a power of ten, correctly rounded; NaN if there are too
+   * many digits.
+   */
   #rounded(at: number, last: number, exponent: number): number {
     const { bytes } = this
     let high = 0
@@ -329,7 +354,7 @@ export class TextReader {
     return nearest(high, low, Math.max(count - HALF_DIGITS, 0), exponent)
   }
 
-  /** The number that a text is, which was taken from the line; otherwise as {@link number}. */
+  /** Returns the number in a text that was read from the line, with the rules of {@link number}. */
   numberIn(text: string, what: string): number {
     const pointed = this.decimalComma ? text.replace(',', '.') : text
     const value = numberOf(pointed)
@@ -338,14 +363,17 @@ export class TextReader {
     return Number.isNaN(value) ? this.#wrongNumber(what, text) : value
   }
 
-  /** Takes note of a number with a decimal point: 1,000 may be 1 or 1000, but not beside 0,5 or 1,25. */
+  /**
+   * Records a number with a decimal point: 1,000 may be 1 or 1000, unless the text also has a number such as
+   * 0,5 or 1,25.
+   */
   #doubt(text: string): void {
     if (this.separator === TAB && text.includes('.')) return
     if (!/^[1-9]\d{0,2}[.,]\d{3}$/.test(text)) this.#doubtful = null
     else if (this.#doubtful === undefined) this.#doubtful = { text, line: this.line }
   }
 
-  /** Refuses numbers of which none shows that their points don't separate thousands; for the end of the text. */
+  /** Throws at the end of the text if all points in its numbers may be thousands separators. */
   assertClear(): void {
     if (!this.#doubtful) return
     this.line = this.#doubtful.line
@@ -404,7 +432,7 @@ export class TextReader {
     return this.integer(what, 1, most)
   }
 
-  /** Goes to the next line, which must be the only thing that is left of this one. */
+  /** Skips the end of the line; throws if the line has more text. */
   endLine(): void {
     if (this.bytes[this.position] === NEWLINE) {
       this.position++

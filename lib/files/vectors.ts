@@ -1,4 +1,4 @@
-/** Vectors in NumPy's files: arrays of one dimension, such as the edges of a graph. */
+/** Reads vectors from NumPy files: arrays of one dimension, such as the edges of a graph. */
 import { show } from '../describe.js'
 import { FileError } from '../errors.js'
 import type { Matrix } from '../matrix.js'
@@ -45,7 +45,7 @@ export async function readVectors(
   )
 }
 
-/** The elements of a matrix of one line, which are next to each other. */
+/** Returns the contiguous elements of a matrix of one row or column. */
 function vectorOf({ data, shape }: Matrix<ElementArray>, name: string): ElementArray {
   if (shape.length === 2 && (shape[0] === 1 || shape[1] === 1)) return data
   throw new FileError(

@@ -1,4 +1,4 @@
-/** Matrices as text: Matrix Market, CSV and DIMACS. */
+/** Writes matrices as text: Matrix Market, CSV and DIMACS. */
 import { Readable } from 'node:stream'
 import { zeroOf } from '../built-in-semirings.js'
 import { isInteger, newArray, typeNameOf } from '../elements.js'
@@ -13,18 +13,18 @@ import { gather } from './npy-content.js'
 import type { FileWork } from './progress.js'
 import type { TextFormat } from './text-matrices.js'
 
-/** A matrix that is to be written, and what its zero is. */
+/** A matrix to be written, and its zero. */
 interface Source {
   readonly view: HostView<ElementArray>
   readonly semiring: Semiring
   readonly zero: number
-  /** Number of elements that are the zero. */
+  /** Number of elements that equal zero of the semiring. */
   readonly zeros: number
   readonly name: string
   readonly reached: (share: number) => void
 }
 
-/** Elements that are looked at before the event loop has its turn. */
+/** Number of elements that are checked between two turns of the event loop. */
 const PER_TURN = 1 << 21
 
 /** Characters of one write. */
@@ -98,7 +98,7 @@ const writers: Record<TextFormat, (source: Source) => Iterable<string>> = {
   dimacs,
 }
 
-/** The rows, one after the other in the same array. */
+/** Yields the rows, each in the same array. */
 function* rowsOf({ view, reached }: Source): Generator<ElementArray, void> {
   const row = newArray(view.type, view.cols)
   for (let i = 0; i < view.rows; i++) {
@@ -110,8 +110,9 @@ function* rowsOf({ view, reached }: Source): Generator<ElementArray, void> {
 }
 
 /**
- * Returns a number as it is read in every format; integers keep the type of floats by a point if `pointed`. Beyond 2^53 the shortest digits of
- * a float may be another integer, so that an exponent marks them as those of a real number.
+ * Formats a number for all formats. If `pointed`, integers get a decimal point, so that readers take them for
+ * floats. Beyond 2^53 the shortest digits of a float may denote another integer, so an exponent marks a real
+ * number.
  */
 export function numberText(value: number, pointed: boolean): string {
   if (Number.isInteger(value)) {

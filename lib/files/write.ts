@@ -1,4 +1,4 @@
-/** Writing a matrix to a file of any format. What a format needs is loaded when it is asked for. */
+/** Writes a matrix to a file of any format. The code of a format is loaded on first use. */
 
 import { during, Loan } from '../borrowed.js'
 import { semiringName } from '../built-in-semirings.js'
@@ -18,7 +18,10 @@ import { FileWork, type WriteFileOptions, writeFileSet } from './progress.js'
 export interface WriteMatrixOptions extends WriteFileOptions {
   /** Format of the file. Default: by the file's extension. */
   format?: FileFormat | undefined
-  /** Elements that are its zero are left out of sparse files, and are infinities in CSV; 'max-plus' if left out, and 'or-and' for bytes. */
+  /**
+   * Semiring whose zero is omitted in sparse files and written as an infinity in CSV. Default: 'max-plus', or
+   * 'or-and' for bytes.
+   */
   semiring?: Semiring | undefined
   /** Name of the matrix in a .npz file. Default 'arr_0', as in NumPy. */
   array?: string | undefined
@@ -36,18 +39,19 @@ export const writeSet = {
 const writeOptions = new Options(writeSet)
 
 /**
- * Writes a matrix to a file; the end of its name says in which format, as for {@link readMatrix}. The file appears under its
- * name only when it is complete; what had the name before is replaced if it is a regular file and `overwrite` isn't false, and refused
- * otherwise.
+ * Writes a matrix to a file in the format of its extension, as {@link readMatrix} reads it. The file appears
+ * under its name only when it is complete. An existing regular file is replaced unless `overwrite` is false;
+ * anything else with the name is an error.
  *
  * - .npy and .npz keep the element type, and hold batches of matrices too.
  * - .mtx is a coordinate file if some elements are the semiring's zero, which it leaves out, and an array file if not.
- * - .csv and .tsv have a row per line. Int32 elements that are the semiring's zero are written as the infinity that they mean.
+ * - .csv and .tsv have a row per line. Int32 elements that are the semiring's zero are written as the
+ *   corresponding infinity.
  * - .gr is a graph: an arc for each element that isn't the semiring's zero. It holds int32 integers only.
  *
  * A text file whose name ends with .gz is compressed.
  *
- * @param matrix - is read while the file is written: leave it alone until the promise settles.
+ * @param matrix - read while the file is written: don't modify it until the promise settles.
  * @throws FileError (ERR_MPMML_FILE) with the system's reason; ERR_MPMML_EXISTS; ERR_MPMML_SHAPE for a shape that the format doesn't hold, and ERR_MPMML_DTYPE
  *   for a value that isn't a matrix, or isn't of a type of the semiring; ERR_MPMML_OPTION; AbortedError.
  * @example

@@ -1,4 +1,7 @@
-/** Caps of loops that end by an argument about graphs: an error in the argument, or in its code, must not become an endless loop. */
+/**
+ * Limits of loops whose termination follows from a property of graphs, so that an error can't cause an
+ * endless loop.
+ */
 import { LimitError } from '../errors.js'
 
 /** @throws LimitError (ERR_MPMML_LIMIT) if a loop has taken more than its `most` rounds. */

@@ -2,32 +2,35 @@
 import type { Rows } from './rows.js'
 import { PER_STEP, type Steps } from './slices.js'
 
-/** Nodes that reach each other are in one component. */
+/** Strongly connected components: nodes that reach each other are in one component. */
 export interface Components {
   readonly count: number
   /**
-   * The component of each node; -1 if it isn't looked at. They are numbered so that edges between components lead from higher numbers to lower
-   * ones: a component comes after all that it reaches.
+   * Component of each node; -1 for a node outside of the part. Edges between components lead from higher to
+   * lower numbers: a component comes after all components that it reaches.
    */
   readonly of: Int32Array
-  /** All nodes that are looked at, by component: those of component c are `start[c]` up to `start[c + 1]` of `members`. */
+  /**
+   * Nodes of the part, sorted by component: component c has `members` from `start[c]` until before `start[c +
+   * 1]`.
+   */
   readonly members: Int32Array
   readonly start: Int32Array
 }
 
-/** The part of a graph to look at. */
+/** Part of a graph that is searched. */
 export interface GraphPart {
-  /** Only the nodes that these reach; all nodes by default. */
+  /** Start nodes: only nodes that they reach are searched. Default: all nodes. */
   readonly roots?: Int32Array | null
   /** Mask of nodes: only nodes with a 1 are considered. */
   readonly within?: Uint8Array | null | undefined
 }
 
-/** Not to be looked at, and later than all nodes that are. */
+/** Index of nodes outside of the part, greater than the index of any searched node. */
 const MASKED = 2 ** 31 - 1
 
 /**
- * The strongly connected components of a graph, or of a part of it.
+ * Finds the strongly connected components of a graph, or of a part of it.
  *
  * @see R. Tarjan, Depth-first search and linear graph algorithms, SIAM Journal on Computing 1 (1972). The recursion is a
  *   list here, because a path may be as long as there are nodes.

@@ -1,9 +1,12 @@
-/** Cycles as users get them. */
+/** Form of cycles in results and errors. */
 import { show } from '../describe.js'
 import { CycleError } from '../errors.js'
 import { type NodeNames, nodeText } from './names.js'
 
-/** The place of the least node: a cycle is read from it on, so that it doesn't depend on where a search met it. */
+/**
+ * Returns the index of the least node. Cycles start there, so that the result doesn't depend on where a
+ * search found the cycle.
+ */
 export const leastOf = (cycle: readonly number[]): number =>
   cycle.reduce((best, node, at) => (node < cycle[best]! ? at : best), 0)
 
@@ -15,7 +18,7 @@ export const rotated = <T>(list: readonly T[], first: number): T[] => [
 
 /** A cycle that gains. */
 export interface GainingCycle {
-  /** Its nodes, in order. */
+  /** Nodes of the cycle, in order. */
   readonly nodes: readonly number[]
   /** Product of the weights of its edges by the semiring's ⊗. */
   readonly weight: number
@@ -32,7 +35,7 @@ export interface Gain {
 
 const MAX_SHOWN = 8
 
-/** The error for a cycle that gains. */
+/** Returns the error for a cycle that gains. */
 export function cycleError(
   { nodes, weight, batch }: GainingCycle,
   { maximizes, one }: Gain,

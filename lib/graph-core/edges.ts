@@ -1,4 +1,4 @@
-/** Edge lists: the graphs of people whose networks have few edges for each node. */
+/** Edge lists, the form of sparse graphs. */
 import { isBigIntArray, isInt32Array, isTypedArray } from '../array-types.js'
 import { assertOrdinaryArray, copyOf, Loan, throughout } from '../borrowed.js'
 import { show, typeName } from '../describe.js'
@@ -43,11 +43,14 @@ export interface Edges {
   readonly type: number
   /** The user's keys of the nodes; null if nodes are numbers. */
   readonly names: NodeNames | null
-  /** The arrays that are those of the user. */
+  /** Arrays of the edges that belong to the user. */
   readonly borrowed: Loan
 }
 
-/** An {@link EdgeList} of nodes that have names: any values, such as texts, that are different by `Map`. */
+/**
+ * An {@link EdgeList} whose nodes have names: values of any type, such as texts, that are distinct as keys of
+ * a `Map`.
+ */
 export interface NamedEdgeList<Key = unknown, Data extends ElementArray = ElementArray> {
   /** The names of the nodes. */
   readonly nodes: ArrayLike<Key>
@@ -59,7 +62,7 @@ export interface NamedEdgeList<Key = unknown, Data extends ElementArray = Elemen
   readonly weight: Data | readonly number[]
 }
 
-/** An {@link EdgeList} with a name for each node, such as {@link readGraph} and {@link toEdgeList} give. */
+/** An {@link EdgeList} with a name for each node, as returned by {@link readGraph} and {@link toEdgeList}. */
 export interface KeyedEdgeList<Key = unknown, Data extends ElementArray = ElementArray>
   extends EdgeList<Data> {
   /** The name of each node. */
@@ -73,10 +76,10 @@ export interface KeyedEdgeList<Key = unknown, Data extends ElementArray = Elemen
 export const isEdgeList = (value: unknown): value is EdgeList | NamedEdgeList =>
   typeof value === 'object' && value !== null && ('nodes' in value || 'from' in value || 'to' in value)
 
-/** The length of an array of numbers, or -1 for anything else. */
+/** Returns the length of an array of numbers; -1 for other values. */
 function lengthOf(values: unknown): number {
   if (Array.isArray(values)) return values.length
-  // Not by their classes: other realms have classes of their own.
+  // Arrays aren't checked by instanceof, because other realms have their own classes.
   if (!isTypedArray(values) || isBigIntArray(values)) return -1
   return typedLength(values as Int32Array)
 }
@@ -100,7 +103,7 @@ export function isNode(value: unknown, nodes: number): value is number {
   return typeof value === 'number' && (value | 0) === value && value >= 0 && value < nodes
 }
 
-/** Throws what is wrong with the number of a node. */
+/** Throws the error for an invalid number of a node. */
 export function wrongNode(value: unknown, nodes: number, place: string): never {
   if (typeof value !== 'number' || !Number.isInteger(value)) {
     throw new DTypeError(`${place} must be the number of a node, an integer, but it is ${show(value)}`)
@@ -149,7 +152,10 @@ function* weights(values: ElementArray | readonly number[]): Steps<ElementArray>
 
 const preparedEdges = new WeakMap<object, Edges>()
 
-/** Makes an object stand for edges that have been read: wherever an edge list is taken, they aren't read again. */
+/**
+ * Associates an object with validated edges, so that functions that take the object as an edge list don't
+ * read it again.
+ */
 export function keepEdges(graph: object, edges: Edges): void {
   preparedEdges.set(graph, edges)
 }
@@ -158,8 +164,8 @@ export function keepEdges(graph: object, edges: Edges): void {
  * Reads an edge list: checks it, and copies its arrays.
  *
  * @param weightless - whether weights may be left out; then all are 1.
- * @param takes - whether the work checks nodes and weights itself: then arrays of the types that it takes are borrowed, and only others
- *   are checked and copied.
+ * @param takes - whether the work checks nodes and weights itself: then arrays of suitable types are
+ * borrowed, and other arrays are checked and copied.
  * @throws ERR_MPMML_DTYPE for a value that isn't an edge list, and for entries that aren't integers; ERR_MPMML_SHAPE for arrays of
  *   unequal lengths and a wrong number of nodes; ERR_MPMML_VALUE for nodes that don't exist, and for NaN.
  */
@@ -248,7 +254,7 @@ function* atHand<Result>(value: Result): Steps<Result> {
   return value
 }
 
-/** The edge list that the library makes. */
+/** Creates an edge list for a result. */
 export function makeEdges<Data extends ElementArray>(
   nodes: number,
   from: Int32Array,

@@ -4,7 +4,7 @@ export const signOf = (value: bigint): number => (value > 0n ? 1 : value < 0n ? 
 
 const view = new DataView(new ArrayBuffer(8))
 
-/** A finite number as `mantissa · 2^exponent`, both integers. */
+/** Returns a finite number as `mantissa · 2^exponent`, both integers. */
 function split(value: number): { mantissa: bigint; exponent: number } {
   view.setFloat64(0, value)
   const bits = view.getBigUint64(0)
@@ -44,7 +44,7 @@ export function scaled(value: number, bits: number): bigint {
 /** `value / 2^bits`, rounded at most twice. */
 export function unscaled(value: bigint, bits: number): number {
   if (bits === 0) return Number(value)
-  // 64 digits are more than a number holds; the rest would only overflow.
+  // 64 binary digits exceed the precision of a number; more digits could overflow.
   const extra = Math.max(0, (value < 0n ? -value : value).toString(2).length - 64)
   const top = Number(value >> BigInt(extra))
   const exponent = extra - bits

@@ -1,6 +1,6 @@
 /**
- * Whether there is memory for work on a graph. It is asked before: a system promises more memory than it has, and kills the process that
- * then writes to it.
+ * Checks in advance whether the memory suffices for work on a graph. Systems overcommit memory, and kill the
+ * process that later writes to it.
  */
 import { OutOfMemoryError } from '../errors.js'
 import { availableMemory } from '../free-memory.js'
@@ -13,17 +13,19 @@ export interface MemoryRequirement {
   readonly perEdge: number
 }
 
-/** Smaller work doesn't look for memory: to ask the system takes a tenth of a millisecond, as long as such work. */
+/**
+ * Size of work below which memory isn't checked: the query of the system takes 0.1 ms, as long as such work.
+ */
 const SMALL_WORK = 2 ** 17
-/** Bytes that small work may take in all. */
+/** Upper bound of the bytes of small work. */
 const SMALL_MEMORY = 2 ** 24
 
-/** The bytes that are available for work of this size. */
+/** Returns the available bytes for work of a size. */
 export const availableFor = (bytes: number): number =>
   bytes <= SMALL_WORK ? SMALL_MEMORY : availableMemory()
 
 /**
- * Throws OutOfMemoryError if work can't have the memory that it may need: arrays that were written can't be given back.
+ * Throws OutOfMemoryError if the available memory is less than the requirement.
  *
  * @returns the bytes that are available.
  */

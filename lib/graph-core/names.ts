@@ -32,13 +32,13 @@ export class NodeNames {
     )
   }
 
-  /** As messages show a node. */
+  /** Returns the text for a node in messages. */
   show(node: number): string {
     return nameText(this.keys[node])
   }
 }
 
-/** Without quotation marks: names stand where numbers would. */
+/** Returns the text for a key without quotation marks, because names replace numbers in messages. */
 export const nameText = (key: unknown): string => (typeof key === 'string' ? key : show(key))
 
 /** Reads the keys of nodes, which messages call `what`. */
@@ -62,7 +62,7 @@ export function* readingNames(given: ArrayLike<unknown>, what: string): Steps<No
   return new NodeNames(keys, numbers)
 }
 
-/** Nodes as the user calls them: by their names, or by their numbers if they have none. */
+/** Returns nodes by their names, or by their numbers if nodes have no names. */
 export function* naming(nodes: ArrayLike<number>, names: NodeNames | null): Steps<unknown[]> {
   const keys: unknown[] = []
   for (let at = 0; at < nodes.length; at++) {
@@ -73,14 +73,14 @@ export function* naming(nodes: ArrayLike<number>, names: NodeNames | null): Step
   return keys
 }
 
-/** A node in messages. */
+/** Returns the text for a node in messages. */
 export const nodeText = (node: number, names: NodeNames | null): string => names?.show(node) ?? `${node}`
 
 /** Returns whether `value` can contain keys. */
 export const isKeyArray = (value: unknown): value is ArrayLike<unknown> =>
   Array.isArray(value) || isTypedArray(value)
 
-/** The numbers of the nodes that are named, which messages call `what`. */
+/** Returns the numbers of named nodes. `what` names the argument in messages. */
 export function* numbering(given: unknown, names: NodeNames, what: string): Steps<Int32Array> {
   if (!isKeyArray(given))
     throw new ShapeError(`${what} must be an array of the names of nodes, but it is ${show(given)}`)

@@ -3,13 +3,16 @@ import type { Rows } from './rows.js'
 import { PER_STEP, type Steps } from './slices.js'
 
 export interface Reached {
-  /** The nodes, by how many edges they are away. */
+  /** Reached nodes, in order of their distance in edges. */
   readonly members: Int32Array
-  /** 1 for each of them. */
+  /** Mask of nodes: 1 for reached nodes. */
   readonly within: Uint8Array
 }
 
-/** The nodes that some of `roots` reach, themselves included; in rows that were transposed, those that reach them. */
+/**
+ * Finds the nodes that `roots` reach, including `roots`. With transposed rows, finds the nodes that reach
+ * `roots`.
+ */
 export function* findReachable({ nodes, start, to }: Rows, roots: Int32Array): Steps<Reached> {
   const within = new Uint8Array(nodes)
   const members = new Int32Array(nodes)

@@ -17,7 +17,7 @@ export interface Rows {
 
 /** Rows whose edges come from an edge list, or from other rows. */
 export interface EdgeRows extends Rows {
-  /** The index that each edge has there. */
+  /** Index of each edge in the edge list or the original rows. */
   readonly edge: Int32Array
 }
 
@@ -48,7 +48,7 @@ export function* startsOf(label: Int32Array, labels: number): Steps<Int32Array> 
   return start
 }
 
-/** The items sorted by their labels: those of one label ascend. */
+/** Sorts items by their labels; items of one label ascend. */
 function* sorted(label: Int32Array, labels: number): Steps<{ start: Int32Array; item: Int32Array }> {
   const start = yield* startsOf(label, labels)
   const next = start.slice(0, labels)
@@ -61,7 +61,7 @@ function* sorted(label: Int32Array, labels: number): Steps<{ start: Int32Array; 
   return { start, item }
 }
 
-/** Writes the values at some indices, one after another. */
+/** Gathers the values at a list of indices. */
 export function* picking<Data extends ElementArray>(
   values: ElementArray,
   indices: Int32Array,
@@ -74,7 +74,10 @@ export function* picking<Data extends ElementArray>(
   return into
 }
 
-/** The rows of an edge list, each in the order of the list. Edges whose weight is `zero` are left out; none if it is null. */
+/**
+ * Builds the rows of an edge list, each in the order of the list. Edges whose weight is `zero` are omitted,
+ * unless `zero` is null.
+ */
 export function* listRows(
   { nodes, from, to, weight }: Pick<Edges, 'nodes' | 'from' | 'to' | 'weight'>,
   zero: number | null,
@@ -86,7 +89,7 @@ export function* listRows(
   return { nodes, start, to: yield* picking(other, edge, new Int32Array(edge.length)), edge }
 }
 
-/** The labels, and −1 for items whose weight is `zero`. */
+/** Returns the labels, with −1 for items whose weight is `zero`. */
 function* withoutZeros(label: Int32Array, weight: ElementArray, zero: number): Steps<Int32Array> {
   let kept = label
   for (let e = 0; e < label.length; e++) {
@@ -102,9 +105,9 @@ function* withoutZeros(label: Int32Array, weight: ElementArray, zero: number): S
 export type WeightMatrix = Pick<HostView, 'data' | 'offset' | 'rows' | 'rowStride' | 'colStride'>
 
 /**
- * The rows of a matrix, each in the order of its columns. Elements that are `zero` are no edges.
+ * Builds the rows of a matrix, each in the order of its columns. Elements that are `zero` are no edges.
  *
- * @param type - that of the weights in the rows, by its number.
+ * @param type - number of the element type of the rows' weights.
  */
 export function* matrixRows(
   { data, offset, rows: nodes, rowStride, colStride }: WeightMatrix,
@@ -129,7 +132,8 @@ export function* matrixRows(
   let k = 0
   for (let i = 0; i < nodes; i++) {
     if (i % perStep === perStep - 1) yield
-    // The matrix may have been written to meanwhile, which isn't allowed: its edges are those that were counted.
+    // The limit is the counted number of edges, in case the user modified the matrix meanwhile, which isn't
+    // allowed.
     const end = start[i + 1]!
     for (let j = 0, at = offset + i * rowStride; j < nodes && k < end; j++, at += colStride) {
       const value = data[at]!
@@ -142,7 +146,7 @@ export function* matrixRows(
   return { nodes, start, to, weight }
 }
 
-/** The node that each edge of the rows is of. */
+/** Returns the node of the row of each edge. */
 export function ownersOf({ nodes, start, to }: Rows): Int32Array {
   const owner = new Int32Array(to.length)
   for (let i = 0; i < nodes; i++) owner.fill(i, start[i], start[i + 1])
@@ -157,9 +161,10 @@ export function* transpose(rows: Rows): Steps<EdgeRows> {
 }
 
 /**
- * The edges within parts of a graph: those both of whose ends have the same label, which is not below 0.
+ * Returns the rows of the edges within parts of a graph: both ends have equal labels of at least 0.
  *
- * @param order - the nodes that become nodes 0, 1, … of these rows, among them all that have a label; all nodes by default.
+ * @param order - nodes that become nodes 0, 1, … of the result; it must contain all labelled nodes. Default:
+ * all nodes.
  */
 export function* restrict(
   { nodes, start, to }: Rows,

@@ -1,8 +1,8 @@
-/** Long work on JavaScript's thread in slices, between which the event loop turns. */
+/** Runs long work on JavaScript's thread in slices, and lets the event loop run between them. */
 import { throwIfAborted } from '../abort.js'
 import { turn } from '../platform.js'
 
-/** Work that yields every millisecond or so. What it returns is its result. */
+/** Generator of long work, which yields about every millisecond and returns the result. */
 export type Steps<Result> = Generator<void, Result, void>
 
 /**
@@ -11,10 +11,13 @@ export type Steps<Result> = Generator<void, Result, void>
  */
 export const PER_STEP = 1 << 13
 
-/** Milliseconds after which the event loop has its turn: a step and a collection of garbage may follow, and all should take less than 10. */
+/**
+ * Duration of a slice in ms. With one more step and a garbage collection the event loop should be blocked for
+ * less than 10 ms.
+ */
 const SLICE_MS = 3
 
-/** Does all of the work before it returns. */
+/** Runs all of the work synchronously. */
 export function atOnce<Result>(steps: Steps<Result>): Result {
   for (;;) {
     const { done, value } = steps.next()
@@ -22,7 +25,7 @@ export function atOnce<Result>(steps: Steps<Result>): Result {
   }
 }
 
-/** Does the work without keeping the event loop from anything for long. */
+/** Runs the work in slices of a few ms. */
 export async function inSlices<Result>(
   steps: Steps<Result> | AsyncGenerator<void, Result, void>,
   signal: AbortSignal | undefined,

@@ -1,4 +1,4 @@
-/** Bandwidths of the levels of a GPU's memory: the sloped ceilings of a roofline. */
+/** Measures the bandwidths of a GPU's memory levels, which are the sloped ceilings of a roofline. */
 
 import { natively } from '../errors.js'
 import { addon, type LabBandwidth, type LabBandwidthRequest, type LabBandwidthResult } from '../native.js'
@@ -20,7 +20,7 @@ export interface BandwidthResult extends Omit<LabBandwidthResult, 'ms'> {
   name: string
   /** Milliseconds of a launch. */
   ms: Spread
-  /** 10^9 bytes per second. Of strided reads only the words that are asked for count. */
+  /** 10^9 bytes per second. For strided reads only the requested words count. */
   gbps: Spread
 }
 
@@ -30,7 +30,7 @@ const bandwidthOptions = new Options({
 } satisfies OptionsOf<BandwidthOptions>)
 
 /**
- * The bandwidths of the addon that is loaded; none if it is without the laboratory.
+ * Returns the bandwidths that the loaded addon can measure; none if the addon lacks the laboratory.
  *
  * @throws Nothing.
  * @example
@@ -43,7 +43,8 @@ export function bandwidths(): Bandwidth[] {
 /**
  * Measures a bandwidth.
  *
- * @param name - of {@link bandwidths}: 'copy' (device memory, read and written), 'l2', 'shared', or 'strided'.
+ * @param name - name from {@link bandwidths}: 'copy' (device memory, read and written), 'l2', 'shared', or
+ * 'strided'.
  * @throws Rejects with ERR_MPMML_NO_CUDA if no GPU can be used, ERR_MPMML_ADDON if the addon that is loaded has CUDA but
  *   not the laboratory, ERR_MPMML_VARIANT for a name that doesn't exist, ERR_MPMML_OPTION, ERR_MPMML_OUT_OF_MEMORY, ERR_MPMML_CUDA.
  * @example

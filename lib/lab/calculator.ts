@@ -1,10 +1,13 @@
-/** Occupancy by the formula of NVIDIA's occupancy calculator, for kernels and GPUs that need not be on this machine. */
+/**
+ * Computes occupancy by the formula of NVIDIA's occupancy calculator. Neither the kernel nor the GPU has to
+ * be on this machine.
+ */
 import { Options, type OptionsOf, readChoice, readWhole, required, whole } from '../options.js'
 import type { Occupancy } from './occupancy.js'
 
 /** The options of {@link calculateOccupancy}. */
 export interface CalculatorOptions {
-  /** Registers per thread, as the compiler states them (`nvcc -Xptxas -v`). */
+  /** Registers per thread, as reported by the compiler (`nvcc -Xptxas -v`). */
   registers: number
   /** Threads per block. */
   threads: number
@@ -14,11 +17,14 @@ export interface CalculatorOptions {
   gpu: string
 }
 
-/** Result of {@link calculateOccupancy}: Table 2.1 of the thesis. Active ones are per multiprocessor. */
+/**
+ * Result of {@link calculateOccupancy}: Table 2.1 of the thesis. Active blocks, warps and threads are per
+ * multiprocessor.
+ */
 export interface CalculatedOccupancy extends Omit<Occupancy, 'localBytes'> {
   /** The architecture. */
   gpu: string
-  /** The resources of a multiprocessor that would run out with another block. */
+  /** Resources of a multiprocessor that don't suffice for another block. */
   limitedBy: ('threads' | 'blocks' | 'registers' | 'shared memory')[]
 }
 
@@ -29,17 +35,20 @@ interface Multiprocessor {
   registers: number
   registersPerBlock: number
   registersPerThread: number
-  /** Registers are allocated to warps in this unit. */
+  /** Allocation unit of a warp's registers. */
   registerUnit: number
-  /** Warps are allocated in this unit, because each scheduler has an equal share of the registers. */
+  /** Allocation unit of warps, because each scheduler has an equal share of the registers. */
   warpUnit: number
-  /** A block must fit as if its warps were allocated in this unit: sm_60 refuses what sm_61 can't run. */
+  /**
+   * Unit to which a block's warps are rounded up for the check whether the block fits: sm_60 refuses blocks
+   * that sm_61 can't run.
+   */
   blockUnit: number
   shared: number
   sharedPerBlock: number
-  /** Bytes. */
+  /** Allocation unit of shared memory in bytes. */
   sharedUnit: number
-  /** Bytes of each block's shared memory that the system takes. */
+  /** Bytes of each block's shared memory that the system reserves. */
   reserved: number
 }
 
@@ -63,7 +72,10 @@ const of = (threads: number, blocks: number, shared: number, rest: Partial<Multi
   shared,
   ...rest,
 })
-/** From compute capability 8.0 on a block can have all but 1 KiB, which the system reserves for each block. */
+/**
+ * From compute capability 8.0 on a block can have all shared memory except 1 KiB, which the system reserves
+ * per block.
+ */
 const ofAmpere = (threads: number, blocks: number, shared: number) =>
   of(threads, blocks, shared, { sharedPerBlock: shared - 1, sharedUnit: 128, reserved: 1024 })
 

@@ -1,5 +1,6 @@
 /**
- * Baselines of products on the CPU: the peak rate on registers, without memory, and the naive triple loop.
+ * Baselines of products on the CPU: the peak rate on registers without memory access, and the naive triple
+ * loop.
  */
 
 import { assertSemiringType, readSemiring, semiringName } from '../built-in-semirings.js'
@@ -15,15 +16,15 @@ import { type Spread, spread } from './statistics.js'
 
 /** The options of {@link cpuCeiling}. `undefined` means the default. */
 export interface CpuCeilingOptions {
-  /** The instruction set; the one that products take by default. */
+  /** Instruction set. Default: that of products. */
   isa?: InstructionSet | undefined
   /** The element type; 'int32' by default. */
   dtype?: DataType | undefined
-  /** 'max-plus' by default. Semirings that differ in the direction of ⊕ have the same steps. */
+  /** Semiring; 'max-plus' by default. Semirings that differ only in the direction of ⊕ have equal steps. */
   semiring?: Semiring | undefined
-  /** Of sums of integers: 32 (by default), 64, 16 or 8. */
+  /** Bits of integer sums: 32 (default), 64, 16 or 8. */
   bits?: 64 | 32 | 16 | 8 | undefined
-  /** Threads that run at once; 1 by default. */
+  /** Number of concurrent threads; 1 by default. */
   threads?: number | undefined
   /** Approximate duration of the measurement in milliseconds. Default 90. */
   milliseconds?: number | undefined
@@ -35,9 +36,9 @@ export interface CpuCeiling {
   isa: InstructionSet
   /** The element type. */
   dtype: DataType
-  /** Of an element, or of a sum. */
+  /** Bits of an element, or of a sum of integers. */
   bits: number
-  /** Threads that ran at once. */
+  /** Number of concurrent threads. */
   threads: number
   /** 10^9 operations per second of all threads together, 2 per step. */
   gops: Spread
@@ -45,15 +46,15 @@ export interface CpuCeiling {
 
 /** The options of {@link cpuNaiveLoop}. `undefined` means the default. */
 export interface CpuNaiveLoopOptions {
-  /** The sizes of the product: A is m × k, B is k × n. */
+  /** Rows of A and C. */
   m: number
   /** Columns of B and C. */
   n: number
   /** Columns of A and rows of B. */
   k: number
-  /** The instruction set; the one that products take by default. */
+  /** Instruction set. Default: that of products. */
   isa?: InstructionSet | undefined
-  /** Timed runs; 3 by default. */
+  /** Number of timed runs; 3 by default. */
   repetitions?: number | undefined
 }
 
@@ -76,7 +77,7 @@ interface StepKind {
 
 const multiplyAdds: StepKind = { name: 'multiply-adds', suffix: '-fma' }
 const minimaAndMaxima: StepKind = { name: 'minima and maxima', suffix: '-min-max' }
-/** The steps of the other semirings, by ⊗: they take as long whatever ⊕ is. */
+/** Steps of the other semirings by ⊗, because their duration doesn't depend on ⊕. */
 const stepsByExtension: Record<string, StepKind> = {
   sum: { name: 'additions and maxima', suffix: '' },
   minimum: minimaAndMaxima,
@@ -126,7 +127,8 @@ const loopOptions = new Options({
 } satisfies OptionsOf<CpuNaiveLoopOptions>)
 
 /**
- * Steps of a product on registers, without memory ({@link cpuCeilingName}). No product can exceed it.
+ * Measures the rate of a product's steps on registers, without memory access ({@link cpuCeilingName}). No
+ * product can exceed this rate.
  *
  * @throws Rejects with ERR_MPMML_OPTION, ERR_MPMML_DTYPE if the semiring doesn't have the element type, and
  *   ERR_MPMML_VARIANT for an instruction set that this processor or this build doesn't have.
@@ -166,8 +168,9 @@ export async function cpuCeiling(options?: CpuCeilingOptions): Promise<CpuCeilin
 }
 
 /**
- * The max-plus product of row-major int32 matrices as three plain loops (by rows of A, along K, along rows of B),
- * compiled at -O3 for the instruction set, on one core. It looks at no ranges and knows no ε.
+ * Measures the max-plus product of row-major int32 matrices as three plain loops (by rows of A, along K,
+ * along rows of B), compiled at -O3 for the instruction set, on one core. The loops neither check ranges nor
+ * handle ε.
  *
  * @throws Rejects as {@link cpuCeiling} does.
  * @example

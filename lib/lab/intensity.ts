@@ -1,15 +1,24 @@
-/** Arithmetic intensity of a kernel, in operations per byte moved: its position on a roofline. */
+/**
+ * Computes the arithmetic intensity of a kernel in operations per byte moved, which is its position on a
+ * roofline.
+ */
 import { assertObject } from '../options.js'
 import type { Variant } from '../variants.js'
 
-/** Operations per byte; an addition, a multiplication or a maximum is one, so that a step is two. */
+/**
+ * Arithmetic intensity in operations per byte. An addition, a multiplication or a maximum is one operation,
+ * so a step is two.
+ */
 export interface Intensity {
-  /** For each byte that blocks ask global memory for, as if no cache kept any of it. C is left out: it is one of K steps. */
+  /**
+   * Operations per byte that blocks request from global memory, without caches. C isn't counted, because it
+   * is accessed once for K steps.
+   */
   global: number
   /**
-   * For each byte that passes between registers and shared memory (or L1, for kernels that don't use it): 128 bytes a
-   * wavefront, of which a warp's access takes one or, if its words are in the same banks, several. A word that
-   * several threads read takes no more than for one.
+   * Operations per byte between registers and shared memory (or L1, for kernels without shared memory). A
+   * wavefront counts as 128 bytes. A warp's access takes one wavefront, or several in case of bank conflicts.
+   * A word that several threads read counts once.
    */
   shared: number
 }
@@ -19,14 +28,17 @@ const BANKS = 32
 const WAVEFRONT_BYTES = 128
 const SECTORS_A_WAVEFRONT = 4
 
-/** Wavefronts that a warp's access to these 32-bit words of shared memory takes at least: different words of a bank take turns. */
+/**
+ * Returns the minimum number of wavefronts for a warp's access to 32-bit words of shared memory: different
+ * words of a bank are serialized.
+ */
 export function wavefronts(words: readonly number[]): number {
   const inBank = new Array<number>(BANKS).fill(0)
   for (const word of new Set(words)) inBank[word % BANKS]!++
   return Math.max(...inBank)
 }
 
-/** Words `first` to `first + count − 1`. */
+/** Returns the words `first` to `first + count − 1`. */
 const run = (first: number, count: number) => Array.from({ length: count }, (_, index) => first + index)
 
 const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0)
@@ -36,7 +48,7 @@ interface TiledShape {
   coalesced: boolean
 }
 
-/** The threads of a block's first warp, by their place in the tile. */
+/** Returns the positions in the tile of the threads of a block's first warp. */
 function warpOf({ tile, coalesced }: TiledShape): { i: number; j: number }[] {
   return run(0, Math.min(LANES, tile * tile)).map((thread) => {
     const [fast, slow] = [thread % tile, Math.floor(thread / tile)]
@@ -44,13 +56,16 @@ function warpOf({ tile, coalesced }: TiledShape): { i: number; j: number }[] {
   })
 }
 
-/** Square tiles of 32-bit elements in shared memory, a thread for each cell (native/lab/ladder/tiled.cuh). */
+/**
+ * Returns the shared intensity of square tiles of 32-bit elements with one thread per cell
+ * (native/lab/ladder/tiled.cuh).
+ */
 function tiledShared(shape: TiledShape): number {
   const { tile } = shape
   const warp = warpOf(shape)
   const place = ({ i, j }: { i: number; j: number }) => i * tile + j
   const stores = 2 * wavefronts(warp.map(place))
-  // A row of A is read as vectors of 16 bytes if it has that many.
+  // A row of A is read as vectors of 16 bytes if it has at least 16 bytes.
   const vector = Math.min(4, tile)
   const readA = sum(
     run(0, tile / vector).map((part) =>
@@ -62,23 +77,30 @@ function tiledShared(shape: TiledShape): number {
 }
 
 /**
- * One thread per cell, through L1, which gives a warp four sectors per wavefront. Of the two operands of a step the threads of a
- * warp read one element or neighbours, a wavefront each; uncoalesced ones read as many rows of A, a sector each.
+ * Returns the intensity with one thread per cell through L1, which serves four sectors per wavefront. For
+ * each operand of a step a warp reads one element or neighbours, which is one wavefront. Uncoalesced threads
+ * of a warp read different rows of A, one sector each.
  */
 function naiveL1(coalesced: boolean): number {
   const ofRows = coalesced ? 1 : LANES / SECTORS_A_WAVEFRONT
   return (2 * LANES) / (WAVEFRONT_BYTES * (ofRows + 1))
 }
 
-/** C's tile of a block: each operand's part is read once for it. */
+/** Returns the global intensity of a block: each operand's part is read once for the tile of C. */
 const blockGlobal = (rows: number, cols: number, elementBytes: number) =>
   (2 * rows * cols) / (elementBytes * (rows + cols))
 
-/** Tiles in registers: wavefronts of a warp and step to read its fragments, and its share of writing the block's tiles. */
+/**
+ * Returns the shared intensity of register tiles from the wavefronts per warp and step: fragment reads, and
+ * the share of writing the block's tiles.
+ */
 const registerShared = (operations: number, reads: number, written: number) =>
   operations / (WAVEFRONT_BYTES * (reads + written))
 
-/** A patch of the MPMML family along one dimension: a warp's reads of one step (native/lab/thesis/mpmml_operand.cuh). */
+/**
+ * Returns a warp's reads of one step along one dimension of a patch of the MPMML family
+ * (native/lab/thesis/mpmml_operand.cuh).
+ */
 function patchReads(values: number, sub: number, count: number, threads: number[]): number {
   const vector = sub % 4 === 0 ? 4 : sub % 2 === 0 ? 2 : 1
   const line = (value: number, thread: number) =>
@@ -117,7 +139,7 @@ function mpmmlIntensity(p: Record<string, number>): Intensity {
 function pipelinedIntensity(p: Record<string, number>): Intensity {
   const { BM = 0, BN = 0, TM = 0, TN = 0 } = p
   const warps = ((BM / TM) * (BN / TN)) / LANES
-  // A warp's lanes lie 8 × 4: of a vector it reads at most 128 bytes.
+  // A warp's lanes form an 8 × 4 grid, so that a vector read takes at most 128 bytes.
   const reads = TM / 4 + TN / 4
   return {
     global: blockGlobal(BM, BN, 4),
@@ -125,15 +147,18 @@ function pipelinedIntensity(p: Record<string, number>): Intensity {
   }
 }
 
-/** Tiles of 16-bit exponents: they are written to shared memory once, and each of two groups of warps reads half of A and all of B. */
+/**
+ * Returns the intensity of tiles of 16-bit exponents, which are written to shared memory once. Each of two
+ * groups of warps reads half of A and all of B.
+ */
 function exponentIntensity({ BM = 0, BN = 0 }: Record<string, number>): Intensity {
   const bytesOfStep = 2 * (BM + BN + (BM + 2 * BN))
   return { global: blockGlobal(BM, BN, 2), shared: (2 * BM * BN) / bytesOfStep }
 }
 
 /**
- * The intensity of a CUDA variant on row-major operands of 32 bits; undefined if it isn't known (other
- * accumulators, operands that the MPMML family reads without shared memory).
+ * Returns the intensity of a CUDA variant on row-major operands of 32 bits. Undefined if it isn't known
+ * (other accumulators, operands that the MPMML family reads without shared memory).
  *
  * @throws ArgumentError (ERR_MPMML_DTYPE) if it isn't a variant.
  * @see A. Pöpl, "Dense Linear Algebra" (Technical University of Munich, 2016), "Roofline model": the basic product has

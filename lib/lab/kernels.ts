@@ -1,4 +1,4 @@
-/** Kernel variants, timed without transfers. */
+/** Times kernel variants without transfers. */
 
 import { natively, OptionError } from '../errors.js'
 import { MAX_INT32, MIN_INT32 } from '../integers.js'
@@ -20,9 +20,11 @@ export interface Measurement
   variant: VariantName
   /** The number of products. */
   batch: number
-  /** Milliseconds of only the product's kernel. */
+  /** Milliseconds of the product's kernel alone. */
   kernelMs: Spread
-  /** Milliseconds of what the variant runs before it (packing, transposing A); zeros if it runs nothing. */
+  /**
+   * Milliseconds of the kernels before the product (packing, transposing A); zeros if the variant has none.
+   */
   prepareMs: Spread
   /** Milliseconds of the scan of both operands for their range of values. */
   analysisMs: Spread
@@ -30,7 +32,7 @@ export interface Measurement
   gops: Spread
 }
 
-/** An int32 that is zero in no semiring. */
+/** Option for an int32 that isn't the zero of any semiring. */
 const finite = whole(undefined, MIN_INT32 + 1, MAX_INT32 - 1)
 
 const measureOptions = new Options({
@@ -46,12 +48,13 @@ const measureOptions = new Options({
 } satisfies OptionsOf<MeasureOptions>)
 
 /**
- * Times a CUDA variant on operands that are made on the device: nothing is copied from or to the host. The
- * repetitions take several sets of operands in turn, together more than twice the L2 cache if memory allows.
+ * Times a CUDA variant on operands that are generated on the device, without copies from or to the host. The
+ * repetitions cycle through several sets of operands, together more than twice the L2 cache if memory allows.
  *
  * @param variant - a name from {@link variants}, of the backend 'cuda'.
- * @throws Rejects with ERR_MPMML_NO_CUDA if no GPU can be used, ERR_MPMML_VARIANT for a variant that doesn't exist,
- *   isn't for CUDA or can't run this, ERR_MPMML_OPTION, ERR_MPMML_OUT_OF_MEMORY, ERR_MPMML_CUDA.
+ * @throws Rejects with ERR_MPMML_NO_CUDA if no GPU can be used, ERR_MPMML_VARIANT for a variant that doesn't
+ * exist, isn't for CUDA or can't compute this problem, ERR_MPMML_OPTION, ERR_MPMML_OUT_OF_MEMORY,
+ * ERR_MPMML_CUDA.
  * @example
  * const { gops } = await measure('mpmml_maxplus_i32_8x8_16x16_s16_case00_sub4x4', { m: 4096, n: 4096, k: 4096 })
  * console.log(gops.median > 0) // true

@@ -1,4 +1,4 @@
-/** The machine that measurements belong to. */
+/** Describes the machine of measurements. */
 import { show, showChoices } from '../describe.js'
 import { AddonError, NoCudaError, VariantError } from '../errors.js'
 import { type DeviceRows, describeMachine, info } from '../info.js'
@@ -6,13 +6,14 @@ import { addon, addonOrigin, type LabPeak, withoutLaboratory } from '../native.j
 import { assertObject } from '../options.js'
 
 /**
- * Results per clock and multiprocessor of 32-bit integer instructions, by compute capability; 0 if an architecture
- * has none such. Source: CUDA C++ Programming Guide, "Throughput of Native Arithmetic Instructions".
+ * Results per clock and multiprocessor of 32-bit integer instructions, by compute capability; 0 if the
+ * architecture lacks the instruction. Source: CUDA C++ Programming Guide, "Throughput of Native Arithmetic
+ * Instructions".
  */
 export interface Peak extends Readonly<LabPeak> {}
 
 /**
- * The peaks of every architecture that is known; none if the library was built without CUDA.
+ * Returns the peaks of all known architectures; none if the library was built without CUDA.
  *
  * @throws Nothing.
  * @example
@@ -22,20 +23,20 @@ export function peaks(): Peak[] {
   return addon.labPeaks()
 }
 
-/** Throws AddonError if the addon that is loaded has CUDA but not the laboratory's kernels. */
+/** Throws AddonError if the loaded addon has CUDA but not the laboratory's kernels. */
 export function checkLaboratory(): void {
   if (addonOrigin.kind === 'cuda')
     throw new AddonError(`the laboratory's kernels are missing: ${withoutLaboratory()}`)
 }
 
-/** Throws VariantError if `name` is none of the names, which every build knows, and AddonError as {@link checkLaboratory} does. */
+/** Throws VariantError if `name` isn't one of `names`, and AddonError by {@link checkLaboratory}. */
 export function assertKnown(what: string, name: unknown, names: readonly string[]): void {
   if (!names.includes(name as string))
     throw new VariantError(`there is no ${what} ${show(name)}: expected ${showChoices(names)}`)
   checkLaboratory()
 }
 
-/** The peaks of a device; undefined if its architecture isn't known. */
+/** Returns the peaks of a device; undefined if its architecture isn't known. */
 export function peakOf(device: number): Peak | undefined {
   const capability = describeMachine().cuda.devices[device]?.computeCapability
   return peaks().find((peak) => peak.capability === capability)
@@ -43,7 +44,7 @@ export function peakOf(device: number): Peak | undefined {
 
 /**
  * Returns the peak rate of a GPU's tensor cores on bfloat16 at its highest clock, in 10^9 operations per
- * second. It is undefined if unknown, as in older measurements.
+ * second. Undefined if unknown, as in older measurements.
  *
  * @throws ArgumentError (ERR_MPMML_DTYPE) if it isn't a machine.
  * @example
@@ -58,28 +59,28 @@ export function tensorPeak(machine: Pick<Machine, 'gpu' | 'peak'>): number | und
 
 /** Hardware and software that measurements depend on in addition to their parameters. */
 export interface Machine {
-  /** Table 1.2 of the thesis for this GPU, by the names that `info()` has. */
+  /** Properties of the GPU with the names of `info()`: Table 1.2 of the thesis. */
   gpu: DeviceRows
-  /** The version of CUDA that the driver supports, and the version of the toolkit that built the library. */
+  /** Version of CUDA that the driver supports. */
   driver: string
   /** The version of the toolkit that built the library. */
   toolkit: string
   /** Architectures that the kernels were compiled for. */
   architectures: string[]
-  /** The library's version and, if it runs from a clone, the commit. */
+  /** Version of the library. */
   mpmml: string
-  /** The commit, if the library runs from a clone; null if not. */
+  /** Commit if the library runs from a clone; otherwise null. */
   commit: string | null
   /** The C++ compiler that built the addon. */
   compiler: string
   /** The version of Node.js. */
   node: string
-  /** Throughputs of this GPU's architecture; null if they aren't known. */
+  /** Throughputs of this GPU's architecture; null if unknown. */
   peak: Peak | null
 }
 
 /**
- * The GPU with the given index, and the software above it.
+ * Returns the description of the GPU with an index and of its software.
  *
  * @throws ResourceError (ERR_MPMML_NO_CUDA) if no GPU can be used.
  * @example

@@ -1,4 +1,7 @@
-/** Microbenchmarks: chapter 2 of the thesis, and the instruction mixes that bound newer GPUs. */
+/**
+ * Runs microbenchmarks: those of chapter 2 of the thesis, and the instruction mixes that bound products on
+ * newer GPUs.
+ */
 
 import { semiringName } from '../built-in-semirings.js'
 import { DTypeError, natively } from '../errors.js'
@@ -11,10 +14,13 @@ import { deviceOrFirst, given, launchesSet } from './options.js'
 import { parameterSet } from './parameters.js'
 import { type Spread, spread } from './statistics.js'
 
-/** A microbenchmark of this build, with the compile-time parameters that it exists for. */
+/** A microbenchmark of this build, with the values of compile-time parameters for which it is compiled. */
 export interface Microbench extends Readonly<LabMicrobench> {}
 
-/** The parameters of a microbenchmark, by the thesis' names. Which of them one has, {@link microbenches} tells. */
+/**
+ * Parameters of a microbenchmark by the thesis' names. {@link microbenches} lists the parameters of each
+ * microbenchmark.
+ */
 export interface MicrobenchOptions extends Omit<LabMicrobenchRequest, 'name'> {}
 
 /** Result of a microbenchmark: the kernel that ran, and its rates of operations, steps and instructions. */
@@ -23,13 +29,16 @@ export interface MicrobenchResult extends Omit<LabMicrobenchResult, 'ms'> {
   name: string
   /** Milliseconds of a launch. */
   ms: Spread
-  /** 10^9 operations per second, as the thesis counts operations: an addition or a maximum is one. */
+  /** 10^9 operations per second. As in the thesis, an addition or a maximum is one operation. */
   gops: Spread
   /** Max-plus steps of words (of two elements in the packed forms) per clock and multiprocessor; median. */
   lanesPerClock: number
   /** Machine instructions of the counted operations per clock and multiprocessor; 0 if they weren't counted. */
   instructionsPerClock: number
-  /** Operations per clock and multiprocessor in percent of what the pipes allow for these instructions; 0 if unknown. */
+  /**
+   * Operations per clock and multiprocessor in percent of the limit of the pipes for these instructions; 0 if
+   * unknown.
+   */
   percentOfPipes: number
   /**
    * Operations per clock and multiprocessor in percent of one operation for each CUDA core, the usual theoretical machine
@@ -44,7 +53,7 @@ const microbenchOptions = new Options({
 } satisfies OptionsOf<MicrobenchOptions>)
 
 /**
- * The microbenchmarks of the addon that is loaded; none if it is without the laboratory.
+ * Returns the microbenchmarks of the loaded addon; none if the addon lacks the laboratory.
  *
  * @throws Nothing.
  * @example
@@ -54,7 +63,7 @@ export function microbenches(): Microbench[] {
   return addon.labMicrobenches()
 }
 
-/** A request that names an existing microbenchmark, with its numbers checked. */
+/** Returns the validated request for a microbenchmark. */
 export function readMicrobench(name: string, options: unknown): LabMicrobenchRequest {
   assertKnown('microbenchmark', name, microbenchNames)
   return { ...given(microbenchOptions.read(options)), name }
@@ -63,10 +72,11 @@ export function readMicrobench(name: string, options: unknown): LabMicrobenchReq
 /**
  * Runs a microbenchmark.
  *
- * @param name - of {@link microbenches}: 'reg-reg' (Algorithm 1 of the thesis), 'shared-one' (2), 'shared-both' (3), or
- *   an instruction mix such as 'fused'.
- * @throws Rejects with ERR_MPMML_NO_CUDA if no GPU can be used, ERR_MPMML_ADDON if the addon that is loaded has CUDA but
- *   not the laboratory, ERR_MPMML_VARIANT for parameters that it isn't compiled for or that don't fit the device, ERR_MPMML_OPTION, ERR_MPMML_OUT_OF_MEMORY, ERR_MPMML_CUDA.
+ * @param name - name from {@link microbenches}: 'reg-reg' (Algorithm 1 of the thesis), 'shared-one' (2),
+ * 'shared-both' (3), or an instruction mix such as 'fused'.
+ * @throws Rejects with ERR_MPMML_NO_CUDA if no GPU can be used, ERR_MPMML_ADDON if the addon that is loaded
+ * has CUDA but not the laboratory, ERR_MPMML_VARIANT for parameters for which it isn't compiled or that
+ * exceed the device's limits, ERR_MPMML_OPTION, ERR_MPMML_OUT_OF_MEMORY, ERR_MPMML_CUDA.
  * @example
  * const { gops, percentOfPipes } = await microbench('reg-reg', { x: 8, y: 8, bsi: 16, bsj: 16 })
  * console.log(gops.median > 0, percentOfPipes > 0) // true true
@@ -92,21 +102,21 @@ export async function microbench(name: string, options?: MicrobenchOptions): Pro
   }
 }
 
-/** A ceiling that products are compared with. */
+/** A measured ceiling for products. */
 export interface Ceiling {
   /** The microbenchmark that measured it. */
   name: string
   /** 10^9 operations per second. */
   gops: Spread
-  /** The clock of the multiprocessors, just after the last repetition. */
+  /** Clock of the multiprocessors in MHz, just after the last repetition. */
   clockMHz: number
 }
 
 /** The options of {@link ceiling}. `undefined` means the default. */
 export interface CeilingOptions extends Pick<MicrobenchOptions, 'device'> {
-  /** 'int32' by default, or 'float32'. */
+  /** Element type: 'int32' (default) or 'float32'. */
   dtype?: DataType | undefined
-  /** 'max-plus' (by default; min-plus is as fast) or 'plus-times'. */
+  /** Semiring: 'max-plus' (default; min-plus is as fast) or 'plus-times'. */
   semiring?: Semiring | undefined
 }
 
@@ -117,7 +127,8 @@ const ceilingOptions = new Options({
 } satisfies OptionsOf<CeilingOptions>)
 
 /**
- * The microbenchmark that is the ceiling of an element type and a semiring; undefined if there is none.
+ * Returns the name of the microbenchmark that is the ceiling of an element type and a semiring; undefined if
+ * none exists.
  *
  * @throws Nothing.
  * @example
@@ -131,11 +142,12 @@ export function ceilingName(dtype: DataType, semiring: Semiring): string | undef
 }
 
 /**
- * The measured ceiling of a GPU: steps on registers, without memory. Over int32 additions and maxima, as `__viaddmax_s32` if the
- * architecture has it as one instruction; over float32 the same as two instructions, or multiply-adds.
+ * Measures the ceiling of a GPU: the rate of steps on registers, without memory access. For int32 these are
+ * additions and maxima, by `__viaddmax_s32` if the architecture has it as one instruction. For float32 they
+ * are additions and maxima as two instructions, or multiply-adds.
  *
- * @throws Rejects as {@link microbench} does, and with ERR_MPMML_DTYPE for float64 and for other semirings, which there are
- *   no microbenchmarks of.
+ * @throws Rejects with the errors of {@link microbench}, and with ERR_MPMML_DTYPE for float64 and for other
+ * semirings, which have no microbenchmarks.
  * @example
  * const { name, gops } = await ceiling({ dtype: 'int32' })
  * console.log(name, gops.median > 0) // fused true

@@ -16,7 +16,7 @@ const ask = (request: LabOccupancyRequest) => natively(() => addon.labOccupancy(
 const occupancyOptions = new Options({ device: deviceOrFirst } satisfies OptionsOf<{ device?: number }>)
 
 /**
- * The occupancy of a CUDA variant.
+ * Returns the occupancy of a CUDA variant.
  *
  * @param options - `device`: the index of the CUDA device; 0 by default.
  * @throws Rejects with ERR_MPMML_NO_CUDA if no GPU can be used, ERR_MPMML_VARIANT for a variant that doesn't exist or
@@ -33,7 +33,8 @@ export async function occupancy(
 }
 
 /**
- * The occupancy of a microbenchmark's kernel; of the options those count that it is compiled for, `m`, `bsi` and `bsj`.
+ * Returns the occupancy of a microbenchmark's kernel. Only its compile-time parameters and the options `m`,
+ * `bsi` and `bsj` matter.
  *
  * @throws Rejects as {@link occupancy} does.
  * @example

@@ -1,4 +1,7 @@
-/** The options of the laboratory's calls: native code takes only what is in its range, and none that is left out. */
+/**
+ * Options of the laboratory's calls. Native code requires values in range, and omitted options must be
+ * absent.
+ */
 import { device } from '../backend.js'
 import { show } from '../describe.js'
 import { OptionError } from '../errors.js'
@@ -6,12 +9,12 @@ import { MAX_INT32 } from '../integers.js'
 import type { LabLaunches } from '../native.js'
 import { type OptionsOf, option, readWhole, required, whole } from '../options.js'
 
-/** A number of elements. */
+/** Option for a number of elements. */
 export const size = whole(undefined, 1, MAX_INT32)
 export const requiredSize = (most = MAX_INT32) => required((value, name) => readWhole(value, name, 1, most))
-/** Timed launches. */
+/** Option for the number of timed launches. */
 export const repetitions = whole(undefined, 1, 1e6)
-/** The first device, if none is named. */
+/** Option for a device; the first device by default. */
 export const deviceOrFirst = { ...device, usual: 0 }
 export const launchesSet = {
   repetitions,
@@ -19,7 +22,7 @@ export const launchesSet = {
   device: deviceOrFirst,
 } satisfies OptionsOf<LabLaunches>
 
-/** A number, not necessarily a whole one. */
+/** Returns an option for a number that may be fractional. */
 export const fraction = (least: number, most: number) =>
   option(undefined, (value, name) => {
     if (typeof value === 'number' && value >= least && value <= most) return value

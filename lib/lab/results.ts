@@ -1,4 +1,4 @@
-/** Results files: what was measured, on what, in a form that later versions can still read. */
+/** Reads and writes results files: measurements and their machine, in a versioned format. */
 import type { BackendName } from '../backend-name.js'
 import { show } from '../describe.js'
 import { DTypeError, FileError } from '../errors.js'
@@ -12,11 +12,11 @@ import type { MicrobenchOptions, MicrobenchResult } from './microbenchmarks.js'
 import type { Occupancy } from './occupancy.js'
 import type { Spread } from './statistics.js'
 
-/** The parameters that a point is asked for by; together with its kind and name they tell it from every other. */
+/** Parameters of a point, which identify it together with its kind and name. */
 export type PointParameters = Record<string, number | string>
 
 interface PointBase {
-  /** The sweep that it belongs to: 'cases', 'patterns', …, or a microbenchmark's name. */
+  /** Sweep of the point: 'cases', 'patterns', …, or a microbenchmark's name. */
   sweep: string
   /** The kernel variant, or the microbenchmark. */
   name: string
@@ -43,7 +43,7 @@ export interface KernelPoint extends PointBase {
 export interface MicrobenchPoint extends PointBase {
   /** Tells it from points of other kinds. */
   kind: 'microbench'
-  /** The options that it was asked for by. */
+  /** Options of the request. */
   parameters: Omit<MicrobenchOptions, 'repetitions' | 'warmup' | 'device'> & PointParameters
   /** Measurement; missing if it failed. */
   result?: Omit<MicrobenchResult, 'name'>
@@ -119,7 +119,7 @@ const VERSION = 1
 
 /** The content of a results file. */
 export interface Results {
-  /** Says what the file is. */
+  /** Identifies the file format. */
   format: typeof FORMAT
   /** Version of the format. */
   version: typeof VERSION
@@ -130,7 +130,7 @@ export interface Results {
 }
 
 /**
- * Results without points yet.
+ * Returns results without points.
  *
  * @throws ArgumentError (ERR_MPMML_DTYPE) if it isn't a machine.
  * @example
@@ -146,7 +146,8 @@ export function newResults(machine: Machine): Results {
 /**
  * Writes a results file; it appears under its name only when it is complete.
  *
- * @throws FileError (ERR_MPMML_FILE) with the system's reason; ArgumentError (ERR_MPMML_DTYPE) if they aren't results.
+ * @throws FileError (ERR_MPMML_FILE) with the system's reason; ArgumentError (ERR_MPMML_DTYPE) if the value
+ * isn't results.
  * @example
  * const here = { gpu: { name: 'none' }, driver: '', toolkit: '', architectures: [], mpmml: '', commit: null, compiler: '', node: '', peak: null }
  * const results = newResults(here)
@@ -282,7 +283,7 @@ function problemOf(point: unknown): string | undefined {
   return undefined
 }
 
-/** Throws DTypeError unless there are a machine and points, of which each can be read again. */
+/** Throws DTypeError unless the value has a machine and points that can be read again. */
 function assertResults(results: unknown): asserts results is Results {
   assertObject(results, 'results', 'what newResults or readResults gives', ['machine', 'points'])
   assertObject(results.machine, 'machine of the results', 'a result of machine()', ['gpu'])
@@ -293,7 +294,7 @@ function assertResults(results: unknown): asserts results is Results {
   }
 }
 
-/** The columns of the machine in CSV: every line can stand alone. */
+/** Columns of the machine in CSV, repeated in every line so that each line is complete. */
 const machineColumns: [name: string, value: (machine: Machine) => unknown][] = [
   ['gpu', ({ gpu }) => gpu.name],
   ['max_clock_mhz', ({ gpu }) => gpu.maxClockMHz],
@@ -307,7 +308,7 @@ const machineColumns: [name: string, value: (machine: Machine) => unknown][] = [
 /**
  * Results as CSV (RFC 4180) with a head: one line a point, spreads as median, first and third quartile.
  *
- * @throws ArgumentError (ERR_MPMML_DTYPE) if they aren't results.
+ * @throws ArgumentError (ERR_MPMML_DTYPE) if the value isn't results.
  * @example
  * const here = { gpu: { name: 'none' }, driver: '', toolkit: '', architectures: [], mpmml: '', commit: null, compiler: '', node: '', peak: null }
  * const results = newResults(here)

@@ -1,4 +1,7 @@
-/** Rooflines: which ceiling of a GPU bounds a kernel. Williams, Waterman, Patterson, "Roofline", CACM 52(4), 2009. */
+/**
+ * Finds the ceilings of a GPU that bound a kernel. Williams, Waterman, Patterson, "Roofline", CACM 52(4),
+ * 2009.
+ */
 import { assertObject } from '../options.js'
 import type { Intensity } from './intensity.js'
 
@@ -12,11 +15,14 @@ export interface Ceilings {
   l2?: number | undefined
   /** The bandwidth of shared memory, if it was measured. */
   sharedMemory?: number | undefined
-  /** Of device memory, counting the bytes that threads ask for, if neighbouring threads read words far apart. */
+  /**
+   * Bandwidth of device memory for uncoalesced access (neighbouring threads read distant words), in requested
+   * bytes.
+   */
   strided?: number | undefined
 }
 
-/** A ceiling over a kernel: how fast it would be, in 10^9 operations per second, if only this limited it. */
+/** A ceiling over a kernel: the kernel's rate in 10^9 operations per second if nothing else limited it. */
 export interface Roof {
   /** The ceiling. */
   name: keyof Ceilings
@@ -25,11 +31,13 @@ export interface Roof {
 }
 
 /**
- * The ceilings over a kernel, lowest first: the first binds it. Device memory's is one that caches can lift, because the
- * intensity counts every byte that is asked for; so a kernel may lie above it, as the tutorial found of L1.
+ * Returns the ceilings over a kernel, lowest first: the first one bounds the kernel. Caches can lift the
+ * ceiling of device memory, because the intensity counts every requested byte. So a kernel may exceed this
+ * ceiling, as the tutorial shows for L1.
  *
- * @param coalesced - whether neighbouring threads read neighbours; if they don't, `strided` bounds the kernel too.
- * @throws ArgumentError (ERR_MPMML_DTYPE) if they aren't ceilings and an intensity.
+ * @param coalesced - whether neighbouring threads read neighbouring words. If false, `strided` bounds the
+ * kernel too.
+ * @throws ArgumentError (ERR_MPMML_DTYPE) if the values aren't ceilings and an intensity.
  * @example
  * const [binding] = roofsOver({ operations: 33_000, deviceMemory: 3_800 }, { global: 0.25, shared: 1 }, true)
  * console.log(binding.name, binding.gops) // deviceMemory 950

@@ -1,4 +1,4 @@
-/** Medians and spreads of repeated measurements. */
+/** Medians and quartiles of repeated measurements. */
 
 import { isTypedArray } from '../array-types.js'
 import { showList, typeName } from '../describe.js'
@@ -6,21 +6,22 @@ import { ValueError } from '../errors.js'
 
 /** Summary of repeated measurements of one quantity. */
 export interface Spread {
-  /** Half of the measurements lie below it. */
+  /** Median: half of the measurements lie below it. */
   median: number
-  /** The first and the third quartile: half of the measurements lie between them. */
+  /** First quartile: a quarter of the measurements lie below it. */
   q1: number
-  /** See q1. */
+  /** Third quartile: a quarter of the measurements lie above it. */
   q3: number
   /** Number of measurements. */
   count: number
 }
 
 /**
- * Median and quartiles, interpolated linearly between the measurements next to them (R's type 7, NumPy's default).
+ * Returns the median and the quartiles, interpolated linearly between neighbouring measurements (R's type 7,
+ * NumPy's default).
  *
  * @param samples - at least one finite number.
- * @throws ArgumentError (ERR_MPMML_VALUE) if there is none, or one that isn't finite.
+ * @throws ArgumentError (ERR_MPMML_VALUE) if `samples` is empty or has a number that isn't finite.
  * @example
  * const { median, q1, q3 } = spread([3, 1, 2, 5, 4])
  * console.log(median, q1, q3) // 3 2 4

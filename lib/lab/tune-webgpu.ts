@@ -1,4 +1,4 @@
-/** Measuring which products WebGPU computes in less time than the CPU. */
+/** Measures which products WebGPU computes in less time than the CPU. */
 import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { signal, throwIfAborted } from '../abort.js'
@@ -15,7 +15,7 @@ export type { MeasuredChoice } from '../webgpu/stored-choices.js'
 
 /** Options of {@link tuneWebGpu}. */
 export interface TuneWebGpuOptions {
-  /** Aborts, with ERR_MPMML_ABORTED. */
+  /** Aborts the call with ERR_MPMML_ABORTED. */
   signal?: AbortSignal | undefined
   /** Is called before each kind of products is measured. */
   onProgress?: ((next: { kind: string; done: number; measured: number; total: number }) => void) | undefined
@@ -26,7 +26,10 @@ const tuneOptions = new Options({
   onProgress: listener<Parameters<NonNullable<TuneWebGpuOptions['onProgress']>>[0]>(),
 } satisfies OptionsOf<TuneWebGpuOptions>)
 
-/** Sides of the products: as many steps as the least that `auto` gives to WebGPU, and as the most that are timed. */
+/**
+ * Sides of the timed products: from the minimum size for which `auto` uses WebGPU to the largest size that is
+ * timed.
+ */
 const SIDES = [512, 640, 812, 1024]
 
 /** Kinds that `auto` may give to WebGPU: all semirings and types that it computes, and witnesses. */
@@ -44,8 +47,9 @@ function kinds(): ProductKind[] {
 }
 
 /**
- * Times products by WebGPU and on the CPU, from arrays to arrays; stores the times in the user's cache folder, by which `auto` chooses in
- * later processes. Without them a process times each kind of products once, when it first needs it.
+ * Times products by WebGPU and on the CPU, from arrays to arrays, and stores the times in the user's cache
+ * folder. `auto` chooses by these times in later processes. Without stored times a process times each kind of
+ * products on first use.
  *
  * @throws Rejects with ERR_MPMML_NO_WEBGPU if WebGPU can't be used, ERR_MPMML_ABORTED (then nothing is stored), ERR_MPMML_FILE if the file
  *   can't be written or there is no folder for it, and what {@link mpmm} rejects with.

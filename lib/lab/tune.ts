@@ -1,4 +1,4 @@
-/** Measuring which variants the planner should take on this GPU. */
+/** Measures which variants the planner should choose on this GPU. */
 import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { signal, throwIfAborted } from '../abort.js'
@@ -17,7 +17,7 @@ import { deviceOrFirst, repetitions } from './options.js'
 
 export type { GpuTuning, TunedChoice, TuningFile } from '../tuning.js'
 
-/** The sizes of a product: C is M × N, A is M × K, B is K × N. */
+/** Sizes of a product: C is M × N, A is M × K, B is K × N. */
 export interface TuneShape {
   /** Rows of A and C. */
   m: number
@@ -33,7 +33,9 @@ export interface TuneShape {
 export interface TuneOptions extends Pick<LabLaunches, 'repetitions' | 'device'> {
   /** The sizes to measure. */
   shapes: readonly TuneShape[]
-  /** The semiring whose variants are measured, 'max-plus' by default. The other semirings' take the same time. */
+  /**
+   * Semiring whose variants are measured, 'max-plus' by default. Variants of other semirings take equal time.
+   */
   semiring?: Semiring | undefined
   /** Aborts the call with ERR_MPMML_ABORTED. */
   signal?: AbortSignal | undefined
@@ -75,20 +77,20 @@ export interface TunedTime {
 export interface TunedShape {
   /** Choice that later plans use. */
   choice: TunedChoice
-  /** All that were measured, the fastest first. */
+  /** All measured variants, fastest first. */
   times: TunedTime[]
 }
 
-/** Values whose cheapest exact path is the first that the kernels distinguish: sums in 16 bits, and in 32. */
+/** Kinds of operand values, by the cheapest exact path of the kernels: sums in 16 bits, and in 32 bits. */
 const kinds = [
   { path: 'half', minimum: -8000, maximum: 8000 },
   { path: 'direct', minimum: -300_000_000, maximum: 300_000_000 },
 ]
 
 /**
- * Measures the variants that the planner may take, for each shape and for values of 16-bit and of larger spread; stores
- * the fastest in the user's cache folder, and plans by them from now on. Choices of earlier calls stay unless they are
- * of the same shapes.
+ * Measures the variants that the planner may choose, for each shape and for values with 16-bit and larger
+ * ranges. The fastest variants are stored in the user's cache folder, and the planner uses them from now on.
+ * Choices of earlier calls for other shapes stay.
  *
  * @throws Rejects with ERR_MPMML_NO_CUDA if no GPU can be used, ERR_MPMML_ABORTED (then nothing is stored),
  *   ERR_MPMML_OUT_OF_MEMORY, ERR_MPMML_FILE if the file can't be written or there is no folder for it, ERR_MPMML_CUDA.
@@ -127,7 +129,7 @@ export async function tune(options: TuneOptions): Promise<{ path: string; shapes
         try {
           measured.push(await measure(name, { ...shape, device, repetitions, minimum, maximum }))
         } catch (error) {
-          // A variant that can't run these values, or not on this device.
+          // A VariantError means that the variant doesn't support these values or this device.
           if (!(error instanceof VariantError)) throw error
         }
       }
@@ -160,7 +162,7 @@ function storedIn(path: string): TuningFile {
   }
 }
 
-/** JSON with a line for each choice. */
+/** Formats the file as JSON with a line for each choice. */
 function textOf(file: TuningFile): string {
   const choice = /\{\s*"m":[^}]*\}/g
   return `${JSON.stringify(file, null, 1).replace(choice, (text) => JSON.stringify(JSON.parse(text)))}\n`

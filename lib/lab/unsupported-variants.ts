@@ -1,11 +1,12 @@
 /** Rows of the variant table that no kernel can be built for. */
 import { addon, type NativeRefusedVariant } from '../native.js'
 
-/** Such a row: what the variant would compute, how, and the constraint that it breaks. */
+/** A variant that can't be built: its computation and parameters, and the constraint that it violates. */
 export interface RefusedVariant extends Readonly<NativeRefusedVariant> {}
 
 /**
- * The combinations of parameters that can't be built, and why: no `variants()` row has these names.
+ * Returns the combinations of parameters that can't be built, with the reasons. No row of `variants()` has
+ * these names.
  *
  * @throws Nothing.
  * @example

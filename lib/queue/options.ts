@@ -1,4 +1,4 @@
-/** The options of producers, workers and status. */
+/** Options of producers, workers and status. */
 
 import { signal } from '../abort.js'
 import type { BlockResult } from '../arrays/job.js'

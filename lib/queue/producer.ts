@@ -183,7 +183,7 @@ class Producer {
   /** Connects, and takes over the plan of a producer that died. */
   async begin(): Promise<void> {
     const { queue, name, lockDuration, attempts, retryMs } = this.settings
-    // What a listener throws ends the work, also where no promise waits for it.
+    // An exception of a listener ends the work, even where no promise awaits the call.
     const tell = () => {
       try {
         this.#tell()
@@ -221,7 +221,7 @@ class Producer {
     this.#queue.on('error', () => {})
     await this.#within(this.#take())
     await this.#within(this.#put())
-    // What an earlier run left: its failed jobs would keep theirs from being added.
+    // Records of an earlier run are removed, because its failed jobs would prevent jobs with equal ids.
     await this.#within(redis.del(this.#keys.reports(this.plan.id), this.#keys.failures(this.plan.id)))
     for (const id of await this.#within(this.#queue.getRanges(['failed'], 0, -1))) {
       if (id.startsWith(jobId(this.plan.id, ''))) await this.#within(this.#queue.remove(id))
@@ -297,7 +297,7 @@ class Producer {
       .exec()
   }
 
-  /** All was done before. */
+  /** Counts all blocks as done by earlier runs. */
   skip(): void {
     this.#done = this.#total
     this.#tell()
@@ -377,7 +377,7 @@ class Producer {
   }
 
   #fail({ job, reason, final }: Failure): void {
-    // Late news of a block that another worker has done.
+    // A late report of a block that another worker has completed is ignored.
     if (!this.#inFlight.has(job)) return
     if (final) throw errorOf(job, reason)
     this.#retries++
@@ -477,7 +477,7 @@ class Producer {
   async #farewell(state: PlanState, reason: string): Promise<void> {
     const { redis } = this.#connection
     const { id } = this.plan
-    // Not if the plan is another producer's now.
+    // Another producer may own the plan now.
     if ((await redis.get(this.#keys.producer(id))) !== this.#token) return
     // BullMQ doesn't remove active jobs, so these stay.
     await Promise.all([...this.#inFlight.keys()].map((name) => this.#queue.remove(jobId(id, name))))

@@ -15,20 +15,20 @@ const workOptions = new Options({ ...producerSet, ...workSet } satisfies Options
 type PlanOptions = Omit<MultiplyRequest, 'kind' | 'a' | 'b' | 'c'>
 
 /**
- * Computes C = A ⊗ B of matrices on shared storage, by the workers of a queue: see {@link startWorker}. It
- * works block by block, as `multiplyArrays` of mpmml/arrays does; jobs carry only names. The paths must be
- * the same on all machines.
+ * Computes C = A ⊗ B of matrices on shared storage, by the workers of a queue: see {@link startWorker}. The
+ * blocks are those of `multiplyArrays` of mpmml/arrays; jobs contain only names. The paths must be the same
+ * on all machines.
  *
- * It is resolved when C is complete. Workers may start, stop or die meanwhile; without workers it waits for
- * one. After any end of this process, the same call with `resume: true` continues the work.
+ * The promise resolves when C is complete. Workers may start, stop or die meanwhile; without workers the call
+ * waits for one. After any end of this process, the same call with `resume: true` continues the work.
  *
  * @param a - M × K
  * @param b - K × N
  * @param c - the output, M × N
- * @throws Rejects with an {@link MpmmlError}: what planning rejects with, as `multiplyArrays`; ERR_MPMML_PACKAGE if bullmq or ioredis
- *   is missing; ERR_MPMML_QUEUE if the queue can't be reached, refuses user or password, or is lost for longer than
- *   `connectionTimeoutMs`; the error of the first block that failed for good, with its reason, such as ERR_MPMML_OVERFLOW or
- *   ERR_MPMML_ROOTS; ERR_MPMML_ABORTED.
+ * @throws Rejects with an {@link MpmmlError}: the errors of planning in `multiplyArrays`; ERR_MPMML_PACKAGE
+ * if bullmq or ioredis is missing; ERR_MPMML_QUEUE if the queue can't be reached, refuses user or password,
+ * or is lost for longer than `connectionTimeoutMs`; the error of the first block that failed for good, with
+ * its reason, such as ERR_MPMML_OVERFLOW or ERR_MPMML_ROOTS; ERR_MPMML_ABORTED.
  * @example
  * ```ts
  * const queue = 'redis://127.0.0.1:6379'

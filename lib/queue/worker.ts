@@ -192,7 +192,7 @@ class Worker implements QueueWorker {
     this.backend = devices.length > 0 ? 'cuda' : 'cpu'
     this.devices = devices
     const places = devices.length > 0 ? devices : [null]
-    // One of each GPU first.
+    // The slots alternate between the GPUs.
     this.#free = Array.from({ length: each }, () =>
       places.map((device) => ({ device, computer: runner.computer() })),
     ).flat()
@@ -224,7 +224,7 @@ class Worker implements QueueWorker {
         runRetryDelay: 1000,
       },
     )
-    // What has failed is reported below; that a lock was lost, by what its block does.
+    // Failed jobs are reported below. A lost lock is handled where its block is computed.
     this.#bull.on('error', () => {})
     this.#bull.on('lockRenewalFailed', (ids) => {
       for (const id of ids) this.#bull.cancelJob(id, 'taken over')

@@ -1,7 +1,10 @@
-/** Functions that a worker is asked for by messages: those of the native addon, and the description of WebGPU's GPU. */
+/**
+ * Functions that messages to a worker can call: the functions of the native addon, and the description of the
+ * WebGPU adapter.
+ */
 import { nativeCalls } from '../native-interface.js'
 
-/** Facts of every function by its name. */
+/** Properties of each function by its name. */
 export const calls: typeof nativeCalls = {
   ...nativeCalls,
   describeGpu: { takes: ['allowsFallback'], hasArrays: false, givesPromise: true },

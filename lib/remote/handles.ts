@@ -1,4 +1,4 @@
-/** Objects of the addon in a worker, as the other side of the messages has them. */
+/** Proxies on the page for objects of the addon in a worker. */
 import type { MadeHandle } from './messages.js'
 
 /** Object of the addon in the worker. */
@@ -8,7 +8,7 @@ export class Remote {
 
 /** Device that was opened in the worker. */
 export class RemoteDevice extends Remote {
-  /** Memory use, as the worker reported it last. */
+  /** Latest memory use that the worker reported. */
   use: unknown
 
   constructor(made: MadeHandle) {

@@ -2,10 +2,10 @@
 import type { HandleKind } from '../native-interface.js'
 import { type Exports, isRecord, isTypedArray, type TypedArray } from './written.js'
 
-/** Kind of the WebAssembly module: with threads, which need shared memory, or without. */
+/** Kind of the WebAssembly module: with threads, which require shared memory, or without. */
 export type Kind = 'threads' | 'single'
 
-/** The worker as the page sees it, or the page as the worker does. */
+/** Endpoint of the messages: the worker for the page, or the page for the worker. */
 export interface Port<Sent, Received> {
   postMessage(message: Sent, transfer: Transferable[]): void
   onmessage: ((event: MessageEvent<Received>) => unknown) | null
@@ -14,13 +14,13 @@ export interface Port<Sent, Received> {
 
 /** Message to the worker. */
 export type Request =
-  /** First. Without a module, the worker loads the addon itself. */
+  /** First message. Without a module, the worker loads the addon itself. */
   | { start: WebAssembly.Module | null; kind: Kind; threads: number }
-  /** A function of the addon. The arrays at `wanted` come back when it has succeeded. */
+  /** Call of a function of the addon. The worker returns the arrays at the indices `wanted` after success. */
   | { call: number; name: string; values: unknown; arrays: TypedArray[]; wanted: number[] }
-  /** A semiring that the page has made, with the handle that it gives it. */
+  /** Definition of a semiring, with the handle that the page chose for it. */
   | { semiring: number; definition: unknown }
-  /** The call isn't needed any more. */
+  /** Cancellation of a call. */
   | { giveUp: number }
   | { release: number }
 
@@ -33,17 +33,17 @@ export type Reply =
   | { call: number; error: { message: string; code: unknown }; report: Float64Array | undefined }
   /** Progress of a call. */
   | { call: number; report: Float64Array }
-  /** The memory of a device, whenever that may have changed. */
+  /** Memory use of a device, sent after possible changes. */
   | { device: number; use: unknown }
 
-/** The number of an object that only the worker has. */
+/** Number of an object in the worker. */
 export interface Handle {
   readonly $handle: number
 }
 
-/** An object that a call of the worker has made. */
+/** An object that a call created in the worker. */
 export interface MadeHandle extends Handle {
-  /** As the addon says it. */
+  /** Kind of the object according to the addon. */
   readonly kind: HandleKind
   /** The number by which requests name a memory. */
   readonly number?: number
@@ -52,12 +52,12 @@ export interface MadeHandle extends Handle {
   readonly use?: unknown
 }
 
-/** The place of an array among those of a message. */
+/** Reference to an array of a message by its index. */
 interface Place {
   readonly $array: number
 }
 
-/** The value with what `replace` gives for everything inside that isn't plain. */
+/** Returns a copy of a value in which `replace` has mapped each object that isn't plain. */
 function mapped(value: unknown, replace: (inside: object) => unknown): unknown {
   if (Array.isArray(value)) return value.map((inside) => mapped(inside, replace))
   if (isRecord(value) && !('$handle' in value || '$array' in value)) {
@@ -66,7 +66,7 @@ function mapped(value: unknown, replace: (inside: object) => unknown): unknown {
   return typeof value === 'object' && value !== null ? replace(value) : value
 }
 
-/** Arguments as they are sent. Each array is sent once. */
+/** Converts arguments to the form of a message. Each array is sent once. */
 export function packed(
   values: readonly unknown[],
   handleOf: (value: object) => number,
@@ -80,20 +80,20 @@ export function packed(
   return { values: replaced, arrays: [...places.keys()] }
 }
 
-/** Arguments as the addon takes them. */
+/** Converts arguments of a message to the form of the addon. */
 export const unpacked = (values: unknown, arrays: readonly TypedArray[], of: (handle: number) => unknown) =>
   mapped(values, (value) =>
     '$array' in value ? arrays[(value as Place).$array] : of((value as Handle).$handle),
   ) as unknown[]
 
-/** A function's result as the worker sends it: objects of the addon become handles. */
+/** Converts a function's result to the form of a message: objects of the addon become handles. */
 export const givenOf = (given: unknown, handleOf: (value: object) => unknown) =>
   mapped(given, (value) => (isTypedArray(value) ? value.slice() : handleOf(value)))
 
-/** A function's result as the page takes it. */
+/** Converts a function's result in a message to the form for the page. */
 export const takenFrom = (given: unknown, of: (handle: MadeHandle) => unknown) =>
   mapped(given, (value) => ('$handle' in value ? of(value as MadeHandle) : value))
 
-/** Arguments by their names. */
+/** Returns arguments by their names. */
 export const named = (names: readonly string[], values: readonly unknown[]): Exports =>
   Object.fromEntries(names.map((name, index) => [name, values[index]]))

@@ -1,6 +1,6 @@
 /**
- * The addon of a page. What gives a promise is computed by a worker, so that the page stays alive; with shared memory, by several.
- * What has to be known at once is computed on the page, by an instance of its own of the same module.
+ * The addon of a page. A worker (with shared memory, several) computes asynchronous calls, so that the page
+ * stays responsive. Synchronous calls run on the page, in a second instance of the module.
  */
 import { calls as known } from './calls.js'
 import { Remote, RemoteDevice } from './handles.js'
@@ -51,7 +51,7 @@ export function workerError(event: ErrorEvent): Error {
 }
 
 const copyOf = (array: TypedArray): TypedArray => {
-  // Not slice(): subclasses have their own.
+  // The copy doesn't use slice(), which subclasses may override.
   const Type = array.constructor as new (elements: TypedArray) => TypedArray
   return new Type(array)
 }
@@ -71,7 +71,10 @@ function outOfMemory(arrays: readonly TypedArray[]): Error {
 const LARGE = 2 ** 22
 const SLICE = 2 ** 21
 
-/** Goes on when the event loop has had its turn. Both lib/platform.ts and lib/browser/platform.ts are left out of the bundle of a page's addon. */
+/**
+ * Resolves after a turn of the event loop. Both lib/platform.ts and lib/browser/platform.ts are left out of
+ * the bundle of a page's addon.
+ */
 const turn = () =>
   new Promise<void>((resolve) => {
     const { setImmediate } = globalThis as { setImmediate?: (then: () => void) => void }
@@ -84,7 +87,7 @@ const turn = () =>
     port2.postMessage(null)
   })
 
-/** Number of times that an array occurs in a value. */
+/** Returns the number of occurrences of an array in a value. */
 function countIn(value: unknown, array: TypedArray): number {
   if (value === array) return 1
   const insides = Array.isArray(value) ? value : isRecord(value) ? Object.values(value) : []
@@ -101,7 +104,10 @@ async function copyInSlices(to: TypedArray, from: TypedArray, written: Written):
 
 const isLarge = ({ byteLength }: TypedArray) => byteLength >= LARGE
 
-/** The copies that a message takes with it; those of large arrays are empty, and of `replaced` ones they stay so. */
+/**
+ * Returns the copies of arrays for a message. Copies of large arrays are empty and are filled later, except
+ * copies of `replaced` arrays, whose contents aren't needed.
+ */
 function copiesOf(arrays: readonly TypedArray[], replaced: ReadonlySet<TypedArray>): TypedArray[] {
   try {
     return arrays.map((array) => {
@@ -114,12 +120,12 @@ function copiesOf(arrays: readonly TypedArray[], replaced: ReadonlySet<TypedArra
   }
 }
 
-/** The worker, as a page hears of it. */
+/** Endpoint of the worker for the page, with its errors. */
 export interface WorkerPort extends Port<Request, Reply> {
   onerror?: ((event: ErrorEvent) => unknown) | null
 }
 
-/** `local` is the instance on the page, which has one thread. */
+/** Returns the addon of a page. `local` is the instance on the page, which has one thread. */
 export function remote(
   local: Exports,
   worker: WorkerPort,
@@ -128,14 +134,14 @@ export function remote(
   const resultsOf = writtenBy(local)
   const pending = new Map<number, Pending>()
   const devices = new Map<number, WeakRef<RemoteDevice>>()
-  /** The numbers of semirings are negative, because the page gives them. */
+  /** Numbers of semirings are negative, to distinguish them from numbers that the worker chooses. */
   const semirings = new WeakMap<object, number>()
   let calls = 0
   let failure: Error | undefined
 
-  /** Ends when all earlier messages were posted; null if they were. */
+  /** Resolves when all earlier messages are posted; null if none is pending. */
   let posting: Promise<void> | null = null
-  /** Does work that posts a message, after that of earlier calls. */
+  /** Runs work that posts a message after the messages of earlier calls. */
   const inOrder = (work: () => void | Promise<void>) => {
     const started = posting ? posting.then(work) : work()
     if (!(started instanceof Promise)) return
@@ -222,7 +228,7 @@ export function remote(
           results.set(place, [...(results.get(place) ?? []), written])
         }
         const wanted = [...results.keys()]
-        // An array of results that is an operand too is in several places of the call.
+        // An array that is both an operand and a result occurs several times in the call.
         const replaced = new Set(
           [...results.values()].flatMap(([written, ...others]) =>
             written &&
@@ -255,7 +261,7 @@ export function remote(
             reject(error)
           }
         }
-        // Only a call that was posted is answered.
+        // The worker only answers posted calls.
         if (sliced.length === 0 && !posting) send()
         pending.set(call, {
           results,
@@ -322,7 +328,8 @@ export function remote(
         if (flag !== cancel) continue
         post({ giveUp: call })
         pending.delete(call)
-        // A worker without threads hears of it only when it has finished.
+        // The promise is rejected at once, because a worker without threads reads the cancellation only after
+        // the call.
         reject(errorOf('the call was aborted', 'ERR_MPMML_ABORTED'))
       }
     },

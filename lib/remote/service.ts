@@ -11,7 +11,7 @@ type CallRequest = Extract<Request, { call: number }>
 /** Interval between two progress messages. */
 const REPORT_MS = 50
 
-/** Serves the page with the addon that `begin` promises. Messages that come before wait for it. */
+/** Serves the page with the addon that `begin` returns. Earlier messages wait for the addon. */
 export function serve(page: Port<Reply, Request>, begin: (start: Start) => Promise<Exports>): void {
   let service: Promise<Service> | undefined
   page.onmessage = async ({ data }) => {
@@ -25,17 +25,17 @@ export function serve(page: Port<Reply, Request>, begin: (start: Start) => Promi
       )
       return
     }
-    // The page has been told why there is no addon.
+    // The page already has the error of the addon's start.
     const started = await service!.catch(() => undefined)
     started?.take(data)
   }
 }
 
-/** The addon and the objects in it that the page knows by numbers. */
+/** The addon, and its objects by the numbers that the page uses. */
 class Service {
   readonly #objects = new Map<number, object>()
   readonly #numbers = new WeakMap<object, number>()
-  /** The device of each memory. */
+  /** Number of the device by the number of the memory. */
   readonly #deviceOf = new Map<number, number>()
   readonly #running = new Map<number, { cancel: Int32Array | undefined; report: Float64Array | undefined }>()
   #last = 0
@@ -63,7 +63,8 @@ class Service {
     try {
       this.#objects.set(number, this.#call('userSemiring', definition) as object)
     } catch {
-      // The page has made it, so only memory can be missing. Calls with this semiring fail.
+      // The definition is valid, because the page created it, so the only possible error is a lack of memory.
+      // Calls with this semiring fail.
     }
   }
 
@@ -83,7 +84,7 @@ class Service {
     try {
       this.tell({ device, use: this.#call('memoryUse', opened) })
     } catch {
-      // A device that was closed meanwhile has no memory.
+      // A closed device has no memory use.
     }
   }
 
@@ -119,7 +120,7 @@ class Service {
     for (const [call, { report }] of this.#running) if (report) this.tell({ call, report })
   }
 
-  /** A handle of an object of the addon. Other values go unchanged. */
+  /** Returns a handle for an object of the addon. Other values are returned unchanged. */
   #handleOf(object: object, device: number | undefined): MadeHandle | object {
     const kind = this.#call('handleKind', object) as HandleKind | ''
     if (kind === '') return object

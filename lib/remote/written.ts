@@ -131,13 +131,13 @@ export function writtenBy(addon: Exports): WrittenBy {
   const ofProduct = (array: TypedArray, numbers: Float64Array, base: number, matrix: string) =>
     placed(array, request, numbers, base, matrix, ['m', 'n'])
 
-  /** The auxiliary outputs of a product, each with its name. */
+  /** Returns the auxiliary outputs of a product by name. */
   const furtherOf = (given: unknown) =>
     further.map(
       (matrix, index) => [(given as readonly unknown[] | null | undefined)?.[index], matrix] as const,
     )
 
-  /** The lanes of C and the auxiliary outputs of a product over a semiring of one's own. */
+  /** Returns the written elements of a product over a custom semiring: lanes of C and auxiliary outputs. */
   const ofUserProduct = (c: unknown, given: unknown, numbers: Float64Array, base: number): Written[] => {
     const lanes = Array.isArray(c) ? c : []
     const results = [...lanes.map((array, lane) => [array, `cLane${lane}`] as const), ...furtherOf(given)]

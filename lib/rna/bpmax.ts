@@ -1,4 +1,4 @@
-/** The interaction of two strands. */
+/** Computes the interaction of two strands (BPMax). */
 import type { BackendName } from '../backend-name.js'
 import { show } from '../describe.js'
 import { OptionError, ShapeError, ValueError } from '../errors.js'
@@ -17,7 +17,10 @@ export interface InteractionWindow {
   start: number
   /** Bases of the window. */
   length: number
-  /** Indices in the sequences as they were given, in order of the first ones. In `between` they are [in sequence1, in sequence2]. */
+  /**
+   * Pairs of indices in the given sequences, ordered by their first index. Pairs in `between` are [index in
+   * sequence1, index in sequence2].
+   */
   pairs: { within1: BasePair[]; within2: BasePair[]; between: BasePair[] }
   /**
    * Both strands with & between them: '(' and ')' for pairs of one strand, '[' in the first and ']' in the second for pairs
@@ -31,7 +34,8 @@ export interface InteractionTable {
   /** The lengths of both sequences, each twice: F has four indices. */
   readonly shape: readonly [number, number, number, number]
   /**
-   * F: the best score of bases i1 to j1 of sequence1 and i2 to j2 of sequence2, as they were given.
+   * Returns F: the best score of bases i1 to j1 of sequence1 and i2 to j2 of sequence2, with indices in the
+   * given sequences.
    *
    * @throws ERR_MPMML_SHAPE unless 0 ≤ i1 ≤ j1 and 0 ≤ i2 ≤ j2 are in the sequences.
    */
@@ -40,11 +44,14 @@ export interface InteractionTable {
 
 /** Result of {@link bpmax}: the best window, further windows and the backend. */
 export interface InteractionResult extends InteractionWindow {
-  /** The best windows that don't overlap, best first; as many as `top` asks for, or as there are. The result is the first. */
+  /**
+   * Best windows without overlaps, best first; at most `top`. The result's own fields are those of the first
+   * window.
+   */
   windows: InteractionWindow[]
-  /** If it was asked for. */
+  /** Table of all scores, if the option `table` is true. */
   table?: InteractionTable
-  /** Steps of ⊗ and ⊕ that the recurrence has. */
+  /** Number of steps of ⊗ and ⊕ of the recurrence. */
   steps: number
   /** Backend that computed the result. */
   backend: BackendName
@@ -55,18 +62,18 @@ export interface InteractionResult extends InteractionWindow {
 }
 
 /**
- * Finds the joint structure of two strands of RNA with the greatest sum of weights of base pairs (BPMax): pairs within each
- * strand and pairs between them. Pairs within a strand don't cross, nor do pairs between the strands, and there are no
- * zigzags: docs/rna.md says exactly which structures count.
+ * Finds the joint structure of two strands of RNA with the greatest sum of weights of base pairs (BPMax):
+ * pairs within each strand and pairs between them. Pairs within a strand don't cross, nor do pairs between
+ * the strands, and there are no zigzags: docs/rna.md defines the allowed structures.
  *
- * N³M³/36 steps and N²M²/4 scores for strands of N and M bases; with windows of w bases, N³Mw²/12 steps and N²Mw/2 scores.
- * Works off the event loop on all cores.
+ * N³M³/36 steps and N²M²/4 scores for strands of N and M bases; with windows of w bases, N³Mw²/12 steps and
+ * N²Mw/2 scores. The call doesn't block the event loop and uses all cores.
  *
  * @param sequence1 - letters A, C, G, U or T, in upper or lower case, from 5′ to 3′.
- * @param sequence2 - the same, from 5′ to 3′ too; see the option `antiparallel`.
- * @throws Rejects with ERR_MPMML_VALUE for any other letter, with its index, and for an empty sequence; ERR_MPMML_OPTION; OverflowError if
- *   scores don't fit the storage; ERR_MPMML_OUT_OF_MEMORY, with the bytes that the tables take, before any is allocated; ERR_MPMML_NO_CUDA;
- *   AbortedError.
+ * @param sequence2 - letters like those of sequence1, from 5′ to 3′; see the option `antiparallel`.
+ * @throws Rejects with ERR_MPMML_VALUE for any other letter, with its index, and for an empty sequence;
+ * ERR_MPMML_OPTION; OverflowError if scores don't fit the storage; ERR_MPMML_OUT_OF_MEMORY, with the bytes of
+ * the tables, before any table is allocated; ERR_MPMML_NO_CUDA; AbortedError.
  * @see E. Ebrahimpour-Boroojeny, S. Rajopadhye, H. Chitsaz, BPPart and BPMax: RNA-RNA interaction partition function and
  *   structure prediction for the base pair counting model, arXiv:1904.01235
  * @example
@@ -101,9 +108,9 @@ export async function bpmax(
 }
 
 /**
- * A checked call. Native code numbers the second strand so that the indices of pairs between the strands increase together,
- * and has tables over the intervals of its own second strand for each interval of its first: so that is the shorter one, unless
- * there are windows.
+ * A validated call. Native code numbers the second strand so that the indices of pairs between the strands
+ * increase together. For each interval of its first strand it has tables over the intervals of its second
+ * strand. So the first strand is the shorter one, unless windows are used.
  */
 class Call {
   readonly request: RnaInteractRequest
@@ -111,7 +118,7 @@ class Call {
   readonly #m: number
   readonly #swapped: boolean
   readonly #reach: number
-  /** Changes an index in sequence2 into one of native code's, and back. */
+  /** Converts an index in sequence2 to one of native code, and back. */
   readonly #turn: (index: number) => number
 
   constructor(first: Uint8Array, second: Uint8Array, options: ReturnType<typeof readInteraction>) {
@@ -177,7 +184,7 @@ class Call {
     const [swapped, turn] = [this.#swapped, this.#turn]
     const [outer, inner] = swapped ? [m, n] : [n, m]
     const intervals = (inner * (inner + 1)) / 2
-    /** The number of an interval among those of `length` bases. */
+    /** Returns the number of an interval among all intervals of `length` bases. */
     const number = (i: number, j: number, length: number) => i * length - (i * (i - 1)) / 2 + j - i
     return {
       shape: [n, n, m, m],

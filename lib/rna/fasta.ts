@@ -1,4 +1,4 @@
-/** Sequences in FASTA. */
+/** Parses sequences in FASTA. */
 
 import { show } from '../describe.js'
 import { FileError } from '../errors.js'
@@ -16,7 +16,7 @@ export interface FastaRecord {
   name: string
   /** Text after the name on its line. */
   description: string
-  /** Upper case, with U and never T. */
+  /** Bases in upper case, with U instead of T. */
   sequence: string
 }
 
@@ -26,9 +26,10 @@ export interface FastaOptions extends ContentOptions {}
 const fastaOptions = new Options({ name: contentName('the text') } satisfies OptionsOf<FastaOptions>)
 
 /**
- * Reads FASTA: records of a line that starts with > and of lines of bases. Lower case and T are taken, empty lines and spaces
- * at the end of lines left out; a line that starts with ; is a comment. Without a line that starts with > there may be one line of
- * bases only, because several may be one strand or several.
+ * Reads FASTA: records of a line that starts with > and of lines of bases. Lower case and T are allowed.
+ * Empty lines and spaces at the end of lines are ignored; a line that starts with ; is a comment. Without a
+ * line that starts with > only one line of bases is allowed, because several lines are ambiguous: one strand
+ * or several.
  *
  * @param content - a text, or its bytes.
  * @throws FileError (ERR_MPMML_FILE) for a letter that is no base, with its line and column; for a record without bases, if there is no
@@ -81,7 +82,7 @@ export class FastaParser implements LineParser<FastaRecord[]> {
     return this.#records
   }
 
-  /** Reads a line of bases, or one without any. */
+  /** Reads a line of bases, a comment or an empty line. */
   #read(reader: TextReader): void {
     const { bytes, position: start } = reader
     const first = this.#count

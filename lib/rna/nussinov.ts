@@ -1,4 +1,4 @@
-/** The best structure of one strand. */
+/** Computes the best structure of one strand (Nussinov). */
 import type { BackendName } from '../backend-name.js'
 import type { DenseMatrix } from '../matrix.js'
 import { rowMajorMatrix } from '../matrix.js'
@@ -11,11 +11,14 @@ import { readStrand } from './strand.js'
 export interface FoldResult {
   /** The sum of the weights of the pairs: no set of pairs that don't cross has a greater one. */
   score: number
-  /** i < j, in order of i. */
+  /** Pairs [i, j] with i < j, in order of i. */
   pairs: BasePair[]
   /** '(' and ')' for the bases of pairs, '.' for the others. */
   dotBracket: string
-  /** n × n, if it was asked for: element [i, j] is the best score of bases i to j; 0 below the diagonal. */
+  /**
+   * Table of n × n scores, if the option `table` is true: element [i, j] is the best score of bases i to j; 0
+   * below the diagonal.
+   */
   table?: DenseMatrix<Int32Array>
   /** Backend that computed the result. */
   backend: BackendName
@@ -28,14 +31,15 @@ export interface FoldResult {
 /**
  * Folds a strand of RNA: finds base pairs that don't cross, with the greatest sum of weights, in n³/6 steps (Nussinov).
  *
- * Each base is in one pair at most, and at least `minLoop` bases are between the two of a pair. G pairs with C, A with U, and
- * G with U. This counts pairs: it knows nothing of stacking energies. Works off the event loop; several sequences at once
- * take all cores.
+ * Each base is in one pair at most, and at least `minLoop` bases are between the two of a pair. G pairs with
+ * C, A with U, and G with U. The score counts weighted pairs, without stacking energies. The call doesn't
+ * block the event loop; several sequences use all cores.
  *
  * @param sequence - letters A, C, G, U or T, in upper or lower case; or an array of such strings.
  * @returns a result, or an array of results in the order of the sequences.
- * @throws Rejects with ERR_MPMML_VALUE for any other letter, with its index; ERR_MPMML_OPTION; OverflowError if scores don't fit the
- *   storage; ERR_MPMML_OUT_OF_MEMORY, with the bytes that the table takes, before it is allocated; ERR_MPMML_NO_CUDA; AbortedError.
+ * @throws Rejects with ERR_MPMML_VALUE for any other letter, with its index; ERR_MPMML_OPTION; OverflowError
+ * if scores don't fit the storage; ERR_MPMML_OUT_OF_MEMORY, with the bytes of the table, before it is
+ * allocated; ERR_MPMML_NO_CUDA; AbortedError.
  * @see R. Nussinov, A. B. Jacobson, Fast algorithm for predicting the secondary structure of single-stranded RNA, PNAS 77 (1980)
  * @example
  * const { score, dotBracket } = await nussinov('GGGAAACCC')

@@ -1,4 +1,4 @@
-/** The options of folding and interaction, read once and checked. */
+/** Options of folding and interaction, and their validation. */
 
 import { backend, device } from '../backend.js'
 import type { BackendChoice } from '../backend-name.js'
@@ -20,11 +20,11 @@ import { longWorkSet, type MpmmOptions } from '../product/options.js'
 
 /** Scores of pairs of bases: integers of at least 0. Bases with score 0 don't pair. */
 export interface PairWeights {
-  /** 3 by default. */
+  /** Score of a pair of G and C; 3 by default. */
   GC?: number | undefined
-  /** 2 by default. */
+  /** Score of a pair of A and U; 2 by default. */
   AU?: number | undefined
-  /** 1 by default. */
+  /** Score of a pair of G and U; 1 by default. */
   GU?: number | undefined
 }
 
@@ -38,15 +38,19 @@ export type RnaStorage = 'int16' | 'int32'
 export interface FoldOptions extends Pick<MpmmOptions, 'device' | 'signal' | 'onProgress'> {
   /** Scores of pairs. Default: GC 3, AU 2 and GU 1. */
   weights?: PairWeights | undefined
-  /** The fewest bases between two bases of one strand that pair; 3 by default. */
+  /** Minimum number of bases between the two bases of a pair of one strand; 3 by default. */
   minLoop?: number | undefined
-  /** 'int16', which takes half the memory and the time, or 'int32'. By default 'int16' is taken if all scores fit it. */
+  /**
+   * Storage of scores: 'int16', with half the memory and time, or 'int32'. Default: 'int16' if all scores
+   * fit.
+   */
   storage?: RnaStorage | undefined
   /** Whether the result has the table of all scores; false by default. */
   table?: boolean | undefined
   /**
-   * 'auto', the default, takes CUDA if it can be used, there is much to compute, and the tables fit the device's memory;
-   * otherwise the CPU. MPMML_BACKEND overrides 'auto'. 'cuda' without a usable GPU is an error.
+   * Backend: 'auto', the default, is CUDA if it can be used, the problem is large and the tables fit the
+   * device's memory; otherwise the CPU. MPMML_BACKEND overrides 'auto'. 'cuda' without a usable GPU is an
+   * error.
    */
   backend?: BackendChoice | undefined
 }
@@ -56,13 +60,14 @@ export interface InteractionOptions extends FoldOptions {
   /** Scores of pairs between the strands. Default: `weights`. */
   weightsBetween?: PairWeights | undefined
   /**
-   * Whether sequence2 is written from 5′ to 3′, as sequence1: true by default. Strands pair antiparallel, so the first base
-   * of sequence1 can pair with the last of sequence2. If it is false, sequence2 is taken as written from 3′ to 5′.
+   * Whether sequence2 is written from 5′ to 3′, as sequence1: true by default. Strands pair antiparallel, so
+   * the first base of sequence1 can pair with the last of sequence2. If false, sequence2 is read as written
+   * from 3′ to 5′.
    */
   antiparallel?: boolean | undefined
   /**
-   * The length of windows of sequence2: then only structures within one window count, and memory and time grow with the
-   * length of sequence2 and not with its square or cube. No windows by default.
+   * Length of windows of sequence2. With windows only structures within one window count, and memory and time
+   * are linear in the length of sequence2. No windows by default.
    */
   window?: number | undefined
   /** Number of windows, which don't overlap. Default 1. */

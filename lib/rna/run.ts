@@ -30,7 +30,7 @@ export interface RnaPlacement {
   device: string
 }
 
-/** Gives the result, and what computed it. `what` is what messages call the work. */
+/** Runs a call and returns the result with its backend and device. `what` names the work in messages. */
 export async function run<Result>(
   { signal, onProgress }: ReadFold,
   what: string,
@@ -43,7 +43,7 @@ export async function run<Result>(
   return [result, { backend, device: deviceName(report[reportAt.device]!) }]
 }
 
-/** Pairs as native code gives them, each index changed. */
+/** Returns the pairs of native code with converted indices. */
 export function pairsOf(
   indices: Int32Array,
   first = (index: number) => index,

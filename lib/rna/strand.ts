@@ -2,13 +2,13 @@
 import { show } from '../describe.js'
 import { ShapeError, ValueError } from '../errors.js'
 
-/** As native code numbers them. */
+/** Bases in the order of native code's numbers. */
 const BASES = 'ACGU'
 
-/** More than any table over intervals can be of. */
+/** Limit of bases, above the limit of any table over intervals. */
 const MAX_BASES = 2 ** 20
 
-/** Code of the base of each letter by its own code: in upper case, and with U for T; 0 for other letters. */
+/** Code of the base (upper case, U for T) by the code of a letter; 0 for other letters. */
 export const codeOfBase = new Uint8Array(256)
 for (const letter of 'ACGUTacgut') {
   codeOfBase[letter.charCodeAt(0)] = letter.toUpperCase().replace('T', 'U').charCodeAt(0)
@@ -16,7 +16,9 @@ for (const letter of 'ACGUTacgut') {
 
 export const expectedBases = 'A, C, G, U or T, in upper or lower case'
 
-/** The bases of what the user passed, which messages call `name`, as native code has them. */
+/**
+ * Returns the bases of the user's sequence in native code's numbers. `name` names the sequence in messages.
+ */
 export function readStrand(sequence: unknown, name: string): Uint8Array {
   if (typeof sequence !== 'string') {
     throw new ValueError(`${name} must be a string of bases such as 'GGGAAAUCC', but it is ${show(sequence)}`)

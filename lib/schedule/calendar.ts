@@ -13,7 +13,10 @@ const german = /^(?:\p{L}{2,3}\.?\s+)?(\d{1,2})\.(\d{1,2})\.(\d{4}|\d{2})(?:\s+\
 
 const textOf = (day: number) => new Date(day * DAY_MS).toISOString().slice(0, 10)
 
-/** Reads a date, such as 2026-12-01, 01.12.2026 or a Date, and returns it as 2026-12-01. A time of day is left out. */
+/**
+ * Reads a date, such as 2026-12-01, 01.12.2026 or a Date, and returns it as 2026-12-01. A time of day is
+ * ignored.
+ */
 export function readDate(value: unknown, what: string, fail: (problem: string) => never): string {
   if (value instanceof Date && !Number.isNaN(value.getTime())) return value.toISOString().slice(0, 10)
   const text = typeof value === 'string' ? value.trim() : ''
@@ -53,7 +56,7 @@ export class Calendar {
   /** Holidays on weekdays of work, ascending. */
   readonly #free: readonly number[]
   readonly #isFree = new Set<number>()
-  /** Dates of the working days 0, 1, … and −1, −2, …, as far as they were needed. */
+  /** Cache of the dates of the working days 0, 1, … and −1, −2, …. */
   readonly #later: number[] = []
   readonly #earlier: number[] = []
 
@@ -103,7 +106,7 @@ export class Calendar {
     return this.#workdaysBefore(dayOf(date)) - this.#workdaysBefore(this.#later[0]!)
   }
 
-  /** Working days from a Monday long ago until before a day. */
+  /** Returns the number of working days from a fixed early Monday until before a day. */
   #workdaysBefore(day: number): number {
     const weeks = Math.floor((day + 3) / 7)
     let count = weeks * this.#weekdays.length

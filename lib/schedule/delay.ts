@@ -33,21 +33,22 @@ export interface DelayOptions {
 
 /** A departure that is late. */
 export interface LateDeparture {
-  /** Round, from 0. */
+  /** Number of the round, from 0. */
   round: number
   /** Name of the departure. */
   departure: unknown
   /** Time by which it is late. */
   delay: number
-  /** Name of the departure that it waits for; null for the one that is late at first. */
+  /** Name of the departure that this departure waits for; null for the initially late departure. */
   because: unknown
 }
 
 /** Result of {@link delay}. */
 export interface DelayResult extends TimetableStability {
   /**
-   * Planned departure of each in round 0, the earliest that the period allows, and its recovery time: the greatest delay of the late departure that
-   * doesn't reach it in any round, null for a departure that waits for no chain of departures from the late one.
+   * Departures with their planned times in round 0 (the earliest that the period allows) and their recovery
+   * times. A recovery time is the greatest delay of the late departure that doesn't reach this departure in
+   * any round. It is null if no chain of departures leads here from the late one.
    */
   departures: { departure: unknown; time: number; recovery: number | null }[]
   /** Late departures, by rounds. */

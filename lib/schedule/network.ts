@@ -1,5 +1,6 @@
 /**
- * The network of a plan: jobs with the links to their predecessors as compressed rows, in integers of one part of the plan's unit.
+ * The network of a plan: jobs with the links to their predecessors as compressed rows, with times as integer
+ * multiples of a fraction of the plan's unit.
  *
  * A job takes its duration without a break, so each link is one edge between two starts. Its weight is the lag, plus the duration of the
  * predecessor if its finish counts (FS and FF), minus the duration of the job if its own finish waits (FF and SF).
@@ -13,7 +14,7 @@ import type { Calendar } from './calendar.js'
 import type { JobId, LinkType, Plan } from './options.js'
 import { type Fraction, fractionOf, inUnit } from './units.js'
 
-/** Times that jobs have of their own. */
+/** Times of each job. */
 export interface Times {
   readonly duration: Float64Array
   readonly release: Float64Array
@@ -25,11 +26,11 @@ export interface Network {
   readonly plan: Plan
   /** Numbers of the jobs, by their ids. */
   readonly numbers: ReadonlyMap<string, number>
-  /** Integers that one unit of the plan has. */
+  /** Integer value of one unit of the plan. */
   readonly scale: number
-  /** Integers that a working day has. */
+  /** Integer value of a working day. */
   readonly perDay: number
-  /** Sum of the sizes of all times, which none exceeds. */
+  /** Sum of the magnitudes of all times: an upper bound of every result. */
   readonly total: number
   readonly times: Times
   /** Links of job j are from `start[j]` until before `start[j + 1]`. */
@@ -40,14 +41,14 @@ export interface Network {
   readonly afterFinish: Uint8Array
   /** 1 if the finish of the job waits. */
   readonly ofFinish: Uint8Array
-  /** Jobs, each behind its predecessors; null if links close a circle. */
+  /** Jobs in topological order, predecessors first; null if links form a cycle. */
   readonly order: Int32Array | null
 }
 
 /** Largest sum of times: sums of a few of them stay exact. */
 const MAX_TIME = 2 ** 50
 
-/** Collects the fractions of times, for which it finds the common part of the unit. */
+/** Collects the fractions of times, and finds their common denominator. */
 export class Parts {
   scale = 1
   readonly #known = new Map<number, Fraction>()
@@ -77,7 +78,7 @@ export class Parts {
   }
 }
 
-/** Returns the time in parts; refuses one whose sums would be rounded. */
+/** Returns a time in parts of the unit; throws for a time whose sums would be rounded. */
 export function exact(value: number, what: () => string): number {
   if (Math.abs(value) <= MAX_TIME) return value
   throw new OverflowError(
@@ -179,7 +180,7 @@ export function* buildingNetwork(plan: Plan, calendar: Calendar | null): Steps<N
     ...kinds,
   }
   const order = yield* ordering(network, false)
-  // A lead may close a circle that can be kept: a job that starts at most some time after another one.
+  // A lead may form a feasible cycle: a job that starts at most some time after another job.
   if (!order) yield* ordering(network, true)
   return { ...network, order }
 }

@@ -28,13 +28,13 @@ export interface PlanJob {
   id: JobId
   /** Name; the id if the table has no names. */
   name: string
-  /** In the plan's unit; 0 for a milestone. */
+  /** Duration in the plan's unit; 0 for a milestone. */
   duration: number
-  /** Links to the jobs that it waits for. */
+  /** Links to the job's predecessors. */
   predecessors: PlanLink[]
   /** Earliest start: time from the start of the plan, or a date such as '2026-12-01'. */
   notBefore?: number | string
-  /** Latest finish: time from the start of the plan, or a date, whose end it is. */
+  /** Latest finish: time from the start of the plan, or a date, which includes that day. */
   deadline?: number | string
   /** Cells of the columns that the option `keep` names. */
   columns?: Record<string, string>
@@ -65,7 +65,7 @@ export type ColumnRole = 'id' | 'name' | 'duration' | 'predecessors' | 'notBefor
 
 /** The options of {@link parsePlan}. `undefined` means the default. */
 export interface PlanOptions {
-  /** Names of columns that the headings don't tell, such as `{ duration: 'Tage netto' }`. */
+  /** Names of columns with unusual headings, such as `{ duration: 'Tage netto' }`. */
   columns?: { readonly [Role in ColumnRole]?: string | undefined } | undefined
   /** Names of other columns that jobs keep, or true for all of them; none by default. */
   keep?: boolean | readonly string[] | undefined
@@ -115,7 +115,7 @@ export interface ScheduledJob {
   name: string
   /** Duration of the job in the plan. */
   duration: number
-  /** Least start that keeps all links and times not before. */
+  /** Least start that satisfies all links and earliest starts. */
   earliestStart: number
   /** Earliest start plus duration. */
   earliestFinish: number
@@ -123,7 +123,7 @@ export interface ScheduledJob {
   latestStart: number
   /** Latest start plus duration. */
   latestFinish: number
-  /** Latest minus earliest start; negative by the time that a deadline is missed. */
+  /** Latest start minus earliest start. A missed deadline makes it negative, by the delay. */
   totalSlack: number
   /** Time by which the job may be later without delaying any other job, or the end. */
   freeFloat: number
@@ -197,7 +197,9 @@ export type ReadPlanSet = ReadOf<typeof planOptions>
 export interface GanttOptions {
   /** Title of the drawing; 'Plan' by default. */
   title?: string | undefined
-  /** Width in pixels. By default the drawing is as wide as its place, and its texts keep their size. */
+  /**
+   * Width in pixels. By default the drawing fills the width of its container, and its texts keep their size.
+   */
   width?: number | undefined
   /** Whether arrows show the links between jobs; false by default. */
   arrows?: boolean | undefined

@@ -34,10 +34,13 @@ const scheduleOptions = new Options({
 
 const WORK = 'the schedule'
 
-/** Jobs that a schedule is made of at once: about a millisecond. */
+/** Number of jobs that are described between two yields: about a millisecond. */
 const PER_STEP = 1024
 
-/** Change of a job in a what-if: times as numbers in the plan's unit, or texts such as '8d' and dates; null takes a limit away. */
+/**
+ * Change of a job in a what-if: times as numbers in the plan's unit, or texts such as '8d' and dates; null
+ * removes a limit.
+ */
 export interface JobChange {
   /** New duration, 0 or more. */
   duration?: number | string | undefined
@@ -186,7 +189,7 @@ const isNormal = (job: unknown) => {
   )
 }
 
-/** Reads a plan that a program may have written. */
+/** Validates a plan or a list of jobs of the user. */
 function* normalized(plan: Plan | JobList): Steps<Plan> {
   const given = plan as Partial<Plan> | null | undefined
   if (!Array.isArray(plan) && Array.isArray(given?.jobs)) {
@@ -206,7 +209,7 @@ function* normalized(plan: Plan | JobList): Steps<Plan> {
 
 const idsOf = ({ jobs }: Plan, { path }: Solution) => path.map((job) => jobs[job]!.id)
 
-/** Results of a solution, in the plan's unit. */
+/** Returns the results of a solution in the plan's unit. */
 function* describing(network: Network, solution: Solution, calendar: Calendar | null): Steps<Schedule> {
   const { plan, scale, perDay, start, from } = network
   const { earliest, latest, end, weight, times } = solution
@@ -221,7 +224,7 @@ function* describing(network: Network, solution: Solution, calendar: Calendar | 
       if (gap < free[from[k]!]!) free[from[k]!] = gap
     }
   }
-  // Integers that are no doubles take no memory of their own.
+  // V8 stores small integers without allocation, unlike doubles.
   const inUnits = (time: number) => {
     const value = time / scale
     return (value | 0) === value ? value | 0 : value

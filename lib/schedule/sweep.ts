@@ -1,4 +1,7 @@
-/** Earliest and latest starts of a network: one sweep in the order of the links and one against it, or a search if they close circles. */
+/**
+ * Computes earliest and latest starts of a network: by a forward and a backward sweep, or by a search if
+ * links form cycles.
+ */
 import { CycleError } from '../errors.js'
 import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
 import { type Network, type Times, waitingInCircle } from './network.js'
@@ -92,7 +95,7 @@ function* sweeping(
   return { times, earliest, latest, end, weight, path: path.reverse() }
 }
 
-/** Searches longest paths, as circles need it. */
+/** Computes the start times of a network with cycles by a search of longest paths. */
 async function search(
   { plan, scale, start, from }: Network,
   times: Times,

@@ -1,4 +1,7 @@
-/** From the rows of a table to the jobs of a plan: ids, times and predecessors as planners and MS Project write them. */
+/**
+ * Converts the rows of a table to the jobs of a plan: ids, times and predecessors in the notation of MS
+ * Project.
+ */
 import { show } from '../describe.js'
 import type { Steps } from '../graph-core/slices.js'
 import { limitOf } from './calendar.js'
@@ -64,7 +67,7 @@ export class PlanRows {
   /** Whether all ids are numbers, so that no id looks like a link. */
   #isNumbered = true
   readonly #times = new Map<string, number>()
-  /** The row that is read. */
+  /** Function that returns a cell of the current row. */
   #value: (column: number) => unknown = () => undefined
   #line = 0
   readonly #refuse = (problem: string): never => this.#fail(this.#line, problem)
@@ -136,7 +139,8 @@ export class PlanRows {
       this.#line = this.#lines[at]!
       const links = this.#links[at]
       if (links !== undefined && this.#summaries.has(job)) this.#refuseSummary(job)
-      // The array itself, because one that grows has room for 17 links.
+      // The array is assigned without a copy, because push() to an empty array would reserve space for 17
+      // links.
       if (!isReversed) job.predecessors = this.#linksOf(links, job)
       else
         for (const link of this.#linksOf(links, job))
@@ -203,7 +207,10 @@ export class PlanRows {
       )
   }
 
-  /** Reads a time. The words for messages come apart, because almost all times are right. */
+  /**
+   * Reads a time. The message's words are separate arguments, so that valid times need no string
+   * concatenation.
+   */
   #time(value: unknown, what: string, of: string): number {
     const known = typeof value === 'string' ? this.#times.get(value) : undefined
     if (known !== undefined) return known
@@ -251,7 +258,7 @@ export class PlanRows {
   #find(text: string): PlanJob | undefined {
     const own = this.#ids.get(text)
     if (own || !/^\d/.test(text)) return own
-    // Spreadsheets with empty cells make 3.0 of 3.
+    // Spreadsheets write 3 as 3.0 in columns with empty cells.
     const whole = /^(\d+)[.,]0+$/.exec(text)?.[1]
     if (whole !== undefined) return this.#find(whole)
     if (!/^\d+$/.test(text)) return undefined

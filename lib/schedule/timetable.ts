@@ -16,9 +16,10 @@ import { checkedLater, Options, type OptionsOf, required } from '../options.js'
 import { Parts } from './network.js'
 
 /**
- * Connections of a timetable as an edge list: an edge leads from a departure that waits to the one that it waits for, its weight is the least time
- * between both, and its tokens are the number of rounds between them, 1 by default. With names, as `readGraph(path, { keys: true, tokens: true })`
- * returns it, the result has the names of departures.
+ * Connections of a timetable as an edge list: an edge leads from a waiting departure to the departure that it
+ * waits for. Its weight is the least time between both, and its tokens are the number of rounds between them,
+ * 1 by default. With names, as `readGraph(path, { keys: true, tokens: true })` returns it, the result has the
+ * names of departures.
  */
 export type Timetable = TokenEdgeList | NamedWeights
 
@@ -26,11 +27,11 @@ export type Timetable = TokenEdgeList | NamedWeights
 export interface TimetableConnection {
   /** Name of the departure that waits. */
   departure: unknown
-  /** Name of the departure that it waits for. */
+  /** Name of the departure that is waited for. */
   waitsFor: unknown
   /** Rounds between both. */
   tokens: number
-  /** Time by which the second may be late without the first being late. */
+  /** Delay of the departure `waitsFor` that doesn't delay `departure`. */
   slack: number
 }
 
@@ -67,11 +68,11 @@ export interface PreparedTimetable {
   readonly slack: Float64Array
   /** Planned departures in round 0. */
   readonly starts: Float64Array
-  /** Parts of the unit. */
+  /** Number of parts in one unit. */
   readonly scale: number
   readonly stability: TimetableStability
   nameOf(node: number): unknown
-  /** Time in parts: one of the times that were given. */
+  /** Converts one of the given times to parts. */
   inParts(time: number): number
 }
 
@@ -81,7 +82,7 @@ const WORK = 'the slack of a timetable'
  * Reads a timetable and plans its departures.
  *
  * @param others - times that are counted with those of the timetable, by the names of their options.
- * @throws What `delay()` rejects with.
+ * @throws The errors of `delay()`.
  */
 export async function preparedTimetable(
   timetable: Timetable,
@@ -185,8 +186,9 @@ const recoveryOptions = new Options({
 } satisfies OptionsOf<RecoveryOptions>)
 
 /**
- * Computes the recovery times of a timetable: the greatest delay of one departure that doesn't reach another one in any round, the least sum of slack
- * on a chain of connections between both. That of a departure to itself is the least slack of a circuit through it.
+ * Computes the recovery times of a timetable: the greatest delay of one departure that doesn't reach another
+ * one in any round, the least sum of slack on a chain of connections between both. The recovery time of a
+ * departure to itself is the least slack of a circuit through it.
  *
  * @throws Rejects with what {@link delay} rejects with.
  * @example
@@ -216,7 +218,7 @@ export async function recovering(
     : given === undefined
       ? all
       : [numberOfNode(given, timetable, 'option sources')]
-  // A delay goes from the departure that is waited for.
+  // A delay propagates from the departure that is waited for.
   const keys: ArrayLike<unknown> = names ? names.keys : all
   const list = { nodes, keys, from: to, to: from, weight: slack }
   const { distances } = await shortestPaths(list, { sources: listed.map(nameOf), signal })

@@ -1,6 +1,7 @@
 /**
- * Units of working time, texts such as `2.5 days`, and exact arithmetic on them: a number stands for the fraction that it is, 5.5 for 11/2 and
- * 22 / 3 for 22/3, so that all times of a plan are integers of one common part of its unit.
+ * Units of working time, texts such as `2.5 days`, and exact arithmetic on them: a number stands for the
+ * nearest simple fraction, 5.5 for 11/2 and 22 / 3 for 22/3. So all times of a plan are integer multiples of
+ * a common fraction of its unit.
  */
 import { show } from '../describe.js'
 import { adviceFor } from '../files/advice.js'

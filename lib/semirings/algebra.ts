@@ -1,4 +1,4 @@
-/** Algebras of custom semirings: their calls of native code. */
+/** Algebras of custom semirings, which call native code. */
 import { OptionError } from '../errors.js'
 import { REPORT_FIELDS, writeLayout } from '../fields.js'
 import { addon, type FurtherMatrices, type LaneMatrix, type Made } from '../native.js'
@@ -14,7 +14,7 @@ import { isUserSemiring, lanesOf, nativeOf, type WrittenSemiring } from './semir
 
 const FIELDS = userRequestFields.length
 
-// Native code reads a request before the call returns: one serves all calls.
+// One array serves all calls, because native code reads a request before the call returns.
 const request = new Float64Array(FIELDS)
 
 export class UserAlgebra implements Algebra {
@@ -112,7 +112,7 @@ const refused = (name: string, why: string) =>
 const nativeSessionOf = ({ session }: Call) => (session ? session.native : null)
 
 /**
- * Arrays or memories of the lanes of each matrix, and of the auxiliary outputs, in the form for native code.
+ * Returns the arrays or memories of all lanes and auxiliary outputs in the form for native code.
  */
 function matricesOf(product: Product): {
   a: LaneMatrix[]

@@ -1,4 +1,4 @@
-/** The numbers of lanes: what their types have, their bits, and their arrays. */
+/** Numbers of lanes: conversion to their types and bits, and arrays for them. */
 import { show } from '../describe.js'
 import { OptionError } from '../errors.js'
 import { MAX_INT32, MIN_INT32 } from '../integers.js'
@@ -7,9 +7,10 @@ import type { LaneArray, LaneType, NumberJson } from '../user-semiring.js'
 export const limits = { int32: [MIN_INT32, MAX_INT32], uint32: [0, 2 ** 32 - 1] } as const
 
 /**
- * A number as the type has it: float32 rounds. `where` begins messages.
+ * Returns a number in a lane type; float32 rounds it. `where` begins messages.
  *
- * @throws ArgumentError (ERR_MPMML_OPTION) if it isn't a number, or an integer type doesn't have it.
+ * @throws ArgumentError (ERR_MPMML_OPTION) if the value isn't a number, or an integer type can't represent
+ * it.
  */
 export function readNumber(value: unknown, type: LaneType, where: string): number {
   if (type === 'float32') {
@@ -28,7 +29,7 @@ const float = new Float32Array(1)
 const floatBits = new Int32Array(float.buffer)
 const NAN_BITS = 0x7fc00000
 
-/** The 32 bits of a number that the type has, as an int32. */
+/** Returns the 32 bits of a number of a lane type as an int32. */
 export function bitsOf(value: number, type: LaneType): number {
   if (type !== 'float32') return value | 0
   if (Number.isNaN(value)) return NAN_BITS
@@ -36,7 +37,7 @@ export function bitsOf(value: number, type: LaneType): number {
   return floatBits[0]!
 }
 
-/** The number of bits: see {@link bitsOf}. */
+/** Returns the number with the given bits: the inverse of {@link bitsOf}. */
 export function numberOf(bits: number, type: LaneType): number {
   if (type === 'int32') return bits
   if (type === 'uint32') return bits >>> 0
@@ -51,7 +52,7 @@ const named = new Map([
   ['-0', -0],
 ])
 
-/** A number as JSON can have it. */
+/** Returns a number in a form for JSON, which lacks infinities and NaN. */
 export function numberToJson(value: number): NumberJson {
   if (Object.is(value, -0)) return '-0'
   return Number.isFinite(value) ? value : String(value)
@@ -79,5 +80,5 @@ const laneArrays = {
   float32: Float32Array,
 } as const satisfies Record<LaneType, unknown>
 
-/** Zeros for a lane. */
+/** Returns an array of zeros for a lane. */
 export const laneOf = (type: LaneType, length: number): LaneArray => new laneArrays[type](length)

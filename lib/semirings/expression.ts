@@ -1,4 +1,6 @@
-/** Expressions: how they are built, step by step, and the forms that they have for native code, for JSON and for people. */
+/**
+ * Builds expressions of custom semirings step by step, and converts them for native code, JSON and printing.
+ */
 import { show, showChoices, typeName } from '../describe.js'
 import { LimitError, OptionError } from '../errors.js'
 import { type ExpressionType, maxNodes, nodeWords } from '../expression-table.js'
@@ -7,7 +9,7 @@ import type { ExpressionJson, ExpressionStep, LaneType } from '../user-semiring.
 import { bitsOf, numberFromJson, numberOf, numberToJson, readNumber, showNumber } from './constants.js'
 import { ARGUMENT, applicable, CONSTANT, type Operation, operations, typeIndex, typingOf } from './rules.js'
 
-/** A step. The operands of an argument are 0 for x or 1 for y, and the lane. */
+/** A step of an expression. The operands of the step `argument` are 0 for x or 1 for y, and the lane. */
 interface Step {
   readonly operation: Operation
   readonly type: ExpressionType
@@ -23,7 +25,7 @@ export interface Expression {
   readonly results: readonly number[]
 }
 
-/** An expression that is being built. Equal steps are one. `where` begins messages. */
+/** Builder of an expression, which merges equal steps. `where` begins messages. */
 export class Builder {
   readonly #steps: Step[] = []
   readonly #known = new Map<string, number>()
@@ -46,7 +48,7 @@ export class Builder {
     return this.#add({ operation: CONSTANT, type, operands: [], bits })
   }
 
-  /** The step of an operation. */
+  /** Returns the index of the step of an operation, which is added if it is new. */
   apply(operation: Operation, operands: readonly Operand[]): number {
     const { name, takes } = operation
     if (operands.length !== takes.length) {
@@ -64,7 +66,7 @@ export class Builder {
     return this.#add({ operation, type: typing.gives, operands: steps, bits: 0 })
   }
 
-  /** The expression whose results are these steps, one for each lane, without what they don't need. */
+  /** Returns the expression with these steps as the results of the lanes, without unused steps. */
   finish(results: readonly number[]): Expression {
     results.forEach((index, lane) => {
       const [type, expected] = [this.typeOf(index), this.lanes[lane]!]
@@ -81,7 +83,7 @@ export class Builder {
     return this.part(...results)
   }
 
-  /** These steps and what they need. */
+  /** Returns the expression of these steps and the steps that they depend on. */
   part(...results: readonly number[]): Expression {
     const isNeeded = new Array<boolean>(this.#steps.length).fill(false)
     for (const index of results) isNeeded[index] = true
@@ -116,10 +118,10 @@ export class Builder {
   }
 }
 
-/** An operand: a step by its index, or a number that is still to get its type. */
+/** An operand: a step by its index, or a number whose type follows from the other operands. */
 export type Operand = { readonly step: number } | { readonly number: unknown }
 
-/** The words of an expression for native code. */
+/** Returns an expression as words for native code. */
 export function wordsOf({ steps, results }: Expression): { nodes: Int32Array; results: Int32Array } {
   const nodes = new Int32Array(steps.length * nodeWords)
   steps.forEach(({ operation, type, operands, bits }, index) => {
@@ -131,7 +133,7 @@ export function wordsOf({ steps, results }: Expression): { nodes: Int32Array; re
 
 const sides = ['x', 'y'] as const
 
-/** An expression as JSON has it. */
+/** Returns an expression in its JSON form. */
 export function expressionToJson({ steps, results }: Expression): ExpressionJson {
   return {
     steps: steps.map(({ operation, type, operands, bits }): ExpressionStep => {
@@ -144,7 +146,7 @@ export function expressionToJson({ steps, results }: Expression): ExpressionJson
 }
 
 /**
- * Reads an expression from JSON, of which nothing is believed.
+ * Reads an expression from untrusted JSON.
  *
  * @throws ArgumentError (ERR_MPMML_OPTION), LimitError (ERR_MPMML_LIMIT).
  */
@@ -230,7 +232,7 @@ export const laneTypes: readonly LaneType[] = ['int32', 'uint32', 'float32']
 
 export const isLaneType = (value: unknown): value is LaneType => laneTypes.includes(value as LaneType)
 
-/** How operations are printed that aren't printed as functions. */
+/** Operators of operations that aren't printed as functions. */
 const infix = new Map([
   ['add', '+'],
   ['sub', '−'],

@@ -36,7 +36,7 @@ const checkOptions = new Options({
 /** Elements, one array per lane. */
 type Elements = readonly LaneArray[]
 
-/** Many triples of elements, and ⊕ and ⊗ of them. */
+/** Random and simple triples of elements, and ⊕ and ⊗ of elements. */
 interface Trial {
   readonly x: Elements
   readonly y: Elements
@@ -48,13 +48,13 @@ interface Trial {
 }
 
 interface Law {
-  /** In words. */
+  /** Name of the law in words. */
   readonly name: string
   readonly isOfProducts: boolean
   holds(semiring: WrittenSemiring): boolean
   /**
-   * Terms that must be equal, as strings for messages, with their values. With `oneOf` only one of the others
-   * must equal the first.
+   * Returns the terms that must be equal, as strings for messages, with their values. With `oneOf` only one
+   * of the others must equal the first.
    */
   terms(trial: Trial): readonly (readonly [text: string, value: Elements])[]
   readonly oneOf?: boolean
@@ -64,12 +64,12 @@ const always = () => true
 const areLogarithms = ({ logarithms }: WrittenSemiring) => logarithms
 const hasOne = (semiring: WrittenSemiring) => semiring.one !== undefined
 
-/** `value` of the elements of each lane, which are floats. */
+/** Applies `value` to the elements of each lane, which are floats. */
 function each(x: Elements, y: Elements, value: (left: number, right: number) => number): Elements {
   return x.map((lane, index) => Float32Array.from(lane, (left, trial) => value(left, y[index]![trial]!)))
 }
 
-/** log(eˣ + eʸ), none of which is ∞. */
+/** Returns log(eˣ + eʸ); neither x nor y may be ∞. */
 function logOfSum(x: number, y: number): number {
   const greater = Math.max(x, y)
   return greater === Number.NEGATIVE_INFINITY ? greater : greater + Math.log1p(Math.exp(-Math.abs(x - y)))
@@ -191,27 +191,31 @@ const laws: readonly Law[] = [
   },
 ]
 
-/** Triples of a quick check, and of {@link checkSemiring}. */
+/** Number of triples of a quick check, and of {@link checkSemiring}. */
 const QUICK = 2 ** 8
 const THOROUGH = 2 ** 15
 /**
- * Simple elements. All triples of them are tried first, so that counterexamples are as simple as possible.
+ * Number of simple elements. All their triples are tried first, so that counterexamples are as simple as
+ * possible.
  */
 const SIMPLE = 8
 
-/** Two floats are the same if they differ by no more than this part of the greatest finite number that led to them. */
+/**
+ * Two floats count as equal if their difference is at most this fraction of the greatest finite number in
+ * their computation.
+ */
 const TOLERANCE = 2 ** -16
 
 /**
  * Checks the laws of a semiring by a search for counterexamples: at the extremes of its types or of `min` and
  * `max`, and among random elements. Success is no proof.
  *
- * The elements that are tried are zero and one, those within `min` and `max`, and x ⊕ y of two of these. Integers have to be the same.
- * Floats may differ by 2^−16 of the greatest finite number that led to them, inputs included; infinities are tried only
- * as zero and one, NaN isn't.
+ * The tested elements are zero and one, elements within `min` and `max`, and sums x ⊕ y of these. Integers
+ * must be equal. Floats may differ by 2^−16 of the greatest finite number in their computation, inputs
+ * included. Infinities are only tested as zero and one; NaN isn't tested.
  *
- * A law that only elements of some kind keep needs `min` and `max`: integers whose sums leave the type break those of x.add(y), and
- * negative ones those of a greatest product.
+ * A law that holds only for some elements needs `min` and `max`: integers whose sums leave the type break
+ * laws of x.add(y), and negative integers break laws of a greatest product.
  *
  * @throws ArgumentError (ERR_MPMML_OPTION) with the law and the counterexample.
  * @example
@@ -259,7 +263,7 @@ function check(semiring: WrittenSemiring, all: boolean, count: number, ranges: r
   }
 }
 
-/** Random numbers from 0 to 1, the same at each check. */
+/** Returns a generator of pseudorandom numbers from 0 to 1 with a fixed seed. */
 function generator(): () => number {
   let state = 0x9e3779b9
   return () => {
@@ -279,7 +283,7 @@ class Trials implements Trial {
   readonly #lanes: readonly LaneType[]
   readonly #semiring: WrittenSemiring
   readonly #count: number
-  /** Greatest finite number that each trial has computed. */
+  /** Greatest finite number in the computation of each triple. */
   readonly #greatest: Float64Array
   readonly #hasFloats: boolean
 
@@ -304,7 +308,7 @@ class Trials implements Trial {
       const choose = (trial: number) =>
         trial < SIMPLE ** 3 ? pick(Math.floor(trial / divisor) % SIMPLE) : drawn()
       const elements = this.#elements(choose)
-      // Every other one at random is a sum.
+      // Every second random element is replaced by a sum.
       const sums = this.plus(elements, this.#elements(drawn))
       elements.forEach((lane, index) => {
         for (let trial = SIMPLE ** 3; trial < this.#count; trial += 2) lane[trial] = sums[index]![trial]!
@@ -388,7 +392,7 @@ class Trials implements Trial {
   }
 }
 
-/** Small elements and extremes. */
+/** Returns small elements and extremes. */
 function simpleElements(
   lanes: readonly LaneType[],
   ranges: readonly LaneRange[],
@@ -403,7 +407,7 @@ function simpleElements(
   return all.filter((_, index) => texts.indexOf(texts[index]!) === index)
 }
 
-/** A random number of a lane: small, near an edge, or any. */
+/** Returns a random number of a lane: small, near a bound, or arbitrary. */
 function drawNumber(
   type: LaneType,
   { min, max }: LaneRange,
@@ -415,7 +419,8 @@ function drawNumber(
   const within = (value: number) => Math.min(Math.max(value, min), max)
   if (type === 'float32') {
     const any = min + next() * (max - min)
-    // Sums of such numbers aren't rounded: so equal ones are equal in the other lanes too.
+    // Multiples of 1/16 have exact sums. So elements that are equal in one lane stay equal in the other
+    // lanes.
     const coarse = Math.round(any * 16) / 16
     return within(isOneOfSeveral || kind < 0.5 ? coarse : any)
   }

@@ -1,4 +1,4 @@
-/** Powers and stars of matrices over semirings that users write, by their products. */
+/** Computes powers and stars of matrices over custom semirings by products. */
 
 import { throwIfAborted } from '../abort.js'
 import { deviceName, optionsOf, whereSet } from '../backend.js'
@@ -44,7 +44,7 @@ type Matrices = readonly (
 /** The lanes of a row-major matrix in arrays. */
 type HostLanes = readonly LaneArray[]
 
-/** A checked call, and what its products have in common. */
+/** A validated call, with the common options of its products. */
 class Powers {
   readonly what: string
   readonly semiring: WrittenSemiring
@@ -94,7 +94,7 @@ class Powers {
     this.#types = algebra.lanes!
   }
 
-  /** The matrix in the form that products take. */
+  /** Returns the matrix in the form for products. */
   get given(): unknown {
     return this.#given
   }
@@ -107,7 +107,7 @@ class Powers {
     )
   }
 
-  /** Does work on JavaScript's thread in slices. */
+  /** Runs work on JavaScript's thread in slices. */
   sliced<Result>(steps: Steps<Result>): Promise<Result> {
     return inSlices(steps, this.#square.call.options.signal, this.what)
   }
@@ -149,7 +149,7 @@ class Powers {
     )
   }
 
-  /** Returns lanes in the form that products take: on the device if the matrix is on one. */
+  /** Returns lanes in the form for products: on the device if the matrix is on one. */
   async placed(lanes: HostLanes): Promise<unknown> {
     const { session } = this.#square.call
     const matrices = lanes.map((data) => rowMajorMatrix(data, this.#shape))
@@ -232,7 +232,7 @@ function* gathering(
   return into
 }
 
-/** Calls `look` for consecutive ranges of elements, one range per slice of work. */
+/** Calls `look` for consecutive ranges of elements, one range per slice. */
 function* inParts(length: number, look: (start: number, end: number) => void): Steps<void> {
   for (let start = 0; start < length; start += PER_STEP) {
     look(start, Math.min(start + PER_STEP, length))

@@ -3,7 +3,8 @@ import { show, showChoices } from '../describe.js'
 import { OptionError } from '../errors.js'
 import { MAX_INT32, MIN_INT32 } from '../integers.js'
 import type { UserSemiring } from '../user-semiring.js'
-// The tests check the laws of all of these: it would take most of the time of loading this.
+// The tests check the laws of these semirings. Checking them here would take most of the loading time of this
+// module.
 import { write as semiring } from './semiring.js'
 import type { Operations, Value } from './value.js'
 
@@ -29,8 +30,8 @@ export const logSumExp: UserSemiring<'float32'> = semiring({
 })
 
 /**
- * The sum of absolute differences: C[i, j] is the distance between row i of A and column j of B in the city, of float32. Distances are no
- * semiring beyond one product: ⊗ isn't associative.
+ * Manhattan (L1) distance over float32: C[i, j] is the sum of absolute differences of row i of A and column j
+ * of B. The operations aren't a semiring, because ⊗ isn't associative: use them for single products only.
  *
  * @example
  * const table = matrix(2, 2, Float32Array.of(0, 0, 3, 4))
@@ -48,8 +49,8 @@ export const l1Distance: UserSemiring<'float32'> = semiring({
 })
 
 /**
- * The greatest absolute difference: C[i, j] is the distance between row i of A and column j of B on a chessboard, of float32. See
- * {@link l1Distance}.
+ * Chebyshev (L∞) distance over float32: C[i, j] is the greatest absolute difference of row i of A and column
+ * j of B. The limits of {@link l1Distance} apply.
  *
  * @example
  * const table = matrix(2, 2, Float32Array.of(0, 0, 3, 4))
@@ -64,13 +65,13 @@ export const lInfinityDistance: UserSemiring<'float32'> = semiring({
   times: (x, y) => x.sub(y).abs(),
   absorbs: false,
   selective: true,
-  // What ⊕ joins are distances.
+  // The operands of ⊕ are distances, so they aren't negative.
   check: { min: 0 },
 })
 
 /**
- * In how many bits two strings of bits differ: C[i, j] is the Hamming distance between row i of A and column j of B, of uint32 with 32
- * bits in each element. See {@link l1Distance}.
+ * Hamming distance over uint32 with 32 bits per element: C[i, j] is the number of different bits of row i of
+ * A and column j of B. The limits of {@link l1Distance} apply.
  *
  * @example
  * const bits = { data: Uint32Array.of(0b1100, 0b1010), shape: [2, 1] }
@@ -95,7 +96,7 @@ interface Ordered {
   readonly times: (x: Value<'int32'>, y: Value<'int32'>, operations: Operations) => Value<'int32'>
 }
 
-/** The sum; zero if one of them is. */
+/** Returns ⊗ as a sum that is zero if one operand is zero. */
 const sumOf =
   (zero: number) =>
   (x: Value<'int32'>, y: Value<'int32'>, { equal, select }: Operations) =>
@@ -112,7 +113,7 @@ const ordered = {
   'min-max': { better: 'min', worse: 'max', zero: MAX_INT32, one: MIN_INT32, times: (x, y) => x.max(y) },
 } as const satisfies Record<string, Ordered>
 
-/** The names of semirings whose ⊗ is a sum. */
+/** Names of semirings whose ⊗ is a sum. */
 export type SumName = 'max-plus' | 'min-plus'
 
 /** Names of semirings whose ⊕ selects the better of two numbers. */
@@ -127,15 +128,16 @@ function find<Name extends string>(
   throw new OptionError(`${what} takes ${showChoices(Object.keys(all))}, but it got ${show(name)}`)
 }
 
-/** Numbers of which no sum of three leaves the type. */
+/** Bound of numbers whose sums of three stay within int32. */
 const SMALL = 2 ** 28
 
 /**
  * Counting semiring: the best value, and the number of paths that attain it. Elements are pairs [value,
- * count] of int32 and uint32. No path is [zero, 0], and a single path of weight w is [w, 1]. Sums are modulo
- * 2^32, as counts are.
+ * count] of int32 and uint32. No path is [zero, 0], and a single path of weight w is [w, 1]. Sums and counts
+ * are modulo 2^32.
  *
- * @param name - 'max-plus' or 'min-plus', whose ⊕ and ⊗ values have. In max-min or min-max counts wouldn't be distributive.
+ * @param name - semiring of the values: 'max-plus' or 'min-plus'. Counts over max-min or min-max wouldn't be
+ * distributive.
  * @throws ArgumentError (ERR_MPMML_OPTION).
  * @example
  * const values = matrix(1, 3, [5, 5, 1])
@@ -151,7 +153,8 @@ export function counting(name: SumName): UserSemiring<readonly ['int32', 'uint32
     dtype: ['int32', 'uint32'],
     zero: [zero, 0],
     one: [one, 1],
-    // Most steps of a product bring a worse value: what is selected then is x, so that kernels leave them out.
+    // Most steps of a product have a worse candidate. The expression then selects x unchanged, so that
+    // kernels can skip the step.
     plus: ([x, n], [y, m], { less, equal, select }) => {
       const isWorse = better === 'max' ? less(y, x) : less(x, y)
       return [select(isWorse, x, y), select(isWorse, n, select(equal(x, y), n.add(m), m))]
@@ -163,8 +166,8 @@ export function counting(name: SumName): UserSemiring<readonly ['int32', 'uint32
 
 /**
  * k-best semiring: the k best sums of int32, best first. Elements have k lanes, padded with zeros if fewer
- * sums exist. A single one of weight w is [w, zero, …]. Equal sums count each by itself. Sums are modulo
- * 2^32.
+ * sums exist. A single path of weight w is [w, zero, …]. Equal sums of different paths are listed separately.
+ * Sums are modulo 2^32.
  *
  * @param name - 'max-plus' or 'min-plus'
  * @param k - 2, 3 or 4
@@ -180,7 +183,10 @@ export function kBest<const K extends 2 | 3 | 4>(name: SumName, k: K): UserSemir
   const { better, worse, zero, one, times } = find(sums, name, 'kBest')
   if (![2, 3, 4].includes(k)) throw new OptionError(`kBest takes k = 2, 3 or 4, but it got ${show(k)}`)
   type List = readonly Value<'int32'>[]
-  /** The best of two lists, best first: the ith is in x or y, or the worse of two before it. */
+  /**
+   * Merges two lists, best first. Element i of the result is the best of x[i], y[i] and the pairwise worse
+   * elements of both lists.
+   */
   const merged = (count: number, x: List, y: List, operations: Operations): Value<'int32'>[] =>
     Array.from({ length: count }, (_, i) => {
       const found = [x[i], y[i]]
@@ -198,7 +204,7 @@ export function kBest<const K extends 2 | 3 | 4>(name: SumName, k: K): UserSemir
     dtype: new Array<'int32'>(k).fill('int32') as readonly 'int32'[],
     zero: [zero, ...none],
     one: [one, ...none],
-    // Nothing changes if the best of y isn't better than the last of x, as in most steps of a product.
+    // The result is x if the best of y isn't better than the last of x, as in most steps of a product.
     plus: (x, y, operations) => {
       const { lessEqual, select } = operations
       const last = x[k - 1]!
@@ -206,7 +212,7 @@ export function kBest<const K extends 2 | 3 | 4>(name: SumName, k: K): UserSemir
       const isWorse = better === 'max' ? lessEqual(best, last) : lessEqual(last, best)
       return merged(k, x, y, operations).map((value, lane) => select(isWorse, x[lane]!, value))
     },
-    // The first is x[0] + y[0]. Before x[i] + y[j] there are (i + 1) · (j + 1) − 1 that are no worse.
+    // The best sum is x[0] + y[0]. At least (i + 1) · (j + 1) − 1 other sums are no worse than x[i] + y[j].
     times: (x, y, operations) => {
       const [[best, ...first], ...others] = x.map((left, i) =>
         y.slice(0, Math.floor(k / (i + 1))).map((right) => times(left, right, operations)),
@@ -225,8 +231,9 @@ export type Repeated<K extends 2 | 3 | 4> = K extends 2
     : readonly ['int32', 'int32', 'int32', 'int32']
 
 /**
- * Pairs of int32 of which the first decides, and the second if the first are equal: such as the shortest path, and the widest of the
- * shortest. Zero is zero in both. Sums are modulo 2^32.
+ * Lexicographic semiring of pairs of int32: the first components are compared, and the second ones if the
+ * first are equal. An example is the widest of the shortest paths. Zero is zero in both components. Sums are
+ * modulo 2^32.
  *
  * @param first - 'max-plus' or 'min-plus': in max-min or min-max a pair that loses could win after ⊗.
  * @param second - 'max-plus', 'min-plus', 'max-min' or 'min-max'

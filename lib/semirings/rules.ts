@@ -1,4 +1,4 @@
-/** The rules of operations: which types they take and give. */
+/** Typing rules of operations. */
 import { showChoices } from '../describe.js'
 import { OptionError } from '../errors.js'
 import {
@@ -43,8 +43,8 @@ export interface Typing {
 const conversions = 'convert one with toInt32, toUint32 or toFloat32'
 
 /**
- * The types of an operation whose operands have these; null for a number, which is of the type that the others have. `where` begins
- * messages.
+ * Returns the types of an operation for the types of its operands. Null stands for a number, which gets the
+ * type of the other operands. `where` begins messages.
  *
  * @throws ArgumentError (ERR_MPMML_OPTION).
  */

@@ -1,4 +1,4 @@
-/** Semirings that users write: from functions, and from JSON. */
+/** Creates custom semirings from functions and from JSON. */
 import { show, showList, typeName } from '../describe.js'
 import { configureCpu } from '../environment.js'
 import { natively, OptionError } from '../errors.js'
@@ -55,16 +55,16 @@ export interface SemiringDefinition<L extends Lanes = Lanes> {
   dtype: L
   /** Neutral element of ⊕, and the value of a result without candidates. An array if dtype is one. */
   zero: ElementOf<L>
-  /** The neutral element of ⊗, if there is one: `power` and `star` need it for the identity. */
+  /** Neutral element of ⊗, if one exists. `power` and `star` need it for the identity matrix. */
   one?: ElementOf<L> | undefined
-  /** x ⊕ y. In a product x is what the steps before gave, or C0, and y is the next candidate. */
+  /** x ⊕ y. In a product x is the result of the earlier steps, or C0, and y is the next candidate. */
   plus: ElementFunction<L>
-  /** x ⊗ y. In a product x is an element of A, and y one of B. */
+  /** x ⊗ y. In a product x is an element of A, and y an element of B. */
   times: ElementFunction<L>
   /**
    * Whether zero ⊗ x and x ⊗ zero are zero for each x, including infinities and NaN if matrices contain them;
-   * true by default. Kernels may then use zeros for elements outside a structure. If it is false, kernels
-   * skip the steps outside, which is slightly slower.
+   * true by default. Kernels may then use zeros for elements outside a structure. If false, kernels skip the
+   * steps outside of the structure, which is slightly slower.
    */
   absorbs?: boolean | undefined
   /** Whether x ⊕ x is x; false by default. `star` needs it. */
@@ -72,8 +72,9 @@ export interface SemiringDefinition<L extends Lanes = Lanes> {
   /** Whether x ⊕ y is always x or y; false by default. The option `witness` needs it. It implies `idempotent`. */
   selective?: boolean | undefined
   /**
-   * Whether elements are natural logarithms: x ⊕ y is log(eˣ + eʸ) and x ⊗ y is x + y, but for rounding; false by default. Products of 32
-   * steps and more are then computed with exponentials, in a small part of the time. It needs dtype 'float32' and zero −∞, which absorbs.
+   * Whether elements are natural logarithms: x ⊕ y is log(eˣ + eʸ) and x ⊗ y is x + y, up to rounding; false
+   * by default. Products of 32 steps and more are then computed with exponentials, in a fraction of the time.
+   * Requires dtype 'float32' and an absorbing zero −∞.
    */
   logarithms?: boolean | undefined
   /**
@@ -105,7 +106,7 @@ export interface LaneRange {
   readonly max: number
 }
 
-/** Everything about a semiring that isn't its name or an expression. */
+/** Properties of a semiring except its name and expressions. */
 interface Facts<L extends Lanes> {
   readonly name: string
   readonly dtype: L
@@ -159,7 +160,7 @@ export class WrittenSemiring<L extends Lanes = Lanes> implements UserSemiring<L>
     return semiring.#facts.lanes
   }
 
-  /** Zero and one, lane by lane. */
+  /** Returns zero and one, lane by lane. */
   static neutralOf(semiring: WrittenSemiring): Pick<Facts<Lanes>, 'zero' | 'one'> {
     return semiring.#facts
   }
@@ -422,10 +423,10 @@ export function readRanges(
 
 const jsonNames: readonly (keyof SemiringJson)[] = ['semiring', ...definitionNames]
 
-/** Limit in characters of a JSON string, a multiple of what any semiring needs. */
+/** Limit in characters of a JSON string, far above the size of any semiring. */
 const MAX_JSON = 2 ** 17
 
-/** Reads the form of {@link UserSemiring.toJSON}, of which nothing is believed. */
+/** Reads the untrusted form of {@link UserSemiring.toJSON}. */
 export function read(json: unknown): WrittenSemiring {
   const value = typeof json === 'string' ? parsed(json) : json
   assertNames(value, jsonNames, 'the semiring in JSON')

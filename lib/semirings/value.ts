@@ -1,4 +1,4 @@
-/** The values that the functions of a semiring compute with: each operation on them is a step of an expression. */
+/** Symbolic values for the functions of a semiring: each operation on them adds a step to an expression. */
 import { show, showList, typeName } from '../describe.js'
 import { OptionError } from '../errors.js'
 import type { LaneType } from '../user-semiring.js'
@@ -23,7 +23,7 @@ export type ValueOrNumber<T extends LaneType = LaneType> = Value<T> | number
  * function of the third argument of `plus` and `times`: see {@link Operations}.
  */
 export interface Value<T extends LaneType = LaneType> {
-  /** Its type. */
+  /** Type of the value. */
   readonly type: T
   /** this + y */
   add(y: ValueOrNumber<T>): Value<T>
@@ -31,27 +31,27 @@ export interface Value<T extends LaneType = LaneType> {
   sub(y: ValueOrNumber<T>): Value<T>
   /** this · y */
   mul(y: ValueOrNumber<T>): Value<T>
-  /** this · y + z, rounded once; of float32. */
+  /** this · y + z, rounded once; for float32. */
   fma(y: ValueOrNumber<T>, z: ValueOrNumber<T>): Value<T>
   /** −this */
   neg(): Value<T>
-  /** Absolute value of int32 and float32; −2^31 stays. */
+  /** Absolute value, for int32 and float32. The absolute value of −2^31 is −2^31. */
   abs(): Value<T>
-  /** The lesser: −0 is less than +0, and NaN is skipped. */
+  /** Lesser of this and y: −0 is less than +0, and a NaN gives the other operand. */
   min(y: ValueOrNumber<T>): Value<T>
-  /** The greater: −0 is less than +0, and NaN is skipped. */
+  /** Greater of this and y: −0 is less than +0, and a NaN gives the other operand. */
   max(y: ValueOrNumber<T>): Value<T>
-  /** Bit by bit; of integers. */
+  /** Bitwise AND; for integers. */
   and(y: ValueOrNumber<T>): Value<T>
-  /** Bit by bit; of integers. */
+  /** Bitwise OR; for integers. */
   or(y: ValueOrNumber<T>): Value<T>
-  /** Bit by bit; of integers. */
+  /** Bitwise XOR; for integers. */
   xor(y: ValueOrNumber<T>): Value<T>
-  /** Bit by bit; of integers. */
+  /** Bitwise complement; for integers. */
   not(): Value<T>
-  /** By y bits, y modulo 32; of integers. */
+  /** Shifts left by y modulo 32 bits; for integers. */
   shiftLeft(y: ValueOrNumber<T>): Value<T>
-  /** By y bits, y modulo 32, with the sign of int32 kept; of integers. */
+  /** Shifts right by y modulo 32 bits, preserving the sign of int32; for integers. */
   shiftRight(y: ValueOrNumber<T>): Value<T>
   /** Number of 1 bits of an integer. */
   popcount(): Value<T>
@@ -61,21 +61,24 @@ export interface Value<T extends LaneType = LaneType> {
   less(y: ValueOrNumber<T>): Condition
   /** this ≤ y; false if one is NaN. */
   lessEqual(y: ValueOrNumber<T>): Condition
-  /** e to the power of this; of float32, at most 2 units in the last place off. */
+  /** e to the power of this, with an error of at most 2 ulp; for float32. */
   exp(): Value<T>
-  /** 2 to the power of this; of float32, at most 2 units in the last place off. */
+  /** 2 to the power of this, with an error of at most 2 ulp; for float32. */
   exp2(): Value<T>
-  /** The natural logarithm; of float32, at most 2 units in the last place off. */
+  /** Natural logarithm, with an error of at most 2 ulp; for float32. */
   log(): Value<T>
-  /** log(1 + this); of float32, at most 2 units in the last place off. */
+  /** log(1 + this), with an error of at most 2 ulp; for float32. */
   log1p(): Value<T>
-  /** The square root, rounded to nearest; of float32. */
+  /** Square root, rounded to nearest; for float32. */
   sqrt(): Value<T>
-  /** Modulo 2^32 from uint32; from float32 rounded towards 0, the nearest that there is, and 0 from NaN. */
+  /**
+   * Converts to int32. uint32 is taken modulo 2^32. float32 is rounded towards 0 and clamped to the range;
+   * NaN gives 0.
+   */
   toInt32(): Value<'int32'>
-  /** As toInt32. */
+  /** Converts to uint32 by the rules of {@link Value.toInt32}. */
   toUint32(): Value<'uint32'>
-  /** Rounded to nearest. */
+  /** Converts to float32, rounded to nearest. */
   toFloat32(): Value<'float32'>
 }
 
@@ -89,7 +92,7 @@ export interface Condition {
   or(other: Condition): Condition
   /** Whether only one of them is true. */
   xor(other: Condition): Condition
-  /** Whether it is false. */
+  /** Whether this condition is false. */
   not(): Condition
   /** x if the condition is true, else y. */
   select<T extends LaneType>(x: ValueOrNumber<T>, y: ValueOrNumber<T>): Value<T>
@@ -123,26 +126,26 @@ export interface Operations {
   fma(x: ValueOrNumber<'float32'>, y: ValueOrNumber<'float32'>, z: ValueOrNumber<'float32'>): Value<'float32'>
   /** −x */
   neg: Unary
-  /** |x|; of int32 and float32. */
+  /** |x|; for int32 and float32. */
   abs: Unary
-  /** The lesser. */
+  /** Lesser of x and y. */
   min: Binary
-  /** The greater. */
+  /** Greater of x and y. */
   max: Binary
-  /** Bit by bit; of two integers or two comparisons. */
+  /** AND, bitwise; for two integers or two conditions. */
   and: Bitwise
-  /** Bit by bit; of two integers or two comparisons. */
+  /** OR, bitwise; for two integers or two conditions. */
   or: Bitwise
-  /** Bit by bit; of two integers or two comparisons. */
+  /** XOR, bitwise; for two integers or two conditions. */
   xor: Bitwise
-  /** Bit by bit; of an integer or a comparison. */
+  /** Complement, bitwise; for an integer or a condition. */
   not: {
     (x: Condition): Condition
     <T extends LaneType>(x: ValueOrNumber<T>): Value<T>
   }
-  /** x by y bits, y modulo 32; of integers. */
+  /** x shifted left by y modulo 32 bits; for integers. */
   shiftLeft: Binary
-  /** x by y bits, y modulo 32; of integers. */
+  /** x shifted right by y modulo 32 bits; for integers. */
   shiftRight: Binary
   /** Number of 1 bits of an integer. */
   popcount: Unary
@@ -164,11 +167,11 @@ export interface Operations {
   log1p: OfFloat
   /** The square root. */
   sqrt: OfFloat
-  /** The number in int32. */
+  /** Converts x to int32. */
   toInt32(x: Value): Value<'int32'>
-  /** The number in uint32. */
+  /** Converts x to uint32. */
   toUint32(x: Value): Value<'uint32'>
-  /** The number in float32. */
+  /** Converts x to float32. */
   toFloat32(x: Value): Value<'float32'>
 }
 
@@ -205,14 +208,14 @@ class Traced {
     return [text, ...named].join(', ')
   }
 
-  /** `([x], [y]) =>` would take it for an array of lanes. */
+  /** Throws with advice if the value is destructured as an array of lanes, as by `([x], [y]) =>`. */
   [Symbol.iterator](): never {
     throw new OptionError(
       `${this.#builder.where} takes lanes out of a value, but only elements whose dtype is an array have any: write (x, y) for ([x], [y])`,
     )
   }
 
-  /** Operators of JavaScript would convert it to a number or a string. */
+  /** Throws with advice if an operator of JavaScript converts the value to a number or a string. */
   [Symbol.toPrimitive](hint: string): string {
     if (hint === 'string') return this.toString()
     throw new OptionError(

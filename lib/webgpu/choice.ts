@@ -1,6 +1,6 @@
 /**
- * The choice between WebGPU and the CPU: products of a kind are timed once on this machine, and the result is kept for the process. In
- * Node.js `mpmml tune --backend webgpu` stores it.
+ * The choice between WebGPU and the CPU: products of a kind are timed once on this machine, and the result is
+ * kept for the process. In Node.js `mpmml tune --backend webgpu` stores the choice on disk.
  */
 import { type MeasuredChoice, storedChoices } from './stored-choices.js'
 
@@ -17,7 +17,9 @@ export interface ProductKind {
 /** Milliseconds of a product of this kind on a backend, from array to array. */
 export type Measure = (kind: ProductKind, backend: 'webgpu' | 'cpu') => Promise<number>
 
-/** Most steps of a product that is timed: as many as of 1024³. Larger ones of its kind are taken to be as fast per step. */
+/**
+ * Limit of the steps of a timed product: 1024³. Larger products of a kind are assumed to have an equal rate.
+ */
 const MAX_STEPS = 2 ** 30
 
 /** Returns a kind of products: semiring, type, whether there is a witness, and the steps as a power of two. */
@@ -61,7 +63,8 @@ async function decide(measuring: MeasuredChoice | Promise<MeasuredChoice>): Prom
     const { webgpuMs, cpuMs } = await measuring
     return webgpuMs < cpuMs
   } catch {
-    // What can't be measured isn't taken: the product itself, if a user asks for it by name, says why.
+    // A backend that can't be measured isn't chosen. A product that names WebGPU explicitly reports the
+    // error.
     return false
   }
 }

@@ -1,4 +1,4 @@
-/** Closures of int32 over max-plus and min-plus in memory of a GPU. */
+/** Computes closures of int32 matrices over max-plus and min-plus in memory of a GPU. */
 import { type Gpu, Recording, roundUp } from './device.js'
 import { failure, notExact } from './failure.js'
 import { arithmeticOf, initialStatus, STATUS_WORDS, zeroBits } from './kernels/arithmetic.js'
@@ -32,7 +32,10 @@ export interface ClosureOutcome {
 /** Size from which on tiles of 128 rows compute the rest of each block's work. */
 const LARGE = 1024
 
-/** Closes matrices, if a small closure by the same pipelines is right. The distances change only if no cycle gains. */
+/**
+ * Closes matrices, after a self-test of the pipelines on a small graph. The distances change only if no cycle
+ * gains.
+ */
 export async function close(gpu: Gpu, task: ClosureTask): Promise<ClosureOutcome> {
   const { semiring, next, n, weights } = task
   if (semiring !== 'max-plus' && semiring !== 'min-plus') throw notExact(`closures over ${semiring}`)

@@ -1,4 +1,4 @@
-/** A GPUDevice with what the backend needs of it: buffers for reuse, pipelines, error scopes, and transfers through mapped memory. */
+/** Wrapper of a GPUDevice: reused buffers, pipelines, error scopes, and transfers through mapped memory. */
 import { failure } from './failure.js'
 import { ROUNDING_PROBE, roundingCases, roundsToNearest } from './probe.js'
 
@@ -42,7 +42,7 @@ const wantedLimits = [
   'maxComputeWorkgroupStorageSize',
 ] as const
 
-/** Commands that are encoded and not submitted yet. */
+/** Encoded commands that aren't submitted yet. */
 export class Recording {
   readonly encoder: GPUCommandEncoder
   readonly #uniforms = new Int32Array((MAX_DISPATCHES * UNIFORM_BYTES) / 4)
@@ -172,7 +172,7 @@ function sizeClass(bytes: number): number {
   return roundUp(Math.max(bytes, 16), step)
 }
 
-/** A device, and the adapter that it was made of. */
+/** A device and its adapter. */
 export class Gpu {
   readonly device: GPUDevice
   readonly uniformBuffer: GPUBuffer
@@ -216,13 +216,13 @@ export class Gpu {
     }
   }
 
-  /** Name for people. */
+  /** Name of the GPU for messages. */
   get name(): string {
     const { vendor, architecture, device, description } = this.adapter.info
     return description || device || [vendor, architecture].filter((part) => part !== '').join(' ') || 'a GPU'
   }
 
-  /** Makes a device of an adapter and probes its floats. */
+  /** Creates a device from an adapter and probes its float32 rounding. */
   static async open(adapter: GPUAdapter): Promise<Gpu> {
     const requiredFeatures: GPUFeatureName[] = adapter.features.has('timestamp-query')
       ? ['timestamp-query']
@@ -341,7 +341,7 @@ export class Gpu {
     return this.used + this.#pool.bytes
   }
 
-  /** The most bytes that one buffer may have. */
+  /** Limit of one buffer in bytes. */
   get mostPerBuffer(): number {
     const { maxBufferSize, maxStorageBufferBindingSize } = this.device.limits
     return Math.floor(Math.min(maxBufferSize, maxStorageBufferBindingSize) / 256) * 256
@@ -412,7 +412,7 @@ export class Gpu {
     return mapped
   }
 
-  /** The buffer can be written again when the copies from it have ended. */
+  /** Returns a mapped buffer to the pool when the copies from it have ended. */
   #giveWritable(buffer: GPUBuffer): void {
     buffer.mapAsync(MODE_WRITE).then(
       () => {

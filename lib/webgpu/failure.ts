@@ -14,10 +14,13 @@ export type FailureCode =
   | 'ERR_MPMML_DISPOSED'
   | 'ERR_MPMML_DEVICE'
 
-/** An error with a stable code, which lib makes one of its classes. */
+/** Returns an error with a stable code, which the library converts to one of its error classes. */
 export const failure = (code: FailureCode, message: string): Error & { code: FailureCode } =>
   Object.assign(new Error(message), { code })
 
-/** A product that WebGPU can't compute exactly: its caller may compute it on the CPU. */
+/**
+ * Returns the error for a product that WebGPU can't compute exactly. The caller may compute the product on
+ * the CPU.
+ */
 export const notExact = (what: string): Error =>
   failure('ERR_MPMML_OPTION', `WebGPU can't compute ${what} exactly: use the backend 'cpu' or 'cuda'`)

@@ -1,4 +1,4 @@
-/** Matrices in arrays with strides: what of them is copied to a GPU, and how results get back. */
+/** Copies matrices in strided arrays to a GPU, and results back. */
 import type { ElementArray, OperandArray } from '../storage.js'
 import type { Gpu, ReadPart } from './device.js'
 import type { StoredBits } from './kernels/arithmetic.js'
@@ -48,7 +48,7 @@ function forEachRow(
   }
 }
 
-/** A row-major copy. */
+/** Returns a row-major copy. */
 function gather(array: OperandArray, layout: Layout, sizes: Sizes): OperandArray {
   const { batch, rows, cols } = sizes
   const copy = newArray(array, batch * rows * cols)
@@ -78,7 +78,7 @@ export async function upload(
   await gpu.write(elements, buffer, check)
 }
 
-/** Elements between those of a matrix that are copied along, as a multiple of its own. */
+/** Limit of the copied elements, including gaps, as a multiple of the matrix's own elements. */
 const MAX_WASTE = 1.5
 
 /** Copies a matrix in an array to a new buffer: with its strides if its elements lie close together, otherwise row-major. */

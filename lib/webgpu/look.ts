@@ -1,10 +1,13 @@
-/** The look for a GPU of WebGPU. It takes time, so no synchronous function waits for it. */
+/**
+ * Searches for a GPU by WebGPU. The search is asynchronous, so synchronous functions use only its earlier
+ * result.
+ */
 import { allowsWebGpuFallback } from '../environment.js'
 import { NoWebGpuError, natively } from '../errors.js'
 import { addon } from '../native.js'
 import type { GpuDescription } from './with-gpu.js'
 
-/** Errors of the addon begin with it, as those of this module. */
+/** Prefix of the errors of the addon and of this module. */
 const PREFIX = "WebGPU can't be used: "
 
 let known: GpuDescription | undefined
@@ -12,7 +15,7 @@ let known: GpuDescription | undefined
 /** Returns the description of the GPU; undefined before the first look. */
 export const knownGpu = (): GpuDescription | undefined => known
 
-/** Looks for a GPU. The addon remembers one that was found, until it is lost. */
+/** Searches for a GPU. The addon caches a GPU until it is lost. */
 export async function lookForGpu(): Promise<GpuDescription> {
   const found = await natively(() => addon.describeGpu(allowsWebGpuFallback()))
   known = { ...found, reason: found.reason.replace(PREFIX, '') }
@@ -33,5 +36,5 @@ export function gpuName({ adapter }: Pick<GpuDescription, 'adapter'>): string {
   )
 }
 
-/** Returns the name of the GPU that was found; of an unknown one if none was. */
+/** Returns the name of the known GPU; a generic name if none is known. */
 export const nameOfKnownGpu = (): string => gpuName(known ?? { adapter: null })

@@ -1,4 +1,4 @@
-/** Products of matrices in arrays or in memory of a device, in blocks that a GPU can hold. */
+/** Computes products of matrices in arrays or device memory, in blocks that fit a GPU. */
 import type { Addon, ReportField } from '../native-interface.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import type { Gpu } from './device.js'
@@ -13,7 +13,7 @@ export type Matrix =
   | { readonly array: OperandArray; readonly layout: Layout }
   | { readonly view: GpuView; readonly isNew?: boolean }
 
-/** A product as it was requested. */
+/** Request of a product. */
 export interface ProductRequest extends Sizes3 {
   readonly kind: Kind
   readonly a: Matrix
@@ -22,12 +22,12 @@ export interface ProductRequest extends Sizes3 {
   readonly c: Matrix | null
   readonly c0: Matrix | null
   readonly witness: Matrix | null
-  /** Indices in the addon's lists; `variant` is −1 if none was asked for by name. */
+  /** Indices in the addon's lists; `variant` is −1 if none was requested by name. */
   readonly policy: number
   readonly variant: number
   readonly asksWitness: boolean
   readonly planOnly: boolean
-  /** The most bytes of the device's memory; 0: no limit. */
+  /** Limit of the device's memory in bytes; 0: no limit. */
   readonly maxBytes: number
   /** Writes a field of the report. */
   readonly report: (name: ReportField, value: number) => void
@@ -116,7 +116,7 @@ function overflowError({ isMax }: Kind, { batch, m, n }: Sizes3, { index, sum }:
   )
 }
 
-/** A result: where it is computed, and where it goes in the end. */
+/** A result with its temporary and its final location. */
 interface Target {
   readonly matrix: Matrix
   /** Row-major, of the whole product: a buffer, or an array of several blocks; null if one block is read to its place. */

@@ -15,7 +15,7 @@ type Call = (...values: unknown[]) => Promise<unknown>
  * @param ended - called if the thread fails. Its devices are lost then.
  */
 export function openThread(addon: Addon, file: string, ended: () => void): Addon & AddonWithGpu {
-  // Without the flags of this process: some, such as --input-type, are not for files.
+  // The thread doesn't inherit flags of this process, because some, such as --input-type, don't allow files.
   const worker = new Worker(file, { execArgv: [], name: 'mpmml-webgpu' })
   worker.unref()
   const port: WorkerPort = {
@@ -34,7 +34,7 @@ export function openThread(addon: Addon, file: string, ended: () => void): Addon
   const keepingAlive =
     (call: Call): Call =>
     async (...values) => {
-      // What a call reads is copied before it returns a promise.
+      // The inputs of a call are copied before the call returns a promise.
       const result = call(...values)
       if (running++ === 0) worker.ref()
       try {

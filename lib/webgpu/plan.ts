@@ -1,4 +1,7 @@
-/** Choices of a product: how elements are held, tiles, blocks that fit, and whether facts allow what was chosen. Computes nothing. */
+/**
+ * Plans a product: the form of elements, tiles, blocks that fit, and checks of the plan against facts of the
+ * operands. Computes no product.
+ */
 import type { NativeVariant } from '../native-interface.js'
 import { failure, notExact } from './failure.js'
 import {

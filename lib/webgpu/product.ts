@@ -305,7 +305,7 @@ export class Products {
     }
   }
 
-  /** The exact best sum of a result, by the definition. */
+  /** Returns the exact best sum of an element, by the definition. */
   async sumAt({ kind, a, b, m, n, k }: ProductTask, index: number): Promise<number> {
     const [item, row, col] = [Math.floor(index / (m * n)), Math.floor(index / n) % m, index % n]
     const offsetOf = (view: GpuView) => view.offset + item * view.batchStride

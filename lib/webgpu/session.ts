@@ -41,7 +41,7 @@ interface Opened {
   readonly products: Products
 }
 
-/** A device that openDevice() has given. All share one GPUDevice. */
+/** A device opened by openDevice(). All such devices share one GPUDevice. */
 class GpuDevice {
   used = 0
   peak = 0
@@ -161,7 +161,7 @@ export function gpuFunctions(
   let adapterFound: GpuDescription['adapter'] = null
   const backend = (lists.backends as readonly string[]).indexOf('webgpu')
 
-  /** The device, which is opened when it is first needed, and again after it was lost. */
+  /** Returns the device, which is opened on first use and after a loss. */
   async function open(): Promise<Opened> {
     const current = opening
     const opened = await current?.catch(() => null)

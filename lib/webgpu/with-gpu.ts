@@ -17,7 +17,7 @@ import { failure } from './failure.js'
 
 /** An adapter and the device that was made of it. */
 export interface GpuDescription {
-  /** '' if WebGPU can be used; otherwise why not. */
+  /** Reason why WebGPU can't be used; '' if it can. */
   readonly reason: string
   /** Properties of the adapter; null if none was found. */
   readonly adapter: {
@@ -57,11 +57,11 @@ export interface GpuFunctions
   describeGpu(allowsFallback?: boolean): Promise<GpuDescription>
   /** The kind of a handle that a WebGPU device has made; '' of any other value. */
   handleKind(handle: unknown): HandleKind | ''
-  /** `deviceMemory`: the most bytes that its matrices and products may take; 0: no limit. */
+  /** Opens a device. `deviceMemory`: limit in bytes of its matrices and products; 0: no limit. */
   openDevice(deviceMemory: number): Promise<NativeDevice>
 }
 
-/** The addon with functions that a WebGPU device has too. */
+/** Addon whose functions also run on a WebGPU device. */
 export interface AddonWithGpu {
   describeGpu(allowsFallback?: boolean): Promise<GpuDescription>
 }
@@ -73,7 +73,7 @@ const ofUsers = { multiplyUserSync: 7, multiplyUser: 8, multiplyUserGroup: 5, ex
 
 type Call = (...values: unknown[]) => unknown
 
-/** `addon` with the backend 'webgpu'. */
+/** Returns the addon with the backend 'webgpu'. */
 export function withGpu<Base extends object>(base: Base, gpu: GpuFunctions): Base & AddonWithGpu {
   const addon = base as unknown as Addon & Record<string, Call>
   const choice = (addon.backendChoices as readonly string[]).indexOf('webgpu')

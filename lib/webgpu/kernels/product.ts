@@ -17,7 +17,9 @@ export const witnessTileOf = (rows: 32 | 64 | 128): Tile =>
 /** Number of k between two comparisons for an auxiliary output. */
 const GROUP = 4
 
-/** Auxiliary output of a product: none, the k that decides, or what `through` has in row m of that k. */
+/**
+ * Auxiliary output of a product: none, the k that decides, or the element of `through` in row m for this k.
+ */
 export type Auxiliary = 'none' | 'witness' | 'through'
 
 /**
@@ -54,7 +56,9 @@ export function product({ type, plus, times, better }: Arithmetic, tile: Tile, a
       ...range(TM / 4).map((i) => `let a${i} = sa[${k} * ${BM / 4}u + l.y + ${(i * BM) / TM}u];`),
       ...range(TN / 4).map((j) => `let b${j} = sb[${k} * ${BN / 4}u + l.x + ${(j * BN) / TN}u];`),
     ].join(' ')
-  /** Stores the auxiliary output of 4 elements: what it was, unless a group of this dispatch decides. */
+  /**
+   * Stores the auxiliary output of 4 elements, which is unchanged unless a group of this dispatch decides.
+   */
   const decided = (i: number, j: number, n: number) => {
     const row = `(y * ${BM}u + (${((i >> 2) * BM) / TM}u + l.y) * 4u + ${i & 3}u)`
     const element = (e: number) => {

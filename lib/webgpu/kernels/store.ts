@@ -73,7 +73,8 @@ export function store({ semiring, mode, bits, witness }: StoreKind): string {
   }
   let x = bits_of(v);
   ${witness ? `if (x == ${zeroFloat}) { k = -1; }` : ''}`,
-    // The bits of an accumulator and no float instruction: those of padding are beyond ±2^125.
+    // The bits of the accumulator are read without a float instruction. Accumulators of padding are beyond
+    // ±2^125.
     float: `var x = acc[at];
   if ((x & 0x7fffffffu) > 0x7e000000u) { x = ${zeroFloat}; }
   if (p.adds == 1u) {
