@@ -34,11 +34,13 @@ function interfacesOf() {
   return found
 }
 
-/** The first sentence, in markdown. */
+/** The first sentence and the default of a later one, in markdown. */
 export function summaryOf(comment) {
   const text = comment.replaceAll(/\{@link (\S+?)\s*\}/g, '`$1`').replaceAll(/\s+/g, ' ')
   const [sentence] = /^.*?[^.]\.(?= |$)|^.*$/.exec(text)
-  return sentence.replace(/\.$/, '').replaceAll('|', '\\|')
+  const byDefault = /(?<=\. )Default:? .*?[^.](?=\.(?: |$))/.exec(text)
+  const all = byDefault ? `${sentence} ${byDefault[0]}` : sentence
+  return all.replace(/\.$/, '').replaceAll('|', '\\|')
 }
 
 /** The lines of a table; with a column of flags if there are some. */
