@@ -84,7 +84,7 @@ inline std::string in_mebibytes(int64_t bytes) { return std::to_string((bytes + 
 
 /// Returns the error that cancelled work throws.
 inline Error given_up() {
-  return Error(ErrorCode::kAborted, "the product was given up because its signal was aborted");
+  return Error(ErrorCode::kAborted, "the product was aborted by its AbortSignal");
 }
 
 }  // namespace mpmml
