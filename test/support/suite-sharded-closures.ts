@@ -76,7 +76,8 @@ export function spreadClosures(open: () => Device): void {
     const { c } = await anyStar(there, {})
     ;(c as DeviceMatrix).dispose()
     there.dispose()
-    expect(open().memory().used).toBe(before - 300 * 300 * 4)
+    // Less if the garbage collector has released a matrix of another test meanwhile.
+    expect(open().memory().used).toBeLessThanOrEqual(before - 300 * 300 * 4)
     const here = (await anyStar(host)).c as { data: Int32Array }
     const { c: again } = await anyStar(await open().upload(host))
     expect((await (again as DeviceMatrix).download()).data).toEqual(here.data)
