@@ -247,6 +247,26 @@ describe('a call', () => {
     expect(await order()).toMatchObject({ order: new Int32Array(1) })
   })
 
+  it('is posted in the order of the calls while large arrays are copied in slices', async () => {
+    const { addon, sent } = watched()
+    const device = await (addon.openDevice as Call)(1, 0, 0, 0)
+    const names = addon.copyFields as string[]
+    const upload = (data: Int32Array, n: number) => {
+      const fields = Float64Array.from(names, (name) =>
+        /rows|cols/.test(name) ? n : /batch/.test(name) ? 1 : 0,
+      )
+      return (addon.upload as Call)(device, data, fields, new Int32Array(1))
+    }
+    await Promise.all([upload(new Int32Array(1100 ** 2), 1100), upload(Int32Array.of(7), 1)])
+    // Numbers of calls increase in the order of the calls.
+    const uploads = sent.flatMap((message) =>
+      'call' in message && message.name === 'upload' ? [message.call] : [],
+    )
+    expect(uploads).toHaveLength(2)
+    expect(uploads[0]).toBeLessThan(uploads[1]!)
+    await (addon.closeDevice as Call)(device)
+  })
+
   it('releases the memory that an aborted call has allocated', async () => {
     const { addon, sent } = watched()
     const device = await (addon.openDevice as Call)(1, 0, 0, 0)
