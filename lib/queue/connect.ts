@@ -58,9 +58,19 @@ function shownAddress(url: string): string {
  * password.
  */
 export const reasonOf = (error: unknown): string => {
-  const { message, code, errors } = error as NodeJS.ErrnoException & { errors?: Error[] }
+  // The error of a transaction has the errors of its commands.
+  const [first = error] = (error as { previousErrors?: unknown[] }).previousErrors ?? []
+  const { message, code, errors } = first as NodeJS.ErrnoException & { errors?: Error[] }
   return (message || errors?.map((one) => one.message).join('; ') || code || String(error)).trim()
 }
+
+/** Returns the error for a queue that can't be used. It has no cause, because a rejected command contains its arguments. */
+export const unusable = (address: string, error: unknown) =>
+  new QueueError(`the queue ${address} can't be used: ${reasonOf(error)}; ${advice(error)}`)
+
+/** Returns the QueueError for a command that the server rejected. Other errors are returned unchanged. */
+export const rejected = (address: string, error: unknown): unknown =>
+  (error as Error | null)?.name === 'ReplyError' ? unusable(address, error) : error
 
 export interface Connection {
   readonly packages: Packages
@@ -116,11 +126,8 @@ export async function connect(
   })
   let lostAt = 0
   let timer: NodeJS.Timeout | undefined
-  // The error has no cause, because a rejected command contains its arguments, one of which is the password.
-  const refused = (error: unknown) =>
-    new QueueError(`the queue ${address} can't be used: ${reasonOf(error)}; ${advice(error)}`)
   const failed = new Promise<never>((_, reject) => {
-    const fail = (error: unknown) => reject(refused(error))
+    const fail = (error: unknown) => reject(unusable(address, error))
     redis.once('error', fail)
     redis.once('end', () => fail(last ?? new Error('the connection was closed')))
     timer = setTimeout(() => fail(new Error(`there was no answer within ${connectMs / 1000} s`)), connectMs)
@@ -131,7 +138,7 @@ export async function connect(
   const answered = connected
     .then(() => redis.info('server'))
     .catch(async (error) => {
-      throw error instanceof QueueError ? error : refused(error)
+      throw error instanceof QueueError ? error : unusable(address, error)
     })
   try {
     assertVersion(await Promise.race([answered, failed]), address)
@@ -185,6 +192,8 @@ function advice(error: unknown): string {
     return 'check user and password, in the address or in MPMML_QUEUE_PASSWORD'
   }
   if (/NOPERM/.test(reason)) return 'give this user the right to all commands on the keys mpmml*'
+  if (/READONLY/.test(reason)) return 'name the primary server, because this one is a replica'
+  if (/OOM/.test(reason)) return 'raise maxmemory of the server'
   if (/ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|no answer/.test(reason)) {
     return 'check host and port, and that Redis or Valkey runs there'
   }

@@ -13,7 +13,7 @@ import { type BlockJob, type BlockPlan, jobsOf } from '../arrays/job.js'
 import { QueueError } from '../errors.js'
 import { listener, Options, type OptionsOf, type ReadOf } from '../options.js'
 import type { Progress } from '../product/options.js'
-import { type Connection, connect } from './connect.js'
+import { type Connection, connect, rejected } from './connect.js'
 import { from, type Patience, patienceSet, placeSet, type QueuePlace } from './options.js'
 import { workersOf } from './read.js'
 import { errorOf, reasonText } from './reasons.js'
@@ -137,10 +137,11 @@ export async function runPlan(
     await runner.finish(plan, { signal })
     state = 'done'
     return producer.result()
-  } catch (error) {
+  } catch (thrown) {
+    const error = signal?.aborted ? aborted(signal, 'the work') : producer.errorOf(thrown)
     if (signal?.aborted) state = 'interrupted'
     else reason = reasonText(error)
-    throw signal?.aborted ? aborted(signal, 'the work') : error
+    throw error
   } finally {
     await producer.end(state, reason)
   }
@@ -227,6 +228,11 @@ class Producer {
       if (id.startsWith(jobId(this.plan.id, ''))) await this.#within(this.#queue.remove(id))
     }
     this.#checkAt = performance.now() + lockDuration
+  }
+
+  /** Returns the error of work that has failed. */
+  errorOf(thrown: unknown): unknown {
+    return this.#connection ? rejected(this.#connection.address, thrown) : thrown
   }
 
   #watch(): void {

@@ -1,7 +1,7 @@
 /** Reads the status of a queue. */
 import type { BlockPlan } from '../arrays/job.js'
 import { Options } from '../options.js'
-import { connect } from './connect.js'
+import { connect, rejected } from './connect.js'
 import { placeSet, type QueuePlace } from './options.js'
 import { workersOf } from './read.js'
 import {
@@ -124,6 +124,8 @@ export async function queueStatus(options: QueuePlace): Promise<QueueStatus> {
       plans,
       workers: (await workersOf(redis, keys)).sort((a, b) => (a.id < b.id ? -1 : 1)),
     }
+  } catch (error) {
+    throw rejected(address, error)
   } finally {
     close()
   }

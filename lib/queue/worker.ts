@@ -19,10 +19,10 @@ import {
   withoutWebGpu,
 } from '../backend.js'
 import type { BackendName } from '../backend-name.js'
-import { NoCudaError, QueueError } from '../errors.js'
+import { NoCudaError } from '../errors.js'
 import { info } from '../info.js'
 import { Options, UNSET } from '../options.js'
-import { type Connection, connect, reasonOf } from './connect.js'
+import { type Connection, connect, unusable } from './connect.js'
 import { type QueueWorkerOptions, type WorkerEvent, workerSet } from './options.js'
 import { readPlan } from './read.js'
 import { isFinal, reasonText } from './reasons.js'
@@ -134,7 +134,7 @@ export async function startWorkerWith(options: QueueWorkerOptions, runner: Runne
     await worker.start()
   } catch (error) {
     connection.close()
-    throw new QueueError(`the queue ${connection.address} can't be used: ${reasonOf(error)}`)
+    throw unusable(connection.address, error)
   }
   const stop = () => void worker.stop().catch(() => {})
   if (signal) {

@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url'
 import { Redis } from 'ioredis'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { queueStatus } from '../../lib/queue/status.js'
+import { coded } from '../support/coded.js'
 import { PATIENCE } from '../support/patience.js'
 import { RedisServer, redisProgram } from '../support/redis.js'
 import { take } from './process.mjs'
@@ -520,6 +521,21 @@ describe.skipIf(!redisProgram)(`blocks on a queue${why}`, () => {
     expect(await last.end()).toMatchObject({ type: 'result', blocks: 300 })
     expectAllDone(300)
     expect(repeated()).toEqual([])
+  })
+
+  it('fail with a code and advice if a user has no rights on the keys', async () => {
+    await withRedis((client) =>
+      client.call('ACL', 'SETUSER', 'guest', 'on', '>word', '+@all', '~other*', '&*'),
+    )
+    const queue = redis.url.replace('//', '//guest:word@')
+    const advice = /can't be used: NOPERM.*rights?.*mpmml/
+    await expect(queueStatus({ queue })).rejects.toEqual(coded('QUEUE', advice))
+    for (const member of [producer(1, { queue }), worker({ queue })]) {
+      expect(await member.end()).toMatchObject({
+        code: 'ERR_MPMML_QUEUE',
+        message: expect.stringMatching(advice),
+      })
+    }
   })
 
   it('are aborted if the queue is unreachable too long', async () => {
