@@ -14,7 +14,7 @@ import {
   unlink,
 } from 'node:fs/promises'
 import { hostname } from 'node:os'
-import { dirname, join, relative, sep } from 'node:path'
+import { dirname, join } from 'node:path'
 import { FileError } from '../errors.js'
 import { moveToFree, readError, systemReason, writeUnder } from '../files/files.js'
 import { assertUnchanged, atOnce, readRectangle, writeError, writeRectangle } from './disk.js'
@@ -47,13 +47,33 @@ function orNull(error: NodeJS.ErrnoException): null {
 /** Returns whether a path exists; a dangling symbolic link exists too. */
 const isThere = async (path: string) => (await lstat(path).catch(() => null)) !== null
 
-/** Returns all entries of a folder, recursively. */
-async function entriesOf(path: string) {
-  const entries = await readdir(path, { recursive: true, withFileTypes: true })
-  return entries.map((entry) => ({
-    path: join(entry.parentPath ?? entry.path, entry.name),
-    isFolder: entry.isDirectory(),
-  }))
+interface Walk {
+  /** Whether links to folders are folders too. */
+  readonly links?: boolean
+  /** Whether other processes may remove folders concurrently. */
+  readonly mayVanish?: boolean
+}
+
+/** Yields the files below a folder by their relative names, which have slashes on every platform. */
+async function* filesBelow(path: string, walk: Walk = {}, base = ''): AsyncGenerator<string> {
+  const entries = await readdir(path, { withFileTypes: true }).catch((error) => {
+    if (walk.mayVanish) return orNull(error)
+    throw error
+  })
+  for (const entry of entries ?? []) {
+    const inner = join(path, entry.name)
+    const isFolder = entry.isSymbolicLink()
+      ? walk.links === true && (await stat(inner)).isDirectory()
+      : entry.isDirectory()
+    if (isFolder) yield* filesBelow(inner, walk, `${base}${entry.name}/`)
+    else yield `${base}${entry.name}`
+  }
+}
+
+async function sortedFiles(path: string, walk?: Walk): Promise<string[]> {
+  const names: string[] = []
+  for await (const name of filesBelow(path, walk)) names.push(name)
+  return names.sort()
 }
 
 /** The identity of a file, link or folder; null if it doesn't exist, or is removed meanwhile. */
@@ -64,10 +84,9 @@ async function identityOf(path: string): Promise<string | null> {
       return `${ino}-${size}-${mtimeNs}-${birthtimeNs}`
     }
     if (!(await lstat(path)).isDirectory()) return await described(path)
-    const entries = (await entriesOf(path)).filter(({ isFolder }) => !isFolder).map((entry) => entry.path)
-    const lines = entries.sort()
-    await atOnce(FILES_AT_ONCE, entries.length, async (index) => {
-      lines[index] = `${relative(path, entries[index]!)} ${await described(entries[index]!)}`
+    const lines = await sortedFiles(path)
+    await atOnce(FILES_AT_ONCE, lines.length, async (index) => {
+      lines[index] += ` ${await described(join(path, lines[index]!))}`
     })
     return createHash('sha256').update(lines.join('\n')).digest('hex')
   } catch (error) {
@@ -105,22 +124,12 @@ export const files: Store = {
   chunksAtOnce: 4,
   buffered: 0,
   async list(path) {
-    const entries = await entriesOf(path)
-    return describeFiles(
-      entries
-        .filter(({ isFolder }) => !isFolder)
-        .map((entry) => entry.path)
-        .sort(),
-    )
+    const names = await sortedFiles(path, { links: true })
+    return describeFiles(names.map((name) => join(path, name)))
   },
   async names(path) {
     try {
-      if (!(await lstat(path)).isDirectory()) return null
-      const entries = await entriesOf(path)
-      return entries.map((entry) => {
-        const name = relative(path, entry.path).split(sep).join('/')
-        return entry.isFolder ? `${name}/` : name
-      })
+      return (await lstat(path)).isDirectory() ? await sortedFiles(path) : null
     } catch (error) {
       const { code, path: missing } = error as NodeJS.ErrnoException
       if (code === 'ENOENT' && missing === path) return []
@@ -235,18 +244,9 @@ async function removeAll(path: string): Promise<void> {
   }
 }
 
-/** Yields the files below a folder by their relative names. Another process may remove files concurrently. */
-async function* filesBelow(path: string, base = ''): AsyncGenerator<string> {
-  for (const entry of (await readdir(path, { withFileTypes: true }).catch(orNull)) ?? []) {
-    if (entry.isDirectory()) yield* filesBelow(join(path, entry.name), `${base}${entry.name}/`)
-    else yield `${base}${entry.name}`
-  }
-}
-
 /** Removes a folder except the files for which `kept` returns true, and their folders. */
 async function removeBut(path: string, kept: Kept = () => false): Promise<void> {
-  const names: string[] = []
-  for await (const name of filesBelow(path)) names.push(name)
+  const names = await sortedFiles(path, { mayVanish: true })
   if (!names.some(kept)) return removeAll(path)
   for (const name of names) {
     if (kept(name)) continue

@@ -18,9 +18,9 @@ import { isArrayMetadata } from './zarr-metadata.js'
 
 const PLAN = 'plan.json'
 
-/** Returns whether a file or folder of the work on a plan is of this library, by its name in the plan's folder. */
+/** Returns whether a file of the work on a plan is of this library, by its name in the plan's folder. */
 const isWork = (name: string) =>
-  /^(|temporary(\/.+-\d+-[0-9a-f]{16})?|array(\/(zarr\.json|c(\/\d+){0,2}))?|done(\/\d+(\/[a-z\d-]+)?)?|steps(\/\d+(\/\d+-\d+)?)?|replaced(\/.*)?)\/?$/s.test(
+  /^(temporary\/.+-\d+-[0-9a-f]{16}|array(\/(zarr\.json|c\/\d+\/\d+))?|done\/\d+\/[a-z\d-]+|steps\/\d+\/\d+-\d+|replaced(\/.*)?)$/s.test(
     name,
   )
 
@@ -30,8 +30,8 @@ function isOwn(name: string): boolean {
   return whole !== undefined && isWork(work!)
 }
 
-/** Returns whether a file or folder is a part of a Zarr array: its metadata, of this version or the one before, or a chunk. */
-const isPart = (name: string) => /^(zarr\.json|\.zarray|\.zattrs|(c|\d+)([./]\d+)*\/?)$/.test(name)
+/** Returns whether a file is a part of a Zarr array: its metadata, of this version or the one before, or a chunk. */
+const isPart = (name: string) => /^(zarr\.json|\.zarray|\.zattrs|(c|\d+)([./]\d+)*)$/.test(name)
 
 /** Returns the content of a completed block's mark, which names the plan. */
 const markOf = (plan: AnyPlan, job: BlockJob) => Buffer.from(JSON.stringify({ plan: plan.id, job: job.name }))
@@ -203,6 +203,12 @@ export class Journal {
     return new ExistsError(
       `${this.#output.partial} was made by another process at the same moment: let one of them do the work, or name another output`,
     )
+  }
+
+  /** Removes the files of work whose beginning has failed, if possible. */
+  async abandon(): Promise<void> {
+    await this.store.removeUnder(this.own).catch(() => {})
+    await this.store.remove([`${this.#output.partial}/`])
   }
 
   /** Writes the plan, which makes the work resumable. */

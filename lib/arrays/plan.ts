@@ -178,7 +178,12 @@ export async function resumeOrBegin<Plan extends AnyPlan>(
   await clear(asked)
   const journal = new Journal(plan, asked.signal)
   await journal.create()
-  await createTarget(plan, journal, madeFrom(plan))
+  try {
+    await createTarget(plan, journal, madeFrom(plan))
+  } catch (error) {
+    await journal.abandon()
+    throw error
+  }
   const file = plan.output.layout ? undefined : await fileIdentity(journal.array)
   const begunNow = file === undefined ? plan : { ...plan, file }
   await journal.writePlan(begunNow)

@@ -61,10 +61,7 @@ export interface Store {
   join(path: string, ...names: string[]): string
   /** Returns all files below a path, sorted. Throws the error of the system. */
   list(path: string): Promise<Stored[]>
-  /**
-   * Returns the names of all files and folders below a path, relative to it; names of folders end with a
-   * slash. Null for a file.
-   */
+  /** Returns the names of all files below a path, relative to it. Null for a file. */
   names(path: string): Promise<string[] | null>
   /** Returns whether a file has the path. */
   exists(path: string): Promise<boolean>

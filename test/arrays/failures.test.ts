@@ -360,6 +360,16 @@ describe('a full disk', () => {
   })
 })
 
+it('leaves nothing of work whose beginning failed', async () => {
+  const out = fresh('.npy')
+  const probe = await open(pathB, 'r')
+  const error = Object.assign(new Error('EFBIG: file too large'), { code: 'EFBIG', errno: -27 })
+  vi.spyOn(Object.getPrototypeOf(probe) as FileHandle, 'truncate').mockRejectedValue(error)
+  await probe.close()
+  await expect(multiplyArrays(pathS, pathS, out, on)).rejects.toEqual(coded('DISK_FULL'))
+  expect(existsSync(`${out}.partial`)).toBe(false)
+})
+
 describe('the checksum of zstd', () => {
   it.each<[string, number]>([
     ['', 0x51d8e999],
