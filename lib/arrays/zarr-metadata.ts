@@ -219,7 +219,9 @@ function readFill(value: unknown, { name, size }: FileType, refuse: Refuse): num
   if (!name.startsWith('float')) {
     const values = 2 ** (8 * size)
     const [least, end] = name.startsWith('u') ? [0, values] : [-values / 2, values / 2]
-    if (Number.isInteger(value) && (value as number) >= least && (value as number) < end)
+    // JSON.parse() rounds the greatest integer of 64 bits up to `end`.
+    const most = size === 8 ? end : end - 1
+    if (Number.isInteger(value) && (value as number) >= least && (value as number) <= most)
       return value as number
     return refuse(`its fill value must be an integer that ${name} holds, but it is ${show(value)}`)
   }

@@ -1,16 +1,25 @@
 /** Zarr arrays of other programs: in groups, of other types, and with invalid metadata. */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { multiplyArrays, planBlocks, shortestPathsArrays } from '../../lib/arrays.js'
+import { finish, multiplyArrays, planBlocks, shortestPathsArrays } from '../../lib/arrays.js'
 import { readNpy, writeNpy } from '../../lib/files.js'
 import { MpmmlError } from '../../lib/index.js'
 import { type HandMade, otherTypes, type Plain, readZarr, writeByHand } from '../support/arrays.js'
 import { coded } from '../support/coded.js'
 import { Random, randomMatrix } from '../support/generators.js'
 import { oracle, type Strided } from '../support/oracle.js'
-import { Place } from '../support/places.js'
+import { Place, runAll } from '../support/places.js'
 
 const on = { backend: 'cpu', block: 16 } as const
 const product = (x: Strided, y: Strided) => {
@@ -183,6 +192,44 @@ describe('the types of elements', () => {
     await multiplyArrays(path, square, out, on)
     expect([...(await readNpy(out)).data]).toEqual([5, 6, 3, 4])
   })
+
+  it.each([
+    ['int64', BigInt64Array, '9223372036854775807'],
+    ['int64', BigInt64Array, '-9223372036854775808'],
+    ['uint64', BigUint64Array, '18446744073709551615'],
+  ] as const)('accept the extreme fill value of %s, %#', async (_, Elements, fill) => {
+    const [path, square, out] = [fresh('.zarr'), fresh('.npy'), fresh('.npy')]
+    await writeNpy(square, { shape: [2, 2], data: Int32Array.of(0, 1, 2, 3) })
+    writeByHand(
+      path,
+      { shape: [2, 2], data: Elements.of(1n, 2n, 3n, 4n) as BigInt64Array },
+      { chunks: [2, 2] },
+    )
+    const file = join(path, 'zarr.json')
+    // JSON.stringify() would write a number with 17 digits.
+    writeFileSync(file, readFileSync(file, 'utf8').replace('"fill_value":0', `"fill_value":${fill}`))
+    await multiplyArrays(path, square, out, on)
+    expect([...(await readNpy(out)).data]).toEqual([4, 5, 6, 7])
+  })
+})
+
+it('reads chunks in a linked folder, and detects their changes', async () => {
+  const [path, square, elsewhere] = [fresh('.zarr'), fresh('.npy'), fresh('')]
+  await writeNpy(square, { shape: [2, 2], data: Int32Array.of(0, 1, 2, 3) })
+  writeByHand(path, { shape: [4, 2], data: Int32Array.of(1, 2, 3, 4, 5, 6, 7, 8) }, { chunks: [2, 2] })
+  renameSync(join(path, 'c'), elsewhere)
+  symlinkSync(elsewhere, join(path, 'c'))
+  // The chunks are younger than the metadata and the link.
+  const early = new Date(Date.now() - 60_000)
+  for (const older of [join(path, 'zarr.json'), elsewhere]) utimesSync(older, early, early)
+  const request = { kind: 'multiply', a: path, b: square, c: fresh('.npy'), block: 2 } as const
+  const plan = await planBlocks(request)
+  await runAll(plan)
+  const late = new Date(Date.now() + 60_000)
+  utimesSync(join(elsewhere, '1/0'), late, late)
+  await expect(finish(plan)).rejects.toEqual(coded('CHANGED', path))
+  await multiplyArrays(path, square, request.c, { ...on, overwrite: true })
+  expect([...(await readNpy(request.c)).data]).toEqual([4, 5, 6, 7, 8, 9, 10, 11])
 })
 
 /** Values of the metadata that have substitutes: the separator has a default, and readers ignore the level of gzip. */
