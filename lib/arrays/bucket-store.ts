@@ -6,6 +6,7 @@ import { formatAddress, parseAddress } from './names.js'
 import { encodeKey, REQUESTS_AT_ONCE, requestS3, type S3Answer, type S3Request, textOf } from './s3.js'
 import {
   arrayGone,
+  asRow,
   type Expected,
   type Kept,
   madeMeanwhile,
@@ -122,32 +123,15 @@ export class BucketStore implements Store {
     })
   }
 
-  async removeUnder(path: string, kept: Kept = () => false): Promise<void> {
+  async removeUnder(path: string, kept: Kept = () => false, first?: string): Promise<void> {
+    if (first !== undefined) await this.remove([first])
     for await (const page of this.#pagesUnder(path)) {
       await this.remove(page.map(({ name }) => name).filter((name) => !kept(name.slice(path.length + 1))))
     }
   }
 
-  async drop(path: string, first: string, kept: Kept): Promise<void> {
-    await this.remove([first])
-    await this.removeUnder(path, kept)
-  }
-
   async identity(): Promise<null> {
     return null
-  }
-
-  /** A server without conditional writes overwrites an existing object. */
-  async create(path: string, _temporary: string, bytes: Uint8Array): Promise<boolean> {
-    const { status } = await this.#request({
-      method: 'PUT',
-      address: parseAddress(path),
-      headers: { 'if-none-match': '*' },
-      body: [bytes],
-      purpose: 'written',
-      accept: [409, 412],
-    })
-    return status < 300
   }
 
   /**
@@ -251,7 +235,8 @@ export class BucketStore implements Store {
     }
   }
 
-  async write(path: string, _temporary: string, pieces: readonly Rows[]): Promise<void> {
+  /** A server without conditional writes overwrites an existing object. */
+  async write(path: string, _temporary: string, pieces: readonly Rows[], isNew = false): Promise<boolean> {
     const body: Uint8Array[] = []
     for (const { memory, memoryPitch, width, rows } of pieces) {
       if (memoryPitch === width) body.push(memory.subarray(0, rows * width))
@@ -261,7 +246,14 @@ export class BucketStore implements Store {
         }
       }
     }
-    await this.#request({ method: 'PUT', address: parseAddress(path), body, purpose: 'written' })
+    const { status } = await this.#request({
+      method: 'PUT',
+      address: parseAddress(path),
+      body,
+      purpose: 'written',
+      ...(isNew && { headers: { 'if-none-match': '*' }, accept: [409, 412] }),
+    })
+    return status < 300
   }
 
   async makeFolders(): Promise<boolean> {
@@ -288,7 +280,7 @@ export class BucketStore implements Store {
     await atOnce(REQUESTS_AT_ONCE, chunks.length, (index) =>
       this.#copy(this.join(array, chunks[index]!), this.join(output, chunks[index]!)),
     )
-    if ((await this.create(made, '', metadata)) || (await isPlaced())) return true
+    if ((await this.write(made, '', [asRow(metadata)], true)) || (await isPlaced())) return true
     throw new FileError(
       `${made} can't be written: another process did something with it at the same moment: resume`,
     )
@@ -313,7 +305,4 @@ export class BucketStore implements Store {
       throw madeMeanwhile(output)
     })
   }
-
-  // Objects have their names from the start.
-  async sweep(): Promise<void> {}
 }

@@ -5,7 +5,7 @@
 import type { FileHandle } from 'node:fs/promises'
 import { ChangedError, ChunkError, DiskFullError, FileError, MpmmlError } from '../errors.js'
 import { systemReason } from '../files/files.js'
-import type { Rectangle } from './rectangle.js'
+import type { Rectangle } from './store.js'
 
 /** Buffers of one system call; Linux takes 1024. */
 const MAX_BUFFERS = 1024
@@ -104,7 +104,6 @@ export function writeRectangle(file: FileHandle, rectangle: Rectangle): Promise<
 }
 
 export function writeError(path: string, error: unknown): MpmmlError {
-  if (error instanceof MpmmlError) return error
   if (error instanceof MpmmlError) return error
   const { code } = error as NodeJS.ErrnoException
   if (code === 'ENOSPC' || code === 'EDQUOT' || code === 'EFBIG') {

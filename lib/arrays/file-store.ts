@@ -13,7 +13,6 @@ import {
   stat,
   unlink,
 } from 'node:fs/promises'
-import { hostname } from 'node:os'
 import { dirname, join } from 'node:path'
 import { FileError } from '../errors.js'
 import { moveToFree, readError, systemReason, writeUnder } from '../files/files.js'
@@ -151,16 +150,14 @@ export const files: Store = {
       throw error
     }
   },
-  write: (path, temporary, pieces) =>
-    writeWhole(path, temporary, async (file) => {
+  async write(path, temporary, pieces) {
+    await writeWhole(path, temporary, async (file) => {
       let position = 0
       for (const piece of pieces) {
         await writeRectangle(file, { ...piece, position, pitch: piece.width })
         position += piece.rows * piece.width
       }
-    }),
-  async create(path, temporary, bytes) {
-    await writeWhole(path, temporary, (file) => file.writeFile(bytes))
+    })
     return true
   },
   // Parent folders aren't created, so that a wrong name creates no folders.
@@ -179,9 +176,9 @@ export const files: Store = {
       else await removeAll(path)
     }
   },
-  removeUnder: removeBut,
-  // The removal is one rename, so that no process can move an array aside into the folder meanwhile.
-  async drop(path, _first, kept) {
+  async removeUnder(path, kept, first) {
+    if (first === undefined) return removeBut(path, kept)
+    // After the rename no process can move an array aside into the folder.
     const removed = `${path}.removed`
     await rename(path, removed).catch(orNull)
     await removeBut(removed, kept)
@@ -211,28 +208,6 @@ export const files: Store = {
     }
     throw (await isThere(array)) ? madeMeanwhile(output) : arrayGone(array)
   },
-  sweep,
-}
-
-/** Identifies the writing process in the names of temporary files. */
-const writer = `${hostname()}-${process.pid}`
-
-async function sweep(temporary: string): Promise<void> {
-  const names = await readdir(temporary).catch(() => [])
-  for (const name of names) {
-    const [, host, pid] = /^(.*)-(\d+)-[0-9a-f]{16}$/.exec(name) ?? []
-    if (host === hostname() && !isAlive(Number(pid))) await removeAll(join(temporary, name))
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    // The process may be another user's, which is EPERM.
-    return (error as NodeJS.ErrnoException).code !== 'ESRCH'
-  }
 }
 
 /** Removes a file or a folder recursively, even while other processes write there. */
@@ -268,7 +243,7 @@ export async function writeWhole(
   temporary: string,
   write: (file: FileHandle) => Promise<void>,
 ): Promise<void> {
-  const written = join(temporary, `${writer}-${randomBytes(8).toString('hex')}`)
+  const written = join(temporary, randomBytes(16).toString('hex'))
   const place = () =>
     rename(written, path).catch(async (error) => {
       if (error.code !== 'ENOENT') throw error

@@ -20,7 +20,7 @@ const PLAN = 'plan.json'
 
 /** Returns whether a file of the work on a plan is of this library, by its name in the plan's folder. */
 const isWork = (name: string) =>
-  /^(temporary\/.+-\d+-[0-9a-f]{16}|array(\/(zarr\.json|c\/\d+\/\d+))?|done\/\d+\/[a-z\d-]+|steps\/\d+\/\d+-\d+|replaced(\/.*)?)$/s.test(
+  /^(temporary\/[0-9a-f]{32}|array(\/(zarr\.json|c\/\d+\/\d+))?|done\/\d+\/[a-z\d-]+|steps\/\d+\/\d+-\d+|replaced(\/.*)?)$/s.test(
     name,
   )
 
@@ -93,7 +93,7 @@ export class Output {
     if (!store.renames) {
       // The file of the plan may be incomplete.
       const [, id] = /"id":"([0-9a-f]{32})"/.exec(`${await store.readWhole(this.plan)}`) ?? []
-      if (id !== undefined) await store.create(this.dropped(id), '', Buffer.from('\n'))
+      if (id !== undefined) await store.write(this.dropped(id), '', [asRow(Buffer.from('\n'))])
     }
     // The plan is removed first, because incomplete remains without a plan are never resumed.
     await store.remove([this.plan])
@@ -162,7 +162,8 @@ export class Output {
    */
   async clear(): Promise<void> {
     const { store, path } = this
-    if (!store.renames) await store.drop(path, store.join(path, 'zarr.json'), (name) => !isPart(name))
+    if (store.renames) return
+    await store.removeUnder(path, (name) => !isPart(name), store.join(path, 'zarr.json'))
   }
 }
 
@@ -215,16 +216,11 @@ export class Journal {
   async writePlan(plan: AnyPlan): Promise<void> {
     const bytes = Buffer.from(JSON.stringify(plan))
     const { plan: path } = this.#output
-    if (await this.store.create(path, this.temporary, bytes)) return
+    if (await this.store.write(path, this.temporary, [asRow(bytes)], true)) return
     // A request whose response was lost may have written the plan.
     if ((await this.store.readWhole(path))?.equals(bytes)) return
     await this.store.removeUnder(this.own)
     throw this.#another()
-  }
-
-  /** Removes temporary files of processes of this machine that no longer run. */
-  sweep(): Promise<void> {
-    return this.store.sweep(this.temporary)
   }
 
   /**
@@ -298,7 +294,7 @@ export class Journal {
   async remove(): Promise<void> {
     const { store } = this
     const output = this.#output
-    await store.drop(this.own, this.#grown, (name) => !isWork(name))
+    await store.removeUnder(this.own, (name) => !isWork(name), this.#grown)
     // Strays are files that late processes wrote for dropped work. The listing precedes the check of the
     // plan, so that it has no files of work that begins meanwhile.
     const strays = store.renames ? [] : (await store.names(output.partial))!.filter(isOwn)

@@ -163,7 +163,6 @@ export async function resumeOrBegin<Plan extends AnyPlan>(
     assertSame(begun)
     assertSameOutput(begun, asked)
     await ready(begun)
-    await new Journal(begun).sweep()
     return begun
   }
   const made = await make()

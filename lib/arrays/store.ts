@@ -1,6 +1,5 @@
 /** Storage of arrays: folders of a file system, or common prefixes in an S3 bucket. */
 import { ExistsError, FileError } from '../errors.js'
-import type { Rectangle } from './rectangle.js'
 
 /** Content of a file: a Buffer, without a reference to its type, which requires @types/node. */
 export interface Content extends Uint8Array {
@@ -34,12 +33,21 @@ export interface Expected {
   files(): Promise<ReadonlyMap<string, Stored>>
 }
 
-/** Rows of bytes in memory. */
+/** Rows of bytes in memory. All sizes are in bytes. */
 export interface Rows {
   readonly memory: Uint8Array
+  /** Distance between rows in memory. */
   readonly memoryPitch: number
   readonly width: number
   readonly rows: number
+}
+
+/** Rows in a file and their addresses in memory. */
+export interface Rectangle extends Rows {
+  /** Position of the first row in the file. */
+  readonly position: number
+  /** Distance between rows in the file. */
+  readonly pitch: number
 }
 
 /** Returns whether a file is kept, by its name relative to the removed folder. */
@@ -72,28 +80,27 @@ export interface Store {
   /** Opens a file; null if it doesn't exist. Throws ChangedError if its state isn't `expected`. */
   open(path: string, expected: Expected | null): Promise<OpenFile | null>
   /**
-   * Writes the concatenation of `pieces` as one file. `temporary` is a folder for unfinished files, for
-   * stores that need one.
+   * Writes the concatenation of `pieces` as one file.
+   *
+   * @param temporary - a folder for unfinished files, for stores that need one.
+   * @param isNew - whether an object with the path must stay. Folders ignore it, because the folder of such a
+   * file belongs to the process that created it.
+   * @returns false if an object stays.
    */
-  write(path: string, temporary: string, pieces: readonly Rows[]): Promise<void>
-  /**
-   * Writes a file if its path is free or in a folder that this process has created. Returns false if the path
-   * is taken.
-   */
-  create(path: string, temporary: string, bytes: Uint8Array): Promise<boolean>
+  write(path: string, temporary: string, pieces: readonly Rows[], isNew?: boolean): Promise<boolean>
   /**
    * Creates folders, each in an existing one, if the store has folders. Returns false if one exists already.
    */
   makeFolders(paths: readonly string[]): Promise<boolean>
   /** Removes files and empty folders; paths of folders end with a slash. */
   remove(paths: readonly string[]): Promise<void>
-  /** Removes all files below a path except those for which `kept` returns true. */
-  removeUnder(path: string, kept?: Kept): Promise<void>
   /**
-   * Removes all files below a path except those for which `kept` returns true. No other process can take the
-   * remaining files for the complete array meanwhile: the removal is atomic, or `first` is removed first.
+   * Removes all files below a path except those for which `kept` returns true.
+   *
+   * @param first - a file without which no other process takes the remaining files for a complete array. It is
+   * removed first, or the folder is renamed before the removal.
    */
-  drop(path: string, first: string, kept: Kept): Promise<void>
+  removeUnder(path: string, kept?: Kept, first?: string): Promise<void>
   /**
    * Returns a string that identifies the state of a file or folder with all its files, and differs after a
    * change. Null if the path is free, and in a bucket, where an old output is removed before the work begins.
@@ -107,8 +114,6 @@ export interface Store {
    * @throws ERR_MPMML_EXISTS if another process has created anything else under the name.
    */
   place(placement: Placement): Promise<boolean>
-  /** Removes temporary files of processes of this machine that no longer run. */
-  sweep(temporary: string): Promise<void>
   /**
    * Whether the store can rename. Then an array replaces another atomically, and processes with jobs of
    * dropped work fail because its folder is gone.

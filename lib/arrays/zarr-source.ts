@@ -13,8 +13,7 @@ import { atOnce } from './disk.js'
 import { assertAbsent, expectedOf } from './fingerprint.js'
 import type { ArrayType, PlannedInput } from './job.js'
 import { crc32cOf } from './packages.js'
-import type { Rectangle } from './rectangle.js'
-import { type OpenFile, rowAt, type Store, type Stored } from './store.js'
+import { type OpenFile, type Rectangle, rowAt, type Store, type Stored } from './store.js'
 import { readZarrMatrix, type ZarrMatrix } from './zarr-metadata.js'
 
 /** Offset in a shard's index that marks a missing chunk. */

@@ -1,5 +1,5 @@
 /** Resumption of work that ended by signals or by kill −9, and work by several processes. */
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import {
   existsSync,
   mkdirSync,
@@ -13,7 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
-import { hostname, tmpdir } from 'node:os'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import {
@@ -243,18 +243,6 @@ it('leaves no file of a worker that was suspended until other workers had finish
   }
   expect(existsSync(`${out}.partial`)).toBe(false)
   expect(await read(out)).toEqual(c)
-})
-
-it('removes only the files that a killed process was writing', async () => {
-  const request = { kind: 'multiply', a: pathA, b: pathB, c: fresh('.zarr') } as const
-  const { id } = await planBlocks(request)
-  const { pid: dead } = spawnSync(process.execPath, ['--version'])
-  const temporary = join(`${request.c}.partial`, id, 'temporary')
-  const letters = '0123456789abcdef'
-  const others = [`${hostname()}-${process.pid}-${letters}`, `elsewhere-${dead}-${letters}`, 'x']
-  for (const name of [...others, `${hostname()}-${dead}-${letters}`]) writeFileSync(join(temporary, name), '')
-  await planBlocks({ ...request, resume: true })
-  expect(readdirSync(temporary).sort()).toEqual(others.sort())
 })
 
 describe('jobs', () => {
