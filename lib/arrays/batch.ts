@@ -4,12 +4,12 @@
 
 import { aborted, onAbort } from '../abort.js'
 import type { BackendName } from '../backend-name.js'
-import type { Device, DeviceMatrix } from '../device/device.js'
+import type { Device } from '../device/device.js'
 import { AbortedError, OverflowError } from '../errors.js'
 import type { FoundBy } from '../graph/options.js'
-import type { ElementArray } from '../storage.js'
 import type { BlockJob } from './job.js'
-import type { Computing, Result, Task } from './job-tasks.js'
+import { type Computing, lengthOf, type Result, type Task } from './job-tasks.js'
+import type { Pool } from './pool.js'
 import type { ReadAhead } from './read-ahead.js'
 
 /** Outcome of one block. */
@@ -17,6 +17,14 @@ export interface BlockDone {
   readonly job: BlockJob
   readonly kernelMs: number
   readonly bytesWritten: number
+}
+
+/** Listener of the progress of jobs. */
+export interface JobListener {
+  /** A block is on the disk. */
+  done(block: BlockDone): void
+  /** Called after each step of a block with the share of the block that is computed, from 0 to 1. */
+  began?: ((share: number) => void) | undefined
 }
 
 /** Computes jobs of one plan. */
@@ -34,65 +42,41 @@ export interface JobRunner {
   readonly writeMs: number
   /** Number of rows of blocks that are computed for each column of blocks of B, so that it is read once for all of them. */
   readonly rowsTogether: number
-  /**
-   * Computes jobs of one stage. Each job calls `done` when its block is on disk, and `began` with the share
-   * of the block that is computed.
-   */
-  run(
-    jobs: Iterable<BlockJob>,
-    signal: AbortSignal | undefined,
-    done: (block: BlockDone) => void,
-    began: (share: number) => void,
-  ): Promise<void>
+  /** Computes jobs of one stage. */
+  run(jobs: Iterable<BlockJob>, signal: AbortSignal | undefined, listener: JobListener): Promise<void>
   close(): Promise<void>
 }
 
-/** Device memory of one result, allocated on first use. */
-export interface BlockPlacement {
-  matrix: DeviceMatrix<ElementArray> | null
-}
-
 /** A block that is being computed. */
-export interface Growing {
+export interface PendingBlock {
   readonly task: Task
-  readonly place: BlockPlacement
+  /** The part of a result's memory that the block takes. */
+  readonly out: Result
   /** The steps that have been started. */
   readonly steps: Promise<void>[]
-  readonly computing: Computing
-  out: Result | null
   kernelMs: number
   overflow: OverflowError | null
 }
 
 /** Accumulates results on the device and writes them to disk. */
 export interface Results {
-  take(): Promise<BlockPlacement>
-  give(place: BlockPlacement): void
-  /** Returns the part of the device memory `place` that the block of a task takes. */
-  outOf(place: BlockPlacement, task: Task): Promise<Result>
+  /** Device memory of results, each of the size of the largest block. */
+  readonly memory: Pool<Result>
   /** Writes a result to disk and returns the number of bytes. */
-  finish(block: Growing): Promise<number>
-}
-
-/** Callbacks of the work's progress. */
-export interface Listener {
-  /** A block is on the disk. */
-  done(block: BlockDone): void
-  /** Called after each step of a block with the share of the block that is computed, from 0 to 1. */
-  began?: ((share: number) => void) | undefined
+  finish(block: PendingBlock, computing: Computing): Promise<number>
 }
 
 /** Limit of unfinished products on the device: two, so that a GPU starts the next product without waiting. */
 const STEPS_AT_ONCE = 2
 
 export class Batch {
-  readonly #device: Device
   readonly #reading: ReadAhead
   readonly #results: Results
-  readonly #listener: Listener
+  readonly #listener: JobListener
   /** Aborts the concurrent work if one part of it fails. */
   readonly #stop = new AbortController()
-  readonly #flights: Promise<void>[] = []
+  readonly #computing: Computing
+  readonly #unfinished: Promise<void>[] = []
   readonly #behind = new Set<Promise<void>>()
   #failure: { error: unknown } | undefined
   /** Index of the next operand that a step takes, among all operands that are read. */
@@ -101,8 +85,8 @@ export class Batch {
   readMs = 0
   writeMs = 0
 
-  constructor(device: Device, reading: ReadAhead, results: Results, listener: Listener) {
-    this.#device = device
+  constructor(device: Device, reading: ReadAhead, results: Results, listener: JobListener) {
+    this.#computing = { device, signal: this.#stop.signal }
     this.#reading = reading
     this.#results = results
     this.#listener = listener
@@ -141,11 +125,13 @@ export class Batch {
    */
   async #compute(task: Task): Promise<void> {
     const waited = performance.now()
-    const place = await this.#results.take()
+    const memory = await this.#results.memory.take()
     this.writeMs += performance.now() - waited
-    const block = this.#growing(task, place)
+    const [rows, cols] = [lengthOf(task.rows), lengthOf(task.cols)]
+    // A view owns no memory.
+    const out = memory.view({ rows: [0, rows], cols: [0, cols] }) as Result
+    const block: PendingBlock = { task, out, steps: [], kernelMs: 0, overflow: null }
     try {
-      if (task.steps.length > 0) block.out = await this.#results.outOf(place, task)
       for (let index = 0; index < task.steps.length && !this.#isStopped; index++) {
         await this.#start(block, index)
       }
@@ -156,50 +142,42 @@ export class Batch {
       .then(() => this.#write(block))
       .catch(this.#failed)
       .then(() => {
-        block.out?.dispose()
-        this.#results.give(place)
+        out.dispose()
+        this.#results.memory.give(memory)
       })
     this.#behind.add(settled)
     settled.then(() => this.#behind.delete(settled))
   }
 
-  #growing(task: Task, place: BlockPlacement): Growing {
-    const spent = (ms: number) => {
-      block.kernelMs += ms
-    }
-    const computing = { device: this.#device, signal: this.#stop.signal, spent }
-    const block: Growing = { task, place, steps: [], computing, out: null, kernelMs: 0, overflow: null }
-    return block
-  }
-
   /** Starts a step once its operands are in memory and the device has room for it. */
-  async #start(block: Growing, index: number): Promise<void> {
-    const { task, computing } = block
+  async #start(block: PendingBlock, index: number): Promise<void> {
+    const { task, out } = block
     const operands = task.steps[index]!.map((_, at) => this.#operand + at)
     this.#operand += operands.length
-    const asked = performance.now()
+    const waited = performance.now()
     const matrices = await Promise.all(operands.map((operand) => this.#reading.take(operand)))
-    this.readMs += performance.now() - asked
-    while (this.#flights.length >= STEPS_AT_ONCE) await this.#flights.shift()
+    this.readMs += performance.now() - waited
+    while (this.#unfinished.length >= STEPS_AT_ONCE) await this.#unfinished.shift()
     if (this.#isStopped) return
-    const flight = task
-      .step(index, matrices, block.out!, computing)
-      .catch((error) => {
-        if (error instanceof OverflowError && task.exactly) block.overflow ??= error
-        else this.#failed(error)
-      })
-      .then(() => {
+    const step = async () => {
+      try {
+        block.kernelMs += await task.step(index, matrices, out, this.#computing)
+      } catch (error) {
+        if (!(error instanceof OverflowError && task.exactly)) throw error
+        block.overflow ??= error
+      } finally {
         for (const operand of operands) this.#reading.done(operand)
-        this.#listener.began?.((index + 1) / task.steps.length)
-      })
-      .catch(this.#failed)
-    this.#flights.push(flight)
-    block.steps.push(flight)
+      }
+      this.#listener.began?.((index + 1) / task.steps.length)
+    }
+    const started = step().catch(this.#failed)
+    this.#unfinished.push(started)
+    block.steps.push(started)
   }
 
-  async #write(block: Growing): Promise<void> {
+  async #write(block: PendingBlock): Promise<void> {
     if (this.#isStopped) return
-    const bytesWritten = await this.#results.finish(block)
+    const bytesWritten = await this.#results.finish(block, this.#computing)
     this.#listener.done({ job: block.task.job, kernelMs: block.kernelMs, bytesWritten })
   }
 }

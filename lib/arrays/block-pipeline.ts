@@ -12,15 +12,7 @@ import { addon } from '../native.js'
 import type { ElementArray } from '../storage.js'
 import { type ArraySource, elementsIn } from './array-source.js'
 import { extraBytes } from './array-writer.js'
-import {
-  Batch,
-  type BlockDone,
-  type BlockPlacement,
-  type Growing,
-  type JobRunner,
-  type Listener,
-  type Results,
-} from './batch.js'
+import { Batch, type JobListener, type JobRunner, type PendingBlock, type Results } from './batch.js'
 import {
   fixedBytes,
   kib,
@@ -30,12 +22,20 @@ import {
   RESULTS,
   WRITE_BUFFERS,
 } from './block-size.js'
-import { Budget, Pool } from './budget.js'
 import { inputChanged } from './disk.js'
 import type { BlockJob, BlockPlan, PlannedInput } from './job.js'
 import { blocksIn } from './job.js'
-import { lengthOf, multiplyTask, pathsTask, type Result, type Task, typesOf } from './job-tasks.js'
+import {
+  type Computing,
+  lengthOf,
+  multiplyTask,
+  pathsTask,
+  type Result,
+  type Task,
+  typesOf,
+} from './job-tasks.js'
 import { Journal } from './journal.js'
+import { Pool } from './pool.js'
 import { type Operand, ReadAhead } from './read-ahead.js'
 import { openSource } from './source.js'
 
@@ -49,14 +49,6 @@ export interface EngineOptions {
   readonly signal: AbortSignal | undefined
 }
 
-/**
- * Memory that is allocated on first use: pinned memory takes long to allocate, and the first products don't
- * need it.
- */
-interface Lazy {
-  memory: Uint8Array | null
-}
-
 /** Share of a GPU's free memory that is used. CUDA and other programs need the rest. */
 const DEVICE_SHARE = 0.85
 
@@ -67,17 +59,19 @@ const MAX_USES = 2 ** 20
 export class Engine implements JobRunner {
   readonly plan: BlockPlan
   readonly journal: Journal
-  readonly budget = new Budget()
   readonly #device: Device
   readonly #sources: { a: ArraySource; b: ArraySource | undefined }
   readonly #readBuffers: Uint8Array[]
-  readonly #writeBuffers: Pool<Lazy>
-  readonly #growth: Results
-  readonly #sizes: Sizes
+  readonly #writeBuffers: Pool<Uint8Array>
+  readonly #results: Results
   readonly #onGpu: boolean
   /** Bytes of blocks on the device. */
   readonly room: number
   bytesRead = 0
+  /** Bytes of buffers, codecs and products. The memory of codecs and products is counted by its upper bound. */
+  #bufferBytes = 0
+  /** Peak of the host memory of cached operands in bytes. */
+  #cachedBytes = 0
   /** Milliseconds that products waited for reads of blocks and for writes of results. */
   readMs = 0
   writeMs = 0
@@ -95,7 +89,6 @@ export class Engine implements JobRunner {
     const sizes = sizesOf(plan)
     const { operand, result } = sizes
     const onGpu = device.backend === 'cuda'
-    this.#sizes = sizes
     this.#onGpu = onGpu
     const extra = extraBytes(plan.output) + sources.a.extraBytes + (sources.b?.extraBytes ?? 0)
     const { memory } = options
@@ -110,21 +103,21 @@ export class Engine implements JobRunner {
         : tooLittle('memory', extra + sizes.fixed + least)
     }
     assertMemory(onGpu ? buffers : extra + sizes.fixed + least)
-    // The memory of codecs and of products on the CPU is counted by its upper bound; it isn't measured.
-    this.budget.take(extra + (onGpu ? 0 : RESULTS * result + sizes.packed))
+    this.#bufferBytes = extra + (onGpu ? 0 : RESULTS * result + sizes.packed)
     this.#readBuffers = Array.from({ length: READ_BUFFERS }, () => this.#newBuffer(operand))
-    this.#writeBuffers = new Pool(Array.from({ length: WRITE_BUFFERS }, (): Lazy => ({ memory: null })))
-    const places = new Pool(Array.from({ length: RESULTS }, (): BlockPlacement => ({ matrix: null })))
-    this.#growth = {
-      take: () => places.take(),
-      give: (place) => places.give(place),
-      outOf: (place, task) => this.#outOf(place, task),
-      finish: (block) => this.#finish(block),
+    this.#writeBuffers = new Pool(WRITE_BUFFERS, () => this.#newBuffer(result))
+    const type = typesOf(plan).result as 'int32'
+    this.#results = {
+      memory: new Pool<Result>(
+        RESULTS,
+        async () => (await device.full(sizes.shape, zeroOf(plan.semiring, type), type)) as Result,
+      ),
+      finish: (block, computing) => this.#finish(block, computing),
     }
   }
 
   #newBuffer(bytes: number): Uint8Array {
-    this.budget.take(bytes)
+    this.#bufferBytes += bytes
     if (this.#onGpu) return pinnedBytes(bytes)
     return allocate(bytes, 'a block', addon.dataTypes.indexOf('uint8'), undefined, SMALLER) as Uint8Array
   }
@@ -154,13 +147,7 @@ export class Engine implements JobRunner {
     return this.#device.close()
   }
 
-  /** Computes jobs of one stage and notifies the listener when a block is on disk. */
-  async run(
-    jobs: Iterable<BlockJob>,
-    signal: AbortSignal | undefined,
-    done: (block: BlockDone) => void,
-    began?: (share: number) => void,
-  ): Promise<void> {
+  async run(jobs: Iterable<BlockJob>, signal: AbortSignal | undefined, listener: JobListener): Promise<void> {
     let batch: Task[] = []
     let uses = 0
     for (const job of jobs) {
@@ -168,11 +155,11 @@ export class Engine implements JobRunner {
       batch.push(task)
       for (const step of task.steps) uses += step.length
       if (uses < MAX_USES) continue
-      await this.#runBatch(batch, signal, { done, began })
+      await this.#runBatch(batch, signal, listener)
       batch = []
       uses = 0
     }
-    if (batch.length > 0) await this.#runBatch(batch, signal, { done, began })
+    if (batch.length > 0) await this.#runBatch(batch, signal, listener)
   }
 
   #task(job: BlockJob): Task {
@@ -185,38 +172,30 @@ export class Engine implements JobRunner {
   async #runBatch(
     tasks: readonly Task[],
     signal: AbortSignal | undefined,
-    listener: Listener,
+    listener: JobListener,
   ): Promise<void> {
     const operands: Operand[] = tasks.flatMap(({ steps }) => steps.flat())
-    // The memory of a GPU doesn't count as host memory.
-    const budget = this.#onGpu ? new Budget() : this.budget
-    const reading = new ReadAhead(this.#device, operands, this.#readBuffers, this.room, budget)
-    const batch = new Batch(this.#device, reading, this.#growth, listener)
+    const reading = new ReadAhead(this.#device, operands, this.#readBuffers, this.room)
+    const batch = new Batch(this.#device, reading, this.#results, listener)
     try {
       await batch.run(tasks, signal)
     } finally {
       this.readMs += batch.readMs
       this.writeMs += batch.writeMs
       this.bytesRead += reading.bytesRead
+      // The memory of a GPU isn't host memory.
+      if (!this.#onGpu) this.#cachedBytes = Math.max(this.#cachedBytes, reading.peakBytes)
     }
   }
 
-  /** Returns the part of a result's memory that a block takes, as a view that owns no memory. */
-  async #outOf(place: BlockPlacement, { rows, cols }: Task): Promise<Result> {
-    const { shape } = this.#sizes
-    place.matrix ??= await this.#device.full(shape, this.#zero(), typesOf(this.plan).result as 'int32')
-    return place.matrix.view({ rows: [0, lengthOf(rows)], cols: [0, lengthOf(cols)] }) as Result
-  }
-
   /** Writes a result to disk. */
-  async #finish({ task, out, overflow, computing }: Growing): Promise<number> {
+  async #finish(block: PendingBlock, computing: Computing): Promise<number> {
+    const { task, out, overflow } = block
     const buffer = await this.#writeBuffers.take()
-    buffer.memory ??= this.#newBuffer(this.#sizes.result)
     try {
       const shape: [number, number] = [lengthOf(task.rows), lengthOf(task.cols)]
-      const data = elementsIn(buffer.memory, typesOf(this.plan).result, shape[0] * shape[1]) as ElementArray
-      if (!out) data.fill(this.#zero())
-      else if (overflow) await task.exactly!(computing, data as Int32Array)
+      const data = elementsIn(buffer, typesOf(this.plan).result, shape[0] * shape[1]) as ElementArray
+      if (overflow) block.kernelMs += await task.exactly!(computing, data as Int32Array)
       else await out.download({ data, shape })
       const written = await task.write(data)
       await this.journal.mark(this.plan, task.job)
@@ -226,12 +205,8 @@ export class Engine implements JobRunner {
     }
   }
 
-  #zero(): number {
-    return zeroOf(this.plan.semiring, typesOf(this.plan).result as 'int32')
-  }
-
   get peakBytes(): number {
-    return this.budget.peak
+    return this.#bufferBytes + this.#cachedBytes
   }
 
   get rowsTogether(): number {

@@ -143,9 +143,11 @@ export class BlockComputer {
       const { bytesRead } = engine
       let kernelMs = 0
       let bytesWritten = 0
-      await engine.run([job], stop.signal, (block) => {
-        kernelMs = block.kernelMs
-        bytesWritten = block.bytesWritten
+      await engine.run([job], stop.signal, {
+        done(block) {
+          kernelMs = block.kernelMs
+          bytesWritten = block.bytesWritten
+        },
       })
       return {
         job: job.name,

@@ -272,7 +272,7 @@ export class RowsSearch implements JobRunner {
 
   async close(): Promise<void> {}
 
-  async run(...[jobs, signal, done, began]: Parameters<JobRunner['run']>): Promise<void> {
+  async run(...[jobs, signal, { done, began }]: Parameters<JobRunner['run']>): Promise<void> {
     const { block, output } = this.#plan
     const journal = new Journal(this.#plan, signal)
     const width = output.shape[1]
@@ -333,20 +333,20 @@ export class RowsSearch implements JobRunner {
     distances: ElementArray,
     how: Partial<Query>,
     signal: AbortSignal | undefined,
-    onProgress: (share: number) => void,
+    began: ((share: number) => void) | undefined,
   ): Promise<number> {
     const { query } = this.#question
     const sources =
       query.sources?.slice(first, end) ?? Int32Array.from({ length: end - first }, (_, at) => first + at)
-    const began = performance.now()
+    const started = performance.now()
     const graph = { edges: edgesOf(this.#question) }
     const asked = { ...query, memory: this.#memory, ...how, sources }
     const results = { distances, next: null, trees: null }
     const { borrowed } = this.#question
-    const progress = ({ done }: { done: number }) => onProgress(done)
+    const progress = ({ done }: { done: number }) => began?.(done)
     this.method = await runNative({ signal, onProgress: progress, what: WORK, borrowed }, (call) =>
       search(graph, asked, results, call),
     )
-    return performance.now() - began
+    return performance.now() - started
   }
 }

@@ -32,8 +32,6 @@ export type Result = DeviceMatrix<ElementArray>
 export interface Computing {
   readonly device: Device
   readonly signal: AbortSignal
-  /** Kernel time is added here. */
-  spent(kernelMs: number): void
 }
 
 /** A job as a sequence of steps. */
@@ -43,13 +41,16 @@ export interface Task {
   readonly cols: Range
   /** The blocks that each step needs. */
   readonly steps: readonly (readonly Operand[])[]
-  /** Runs a step: the first step overwrites `out`, later steps accumulate into it. */
-  step(index: number, operands: readonly AnyMatrix[], out: Result, with_: Computing): Promise<void>
+  /**
+   * Runs a step: the first step overwrites `out`, later steps accumulate into it. Returns its kernel time in
+   * ms.
+   */
+  step(index: number, operands: readonly AnyMatrix[], out: Result, computing: Computing): Promise<number>
   /**
    * Recomputes the block in float64 after the overflow of a sum that later steps may replace. The memory has
-   * the size of the block. Null if the job has no exact form.
+   * the size of the block. Returns the kernel time in ms. Null if the job has no exact form.
    */
-  exactly: ((with_: Computing, into: Int32Array) => Promise<void>) | null
+  exactly: ((computing: Computing, into: Int32Array) => Promise<number>) | null
   /** Writes the block and returns the number of bytes. */
   write(data: ElementArray): Promise<number>
 }
@@ -118,10 +119,10 @@ export function multiplyTask(plan: MultiplyPlan, journal: Journal, { a, b }: Sou
     rows,
     cols,
     steps,
-    async step(index, [x, y], out, { signal, spent }) {
+    async step(index, [x, y], out, { signal }) {
       const accumulate = index > 0
       const { timing } = await mpmm(x!, y!, { semiring, overflow, signal, out, accumulate })
-      spent(timing.kernelMs)
+      return timing.kernelMs
     },
     exactly:
       overflow === 'throw' && count > 1
@@ -141,9 +142,10 @@ async function multiplyExactly(
   { a, b }: Sources,
   rows: Range,
   cols: Range,
-  { device, signal, spent }: Computing,
+  { device, signal }: Computing,
   c: Int32Array,
-): Promise<void> {
+): Promise<number> {
+  let kernelMs = 0
   const { semiring, block } = plan
   const deep = plan.a.shape[1]
   const depth = Math.max(1, Math.floor(block.depth / 4))
@@ -155,18 +157,14 @@ async function multiplyExactly(
       const sum = await device.full(shape, zeroOf(semiring, 'float64'), 'float64')
       for (let at = 0; at < deep; at += depth) {
         const inner: Range = [at, Math.min(at + depth, deep)]
-        const x = await uploadWide(
-          device,
-          inputBlock('a', a, plan.a, top, inner, semiring, 'float64'),
-          memory,
-        )
-        const y = await uploadWide(
-          device,
-          inputBlock('b', b!, plan.b, inner, left, semiring, 'float64'),
-          memory,
-        )
+        const upload = async (block: Operand) => {
+          const { matrix } = await block.read(memory.subarray(0, block.bytes))
+          return device.upload(matrix as MatrixLike<Float64Array>)
+        }
+        const x = await upload(inputBlock('a', a, plan.a, top, inner, semiring, 'float64'))
+        const y = await upload(inputBlock('b', b!, plan.b, inner, left, semiring, 'float64'))
         const { timing } = await mpmm(x, y, { semiring, out: sum, accumulate: true, signal })
-        spent(timing.kernelMs)
+        kernelMs += timing.kernelMs
         x.dispose()
         y.dispose()
       }
@@ -184,6 +182,7 @@ async function multiplyExactly(
       }
     }
   }
+  return kernelMs
 }
 
 function halves([from, to]: Range): Range[] {
@@ -194,15 +193,6 @@ function halves([from, to]: Range): Range[] {
         [middle, to],
       ]
     : [[from, to]]
-}
-
-async function uploadWide(
-  device: Device,
-  operand: Operand,
-  memory: Uint8Array,
-): Promise<DeviceMatrix<Float64Array>> {
-  const { matrix } = await operand.read(memory.subarray(0, operand.bytes))
-  return device.upload(matrix as MatrixLike<Float64Array>)
 }
 
 export function pathsTask(plan: PathsPlan, journal: Journal, { a }: Sources, job: BlockJob): Task {
@@ -246,18 +236,17 @@ export function pathsTask(plan: PathsPlan, journal: Journal, { a }: Sources, job
     rows,
     cols,
     steps: [operands],
-    async step(_index, [x, y, before], out, { signal, spent }) {
+    async step(_index, [x, y, before], out, { signal }) {
       const options = { semiring, overflow, signal, out }
       if (phase === 0) {
         const closed = await star(x as Result, options).catch((error) => {
           throw error instanceof CycleError ? cycleOf(error, rows[0], semiring) : error
         })
-        spent(closed.timing.kernelMs)
-      } else {
-        const accumulate = before ? (before as Result) : false
-        const { timing } = await mpmm(x!, y!, { ...options, accumulate })
-        spent(timing.kernelMs)
+        return closed.timing.kernelMs
       }
+      const accumulate = before ? (before as Result) : false
+      const { timing } = await mpmm(x!, y!, { ...options, accumulate })
+      return timing.kernelMs
     },
     exactly: null,
     async write(data) {

@@ -7,7 +7,6 @@
 import type { Device, DeviceMatrix } from '../device/device.js'
 import type { MatrixLike } from '../matrix.js'
 import type { OperandArray } from '../storage.js'
-import type { Budget } from './budget.js'
 
 /** A block that a product needs. */
 export interface Operand {
@@ -36,34 +35,29 @@ export class ReadAhead {
   readonly #next: Int32Array
   readonly #buffers: Uint8Array[]
   readonly #room: number
-  readonly #budget: Budget
   readonly #entries = new Map<string, Entry>()
   readonly #loads = new Set<Promise<unknown>>()
   /** Entries of the uses that have been read ahead, by the use's index. */
   readonly #ahead = new Map<number, Entry>()
   readonly #waiting = new Map<number, () => void>()
   #cursor = 0
-  #held = 0
+  /** Bytes of the cached blocks. */
+  #cached = 0
   #stopped = false
   bytesRead = 0
+  /** Peak of the bytes of cached blocks. */
+  peakBytes = 0
 
   /**
    * @param operands - operands in the order of their uses.
    * @param buffers - host buffers, each for one concurrent read.
    * @param room - limit in bytes of all blocks on the device; at least two blocks.
    */
-  constructor(
-    device: Device,
-    operands: readonly Operand[],
-    buffers: Uint8Array[],
-    room: number,
-    budget: Budget,
-  ) {
+  constructor(device: Device, operands: readonly Operand[], buffers: Uint8Array[], room: number) {
     this.#device = device
     this.#operands = operands
     this.#buffers = [...buffers]
     this.#room = room
-    this.#budget = budget
     this.#next = nextUses(operands)
     this.#readAhead()
   }
@@ -89,8 +83,6 @@ export class ReadAhead {
     for (const { matrix } of this.#entries.values()) {
       await matrix.then((there) => there.dispose()).catch(() => {})
     }
-    this.#budget.give(this.#held)
-    this.#held = 0
   }
 
   #readAhead(): void {
@@ -115,7 +107,7 @@ export class ReadAhead {
   }
 
   #makeRoom(bytes: number): boolean {
-    while (this.#held + bytes > this.#room) {
+    while (this.#cached + bytes > this.#room) {
       let victim: [string, Entry] | undefined
       for (const candidate of this.#entries) {
         if (candidate[1].uses === 0 && (!victim || candidate[1].next > victim[1].next)) victim = candidate
@@ -124,11 +116,10 @@ export class ReadAhead {
       const [key, { matrix, bytes: freed }] = victim
       this.#entries.delete(key)
       matrix.then((there) => there.dispose()).catch(() => {})
-      this.#held -= freed
-      this.#budget.give(freed)
+      this.#cached -= freed
     }
-    this.#held += bytes
-    this.#budget.take(bytes)
+    this.#cached += bytes
+    this.peakBytes = Math.max(this.peakBytes, this.#cached)
     return true
   }
 

@@ -73,16 +73,14 @@ export async function runJobs(
       for (let stage = 0; stage < plan.stages.length && !finished; stage++) {
         const done = jobNames(plan, stage, await journal.marked(stage))
         pace.skip(done.size)
-        await runner.run(
-          without(jobsIn(plan, stage, runner.rowsTogether), done),
-          signal,
-          (block) => {
+        await runner.run(without(jobsIn(plan, stage, runner.rowsTogether), done), signal, {
+          done(block) {
             kernelMs += block.kernelMs
             bytesWritten += block.bytesWritten
             pace.block()
           },
-          (share) => pace.began(share),
-        )
+          began: (share) => pace.began(share),
+        })
       }
       await complete(plan, signal)
     })

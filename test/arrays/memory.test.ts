@@ -1,7 +1,6 @@
 /** Array names, block sizes and memory limits of out-of-core work. Expected values are computed by hand. */
 import { describe, expect, it } from 'vitest'
 import { type BlockTypes, blockSize, hostBytes } from '../../lib/arrays/block-size.js'
-import { Budget, Pool } from '../../lib/arrays/budget.js'
 import {
   formatAddress,
   groupsOf,
@@ -11,6 +10,7 @@ import {
   isZarr,
   parseAddress,
 } from '../../lib/arrays/names.js'
+import { Pool } from '../../lib/arrays/pool.js'
 import { coded } from '../support/coded.js'
 
 describe('names of arrays', () => {
@@ -88,19 +88,13 @@ describe('the size of blocks', () => {
   })
 })
 
-describe('the memory of work', () => {
-  it('counts the used bytes and their maximum', () => {
-    const budget = new Budget()
-    budget.take(5)
-    budget.take(7)
-    budget.give(5)
-    budget.take(1)
-    expect([budget.used, budget.peak]).toEqual([8, 12])
-  })
-
-  it('serves waiting requests in their order', async () => {
-    const pool = new Pool(['a', 'b'])
-    const taken = [await pool.take(), await pool.take()].sort()
+describe('a pool', () => {
+  it('creates resources on first use, and serves waiting requests in their order', async () => {
+    const names = ['a', 'b']
+    const pool = new Pool(2, () => names.shift()!)
+    const first = await pool.take()
+    expect([first, names]).toEqual(['a', ['b']])
+    const taken = [first, await pool.take()]
     const got: string[] = []
     const waiting = [1, 2].map(async (number) => void got.push(`${number}${await pool.take()}`))
     pool.give('c')
