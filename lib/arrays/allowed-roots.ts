@@ -3,10 +3,10 @@ import { realpath } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path'
 import { OptionError, RootsError } from '../errors.js'
 import { systemReason } from '../files/files.js'
+import { storeOf } from './bucket-store.js'
 import { type BlockPlan, inputsOf } from './job.js'
 import { Journal } from './journal.js'
 import { formatAddress, isS3, parseAddress } from './names.js'
-import { storeOf } from './stores.js'
 
 /**
  * Throws RootsError if a plan reads or writes outside of the folders, after resolving links. Without folders

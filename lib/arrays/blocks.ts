@@ -21,7 +21,7 @@ import {
 } from './job.js'
 import { Journal, Output } from './journal.js'
 import { layoutSet, type RunOptions, runSet } from './options.js'
-import { assertReplaceable, isMadeBy } from './plan.js'
+import { isMadeBy } from './plan.js'
 import { openSource } from './source.js'
 
 /** Options that limit which files a job may access. */
@@ -235,7 +235,7 @@ export async function doneJobs(
 
 /** Returns whether the output has its final name. */
 export async function isFinished(plan: AnyPlan, signal: AbortSignal | undefined): Promise<boolean> {
-  if (await new Journal(plan, signal).isGrown()) return false
+  if (await new Journal(plan, signal).isUnfinished()) return false
   return isMadeBy(plan, signal)
 }
 
@@ -283,15 +283,15 @@ export async function finish(plan: BlockPlan, options: FinishOptions = {}): Prom
  */
 export async function complete(plan: AnyPlan, signal: AbortSignal | undefined): Promise<void> {
   const journal = new Journal(plan, signal)
-  const { path } = plan.output
+  const output = new Output(plan.output.path, signal)
   await unlessFinished(plan, signal, async () => {
     if (await isFinished(plan, signal)) return
     await assertDone(plan, signal)
-    await assertReplaceable(path, signal)
+    await output.assertReplaceable()
     await journal.place()
   })
   // The remaining files may be of a process that ended before it removed them.
-  if ((await new Output(path, signal).begunPlan())?.id === plan.id) await journal.remove()
+  if ((await output.begunPlan())?.id === plan.id) await journal.remove()
 }
 
 /**
@@ -307,7 +307,7 @@ export async function unlessFinished(
     await work()
   } catch (error) {
     const mayBeGone = [FileError, ResumeError, ExistsError].some((kind) => error instanceof kind)
-    if (!mayBeGone || (await new Journal(plan, signal).isGrown())) throw error
+    if (!mayBeGone || (await new Journal(plan, signal).isUnfinished())) throw error
     if (await isMadeBy(plan, signal)) return
     throw new ResumeError(
       `the work on ${plan.output.path} is gone: it was completed, begun anew or removed by another process`,
@@ -319,7 +319,7 @@ export async function unlessFinished(
 /** Throws unless all jobs are done and the inputs are unchanged since planning. */
 async function assertDone(plan: AnyPlan, signal: AbortSignal | undefined): Promise<void> {
   const journal = new Journal(plan, signal)
-  if (!(await journal.isGrown()))
+  if (!(await journal.isUnfinished()))
     throw new ResumeError(`there is no work on ${plan.output.path} of this plan`)
   for (let stage = 0; stage < plan.stages.length; stage++) {
     const done = jobNames(plan, stage, await journal.marked(stage))

@@ -2,12 +2,14 @@
 import { raceWithAbort } from '../abort.js'
 import { ChunkError, FileError } from '../errors.js'
 import { atOnce, inputChanged } from './disk.js'
-import { formatAddress, parseAddress } from './names.js'
+import { files } from './file-store.js'
+import { formatAddress, isS3, parseAddress } from './names.js'
 import { encodeKey, REQUESTS_AT_ONCE, requestS3, type S3Answer, type S3Request, textOf } from './s3.js'
 import {
   arrayGone,
   asRow,
   type Expected,
+  fileGone,
   type Kept,
   madeMeanwhile,
   type OpenFile,
@@ -17,11 +19,16 @@ import {
   type Stored,
 } from './store.js'
 
+/**
+ * Returns the store of a path or an address.
+ *
+ * @param signal - aborts requests to a bucket. Calls for folders ignore it, because they take no time.
+ */
+export const storeOf = (path: string, signal?: AbortSignal): Store =>
+  isS3(path) ? new BucketStore(signal) : files
+
 /** Page size of a listing in keys: the smallest maximum of all servers. */
 const KEYS = '1000'
-
-/** Limit of the pages of a listing: more objects don't fit in memory. */
-const MAX_PAGES = 1 << 20
 
 /** Bytes of one request. */
 const RANGE_BYTES = 1 << 24
@@ -50,8 +57,7 @@ export class BucketStore implements Store {
     const { bucket, key } = parseAddress(path)
     const prefix = key === '' ? '' : `${key}/`
     let token: string | undefined
-    /** First keys of the pages so far. */
-    const firsts = new Set<string>()
+    let last: string | undefined
     while (true) {
       const query = {
         'list-type': '2',
@@ -78,12 +84,12 @@ export class BucketStore implements Store {
       if (textOf(xml, 'IsTruncated') !== 'true') return
       const next = textOf(xml, 'NextContinuationToken')
       const first = textOf(xml, 'Key')
-      if (next === '' || next === token || firsts.has(first) || firsts.size === MAX_PAGES) {
+      if (next === '' || next === token || first === last) {
         throw new FileError(
           `${path} can't be read: the storage gives only a part of the list of its objects: use one that knows ListObjectsV2`,
         )
       }
-      firsts.add(first)
+      last = first
       token = next
     }
   }
@@ -212,7 +218,7 @@ export class BucketStore implements Store {
       if (to > size) throw new ChunkError('it ends too early')
       const bytes = await this.#bytesOf(path, { from, to, version })
       if (bytes) return bytes
-      throw new FileError(`${path} is gone, or was for a moment: look after the storage, and resume`)
+      throw fileGone(path)
     }
     return {
       size,

@@ -27,20 +27,24 @@ const FILES_AT_ONCE = 16
  */
 const PLACING_ATTEMPTS = 6
 
-/** Returns the metadata of files. */
-export async function describeFiles(names: readonly string[]): Promise<Stored[]> {
-  const files = new Array<Stored>(names.length)
-  await atOnce(FILES_AT_ONCE, names.length, async (index) => {
-    const { size, mtimeMs } = await stat(names[index]!)
-    files[index] = { name: names[index]!, size, version: `${mtimeMs}`, changedMs: mtimeMs }
-  })
-  return files
+async function describedFile(name: string): Promise<Stored> {
+  const { size, mtimeMs } = await stat(name)
+  return { name, size, version: `${mtimeMs}`, changedMs: mtimeMs }
 }
 
 /** Returns null if a file doesn't exist, and throws every other error. */
 function orNull(error: NodeJS.ErrnoException): null {
-  if (error.code === 'ENOENT') return null
+  if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null
   throw error
+}
+
+/** Returns the result of reading, and throws FileError for errors of the system. */
+async function reading<Result>(path: string, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work()
+  } catch (error) {
+    throw readError(path, error)
+  }
 }
 
 /** Returns whether a path exists; a dangling symbolic link exists too. */
@@ -122,22 +126,25 @@ export const files: Store = {
   // Node.js's pool has 4 threads. Chunks are read directly into the destination.
   chunksAtOnce: 4,
   buffered: 0,
-  async list(path) {
-    const names = await sortedFiles(path, { links: true })
-    return describeFiles(names.map((name) => join(path, name)))
-  },
-  async names(path) {
-    try {
-      return (await lstat(path)).isDirectory() ? await sortedFiles(path) : null
-    } catch (error) {
-      const { code, path: missing } = error as NodeJS.ErrnoException
-      if (code === 'ENOENT' && missing === path) return []
-      throw readError(path, error)
-    }
-  },
+  list: (path) =>
+    reading(path, async () => {
+      if ((await stat(path)).isFile()) return [await describedFile(path)]
+      const names = await sortedFiles(path, { links: true })
+      const stored = new Array<Stored>(names.length)
+      await atOnce(FILES_AT_ONCE, names.length, async (index) => {
+        stored[index] = await describedFile(join(path, names[index]!))
+      })
+      return stored
+    }),
+  names: (path) =>
+    reading(path, async () => {
+      const there = await lstat(path).catch(orNull)
+      if (!there) return []
+      return there.isDirectory() ? sortedFiles(path) : null
+    }),
   exists: isThere,
   isTaken: isThere,
-  readWhole: (path) => readFile(path).catch(orNull),
+  readWhole: (path) => reading(path, () => readFile(path).catch(orNull)),
   async open(path, expected) {
     const file = await open(path, 'r').catch(orNull)
     if (!file) return null
@@ -184,7 +191,7 @@ export const files: Store = {
     await removeBut(removed, kept)
     if (await isThere(removed)) await moved(removed, path)
   },
-  identity: identityOf,
+  identity: (path) => reading(path, () => identityOf(path)),
   // The work has one name `aside`, which is never freed while the work exists. So only one process can move
   // an old array there, and none can move away the new array of another process.
   async place({ array, output, aside, replaces }) {

@@ -1,32 +1,16 @@
 /** Fingerprints of arrays on disk: names, sizes and modification times of their files. */
 import { createHash } from 'node:crypto'
 import { stat } from 'node:fs/promises'
-import { FileError } from '../errors.js'
-import { readError } from '../files/files.js'
 import type { ArraySource } from './array-source.js'
+import { storeOf } from './bucket-store.js'
 import { inputChanged } from './disk.js'
 import type { PlannedInput } from './job.js'
-import type { Expected, Stored } from './store.js'
-import { storeOf } from './stores.js'
+import { type Expected, fileGone, type Stored } from './store.js'
 
-/** Files of an array with their metadata. */
-interface Files {
-  readonly all: readonly Stored[]
-  readonly fingerprint: string
-  /** Latest modification time of the files in ms. */
-  readonly changedMs: number
-}
-
-async function look(path: string, list: () => Promise<readonly Stored[]>): Promise<Files> {
-  try {
-    const all = await list()
-    const lines = all.map(({ name, size, version }) => `${name.slice(path.length + 1)} ${size} ${version}`)
-    const changedMs = all.reduce((latest, file) => Math.max(latest, file.changedMs), 0)
-    const fingerprint = createHash('sha256').update(lines.join('\n')).digest('hex').slice(0, 32)
-    return { all, fingerprint, changedMs }
-  } catch (error) {
-    throw readError(path, error)
-  }
+/** Returns the fingerprint of an array's files. */
+function fingerprintOf(path: string, files: readonly Stored[]): string {
+  const lines = files.map(({ name, size, version }) => `${name.slice(path.length + 1)} ${size} ${version}`)
+  return createHash('sha256').update(lines.join('\n')).digest('hex').slice(0, 32)
 }
 
 /**
@@ -43,8 +27,9 @@ export async function fileIdentity(path: string): Promise<string | undefined> {
 /** Returns the description of an array with its fingerprint. */
 export async function planInput(source: ArraySource): Promise<PlannedInput> {
   const { path, shape, dtype } = source
-  const { fingerprint, changedMs } = await look(path, () => source.files())
-  return { path, shape: [...shape], dtype, fingerprint, changedMs }
+  const files = await source.files()
+  const changedMs = files.reduce((latest, file) => Math.max(latest, file.changedMs), 0)
+  return { path, shape: [...shape], dtype, fingerprint: fingerprintOf(path, files), changedMs }
 }
 
 /** Cache: files of the most recently used arrays at planning time. */
@@ -58,10 +43,12 @@ export function knownFiles({ path, fingerprint }: PlannedInput): Promise<Readonl
   const key = `${fingerprint} ${path}`
   let files = known.get(key)
   if (!files) {
-    files = look(path, () => storeOf(path).list(path)).then((found) => {
-      if (found.fingerprint === fingerprint) return new Map(found.all.map((file) => [file.name, file]))
-      throw inputChanged(path)
-    })
+    files = storeOf(path)
+      .list(path)
+      .then((all) => {
+        if (fingerprintOf(path, all) !== fingerprint) throw inputChanged(path)
+        return new Map(all.map((file) => [file.name, file]))
+      })
     known.set(key, files)
     files.catch(() => known.delete(key))
     if (known.size > MAX_KNOWN) known.delete(known.keys().next().value!)
@@ -79,6 +66,5 @@ export const expectedOf = (planned: PlannedInput): Expected => ({
  * their elements would be read as the fill value without this check.
  */
 export async function assertAbsent(file: string, planned: PlannedInput): Promise<void> {
-  if (!(await knownFiles(planned)).has(file)) return
-  throw new FileError(`${file} is gone, or was for a moment: look after the storage, and resume`)
+  if ((await knownFiles(planned)).has(file)) throw fileGone(file)
 }

@@ -49,7 +49,7 @@ import {
   unitOf,
 } from './layout.js'
 import { isZarr } from './names.js'
-import { readPath } from './options.js'
+import { type ReadWork, readPath } from './options.js'
 import { askedOf, assertSeparate, resumeOrBegin } from './plan.js'
 
 /** Returns whether a file's extension is that of a graph format. */
@@ -77,18 +77,18 @@ const WORK = 'the work on arrays'
 export interface GraphRequest {
   readonly weights: unknown
   readonly output: string | URL
-  readonly work: Parameters<typeof askedOf>[0] & { readonly memory: number }
+  readonly work: ReadWork
   readonly sources: unknown
   readonly targets: unknown
   readonly limit: number | undefined
-  readonly method: 'auto' | 'search' | 'dissection'
+  readonly method: 'auto' | 'search' | 'dissection' | undefined
   /** Index of the requested backend. */
   readonly backend: number
 }
 
 /** Begins or resumes the search for best paths. */
-export async function graphPaths(request: GraphRequest): Promise<{ plan: GraphPlan; rows: RowsSearch }> {
-  const { weights, output, work, sources, targets, limit, method, backend } = request
+export async function graphPaths(request: GraphRequest): Promise<{ plan: GraphPlan; runner: RowsSearch }> {
+  const { weights, output, work, sources, targets, limit, method = 'auto', backend } = request
   const { signal, overflow } = work
   throwIfAborted(signal, WORK)
   const asked = await askedOf(work, output, 'min-plus')
@@ -115,7 +115,7 @@ export async function graphPaths(request: GraphRequest): Promise<{ plan: GraphPl
     make: async () => planRows(question, a, asked),
     ready: async () => {},
   })
-  return { plan, rows: new RowsSearch(plan, question, work.memory, read.bytes, readMs) }
+  return { plan, runner: new RowsSearch(plan, question, asked.memory, read.bytes, readMs) }
 }
 
 function assertPaths(semiring: string): PathSemiring {
@@ -190,23 +190,23 @@ function fixedBytes({ nodes, to, type }: Edges): number {
 }
 
 function planRows(question: PathQuery, a: PlannedGraph, asked: PlanRequest): GraphPlan {
-  const { layout } = asked
+  const { block: wished, memory } = asked
   const [, rows, cols] = sizesOf(question)
   const { dtype } = a
   const fixed = fixedBytes(edgesOf(question))
   const perRow = BUFFERS * Math.max(1, cols) * bytesOf(question.type)
   const laidOut = (chunk: number) => {
-    const chunks = layout.chunks ?? [
-      chunkOf(chunk, rows, layout.block.rows),
+    const chunks = asked.chunks ?? [
+      chunkOf(chunk, rows, wished.rows),
       // A chunk of few rows is wide, which limits the number of files.
       chunkOf(USUAL_CHUNK ** 2 / chunk, cols, undefined),
     ]
-    const made = isZarr(asked.output) && !layout.shards ? { ...layout, chunks } : layout
-    const output = planOutput(asked.output, [rows, cols], dtype, made, { operand: dtype, result: dtype })
+    const request = isZarr(asked.output) && !asked.shards ? { ...asked, chunks } : asked
+    const output = planOutput(request, [rows, cols], dtype, { operand: dtype, result: dtype })
     const [unit] = unitOf(output)
     const other = fixed + extraBytes(output)
     // Dissection and the rows share the memory equally.
-    const size = Math.floor((layout.memory - other) / 2 / perRow)
+    const size = Math.floor((memory - other) / 2 / perRow)
     return { output, unit, size, least: other + 2 * unit * perRow }
   }
   let chunk = USUAL_CHUNK
@@ -215,11 +215,11 @@ function planRows(question: PathQuery, a: PlannedGraph, asked: PlanRequest): Gra
     chunk /= 2
     ;({ output, unit, size, least } = laidOut(chunk))
   }
-  if (size < unit && layout.block.rows === undefined) throw tooLittle(least)
-  assertMultiple(layout.block.rows, unit, rows, 'rows')
+  if (size < unit && wished.rows === undefined) throw tooLittle(least)
+  assertMultiple(wished.rows, unit, rows, 'rows')
   const most = Math.ceil(Math.max(1, rows) / unit) * unit
   const wanted = Math.max(MIN_ROWS * availableParallelism(), Math.floor(USUAL_BYTES / perRow))
-  const block = layout.block.rows ?? Math.min(most, aligned(Math.min(size, wanted), unit, 1))
+  const block = wished.rows ?? Math.min(most, aligned(Math.min(size, wanted), unit, 1))
   if (blocksIn(rows, block) > MAX_STEPS) throw tooLittle(fixed + 2 * perRow * Math.ceil(rows / MAX_STEPS))
   return identified({
     kind: 'graph-paths' as const,

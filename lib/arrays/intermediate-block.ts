@@ -1,9 +1,9 @@
 /** Files of intermediate blocks: a line that identifies the plan and the block, then the elements. */
-import { ChunkError, FileError } from '../errors.js'
+import { ChunkError } from '../errors.js'
 import { readError } from '../files/files.js'
 import type { PathsPlan } from './job.js'
 import type { Journal } from './journal.js'
-import { asRow, rowAt } from './store.js'
+import { asRow, fileGone, rowAt } from './store.js'
 
 const HEADER_BYTES = 128
 
@@ -35,8 +35,7 @@ export async function readStep(
   const path = journal.step(step, row, col)
   try {
     const file = await journal.store.open(path, null)
-    if (!file)
-      throw new FileError(`${path} can't be read: it is not there: look after the storage, and resume`)
+    if (!file) throw fileGone(path)
     try {
       const found = Buffer.alloc(HEADER_BYTES)
       const { size } = file

@@ -8,12 +8,11 @@
  * are done.
  */
 import { stat } from 'node:fs/promises'
-import { ExistsError, FileError, MpmmlError, ResumeError } from '../errors.js'
-import { readError } from '../files/files.js'
+import { ExistsError, FileError, ResumeError } from '../errors.js'
+import { storeOf } from './bucket-store.js'
 import { type AnyPlan, assertAnyPlan, type BlockJob } from './job.js'
 import { isZarr } from './names.js'
 import { asRow, type Content, type Store } from './store.js'
-import { storeOf } from './stores.js'
 import { isArrayMetadata } from './zarr-metadata.js'
 
 const PLAN = 'plan.json'
@@ -26,8 +25,8 @@ const isWork = (name: string) =>
 
 /** Returns whether a name beside the plan is of this library: the work of a plan, or the mark that it was dropped. */
 function isOwn(name: string): boolean {
-  const [whole, work] = /^[0-9a-f]{32}(?:\.dropped$|(?:\.removed)?\/)(.*)/s.exec(name) ?? []
-  return whole !== undefined && isWork(work!)
+  const [, work] = /^[0-9a-f]{32}(?:\.removed)?\/(.*)/s.exec(name) ?? []
+  return work === undefined ? /^[0-9a-f]{32}\.dropped$/.test(name) : isWork(work)
 }
 
 /** Returns whether a file is a part of a Zarr array: its metadata, of this version or the one before, or a chunk. */
@@ -55,15 +54,13 @@ export class Output {
 
   /** Returns the plan of the unfinished work; null if there is none. */
   async begunPlan(): Promise<AnyPlan | null> {
+    const bytes = await this.store.readWhole(this.plan)
+    if (!bytes) return null
     try {
-      const bytes = await this.store.readWhole(this.plan)
-      if (!bytes) return null
       const plan = JSON.parse(bytes.toString()) as AnyPlan
       assertAnyPlan(plan)
       return plan
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOTDIR') return null
-      if (error instanceof MpmmlError && !(error instanceof ResumeError)) throw error
       throw new ResumeError(
         `${this.plan} can't be read: ${(error as Error).message}. Begin again with overwrite`,
         { cause: error },
@@ -101,40 +98,31 @@ export class Output {
     return null
   }
 
-  /** Returns whether the output's name is taken. */
-  isTaken(): Promise<boolean> {
-    return this.store.isTaken(this.path)
-  }
-
-  /**
-   * Returns the bytes of the array's zarr.json; null if it doesn't exist. An unreachable bucket is an error,
-   * because it may have the file.
-   */
+  /** Returns the bytes of the array's zarr.json; null if it doesn't exist. */
   metadata(): Promise<Content | null> {
-    return this.store.readWhole(this.store.join(this.path, 'zarr.json')).catch((error) => {
-      if (error instanceof MpmmlError) throw error
-      return null
-    })
+    return this.store.readWhole(this.store.join(this.path, 'zarr.json'))
   }
 
   /**
-   * Returns the reason why the file or folder with the output's name is never replaced. Null if the name is
-   * free or an output of the requested kind has it (for Zarr an array, not a group).
+   * Throws ExistsError unless the output's name is free, or an output of the requested kind has it (for Zarr an
+   * array, not a group).
    */
-  async obstacle(): Promise<string | null> {
-    if (!isZarr(this.path)) {
-      const isFile = (await stat(this.path).catch(() => null))?.isFile() ?? true
-      return isFile ? null : 'is no file'
-    }
+  async assertReplaceable(): Promise<void> {
+    const { path } = this
+    const isSuch = isZarr(path)
+      ? await this.#isArray()
+      : ((await stat(path).catch(() => null))?.isFile() ?? true)
+    if (isSuch) return
+    const kind = isZarr(path) ? 'Zarr array' : 'file'
+    throw new ExistsError(`${path} exists and is no ${kind}, so it is not replaced: name another output`)
+  }
+
+  async #isArray(): Promise<boolean> {
     const metadata = await this.metadata()
+    if (metadata) return isArrayMetadata(metadata)
     // The metadata is missing if another process that completes this work has moved the array aside, or if an
     // array in a bucket was partly removed.
-    const isArray = metadata
-      ? isArrayMetadata(metadata)
-      : this.store.renames
-        ? !(await this.isTaken())
-        : (await this.stranger()) === undefined
-    return isArray ? null : 'is no Zarr array'
+    return this.store.renames ? !(await this.store.isTaken(this.path)) : (await this.stranger()) === undefined
   }
 
   /**
@@ -144,16 +132,6 @@ export class Output {
   async stranger(): Promise<string | undefined> {
     if (!isZarr(this.path)) return undefined
     return (await this.store.names(this.path))?.find((name) => !isPart(name))
-  }
-
-  /**
-   * Returns the identity of the file or folder that the complete output may replace. Null if there is none,
-   * or if it is removed before the work.
-   */
-  identity(): Promise<string | null> {
-    return this.store.identity(this.path).catch((error) => {
-      throw readError(this.path, error)
-    })
   }
 
   /**
@@ -179,7 +157,7 @@ export class Journal {
   readonly #output: Output
   readonly #id: string
   /** Path that exists until the array is renamed into place. */
-  readonly #grown: string
+  readonly #unfinished: string
   readonly #replaces: string | undefined
 
   constructor({ output: { path }, id, replaces }: AnyPlan, signal?: AbortSignal) {
@@ -192,7 +170,7 @@ export class Journal {
     this.#output = output
     this.#id = id
     this.#replaces = replaces
-    this.#grown = isZarr(path) ? store.join(this.array, 'zarr.json') : this.array
+    this.#unfinished = isZarr(path) ? store.join(this.array, 'zarr.json') : this.array
   }
 
   async create(): Promise<void> {
@@ -236,16 +214,13 @@ export class Journal {
     await this.store.write(this.#marks(job.stage, job.name), this.temporary, [asRow(markOf(plan, job))])
     // A mark written after the removal of the work must be removed again. A later removal finds the mark
     // itself.
-    if (this.store.renames || (await this.isGrown())) return
+    if (this.store.renames || (await this.isUnfinished())) return
     await this.store.removeUnder(this.own)
     throw new FileError(`${this.own} can't be written: the work was completed or removed meanwhile`)
   }
 
   async isMarked(plan: AnyPlan, job: BlockJob): Promise<boolean> {
-    const path = this.#marks(job.stage, job.name)
-    const bytes = await this.store.readWhole(path).catch((error) => {
-      throw readError(path, error)
-    })
+    const bytes = await this.store.readWhole(this.#marks(job.stage, job.name))
     return bytes?.equals(markOf(plan, job)) ?? false
   }
 
@@ -264,12 +239,9 @@ export class Journal {
     await this.store.removeUnder(this.store.join(this.own, 'steps', String(step)))
   }
 
-  /**
-   * Returns whether the array is still unfinished. Otherwise it has been renamed into place, even if other
-   * files remain.
-   */
-  isGrown(): Promise<boolean> {
-    return this.store.exists(this.#grown)
+  /** Returns whether the array is unfinished. Otherwise it has been renamed into place, even if other files remain. */
+  isUnfinished(): Promise<boolean> {
+    return this.store.exists(this.#unfinished)
   }
 
   /**
@@ -294,7 +266,7 @@ export class Journal {
   async remove(): Promise<void> {
     const { store } = this
     const output = this.#output
-    await store.removeUnder(this.own, (name) => !isWork(name), this.#grown)
+    await store.removeUnder(this.own, (name) => !isWork(name), this.#unfinished)
     // Strays are files that late processes wrote for dropped work. The listing precedes the check of the
     // plan, so that it has no files of work that begins meanwhile.
     const strays = store.renames ? [] : (await store.names(output.partial))!.filter(isOwn)

@@ -26,7 +26,7 @@ import {
   type ZarrLayout,
 } from './job.js'
 import { isNpy } from './names.js'
-import type { ReadBegin, ReadLayout } from './options.js'
+import type { ReadWork } from './options.js'
 import { greatestWeight } from './range-of.js'
 
 /** Default side of the output's chunks: 4 MiB of int32. */
@@ -43,14 +43,11 @@ export function identified<Plan extends Omit<AnyPlan, 'id'>>(
   return { ...(rest as Plan), id: identity(rest) }
 }
 
-/** Validated options of any work on arrays. */
-export interface PlanRequest {
-  readonly begin: ReadBegin
-  readonly layout: ReadLayout
-  readonly overflow: Overflow | undefined
+/** Validated options of any work on arrays, with their defaults. */
+export interface PlanRequest extends Readonly<ReadWork> {
+  readonly memory: number
   readonly semiring: Semiring
   readonly output: string
-  readonly signal: AbortSignal | undefined
 }
 
 export function readPolicy(dtype: ArrayType, overflow: Overflow | undefined): Overflow | null {
@@ -67,25 +64,21 @@ function assertType(semiring: Semiring, dtype: ArrayType): void {
 }
 
 export function planOutput(
-  path: string,
+  asked: PlanRequest,
   shape: readonly [number, number],
   dtype: ArrayType,
-  layout: ReadLayout,
   types: BlockTypes,
 ): PlannedOutput {
+  const { output: path, block, shards, codec = 'none' } = asked
   if (isNpy(path)) {
     for (const name of ['chunks', 'shards', 'codec'] as const) {
-      if (layout[name] === undefined) continue
+      if (asked[name] === undefined) continue
       throw new OptionError(`option ${name} is for Zarr outputs, but the output is ${path}: leave it out`)
     }
     return { path, shape, dtype, layout: null }
   }
-  const usual = usualChunk(layout, types)
-  const chunks = layout.chunks ?? [
-    chunkOf(usual, shape[0], layout.block.rows),
-    chunkOf(usual, shape[1], layout.block.cols),
-  ]
-  const { shards, codec = 'none' } = layout
+  const usual = usualChunk(asked.memory, types)
+  const chunks = asked.chunks ?? [chunkOf(usual, shape[0], block.rows), chunkOf(usual, shape[1], block.cols)]
   if (shards && (shards[0] % chunks[0] || shards[1] % chunks[1])) {
     throw new OptionError(`option shards must be multiples of the chunks, [${chunks}], but it is [${shards}]`)
   }
@@ -97,7 +90,7 @@ export function planOutput(
  * Returns the default side of a chunk. It is smaller if memory is scarce, because a block consists of whole
  * chunks.
  */
-function usualChunk({ memory }: ReadLayout, types: BlockTypes): number {
+function usualChunk(memory: number, types: BlockTypes): number {
   let size = USUAL_CHUNK
   // Half of the memory is reserved for the buffers of chunks.
   while (size > MIN_CHUNK && hostBytes(size, types) > memory / 2) size /= 2
@@ -144,7 +137,7 @@ export function planMultiply(
   [a, b]: readonly PlannedInput[],
   asked: PlanRequest,
 ): MultiplyPlan {
-  const { layout, semiring } = asked
+  const { block, semiring } = asked
   if (!a || !b) throw new Error('a product has two operands')
   if (a.shape[1] !== b.shape[0]) {
     throw new ShapeError(
@@ -159,7 +152,7 @@ export function planMultiply(
   assertType(semiring, a.dtype)
   const result = resultType(a.dtype)
   const types: BlockTypes = { operand: a.dtype === b.dtype ? a.dtype : 'int32', result }
-  const output = planOutput(asked.output, [a.shape[0], b.shape[1]], result, layout, types)
+  const output = planOutput(asked, [a.shape[0], b.shape[1]], result, types)
   const unit = unitOf(output)
   const [inA, inB] = sources.map((source) => source.unit) as [
     readonly [number, number],
@@ -167,8 +160,7 @@ export function planMultiply(
   ]
   const extra = extraBytes(output) + sources.reduce((sum, source) => sum + source.extraBytes, 0)
   const lengths = [output.shape[0], output.shape[1], a.shape[1]] as const
-  const size = blockSize(layout.memory, Math.max(...lengths, 1), Math.max(...unit), extra, types)
-  const { block } = layout
+  const size = blockSize(asked.memory, Math.max(...lengths, 1), Math.max(...unit), extra, types)
   assertMultiple(block.rows, unit[0], lengths[0], 'rows')
   assertMultiple(block.cols, unit[1], lengths[1], 'cols')
   const blocks = {
@@ -196,7 +188,7 @@ export async function planPaths(
   a: PlannedInput,
   asked: PlanRequest,
 ): Promise<PathsPlan> {
-  const { layout, semiring } = asked
+  const { semiring } = asked
   const [n, cols] = a.shape
   if (n !== cols) {
     throw new ShapeError(
@@ -211,12 +203,12 @@ export async function planPaths(
   }
   const between = await typeBetween(source, a, asked)
   const types: BlockTypes = { operand: between, result: between }
-  const output = planOutput(asked.output, [n, n], resultType(a.dtype), layout, types)
+  const output = planOutput(asked, [n, n], resultType(a.dtype), types)
   const unit = commonMultiple(...(unitOf(output) as [number, number]))
   const size =
-    squareSize(layout.block) ??
+    squareSize(asked.block) ??
     aligned(
-      blockSize(layout.memory, Math.max(n, 1), unit, extraBytes(output) + source.extraBytes, types),
+      blockSize(asked.memory, Math.max(n, 1), unit, extraBytes(output) + source.extraBytes, types),
       unit,
       commonMultiple(...(source.unit as [number, number])),
     )
@@ -238,7 +230,7 @@ export async function planPaths(
 }
 
 /** Returns the requested side of square blocks. Throws OptionError if the given sizes differ. */
-function squareSize(block: ReadLayout['block']): number | undefined {
+function squareSize(block: PlanRequest['block']): number | undefined {
   const given = Object.entries(block).filter(([, size]) => size !== undefined)
   const [first] = given
   const other = given.find(([, size]) => size !== first![1])
@@ -252,13 +244,13 @@ function squareSize(block: ReadLayout['block']): number | undefined {
 async function typeBetween(
   source: ArraySource,
   planned: PlannedInput,
-  { semiring, layout, signal }: PlanRequest,
+  { semiring, memory, signal }: PlanRequest,
 ): Promise<PathsPlan['between']> {
   const { shape, dtype } = planned
   if (dtype === 'float32' || dtype === 'float64') return dtype
   if (semiring !== 'min-plus' && semiring !== 'max-plus') return 'int32'
   // A path has fewer edges than the graph has nodes, and a cycle at most as many.
-  const greatest = await greatestWeight(source, semiring, planned, Math.min(layout.memory, 2 ** 26), signal)
+  const greatest = await greatestWeight(source, semiring, planned, Math.min(memory, 2 ** 26), signal)
   return greatest * shape[0] < 2 ** 31 - 1 ? 'int32' : 'float64'
 }
 

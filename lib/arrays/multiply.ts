@@ -7,19 +7,19 @@ import { DTypeError, OptionError } from '../errors.js'
 import { pathOf } from '../files/files.js'
 import { type PathOptions, pathSet } from '../graph/options.js'
 import { type EdgeList, isEdgeList, type KeyedEdgeList, type NamedEdgeList } from '../graph-core/edges.js'
-import { checkedLater, choice, listener, Options, type OptionsOf, UNSET } from '../options.js'
+import { checkedLater, choice, listener, Options, type OptionsOf, type ReadOf, UNSET } from '../options.js'
 import { Engine } from './block-pipeline.js'
 import { graphPaths, isGraphName } from './graph-paths.js'
 import type { BlockPlan } from './job.js'
 import {
   type ArraysProgress,
-  memoryOf,
   type RunOptions,
   runSet,
+  usualMemory,
   type WorkOptions,
   workSet,
 } from './options.js'
-import { begin } from './plan.js'
+import { begin, type Matrices } from './plan.js'
 import { type ArraysResult, runJobs } from './run.js'
 
 /** The options of {@link multiplyArrays} and {@link shortestPathsArrays}. */
@@ -91,7 +91,7 @@ export function multiplyArrays(
   c: string | URL,
   options: ArraysOptions = {},
 ): Promise<ArraysResult> {
-  return run(options, (rest, ready) => begin({ kind: 'multiply', a, b, c, ...rest }, ready))
+  return run({ kind: 'multiply', a, b, c }, () => arraysOptions.read(options))
 }
 
 /**
@@ -125,83 +125,63 @@ export async function shortestPathsArrays(
   distances: string | URL,
   options: PathsArraysOptions = {},
 ): Promise<ArraysResult> {
-  const started = performance.now()
-  const { sources, targets, limit, method, ...rest } = pathsOptions.read(options)
-  if (!isPath(weights) || isGraphName(pathOf(weights))) {
-    if (!isPath(weights) && !isEdgeList(weights)) {
-      throw new DTypeError(
-        `weights must be the path of a matrix or a graph, or an edge list { nodes, from, to, weight }, but it is ${typeName(weights)}`,
-      )
-    }
-    const { onProgress, backend, device, deviceMemory, ...work } = rest
-    assertForEdges({ device: device === UNSET ? undefined : device, deviceMemory }, work.block)
-    const memory = memoryOf(work)
-    const { plan, rows } = await graphPaths({
-      ...{ weights, output: distances, work: { ...work, memory }, backend },
-      ...{ sources, targets, limit, method: method ?? 'auto' },
-    })
-    return runJobs(plan, rows, { started, onProgress, signal: work.signal })
+  const { sources, targets, limit, method, ...read } = pathsOptions.read(options)
+  const ofGraph = { sources, targets, limit, method }
+  if (isPath(weights) && !isGraphName(pathOf(weights))) {
+    assertUnset(ofGraph, 'edge lists and files of graphs, and a matrix on disk is closed as a whole')
+    return run({ kind: 'shortest-paths', a: weights, c: distances }, () => read)
   }
-  const given = Object.entries({ sources, targets, limit, method }).find(([, value]) => value !== undefined)
-  if (given) {
-    throw new OptionError(
-      `option ${given[0]} is for edge lists and files of graphs, and a matrix on disk is closed as a whole: leave it out`,
+  if (!isPath(weights) && !isEdgeList(weights)) {
+    throw new DTypeError(
+      `weights must be the path of a matrix or a graph, or an edge list { nodes, from, to, weight }, but it is ${typeName(weights)}`,
     )
   }
-  const { sources: _, targets: __, limit: ___, method: ____, ...ofMatrix } = options
-  return run(ofMatrix, (rest, ready) =>
-    begin({ kind: 'shortest-paths', a: weights, c: distances, ...rest }, ready),
+  const started = performance.now()
+  const { onProgress, backend, device, deviceMemory, ...work } = read
+  assertUnset(
+    { device: device === UNSET ? undefined : device, deviceMemory },
+    'the paths of matrices on disk, and those of an edge list are searched on the CPU',
   )
+  const { rows, cols = rows, depth = rows } = work.block
+  if (cols !== rows || depth !== rows) {
+    throw new OptionError(
+      'option block must have only rows for an edge list, whose distances are cut into blocks of whole rows: leave out cols and depth',
+    )
+  }
+  const { plan, runner } = await graphPaths({ weights, output: distances, work, backend, ...ofGraph })
+  return runJobs(plan, runner, { started, onProgress, signal: work.signal })
 }
 
-/** Throws OptionError for options that only apply to matrices if the graph is an edge list. */
-function assertForEdges(
-  given: Readonly<Record<string, unknown>>,
-  {
-    rows,
-    cols = rows,
-    depth = rows,
-  }: { rows?: number | undefined; cols?: number | undefined; depth?: number | undefined },
-): void {
+/** Throws OptionError for an option that was given although it is for other work. */
+function assertUnset(given: Readonly<Record<string, unknown>>, work: string): void {
   const [name] = Object.entries(given).find(([, value]) => value !== undefined) ?? []
-  if (name !== undefined) {
-    throw new OptionError(
-      `option ${name} is for the paths of matrices on disk, and those of an edge list are searched on the CPU: leave it out`,
-    )
-  }
-  if (cols === rows && depth === rows) return
-  throw new OptionError(
-    'option block must have only rows for an edge list, whose distances are cut into blocks of whole rows: leave out cols and depth',
-  )
+  if (name !== undefined) throw new OptionError(`option ${name} is for ${work}: leave it out`)
 }
 
 const isPath = (weights: unknown): weights is string | URL =>
   typeof weights === 'string' || weights instanceof URL
 
-type PlanOptions = Omit<ArraysOptions, 'onProgress' | 'backend' | 'device' | 'deviceMemory'>
-
-async function run(
-  options: ArraysOptions,
-  plan: (options: PlanOptions, ready: (plan: BlockPlan) => Promise<void>) => Promise<BlockPlan>,
-): Promise<ArraysResult> {
+/** @param read - reads the options; an invalid one rejects. */
+async function run(matrices: Matrices, read: () => ReadOf<typeof arraysOptions>): Promise<ArraysResult> {
   const started = performance.now()
-  const { onProgress, deviceMemory, signal, backend, device, ...asked } = arraysOptions.read(options)
+  const { onProgress, deviceMemory, backend, device, ...work } = read()
+  const { signal } = work
   throwIfAborted(signal, 'the work on arrays')
   // Evaluated once, because the default is a share of the free memory.
-  const memory = memoryOf(asked)
+  const memory = work.memory ?? usualMemory()
   // CUDA takes hundreds of milliseconds to start.
   const opened = openDevice(optionsOf({ backend, device, devices: 0 }))
   // The await after planning handles the error.
   opened.catch(() => {})
   let engine!: Engine
-  let planned: BlockPlan
+  let plan: BlockPlan
   try {
-    planned = await plan({ ...asked, memory, signal }, async (made) => {
-      engine = await Engine.open(made, opened, { memory, deviceMemory, signal })
+    plan = await begin(matrices, { ...work, memory }, async (planned) => {
+      engine = await Engine.open(planned, opened, { memory, deviceMemory, signal })
     })
   } catch (error) {
     await opened.then((unused) => unused.close()).catch(() => {})
     throw error
   }
-  return runJobs(planned, engine, { started, onProgress, signal })
+  return runJobs(plan, engine, { started, onProgress, signal })
 }

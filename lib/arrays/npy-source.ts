@@ -9,7 +9,7 @@ import { swapBytes } from '../platform.js'
 import type { ElementArray } from '../storage.js'
 import { type ArraySource, elementsIn, type Range, type ReadBlock } from './array-source.js'
 import { assertUnchanged, readRectangle } from './disk.js'
-import { describeFiles } from './file-store.js'
+import { files } from './file-store.js'
 import type { ArrayType, PlannedInput } from './job.js'
 import type { Stored } from './store.js'
 
@@ -55,7 +55,7 @@ export class NpySource implements ArraySource {
   }
 
   files(): Promise<Stored[]> {
-    return describeFiles([this.path])
+    return files.list(this.path)
   }
 
   read(rows: Range, cols: Range, memory: Uint8Array, { changedMs }: PlannedInput): Promise<ReadBlock> {

@@ -85,7 +85,7 @@ export interface RunOptions extends Pick<MpmmOptions, 'device'> {
 const GIB = 2 ** 30
 
 /** Returns the default of `memory` in bytes. */
-const usualMemory = () => Math.min(8 * GIB, Math.floor(availableMemory() / 2))
+export const usualMemory = () => Math.min(8 * GIB, Math.floor(availableMemory() / 2))
 
 const units: Record<string, number> = {
   '': 1,
@@ -176,20 +176,10 @@ export const workSet = {
   ...beginSet,
 } satisfies OptionsOf<WorkOptions>
 
-const layoutOptions = new Options(layoutSet)
-const beginOptions = new Options(beginSet)
-type Layout = ReadOf<typeof layoutOptions>
-export type ReadBegin = ReadOf<typeof beginOptions>
-export type ReadLayout = Omit<Layout, 'memory'> & { readonly memory: number }
+const workOptions = new Options({ ...workSet, signal })
 
-export const memoryOf = ({ memory = usualMemory() }: Pick<Layout, 'memory'>): number => memory
-
-/** Throws OptionError for options that contradict each other. */
-export function assertOneOf({ resume, overwrite }: ReadBegin): void {
-  if (resume && overwrite) {
-    throw new OptionError('options resume and overwrite contradict each other: leave one of them out')
-  }
-}
+/** Values of {@link WorkOptions} and of the signal. */
+export type ReadWork = ReadOf<typeof workOptions>
 
 /** Returns a path in a form that is valid in every process of the machine. */
 export function readPath(path: string | URL): string {

@@ -4,7 +4,7 @@ import { basename, dirname, join, sep } from 'node:path'
 import { signal } from '../abort.js'
 import { show } from '../describe.js'
 import { ExistsError, FileError, OptionError, ResumeError } from '../errors.js'
-import { checkedLater, Options, type OptionsOf, type ReadOf } from '../options.js'
+import { checkedLater, Options, type OptionsOf } from '../options.js'
 import type { Semiring } from '../variant-names.js'
 import type { ArraySource } from './array-source.js'
 import { createTarget } from './array-writer.js'
@@ -14,7 +14,7 @@ import { type AnyPlan, type BlockPlan, blockOf, inputsOf, type PlannedInput } fr
 import { Journal, Output } from './journal.js'
 import { identified, type PlanRequest, planMultiply, planPaths } from './layout.js'
 import { groupsOf, isNpy, isS3, isZarr } from './names.js'
-import { assertOneOf, memoryOf, readPath, type WorkOptions, workSet } from './options.js'
+import { type ReadWork, readPath, usualMemory, type WorkOptions, workSet } from './options.js'
 import { loadHashes, loadZarrita } from './packages.js'
 import { openSource } from './source.js'
 import { isArrayMetadata } from './zarr-metadata.js'
@@ -73,7 +73,22 @@ const requestOptions = new Options({
  * console.log(plan.output.shape.join(), plan.block.rows, plan.stages.join()) // 2,2 1 4
  */
 export async function planBlocks(request: BlockRequest): Promise<BlockPlan> {
-  return begin(request, async () => {})
+  const { kind, a, b, c, ...work } = requestOptions.read(request, 'request')
+  if (kind !== 'multiply' && kind !== 'shortest-paths') {
+    throw new OptionError(`kind must be 'multiply' or 'shortest-paths', but it is ${show(kind)}`)
+  }
+  if (kind === 'shortest-paths' && b !== undefined) {
+    throw new OptionError(`b must be left out for paths, which are of one matrix, but it is ${show(b)}`)
+  }
+  return begin({ kind, a, b, c } as Matrices, work, async () => {})
+}
+
+/** Kind and paths of a computation. */
+export interface Matrices {
+  readonly kind: BlockRequest['kind']
+  readonly a: string | URL
+  readonly b?: string | URL | undefined
+  readonly c: string | URL
 }
 
 /**
@@ -82,20 +97,14 @@ export async function planBlocks(request: BlockRequest): Promise<BlockPlan> {
  * @param ready - throws if the work can't begin.
  */
 export async function begin(
-  request: BlockRequest,
+  { kind, a, b, c }: Matrices,
+  work: ReadWork,
   ready: (plan: BlockPlan) => Promise<void>,
 ): Promise<BlockPlan> {
-  const read = requestOptions.read(request, 'request')
-  const { kind, a, b, c } = read
-  if (kind !== 'multiply' && kind !== 'shortest-paths') {
-    throw new OptionError(`kind must be 'multiply' or 'shortest-paths', but it is ${show(kind)}`)
-  }
-  if (kind === 'shortest-paths' && b !== undefined) {
-    throw new OptionError(`b must be left out for paths, which are of one matrix, but it is ${show(b)}`)
-  }
-  const asked = await askedOf(read, c as string | URL, kind === 'multiply' ? 'max-plus' : 'min-plus')
-  const inputs: ArraySource[] = [await openSource(readPath(a as string | URL), asked.signal)]
-  if (kind === 'multiply') inputs.push(await openSource(readPath(b as string | URL), asked.signal))
+  const asked = await askedOf(work, c, kind === 'multiply' ? 'max-plus' : 'min-plus')
+  const paths = kind === 'multiply' ? [a, b!] : [a]
+  const inputs: ArraySource[] = []
+  for (const path of paths) inputs.push(await openSource(readPath(path), asked.signal))
   const planned: PlannedInput[] = []
   for (const input of inputs) planned.push(await planInput(input))
   for (const { path } of planned) await assertSeparate(asked.output, path)
@@ -119,24 +128,16 @@ export async function begin(
 }
 
 /** Returns the request that the options of work describe. */
-export async function askedOf(
-  read: Omit<ReadOf<typeof requestOptions>, 'kind' | 'a' | 'b' | 'c'>,
-  output: string | URL,
-  usual: Semiring,
-): Promise<PlanRequest> {
-  assertOneOf(read)
-  const asked = {
-    begin: read,
-    layout: { ...read, memory: memoryOf(read) },
-    overflow: read.overflow,
-    semiring: read.semiring ?? usual,
-    output: await outputPath(readPath(output)),
-    signal: read.signal,
+export async function askedOf(work: ReadWork, path: string | URL, usual: Semiring): Promise<PlanRequest> {
+  const { memory = usualMemory(), semiring = usual } = work
+  if (work.resume && work.overwrite) {
+    throw new OptionError('options resume and overwrite contradict each other: leave one of them out')
   }
+  const output = await outputPath(readPath(path))
   // A missing package is reported before any work.
-  if (isZarr(asked.output)) await loadZarrita()
-  if (asked.layout.shards || asked.layout.codec === 'zstd') await loadHashes()
-  return asked
+  if (isZarr(output)) await loadZarrita()
+  if (work.shards || work.codec === 'zstd') await loadHashes()
+  return { ...work, memory, semiring, output }
 }
 
 /** Callbacks that begin or resume work of one kind. */
@@ -169,7 +170,7 @@ export async function resumeOrBegin<Plan extends AnyPlan>(
   const plan = replaces === null ? made : (identified<AnyPlan>({ ...made, replaces }) as Plan)
   await ready(plan)
   // The output may be complete already, if a process ended between renaming it and returning.
-  const madeBy = asked.begin.resume ? await makerOf(plan, asked.signal) : undefined
+  const madeBy = asked.resume ? await makerOf(plan, asked.signal) : undefined
   if (madeBy !== undefined) {
     await new Output(asked.output, asked.signal).removeBegun()
     return identified<AnyPlan>({ ...plan, madeBy }) as Plan
@@ -228,10 +229,10 @@ export async function assertSeparate(output: string, input: string): Promise<voi
  */
 async function lookAround({
   output,
-  begin,
+  resume,
+  overwrite,
   signal,
 }: PlanRequest): Promise<{ begun: AnyPlan | null; replaces: string | null }> {
-  const { resume, overwrite } = begin
   for (const group of groupsOf(output)) {
     if (!isArrayMetadata(await new Output(group, signal).metadata())) continue
     throw new OptionError(`the output ${output} is in the folder of a Zarr array, ${group}: name another one`)
@@ -244,12 +245,12 @@ async function lookAround({
       `work on ${output} was begun and not finished (${output}.partial): go on with resume, or begin again with overwrite`,
     )
   }
-  const isTaken = await place.isTaken()
+  const isTaken = await place.store.isTaken(output)
   if (isTaken && !overwrite && !(resume && isZarr(output))) throw exists(output, resume)
   // The identity is read first. A file that another program adds later is then either found here, or changes
   // the identity at the end.
-  const replaces = overwrite ? await place.identity() : null
-  await assertReplaceable(output, signal)
+  const replaces = overwrite ? await place.store.identity(output) : null
+  await place.assertReplaceable()
   const stranger = overwrite ? await place.stranger() : undefined
   if (stranger !== undefined) {
     throw new ExistsError(
@@ -269,10 +270,9 @@ const exists = (output: string, resume: boolean) =>
  * Removes unfinished work that is overwritten, and the output itself if the store can't replace it atomically
  * later.
  */
-async function clear({ output, begin, signal }: PlanRequest): Promise<void> {
-  const { resume, overwrite } = begin
+async function clear({ output, resume, overwrite, signal }: PlanRequest): Promise<void> {
   const place = new Output(output, signal)
-  const isTaken = await place.isTaken()
+  const isTaken = await place.store.isTaken(output)
   if (!overwrite && isTaken) throw exists(output, resume)
   // A folder without a plan remains from a process that ended while it began the work.
   const stranger = await place.removeBegun()
@@ -311,13 +311,6 @@ async function makerOf(plan: AnyPlan, signal: AbortSignal | undefined): Promise<
   return stable(made) === stable(madeFrom(plan)) ? made?.plan : undefined
 }
 
-/** Throws ExistsError if the output's name is taken by a file or folder that is never replaced. */
-export async function assertReplaceable(output: string, signal: AbortSignal | undefined): Promise<void> {
-  const obstacle = await new Output(output, signal).obstacle()
-  if (obstacle === null) return
-  throw new ExistsError(`${output} exists and ${obstacle}, so it is not replaced: name another output`)
-}
-
 export const differs = (what: string, was: unknown, is: unknown) =>
   new ResumeError(
     `what was begun can't be resumed: ${what} was ${JSON.stringify(was)} and is now ${JSON.stringify(is)}. ` +
@@ -335,12 +328,12 @@ function assertSameOutput(begun: AnyPlan, asked: PlanRequest): void {
   }
   const { layout } = begun.output
   for (const name of ['chunks', 'shards', 'codec'] as const) {
-    const is = asked.layout[name]
+    const is = asked[name]
     if (is !== undefined && `${is}` !== `${layout?.[name]}`) throw differs(name, layout?.[name], is)
   }
   const block = blockOf(begun)
   for (const name of ['rows', 'cols', 'depth'] as const) {
-    const size = asked.layout.block[name]
+    const size = asked.block[name]
     // Blocks of whole rows have only the size `rows`.
     if (size === undefined || (begun.kind === 'graph-paths' && name !== 'rows')) continue
     if (size !== block[name]) throw differs(`block.${name}`, block[name], size)

@@ -1,9 +1,9 @@
 /** Opens matrices on disk, of which blocks are read. */
 import { FileError } from '../errors.js'
 import type { ArraySource } from './array-source.js'
+import { storeOf } from './bucket-store.js'
 import { isNpy, isS3, isZarr } from './names.js'
 import { NpySource } from './npy-source.js'
-import { storeOf } from './stores.js'
 import { ZarrSource } from './zarr-source.js'
 
 /** @throws FileError; ERR_MPMML_PACKAGE for Zarr without zarrita. */

@@ -67,7 +67,7 @@ export interface Placement {
 export interface Store {
   /** Joins a path and names below it. */
   join(path: string, ...names: string[]): string
-  /** Returns all files below a path, sorted. Throws the error of the system. */
+  /** Returns all files below a path, or the file with the path, sorted. */
   list(path: string): Promise<Stored[]>
   /** Returns the names of all files below a path, relative to it. Null for a file. */
   names(path: string): Promise<string[] | null>
@@ -146,6 +146,10 @@ export const madeMeanwhile = (output: string) =>
   new ExistsError(
     `${output} was made by another process, or changed, since this work was begun: move it away and resume, or begin again with overwrite`,
   )
+
+/** Returns the error for a file that has disappeared. */
+export const fileGone = (path: string) =>
+  new FileError(`${path} is gone, or was for a moment: look after the storage, and resume`)
 
 /** Returns the error of a late process, whose array was already moved to its final name or removed. */
 export const arrayGone = (array: string) =>

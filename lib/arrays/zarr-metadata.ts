@@ -3,8 +3,7 @@
  * 1.0.
  */
 import { show, showChoices, showList, typeName } from '../describe.js'
-import { FileError, MpmmlError } from '../errors.js'
-import { systemReason } from '../files/files.js'
+import { FileError } from '../errors.js'
 import { NpyProblem } from '../files/npy-header.js'
 import { booleansRefused, type FileType, namedType } from '../files/npy-types.js'
 import { MAX_DIMENSION } from '../matrix.js'
@@ -51,14 +50,8 @@ async function readMetadata(path: string, store: Store): Promise<Content> {
   const name = store.join(path, 'zarr.json')
   const expected =
     'expected a Zarr array of version 3, a folder with a zarr.json (a .zarray is version 2: write it with zarr_format=3)'
-  try {
-    const bytes = await store.readWhole(name)
-    if (bytes) return bytes
-  } catch (error) {
-    if (error instanceof MpmmlError) throw error
-    const advice = (error as NodeJS.ErrnoException).code === 'ENOTDIR' ? expected : 'zarr.json'
-    throw new FileError(`${path} can't be read: ${advice}: ${systemReason(error)}`, { cause: error })
-  }
+  const bytes = await store.readWhole(name)
+  if (bytes) return bytes
   throw new FileError(`${path} can't be read: ${expected}: there is no ${name}`)
 }
 
