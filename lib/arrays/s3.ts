@@ -8,10 +8,12 @@
 import { createHash } from 'node:crypto'
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
+import { setTimeout as pause } from 'node:timers/promises'
 import { onAbort, throwIfAborted } from '../abort.js'
 import { type S3Settings, s3Settings } from '../environment.js'
 import { FileError } from '../errors.js'
 import { systemReason } from '../files/files.js'
+import { inSlices, type Steps } from '../graph-core/slices.js'
 import { optionalPackages } from '../optional-packages.js'
 import { type Address, formatAddress } from './names.js'
 
@@ -25,8 +27,11 @@ const FIRST_PAUSE_MS = 100
 /** Milliseconds after which an idle connection is aborted. */
 const SILENCE_MS = 60_000
 
-/** Bytes per update of a hash, which blocks JavaScript's thread for a few ms. */
-const HASHED_BYTES = 1 << 22
+/** Bytes per update of a hash, which blocks JavaScript's thread for about a millisecond. */
+const HASHED_BYTES = 1 << 20
+
+/** Name of the work in messages about aborts. */
+const WORK = 'the work on arrays'
 
 /** Limit of concurrent requests for lists of keys: copies and removals. */
 export const REQUESTS_AT_ONCE = 16
@@ -79,17 +84,12 @@ const agents = {
   'https:': new HttpsAgent({ keepAlive: true, maxSockets: 64 }),
 }
 
-async function hashOf(body: readonly Uint8Array[]): Promise<string> {
+function* hashing(body: readonly Uint8Array[]): Steps<string> {
   const hash = createHash('sha256')
-  let since = 0
   for (const piece of body) {
     for (let at = 0; at < piece.length; at += HASHED_BYTES) {
-      const part = piece.subarray(at, at + HASHED_BYTES)
-      hash.update(part)
-      since += part.length
-      if (since < HASHED_BYTES) continue
-      since = 0
-      await new Promise(setImmediate)
+      hash.update(piece.subarray(at, at + HASHED_BYTES))
+      yield
     }
   }
   return hash.digest('hex')
@@ -189,20 +189,6 @@ const advice: Record<string, string> = {
 const mayPass = ({ status, body }: S3Answer) =>
   status >= 500 || status === 429 || (status === 400 && textOf(body.toString(), 'Code') === 'RequestTimeout')
 
-/** Resolves after `ms` milliseconds, or when the signal is aborted. */
-async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  if (signal?.aborted) return
-  await new Promise<void>((resolve) => {
-    const end = () => {
-      clearTimeout(timer)
-      forget?.()
-      resolve()
-    }
-    const timer = setTimeout(end, ms)
-    const forget = signal && onAbort(signal, end)
-  })
-}
-
 /** Shorter pauses and timeouts for tests. */
 interface Waits {
   readonly silenceMs?: number
@@ -222,16 +208,16 @@ export async function requestS3(
   const { address, purpose, accept = [], body = [] } = request
   const what = `${formatAddress(address)} can't be ${purpose}`
   await loadAws()
-  const hash = await hashOf(body)
+  const hash = await inSlices(hashing(body), signal, WORK)
   for (let attempt = 1; ; attempt++) {
-    throwIfAborted(signal, 'the work on arrays')
+    throwIfAborted(signal, WORK)
     const settings = s3Settings()
     let answer: S3Answer | undefined
     let failure: unknown
     try {
       answer = await send(request, hash, settings, silenceMs, signal)
     } catch (error) {
-      throwIfAborted(signal, 'the work on arrays')
+      throwIfAborted(signal, WORK)
       failure = error
     }
     if (answer) {
@@ -248,7 +234,9 @@ export async function requestS3(
         `${what}: ${redacted(systemReason(failure), settings)}, ${ATTEMPTS} times: look after the storage, and resume`,
       )
     }
-    await pause(firstPauseMs * 2 ** (attempt - 1) * (0.5 + Math.random()), signal)
+    const ms = firstPauseMs * 2 ** (attempt - 1) * (0.5 + Math.random())
+    // An abort ends the pause, and the next attempt throws.
+    await pause(ms, undefined, { signal }).catch(() => {})
   }
 }
 
