@@ -209,21 +209,20 @@ export const identity = (plan: object) =>
   createHash('sha256').update(JSON.stringify(plan)).digest('hex').slice(0, 32)
 
 /**
- * Throws ResumeError for a plan that was modified. The plan may be untrusted: its id alone proves nothing,
- * because anyone can compute the hash.
+ * Throws ResumeError for a plan that was modified, or whose jobs only its own process can do. The plan may be
+ * untrusted: its id alone proves nothing, because anyone can compute the hash.
  */
-export function assertPlan(plan: AnyPlan, isTaken = isBlockPlan): void {
-  const { id, file: _, ...rest } = plan ?? {}
-  if (typeof id === 'string' && isIdentity(rest, id) && isTaken(plan) && isPossible(plan)) return
-  throw changedPlan()
+export function assertPlan(plan: BlockPlan): void {
+  assertAnyPlan(plan)
+  if ((plan as AnyPlan).kind === 'graph-paths') throw changedPlan()
 }
 
-/** Returns whether the jobs of a plan can be done by any process. */
-const isBlockPlan = ({ kind }: AnyPlan): boolean => kind === 'multiply' || kind === 'shortest-paths'
-
 /** Throws ResumeError for a modified plan of any work. */
-export const assertAnyPlan = (plan: AnyPlan): void =>
-  assertPlan(plan, (made) => isBlockPlan(made) || made.kind === 'graph-paths')
+export function assertAnyPlan(plan: AnyPlan): void {
+  const { id, file: _, ...rest } = plan ?? {}
+  const isKnown = Object.keys(letters).includes(plan?.kind)
+  if (!(typeof id === 'string' && isKnown && isIdentity(rest, id) && isPossible(plan))) throw changedPlan()
+}
 
 function isIdentity(plan: object, id: string): boolean {
   try {
@@ -236,19 +235,6 @@ function isIdentity(plan: object, id: string): boolean {
 
 const changedPlan = () =>
   new ResumeError('the plan is not as it was made: pass on what planBlocks() gave, as JSON, without changes')
-
-/**
- * Throws ResumeError unless a plan has the fields that determine its jobs. Unlike {@link assertPlan} it takes
- * constant time for any number of stages.
- */
-function assertSizes(plan: BlockPlan): void {
-  const { kind, output, block, stages } = (plan ?? {}) as { [Name in keyof BlockPlan]?: unknown }
-  const { shape } = (output ?? {}) as Unknown
-  const { rows, cols, size } = (block ?? {}) as Unknown
-  const sizes = kind === 'multiply' ? [rows, cols] : kind === 'shortest-paths' ? [size] : []
-  const isRight = sizes.length > 0 && sizes.every(isCount) && isPair(shape, isDimension)
-  if (!isRight || !Array.isArray(stages)) throw changedPlan()
-}
 
 /** Limit of the products of a block and of the blocks of a diagonal, because both are kept in lists. */
 export const MAX_STEPS = 2 ** 18
@@ -350,27 +336,27 @@ export const pathStages = (count: number): number[] =>
 export const blocksIn = (length: number, size: number): number => Math.ceil(length / size)
 
 /**
- * Yields the jobs of a stage in the order that is best for one process: neighbouring jobs share inputs.
+ * Returns the jobs of a stage in the order that is best for one process: neighbouring jobs share inputs.
  *
- * @param together - for a product, the number of rows of blocks that are computed for each column of blocks
- * of B, which is then read once for all of them. Default 1.
- * @throws ArgumentError (ERR_MPMML_OPTION) if the plan has no such stage, or `together` isn't an integer of 1 or more; FileError
- *   (ERR_MPMML_RESUME) for any other value than a plan.
+ * @throws ArgumentError (ERR_MPMML_OPTION) if the plan has no such stage; FileError (ERR_MPMML_RESUME) for any
+ *   other value than a plan.
  * @example
  * await writeNpy('a.npy', matrix(2, 2, [1, 2, 3, 4]))
  * const plan = await planBlocks({ kind: 'multiply', a: 'a.npy', b: 'a.npy', c: 'c.npy', block: 1 })
  * console.log([...jobsOf(plan, 0)].map(({ name }) => name).join()) // c-0-0,c-0-1,c-1-1,c-1-0
  */
-export function jobsOf(plan: BlockPlan, stage: number, together = 1): Generator<BlockJob, void> {
-  assertSizes(plan)
+export function jobsOf(plan: BlockPlan, stage: number): Generator<BlockJob, void> {
+  assertPlan(plan)
   assertStage(plan, stage)
-  if (!isCount(together)) {
-    throw new OptionError(`together must be an integer of 1 or more, but it is ${show(together)}`)
-  }
-  return jobsIn(plan, stage, together)
+  return jobsIn(plan, stage)
 }
 
-/** Returns the jobs of a stage of a plan that was validated. */
+/**
+ * Yields the jobs of a stage of a plan that was validated.
+ *
+ * @param together - for a product, the number of rows of blocks that are computed for each column of blocks of
+ * B, which is then read once for all of them.
+ */
 export function* jobsIn(plan: AnyPlan, stage: number, together = 1): Generator<BlockJob, void> {
   if (plan.kind === 'graph-paths') {
     for (let index = 0; index < plan.stages[0]!; index++) yield { name: `r-${index}`, stage }
@@ -412,12 +398,6 @@ export function assertStage(plan: BlockPlan, stage: number): void {
 
 const hasStage = ({ stages }: AnyPlan, stage: unknown) => isSize(stage, 0) && stage < stages.length
 
-const NUMBER = '(0|[1-9]\\d{0,6})'
-/**
- * Each number has one spelling, because a second name of a block would have it computed and counted twice.
- */
-const jobName = new RegExp(`^(?:c|r|k-${NUMBER})(?:-${NUMBER})?-${NUMBER}$`)
-
 /** First letter of job names by kind of plan. */
 const letters: Record<AnyPlan['kind'], string> = { multiply: 'c', 'shortest-paths': 'k', 'graph-paths': 'r' }
 
@@ -442,21 +422,22 @@ export const jobNames = (plan: AnyPlan, stage: number, names: Iterable<string>):
 
 function hasJob(plan: AnyPlan, job: BlockJob): boolean {
   const { name, stage } = job ?? {}
-  const isOfKind = typeof name === 'string' && name.startsWith(letters[plan.kind])
-  const numbers = isOfKind ? jobName.exec(name)?.slice(1).map(Number) : undefined
-  return numbers !== undefined && hasStage(plan, stage) && isJob(plan, stage, numbers)
-}
-
-function isJob(plan: AnyPlan, stage: number, [step, i, j]: readonly number[]): boolean {
+  if (typeof name !== 'string' || !hasStage(plan, stage)) return false
+  const [letter, ...texts] = name.split('-')
+  // Each number has one spelling, because a second name of a block would have it computed and counted twice.
+  if (letter !== letters[plan.kind] || !texts.every((text) => /^(0|[1-9]\d{0,6})$/.test(text))) return false
+  const numbers = texts.map(Number)
+  const isBelow = (...ends: number[]) =>
+    numbers.length === ends.length && numbers.every((number, at) => number < ends[at]!)
   const [rows, cols] = plan.output.shape
-  if (plan.kind === 'graph-paths') return Number.isNaN(step) && Number.isNaN(i) && j! < plan.stages[0]!
-  if (plan.kind === 'multiply') {
-    return Number.isNaN(step) && i! < blocksIn(rows, plan.block.rows) && j! < blocksIn(cols, plan.block.cols)
-  }
+  if (plan.kind === 'graph-paths') return isBelow(plan.stages[0]!)
+  if (plan.kind === 'multiply')
+    return isBelow(blocksIn(rows, plan.block.rows), blocksIn(cols, plan.block.cols))
   const count = blocksIn(rows, plan.block.size)
   const k = Math.floor(stage / 3)
+  const [step, i, j] = numbers
   const crossing = Number(i === k) + Number(j === k)
-  return step === k && i! < count && j! < count && crossing === 2 - (stage % 3)
+  return isBelow(count, count, count) && step === k && crossing === 2 - (stage % 3)
 }
 
 /**
@@ -469,10 +450,10 @@ function isJob(plan: AnyPlan, stage: number, [step, i, j]: readonly number[]): b
  * console.log([...allJobs(plan)].length, plan.stages.join()) // 4 4
  */
 export function allJobs(plan: BlockPlan): Generator<BlockJob, void> {
-  assertSizes(plan)
+  assertPlan(plan)
   return jobsOfStages(plan)
 }
 
 function* jobsOfStages(plan: BlockPlan): Generator<BlockJob, void> {
-  for (let stage = 0; stage < plan.stages.length; stage++) yield* jobsOf(plan, stage)
+  for (let stage = 0; stage < plan.stages.length; stage++) yield* jobsIn(plan, stage)
 }

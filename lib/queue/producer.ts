@@ -9,7 +9,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { aborted, onAbort, raceWithAbort, signal, throwIfAborted } from '../abort.js'
-import { type BlockJob, type BlockPlan, jobsOf } from '../arrays/job.js'
+import { type BlockJob, type BlockPlan, jobsIn } from '../arrays/job.js'
 import { QueueError } from '../errors.js'
 import { listener, Options, type OptionsOf, type ReadOf } from '../options.js'
 import type { Progress } from '../product/options.js'
@@ -348,7 +348,7 @@ class Producer {
       ? await this.runner.doneJobs(this.plan, stage, { signal: this.settings.signal })
       : new Set<string>()
     this.#done += done.size
-    for (const job of jobsOf(this.plan, stage)) if (!done.has(job.name)) yield job
+    for (const job of jobsIn(this.plan, stage)) if (!done.has(job.name)) yield job
   }
 
   async #add(jobs: readonly BlockJob[]): Promise<void> {

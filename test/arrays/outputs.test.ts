@@ -259,11 +259,6 @@ describe('options of jobs', () => {
       await expect(doneJobs(plan, stage as never)).rejects.toEqual(coded('OPTION', /there is no stage/))
       expect(() => [...jobsOf(plan, stage as never)]).toThrow(/there is no stage/)
     }
-    for (const together of [0, -1, 0.5, Number.NaN, null]) {
-      expect(() => [...jobsOf(plan, 0, together as never)]).toThrow(
-        /together must be an integer of 1 or more/,
-      )
-    }
     for (const none of [null, undefined, {}, 'plan']) {
       const [job] = allJobs(plan)
       for (const call of [
