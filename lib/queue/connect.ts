@@ -72,6 +72,16 @@ export const unusable = (address: string, error: unknown) =>
 export const rejected = (address: string, error: unknown): unknown =>
   (error as Error | null)?.name === 'ReplyError' ? unusable(address, error) : error
 
+/** Waits for the last messages to a queue, but at most the given time, and ignores their error. */
+export async function atMost(ms: number, messages: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const enough = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms)
+  })
+  await Promise.race([messages.catch(() => {}), enough])
+  clearTimeout(timer)
+}
+
 export interface Connection {
   readonly packages: Packages
   readonly redis: Redis

@@ -8,12 +8,13 @@
  * FlowProducer adds all jobs of a flow at once, and a plan can have millions.
  */
 import { randomUUID } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
 import { aborted, onAbort, raceWithAbort, signal, throwIfAborted } from '../abort.js'
 import { type BlockJob, type BlockPlan, jobsIn } from '../arrays/job.js'
 import { QueueError } from '../errors.js'
 import { listener, Options, type OptionsOf, type ReadOf } from '../options.js'
 import type { Progress } from '../product/options.js'
-import { type Connection, connect, rejected } from './connect.js'
+import { atMost, type Connection, connect, rejected } from './connect.js'
 import { from, type Patience, patienceSet, placeSet, type QueuePlace } from './options.js'
 import { workersOf } from './read.js'
 import { errorOf, reasonText } from './reasons.js'
@@ -272,15 +273,14 @@ class Producer {
     const { lockDuration } = this.settings
     const { redis } = this.#connection
     const until = performance.now() + lockDuration + 1000
-    for (;;) {
-      const key = this.#keys.producer(this.plan.id)
-      if ((await this.#within(redis.set(key, this.#token, 'PX', lockDuration, 'NX'))) === 'OK') return
+    const key = this.#keys.producer(this.plan.id)
+    while ((await this.#within(redis.set(key, this.#token, 'PX', lockDuration, 'NX'))) !== 'OK') {
       if (performance.now() > until) {
         throw new QueueError(
           `another process is producing ${this.plan.output.path} on this queue: let it finish, or end it and wait ${lockDuration / 1000} s`,
         )
       }
-      await this.#within(new Promise((resolve) => setTimeout(resolve, 100)))
+      await this.#within(pause(100))
     }
   }
 
@@ -334,7 +334,7 @@ class Producer {
         pauseMs = MIN_PAUSE_MS
         this.#tell()
       } else {
-        await this.#within(new Promise((resolve) => setTimeout(resolve, pauseMs)))
+        await this.#within(pause(pauseMs))
         pauseMs = Math.min(MAX_PAUSE_MS, pauseMs * 1.5)
       }
       if (performance.now() > this.#beatAt) await this.#within(this.#beat())
@@ -471,12 +471,7 @@ class Producer {
   async end(state: PlanState, reason: string): Promise<void> {
     this.#stopWatching()
     if (!this.#connection) return
-    let timer: NodeJS.Timeout | undefined
-    const enough = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, FAREWELL_MS)
-    })
-    await Promise.race([this.#farewell(state, reason).catch(() => {}), enough])
-    clearTimeout(timer)
+    await atMost(FAREWELL_MS, this.#farewell(state, reason))
     this.#connection.close()
   }
 

@@ -36,36 +36,29 @@ export function readRecord<T extends object>(text: string): Partial<T> | null {
  */
 export const jobId = (plan: string, name: string): string => `${plan}-${name}`
 
-export interface Keys {
-  /** A set: the ids of plans. */
-  readonly plans: string
-  /** A hash: {@link PlanRecord}. */
-  readonly plan: (id: string) => string
-  /** A list: reports of workers, until the producer has read them. */
-  readonly reports: (id: string) => string
-  /** A list: the latest failures, newest first. */
-  readonly failures: (id: string) => string
-  /** The active producer of a plan; expires if the producer falls silent. */
-  readonly producer: (id: string) => string
-  /** A set: the ids of workers. */
-  readonly workers: string
-  /** A {@link WorkerRecord}; expires if the worker falls silent. */
-  readonly worker: (id: string) => string
-}
-
-export function keysOf(queue: string): Keys {
+/** Returns the keys of a queue. */
+export function keysOf(queue: string) {
   const base = `${PREFIX}.${queue}`
   const of = (kind: string) => (id: string) => `${base}:${kind}:${id}`
   return {
+    /** A set: the ids of plans. */
     plans: `${base}:plans`,
+    /** A hash: {@link PlanRecord}. */
     plan: of('plan'),
+    /** A list: reports of workers, until the producer has read them. */
     reports: of('reports'),
+    /** A list: the latest failures, newest first. */
     failures: of('failures'),
+    /** The active producer of a plan; expires if the producer falls silent. */
     producer: of('producer'),
+    /** A set: the ids of workers. */
     workers: `${base}:workers`,
+    /** A {@link WorkerRecord}; expires if the worker falls silent. */
     worker: of('worker'),
   }
 }
+
+export type Keys = ReturnType<typeof keysOf>
 
 /** State of a plan. */
 export type PlanState = 'running' | 'done' | 'failed' | 'interrupted'

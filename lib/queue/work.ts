@@ -1,7 +1,6 @@
 /** Work on matrices on disk by the workers of a queue. */
-import type { BlockPlan } from '../arrays/job.js'
 import { type WorkOptions, workSet } from '../arrays/options.js'
-import { type MultiplyRequest, planBlocks } from '../arrays/plan.js'
+import { begin, type Matrices } from '../arrays/plan.js'
 import { Options, type OptionsOf } from '../options.js'
 import { connect } from './connect.js'
 import { type ProducerOptions, producerSet, type QueueResult, runPlan } from './producer.js'
@@ -11,8 +10,6 @@ import { blockRunner } from './runner.js'
 export interface QueueWorkOptions extends ProducerOptions, WorkOptions {}
 
 const workOptions = new Options({ ...producerSet, ...workSet } satisfies OptionsOf<QueueWorkOptions>)
-
-type PlanOptions = Omit<MultiplyRequest, 'kind' | 'a' | 'b' | 'c'>
 
 /**
  * Computes C = A ⊗ B of matrices on shared storage, by the workers of a queue: see {@link startWorker}. The
@@ -47,7 +44,7 @@ export function multiplyOnQueue(
   c: string | URL,
   options: QueueWorkOptions,
 ): Promise<QueueResult> {
-  return work(options, (rest) => planBlocks({ kind: 'multiply', a, b, c, ...rest }))
+  return work({ kind: 'multiply', a, b, c }, options)
 }
 
 /**
@@ -74,20 +71,14 @@ export function shortestPathsOnQueue(
   distances: string | URL,
   options: QueueWorkOptions,
 ): Promise<QueueResult> {
-  return work(options, (rest) => planBlocks({ kind: 'shortest-paths', a: weights, c: distances, ...rest }))
+  return work({ kind: 'shortest-paths', a: weights, c: distances }, options)
 }
 
-async function work(
-  options: QueueWorkOptions,
-  plan: (options: PlanOptions) => Promise<BlockPlan>,
-): Promise<QueueResult> {
-  const { resume, overwrite, semiring, overflow, memory, chunks, shards, codec, block, ...settings } =
-    workOptions.read(options)
+async function work(matrices: Matrices, options: QueueWorkOptions): Promise<QueueResult> {
+  const settings = workOptions.read(options)
   // Connecting first, so that a missing queue is an error before anything is written to the storage.
   const { close } = await connect(settings.queue)
   close()
-  const { signal } = settings
-  const layout = { memory, chunks, shards, codec, block }
-  const planned = await plan({ ...layout, resume, overwrite, semiring, overflow, signal })
-  return runPlan(planned, settings, blockRunner, resume)
+  const plan = await begin(matrices, settings, async () => {})
+  return runPlan(plan, settings, blockRunner, settings.resume)
 }

@@ -21,8 +21,8 @@ import {
 import type { BackendName } from '../backend-name.js'
 import { NoCudaError } from '../errors.js'
 import { info } from '../info.js'
-import { Options, UNSET } from '../options.js'
-import { type Connection, connect, unusable } from './connect.js'
+import { Options, type ReadOf, UNSET } from '../options.js'
+import { atMost, type Connection, connect, unusable } from './connect.js'
 import { type QueueWorkerOptions, type WorkerEvent, workerSet } from './options.js'
 import { readPlan } from './read.js'
 import { isFinal, reasonText } from './reasons.js'
@@ -107,35 +107,13 @@ export function startWorker(options: QueueWorkerOptions): Promise<QueueWorker> {
 }
 
 export async function startWorkerWith(options: QueueWorkerOptions, runner: Runner): Promise<QueueWorker> {
-  const { queue, name, lockDuration, roots, maxStalledCount, memory, signal, ...read } =
-    workerOptions.read(options)
-  const { concurrency: each, onEvent = () => {}, ...asked } = read
-  assertDevicesOnly({ ...asked, device: UNSET })
+  const settings = workerOptions.read(options)
+  const { roots, signal } = settings
+  assertDevicesOnly({ ...settings, device: UNSET })
   // Checked once at the start, because otherwise a missing folder or a wrong key would fail every block.
   await Promise.all(roots.map((root) => assertRoot(root, signal)))
-  const devices = findDevices(asked)
-  let tell: (event: WorkerEvent) => void = onEvent
-  const connection = await connect(queue, {
-    onLost: (reason) => tell({ type: 'lost', reason }),
-    onBack: () => tell({ type: 'back' }),
-  })
-  const worker = new Worker(connection, runner, {
-    roots,
-    name,
-    lockDuration,
-    maxStalledCount,
-    memory,
-    devices,
-    each,
-    onEvent,
-  })
-  tell = (event) => worker.tell(event)
-  try {
-    await worker.start()
-  } catch (error) {
-    connection.close()
-    throw unusable(connection.address, error)
-  }
+  const worker = new Worker(settings, findDevices(settings), runner)
+  await worker.start()
   const stop = () => void worker.stop().catch(() => {})
   if (signal) {
     if (signal.aborted) stop()
@@ -145,16 +123,7 @@ export async function startWorkerWith(options: QueueWorkerOptions, runner: Runne
   return worker
 }
 
-interface Settings {
-  readonly roots: readonly string[]
-  readonly name: string
-  readonly lockDuration: number
-  readonly maxStalledCount: number
-  readonly memory: number | undefined
-  readonly devices: readonly number[]
-  readonly each: number
-  readonly onEvent: (event: WorkerEvent) => void
-}
+type Settings = Readonly<ReadOf<typeof workerOptions>>
 
 /** Device that computes blocks one after the other. */
 interface JobPlacement {
@@ -169,7 +138,9 @@ class Worker implements QueueWorker {
   readonly devices: readonly number[]
   readonly concurrency: number
   readonly stopped: Promise<void>
+  readonly #settings: Settings
   readonly #keys
+  #connection!: Connection
   /** Free slots for blocks: each GPU, or the CPU, has one slot per concurrent block. */
   readonly #free: JobPlacement[]
   readonly #plans = new Map<string, Promise<BlockPlan>>()
@@ -183,17 +154,14 @@ class Worker implements QueueWorker {
   /** Exception of the listener. */
   #thrown: { error: unknown } | undefined
 
-  constructor(
-    readonly connection: Connection,
-    readonly runner: Runner,
-    readonly settings: Settings,
-  ) {
-    const { devices, each, name } = settings
+  constructor(settings: Settings, devices: readonly number[], runner: Runner) {
+    const { concurrency, name } = settings
+    this.#settings = settings
     this.backend = devices.length > 0 ? 'cuda' : 'cpu'
     this.devices = devices
     const places = devices.length > 0 ? devices : [null]
     // The slots alternate between the GPUs.
-    this.#free = Array.from({ length: each }, () =>
+    this.#free = Array.from({ length: concurrency }, () =>
       places.map((device) => ({ device, computer: runner.computer() })),
     ).flat()
     this.concurrency = this.#free.length
@@ -208,19 +176,32 @@ class Worker implements QueueWorker {
   }
 
   async start(): Promise<void> {
-    const { bull } = this.connection.packages
-    const { name, lockDuration, maxStalledCount } = this.settings
-    this.#bull = new bull.Worker<JobData, null>(
+    this.#connection = await connect(this.#settings.queue, {
+      onLost: (reason) => this.tell({ type: 'lost', reason }),
+      onBack: () => this.tell({ type: 'back' }),
+    })
+    try {
+      await this.#begin()
+    } catch (error) {
+      this.#connection.close()
+      throw unusable(this.#connection.address, error)
+    }
+  }
+
+  async #begin(): Promise<void> {
+    const { redis, packages } = this.#connection
+    const { name, lockDuration, maxStalledCount } = this.#settings
+    this.#bull = new packages.bull.Worker<JobData, null>(
       name,
       (job, token, signal) => this.#work(job, token, signal ?? new AbortController().signal),
       {
-        connection: this.connection.redis,
+        connection: redis,
         prefix: PREFIX,
         name: this.id,
         concurrency: this.concurrency,
-        lockDuration: lockDuration,
+        lockDuration,
         stalledInterval: lockDuration / 2,
-        maxStalledCount: maxStalledCount,
+        maxStalledCount,
         runRetryDelay: 1000,
       },
     )
@@ -250,9 +231,9 @@ class Worker implements QueueWorker {
       failed: this.#failed,
       now: [...this.#now],
     }
-    await this.connection.redis
+    await this.#connection.redis
       .multi()
-      .set(this.#keys.worker(this.id), JSON.stringify(record), 'PX', this.settings.lockDuration)
+      .set(this.#keys.worker(this.id), JSON.stringify(record), 'PX', this.#settings.lockDuration)
       .sadd(this.#keys.workers, this.id)
       .exec()
   }
@@ -261,7 +242,7 @@ class Worker implements QueueWorker {
   #plan(id: string): Promise<BlockPlan> {
     let plan = this.#plans.get(id)
     if (!plan) {
-      plan = readPlan(this.connection, this.#keys, id)
+      plan = readPlan(this.#connection, this.#keys, id)
       plan.catch(() => this.#plans.delete(id))
       this.#plans.set(id, plan)
       const [oldest] = this.#plans.keys()
@@ -275,8 +256,8 @@ class Worker implements QueueWorker {
     token: string | undefined,
     signal: AbortSignal,
   ): Promise<null> {
-    const { UnrecoverableError, WaitingError } = this.connection.packages.bull
-    const { roots, memory } = this.settings
+    const { UnrecoverableError, WaitingError } = this.#connection.packages.bull
+    const { roots, memory } = this.#settings
     if (!isJobData(job.data)) throw new UnrecoverableError(`the job ${job.id} of the queue is not a block`)
     const { plan: id, name, stage } = job.data
     // BullMQ delivers at most as many jobs at once as slots exist.
@@ -319,7 +300,7 @@ class Worker implements QueueWorker {
   }
 
   async #report(plan: string, report: Report): Promise<void> {
-    await this.connection.redis
+    await this.#connection.redis
       .multi()
       .rpush(this.#keys.reports(plan), JSON.stringify(report))
       .expire(this.#keys.reports(plan), WEEK_S)
@@ -339,7 +320,7 @@ class Worker implements QueueWorker {
     }
     this.tell({ type: 'failed', plan, ...failure })
     if (!isBlock) return
-    await this.connection.redis
+    await this.#connection.redis
       .multi()
       .lpush(this.#keys.failures(plan), JSON.stringify(failure))
       .ltrim(this.#keys.failures(plan), 0, FAILURES - 1)
@@ -353,15 +334,10 @@ class Worker implements QueueWorker {
     if (this.#isStopping) return this.stopped
     this.#isStopping = true
     clearInterval(this.#beats)
-    let timer: NodeJS.Timeout | undefined
-    const enough = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, FAREWELL_MS)
-    })
-    await Promise.race([this.#farewell().catch(() => {}), enough])
-    clearTimeout(timer)
+    await atMost(FAREWELL_MS, this.#farewell())
     // Computers in use close themselves.
     await Promise.allSettled(this.#free.map(({ computer }) => computer.close()))
-    this.connection.close()
+    this.#connection.close()
     if (this.#thrown) this.#hasStopped.reject(this.#thrown.error)
     else this.#hasStopped.resolve()
     return this.stopped
@@ -369,7 +345,7 @@ class Worker implements QueueWorker {
 
   tell(event: WorkerEvent): void {
     try {
-      this.settings.onEvent(event)
+      this.#settings.onEvent?.(event)
     } catch (error) {
       this.#thrown ??= { error }
       this.stop().catch(() => {})
@@ -377,7 +353,7 @@ class Worker implements QueueWorker {
   }
 
   async #farewell(): Promise<void> {
-    if (this.connection.lostMs() > 0) {
+    if (this.#connection.lostMs() > 0) {
       // The queue can't be reached. Without "force" BullMQ would wait for answers.
       const force = true
       await this.#bull.pause(force)
@@ -389,7 +365,7 @@ class Worker implements QueueWorker {
     const closing = this.#bull.close()
     this.#bull.cancelAllJobs('the worker stops')
     await closing
-    const { redis } = this.connection
+    const { redis } = this.#connection
     await redis.multi().del(this.#keys.worker(this.id)).srem(this.#keys.workers, this.id).exec()
   }
 }
