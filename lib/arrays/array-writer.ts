@@ -114,10 +114,9 @@ export interface Block {
 export async function writeBlock(plan: AnyPlan, journal: Journal, block: Block): Promise<number> {
   const { rows, cols, data } = block
   const { shape, dtype, layout } = plan.output
-  const size = bytesOfStored(dtype)
-  const memory = new Uint8Array(data.buffer as ArrayBuffer, data.byteOffset, data.byteLength)
-  const memoryPitch = (cols[1] - cols[0]) * size
   if (!layout) {
+    const size = bytesOfStored(dtype)
+    const memoryPitch = (cols[1] - cols[0]) * size
     try {
       const file = await open(journal.array, 'r+')
       try {
@@ -126,7 +125,7 @@ export async function writeBlock(plan: AnyPlan, journal: Journal, block: Block):
           pitch: shape[1] * size,
           width: memoryPitch,
           rows: rows[1] - rows[0],
-          memory,
+          memory: bytesOf(data),
           memoryPitch,
         })
       } finally {
@@ -135,7 +134,7 @@ export async function writeBlock(plan: AnyPlan, journal: Journal, block: Block):
     } catch (error) {
       throw writeError(journal.array, error)
     }
-    return memory.length
+    return data.byteLength
   }
   const { store } = journal
   const unit = layout.shards ?? layout.chunks
@@ -146,8 +145,7 @@ export async function writeBlock(plan: AnyPlan, journal: Journal, block: Block):
     const top = Math.floor(index / across) * unit[0]
     const left = (index % across) * unit[1]
     const place = [`${(rows[0] + top) / unit[0]}`, `${(cols[0] + left) / unit[1]}`]
-    const cut = new Cut(plan, block, memory, memoryPitch, size)
-    const pieces = await cut.file(top, left)
+    const pieces = await fileOf(plan, block, top, left)
     await store.write(store.join(journal.array, 'c', ...place), journal.temporary, pieces)
     for (const piece of pieces) written += piece.rows * piece.width
   })
@@ -163,60 +161,48 @@ export function extraBytes({ dtype, layout }: PlannedOutput): number {
   return FILES_AT_ONCE * (perShard + CODEC_THREADS) * bytes
 }
 
-/** Cuts a block into the files of a Zarr array. */
-class Cut {
-  constructor(
-    readonly plan: AnyPlan,
-    readonly block: Block,
-    readonly memory: Uint8Array,
-    readonly memoryPitch: number,
-    readonly size: number,
-  ) {}
-
-  /** Returns the rows of the file whose first element is at (`top`, `left`) of the block. */
-  async file(top: number, left: number): Promise<Rows[]> {
-    const { chunks, shards } = this.plan.output.layout!
-    if (!shards) return [await this.chunk(top, left)]
-    const across = shards[1] / chunks[1]
-    const count = (shards[0] / chunks[0]) * across
-    const pieces = new Array<Rows>(count)
-    await atOnce(CODEC_THREADS, count, async (index) => {
-      pieces[index] = await this.chunk(
-        top + Math.floor(index / across) * chunks[0],
-        left + (index % across) * chunks[1],
-      )
-    })
-    const entries = new BigUint64Array(2 * count)
-    let position = 0
-    for (const [index, { rows, width }] of pieces.entries()) {
-      entries[2 * index] = BigInt(position)
-      entries[2 * index + 1] = BigInt(rows * width)
-      position += rows * width
-    }
-    const index = Buffer.from(entries.buffer)
-    return [...pieces, asRow(Buffer.concat([index, await crc32cOf(index)]))]
+/** Returns the rows of the file of a Zarr array whose first element is at (`top`, `left`) of the block. */
+async function fileOf(plan: AnyPlan, block: Block, top: number, left: number): Promise<Rows[]> {
+  const { chunks, shards } = plan.output.layout!
+  if (!shards) return [await chunkOf(plan, block, top, left)]
+  const across = shards[1] / chunks[1]
+  const count = (shards[0] / chunks[0]) * across
+  const pieces = new Array<Rows>(count)
+  await atOnce(CODEC_THREADS, count, async (index) => {
+    const [row, col] = [Math.floor(index / across), index % across]
+    pieces[index] = await chunkOf(plan, block, top + row * chunks[0], left + col * chunks[1])
+  })
+  const entries = new BigUint64Array(2 * count)
+  let position = 0
+  for (const [index, { rows, width }] of pieces.entries()) {
+    entries.set([BigInt(position), BigInt(rows * width)], 2 * index)
+    position += rows * width
   }
-
-  /** Returns a chunk as it is stored, without a copy if the block contains it in that form. */
-  private async chunk(top: number, left: number): Promise<Rows> {
-    const { plan, size, memoryPitch } = this
-    const { chunks, codec } = plan.output.layout!
-    const { rows, cols } = this.block
-    const down = Math.max(0, Math.min(chunks[0], rows[1] - rows[0] - top))
-    const across = Math.max(0, Math.min(chunks[1], cols[1] - cols[0] - left))
-    const whole = down === chunks[0] && across === chunks[1]
-    const from = this.memory.subarray(top * memoryPitch + left * size)
-    if (whole && codec === 'none') return { memory: from, memoryPitch, width: across * size, rows: down }
-    const width = chunks[1] * size
-    const bytes = new Uint8Array(chunks[0] * width)
-    // A whole chunk needs no fill value, because all of its elements are overwritten.
-    if (!whole) {
-      const elements = new (this.block.data.constructor as Float64ArrayConstructor)(bytes.buffer)
-      elements.fill(fillOf(plan))
-    }
-    for (let row = 0; row < down; row++) {
-      bytes.set(from.subarray(row * memoryPitch, row * memoryPitch + across * size), row * width)
-    }
-    return asRow(codec === 'none' ? bytes : await codeAside({ bytes, codecs: codecsOf(plan.output) }))
-  }
+  const index = Buffer.from(entries.buffer)
+  return [...pieces, asRow(Buffer.concat([index, await crc32cOf(index)]))]
 }
+
+/** Returns a chunk as it is stored, without a copy if the block contains it in that form. */
+async function chunkOf(plan: AnyPlan, { rows, cols, data }: Block, top: number, left: number): Promise<Rows> {
+  const { chunks, codec } = plan.output.layout!
+  const down = Math.max(0, Math.min(chunks[0], rows[1] - rows[0] - top))
+  const across = Math.max(0, Math.min(chunks[1], cols[1] - cols[0] - left))
+  const pitch = cols[1] - cols[0]
+  const from = data.subarray(top * pitch + left)
+  const isWhole = down === chunks[0] && across === chunks[1]
+  if (isWhole && codec === 'none') {
+    const size = data.BYTES_PER_ELEMENT
+    return { memory: bytesOf(from), memoryPitch: pitch * size, width: across * size, rows: down }
+  }
+  const chunk = new (data.constructor as Float64ArrayConstructor)(chunks[0] * chunks[1])
+  // A whole chunk needs no fill value, because all of its elements are overwritten.
+  if (!isWhole) chunk.fill(fillOf(plan))
+  for (let row = 0; row < down; row++) {
+    chunk.set(from.subarray(row * pitch, row * pitch + across), row * chunks[1])
+  }
+  const bytes = bytesOf(chunk)
+  return asRow(codec === 'none' ? bytes : await codeAside({ bytes, codecs: codecsOf(plan.output) }))
+}
+
+const bytesOf = ({ buffer, byteOffset, byteLength }: ElementArray) =>
+  new Uint8Array(buffer as ArrayBuffer, byteOffset, byteLength)

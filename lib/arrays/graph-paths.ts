@@ -150,8 +150,9 @@ const HASHED_BYTES = 1 << 20
 function* hashing(head: string, arrays: readonly (ElementArray | null)[]): Steps<string> {
   const hash = createHash('sha256').update(head)
   for (const array of arrays) {
-    const bytes = array ? Buffer.from(array.buffer, array.byteOffset, array.byteLength) : Buffer.alloc(0)
-    hash.update(`${array ? bytes.length : 'all'};`)
+    hash.update(`${array ? array.byteLength : 'all'};`)
+    if (!array) continue
+    const bytes = Buffer.from(array.buffer, array.byteOffset, array.byteLength)
     for (let at = 0; at < bytes.length; at += HASHED_BYTES) {
       hash.update(bytes.subarray(at, at + HASHED_BYTES))
       yield
