@@ -137,33 +137,19 @@ describe('a damaged chunk', () => {
     await multiplyArrays(whole, pathB, fresh('.npy'), on)
     const file = join(whole, 'c/1/1')
     const bytes = readFileSync(file)
-    for (const length of [0, 10, 16, 40, bytes.length >> 1, bytes.length - 1]) {
-      writeFileSync(file, bytes.subarray(0, length))
+    const cuts = [0, 10, 16, 40, bytes.length >> 1, bytes.length - 1].map((end) => bytes.subarray(0, end))
+    if (name === 'blosc') {
+      const consistent = Buffer.from(bytes.subarray(0, -20))
+      consistent.writeUInt32LE(consistent.length, 12)
+      cuts.push(consistent)
+    }
+    for (const cut of cuts) {
+      writeFileSync(file, cut)
       await expect(multiplyArrays(whole, pathB, fresh('.npy'), on)).rejects.toEqual(
         coded('CHUNK', /c.1.1 is damaged/),
       )
     }
   })
-
-  it.each(codecs.slice(1))(
-    'is rejected if %s %j is truncated, with a consistent header',
-    async (name, configuration) => {
-      const path = fresh('.zarr')
-      await writeZarr(
-        path,
-        { ...a, data: a.data.map((value) => value >> 5) },
-        [30, 30],
-        [{ name, configuration: configuration as never }],
-      )
-      const file = join(path, 'c/1/1')
-      const bytes = readFileSync(file).subarray(0, -20)
-      bytes.writeUInt32LE(bytes.length, 12)
-      writeFileSync(file, bytes)
-      await expect(multiplyArrays(path, pathB, fresh('.npy'), on)).rejects.toEqual(
-        coded('CHUNK', /c.1.1 is damaged/),
-      )
-    },
-  )
 })
 
 describe('files that are not arrays', () => {
@@ -453,13 +439,18 @@ it.each<[object, RegExp]>([
   const out = fresh('.npy')
   const edges = { nodes: 2, from: [0], to: [1], weight: [4] }
   await expect(shortestPathsArrays(edges, out, options)).rejects.toEqual(coded('OPTION', message))
-  await expect(planBlocks({ kind: 'shortest-paths', a: pathS, b: pathS, c: out } as never)).rejects.toEqual(
-    coded('OPTION', /b must be left out for paths/),
-  )
-  await expect(
-    planBlocks({ kind: 'shortest-paths', a: pathS, c: out, onProgress: () => {} } as never),
-  ).rejects.toEqual(coded('OPTION', /no option 'onProgress'/))
   expect(existsSync(`${out}.partial`)).toBe(false)
+})
+
+it('rejects requests with members of other requests', async () => {
+  const request = { kind: 'shortest-paths', a: pathS, c: fresh('.npy') } as const
+  for (const [member, message] of [
+    [{ b: pathS }, /b must be left out for paths/],
+    [{ onProgress: () => {} }, /no option 'onProgress'/],
+  ] as const) {
+    await expect(planBlocks({ ...request, ...member } as never)).rejects.toEqual(coded('OPTION', message))
+  }
+  expect(existsSync(`${request.c}.partial`)).toBe(false)
 })
 
 it('detects an input that changes while it is read', async () => {

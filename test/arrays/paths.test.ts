@@ -1,5 +1,5 @@
 /** Best paths of arrays on disk, compared with Floyd–Warshall in its textbook form. */
-import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -208,10 +208,4 @@ describe('shortest paths', () => {
       coded('OPTION', /wrap/),
     )
   })
-})
-
-it('leave no intermediate blocks', async () => {
-  const before = readdirSync(folder).length
-  await distances(graph(30, 0.2, 8), fresh('.npy'), { block: 10 })
-  expect(readdirSync(folder)).toHaveLength(before + 2)
 })

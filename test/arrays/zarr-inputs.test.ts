@@ -202,7 +202,7 @@ describe('the types of elements', () => {
     await writeNpy(square, { shape: [2, 2], data: Int32Array.of(0, 1, 2, 3) })
     writeByHand(
       path,
-      { shape: [2, 2], data: Elements.of(1n, 2n, 3n, 4n) as BigInt64Array },
+      { shape: [2, 2], data: Elements.of(1n, 2n, 3n, 4n) as BigInt64Array<ArrayBuffer> },
       { chunks: [2, 2] },
     )
     const file = join(path, 'zarr.json')

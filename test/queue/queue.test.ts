@@ -23,14 +23,6 @@ type Line = any
 
 type Role = 'worker' | 'producer'
 
-/** Codes of errors that another attempt can't change. */
-const finalCodes = [
-  ...['SHAPE', 'DTYPE', 'VALUE', 'OVERFLOW', 'VARIANT', 'OPTION', 'CYCLE', 'LIMIT', 'PACKAGE', 'EXISTS'],
-  ...['RESUME', 'CHANGED', 'ROOTS'],
-].map((name) => `ERR_MPMML_${name}`)
-/** Codes of errors that another attempt may avoid, such as a missing file or too little memory. */
-const passingCodes = ['FILE', 'OUT_OF_MEMORY', 'CUDA', 'CHUNK'].map((name) => `ERR_MPMML_${name}`)
-
 /** A worker or a producer, and the events that it has reported. */
 class Member {
   #hasEnded = false
@@ -329,24 +321,6 @@ describe.skipIf(!redisProgram)(`blocks on a queue${why}`, () => {
     expect(computations().get('c-0-0')).toHaveLength(1)
   })
 
-  it.each([...finalCodes, ...passingCodes].map((code) => [code, finalCodes.includes(code) ? 1 : 2] as const))(
-    'fail with %s after attempts: %i',
-    async (code, attempts) => {
-      orders({ ms: 0, fails: { 'c-0-0': { times: 99, code } } })
-      const one = worker()
-      expect(await producer(1, { attempts: 2 }).end()).toMatchObject({ type: 'error' })
-      expect(one.of('failed').map(({ attempt, final }) => [attempt, final])).toEqual(
-        attempts === 1
-          ? [[1, true]]
-          : [
-              [1, false],
-              [2, true],
-            ],
-      )
-      expect(computations().get('c-0-0')).toHaveLength(attempts)
-    },
-  )
-
   it('are removed from the record of a worker as soon as they are done or have failed', async () => {
     orders({ ms: 20, fails: { 'c-1-0': { times: 1 } } })
     const one = worker()
@@ -524,9 +498,9 @@ describe.skipIf(!redisProgram)(`blocks on a queue${why}`, () => {
   })
 
   it('fail with a code and advice if a user has no rights on the keys', async () => {
-    await withRedis((client) =>
-      client.call('ACL', 'SETUSER', 'guest', 'on', '>word', '+@all', '~other*', '&*'),
-    )
+    await withRedis(async (client) => {
+      await client.call('ACL', 'SETUSER', 'guest', 'on', '>word', '+@all', '~other*', '&*')
+    })
     const queue = redis.url.replace('//', '//guest:word@')
     const advice = /can't be used: NOPERM.*rights?.*mpmml/
     await expect(queueStatus({ queue })).rejects.toEqual(coded('QUEUE', advice))

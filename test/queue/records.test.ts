@@ -3,10 +3,10 @@ import { describe, expect, it } from 'vitest'
 import {
   AbortedError,
   CycleError,
+  errorClasses,
   type MpmmlError,
   OutOfMemoryError,
   OverflowError,
-  QueueError,
 } from '../../lib/errors.js'
 import { readPlan, workersOf } from '../../lib/queue/read.js'
 import { errorOf, isFinal, reasonText } from '../../lib/queue/reasons.js'
@@ -37,10 +37,16 @@ describe('errors of blocks', () => {
     )
   })
 
-  it('are final if another attempt cannot succeed', () => {
-    expect(isFinal(new OverflowError('too large'))).toBe(true)
-    expect(isFinal(new OutOfMemoryError('no memory'))).toBe(false)
-    expect(isFinal(new QueueError('lost'))).toBe(false)
+  it('are final exactly if another attempt cannot succeed', () => {
+    const errors = Object.values(errorClasses).map((Class) => {
+      const AnyError = Class as unknown as new (message: string, more: object) => MpmmlError
+      return new AnyError('x', { cycle: [0], weight: 1 })
+    })
+    const codes = errors.filter(isFinal).map(({ code }) => code.slice('ERR_MPMML_'.length))
+    expect(codes.sort()).toEqual([
+      ...['CHANGED', 'CYCLE', 'DTYPE', 'EXISTS', 'LIMIT', 'OPTION', 'OVERFLOW', 'PACKAGE', 'RESUME', 'ROOTS'],
+      ...['SHAPE', 'VALUE', 'VARIANT'],
+    ])
     expect(isFinal(Object.assign(new Error('forged'), { code: 'ERR_MPMML_OVERFLOW' }))).toBe(false)
   })
 })
