@@ -73,7 +73,7 @@ function describeEvent(event: WorkerEvent): string {
         : `${event.job} done in ${duration(event.timing.totalMs)}, of which the kernel ${duration(event.timing.kernelMs)}`
     case 'failed':
       return `${event.job} failed, attempt ${event.attempt}${event.final ? ', the last' : ''}: ${event.reason}`
-    case 'given-up':
+    case 'abandoned':
       return `${event.job} abandoned: reassigned to another worker`
     case 'lost':
       return `the queue is lost (${event.reason}): trying again`

@@ -198,7 +198,7 @@ export class Engine implements JobRunner {
       if (overflow) block.kernelMs += await task.exactly!(computing, data as Int32Array)
       else await out.download({ data, shape })
       const written = await task.write(data)
-      await this.journal.mark(this.plan, task.job)
+      await this.journal.mark(task.job)
       return written
     } finally {
       this.#writeBuffers.give(buffer)

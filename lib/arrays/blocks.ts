@@ -17,7 +17,7 @@ import {
   type BlockResult,
   inputsOf,
   jobNames,
-  jobsIn,
+  undoneJobs,
 } from './job.js'
 import { Journal, Output } from './journal.js'
 import { layoutSet, type RunOptions, runSet } from './options.js'
@@ -135,9 +135,9 @@ export class BlockComputer {
     })
     if (await isDone(plan, job, { roots, signal })) return already()
     const { engine: opening, stop } = await this.#engineFor(plan, options, limits)
-    const giveUp = () => stop.abort(signal?.reason)
-    const forget = signal && onAbort(signal, giveUp)
-    if (signal?.aborted) giveUp()
+    const abort = () => stop.abort(signal?.reason)
+    const forget = signal && onAbort(signal, abort)
+    if (signal?.aborted) abort()
     try {
       const engine = await opening
       const { bytesRead } = engine
@@ -207,7 +207,7 @@ export async function isDone(plan: BlockPlan, job: BlockJob, options: FinishOpti
   assertPlan(plan)
   assertJob(plan, job)
   const signal = await readFinish(plan, options)
-  if (await new Journal(plan, signal).isMarked(plan, job)) return true
+  if (await new Journal(plan, signal).isMarked(job)) return true
   return isFinished(plan, signal)
 }
 
@@ -325,14 +325,9 @@ async function assertDone(plan: AnyPlan, signal: AbortSignal | undefined): Promi
     const done = jobNames(plan, stage, await journal.marked(stage))
     const missing = plan.stages[stage]! - done.size
     if (missing === 0) continue
-    let example = ''
-    for (const { name } of jobsIn(plan, stage)) {
-      if (done.has(name)) continue
-      example = name
-      break
-    }
+    const [example] = undoneJobs(plan, stage, done)
     throw new ResumeError(
-      `${missing} of the blocks of ${plan.output.path} are not done yet, such as ${example}: do them first`,
+      `${missing} of the blocks of ${plan.output.path} are not done yet, such as ${example!.name}: do them first`,
     )
   }
   for (const input of inputsOf(plan)) {

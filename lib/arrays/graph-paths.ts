@@ -31,9 +31,9 @@ import {
   type BlockJob,
   blocksIn,
   type GraphPlan,
+  indicesOf,
   MAX_STEPS,
   type PlannedGraph,
-  placeOf,
 } from './job.js'
 import { cut } from './job-tasks.js'
 import { Journal } from './journal.js'
@@ -50,7 +50,7 @@ import {
 } from './layout.js'
 import { isZarr } from './names.js'
 import { type ReadWork, readPath } from './options.js'
-import { askedOf, assertSeparate, resumeOrBegin } from './plan.js'
+import { assertSeparate, completeRequest, resumeOrBegin } from './plan.js'
 
 /** Returns whether a file's extension is that of a graph format. */
 export const isGraphName = (path: string) => /\.(gr|mtx|csv|graphml)(\.gz)?$/i.test(path)
@@ -91,7 +91,7 @@ export async function graphPaths(request: GraphRequest): Promise<{ plan: GraphPl
   const { weights, output, work, sources, targets, limit, method = 'auto', backend } = request
   const { signal, overflow } = work
   throwIfAborted(signal, WORK)
-  const asked = await askedOf(work, output, 'min-plus')
+  const asked = await completeRequest(work, output, 'min-plus')
   const semiring = assertPaths(asked.semiring)
   if (backend !== AUTO && backend !== CPU) {
     throw new OptionError(
@@ -282,13 +282,13 @@ export class RowsSearch implements JobRunner {
     let writing: Promise<void> = Promise.resolve()
     const write = async (job: BlockJob, rows: Range, data: ElementArray, kernelMs: number) => {
       const bytesWritten = await writeBlock(this.#plan, journal, { rows, cols: [0, width], data })
-      await journal.mark(this.#plan, job)
+      await journal.mark(job)
       done({ job, kernelMs, bytesWritten })
     }
     try {
       for (const job of jobs) {
         how ??= await this.#decide(signal)
-        const rows = cut(placeOf(job)[1], block.rows, output.shape[0])
+        const rows = cut(indicesOf(job)[1], block.rows, output.shape[0])
         const data = this.#buffer(count++ % BUFFERS, (rows[1] - rows[0]) * width)
         const kernelMs = await this.#searchRows(rows, data, how, signal, began)
         const waited = performance.now()

@@ -12,15 +12,14 @@ import type { Semiring } from '../variant-names.js'
 import { type ArraySource, blockBytes, elementsIn, type Range } from './array-source.js'
 import { type Block, writeBlock } from './array-writer.js'
 import { narrow, widen, zeroOn } from './convert.js'
-import { readStep, writeStep } from './intermediate-block.js'
 import {
   type ArrayType,
   type BlockJob,
   blocksIn,
+  indicesOf,
   type MultiplyPlan,
   type PathsPlan,
   type PlannedInput,
-  placeOf,
   resultType,
 } from './job.js'
 import type { Journal } from './journal.js'
@@ -99,7 +98,7 @@ interface Sources {
 }
 
 export function multiplyTask(plan: MultiplyPlan, journal: Journal, { a, b }: Sources, job: BlockJob): Task {
-  const [i, j] = placeOf(job)
+  const [i, j] = indicesOf(job)
   const { block, semiring, output } = plan
   const rows = cut(i, block.rows, output.shape[0])
   const cols = cut(j, block.cols, output.shape[1])
@@ -196,7 +195,7 @@ function halves([from, to]: Range): Range[] {
 }
 
 export function pathsTask(plan: PathsPlan, journal: Journal, { a }: Sources, job: BlockJob): Task {
-  const [i, j] = placeOf(job)
+  const [i, j] = indicesOf(job)
   const k = Math.floor(job.stage / 3)
   const phase = job.stage % 3
   const { semiring, between, output } = plan
@@ -215,7 +214,7 @@ export function pathsTask(plan: PathsPlan, journal: Journal, { a }: Sources, job
       key: `d ${step} ${row} ${col}`,
       bytes,
       async read(memory) {
-        const bytesRead = await readStep(plan, journal, step, row, col, memory.subarray(0, bytes))
+        const bytesRead = await journal.readStep(step, row, col, memory.subarray(0, bytes))
         return { matrix: { data: elementsIn(memory, between, shape[0] * shape[1]), shape }, bytesRead }
       },
     }
@@ -253,7 +252,7 @@ export function pathsTask(plan: PathsPlan, journal: Journal, { a }: Sources, job
       const bytes = new Uint8Array(data.buffer as ArrayBuffer, data.byteOffset, data.byteLength)
       let written = 0
       // The row and the column are read by the remaining blocks, also at the last step.
-      if (!last || phase < 2) written += await writeStep(plan, journal, k + 1, i, j, bytes)
+      if (!last || phase < 2) written += await journal.writeStep(k + 1, i, j, bytes)
       // No job reads the blocks of earlier steps any more: this stage begins after all of their readers.
       if (phase === 0) await journal.removeStep(k - 1)
       if (last) written += await writeBlock(plan, journal, finalBlock(plan, rows, cols, data))

@@ -357,7 +357,7 @@ export function jobsOf(plan: BlockPlan, stage: number): Generator<BlockJob, void
  * @param together - for a product, the number of rows of blocks that are computed for each column of blocks of
  * B, which is then read once for all of them.
  */
-export function* jobsIn(plan: AnyPlan, stage: number, together = 1): Generator<BlockJob, void> {
+function* jobsIn(plan: AnyPlan, stage: number, together = 1): Generator<BlockJob, void> {
   if (plan.kind === 'graph-paths') {
     for (let index = 0; index < plan.stages[0]!; index++) yield { name: `r-${index}`, stage }
     return
@@ -390,6 +390,16 @@ export function* jobsIn(plan: AnyPlan, stage: number, together = 1): Generator<B
   }
 }
 
+/** Yields the jobs of a stage whose names aren't in `done`. */
+export function* undoneJobs(
+  plan: AnyPlan,
+  stage: number,
+  done: ReadonlySet<string>,
+  together?: number,
+): Generator<BlockJob, void> {
+  for (const job of jobsIn(plan, stage, together)) if (!done.has(job.name)) yield job
+}
+
 /** Throws OptionError unless the plan has such a stage. */
 export function assertStage(plan: BlockPlan, stage: number): void {
   if (hasStage(plan, stage)) return
@@ -405,7 +415,7 @@ const letters: Record<AnyPlan['kind'], string> = { multiply: 'c', 'shortest-path
  * Returns the row and the column of a block, which end the name of its job. A block of whole rows has only
  * the last number.
  */
-export const placeOf = ({ name }: BlockJob) => name.split('-').slice(-2).map(Number) as [number, number]
+export const indicesOf = ({ name }: BlockJob) => name.split('-').slice(-2).map(Number) as [number, number]
 
 /** Throws OptionError unless the plan has such a job: names are untrusted input and become names of files. */
 export function assertJob(plan: BlockPlan, job: BlockJob): void {

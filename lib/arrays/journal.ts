@@ -8,11 +8,12 @@
  * are done.
  */
 import { stat } from 'node:fs/promises'
-import { ExistsError, FileError, ResumeError } from '../errors.js'
+import { ChunkError, ExistsError, FileError, ResumeError } from '../errors.js'
+import { readError } from '../files/files.js'
 import { storeOf } from './bucket-store.js'
 import { type AnyPlan, assertAnyPlan, type BlockJob } from './job.js'
 import { isZarr } from './names.js'
-import { asRow, type Content, type Store } from './store.js'
+import { asRow, type Content, fileGone, rowAt, type Store } from './store.js'
 import { isArrayMetadata } from './zarr-metadata.js'
 
 const PLAN = 'plan.json'
@@ -32,8 +33,8 @@ function isOwn(name: string): boolean {
 /** Returns whether a file is a part of a Zarr array: its metadata, of this version or the one before, or a chunk. */
 const isPart = (name: string) => /^(zarr\.json|\.zarray|\.zattrs|(c|\d+)([./]\d+)*)$/.test(name)
 
-/** Returns the content of a completed block's mark, which names the plan. */
-const markOf = (plan: AnyPlan, job: BlockJob) => Buffer.from(JSON.stringify({ plan: plan.id, job: job.name }))
+/** Bytes of the line that begins the file of an intermediate block. */
+const HEADER_BYTES = 128
 
 /** Files of an output: under its name and in its `.partial` folder. */
 export class Output {
@@ -209,9 +210,14 @@ export class Journal {
     return this.store.join(this.own, 'done', String(stage), ...job)
   }
 
+  /** Returns the content of a completed block's mark, which names the plan. */
+  #markOf({ name }: BlockJob): Buffer {
+    return Buffer.from(JSON.stringify({ plan: this.#id, job: name }))
+  }
+
   /** Marks a block as done. All its files must have been renamed into place. */
-  async mark(plan: AnyPlan, job: BlockJob): Promise<void> {
-    await this.store.write(this.#marks(job.stage, job.name), this.temporary, [asRow(markOf(plan, job))])
+  async mark(job: BlockJob): Promise<void> {
+    await this.store.write(this.#marks(job.stage, job.name), this.temporary, [asRow(this.#markOf(job))])
     // A mark written after the removal of the work must be removed again. A later removal finds the mark
     // itself.
     if (this.store.renames || (await this.isUnfinished())) return
@@ -219,9 +225,9 @@ export class Journal {
     throw new FileError(`${this.own} can't be written: the work was completed or removed meanwhile`)
   }
 
-  async isMarked(plan: AnyPlan, job: BlockJob): Promise<boolean> {
+  async isMarked(job: BlockJob): Promise<boolean> {
     const bytes = await this.store.readWhole(this.#marks(job.stage, job.name))
-    return bytes?.equals(markOf(plan, job)) ?? false
+    return bytes?.equals(this.#markOf(job)) ?? false
   }
 
   /** Returns the names of the completed jobs of a stage. */
@@ -229,9 +235,43 @@ export class Journal {
     return new Set(await this.store.names(this.#marks(stage)))
   }
 
-  /** Returns the path of an intermediate block: a block of the matrix after `step` steps. */
-  step(step: number, row: number, col: number): string {
-    return this.store.join(this.own, 'steps', String(step), `${row}-${col}`)
+  /** Returns the path of a block of the matrix after `step` steps, and the line with which its file begins. */
+  #step(step: number, row: number, col: number): { path: string; header: Buffer } {
+    const path = this.store.join(this.own, 'steps', String(step), `${row}-${col}`)
+    const text = `mpmml block ${this.#id} ${step} ${row} ${col}`
+    return { path, header: Buffer.from(text.padEnd(HEADER_BYTES - 1).concat('\n')) }
+  }
+
+  /** Writes an intermediate block and returns the number of bytes. */
+  async writeStep(step: number, row: number, col: number, memory: Uint8Array): Promise<number> {
+    const { path, header } = this.#step(step, row, col)
+    await this.store.write(path, this.temporary, [asRow(header), asRow(memory)])
+    return HEADER_BYTES + memory.length
+  }
+
+  /** Reads an intermediate block into `memory`, whose size must be that of the block. Returns the number of bytes. */
+  async readStep(step: number, row: number, col: number, memory: Uint8Array): Promise<number> {
+    const { path, header } = this.#step(step, row, col)
+    try {
+      const file = await this.store.open(path, null)
+      if (!file) throw fileGone(path)
+      try {
+        const found = Buffer.alloc(HEADER_BYTES)
+        if (file.size >= HEADER_BYTES) await file.read(rowAt(0, found))
+        if (!found.equals(header)) throw new ChunkError('it is a block of something else')
+        const bytes = HEADER_BYTES + memory.length
+        if (file.size !== bytes) throw new ChunkError(`it has ${file.size} bytes and not ${bytes}`)
+        await file.read(rowAt(HEADER_BYTES, memory))
+        return bytes
+      } finally {
+        await file.close()
+      }
+    } catch (error) {
+      if (!(error instanceof ChunkError)) throw readError(path, error)
+      throw new ChunkError(`${path} is damaged: ${error.message}. Begin again with overwrite`, {
+        cause: error,
+      })
+    }
   }
 
   /** Removes the intermediate blocks of a step, which are no longer read. */

@@ -101,7 +101,7 @@ export async function begin(
   work: ReadWork,
   ready: (plan: BlockPlan) => Promise<void>,
 ): Promise<BlockPlan> {
-  const asked = await askedOf(work, c, kind === 'multiply' ? 'max-plus' : 'min-plus')
+  const asked = await completeRequest(work, c, kind === 'multiply' ? 'max-plus' : 'min-plus')
   const paths = kind === 'multiply' ? [a, b!] : [a]
   const inputs: ArraySource[] = []
   for (const path of paths) inputs.push(await openSource(readPath(path), asked.signal))
@@ -128,7 +128,11 @@ export async function begin(
 }
 
 /** Returns the request that the options of work describe. */
-export async function askedOf(work: ReadWork, path: string | URL, usual: Semiring): Promise<PlanRequest> {
+export async function completeRequest(
+  work: ReadWork,
+  path: string | URL,
+  usual: Semiring,
+): Promise<PlanRequest> {
   const { memory = usualMemory(), semiring = usual } = work
   if (work.resume && work.overwrite) {
     throw new OptionError('options resume and overwrite contradict each other: leave one of them out')
@@ -157,7 +161,7 @@ export async function resumeOrBegin<Plan extends AnyPlan>(
   kind: Plan['kind'],
   { assertSame, make, ready }: Beginning<Plan>,
 ): Promise<Plan> {
-  const { begun: there, replaces } = await lookAround(asked)
+  const { begun: there, replaces } = await findExisting(asked)
   if (there) {
     if (there.kind !== kind) throw differs('the work', there.kind, kind)
     const begun = there as Plan
@@ -227,7 +231,7 @@ export async function assertSeparate(output: string, input: string): Promise<voi
  * Returns the plan to be resumed (null for new work), and the identity of the file or folder that the output
  * replaces.
  */
-async function lookAround({
+async function findExisting({
   output,
   resume,
   overwrite,

@@ -4,7 +4,7 @@ import type { FoundBy } from '../graph/options.js'
 import { INTERVAL_MS, ProgressListener } from '../product/progress.js'
 import type { JobRunner } from './batch.js'
 import { complete, isFinished, unlessFinished } from './blocks.js'
-import { type AnyPlan, type ArrayType, type BlockJob, blockOf, jobNames, jobsIn } from './job.js'
+import { type AnyPlan, type ArrayType, blockOf, jobNames, undoneJobs } from './job.js'
 import { Journal } from './journal.js'
 import type { ArraysProgress } from './options.js'
 
@@ -60,7 +60,7 @@ export async function runJobs(
   runner: JobRunner,
   { started, onProgress, signal }: Running,
 ): Promise<ArraysResult> {
-  const pace = new ProgressTracker(
+  const progress = new ProgressTracker(
     plan.stages.reduce((sum, count) => sum + count, 0),
     onProgress,
   )
@@ -68,26 +68,26 @@ export async function runJobs(
   const compute = async () => {
     const journal = new Journal(plan, signal)
     const finished = await isFinished(plan, signal)
-    if (finished) pace.skip(pace.total)
+    if (finished) progress.skipped = progress.total
     await unlessFinished(plan, signal, async () => {
       for (let stage = 0; stage < plan.stages.length && !finished; stage++) {
         const done = jobNames(plan, stage, await journal.marked(stage))
-        pace.skip(done.size)
-        await runner.run(without(jobsIn(plan, stage, runner.rowsTogether), done), signal, {
+        progress.skipped += done.size
+        await runner.run(undoneJobs(plan, stage, done, runner.rowsTogether), signal, {
           done(block) {
             kernelMs += block.kernelMs
             bytesWritten += block.bytesWritten
-            pace.block()
+            progress.block()
           },
-          began: (share) => pace.began(share),
+          began: (share) => progress.began(share),
         })
       }
       await complete(plan, signal)
     })
-    pace.end()
+    progress.report()
   }
   try {
-    await pace.run(compute)
+    await progress.run(compute)
   } finally {
     await runner.close()
   }
@@ -100,8 +100,8 @@ export async function runJobs(
     ...(method && { method }),
     backend,
     device: deviceName,
-    blocks: pace.total,
-    resumed: pace.skipped,
+    blocks: progress.total,
+    resumed: progress.skipped,
     block: blockOf(plan),
     bytesRead,
     bytesWritten,
@@ -110,20 +110,17 @@ export async function runJobs(
   }
 }
 
-/** Returns the jobs that aren't done. */
-function* without(jobs: Iterable<BlockJob>, done: Set<string>): Generator<BlockJob, void> {
-  for (const job of jobs) if (!done.has(job.name)) yield job
-}
-
 /** Progress of the work and estimate of the remaining time. */
 class ProgressTracker {
   /** The number of all blocks. */
   readonly total: number
   readonly #listener: ProgressListener<ArraysProgress>
   readonly #started = performance.now()
-  #told = 0
+  #reported = 0
   #blocks = 0
-  #share = 0
+  /** Greatest number of blocks that was reported, with the share of the current block. */
+  #done = 0
+  /** Number of blocks of earlier runs. */
   skipped = 0
 
   constructor(total: number, listener: ((progress: ArraysProgress) => void) | undefined) {
@@ -136,39 +133,30 @@ class ProgressTracker {
     return this.#listener.run(work)
   }
 
-  /** Counts blocks of earlier runs. */
-  skip(count: number): void {
-    this.skipped += count
-  }
-
   /** Reports the share of the current block that is computed. */
   began(share: number): void {
-    this.#share = share < 1 ? share : 0
-    if (performance.now() - this.#told >= INTERVAL_MS) this.#tell()
+    if (performance.now() - this.#reported >= INTERVAL_MS) this.report(share)
   }
 
+  /** Reports that a block is done. */
   block(): void {
     this.#blocks++
-    this.#tell()
+    this.report()
   }
 
-  end(): void {
-    this.#share = 0
-    this.#tell()
-  }
-
-  #tell(): void {
+  report(share = 0): void {
+    const { total, skipped } = this
     const now = performance.now()
-    this.#told = now
-    const done = Math.min(this.total, this.#blocks + this.#share)
-    const { total } = this
-    // Blocks of an earlier run don't count for the rate.
-    const left = total - this.skipped - done
+    this.#reported = now
+    // A block may begin before the previous one is written. Blocks of an earlier run don't count for the rate.
+    this.#done = Math.min(total, Math.max(this.#done, this.#blocks + share))
+    const done = this.#done
+    const left = Math.max(0, total - skipped - done)
     this.#listener.tell({
-      done: total === 0 ? 1 : Math.min(1, (this.skipped + done) / total),
-      blocks: this.skipped + this.#blocks,
+      done: total === 0 ? 1 : Math.min(1, (skipped + done) / total),
+      blocks: skipped + this.#blocks,
       total,
-      secondsLeft: done > 0 ? ((now - this.#started) / 1000 / done) * Math.max(0, left) : undefined,
+      secondsLeft: done > 0 ? ((now - this.#started) / 1000 / done) * left : undefined,
     })
   }
 }

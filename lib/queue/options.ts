@@ -66,7 +66,7 @@ export type WorkerEvent =
    */
   | ({ readonly type: 'failed'; readonly plan: string } & Failure)
   /** The block was given to another worker, because this one had been silent, or back to the queue, because it stops. */
-  | { readonly type: 'given-up'; readonly plan: string; readonly job: string }
+  | { readonly type: 'abandoned'; readonly plan: string; readonly job: string }
   | { readonly type: 'lost'; readonly reason: string }
   | { readonly type: 'back' }
 

@@ -10,7 +10,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { aborted, onAbort, raceWithAbort, signal, throwIfAborted } from '../abort.js'
-import { type BlockJob, type BlockPlan, jobsIn } from '../arrays/job.js'
+import { type BlockJob, type BlockPlan, undoneJobs } from '../arrays/job.js'
 import { QueueError } from '../errors.js'
 import { listener, Options, type OptionsOf, type ReadOf } from '../options.js'
 import type { Progress } from '../product/options.js'
@@ -348,7 +348,7 @@ class Producer {
       ? await this.runner.doneJobs(this.plan, stage, { signal: this.settings.signal })
       : new Set<string>()
     this.#done += done.size
-    for (const job of jobsIn(this.plan, stage)) if (!done.has(job.name)) yield job
+    yield* undoneJobs(this.plan, stage, done)
   }
 
   async #add(jobs: readonly BlockJob[]): Promise<void> {

@@ -284,7 +284,7 @@ class Worker implements QueueWorker {
       return null
     } catch (error) {
       if (signal.aborted) {
-        this.tell({ type: 'given-up', plan: id, job: name })
+        this.tell({ type: 'abandoned', plan: id, job: name })
         if (this.#isStopping) {
           await job.moveToWait(token)
           throw new WaitingError()

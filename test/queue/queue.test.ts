@@ -360,7 +360,7 @@ describe.skipIf(!redisProgram)(`blocks on a queue${why}`, () => {
     expect(await begun.end()).toMatchObject({ type: 'result', computed: 1 })
     asleep.child.kill('SIGCONT')
     // The suspended worker abandons the block, long before its wait of an hour ends.
-    expect(await asleep.says('given-up')).toMatchObject({ job: 'c-0-0' })
+    expect(await asleep.says('abandoned')).toMatchObject({ job: 'c-0-0' })
     expect(asleep.of('done')).toEqual([])
   })
 
