@@ -11,7 +11,6 @@ export {
   type FinishOptions,
   finish,
   isDone,
-  type RootOptions,
   type RunBlockOptions,
   runBlock,
 } from './arrays/blocks.js'
@@ -34,6 +33,6 @@ export {
   type PathsArraysOptions,
   shortestPathsArrays,
 } from './arrays/multiply.js'
-export type { ArraysProgress, BeginOptions, LayoutOptions, RunOptions } from './arrays/options.js'
+export type { ArraysProgress, RunOptions, WorkOptions } from './arrays/options.js'
 export { type BlockRequest, type MultiplyRequest, type PathsRequest, planBlocks } from './arrays/plan.js'
 export type { ArraysResult } from './arrays/run.js'

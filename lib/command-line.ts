@@ -3,7 +3,7 @@
  * this module; it is no subpath of the package.
  */
 
-import { beginSet, layoutSet, runSet } from './arrays/options.js'
+import { runSet, workSet } from './arrays/options.js'
 import { backend, device, devices } from './backend.js'
 import { semiring } from './built-in-semirings.js'
 import { pathSet } from './graph/options.js'
@@ -19,8 +19,8 @@ export type { Option } from './options.js'
 /** Options by name. Each name has the same meaning in all functions. */
 export const libraryOptions = {
   ...{ semiring, backend, device, devices, variant, overflow },
-  ...{ memory: layoutSet.memory, chunks: layoutSet.chunks, shards: layoutSet.shards, codec: layoutSet.codec },
-  ...beginSet,
+  ...{ memory: workSet.memory, chunks: workSet.chunks, shards: workSet.shards, codec: workSet.codec },
+  ...{ resume: workSet.resume, overwrite: workSet.overwrite },
   deviceMemory: runSet.deviceMemory,
   ...{ limit: pathSet.limit, method: pathSet.method, reduce: reduction },
   ...{ queue: workerSet.queue, name: workerSet.name, lockDuration: workerSet.lockDuration },

@@ -20,21 +20,23 @@ import {
   undoneJobs,
 } from './job.js'
 import { Journal, Output } from './journal.js'
-import { layoutSet, type RunOptions, runSet } from './options.js'
+import { bytes, type RunOptions, runSet } from './options.js'
 import { isMadeBy } from './plan.js'
 import { openSource } from './source.js'
 
-/** Options that limit which files a job may access. */
-export interface RootOptions {
+/** The options of {@link isDone}, {@link doneJobs} and {@link finish}. */
+export interface FinishOptions {
   /**
    * Allowed folders, and addresses s3://bucket/prefix. A plan that reads or writes outside of them is refused
    * with ERR_MPMML_ROOTS. Default: no restriction.
    */
   roots?: readonly string[] | undefined
+  /** Aborts the call with ERR_MPMML_ABORTED. */
+  signal?: AbortSignal | undefined
 }
 
 /** The options of {@link runBlock}. */
-export interface RunBlockOptions extends RunOptions, RootOptions {
+export interface RunBlockOptions extends RunOptions, FinishOptions {
   /** Limit of host memory in bytes, for which the plan was made. Default: the need of the job. */
   memory?: number | string | undefined
 }
@@ -44,7 +46,7 @@ const roots = checkedLater<readonly string[]>()
 
 const blockOptions = new Options({
   ...runSet,
-  memory: layoutSet.memory,
+  memory: bytes,
   roots,
 } satisfies OptionsOf<RunBlockOptions>)
 
@@ -237,12 +239,6 @@ export async function doneJobs(
 export async function isFinished(plan: AnyPlan, signal: AbortSignal | undefined): Promise<boolean> {
   if (await new Journal(plan, signal).isUnfinished()) return false
   return isMadeBy(plan, signal)
-}
-
-/** The options of {@link isDone}, {@link doneJobs} and {@link finish}. */
-export interface FinishOptions extends RootOptions {
-  /** Aborts the call with ERR_MPMML_ABORTED. */
-  signal?: AbortSignal | undefined
 }
 
 const finishOptions = new Options({ roots, signal } satisfies OptionsOf<FinishOptions>)

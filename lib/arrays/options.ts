@@ -29,8 +29,12 @@ export interface ArraysProgress extends Progress {
   readonly secondsLeft: number | undefined
 }
 
-/** Options for the layout of the output and the block size: see {@link planBlocks}. */
-export interface LayoutOptions {
+/** Options of a computation on matrices on disk and of its output: see {@link planBlocks}. */
+export interface WorkOptions {
+  /** Semiring, by default 'max-plus' for products and 'min-plus' for paths. */
+  semiring?: Semiring | undefined
+  /** Treatment of int32 results outside the finite range, as in `mpmm`. */
+  overflow?: Overflow | undefined
   /**
    * Limit of host memory in bytes: a number or a string such as '8GiB'. Default: half of the free memory, at
    * most 8 GiB.
@@ -54,22 +58,10 @@ export interface LayoutOptions {
         readonly depth?: number | undefined
       }
     | undefined
-}
-
-/** Options for outputs and work that exist already. */
-export interface BeginOptions {
   /** Resumes unfinished work: completed blocks aren't computed again. Starts new work if none was begun. */
   resume?: boolean | undefined
   /** Replaces an existing output, and drops unfinished work on it. */
   overwrite?: boolean | undefined
-}
-
-/** Options of a computation on matrices on disk and of its output. */
-export interface WorkOptions extends LayoutOptions, BeginOptions {
-  /** Semiring, by default 'max-plus' for products and 'min-plus' for paths. */
-  semiring?: Semiring | undefined
-  /** Treatment of int32 results outside the finite range, as in `mpmm`. */
-  overflow?: Overflow | undefined
 }
 
 /** Options for the backend of block computations, and callbacks. */
@@ -122,7 +114,7 @@ function readPair(value: unknown, name: string): [number, number] {
   throw new OptionError(`option ${name} must be [rows, cols], integers above 0, but it is ${came}`)
 }
 
-type BlockSizes = Exclude<LayoutOptions['block'], number | undefined>
+type BlockSizes = Exclude<WorkOptions['block'], number | undefined>
 
 function readBlockSizes(value: unknown): BlockSizes {
   const sizes: Record<string, unknown> =
@@ -145,18 +137,18 @@ function blockObject(value: unknown): Record<string, unknown> {
 /** Limit of memory in bytes. */
 export const bytes = option(undefined, readBytes)
 
-export const layoutSet = {
+/** The semiring has no default here, because products and paths have different ones. */
+export const workSet = {
+  semiring: semiringName,
+  overflow: policy,
   memory: bytes,
   chunks: option(undefined, readPair),
   shards: option(undefined, readPair),
   codec: choice<ZarrLayout['codec'], undefined>(['none', 'zstd', 'gzip', 'blosc'], undefined),
   block: option<BlockSizes>({}, readBlockSizes),
-} satisfies OptionsOf<LayoutOptions>
-
-export const beginSet = {
   resume: boolean(false),
   overwrite: boolean(false),
-} satisfies OptionsOf<BeginOptions>
+} satisfies OptionsOf<WorkOptions>
 
 export const runSet = {
   backend,
@@ -164,17 +156,6 @@ export const runSet = {
   deviceMemory: bytes,
   signal,
 } satisfies OptionsOf<RunOptions>
-
-/**
- * Options of {@link WorkOptions}. The semiring has no default here, because products and paths have different
- * ones.
- */
-export const workSet = {
-  semiring: semiringName,
-  overflow: policy,
-  ...layoutSet,
-  ...beginSet,
-} satisfies OptionsOf<WorkOptions>
 
 const workOptions = new Options({ ...workSet, signal })
 
