@@ -10,6 +10,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { aborted, onAbort, raceWithAbort, signal, throwIfAborted } from '../abort.js'
+import { atOnce } from '../arrays/disk.js'
 import { type BlockJob, type BlockPlan, undoneJobs } from '../arrays/job.js'
 import { QueueError } from '../errors.js'
 import { listener, Options, type OptionsOf, type ReadOf } from '../options.js'
@@ -109,7 +110,7 @@ export const producerOptions = new Options(producerSet)
 export type ProducerSettings = Readonly<ReadOf<typeof producerOptions>>
 
 /** Number of requests to the queue in flight at a time. */
-const AT_ONCE = 64
+const REQUESTS_AT_ONCE = 64
 const MIN_PAUSE_MS = 5
 const MAX_PAUSE_MS = 100
 /** Timeout of the last messages to a queue. */
@@ -419,18 +420,14 @@ class Producer {
     const { id } = this.plan
     const jobs = [...this.#inFlight.values()]
     const lost: BlockJob[] = []
-    for (let at = 0; at < jobs.length; at += AT_ONCE) {
-      await Promise.all(
-        jobs.slice(at, at + AT_ONCE).map(async (job) => {
-          const state = await this.#queue.getJobState(jobId(id, job.name))
-          if (state === 'failed') {
-            const { failedReason } = (await this.#queue.getJob(jobId(id, job.name))) ?? {}
-            throw errorOf(job.name, failedReason ?? 'for a reason that is not known')
-          }
-          if (state === 'unknown') lost.push(job)
-        }),
-      )
-    }
+    await atOnce(REQUESTS_AT_ONCE, jobs.length, async (index) => {
+      const job = jobs[index]!
+      const state = await this.#queue.getJobState(jobId(id, job.name))
+      if (state === 'unknown') lost.push(job)
+      if (state !== 'failed') return
+      const { failedReason } = (await this.#queue.getJob(jobId(id, job.name))) ?? {}
+      throw errorOf(job.name, failedReason ?? 'for a reason that is not known')
+    })
     if (lost.length === 0) return
     // Most have been done since the reports were read: a worker reports a block before it takes its job from the queue.
     while ((await this.#readReports()) > 0) {}

@@ -173,8 +173,6 @@ describe('files that are not arrays', () => {
       (m) => Object.assign(m, { codecs: [bytes, { name: 'lz4' }] }),
       /codec 'lz4' is not one of/,
     ],
-    ['another kind of keys', (m) => Object.assign(m, { chunk_key_encoding: { name: 'v3' } }), /key/],
-    ['no codecs', (m) => Object.assign(m, { codecs: 5 }), /codecs/],
     [
       'a field that must be understood',
       (m) => Object.assign(m, { compass: { north: 1 } }),
@@ -195,11 +193,6 @@ describe('files that are not arrays', () => {
       'storage transformers that are no list',
       (m) => Object.assign(m, { storage_transformers: 'mirror' }),
       /storage transformers/,
-    ],
-    [
-      'another grid',
-      (m) => Object.assign(m, { chunk_grid: { name: 'torn', configuration: { chunk_shape: [30, 30] } } }),
-      /grid/,
     ],
     [
       'a fill value that is a text',
