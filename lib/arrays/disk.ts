@@ -115,6 +115,12 @@ export function writeError(path: string, error: unknown): MpmmlError {
   return new FileError(`${path} can't be written: ${systemReason(error)}`, { cause: error })
 }
 
+/** Names the file, and what to do, in the error of damaged content. Other errors are returned unchanged. */
+export const damaged = (what: string, error: unknown, advice = 'Write it again from its source'): unknown =>
+  error instanceof ChunkError
+    ? new ChunkError(`${what} is damaged: ${error.message}. ${advice}`, { cause: error })
+    : error
+
 /** Throws ChangedError if a file was modified after `changedMs`. */
 export function assertUnchanged(path: string, mtimeMs: number, changedMs: number): void {
   if (mtimeMs <= changedMs) return

@@ -11,6 +11,7 @@ import { stat } from 'node:fs/promises'
 import { ChunkError, ExistsError, FileError, ResumeError } from '../errors.js'
 import { readError } from '../files/files.js'
 import { storeOf } from './bucket-store.js'
+import { damaged } from './disk.js'
 import { type AnyPlan, assertAnyPlan, type BlockJob } from './job.js'
 import { isZarr } from './names.js'
 import { asRow, type Content, fileGone, rowAt, type Store } from './store.js'
@@ -267,10 +268,7 @@ export class Journal {
         await file.close()
       }
     } catch (error) {
-      if (!(error instanceof ChunkError)) throw readError(path, error)
-      throw new ChunkError(`${path} is damaged: ${error.message}. Begin again with overwrite`, {
-        cause: error,
-      })
+      throw readError(path, damaged(path, error, 'Begin again with overwrite'))
     }
   }
 

@@ -8,10 +8,10 @@ import { booleansRefused, type FileType } from '../files/npy-types.js'
 import { swapBytes } from '../platform.js'
 import type { ElementArray } from '../storage.js'
 import { type ArraySource, elementsIn, type Range, type ReadBlock } from './array-source.js'
-import { assertUnchanged, readRectangle } from './disk.js'
+import { assertUnchanged, damaged, readRectangle } from './disk.js'
 import { files } from './file-store.js'
 import type { ArrayType, PlannedInput } from './job.js'
-import type { Stored } from './store.js'
+import type { Rectangle, Stored } from './store.js'
 
 /** Bytes of the file per conversion. */
 const CONVERTED_BYTES = 1 << 22
@@ -69,8 +69,12 @@ export class NpySource implements ArraySource {
     return readingNpy(this.path, async (file) => {
       assertUnchanged(this.path, (await file.stat()).mtimeMs, changedMs)
       const place = { pitch, width: width * size, memoryPitch: width * size }
+      const fill = (part: Pick<Rectangle, 'position' | 'rows' | 'memory'>) =>
+        readRectangle(file, { ...place, ...part }).catch((error) => {
+          throw damaged(this.path, error)
+        })
       if (!convert) {
-        await readRectangle(file, { ...place, position, rows: count, memory })
+        await fill({ position, rows: count, memory })
         if (swapped) swapBytes(Buffer.from(memory.buffer, memory.byteOffset, count * width * size), size)
       } else if (width > 0) {
         const step = Math.max(1, Math.floor(CONVERTED_BYTES / (width * size)))
@@ -78,7 +82,7 @@ export class NpySource implements ArraySource {
         const out = elementsIn(memory, this.dtype, count * width) as ElementArray
         for (let row = 0; row < count; row += step) {
           const rows = Math.min(step, count - row)
-          await readRectangle(file, { ...place, position: position + row * pitch, rows, memory: bytes })
+          await fill({ position: position + row * pitch, rows, memory: bytes })
           const read = bytes.subarray(0, rows * width * size)
           if (swapped) swapBytes(read, size)
           const indexOf = (at: number) => {

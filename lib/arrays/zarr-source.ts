@@ -9,7 +9,7 @@ import type { ElementArray } from '../storage.js'
 import { type ArraySource, elementsIn, type Range, type ReadBlock } from './array-source.js'
 import { CODEC_THREADS, codeAside } from './codec-pool.js'
 import { mostEncoded } from './codecs.js'
-import { atOnce } from './disk.js'
+import { atOnce, damaged } from './disk.js'
 import { assertAbsent, expectedOf } from './fingerprint.js'
 import type { ArrayType, PlannedInput } from './job.js'
 import { crc32cOf } from './packages.js'
@@ -56,8 +56,14 @@ export class ZarrSource implements ArraySource {
     return new ZarrSource(await readZarrMatrix(path, store), store)
   }
 
-  files(): Promise<Stored[]> {
-    return this.#store.list(this.path)
+  async files(): Promise<Stored[]> {
+    const files = await this.#store.list(this.path)
+    // Chunks that a list lacks have the fill value, so a list that lacks what was read isn't used.
+    const metadata = this.#store.join(this.path, 'zarr.json')
+    if (files.some(({ name }) => name === metadata)) return files
+    throw new FileError(
+      `the list of the files of ${this.path} has no zarr.json, which exists: use a storage whose lists are complete, and check the right to list`,
+    )
   }
 
   async read(rows: Range, cols: Range, memory: Uint8Array, planned: PlannedInput): Promise<ReadBlock> {
@@ -129,12 +135,7 @@ export class ZarrSource implements ArraySource {
       this.#fill(this.#matrix.fill, part)
       return 0
     } catch (error) {
-      if (error instanceof ChunkError) {
-        throw new ChunkError(`${what} is damaged: ${error.message}. Write it again from its source`, {
-          cause: error,
-        })
-      }
-      throw readError(what, namedProblem(what, error))
+      throw readError(what, namedProblem(what, damaged(what, error)))
     }
   }
 

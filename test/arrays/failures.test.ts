@@ -18,7 +18,13 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { decodeBytes, encodeBytes } from '../../lib/arrays/codecs.js'
 import { xxh64Of } from '../../lib/arrays/packages.js'
-import { type ArraysOptions, multiplyArrays, planBlocks, shortestPathsArrays } from '../../lib/arrays.js'
+import {
+  type ArraysOptions,
+  multiplyArrays,
+  planBlocks,
+  runBlock,
+  shortestPathsArrays,
+} from '../../lib/arrays.js'
 import { AbortedError, FileError, ResumeError } from '../../lib/errors.js'
 import { readNpy, writeNpy } from '../../lib/files.js'
 import { root, runProgram } from '../cli/support.js'
@@ -337,6 +343,25 @@ describe('a full disk', () => {
     await multiplyArrays(path, pathB, out, { ...on, resume: true })
     expect((ending === '.npy' ? await readNpy(out) : await readZarr(out)).data).toEqual(c)
   })
+})
+
+it('names a .npy file that ends while it is read', async () => {
+  const path = fresh('.npy')
+  await writeNpy(path, a as never)
+  const plan = await planBlocks({
+    kind: 'multiply',
+    a: path,
+    b: pathB,
+    c: fresh('.npy'),
+    block: { depth: 48 },
+  })
+  const probe = await open(pathB, 'r')
+  const nothing = { bytesRead: 0, buffers: [] }
+  vi.spyOn(Object.getPrototypeOf(probe) as FileHandle, 'readv').mockResolvedValue(nothing)
+  await probe.close()
+  await expect(runBlock(plan, { name: 'c-0-0', stage: 0 }, { backend: 'cpu' })).rejects.toEqual(
+    coded('CHUNK', `${path} is damaged: it ends too early. Write it again from its source`),
+  )
 })
 
 it('leaves nothing of work whose beginning failed', async () => {

@@ -208,6 +208,12 @@ describe('a list of objects', () => {
   )
 })
 
+it('rejects an input whose list of objects lacks its metadata, because its chunks would have the fill value', async () => {
+  server.lists = (key) => !key.startsWith('in/b.zarr')
+  await expect(work()).rejects.toEqual(coded('FILE', /list of the files of .*b\.zarr has no zarr\.json/))
+  expect(server.keys('out/')).toEqual([])
+})
+
 describe('a signal', () => {
   const cases: [string, (seen: Seen) => boolean][] = [
     ['a look at an input', ({ key }) => key === 'in/b.zarr/zarr.json'],

@@ -52,6 +52,8 @@ export class S3Server {
   before: (seen: Seen) => void | Promise<void> = () => {}
   /** Simulates endless lists: the same objects repeatedly, or none. */
   endless: 'objects' | 'none' | undefined
+  /** Whether lists have an object. */
+  lists: (key: string) => boolean = () => true
   readonly #server: Server
 
   private constructor() {
@@ -184,7 +186,9 @@ export class S3Server {
       return
     }
     const after = query.get('continuation-token') ?? ''
-    const keys = [...objects.keys()].filter((key) => key.startsWith(prefix) && key > after).sort()
+    const keys = [...objects.keys()]
+      .filter((key) => key.startsWith(prefix) && key > after && this.lists(key))
+      .sort()
     const page = keys.slice(0, Math.min(KEYS_PER_PAGE, Number(query.get('max-keys') ?? 1000)))
     const entries = page.map((key) => {
       const { bytes, etag, modified } = objects.get(key)!
