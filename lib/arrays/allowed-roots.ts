@@ -29,7 +29,7 @@ export async function assertInside(plan: BlockPlan, roots: readonly string[] | u
 }
 
 /** Returns the path of a folder with its symbolic links resolved; an S3 address is returned unchanged. */
-export async function readRoot(root: string): Promise<string> {
+async function readRoot(root: string): Promise<string> {
   if (isS3(root)) return formatAddress(parseAddress(root))
   try {
     return await realpath(root)

@@ -13,7 +13,7 @@ import type { Pool } from './pool.js'
 import type { ReadAhead } from './read-ahead.js'
 
 /** Outcome of one block. */
-export interface BlockDone {
+interface BlockDone {
   readonly job: BlockJob
   readonly kernelMs: number
   readonly bytesWritten: number

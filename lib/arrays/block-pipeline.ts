@@ -40,7 +40,7 @@ import { type Operand, ReadAhead } from './read-ahead.js'
 import { openSource } from './source.js'
 
 /** Memory limits for the computation of blocks. */
-export interface EngineOptions {
+interface EngineOptions {
   /** Host memory in bytes; undefined for the need of one job. */
   readonly memory: number | undefined
   /** Limit in bytes; undefined for most of the free memory. */

@@ -1,5 +1,6 @@
 /** Computes block jobs one at a time, in any process. */
 import { onAbort, signal, throwIfAborted } from '../abort.js'
+import { optionsOf } from '../backend.js'
 import { openDevice } from '../device/device.js'
 import { ExistsError, FileError, ResumeError } from '../errors.js'
 import { checkedLater, Options, type OptionsOf, type ReadOf } from '../options.js'
@@ -50,8 +51,7 @@ const blockOptions = new Options({
   roots,
 } satisfies OptionsOf<RunBlockOptions>)
 
-/** Memory limits in bytes. */
-type Limits = Pick<ReadOf<typeof blockOptions>, 'memory' | 'deviceMemory'>
+type ReadBlockOptions = ReadOf<typeof blockOptions>
 
 /**
  * Computes one block job and writes its block, unless the block exists already. Concurrent calls and
@@ -102,27 +102,21 @@ export class BlockComputer {
   #kept: Kept | undefined
   #timer: NodeJS.Timeout | undefined
 
-  /** Calls {@link runBlock}; calls are serialized. */
+  /** Calls {@link runBlock}. No other call may be running. */
   async runBlock(plan: BlockPlan, job: BlockJob, options: RunBlockOptions): Promise<BlockResult> {
-    const { signal, memory, deviceMemory } = blockOptions.read(options)
+    const read = blockOptions.read(options)
     clearTimeout(this.#timer)
     try {
-      return await this.#run(plan, job, options, signal, { memory, deviceMemory })
+      return await this.#run(plan, job, read)
     } finally {
       // The timer starts after failures too, because another block may need the device.
       if (this.#kept) this.#timer = setTimeout(() => void this.close().catch(() => {}), KEPT_MS).unref()
     }
   }
 
-  async #run(
-    plan: BlockPlan,
-    job: BlockJob,
-    options: RunBlockOptions,
-    signal: AbortSignal | undefined,
-    limits: Limits,
-  ): Promise<BlockResult> {
+  async #run(plan: BlockPlan, job: BlockJob, options: ReadBlockOptions): Promise<BlockResult> {
     const started = performance.now()
-    const { roots } = options
+    const { roots, signal } = options
     assertPlan(plan)
     assertJob(plan, job)
     throwIfAborted(signal, `the job ${job.name}`)
@@ -136,7 +130,7 @@ export class BlockComputer {
       bytesWritten: 0,
     })
     if (await isDone(plan, job, { roots, signal })) return already()
-    const { engine: opening, stop } = await this.#engineFor(plan, options, limits)
+    const { engine: opening, stop } = await this.#engineFor(plan, options)
     const abort = () => stop.abort(signal?.reason)
     const forget = signal && onAbort(signal, abort)
     if (signal?.aborted) abort()
@@ -171,12 +165,14 @@ export class BlockComputer {
     }
   }
 
-  async #engineFor(plan: BlockPlan, { backend, device }: RunBlockOptions, limits: Limits): Promise<Kept> {
-    const key = JSON.stringify([plan.id, backend, device, limits])
+  async #engineFor(plan: BlockPlan, options: ReadBlockOptions): Promise<Kept> {
+    const { backend, device, memory, deviceMemory } = options
+    const key = JSON.stringify([plan.id, backend, device, memory, deviceMemory])
     if (this.#kept?.key === key) return this.#kept
     await this.close()
     const stop = new AbortController()
-    const engine = Engine.open(plan, openDevice({ backend, device }), { ...limits, signal: stop.signal })
+    const opening = openDevice(optionsOf({ backend, device, devices: 0 }))
+    const engine = Engine.open(plan, opening, { memory, deviceMemory, signal: stop.signal })
     // The caller that awaits the engine handles its error.
     engine.catch(() => {})
     this.#kept = { key, engine, stop }

@@ -35,7 +35,7 @@ const RANGE_BYTES = 1 << 24
 
 const AT_ONCE = 8
 
-export class BucketStore implements Store {
+class BucketStore implements Store {
   readonly renames = false
   // Requests have more latency than a disk, so more of them run at once.
   readonly chunksAtOnce = AT_ONCE

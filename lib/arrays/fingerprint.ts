@@ -39,7 +39,7 @@ const MAX_KNOWN = 4
 /**
  * Returns the files of an array at planning time. @throws ERR_MPMML_CHANGED if the files have changed since.
  */
-export function knownFiles({ path, fingerprint }: PlannedInput): Promise<ReadonlyMap<string, Stored>> {
+function knownFiles({ path, fingerprint }: PlannedInput): Promise<ReadonlyMap<string, Stored>> {
   const key = `${fingerprint} ${path}`
   let files = known.get(key)
   if (!files) {

@@ -74,7 +74,7 @@ const USUAL_CHUNK = 1024
 const WORK = 'the work on arrays'
 
 /** Request for paths of a graph, in addition to the options of all work. */
-export interface GraphRequest {
+interface GraphRequest {
   readonly weights: unknown
   readonly output: string | URL
   readonly work: ReadWork
@@ -240,7 +240,7 @@ const tooLittle = (least: number) =>
   )
 
 /** Searches blocks of rows one after the other: each is written while the next one is searched. */
-export class RowsSearch implements JobRunner {
+class RowsSearch implements JobRunner {
   readonly backend = 'cpu'
   readonly deviceName = deviceName(-1)
   readonly rowsTogether = 1

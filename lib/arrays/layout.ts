@@ -133,12 +133,11 @@ function assertAtMost(length: number, size: number, name: string): void {
 }
 
 export function planMultiply(
-  sources: readonly ArraySource[],
-  [a, b]: readonly PlannedInput[],
+  [sourceA, sourceB]: readonly [ArraySource, ArraySource],
+  [a, b]: readonly [PlannedInput, PlannedInput],
   asked: PlanRequest,
 ): MultiplyPlan {
   const { block, semiring } = asked
-  if (!a || !b) throw new Error('a product has two operands')
   if (a.shape[1] !== b.shape[0]) {
     throw new ShapeError(
       `${a.path} has ${a.shape[1]} columns and ${b.path} has ${b.shape[0]} rows: the inner dimensions of a product must be equal`,
@@ -154,22 +153,18 @@ export function planMultiply(
   const types: BlockTypes = { operand: a.dtype === b.dtype ? a.dtype : 'int32', result }
   const output = planOutput(asked, [a.shape[0], b.shape[1]], result, types)
   const unit = unitOf(output)
-  const [inA, inB] = sources.map((source) => source.unit) as [
-    readonly [number, number],
-    readonly [number, number],
-  ]
-  const extra = extraBytes(output) + sources.reduce((sum, source) => sum + source.extraBytes, 0)
+  const extra = extraBytes(output) + sourceA.extraBytes + sourceB.extraBytes
   const lengths = [output.shape[0], output.shape[1], a.shape[1]] as const
   const size = blockSize(asked.memory, Math.max(...lengths, 1), Math.max(...unit), extra, types)
   assertMultiple(block.rows, unit[0], lengths[0], 'rows')
   assertMultiple(block.cols, unit[1], lengths[1], 'cols')
   const blocks = {
-    rows: block.rows ?? aligned(size, unit[0], inA[0]),
-    cols: block.cols ?? aligned(size, unit[1], inB[1]),
-    depth: block.depth ?? aligned(size, 1, commonMultiple(inA[1], inB[0])),
+    rows: block.rows ?? aligned(size, unit[0], sourceA.unit[0]),
+    cols: block.cols ?? aligned(size, unit[1], sourceB.unit[1]),
+    depth: block.depth ?? aligned(size, 1, commonMultiple(sourceA.unit[1], sourceB.unit[0])),
   }
   assertAtMost(lengths[2], blocks.depth, 'depth')
-  const plan = {
+  return identified({
     kind: 'multiply' as const,
     begun: beginning(),
     semiring,
@@ -179,8 +174,7 @@ export function planMultiply(
     output,
     block: blocks,
     stages: [blocksIn(lengths[0], blocks.rows) * blocksIn(lengths[1], blocks.cols)],
-  }
-  return identified(plan)
+  })
 }
 
 export async function planPaths(
@@ -214,8 +208,7 @@ export async function planPaths(
     )
   assertMultiple(size, unit, n, 'size')
   assertAtMost(n, size, 'size')
-  const count = blocksIn(n, size)
-  const plan = {
+  return identified({
     kind: 'shortest-paths' as const,
     begun: beginning(),
     semiring,
@@ -224,9 +217,8 @@ export async function planPaths(
     output,
     block: { size },
     between,
-    stages: pathStages(count),
-  }
-  return identified(plan)
+    stages: pathStages(blocksIn(n, size)),
+  })
 }
 
 /** Returns the requested side of square blocks. Throws OptionError if the given sizes differ. */

@@ -92,7 +92,7 @@ const units: Record<string, number> = {
 }
 
 /** Reads a number of bytes: a number, or a text such as '8GiB' and '500 MB'. */
-export function readBytes(value: unknown, name: string): number {
+function readBytes(value: unknown, name: string): number {
   const [, number, unit] = /^\s*(\d+(?:\.\d+)?)\s*([kmgt]?i?)b?\s*$/i.exec(String(value)) ?? []
   const bytes =
     typeof value === 'number' ? value : Number(number) * (units[(unit ?? '').toLowerCase()] ?? Number.NaN)

@@ -121,11 +121,13 @@ export async function begin(
     },
     make: async () =>
       kind === 'multiply'
-        ? planMultiply(inputs, planned, asked)
+        ? planMultiply(pairOf(inputs), pairOf(planned), asked)
         : await planPaths(inputs[0]!, planned[0]!, asked),
     ready,
   })
 }
+
+const pairOf = <Item>([a, b]: readonly Item[]) => [a!, b!] as const
 
 /** Returns the request that the options of work describe. */
 export async function completeRequest(

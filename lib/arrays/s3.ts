@@ -55,7 +55,7 @@ export interface S3Answer {
   readonly body: Buffer
 }
 
-export const loadAws = optionalPackages('addresses s3:// need', ['aws4fetch'], () => import('aws4fetch'))
+const loadAws = optionalPackages('addresses s3:// need', ['aws4fetch'], () => import('aws4fetch'))
 
 const encoded = (text: string) =>
   encodeURIComponent(text).replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`)

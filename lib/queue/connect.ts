@@ -4,7 +4,7 @@ import { queuePassword } from '../environment.js'
 import { OptionError, QueueError } from '../errors.js'
 import { optionalPackages } from '../optional-packages.js'
 
-export type Bull = typeof import('bullmq')
+type Bull = typeof import('bullmq')
 export type Redis = import('ioredis').Redis
 
 export interface Packages {
@@ -57,7 +57,7 @@ function shownAddress(url: string): string {
  * Returns the message of an error of Redis. Omits the command that was sent, because its arguments may hold a
  * password.
  */
-export const reasonOf = (error: unknown): string => {
+const reasonOf = (error: unknown): string => {
   // The error of a transaction has the errors of its commands.
   const [first = error] = (error as { previousErrors?: unknown[] }).previousErrors ?? []
   const { message, code, errors } = first as NodeJS.ErrnoException & { errors?: Error[] }
@@ -92,7 +92,7 @@ export interface Connection {
 }
 
 /** Listeners for events of an established connection. */
-export interface ConnectionEvents {
+interface ConnectionEvents {
   /** The connection is lost; reconnecting has begun. */
   onLost?: ((reason: string) => void) | undefined
   onBack?: (() => void) | undefined

@@ -107,7 +107,7 @@ export const producerSet = {
   onProgress: listener<QueueProgress>(),
 } satisfies OptionsOf<ProducerOptions>
 export const producerOptions = new Options(producerSet)
-export type ProducerSettings = Readonly<ReadOf<typeof producerOptions>>
+type ProducerSettings = Readonly<ReadOf<typeof producerOptions>>
 
 /** Number of requests to the queue in flight at a time. */
 const REQUESTS_AT_ONCE = 64
