@@ -161,7 +161,9 @@ export class Batch {
     if (this.#isStopped) return
     const step = async () => {
       try {
-        block.kernelMs += await task.step(index, matrices, out, this.#computing)
+        // The sum isn't one statement with the await, because concurrent steps add to it meanwhile.
+        const kernelMs = await task.step(index, matrices, out, this.#computing)
+        block.kernelMs += kernelMs
       } catch (error) {
         if (!(error instanceof OverflowError && task.exactly)) throw error
         block.overflow ??= error

@@ -195,8 +195,10 @@ export class Engine implements JobRunner {
     try {
       const shape: [number, number] = [lengthOf(task.rows), lengthOf(task.cols)]
       const data = elementsIn(buffer, typesOf(this.plan).result, shape[0] * shape[1]) as ElementArray
-      if (overflow) block.kernelMs += await task.exactly!(computing, data as Int32Array)
-      else await out.download({ data, shape })
+      if (overflow) {
+        const kernelMs = await task.exactly!(computing, data as Int32Array)
+        block.kernelMs += kernelMs
+      } else await out.download({ data, shape })
       const written = await task.write(data)
       await this.journal.mark(task.job)
       return written
