@@ -1,7 +1,9 @@
 /** Reads the status of a queue. */
+import { raceWithAbort } from '../abort.js'
 import type { BlockPlan } from '../arrays/job.js'
+import { QueueError } from '../errors.js'
 import { Options } from '../options.js'
-import { connect, rejected } from './connect.js'
+import { type Connection, connect, rejected } from './connect.js'
 import { placeSet, type QueuePlace } from './options.js'
 import { workersOf } from './read.js'
 import {
@@ -79,54 +81,65 @@ const statusOptions = new Options(placeSet)
  * ```
  */
 export async function queueStatus(options: QueuePlace): Promise<QueueStatus> {
-  const { queue: where, name } = statusOptions.read(options)
-  const keys = keysOf(name)
-  const { redis, packages, address, close } = await connect(where)
+  const { queue: url, name } = statusOptions.read(options)
+  // Commands wait for a lost connection, so its loss ends the call.
+  const lost = new AbortController()
+  const connection = await connect(url, { onLost: (reason) => lost.abort(reason) })
+  const { address } = connection
   try {
-    const queue = new packages.bull.Queue(name, { connection: redis, prefix: PREFIX, skipMetasUpdate: true })
-    queue.on('error', () => {})
-    const counts = await queue.getJobCounts('waiting', 'active', 'delayed', 'failed')
-    const plans: PlanStatus[] = []
-    for (const id of (await redis.smembers(keys.plans)).sort()) {
-      const record = (await redis.hgetall(keys.plan(id))) as unknown as PlanRecord
-      if (!record.plan) {
-        await redis.srem(keys.plans, id)
-        continue
-      }
-      const { kind, output } = readRecord<BlockPlan>(record.plan) ?? {}
-      // Entries that this library hasn't written aren't plans.
-      if (kind === undefined || typeof output?.path !== 'string') continue
-      const failures = await redis.lrange(keys.failures(id), 0, -1)
-      plans.push({
-        id,
-        kind,
-        output: output.path,
-        state: record.state,
-        producer: (await redis.exists(keys.producer(id))) === 1,
-        done: shareOf(Number(record.done), Number(record.total)),
-        blocks: Number(record.done),
-        total: Number(record.total),
-        retries: Number(record.retries),
-        reason: record.reason,
-        failures: failures.flatMap((text) => {
-          const failure = readRecord<Failure>(text)
-          return failure?.job === undefined ? [] : [failure as Failure]
-        }),
-      })
-    }
-    return {
-      queue: address,
-      name,
-      waiting: counts.waiting ?? 0,
-      active: counts.active ?? 0,
-      delayed: counts.delayed ?? 0,
-      failed: counts.failed ?? 0,
-      plans,
-      workers: (await workersOf(redis, keys)).sort((a, b) => (a.id < b.id ? -1 : 1)),
-    }
+    return await raceWithAbort(
+      readStatus(connection, name),
+      lost.signal,
+      ({ reason }) => new QueueError(`the queue ${address} was lost: ${reason}: try again when it is back`),
+    )
   } catch (error) {
     throw rejected(address, error)
   } finally {
-    close()
+    connection.close()
+  }
+}
+
+async function readStatus({ redis, packages, address }: Connection, name: string): Promise<QueueStatus> {
+  const keys = keysOf(name)
+  const queue = new packages.bull.Queue(name, { connection: redis, prefix: PREFIX, skipMetasUpdate: true })
+  queue.on('error', () => {})
+  const counts = await queue.getJobCounts('waiting', 'active', 'delayed', 'failed')
+  const plans: PlanStatus[] = []
+  for (const id of (await redis.smembers(keys.plans)).sort()) {
+    const record = (await redis.hgetall(keys.plan(id))) as unknown as PlanRecord
+    if (!record.plan) {
+      await redis.srem(keys.plans, id)
+      continue
+    }
+    const { kind, output } = readRecord<BlockPlan>(record.plan) ?? {}
+    // Entries that this library hasn't written aren't plans.
+    if (kind === undefined || typeof output?.path !== 'string') continue
+    const failures = await redis.lrange(keys.failures(id), 0, -1)
+    plans.push({
+      id,
+      kind,
+      output: output.path,
+      state: record.state,
+      producer: (await redis.exists(keys.producer(id))) === 1,
+      done: shareOf(Number(record.done), Number(record.total)),
+      blocks: Number(record.done),
+      total: Number(record.total),
+      retries: Number(record.retries),
+      reason: record.reason,
+      failures: failures.flatMap((text) => {
+        const failure = readRecord<Failure>(text)
+        return failure?.job === undefined ? [] : [failure as Failure]
+      }),
+    })
+  }
+  return {
+    queue: address,
+    name,
+    waiting: counts.waiting ?? 0,
+    active: counts.active ?? 0,
+    delayed: counts.delayed ?? 0,
+    failed: counts.failed ?? 0,
+    plans,
+    workers: (await workersOf(redis, keys)).sort((a, b) => (a.id < b.id ? -1 : 1)),
   }
 }

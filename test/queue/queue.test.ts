@@ -3,6 +3,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -495,6 +496,27 @@ describe.skipIf(!redisProgram)(`blocks on a queue${why}`, () => {
     expect(await last.end()).toMatchObject({ type: 'result', blocks: 300 })
     expectAllDone(300)
     expect(repeated()).toEqual([])
+  })
+
+  it('have no status if the queue is lost while it is read', async () => {
+    // A proxy of the queue that disappears at the first command after the connection was established.
+    const proxy = createServer((socket) => {
+      const upstream = connect(redis.port, '127.0.0.1')
+      for (const end of [socket, upstream]) end.on('error', () => {})
+      upstream.pipe(socket)
+      socket.on('data', (bytes) => {
+        if (!/evalsha|smembers/i.test(bytes.toString('latin1'))) upstream.write(bytes)
+        else {
+          proxy.close()
+          for (const end of [socket, upstream]) end.destroy()
+        }
+      })
+    }).listen(0, '127.0.0.1')
+    await once(proxy, 'listening')
+    const { port } = proxy.address() as { port: number }
+    await expect(queueStatus({ queue: `redis://127.0.0.1:${port}` })).rejects.toEqual(
+      coded('QUEUE', /was lost: the connection was closed/),
+    )
   })
 
   it('fail with a code and advice if a user has no rights on the keys', async () => {
