@@ -2,6 +2,7 @@
  * Products of matrices on a GPU that fail or are aborted between two parts. Products are launched in parts if
  * they take long or memory is short.
  */
+
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import {
   type Device,
@@ -13,8 +14,8 @@ import {
   variants,
 } from '../../lib/index.js'
 import { addon } from '../../lib/native.js'
+import { caught, expectError } from '../support/expect.js'
 import { withoutCuda } from '../support/machine.js'
-import { caught, expectError } from '../support/resident.js'
 
 const reason = withoutCuda()
 

@@ -1,10 +1,11 @@
 /** Products on several simulated devices, each of which is the same GPU. */
+
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { matrix, mpmm, openDevice, variants } from '../../lib/index.js'
 import { addon } from '../../lib/native.js'
+import { caught, expectError } from '../support/expect.js'
 import { Random } from '../support/generators.js'
 import { withoutCuda } from '../support/machine.js'
-import { caught, expectError } from '../support/resident.js'
 import { severalSuite } from '../support/suite-multi-device.js'
 
 const reason = withoutCuda()

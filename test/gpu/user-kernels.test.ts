@@ -251,7 +251,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
           addon.failDriver(0)
           expectError(
             error,
-            'ERR_MPMML_CUDA',
+            'CUDA',
             new RegExp(`the NVIDIA driver refused to ${did} the kernel .*backend 'cpu'`),
           )
         }

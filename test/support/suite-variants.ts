@@ -16,7 +16,7 @@ import { arrays } from '../../native/tools/fuzz/algebra.mjs'
 import { layoutNames } from '../../native/tools/fuzz/layouts.mjs'
 import { inTurn, policies, ragged, type Size, sizes } from './cases.js'
 import { exactPaths } from './exact-paths.js'
-import { expectError, thrown } from './expect.js'
+import { expectError, expectThrown } from './expect.js'
 import type { SemiringName } from './oracle.js'
 import { type Part, whole } from './parts.js'
 import { type Algebra, algebraOf, algebras, by, type Case, type Elements, sourceOf } from './products/case.js'
@@ -98,7 +98,7 @@ export function variantSuite(backend: BackendName, part: Part = whole): void {
     if (cannot !== undefined) {
       it(`${name} is rejected`, () => {
         const call = () => mpmmSync(one(), one(), { variant: name, semiring } as MpmmOptions)
-        expectError(thrown(call), 'ERR_MPMML_VARIANT', name)
+        expectThrown(call, 'VARIANT', name)
       })
     }
     describe.skipIf(cannot !== undefined)(cannot === undefined ? name : `${name} (skipped: ${cannot})`, () =>
@@ -140,7 +140,7 @@ function laws(
       const outcome = await compute(where, by(name, asked), way)
       const { code } = (outcome.error ?? {}) as { code?: string }
       if (mayRefuse && code === 'ERR_MPMML_VARIANT') {
-        expectError(outcome.error, 'ERR_MPMML_VARIANT', name, "can't run this product")
+        expectError(outcome.error, 'VARIANT', name, "can't run this product")
         return 'refused'
       }
       if (path === 'none') expect.fail(`${asked.what}: there is a result, and no path on which it is exact`)
@@ -289,20 +289,9 @@ function laws(
       algebras.find((one) => one.dtype === dtype && one.semiring !== semiring) ?? algebraOf('max-plus')
     const one = matrix(1, 1, new arrays[other.dtype](1) as never) as never
     const refused = { variant: name, semiring: other.semiring } as MpmmOptions
-    expectError(
-      thrown(() => mpmmSync(one, one, refused)),
-      'ERR_MPMML_VARIANT',
-      name,
-      semiring,
-      other.semiring,
-    )
+    expectThrown(() => mpmmSync(one, one, refused), 'VARIANT', name, semiring, other.semiring)
     const own = matrix(1, 1, new arrays[dtype](1) as never) as never
     const elsewhere = { variant: name, semiring, backend: backend === 'cpu' ? 'cuda' : 'cpu' } as MpmmOptions
-    expectError(
-      thrown(() => mpmmSync(own, own, elsewhere)),
-      'ERR_MPMML_VARIANT',
-      name,
-      'backend',
-    )
+    expectThrown(() => mpmmSync(own, own, elsewhere), 'VARIANT', name, 'backend')
   })
 }

@@ -8,7 +8,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { codeFolder, deviceMemoryLimit, environmentBackend, limitPinned } from '../../lib/environment.js'
 import { info, variants } from '../../lib/index.js'
 import { addon, root } from '../../lib/native.js'
-import { expectError, thrown } from '../support/expect.js'
+import { expectThrown } from '../support/expect.js'
 import { PATIENCE } from '../support/patience.js'
 
 const library = new URL('../../dist/lib/index.js', import.meta.url)
@@ -112,7 +112,7 @@ describe('MPMML_DEVICE_MEMORY_MIB', () => {
 
   it.each(['0', '-1', 'plenty', '1.5', '40MiB', String(2 ** 32 + 1)])('rejects %s', (value) => {
     process.env.MPMML_DEVICE_MEMORY_MIB = value
-    expectError(thrown(deviceMemoryLimit), 'ERR_MPMML_OPTION', 'MPMML_DEVICE_MEMORY_MIB', 'MiB', `'${value}'`)
+    expectThrown(deviceMemoryLimit, 'OPTION', 'MPMML_DEVICE_MEMORY_MIB', 'MiB', `'${value}'`)
   })
 })
 
@@ -134,7 +134,7 @@ describe('MPMML_CACHE', () => {
 
   it.each(['cache', './cache', 'OFF', '~/cache'])('rejects %s', (value) => {
     process.env.MPMML_CACHE = value
-    expectError(thrown(codeFolder), 'ERR_MPMML_OPTION', 'MPMML_CACHE', 'absolute path', `'${value}'`)
+    expectThrown(codeFolder, 'OPTION', 'MPMML_CACHE', 'absolute path', `'${value}'`)
   })
 })
 
@@ -145,13 +145,7 @@ describe('MPMML_PINNED_MEMORY_MIB', () => {
 
   it.each(['-1', 'plenty', '1.5', '40MiB', String(2 ** 32 + 1)])('rejects %s', (value) => {
     process.env.MPMML_PINNED_MEMORY_MIB = value
-    expectError(
-      thrown(limitPinned),
-      'ERR_MPMML_OPTION',
-      'MPMML_PINNED_MEMORY_MIB',
-      'MiB from 0',
-      `'${value}'`,
-    )
+    expectThrown(limitPinned, 'OPTION', 'MPMML_PINNED_MEMORY_MIB', 'MiB from 0', `'${value}'`)
   })
 
   it('is a limit in MiB, which is read once; 0 disables the pool', () => {
@@ -176,7 +170,7 @@ it('accepts three values of MPMML_BACKEND', () => {
       expect(environmentBackend()).toBe(value)
     }
     process.env.MPMML_BACKEND = 'CPU'
-    expectError(thrown(environmentBackend), 'ERR_MPMML_OPTION', 'MPMML_BACKEND', "'CPU'")
+    expectThrown(environmentBackend, 'OPTION', 'MPMML_BACKEND', "'CPU'")
   } finally {
     if (before === undefined) delete process.env.MPMML_BACKEND
     else process.env.MPMML_BACKEND = before

@@ -3,7 +3,7 @@ import { runInNewContext } from 'node:vm'
 import ndarray from 'ndarray'
 import { describe, expect, it } from 'vitest'
 import { matrix, mpmm, mpmmSync } from '../../lib/index.js'
-import { expectError, thrown } from '../support/expect.js'
+import { expectRejected, expectThrown, thrown } from '../support/expect.js'
 import { nests } from '../support/strides.js'
 
 /** Calls with arguments that the types forbid. */
@@ -16,23 +16,12 @@ const ints = (length: number) => new Int32Array(length)
 /** Both calls throw this error; mpmm never throws synchronously. */
 async function expectRefused(values: unknown[], code: string, ...patterns: string[]): Promise<void> {
   const expressions = patterns.map((pattern) => new RegExp(pattern))
-  expectError(
-    thrown(() => sync(...values)),
-    `ERR_MPMML_${code}`,
-    ...expressions,
-  )
+  expectThrown(() => sync(...values), code, ...expressions)
   let promise: Promise<unknown> | undefined
   expect(() => {
     promise = promising(...values)
   }).not.toThrow()
-  expectError(
-    await promise!.then(
-      () => undefined,
-      (error: unknown) => error,
-    ),
-    `ERR_MPMML_${code}`,
-    ...expressions,
-  )
+  await expectRejected(promise!, code, ...expressions)
 }
 
 type Case = [what: string, value: unknown, code: string, patterns: string[]]
@@ -410,12 +399,7 @@ describe('valid operands', () => {
       },
       shape: [100, 100],
     }
-    expectError(
-      thrown(() => mpmmSync({ data: victim, shape: [100, 100] }, b)),
-      'ERR_MPMML_DTYPE',
-      'a.data',
-      'detached',
-    )
+    expectThrown(() => mpmmSync({ data: victim, shape: [100, 100] }, b), 'DTYPE', 'a.data', 'detached')
   })
 
   it('may be computed by a call in a getter of another one', () => {
@@ -716,10 +700,7 @@ describe('options', () => {
 
   it('are rejected without any change of the arguments', () => {
     const out = matrix(2, 2, [9, 9, 9, 9])
-    expectError(
-      thrown(() => sync(square(), matrix(3, 2), { out })),
-      'ERR_MPMML_SHAPE',
-    )
+    expectThrown(() => sync(square(), matrix(3, 2), { out }), 'SHAPE')
     expect([...out.data]).toEqual([9, 9, 9, 9])
     expect([...mpmmSync(square(), square(), { out }).c.data]).toEqual([5, 6, 7, 8])
   })
