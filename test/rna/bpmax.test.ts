@@ -226,7 +226,7 @@ describe('bpmax', () => {
       [0, 0.5, 0, 0],
     ]) {
       const at = () => table!.at(...(place as [number, number, number, number]))
-      expect(at).toThrow(expect.objectContaining({ code: 'SHAPE' }))
+      expect(at).toThrow(expect.objectContaining({ code: 'ERR_MPMML_SHAPE' }))
     }
   })
 

@@ -109,7 +109,7 @@ describe('nussinov', () => {
         expectFolding(strand, await nussinov(strand, { ...model, table: true }), model)
         const narrow = nussinov(strand, { ...model, storage: 'int16', table: true })
         if (GC === most) expectFolding(strand, await narrow, model)
-        else await expect(narrow).rejects.toMatchObject({ code: 'OVERFLOW' })
+        else await expect(narrow).rejects.toMatchObject({ code: 'ERR_MPMML_OVERFLOW' })
       }
     }
   })

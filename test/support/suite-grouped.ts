@@ -448,26 +448,18 @@ function onDevice(backend: BackendName, open: () => Device): void {
     const { used } = device.memory()
     const products: AnyProduct[] = Array.from({ length: 2500 }, () => ({ a, b: a }))
     products[0] = { a: first, b: a }
-    const expectWrong = async (product: AnyProduct, code: string, message: string) => {
+    const expectWrong = async (product: AnyProduct, code: string, message: RegExp) => {
       products[2400] = product
       await expectRejected(grouped(products), code, message)
       expect(device.memory().used).toBe(used)
     }
-    await expectWrong({ a: wide, b: a }, 'SHAPE', '^products\\[2400\\]\\.a \\[2, 9\\] has 9 columns')
-    await expectWrong(
-      { a, b: elsewhere },
-      'DEVICE',
-      '^products\\[2400\\]\\.b is on .* and products\\[0\\]\\.a on',
-    )
-    await expectWrong(
-      { a, b: a, out: first },
-      'SHAPE',
-      '^products\\[2400\\]\\.out overlaps products\\[0\\]\\.a',
-    )
+    await expectWrong({ a: wide, b: a }, 'SHAPE', /^products\[2400\]\.a \[2, 9\] has 9 columns/)
+    await expectWrong({ a, b: elsewhere }, 'DEVICE', /^products\[2400\]\.b is on .* and products\[0\]\.a on/)
+    await expectWrong({ a, b: a, out: first }, 'SHAPE', /^products\[2400\]\.out overlaps products\[0\]\.a/)
     await expectWrong(
       { a, b: a, out: made(new Int32Array(4), [2, 2]) },
       'DEVICE',
-      '^products\\[2400\\]\\.out is in',
+      /^products\[2400\]\.out is in/,
     )
     const thrown = new Error('of the user')
     products[2400] = {

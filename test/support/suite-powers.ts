@@ -93,7 +93,7 @@ export function powers(backend: Backend, open: () => Device): void {
     const negative = { data: Float64Array.of(1, -2, 3, 4), shape: [2, 2] }
     for (const n of [1, 2]) {
       const error = await caught(anyPower(negative, n, { backend, semiring: 'max-times' }))
-      expectError(error, 'VALUE', /a[0, 1]/)
+      expectError(error, 'VALUE', 'a[0, 1]')
     }
     const disposed = await open().upload(a)
     disposed.dispose()
