@@ -2,7 +2,6 @@
  * Custom semirings in the form of native code, and their oracle: expressions evaluated element by element, by the definition in
  * native/core/user/semiring.h. Values are bits: integers from 0 to 2³² − 1; predicates are 0 or 1.
  */
-import type { BackendChoice } from '../../lib/backend-name.js'
 import { addon, type NativeUserSemiring } from '../../lib/native.js'
 import { userRequestAt } from '../../lib/native-interface.js'
 import { operations, types } from '../../native/variants/expressions.mjs'
@@ -297,63 +296,40 @@ export function productOf(
 export const typedLane = (bits: Uint32Array, type: ValueType): TypedLane =>
   type === 'float32' ? new Float32Array(bits.buffer) : type === 'int32' ? new Int32Array(bits.buffer) : bits
 
-type Matrix = 'a' | 'b' | 'c' | 'c0'
-export interface Layout {
-  offset?: number
-  rowStride: number
-  colStride: number
-  batchStride?: number
+export interface RequestOptions {
+  bands?: Bands | undefined
+  witness?: boolean
+  keepsC?: boolean
 }
 
-/** Fields of a native request for a product. */
+/** Fields of a native request for a product of row-major matrices. */
 export function requestOf(
   it: Definition,
   [m, n, k]: readonly [number, number, number],
-  layouts: Partial<Record<Matrix | 'witness', Layout>> = {},
-  {
-    batch = 1,
-    bands,
-    witness = false,
-    keepsC = true,
-    backend = 'cpu',
-    devices = 0,
-  }: {
-    batch?: number
-    bands?: Bands | undefined
-    witness?: boolean
-    keepsC?: boolean
-    backend?: BackendChoice
-    devices?: number
-  } = {},
+  { bands, witness = false, keepsC = true }: RequestOptions = {},
 ): Float64Array {
   const fields = new Float64Array(addon.userRequestFields.length)
   const at = userRequestAt
   const sizes: [number, number][] = [
-    [at.batch, batch],
+    [at.batch, 1],
     [at.m, m],
     [at.n, n],
     [at.k, k],
-    [at.backend, addon.backendChoices.indexOf(backend)],
-    [at.devices, devices],
+    [at.backend, addon.backendChoices.indexOf('cpu')],
     [at.keepsC, keepsC ? 1 : 0],
     [at.asksWitness, witness ? 1 : 0],
   ]
   for (const [field, value] of sizes) fields[field] = value
-  const shapes = { a: [m, k], b: [k, n], c: [m, n], c0: [m, n], witness: [m, n] } as const
-  const put = (place: { offset: number }, matrix: Matrix | 'witness') => {
-    const [rows, cols] = shapes[matrix]
-    const layout = layouts[matrix] ?? { rowStride: cols, colStride: 1, batchStride: rows * cols }
-    fields.set(
-      [layout.offset ?? 0, layout.rowStride, layout.colStride, layout.batchStride ?? 0],
-      place.offset,
-    )
-  }
+  const put = (place: { offset: number }, rows: number, cols: number) =>
+    fields.set([0, cols, 1, rows * cols], place.offset)
   for (let lane = 0; lane < it.lanes.length; ++lane) {
-    for (const matrix of ['a', 'b', 'c', 'c0'] as const) {
-      put(at[`${matrix}Lane${lane as 0 | 1 | 2 | 3}`], matrix)
-    }
+    const index = lane as 0 | 1 | 2 | 3
+    put(at[`aLane${index}`], m, k)
+    put(at[`bLane${index}`], k, n)
+    put(at[`cLane${index}`], m, n)
+    put(at[`c0Lane${index}`], m, n)
   }
-  put(at.witness, 'witness')
+  put(at.witness, m, n)
   if (bands) {
     fields[at.structured] = 1
     fields.set([...bands.a, ...bands.b, ...bands.c], at.aBelow)

@@ -497,7 +497,14 @@ describe('JSON', () => {
 
   const good = () => JSON.parse(JSON.stringify(hamming))
   const withSteps = (steps: unknown, results: unknown = [0]) => ({ ...good(), times: { steps, results } })
-  const add = ['add', 0, 0]
+  /** Steps in a text such as 'x 0, add 0 0'. */
+  const written = (text: string, results: unknown = [0]) =>
+    withSteps(
+      text
+        .split(', ')
+        .map((step) => step.split(' ').map((word) => (/^-?[\d.]+$/.test(word) ? Number(word) : word))),
+      results,
+    )
   const hostile: [name: string, json: unknown, message: RegExp, code?: string][] = [
     ['no object', 7, /must be an object/],
     ['null', null, /must be an object/],
@@ -512,62 +519,23 @@ describe('JSON', () => {
     ['too many steps', withSteps(new Array(257).fill(['x', 0])), /has 257 steps/, 'LIMIT'],
     ['a length that lies', withSteps({ length: 1, 0: ['x', 0] }), /steps must be an array/],
     ['a step that is a text', withSteps(['x']), /steps\[0\] must be an array/],
-    ['a hole', withSteps([['x', 0], null, add]), /steps\[1\] must be an array/],
+    ['a hole', withSteps([['x', 0], null, ['add', 0, 0]]), /steps\[1\] must be an array/],
     ['a step without a name', withSteps([[]]), /steps\[0\] must be an array/],
-    [
-      'a long step',
-      withSteps([
-        ['x', 0],
-        ['select', 0, 0, 0, 0],
-      ]),
-      /one of 5/,
-    ],
-    ['names of prototypes', withSteps([['__proto__', 0]]), /begins with '__proto__'/],
-    ['constructor', withSteps([['constructor', 0]]), /begins with 'constructor'/],
-    [
-      'steps of native code',
-      withSteps([
-        ['x', 0],
-        ['bits', 0],
-      ]),
-      /begins with 'bits'/,
-    ],
-    ['argument', withSteps([['argument', 0, 0]]), /begins with 'argument'/],
-    ['a lane that there is not', withSteps([['x', 1]]), /a lane from 0 to 0/],
+    ['a long step', written('x 0, select 0 0 0 0'), /one of 5/],
+    ['names of prototypes', written('__proto__ 0'), /begins with '__proto__'/],
+    ['constructor', written('constructor 0'), /begins with 'constructor'/],
+    ['steps of native code', written('x 0, bits 0'), /begins with 'bits'/],
+    ['argument', written('argument 0 0'), /begins with 'argument'/],
+    ['a lane that there is not', written('x 1'), /a lane from 0 to 0/],
     ['a lane that is no integer', withSteps([['y', '0']]), /a lane from 0/],
     [
       'a step as its own operand',
-      withSteps([['neg', 0]]),
+      written('neg 0'),
       /index of an earlier step, but it is 0 and there is none/,
     ],
-    [
-      'a later step',
-      withSteps(
-        [
-          ['x', 0],
-          ['add', 0, 2],
-          ['y', 0],
-        ],
-        [1],
-      ),
-      /from 0 to 0, but it is 2/,
-    ],
-    [
-      'a negative index',
-      withSteps([
-        ['x', 0],
-        ['add', 0, -1],
-      ]),
-      /it is -1/,
-    ],
-    [
-      'a fraction',
-      withSteps([
-        ['x', 0],
-        ['add', 0, 0.5],
-      ]),
-      /it is 0\.5/,
-    ],
+    ['a later step', written('x 0, add 0 2, y 0', [1]), /from 0 to 0, but it is 2/],
+    ['a negative index', written('x 0, add 0 -1'), /it is -1/],
+    ['a fraction', written('x 0, add 0 0.5'), /it is 0\.5/],
     [
       'an index as a text',
       withSteps([
@@ -576,57 +544,16 @@ describe('JSON', () => {
       ]),
       /it is '0'/,
     ],
-    ['a constant of no type', withSteps([['constant', 'predicate', 1]]), /with a type of/],
-    ['a constant beyond its type', withSteps([['constant', 'uint32', -1]]), /integer from 0 to 4294967295/],
-    ['NaN as an integer', withSteps([['constant', 'uint32', 'NaN']]), /integer from 0/],
+    ['a constant of no type', written('constant predicate 1'), /with a type of/],
+    ['a constant beyond its type', written('constant uint32 -1'), /integer from 0 to 4294967295/],
+    ['NaN as an integer', written('constant uint32 NaN'), /integer from 0/],
     ['a text as a number', withSteps([['constant', 'float32', '1']]), /must be a number, but it is '1'/],
-    ['no result', withSteps([['x', 0]], []), /results must be an array of 1 index/],
-    ['a result that there is not', withSteps([['x', 0]], [1]), /results\[0\] must be the index/],
-    [
-      'a result of another type',
-      withSteps(
-        [
-          ['x', 0],
-          ['toFloat32', 0],
-        ],
-        [1],
-      ),
-      /must give uint32, but it gives float32/,
-    ],
-    [
-      'types that do not fit',
-      withSteps(
-        [
-          ['x', 0],
-          ['toInt32', 0],
-          ['add', 0, 1],
-        ],
-        [2],
-      ),
-      /of one type/,
-    ],
-    [
-      'too few operands',
-      withSteps(
-        [
-          ['x', 0],
-          ['add', 0],
-        ],
-        [1],
-      ),
-      /takes 2 operands/,
-    ],
-    [
-      'a select of no condition',
-      withSteps(
-        [
-          ['x', 0],
-          ['select', 0, 0, 0],
-        ],
-        [1],
-      ),
-      /takes a comparison/,
-    ],
+    ['no result', written('x 0', []), /results must be an array of 1 index/],
+    ['a result that there is not', written('x 0', [1]), /results\[0\] must be the index/],
+    ['a result of another type', written('x 0, toFloat32 0', [1]), /must give uint32, but it gives float32/],
+    ['types that do not fit', written('x 0, toInt32 0, add 0 1', [2]), /of one type/],
+    ['too few operands', written('x 0, add 0', [1]), /takes 2 operands/],
+    ['a select of no condition', written('x 0, select 0 0 0', [1]), /takes a comparison/],
     ['a broken law', { ...good(), zero: 1 }, /zero is neutral/],
   ]
   it.each(hostile)('rejects %s', (_, json, message, code = 'OPTION') => {
