@@ -1,10 +1,10 @@
 /** Closures and powers, on the CPU. */
-
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { addon } from '../../lib/native.js'
 import { PATIENCE } from '../support/patience.js'
+import { describeUnless } from '../support/skip.js'
 import { closureSuite } from '../support/suite-closure.js'
 
 describe('cpu', () => closureSuite('cpu'))
@@ -12,7 +12,7 @@ describe('cpu', () => closureSuite('cpu'))
 const library = new URL('../../dist/lib/algebra.js', import.meta.url)
 const built = existsSync(library)
 
-describe.skipIf(!built)(built ? 'processes' : 'processes (skipped: run npm run build:ts)', () => {
+describeUnless(!built && 'run npm run build:ts', 'processes', () => {
   const run = (body: string, environment: Record<string, string> = {}) => {
     const { status, stdout, stderr } = spawnSync(
       process.execPath,

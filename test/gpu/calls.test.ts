@@ -5,11 +5,12 @@ import { expectElements, expectError, expectThrown, thrown } from '../support/ex
 import { operands } from '../support/generators.js'
 import { withoutCuda } from '../support/machine.js'
 import { type Dense, dense, oracle } from '../support/oracle.js'
+import { describeUnless } from '../support/skip.js'
 import { callSuite } from '../support/suite-calls.js'
 
 const reason = withoutCuda()
 
-describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (skipped: ${reason})`, () => {
+describeUnless(reason, 'cuda', () => {
   callSuite('cuda')
 
   it('is the choice of auto, unless the product is too small', async () => {

@@ -1,9 +1,9 @@
 /** A kernel with a fatal error. The tests run it in a separate process, which can't use CUDA afterwards. */
-
 import { spawnSync } from 'node:child_process'
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { withoutCuda } from '../support/machine.js'
 import { PATIENCE } from '../support/patience.js'
+import { describeUnless } from '../support/skip.js'
 
 const library = new URL('../../dist/lib/index.js', import.meta.url)
 const native = new URL('../../dist/lib/native.js', import.meta.url)
@@ -32,7 +32,7 @@ function run(body: string) {
   return JSON.parse(stdout)
 }
 
-describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (skipped: ${reason})`, () => {
+describeUnless(reason, 'cuda', () => {
   it('is reported; after that CUDA is rejected with this cause, and the CPU continues', () => {
     const said = run(`
       said.fault = await addon.labFault({}).catch(({ code, message }) => [code, message])

@@ -16,8 +16,7 @@ import {
 } from '../../lib/index.js'
 import { expectError, expectThrown, thrown } from '../support/expect.js'
 import { withoutCuda } from '../support/machine.js'
-
-const reason = withoutCuda()
+import { describeUnless } from '../support/skip.js'
 
 /** A product of this number of steps is divided into two panels or more (native/cuda/product.cpp). */
 const shape = { m: 3300, k: 3001, n: 3203 }
@@ -46,7 +45,7 @@ function compare(a: MatrixLike<OperandArray>, b: MatrixLike<OperandArray>, optio
   return cuda
 }
 
-describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (skipped: ${reason})`, () => {
+describeUnless(withoutCuda(), 'cuda', () => {
   const { m, k, n } = shape
   const b = filled(k, n, scattered(20_000))
 

@@ -2,7 +2,6 @@
  * Products of matrices on a GPU that fail or are aborted between two parts. Products are launched in parts if
  * they take long or memory is short.
  */
-
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import {
   type Device,
@@ -16,8 +15,7 @@ import {
 import { addon } from '../../lib/native.js'
 import { caught, expectError } from '../support/expect.js'
 import { withoutCuda } from '../support/machine.js'
-
-const reason = withoutCuda()
+import { describeUnless } from '../support/skip.js'
 
 /** All allocations from the nth on fail. */
 const ALL = 1e15
@@ -32,7 +30,7 @@ function mismatch(data: ArrayLike<number>, expected: number): string | undefined
   return undefined
 }
 
-describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (skipped: ${reason})`, () => {
+describeUnless(withoutCuda(), 'cuda', () => {
   let device: Device
   beforeAll(async () => {
     device = await openDevice({ backend: 'cuda' })

@@ -9,10 +9,9 @@ import { givenUp, inTime } from '../support/in-time.js'
 import { withoutCuda } from '../support/machine.js'
 import { expectStructure, randomStrand } from '../support/rna-expect.js'
 import { interactionTable, type Model } from '../support/rna-oracle.js'
+import { describeUnless } from '../support/skip.js'
 
-const reason = withoutCuda()
-
-describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (skipped: ${reason})`, () => {
+describeUnless(withoutCuda(), 'cuda', () => {
   const random = new Random(1503)
 
   it.each([

@@ -1,16 +1,14 @@
 /** Products on several simulated devices, each of which is the same GPU. */
-
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { matrix, mpmm, openDevice, variants } from '../../lib/index.js'
 import { addon } from '../../lib/native.js'
 import { caught, expectError } from '../support/expect.js'
 import { Random } from '../support/generators.js'
 import { withoutCuda } from '../support/machine.js'
+import { describeUnless } from '../support/skip.js'
 import { severalSuite } from '../support/suite-multi-device.js'
 
-const reason = withoutCuda()
-
-describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (skipped: ${reason})`, () => {
+describeUnless(withoutCuda(), 'cuda', () => {
   severalSuite('cuda')
 
   describe('a B that the devices copy from each other', () => {

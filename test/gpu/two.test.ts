@@ -1,6 +1,5 @@
 /** Behaviour that only two GPUs of one host show. */
-
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, expect, it } from 'vitest'
 import {
   type DeviceMatrix,
   EPSILON,
@@ -14,8 +13,8 @@ import { kBest } from '../../lib/semirings.js'
 import { expectRejected } from '../support/expect.js'
 import { Random } from '../support/generators.js'
 import { withoutTwo } from '../support/machine.js'
+import { describeUnless } from '../support/skip.js'
 
-const reason = withoutTwo()
 const random = new Random(27)
 const integers = (rows: number, cols: number) =>
   matrix(
@@ -29,7 +28,7 @@ const expectSame = ({ data }: MatrixLike, expected: MatrixLike) => {
   expect(wrong).toBe(-1)
 }
 
-describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (skipped: ${reason})`, () => {
+describeUnless(withoutTwo(), 'cuda', () => {
   afterEach(() => {
     delete process.env.MPMML_DEVICE_MEMORY_MIB
   })

@@ -6,10 +6,9 @@ import { kBest } from '../../lib/semirings.js'
 import { expectRejected } from '../support/expect.js'
 import { Random } from '../support/generators.js'
 import { withoutCuda } from '../support/machine.js'
+import { describeUnless } from '../support/skip.js'
 import { userSemiringSuite } from '../support/suite-user-semirings.js'
 import { greatestSums } from '../support/user-semirings.js'
-
-const reason = withoutCuda()
 
 const random = new Random(31)
 const integers = (...shape: [number, number] | [number, number, number]) => {
@@ -79,7 +78,7 @@ function memoryTests(): void {
   })
 }
 
-describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (skipped: ${reason})`, () => {
+describeUnless(withoutCuda(), 'cuda', () => {
   userSemiringSuite('cuda')
   describe('little memory', memoryTests)
 })

@@ -1,5 +1,4 @@
 /** Closures among other work of a device: order, memory, and progress. */
-
 import { expect, it } from 'vitest'
 import { star } from '../../lib/algebra.js'
 import { type Device, type MatrixLike, openDevice } from '../../lib/index.js'

@@ -1,5 +1,4 @@
 /** Closures that are rejected or aborted. */
-
 import { expect, it } from 'vitest'
 import { plus, power, star } from '../../lib/algebra.js'
 import { type Device, openDevice } from '../../lib/index.js'

@@ -1,5 +1,4 @@
 /** Tests of combine() on matrices of a device. */
-
 import { expect, it } from 'vitest'
 import { type Device, type DeviceMatrix, matrix, type OperandArray } from '../../lib/index.js'
 import { algebras } from './algebras.js'

@@ -1,5 +1,4 @@
 /** Copies to a device and back. */
-
 import { expect, it } from 'vitest'
 import {
   type DataType,

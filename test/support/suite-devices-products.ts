@@ -1,5 +1,4 @@
 /** Products of matrices on a device. */
-
 import { expect, it } from 'vitest'
 import type { BackendName } from '../../lib/backend-name.js'
 import {

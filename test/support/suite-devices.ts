@@ -1,5 +1,4 @@
 /** Matrices on a device, and their products. The tests of both backends run this suite. */
-
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { plus } from '../../lib/algebra.js'
 import type { BackendName } from '../../lib/backend-name.js'

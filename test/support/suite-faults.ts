@@ -1,5 +1,4 @@
 /** Operations in which each allocation fails in turn. The tests of both backends run this suite. */
-
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { BackendName } from '../../lib/backend-name.js'
 import {

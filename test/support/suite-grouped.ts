@@ -1,5 +1,4 @@
 /** mpmmGrouped for arrays and for matrices on a device. The tests of both backends run this suite. */
-
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { BackendName } from '../../lib/backend-name.js'
 import {

@@ -3,7 +3,6 @@
  * computes them as exponents on tensor cores. Each case lists the arithmetics that can compute it; all others
  * must reject it.
  */
-
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { NativeBackend } from '../../lib/backend-name.js'
 import {

@@ -2,7 +2,6 @@
  * Lifetime of matrices on a device and of the device itself, and effects on running and later work. Both
  * backends, one device and several devices run this suite.
  */
-
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -24,6 +23,7 @@ import { expectUsed, type Home, openAt, useHome } from './homes.js'
 import { type Dense, oracle } from './oracle.js'
 import { PATIENCE } from './patience.js'
 import { expectSame } from './resident.js'
+import { describeUnless } from './skip.js'
 
 const library = new URL('../../dist/lib/index.js', import.meta.url)
 const built = existsSync(library)
@@ -38,9 +38,7 @@ export function lifetimeSuite(home: Home, slow: Slow): void {
   useHome(home)
   describe('dispose', () => disposing(home, slow))
   describe('close', () => closing(home, slow))
-  describe.skipIf(!built)(built ? 'garbage' : `garbage (skipped: no ${fileURLToPath(library)})`, () =>
-    garbage(home),
-  )
+  describeUnless(!built && `no ${fileURLToPath(library)}`, 'garbage', () => garbage(home))
 }
 
 function disposing(home: Home, { size, options }: Slow): void {

@@ -1,5 +1,4 @@
 /** Powers of matrices. */
-
 import { expect, it } from 'vitest'
 import { power } from '../../lib/algebra.js'
 import { type Device, DeviceMatrix, type MatrixLike, openDevice } from '../../lib/index.js'

@@ -1,5 +1,4 @@
 /** Properties of closures of sharded matrices only. */
-
 import { expect, it } from 'vitest'
 import { shortestPaths } from '../../lib/graph.js'
 import { type Device, DeviceMatrix, matrix } from '../../lib/index.js'

@@ -1,5 +1,4 @@
 /** Matrices that are sharded over several simulated devices: all are the same GPU, or the CPU. */
-
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { BackendName } from '../../lib/backend-name.js'
 import {

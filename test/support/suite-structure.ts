@@ -1,5 +1,4 @@
 /** The option `structure`: its values, its output, and its applications. The law of products covers the results. */
-
 import { describe, expect, it } from 'vitest'
 import type { BackendName } from '../../lib/backend-name.js'
 import {

@@ -1,5 +1,5 @@
 /** Requirements of every variant of the registry. test/cpu and test/gpu run this suite. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { BackendName } from '../../lib/backend-name.js'
 import {
   type Device,
@@ -23,6 +23,7 @@ import { type Algebra, algebraOf, algebras, by, type Case, type Elements, source
 import { expectRight } from './products/law.js'
 import { compute, type Place, type Way } from './products/places.js'
 import { decisive, kindNamesOf, mixed, startFor, tied, valuesFor } from './products/values.js'
+import { describeUnless } from './skip.js'
 import { depths, drawn, withStructure } from './suite-products.js'
 import { missing, pathsOf } from './table.js'
 
@@ -101,9 +102,7 @@ export function variantSuite(backend: BackendName, part: Part = whole): void {
         expectThrown(call, 'VARIANT', name)
       })
     }
-    describe.skipIf(cannot !== undefined)(cannot === undefined ? name : `${name} (skipped: ${cannot})`, () =>
-      laws(variant, algebra, backend, () => device, turn),
-    )
+    describeUnless(cannot, name, () => laws(variant, algebra, backend, () => device, turn))
   }
 }
 

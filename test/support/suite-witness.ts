@@ -1,5 +1,4 @@
 /** The option `witness` and its errors; the law of products covers its values. */
-
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { BackendName } from '../../lib/backend-name.js'
 import {

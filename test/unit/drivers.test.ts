@@ -1,14 +1,14 @@
 /** Reported reasons why CUDA can't be used, in processes that load another driver than the machine's. */
-
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { info } from '../../lib/index.js'
 import { withoutCuda } from '../support/machine.js'
 import { PATIENCE } from '../support/patience.js'
+import { describeUnless } from '../support/skip.js'
 
 const library = new URL('../../dist/lib/index.js', import.meta.url)
 const built = existsSync(library)
@@ -66,7 +66,7 @@ int cuInit(unsigned flags) { (void)flags; return 0; }
 int cuDeviceGetCount(int* count) { *count = 1; return 0; }
 `
 
-describe.skipIf(!built)(built ? 'CUDA' : `CUDA (skipped: no ${fileURLToPath(library)})`, () => {
+describeUnless(!built && `no ${fileURLToPath(library)}`, 'CUDA', () => {
   const { cuda } = info()
   const canReplace = process.platform === 'linux' && cuda.built
   const because = cuda.built ? 'drivers are replaced on Linux only' : 'the build has no CUDA'

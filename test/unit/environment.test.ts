@@ -1,5 +1,4 @@
 /** The environment variables of the library. Each process reads some of them once. Uses the output of `npm run build:ts`. */
-
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,6 +9,7 @@ import { info, variants } from '../../lib/index.js'
 import { addon, root } from '../../lib/native.js'
 import { expectThrown } from '../support/expect.js'
 import { PATIENCE } from '../support/patience.js'
+import { describeUnless } from '../support/skip.js'
 
 const library = new URL('../../dist/lib/index.js', import.meta.url)
 const laboratory = new URL('../../dist/lib/lab.js', import.meta.url)
@@ -60,40 +60,37 @@ function outcomes(env: NodeJS.ProcessEnv, ...calls: string[]): string[] {
 
 const entryPoints = ['mpmm', 'mpmmSync', 'plan', 'info', 'cpuCeiling', 'cpuNaiveLoop']
 
-describe.skipIf(!built)(
-  built ? 'settings of the CPU backend' : `settings (skipped: no ${fileURLToPath(library)})`,
-  () => {
-    it.each(entryPoints)('throw an ArgumentError from %s at each call if they are wrong', (entry) => {
-      const threads = outcomes({ MPMML_NUM_THREADS: 'many' }, entry)
-      const expected =
-        "ERR_MPMML_OPTION true the environment variable MPMML_NUM_THREADS must be a whole number of threads from 1 to 1024, but it is 'many'"
-      expect(threads).toEqual([expected, expected])
-      for (const outcome of outcomes({ MPMML_CPU_ISA: 'mmx' }, entry)) {
-        expect(outcome).toMatch(
-          /^ERR_MPMML_OPTION true the environment variable MPMML_CPU_ISA must be .*'portable'.* 'mmx'$/,
-        )
-      }
-    })
-
-    it.each(['0', '-1', '1025', '2.5', '1e2', ' 2', '0x2', '3 threads'])(
-      'reject MPMML_NUM_THREADS=%s',
-      (value) => {
-        const [first] = outcomes({ MPMML_NUM_THREADS: value }, 'mpmmSync')
-        expect(first).toMatch(/^ERR_MPMML_OPTION true .*MPMML_NUM_THREADS/)
-        expect(first).toContain(`'${value}'`)
-      },
-    )
-
-    it('take effect if they are right, and count as unset if they are empty', () => {
-      expect(outcomes({ MPMML_NUM_THREADS: '3' }, 'mpmm', 'threads')[1]).toMatch(/ 3$/)
-      expect(outcomes({ MPMML_NUM_THREADS: '3' }, 'semiring', 'threads')[1]).toMatch(/ 3$/)
-      expect(outcomes({ MPMML_CPU_ISA: 'portable' }, 'mpmm', 'simd')[1]).toMatch(/ portable$/)
-      expect(outcomes({ MPMML_NUM_THREADS: '', MPMML_CPU_ISA: '' }, 'mpmm', 'simd')).toEqual(
-        outcomes({}, 'mpmm', 'simd'),
+describeUnless(!built && `no ${fileURLToPath(library)}`, 'settings of the CPU backend', () => {
+  it.each(entryPoints)('throw an ArgumentError from %s at each call if they are wrong', (entry) => {
+    const threads = outcomes({ MPMML_NUM_THREADS: 'many' }, entry)
+    const expected =
+      "ERR_MPMML_OPTION true the environment variable MPMML_NUM_THREADS must be a whole number of threads from 1 to 1024, but it is 'many'"
+    expect(threads).toEqual([expected, expected])
+    for (const outcome of outcomes({ MPMML_CPU_ISA: 'mmx' }, entry)) {
+      expect(outcome).toMatch(
+        /^ERR_MPMML_OPTION true the environment variable MPMML_CPU_ISA must be .*'portable'.* 'mmx'$/,
       )
-    })
-  },
-)
+    }
+  })
+
+  it.each(['0', '-1', '1025', '2.5', '1e2', ' 2', '0x2', '3 threads'])(
+    'reject MPMML_NUM_THREADS=%s',
+    (value) => {
+      const [first] = outcomes({ MPMML_NUM_THREADS: value }, 'mpmmSync')
+      expect(first).toMatch(/^ERR_MPMML_OPTION true .*MPMML_NUM_THREADS/)
+      expect(first).toContain(`'${value}'`)
+    },
+  )
+
+  it('take effect if they are right, and count as unset if they are empty', () => {
+    expect(outcomes({ MPMML_NUM_THREADS: '3' }, 'mpmm', 'threads')[1]).toMatch(/ 3$/)
+    expect(outcomes({ MPMML_NUM_THREADS: '3' }, 'semiring', 'threads')[1]).toMatch(/ 3$/)
+    expect(outcomes({ MPMML_CPU_ISA: 'portable' }, 'mpmm', 'simd')[1]).toMatch(/ portable$/)
+    expect(outcomes({ MPMML_NUM_THREADS: '', MPMML_CPU_ISA: '' }, 'mpmm', 'simd')).toEqual(
+      outcomes({}, 'mpmm', 'simd'),
+    )
+  })
+})
 
 describe('MPMML_DEVICE_MEMORY_MIB', () => {
   afterEach(() => {
@@ -210,56 +207,53 @@ it('accepts the instruction sets of the variants', () => {
   for (const name of [info().cpu.simd, ...info().cpu.instructionSets]) expect(names).toContain(name)
 })
 
-describe.skipIf(!built)(
-  built ? 'a user without a home folder' : `no home folder (skipped: no ${fileURLToPath(library)})`,
-  () => {
-    /**
-     * Returns the output of a program for which the system doesn't know the user, which happens in
-     * containers.
-     */
-    const printed = (body: string, env: NodeJS.ProcessEnv = {}) => {
-      const program = `
+describeUnless(!built && `no ${fileURLToPath(library)}`, 'a user without a home folder', () => {
+  /**
+   * Returns the output of a program for which the system doesn't know the user, which happens in
+   * containers.
+   */
+  const printed = (body: string, env: NodeJS.ProcessEnv = {}) => {
+    const program = `
         import os from 'node:os'
         import { syncBuiltinESMExports } from 'node:module'
         os.homedir = () => { throw new Error('A system error occurred: uv_os_homedir returned ENOENT') }
         syncBuiltinESMExports()
         ${body}
       `
-      const { HOME, USERPROFILE, LOCALAPPDATA, XDG_CACHE_HOME, ...others } = process.env
-      const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', program], {
-        encoding: 'utf8',
-        timeout: PATIENCE,
-        env: { ...others, ...env },
-      })
-      expect(stderr).toBe('')
-      return stdout.trim()
-    }
-    const inDist = (file: string) => JSON.stringify(new URL(`../../dist/${file}`, import.meta.url).href)
-    const names = readdirSync(new URL('../../lib', import.meta.url)).filter((name) => name.endsWith('.ts'))
+    const { HOME, USERPROFILE, LOCALAPPDATA, XDG_CACHE_HOME, ...others } = process.env
+    const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', program], {
+      encoding: 'utf8',
+      timeout: PATIENCE,
+      env: { ...others, ...env },
+    })
+    expect(stderr).toBe('')
+    return stdout.trim()
+  }
+  const inDist = (file: string) => JSON.stringify(new URL(`../../dist/${file}`, import.meta.url).href)
+  const names = readdirSync(new URL('../../lib', import.meta.url)).filter((name) => name.endsWith('.ts'))
 
-    it('offers all functions of the library', () => {
-      const files = names.map((name) => inDist(`lib/${name.replace(/ts$/, 'js')}`))
-      expect(
-        printed(`
+  it('offers all functions of the library', () => {
+    const files = names.map((name) => inDist(`lib/${name.replace(/ts$/, 'js')}`))
+    expect(
+      printed(`
           for (const file of [${files.join()}]) await import(file)
           const { matrix, mpmm } = await import(${JSON.stringify(library.href)})
           const { c } = await mpmm(matrix(1, 1, [20]), matrix(1, 1, [22]), { backend: 'cpu' })
           console.log(c.data.join())
         `),
-      ).toBe('42')
-    })
+    ).toBe('42')
+  })
 
-    it('uses no measured choices of kernels without XDG_CACHE_HOME', () => {
-      const body = `
+  it('uses no measured choices of kernels without XDG_CACHE_HOME', () => {
+    const body = `
         const { loadTuning, tuningPath } = await import(${inDist('lib/tuning.js')})
         loadTuning()
         console.log(tuningPath())
       `
-      expect(printed(body)).toBe('null')
-      // A relative path is ignored, because folders must not depend on the working directory.
-      expect(printed(body, { XDG_CACHE_HOME: 'here' })).toBe('null')
-      if (process.platform !== 'linux') return
-      expect(printed(body, { XDG_CACHE_HOME: '/caches' })).toBe('/caches/mpmml/tuning.json')
-    })
-  },
-)
+    expect(printed(body)).toBe('null')
+    // A relative path is ignored, because folders must not depend on the working directory.
+    expect(printed(body, { XDG_CACHE_HOME: 'here' })).toBe('null')
+    if (process.platform !== 'linux') return
+    expect(printed(body, { XDG_CACHE_HOME: '/caches' })).toBe('/caches/mpmml/tuning.json')
+  })
+})

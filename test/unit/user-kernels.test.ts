@@ -7,9 +7,10 @@ import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { expressionOperations, expressionTypes, nodeWords } from '../../lib/expression-table.js'
 import type { Addon, NativeUserSemiring, UserDefinition } from '../../lib/native-interface.js'
+import { describeUnless } from '../support/skip.js'
 
 const file = fileURLToPath(new URL('../../build/Release/mpmml_cuda.node', import.meta.url))
 const works = existsSync(file) && spawnSync('ptxas', ['--version']).status === 0
@@ -129,62 +130,54 @@ function simpleDefinition(type: number, plus: string, times: string): UserDefini
   }
 }
 
-describe.skipIf(!works)(
-  works ? 'text of kernels' : 'text of kernels (skipped: no addon with CUDA, or no ptxas)',
-  () => {
-    let addon: Addon
-    let folder = ''
-    beforeAll(() => {
-      addon = createRequire(import.meta.url)(file) as Addon
-      folder = mkdtempSync(join(tmpdir(), 'mpmml-ptx-'))
+describeUnless(!works && 'no addon with CUDA, or no ptxas', 'text of kernels', () => {
+  let addon: Addon
+  let folder = ''
+  beforeAll(() => {
+    addon = createRequire(import.meta.url)(file) as Addon
+    folder = mkdtempSync(join(tmpdir(), 'mpmml-ptx-'))
+  })
+  afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+  const textsOf = (definition: UserDefinition) =>
+    addon.userKernelTexts(addon.userSemiring(definition) as NativeUserSemiring)
+
+  const expectAssembled = (ptx: string, name: string) => {
+    expect(ptx).not.toContain('// @')
+    const [, target] = /^\.target (\w+)/m.exec(ptx)!
+    const path = join(folder, `${name}.ptx`)
+    writeFileSync(path, ptx)
+    const { status, stderr } = spawnSync('ptxas', [`-arch=${target}`, path, '-o', join(folder, 'out')], {
+      encoding: 'utf8',
     })
-    afterAll(() => rmSync(folder, { recursive: true, force: true }))
+    expect({ name, status, stderr }).toEqual({ name, status: 0, stderr: '' })
+  }
 
-    const textsOf = (definition: UserDefinition) =>
-      addon.userKernelTexts(addon.userSemiring(definition) as NativeUserSemiring)
+  it('include those for slices of K only if ⊕ is certainly associative', () => {
+    const names = (type: string, plus: string, times: string) =>
+      textsOf(simpleDefinition(expressionTypes.indexOf(type as 'int32'), plus, times)).map(({ name }) => name)
+    const isSliced = (name: string) => name.endsWith('sliced')
+    expect(names('int32', 'max', 'add').some(isSliced)).toBe(true)
+    expect(names('float32', 'min', 'add').some(isSliced)).toBe(true)
+    expect(names('uint32', 'add', 'mul').some(isSliced)).toBe(true)
+    expect(names('float32', 'add', 'mul').some(isSliced)).toBe(false)
+    expect(names('int32', 'sub', 'mul').some(isSliced)).toBe(false)
+  })
 
-    const expectAssembled = (ptx: string, name: string) => {
-      expect(ptx).not.toContain('// @')
-      const [, target] = /^\.target (\w+)/m.exec(ptx)!
-      const path = join(folder, `${name}.ptx`)
-      writeFileSync(path, ptx)
-      const { status, stderr } = spawnSync('ptxas', [`-arch=${target}`, path, '-o', join(folder, 'out')], {
-        encoding: 'utf8',
-      })
-      expect({ name, status, stderr }).toEqual({ name, status: 0, stderr: '' })
+  it('are all accepted by the assembler', () => {
+    for (const [type, plus, times] of [
+      ['int32', 'max', 'add'],
+      ['float32', 'add', 'mul'],
+    ] as const) {
+      const texts = textsOf(simpleDefinition(typeOf(type), plus, times))
+      expect(texts.length).toBeGreaterThan(5)
+      for (const { name, ptx } of texts) expectAssembled(ptx, name)
     }
+  })
 
-    it('include those for slices of K only if ⊕ is certainly associative', () => {
-      const names = (type: string, plus: string, times: string) =>
-        textsOf(simpleDefinition(expressionTypes.indexOf(type as 'int32'), plus, times)).map(
-          ({ name }) => name,
-        )
-      const isSliced = (name: string) => name.endsWith('sliced')
-      expect(names('int32', 'max', 'add').some(isSliced)).toBe(true)
-      expect(names('float32', 'min', 'add').some(isSliced)).toBe(true)
-      expect(names('uint32', 'add', 'mul').some(isSliced)).toBe(true)
-      expect(names('float32', 'add', 'mul').some(isSliced)).toBe(false)
-      expect(names('int32', 'sub', 'mul').some(isSliced)).toBe(false)
-    })
-
-    it('are all accepted by the assembler', () => {
-      for (const [type, plus, times] of [
-        ['int32', 'max', 'add'],
-        ['float32', 'add', 'mul'],
-      ] as const) {
-        const texts = textsOf(simpleDefinition(typeOf(type), plus, times))
-        expect(texts.length).toBeGreaterThan(5)
-        for (const { name, ptx } of texts) expectAssembled(ptx, name)
-      }
-    })
-
-    it.each(Array.from({ length: 24 }, (_, seed) => seed))(
-      'is assembled for random expressions %i',
-      (seed) => {
-        const texts = textsOf(randomDefinition(seed))
-        expect(texts.length).toBeGreaterThan(1)
-        for (const { name, ptx } of [texts[seed % texts.length]!, texts.at(-1)!]) expectAssembled(ptx, name)
-      },
-    )
-  },
-)
+  it.each(Array.from({ length: 24 }, (_, seed) => seed))('is assembled for random expressions %i', (seed) => {
+    const texts = textsOf(randomDefinition(seed))
+    expect(texts.length).toBeGreaterThan(1)
+    for (const { name, ptx } of [texts[seed % texts.length]!, texts.at(-1)!]) expectAssembled(ptx, name)
+  })
+})

@@ -19,7 +19,7 @@ import { root } from '../../lib/native.js'
 import { nussinov } from '../../lib/rna.js'
 import { semiring } from '../../lib/semirings.js'
 import { expectError, expectThrown } from '../support/expect.js'
-import { named } from '../support/machine.js'
+import { named } from '../support/skip.js'
 import { withoutWebGpu } from '../support/webgpu.js'
 
 const reason = await withoutWebGpu()
