@@ -1,26 +1,18 @@
 /** The first use of CUDA in a process: its threads, and the end of such a process. Uses the output of `npm run build:ts`. */
-import { spawnSync } from 'node:child_process'
 import { expect, it } from 'vitest'
 import { info } from '../../lib/index.js'
+import { inDist, runModule } from '../support/child.js'
 import { withoutCuda } from '../support/machine.js'
-import { PATIENCE } from '../support/patience.js'
 import { describeUnless } from '../support/skip.js'
 
 const program = (body: string) => `
-  import { matrix, mpmm, mpmmSync } from ${JSON.stringify(new URL('../../dist/lib/index.js', import.meta.url).href)}
-  import { addon } from ${JSON.stringify(new URL('../../dist/lib/native.js', import.meta.url).href)}
+  import { matrix, mpmm, mpmmSync } from ${inDist('lib/index.js')}
+  import { addon } from ${inDist('lib/native.js')}
   const square = (n) => matrix(n, n)
   ${body}
 `
 
-function run(body: string, env: NodeJS.ProcessEnv = {}) {
-  const { status, signal, stdout, stderr } = spawnSync(
-    process.execPath,
-    ['--input-type=module', '--eval', program(body)],
-    { encoding: 'utf8', timeout: PATIENCE, env: { ...process.env, ...env } },
-  )
-  return { status, signal, stdout: stdout.trim(), stderr }
-}
+const run = (body: string, env: NodeJS.ProcessEnv = {}) => runModule(program(body), { env })
 
 describeUnless(withoutCuda(), 'first use', () => {
   it('makes no CUDA call on JavaScript’s thread: a worker reads the properties of the result', () => {

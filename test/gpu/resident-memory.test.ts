@@ -1,20 +1,15 @@
 /** Matrices on a GPU with little memory: packed formats are dropped, and products are divided. */
-import { spawnSync } from 'node:child_process'
 import { expect, it } from 'vitest'
+import { inDist, outputOf } from '../support/child.js'
 import { withoutCuda } from '../support/machine.js'
-import { PATIENCE } from '../support/patience.js'
 import { describeUnless } from '../support/skip.js'
 
 const native = new URL('../../dist/lib/native.js', import.meta.url)
 /** Output of a program with a limit of device memory; 0 stands for all free memory. */
 function run(mebibytes: number, body: string): unknown {
-  const { stdout, stderr } = spawnSync(
-    process.execPath,
-    [
-      '--input-type=module',
-      '--eval',
-      `
-      import { matrix, mpmm, openDevice } from ${JSON.stringify(new URL('../../dist/lib/index.js', import.meta.url).href)}
+  const output = outputOf(
+    `
+      import { matrix, mpmm, openDevice } from ${inDist('lib/index.js')}
       const square = (n, seed) =>
         matrix(n, n, Int32Array.from({ length: n * n }, (_, i) => (Math.imul(i + seed, 2654435761) >>> 8) % 2000000))
       const same = (x, y) => x.length === y.length && x.every((value, i) => value === y[i])
@@ -23,15 +18,9 @@ function run(mebibytes: number, body: string): unknown {
       ${body}
       await device.close()
       `,
-    ],
-    {
-      encoding: 'utf8',
-      timeout: PATIENCE,
-      env: { ...process.env, ...(mebibytes > 0 && { MPMML_DEVICE_MEMORY_MIB: String(mebibytes) }) },
-    },
+    { env: mebibytes > 0 ? { MPMML_DEVICE_MEMORY_MIB: String(mebibytes) } : {} },
   )
-  expect(stderr).toBe('')
-  return JSON.parse(stdout)
+  return JSON.parse(output)
 }
 
 describeUnless(withoutCuda(), 'short memory', () => {

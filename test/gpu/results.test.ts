@@ -1,19 +1,15 @@
 /** Results of a GPU in pinned memory: their values, and the lifetime of their memory. */
-import { spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
 import { type DenseMatrix, matrix, mpmm, mpmmGrouped, openDevice } from '../../lib/index.js'
 import { addon } from '../../lib/native.js'
+import { inDist, outputOf, withoutBuild } from '../support/child.js'
 import { expectElements } from '../support/expect.js'
 import { operands, Random } from '../support/generators.js'
 import { withoutCuda } from '../support/machine.js'
 import { type Dense, oracle, type Strided } from '../support/oracle.js'
-import { PATIENCE } from '../support/patience.js'
 import { describeUnless } from '../support/skip.js'
 
-const library = new URL('../../dist/lib/index.js', import.meta.url)
-const reason = existsSync(library) ? withoutCuda() : `no ${fileURLToPath(library)}`
+const reason = withoutBuild ?? withoutCuda()
 const options = { backend: 'cuda' } as const
 
 /** Computes products until results are in pinned memory. */
@@ -114,8 +110,8 @@ describeUnless(reason, 'results in pinned memory', () => {
   /** Output of a program in a separate process. */
   const run = (body: string, env: NodeJS.ProcessEnv = {}) => {
     const program = `
-        import { matrix, mpmm } from ${JSON.stringify(library.href)}
-        import { addon } from ${JSON.stringify(new URL('native.js', library).href)}
+        import { matrix, mpmm } from ${inDist('lib/index.js')}
+        import { addon } from ${inDist('lib/native.js')}
         const options = { backend: 'cuda' }
         const square = (n, value) => matrix(n, n, new Int32Array(n * n).fill(value))
         const isAll = (array, value) => array.every((element) => element === value)
@@ -125,13 +121,7 @@ describeUnless(reason, 'results in pinned memory', () => {
           }
         }
         ${body}`
-    const { status, signal, stdout, stderr } = spawnSync(
-      process.execPath,
-      ['--expose-gc', '--input-type=module', '--eval', program],
-      { encoding: 'utf8', timeout: PATIENCE, env: { ...process.env, ...env } },
-    )
-    expect({ status, signal, stderr }).toEqual({ status: 0, signal: null, stderr: '' })
-    return stdout.trim()
+    return outputOf(program, { flags: ['--expose-gc'], env })
   }
 
   it('are released when they have been collected', () => {
@@ -170,7 +160,7 @@ describeUnless(reason, 'results in pinned memory', () => {
 
   it('are not reused from workers that end during a call before the calls have ended', () => {
     const worker = `
-        import { matrix, mpmm } from ${JSON.stringify(library.href)}
+        import { matrix, mpmm } from ${inDist('lib/index.js')}
         const square = (n, value) => matrix(n, n, new Int32Array(n * n).fill(value))
         const [a, b] = [square(2048, 3), square(2048, 4)]
         for (;;) await Promise.all(Array.from({ length: 6 }, () => mpmm(a, b, { backend: 'cuda' })))`

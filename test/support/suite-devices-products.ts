@@ -164,8 +164,13 @@ export function products(backend: BackendName, open: () => Device): void {
     await expectRejected(product(A, floats), 'DTYPE', /^b is of float32 and a of int32/)
     await expectRejected(product(A, matrix(3, 2), { semiring: 'or-and' }), 'DTYPE', 'or-and')
     await expectRejected(mpmm(A, matrix(3, 2), { out: A }), 'SHAPE', /\[2, 2\]/)
-    const negative = await open().full([2, 2], -1, 'float64')
-    await expectRejected(product(negative, negative, { semiring: 'max-times' }), 'VALUE', /^[aA]\[/, '-1')
+    const negative = await open().full([2, 2], Number.NEGATIVE_INFINITY, 'float64')
+    await expectRejected(
+      product(negative, negative, { semiring: 'max-times' }),
+      'VALUE',
+      /^[aA]\[/,
+      '-Infinity',
+    )
   })
 
   it.each([Float32Array, Float64Array])(

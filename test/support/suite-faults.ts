@@ -426,6 +426,14 @@ export function faultSuite(backend: BackendName): void {
       same(out, UNTOUCHED)
     })
 
+    it('name an invalid element by its position in the whole operand', async () => {
+      const [m, k, n] = [700, 60, 650]
+      const ones = (rows: number, cols: number) => matrix(rows, cols, new Float32Array(rows * cols).fill(1))
+      const [a, b] = [ones(m, k), ones(k, n)]
+      b.data[7 * n + 640] = -1
+      await expectRejected(mpmm(a, b, { backend, semiring: 'max-times' }), 'VALUE', 'b[7, 640]')
+    })
+
     it('compute products for several devices between products for one of them', async () => {
       addon.pretendDevices(3)
       const sizes: [number, number, number] = backend === 'cuda' ? [700, 60, 650] : [300, 40, 280]

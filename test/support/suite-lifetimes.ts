@@ -2,9 +2,6 @@
  * Lifetime of matrices on a device and of the device itself, and effects on running and later work. Both
  * backends, one device and several devices run this suite.
  */
-import { spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import {
   type Device,
@@ -17,16 +14,13 @@ import {
   mpmmSync,
   plan,
 } from '../../lib/index.js'
+import { inDist, outputOf, withoutBuild } from './child.js'
 import { caught, expectElements, expectError, expectRejected, expectThrown, thrown } from './expect.js'
 import { randomMatrix } from './generators.js'
 import { expectUsed, type Home, openAt, useHome } from './homes.js'
 import { type Dense, oracle } from './oracle.js'
-import { PATIENCE } from './patience.js'
 import { expectSame } from './resident.js'
 import { describeUnless } from './skip.js'
-
-const library = new URL('../../dist/lib/index.js', import.meta.url)
-const built = existsSync(library)
 
 /** Size and options of products that keep a device busy during a test. */
 export interface Slow {
@@ -38,7 +32,7 @@ export function lifetimeSuite(home: Home, slow: Slow): void {
   useHome(home)
   describe('dispose', () => disposing(home, slow))
   describe('close', () => closing(home, slow))
-  describeUnless(!built && `no ${fileURLToPath(library)}`, 'garbage', () => garbage(home))
+  describeUnless(withoutBuild, 'garbage', () => garbage(home))
 }
 
 function disposing(home: Home, { size, options }: Slow): void {
@@ -322,9 +316,9 @@ function closing(home: Home, { size, options }: Slow): void {
 function garbage({ where, pretended }: Home): void {
   const run = (body: string) => {
     const program = `
-      import { matrix, mpmm, mpmmGrouped, openDevice } from ${JSON.stringify(library.href)}
+      import { matrix, mpmm, mpmmGrouped, openDevice } from ${inDist('lib/index.js')}
       const turn = () => new Promise((resolve) => setImmediate(resolve))
-      import { addon } from ${JSON.stringify(new URL('native.js', library).href)}
+      import { addon } from ${inDist('lib/native.js')}
       addon.pretendDevices(${pretended})
       const open = () => openDevice(${JSON.stringify(where)})
       const device = await open()
@@ -337,13 +331,7 @@ function garbage({ where, pretended }: Home): void {
       }
       ${body}
     `
-    const { status, signal, stdout, stderr } = spawnSync(
-      process.execPath,
-      ['--expose-gc', '--input-type=module', '--eval', program],
-      { encoding: 'utf8', timeout: PATIENCE },
-    )
-    expect({ status, signal, stderr }).toEqual({ status: 0, signal: null, stderr: '' })
-    return stdout.trim()
+    return outputOf(program, { flags: ['--expose-gc'] })
   }
 
   it('releases memory of matrices that were not disposed', () => {

@@ -36,6 +36,7 @@ export const structures: Record<string, ProductStructure> = {
   'upper × upper': { a: 'upper', b: 'upper', c: 'upper' },
   'upper × upper, all of C': { a: 'upper', b: 'upper' },
   'lower × upper': { a: 'lower', b: 'upper' },
+  'all of A × lower': { b: 'lower' },
   'strictly lower × strictly lower': { a: 'strictly-lower', b: 'strictly-lower', c: 'strictly-lower' },
   'upper × strictly lower to lower': { a: 'upper', b: 'strictly-lower', c: 'lower' },
   'a part of C': { c: { band: [2, 9] } },
@@ -554,6 +555,13 @@ export function productSuite(backend: BackendName, part: Part = whole): void {
           await check({ ...common, b: elements(Int32Array.of(2 * beyond, beyond, 0), 3, 1) })
           await check({ ...common, b: elements(Int32Array.of(2 * beyond, beyond, zero), 3, 1), c0 })
         }
+        // The best candidate is in the last of several slabs of K.
+        const [m, k, n] = [40, 9000, 40]
+        const b = elements(new Int32Array(k * n).fill(beyond).fill(0, (k - 1) * n), k, n)
+        await check(
+          { algebra, a: elements(new Int32Array(m * k).fill(end), m, k), b, what: 'slabs' },
+          inArrays,
+        )
       })
 
       it('accepts a sum that overflows if C0 decides', async () => {

@@ -1,38 +1,23 @@
 /** Devices in worker threads, and in processes that end while a device works. Uses the output of `npm run build:ts`. */
-import { spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import { PATIENCE } from '../support/patience.js'
+import { ended, inDist, runModule, withoutBuild } from '../support/child.js'
 import { describeUnless } from '../support/skip.js'
-
-const library = new URL('../../dist/lib/index.js', import.meta.url)
-const native = new URL('../../dist/lib/native.js', import.meta.url)
-const built = existsSync(library)
 
 /**
  * Program in which each operation of a CPU device takes additional milliseconds, which simulates the
  * asynchronous work of a GPU.
  */
 const program = (body: string, milliseconds: number) => `
-  import { matrix, mpmm, mpmmGrouped, mpmmSync, openDevice } from ${JSON.stringify(library.href)}
-  import { addon } from ${JSON.stringify(native.href)}
+  import { matrix, mpmm, mpmmGrouped, mpmmSync, openDevice } from ${inDist('lib/index.js')}
+  import { addon } from ${inDist('lib/native.js')}
   addon.delayWork(${milliseconds})
   const open = () => openDevice({ backend: 'cpu' })
   const sleep = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds))
   ${body}
 `
 
-function run(body: string, milliseconds = 0, flags: string[] = []) {
-  const { status, signal, stdout, stderr } = spawnSync(
-    process.execPath,
-    [...flags, '--input-type=module', '--eval', program(body, milliseconds)],
-    { encoding: 'utf8', timeout: PATIENCE },
-  )
-  return { status, signal, stdout: stdout.trim(), stderr }
-}
-
-const ended = (stdout: string, status = 0) => ({ status, signal: null, stdout, stderr: '' })
+const run = (body: string, milliseconds = 0, flags: string[] = []) =>
+  runModule(program(body, milliseconds), { flags })
 
 /** Program that starts many products and releases matrices. */
 const busy = `
@@ -69,11 +54,10 @@ const counted = `
 /** Limit of the growth of a process. AddressSanitizer keeps freed memory for a while. */
 const most = process.env.ASAN_OPTIONS ? 2 ** 29 : 2 ** 24
 
-describeUnless(!built && `no ${fileURLToPath(library)}`, 'devices in processes', () => {
+describeUnless(withoutBuild, 'devices in processes', () => {
   describe.each([0, 3])('whose work takes %d ms more', (milliseconds) => {
     it('survive process.exit() during work', () => {
-      const { status, signal, stdout, stderr } = run(`${busy}; process.exit(7)`, milliseconds)
-      expect({ status, signal, stdout, stderr }).toEqual(ended('', 7))
+      expect(run(`${busy}; process.exit(7)`, milliseconds)).toEqual(ended('', 7))
     })
 
     it('survive an exception during work', () => {

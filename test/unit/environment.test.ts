@@ -1,28 +1,21 @@
 /** The environment variables of the library. Each process reads some of them once. Uses the output of `npm run build:ts`. */
-import { spawnSync } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, it } from 'vitest'
 import { codeFolder, deviceMemoryLimit, environmentBackend, limitPinned } from '../../lib/environment.js'
 import { info, variants } from '../../lib/index.js'
 import { addon, root } from '../../lib/native.js'
+import { inDist, outputOf, withoutBuild } from '../support/child.js'
 import { expectThrown } from '../support/expect.js'
-import { PATIENCE } from '../support/patience.js'
 import { describeUnless } from '../support/skip.js'
-
-const library = new URL('../../dist/lib/index.js', import.meta.url)
-const laboratory = new URL('../../dist/lib/lab.js', import.meta.url)
-const semirings = new URL('../../dist/lib/semirings.js', import.meta.url)
-const built = existsSync(library)
 
 /**
  * Program that calls each entry point twice, and prints 'fine' or the code, class and message of the error.
  */
 const program = `
-  import * as library from ${JSON.stringify(library.href)}
-  import { cpuCeiling, cpuNaiveLoop } from ${JSON.stringify(laboratory.href)}
-  import { semiring } from ${JSON.stringify(semirings.href)}
+  import * as library from ${inDist('lib/index.js')}
+  import { cpuCeiling, cpuNaiveLoop } from ${inDist('lib/lab.js')}
+  import { semiring } from ${inDist('lib/semirings.js')}
   const { matrix, mpmm, mpmmSync, plan, info } = library
   const one = matrix(1, 1, [1])
   const calls = {
@@ -48,19 +41,12 @@ const program = `
   console.log(JSON.stringify(outcomes))
 `
 
-function outcomes(env: NodeJS.ProcessEnv, ...calls: string[]): string[] {
-  const { stdout, stderr } = spawnSync(
-    process.execPath,
-    ['--input-type=module', '--eval', program, ...calls],
-    { encoding: 'utf8', timeout: PATIENCE, env: { ...process.env, ...env } },
-  )
-  expect(stderr).toBe('')
-  return JSON.parse(stdout) as string[]
-}
+const outcomes = (env: NodeJS.ProcessEnv, ...calls: string[]): string[] =>
+  JSON.parse(outputOf(`process.argv.push(...${JSON.stringify(calls)})\n${program}`, { env }))
 
 const entryPoints = ['mpmm', 'mpmmSync', 'plan', 'info', 'cpuCeiling', 'cpuNaiveLoop']
 
-describeUnless(!built && `no ${fileURLToPath(library)}`, 'settings of the CPU backend', () => {
+describeUnless(withoutBuild, 'settings of the CPU backend', () => {
   it.each(entryPoints)('throw an ArgumentError from %s at each call if they are wrong', (entry) => {
     const threads = outcomes({ MPMML_NUM_THREADS: 'many' }, entry)
     const expected =
@@ -207,7 +193,7 @@ it('accepts the instruction sets of the variants', () => {
   for (const name of [info().cpu.simd, ...info().cpu.instructionSets]) expect(names).toContain(name)
 })
 
-describeUnless(!built && `no ${fileURLToPath(library)}`, 'a user without a home folder', () => {
+describeUnless(withoutBuild, 'a user without a home folder', () => {
   /**
    * Returns the output of a program for which the system doesn't know the user, which happens in
    * containers.
@@ -220,16 +206,14 @@ describeUnless(!built && `no ${fileURLToPath(library)}`, 'a user without a home 
         syncBuiltinESMExports()
         ${body}
       `
-    const { HOME, USERPROFILE, LOCALAPPDATA, XDG_CACHE_HOME, ...others } = process.env
-    const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', program], {
-      encoding: 'utf8',
-      timeout: PATIENCE,
-      env: { ...others, ...env },
-    })
-    expect(stderr).toBe('')
-    return stdout.trim()
+    const none = {
+      HOME: undefined,
+      USERPROFILE: undefined,
+      LOCALAPPDATA: undefined,
+      XDG_CACHE_HOME: undefined,
+    }
+    return outputOf(program, { env: { ...none, ...env } })
   }
-  const inDist = (file: string) => JSON.stringify(new URL(`../../dist/${file}`, import.meta.url).href)
   const names = readdirSync(new URL('../../lib', import.meta.url)).filter((name) => name.endsWith('.ts'))
 
   it('offers all functions of the library', () => {
@@ -237,7 +221,7 @@ describeUnless(!built && `no ${fileURLToPath(library)}`, 'a user without a home 
     expect(
       printed(`
           for (const file of [${files.join()}]) await import(file)
-          const { matrix, mpmm } = await import(${JSON.stringify(library.href)})
+          const { matrix, mpmm } = await import(${inDist('lib/index.js')})
           const { c } = await mpmm(matrix(1, 1, [20]), matrix(1, 1, [22]), { backend: 'cpu' })
           console.log(c.data.join())
         `),

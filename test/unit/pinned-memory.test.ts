@@ -3,21 +3,15 @@
  * can request a garbage collection, with ordinary memory in place of pinned memory. Uses the output of `npm
  * run build:ts`.
  */
-import { spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
-import { PATIENCE } from '../support/patience.js'
+import { inDist, outputOf, withoutBuild } from '../support/child.js'
 import { describeUnless } from '../support/skip.js'
-
-const library = new URL('../../dist/lib/index.js', import.meta.url)
-const built = existsSync(library)
 
 const common = `
   import { Worker } from 'node:worker_threads'
   import { setTimeout as sleep } from 'node:timers/promises'
-  import { matrix, mpmm, pinned } from ${JSON.stringify(library.href)}
-  import { addon } from ${JSON.stringify(new URL('native.js', library).href)}
+  import { matrix, mpmm, pinned } from ${inDist('lib/index.js')}
+  import { addon } from ${inDist('lib/native.js')}
   const MIB = 2 ** 20
   const make = (bytes) => addon.resultBuffer(bytes, 0)
 `
@@ -65,16 +59,10 @@ function run(body: string): string {
     const isAll = (array, value) => array.every((element) => element === value)
     ${body}
   `
-  const { status, signal, stdout, stderr } = spawnSync(
-    process.execPath,
-    ['--expose-gc', '--input-type=module', '--eval', program],
-    { encoding: 'utf8', timeout: PATIENCE },
-  )
-  expect({ status, signal, stderr }).toEqual({ status: 0, signal: null, stderr: '' })
-  return stdout.trim()
+  return outputOf(program, { flags: ['--expose-gc'] })
 }
 
-describeUnless(!built && `no ${fileURLToPath(library)}`, 'pinned memory', () => {
+describeUnless(withoutBuild, 'pinned memory', () => {
   it('does not exist before the second request', () => {
     expect(run(`console.log(atFirst.held, atFirst.used, ...missing, addon.pinnedUse().held / MIB)`)).toBe(
       '0 0 null null 64',

@@ -1,18 +1,12 @@
 /** The library in worker threads and in processes that end while a product runs. Uses the output of `npm run build:ts`. */
-import { spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import { Worker } from 'node:worker_threads'
 import { describe, expect, it } from 'vitest'
+import { ended, inDist, outputOf, runModule, withoutBuild } from '../support/child.js'
 import { withoutCuda } from '../support/machine.js'
-import { PATIENCE } from '../support/patience.js'
 import { describeUnless } from '../support/skip.js'
 
-const library = new URL('../../dist/lib/index.js', import.meta.url)
-const built = existsSync(library)
-
 const program = (body: string) => `
-  import { matrix, mpmm, mpmmSync, openDevice, explainBackend, variants } from ${JSON.stringify(library.href)}
+  import { matrix, mpmm, mpmmSync, openDevice, explainBackend, variants } from ${inDist('lib/index.js')}
   ${body}
 `
 /** Starts products that take at least a minute each. The test kills a process that waits for the products. */
@@ -37,14 +31,7 @@ const onDevice = (backend: string) => `
   }
 `
 
-function run(body: string, env: NodeJS.ProcessEnv = {}) {
-  const { status, signal, stdout, stderr } = spawnSync(
-    process.execPath,
-    ['--input-type=module', '--eval', program(body)],
-    { encoding: 'utf8', timeout: PATIENCE, env: { ...process.env, ...env } },
-  )
-  return { status, signal, stdout: stdout.trim(), stderr }
-}
+const run = (body: string, env: NodeJS.ProcessEnv = {}) => runModule(program(body), { env })
 
 function inWorker(body: string): Promise<unknown> {
   const url = new URL(
@@ -64,12 +51,9 @@ function inWorker(body: string): Promise<unknown> {
   })
 }
 
-describeUnless(!built && `no ${fileURLToPath(library)}`, 'processes and threads', () => {
+describeUnless(withoutBuild, 'processes and threads', () => {
   it.each([1, 9])('ends with process.exit while products run: %i', (count) => {
-    const { status, signal, stdout, stderr } = run(
-      `${slow(6000, count)}; setTimeout(() => process.exit(7), 100)`,
-    )
-    expect({ status, signal, stdout, stderr }).toEqual({ status: 7, signal: null, stdout: '', stderr: '' })
+    expect(run(`${slow(6000, count)}; setTimeout(() => process.exit(7), 100)`)).toEqual(ended('', 7))
   })
 
   it('ends by an exception while a product runs', () => {
@@ -123,22 +107,19 @@ describeUnless(!built && `no ${fileURLToPath(library)}`, 'processes and threads'
     const body = JSON.stringify(
       encodeURIComponent(program(`${slow(6000, 6)}; setTimeout(() => process.exit(3), 50)`)),
     )
-    const { status, signal, stdout, stderr } = run(`
+    expect(
+      run(`
         import { Worker } from 'node:worker_threads'
         const worker = new Worker(new URL('data:text/javascript,' + ${body}))
         console.log(await new Promise((resolve) => worker.once('exit', resolve)))
         console.log((await mpmm(matrix(1, 1, [2]), matrix(1, 1, [3]))).c.data[0])
-      `)
-    expect({ status, signal, stdout, stderr }).toEqual({
-      status: 0,
-      signal: null,
-      stdout: '3\n5',
-      stderr: '',
-    })
+      `),
+    ).toEqual(ended('3\n5'))
   })
 
   it('keeps no idle process alive after any use', () => {
-    const { status, signal, stdout, stderr } = run(`
+    expect(
+      run(`
         import { tracingChannel } from 'node:diagnostics_channel'
         tracingChannel('mpmml:product').subscribe({ asyncEnd() {} })
         const controller = new AbortController()
@@ -150,13 +131,8 @@ describeUnless(!built && `no ${fileURLToPath(library)}`, 'processes and threads'
         mpmmSync(matrix(300, 300), matrix(300, 300))
         explainBackend()
         console.log('idle')
-      `)
-    expect({ status, signal, stdout, stderr }).toEqual({
-      status: 0,
-      signal: null,
-      stdout: 'idle',
-      stderr: '',
-    })
+      `),
+    ).toEqual(ended('idle'))
   })
 
   it('survives environments that end while the computing thread still reports to them', () => {
@@ -182,7 +158,8 @@ describeUnless(!built && `no ${fileURLToPath(library)}`, 'processes and threads'
   // The test uses a separate process, because a failure would end the process.
   it.each([1, 9])('outlives a worker thread that is terminated while its products run: %i', (count) => {
     const body = JSON.stringify(encodeURIComponent(program(`${slow(6000, count)}; await running`)))
-    const { status, signal, stdout, stderr } = run(`
+    expect(
+      run(`
         import { Worker } from 'node:worker_threads'
         const worker = new Worker(new URL('data:text/javascript,' + ${body}))
         await new Promise((resolve) => worker.once('online', resolve))
@@ -190,13 +167,8 @@ describeUnless(!built && `no ${fileURLToPath(library)}`, 'processes and threads'
         await worker.terminate()
         await new Promise((resolve) => setTimeout(resolve, 500))
         console.log((await mpmm(matrix(1, 1, [2]), matrix(1, 1, [3]))).c.data[0])
-      `)
-    expect({ status, signal, stdout, stderr }).toEqual({
-      status: 0,
-      signal: null,
-      stdout: '5',
-      stderr: '',
-    })
+      `),
+    ).toEqual(ended('5'))
   })
 
   const places = [
@@ -207,11 +179,7 @@ describeUnless(!built && `no ${fileURLToPath(library)}`, 'processes and threads'
     const open = onDevice(backend)
     const worker = (body: string) =>
       JSON.stringify(`data:text/javascript,${encodeURIComponent(program(body))}`)
-    const succeeds = (body: string) => {
-      const { status, signal, stdout, stderr } = run(body)
-      expect({ status, signal, stderr }).toEqual({ status: 0, signal: null, stderr: '' })
-      return stdout
-    }
+    const succeeds = (body: string) => outputOf(program(body))
 
     describeUnless(missing, 'a process', () => {
       it('keeps no idle process alive after any use', () => {
@@ -254,18 +222,14 @@ describeUnless(!built && `no ${fileURLToPath(library)}`, 'processes and threads'
       })
 
       it('ends with process.exit while it works', () => {
-        const { status, signal, stdout, stderr } = run(`
+        expect(
+          run(`
             ${open}
             slow()
             const queued = square().then((a) => mpmm(a, a))
             setTimeout(() => process.exit(7), 100)
-          `)
-        expect({ status, signal, stdout, stderr }).toEqual({
-          status: 7,
-          signal: null,
-          stdout: '',
-          stderr: '',
-        })
+          `),
+        ).toEqual(ended('', 7))
       })
 
       it('ends by an exception while it works', () => {
