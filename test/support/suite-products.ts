@@ -36,7 +36,6 @@ export const structures: Record<string, ProductStructure> = {
   'upper × upper': { a: 'upper', b: 'upper', c: 'upper' },
   'upper × upper, all of C': { a: 'upper', b: 'upper' },
   'lower × upper': { a: 'lower', b: 'upper' },
-  'all of A × lower': { b: 'lower' },
   'strictly lower × strictly lower': { a: 'strictly-lower', b: 'strictly-lower', c: 'strictly-lower' },
   'upper × strictly lower to lower': { a: 'upper', b: 'strictly-lower', c: 'lower' },
   'a part of C': { c: { band: [2, 9] } },

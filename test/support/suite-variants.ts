@@ -240,8 +240,10 @@ function laws(
       for (const layouts of [undefined, { a: 'transposed', b: 'transposed' }]) {
         const key = `${JSON.stringify(structure)} ${layouts?.a}`
         const kind = algebra.isInteger ? 'few levels, ties' : mixed(algebra)
+        // Either operand is the larger one.
+        const [m, n] = layouts ? [83, 67] : [67, 83]
         const asked = knownCase(algebra, key, () =>
-          withStructure(drawn(algebra, kind, [67, backend === 'cpu' ? 290 : 70, 83], { layouts }), structure),
+          withStructure(drawn(algebra, kind, [m, backend === 'cpu' ? 290 : 70, n], { layouts }), structure),
         )
         const outcome = await check(asked, inTurn<Way>(backend, ['new', 'out'], turn + at, 2))
         // Some families of a GPU don't support structures.
