@@ -357,6 +357,7 @@ export function userSemiringSuite(backend: BackendName): void {
         })),
         { semiring, ...where },
       )
+      expect(results).toHaveLength(products.length)
       for (const [index, { c }] of results.entries()) {
         expectSame(each, await read(each, c), products[index]!.expected, `product ${index}`)
       }

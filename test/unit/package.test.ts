@@ -81,6 +81,7 @@ describeUnless(!npm && 'npm was not found', 'the package', () => {
 
   it('needs no file that it leaves out: no file imports or includes one', () => {
     const sources = files.filter((file) => /^native\/.*\.(mjs|cmake|h|cpp|cu|cuh)$/.test(file))
+    expect(sources.length).toBeGreaterThan(100)
     for (const file of sources) {
       const text = readFileSync(join(root, file), 'utf8')
       expect(text, file).not.toMatch(/(from|import\(|include)\W+[^\n]*(tools\/|stress\/|setup\.mjs)/)

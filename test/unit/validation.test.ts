@@ -435,36 +435,10 @@ describe('out', () => {
   )
   it('is rejected with shape [2, 4] for a batch', () =>
     expectRefused([matrix([3, 2, 3]), b, { out: matrix(2, 4) }], 'SHAPE', 'out \\[2, 4\\]', '\\[3, 2, 4\\]'))
-  it('is rejected with shape [1, 2, 4] for a batch of one', () =>
+  it('is accepted with shape [1, 2, 4] for a batch of one', () =>
     expect(mpmmSync(matrix([1, 2, 3]), b, { out: matrix([1, 2, 4]) }).c.shape).toEqual([1, 2, 4]))
 
-  it.each([
-    [[0, 1]],
-    [[4, 0]],
-    [[0, 0]],
-    [[1, 1]],
-    [[3, 1]],
-    [[2, 1]],
-    [[3, 3]],
-    [[6, 2]],
-    [[3, 2]],
-    [[5, 3]],
-  ])('rejects strides %j, one of which lies within the extent of the other', (strides) =>
-    expectRefused(
-      [a, b, { out: { data: ints(100), shape: [2, 4], strides } }],
-      'SHAPE',
-      'out',
-      'overlap each other',
-    ),
-  )
-  it.each([[[4, 1]], [[1, 2]], [[100, 7]], [[1, 10]], [[7, 2]]])(
-    'is accepted with strides %j, whose elements do not overlap',
-    (strides) => {
-      const out = { data: ints(200), shape: [2, 4], strides }
-      expect(mpmmSync(a, b, { out }).c).toBe(out)
-    },
-  )
-  it('is rejected with a stride of 0 along one element', () => {
+  it('is accepted with a stride of 0 along one element', () => {
     const out = { data: ints(4), shape: [1, 4], strides: [0, 1] }
     expect(mpmmSync(matrix(1, 3), b, { out }).c).toBe(out)
   })
