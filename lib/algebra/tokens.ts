@@ -13,7 +13,7 @@ import {
   type NodeNumbers,
 } from '../graph-core/edges.js'
 import type { NodeNames } from '../graph-core/names.js'
-import type { EdgeRows, Rows } from '../graph-core/rows.js'
+import { type EdgeRows, picking, type Rows } from '../graph-core/rows.js'
 import { PER_STEP, type Steps } from '../graph-core/slices.js'
 import { MAX_INT32 } from '../integers.js'
 import type { ElementArray } from '../storage.js'
@@ -59,14 +59,31 @@ export interface Tokens {
 /**
  * Reads the tokens of an edge list, whose edges are in `rows`. Returns null if the list has no tokens.
  *
- * @throws CycleError for a cycle without a token, ERR_MPMML_DTYPE, ERR_MPMML_SHAPE and ERR_MPMML_VALUE for values that aren't tokens.
+ * @throws CycleError for a cycle without a token, and the errors of {@link readingCounts}.
  */
 export function* readingTokens(
-  { tokens: given }: Pick<TokenEdgeList, 'tokens'>,
+  list: Pick<TokenEdgeList, 'tokens'>,
   rows: EdgeRows,
   names: NodeNames | null,
   length: number,
 ): Steps<Tokens | null> {
+  const counts = yield* readingCounts(list, length)
+  if (!counts) return null
+  const of = yield* picking(counts, rows.edge, new Int32Array(rows.edge.length))
+  let most = 1
+  for (let k = 0; k < of.length; k++) if (of[k]! > most) most = of[k]!
+  return { of, most, order: yield* orderWithin(rows, of, names) }
+}
+
+/**
+ * Reads the tokens of an edge list of `length` edges into a new array. Returns null if the list has no tokens.
+ *
+ * @throws ERR_MPMML_DTYPE, ERR_MPMML_SHAPE and ERR_MPMML_VALUE for values that aren't tokens; OverflowError.
+ */
+export function* readingCounts(
+  { tokens: given }: Pick<TokenEdgeList, 'tokens'>,
+  length: number,
+): Steps<Int32Array | null> {
   if (given === undefined) return null
   if (!isNodeArray(given)) {
     throw new DTypeError(
@@ -80,30 +97,21 @@ export function* readingTokens(
       `tokens must have one entry for each edge, but there are ${counts.length} entries and ${length} edges`,
     )
   }
-  const { of, most } = yield* throughout(loan, counting(counts, rows))
-  return { of, most, order: yield* orderWithin(rows, of, names) }
+  return yield* throughout(loan, counting(counts))
 }
 
-function* counting(given: NodeNumbers, { edge }: EdgeRows): Steps<Pick<Tokens, 'of' | 'most'>> {
-  const { length } = given
+function* counting(given: NodeNumbers): Steps<Int32Array> {
+  const counts = new Int32Array(given.length)
   let total = 0
-  for (let e = 0; e < length; e++) {
+  for (let e = 0; e < counts.length; e++) {
     if (e % PER_STEP === PER_STEP - 1) yield
-    total += readCount(given[e], `tokens[${e}]`)
+    counts[e] = readCount(given[e], `tokens[${e}]`)
+    total += counts[e]!
   }
-  if (!Number.isSafeInteger(total)) {
-    throw new OverflowError(
-      `there are ${total} tokens, but sums of them must be exact: the edges may have 2^53 - 1 in all`,
-    )
-  }
-  const of = new Int32Array(edge.length)
-  let most = 1
-  for (let k = 0; k < of.length; k++) {
-    if (k % PER_STEP === PER_STEP - 1) yield
-    of[k] = given[edge[k]!]!
-    if (of[k]! > most) most = of[k]!
-  }
-  return { of, most }
+  if (Number.isSafeInteger(total)) return counts
+  throw new OverflowError(
+    `there are ${total} tokens, but sums of them must be exact: the edges may have 2^53 - 1 in all`,
+  )
 }
 
 function readCount(value: unknown, place: string): number {

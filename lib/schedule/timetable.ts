@@ -5,7 +5,7 @@
  * Using Max-Plus System Theory, Transportation Research B 41 (2007).
  */
 import { signal } from '../abort.js'
-import type { TokenEdgeList } from '../algebra/tokens.js'
+import { readingCounts, type TokenEdgeList } from '../algebra/tokens.js'
 import type { NamedWeights } from '../algebra/weights.js'
 import { show } from '../describe.js'
 import { DTypeError, OptionError, ValueError } from '../errors.js'
@@ -148,7 +148,7 @@ function* reading(timetable: Timetable, others: Readonly<Record<string, number>>
     from: Int32Array.from(from),
     to: Int32Array.from(to),
     weight: Float64Array.from(weight, (value) => parts.of(value)),
-    tokens: Int32Array.from(timetable.tokens ?? new Int32Array(from.length).fill(1)),
+    tokens: (yield* readingCounts(timetable, from.length)) ?? new Int32Array(from.length).fill(1),
     names,
     parts,
   }
