@@ -4,14 +4,7 @@ import { show, typeName } from '../describe.js'
 import { CycleError, DTypeError, OverflowError, ShapeError, ValueError } from '../errors.js'
 import { findingComponents } from '../graph-core/components.js'
 import { cycleText, leastOf, rotated } from '../graph-core/cycles.js'
-import {
-  type EdgeList,
-  isEdgeList,
-  isNodeArray,
-  type KeyedEdgeList,
-  type NamedEdgeList,
-  type NodeNumbers,
-} from '../graph-core/edges.js'
+import { type EdgeList, isEdgeList, isNodeArray, type NodeNumbers } from '../graph-core/edges.js'
 import type { NodeNames } from '../graph-core/names.js'
 import { type EdgeRows, picking, type Rows } from '../graph-core/rows.js'
 import { PER_STEP, type Steps } from '../graph-core/slices.js'
@@ -19,32 +12,20 @@ import { MAX_INT32 } from '../integers.js'
 import type { ElementArray } from '../storage.js'
 
 /**
- * An edge list whose edges may have tokens, as the places of a timed event graph have. An edge from i to j of
- * weight w with t tokens means that node i waits for round k − t of node j: x_i(k) ≥ w + x_j(k − t). So x(k)
- * = A₀ ⊗ x(k) ⊕ A₁ ⊗ x(k − 1) ⊕ …, where Aₜ has the edges with t tokens.
+ * Tokens of an edge list, as the places of a timed event graph have. An edge from i to j of weight w with t tokens means that node i waits
+ * for round k − t of node j: x_i(k) ≥ w + x_j(k − t). So x(k) = A₀ ⊗ x(k) ⊕ A₁ ⊗ x(k − 1) ⊕ …, where Aₜ has the edges with t tokens.
  *
  * Parallel edges with different tokens all count. Around each cycle there must be a token.
  *
  * @see F. Baccelli, G. Cohen, G. J. Olsder, J.-P. Quadrat, Synchronization and Linearity, section 2.5
  */
-export interface TokenEdgeList<Data extends ElementArray = ElementArray> extends EdgeList<Data> {
+export interface EdgeTokens {
   /** Number of tokens of each edge, an integer of at least 0. Default 1 for all. */
   readonly tokens?: ArrayLike<number> | undefined
 }
 
-/** A {@link TokenEdgeList} whose nodes have names. */
-export interface NamedTokenEdgeList<Key = unknown, Data extends ElementArray = ElementArray>
-  extends NamedEdgeList<Key, Data> {
-  /** Number of tokens of each edge: see {@link TokenEdgeList}. */
-  readonly tokens?: ArrayLike<number> | undefined
-}
-
-/** A {@link TokenEdgeList} with a name for each node, and numbers in the edges. */
-export interface KeyedTokenEdgeList<Key = unknown, Data extends ElementArray = ElementArray>
-  extends KeyedEdgeList<Key, Data> {
-  /** Number of tokens of each edge: see {@link TokenEdgeList}. */
-  readonly tokens?: ArrayLike<number> | undefined
-}
+/** An edge list whose edges may have tokens. */
+export type TokenEdgeList<Data extends ElementArray = ElementArray> = EdgeList<Data> & EdgeTokens
 
 /** Tokens that have been read. */
 export interface Tokens {
@@ -62,7 +43,7 @@ export interface Tokens {
  * @throws CycleError for a cycle without a token, and the errors of {@link readingCounts}.
  */
 export function* readingTokens(
-  list: Pick<TokenEdgeList, 'tokens'>,
+  list: EdgeTokens,
   rows: EdgeRows,
   names: NodeNames | null,
   length: number,
@@ -80,10 +61,7 @@ export function* readingTokens(
  *
  * @throws ERR_MPMML_DTYPE, ERR_MPMML_SHAPE and ERR_MPMML_VALUE for values that aren't tokens; OverflowError.
  */
-export function* readingCounts(
-  { tokens: given }: Pick<TokenEdgeList, 'tokens'>,
-  length: number,
-): Steps<Int32Array | null> {
+export function* readingCounts({ tokens: given }: EdgeTokens, length: number): Steps<Int32Array | null> {
   if (given === undefined) return null
   if (!isNodeArray(given)) {
     throw new DTypeError(
@@ -175,6 +153,6 @@ function withoutToken(nodes: number[], names: NodeNames | null): CycleError {
  * Throws ValueError for an edge list with tokens; `why` explains why tokens have no meaning, and what to do.
  */
 export function refuseTokens(edges: unknown, why: string): void {
-  if (!isEdgeList(edges) || (edges as TokenEdgeList).tokens === undefined) return
+  if (!isEdgeList(edges) || (edges as EdgeTokens).tokens === undefined) return
   throw new ValueError(`the edges have tokens, but ${why}`)
 }
