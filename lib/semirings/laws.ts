@@ -6,12 +6,10 @@ import type { LaneArray, Lanes, LaneType, UserSemiring } from '../user-semiring.
 import { laneOf, showNumber } from './constants.js'
 import {
   type CheckedElements,
-  checkedOf,
+  factsOf,
   isUserSemiring,
   type LaneRange,
-  lanesOf,
   nativeOf,
-  neutralOf,
   rangeOf,
   readRanges,
   type WrittenSemiring,
@@ -157,25 +155,25 @@ export function checkSemiring<L extends Lanes>(semiring: UserSemiring<L>, option
     )
   }
   const { laws, ...ranges } = checkOptions.read(options)
-  const lanes = lanesOf(semiring)
-  const usual = checkedOf(semiring) ?? lanes.map(rangeOf)
+  const { lanes, checked } = factsOf(semiring)
+  const usual = checked ?? lanes.map(rangeOf)
   check(semiring, laws === 'all', THOROUGH, readRanges(ranges, { dtype: semiring.dtype, lanes }, usual))
 }
 
 /** Checks the laws that `semiring()` requires. */
 export function checkQuickly(semiring: WrittenSemiring): void {
-  const ranges = checkedOf(semiring)
-  if (ranges) check(semiring, false, QUICK, ranges)
+  const { checked } = factsOf(semiring)
+  if (checked) check(semiring, false, QUICK, checked)
 }
 
-const checked = new WeakSet<WrittenSemiring>()
+const known = new WeakSet<WrittenSemiring>()
 
 /** Checks once the laws that products of products rely on, unless the definition has `check: false`. */
 export function assertLaws(semiring: WrittenSemiring): void {
-  const ranges = checkedOf(semiring)
-  if (!ranges || checked.has(semiring)) return
-  check(semiring, true, QUICK, ranges)
-  checked.add(semiring)
+  const { checked } = factsOf(semiring)
+  if (!checked || known.has(semiring)) return
+  check(semiring, true, QUICK, checked)
+  known.add(semiring)
 }
 
 function check(semiring: WrittenSemiring, all: boolean, count: number, ranges: readonly LaneRange[]): void {
@@ -208,11 +206,11 @@ class Trials {
 
   constructor(semiring: WrittenSemiring, random: number, ranges: readonly LaneRange[]) {
     this.#semiring = semiring
-    this.#lanes = lanesOf(semiring)
+    const { lanes, zero, one } = factsOf(semiring)
+    this.#lanes = lanes
     this.#hasFloats = this.#lanes.includes('float32')
     this.#count = SIMPLE ** 3 + random
     this.#greatest = new Float64Array(this.#count)
-    const { zero, one } = neutralOf(semiring)
     const next = generator()
     const simple = simpleElements(this.#lanes, ranges, [zero, ...(one ? [one] : [])])
     const pick = (of: number) => simple[of % simple.length]!
