@@ -2,12 +2,12 @@
 import { Loan, throughout } from '../borrowed.js'
 import { show, typeName } from '../describe.js'
 import { CycleError, DTypeError, OverflowError, ShapeError, ValueError } from '../errors.js'
-import { findingComponents } from '../graph-core/components.js'
 import { cycleText, leastOf, rotated } from '../graph-core/cycles.js'
 import { type EdgeList, isEdgeList, isNodeArray, type NodeNumbers } from '../graph-core/edges.js'
 import type { NodeNames } from '../graph-core/names.js'
-import { type EdgeRows, picking, type Rows } from '../graph-core/rows.js'
+import { type EdgeRows, picking, selected } from '../graph-core/rows.js'
 import { PER_STEP, type Steps } from '../graph-core/slices.js'
+import { findingOrder } from '../graph-core/topological-order.js'
 import { MAX_INT32 } from '../integers.js'
 import type { ElementArray } from '../storage.js'
 
@@ -53,7 +53,10 @@ export function* readingTokens(
   const of = yield* picking(counts, rows.edge, new Int32Array(rows.edge.length))
   let most = 1
   for (let k = 0; k < of.length; k++) if (of[k]! > most) most = of[k]!
-  return { of, most, order: yield* orderWithin(rows, of, names) }
+  // Nodes that a node waits for in the same round precede it.
+  const { order, cycle } = yield* findingOrder(yield* selected(rows, (k) => of[k] === 0))
+  if (cycle) throw withoutToken(cycle, names)
+  return { of, most, order }
 }
 
 /**
@@ -98,46 +101,6 @@ function readCount(value: unknown, place: string): number {
   }
   if (value >= 0 && value <= MAX_INT32) return value
   throw new ValueError(`${place} is ${show(value)}, but an edge has from 0 to 2^31 - 1 tokens`)
-}
-
-/** Returns the nodes in topological order: nodes that a node waits for in the same round precede it. */
-function* orderWithin(rows: Rows, tokens: Int32Array, names: NodeNames | null): Steps<Int32Array> {
-  const { nodes, start, to } = rows
-  const first = new Int32Array(nodes + 1)
-  const ends = new Int32Array(to.length)
-  let count = 0
-  let loop = -1
-  for (let i = 0; i < nodes; i++) {
-    if (i % PER_STEP === PER_STEP - 1) yield
-    for (let k = start[i]!; k < start[i + 1]!; k++) {
-      if (tokens[k] !== 0) continue
-      ends[count++] = to[k]!
-      if (to[k] === i && loop < 0) loop = i
-    }
-    first[i + 1] = count
-  }
-  const within = { nodes, start: first, to: ends.subarray(0, count) }
-  // Components that a component reaches precede it.
-  const { count: components, of, members } = yield* findingComponents(within)
-  if (loop < 0 && components === nodes) return members
-  throw withoutToken(loop >= 0 ? [loop] : cycleOf(within, of), names)
-}
-
-/** Returns a cycle. Some component of the rows must have more than one node. */
-function cycleOf({ nodes, start, to }: Rows, of: Int32Array): number[] {
-  const inside = (i: number) => {
-    for (let k = start[i]!; k < start[i + 1]!; k++) if (of[to[k]!] === of[i]) return to[k]!
-    return -1
-  }
-  let node = 0
-  while (node < nodes && inside(node) < 0) node++
-  const place = new Map<number, number>()
-  const path: number[] = []
-  for (; !place.has(node); node = inside(node)) {
-    place.set(node, path.length)
-    path.push(node)
-  }
-  return path.slice(place.get(node))
 }
 
 function withoutToken(nodes: number[], names: NodeNames | null): CycleError {
