@@ -252,7 +252,11 @@ async function findExisting({
     )
   }
   const isTaken = await place.store.isTaken(output)
-  if (isTaken && !overwrite && !(resume && isZarr(output))) throw exists(output, resume)
+  if (isTaken && !overwrite && !(resume && isZarr(output))) {
+    // A process that ended while it completed this output may have left the empty folder.
+    await place.store.remove([`${place.partial}/`])
+    throw exists(output, resume)
+  }
   // The identity is read first. A file that another program adds later is then either found here, or changes
   // the identity at the end.
   const replaces = overwrite ? await place.store.identity(output) : null

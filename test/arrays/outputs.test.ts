@@ -167,6 +167,14 @@ describe('an existing .partial path next to an output', () => {
   })
 })
 
+it('removes the empty folder of a process that ended after it had completed a .npy file', async () => {
+  const out = fresh('.npy')
+  await multiplyArrays(pathA, pathB, out, on)
+  mkdirSync(`${out}.partial`)
+  await expect(multiplyArrays(pathA, pathB, out, { ...on, resume: true })).rejects.toEqual(coded('EXISTS'))
+  expect(existsSync(`${out}.partial`)).toBe(false)
+})
+
 describe('a plan without its unfinished folder', () => {
   it.each([
     ['.npy', {}],
