@@ -14,7 +14,7 @@ import {
   mpmmSync,
   plan,
 } from '../../lib/index.js'
-import { inDist, outputOf, withoutBuild } from './child.js'
+import { inDist, readOutput, withoutBuild } from './child.js'
 import { caught, expectElements, expectError, expectRejected, expectThrown, thrown } from './expect.js'
 import { randomMatrix } from './generators.js'
 import { expectUsed, type Home, openAt, useHome } from './homes.js'
@@ -331,7 +331,7 @@ function garbage({ where, pretended }: Home): void {
       }
       ${body}
     `
-    return outputOf(program, { flags: ['--expose-gc'] })
+    return readOutput(program, { flags: ['--expose-gc'] })
   }
 
   it('releases memory of matrices that were not disposed', () => {

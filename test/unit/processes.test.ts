@@ -1,7 +1,7 @@
 /** The library in worker threads and in processes that end while a product runs. Uses the output of `npm run build:ts`. */
 import { Worker } from 'node:worker_threads'
 import { describe, expect, it } from 'vitest'
-import { ended, inDist, outputOf, runModule, withoutBuild } from '../support/child.js'
+import { ended, inDist, readOutput, runModule, withoutBuild } from '../support/child.js'
 import { withoutCuda } from '../support/machine.js'
 import { describeUnless } from '../support/skip.js'
 
@@ -179,7 +179,7 @@ describeUnless(withoutBuild, 'processes and threads', () => {
     const open = onDevice(backend)
     const worker = (body: string) =>
       JSON.stringify(`data:text/javascript,${encodeURIComponent(program(body))}`)
-    const succeeds = (body: string) => outputOf(program(body))
+    const succeeds = (body: string) => readOutput(program(body))
 
     // test/unit/device-processes.test.ts covers the CPU.
     const itOnGpu = it.skipIf(backend === 'cpu')
