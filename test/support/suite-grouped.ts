@@ -24,7 +24,7 @@ import { type Dense, oracle } from './oracle.js'
 import { algebraOf, type Case, sourceOf } from './products/case.js'
 import { expectValues } from './products/law.js'
 import { kindNamesOf, valuesFor } from './products/values.js'
-import { expectIs, expectSame, type Made, made, random } from './resident.js'
+import { expectIs, expectMatrix, type Made, made, random } from './resident.js'
 import { drawn } from './suite-products.js'
 
 type Operand = MatrixLike<OperandArray> | DeviceMatrix<OperandArray>
@@ -384,7 +384,7 @@ function onDevice(backend: BackendName, open: () => Device): void {
         [12, 12],
       )
     const square = product(step, step)
-    expectSame(await last, product(product(product(start, step), square), step, square))
+    expectMatrix(await last, product(product(product(start, step), square), step, square))
     await Promise.all(running)
   })
 
