@@ -6,6 +6,7 @@
 #include "core/problem/layout.h"
 #include "cpu/loop.h"
 #include "cpu/results.h"
+#include "cpu/slots.h"
 
 namespace mpmml::cpu {
 namespace {
@@ -79,8 +80,9 @@ void multiply_first_true(const Problem& problem, const FirstTrueKernel& kernel, 
   const int64_t rows = std::clamp<int64_t>(kListedAtOnce / list_length, 1, kRowsAtOnce);
   const int64_t runs = ceil_div(chunks, kChunksAtOnce), blocks = ceil_div(problem.m(), rows);
   const int64_t work = saturating_product(problem.outputs(), words);
+  Slots slots(checked_size(sizeof(int32_t) * rows, list_length), thread_count());
   for_each_run(problem, blocks * runs * problem.batch, work, kStepsAtOnce, [&](int64_t first, int64_t end) {
-    const Workspace lists(checked_size(sizeof(int32_t) * rows, list_length));
+    const Slots::Slot lists(slots);
     for (int64_t index = first; index < end; ++index) {
       const int64_t item = index / (blocks * runs), chunk = index % (blocks * runs) / blocks * kChunksAtOnce;
       const int64_t row = index % blocks * rows, col = chunk * kernel.columns;
