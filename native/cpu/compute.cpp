@@ -7,7 +7,7 @@
 #include "core/host/clock.h"
 #include "core/host/host_memory.h"
 #include "core/problem/destination.h"
-#include "core/problem/empty_product.h"
+#include "core/problem/definition.h"
 #include "core/problem/overflow.h"
 #include "core/problem/scan.h"
 #include "core/problem/structured.h"
