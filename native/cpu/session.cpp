@@ -13,7 +13,6 @@
 #include "core/problem/scan.h"
 #include "core/problem/with_size.h"
 #include "core/status.h"
-#include "cpu/compute.h"
 #include "cpu/loop.h"
 #include "cpu/pivots.h"
 #include "cpu/product.h"
