@@ -249,8 +249,8 @@ describe('decisions with a single place', () => {
       linesLike(/static_cast<(Element|char)\*>\((problem_\.|problem\.|results\.|block\.)?c\.data\)/),
     )
     expect(places).toEqual([
+      join('native', 'core', 'problem', 'definition.h'),
       join('native', 'core', 'problem', 'destination.cpp'),
-      join('native', 'core', 'problem', 'epilogue.h'),
       join('native', 'cuda', 'kernels', 'epilogue.cuh'),
       // This file computes C ⊕ D element by element, without a product kernel.
       join('native', 'cuda', 'runtime', 'elementwise.cu'),
