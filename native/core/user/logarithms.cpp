@@ -95,7 +95,7 @@ LogarithmSteps make_steps() {
 }  // namespace
 
 const LogarithmSteps& logarithm_steps() {
-  static const LogarithmSteps steps = make_steps();
+  static const auto& steps = *new LogarithmSteps(make_steps());
   return steps;
 }
 
