@@ -51,6 +51,13 @@ class Memory {
   const int64_t bytes_;
 };
 
+/// Returns `view` with its first element at the start of a memory.
+inline MutableMatrixView placed_in(Memory& memory, MutableMatrixView view) {
+  view.data = memory.data();
+  view.memory = &memory;
+  return view;
+}
+
 /// Reservation of device memory, released by the destructor.
 class Share {
  public:
