@@ -48,8 +48,7 @@ std::shared_ptr<const UserSemiring> of_pairs(const char* name, const UserExpress
   definition.zero = {bits_of(0), bits_of(0)};
   definition.absorbs = false;
   definition.plus = first;
-  definition.plus.nodes.push_back({UserOp::kArgument, kFloat, {0, 1, 0}});
-  definition.plus.results = {first.results[0], static_cast<int32_t>(definition.plus.nodes.size()) - 1};
+  definition.plus.results = {first.results[0], definition.plus.add({UserOp::kArgument, kFloat, {0, 1, 0}})};
   ExpressionWriter times;
   definition.times = times.finish({times.argument(0, 0, kFloat).node, times.argument(1, 1, kFloat).node});
   return make_user_semiring(std::move(definition));
