@@ -22,7 +22,7 @@ inline bool is_set(const std::atomic<int32_t>* cancelled) {
 
 struct ValueRange;
 
-/// What products over the library's semirings and over custom ones have in common.
+/// Parts that products over the library's semirings and over custom ones share.
 struct ProductBase : FurtherResults {
   int64_t batch = 1;
   /// Bands of the matrices. Elements of A and B outside of them are zero and are never read. Elements of results
