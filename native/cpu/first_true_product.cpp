@@ -10,6 +10,7 @@
 namespace mpmml::cpu {
 namespace {
 
+/// Elements in a word of packed bits.
 constexpr int64_t kWordSteps = 64;
 /// Work of one task, in operations on words.
 constexpr int64_t kStepsAtOnce = 1 << 20;
@@ -28,8 +29,8 @@ void multiply_first_true(const Problem& problem, const FirstTrueKernel& kernel, 
   PackedOperand a(problem, false, {kernel.pack_a, nullptr, 1, sizeof(uint64_t), words, words, 0, false});
   PackedOperand b(problem, true,
                   {kernel.pack_b, nullptr, 1, kernel.operand_size, chunks * operands, operands, 0, true});
-  a.pack();
-  b.pack();
+  a.pack(kWordSteps);
+  b.pack(kWordSteps);
   const int64_t rows = std::clamp<int64_t>(kListedAtOnce / list_length, 1, kRowsAtOnce);
   const int64_t runs = ceil_div(chunks, kChunksAtOnce), blocks = ceil_div(problem.m(), rows);
   const int64_t work = saturating_product(problem.outputs(), words);

@@ -343,10 +343,8 @@ class ProductRun {
     if (problem_.operation.overflow == OverflowPolicy::kThrow && overflow != kNoOverflow) {
       throw overflow_error(problem_, overflow);
     }
-    // Copying a result takes as long as this many k-steps.
-    constexpr int64_t kStepsPerCopy = 8, kStepsAtOnce = 1 << 20;
     destination.commit([&](int64_t rows, const Destination::CopyRows& copy) {
-      for_each_run(problem_, rows, saturating_product(problem_.outputs(), kStepsPerCopy), kStepsAtOnce, copy);
+      for_each_run_of_elements(problem_, rows, problem_.n(), copy);
     });
     Outcome outcome;
     outcome.plan = plan;
