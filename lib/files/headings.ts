@@ -61,6 +61,10 @@ const plain = (name: string) =>
 /** Most names of columns in a message. */
 const MAX_SHOWN = 8
 
+/** Returns the names of columns for a message. */
+const showColumns = (cells: readonly string[], columns: readonly number[]) =>
+  showAll(columns.slice(0, MAX_SHOWN).map((column) => show(cells[column])))
+
 /** Longer texts are no names of columns. */
 const LONGEST_NAME = 60
 
@@ -135,14 +139,24 @@ export function edgeColumns(
       ['end', to],
     ] as const) {
       if (columns.length > 1) {
-        const names = columns.slice(0, MAX_SHOWN).map((column) => show(cells[column]))
         fail(
-          `edges must ${role} in one column, but ${showAll(names)} may be it: name one from or to, and rename the others`,
+          `edges must ${role} in one column, but ${showColumns(cells, columns)} may be it: name one from or to, and rename the others`,
         )
       }
     }
+    const tokenColumns = wishes.tokens ? columnsOf('tokens') : []
+    if (tokenColumns.length > 1) {
+      fail(
+        `the tokens must be one column, but ${showColumns(cells, tokenColumns)} may be it: rename the others`,
+      )
+    }
+    const [tokens] = tokenColumns
     const weight = weightColumn(records, found, wishes, fail)
-    const tokens = wishes.tokens ? columnsOf('tokens')[0] : undefined
+    if (weight !== undefined && [from[0], to[0], tokens].includes(weight)) {
+      fail(
+        `option weight must name a column of weights, but ${show(cells[weight])} has the ${weight === tokens ? 'tokens' : 'nodes'} of edges`,
+      )
+    }
     const role = (column: number): Role => {
       if (column === from[0]) return 'from'
       if (column === to[0]) return 'to'
@@ -190,22 +204,24 @@ function weightColumn(
 ): number | undefined {
   if (weight === null) return undefined
   const [cells = []] = records
-  const all = () => showAll(cells.slice(0, MAX_SHOWN).map((cell) => show(cell)))
+  const columns = [...cells.keys()]
   if (weight !== undefined) {
-    const column = cells.indexOf(weight)
-    if (column < 0)
-      fail(`option weight must be the name of a column, but it is ${show(weight)}: the columns are ${all()}`)
-    return column
+    const wanted = columns.filter((column) => cells[column] === weight)
+    if (wanted.length === 1) return wanted[0]
+    return fail(
+      wanted.length === 0
+        ? `option weight must be the name of a column, but it is ${show(weight)}: the columns are ${showColumns(cells, columns)}`
+        : `the weight must be one column, but ${wanted.length} are named ${show(weight)}: rename the others`,
+    )
   }
   const body = records.slice(1)
   const hasNumbers = (column: number) => body.some((record) => isNumberLike(record[column] ?? ''))
-  const columns = [...cells.keys()]
   const exact = columns.filter((column) => cells[column]!.toLowerCase() === 'weight')
   const known = exact.length > 0 ? exact : columns.filter((column) => found[column] === 'weight')
   const possible =
     known.length > 0 ? known : columns.filter((column) => found[column] === undefined && hasNumbers(column))
   if (possible.length < 2) return possible[0]
   return fail(
-    `the weight must be one column, but ${showAll(possible.slice(0, MAX_SHOWN).map((column) => show(cells[column])))} may be it: choose one by the option weight, such as weight: ${show(cells[possible[0]!])}`,
+    `the weight must be one column, but ${showColumns(cells, possible)} may be it: choose one by the option weight, such as weight: ${show(cells[possible[0]!])}`,
   )
 }

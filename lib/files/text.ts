@@ -201,7 +201,7 @@ export class TextReader {
    */
   #slice(start: number, end: number): string {
     if (end - start > LONGEST_COPIED) return fromLatin1(this.bytes, start, end)
-    if (this.#characters === '') this.#characters = fromLatin1(this.bytes, 0, this.end)
+    if (this.#characters === '') this.#characters = fromLatin1(this.bytes, 0, this.bytes.length)
     return this.#characters.slice(start, end)
   }
 
@@ -354,13 +354,19 @@ export class TextReader {
     return nearest(high, low, Math.max(count - HALF_DIGITS, 0), exponent)
   }
 
-  /** Returns the number in a text that was read from the line, with the rules of {@link number}. */
+  /** Returns the number in a text that was read from the line, such as a quoted cell, by {@link decimal}. */
   numberIn(text: string, what: string): number {
-    const pointed = this.decimalComma ? text.replace(',', '.') : text
-    const value = numberOf(pointed)
-    this.integral = isInteger(text)
-    if (this.decimalComma && !this.integral) this.#doubt(text.replace(/^[+-]/, ''))
-    return Number.isNaN(value) ? this.#wrongNumber(what, text) : value
+    const { bytes, position } = this
+    const characters = this.#characters
+    this.bytes = toUtf8(`${text}\n`)
+    this.position = 0
+    this.#characters = ''
+    const value = this.decimal()
+    const isWhole = this.atLineEnd() && this.position === this.bytes.length - 1
+    this.bytes = bytes
+    this.position = position
+    this.#characters = characters
+    return Number.isNaN(value) || !isWhole ? this.#wrongNumber(what, text) : value
   }
 
   /**

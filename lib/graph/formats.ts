@@ -187,6 +187,7 @@ function edgeSink(name: string, maxBytes: number): EntrySink<ReadEdgeList> {
 /** Edges between named nodes. Names are the unchanged strings of the file: `1` and `01` are two nodes. */
 class NamedCells implements EdgeCells<string, NamedGraph> {
   readonly #edges: NamedEdges<string>
+  #integral = true
 
   constructor(edges: NamedEdges<string>) {
     this.#edges = edges
@@ -199,8 +200,9 @@ class NamedCells implements EdgeCells<string, NamedGraph> {
     return name === '' ? reader.fail('the name of a node is missing') : name
   }
 
-  add(from: string, to: string, weight: number): void {
+  add(from: string, to: string, weight: number, integral: boolean): void {
     this.#edges.add(from, to, weight)
+    this.#integral &&= integral
   }
 
   flush(): void {}
@@ -210,6 +212,6 @@ class NamedCells implements EdgeCells<string, NamedGraph> {
   }
 
   end(): Steps<NamedGraph> {
-    return this.#edges.ending()
+    return this.#edges.ending(this.#integral)
   }
 }

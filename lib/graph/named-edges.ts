@@ -90,10 +90,10 @@ export class NamedEdges<Key> {
     this.#entries.add(from, to, weight)
   }
 
-  /** Returns the graph. Each yield lets the event loop run. */
-  *ending(): Steps<NamedGraph<Key>> {
+  /** Returns the graph, with float64 weights unless all are `integral`. Each yield lets the event loop run. */
+  *ending(integral = true): Steps<NamedGraph<Key>> {
     this.#entries.flush()
-    const { row, col, value } = yield* this.#list.end(this.#keys.length, this.#keys.length, true)
+    const { row, col, value } = yield* this.#list.end(this.#keys.length, this.#keys.length, integral)
     return { nodes: this.#keys.length, keys: this.#keys, from: row, to: col, weight: value }
   }
 

@@ -315,6 +315,10 @@ describe('points that may separate thousands', () => {
     ['A\tB\t1,000\n', 'a.tsv', 'may be 1000 or 1'],
     ['A\tB\t"12,345"\n', 'a.tsv', 'may be 12345 or 12.345'],
     ['from;to;weight\nA;B;"1.000"\n', 'a.csv', 'line 2: the decimal point'],
+    ['A;B;"1,5"\nB;C;"1.000"\n', 'a.csv', "line 2: the weight is '1.000', but numbers before it"],
+    ['A;B;"1,5"\nB;C;1.000\n', 'a.csv', "line 2: the weight is '1.000', but numbers before it"],
+    ['A;B;1.5\nB;C;"1,000"\n', 'a.csv', "line 2: the weight is '1,000', but numbers before it"],
+    ['A;B;"5\n6"\n', 'a.csv', 'the weight must be a number'],
   ])('are rejected: %j', (text, name, message) => {
     expect(() => named(text, { name })).toThrow(refusal(message))
   })
@@ -332,11 +336,43 @@ describe('points that may separate thousands', () => {
   })
 })
 
-describe('two columns with the name weight', () => {
-  it('are rejected', () => {
-    expect(() => named('from,to,weight,Weight\nA,B,1,2\n')).toThrow(
-      refusal("the weight must be one column, but 'weight' and 'Weight' may be it"),
-    )
+describe('columns with two meanings, or two columns with one', () => {
+  it.each<[string, Wishes, string]>([
+    [
+      'from,to,weight,Weight\nA,B,1,2\n',
+      {},
+      "the weight must be one column, but 'weight' and 'Weight' may be it",
+    ],
+    ['from,to,km,km\nA,B,1,2\n', { weight: 'km' }, "the weight must be one column, but 2 are named 'km'"],
+    [
+      'from,to,tokens,token\nA,B,1,2\n',
+      { tokens: true },
+      "the tokens must be one column, but 'tokens' and 'token' may be it",
+    ],
+    ['from,to,km\nA,B,1\n', { weight: 'to' }, "option weight must name a column of weights, but 'to'"],
+    ['from,to,tokens\nA,B,1\n', { weight: 'tokens', tokens: true }, "a column of weights, but 'tokens'"],
+  ])('are rejected: %j', (text, wishes, message) => {
+    expect(() => named(text, wishes)).toThrow(refusal(message))
+    const numbered = text.replace('A,B', '0,1')
+    expect(() => edges(numbered, wishes)).toThrow(refusal(message))
+  })
+})
+
+describe('the type of weights', () => {
+  it.each([
+    ['4', Int32Array],
+    ['"4"', Int32Array],
+    ['4.0', Float64Array],
+    ['4e0', Float64Array],
+    ['"4.0"', Float64Array],
+    ['4294967296', Float64Array],
+  ])('follows from how %s is written, also if nodes have names', (cell, type) => {
+    for (const [text, keys] of [
+      [`0,1,${cell}\n`, false],
+      [`A,B,${cell}\n`, true],
+    ] as const) {
+      expect(parseGraph(text, { format: 'csv', keys }).weight).toBeInstanceOf(type)
+    }
   })
 })
 
