@@ -1,5 +1,5 @@
 /** Progress, cancellation and yields to the event loop during work on files. */
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { convertMatrix } from '../../lib/files/convert.js'
@@ -181,6 +181,18 @@ describe('onProgress', () => {
     }
     expect(await outcome(read(path, { onProgress: last }))).toEqual({ error: 'the end' })
   })
+
+  it.each(readers)(
+    'that writes to the file ends %s, %s, with an error of the file',
+    async (_, ending, read) => {
+      const path = await file(ending)
+      const onProgress = vi.fn(() => appendFileSync(path, '\n'))
+      await expect(read(path, { onProgress })).rejects.toThrow(
+        new FileError(`${path} changed while it was read: read it again when no program writes it`),
+      )
+      expect(onProgress).toHaveBeenCalled()
+    },
+  )
 
   it.each(writers)(
     'ends %s, %s, with exactly the thrown value, and leaves no file',
