@@ -4,6 +4,7 @@
  */
 import { show, typeName } from '../describe.js'
 import { DTypeError, OptionError, ValueError } from '../errors.js'
+import { atOnce } from '../graph-core/slices.js'
 import { boolean, Options, type OptionsOf, option, type ReadOf } from '../options.js'
 import { edgeWeight, NamedEdges, type NamedGraph } from './named-edges.js'
 
@@ -61,13 +62,14 @@ class Adapted<Key> {
   /** Adds an edge. `attributes` contains the weight, or is the weight itself. */
   add(from: Key, to: Key, attributes: unknown, isDirected: boolean): void {
     const weight = this.#weightOf(attributes, () => `the edge from ${show(from)} to ${show(to)}`)
-    this.#edges.add(from, to, weight)
-    if (!(this.#directed ?? isDirected) && from !== to) this.#edges.add(to, from, weight)
+    const [start, end] = [this.#edges.node(from), this.#edges.node(to)]
+    this.#edges.join(start, end, weight)
+    if (!(this.#directed ?? isDirected) && start !== end) this.#edges.join(end, start, weight)
   }
 
   end(): NamedGraph<Key> {
     if (this.#lacking && this.#hasWeights) this.#refuse(this.#lacking)
-    return this.#edges.end()
+    return atOnce(this.#edges.end())
   }
 
   #weightOf(attributes: unknown, edge: () => string): number {

@@ -121,7 +121,7 @@ export class GraphmlParser implements TextFeed<NamedGraph>, XmlHandler {
     this.#xml.end()
     if (this.#graphs === 0)
       this.#refuse('the document must have a <graph>, but it has none: is this GraphML?')
-    const graph = yield* this.#edges.ending()
+    const graph = yield* this.#edges.end()
     this.#assertDeclared(graph)
     yield
     return { ...graph, weight: yield* this.#weights(graph) }

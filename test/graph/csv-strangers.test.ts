@@ -362,11 +362,12 @@ describe('the type of weights', () => {
   it.each([
     ['4', Int32Array],
     ['"4"', Int32Array],
-    ['4.0', Float64Array],
-    ['4e0', Float64Array],
-    ['"4.0"', Float64Array],
+    ['4.0', Int32Array],
+    ['4e0', Int32Array],
+    ['"4.0"', Int32Array],
+    ['4.5', Float64Array],
     ['4294967296', Float64Array],
-  ])('follows from how %s is written, also if nodes have names', (cell, type) => {
+  ])('follows from the value %s, whether or not nodes have names', (cell, type) => {
     for (const [text, keys] of [
       [`0,1,${cell}\n`, false],
       [`A,B,${cell}\n`, true],

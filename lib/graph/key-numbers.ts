@@ -1,6 +1,7 @@
 /**
- * Maps strings to numbers by a hash table that grows in parts, so that no call takes long. Its hash is
- * seeded, so that input can't provoke collisions.
+ * Numbers keys of nodes in the order of their first occurrence. Strings are in a hash table that grows in parts,
+ * so that no call takes long; its hash is seeded, so that input can't provoke collisions. A Map of them takes twice
+ * as long.
  */
 
 /** Number of hash tables among which the strings are divided. */
@@ -18,37 +19,49 @@ function hashOf(text: string): number {
   return hash
 }
 
-export class TextNumbers {
-  readonly #texts: readonly unknown[]
-  /** Each slot contains a hash and the string's number plus 1; 0 marks a free slot. */
+export class KeyNumbers<Key> {
+  /** The keys by number. */
+  readonly keys: Key[] = []
+  /** Numbers of keys that aren't strings. */
+  readonly #others = new Map<Key, number>()
+  /** Each slot contains the hash of a string and its number plus 1; 0 marks a free slot. */
   readonly #tables = Array.from({ length: PARTS }, () => new Int32Array(2 * FIRST_CAPACITY))
   readonly #counts = new Int32Array(PARTS)
 
-  /** @param texts - the strings by number, to which the caller adds each new string. */
-  constructor(texts: readonly unknown[]) {
-    this.#texts = texts
+  has(key: Key): boolean {
+    return this.#numberOf(key, false) >= 0
   }
 
-  /**
-   * Returns the number of a string; for a new string `next`, which becomes its number unless it is negative.
-   */
-  number(text: string, next: number): number {
-    const hash = hashOf(text)
+  /** Returns the number of a key; a new key gets the next number. */
+  number(key: Key): number {
+    return this.#numberOf(key, true)
+  }
+
+  /** Returns the number of a key; for a new key -1, or the next number if it `isAdded`. */
+  #numberOf(key: Key, isAdded: boolean): number {
+    const { keys } = this
+    if (typeof key !== 'string') {
+      const number = this.#others.get(key)
+      if (number !== undefined || !isAdded) return number ?? -1
+      this.#others.set(key, keys.length)
+      return keys.push(key) - 1
+    }
+    const hash = hashOf(key)
     const part = hash & (PARTS - 1)
     const table = this.#tables[part]!
     const mask = table.length - 2
     let at = (hash >>> 7) & mask
     for (; table[at + 1] !== 0; at = (at + 2) & mask) {
       const number = table[at + 1]! - 1
-      if (table[at] === hash && this.#texts[number] === text) return number
+      if (table[at] === hash && keys[number] === key) return number
     }
-    if (next < 0) return next
+    if (!isAdded) return -1
     table[at] = hash
-    table[at + 1] = next + 1
+    table[at + 1] = keys.push(key)
     // The parts grow at different loads, from 3/8 to 6/8 of the capacity, so that they don't all grow at the
     // same time.
     if (++this.#counts[part]! * 16 * PARTS > table.length * 3 * (PARTS + part)) this.#enlarge(part)
-    return next
+    return keys.length - 1
   }
 
   #enlarge(part: number): void {
