@@ -27,5 +27,4 @@ export {
 } from './files/sparse.js'
 export { writeText } from './files/text-file.js'
 export { type ParseMatrixOptions, parseMatrix, type TextFormat } from './files/text-matrices.js'
-export { readVector, readVectors } from './files/vectors.js'
 export { type WriteMatrixOptions, writeMatrix } from './files/write.js'

@@ -27,7 +27,7 @@ import {
   writeFileSet,
 } from './progress.js'
 import type { TextReader } from './text.js'
-import { arcHead, arcLine, coordinateHead, coordinateLine, writeLines } from './write-text.js'
+import { entryFormat, writeLines } from './write-text.js'
 
 /** Formats that hold entries. */
 export type SparseFormat = 'matrix-market' | 'dimacs'
@@ -171,8 +171,7 @@ export async function writeEntries(
   }
   await FileWork.run(`writing ${name}`, rest, async (work) => {
     await work.inSlices(throughout(loan, checkingPlaces(borrowed)))
-    const lines = format === 'dimacs' ? arcs(borrowed, name, work) : coordinates(borrowed, work)
-    await writeLines(name, throughout(loan, lines), work)
+    await writeLines(name, throughout(loan, entryLines(borrowed, format, name, work)), work)
   })
 }
 
@@ -223,22 +222,17 @@ function* checkingPlaces({ shape: [rows, cols], row, col }: SparseEntries): Step
   }
 }
 
-function* coordinates({ shape, row, col, value }: SparseEntries, work: FileWork): Generator<string, void> {
-  yield coordinateHead(isInt32Array(value) ? 'integer' : 'real', shape[0], shape[1], row.length)
-  for (let e = 0; e < row.length; e++) {
-    if (e % PER_STEP === 0) work.reached(e / row.length)
-    yield coordinateLine(row[e]!, col[e]!, value[e]!)
-  }
-}
-
-function* arcs(
+function* entryLines(
   { shape, row, col, value }: SparseEntries,
+  format: SparseFormat,
   name: string,
   work: FileWork,
 ): Generator<string, void> {
-  yield arcHead(name, shape[0], shape[1], row.length)
+  const field = isInt32Array(value) ? 'integer' : 'real'
+  const { head, line } = entryFormat(format, name, field, shape, row.length)
+  yield head
   for (let e = 0; e < row.length; e++) {
     if (e % PER_STEP === 0) work.reached(e / row.length)
-    yield arcLine(name, row[e]!, col[e]!, value[e]!)
+    yield line(row[e]!, col[e]!, value[e]!)
   }
 }

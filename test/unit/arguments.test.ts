@@ -91,8 +91,6 @@ const cases: Record<string, Record<string, Case>> = {
     writeNpz: { args: [join(folder, 'b.npz'), { a }, {}], options: true },
     readEntries: { args: [mtx, {}], options: true },
     writeEntries: { args: [join(folder, 'b.mtx'), entries, {}], options: true },
-    readVector: { args: [npy, {}], options: true },
-    readVectors: { args: [npy, {}], options: true },
     writeText: { args: [join(folder, 'a.txt'), 'text', {}], options: true },
     formatNpy: { args: [a] },
     parseNpy: { args: [files.formatNpy(a), {}], options: true },

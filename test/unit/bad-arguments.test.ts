@@ -45,8 +45,6 @@ const good: Record<string, () => unknown[]> = {
   readEntries: () => [at('e.mtx'), {}],
   writeEntries: () => [fresh('.mtx'), entries, {}],
   writeText: () => [fresh('.txt'), 'text', {}],
-  readVector: () => [at('row.npy'), {}],
-  readVectors: () => [at('row.npz'), {}],
   writeMatrix: () => [fresh('.npy'), square, {}],
   doneJobs: () => [plan, 0, {}],
   finish: () => [plan, {}],

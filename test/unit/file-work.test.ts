@@ -13,8 +13,6 @@ import {
   readMatrix,
   readNpy,
   readNpz,
-  readVector,
-  readVectors,
   type WriteFileOptions,
   writeEntries,
   writeMatrix,
@@ -67,7 +65,6 @@ async function file(ending: string): Promise<string> {
       Buffer.concat([Buffer.from(`\x93NUMPY\x01\x00v\x00${header}\n`, 'latin1'), Buffer.alloc(24)]),
     )
   } else if (ending === '.npz') await writeNpz(path, { a: square })
-  else if (ending === '.row.npz') await writeNpz(path, { a: matrix(1, 2, [1, 2]) })
   else if (ending === '.csr.npz') writeFileSync(path, await npzOf(csr))
   else if (ending === '.mtx.gz') writeFileSync(path, gzipSync(texts['.mtx']!))
   else writeFileSync(path, texts[ending]!)
@@ -79,9 +76,7 @@ type Writer = (path: string, options: WriteFileOptions) => Promise<unknown>
 const readers: [string, string, Reader][] = [
   ['readNpy', '.npy', readNpy],
   ['readNpy', '.int64.npy', readNpy],
-  ['readVector', '.int64.npy', readVector],
   ['readNpz', '.npz', readNpz],
-  ['readVectors', '.row.npz', readVectors],
   ...['.npy', '.npz', '.csr.npz', '.mtx', '.mtx.gz', '.csv', '.tsv', '.gr'].map(
     (ending): [string, string, Reader] => ['readMatrix', ending, readMatrix],
   ),
