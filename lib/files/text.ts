@@ -7,17 +7,7 @@ import { FileError } from '../errors.js'
 import type { Steps } from '../graph-core/slices.js'
 import { fromLatin1, fromUtf8, toUtf8 } from '../platform.js'
 import { adviceFor } from './advice.js'
-import {
-  HALF_DIGITS,
-  infinityOf,
-  isDecimal,
-  isExact,
-  isInteger,
-  LONGEST_NUMBER,
-  nearest,
-  numberOf,
-  refusalOf,
-} from './decimal.js'
+import { infinityOf, isDecimal, isExact, isInteger, LONGEST_NUMBER, numberOf, refusalOf } from './decimal.js'
 
 const NEWLINE = 10
 const SPACE = 32
@@ -324,34 +314,13 @@ export class TextReader {
       if (exponent < 0) value /= tens[-exponent]!
       else if (exponent > 0) value *= tens[exponent]!
     } else {
-      value = this.#rounded(first, last, exponent)
-      if (Number.isNaN(value) && at - start <= LONGEST_NUMBER) {
-        value = Math.abs(Number(this.#slice(start, at).replace(',', '.')))
-      }
+      if (at - start > LONGEST_NUMBER) return Number.NaN
+      value = Math.abs(Number(this.#slice(start, at).replace(',', '.')))
       if (!Number.isFinite(value)) return Number.NaN
       if (this.integral && !isExact(this.#slice(first, last), value)) return Number.NaN
     }
     this.position = at
     return negative ? -value : value
-  }
-
-  /**
-   * Returns the digits from `at` up to `last` times a power of ten, correctly rounded; NaN if there are too
-   * many digits.
-   */
-  #rounded(at: number, last: number, exponent: number): number {
-    const { bytes } = this
-    let high = 0
-    let low = 0
-    let count = 0
-    for (; at < last; at++) {
-      const digit = bytes[at]! - ZERO
-      if (digit < 0 || (count === 0 && digit === 0)) continue
-      if (count < HALF_DIGITS) high = 10 * high + digit
-      else low = 10 * low + digit
-      if (++count > 2 * HALF_DIGITS) return Number.NaN
-    }
-    return nearest(high, low, Math.max(count - HALF_DIGITS, 0), exponent)
   }
 
   /** Returns the number in a text that was read from the line, such as a quoted cell, by {@link decimal}. */
