@@ -418,7 +418,7 @@ describe('the bytes of an edge list', () => {
     ['in UTF-16 without a mark', Buffer.from(text, 'utf16le')],
     ['with \\r', text.replaceAll('\n', '\r')],
     ['with \\r\\n', text.replaceAll('\n', '\r\n')],
-    ['with all line ends', 'from,to,weight\rA,B,4\r\nB,C,5\n'],
+    ['with all line ends', 'from,to,weight\rA,B,4\r\r\nB,C,5\n'],
     ['without the last line end', text.trimEnd()],
   ])('are read %s', (_, content) => {
     expect(named(content)).toEqual(abc)
