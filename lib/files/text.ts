@@ -33,9 +33,6 @@ const SHORTENED = 1000
 /** Limit of a word in messages, in bytes. */
 const MAX_OF_WORD = 400
 
-/** Limits of the cache of names: characters of a name, and number of names. */
-const SHORT = 24
-const REMEMBERED = 1 << 12
 /**
  * Longest substring in characters that V8 copies instead of referencing the string: SlicedString::kMinLength
  * is 13.
@@ -87,10 +84,6 @@ export class TextReader {
   #doubtful: { readonly text: string; readonly line: number } | null | undefined
   /** Byte of the decimal point in this text; -1 until a number has one. */
   #point = -1
-  /** Cache of recent texts, allocated on first use. */
-  #texts: string[] = []
-  /** Bytes of the cached texts, as characters. */
-  #bytesOfTexts: string[] = []
   /** All bytes of the window as characters, computed on first use. */
   #characters = ''
 
@@ -152,37 +145,11 @@ export class TextReader {
     return this.#text(this.position, this.bytes.indexOf(NEWLINE, this.position), SHORTENED).trim()
   }
 
-  /**
-   * Returns the text of bytes. Names of nodes repeat: a cached text needs no decoding, and has its hash for
-   * maps.
-   */
+  /** Returns the text of bytes. */
   textOf(start: number, end: number): string {
     const { bytes } = this
-    const length = end - start
-    if (length > SHORT) return fromUtf8(bytes, start, end)
-    let hash = length
-    let isAscii = true
-    for (let at = start; at < end; at++) {
-      const byte = bytes[at]!
-      if (byte >= 0x80) isAscii = false
-      hash = (Math.imul(hash, 31) + byte) | 0
-    }
-    const slot = (hash ^ (hash >>> 12)) & (REMEMBERED - 1)
-    if (this.#texts.length === 0) {
-      this.#texts = new Array<string>(REMEMBERED).fill('')
-      this.#bytesOfTexts = [...this.#texts]
-    }
-    const known = this.#bytesOfTexts[slot]!
-    if (known.length === length) {
-      let at = 0
-      while (at < length && known.charCodeAt(at) === bytes[start + at]) at++
-      if (at === length) return this.#texts[slot]!
-    }
-    const characters = this.#slice(start, end)
-    const text = isAscii ? characters : fromUtf8(bytes, start, end)
-    this.#bytesOfTexts[slot] = characters
-    this.#texts[slot] = text
-    return text
+    for (let at = start; at < end; at++) if (bytes[at]! >= 0x80) return fromUtf8(bytes, start, end)
+    return this.#slice(start, end)
   }
 
   /**
