@@ -12,6 +12,7 @@ import type { MatrixLike } from '../matrix.js'
 import { assertObject, choice, Options, type OptionsOf, readChoice } from '../options.js'
 import type { ElementArray } from '../storage.js'
 import { assertShape, type HostView, readView } from '../view.js'
+import type { AbortOptions } from './options.js'
 import type { AnyWeights } from './paths.js'
 import { type PathReader, proveDistances, proveNext, type Table, verifyPathsBetween } from './proof.js'
 import { answering, graphsOf, materialize, type PathQuery, readQuery } from './query.js'
@@ -35,11 +36,9 @@ export interface Verifiable {
 }
 
 /** The options of {@link verifyPaths}. `undefined` means the default. */
-export interface VerifyOptions {
+export interface VerifyOptions extends AbortOptions {
   /** Semiring of the paths; the semiring of the result by default. */
   semiring?: PathSemiring | undefined
-  /** Aborts the call, which rejects with ERR_MPMML_ABORTED. */
-  signal?: AbortSignal | undefined
 }
 
 const verifyOptions = new Options({
