@@ -90,6 +90,7 @@ describe('the heading of an edge list', () => {
   })
 
   it.each([
+    ['A\n', 'line 1: expected FROM,TO'],
     ['A,B,NA\nB,C,4\n', "line 1: the weight must be a number, but it is 'NA': leave out the line"],
     ['A,B,\nB,C,4\n', 'line 1: the weight is missing'],
     [
