@@ -10,7 +10,7 @@ import { MAX_DIMENSION } from '../matrix.js'
 import { cellsOfLine, cellText, isQuoted, nextCell, stepsUntilUnfinished, untilUnfinished } from './cells.js'
 import { decideDialect } from './dialect.js'
 import type { EntrySink } from './entries.js'
-import { type EdgeColumns, edgeColumns, namesColumns, type Role, type Wishes } from './headings.js'
+import { type ColumnOptions, type EdgeColumns, edgeColumns, namesColumns, type Role } from './headings.js'
 import { Pieces } from './pieces.js'
 import type { LineParser, TextReader } from './text.js'
 
@@ -44,7 +44,7 @@ export interface EdgeCells<Result> {
 }
 
 /** Options of {@link csvEdgesParser}. */
-export interface CsvEdgesWishes extends Wishes {
+export interface CsvEdgeOptions extends ColumnOptions {
   /** Whether the file's extension is that of TSV, whose separators are tabs. */
   readonly isTsv: boolean
 }
@@ -52,7 +52,7 @@ export interface CsvEdgesWishes extends Wishes {
 /** Reads an edge list. The result has tokens if they are requested and the file has a column for them. */
 export function csvEdgesParser<Result extends object>(
   edges: EdgeCells<Result>,
-  wishes: CsvEdgesWishes,
+  wishes: CsvEdgeOptions,
 ): LineParser<Result & { tokens?: Int32Array }> {
   /** Tokens of edges, in the order of the edges. */
   const tokenColumn = new Pieces((length) => new Int32Array(length))

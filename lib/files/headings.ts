@@ -94,7 +94,7 @@ export function namesColumns(cells: readonly string[]): boolean {
 }
 
 /** Options of {@link edgeColumns}. */
-export interface Wishes {
+export interface ColumnOptions {
   /** Name of the column of weights; null for none, and undefined if the heading decides. */
   readonly weight: string | null | undefined
   /** Whether the cells of nodes are names. */
@@ -120,7 +120,7 @@ export interface EdgeColumns {
  */
 export function edgeColumns(
   records: readonly (readonly string[])[],
-  wishes: Wishes,
+  wishes: ColumnOptions,
   fail: (problem: string) => never,
 ): EdgeColumns {
   const [cells = []] = records
@@ -199,7 +199,7 @@ export function edgeColumns(
 function weightColumn(
   records: readonly (readonly string[])[],
   found: readonly (Role | undefined)[],
-  { weight }: Wishes,
+  { weight }: ColumnOptions,
   fail: (problem: string) => never,
 ): number | undefined {
   if (weight === null) return undefined

@@ -17,7 +17,7 @@ import { pathOf } from './files.js'
 import { findInLines, readLines } from './lines.js'
 import { matrixMarketParser } from './matrix-market.js'
 import { type MemoryOptions, maxBytes } from './memory.js'
-import { formatInName, formatOf } from './names.js'
+import { formatInName, formatOf, type SparseFormat } from './names.js'
 import {
   type FileOptions,
   FileWork,
@@ -28,9 +28,6 @@ import {
 } from './progress.js'
 import type { TextReader } from './text.js'
 import { entryFormat, writeLines } from './write-text.js'
-
-/** Formats that hold entries. */
-export type SparseFormat = 'matrix-market' | 'dimacs'
 
 const formats = ['matrix-market', 'dimacs'] as const
 const readable = [...formats, 'npz'] as const

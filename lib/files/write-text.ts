@@ -9,10 +9,9 @@ import type { ElementArray } from '../storage.js'
 import type { Semiring } from '../variant-names.js'
 import { assertStillAttached, type HostView } from '../view.js'
 import { infiniteZero } from './dense.js'
-import { isGzipName } from './names.js'
+import { isGzipName, type SparseFormat } from './names.js'
 import { gather } from './npy-content.js'
 import type { FileWork } from './progress.js'
-import type { SparseFormat } from './sparse.js'
 import type { TextFormat } from './text-matrices.js'
 
 /** A matrix to be written, and its zero. */

@@ -42,7 +42,7 @@ const options = new Options({
 type Read = ReadOf<typeof options>
 
 /** Collects edges with the weights that options name. */
-class Adapted<Key> {
+class CollectedEdges<Key> {
   readonly #edges = new NamedEdges<Key>()
   readonly #weight: string | null | undefined
   readonly #directed: boolean | undefined
@@ -181,7 +181,7 @@ interface Adapter {
    * Adds all nodes and edges of a graph. Declared as a method, so that each adapter can have its own type of
    * graph.
    */
-  visit(graph: unknown, adapted: Adapted<unknown>, options: Read): void
+  visit(graph: unknown, adapted: CollectedEdges<unknown>, options: Read): void
 }
 
 /** All adapters. A library precedes libraries whose graphs have only some of its methods. */
@@ -295,7 +295,7 @@ export function toEdgeList(graph: unknown, its?: ToEdgeListOptions): NamedGraph<
       `option ${column} is for columns of a table, but graph is ${adapter.name}: leave it out`,
     )
   }
-  const adapted = new Adapted<unknown>(read)
+  const adapted = new CollectedEdges<unknown>(read)
   adapter.visit(graph, adapted, read)
   return adapted.end()
 }

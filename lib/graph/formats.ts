@@ -130,7 +130,7 @@ export function parseGraph(content: Uint8Array | string, options: ParseGraphOpti
   return atOnce(joiningGraphs([graph], [name], twoWay, scale))
 }
 
-type Wishes = Omit<ReadOf<typeof parseOptions>, 'format' | 'twoWay' | 'scale' | 'name'>
+type ColumnOptions = Omit<ReadOf<typeof parseOptions>, 'format' | 'twoWay' | 'scale' | 'name'>
 
 /**
  * Returns a parser of a graph.
@@ -140,7 +140,7 @@ type Wishes = Omit<ReadOf<typeof parseOptions>, 'format' | 'twoWay' | 'scale' | 
 export function graphFeed(
   name: string,
   format: GraphFormat,
-  { nodes, keys, maxBytes, ...wishes }: Wishes,
+  { nodes, keys, maxBytes, ...wishes }: ColumnOptions,
   saxes: Saxes | null,
 ): TextFeed<ReadEdgeList> {
   const { weight } = wishes

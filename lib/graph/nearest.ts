@@ -20,7 +20,7 @@ import { readPath } from './path-trees.js'
 import type { NamedIntegers } from './paths.js'
 import { readNodes } from './query.js'
 import { type PathSemiring, rulesOf, weightedSemirings } from './rules.js'
-import { makeRoom, type Query, search, waysOf } from './search.js'
+import { forestOf, makeRoom, type Query, search } from './search.js'
 import { keysOf, onGraph } from './structure.js'
 
 /** The options of {@link nearestSources}. `undefined` means the default. */
@@ -115,7 +115,7 @@ export async function nearestSources(
       throw cycleError({ nodes: error.cycle, weight: error.weight, batch: undefined }, rules, names)
     })
     const ended = performance.now()
-    const ways = waysOf(query, room)
+    const forest = forestOf(query, room)
     return {
       distances: room.distances.subarray(0, nodes),
       nearest: room.next!.subarray(0, nodes),
@@ -126,7 +126,7 @@ export async function nearestSources(
       path(to) {
         const target = numberOfNode(to, { nodes, names }, 'to')
         // The trees of a search are in arrays, so readPath() returns no promise.
-        const path = readPath(ways, nodes + 1, { source: nodes, target, row: 0, col: target, item: 0 })
+        const path = readPath(forest, nodes + 1, { source: nodes, target, row: 0, col: target, item: 0 })
         return path && keysOf(Int32Array.from((path as number[]).slice(1)), names)
       },
     }

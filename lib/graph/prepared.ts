@@ -27,7 +27,7 @@ import {
   shortestPaths,
 } from './paths.js'
 import { type PathQuery, readQuery, shapeOf, WORK } from './query.js'
-import { type Distances, Places, readable } from './result.js'
+import { type Distances, PairPositions, readable } from './result.js'
 import { divide, makeArray, makeRoom, type Query, search } from './search.js'
 import { assertEdgeList } from './structure.js'
 
@@ -139,14 +139,14 @@ export async function prepareGraph(graph: unknown, options?: PrepareOptions): Pr
       return edges.weight.slice()
     },
   }
-  const kept = new KeptDistances(edges, memory)
+  const kept = new DistanceCache(edges, memory)
   const table: PreparedGraph['table'] = async (sources, targets, options) => {
     const asked = { sources, targets, ...tableOptions.read(options) }
     const question = await readQuery('min-plus', prepared, asked)
     const data = await kept.find(question)
     // Only requested pairs can cause errors.
     if (!data) return (await shortestPaths(prepared, asked)).distances
-    return readable(rowMajorMatrix(data, shapeOf(question)), new Places(question.query, 1, names))
+    return readable(rowMajorMatrix(data, shapeOf(question)), new PairPositions(question.query, 1, names))
   }
   // The methods aren't enumerable, so that a clone, such as one sent to a worker thread, is the edge list
   // alone.
@@ -164,7 +164,7 @@ const MAX_FOR_EACH_TARGET = 4
 const SWEPT_AT_ONCE = 64
 
 /** Nested dissection of a graph, or rows of its distances, cached from table to table. */
-class KeptDistances {
+class DistanceCache {
   readonly #edges: Edges
   readonly #memory: number
   /**

@@ -4,7 +4,7 @@
  */
 import { writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { lookAtCsv, namedNodeInCsv } from '../../lib/command-line.js'
+import { inspectCsv, namedNodeInCsv } from '../../lib/command-line.js'
 import { parseGraph, readGraph } from '../../lib/graph.js'
 import { useFolder } from '../cli/support.js'
 import { coded } from '../support/coded.js'
@@ -396,7 +396,7 @@ describe('inspection of CSV', () => {
 
   it('reports the columns of an edge list', async () => {
     writeFileSync(path('look.csv'), 'from,to,tokens,km\n0,1,2,4\n1,2,0,5\n')
-    expect(await lookAtCsv(path('look.csv'))).toEqual({
+    expect(await inspectCsv(path('look.csv'))).toEqual({
       columns: 4,
       rows: 2,
       hasHeading: true,
@@ -405,7 +405,7 @@ describe('inspection of CSV', () => {
       hasTokens: true,
       isNumbered: true,
     })
-    expect(await lookAtCsv(path('missing.csv'))).toMatchObject({ columns: 0, rows: 0 })
+    expect(await inspectCsv(path('missing.csv'))).toMatchObject({ columns: 0, rows: 0 })
   })
 })
 
