@@ -44,15 +44,15 @@ export function dimacsParser<Result>(sink: EntrySink<Result>): LineParser<Result
         if (kind === ARC) {
           if (nodes < 0) reader.fail('an arc comes before the line "p sp NODES ARCS"')
           if (count++ === arcs) assertCount(reader, count, arcs, 'arcs')
-          const from = reader.index('the node where the arc begins', nodes)
-          const to = reader.index('the node where the arc ends', nodes)
+          const from = reader.integer('the node where the arc begins', 1, nodes)
+          const to = reader.integer('the node where the arc ends', 1, nodes)
           sink.add(from - 1, to - 1, reader.integer('the weight', accepted.least, accepted.most))
           reader.endLine()
         } else if (kind === PROBLEM) {
           yield* problem(reader)
         } else if (kind === NODE) {
           if (nodes < 0) reader.fail('a node comes before the line "p sp NODES ARCS"')
-          reader.index('the node that paths begin at', nodes)
+          reader.integer('the node that paths begin at', 1, nodes)
           reader.endLine()
         } else if (kind === TITLE) {
           reader.nextLine()

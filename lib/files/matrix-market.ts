@@ -93,8 +93,8 @@ function* coordinateParser<Result>(
     *lines(reader) {
       while (reader.nextContent(COMMENT)) {
         if (count++ === said) assertCount(reader, count, said, 'entries')
-        const i = reader.index('the row', rows) - 1
-        const j = reader.index('the column', cols) - 1
+        const i = reader.integer('the row', 1, rows) - 1
+        const j = reader.integer('the column', 1, cols) - 1
         const value = readValue(reader, banner, accepted)
         if (!general && (i < j || (skew && i === j))) {
           reader.fail(`a ${symmetry} file has entries below the diagonal${skew ? '' : ' and on it'} only`)

@@ -353,27 +353,6 @@ export class TextReader {
     return this.fail(`${what} must be ${expected}, but it is ${word}${advice}`)
   }
 
-  /** Reads an integer of at least 1; most numbers of a large file are such integers. */
-  index(what: string, most: number): number {
-    const { bytes } = this
-    let at = this.position
-    let byte = bytes[at]!
-    while (byte === SPACE || byte === TAB) byte = bytes[++at]!
-    const first = at
-    let value = 0
-    let digit = byte - ZERO
-    while (digit >= 0 && digit <= 9 && value < 100_000_000) {
-      value = 10 * value + digit
-      digit = bytes[++at]! - ZERO
-    }
-    byte = digit + ZERO
-    if ((byte === SPACE || byte === NEWLINE) && at > first && value >= 1 && value <= most) {
-      this.position = at
-      return value
-    }
-    return this.integer(what, 1, most)
-  }
-
   /** Skips the end of the line; throws if the line has more text. */
   endLine(): void {
     if (this.bytes[this.position] === NEWLINE) {
