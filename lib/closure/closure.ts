@@ -25,6 +25,7 @@ import type { ElementArray, OperandArray } from '../storage.js'
 import { assertAttached, type View } from '../view.js'
 import { findCycle } from './cycle-search.js'
 import {
+  checkSquare,
   deliver,
   download,
   onItsDevice,
@@ -33,7 +34,6 @@ import {
   settled,
   stored,
   upload,
-  want,
 } from './square-matrix.js'
 
 /** Settings of a closure that aren't options of the user. */
@@ -95,7 +95,7 @@ export async function computeClosure(
   const started = performance.now()
   const why = ': row i has the edges that leave node i'
   const call: Call = {
-    ...want(closing.name ?? 'a', weights, options, WORK, why),
+    ...checkSquare(closing.name ?? 'a', weights, options, WORK, why),
     closing,
     order: assertOrder(options.semiring),
     report: new Float64Array(REPORT_FIELDS),

@@ -52,7 +52,7 @@ export interface CsvEdgeOptions extends ColumnOptions {
 /** Reads an edge list. The result has tokens if they are requested and the file has a column for them. */
 export function csvEdgesParser<Result extends object>(
   edges: EdgeCells<Result>,
-  wishes: CsvEdgeOptions,
+  options: CsvEdgeOptions,
 ): LineParser<Result & { tokens?: Int32Array }> {
   /** Tokens of edges, in the order of the edges. */
   const tokenColumn = new Pieces((length) => new Int32Array(length))
@@ -65,8 +65,8 @@ export function csvEdgesParser<Result extends object>(
   let pause = FIRST_STEP
 
   const begin = function* (reader: TextReader): Steps<EdgeColumns> {
-    const records = yield* decideDialect(reader, wishes.isTsv, true)
-    const found = edgeColumns(records, wishes, (problem) => reader.fail(problem))
+    const records = yield* decideDialect(reader, options.isTsv, true)
+    const found = edgeColumns(records, options, (problem) => reader.fail(problem))
     if (reader.nextContent(COMMENT) && found.isHeading) {
       headingLine = reader.line
       cellsOfLine(reader)
@@ -92,7 +92,7 @@ export function csvEdgesParser<Result extends object>(
       } else cellText(reader)
       const more = nextCell(reader)
       if (more && column + 1 === roles.length) refuseLonger(reader, roles, isHeading)
-      if (!more && column + 1 < roles.length) refuseShorter(reader, roles[column + 1]!, wishes.named)
+      if (!more && column + 1 < roles.length) refuseShorter(reader, roles[column + 1]!, options.named)
       if (!more) break
     }
     reader.endLine()
@@ -104,7 +104,7 @@ export function csvEdgesParser<Result extends object>(
   const hasRecord = (reader: TextReader): boolean => {
     while (reader.nextContent()) {
       if (reader.bytes[reader.position] !== COMMENT) return true
-      const isDoubtful = wishes.named && (columns || doubtfulComments.length < MAX_DOUBTFUL)
+      const isDoubtful = options.named && (columns || doubtfulComments.length < MAX_DOUBTFUL)
       if (isDoubtful && mayBeName(reader)) {
         const comment = { line: reader.line, text: reader.restOfLine() }
         if (columns) assertComment(reader, comment, columns.roles.length)

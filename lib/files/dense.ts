@@ -112,8 +112,8 @@ export class ElementMaker {
 const PER_FILL = 1 << 18
 
 /**
- * Writes entries to a dense matrix in row-major order. Elements without an entry are the semiring's zero; several entries of one
- * element are joined by ⊕.
+ * Writes entries to a dense matrix in row-major order. Elements without an entry are the semiring's zero;
+ * several entries of one element are joined by ⊕.
  */
 export class DenseEntries implements EntrySink<Matrix<ElementArray>> {
   readonly #name: string

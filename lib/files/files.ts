@@ -115,7 +115,10 @@ export async function readFully(file: FileHandle, bytes: Uint8Array, position: n
   return done
 }
 
-/** Yields the bytes of a file from `start` up to `end`, at most `most` at a time. `reached` gets each number of bytes. */
+/**
+ * Yields the bytes of a file from `start` up to `end`, at most `most` at a time. `reached` gets each number of
+ * bytes.
+ */
 export async function* piecesOf(
   file: FileHandle,
   name: string,

@@ -120,7 +120,7 @@ export interface EdgeColumns {
  */
 export function edgeColumns(
   records: readonly (readonly string[])[],
-  wishes: ColumnOptions,
+  options: ColumnOptions,
   fail: (problem: string) => never,
 ): EdgeColumns {
   const [cells = []] = records
@@ -144,14 +144,14 @@ export function edgeColumns(
         )
       }
     }
-    const tokenColumns = wishes.tokens ? columnsOf('tokens') : []
+    const tokenColumns = options.tokens ? columnsOf('tokens') : []
     if (tokenColumns.length > 1) {
       fail(
         `the tokens must be one column, but ${showColumns(cells, tokenColumns)} may be it: rename the others`,
       )
     }
     const [tokens] = tokenColumns
-    const weight = weightColumn(records, found, wishes, fail)
+    const weight = weightColumn(records, found, options, fail)
     if (weight !== undefined && [from[0], to[0], tokens].includes(weight)) {
       fail(
         `option weight must name a column of weights, but ${show(cells[weight])} has the ${weight === tokens ? 'tokens' : 'nodes'} of edges`,
@@ -163,35 +163,35 @@ export function edgeColumns(
       if (column === weight) return 'weight'
       return column === tokens ? 'tokens' : 'none'
     }
-    const isDoubtful = wishes.named && cells.length === 2
+    const isDoubtful = options.named && cells.length === 2
     return {
       roles: cells.map((_, column) => role(column)),
       isHeading: true,
       doubtful: isDoubtful ? cells : [],
     }
   }
-  if (typeof wishes.weight === 'string') {
+  if (typeof options.weight === 'string') {
     fail(
-      `option weight names the column ${show(wishes.weight)}, but the first line names no columns: ${KNOWN} are known`,
+      `option weight names the column ${show(options.weight)}, but the first line names no columns: ${KNOWN} are known`,
     )
   }
   const layout: Role[] = ['from', 'to', 'weight', 'tokens']
-  const most = wishes.tokens ? 4 : 3
+  const most = options.tokens ? 4 : 3
   const positional = layout
     .slice(0, Math.min(Math.max(cells.length, 2), most))
-    .map((role) => (role === 'weight' && wishes.weight === null ? 'none' : role))
-  const isData = wishes.named
+    .map((role) => (role === 'weight' && options.weight === null ? 'none' : role))
+  const isData = options.named
     ? cells.length < 3 || isNumberLike(cells[2]!)
     : !cells.every((cell) => isWord(cell))
   if (isData || cells.length < 2) return { roles: positional, isHeading: false, doubtful: [] }
   // Headings of single letters name no roles, so the columns have the default order.
-  if (!wishes.named && cells.every((cell) => cell.length === 1)) {
+  if (!options.named && cells.every((cell) => cell.length === 1)) {
     return { roles: positional, isHeading: true, doubtful: [] }
   }
-  if (wishes.named && !isWord(cells[2]!)) return { roles: positional, isHeading: false, doubtful: [] }
+  if (options.named && !isWord(cells[2]!)) return { roles: positional, isHeading: false, doubtful: [] }
   const names = formatAny(cells.slice(0, 4).map((cell) => show(cell)))
   return fail(
-    `a heading must name the columns where edges begin and end, but it is ${names}: ${KNOWN} are known${wishes.named ? '' : '; if these are nodes, read them as names (keys: true)'}`,
+    `a heading must name the columns where edges begin and end, but it is ${names}: ${KNOWN} are known${options.named ? '' : '; if these are nodes, read them as names (keys: true)'}`,
   )
 }
 

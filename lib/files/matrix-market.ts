@@ -112,7 +112,10 @@ function* coordinateParser<Result>(
   }
 }
 
-/** Parses the elements of an array file, column by column. The diagonal of a skew-symmetric matrix, which files omit, is 0. */
+/**
+ * Parses the elements of an array file, column by column. The diagonal of a skew-symmetric matrix, which files
+ * omit, is 0.
+ */
 function* arrayParser<Result>(
   banner: Banner,
   sink: EntrySink<Result>,

@@ -154,7 +154,8 @@ function* cells(source: Source, separator: string): Generator<string, void> {
 }
 
 /**
- * Returns the first lines of a sparse file, and a function that formats an entry, whose row and column count from 0.
+ * Returns the first lines of a sparse file, and a function that formats an entry, whose row and column count
+ * from 0.
  *
  * @throws ShapeError for a matrix that isn't square, and FileError for a weight that isn't int32, in DIMACS.
  */

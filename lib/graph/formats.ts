@@ -124,9 +124,9 @@ export function parseGraph(
 ): NamedGraph & { readonly tokens?: Int32Array }
 export function parseGraph(content: Uint8Array | string, options: ParseGraphOptions): ReadEdgeList
 export function parseGraph(content: Uint8Array | string, options: ParseGraphOptions): ReadEdgeList {
-  const { format, twoWay, scale, name, ...wishes } = parseOptions.read(options)
+  const { format, twoWay, scale, name, ...columnOptions } = parseOptions.read(options)
   const saxes = format === 'graphml' ? assertSaxes() : null
-  const graph = parseText(content, name, graphFeed(name, format, wishes, saxes))
+  const graph = parseText(content, name, graphFeed(name, format, columnOptions, saxes))
   return atOnce(joiningGraphs([graph], [name], twoWay, scale))
 }
 
@@ -140,10 +140,10 @@ type ColumnOptions = Omit<ReadOf<typeof parseOptions>, 'format' | 'twoWay' | 'sc
 export function graphFeed(
   name: string,
   format: GraphFormat,
-  { nodes, keys, maxBytes, ...wishes }: ColumnOptions,
+  { nodes, keys, maxBytes, ...columnOptions }: ColumnOptions,
   saxes: Saxes | null,
 ): TextFeed<ReadEdgeList> {
-  const { weight } = wishes
+  const { weight } = columnOptions
   const isCsv = format === 'csv' || format === 'tsv'
   if (nodes !== undefined && (keys || !isCsv)) {
     throw new OptionError(
@@ -153,7 +153,7 @@ export function graphFeed(
   if (saxes) return new GraphmlParser(name, saxes, weight, maxBytes)
   const sink = edgeSink(name, maxBytes)
   if (isCsv) {
-    const csv = { ...wishes, named: keys, isTsv: format === 'tsv' }
+    const csv = { ...columnOptions, named: keys, isTsv: format === 'tsv' }
     return keys
       ? new LineFeed(name, csvEdgesParser(namedCells(new NamedEdges(name, maxBytes)), csv))
       : new LineFeed(name, csvEdgesParser(numberedCells(sink, nodes), csv))

@@ -34,8 +34,8 @@ export interface RankedPath<Key = number> {
 }
 
 /**
- * Finds the k shortest loopless paths from one node to another, the shortest first; fewer if no more exist. The option `limit` is the largest
- * length of a path; it isn't allowed if a weight is negative.
+ * Finds the k shortest loopless paths from one node to another, the shortest first; fewer if no more exist.
+ * The option `limit` is the largest length of a path; it isn't allowed if a weight is negative.
  * Of parallel edges the shortest counts. The choice among equally long paths is deterministic. The result is
  * empty if k is 0.
  *

@@ -1,8 +1,8 @@
 /** Numbers keys of nodes in the order of their first occurrence. */
 
 /**
- * Number of maps among which the keys are divided, so that no call takes long: a single map of 2 million strings
- * takes a second to grow.
+ * Number of maps among which the keys are divided, so that no call takes long: a single map of 2 million
+ * strings takes a second to grow.
  */
 const PARTS = 256
 

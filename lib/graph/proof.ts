@@ -109,8 +109,8 @@ export class Proof {
   }
 
   /**
-   * Proves all distances. A full row or column (from one source to all nodes, or from all nodes to one target) is
-   * proved by its edges; distances from some sources to some targets by an independent computation.
+   * Proves all distances. A full row or column (from one source to all nodes, or from all nodes to one target)
+   * is proved by its edges; distances from some sources to some targets by an independent computation.
    */
   *distances(): Steps<void> {
     const { nodes, sources, targets } = this.#query
@@ -232,8 +232,8 @@ export class Proof {
   }
 
   /**
-   * Proves the next nodes of all pairs. Each step goes along an edge to a node with the remaining distance, and
-   * the steps to each target form a tree. Therefore each path has the stated length.
+   * Proves the next nodes of all pairs. Each step goes along an edge to a node with the remaining distance,
+   * and the steps to each target form a tree. Therefore each path has the stated length.
    */
   *nextNodes(view: HostView): Steps<void> {
     const { nodes } = this.#query
