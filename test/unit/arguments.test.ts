@@ -76,7 +76,6 @@ const [npy, csv, npz, mtx] = ['a.npy', 'a.csv', 'a.npz', 'e.mtx'].map((name) => 
   string,
   string,
   string,
-  string,
 ]
 const entries = {
   shape: [2, 2] as const,
