@@ -93,22 +93,6 @@ export interface CopyOptions {
 
 const copyOptions = new Options({ signal } satisfies OptionsOf<CopyOptions>)
 
-/** The memory of a device, in bytes. */
-export interface MemoryUse {
-  /** Bytes of existing matrices. */
-  used: number
-  /**
-   * Bytes that the library has allocated: matrices, their packed forms and buffers cached for later products.
-   */
-  reserved: number
-  /** Maximum of `used` since the device was opened. */
-  peak: number
-  /** Free bytes of the device. */
-  free: number
-  /** Total bytes of the device. */
-  total: number
-}
-
 /** A part of a matrix, or of each matrix of a batch: see {@link DeviceMatrix.view}. */
 export interface Part {
   /** Half-open range of rows. Default: all. */
@@ -316,7 +300,20 @@ export class Device {
    * console.log(device.memory().used) // 0
    * await device.close()
    */
-  memory(): MemoryUse {
+  memory(): {
+    /** Bytes of existing matrices. */
+    used: number
+    /**
+     * Bytes that the library has allocated: matrices, their packed forms and buffers cached for later products.
+     */
+    reserved: number
+    /** Maximum of `used` since the device was opened. */
+    peak: number
+    /** Free bytes of the device. */
+    free: number
+    /** Total bytes of the device. */
+    total: number
+  } {
     assertOpen(this.#session)
     return natively(() => addon.memoryUse(this.#session.native))
   }

@@ -1,4 +1,5 @@
 /** Algebras of custom semirings, which call native code. */
+import type { BackendName } from '../backend-name.js'
 import { OptionError } from '../errors.js'
 import { REPORT_FIELDS, writeLayout } from '../fields.js'
 import { addon, type FurtherMatrices, type LaneMatrix, type Made } from '../native.js'
@@ -7,7 +8,6 @@ import { UNSET } from '../options.js'
 import { furtherOf, writeSizes } from '../product/algebra.js'
 import { type Algebra, asksField, type Call, type PartResults, type Product } from '../product/product.js'
 import { allocatedMemories, releaseAllocated, resultOf } from '../product/result.js'
-import type { UserPlan } from '../product/user-product.js'
 import type { LaneType } from '../user-semiring.js'
 import { configureCode } from './code-cache.js'
 import { isUserSemiring, lanesOf, nativeOf, type WrittenSemiring } from './semiring.js'
@@ -83,7 +83,7 @@ export class UserAlgebra implements Algebra {
     return { take, release: () => made.forEach(releaseAllocated) }
   }
 
-  async plan(product: Product): Promise<UserPlan> {
+  async plan(product: Product): Promise<{ backend: BackendName; explanation: string }> {
     writeRequest(request, product)
     const explanation = await addon.explainUser(
       nativeOf(this.semiring),

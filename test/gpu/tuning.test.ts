@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { info, variants } from '../../lib/index.js'
-import type { TuningFile } from '../../lib/lab.js'
+import type { TuningFile } from '../../lib/tuning.js'
 import { fails, json, mpmml } from '../cli/support.js'
 import { withoutCuda } from '../support/machine.js'
 
