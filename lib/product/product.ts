@@ -6,7 +6,7 @@ import type { Session } from '../device/resident.js'
 import { bytesOf, INT32 } from '../elements.js'
 import { requestAt as at, furtherResults } from '../fields.js'
 import { type Elements, rowMajorElements } from '../layout.js'
-import type { FurtherName, Made, NativeMemory } from '../native.js'
+import type { FurtherName, Made, NativeDevice, NativeMemory } from '../native.js'
 import type { NativeWork } from '../run-native.js'
 import type { ElementArray } from '../storage.js'
 import type { LaneType } from '../user-semiring.js'
@@ -92,6 +92,14 @@ export class Call {
   ) {
     this.asked = furtherKinds.filter(({ name }) => options[name])
     this.place = { backend: options.backend, deviceMemory: 0, atOnce: false, mayUseCuda: false }
+  }
+
+  /**
+   * Handle of the device; null for products of arrays. Must be read before a request is written, because it may send
+   * deferred requests of earlier calls, which are written into the same array.
+   */
+  get native(): NativeDevice | null {
+    return this.session ? this.session.native : null
   }
 }
 

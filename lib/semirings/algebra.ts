@@ -49,18 +49,17 @@ export class UserAlgebra implements Algebra {
 
   multiply(product: Product, report: Float64Array, cancel: Int32Array): Promise<Made> {
     const { a, b, c, c0, further } = matricesOf(product)
+    const { native } = product.call
     writeRequest(request, product)
     return addon.multiplyUser(
-      ...([nativeOf(this.semiring), a, b, c, c0, request, report, cancel] as const),
-      nativeSessionOf(product.call),
-      further,
+      ...([nativeOf(this.semiring), a, b, c, c0, request, report, cancel, native, further] as const),
     )
   }
 
   multiplySync(product: Product, report: Float64Array): Made {
     const { a, b, c, c0, further } = matricesOf(product)
+    const { native } = product.call
     writeRequest(request, product)
-    const native = nativeSessionOf(product.call)
     return addon.multiplyUserSync(nativeOf(this.semiring), a, b, c, c0, request, report, native, further)
   }
 
@@ -72,7 +71,7 @@ export class UserAlgebra implements Algebra {
       const { a, b, c, c0, further } = matricesOf(product)
       return [a, b, c, c0, further] as const
     })
-    const native = nativeSessionOf(call)
+    const { native } = call
     const made = await addon.multiplyUserGroup(
       ...([nativeOf(this.semiring), matrices, requests, reports, cancel, native] as const),
     )
@@ -84,12 +83,9 @@ export class UserAlgebra implements Algebra {
   }
 
   async plan(product: Product): Promise<{ backend: BackendName; explanation: string }> {
+    const { native } = product.call
     writeRequest(request, product)
-    const explanation = await addon.explainUser(
-      nativeOf(this.semiring),
-      request,
-      nativeSessionOf(product.call),
-    )
+    const explanation = await addon.explainUser(nativeOf(this.semiring), request, native)
     return { backend: explanation.startsWith('cuda') ? 'cuda' : 'cpu', explanation }
   }
 }
@@ -108,8 +104,6 @@ export function algebraOf(value: unknown): UserAlgebra | null {
 
 const refused = (name: string, why: string) =>
   new OptionError(`option ${name} is for the semirings of the library: ${why}`)
-
-const nativeSessionOf = ({ session }: Call) => (session ? session.native : null)
 
 /**
  * Returns the arrays or memories of all lanes and auxiliary outputs in the form for native code.
