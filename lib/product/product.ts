@@ -194,14 +194,14 @@ export class Product implements Borrowed {
 
   /** Returns the layout of a newly allocated result that begins at `offset`. */
   newElements(offset = 0): Elements {
-    const { type, bytes, batched, batch, m, n } = this
-    return rowMajorElements(type, bytes, batched, batch, m, n, offset)
+    const { type, bytes, batched, batch, m: rows, n: cols } = this
+    return rowMajorElements({ type, bytes, batched, batch, rows, cols }, offset)
   }
 
   /** Returns the layout of an auxiliary output that begins at `offset`. */
   newFurther(offset = 0): Elements {
-    const { batched, batch, m, n } = this
-    return rowMajorElements(INT32, FURTHER_BYTES, batched, batch, m, n, offset)
+    const { batched, batch, m: rows, n: cols } = this
+    return rowMajorElements({ type: INT32, bytes: FURTHER_BYTES, batched, batch, rows, cols }, offset)
   }
 }
 
