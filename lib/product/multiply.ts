@@ -223,10 +223,7 @@ export function mpmmSync<
   options?: MpmmOptions<Out, Witness, C0> & Fitting<A | ThereA, B | ThereB, C0, Out>,
 ): WitnessedResult<MpmmResult<ResultOf<A, B, ThereA, ThereB, C0, Out>>, Witness>
 /**
- * Computes the product over a custom semiring from `semiring()` of mpmml/semirings; otherwise like the other
- * overload. If elements have lanes, each operand is an array with one matrix per lane, and so is c. Integers
- * are computed modulo 2^32; floats are rounded in the order of k. The CPU and CUDA return equal results, bit
- * for bit, with one bit pattern for all NaNs.
+ * Computes the product over a custom semiring synchronously, as {@link mpmm} does.
  *
  * @throws The errors of the other overload.
  */
