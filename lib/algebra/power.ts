@@ -8,7 +8,6 @@ import {
   resident,
   type SquareRequest,
   settled,
-  stored,
   upload,
 } from '../closure/square-matrix.js'
 import { DeviceMatrix } from '../device/device.js'
@@ -16,6 +15,7 @@ import { fillRequest } from '../device/requests.js'
 import { Resident, ResidentView, type Session } from '../device/resident.js'
 import { newArray, typeNameOf } from '../elements.js'
 import { type EdgeList, isEdgeList, type NamedEdgeList } from '../graph-core/edges.js'
+import { rowMajorElements } from '../layout.js'
 import { allocate, type DenseMatrix, type MatrixLike } from '../matrix.js'
 import { addon } from '../native.js'
 import { UNSET } from '../options.js'
@@ -186,7 +186,7 @@ async function firstPower(
 }
 
 async function uploaded(session: Session, view: HostView): Promise<DeviceMatrix<OperandArray>> {
-  return resident(await upload(session, view, NEVER_CANCELLED, 'a'), session, stored(view))
+  return resident(await upload(session, view, NEVER_CANCELLED, 'a'), session, rowMajorElements(view))
 }
 
 /** Returns the identities of a batch, in an array. */

@@ -32,7 +32,6 @@ import {
   resident,
   type SquareRequest,
   settled,
-  stored,
   upload,
 } from './square-matrix.js'
 
@@ -153,7 +152,7 @@ async function closed(
   const inPlace = uploaded !== null && weights.bytes !== 2
   let becomesResult = false
   try {
-    writeClosing(options, elements, uploaded ? stored(weights) : weights, target)
+    writeClosing(options, elements, uploaded ? rowMajorElements(weights) : weights, target)
     const given = await settled(
       addon.closeMatrix(
         session.native,
@@ -203,11 +202,11 @@ async function gainingCycle(session: Session, call: Call, gain: number): Promise
   const { matrix: weights, options, order, elements, name, closing, borrowed } = call
   const n = elements.rows
   const item = Math.floor(gain / n)
-  const { type, bytes } = weights
+  const { type } = weights
   let data: OperandArray
   let layout: Elements | View = weights
   if (weights.memory) {
-    layout = rowMajorElements(type, bytes, false, 1, n, n)
+    layout = rowMajorElements({ ...weights, batched: false, batch: 1 })
     data = newNarrowArray(weights, n * n) ?? allocate(n * n, 'a copy of the weights', type, newUnwrittenArray)
     const source = { ...layout, ...layoutOfItem(weights, item) }
     assertAttached(weights, name)

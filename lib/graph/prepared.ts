@@ -60,7 +60,7 @@ export interface PreparedGraph<Data extends ElementArray = ElementArray, Key = n
    *
    * The first table of int32 weights computes a nested dissection of the graph, which is cached. Without
    * small separators, and for floats, the distances from each source to all nodes are cached, as long as
-   * `memory` of {@link PrepareOptions} suffices.
+   * `memory` of {@link prepareGraph} suffices.
    *
    * @param sources - node indices, or names if nodes have names: an array, or a single one; all nodes by
    * default.

@@ -47,7 +47,7 @@ const verifyOptions = new Options({
 } satisfies OptionsOf<VerifyOptions>)
 
 /** Numbers of verified values. */
-export interface Verified {
+export type Verified = {
   /** Number of verified distances. */
   readonly distances: number
   /** Number of pairs whose paths were verified; null if the result has none. */

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { afterAll, describe, expect, it } from 'vitest'
-import { type GraphTextOptions, parseGraph, readGraph } from '../../lib/graph.js'
+import type { GraphTextOptions } from '../../lib/graph/formats.js'
+import { parseGraph, readGraph } from '../../lib/graph.js'
 import { coded } from '../support/coded.js'
 
 type Content = string | Uint8Array

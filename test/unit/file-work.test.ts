@@ -5,15 +5,14 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { convertMatrix } from '../../lib/files/convert.js'
 import { DenseEntries, wantedOf } from '../../lib/files/dense.js'
 import { DecodedStream, decodeArray } from '../../lib/files/npy-decoder.js'
+import type { FileOptions, WriteFileOptions } from '../../lib/files/progress.js'
 import { FileWork } from '../../lib/files/progress.js'
 import { readSparseArchive } from '../../lib/files/scipy.js'
 import {
-  type FileOptions,
   readEntries,
   readMatrix,
   readNpy,
   readNpz,
-  type WriteFileOptions,
   writeEntries,
   writeMatrix,
   writeNpy,
