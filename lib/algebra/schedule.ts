@@ -16,7 +16,7 @@ import type { ElementsOf, MpmmOptions } from '../product/options.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import { edgesWithGaps, findingCriticalPath, Gaps } from './slack.js'
 import { refuseTokens } from './tokens.js'
-import { elementText, readVector, type Vector } from './vector.js'
+import { elementText, readVector, type Vector, type VectorForm } from './vector.js'
 import { type IntegerEdges, keysOf, readGraph, type WeightedGraph, type Weights } from './weights.js'
 
 /** The options of {@link earliestStarts}. `undefined` means the default. */
@@ -217,19 +217,23 @@ async function times(
   name: string,
   least = -Infinity,
 ): Promise<ElementArray> {
-  const { nodes } = rows
   const isOne = typeof value === 'number'
-  const read = isOne
-    ? await readVector([value], 1, type, 'max-plus', name)
-    : await readVector(value, nodes, type, 'max-plus', name, names)
+  const form: VectorForm = {
+    name,
+    length: isOne ? 1 : rows.nodes,
+    type,
+    semiring: 'max-plus',
+    names: isOne ? null : names,
+  }
+  const read = await readVector(isOne ? [value] : value, form)
   for (let i = 0; i < read.length; i++) {
     const isTime = Number.isFinite(read[i]) && !(type === INT32 && read[i] === MIN_INT32)
     if (isTime && read[i]! >= least) continue
     const expected = isTime ? `${show(least)} or more` : 'a time, which is finite'
-    const place = isOne ? name : elementText(name, i, nodes, nodes, names)
+    const place = isOne ? name : elementText(form, i, read.length)
     throw new ValueError(`${place} is ${show(read[i])}, but it must be ${expected}`)
   }
-  return isOne ? newArray(type, nodes).fill(read[0]!) : read
+  return isOne ? newArray(type, rows.nodes).fill(read[0]!) : read
 }
 
 const jobsOf = (nodes: number) => new Int32Array(nodes).map((_, i) => i)

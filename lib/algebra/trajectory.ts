@@ -29,7 +29,7 @@ import { reporting } from '../product/progress.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import { assertAttached, readView, type View } from '../view.js'
 import { placeOf } from './options.js'
-import { readStates, readVector, type Vector } from './vector.js'
+import { readVector, type Vector, type VectorForm } from './vector.js'
 import {
   assertSquare,
   type IntegerEdges,
@@ -152,12 +152,10 @@ export async function trajectory(
     }
     if (place.devices !== 0) refuseOfList('option devices names GPUs')
     const graph = await readGraph(a, semiring, signal, WHAT)
-    const { rows, tokens } = graph
-    const type = elementType(rows.weight)
-    const read = tokens ? readStates : readVector
-    const last = await read(x0, rows.nodes, type, semiring, 'x0', graph.names)
-    const stores = policyFor(overflow, type)
-    const input = readInput(driving, { rows: rows.nodes, type, memory: null }, steps, place)
+    const form = initialState(graph)
+    const last = await readVector(x0, form)
+    const stores = policyFor(overflow, form.type)
+    const input = readInput(driving, { rows: form.length, type: form.type, memory: null }, steps, place)
     const where = { semiring, overflow, signal }
     const drive = input && ((await driveOf(input, null, where)) as DenseMatrix<ElementArray>)
     const states = await followed(() =>
@@ -174,7 +172,7 @@ export async function trajectory(
   const common = { semiring, overflow, signal }
   const where = view.memory ? common : { ...common, ...optionsOf(asked) }
   const input = readInput(driving, view, steps, place)
-  const x = await readVector(x0, view.rows, view.type, semiring, 'x0')
+  const x = await readVector(x0, { name: 'x0', length: view.rows, type: view.type, semiring })
   const system = {
     a,
     n: view.rows,
@@ -192,6 +190,16 @@ export async function trajectory(
     letGo(system.drive)
   }
 }
+
+/** The form of x(0), and of the states before it if edges have tokens. */
+export const initialState = ({ rows, semiring, names, tokens }: WeightedGraph): VectorForm => ({
+  name: 'x0',
+  length: rows.nodes,
+  type: elementType(rows.weight),
+  semiring,
+  names,
+  hasStates: tokens !== null,
+})
 
 const WHAT = 'the trajectory'
 const FEWER = 'ask for fewer steps, and go on from the last state'
