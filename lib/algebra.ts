@@ -18,7 +18,7 @@ export {
   minimumCycleMean,
 } from './algebra/cycle-mean.js'
 export { type Eigenvector, type Eigenvectors, eigenvectors } from './algebra/eigen.js'
-export type { AlgebraOptions, AlgebraResult } from './algebra/options.js'
+export type { AlgebraOptions } from './algebra/options.js'
 export { power } from './algebra/power.js'
 export { periodicRegime, type Regime, type RegimeOptions } from './algebra/regime.js'
 export {
@@ -43,3 +43,4 @@ export { type Input, type States, type TrajectoryOptions, trajectory } from './a
 export type { Vector } from './algebra/vector.js'
 export { type WeightMatrixOptions, weightMatrix } from './algebra/weight-matrix.js'
 export type { IntegerEdges, NamedWeights, SumSemiring, Weights } from './algebra/weights.js'
+export type { AlgebraResult } from './product/result.js'

@@ -42,7 +42,6 @@ export {
   prepareSchedule,
   schedule,
   type WhatIf,
-  type WhatIfOptions,
 } from './schedule/schedule.js'
 export {
   type RecoveryOptions,

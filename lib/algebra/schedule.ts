@@ -175,12 +175,10 @@ export async function latestStarts(
     starts[i] = exactly(first[i]! + late[i]!, type, () => `the latest start of job ${job()}`)
     slack[i] = exactly(late[i]!, type, () => `the slack of job ${job()}`)
   }
-  const isCritical = await inSlices(
-    marking(nodes, (i) => late[i]! <= 0),
-    signal,
-    WORK,
-  )
-  const critical = await inSlices(namingMarked(isCritical, names), signal, WORK)
+  const finding = function* () {
+    return yield* namingMarked(yield* marking(nodes, (i) => late[i]! <= 0), names)
+  }
+  const critical = await inSlices(finding(), signal, WORK)
   return { starts, slack, critical, ...keysOf(project.graph), earliest: started.result }
 }
 
@@ -285,29 +283,22 @@ async function start(project: Project): Promise<Started> {
     end = own
   }
   if (last >= 0) exactly(end, type, () => `the end of job ${nodeText(last, graph.names)}`)
-  const gaps = await inSlices(Gaps.of({ rows, type, release, durations, starts }), signal, WORK)
-  const gapRows = await inSlices(edgesWithGaps(rows, gaps), signal, WORK)
+  const measuring = function* () {
+    const gaps = yield* Gaps.of({ rows, type, release, durations, starts })
+    return { gaps, gapRows: yield* edgesWithGaps(rows, gaps) }
+  }
+  const { gaps, gapRows } = await inSlices(measuring(), signal, WORK)
   const error = last < 0 ? 0 : gaps.endError(last)
   const left = (i: number) => gaps.deadline(i, end, error)
   const slack = await findSlack({ gapRows, signal }, left)
-  const isCritical = await inSlices(
-    marking(nodes, (i) => slack[i] === 0),
-    signal,
-    WORK,
-  )
-  const isLast = await inSlices(
-    marking(nodes, (i) => left(i) === 0),
-    signal,
-    WORK,
-  )
-  const path = await inSlices(findingCriticalPath(rows, gaps, isCritical, isLast), signal, WORK)
-  const result = {
-    starts,
-    end,
-    criticalPath: await inSlices(naming(path, graph.names), signal, WORK),
-    critical: await inSlices(namingMarked(isCritical, graph.names), signal, WORK),
-    ...keysOf(graph),
+  const describing = function* () {
+    const isCritical = yield* marking(nodes, (i) => slack[i] === 0)
+    const isLast = yield* marking(nodes, (i) => left(i) === 0)
+    const path = yield* findingCriticalPath(rows, gaps, isCritical, isLast)
+    const criticalPath = yield* naming(path, graph.names)
+    return { starts, end, criticalPath, critical: yield* namingMarked(isCritical, graph.names) }
   }
+  const result = { ...(await inSlices(describing(), signal, WORK)), ...keysOf(graph) }
   return { ...project, result, gaps, gapRows, slack }
 }
 

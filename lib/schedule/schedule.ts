@@ -78,12 +78,6 @@ export interface WhatIf {
   schedule(): Promise<Schedule>
 }
 
-/** The options of {@link PreparedSchedule.whatIf}. `undefined` means the default. */
-export interface WhatIfOptions {
-  /** Ends the work with AbortedError when it is aborted. */
-  signal?: AbortSignal | undefined
-}
-
 /** A plan that is ready for changes. */
 export interface PreparedSchedule {
   /** Plan that was prepared. */
@@ -96,7 +90,10 @@ export interface PreparedSchedule {
    * @param changes - changes by the ids of the jobs, or by names that one job has.
    * @throws Rejects with ERR_MPMML_VALUE for an id that no job has, or a wrong time; CycleError; OverflowError; AbortedError.
    */
-  whatIf(changes: Readonly<Record<string, JobChange>>, options?: WhatIfOptions): Promise<WhatIf>
+  whatIf(
+    changes: Readonly<Record<string, JobChange>>,
+    options?: Pick<ScheduleOptions, 'signal'>,
+  ): Promise<WhatIf>
 }
 
 /**
@@ -165,7 +162,7 @@ export async function prepareSchedule(
   }
 }
 
-const whatIfOptions = new Options({ signal } satisfies OptionsOf<WhatIfOptions>)
+const whatIfOptions = new Options({ signal } satisfies OptionsOf<Pick<ScheduleOptions, 'signal'>>)
 
 const isLink = (each: unknown) => {
   const { id, type, lag } = (each ?? {}) as Record<string, unknown>
