@@ -52,8 +52,10 @@ const MAX_TIME = 2 ** 50
 
 /** Collects the fractions of times, and finds their common denominator. */
 export class Parts {
-  scale = 1
   readonly #known = new Map<number, Fraction>()
+
+  /** @param scale - common denominator of earlier times. */
+  constructor(public scale = 1) {}
 
   add(value: number, what: () => string): void {
     if (Number.isSafeInteger(value) || this.#known.has(value)) return
