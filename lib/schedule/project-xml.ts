@@ -95,9 +95,9 @@ export class ProjectXml implements TextFeed<Plan>, XmlHandler {
     const { MinutesPerDay, MinutesPerWeek, StartDate } = this.#project
     const perDay = Number(MinutesPerDay ?? 60 * this.#options.hoursPerDay)
     const perWeek = Number(MinutesPerWeek ?? perDay * this.#options.daysPerWeek)
-    if (!(perDay > 0 && perDay <= 1440 && perWeek > 0 && perWeek <= 7 * perDay))
+    if (!(perDay > 0 && perDay <= 1440 && perWeek > 0 && perWeek <= 10_080))
       this.#xml.fail(
-        `MinutesPerDay must be above 0, up to 1440, and MinutesPerWeek up to 7 days, but they are ${show(MinutesPerDay ?? perDay)} and ${show(MinutesPerWeek ?? perWeek)}`,
+        `MinutesPerDay must be above 0, up to 1440, and MinutesPerWeek above 0, up to 10080, but they are ${show(MinutesPerDay ?? perDay)} and ${show(MinutesPerWeek ?? perWeek)}`,
       )
     const unit = this.#options.unit ?? 'days'
     const units: Units = { unit, hoursPerDay: perDay / 60, daysPerWeek: perWeek / perDay }

@@ -316,7 +316,7 @@ describe('readPlan', () => {
     ['<MinutesPerDay>1441</MinutesPerDay>', '', /MinutesPerDay must be above 0, up to 1440/],
     ['<MinutesPerDay>0</MinutesPerDay>', '', /MinutesPerDay/],
     ['<MinutesPerDay>x</MinutesPerDay>', '', /MinutesPerDay/],
-    ['<MinutesPerWeek>1e999</MinutesPerWeek>', '', /MinutesPerWeek up to 7 days/],
+    ['<MinutesPerWeek>1e999</MinutesPerWeek>', '', /MinutesPerWeek above 0, up to 10080/],
     ['', '<ConstraintType>constructor</ConstraintType>', /its type is 'constructor'/],
     ['', '<ConstraintType>2</ConstraintType>', /its type is '2'/],
   ])('rejects the XML %s%s', (project, task, message) => {
