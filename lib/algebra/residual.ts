@@ -71,9 +71,9 @@ export interface ResidualFunction {
 const residualFunction = (left: boolean) =>
   (async (a: Listed, b: Listed, options?: ResidualOptions): Promise<AlgebraResult<AnyMatrix>> => {
     const began = performance.now()
-    const question = await ask(a, b, options, left)
-    const { c, backend, device, kernelMs } = await during(question.borrowed, () => compute(question))
-    const placed = await question.place(c)
+    const request = await readRequest(a, b, options, left)
+    const { c, backend, device, kernelMs } = await during(request.borrowed, () => compute(request))
+    const placed = await request.place(c)
     return { c: placed, backend, device, timing: { totalMs: performance.now() - began, kernelMs } }
   }) as ResidualFunction
 
@@ -171,20 +171,20 @@ export async function greatestSubsolution(
   options?: ResidualOptions,
 ): Promise<Subsolution<AnyMatrix>> {
   const began = performance.now()
-  const question = await ask(a, b, options, true)
+  const request = await readRequest(a, b, options, true)
   for (const [view, name] of [
-    [question.negated, 'a'],
-    [question.kept, 'b'],
+    [request.negated, 'a'],
+    [request.kept, 'b'],
   ] as const) {
     if (view.batched)
       throw new ShapeError(`${name} must be one matrix, but its shape is ${showList(shapeOf(view))}`)
   }
-  const { c, backend, device, kernelMs, solves } = await during(question.borrowed, async () => {
-    const found = await compute(question)
-    const solves = await inSlices(attained(question, found.c), question.signal, 'the check of the solution')
+  const { c, backend, device, kernelMs, solves } = await during(request.borrowed, async () => {
+    const found = await compute(request)
+    const solves = await inSlices(attained(request, found.c), request.signal, 'the check of the solution')
     return { ...found, solves }
   })
-  const x = await question.place(c)
+  const x = await request.place(c)
   return { x, solves, backend, device, timing: { totalMs: performance.now() - began, kernelMs } }
 }
 
@@ -202,7 +202,7 @@ interface ResidualRequest {
   place(c: DenseMatrix<ElementArray>): Promise<AnyMatrix>
 }
 
-async function ask(
+async function readRequest(
   a: Listed,
   b: Listed,
   options: ResidualOptions | undefined,
@@ -281,10 +281,10 @@ interface Computed {
   kernelMs: number
 }
 
-async function compute(question: ResidualRequest): Promise<Computed> {
-  const { negated, kept, semiring, overflow, signal } = question
+async function compute(request: ResidualRequest): Promise<Computed> {
+  const { negated, kept, semiring, overflow, signal } = request
   // float64 has infinities of both signs, and is exact.
-  const isWide = negated.type === INT32 && !(await inSlices(staysInt32(question), signal, WHAT))
+  const isWide = negated.type === INT32 && !(await inSlices(staysInt32(request), signal, WHAT))
   const type = isWide ? FLOAT64 : negated.type
   const inType = (view: HostView, zero: number, sign: 1 | -1) => {
     const own = storedZeroOf(semiring, view)
@@ -298,7 +298,7 @@ async function compute(question: ResidualRequest): Promise<Computed> {
   // An Int16Array has its own value for the zero of each semiring.
   const isPlain = kept.type === type && !isNarrow(kept)
   const other = isPlain ? viewed(kept) : await inType(kept, zeroOf(semiring, typeNameOf(type)), 1)
-  const { c, backend, device, timing } = await dual(question, minus, other)
+  const { c, backend, device, timing } = await dual(request, minus, other)
   const result = isWide ? await inSlices(narrowed(c, overflow), signal, WHAT) : c
   return { c: result, backend, device, kernelMs: timing.kernelMs }
 }

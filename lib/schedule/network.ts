@@ -51,7 +51,7 @@ export interface Network {
 const MAX_TIME = 2 ** 50
 
 /** Collects the fractions of times, and finds their common denominator. */
-export class Parts {
+export class TimeScale {
   readonly #known = new Map<number, Fraction>()
 
   /** @param scale - common denominator of earlier times. */
@@ -107,7 +107,7 @@ export function* buildingNetwork(plan: Plan, calendar: Calendar | null): Steps<N
   const { jobs } = plan
   const nodes = jobs.length
   const numbers = new Map<string, number>()
-  const parts = new Parts()
+  const parts = new TimeScale()
   const day = inUnit(1, 'days', plan)
   parts.add(day, () => 'a working day')
   const start = new Int32Array(nodes + 1)

@@ -5,7 +5,7 @@ import { OptionError, ValueError } from '../errors.js'
 import { inSlices, type Steps } from '../graph-core/slices.js'
 import { assertNames, assertObject, Options, type OptionsOf, option } from '../options.js'
 import { Calendar, isDate, limitOf, readHolidays, readWeekdays } from './calendar.js'
-import { buildingNetwork, daysOf, exact, type Network, Parts, type Times } from './network.js'
+import { buildingNetwork, daysOf, exact, type Network, TimeScale, type Times } from './network.js'
 import {
   type JobDates,
   type JobId,
@@ -322,7 +322,7 @@ function named({ jobs }: Plan, name: string): number | undefined {
 
 /** Network with some times, in the plan's unit, in the place of others; its scale becomes finer if they need it. */
 function withTimes(network: Network, set: readonly [keyof Times, number, number][]): Network {
-  const parts = new Parts(network.scale)
+  const parts = new TimeScale(network.scale)
   for (const [, job, value] of set) {
     if (value !== Infinity) parts.add(value, () => `a time of job ${show(network.plan.jobs[job]!.id)}`)
   }
