@@ -21,10 +21,10 @@ export {
   type ParseGraphOptions,
   parseGraph,
 } from './graph/formats.js'
-export { type KShortestOptions, kShortestPaths, type RankedPath } from './graph/k-shortest.js'
+export { kShortestPaths, type RankedPath } from './graph/k-shortest.js'
 export type { NamedGraph, ReadEdgeList } from './graph/named-edges.js'
 export { type NearestSources, type NearestSourcesOptions, nearestSources } from './graph/nearest.js'
-export type { FoundBy, PathMethod, PathOptions } from './graph/options.js'
+export type { AbortOptions, FoundBy, PathMethod, PathOptions, SearchOptions } from './graph/options.js'
 export { type PathEdgesOptions, pathEdges } from './graph/path-edges.js'
 export {
   type AnyWeights,
@@ -49,7 +49,6 @@ export {
   type PreparedNamedGraph,
   type PrepareOptions,
   prepareGraph,
-  type TableOptions,
 } from './graph/prepared.js'
 export { type ReadGraphOptions, readGraph } from './graph/read.js'
 export { type NearestPaths, type ReducedPaths, type ReduceOptions, reducePaths } from './graph/reduce.js'
@@ -67,7 +66,6 @@ export {
   type ComponentOptions,
   components,
   type GraphComponents,
-  type OrderOptions,
   type SpanningTree,
   type SpanningTreeOptions,
   spanningTree,

@@ -2,6 +2,7 @@
 import { NEVER_CANCELLED } from '../abort.js'
 import { oneOf, zeroOf } from '../built-in-semirings.js'
 import {
+  checkSquare,
   deliver,
   onItsDevice,
   resident,
@@ -9,7 +10,6 @@ import {
   settled,
   stored,
   upload,
-  want,
 } from '../closure/square-matrix.js'
 import { DeviceMatrix } from '../device/device.js'
 import { fillRequest } from '../device/requests.js'
@@ -103,7 +103,7 @@ export async function power(a: unknown, n: number, options?: unknown): Promise<u
 function check(matrix: unknown, n: unknown, options: ReadOptions): Call {
   const a = readView(matrix, 'a', 'operand')
   const exponent = readExponent(n)
-  const wanted = want('a', a, options, 'the power', ', so that it can be its own factor')
+  const wanted = checkSquare('a', a, options, 'the power', ', so that it can be its own factor')
   const { semiring, overflow, signal, onProgress } = options
   const productOptions = {
     semiring: addon.semirings[semiring]!.name,

@@ -25,6 +25,7 @@ import type { ElementArray, OperandArray } from '../storage.js'
 import { assertAttached, type View } from '../view.js'
 import { findCycle } from './cycle-search.js'
 import {
+  checkSquare,
   deliver,
   download,
   onItsDevice,
@@ -33,7 +34,6 @@ import {
   settled,
   stored,
   upload,
-  want,
 } from './square-matrix.js'
 
 /** Settings of a closure that aren't options of the user. */
@@ -93,20 +93,14 @@ export async function computeClosure(
   closing: ClosureOptions,
 ): Promise<ClosureResult> {
   const started = performance.now()
-  const call = check(weights, options, closing)
-  return onItsDevice(call, (session) => closeOn(session, call, started))
-}
-
-function check(weights: View, options: ReadOptions, closing: ClosureOptions): Call {
-  const edges = ': row i has the edges that leave node i'
-  const wanted = want(closing.name ?? 'a', weights, options, WORK, edges)
-  const order = assertOrder(options.semiring)
-  return {
-    ...wanted,
+  const why = ': row i has the edges that leave node i'
+  const call: Call = {
+    ...checkSquare(closing.name ?? 'a', weights, options, WORK, why),
     closing,
-    order,
+    order: assertOrder(options.semiring),
     report: new Float64Array(REPORT_FIELDS),
   }
+  return onItsDevice(call, (session) => closeOn(session, call, started))
 }
 
 async function closeOn(session: Session, call: Call, started: number): Promise<ClosureResult> {

@@ -51,7 +51,7 @@ export interface SquareRequest {
  * @param work - name of the work in messages.
  * @param why - reason why the matrix must be square, as the end of a sentence.
  */
-export function want(
+export function checkSquare(
   name: string,
   matrix: View,
   options: ReadOptions,
