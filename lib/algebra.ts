@@ -18,7 +18,7 @@ export {
   minimumCycleMean,
 } from './algebra/cycle-mean.js'
 export { type Eigenvector, type Eigenvectors, eigenvectors } from './algebra/eigen.js'
-export type { AlgebraOptions, AlgebraResult } from './algebra/options.js'
+export type { AlgebraOptions } from './algebra/options.js'
 export { power } from './algebra/power.js'
 export { periodicRegime, type Regime } from './algebra/regime.js'
 export {

@@ -22,11 +22,6 @@ export const EPSILON = -2147483648
 
 const names = addon.semirings.map(({ name }) => name)
 
-/** Returns the index of a semiring in the addon's list; −1 if the list has no semiring of that name. */
-function semiringIndex(name: unknown): number {
-  return names.indexOf(name as Semiring)
-}
-
 /** Reads the option `name` and returns the index of its semiring. */
 export function readSemiring(value: unknown, name = 'semiring'): number {
   assertNotUsers(value, name)
@@ -104,7 +99,7 @@ export function assertSelective(semiring: number, option: AuxiliaryName): void {
  * console.log(zeroOf('min-plus'), zeroOf('max-plus', 'float32')) // 2147483647 -Infinity
  */
 export function zeroOf(semiring: Semiring, dtype: DataType = 'int32'): number {
-  const found = addon.semirings[semiringIndex(semiring)]
+  const found = addon.semirings[names.indexOf(semiring)]
   if (!found) throw new OptionError(`there is no semiring ${show(semiring)}: expected ${showChoices(names)}`)
   if (typeof dtype !== 'string' || !Object.hasOwn(found.zeros, dtype)) {
     throw new DTypeError(`${semiring} has ${elementTypes(found.zeros)}, but not ${show(dtype)}`)

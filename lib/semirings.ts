@@ -4,9 +4,11 @@
  * @packageDocumentation
  */
 import './globals.js'
-import './semirings/work.js'
+import { algebraOf } from './semirings/algebra.js'
+import { power, star } from './semirings/powers.js'
+import { provideUserWork } from './user-semiring.js'
 
-export type { UserAlgebraOptions, UserAlgebraResult } from './product/user-product.js'
+export type { UserAlgebraOptions } from './product/user-product.js'
 export { type CheckOptions, checkSemiring } from './semirings/laws.js'
 export { semiring } from './semirings/make.js'
 export {
@@ -40,3 +42,5 @@ export type {
   SemiringJson,
   UserSemiring,
 } from './user-semiring.js'
+
+provideUserWork({ algebraOf, power, star })

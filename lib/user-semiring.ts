@@ -96,7 +96,7 @@ interface UserAlgebraName {
 }
 
 /** Part of lib/semirings for functions that take both kinds of semirings. */
-export interface UserWork {
+interface UserWork {
   /** Returns the algebra of a {@link UserSemiring}; null for any other value. */
   algebraOf(value: unknown): UserAlgebraName | null
   power(a: unknown, n: unknown, options: unknown): Promise<unknown>

@@ -22,16 +22,12 @@ import { UNSET } from '../options.js'
 import { multiplyFactors, readExponent } from '../product/factors.js'
 import { mpmm } from '../product/multiply.js'
 import type { AnyResult, ElementsOf, MpmmOptions, ReadOptions } from '../product/options.js'
-import type {
-  UserAlgebraOptions,
-  UserAlgebraResult,
-  UserOperand,
-  UserResultOf,
-} from '../product/user-product.js'
+import type { AlgebraResult } from '../product/result.js'
+import type { UserAlgebraOptions, UserOperand, UserResultOf } from '../product/user-product.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import { type Lanes, userWorkOf } from '../user-semiring.js'
 import { type HostView, readView } from '../view.js'
-import { type AlgebraOptions, type AlgebraResult, readAlgebraOptions } from './options.js'
+import { type AlgebraOptions, readAlgebraOptions } from './options.js'
 import { listMatrix } from './weight-matrix.js'
 import { keysOf } from './weights.js'
 
@@ -92,7 +88,7 @@ export function power<L extends Lanes, A extends UserOperand<L>>(
   a: A,
   n: number,
   options: UserAlgebraOptions<L>,
-): Promise<UserAlgebraResult<UserResultOf<L, A, undefined>>>
+): Promise<AlgebraResult<UserResultOf<L, A, undefined>>>
 export async function power(a: unknown, n: number, options?: unknown): Promise<unknown> {
   const own = userWorkOf(options)
   if (own) return own.power(a, n, options)

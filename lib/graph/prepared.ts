@@ -14,7 +14,7 @@ import {
 import { inSlices, type Steps } from '../graph-core/slices.js'
 import { isFromListener } from '../listener.js'
 import { rowMajorMatrix } from '../matrix.js'
-import type { NativeDivision } from '../native.js'
+import type { NativeDissection } from '../native.js'
 import { Options, type OptionsOf, whole } from '../options.js'
 import { runNative, type Watch } from '../run-native.js'
 import type { ElementArray } from '../storage.js'
@@ -171,7 +171,7 @@ class DistanceCache {
    * Nested dissection of the graph. Null if the graph isn't divided, or not yet; undefined before the first
    * attempt.
    */
-  #division: NativeDivision | null | undefined
+  #division: NativeDissection | null | undefined
   /** Distances from nodes to all nodes, in the order of their last use. */
   readonly #rows = new Map<number, ElementArray>()
 

@@ -8,7 +8,7 @@ import { OutOfMemoryError } from '../errors.js'
 import { assertMemoryFits, type MemoryRequirement } from '../graph-core/memory-check.js'
 import type { Direction } from '../graph-core/rows.js'
 import { allocate } from '../matrix.js'
-import { addon, type GraphSearchRequest, type GraphSource, indexIn, type NativeDivision } from '../native.js'
+import { addon, type GraphSearchRequest, type GraphSource, indexIn, type NativeDissection } from '../native.js'
 import { finiteOf } from '../overflow.js'
 import type { Overflow } from '../product/options.js'
 import { callNative, type NativeCall } from '../run-native.js'
@@ -36,7 +36,7 @@ export interface Query {
   /** Method of the search; closures aren't computed here. */
   readonly method?: PathMethod | undefined
   /** Result of {@link divide} for this graph and these rules. */
-  readonly division?: NativeDivision | undefined
+  readonly division?: NativeDissection | undefined
   /** Limit of memory in bytes, results excluded; undefined: the available memory. */
   readonly memory?: number | undefined
 }
@@ -189,7 +189,7 @@ export async function divide(
   type: number,
   call: NativeCall,
   within?: number,
-): Promise<NativeDivision | null> {
+): Promise<NativeDissection | null> {
   const next = query.paths ? new Int32Array(1) : null
   return (await searchGraph(graph, query, type, call, { next, within, divides: true })).division ?? null
 }

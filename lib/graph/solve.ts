@@ -4,7 +4,7 @@ import { cheapestPaths } from '../backend-selection.js'
 import { CycleError, OptionError, OutOfMemoryError, OverflowError } from '../errors.js'
 import { isFromListener } from '../listener.js'
 import { rowMajorMatrix } from '../matrix.js'
-import { addon, type NativeDivision } from '../native.js'
+import { addon, type NativeDissection } from '../native.js'
 import { runNative } from '../run-native.js'
 import {
   canRetryInFloat64,
@@ -121,7 +121,7 @@ async function bySearch(question: PathQuery, within?: number): Promise<PathResul
   const { signal, onProgress } = closing
   const started = performance.now()
   const graphOf = await graphsOf(question)
-  let division: NativeDivision | undefined
+  let division: NativeDissection | undefined
   if (within !== undefined) {
     // Arrays for results are allocated only once it is certain that this method finds them.
     const divided = await runNative({ signal, what: WORK, borrowed }, (call) =>

@@ -71,6 +71,27 @@ export interface MpmmResult<C extends AnyResult = DenseMatrix> {
   structure?: Readonly<Required<ProductStructure>>
 }
 
+/** Result of {@link star}, {@link plus} and {@link power}. */
+export interface AlgebraResult<C = DenseMatrix> {
+  /**
+   * The result: `out` itself if it was given, otherwise a new row-major matrix, one for each lane of a custom semiring; on a device if a is.
+   */
+  c: C
+  /** The names of the nodes, by rows and columns of `c`, if a is an edge list whose nodes have names. */
+  keys?: ArrayLike<unknown>
+  /** Backend that computed the result. */
+  backend: BackendName
+  /** The name of the GPU or of the processor. */
+  device: string
+  /** Milliseconds. */
+  timing: {
+    /** Milliseconds from the call to the result. */
+    totalMs: number
+    /** Milliseconds of the computation, without copies between arrays and the device. */
+    kernelMs: number
+  }
+}
+
 /** Plan of a product. */
 export interface Plan {
   /** Backend that would compute the product. */

@@ -96,20 +96,3 @@ export type UserAlgebraOptions<L extends Lanes = Lanes> = Pick<
   UserProductOptions<L>,
   'semiring' | 'backend' | 'device' | 'devices' | 'signal' | 'onProgress'
 >
-
-/** Result of {@link star} and {@link power} over a custom semiring. */
-export interface UserAlgebraResult<C = unknown> {
-  /** The result, of a's shape, row-major; a matrix for each lane if elements have lanes; on a device if a is. */
-  c: C
-  /** Backend that computed the result. */
-  backend: BackendName
-  /** The name of the GPU or of the processor. */
-  device: string
-  /** Milliseconds. */
-  timing: {
-    /** Milliseconds from the call to the result. */
-    totalMs: number
-    /** Milliseconds of the computation, without copies between arrays and the device. */
-    kernelMs: number
-  }
-}

@@ -37,8 +37,8 @@ template <class Body>
 void run_on_new_thread(Napi::Env env, const std::weak_ptr<const void>& presence, Body body) {
   if (presence.expired()) return body();  // The environment has ended: nothing waits for this thread.
   try {
-    Asked asked{nullptr, [] { return Place::kDevice; }};
-    auto work = std::make_unique<Computation<Body>>(body, std::move(asked), Napi::ObjectReference());
+    ComputationOptions options{nullptr, [] { return Place::kDevice; }};
+    auto work = std::make_unique<Computation<Body>>(body, std::move(options), Napi::ObjectReference());
     Background::of(env).run_detached(Executor::pool(), std::move(work));
   } catch (...) {
     body();

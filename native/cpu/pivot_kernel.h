@@ -138,7 +138,7 @@ struct PivotLoops {
     const int64_t count = block.count;
     alignas(64) Work tile[kMost][kWidth];
     alignas(64) Node next[kWithNext ? kMost : 1][kWithNext ? kWidth : 1];
-    auto& panel = *static_cast<PivotPanel*>(block.panel);
+    auto& panel = *static_cast<PivotPanel*>(block.scratch);
     const auto d = [&](int64_t row) { return element(block.down, block.down_stride, block.first_row + row, 0); };
     const auto next_row = [&](int64_t row) {
       return block.next_down + (block.first_row + row) * block.next_down_stride;
@@ -197,7 +197,7 @@ struct PivotLoops {
 
   static void row_down(const PivotBlock& block, int64_t row) {
     const int64_t count = block.count;
-    const auto& panel = *static_cast<const PivotPanel*>(block.panel);
+    const auto& panel = *static_cast<const PivotPanel*>(block.scratch);
     alignas(64) Work tile[kWidth], passed[kWidth];
     alignas(64) Node next[kWithNext ? kWidth : 1]{};
     Element* const d = element(block.down, block.down_stride, row, 0);
@@ -222,7 +222,7 @@ struct PivotLoops {
   template <int rows>
   static void rows_down(const PivotBlock& block, int64_t first_row) {
     const int64_t count = block.count;
-    const auto& panel = *static_cast<const PivotPanel*>(block.panel);
+    const auto& panel = *static_cast<const PivotPanel*>(block.scratch);
     alignas(64) Work tile[rows][kWidth];
     alignas(64) Node next[rows][kWithNext ? kWidth : 1];
     alignas(64) Work passed[rows][kWidth];  // as recorded
@@ -346,7 +346,7 @@ struct PivotLoops {
 
   static void tile_along(const PivotBlock& block, int64_t col, int64_t width) {
     const int64_t count = block.count;
-    const auto& panel = *static_cast<const PivotPanel*>(block.panel);
+    const auto& panel = *static_cast<const PivotPanel*>(block.scratch);
     Tile tile;
     const auto d = [&](int64_t row) { return element(block.along, block.along_stride, row, col); };
     const auto next_row = [&](int64_t row) { return block.next_along + row * block.next_along_stride + col; };

@@ -12,8 +12,8 @@ export const handles = {
     doc: 'Memory of a device. It is freed when it is released or collected.',
   },
   userSemiring: { ts: 'NativeUserSemiring', doc: 'A custom semiring.' },
-  division: {
-    ts: 'NativeDivision',
+  dissection: {
+    ts: 'NativeDissection',
     doc: 'A graph that is divided by separators; its memory is freed when it is collected.',
   },
 }
@@ -146,7 +146,7 @@ export const deviceIndex = integer(0, 65535, 'int')
 export const bytes = integer(0, Number.MAX_SAFE_INTEGER)
 export const MAXIMA = "'ternary' | 'intrinsic'"
 export const division = {
-  ts: handles.division.ts,
+  ts: handles.dissection.ts,
   cpp: 'std::shared_ptr<const graph::Dissection>',
   read: 'division()',
 }
