@@ -1,5 +1,4 @@
 /** Types of products over custom semirings, which lib/semirings computes. */
-import type { BackendName } from '../backend-name.js'
 import type { DeviceMatrix } from '../device/device.js'
 import type { DenseMatrix, MatrixLike } from '../matrix.js'
 import type { LaneArray, Lanes, LaneType, UserSemiring } from '../user-semiring.js'
