@@ -109,6 +109,12 @@ export class Data {
   }
 }
 
+/** Returns the measured values of K in descending order, as in the thesis. */
+export const depthsOf = (points: readonly MeasuredMicrobench[]): number[] =>
+  [...new Set(points.flatMap(({ parameters: { k } }) => (k === undefined ? [] : [Number(k)])))].sort(
+    (one, other) => other - one,
+  )
+
 /** Returns the name of a size: 1024 is "1K", 10240 is "10K", 1000 is "1000". */
 export const sizeName = (size: number) => (size % 1024 === 0 ? `${size / 1024}K` : String(size))
 
