@@ -4,6 +4,9 @@ import { fork } from 'node:child_process'
 /** Error of a measuring subprocess that ended too early. */
 export class ChildError extends Error {}
 
+/** Time in ms in which a process that is stopped may remove its temporary files. */
+const EXIT_MS = 2000
+
 /**
  * Runs a script, sends it one message, and passes its messages to `receive` until the script ends.
  *
@@ -18,7 +21,11 @@ export function runChild<Message>(
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     const child = fork(script, { env, execArgv: [], stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
-    const stop = () => child.kill('SIGKILL')
+    let timer: NodeJS.Timeout | undefined
+    const stop = () => {
+      child.kill('SIGTERM')
+      timer = setTimeout(() => child.kill('SIGKILL'), EXIT_MS)
+    }
     signal.addEventListener('abort', stop, { once: true })
     child.on('message', (received: Message) => {
       try {
@@ -30,6 +37,7 @@ export function runChild<Message>(
     })
     child.once('error', reject)
     child.once('close', (status, killedBy) => {
+      clearTimeout(timer)
       signal.removeEventListener('abort', stop)
       if (signal.aborted) reject(signal.reason)
       else if (status === 0) resolve()

@@ -45,3 +45,5 @@ process.once('message', async (request: TrialRequest) => {
 })
 // The parent process has ended.
 process.once('disconnect', () => process.exit())
+// Listeners of 'exit' remove temporary files. The status differs from that of completed work.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => process.exit(1))
