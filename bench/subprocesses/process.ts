@@ -4,7 +4,7 @@
  */
 import { type Case, costOf } from '../experiment.js'
 import { experiments } from './experiments.js'
-import type { Message, TrialRequest } from './protocol.js'
+import type { Message, TrialRequest } from './run.js'
 
 const send = (message: Message<unknown>) =>
   new Promise<void>((resolve, reject) => {
