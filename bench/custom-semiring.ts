@@ -1,6 +1,7 @@
 /** Computes the product of two files over a semiring that a JSON file defines. */
-import { readFile } from 'node:fs/promises'
 import { InvalidArgumentError, type Option } from 'commander'
+import { OptionError } from '../lib/errors.js'
+import { readWholeText } from '../lib/files/text-file.js'
 import { type DenseMatrix, type MpmmOptions, mpmm } from '../lib/index.js'
 import type { UserSemiring } from '../lib/semirings.js'
 import {
@@ -93,7 +94,14 @@ export async function multiplyByOwn(request: OwnRequest, signal: AbortSignal): P
 async function readSemiring(path: string): Promise<UserSemiring<'float32'>> {
   // Imported on demand, because products over built-in semirings don't need the module.
   const { semiring } = await import('../lib/semirings.js')
-  const own = semiring.from(await readFile(path, 'utf8'))
+  const text = await readWholeText(path, 'a semiring')
+  let own: UserSemiring
+  try {
+    own = semiring.from(text)
+  } catch (error) {
+    if (!(error instanceof OptionError)) throw error
+    throw new OptionError(`${path}: ${error.message}`, { cause: error })
+  }
   if (own.dtype === 'int32' || own.dtype === 'float32') return own as UserSemiring<'float32'>
   const came = Array.isArray(own.dtype) ? `of ${own.dtype.length} lanes` : `of ${own.dtype}`
   throw new Error(
