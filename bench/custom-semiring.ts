@@ -41,7 +41,7 @@ export interface OwnRequest extends Pick<MpmmOptions, 'backend' | 'device' | 'de
 }
 
 /** Output of `multiply --json` for a product over a custom semiring. */
-export interface OwnRecord {
+interface OwnRecord {
   a: FileRecord
   b: FileRecord
   c: FileRecord

@@ -17,7 +17,7 @@ import { checkedVariants, type KernelFound } from './check.js'
 const MAX_SECONDS = 300
 
 /** Report on the machine, the build and each failing variant. */
-export interface KernelReport {
+interface KernelReport {
   ok: boolean
   mpmml: string
   addon: string

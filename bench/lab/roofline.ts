@@ -67,7 +67,7 @@ export function rooflineJobs(algebra: Algebra, size: number): Job[] {
 }
 
 /** Kernel with its rooflines. */
-export interface RooflineKernel {
+interface RooflineKernel {
   name: string
   title: string
   group: Group
@@ -83,7 +83,7 @@ export interface RooflineKernel {
 }
 
 /** Bytes that one launch transfers. */
-export type KernelCounters = NonNullable<NonNullable<KernelPoint['result']>['counters']>
+type KernelCounters = NonNullable<NonNullable<KernelPoint['result']>['counters']>
 
 export const groups = [
   'one thread per cell',

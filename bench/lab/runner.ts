@@ -18,7 +18,7 @@ import { PIPE } from '../pipes.js'
 import { addPoint, type Job, jobKey, type RunOptions } from './job.js'
 import { caseOf } from './jobs.js'
 
-export interface RunRequest extends RunOptions {
+interface RunRequest extends RunOptions {
   jobs: Job[]
   /** File for the results, to which points are added. Without it results stay in memory. */
   output?: string | undefined

@@ -17,7 +17,7 @@ export const isMeasuredKernel = (point: Point): point is MeasuredKernel =>
   point.kind === 'kernel' && point.result !== undefined
 export type MeasuredWork = WorkPoint & { result: NonNullable<WorkPoint['result']> }
 export type MeasuredMicrobench = MicrobenchPoint & { result: NonNullable<MicrobenchPoint['result']> }
-export type MeasuredCall = CallPoint & { result: NonNullable<CallPoint['result']> }
+type MeasuredCall = CallPoint & { result: NonNullable<CallPoint['result']> }
 
 /** Results, with access to the points of each kind. */
 export class Data {

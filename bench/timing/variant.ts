@@ -16,7 +16,7 @@ import { type Verification, verifyRows } from '../verify.js'
 import { ceilingOf, measureCeiling, repeatedly, timeKernel } from './products.js'
 import { newArray, operandsOf, type ValueKind, valueKinds } from './values.js'
 
-export interface VariantRequest {
+interface VariantRequest {
   variant: VariantName
   /** `batch` is the thesis' Ninst: products in one launch, the third dimension of the grid. */
   shape: ProductShape
