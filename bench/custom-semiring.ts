@@ -1,8 +1,7 @@
 /** Computes the product of two files over a semiring that a JSON file defines. */
 import { InvalidArgumentError, type Option } from 'commander'
-import { OptionError } from '../lib/errors.js'
 import { readWholeText } from '../lib/files/text-file.js'
-import { type DenseMatrix, type MpmmOptions, mpmm } from '../lib/index.js'
+import { type DenseMatrix, FileError, type MpmmOptions, mpmm } from '../lib/index.js'
 import type { UserSemiring } from '../lib/semirings.js'
 import {
   checkMatrixOutputs,
@@ -99,8 +98,7 @@ async function readSemiring(path: string): Promise<UserSemiring<'float32'>> {
   try {
     own = semiring.from(text)
   } catch (error) {
-    if (!(error instanceof OptionError)) throw error
-    throw new OptionError(`${path}: ${error.message}`, { cause: error })
+    throw new FileError(`${path}: ${(error as Error).message}`, { cause: error })
   }
   if (own.dtype === 'int32' || own.dtype === 'float32') return own as UserSemiring<'float32'>
   const came = Array.isArray(own.dtype) ? `of ${own.dtype.length} lanes` : `of ${own.dtype}`
