@@ -115,7 +115,7 @@ interface PairRecord {
 }
 
 /** Output of `paths --json`. */
-export interface PathsRecord {
+interface PathsRecord {
   graph: GraphRecord
   semiring: PathSemiring
   dtype: DataType
@@ -142,7 +142,7 @@ export interface PathsRecord {
 }
 
 /** Output of `paths --check --json`. */
-export interface CheckRecord {
+interface CheckRecord {
   graph: GraphRecord
   semiring: PathSemiring
   dtype: DataType

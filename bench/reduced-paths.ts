@@ -43,7 +43,7 @@ interface NearestRecord {
 }
 
 /** Output of `paths --reduce --json`. */
-export interface ReduceRecord extends Pick<ReducedPaths, 'method' | 'device' | 'timing'> {
+interface ReduceRecord extends Pick<ReducedPaths, 'method' | 'device' | 'timing'> {
   graph: GraphRecord
   semiring: Semiring
   dtype: DataType

@@ -57,16 +57,16 @@ function readDays(text: string): number[] {
   })
 }
 
-const fields: Record<string, keyof JobChange> = {
-  duration: 'duration',
-  notbefore: 'notBefore',
-  deadline: 'deadline',
-}
+const fields = new Map<string | undefined, keyof JobChange>([
+  ['duration', 'duration'],
+  ['notbefore', 'notBefore'],
+  ['deadline', 'deadline'],
+])
 
 /** Parses a change such as "4.duration=8". */
 function readChange(text: string, before: Changes = {}): Changes {
   const [, id, name, value] = /^(.+)\.([\w-]+)=(.*)$/.exec(text) ?? []
-  const field = fields[name?.replace('-', '').toLowerCase() ?? '']
+  const field = fields.get(name?.replace('-', '').toLowerCase())
   if (!field || value === undefined)
     throw new InvalidArgumentError('It must be ID.duration=TIME, ID.not-before=TIME or ID.deadline=TIME.')
   return { ...before, [id!]: { ...before[id!], [field]: value === '' ? null : value } }

@@ -66,7 +66,7 @@ export function rooflineJobs(algebra: Algebra, size: number): Job[] {
 }
 
 /** Kernel with its rooflines. */
-export interface RooflineKernel {
+interface RooflineKernel {
   name: string
   title: string
   group: Group
@@ -82,7 +82,7 @@ export interface RooflineKernel {
 }
 
 /** Bytes that one launch transfers. */
-export type KernelCounters = NonNullable<NonNullable<KernelPoint['result']>['counters']>
+type KernelCounters = NonNullable<NonNullable<KernelPoint['result']>['counters']>
 
 export const groups = [
   'one thread per cell',
@@ -121,7 +121,8 @@ function groupOf(family: string, { technique, order }: KernelPoint['parameters']
 }
 
 /**
- * Returns the rooflines of points, one per algebra and size, if their peak rates were measured too.
+ * Returns the rooflines of points, one per algebra and size, if their peak rates were measured too, and a
+ * kernel whose operations per byte are known.
  *
  * @param tensor - peak rate of the GPU's tensor cores, if known (tensorPeak).
  */
@@ -163,6 +164,32 @@ function rooflineOf(
     sharedMemory: gbps('shared'),
     strided: strided.find(({ stride }) => stride === WORST_STRIDE)?.gbps,
   }
+  const shown = kernels.flatMap((point): RooflineKernel[] => {
+    const family = point.name.split('_')[0]!
+    const variant = { family, parameters: point.parameters }
+    const intensity = intensityOf(variant)
+    if (!intensity) return []
+    const isTensor = family === 'exponent'
+    if (isTensor && tensor === undefined) return []
+    const { technique, tile } = point.parameters
+    return [
+      {
+        name: point.name,
+        title: titleOf(variant),
+        group: groupOf(family, point.parameters),
+        label: family === 'ladder' && technique !== 'naive' ? String(tile) : '',
+        intensity,
+        gops: point.result!.gops.median,
+        roofs: roofsOver(
+          isTensor ? { ...ceilings, operations: tensor! } : ceilings,
+          intensity,
+          isCoalesced(variant),
+        ),
+        counters: point.result!.counters,
+      },
+    ]
+  })
+  if (shown.length === 0) return undefined
   return {
     semiring,
     dtype,
@@ -171,31 +198,7 @@ function rooflineOf(
     tensor: kernels.some(({ name }) => name.startsWith('exponent_')) ? tensor : undefined,
     operations,
     strided,
-    kernels: kernels.flatMap((point): RooflineKernel[] => {
-      const family = point.name.split('_')[0]!
-      const variant = { family, parameters: point.parameters }
-      const intensity = intensityOf(variant)
-      if (!intensity) return []
-      const isTensor = family === 'exponent'
-      if (isTensor && tensor === undefined) return []
-      const { technique, tile } = point.parameters
-      return [
-        {
-          name: point.name,
-          title: titleOf(variant),
-          group: groupOf(family, point.parameters),
-          label: family === 'ladder' && technique !== 'naive' ? String(tile) : '',
-          intensity,
-          gops: point.result!.gops.median,
-          roofs: roofsOver(
-            isTensor ? { ...ceilings, operations: tensor! } : ceilings,
-            intensity,
-            isCoalesced(variant),
-          ),
-          counters: point.result!.counters,
-        },
-      ]
-    }),
+    kernels: shown,
   }
 }
 

@@ -257,7 +257,12 @@ function problemOf(point: unknown): string | undefined {
     return typeof point.failure === 'string' ? undefined : 'has neither result nor failure'
   }
   if (!isRecord(result)) return 'has a result that is no object'
-  const spreadless = spreads[kind].find((field) => !isSpread(result[field]))
+  // Only the preparation of operands may take no time.
+  const isMissing = (field: string) => {
+    const value = result[field]
+    return !isSpread(value) || (value.median <= 0 && field !== 'prepareMs')
+  }
+  const spreadless = spreads[kind].find(isMissing)
   if (spreadless) return `has a result without ${spreadless}`
   const numberless = numbers[kind].find((field) => !Number.isFinite(result[field]))
   if (numberless) return `has a result without ${numberless}`
