@@ -98,7 +98,7 @@ export function assertOnDisk(
   if (problem !== undefined) command.error(`error: ${problem}`, { exitCode: 2 })
 }
 
-export interface ArraysRequest extends ArraysFlags, Pick<MpmmOptions, 'overflow' | 'backend' | 'device'> {
+interface ArraysRequest extends ArraysFlags, Pick<MpmmOptions, 'overflow' | 'backend' | 'device'> {
   inputs: readonly string[]
   output: string
   semiring: Semiring

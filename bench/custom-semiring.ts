@@ -1,7 +1,7 @@
 /** Computes the product of two files over a semiring that a JSON file defines. */
-import { readFile } from 'node:fs/promises'
 import { InvalidArgumentError, type Option } from 'commander'
-import { type DenseMatrix, type MpmmOptions, mpmm } from '../lib/index.js'
+import { readWholeText } from '../lib/files/text-file.js'
+import { type DenseMatrix, FileError, type MpmmOptions, mpmm } from '../lib/index.js'
 import type { UserSemiring } from '../lib/semirings.js'
 import {
   checkMatrixOutputs,
@@ -40,7 +40,7 @@ export interface OwnRequest extends Pick<MpmmOptions, 'backend' | 'device' | 'de
 }
 
 /** Output of `multiply --json` for a product over a custom semiring. */
-export interface OwnRecord {
+interface OwnRecord {
   a: FileRecord
   b: FileRecord
   c: FileRecord
@@ -93,7 +93,13 @@ export async function multiplyByOwn(request: OwnRequest, signal: AbortSignal): P
 async function readSemiring(path: string): Promise<UserSemiring<'float32'>> {
   // Imported on demand, because products over built-in semirings don't need the module.
   const { semiring } = await import('../lib/semirings.js')
-  const own = semiring.from(await readFile(path, 'utf8'))
+  const text = await readWholeText(path, 'a semiring')
+  let own: UserSemiring
+  try {
+    own = semiring.from(text)
+  } catch (error) {
+    throw new FileError(`${path}: ${(error as Error).message}`, { cause: error })
+  }
   if (own.dtype === 'int32' || own.dtype === 'float32') return own as UserSemiring<'float32'>
   const came = Array.isArray(own.dtype) ? `of ${own.dtype.length} lanes` : `of ${own.dtype}`
   throw new Error(

@@ -3,7 +3,7 @@ import { InvalidArgumentError, Option } from 'commander'
 import { type Option as LibraryOption, libraryOptions } from '../lib/command-line.js'
 
 /** Name of an option of the library that has a flag. */
-export type FlagName = keyof typeof libraryOptions
+type FlagName = keyof typeof libraryOptions
 
 /** Description of a flag. */
 export interface Flag {

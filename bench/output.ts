@@ -131,8 +131,10 @@ export function bytes(count: number): string {
 
 /** Formats a number with three significant digits and without an exponent. */
 function significant(value: number): string {
-  return value >= 100 ? value.toFixed(0) : String(Number(value.toPrecision(3)))
+  return value >= 100 ? value.toFixed(0) : threeDigits.format(value)
 }
+
+const threeDigits = new Intl.NumberFormat('en', { maximumSignificantDigits: 3, useGrouping: false })
 
 /** Formats a time of a plan with at most 9 significant digits. */
 export const exact = (value: number) => `${Number(value.toPrecision(9))}`

@@ -38,7 +38,7 @@ export interface ProductRequest
 }
 
 /** Output of `multiply --json`. */
-export interface ProductRecord extends Omit<MpmmResult, 'c' | 'arithmetic'> {
+interface ProductRecord extends Omit<MpmmResult, 'c' | 'arithmetic'> {
   /** Arithmetic of the sums. */
   path: string
   a: FileRecord

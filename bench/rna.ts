@@ -25,7 +25,7 @@ interface NamedFolding
     Pick<FoldResult, 'score' | 'pairs' | 'dotBracket'> {}
 
 /** Output of `rna --nussinov --json`. */
-export interface FoldRecord {
+interface FoldRecord {
   records: NamedFolding[]
   backend: BackendName
   device: string
@@ -79,7 +79,7 @@ interface NamedInteraction extends InteractionWindow {
 }
 
 /** Output of `bpmax --json`. Indices begin at 0. */
-export interface InteractionRecord {
+interface InteractionRecord {
   interactions: NamedInteraction[]
   /** Number of steps of the recurrence for all pairs of records. */
   steps: number

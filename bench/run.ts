@@ -17,7 +17,10 @@ export async function run(args: string[]): Promise<number> {
   for (const signal of signals) {
     process.on(signal, () => {
       // A second signal exits at once.
-      if (interruptStatus > 0) process.exit(interruptStatus)
+      if (interruptStatus > 0) {
+        closePipes()
+        process.exit(interruptStatus)
+      }
       interruptStatus = 128 + constants.signals[signal]
       controller.abort()
     })

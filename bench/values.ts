@@ -68,7 +68,7 @@ export function cellText(value: JsonNumber | null, whole: boolean): string {
  *
  * @param nameOf - returns the name or number of a row or column, if they have any.
  */
-export function valuesText(values: Values, all: boolean, nameOf?: NameOf): string {
+function valuesText(values: Values, all: boolean, nameOf?: NameOf): string {
   if (isBatch(values)) return values.map((rows) => valuesText(rows, all)).join('\n\n')
   const cells = values.map((row) => row.map((value) => cellText(value, all)))
   if (nameOf === undefined) return table(cells, 'right')

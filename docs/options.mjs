@@ -35,7 +35,7 @@ function interfacesOf() {
 }
 
 /** The first sentence and the default of a later one, in markdown. */
-export function summaryOf(comment) {
+function summaryOf(comment) {
   const text = comment.replaceAll(/\{@link (\S+?)\s*\}/g, '`$1`').replaceAll(/\s+/g, ' ')
   const [sentence] = /^.*?[^.]\.(?= |$)|^.*$/.exec(text)
   const byDefault = /(?<=\. )Default:? .*?[^.](?=\.(?: |$))/.exec(text)

@@ -2,7 +2,7 @@
 import { show, showAll, showChoices } from './describe.js'
 import { storedZero } from './elements.js'
 import { DTypeError, OptionError } from './errors.js'
-import { addon, type FurtherName } from './native.js'
+import { type AuxiliaryName, addon } from './native.js'
 import { option, readChoice } from './options.js'
 import { userAlgebraOf } from './user-semiring.js'
 import type { DataType, Semiring } from './variant-names.js'
@@ -21,11 +21,6 @@ import type { DataType, Semiring } from './variant-names.js'
 export const EPSILON = -2147483648
 
 const names = addon.semirings.map(({ name }) => name)
-
-/** Returns the index of a semiring in the addon's list; −1 if the list has no semiring of that name. */
-function semiringIndex(name: unknown): number {
-  return names.indexOf(name as Semiring)
-}
 
 /** Reads the option `name` and returns the index of its semiring. */
 export function readSemiring(value: unknown, name = 'semiring'): number {
@@ -78,7 +73,7 @@ function elementTypes(zeros: object): string {
 /**
  * Throws OptionError for `option`, which needs the k that decides a result, if the semiring has no such k.
  */
-export function assertSelective(semiring: number, option: FurtherName): void {
+export function assertSelective(semiring: number, option: AuxiliaryName): void {
   const { name, idempotent } = addon.semirings[semiring]!
   if (idempotent) return
   throw new OptionError(
@@ -104,7 +99,7 @@ export function assertSelective(semiring: number, option: FurtherName): void {
  * console.log(zeroOf('min-plus'), zeroOf('max-plus', 'float32')) // 2147483647 -Infinity
  */
 export function zeroOf(semiring: Semiring, dtype: DataType = 'int32'): number {
-  const found = addon.semirings[semiringIndex(semiring)]
+  const found = addon.semirings[names.indexOf(semiring)]
   if (!found) throw new OptionError(`there is no semiring ${show(semiring)}: expected ${showChoices(names)}`)
   if (typeof dtype !== 'string' || !Object.hasOwn(found.zeros, dtype)) {
     throw new DTypeError(`${semiring} has ${elementTypes(found.zeros)}, but not ${show(dtype)}`)

@@ -4,9 +4,11 @@
  * @packageDocumentation
  */
 import './globals.js'
-import './semirings/work.js'
+import { algebraOf } from './semirings/algebra.js'
+import { power, star } from './semirings/powers.js'
+import { provideUserWork } from './user-semiring.js'
 
-export type { UserAlgebraOptions, UserAlgebraResult } from './product/user-product.js'
+export type { UserAlgebraOptions } from './product/user-product.js'
 export { type CheckOptions, checkSemiring } from './semirings/laws.js'
 export { semiring } from './semirings/make.js'
 export {
@@ -17,36 +19,28 @@ export {
   lexicographic,
   lInfinityDistance,
   logSumExp,
-  type OrderedName,
   type Repeated,
-  type SumName,
 } from './semirings/ready.js'
 export type {
-  CheckedElements,
   ElementFunction,
   ElementResult,
   ElementValue,
   SemiringDefinition,
 } from './semirings/semiring.js'
 export type {
-  Binary,
-  Bitwise,
-  Comparison,
   Condition,
-  OfFloat,
   Operations,
-  Unary,
   Value,
   ValueOrNumber,
 } from './semirings/value.js'
 export type {
   ElementOf,
   ExpressionJson,
-  ExpressionStep,
   LaneArray,
   Lanes,
   LaneType,
-  NumberJson,
   SemiringJson,
   UserSemiring,
 } from './user-semiring.js'
+
+provideUserWork({ algebraOf, power, star })

@@ -84,6 +84,15 @@ export function variantIndex(name: unknown): number {
   )
 }
 
+/** Returns the index of a variant for native code, which has none of WebGPU's: throws VariantError for these. */
+export function nativeVariantIndex(name: unknown): number {
+  const index = variantIndex(name)
+  if (addon.variants[index]!.backend !== 'webgpu') return index
+  throw new VariantError(
+    `variant must be a CUDA variant, but ${show(name)} is one of WebGPU: variants() lists all`,
+  )
+}
+
 /**
  * Returns at most three names with the least edit distance to `name`, and only if a third of the name
  * remains.

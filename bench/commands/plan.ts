@@ -8,7 +8,14 @@ import {
   plan,
   type Semiring,
 } from '../../lib/index.js'
-import { devicesOption, type ProductShape, productOptions, shapes, wholeNumber } from '../arguments.js'
+import {
+  devicesOption,
+  type ProductShape,
+  positive,
+  productOptions,
+  shapes,
+  wholeNumber,
+} from '../arguments.js'
 import { newCommand } from '../commands.js'
 import { type CsvFlags, csvOptions } from '../csv-kind.js'
 import { hasSums, typesOf } from '../dtype.js'
@@ -38,6 +45,14 @@ type Flags = Pick<MpmmOptions, 'semiring' | 'backend' | 'device' | 'devices' | '
   json?: true
 } & PipeFlags &
   CsvFlags
+
+/** Options that need another one. */
+const needed = [
+  ['values', 'shapes'],
+  ['gpus', 'shapes'],
+  ['hosts', 'gpus'],
+  ['storage', 'hosts'],
+] as const
 
 /** Output of `plan --gpus --json`: one record per product. */
 interface ScalingRecord {
@@ -80,7 +95,7 @@ export function planCommand(signal: AbortSignal): Command {
       new Option(
         '--storage <GB/s>',
         'with --hosts: the bandwidth of what they all read from (2.5 by default)',
-      ).argParser(wholeNumber(1, 100_000)),
+      ).argParser(positive),
     )
   for (const option of [...productOptions(), devicesOption(), ...csvOptions(), formatOption()])
     command.addOption(option)
@@ -89,19 +104,17 @@ export function planCommand(signal: AbortSignal): Command {
     .addHelpText('after', MATRIX_HELP + PIPE_HELP)
     .action(async (aPath: string | undefined, bPath: string | undefined, flags: Flags) => {
       const { shapes: asked, values, json, gpus, hosts, storage, format, edges, matrix, ...options } = flags
-      if (gpus !== undefined && asked === undefined) {
-        command.error('error: option --gpus estimates by shapes: name them with --shapes')
+      for (const [name, other] of needed) {
+        if (flags[name] !== undefined && flags[other] === undefined)
+          command.error(`error: option --${name} needs --${other}`)
       }
-      if (hosts !== undefined && gpus === undefined) {
-        command.error('error: option --hosts needs --gpus, the GPUs of each host')
+      if ((aPath === undefined) === (asked === undefined) || (aPath !== undefined && bPath === undefined)) {
+        command.error('error: name two files, or shapes with --shapes')
       }
       if (gpus !== undefined) {
         const on = storage === undefined ? machine : { ...machine, disk: storage * 1e9 }
         const estimates = asked!.map((shape) => estimate(shape, gpus, hosts, on))
         return json ? printJson(estimates) : print(estimates.map(describeScaling).join('\n\n'))
-      }
-      if ((aPath === undefined) === (asked === undefined) || (aPath !== undefined && bPath === undefined)) {
-        command.error('error: name two files, or shapes with --shapes')
       }
       const { semiring = 'max-plus' } = options
       const records: PlanRecord[] = []

@@ -11,7 +11,9 @@ export function variantsCommand(): Command {
   return newCommand('variants')
     .addOption(new Option('--semiring <name>', 'only those of this semiring').choices(values('semiring')))
     .addOption(new Option('--dtype <type>', 'only those of this element type').choices(values('dtype')))
-    .addOption(new Option('--backend <name>', 'only those of this backend').choices(['cpu', 'cuda']))
+    .addOption(
+      new Option('--backend <name>', 'only those of this backend').choices(['cpu', 'cuda', 'webgpu']),
+    )
     .addOption(new Option('--family <name>', 'only those of this family').choices(values('family')))
     .option('--json', 'print one JSON value')
     .action(async ({ json, ...filters }: Filters & { json?: true }) => {
@@ -19,7 +21,7 @@ export function variantsCommand(): Command {
       const rows = variants().filter((row) =>
         wanted.every(([key, value]) => row[key as keyof Variant] === value),
       )
-      if (filters.backend !== 'cpu') sayOtherAddon()
+      if (filters.backend === undefined || filters.backend === 'cuda') sayOtherAddon()
       await (json ? printJson(rows) : print(describe(rows)))
     })
 }

@@ -25,7 +25,7 @@ export interface KernelFound {
 }
 
 /** The variants to check, by their names. */
-export interface KernelRequest {
+interface KernelRequest {
   variants: VariantName[]
 }
 

@@ -7,8 +7,7 @@ import { info, type Variant, type VariantName } from '../../lib/index.js'
 import { addonText } from '../addon-text.js'
 import { labelled, styled } from '../output.js'
 import { startProgress } from '../progress.js'
-import { ChildError } from '../subprocess.js'
-import { runInSubprocess } from '../subprocesses/run.js'
+import { ChildError, runInSubprocess } from '../subprocesses/run.js'
 import { checkedVariants, type KernelFound } from './check.js'
 
 /**
@@ -18,7 +17,7 @@ import { checkedVariants, type KernelFound } from './check.js'
 const MAX_SECONDS = 300
 
 /** Report on the machine, the build and each failing variant. */
-export interface KernelReport {
+interface KernelReport {
   ok: boolean
   mpmml: string
   addon: string

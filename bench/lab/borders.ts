@@ -71,7 +71,7 @@ export const borders: KernelSweep & { sizes: readonly number[] } = {
 }
 
 /** Times of both kernels on one product: medians in ms. */
-export interface BordersRow {
+interface BordersRow {
   size: number
   guardsMs: number
   paddingMs: number
@@ -84,7 +84,7 @@ export interface BordersRow {
   normalisedWithCopies: number
 }
 
-export interface BordersExperiment {
+interface BordersExperiment {
   semiring: string
   dtype: string
   k: number
@@ -167,7 +167,7 @@ const columns: Columns<BordersRow> = [
 ]
 
 /** Describes Figures 3 and 4 of Lameski et al. and the averages, for each algebra and K. */
-export function describeBorders(points: readonly Point[]): string {
+function describeBorders(points: readonly Point[]): string {
   return experiments(points)
     .map((experiment) => {
       const { semiring, dtype, k, rows } = experiment

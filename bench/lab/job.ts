@@ -41,7 +41,7 @@ export type MicrobenchJob = JobOf<'microbench'>
 export type OccupancyJob = JobOf<'occupancy'>
 
 /** Bandwidth of a memory level; `parameters` are the options of the measurement. */
-export type BandwidthJob = JobOf<'bandwidth'>
+type BandwidthJob = JobOf<'bandwidth'>
 
 /** Whole call of `mpmm` by the variant `name`. The library chooses the variant for the backend 'cpu'. */
 export interface CallJob

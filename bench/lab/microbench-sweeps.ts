@@ -5,7 +5,7 @@
 import { microbenches } from '../../lib/lab.js'
 import type { Columns } from '../experiment.js'
 import { bars, by, type Figure, type Key, lines, mhz, namesOf, sortedBy, times } from '../report/charts.js'
-import type { Data, MeasuredMicrobench } from '../report/data.js'
+import { type Data, depthsOf, type MeasuredMicrobench } from '../report/data.js'
 import { html } from '../report/html.js'
 import type { Section } from '../report/section.js'
 import { jobOf, type MicrobenchJob, type OccupancyJob } from './job.js'
@@ -121,12 +121,6 @@ const tileOf = ({ parameters: p }: MeasuredMicrobench) => times(p.x, p.y)
 const blockOf = ({ parameters: p }: MeasuredMicrobench) => times(p.bsi, p.bsj)
 const depthOf = ({ parameters: p }: MeasuredMicrobench) => `K = ${p.k}`
 const blockThreads: Key = ({ bsi, bsj }) => Number(bsi) * Number(bsj)
-
-/** Returns the measured values of K in descending order, as in the thesis. */
-const depthsOf = (points: MeasuredMicrobench[]): number[] =>
-  [...new Set(points.flatMap(({ parameters: { k } }) => (k === undefined ? [] : [Number(k)])))].sort(
-    (one, other) => other - one,
-  )
 
 const references = ({ machinePeak }: Data) =>
   machinePeak ? [{ y: machinePeak, label: 'one operation per clock and core' }] : []

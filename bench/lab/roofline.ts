@@ -10,7 +10,6 @@ import {
   type KernelPoint,
   type MicrobenchPoint,
   type Point,
-  type Roof,
   roofsOver,
 } from '../../lib/lab.js'
 import { greatest } from '../min-max.js'
@@ -67,7 +66,7 @@ export function rooflineJobs(algebra: Algebra, size: number): Job[] {
 }
 
 /** Kernel with its rooflines. */
-export interface RooflineKernel {
+interface RooflineKernel {
   name: string
   title: string
   group: Group
@@ -77,13 +76,13 @@ export interface RooflineKernel {
   /** Measured, 10^9 operations per second. */
   gops: number
   /** Upper bounds of the kernel, in ascending order. */
-  roofs: Roof[]
+  roofs: ReturnType<typeof roofsOver>
   /** Bytes from hardware counters, if these were read. */
   counters?: KernelCounters | undefined
 }
 
 /** Bytes that one launch transfers. */
-export type KernelCounters = NonNullable<NonNullable<KernelPoint['result']>['counters']>
+type KernelCounters = NonNullable<NonNullable<KernelPoint['result']>['counters']>
 
 export const groups = [
   'one thread per cell',
@@ -122,7 +121,8 @@ function groupOf(family: string, { technique, order }: KernelPoint['parameters']
 }
 
 /**
- * Returns the rooflines of points, one per algebra and size, if their peak rates were measured too.
+ * Returns the rooflines of points, one per algebra and size, if their peak rates were measured too, and a
+ * kernel whose operations per byte are known.
  *
  * @param tensor - peak rate of the GPU's tensor cores, if known (tensorPeak).
  */
@@ -164,6 +164,32 @@ function rooflineOf(
     sharedMemory: gbps('shared'),
     strided: strided.find(({ stride }) => stride === WORST_STRIDE)?.gbps,
   }
+  const shown = kernels.flatMap((point): RooflineKernel[] => {
+    const family = point.name.split('_')[0]!
+    const variant = { family, parameters: point.parameters }
+    const intensity = intensityOf(variant)
+    if (!intensity) return []
+    const isTensor = family === 'exponent'
+    if (isTensor && tensor === undefined) return []
+    const { technique, tile } = point.parameters
+    return [
+      {
+        name: point.name,
+        title: titleOf(variant),
+        group: groupOf(family, point.parameters),
+        label: family === 'ladder' && technique !== 'naive' ? String(tile) : '',
+        intensity,
+        gops: point.result!.gops.median,
+        roofs: roofsOver(
+          isTensor ? { ...ceilings, operations: tensor! } : ceilings,
+          intensity,
+          isCoalesced(variant),
+        ),
+        counters: point.result!.counters,
+      },
+    ]
+  })
+  if (shown.length === 0) return undefined
   return {
     semiring,
     dtype,
@@ -172,31 +198,7 @@ function rooflineOf(
     tensor: kernels.some(({ name }) => name.startsWith('exponent_')) ? tensor : undefined,
     operations,
     strided,
-    kernels: kernels.flatMap((point): RooflineKernel[] => {
-      const family = point.name.split('_')[0]!
-      const variant = { family, parameters: point.parameters }
-      const intensity = intensityOf(variant)
-      if (!intensity) return []
-      const isTensor = family === 'exponent'
-      if (isTensor && tensor === undefined) return []
-      const { technique, tile } = point.parameters
-      return [
-        {
-          name: point.name,
-          title: titleOf(variant),
-          group: groupOf(family, point.parameters),
-          label: family === 'ladder' && technique !== 'naive' ? String(tile) : '',
-          intensity,
-          gops: point.result!.gops.median,
-          roofs: roofsOver(
-            isTensor ? { ...ceilings, operations: tensor! } : ceilings,
-            intensity,
-            isCoalesced(variant),
-          ),
-          counters: point.result!.counters,
-        },
-      ]
-    }),
+    kernels: shown,
   }
 }
 

@@ -18,7 +18,7 @@ import { PIPE } from '../pipes.js'
 import { addPoint, type Job, jobKey, type RunOptions } from './job.js'
 import { caseOf } from './jobs.js'
 
-export interface RunRequest extends RunOptions {
+interface RunRequest extends RunOptions {
   jobs: Job[]
   /** File for the results, to which points are added. Without it results stay in memory. */
   output?: string | undefined
@@ -57,6 +57,18 @@ async function earlierResults(output: string | undefined, here: Machine): Promis
   return { ...earlier, machine: here }
 }
 
+/**
+ * Adds a point to results and writes their file. Points that another process has added to the file meanwhile
+ * are added to the results.
+ */
+export async function storePoint(output: string, results: Results, point: Point): Promise<void> {
+  const { points } = await earlierResults(output, results.machine)
+  const known = new Set(results.points.map(jobKey))
+  results.points.push(...points.filter((other) => !known.has(jobKey(other))))
+  addPoint(results, point)
+  await writeResults(output, results)
+}
+
 /** Outcome of a run: the content of the file, and the points of this run in the order of its jobs. */
 export interface RunOutcome {
   results: Results
@@ -80,9 +92,9 @@ export async function runJobs(request: RunRequest, signal: AbortSignal): Promise
   const unique = [...new Map(request.jobs.map((job) => [jobKey(job), job])).values()]
   const todo = unique.filter((job) => request.again || !known.has(jobKey(job)))
   const keep = async (point: Point) => {
-    addPoint(results, point)
     known.set(jobKey(point), point)
-    if (request.output !== undefined) await writeResults(request.output, results)
+    if (request.output === undefined) addPoint(results, point)
+    else await storePoint(request.output, results, point)
   }
   try {
     await runCases(

@@ -17,7 +17,7 @@ export const isMeasuredKernel = (point: Point): point is MeasuredKernel =>
   point.kind === 'kernel' && point.result !== undefined
 export type MeasuredWork = WorkPoint & { result: NonNullable<WorkPoint['result']> }
 export type MeasuredMicrobench = MicrobenchPoint & { result: NonNullable<MicrobenchPoint['result']> }
-export type MeasuredCall = CallPoint & { result: NonNullable<CallPoint['result']> }
+type MeasuredCall = CallPoint & { result: NonNullable<CallPoint['result']> }
 
 /** Results, with access to the points of each kind. */
 export class Data {
@@ -108,6 +108,12 @@ export class Data {
     return [...new Set(sizes)].sort((x, y) => x - y)
   }
 }
+
+/** Returns the measured values of K in descending order, as in the thesis. */
+export const depthsOf = (points: readonly MeasuredMicrobench[]): number[] =>
+  [...new Set(points.flatMap(({ parameters: { k } }) => (k === undefined ? [] : [Number(k)])))].sort(
+    (one, other) => other - one,
+  )
 
 /** Returns the name of a size: 1024 is "1K", 10240 is "10K", 1000 is "1000". */
 export const sizeName = (size: number) => (size % 1024 === 0 ? `${size / 1024}K` : String(size))

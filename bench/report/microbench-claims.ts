@@ -1,5 +1,5 @@
 /** Judges the thesis' statements about microbenchmarks and occupancy (chapter 2). */
-import { type Data, percent, percentRange, speed } from './data.js'
+import { type Data, depthsOf, percent, percentRange, speed } from './data.js'
 import { elsewhere, judge, missing, type Statement, within } from './judge.js'
 import * as thesis from './thesis.js'
 
@@ -10,10 +10,10 @@ import * as thesis from './thesis.js'
 function shares(data: Data, name: string): { k: number; share: number }[] {
   const register = data.best('reg-reg')?.result.gops.median
   if (register === undefined) return []
-  const ks = [...new Set(data.microbenches(name).map(({ parameters }) => Number(parameters.k)))]
-  return ks
-    .sort((x, y) => y - x)
-    .map((k) => ({ k, share: data.best(name, { k })!.result.gops.median / register }))
+  return depthsOf(data.microbenches(name)).map((k) => ({
+    k,
+    share: data.best(name, { k })!.result.gops.median / register,
+  }))
 }
 
 const listShares = (list: { k: number; share: number }[]) =>

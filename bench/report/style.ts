@@ -1,5 +1,5 @@
 /** Colours by name. Pages define them as CSS variables; picture files contain their values inline. */
-export type Colours = Readonly<Record<string, string>>
+type Colours = Readonly<Record<string, string>>
 
 /** Colours of a light page, and of pictures in files. */
 export const light: Colours = {

@@ -1,57 +1,52 @@
 /**
- * Random calls of all kinds, reproducible from a seed: every semiring and element type, batches, views,
- * arrays and device matrices, groups, aborted calls and invalid calls. Each call regenerates its matrices
- * when it runs, so that a list of calls takes little memory.
+ * Random calls that are reproducible from a seed: every semiring and element type, batches, transposed
+ * operands, arrays and device matrices, groups, aborted and invalid calls. Each call regenerates its matrices
+ * when it runs, so that a list of calls takes little memory. `npm run fuzz` draws more layouts and values.
  */
 import {
   type DataType,
+  type DenseMatrix,
+  type ElementArray,
   type ErrorCode,
+  matrix,
   type Overflow,
   type Semiring,
   type Shape,
   variants,
+  zeroOf,
 } from '../../lib/index.js'
-import { hasSums, typesOf } from '../dtype.js'
+import { arrays, hasSums, typesOf } from '../dtype.js'
 import { Draw } from '../random.js'
-import {
-  type Dense,
-  type LayoutName,
-  layoutNames,
-  type ResidentForm,
-  randomDense,
-  residentForms,
-  type Values,
-} from './matrices.js'
 import { type InvalidCall, invalidCalls } from './mistakes.js'
 
-/** Form in which a matrix is passed to a call. */
-export interface OperandForm {
-  layout: LayoutName
-  /** Form of a device matrix; null: the operand is in an array. */
-  resident: ResidentForm | null
-  /** Whether the operand is an Int16Array. */
-  int16: boolean
-}
+export type Dense = DenseMatrix<ElementArray>
 
-/** Problem to compute: C0 ⊕ A⊗B. */
-export interface Problem {
+/**
+ * Ranges of values. Sums of 'any' int32 values may overflow; sums of values in 'half' of the range never do.
+ * 'small' floating-point values are integers, so that plus-times products are exact in any order of the sums.
+ */
+const ranges = {
+  small: [-60, 90],
+  half: [-(2 ** 30) + 1, 2 ** 30 - 1],
+  any: [-(2 ** 31) + 1, 2 ** 31 - 2],
+} as const
+
+/** Problem to compute, C0 ⊕ A⊗B, and the forms of its matrices. */
+export interface Product {
   semiring: Semiring
   dtype: DataType
   overflow: Overflow | undefined
-  values: Values
+  values: keyof typeof ranges
   seed: number
   shapes: { a: Shape; b: Shape; c: Shape }
   /** 'out': C0 is the content of `out`. */
   accumulate: 'nothing' | 'a matrix' | 'out'
-}
-
-/** Problem with the forms of its matrices. */
-export interface Product extends Problem {
-  a: OperandForm
-  b: OperandForm
-  /** Form of the matrix for the result; null: the library allocates the result. */
-  out: OperandForm | null
-  c0: OperandForm
+  /** Whether a result matrix is given. */
+  hasOut: boolean
+  /** Whether B is on the device, like A, in a call of device matrices. */
+  bothResident: boolean
+  /** Whether A, B, and `out` and C0 are stored by columns. */
+  byColumns: { a: boolean; b: boolean; c: boolean }
 }
 
 /** Time at which a call is aborted: before it, right after it, or a number of milliseconds later. */
@@ -61,6 +56,8 @@ export interface ProductCall {
   verb: 'mpmm' | 'mpmmSync' | 'mpmmGrouped'
   /** Products of the call. Products of a group have one semiring and one element type. */
   products: Product[]
+  /** Whether the matrices are on a device. */
+  isResident: boolean
   givenUp: AbortTime | null
 }
 
@@ -93,24 +90,20 @@ function drawCall(draw: Draw, seed: number, limits: Limits): Call {
   // Synchronous calls use smaller sizes, because they block the thread.
   const most = verb === 'mpmm' ? limits : { largest: Math.min(limits.largest, 64), large: 0 }
   const count = verb === 'mpmmGrouped' ? draw.integer(1, 6) : 1
-  const resident = draw.chance(0.5)
-  const overflow = drawOverflow(draw, semiring, dtype)
+  const overflows = dtype === 'int32' && hasSums(semiring)
+  const overflow = overflows ? draw.pick([undefined, 'throw', 'saturate', 'wrap'] as const) : undefined
   const products = Array.from({ length: count }, (_, index) =>
-    drawProduct(draw, { semiring, dtype, overflow, seed: 7 * seed + index, resident, limits: most }),
+    drawProduct(draw, { semiring, dtype, overflow, seed: 7 * seed + index }, most),
   )
+  const isResident = draw.chance(0.5)
   const givenUp = draw.chance(0.12)
     ? draw.pick<AbortTime>(['before', 'at once', 0, 1, draw.integer(2, 10)])
     : null
   const code = givenUp === 'before' ? 'ERR_MPMML_ABORTED' : null
-  return { seed, mistake: null, code, call: { verb, products, givenUp } }
+  return { seed, mistake: null, code, call: { verb, products, isResident, givenUp } }
 }
 
 const semirings = [...new Set(variants().map(({ semiring }) => semiring))]
-
-function drawOverflow(draw: Draw, semiring: Semiring, dtype: DataType): Overflow | undefined {
-  if (dtype !== 'int32' || !hasSums(semiring)) return undefined
-  return draw.pick([undefined, 'throw', 'saturate', 'wrap'] as const)
-}
 
 /** Sizes are distributed logarithmically, so most are small. */
 function drawSizes(draw: Draw, { largest, large }: Limits): [m: number, k: number, n: number] {
@@ -120,50 +113,29 @@ function drawSizes(draw: Draw, { largest, large }: Limits): [m: number, k: numbe
   return [size(), size(), size()]
 }
 
-interface ProductRequest extends Pick<Problem, 'semiring' | 'dtype' | 'overflow' | 'seed'> {
-  resident: boolean
-  limits: Limits
-}
-
-function drawProduct(draw: Draw, { resident, limits, ...problem }: ProductRequest): Product {
+function drawProduct(
+  draw: Draw,
+  problem: Pick<Product, 'semiring' | 'dtype' | 'overflow' | 'seed'>,
+  limits: Limits,
+): Product {
   const { semiring, dtype, overflow } = problem
   const [m, k, n] = drawSizes(draw, limits)
   const batch = draw.chance(0.2) && m * k * n <= 64 ** 3 ? draw.integer(1, 5) : null
   // A single matrix is an operand of every product of a batch.
-  const isSingle = draw.pick(['a', 'b', 'neither'] as const)
-  const shape = (rows: number, cols: number, single: boolean): Shape =>
-    batch === null || single ? [rows, cols] : [batch, rows, cols]
-  const shapes = {
-    a: shape(m, k, isSingle === 'a'),
-    b: shape(k, n, isSingle === 'b'),
-    c: shape(m, n, false),
-  }
-  const values: Values =
-    dtype !== 'int32'
-      ? 'small'
-      : overflow === 'saturate' || overflow === 'wrap' || !hasSums(semiring)
-        ? draw.pick(['small', 'half', 'any'])
-        : draw.pick(['small', 'half'])
-  const handing = (there: boolean, mayBe16: boolean): OperandForm => ({
-    layout: draw.pick(layoutNames),
-    resident: there ? draw.pick(residentForms) : null,
-    int16: mayBe16 && values === 'small' && dtype === 'int32' && draw.chance(0.2),
-  })
-  const [a, b] = [handing(resident && draw.chance(0.8), true), handing(resident && draw.chance(0.8), true)]
-  const onDevice = a.resident !== null || b.resident !== null
+  const single = draw.pick(['a', 'b', 'neither'] as const)
+  const shape = (rows: number, cols: number, isSingle: boolean): Shape =>
+    batch === null || isSingle ? [rows, cols] : [batch, rows, cols]
+  const mayOverflow = overflow === 'saturate' || overflow === 'wrap' || !hasSums(semiring)
   const accumulate = draw.pick(['nothing', 'nothing', 'a matrix', 'out'] as const)
-  const hasOut = accumulate === 'out' || draw.chance(0.4)
-  // In a group one device matrix moves all results to the device, so a result may be there because of another
-  // product.
   return {
     ...problem,
-    values,
-    shapes,
+    values:
+      dtype !== 'int32' ? 'small' : draw.pick(mayOverflow ? ['small', 'half', 'any'] : ['small', 'half']),
+    shapes: { a: shape(m, k, single === 'a'), b: shape(k, n, single === 'b'), c: shape(m, n, false) },
     accumulate,
-    a,
-    b,
-    out: hasOut ? handing(onDevice, false) : null,
-    c0: handing(onDevice && draw.chance(0.5), false),
+    hasOut: accumulate === 'out' || draw.chance(0.4),
+    bothResident: draw.chance(0.8),
+    byColumns: { a: draw.chance(0.5), b: draw.chance(0.5), c: draw.chance(0.5) },
   }
 }
 
@@ -176,9 +148,21 @@ export interface Matrices {
 }
 
 /** Returns the matrices of a problem; equal for equal seeds. */
-export function matricesOf({ seed, shapes, semiring, dtype, values, accumulate }: Problem): Matrices {
-  const random = (shape: Shape, nth: number) =>
-    randomDense(new Draw(3 * seed + nth), shape, semiring, dtype, values)
+export function matricesOf({ seed, shapes, semiring, dtype, values, accumulate }: Product): Matrices {
+  const zero = zeroOf(semiring, dtype)
+  const [least, most] = dtype === 'uint8' ? [0, 2] : ranges[values]
+  const low = semiring === 'max-times' ? 0 : least
+  // A single random number decides whether the element is zero, and its value otherwise.
+  const step = (most - low + 1) / 0.8
+  const random = (shape: Shape, nth: number) => {
+    const draw = new Draw(3 * seed + nth)
+    const data = new arrays[dtype](shape.reduce<number>((product, size) => product * size, 1))
+    for (let index = 0; index < data.length; index++) {
+      const share = draw.share()
+      data[index] = share < 0.8 ? low + Math.floor(share * step) : zero
+    }
+    return matrix(shape, data) as Dense
+  }
   return {
     a: random(shapes.a, 0),
     b: random(shapes.b, 1),
@@ -189,11 +173,12 @@ export function matricesOf({ seed, shapes, semiring, dtype, values, accumulate }
 /** Describes a call for messages. */
 export function describeCall(call: Call): string {
   if (call.mistake) return call.mistake.name
-  const { verb, products, givenUp } = call.call
+  const { verb, products, givenUp, isResident } = call.call
   const [first] = products
   const { a, b } = first!.shapes
   const more = products.length > 1 ? ` and ${products.length - 1} more` : ''
+  const where = isResident ? ', resident' : ''
   const end =
     givenUp === null ? '' : `, aborted ${typeof givenUp === 'number' ? `${givenUp} ms after it` : givenUp}`
-  return `${verb}, ${first!.semiring} on ${first!.dtype}, [${a}] by [${b}]${more}${end} (seed ${call.seed})`
+  return `${verb}, ${first!.semiring} on ${first!.dtype}, [${a}] by [${b}]${more}${where}${end} (seed ${call.seed})`
 }

@@ -1,6 +1,7 @@
 /** Invalid calls, each with its expected error code. */
 import {
   type DenseMatrix,
+  type Device,
   type DeviceMatrix,
   type ErrorCode,
   explainBackend,
@@ -9,7 +10,13 @@ import {
   mpmm,
   mpmmGrouped,
 } from '../../lib/index.js'
-import type { OperandPlacements } from './matrices.js'
+
+/** Devices that calls use. */
+export interface OperandPlacements {
+  device: Device
+  /** Second open device. A call can't combine matrices of two devices. */
+  elsewhere: Device
+}
 
 export interface InvalidCall {
   name: string

@@ -1,37 +1,19 @@
 /** Makes random calls and judges their outcomes. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
-  type DenseMatrix,
   type Device,
   type DeviceMatrix,
-  type GroupedOptions,
   type GroupedProduct,
-  type MpmmOptions,
   type MpmmResult,
+  matrix,
   mpmm,
   mpmmGrouped,
   mpmmSync,
-  type OperandArray,
+  type Shape,
 } from '../../lib/index.js'
-import { dtypeOf } from '../dtype.js'
-import {
-  type Call,
-  type Matrices,
-  matricesOf,
-  type OperandForm,
-  type Product,
-  type ProductCall,
-} from './calls.js'
-import {
-  type Anywhere,
-  type Dense,
-  narrowed,
-  type OperandPlacements,
-  type PlacedMatrix,
-  place,
-  type Resident,
-  upload,
-} from './matrices.js'
+import { arrays, dtypeOf } from '../dtype.js'
+import { type Call, type Dense, matricesOf, type Product, type ProductCall } from './calls.js'
+import type { OperandPlacements } from './mistakes.js'
 
 /** Outcome of a call: its results as row-major arrays, or the error. */
 export type Outcome = { results: Dense[] } | { error: unknown }
@@ -49,102 +31,92 @@ export async function perform(call: Call, places: OperandPlacements): Promise<Ou
       await call.mistake.make(places)
       return { results: [] }
     }
-    return { results: await multiply(call.call, places) }
+    return { results: await multiply(call.call, places.device) }
   } catch (error) {
     return { error }
   }
 }
 
-interface Made {
-  product: GroupedProduct
-  /** Reads `out` after the call. */
-  read: (() => Dense | Promise<Dense>) | null
-}
-
-async function multiply(call: ProductCall, { device }: OperandPlacements): Promise<Dense[]> {
-  const residents: Resident[] = []
-  const results: DeviceMatrix<OperandArray>[] = []
-  try {
-    const inArrays = call.products.every(({ a, b }) => a.resident === null && b.resident === null)
-    const made: Made[] = []
-    for (const product of call.products) {
-      made.push(await hand(product, matricesOf(product), inArrays, device, residents))
+/** Copies a matrix, or a view of one, to one that is stored by rows, or by columns. */
+function copied({ data, shape, strides, offset }: Dense, byColumns: boolean): Dense {
+  const [rows, cols] = shape.slice(-2) as [number, number]
+  const [batch, ownStrides] = shape.length === 3 ? [shape[0], strides] : [1, [0, ...strides]]
+  const [ofItem, ofRow, ofCol] = ownStrides as [number, number, number]
+  const copy = new arrays[dtypeOf(data)](batch * rows * cols)
+  const [down, right] = byColumns ? [1, rows] : [cols, 1]
+  for (let item = 0; item < batch; item++) {
+    for (let i = 0; i < rows; i++) {
+      for (let j = 0; j < cols; j++) {
+        const from = offset + item * ofItem + i * ofRow + j * ofCol
+        copy[item * rows * cols + i * down + j * right] = data[from]!
+      }
     }
-    const { semiring, overflow } = call.products[0]!
-    const where = inArrays ? { backend: device.backend, device: device.index } : {}
-    const came = await run(call, made, { semiring, overflow, ...where })
-    const dense: Dense[] = []
-    for (const [index, { c }] of came.entries()) {
-      const { read } = made[index]!
-      if ('dispose' in c && !read) results.push(c as DeviceMatrix<OperandArray>)
-      if (read) dense.push(await read())
-      else dense.push('download' in c ? ((await c.download()) as Dense) : (c as Dense))
-    }
-    return dense
-  } finally {
-    for (const matrix of [...residents, ...results]) matrix.dispose()
   }
+  const made = shape.length === 3 ? [rows * cols, down, right] : [down, right]
+  return { data: copy, shape, strides: made as Shape, offset: 0 }
 }
 
-/** Prepares the matrices of a product in the requested forms. */
-async function hand(
-  product: Product,
-  { a, b, c0 }: Matrices,
-  inArrays: boolean,
-  device: Device,
-  residents: Resident[],
-): Promise<Made> {
-  const put = async (
-    source: Dense,
-    { layout, resident, int16 }: OperandForm,
-  ): Promise<PlacedMatrix | Resident> => {
-    const given: DenseMatrix<OperandArray> = int16 ? narrowed(source) : source
-    if (resident === null) return place(given, layout)
-    const there = await upload(device, given, resident, layout)
+/** Handle of a matrix in an array or on the device. */
+type Handle = Dense | DeviceMatrix<never>
+
+async function multiply(call: ProductCall, device: Device): Promise<Dense[]> {
+  const residents: { dispose(): void }[] = []
+  const put = async (source: Dense, byColumns: boolean, isResident: boolean): Promise<Handle> => {
+    const given = copied(source, byColumns)
+    if (!isResident) return given
+    const there = (await device.upload(given)) as DeviceMatrix<never>
     residents.push(there)
     return there
   }
-  const made: GroupedProduct = {
-    a: (await put(a, product.a)).matrix as Anywhere,
-    b: (await put(b, product.b)).matrix as Anywhere,
+  const made = async (product: Product): Promise<GroupedProduct> => {
+    const { a, b, c0 } = matricesOf(product)
+    const { accumulate, hasOut, byColumns, shapes, bothResident } = product
+    const there = call.isResident
+    // A product without C0 overwrites `out`.
+    const before = () => matrix(shapes.c, new arrays[product.dtype](sizeOf(shapes.c)).fill(1))
+    const out = accumulate === 'out' ? c0 : hasOut ? (before() as Dense) : null
+    const c = accumulate === 'a matrix' ? await put(c0!, byColumns.c, there && bothResident) : undefined
+    return {
+      a: await put(a, byColumns.a, there),
+      b: await put(b, byColumns.b, there && bothResident),
+      ...(out && { out: await put(out, byColumns.c, there) }),
+      ...(accumulate !== 'nothing' && { accumulate: c ?? true }),
+    } as GroupedProduct
   }
-  if (product.accumulate === 'a matrix') made.accumulate = (await put(c0!, product.c0)).matrix as never
-  if (product.accumulate === 'out') made.accumulate = true
-  if (!product.out) return { product: made, read: null }
-  // In a group, one device matrix moves all results to the device.
-  const onDevice = product.out.resident ?? (inArrays ? null : 'uploaded')
-  const before = product.accumulate === 'out' ? c0! : overwritten(product, a)
-  const out = await put(before, { ...product.out, resident: onDevice })
-  made.out = out.matrix as never
-  return { product: made, read: () => out.read() }
+  try {
+    const products: GroupedProduct[] = []
+    for (const product of call.products) products.push(await made(product))
+    const dense: Dense[] = []
+    for (const { c } of await run(call, products, device)) {
+      if ('dispose' in c) residents.push(c)
+      dense.push(copied('download' in c ? ((await c.download()) as Dense) : c, false))
+    }
+    return dense
+  } finally {
+    for (const one of residents) one.dispose()
+  }
 }
 
-/** Returns the content of `out` for a product that doesn't read it. */
-function overwritten({ shapes }: Product, like: Dense): Dense {
-  const length = shapes.c.reduce<number>((product, size) => product * size, 1)
-  const Type = like.data.constructor as Int32ArrayConstructor
-  const [rows, cols] = shapes.c.slice(-2) as [number, number]
-  const strides = shapes.c.length === 3 ? [rows * cols, cols, 1] : [cols, 1]
-  return { data: new Type(length).fill(1), shape: shapes.c, strides, offset: 0 } as unknown as Dense
-}
+const sizeOf = (shape: Readonly<Shape>) => shape.reduce<number>((product, size) => product * size, 1)
 
 async function run(
-  { verb, givenUp }: ProductCall,
-  made: readonly Made[],
-  options: MpmmOptions & GroupedOptions,
-): Promise<MpmmResult<Dense | DeviceMatrix<never>>[]> {
+  { verb, givenUp, isResident, products: [first] }: ProductCall,
+  products: readonly GroupedProduct[],
+  device: Device,
+): Promise<MpmmResult<Handle>[]> {
   const controller = new AbortController()
   if (givenUp === 'before') controller.abort()
-  const given = givenUp === null ? options : { ...options, signal: controller.signal }
-  const { a, b, ...rest } = made[0]!.product
+  const options = {
+    semiring: first!.semiring,
+    overflow: first!.overflow,
+    ...(!isResident && { backend: device.backend, device: device.index }),
+    ...(givenUp !== null && { signal: controller.signal }),
+  }
+  const { a, b, ...rest } = products[0]!
   const start = async () => {
-    if (verb === 'mpmmGrouped')
-      return mpmmGrouped(
-        made.map(({ product }) => product),
-        given as never,
-      )
-    if (verb === 'mpmm') return [await mpmm(a, b, { ...given, ...rest } as never)]
-    return [mpmmSync(a, b, { ...given, ...rest } as never)]
+    if (verb === 'mpmmGrouped') return mpmmGrouped(products, options as never)
+    const one = [a as Dense, b as Dense, { ...options, ...rest } as never] as const
+    return [verb === 'mpmm' ? await mpmm(...one) : mpmmSync(...one)]
   }
   const running = start()
   if (givenUp === 'at once') controller.abort()

@@ -4,7 +4,7 @@
  */
 import { type Case, costOf } from '../experiment.js'
 import { experiments } from './experiments.js'
-import type { Message, TrialRequest } from './protocol.js'
+import type { Message, TrialRequest } from './run.js'
 
 const send = (message: Message<unknown>) =>
   new Promise<void>((resolve, reject) => {
@@ -45,3 +45,5 @@ process.once('message', async (request: TrialRequest) => {
 })
 // The parent process has ended.
 process.once('disconnect', () => process.exit())
+// Listeners of 'exit' remove temporary files. The status differs from that of completed work.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => process.exit(1))

@@ -1,8 +1,25 @@
 /** Runs experiments, each in a separate subprocess. */
-
+import { fork } from 'node:child_process'
 import { startProgress } from '../progress.js'
-import { ChildError, runChild } from '../subprocess.js'
-import type { Message } from './protocol.js'
+
+/** Error of a measuring subprocess that ended too early. */
+export class ChildError extends Error {}
+
+/** Time in ms in which a process that is stopped may remove its temporary files. */
+const EXIT_MS = 2000
+
+/** Message to a subprocess: the name of an experiment in experiments.ts, and its request. */
+export interface TrialRequest {
+  experiment: string
+  request: unknown
+}
+
+export type Message<Found> =
+  /** Current step, and completed fraction of the subprocess' work, from 0 to 1. */
+  | { type: 'progress'; what: string; done: number }
+  /** Result of the next case. */
+  | { type: 'found'; found: Found }
+  | { type: 'failed'; code: string | null; message: string }
 
 /** An experiment and its request. */
 export interface Subprocess<Found> {
@@ -48,22 +65,46 @@ export function runInSubprocess<Found>(
   signal: AbortSignal,
   onPart: (what: string, done: number) => void,
 ): Promise<void> {
-  return runChild<Message<Found>>(
-    new URL('./process.js', import.meta.url),
-    { experiment, request },
-    (message) => {
-      if (message.type === 'progress') onPart(message.what, message.done)
-      else if (message.type === 'found') found(message.found)
-      else {
-        const reason = message.message + (message.code ? ` [${message.code}]` : '')
-        if (!failed) throw new ChildError(`${what}: ${reason}`)
-        failed(reason)
-      }
-    },
-    {
+  const receive = (message: Message<Found>) => {
+    if (message.type === 'progress') onPart(message.what, message.done)
+    else if (message.type === 'found') found(message.found)
+    else {
+      const reason = message.message + (message.code ? ` [${message.code}]` : '')
+      if (!failed) throw new ChildError(`${what}: ${reason}`)
+      failed(reason)
+    }
+  }
+  return new Promise((resolve, reject) => {
+    const child = fork(new URL('./process.js', import.meta.url), {
       env: threads === null ? process.env : { ...process.env, MPMML_NUM_THREADS: String(threads) },
-      what: does,
-      signal,
-    },
-  )
+      execArgv: [],
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    })
+    let timer: NodeJS.Timeout | undefined
+    const stop = () => {
+      child.kill('SIGTERM')
+      timer = setTimeout(() => child.kill('SIGKILL'), EXIT_MS)
+    }
+    signal.addEventListener('abort', stop, { once: true })
+    child.on('message', (received: Message<Found>) => {
+      try {
+        receive(received)
+      } catch (error) {
+        reject(error)
+        stop()
+      }
+    })
+    child.once('error', reject)
+    child.once('close', (status, killedBy) => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', stop)
+      if (signal.aborted) reject(signal.reason)
+      else if (status === 0) resolve()
+      else {
+        const how = killedBy ? `by ${killedBy}` : `with exit status ${status}`
+        reject(new ChildError(`the process that ${does} ended ${how}`))
+      }
+    })
+    child.send({ experiment, request } satisfies TrialRequest)
+  })
 }

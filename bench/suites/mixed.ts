@@ -5,9 +5,8 @@
 import { mpmm, openDevice } from '../../lib/index.js'
 import { elapsed, repeat } from '../experiment.js'
 import { Draw } from '../random.js'
-import { type Call, describeCall, drawCalls, matricesOf, type Problem } from '../stress/calls.js'
-import type { Dense, OperandPlacements } from '../stress/matrices.js'
-import { invalidCalls } from '../stress/mistakes.js'
+import { type Call, type Dense, describeCall, drawCalls, matricesOf, type Product } from '../stress/calls.js'
+import { invalidCalls, type OperandPlacements } from '../stress/mistakes.js'
 import { judge, type Outcome, perform, untilIdle } from '../stress/perform.js'
 import { firstDifference, naiveVariant } from '../verify.js'
 import { processState } from './process-state.js'
@@ -17,7 +16,7 @@ import type { Bench, Suite } from './suite.js'
 const AT_ONCE = 64
 
 /** Computes a problem by the naive variant on the CPU. */
-async function naive(problem: Problem): Promise<Dense> {
+async function naive(problem: Product): Promise<Dense> {
   const { semiring, dtype, overflow } = problem
   const { a, b, c0 } = matricesOf(problem)
   const variant = naiveVariant(semiring, dtype)
@@ -72,7 +71,7 @@ async function round(
 ): Promise<void> {
   await each(calls, AT_ONCE, async (call) => {
     const outcome = await perform(call, places)
-    const suspects: [Problem, Dense][] = []
+    const suspects: [Product, Dense][] = []
     const wrong = judge(call, outcome, (product, c) => {
       if (hashOf(c) === hashes.get(product.seed)) return undefined
       suspects.push([product, c])
@@ -86,7 +85,7 @@ async function round(
   })
 }
 
-async function details(suspects: readonly [Problem, Dense][]): Promise<string> {
+async function details(suspects: readonly [Product, Dense][]): Promise<string> {
   for (const [problem, c] of suspects) {
     const difference = firstDifference(c, await naive(problem))
     if (!difference) return ' by its hash, but not by its elements'

@@ -4,15 +4,14 @@
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
 import { connect, createServer } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { writeNpy } from '../../lib/files.js'
 import { multiplyOnQueue } from '../../lib/queue.js'
 import { integers } from '../timing/values.js'
+import { endWithProcess, withFolder } from './cleanup.js'
 import type { Bench, Suite } from './suite.js'
 
 const WORKERS = 3
@@ -39,6 +38,7 @@ async function startServer(program: string, folder: string): Promise<{ child: Ch
   const port = await freePort()
   const args = ['--port', `${port}`, '--bind', '127.0.0.1', '--save', '', '--dir', folder]
   const child = spawn(program, args, { stdio: 'ignore' })
+  endWithProcess(child)
   for (let attempt = 0; attempt < 100; attempt++) {
     const socket = connect(port, '127.0.0.1')
     const answered = await new Promise((resolve) => {
@@ -55,6 +55,7 @@ async function startServer(program: string, folder: string): Promise<{ child: Ch
 async function startWorker(queue: string, folder: string, backend: string, blocks: Blocks): Promise<void> {
   const args = [cli, 'worker', '--queue', queue, '--root', folder, '--backend', backend, '--concurrency', '1']
   const child = spawn(process.execPath, [...args, '--json'], { stdio: ['ignore', 'pipe', 'pipe'] })
+  endWithProcess(child)
   child.stderr.pipe(process.stderr, { end: false })
   const done: Block[] = []
   blocks.set(child, done)
@@ -128,7 +129,10 @@ async function run(bench: Bench): Promise<void> {
     bench.figure('redis-server', 'installed', '', 0, { note })
     return
   }
-  const folder = await mkdtemp(join(tmpdir(), 'mpmml-bench-'))
+  await withFolder((folder) => runIn(folder, bench, program))
+}
+
+async function runIn(folder: string, bench: Bench, program: string): Promise<void> {
   const server = await startServer(program, folder)
   const large = bench.quick ? 256 : 2048
   // The small blocks measure the overhead, because their products take almost no time.
@@ -143,7 +147,6 @@ async function run(bench: Bench): Promise<void> {
     }
   } finally {
     await end(server.child)
-    await rm(folder, { recursive: true, force: true })
   }
 }
 

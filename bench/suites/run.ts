@@ -5,7 +5,7 @@ import { runInSubprocesses, type Subprocess } from '../subprocesses/run.js'
 import { type SuiteName, suites } from './names.js'
 import type { SuiteFound, SuiteRequest } from './suite.js'
 
-export interface SuitesRequest extends Omit<SuiteRequest, 'backend' | 'onOneCore'> {
+interface SuitesRequest extends Omit<SuiteRequest, 'backend' | 'onOneCore'> {
   suites: SuiteName[]
   backend: BackendChoice | 'all'
 }

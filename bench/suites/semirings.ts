@@ -2,9 +2,6 @@
  * Products over custom semirings: the speed of their kernels, compared with the library's kernels, and the
  * time to compile them.
  */
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { type DenseMatrix, type DeviceMatrix, matrix, mpmm, type VariantName } from '../../lib/index.js'
 import {
   counting,
@@ -16,6 +13,7 @@ import {
 } from '../../lib/semirings.js'
 import { elapsed } from '../experiment.js'
 import { ANY_INT32, integers } from '../timing/values.js'
+import { withFolder } from './cleanup.js'
 import { type Bench, type FigureGoal, type Suite, type SuiteCase, topsOf } from './suite.js'
 
 /**
@@ -141,21 +139,21 @@ async function directVariant(bench: Bench, size: number): Promise<VariantName> {
 async function firstUse(bench: Bench): Promise<void> {
   const [a, b] = [integers([64, 64], 1), integers([64, 64], 2)]
   const call = (own: UserSemiring) => elapsed(() => mpmm(a, b, { ...bench.place, semiring: own } as never))
-  const folder = await mkdtemp(join(tmpdir(), 'mpmml-bench-'))
   const before = process.env.MPMML_CACHE
-  process.env.MPMML_CACHE = folder
   try {
-    await call(maxPlus())
-    const of = '64³, max-plus of int32'
-    const goal = bench.ofGpu({ must: 400, aim: 250 })
-    const first = (index: number) => call(maxPlus(1 + index))
-    await bench.measure(of, [2, 5, 0], first, [['the first call', 'ms', (ms) => ms, goal]])
-    const next = () => call(maxPlus())
-    await bench.measure(of, [3, 21, 2], next, [['the next calls', 'ms', (ms) => ms]])
+    await withFolder(async (folder) => {
+      process.env.MPMML_CACHE = folder
+      await call(maxPlus())
+      const of = '64³, max-plus of int32'
+      const goal = bench.ofGpu({ must: 400, aim: 250 })
+      const first = (index: number) => call(maxPlus(1 + index))
+      await bench.measure(of, [2, 5, 0], first, [['the first call', 'ms', (ms) => ms, goal]])
+      const next = () => call(maxPlus())
+      await bench.measure(of, [3, 21, 2], next, [['the next calls', 'ms', (ms) => ms]])
+    })
   } finally {
     if (before === undefined) delete process.env.MPMML_CACHE
     else process.env.MPMML_CACHE = before
-    await rm(folder, { recursive: true, force: true })
   }
 }
 

@@ -70,7 +70,7 @@ export interface Suite {
 export type SuiteCase = [what: string, measure: () => Promise<void> | void]
 
 /** Definition of a figure of samples. The goal may depend on the last sample. */
-export type FigureOf<Sample> = [
+type FigureOf<Sample> = [
   what: string,
   unit: Unit,
   value: (sample: Sample) => number,

@@ -6,8 +6,7 @@ import { type ProductShape, squares } from '../arguments.js'
 import { hasSums } from '../dtype.js'
 import { backendsOf, type RunEnvironment, runEnvironment } from '../environment.js'
 import { costOf } from '../experiment.js'
-import { ChildError } from '../subprocess.js'
-import { runInSubprocesses, type Subprocess } from '../subprocesses/run.js'
+import { ChildError, runInSubprocesses, type Subprocess } from '../subprocesses/run.js'
 import {
   ceilingOf,
   type Product,

@@ -16,7 +16,7 @@ import { type Verification, verifyRows } from '../verify.js'
 import { ceilingOf, measureCeiling, repeatedly, timeKernel } from './products.js'
 import { newArray, operandsOf, type ValueKind, valueKinds } from './values.js'
 
-export interface VariantRequest {
+interface VariantRequest {
   variant: VariantName
   /** `batch` is the thesis' Ninst: products in one launch, the third dimension of the grid. */
   shape: ProductShape
@@ -82,14 +82,14 @@ export async function measureVariant(request: VariantRequest, signal: AbortSigna
   const verified = await verifyRows(a, b, { semiring, signal }, product)
   const kernel = { backend, device, dtype, semiring, repetitions, products: [] }
   const called =
-    backend === 'cpu'
-      ? await repeatedly(
+    backend === 'cuda'
+      ? []
+      : await repeatedly(
           kernel,
           1,
           async () => (await once()).timing.kernelMs,
           (ms) => ms,
         )
-      : []
   const { kernelMs, gops, prepareMs } = await timeKernel(kernel, { ...shape, values }, name, called)
   signal.throwIfAborted()
   return {
@@ -106,6 +106,7 @@ export async function measureVariant(request: VariantRequest, signal: AbortSigna
 }
 
 async function ceilingFor({ backend, semiring, dtype }: Variant, path: string, device: number) {
+  if (backend === 'webgpu') return null
   const onGpu = backend === 'cuda'
   const ceiling = await measureCeiling({ device, dtype, semiring }, onGpu ? null : info().cpu.threads)
   const tensorGops = (onGpu && tensorPeak(machine(device))) || null

@@ -5,16 +5,12 @@ import type { DeviceMatrix } from '../device/device.js'
 import { type EdgeList, isEdgeList, type NamedEdgeList } from '../graph-core/edges.js'
 import type { DenseMatrix, MatrixLike } from '../matrix.js'
 import type { AnyOperand, AnyResult, ElementsOf } from '../product/options.js'
-import type {
-  UserAlgebraOptions,
-  UserAlgebraResult,
-  UserOperand,
-  UserResultOf,
-} from '../product/user-product.js'
+import type { AlgebraResult } from '../product/result.js'
+import type { UserAlgebraOptions, UserOperand, UserResultOf } from '../product/user-product.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import { type Lanes, userWorkOf } from '../user-semiring.js'
 import { readView } from '../view.js'
-import { type AlgebraOptions, type AlgebraResult, readAlgebraOptions } from './options.js'
+import { type AlgebraOptions, readAlgebraOptions } from './options.js'
 import { listMatrix } from './weight-matrix.js'
 import { keysOf } from './weights.js'
 
@@ -77,7 +73,7 @@ export function star<
 export function star<L extends Lanes, A extends UserOperand<L>>(
   a: A,
   options: UserAlgebraOptions<L>,
-): Promise<UserAlgebraResult<UserResultOf<L, A, undefined>>>
+): Promise<AlgebraResult<UserResultOf<L, A, undefined>>>
 export async function star(a: unknown, options?: unknown): Promise<unknown> {
   const own = userWorkOf(options)
   return own ? own.star(a, options) : closed(a, options, true)

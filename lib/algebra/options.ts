@@ -1,10 +1,9 @@
 /** Common options and results of functions on matrices. */
 
 import { assertDevicesOnly, type Where, whereSet } from '../backend.js'
-import type { BackendName } from '../backend-name.js'
 import type { PlaceRequest } from '../backend-selection.js'
 import { semiring } from '../built-in-semirings.js'
-import type { DenseMatrix, MatrixLike } from '../matrix.js'
+import type { MatrixLike } from '../matrix.js'
 import { checkedLater, Options, type OptionsOf, UNSET } from '../options.js'
 import {
   type AnyResult,
@@ -33,25 +32,6 @@ export interface AlgebraOptions<Out extends AnyResult = MatrixLike>
    * products, too.
    */
   overflow?: Overflow | undefined
-}
-
-/** Result of {@link star}, {@link plus} and {@link power}. */
-export interface AlgebraResult<C extends AnyResult = DenseMatrix> {
-  /** The result: `out` itself if it was given, otherwise a new row-major matrix; on a device if a is. */
-  c: C
-  /** The names of the nodes, by rows and columns of `c`, if a is an edge list whose nodes have names. */
-  keys?: ArrayLike<unknown>
-  /** Backend that computed the result. */
-  backend: BackendName
-  /** The name of the GPU or of the processor. */
-  device: string
-  /** Milliseconds. */
-  timing: {
-    /** Milliseconds from the call to the result. */
-    totalMs: number
-    /** Milliseconds of the computation, without copies between arrays and the device. */
-    kernelMs: number
-  }
 }
 
 const algebraOptions = new Options({

@@ -2,36 +2,32 @@
 import { NEVER_CANCELLED } from '../abort.js'
 import { oneOf, zeroOf } from '../built-in-semirings.js'
 import {
+  checkSquare,
   deliver,
   onItsDevice,
   resident,
   type SquareRequest,
   settled,
-  stored,
   upload,
-  want,
 } from '../closure/square-matrix.js'
 import { DeviceMatrix } from '../device/device.js'
 import { fillRequest } from '../device/requests.js'
 import { Resident, ResidentView, type Session } from '../device/resident.js'
 import { newArray, typeNameOf } from '../elements.js'
 import { type EdgeList, isEdgeList, type NamedEdgeList } from '../graph-core/edges.js'
+import { rowMajorElements } from '../layout.js'
 import { allocate, type DenseMatrix, type MatrixLike } from '../matrix.js'
 import { addon } from '../native.js'
 import { UNSET } from '../options.js'
 import { multiplyFactors, readExponent } from '../product/factors.js'
 import { mpmm } from '../product/multiply.js'
 import type { AnyResult, ElementsOf, MpmmOptions, ReadOptions } from '../product/options.js'
-import type {
-  UserAlgebraOptions,
-  UserAlgebraResult,
-  UserOperand,
-  UserResultOf,
-} from '../product/user-product.js'
+import type { AlgebraResult } from '../product/result.js'
+import type { UserAlgebraOptions, UserOperand, UserResultOf } from '../product/user-product.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import { type Lanes, userWorkOf } from '../user-semiring.js'
 import { type HostView, readView } from '../view.js'
-import { type AlgebraOptions, type AlgebraResult, readAlgebraOptions } from './options.js'
+import { type AlgebraOptions, readAlgebraOptions } from './options.js'
 import { listMatrix } from './weight-matrix.js'
 import { keysOf } from './weights.js'
 
@@ -92,7 +88,7 @@ export function power<L extends Lanes, A extends UserOperand<L>>(
   a: A,
   n: number,
   options: UserAlgebraOptions<L>,
-): Promise<UserAlgebraResult<UserResultOf<L, A, undefined>>>
+): Promise<AlgebraResult<UserResultOf<L, A, undefined>>>
 export async function power(a: unknown, n: number, options?: unknown): Promise<unknown> {
   const own = userWorkOf(options)
   if (own) return own.power(a, n, options)
@@ -107,7 +103,7 @@ export async function power(a: unknown, n: number, options?: unknown): Promise<u
 function check(matrix: unknown, n: unknown, options: ReadOptions): Call {
   const a = readView(matrix, 'a', 'operand')
   const exponent = readExponent(n)
-  const wanted = want('a', a, options, 'the power', ', so that it can be its own factor')
+  const wanted = checkSquare('a', a, options, 'the power', ', so that it can be its own factor')
   const { semiring, overflow, signal, onProgress } = options
   const productOptions = {
     semiring: addon.semirings[semiring]!.name,
@@ -186,7 +182,7 @@ async function firstPower(
 }
 
 async function uploaded(session: Session, view: HostView): Promise<DeviceMatrix<OperandArray>> {
-  return resident(await upload(session, view, NEVER_CANCELLED, 'a'), session, stored(view))
+  return resident(await upload(session, view, NEVER_CANCELLED, 'a'), session, rowMajorElements(view))
 }
 
 /** Returns the identities of a batch, in an array. */

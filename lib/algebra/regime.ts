@@ -14,8 +14,8 @@ import type { MpmmOptions } from '../product/options.js'
 import type { ElementArray } from '../storage.js'
 import { prepare } from './best-cycles.js'
 import { type CycleTimes, timesOf } from './cycle-mean.js'
-import { MAX_STEPS } from './trajectory.js'
-import { elementText, readStates, readVector, type Vector } from './vector.js'
+import { initialState, MAX_STEPS } from './trajectory.js'
+import { elementText, readVector, type Vector } from './vector.js'
 import {
   keysOf,
   readGraph,
@@ -99,8 +99,7 @@ export async function periodicRegime<Key = number>(
 ): Promise<Regime<Key>> {
   const { semiring, signal, maxSteps } = regimeOptions.read(options)
   const graph = await readGraph(a, semiring, signal, WHAT)
-  const read = graph.tokens ? readStates : readVector
-  const x = await read(x0, graph.rows.nodes, elementType(graph.rows.weight), semiring, 'x0', graph.names)
+  const x = await readVector(x0, initialState(graph))
   return await inSlices(findRegime<Key>(graph, x, maxSteps), signal, WHAT)
 }
 
@@ -156,16 +155,17 @@ function startOf(last: Float64Array, nodes: number, depth: number): Float64Array
 
 /** Returns weights and states as integers that are maximised, in multiples of `unit`. */
 function* scaled(
-  { rows, semiring, exact, names }: WeightedGraph,
+  graph: WeightedGraph,
   x0: ElementArray,
 ): Steps<{ weight: Float64Array; start: Float64Array; unit: number }> {
+  const { rows, semiring, exact } = graph
   const zero = zeroOf(semiring, typeNameOf(elementType(x0)))
   const sign = semiring === 'max-plus' ? 1 : -1
   const start = Float64Array.from(x0, (value) => (value === zero ? -Infinity : sign * value))
   const infinite = start.indexOf(Infinity)
   if (infinite >= 0) {
     throw new ValueError(
-      `${elementText('x0', infinite, x0.length, rows.nodes, names)} is ${x0[infinite]}, but elements must be finite, or the semiring's zero`,
+      `${elementText(initialState(graph), infinite, x0.length)} is ${x0[infinite]}, but elements must be finite, or the semiring's zero`,
     )
   }
   const weight = new Float64Array(rows.weight.length)

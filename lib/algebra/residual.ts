@@ -3,7 +3,7 @@
 import { optionsOf, whereSet } from '../backend.js'
 import type { BackendName } from '../backend-name.js'
 import { during, Loan } from '../borrowed.js'
-import { assertSemiringType, readSemiring, storedZeroOf } from '../built-in-semirings.js'
+import { assertSemiringType, readSemiring, storedZeroOf, zeroOf } from '../built-in-semirings.js'
 import { showList } from '../describe.js'
 import { type Device, DeviceMatrix, onHost } from '../device/device.js'
 import { Resident, type Session } from '../device/resident.js'
@@ -19,10 +19,10 @@ import { outsideError, policy, policyFor, storedAs } from '../overflow.js'
 import { mpmm } from '../product/multiply.js'
 import { type AnyOperand, longWorkSet, type MpmmOptions, type Overflow } from '../product/options.js'
 import { assertConsistent } from '../product/prepare.js'
-import type { MpmmResult, ResultOf } from '../product/result.js'
+import type { AlgebraResult, MpmmResult, ResultOf } from '../product/result.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import { type HostView, readBack } from '../view.js'
-import { type AlgebraResult, placeOf } from './options.js'
+import { placeOf } from './options.js'
 import { listMatrix } from './weight-matrix.js'
 import { type SumSemiring, sumSemiring } from './weights.js'
 
@@ -71,9 +71,9 @@ export interface ResidualFunction {
 const residualFunction = (left: boolean) =>
   (async (a: Listed, b: Listed, options?: ResidualOptions): Promise<AlgebraResult<AnyMatrix>> => {
     const began = performance.now()
-    const question = await ask(a, b, options, left)
-    const { c, backend, device, kernelMs } = await during(question.borrowed, () => compute(question))
-    const placed = await question.place(c)
+    const request = await readRequest(a, b, options, left)
+    const { c, backend, device, kernelMs } = await during(request.borrowed, () => compute(request))
+    const placed = await request.place(c)
     return { c: placed, backend, device, timing: { totalMs: performance.now() - began, kernelMs } }
   }) as ResidualFunction
 
@@ -171,20 +171,20 @@ export async function greatestSubsolution(
   options?: ResidualOptions,
 ): Promise<Subsolution<AnyMatrix>> {
   const began = performance.now()
-  const question = await ask(a, b, options, true)
+  const request = await readRequest(a, b, options, true)
   for (const [view, name] of [
-    [question.negated, 'a'],
-    [question.kept, 'b'],
+    [request.negated, 'a'],
+    [request.kept, 'b'],
   ] as const) {
     if (view.batched)
       throw new ShapeError(`${name} must be one matrix, but its shape is ${showList(shapeOf(view))}`)
   }
-  const { c, backend, device, kernelMs, solves } = await during(question.borrowed, async () => {
-    const found = await compute(question)
-    const solves = await inSlices(attained(question, found.c), question.signal, 'the check of the solution')
+  const { c, backend, device, kernelMs, solves } = await during(request.borrowed, async () => {
+    const found = await compute(request)
+    const solves = await inSlices(attained(request, found.c), request.signal, 'the check of the solution')
     return { ...found, solves }
   })
-  const x = await question.place(c)
+  const x = await request.place(c)
   return { x, solves, backend, device, timing: { totalMs: performance.now() - began, kernelMs } }
 }
 
@@ -202,7 +202,7 @@ interface ResidualRequest {
   place(c: DenseMatrix<ElementArray>): Promise<AnyMatrix>
 }
 
-async function ask(
+async function readRequest(
   a: Listed,
   b: Listed,
   options: ResidualOptions | undefined,
@@ -281,60 +281,41 @@ interface Computed {
   kernelMs: number
 }
 
-async function compute(question: ResidualRequest): Promise<Computed> {
-  const { negated, kept, semiring, overflow, signal } = question
-  const what = 'the residual'
-  if (negated.type !== INT32) {
-    const minus = await inSlices(
-      copied(negated, negated.type, (value) => -value),
-      signal,
-      what,
-    )
-    return computed(await dual(question, minus, viewed(kept)))
-  }
-  const n = await inSlices(rangeOf(negated, semiring), signal, what)
-  const k = await inSlices(rangeOf(kept, semiring), signal, what)
-  // −A, B and all sums are finite in the dual semiring, and none has the value of ε or ⊤.
-  const fits = -n.least < MAX_INT32 && -n.most > MIN_INT32 && k.least > MIN_INT32 && k.most < MAX_INT32
-  if (fits && !k.zeros && k.least - n.most > MIN_INT32 && k.most - n.least < MAX_INT32) {
-    const dualZero = semiring === 'max-plus' ? MAX_INT32 : MIN_INT32
-    const own = storedZeroOf(semiring, negated)
-    const minus = await inSlices(
-      copied(negated, INT32, (value) => (value === own ? dualZero : -value)),
-      signal,
-      what,
-    )
-    // An Int16Array has its own value for the zero of each semiring.
-    const other = isNarrow(kept)
-      ? await inSlices(
-          copied(kept, INT32, (value) => value),
-          signal,
-          what,
-        )
-      : viewed(kept)
-    return computed(await dual(question, minus, other))
-  }
+async function compute(request: ResidualRequest): Promise<Computed> {
+  const { negated, kept, semiring, overflow, signal } = request
   // float64 has infinities of both signs, and is exact.
-  const infinite = semiring === 'max-plus' ? -Infinity : Infinity
-  const wide = (view: HostView, sign: 1 | -1) => {
+  const isWide = negated.type === INT32 && !(await inSlices(staysInt32(request), signal, WHAT))
+  const type = isWide ? FLOAT64 : negated.type
+  const inType = (view: HostView, zero: number, sign: 1 | -1) => {
     const own = storedZeroOf(semiring, view)
     return inSlices(
-      copied(view, FLOAT64, (value) => sign * (value === own ? infinite : value)),
+      copied(view, type, (value) => (value === own ? zero : sign * value)),
       signal,
-      what,
+      WHAT,
     )
   }
-  const result = computed(await dual(question, await wide(negated, -1), await wide(kept, 1)))
-  const c = await inSlices(narrowed(result.c, overflow), signal, what)
-  return { ...result, c }
+  const minus = await inType(negated, zeroOf(dualOf(semiring), typeNameOf(type)), -1)
+  // An Int16Array has its own value for the zero of each semiring.
+  const isPlain = kept.type === type && !isNarrow(kept)
+  const other = isPlain ? viewed(kept) : await inType(kept, zeroOf(semiring, typeNameOf(type)), 1)
+  const { c, backend, device, timing } = await dual(request, minus, other)
+  const result = isWide ? await inSlices(narrowed(c, overflow), signal, WHAT) : c
+  return { c: result, backend, device, kernelMs: timing.kernelMs }
 }
 
-const computed = ({ c, backend, device, timing }: MpmmResult<DenseMatrix<ElementArray>>): Computed => ({
-  c,
-  backend,
-  device,
-  kernelMs: timing.kernelMs,
-})
+const WHAT = 'the residual'
+
+const dualOf = (semiring: SumSemiring) => (semiring === 'max-plus' ? 'min-plus' : 'max-plus')
+
+/** Returns whether −A, B and all sums are finite in int32 over the dual semiring, and none has the value of ε or ⊤. */
+function* staysInt32({ negated, kept, semiring }: ResidualRequest): Steps<boolean> {
+  const n = yield* rangeOf(negated, semiring)
+  const k = yield* rangeOf(kept, semiring)
+  if (k.zeros) return false
+  const isOperandFinite =
+    -n.least < MAX_INT32 && -n.most > MIN_INT32 && k.least > MIN_INT32 && k.most < MAX_INT32
+  return isOperandFinite && k.least - n.most > MIN_INT32 && k.most - n.least < MAX_INT32
+}
 
 /** Returns the matrix of a view. */
 const viewed = (view: HostView): MatrixLike<ElementArray> => {
@@ -355,8 +336,7 @@ function dual(
     shape: batched ? [batch, cols, rows] : [cols, rows],
     strides: batched ? [rows * cols, 1, cols] : [1, cols],
   }
-  const other = semiring === 'max-plus' ? 'min-plus' : 'max-plus'
-  const options = { ...where, semiring: other } as const
+  const options = { ...where, semiring: dualOf(semiring) } as const
   const product = left ? mpmm(transposed, kept, options) : mpmm(kept, transposed, options)
   return product as Promise<MpmmResult<DenseMatrix<ElementArray>>>
 }

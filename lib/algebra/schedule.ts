@@ -16,7 +16,7 @@ import type { ElementsOf, MpmmOptions } from '../product/options.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import { edgesWithGaps, findingCriticalPath, Gaps } from './slack.js'
 import { refuseTokens } from './tokens.js'
-import { elementText, readVector, type Vector } from './vector.js'
+import { elementText, readVector, type Vector, type VectorForm } from './vector.js'
 import { type IntegerEdges, keysOf, readGraph, type WeightedGraph, type Weights } from './weights.js'
 
 /** The options of {@link earliestStarts}. `undefined` means the default. */
@@ -175,12 +175,10 @@ export async function latestStarts(
     starts[i] = exactly(first[i]! + late[i]!, type, () => `the latest start of job ${job()}`)
     slack[i] = exactly(late[i]!, type, () => `the slack of job ${job()}`)
   }
-  const isCritical = await inSlices(
-    marking(nodes, (i) => late[i]! <= 0),
-    signal,
-    WORK,
-  )
-  const critical = await inSlices(namingMarked(isCritical, names), signal, WORK)
+  const finding = function* () {
+    return yield* namingMarked(yield* marking(nodes, (i) => late[i]! <= 0), names)
+  }
+  const critical = await inSlices(finding(), signal, WORK)
   return { starts, slack, critical, ...keysOf(project.graph), earliest: started.result }
 }
 
@@ -217,19 +215,23 @@ async function times(
   name: string,
   least = -Infinity,
 ): Promise<ElementArray> {
-  const { nodes } = rows
   const isOne = typeof value === 'number'
-  const read = isOne
-    ? await readVector([value], 1, type, 'max-plus', name)
-    : await readVector(value, nodes, type, 'max-plus', name, names)
+  const form: VectorForm = {
+    name,
+    length: isOne ? 1 : rows.nodes,
+    type,
+    semiring: 'max-plus',
+    names: isOne ? null : names,
+  }
+  const read = await readVector(isOne ? [value] : value, form)
   for (let i = 0; i < read.length; i++) {
     const isTime = Number.isFinite(read[i]) && !(type === INT32 && read[i] === MIN_INT32)
     if (isTime && read[i]! >= least) continue
     const expected = isTime ? `${show(least)} or more` : 'a time, which is finite'
-    const place = isOne ? name : elementText(name, i, nodes, nodes, names)
+    const place = isOne ? name : elementText(form, i, read.length)
     throw new ValueError(`${place} is ${show(read[i])}, but it must be ${expected}`)
   }
-  return isOne ? newArray(type, nodes).fill(read[0]!) : read
+  return isOne ? newArray(type, rows.nodes).fill(read[0]!) : read
 }
 
 const jobsOf = (nodes: number) => new Int32Array(nodes).map((_, i) => i)
@@ -281,29 +283,22 @@ async function start(project: Project): Promise<Started> {
     end = own
   }
   if (last >= 0) exactly(end, type, () => `the end of job ${nodeText(last, graph.names)}`)
-  const gaps = await inSlices(Gaps.of({ rows, type, release, durations, starts }), signal, WORK)
-  const gapRows = await inSlices(edgesWithGaps(rows, gaps), signal, WORK)
+  const measuring = function* () {
+    const gaps = yield* Gaps.of({ rows, type, release, durations, starts })
+    return { gaps, gapRows: yield* edgesWithGaps(rows, gaps) }
+  }
+  const { gaps, gapRows } = await inSlices(measuring(), signal, WORK)
   const error = last < 0 ? 0 : gaps.endError(last)
   const left = (i: number) => gaps.deadline(i, end, error)
   const slack = await findSlack({ gapRows, signal }, left)
-  const isCritical = await inSlices(
-    marking(nodes, (i) => slack[i] === 0),
-    signal,
-    WORK,
-  )
-  const isLast = await inSlices(
-    marking(nodes, (i) => left(i) === 0),
-    signal,
-    WORK,
-  )
-  const path = await inSlices(findingCriticalPath(rows, gaps, isCritical, isLast), signal, WORK)
-  const result = {
-    starts,
-    end,
-    criticalPath: await inSlices(naming(path, graph.names), signal, WORK),
-    critical: await inSlices(namingMarked(isCritical, graph.names), signal, WORK),
-    ...keysOf(graph),
+  const describing = function* () {
+    const isCritical = yield* marking(nodes, (i) => slack[i] === 0)
+    const isLast = yield* marking(nodes, (i) => left(i) === 0)
+    const path = yield* findingCriticalPath(rows, gaps, isCritical, isLast)
+    const criticalPath = yield* naming(path, graph.names)
+    return { starts, end, criticalPath, critical: yield* namingMarked(isCritical, graph.names) }
   }
+  const result = { ...(await inSlices(describing(), signal, WORK)), ...keysOf(graph) }
   return { ...project, result, gaps, gapRows, slack }
 }
 

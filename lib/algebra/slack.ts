@@ -15,7 +15,7 @@ import { PER_STEP, type Steps } from '../graph-core/slices.js'
 import type { ElementArray } from '../storage.js'
 
 /** Jobs with their earliest start times. */
-export interface StartedJobs {
+interface StartedJobs {
   readonly rows: WeightedRows
   /** The number of the element type. */
   readonly type: number

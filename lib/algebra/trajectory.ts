@@ -29,7 +29,7 @@ import { reporting } from '../product/progress.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import { assertAttached, readView, type View } from '../view.js'
 import { placeOf } from './options.js'
-import { readStates, readVector, type Vector } from './vector.js'
+import { readVector, type Vector, type VectorForm } from './vector.js'
 import {
   assertSquare,
   type IntegerEdges,
@@ -140,28 +140,26 @@ export async function trajectory(
   } = trajectoryOptions.read(options)
   throwIfAborted(signal, WHAT)
   const place = placeOf(asked)
-  const walked: Walked = { done: 0, inVain: false }
-  const share = () => (steps > 0 ? walked.done / steps : 1)
-  const giveUp = () => {
-    walked.inVain = true
+  const progress: WalkProgress = { done: 0, isStopped: false }
+  const share = () => (steps > 0 ? progress.done / steps : 1)
+  const stop = () => {
+    progress.isStopped = true
   }
-  const followed = <Result>(work: () => Promise<Result>) => reporting(onProgress, share, giveUp, work)
+  const followed = <Result>(work: () => Promise<Result>) => reporting(onProgress, share, stop, work)
   if (isEdgeList(a)) {
     if (place.backend === CUDA || place.backend === WEBGPU) {
       refuseOfList(`option backend is '${optionsOf(place).backend}'`)
     }
     if (place.devices !== 0) refuseOfList('option devices names GPUs')
     const graph = await readGraph(a, semiring, signal, WHAT)
-    const { rows, tokens } = graph
-    const type = elementType(rows.weight)
-    const read = tokens ? readStates : readVector
-    const last = await read(x0, rows.nodes, type, semiring, 'x0', graph.names)
-    const stores = policyFor(overflow, type)
-    const input = readInput(driving, { rows: rows.nodes, type, memory: null }, steps, place)
+    const form = initialState(graph)
+    const last = await readVector(x0, form)
+    const stores = policyFor(overflow, form.type)
+    const input = readInput(driving, { rows: form.length, type: form.type, memory: null }, steps, place)
     const where = { semiring, overflow, signal }
     const drive = input && ((await driveOf(input, null, where)) as DenseMatrix<ElementArray>)
     const states = await followed(() =>
-      inSlices(walk(graph, last, steps, stores, drive, walked), signal, WHAT),
+      inSlices(walk(graph, last, steps, stores, drive, progress), signal, WHAT),
     )
     return { ...states, ...keysOf(graph) }
   }
@@ -174,7 +172,7 @@ export async function trajectory(
   const common = { semiring, overflow, signal }
   const where = view.memory ? common : { ...common, ...optionsOf(asked) }
   const input = readInput(driving, view, steps, place)
-  const x = await readVector(x0, view.rows, view.type, semiring, 'x0')
+  const x = await readVector(x0, { name: 'x0', length: view.rows, type: view.type, semiring })
   const system = {
     a,
     n: view.rows,
@@ -186,12 +184,22 @@ export async function trajectory(
   }
   try {
     return await followed<DenseMatrix<ElementArray> | DeviceMatrix<ElementArray>>(() =>
-      a instanceof DeviceMatrix ? onDevice(system, a, walked) : inArrays(system, walked),
+      a instanceof DeviceMatrix ? onDevice(system, a, progress) : inArrays(system, progress),
     )
   } finally {
-    letGo(system.drive)
+    disposeAll(system.drive)
   }
 }
+
+/** The form of x(0), and of the states before it if edges have tokens. */
+export const initialState = ({ rows, semiring, names, tokens }: WeightedGraph): VectorForm => ({
+  name: 'x0',
+  length: rows.nodes,
+  type: elementType(rows.weight),
+  semiring,
+  names,
+  hasStates: tokens !== null,
+})
 
 const WHAT = 'the trajectory'
 const FEWER = 'ask for fewer steps, and go on from the last state'
@@ -203,11 +211,11 @@ function refuseOfList(what: string): never {
 }
 
 /** Progress of the iteration. */
-interface Walked {
+interface WalkProgress {
   /** Number of finished steps. */
   done: number
   /** Whether the listener threw, so that further steps are useless. */
-  inVain: boolean
+  isStopped: boolean
 }
 
 type Where = Pick<MpmmOptions, 'semiring' | 'overflow' | 'backend' | 'device' | 'devices' | 'signal'>
@@ -289,19 +297,19 @@ function column(matrix: AnyOperand, k: number): AnyOperand<ElementArray> {
  * Disposes matrices. Views must be disposed, too, because they keep the memory of the whole matrix alive.
  * Started work continues without the handles.
  */
-function letGo(...matrices: (AnyOperand | null)[]): void {
+function disposeAll(...matrices: (AnyOperand | null)[]): void {
   for (const matrix of matrices) if (matrix instanceof DeviceMatrix) matrix.dispose()
 }
 
 async function inArrays(
   { a, n, type, x, steps, where, drive }: System,
-  walked: Walked,
+  progress: WalkProgress,
 ): Promise<DenseMatrix<ElementArray>> {
   const data = allocate((steps + 1) * n, 'the states', type, newArray, FEWER)
   data.set(x)
   const state = (k: number) => ({ data, shape: [n, 1], strides: [1, 1], offset: k * n })
-  for (let k = 0; k < steps && !walked.inVain; k++) {
-    walked.done = k
+  for (let k = 0; k < steps && !progress.isStopped; k++) {
+    progress.done = k
     const accumulate = drive ? { accumulate: column(drive, k) } : {}
     await mpmm(a, state(k), { ...where, ...accumulate, out: state(k + 1) })
   }
@@ -314,7 +322,7 @@ const AHEAD = 256
 async function onDevice(
   { a, n, type, x, steps, where, drive }: System,
   { device }: DeviceMatrix<OperandArray>,
-  walked: Walked,
+  progress: WalkProgress,
 ): Promise<DeviceMatrix<ElementArray>> {
   const dtype = typeNameOf(type)
   const states = (await device.full(
@@ -330,7 +338,7 @@ async function onDevice(
     try {
       await state.combine(first as never, { semiring: where.semiring })
     } finally {
-      letGo(first, state)
+      disposeAll(first, state)
     }
   }
   const stepped = (k: number) => {
@@ -339,18 +347,18 @@ async function onDevice(
     try {
       return mpmm(a, from, { ...where, ...(accumulate && { accumulate }), out })
     } finally {
-      letGo(from, out, accumulate)
+      disposeAll(from, out, accumulate)
     }
   }
   try {
     await begun()
-    for (let begin = 0; begin < steps && !walked.inVain; begin += AHEAD) {
-      walked.done = begin
+    for (let begin = 0; begin < steps && !progress.isStopped; begin += AHEAD) {
+      progress.done = begin
       const products = []
       for (let k = begin; k < Math.min(steps, begin + AHEAD); k++) products.push(stepped(k))
       await Promise.all(products)
     }
-    if (walked.inVain) states.dispose()
+    if (progress.isStopped) states.dispose()
     return states
   } catch (error) {
     states.dispose()
@@ -372,7 +380,7 @@ function* walk(
   steps: number,
   overflow: Overflow,
   drive: DenseMatrix<ElementArray> | null,
-  walked: Walked,
+  progress: WalkProgress,
 ): Steps<DenseMatrix<ElementArray>> {
   const { nodes: n, start, to, weight } = rows
   const earlier = last.subarray(0, last.length - n)
@@ -385,8 +393,8 @@ function* walk(
   const data = allocate((steps + 1) * n, 'the states', type, newArray, FEWER)
   data.set(last.subarray(last.length - n))
   let looked = 0
-  for (let k = 0; k < steps && !walked.inVain; k++) {
-    walked.done = k
+  for (let k = 0; k < steps && !progress.isStopped; k++) {
+    progress.done = k
     const now = (k + 1) * n
     for (let at = 0; at < n; at++) {
       const i = tokens ? tokens.order[at]! : at

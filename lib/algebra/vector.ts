@@ -16,20 +16,29 @@ import type { SumSemiring } from './weights.js'
 /** A vector of n elements: an n × 1 matrix, or an array. */
 export type Vector = MatrixLike<OperandArray> | DeviceMatrix<OperandArray> | ElementArray | readonly number[]
 
+/** Required form of a vector. */
+export interface VectorForm {
+  /** Name of the vector in messages. */
+  readonly name: string
+  /** Number of elements. */
+  readonly length: number
+  /** Number of the element type. */
+  readonly type: number
+  readonly semiring: SumSemiring
+  /** Names of the nodes that the elements belong to. */
+  readonly names?: NodeNames | null
+  /** Whether a matrix of `length` columns is accepted, whose rows are the last states of a system, x(0) last. */
+  readonly hasStates?: boolean
+}
+
 /**
- * Reads a vector of `length` elements of a type, by its number, into a new array.
+ * Reads a vector into a new array; states are in the given order.
  *
  * @throws ERR_MPMML_SHAPE for another length, ERR_MPMML_DTYPE for another type, ERR_MPMML_VALUE for NaN.
  */
-export async function readVector(
-  value: Vector,
-  length: number,
-  type: number,
-  semiring: SumSemiring,
-  name: string,
-  names: NodeNames | null = null,
-): Promise<ElementArray> {
-  if (Array.isArray(value) || isElementArray(value)) return readArray(value, length, type, name, names)
+export async function readVector(value: Vector, form: VectorForm): Promise<ElementArray> {
+  const { name, length, type, hasStates = false } = form
+  if (Array.isArray(value) || isElementArray(value)) return readArray(value, form)
   if (ArrayBuffer.isView(value)) {
     throw new DTypeError(
       `${name} must be of ${typeNameOf(type)}, as the weights are, but it is ${typeName(value)}`,
@@ -37,23 +46,18 @@ export async function readVector(
   }
   const view = readBack(await onHost(value as MatrixLike<OperandArray>), name, 'operand')
   assertAttached(view, name)
-  if (view.batched || view.cols !== 1 || view.rows !== length) {
+  const isStates = hasStates && view.cols === length && view.rows > 0
+  if (view.batched || !(isStates || (view.cols === 1 && view.rows === length))) {
     throw new ShapeError(
       `${name} must be a vector of ${length} elements, a ${length} × 1 matrix, but its shape is ${showList(shapeOf(view))}`,
     )
   }
-  return elementsOf(view, length, type, semiring, name, names)
+  return elementsOf(view, form)
 }
 
 /** The elements of a matrix, in row-major order. */
-function elementsOf(
-  view: HostView,
-  nodes: number,
-  type: number,
-  semiring: SumSemiring,
-  name: string,
-  names: NodeNames | null,
-): ElementArray {
+function elementsOf(view: HostView, form: VectorForm): ElementArray {
+  const { type, semiring, name } = form
   const { data, rows, cols, offset, rowStride, colStride } = view
   assertType(view.type, type, name)
   const zero = isNarrow(view) ? storedZeroOf(semiring, view) : undefined
@@ -65,41 +69,12 @@ function elementsOf(
       copy[i * cols + j] = element === zero ? whole : element
     }
   }
-  assertNumbers(copy, nodes, name, names)
+  assertNumbers(copy, form)
   return copy
 }
 
-/**
- * Reads the last states of a system of `length` nodes: a single state, see {@link readVector}, or a matrix
- * whose rows are the states, x(0) last. Returns the states in the given order.
- */
-export async function readStates(
-  value: Vector,
-  length: number,
-  type: number,
-  semiring: SumSemiring,
-  name: string,
-  names: NodeNames | null = null,
-): Promise<ElementArray> {
-  if (Array.isArray(value) || ArrayBuffer.isView(value)) {
-    return await readVector(value, length, type, semiring, name, names)
-  }
-  const matrix = await onHost(value as MatrixLike<OperandArray>)
-  const view = readBack(matrix, name, 'operand')
-  if (view.batched || view.cols !== length || view.rows === 0) {
-    return await readVector(matrix, length, type, semiring, name, names)
-  }
-  assertAttached(view, name)
-  return elementsOf(view, length, type, semiring, name, names)
-}
-
-function readArray(
-  value: ElementArray | readonly number[],
-  length: number,
-  type: number,
-  name: string,
-  names: NodeNames | null,
-): ElementArray {
+function readArray(value: ElementArray | readonly number[], form: VectorForm): ElementArray {
+  const { name, length, type } = form
   assertOrdinaryArray(value, name)
   if (value.length !== length) {
     throw new ShapeError(
@@ -112,12 +87,12 @@ function readArray(
     const element: unknown = value[i]
     if (typeof element !== 'number' || (isInteger(type) && (element | 0) !== element)) {
       throw new DTypeError(
-        `${elementText(name, i, length, length, names)} must be ${isInteger(type) ? 'an int32 integer, as the weights are' : 'a number'}, but it is ${show(element)}`,
+        `${elementText(form, i, length)} must be ${isInteger(type) ? 'an int32 integer, as the weights are' : 'a number'}, but it is ${show(element)}`,
       )
     }
     copy[i] = element
   }
-  assertNumbers(copy, length, name, names)
+  assertNumbers(copy, form)
   return copy
 }
 
@@ -128,12 +103,10 @@ function assertType(came: number, type: number, name: string): void {
   )
 }
 
-function assertNumbers(values: ElementArray, nodes: number, name: string, names: NodeNames | null): void {
+function assertNumbers(values: ElementArray, form: VectorForm): void {
   for (let i = 0; i < values.length; i++) {
     if (!Number.isNaN(values[i])) continue
-    throw new ValueError(
-      `${elementText(name, i, values.length, nodes, names)} is NaN, but it must be a number`,
-    )
+    throw new ValueError(`${elementText(form, i, values.length)} is NaN, but it must be a number`)
   }
 }
 
@@ -141,16 +114,14 @@ function assertNumbers(values: ElementArray, nodes: number, name: string, names:
  * Returns the text for an element in messages, with the name of its node. The element belongs to a vector, or
  * to a matrix whose rows have an element for each node.
  *
- * @param length - number of elements.
+ * @param count - number of all elements.
  */
 export function elementText(
-  name: string,
+  { name, length, names }: Pick<VectorForm, 'name' | 'length' | 'names'>,
   at: number,
-  length: number,
-  nodes: number,
-  names: NodeNames | null,
+  count: number,
 ): string {
-  const node = at % nodes
-  const place = length === nodes ? `${at}` : `${Math.floor(at / nodes)}, ${node}`
+  const node = at % length
+  const place = count === length ? `${at}` : `${Math.floor(at / length)}, ${node}`
   return `${name}[${place}]${names ? ` of ${names.show(node)}` : ''}`
 }

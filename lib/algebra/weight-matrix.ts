@@ -43,7 +43,7 @@ export function weightMatrix<Data extends ElementArray = Int32Array>(
 }
 
 /** An edge list as a matrix. */
-export interface ListMatrix {
+interface ListMatrix {
   readonly matrix: DenseMatrix<ElementArray>
   /** The names of the nodes; null if they are numbered. */
   readonly names: NodeNames | null

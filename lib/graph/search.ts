@@ -8,14 +8,14 @@ import { OutOfMemoryError } from '../errors.js'
 import { assertMemoryFits, type MemoryRequirement } from '../graph-core/memory-check.js'
 import type { Direction } from '../graph-core/rows.js'
 import { allocate } from '../matrix.js'
-import { addon, type GraphSearchRequest, type GraphSource, indexIn, type NativeDivision } from '../native.js'
+import { addon, type GraphSearchRequest, type GraphSource, indexIn, type NativeDissection } from '../native.js'
 import { finiteOf } from '../overflow.js'
 import type { Overflow } from '../product/options.js'
 import { callNative, type NativeCall } from '../run-native.js'
 import type { ElementArray, OrdinaryArray } from '../storage.js'
 import { type Graph, sourceOf } from './keyed.js'
 import type { FoundBy, PathMethod } from './options.js'
-import type { Ways } from './path-trees.js'
+import type { PathForest } from './path-trees.js'
 import type { ReadReduction, Reduced } from './reduction.js'
 import { refusalError } from './refusals.js'
 import { excludesEmpty, type PathRules } from './rules.js'
@@ -36,7 +36,7 @@ export interface Query {
   /** Method of the search; closures aren't computed here. */
   readonly method?: PathMethod | undefined
   /** Result of {@link divide} for this graph and these rules. */
-  readonly division?: NativeDivision | undefined
+  readonly division?: NativeDissection | undefined
   /** Limit of memory in bytes, results excluded; undefined: the available memory. */
   readonly memory?: number | undefined
 }
@@ -105,7 +105,7 @@ export function makeRoom(query: Query, batch: number, type: number): Room {
 }
 
 /** The trees of a search whose `next` was requested. */
-export function waysOf(query: Query, { next, trees }: Room): Ways {
+export function forestOf(query: Query, { next, trees }: Room): PathForest {
   const { nodes, sources, targets, rules, limit } = query
   const cols = countOf(targets, nodes)
   const [data, size, rootStride, nodeStride] = trees
@@ -189,7 +189,7 @@ export async function divide(
   type: number,
   call: NativeCall,
   within?: number,
-): Promise<NativeDivision | null> {
+): Promise<NativeDissection | null> {
   const next = query.paths ? new Int32Array(1) : null
   return (await searchGraph(graph, query, type, call, { next, within, divides: true })).division ?? null
 }

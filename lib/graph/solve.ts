@@ -4,7 +4,7 @@ import { cheapestPaths } from '../backend-selection.js'
 import { CycleError, OptionError, OutOfMemoryError, OverflowError } from '../errors.js'
 import { isFromListener } from '../listener.js'
 import { rowMajorMatrix } from '../matrix.js'
-import { addon, type NativeDivision } from '../native.js'
+import { addon, type NativeDissection } from '../native.js'
 import { runNative } from '../run-native.js'
 import {
   canRetryInFloat64,
@@ -15,7 +15,7 @@ import {
 } from './all-pairs.js'
 import type { FoundBy } from './options.js'
 import { graphsOf, type PathQuery, placed, shapeOf, WORK } from './query.js'
-import { divide, makeRoom, rootsOf, search, waysOf } from './search.js'
+import { divide, forestOf, makeRoom, rootsOf, search } from './search.js'
 
 /** Returns whether a choice of the addon's list names a GPU. */
 const isGpu = (backend: number) => backend !== AUTO && backend !== CPU
@@ -121,7 +121,7 @@ async function bySearch(question: PathQuery, within?: number): Promise<PathResul
   const { signal, onProgress } = closing
   const started = performance.now()
   const graphOf = await graphsOf(question)
-  let division: NativeDivision | undefined
+  let division: NativeDissection | undefined
   if (within !== undefined) {
     // Arrays for results are allocated only once it is certain that this method finds them.
     const divided = await runNative({ signal, what: WORK, borrowed }, (call) =>
@@ -144,7 +144,7 @@ async function bySearch(question: PathQuery, within?: number): Promise<PathResul
   const next = room.next && rowMajorMatrix(room.next, shape)
   return {
     ...(await placed(question, distances, next)),
-    ways: next && waysOf(query, room),
+    forest: next && forestOf(query, room),
     method,
     backend: 'cpu',
     device: deviceName(-1),

@@ -5,7 +5,7 @@ import { MAX_INT32, MIN_INT32 } from '../integers.js'
 import { addon, type LabMeasurement, type LabMeasureRequest } from '../native.js'
 import { Options, type OptionsOf, whole } from '../options.js'
 import type { VariantName } from '../variant-names.js'
-import { variantIndex } from '../variants.js'
+import { nativeVariantIndex } from '../variants.js'
 import { fraction, given, launchesSet, requiredSize, size } from './options.js'
 import { type Spread, spread } from './statistics.js'
 
@@ -65,7 +65,7 @@ export async function measure(variant: VariantName, options: MeasureOptions): Pr
   if (minimum > maximum) {
     throw new OptionError(`option minimum is ${minimum}, which is more than maximum, ${maximum}`)
   }
-  const index = variantIndex(variant)
+  const index = nativeVariantIndex(variant)
   const measured = await natively(() => addon.labMeasure({ ...request, variant: index }))
   const operations = 2 * batch * m * n * k
   return {

@@ -4,7 +4,7 @@ import { natively } from '../errors.js'
 import { addon, type LabOccupancy, type LabOccupancyRequest } from '../native.js'
 import { Options, type OptionsOf } from '../options.js'
 import type { VariantName } from '../variant-names.js'
-import { variantIndex } from '../variants.js'
+import { nativeVariantIndex } from '../variants.js'
 import { type MicrobenchOptions, readMicrobench } from './microbenchmarks.js'
 import { deviceOrFirst } from './options.js'
 
@@ -29,7 +29,7 @@ export async function occupancy(
   variant: VariantName,
   options?: { device?: number | undefined },
 ): Promise<Occupancy> {
-  return ask({ ...occupancyOptions.read(options), variant: variantIndex(variant) })
+  return ask({ ...occupancyOptions.read(options), variant: nativeVariantIndex(variant) })
 }
 
 /**

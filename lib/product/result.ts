@@ -71,6 +71,27 @@ export interface MpmmResult<C extends AnyResult = DenseMatrix> {
   structure?: Readonly<Required<ProductStructure>>
 }
 
+/** Result of {@link star}, {@link plus} and {@link power}. */
+export interface AlgebraResult<C = DenseMatrix> {
+  /**
+   * The result: `out` itself if it was given, otherwise a new row-major matrix, one for each lane of a custom semiring; on a device if a is.
+   */
+  c: C
+  /** The names of the nodes, by rows and columns of `c`, if a is an edge list whose nodes have names. */
+  keys?: ArrayLike<unknown>
+  /** Backend that computed the result. */
+  backend: BackendName
+  /** The name of the GPU or of the processor. */
+  device: string
+  /** Milliseconds. */
+  timing: {
+    /** Milliseconds from the call to the result. */
+    totalMs: number
+    /** Milliseconds of the computation, without copies between arrays and the device. */
+    kernelMs: number
+  }
+}
+
 /** Plan of a product. */
 export interface Plan {
   /** Backend that would compute the product. */
@@ -89,22 +110,31 @@ export interface Plan {
   structure?: Readonly<Required<ProductStructure>>
 }
 
-/** The witness of a result: an int32 matrix where c is. */
-export type WitnessOf<C extends AnyResult> =
-  C extends DeviceMatrix<ElementArray> ? DeviceMatrix<Int32Array> : DenseMatrix<Int32Array>
+/**
+ * True if any of the matrices, or of the lanes of a matrix, is on a device. The property `disposed` distinguishes DeviceMatrix from
+ * other matrices.
+ */
+export type IsOnDevice<Matrices> = [
+  Extract<Matrices extends readonly (infer Lane)[] ? Lane : Matrices, { readonly disposed: boolean }>,
+] extends [never]
+  ? false
+  : true
 
-/** {@link MpmmResult} with the field `witness`, if the type of the option `witness` implies it. */
-export type WitnessedResult<C extends AnyResult, Witness extends AnyWitness> = MpmmResult<C> &
+/** The witness of a product with the result C: an int32 matrix, on a device if C is. */
+export type WitnessOf<C> = IsOnDevice<C> extends true ? DeviceMatrix<Int32Array> : DenseMatrix<Int32Array>
+
+/** Result of a product with the field `witness`, if the type of the option `witness` implies it. */
+export type WitnessedResult<Result extends { c: unknown }, Witness extends AnyWitness> = Result &
   ([Witness] extends [true]
     ? {
         /**
          * Argmax index of each element of c: the k that decides it; see the option `witness`. A new row-major
          * matrix of the shape of c.
          */
-        witness: WitnessOf<C>
+        witness: WitnessOf<Result['c']>
       }
     : true extends Witness
-      ? { witness?: WitnessOf<C> }
+      ? { witness?: WitnessOf<Result['c']> }
       : unknown)
 
 /** Array type of a result: the common array type of both operands, as far as their types determine it. */
@@ -172,10 +202,10 @@ const { variants, backends, paths: arithmetics } = addon
 /** Memories of results on a device: of the lanes of c unless `out` was given, and of the auxiliary outputs. */
 export interface AllocatedMemories {
   readonly results: readonly SharedMemory[]
-  readonly further: readonly SharedMemory[]
+  readonly auxiliary: readonly SharedMemory[]
 }
 
-const nothingMade: AllocatedMemories = { results: [], further: [] }
+const nothingMade: AllocatedMemories = { results: [], auxiliary: [] }
 
 const listOf = (made: Made): readonly NativeMemory[] =>
   made === undefined ? [] : Array.isArray(made) ? made : [made as NativeMemory]
@@ -189,13 +219,13 @@ export function allocatedMemories(made: Made, { session, asked }: Call): Allocat
   if (made === undefined) return nothingMade
   const all = listOf(made).map((memory) => new SharedMemory(memory, session!))
   // Memories of auxiliary outputs come last.
-  const further = all.splice(all.length - asked.length)
-  return { results: all, further }
+  const auxiliary = all.splice(all.length - asked.length)
+  return { results: all, auxiliary }
 }
 
 /**
  * Returns the result for the user; the report's fields begin at `start`. On a device the result begins at
- * `offset` of the allocated memories, and each auxiliary output at `furtherOffset`.
+ * `offset` of the allocated memories, and each auxiliary output at `auxiliaryOffset`.
  */
 export function resultOf<C extends AnyResult>(
   product: Product,
@@ -203,8 +233,8 @@ export function resultOf<C extends AnyResult>(
   report: Float64Array,
   start = 0,
   offset = 0,
-  furtherOffset = 0,
-): WitnessedResult<C, boolean> {
+  auxiliaryOffset = 0,
+): WitnessedResult<MpmmResult<C>, boolean> {
   const { call, session, structure } = product
   const c = (product.out ? product.outValue : newResult(product, made, offset)) as C
   const backend = backends[report[start + at.backend]!]!
@@ -226,12 +256,12 @@ export function resultOf<C extends AnyResult>(
     isBuiltIn
       ? { c, backend, device, devices, variant, arithmetic, timing, gops }
       : { c, backend, device, devices, timing, gops }
-  ) as WitnessedResult<C, boolean>
+  ) as WitnessedResult<MpmmResult<C>, boolean>
   if (structure) result.structure = structure.shown
   call.asked.forEach(({ name }, index) => {
-    const memory = made.further[index]
+    const memory = made.auxiliary[index]
     result[name] = (
-      memory ? inMemory(memory, product.newFurther(furtherOffset)) : inArray(product.further[index]!)
+      memory ? inMemory(memory, product.newAuxiliary(auxiliaryOffset)) : inArray(product.auxiliary[index]!)
     ) as WitnessOf<C>
   })
   return result

@@ -77,7 +77,7 @@ export interface InteractionOptions extends FoldOptions {
 const MOST = 2 ** 20
 const usual: RnaScores = { gc: 3, au: 2, gu: 1 }
 
-export const foldSet = {
+const foldSet = {
   weights: option(usual, (value, name) => readWeights(value, name, usual)),
   minLoop: whole(3, 0, MOST),
   storage: choice<RnaStorage, undefined>(['int16', 'int32'], undefined),

@@ -1,4 +1,4 @@
-/** Drawing of the spread of a delay in SVG. */
+/** Drawing of the propagation of a delay in SVG. */
 import { LimitError } from '../errors.js'
 import { assertObject } from '../options.js'
 import type { DelayResult } from './delay.js'
@@ -8,7 +8,7 @@ const [TOP, PITCH, COLUMN, LEFT] = [56, 26, 58, 110]
 const MOST = 200
 
 /**
- * Draws the spread of a delay: a row for each departure that is late, a column for each round, and in it a bar as long as the delay. The departure
+ * Draws the propagation of a delay: a row for each departure that is late, a column for each round, and in it a bar as long as the delay. The departure
  * that is late at first is filled.
  *
  * @param result - result of `delay()`.

@@ -31,18 +31,6 @@ export interface DelayOptions {
   signal?: AbortSignal | undefined
 }
 
-/** A departure that is late. */
-export interface LateDeparture {
-  /** Number of the round, from 0. */
-  round: number
-  /** Name of the departure. */
-  departure: unknown
-  /** Time by which it is late. */
-  delay: number
-  /** Name of the departure that this departure waits for; null for the initially late departure. */
-  because: unknown
-}
-
 /** Result of {@link delay}. */
 export interface DelayResult extends TimetableStability {
   /**
@@ -52,7 +40,16 @@ export interface DelayResult extends TimetableStability {
    */
   departures: { departure: unknown; time: number; recovery: number | null }[]
   /** Late departures, by rounds. */
-  late: LateDeparture[]
+  late: {
+    /** Number of the round, from 0. */
+    round: number
+    /** Name of the departure. */
+    departure: unknown
+    /** Time by which it is late. */
+    delay: number
+    /** Name of the departure that this departure waits for; null for the initially late departure. */
+    because: unknown
+  }[]
   /** First round without delay; null if there is none among the rounds that are computed. */
   goneBy: number | null
 }
@@ -69,7 +66,7 @@ const delayOptions = new Options({
 } satisfies OptionsOf<DelayOptions>)
 
 /**
- * Computes how a delay spreads through a periodic timetable: the late departures of each round, the departure that each of them waits for, and the
+ * Computes how a delay propagates through a periodic timetable: the late departures of each round, the departure that each of them waits for, and the
  * round in which the delay is gone. The trains of all earlier rounds are on time, also those of lines with several trains, whose connections have
  * tokens.
  *
@@ -90,8 +87,8 @@ export async function delay(timetable: Timetable, options: DelayOptions): Promis
   const { nameOf, scale } = own
   const first = numberOfNode(at, own, 'option at')
   const { data: recovery } = await recovering(own, nameOf(first) as string, signal)
-  const spread = spreading(own, first, own.inParts(by), rounds)
-  const { late, isGone } = await inSlices(spread, signal, WORK)
+  const propagation = propagating(own, first, own.inParts(by), rounds)
+  const { late, isGone } = await inSlices(propagation, signal, WORK)
   return {
     ...own.stability,
     departures: Array.from(own.starts, (start, node) => ({
@@ -109,7 +106,7 @@ export async function delay(timetable: Timetable, options: DelayOptions): Promis
   }
 }
 
-const WORK = 'the spread of a delay'
+const WORK = 'the propagation of a delay'
 
 interface Late {
   readonly round: number
@@ -118,8 +115,8 @@ interface Late {
   readonly because: number
 }
 
-/** Spreads a delay, round by round: late departures of a round wait for each other along connections without tokens. */
-function* spreading(
+/** Propagates a delay, round by round: late departures of a round wait for each other along connections without tokens. */
+function* propagating(
   { nodes, from, to, tokens, slack }: PreparedTimetable,
   first: number,
   by: number,

@@ -51,9 +51,11 @@ export interface Network {
 const MAX_TIME = 2 ** 50
 
 /** Collects the fractions of times, and finds their common denominator. */
-export class Parts {
-  scale = 1
+export class TimeScale {
   readonly #known = new Map<number, Fraction>()
+
+  /** @param scale - common denominator of earlier times. */
+  constructor(public scale = 1) {}
 
   add(value: number, what: () => string): void {
     if (Number.isSafeInteger(value) || this.#known.has(value)) return
@@ -105,7 +107,7 @@ export function* buildingNetwork(plan: Plan, calendar: Calendar | null): Steps<N
   const { jobs } = plan
   const nodes = jobs.length
   const numbers = new Map<string, number>()
-  const parts = new Parts()
+  const parts = new TimeScale()
   const day = inUnit(1, 'days', plan)
   parts.add(day, () => 'a working day')
   const start = new Int32Array(nodes + 1)

@@ -19,6 +19,12 @@ const percent = new Set(['19', '20', '51', '52'])
 /** Formats of lags in elapsed time: minutes, hours, days, weeks and months, and their estimates. */
 const elapsed = new Set(['4', '6', '8', '10', '12', '36', '38', '40', '42', '44'])
 
+/** Limits of jobs by the types of their constraints. */
+const constraints = new Map([
+  ['4', 'notBefore'],
+  ['7', 'deadline'],
+])
+
 type Fields = Record<string, string>
 
 const columns: Columns = {
@@ -89,7 +95,10 @@ export class ProjectXml implements TextFeed<Plan>, XmlHandler {
     const { MinutesPerDay, MinutesPerWeek, StartDate } = this.#project
     const perDay = Number(MinutesPerDay ?? 60 * this.#options.hoursPerDay)
     const perWeek = Number(MinutesPerWeek ?? perDay * this.#options.daysPerWeek)
-    if (!(perDay > 0 && perWeek > 0)) this.#xml.fail('MinutesPerDay and MinutesPerWeek must be above 0')
+    if (!(perDay > 0 && perDay <= 1440 && perWeek > 0 && perWeek <= 10_080))
+      this.#xml.fail(
+        `MinutesPerDay must be above 0, up to 1440, and MinutesPerWeek above 0, up to 10080, but they are ${show(MinutesPerDay ?? perDay)} and ${show(MinutesPerWeek ?? perWeek)}`,
+      )
     const unit = this.#options.unit ?? 'days'
     const units: Units = { unit, hoursPerDay: perDay / 60, daysPerWeek: perWeek / perDay }
     const rows = new PlanRows(columns, units, false, (line, problem) => this.#xml.fail(problem, line))
@@ -108,7 +117,7 @@ export class ProjectXml implements TextFeed<Plan>, XmlHandler {
       } = fields
       // The first task stands for the project.
       if (IsNull === '1' || Active === '0' || ID === '0' || (UID === '0' && Summary === '1')) continue
-      const limits = { 4: 'notBefore', 7: 'deadline' }[ConstraintType]
+      const limits = constraints.get(ConstraintType)
       if (!limits && ConstraintType !== '0')
         this.#xml.fail(
           `the constraint of ${show(Name ?? UID)} must be as soon as possible, start no earlier than or finish no later than, but its type is ${show(ConstraintType)}: use a deadline`,

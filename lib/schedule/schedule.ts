@@ -3,12 +3,10 @@ import { signal } from '../abort.js'
 import { show } from '../describe.js'
 import { OptionError, ValueError } from '../errors.js'
 import { inSlices, type Steps } from '../graph-core/slices.js'
-import { greatestDivisor } from '../integers.js'
 import { assertNames, assertObject, Options, type OptionsOf, option } from '../options.js'
 import { Calendar, isDate, limitOf, readHolidays, readWeekdays } from './calendar.js'
-import { buildingNetwork, daysOf, exact, type Network, type Times } from './network.js'
+import { buildingNetwork, daysOf, exact, type Network, TimeScale, type Times } from './network.js'
 import {
-  type JobDates,
   type JobId,
   type JobList,
   type Plan,
@@ -20,7 +18,7 @@ import {
 } from './options.js'
 import { readingRecords } from './read.js'
 import { type Solution, solve } from './sweep.js'
-import { fractionOf, timeOf } from './units.js'
+import { timeOf } from './units.js'
 
 const scheduleOptions = new Options({
   start: option<string | Date | undefined>(undefined, (value, name) => {
@@ -78,12 +76,6 @@ export interface WhatIf {
   schedule(): Promise<Schedule>
 }
 
-/** The options of {@link PreparedSchedule.whatIf}. `undefined` means the default. */
-export interface WhatIfOptions {
-  /** Ends the work with AbortedError when it is aborted. */
-  signal?: AbortSignal | undefined
-}
-
 /** A plan that is ready for changes. */
 export interface PreparedSchedule {
   /** Plan that was prepared. */
@@ -96,7 +88,10 @@ export interface PreparedSchedule {
    * @param changes - changes by the ids of the jobs, or by names that one job has.
    * @throws Rejects with ERR_MPMML_VALUE for an id that no job has, or a wrong time; CycleError; OverflowError; AbortedError.
    */
-  whatIf(changes: Readonly<Record<string, JobChange>>, options?: WhatIfOptions): Promise<WhatIf>
+  whatIf(
+    changes: Readonly<Record<string, JobChange>>,
+    options?: Pick<ScheduleOptions, 'signal'>,
+  ): Promise<WhatIf>
 }
 
 /**
@@ -165,7 +160,7 @@ export async function prepareSchedule(
   }
 }
 
-const whatIfOptions = new Options({ signal } satisfies OptionsOf<WhatIfOptions>)
+const whatIfOptions = new Options({ signal } satisfies OptionsOf<Pick<ScheduleOptions, 'signal'>>)
 
 const isLink = (each: unknown) => {
   const { id, type, lag } = (each ?? {}) as Record<string, unknown>
@@ -275,7 +270,7 @@ function datesOf(
   early: number,
   late: number,
   duration: number,
-): JobDates {
+): NonNullable<ScheduledJob['dates']> {
   const finish = (time: number) => finishOn(calendar, perDay, time + duration, time)
   const start = (time: number) => (duration === 0 ? finish(time) : calendar.date(Math.floor(time / perDay)))
   return {
@@ -326,9 +321,11 @@ function named({ jobs }: Plan, name: string): number | undefined {
 
 /** Network with some times, in the plan's unit, in the place of others; its scale becomes finer if they need it. */
 function withTimes(network: Network, set: readonly [keyof Times, number, number][]): Network {
-  let { scale } = network
-  const parts = set.map(([, , value]) => (value === Infinity ? ([value, 1] as const) : fractionOf(value)))
-  for (const each of parts) scale = each ? (scale / greatestDivisor(scale, each[1])) * each[1] : Infinity
+  const parts = new TimeScale(network.scale)
+  for (const [, job, value] of set) {
+    if (value !== Infinity) parts.add(value, () => `a time of job ${show(network.plan.jobs[job]!.id)}`)
+  }
+  const { scale } = parts
   const factor = scale / network.scale
   const { duration, release, deadline } = network.times
   const scaled = (values: Float64Array) =>
@@ -336,8 +333,8 @@ function withTimes(network: Network, set: readonly [keyof Times, number, number]
   let total = network.total * factor
   exact(total, () => 'the sum of all times')
   const times = { duration: scaled(duration), release: scaled(release), deadline: scaled(deadline) }
-  for (const [at, [values, job]] of set.entries()) {
-    const value = parts[at]![0] * (scale / parts[at]![1])
+  for (const [values, job, given] of set) {
+    const value = given === Infinity ? given : parts.of(given)
     times[values][job] = value
     if (value !== Infinity) total = exact(total + Math.abs(value), () => 'the sum of all times')
   }

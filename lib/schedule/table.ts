@@ -42,7 +42,7 @@ const LONGEST_LINK = 500
 const STEP = 512
 
 /** Error of a row. */
-export type RowError = (line: number, problem: string) => never
+type RowError = (line: number, problem: string) => never
 
 /** Texts of times that are remembered. */
 const REMEMBERED = 1024

@@ -14,7 +14,7 @@ import { isKeyArray, type NodeNames, nameText } from '../graph-core/names.js'
 import { sorted } from '../graph-core/rows.js'
 import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
 import { checkedLater, Options, type OptionsOf, required } from '../options.js'
-import { Parts } from './network.js'
+import { TimeScale } from './network.js'
 
 /**
  * Connections of a timetable as an edge list: an edge leads from a waiting departure to the departure that it
@@ -23,18 +23,6 @@ import { Parts } from './network.js'
  * names of departures.
  */
 export type Timetable = TokenEdgeList | NamedWeights
-
-/** A connection of a timetable with its slack. */
-export interface TimetableConnection {
-  /** Name of the departure that waits. */
-  departure: unknown
-  /** Name of the departure that is waited for. */
-  waitsFor: unknown
-  /** Rounds between both. */
-  tokens: number
-  /** Delay of the departure `waitsFor` that doesn't delay `departure`. */
-  slack: number
-}
 
 /** Slack and stability of a timetable with a period. */
 export interface TimetableStability {
@@ -50,7 +38,16 @@ export interface TimetableStability {
    */
   stabilityMargin: number | null
   /** All connections, in the order of the edges. */
-  connections: TimetableConnection[]
+  connections: {
+    /** Name of the departure that waits. */
+    departure: unknown
+    /** Name of the departure that is waited for. */
+    waitsFor: unknown
+    /** Rounds between both. */
+    tokens: number
+    /** Delay of the departure `waitsFor` that doesn't delay `departure`. */
+    slack: number
+  }[]
 }
 
 /** Option that is a time above 0. */
@@ -138,7 +135,7 @@ export async function preparedTimetable(
 /** Reads edges into arrays of the library, because the user's may change later, with times in parts. */
 function* reading(timetable: Timetable, others: Readonly<Record<string, number>>) {
   const { nodes, from, to, weight, names } = yield* readingEdges(timetable)
-  const parts = new Parts()
+  const parts = new TimeScale()
   for (const [edge, value] of weight.entries()) {
     if (edge % PER_STEP === PER_STEP - 1) yield
     parts.add(value, () => `weight[${edge}]`)

@@ -19,7 +19,8 @@ import { asProduct, longWorkSet, overflow } from '../product/options.js'
 import { checkCall, checkProduct, locate, readProduct } from '../product/prepare.js'
 import { Call, type Product } from '../product/product.js'
 import { partOf } from '../product/progress.js'
-import type { UserAlgebraOptions, UserAlgebraResult, UserProductOptions } from '../product/user-product.js'
+import type { AlgebraResult } from '../product/result.js'
+import type { UserAlgebraOptions, UserProductOptions } from '../product/user-product.js'
 import type { LaneArray, LaneType } from '../user-semiring.js'
 import { showShape, type View } from '../view.js'
 import type { UserAlgebra } from './algebra.js'
@@ -191,7 +192,7 @@ class Powers {
     for (const lane of this.#lanesOf(matrix)) if (lane instanceof DeviceMatrix) lane.dispose()
   }
 
-  result(c: unknown): UserAlgebraResult {
+  result(c: unknown): AlgebraResult<unknown> {
     const { backend, device, kernelMs } = this
     return { c, backend, device, timing: { totalMs: performance.now() - this.#started, kernelMs } }
   }
@@ -241,7 +242,7 @@ function* inParts(length: number, look: (start: number, end: number) => void): S
 }
 
 /** {@link power}. */
-export async function power(a: unknown, n: unknown, options: unknown): Promise<UserAlgebraResult> {
+export async function power(a: unknown, n: unknown, options: unknown): Promise<AlgebraResult<unknown>> {
   const powers = new Powers(a, options, 'the power', ', so that it can be its own factor')
   const exponent = readExponent(n)
   if (exponent === 0) {
@@ -262,7 +263,7 @@ export async function power(a: unknown, n: unknown, options: unknown): Promise<U
 const MAX_PATHS = 4
 
 /** {@link star}: I ⊕ A is squared until it stays the same. */
-export async function star(a: unknown, options: unknown): Promise<UserAlgebraResult> {
+export async function star(a: unknown, options: unknown): Promise<AlgebraResult<unknown>> {
   const powers = new Powers(a, options, 'the star', ': row i has the edges that leave node i')
   const { semiring, n } = powers
   if (!semiring.idempotent) {

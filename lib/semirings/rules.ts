@@ -35,7 +35,7 @@ export const applicable: readonly Operation[] = [...operations.values()].filter(
 export const typeIndex = (type: ExpressionType): number => expressionTypes.indexOf(type)
 
 /** The types of an operation's result and operands. */
-export interface Typing {
+interface Typing {
   readonly gives: ExpressionType
   readonly takes: readonly ExpressionType[]
 }

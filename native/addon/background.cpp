@@ -213,9 +213,9 @@ void Background::settle_finished(Napi::Env env, Napi::Function, Background* back
 void Background::close() {
   presence_.reset();
   Executor& pool = Executor::pool();
-  pool.give_up(this);
+  pool.abandon(this);
   for (const auto& device : devices_) {
-    device->executor().give_up(this);
+    device->executor().abandon(this);
     device->shut();
   }
   pool.wait_for(this);
@@ -242,10 +242,6 @@ void Background::end_before_process_does(Napi::Env env) {
   if (!once.IsFunction()) return;
   const auto end = [](const Napi::CallbackInfo& info) { Executor::detach_at_exit(&of(info.Env())); };
   once.As<Napi::Function>().Call(process, {Napi::String::New(env, "exit"), Napi::Function::New(env, end)});
-}
-
-Napi::Promise run_in_background(Napi::Env env, std::unique_ptr<Work> work) {
-  return Background::of(env).run(Executor::pool(), std::move(work));
 }
 
 }  // namespace mpmml::addon

@@ -17,7 +17,7 @@ constexpr double kNothingGains = -1;
 
 class ClosureWork : public DeviceWork {
  public:
-  ClosureWork(const Napi::CallbackInfo& info, Uses uses, const Closing& closing, bool reflexive, bool wants_next,
+  ClosureWork(const Napi::CallbackInfo& info, Uses uses, const ClosureRequest& closing, bool reflexive, bool wants_next,
               double* report, std::atomic<int32_t>* cancel)
       : DeviceWork(std::move(uses), cancel),
         closing_(closing),
@@ -81,7 +81,7 @@ class ClosureWork : public DeviceWork {
     if (!closing_.in_place && closing_.out.memory) {
       const int64_t bytes = bytes_of_matrices(closing_.batch, n, n, element_bytes(closing_.operation.dtype));
       apart = units() > 0 ? session.allocate_units(units(), bytes / units()) : session.allocate(bytes);
-      place(closure_.d, *apart);
+      closure_.d = placed_in(*apart, closure_.d);
     } else if (!closing_.in_place) {
       make_matrix(closure_.d, closing_.operation.dtype);
     }
@@ -94,14 +94,9 @@ class ClosureWork : public DeviceWork {
 
   int64_t units() const { return closing_.batch > 1 ? closing_.batch : closing_.n; }
 
-  static void place(MutableMatrixView& matrix, Memory& memory) {
-    matrix.data = memory.data();
-    matrix.memory = &memory;
-  }
-
   void make_matrix(MutableMatrixView& matrix, DataType dtype) {
     const int64_t bytes = bytes_of_matrices(closing_.batch, matrix.rows, matrix.cols, element_bytes(dtype));
-    place(matrix, make(bytes, dtype, Storage::kElement, units()));
+    matrix = placed_in(make(bytes, dtype, Storage::kElement, units()), matrix);
   }
 
   void require_numbers(Session& session) const {
@@ -139,7 +134,7 @@ class ClosureWork : public DeviceWork {
     session.combine(closing_.operation, closing_.batch, closure_.d, read_only(closure_.d))->finish();
   }
 
-  const Closing closing_;
+  const ClosureRequest closing_;
   const bool wants_next_;
   double* const report_;
   Closure closure_;
@@ -152,7 +147,7 @@ Napi::Value close_matrix(const Napi::CallbackInfo& info, const std::shared_ptr<D
                          const Napi::Value& matrix, const Napi::Value& out, bool in_place, bool reflexive,
                          bool wants_next, const double* request, double* report, std::atomic<int32_t>* cancel) {
   Uses uses(device);
-  const Closing closing = read_closing(matrix, in_place, out, request, uses);
+  const ClosureRequest closing = read_closing(matrix, in_place, out, request, uses);
   return DeviceWork::run(
       info.Env(), std::make_unique<ClosureWork>(info, std::move(uses), closing, reflexive, wants_next, report, cancel));
 }

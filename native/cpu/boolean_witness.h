@@ -103,7 +103,7 @@ class Chunk {
   static_assert(kGroup == 1 << kBits && kLook == 4);
 
   /// Expands eight bits into eight bytes.
-  [[maybe_unused]] MPMML_HOST_DEVICE static uint64_t spread(uint64_t bits) {
+  [[maybe_unused]] MPMML_HOST_DEVICE static uint64_t expand_bits(uint64_t bits) {
     constexpr uint64_t kOnes = 0x0101010101010101;
     // Byte i keeps bit i; adding 127 carries it to the byte's highest bit.
     const uint64_t kept = bits * kOnes & 0x8040201008040201;
@@ -151,7 +151,7 @@ class Chunk {
         const uint64_t mask = masks[i] >> first & 255;
         if (mask == 0) continue;
         uint64_t numbers = 0;
-        for (int bit = 0; bit < kBits; ++bit) numbers |= spread(words[bit][i] >> first & 255) << bit;
+        for (int bit = 0; bit < kBits; ++bit) numbers |= expand_bits(words[bit][i] >> first & 255) << bit;
         int32_t* const to = found + 64 * i + first;
         for (int col = 0; col < 8; ++col)
           to[col] = mask >> col & 1 ? steps[numbers >> 8 * col & (kGroup - 1)] : to[col];
@@ -170,13 +170,11 @@ struct FirstTrue {
                 std::is_same_v<typename S::Element, uint8_t>);
 
   static constexpr FirstTrueKernel kernel() {
-    return {Chunk::kColumns, Chunk::kBytes, sizeof(uint64_t), 1 + kListSlack, pack_a, pack_b, multiply};
+    return {Chunk::kColumns,       Chunk::kBytes, sizeof(uint64_t), 1 + kListSlack,
+            pack_bits<Bits<S>, 1>, Chunk::pack,   multiply};
   }
 
  private:
-  static void pack_a(const PackRequest& request) { pack_bits<Bits<S>, 1>(request); }
-  static void pack_b(const PackRequest& request) { Chunk::pack(request); }
-
   static __attribute__((noinline)) void list_rows(const FirstTrueRequest& request) {
     for (int64_t row = 0; row < request.rows; ++row) {
       int32_t* const list = request.lists + row * request.list_length;

@@ -1,5 +1,5 @@
 // From accumulators to C: decode, ⊕ C0, overflow, store with any strides. All families of the CPU pass their
-// accumulators to this code, except the naive family, which stores by the definition (core/problem/epilogue.h).
+// accumulators to this code, except the naive family, which stores by the definition (core/problem/definition.h).
 // Compiled once for each instruction set (see vector.h).
 #pragma once
 #include "core/algebra/arithmetic.h"
@@ -42,7 +42,7 @@ struct Int64Epilogue {
       combine(high, c0 + n);
     }
     Vector<Element> results;
-    narrow(results, Arithmetic::settle(low, beyond), Arithmetic::settle(high, beyond));
+    narrow(results, Arithmetic::normalize(low, beyond), Arithmetic::normalize(high, beyond));
     store(c, results);
   }
 

@@ -13,7 +13,6 @@
 #include "core/problem/scan.h"
 #include "core/problem/with_size.h"
 #include "core/status.h"
-#include "cpu/compute.h"
 #include "cpu/loop.h"
 #include "cpu/pivots.h"
 #include "cpu/product.h"
@@ -57,13 +56,12 @@ class HostMemory final : public Memory {
 /// Calls `body(item, line)` for all lines of `batch` matrices, on several threads if the work is large enough.
 template <class Body>
 void for_each_line(int64_t batch, const Lines& lines, const std::atomic<int32_t>* cancelled, Body body) {
-  if (batch == 0 || lines.count == 0 || lines.length == 0) return;
-  constexpr int64_t kStepsPerElement = 8;
-  constexpr int64_t kStepsAtOnce = 1 << 20;
-  const int64_t work = saturating_product(saturating_product(batch * lines.count, lines.length), kStepsPerElement);
-  for_each_run(CancellationToken{cancelled}, batch * lines.count, work, kStepsAtOnce, [&](int64_t first, int64_t end) {
-    for (int64_t line = first; line < end; ++line) body(line / lines.count, line % lines.count);
-  });
+  if (lines.length == 0) return;
+  for_each_run_of_elements(CancellationToken{cancelled}, batch * lines.count, lines.length,
+                           [&](int64_t first, int64_t end) {
+                             for (int64_t line = first; line < end; ++line)
+                               body(line / lines.count, line % lines.count);
+                           });
 }
 
 /// Returns `view` as lines along the dimension of `lines`.
@@ -77,8 +75,8 @@ Lines lines_along(const BasicMatrixView<Pointer>& view, const Lines& lines) {
 
 template <class Element, class Pointer>
 auto* line_of(const BasicMatrixView<Pointer>& view, const Lines& lines, int64_t item, int64_t line) {
-  using Cell = std::conditional_t<std::is_const_v<std::remove_pointer_t<Pointer>>, const Element, Element>;
-  return static_cast<Cell*>(view.data) + item * view.batch_stride + line * lines.line_stride;
+  using MaybeConst = std::conditional_t<std::is_const_v<std::remove_pointer_t<Pointer>>, const Element, Element>;
+  return static_cast<MaybeConst*>(view.data) + item * view.batch_stride + line * lines.line_stride;
 }
 
 void copy_matrices(DataType dtype, int64_t batch, const MatrixView& from, const MutableMatrixView& to,

@@ -4,7 +4,7 @@ import { distanceAfter, mostLatency } from './order.mjs'
 const noBarrier = 7
 /** The barriers that loads may use. Copies to shared memory have the first one. */
 const barriers = [1, 2, 3, 4, 5]
-export const allBarriers = barriers.reduce((mask, barrier) => mask | (1 << barrier), 0)
+const allBarriers = barriers.reduce((mask, barrier) => mask | (1 << barrier), 0)
 const copyBarrier = 0
 /** Clocks until a barrier that an instruction sets can be waited for. */
 const barrierClocks = 2

@@ -107,7 +107,7 @@ export function targetOf(bytes, address) {
 }
 
 /** How an instruction is issued: clocks until the next one, whether its warp goes on, barriers, and which operands are kept. */
-export function controlOf(bytes) {
+function controlOf(bytes) {
   const bits = (bytes[13] | (bytes[14] << 8) | (bytes[15] << 16)) >> 1
   return {
     stall: bits & 15,

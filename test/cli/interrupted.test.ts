@@ -1,7 +1,9 @@
 /** Full disks, signals and closed pipes: no partial file remains, and no stack is shown. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, mkdirSync, readdirSync, watch, writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { cli, interrupted, json, mpmml, runProgram, useFolder, writeNumbers } from './support.js'
+import { cli, interrupted, json, mpmml, onTerminal, runProgram, useFolder, writeNumbers } from './support.js'
 
 const path = useFolder()
 
@@ -103,6 +105,21 @@ describe('a signal', () => {
     const { status, stderr, folder } = await interruptWriting('SIGTERM')
     expect(stderr).toBe('mpmml: interrupted\n')
     expect(status).toBe(143)
+    expect(readdirSync(folder)).toEqual([])
+  })
+
+  it('removes the copy of standard input, also if a second one follows at once', async () => {
+    const folder = path('pipe')
+    mkdirSync(folder)
+    const child = spawn(process.execPath, [cli, 'show', '-', '--format', 'csv'], {
+      env: { ...process.env, ...onTerminal, TMPDIR: folder },
+      stdio: ['pipe', 'ignore', 'pipe'],
+    })
+    child.stderr.once('data', () => {
+      child.kill('SIGINT')
+      child.kill('SIGTERM')
+    })
+    expect(await once(child, 'close')).toEqual([130, null])
     expect(readdirSync(folder)).toEqual([])
   })
 

@@ -133,6 +133,25 @@ describe('roofline --from', () => {
     expect(kernels).toHaveLength(4)
     expect(kernels[0].roofs[0]).toEqual({ name: 'strided', gops: 125 })
   })
+  it('needs a kernel whose operations per byte are known', async () => {
+    const { points, ...results } = await readResults(await madeUpFile('unknown.json'))
+    const unknown = points.map((point) =>
+      point.kind === 'kernel' ? { ...point, name: point.name.replace(/^[a-z]+/, 'future') } : point,
+    )
+    await writeResults(path('unknown.json'), { ...results, points: unknown })
+    const message = await fails(['roofline', '--from', path('unknown.json'), '-o', path('unknown.svg')])
+    expect(message).toContain('no roofline of max-plus int32')
+    expect(reportPage({ ...results, points: unknown }).page).not.toContain('NaN')
+  })
+  it('rejects speeds that are not above 0', async () => {
+    const { points, ...results } = await readResults(await madeUpFile('zero.json'))
+    const kernel = points.find(({ kind }) => kind === 'kernel')!
+    Object.assign((kernel.result as { gops: object }).gops, { median: 0, q1: 0 })
+    writeFileSync(path('zero.json'), JSON.stringify({ ...results, points }))
+    expect(await fails(['roofline', '--from', path('zero.json')])).toMatch(
+      /has a result without gops \[ERR_MPMML_FILE\]$/m,
+    )
+  })
   it('reports missing points of a file', async () => {
     const h200 = join(root, 'test', 'cli', 'fixtures', 'h200.json')
     const file = await madeUpFile('other.json')

@@ -4,6 +4,8 @@ import { operandsOf } from '../../bench/timing/values.js'
 import { VerificationError, verifyRows } from '../../bench/verify.js'
 import { mpmm, type Semiring, type VariantName, variants } from '../../lib/index.js'
 import { withoutCuda } from '../support/machine.js'
+import { named } from '../support/skip.js'
+import { withoutWebGpu } from '../support/webgpu.js'
 import { fails, json, mpmml, succeeds } from './support.js'
 
 const noGpu = withoutCuda()
@@ -117,5 +119,28 @@ describe.skipIf(noGpu === undefined)('measure of a CUDA variant without a GPU', 
   it('reports it in one line', async () => {
     const name = 'mpmml_maxplus_i32_8x8_16x16_s16_case00_sub4x4'
     expect(await fails(['measure', name])).toContain(noGpu)
+  })
+})
+
+const noWebGpu = await withoutWebGpu()
+
+describe('a WebGPU variant', () => {
+  const name = 'wgsl_maxplus_i32_32x32'
+
+  it.skipIf(noWebGpu !== undefined)(named('is measured and verified', noWebGpu), async () => {
+    const { status, stdout } = await mpmml(['measure', name, '--m', '33', '--repetitions', '3', '--json'])
+    expect(status).toBe(0)
+    expect(JSON.parse(stdout)).toMatchObject({ variant: name, m: 33, verified: true })
+    const printed = await mpmml(['measure', name, '--m', '33', '--repetitions', '1'])
+    expect(printed.stdout).toMatch(/^ceiling +not known for this semiring and type$/m)
+  })
+
+  it('is listed by its backend', async () => {
+    const rows = await json(['variants', '--backend', 'webgpu'])
+    expect(rows).toEqual(variants().filter(({ backend }) => backend === 'webgpu'))
+  })
+
+  it('has no occupancy', async () => {
+    expect(await fails(['occupancy', name])).toMatch(/must be a CUDA variant.*\[ERR_MPMML_VARIANT\]$/m)
   })
 })

@@ -55,89 +55,6 @@ describe('the product', () => {
     expect((await product(a, a)).values).toEqual([10, 7, 11, 10])
   })
 
-  it('is ε without finite candidates, and without candidates', async () => {
-    const { values } = await product(
-      [
-        [2, 2],
-        [EPSILON, EPSILON, 5, EPSILON],
-      ],
-      [
-        [2, 2],
-        [EPSILON, 1, 7, 2],
-      ],
-    )
-    expect(values).toEqual([EPSILON, EPSILON, EPSILON, 6])
-    expect(await product([[2, 0], []], [[0, 2], []])).toEqual({
-      shape: [2, 2],
-      values: Array(4).fill(EPSILON),
-    })
-    expect(
-      await product(
-        [[0, 2], []],
-        [
-          [2, 1],
-          [1, 2],
-        ],
-      ),
-    ).toEqual({ shape: [0, 1], values: [] })
-  })
-
-  it('is right in min-plus, whose zero is 2^31 − 1', async () => {
-    const infinity = 2 ** 31 - 1
-    const b: [number[], number[]] = [
-      [3, 2],
-      [2, 5, 3, 3, 1, 6],
-    ]
-    expect(
-      (
-        await product(
-          [
-            [2, 3],
-            [1, 6, 2, 8, 3, 4],
-          ],
-          b,
-          '--semiring',
-          'min-plus',
-        )
-      ).values,
-    ).toEqual([3, 6, 5, 6])
-    expect(
-      (
-        await product(
-          [
-            [1, 2],
-            [infinity, 5],
-          ],
-          [
-            [2, 2],
-            [1, 1, 2, infinity],
-          ],
-          '--semiring',
-          'min-plus',
-        )
-      ).values,
-    ).toEqual([7, infinity])
-  })
-
-  it('is right for batches, and for a batch with one matrix', async () => {
-    const two: [number[], number[]] = [
-      [2, 1, 2],
-      [1, 2, 30, 40],
-    ]
-    expect(
-      await product(two, [
-        [2, 2, 1],
-        [5, 6, 70, 8],
-      ]),
-    ).toEqual({ shape: [2, 1, 1], values: [8, 100] })
-    expect(
-      await product(two, [
-        [2, 1],
-        [5, 6],
-      ]),
-    ).toEqual({ shape: [2, 1, 1], values: [8, 46] })
-  })
-
   it('is right for Fortran order and 64-bit integers', async () => {
     const [, b] = example()
     // Fortran order stores the elements column by column.
@@ -147,22 +64,6 @@ describe('the product', () => {
     writeNumbers(path('l.npy'), [2, 3], [1, 6, 2, 8, 3, 4], { descr: '<i8' })
     await succeeds(['multiply', path('l.npy'), b!, '-o', path('c.npy')])
     expect(readNumbers(path('c.npy')).values).toEqual([9, 9, 10, 13])
-  })
-
-  it('is right for larger matrices, element by element', async () => {
-    const [m, k, n] = [97, 203, 131]
-    const value = (i: number) => (i % 7 === 3 ? EPSILON : (Math.imul(i + 1, 2654435761) >> 4) + (i % 3))
-    const a = Array.from({ length: m * k }, (_, i) => value(i))
-    const b = Array.from({ length: k * n }, (_, i) => value(i * 3 + 1))
-    const expected = Array.from({ length: m * n }, (_, at) => {
-      let best = EPSILON
-      for (let step = 0; step < k; step++) {
-        const [x, y] = [a[Math.floor(at / n) * k + step]!, b[step * n + (at % n)]!]
-        if (x !== EPSILON && y !== EPSILON) best = Math.max(best, x + y)
-      }
-      return best
-    })
-    expect(await product([[m, k], a], [[k, n], b], '--verify')).toEqual({ shape: [m, n], values: expected })
   })
 
   it('is right with an accumulated matrix', async () => {
@@ -334,15 +235,6 @@ describe('the printed result', () => {
     const { c } = await json(['multiply', path('a.npy'), path('b.npy'), '--semiring', 'plus-times'])
     expect(c).toMatchObject({ min: null, max: null, zeros: 0, nan: 1, infinite: 1 })
   })
-
-  it('states that no element is finite', async () => {
-    writeNumbers(path('a.npy'), [1, 1], [EPSILON])
-    expect((await json(['multiply', path('a.npy'), path('a.npy')])).c).toMatchObject({
-      min: null,
-      max: null,
-      zeros: 1,
-    })
-  })
 })
 
 describe('multiply', () => {
@@ -432,18 +324,15 @@ describe('the output file', () => {
 describe('an input file', () => {
   const b = () => writeNumbers(path('b.npy'), [3, 2], [2, 5, 3, 3, 1, 6])
   const good = () => readFileSync(writeNumbers(path('good.npy'), [2, 3], [1, 6, 2, 8, 3, 4]))
-  const replaced = (from: string, to: string) =>
-    Buffer.from(good().toString('latin1').replace(from, to), 'latin1')
 
   it.each<[string, () => string | Buffer, string]>([
-    ['is empty', () => '', 'empty'],
     ['is text', () => '1,6,2\n8,3,4\n', 'NumPy'],
     ['is truncated', () => good().subarray(0, -1), 'truncated'],
-    ['is truncated in its header', () => good().subarray(0, 40), 'truncated'],
-    ['has trailing bytes', () => Buffer.concat([good(), Buffer.alloc(4)]), 'trailing'],
-    ['claims more than it has', () => replaced('(2, 3)', '(9, 3)'), 'truncated'],
-    ['claims a negative size', () => replaced('(2, 3)', '(-2,3)'), '-2'],
-    ['has half floats', () => replaced('<i4', '<f2'), 'astype(numpy.float32)'],
+    [
+      'has half floats',
+      () => Buffer.from(good().toString('latin1').replace('<i4', '<f2'), 'latin1'),
+      'astype(numpy.float32)',
+    ],
   ])('is rejected if it %s', async (_, content, expected) => {
     writeFileSync(path('bad.npy'), content())
     const line = await fails(['multiply', path('bad.npy'), b(), '-o', path('none.npy')])

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { counting, hamming } from '../../lib/semirings.js'
 import { leastDifference } from '../support/user-semirings.js'
-import { json, readNumbers, runMpmml, succeeds, useFolder, writeNumbers } from './support.js'
+import { fails, json, readNumbers, runMpmml, succeeds, useFolder, writeNumbers } from './support.js'
 
 const path = useFolder()
 
@@ -49,6 +49,14 @@ describe('multiply over a semiring in a file', () => {
       expect(stderr).toMatch(message)
       expect(stderr).not.toMatch(/\n\s+at /)
     }
+  })
+
+  it('names the file that is missing or wrong', async () => {
+    const [a, b, own] = files('{')
+    const failing = (file: string) => fails(['multiply', a, b, '--semiring', file, '-o', path('c.npy')])
+    expect(await failing(own)).toMatch(/own\.json: the semiring in JSON isn't JSON.*\[ERR_MPMML_FILE\]$/m)
+    const none = path('none.json')
+    expect(await failing(none)).toMatch(/none\.json: expected a semiring, but .*\[ERR_MPMML_FILE\]$/m)
   })
 
   it('lists the choices for unknown names', async () => {

@@ -1,7 +1,7 @@
 /** mpmml bench --suite peers, without Python, with a stand-in for it, and with the libraries that are installed. */
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { mpmml, useFolder } from './support.js'
 
 interface Figure {
@@ -72,6 +72,12 @@ require('node:readline').createInterface({ input: process.stdin }).on('line', (l
   tell({ ms: 2.5 })
 })`
 
+/** Returns the state of a process in /proc; Z if it has ended. */
+function stateOf(pid: number): string {
+  const file = `/proc/${pid}/stat`
+  return existsSync(file) ? /\) (\w)/.exec(readFileSync(file, 'utf8'))![1]! : 'Z'
+}
+
 const linux = process.platform === 'linux'
 
 describe.skipIf(!linux)('bench --suite peers', () => {
@@ -127,6 +133,28 @@ describe.skipIf(!linux)('bench --suite peers', () => {
     expect(theirs).toHaveLength(4)
     for (const each of theirs) expect(each.note).toMatch(note)
     expect(figures.filter(({ what }) => what === 'mpmml')).toHaveLength(4)
+  })
+
+  it.each(['SIGINT', 'SIGTERM'] as const)('leaves no folder and no process at %s', async (signal) => {
+    const [folder, pid] = [path(`temporary-${signal}`), path(`pid-${signal}`)]
+    mkdirSync(folder)
+    const waiting = `writeFileSync(${JSON.stringify(pid)}, String(process.pid)); setInterval(() => {}, 1000)`
+    const env = { PATH: standIn(`waiting-${signal}`, 'numpy', waiting), TMPDIR: folder }
+    const { stdout, stderr } = await mpmml(suite, {
+      env,
+      started(child) {
+        const timer = setInterval(() => {
+          if (!existsSync(pid)) return
+          clearInterval(timer)
+          child.kill(signal)
+        }, 20)
+      },
+    })
+    expect([stdout, stderr]).toEqual(['', 'mpmml: interrupted\n'])
+    expect(readdirSync(folder)).toEqual([])
+    const program = Number(readFileSync(pid, 'utf8'))
+    // A process that has ended, but that its parent hasn't waited for, has the state Z.
+    await vi.waitFor(() => expect(stateOf(program)).toBe('Z'))
   })
 
   it('measures the installed libraries, with equal results', async () => {

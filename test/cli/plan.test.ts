@@ -41,8 +41,25 @@ describe('plan', () => {
     const printed = await succeeds([...shapes, '--hosts', '3'])
     expect(printed).toMatch(/^32768³, int32, estimated/)
     expect(printed).toMatch(/^ *3 .* (kernels|storage|network)$/m)
-    expect(await fails(['plan', '--gpus', '8', 'a.npy', 'b.npy'], 2)).toMatch('--shapes')
-    expect(await fails(['plan', '--hosts', '8', '--shapes', '9x9x9'], 2)).toMatch('--gpus')
+  })
+
+  it('estimates by a bandwidth of the storage with a fraction, without exponents', async () => {
+    const shape = ['plan', '--shapes', '65536x65536x65536', '--gpus', '8', '--hosts', '1']
+    const seconds = async (storage: string) =>
+      (await json([...shape, '--storage', storage]))[0].hosts[0].jobsS
+    // A and B are read once for each of the blocks of 65536, and C is written.
+    expect((await seconds('0.5')) - (await seconds('1'))).toBeCloseTo((3 * 4 * 65536 ** 2) / 1e9, 3)
+    expect(await succeeds(['plan', '--shapes', '10x10x10', '--gpus', '1'])).toMatch(/^1 +0\.0000000556 ms/m)
+  })
+
+  it.each<[string, string]>([
+    ['--gpus 8 a.npy b.npy', '--shapes'],
+    ['--gpus 8 --shapes 9x9x9 a.npy b.npy', 'name two files, or shapes with --shapes'],
+    ['--hosts 8 --shapes 9x9x9', '--gpus'],
+    ['--gpus 8 --shapes 9x9x9 --storage 1', '--hosts'],
+    ['a.npy b.npy --values int32', '--shapes'],
+  ])('rejects %s', async (words, expected) => {
+    expect(await fails(['plan', ...words.split(' ')], 2)).toContain(expected)
   })
 
   it('prints the kernels of random matrices', async () => {

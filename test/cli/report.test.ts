@@ -100,6 +100,14 @@ describe('report --from', () => {
     expect(none.page).toContain('nothing measured yet')
   })
 
+  it('judges microbenchmarks of shared memory without K as if they were not measured', async () => {
+    const { points, ...results } = await readResults(h200)
+    for (const { sweep, parameters } of points) if (sweep.startsWith('shared')) delete parameters.k
+    const { page, claims } = reportPage({ ...results, points })
+    expect(page).not.toContain('NaN')
+    for (const id of ['one', 'both']) expect(claims.find((claim) => claim.id === id)!.verdict).toBe('missing')
+  })
+
   it('shows the thesis’ future work if it was measured', async () => {
     const results = await readResults(h200)
     const work = madeUpWork()

@@ -131,6 +131,7 @@ describe('schedule', () => {
   it.each([
     ['--set', 'duration=3'],
     ['--set', '1.days=3'],
+    ['--set', '1.constructor=3'],
     ['--weekdays', 'monday-fry'],
     ['--columns', 'weight=Netto'],
     ['--hours-per-day', '0'],

@@ -62,6 +62,7 @@ it('lists the commands without arguments', async () => {
 describe('help', () => {
   it('shows for each command the summary of its own help', async () => {
     const help = await succeeds(['--help'])
+    expect(await succeeds(['help'])).toBe(help)
     const lines = [
       ...help.matchAll(/^ {2}([a-z][\w-]*)((?: \[[^\]]+\]| <[^>]+>)*) {2,}(\S.*(?:\n {9,}\S.*)*)$/gm),
     ]
@@ -85,27 +86,6 @@ describe('help', () => {
     }
     expect(await succeeds(['--help'], { env })).toContain('multiply')
     expect(await fails(['info'], 1, { env })).toContain('ERR_MPMML_ADDON')
-  })
-
-  it('names every command, and every option of a command', async () => {
-    const help = await succeeds(['--help'])
-    for (const command of ['multiply', 'paths', 'star', 'cycle-mean', 'info', 'variants', 'demo'])
-      expect(help).toContain(command)
-    expect(await succeeds(['help'])).toBe(help)
-    const multiply = await succeeds(['multiply', '--help'])
-    for (const option of [
-      '-o, --output',
-      '--semiring',
-      '--backend',
-      '--device',
-      '--variant',
-      '--overflow',
-      '--accumulate',
-      '--verify',
-      '--json',
-    ]) {
-      expect(multiply).toContain(option)
-    }
   })
 })
 

@@ -311,6 +311,19 @@ describe('readPlan', () => {
     expect(() => parsePlan('<graphml/>')).toThrow(/MS Project/)
   })
 
+  it.each([
+    ['<MinutesPerDay>Infinity</MinutesPerDay>', '', /MinutesPerDay must be above 0, up to 1440/],
+    ['<MinutesPerDay>1441</MinutesPerDay>', '', /MinutesPerDay must be above 0, up to 1440/],
+    ['<MinutesPerDay>0</MinutesPerDay>', '', /MinutesPerDay/],
+    ['<MinutesPerDay>x</MinutesPerDay>', '', /MinutesPerDay/],
+    ['<MinutesPerWeek>1e999</MinutesPerWeek>', '', /MinutesPerWeek above 0, up to 10080/],
+    ['', '<ConstraintType>constructor</ConstraintType>', /its type is 'constructor'/],
+    ['', '<ConstraintType>2</ConstraintType>', /its type is '2'/],
+  ])('rejects the XML %s%s', (project, task, message) => {
+    const text = `<Project>${project}<Tasks><Task><UID>1</UID><Name>A</Name><Duration>PT8H0M0S</Duration>${task}</Task></Tasks></Project>`
+    expect(() => parsePlan(text)).toThrow(message)
+  })
+
   it.each(['mpp', 'xlsx', 'xer'])('explains how to export a .%s file', async (ending) => {
     await expect(readPlan(written(`plan.${ending}`, 'x'))).rejects.toThrow(/save it|export/)
   })

@@ -378,6 +378,16 @@ describe('whatIf', () => {
     await expect(whatIf(changes as never)).rejects.toThrow(message)
   })
 
+  it('rejects times without a common part of the unit, in any order', async () => {
+    const { whatIf } = await prepareSchedule(parsePlan('id,days\n1,5\n2,3\n'))
+    const [long, short] = [{ duration: 0.1234567890123 }, { duration: 1.5 }]
+    await expect(whatIf({ 1: long, 2: short })).rejects.toThrow(/round times to fewer decimals/)
+    await expect(whatIf({ 1: short, 2: long })).rejects.toThrow(/round times to fewer decimals/)
+    // The product of the denominators 10^9, 999 983 and 999 979 exceeds 2^50.
+    const fine = [{ duration: 1.000000001 }, { duration: 1 / 999_983, notBefore: 1 / 999_979 }]
+    await expect(whatIf({ 1: fine[0]!, 2: fine[1]! })).rejects.toThrow(/round times to fewer decimals/)
+  })
+
   it('rejects duplicate ids and unknown predecessors in plans that a program changed', async () => {
     const plan = parsePlan(text)
     plan.jobs[1]!.predecessors[0]!.id = 'x'

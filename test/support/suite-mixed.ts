@@ -3,9 +3,8 @@
  * tests of both backends run this suite.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { describeCall, drawCalls, matricesOf, type Product } from '../../bench/stress/calls.js'
-import type { Dense, OperandPlacements } from '../../bench/stress/matrices.js'
-import { type InvalidCall, invalidCalls } from '../../bench/stress/mistakes.js'
+import { type Dense, describeCall, drawCalls, matricesOf, type Product } from '../../bench/stress/calls.js'
+import { type InvalidCall, invalidCalls, type OperandPlacements } from '../../bench/stress/mistakes.js'
 import { judge, perform, untilIdle } from '../../bench/stress/perform.js'
 import type { BackendName } from '../../lib/backend-name.js'
 import { openDevice } from '../../lib/index.js'

@@ -1,9 +1,10 @@
 /** Results files: written, read back, rejected with a reason, and as CSV. The numbers are synthetic. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { addPoint, jobKey } from '../../bench/lab/job.js'
+import { storePoint } from '../../bench/lab/runner.js'
 import * as lab from '../../lib/lab.js'
 import { bandwidthPoint, callPoint, madeUpPoints } from '../support/made-up.js'
 
@@ -138,6 +139,21 @@ describe('a results file', () => {
   })
 })
 
+describe('results that could not be read again', () => {
+  const point = kernel(8)
+  it.each<[string, object, RegExp]>([
+    ['a machine without properties', { machine: { ...machine, gpu: null } }, /names no machine/],
+    ['a point without a result', { points: [{ ...point, result: undefined }] }, /point 0 has neither result/],
+    ['a point of another kind', { points: [point, { ...point, kind: 'x' }] }, /point 1 is of kind 'x'/],
+  ])('are rejected: %s', async (_, change, message) => {
+    const wrong = { ...results(), ...change } as lab.Results
+    const expected = { code: 'ERR_MPMML_DTYPE', message: expect.stringMatching(message) }
+    await expect(lab.writeResults(path('never.json'), wrong)).rejects.toMatchObject(expected)
+    expect(existsSync(path('never.json'))).toBe(false)
+    expect(() => lab.resultsCsv(wrong)).toThrow(message)
+  })
+})
+
 it('writes CSV with a line per point, quoted where necessary', () => {
   const csv = lab.resultsCsv(results(kernel(8), refused))
   const [head, first, ...rest] = csv.split('\r\n')
@@ -150,4 +166,26 @@ it('writes CSV with a line per point, quoted where necessary', () => {
   expect(first).toContain('"Synthetic, ""GPU"""')
   expect(rest.join('\r\n')).toContain('"too large,\nfor this"')
   expect(csv.endsWith('\r\n')).toBe(true)
+})
+
+describe('a file of two processes', () => {
+  it('keeps the points of both', async () => {
+    const file = path('two.json')
+    const [one, other] = [lab.newResults(machine), lab.newResults(machine)]
+    await storePoint(file, one, kernel(1))
+    await storePoint(file, other, kernel(2))
+    await storePoint(file, one, kernel(3))
+    await storePoint(file, other, kernel(3, 7))
+    const { points } = await lab.readResults(file)
+    expect(points).toEqual([kernel(1), kernel(2), kernel(3, 7)])
+  })
+
+  it('is rejected if the other one is of another machine', async () => {
+    const file = path('machines.json')
+    await lab.writeResults(file, lab.newResults({ ...machine, driver: '12.0' }))
+    await expect(storePoint(file, lab.newResults(machine), kernel(1))).rejects.toThrow(
+      'name another file with -o',
+    )
+    expect((await lab.readResults(file)).points).toEqual([])
+  })
 })

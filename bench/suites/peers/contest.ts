@@ -1,14 +1,14 @@
 /** Contests between mpmml and other programs on equal operands. Calls alternate, and results are compared. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { readNpy, writeNpy } from '../../../lib/files.js'
 import type { DenseMatrix, ElementArray } from '../../../lib/index.js'
 import { median } from '../../experiment.js'
 import { oneLine } from '../../output.js'
+import { endWithProcess, withFolder } from '../cleanup.js'
 import type { Bench, FigureGoal, Unit } from '../suite.js'
 import { type ProgramName, programs, source } from './programs.js'
 
@@ -60,6 +60,7 @@ class Program {
     // Errors of pipes to an ended process are ignored here; the missing answer reveals them.
     child.stdin!.on('error', () => {})
     child.once('error', () => {})
+    endWithProcess(child)
   }
 
   static async start(name: ProgramName, folder: string, options: object) {
@@ -151,9 +152,11 @@ async function inTurns(bench: Bench, rounds: number, ways: readonly Way[]): Prom
  * Runs a contest and adds a figure for each competitor. The figure of a program that can't be measured states
  * the reason.
  */
-export async function compete(bench: Bench, contest: Contest): Promise<Samples> {
+export const compete = (bench: Bench, contest: Contest): Promise<Samples> =>
+  withFolder((folder) => competeIn(folder, bench, contest))
+
+async function competeIn(folder: string, bench: Bench, contest: Contest): Promise<Samples> {
   const { of, operands, options, request, unit, figureOf, remark } = contest
-  const folder = await mkdtemp(join(tmpdir(), 'mpmml-peers-'))
   const running: Program[] = []
   const ways = [...contest.ways]
   const failures: [what: string, reason: string][] = []
@@ -191,6 +194,5 @@ export async function compete(bench: Bench, contest: Contest): Promise<Samples> 
     return samples
   } finally {
     await Promise.all(running.map((program) => program.close()))
-    await rm(folder, { recursive: true, force: true })
   }
 }

@@ -119,7 +119,7 @@ export function geometric(nodes: number): Network {
  *
  * @see A.-L. Barabási, R. Albert, Emergence of scaling in random networks, Science 286 (1999)
  */
-export function scaleFree(nodes: number): Network {
+function scaleFree(nodes: number): Network {
   const draw = new Draw(6)
   const each = 3
   const edges = new Edges(nodes, 2 * each * nodes)

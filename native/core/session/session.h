@@ -6,13 +6,30 @@
 #include <vector>
 
 #include "core/problem/problem.h"
-#include "core/problem/problems.h"
 #include "core/session/backend.h"
 #include "core/user/product.h"
 
 namespace mpmml {
 
 class PeerTransfers;  // core/devices/sharded_memory.h
+
+/// Consecutive problems in memory of the caller, which must outlive this object.
+class Problems {
+ public:
+  Problems(const Problem& one) : first_(&one), count_(1) {}
+  Problems(const std::vector<Problem>& all) : first_(all.data()), count_(all.size()) {}
+
+  const Problem* begin() const { return first_; }
+  const Problem* end() const { return first_ + count_; }
+  size_t size() const { return count_; }
+  bool empty() const { return count_ == 0; }
+  const Problem& front() const { return *first_; }
+  const Problem& operator[](size_t index) const { return first_[index]; }
+
+ private:
+  const Problem* first_;
+  size_t count_;
+};
 
 /// Device memory for elements. Matrices are views of it: their `memory` points to it. The memory is freed when its last
 /// owner releases it, which may happen on any thread.
@@ -33,6 +50,13 @@ class Memory {
   void* const data_;
   const int64_t bytes_;
 };
+
+/// Returns `view` with its first element at the start of a memory.
+inline MutableMatrixView placed_in(Memory& memory, MutableMatrixView view) {
+  view.data = memory.data();
+  view.memory = &memory;
+  return view;
+}
 
 /// Reservation of device memory, released by the destructor.
 class Share {
@@ -291,7 +315,7 @@ class Session {
   /// reservation until it ends; the session must have no matrices before. Returns null if products don't wait for
   /// memory on this backend. Throws Error(kOutOfMemory) if the product exceeds the device's memory, and
   /// Error(kAborted).
-  virtual std::unique_ptr<Share> admit_user(const UserProduct& /*product*/) { return nullptr; }
+  virtual std::unique_ptr<Share> reserve_for_user(const UserProduct& /*product*/) { return nullptr; }
 
   /// Returns a description of how multiply_user() would compute the product, with a line for each property. The
   /// matrices need no memory. Throws Error.
