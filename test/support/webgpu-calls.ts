@@ -10,7 +10,7 @@ import {
   requestFields,
 } from '../../lib/native-interface.js'
 import type { ElementArray, OperandArray } from '../../lib/storage.js'
-import type { Layout } from '../../lib/webgpu/layout.js'
+import type { Layout } from '../../lib/webgpu/views.js'
 import { gpuFunctions } from '../../lib/webgpu/session.js'
 import type { GpuFunctions } from '../../lib/webgpu/with-gpu.js'
 import { allowSoftware } from './webgpu-adapter.js'
