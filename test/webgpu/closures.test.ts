@@ -92,6 +92,25 @@ describe.skipIf(reason)('a closure on a WebGPU device', () => {
     expect(beyond).toEqual(before)
   })
 
+  it('closes more graphs than a recording has dispatches', async () => {
+    const [batch, n] = [70, 3]
+    const weights = new Int32Array(batch * n * n).fill(NONE)
+    for (let item = 0; item < batch; item++) weights.set([1, NONE, NONE, NONE, item], item * n * n + 1)
+    expect((await close(calls, weights, n, 'min-plus', false, batch)).gain).toBe(-1)
+    const expected = Array.from({ length: batch }, (_, item) => [
+      0,
+      1,
+      item + 1,
+      NONE,
+      0,
+      item,
+      NONE,
+      NONE,
+      0,
+    ])
+    expect([...weights]).toEqual(expected.flat())
+  })
+
   it('rejects semirings without a closure kernel', async () => {
     await expect(close(calls, line(3, 1), 3, 'max-min')).rejects.toMatchObject({ code: 'ERR_MPMML_OPTION' })
   })

@@ -152,6 +152,61 @@ describe.skipIf(reason)('a product on a WebGPU device', () => {
     expect(c.data[0]).toBe(value)
   })
 
+  it.each([
+    ['a binding', { maxStorageBufferBindingSize: 2 ** 17 }],
+    ['a buffer', { maxStorageBufferBindingSize: 2 ** 17, maxBufferSize: 2 ** 17 }],
+  ])('computes arrays larger than %s', async (_, limits) => {
+    const small = callsOf({ limits })
+    const [m, n, k] = [150, 140, 300]
+    const [a, b] = [drawn(m, k, 1000, 7), drawn(k, n, 1000, 8)]
+    const c = matrix(m, n, new Array(m * n).fill(9))
+    await multiply(small, a, b, c)
+    expect(oracle(a, b)).toMatchObject({ data: c.data })
+  })
+
+  it('computes with more k than are packed at once, and finds their witnesses', async () => {
+    const small = callsOf({ limits: { maxStorageBufferBindingSize: 2 ** 17 } })
+    const [m, n, k] = [7, 5, 3000]
+    for (const range of [5, 2 ** 29]) {
+      const [a, b] = [drawn(m, k, range, 7), drawn(k, n, range, 8)]
+      const [c, witness] = [matrix(m, n, new Array(m * n).fill(9)), new Int32Array(m * n)]
+      await multiply(small, a, b, c, { witness })
+      expect(oracle(a, b)).toMatchObject({ data: c.data })
+      const expected = Array.from(c.data, (value, index) => {
+        const [i, j] = [Math.floor(index / n), index % n]
+        return Array.from({ length: k }, (_, at) => a.data[i * k + at]! + b.data[at * n + j]!).indexOf(value)
+      })
+      expect([...witness]).toEqual(expected)
+    }
+  })
+
+  it('rejects a product that lacks memory, and computes the next one', async () => {
+    let isShort = false
+    const short = callsOf({ isOutOfMemory: (size) => isShort && size > 2 ** 16 })
+    const [a, b] = [drawn(140, 130, 1000, 7), drawn(130, 150, 1000, 8)]
+    const c = matrix(140, 150, new Array(140 * 150).fill(9))
+    await short.describeGpu()
+    isShort = true
+    await expect(multiply(short, a, b, c)).rejects.toMatchObject({ code: 'ERR_MPMML_OUT_OF_MEMORY' })
+    expect(c.data.every((value) => value === 9)).toBe(true)
+    isShort = false
+    await multiply(short, a, b, c)
+    expect(oracle(a, b)).toMatchObject({ data: c.data })
+    expect((await short.describeGpu()).reason).toBe('')
+  })
+
+  it('frees buffers for a product that lacks memory', async () => {
+    let allocated = 0
+    const short = callsOf({ isOutOfMemory: (size) => size > 2 ** 16 && ++allocated === 13 })
+    for (const n of [140, 150, 160, 170, 180]) {
+      const [a, b] = [drawn(140, 130, 1000, 7), drawn(130, n, 1000, 8)]
+      const c = matrix(140, n, new Array(140 * n).fill(9))
+      await multiply(short, a, b, c)
+      expect(oracle(a, b)).toMatchObject({ data: c.data })
+    }
+    expect(allocated).toBeGreaterThan(13)
+  })
+
   it('ends with ERR_MPMML_ABORTED when its flag is set', async () => {
     const c = one(7)
     await expect(multiply(calls, one(1), one(2), c, { cancel: Int32Array.of(1) })).rejects.toMatchObject({
