@@ -27,6 +27,7 @@ import { findCycle } from './cycle-search.js'
 import {
   deliver,
   download,
+  kindOfWork,
   onItsDevice,
   resident,
   type SquareRequest,
@@ -94,7 +95,10 @@ export async function computeClosure(
 ): Promise<ClosureResult> {
   const started = performance.now()
   const call = check(weights, options, closing)
-  return onItsDevice(call, (session) => closeOn(session, call, started))
+  const kind = kindOfWork(call, closing.next)
+  // WebGPU closes int32 matrices only.
+  const isByWebGpu = kind.dtype === 'int32' && kind.semiring.endsWith('-plus')
+  return onItsDevice(call, isByWebGpu ? kind : null, (session) => closeOn(session, call, started))
 }
 
 function check(weights: View, options: ReadOptions, closing: ClosureOptions): Call {

@@ -1,11 +1,12 @@
 /** Computes closures of int32 matrices over max-plus and min-plus in memory of a GPU. */
-import { type Gpu, Recording, roundUp, type Take, tooLarge } from './device.js'
+import { type Gpu, Recording, type Take, tooLarge } from './device.js'
 import { failure, notExact } from './failure.js'
 import { arithmeticOf, FACTS, initialStatus, zeroBits } from './kernels/arithmetic.js'
 import { cross, crossWithNext, finish, load, MAX_PATH, NO_PATH, pivot, S } from './kernels/closure.js'
 import { product, type Tile, tileOf, witnessTileOf } from './kernels/product.js'
 import { factsOf, kindOf } from './plan.js'
 import { encodeScan, scanPipeline } from './product.js'
+import { roundUp } from './transfers.js'
 import { bindingOf, contiguous, from, type GpuView, isBindable, spanOf } from './views.js'
 
 /** A batch of square matrices to be closed. */

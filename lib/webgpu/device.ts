@@ -1,7 +1,7 @@
 /** Wrapper of a GPUDevice: units of work in error scopes, pipelines, buffers, and recordings of commands. */
 import { failure } from './failure.js'
 import { ROUNDING_PROBE, roundingCases, roundsToNearest } from './probe.js'
-import { Transfers } from './transfers.js'
+import { roundUp, Transfers } from './transfers.js'
 
 /** Workgroups of a dispatch in each dimension. */
 export type Groups = readonly [x: number, y?: number, z?: number]
@@ -18,8 +18,6 @@ export interface Dispatch {
 
 /** Function that takes a buffer for a unit of work ({@link Gpu.take}). */
 export type Take = (bytes: number, most?: number) => GPUBuffer
-
-export const roundUp = (value: number, multiple: number): number => Math.ceil(value / multiple) * multiple
 
 // Numbers of the flags, because GPUBufferUsage is a global only in browsers.
 const [COPY_SRC, COPY_DST, UNIFORM, STORAGE, QUERY_RESOLVE] = [4, 8, 64, 128, 512]
@@ -177,7 +175,7 @@ export class Gpu {
     this.uniformBuffer = device.createBuffer({ size, usage: UNIFORM | COPY_DST })
     this.timestamps = hasTimestamps ? device.createQuerySet({ type: 'timestamp', count: 2 }) : null
     this.resolved = hasTimestamps ? device.createBuffer({ size: 16, usage: QUERY_RESOLVE | COPY_SRC }) : null
-    this.transfers = new Transfers(this)
+    this.transfers = new Transfers(device, () => this.assertUsable())
     device.lost.then(({ message, reason }) => {
       this.isLost = true
       this.problem ||= `the WebGPU device was lost (${reason || 'unknown'})${message && `: ${message.split('\n')[0]}`}`

@@ -3,8 +3,16 @@ import type { Addon, ReportField } from '../native-interface.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import type { Gpu, Take } from './device.js'
 import { failure, notExact } from './failure.js'
-import { type Block, blocksOf, type Kind, tileRowsOf, tileRowsOfVariant, variantOf } from './plan.js'
-import { Fault, multiplyBlock, type ProductTask, sumAt } from './product.js'
+import {
+  type Block,
+  blocksOf,
+  type Kind,
+  type ProductTask,
+  tileRowsOf,
+  tileRowsOfVariant,
+  variantOf,
+} from './plan.js'
+import { Fault, multiplyBlock, sumAt } from './product.js'
 import {
   contiguous,
   copyElements,

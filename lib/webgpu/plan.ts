@@ -17,6 +17,8 @@ import {
   TINIEST,
 } from './kernels/arithmetic.js'
 import { floatBits, SATURATE, WRAP } from './kernels/store.js'
+import type { ReadPart } from './transfers.js'
+import type { GpuView } from './views.js'
 
 /** Mode of a product, or 33-bit sums. */
 export type ProductMode = Mode | 'wide'
@@ -117,6 +119,27 @@ export function blocksOf(batch: number, m: number, n: number, k: number, maxByte
           ...{ i0, rows: Math.min(rows, m - i0), j0, cols: Math.min(cols, n - j0) },
         })
   return blocks
+}
+
+/** A product of one block. Results are row-major, `c` and `witness` with these strides. */
+export interface ProductTask {
+  readonly kind: Kind
+  readonly rows: TileRows
+  readonly batch: number
+  readonly m: number
+  readonly n: number
+  readonly k: number
+  readonly a: GpuView
+  readonly b: GpuView
+  readonly c0: GpuView | null
+  readonly c: GpuView
+  readonly witness: GpuView | null
+  /** Index in the addon's overflowPolicies. */
+  readonly policy: number
+  /** Results that are read when the product has succeeded. */
+  readonly reads: readonly ReadPart[]
+  /** Throws if the work was aborted. */
+  readonly check: () => void
 }
 
 /** Facts of an operand, from the words of a status. */

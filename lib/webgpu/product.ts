@@ -1,5 +1,5 @@
 /** Products of matrices in memory of a GPU: scan, pack, multiply, store. */
-import { type Gpu, Recording, roundUp, type Take } from './device.js'
+import { type Gpu, Recording, type Take } from './device.js'
 import { notExact } from './failure.js'
 import {
   arithmeticOf,
@@ -22,33 +22,12 @@ import {
   factsOf,
   type Kind,
   type ProductMode,
+  type ProductTask,
   spareBits,
-  type TileRows,
 } from './plan.js'
 import { selfTest } from './self-test.js'
-import type { ReadPart } from './transfers.js'
+import { roundUp } from './transfers.js'
 import { bindingOf, copyElements, type GpuView, type Sizes } from './views.js'
-
-/** A product of one block. Results are row-major, `c` and `witness` with these strides. */
-export interface ProductTask {
-  readonly kind: Kind
-  readonly rows: TileRows
-  readonly batch: number
-  readonly m: number
-  readonly n: number
-  readonly k: number
-  readonly a: GpuView
-  readonly b: GpuView
-  readonly c0: GpuView | null
-  readonly c: GpuView
-  readonly witness: GpuView | null
-  /** Index in the addon's overflowPolicies. */
-  readonly policy: number
-  /** Results that are read when the product has succeeded. */
-  readonly reads: readonly ReadPart[]
-  /** Throws if the work was aborted. */
-  readonly check: () => void
-}
 
 /** A result outside the finite range, by its index (item · m + row) · n + column. */
 export class Fault {
@@ -84,13 +63,15 @@ async function multiplyIn(gpu: Gpu, task: ProductTask, mode: ProductMode): Promi
   const output = witness ? (shift > 0 ? 'tagged' : 'witness') : ''
   const key = [kind.semiring, kind.dtype, mode, rows, a.bits, b.bits, output].join(' ')
   await gpu.assertTested(key, () =>
-    selfTest(gpu, task, mode, shift > 0, (test, testShift) => compute(gpu, test, mode, testShift)),
+    selfTest(gpu, task, mode, shift > 0, async (test) =>
+      compute(gpu, test, mode, shift > 0 ? await shiftOf(gpu, test, mode) : 0),
+    ),
   )
   return compute(gpu, task, mode, shift)
 }
 
 /** Returns the number of bits below each value that hold k: a plain product then finds the witness too. 0 if they don't suffice. */
-export async function shiftOf(gpu: Gpu, task: ProductTask, mode: ProductMode): Promise<number> {
+async function shiftOf(gpu: Gpu, task: ProductTask, mode: ProductMode): Promise<number> {
   if (mode !== 'offset' || !task.witness) return 0
   const status = initialStatus()
   await gpu.withBuffers(async (take) => {

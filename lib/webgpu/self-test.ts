@@ -2,8 +2,7 @@
 
 import type { Gpu } from './device.js'
 import { failure } from './failure.js'
-import type { ProductMode } from './plan.js'
-import { type ProductTask, shiftOf } from './product.js'
+import type { ProductMode, ProductTask } from './plan.js'
 import { contiguous, type GpuView } from './views.js'
 
 /** Rows, columns and k of the product. */
@@ -86,7 +85,7 @@ export async function selfTest(
   task: ProductTask,
   mode: ProductMode,
   isTagged: boolean,
-  compute: (test: ProductTask, shift: number) => Promise<unknown>,
+  compute: (test: ProductTask) => Promise<unknown>,
 ): Promise<void> {
   const { kind, rows, witness } = task
   const [a, b] = [draw(task, task.a.bits, mode, isTagged, 1), draw(task, task.b.bits, mode, isTagged, 2)]
@@ -111,7 +110,7 @@ export async function selfTest(
       },
     }
     await Promise.all([gpu.transfers.write(a, test.a.buffer), gpu.transfers.write(b, test.b.buffer)])
-    await compute(test, isTagged ? await shiftOf(gpu, test, mode) : 0)
+    await compute(test)
   })
   const expected = compute64(task, a, b)
   const wrong = expected.c.findIndex(

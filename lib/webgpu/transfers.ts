@@ -1,6 +1,7 @@
 /** Copies between arrays and buffers of a GPU, through mapped memory. */
-import { type Gpu, roundUp } from './device.js'
 import { failure } from './failure.js'
+
+export const roundUp = (value: number, multiple: number): number => Math.ceil(value / multiple) * multiple
 
 const [MAP_READ, MAP_WRITE, COPY_SRC, COPY_DST] = [1, 2, 4, 8]
 const [MODE_READ, MODE_WRITE] = [1, 2]
@@ -33,7 +34,11 @@ export class Transfers {
   readonly #readable: GPUBuffer[] = []
   #count = 0
 
-  constructor(readonly gpu: Gpu) {}
+  /** `assertUsable` throws if the device is lost. */
+  constructor(
+    readonly device: GPUDevice,
+    readonly assertUsable: () => void,
+  ) {}
 
   /** Resolves when no buffer is being mapped. A thread must not end before. */
   async idle(): Promise<void> {
@@ -43,11 +48,10 @@ export class Transfers {
   /** Copies the bytes of an array to a buffer; `check` is called between parts. */
   async write(array: ArrayBufferView, buffer: GPUBuffer, check?: () => void): Promise<void> {
     const bytes = new Uint8Array(array.buffer as ArrayBuffer, array.byteOffset, array.byteLength)
-    const { device } = this.gpu
     if (bytes.length <= SMALL) {
       const words = new Uint8Array(roundUp(bytes.length, 4))
       words.set(bytes)
-      if (words.length > 0) device.queue.writeBuffer(buffer, 0, words)
+      if (words.length > 0) this.device.queue.writeBuffer(buffer, 0, words)
       return
     }
     for (let at = 0; at < bytes.length; at += CHUNK) {
@@ -62,16 +66,16 @@ export class Transfers {
   }
 
   #copy(from: GPUBuffer, fromAt: number, to: GPUBuffer, toAt: number, bytes: number): void {
-    const encoder = this.gpu.device.createCommandEncoder()
+    const encoder = this.device.createCommandEncoder()
     encoder.copyBufferToBuffer(from, fromAt, to, toAt, roundUp(bytes, 4))
-    this.gpu.device.queue.submit([encoder.finish()])
+    this.device.queue.submit([encoder.finish()])
   }
 
   #takeWritable(): Promise<GPUBuffer> | GPUBuffer {
     if (this.#count === MAX_STAGING) return this.#writable.shift()!
     this.#count++
     const usage = MAP_WRITE | COPY_SRC
-    return this.gpu.device.createBuffer({ size: CHUNK, usage, mappedAtCreation: true })
+    return this.device.createBuffer({ size: CHUNK, usage, mappedAtCreation: true })
   }
 
   #giveWritable(staging: GPUBuffer): void {
@@ -84,7 +88,7 @@ export class Transfers {
   }
 
   #refuse(error: Error): never {
-    this.gpu.assertUsable()
+    this.assertUsable()
     throw failure('ERR_MPMML_DEVICE_LOST', `memory of the GPU can't be mapped: ${error.message}`)
   }
 
@@ -137,6 +141,6 @@ export class Transfers {
   #takeReadable(size: number): GPUBuffer {
     const index = this.#readable.findIndex((one) => one.size >= size && one.size <= Math.max(4 * size, 4096))
     if (index >= 0) return this.#readable.splice(index, 1)[0]!
-    return this.gpu.device.createBuffer({ size: roundUp(size, 256), usage: MAP_READ | COPY_DST })
+    return this.device.createBuffer({ size: roundUp(size, 256), usage: MAP_READ | COPY_DST })
   }
 }

@@ -1,8 +1,9 @@
 /** Matrices in arrays and in memory of a GPU, and copies between them. */
 import type { ElementArray, OperandArray } from '../storage.js'
-import { type Gpu, Recording, roundUp, type Take } from './device.js'
+import { type Gpu, Recording, type Take } from './device.js'
 import type { StoredBits } from './kernels/arithmetic.js'
 import { type Elementwise, elementwise } from './kernels/elementwise.js'
+import { roundUp } from './transfers.js'
 
 /** Positions of the elements of a batch of matrices. Offsets and strides count elements, and are at least 0. */
 export interface Layout {
