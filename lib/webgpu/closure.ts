@@ -55,11 +55,12 @@ const tileFor = ({ n, next }: ClosureTask): Tile => {
  * gains.
  */
 export async function close(gpu: Gpu, task: ClosureTask): Promise<ClosureOutcome> {
-  const { semiring, next, n, weights } = task
+  const { semiring, next, batch, n, weights } = task
   if (semiring !== 'max-plus' && semiring !== 'min-plus') throw notExact(`closures over ${semiring}`)
   const { least, greatest } = await assertBound(gpu, task)
   const isWorse = semiring === 'min-plus' ? least > 0 : greatest < 0
-  if (next && isWorse && n >= MANY) return closeThenFindNext(gpu, task, next)
+  const isSmall = 4 * batch * roundUp(n, 128) ** 2 <= gpu.maxBinding
+  if (next && isWorse && n >= MANY && isSmall) return closeThenFindNext(gpu, task, next)
   const tile = tileFor(task)
   await gpu.assertTested(`closure ${semiring} ${next !== null} ${weights.bits} ${tile.join()}`, () =>
     testClosure(gpu, task, tile),

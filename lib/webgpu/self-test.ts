@@ -41,7 +41,7 @@ function draw(task: ProductTask, bits: number, mode: ProductMode, isTagged: bool
     else if (bits === 8) elements[i] = (state >>> 24) & 1
     // In 33 bits half of the sums come near both ends of the range and stay in it.
     else
-      elements[i] = mode === 'wide' ? (value % 2 === 0 ? 1 : -1) * (2 ** 30 - value) : factor * (value - 1000)
+      elements[i] = mode === 'wide' ? (value % 4 < 2 ? 1 : -1) * (2 ** 30 - value) : factor * (value - 1000)
   }
   return elements
 }

@@ -193,6 +193,7 @@ export async function close(
   semiring = 'min-plus',
   wantsNext = false,
   batch = 1,
+  reflexive = true,
 ): Promise<Closed> {
   const device = await calls.openDevice(0)
   const copy = new Float64Array(copyFields.length)
@@ -212,7 +213,17 @@ export async function close(
   const memory = await calls.upload(device, weights, copy, flag)
   let next: Int32Array | null = null
   try {
-    const made = await calls.closeMatrix(device, memory, null, true, true, wantsNext, request, report, flag)
+    const made = await calls.closeMatrix(
+      device,
+      memory,
+      null,
+      true,
+      reflexive,
+      wantsNext,
+      request,
+      report,
+      flag,
+    )
     if (wantsNext) {
       next = new Int32Array(batch * n * n)
       await calls.download(device, made as NativeMemory, next, copy, flag)

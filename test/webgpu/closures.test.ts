@@ -81,6 +81,49 @@ describe.skipIf(reason)('a closure on a WebGPU device', () => {
     },
   )
 
+  it.each([
+    ['min-plus', 1, true],
+    ['max-plus', -1, false],
+  ] as const)(
+    'returns next nodes of a large graph over %s whose edges have the sign %d, reflexive: %s',
+    async (semiring, sign, reflexive) => {
+      const n = 520
+      const none = sign > 0 ? NONE : -(2 ** 31)
+      let state = 9
+      const random = (count: number) => {
+        state = (Math.imul(state, 1664525) + 1013904223) >>> 0
+        return (state >>> 8) % count
+      }
+      const weights = new Int32Array(n * n).fill(none)
+      // The last nodes have no edge from others.
+      for (let edge = 0; edge < 3 * n; edge++)
+        weights[random(n) * n + random(n - 20)] = sign * (1 + random(9))
+      const edges = weights.slice()
+      const distances = Float64Array.from(edges, (weight) => (weight === none ? Infinity : sign * weight))
+      if (reflexive) for (let i = 0; i < n; i++) distances[i * n + i] = 0
+      for (let k = 0; k < n; k++)
+        for (let i = 0; i < n; i++) {
+          const first = distances[i * n + k]!
+          if (first === Infinity) continue
+          for (let j = 0; j < n; j++) {
+            const path = first + distances[k * n + j]!
+            if (path < distances[i * n + j]!) distances[i * n + j] = path
+          }
+        }
+      const { gain, next } = await close(calls, weights, n, semiring, true, 1, reflexive)
+      expect(gain).toBe(-1)
+      const wrong = distances.findIndex((distance, at) => {
+        if (weights[at] !== (distance === Infinity ? none : sign * distance)) return true
+        const [i, j] = [Math.floor(at / n), at % n]
+        const to = next![at]!
+        if (distance === Infinity || (reflexive && i === j)) return to !== -1
+        const rest = to === j ? 0 : distances[to * n + j]!
+        return edges[i * n + to] === none || sign * edges[i * n + to]! + rest !== distance
+      })
+      expect(wrong).toBe(-1)
+    },
+  )
+
   it('accepts weights up to the bound of exact paths and rejects larger ones', async () => {
     const most = Math.floor(2 ** 30 / 3 / 4)
     const weights = line(4, most)

@@ -127,6 +127,26 @@ describe.skipIf(reason)('a product on a WebGPU device', () => {
     expect([...witness]).toEqual(expected)
   })
 
+  it('compares sums of 33 bits by their lowest bit too', async () => {
+    const [a, b] = [matrix(1, 3, [10, 11, MOST]), matrix(3, 1, [0, 0, LEAST + 1])]
+    const c = one(7)
+    expect(await multiply(calls, a, b, c)).toBe('wide')
+    expect(c.data[0]).toBe(11)
+  })
+
+  it.each([5, 2 ** 30])(
+    'returns no witness of a result without a candidate, beside values up to %d',
+    async (most) => {
+      const [a, b] = [matrix(2, 1, [LEAST, most]), matrix(1, 2, [-most, LEAST])]
+      const [c, witness] = [matrix(2, 2, [7, 7, 7, 7]), new Int32Array(4)]
+      await multiply(calls, a, b, c, { witness })
+      expect([[...c.data], [...witness]]).toEqual([
+        [LEAST, LEAST, 0, LEAST],
+        [-1, -1, 0, -1],
+      ])
+    },
+  )
+
   it('rejects the witness of sums of 33 bits', async () => {
     const c = one(7)
     const options = { witness: new Int32Array(1) }
