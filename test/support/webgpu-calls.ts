@@ -175,6 +175,19 @@ export async function multiply(
   return addon.paths[report[reportAt.path]!]!
 }
 
+/** Copies a row-major matrix to a new device. Products take its memory in place of the array. */
+export async function upload<Data extends OperandArray>(
+  calls: GpuFunctions,
+  { data, shape }: InArray<Data>,
+): Promise<InArray<Data>> {
+  const copy = new Float64Array(copyFields.length)
+  copy.set([1, ...shape], copyAt.batch)
+  put(copy, copyAt.array, layoutOf({ shape }))
+  const device = await calls.openDevice(0)
+  const memory = await calls.upload(device, data, copy, new Int32Array(1))
+  return { data: memory as never, shape }
+}
+
 /** Results of a closure apart from the distances. */
 export interface Closed {
   /** Field `gain` of the report. */
