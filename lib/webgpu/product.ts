@@ -207,7 +207,7 @@ async function computeWith(
     bits: 0,
     wide: 0,
   }[mode]
-  /** Multiplies some rows of tiles by k0 ≤ k < k1 of those that are packed, which follow `first` others. */
+  /** Multiplies some rows of tiles by the packed k0 ≤ k < k1. `first` is the k of k0 = 0. */
   const multiply = (y0: number, height: number, k0: number, k1: number, first: number, words: number) => {
     const [za, zb] = [itemsA > 1 ? (words * mp) / 4 : 0, itemsB > 1 ? (words * np) / 4 : 0]
     const isFirst = first + k0 === 0 ? 1 : 0

@@ -16,12 +16,19 @@ function line(nodes: number, weight: number): Int32Array {
 describe.skipIf(reason)('a closure on a WebGPU device', () => {
   it.each([1, 63, 64, 65, 130])('has the sums of all edges between %d nodes in a line', async (n) => {
     const weights = line(n, -3)
+    const edges = weights.slice()
     expect(await close(calls, weights, n)).toEqual({ gain: -1, next: null })
     const expected = Array.from(weights, (_, index) => {
       const [i, j] = [Math.floor(index / n), index % n]
       return j < i ? NONE : 0 - 3 * (j - i)
     })
     expect([...weights]).toEqual(expected)
+    const { next } = await close(calls, edges, n, 'min-plus', true)
+    expect([...next!]).toEqual(
+      expected.map((distance, index) =>
+        distance === NONE || distance === 0 ? -1 : Math.floor(index / n) + 1,
+      ),
+    )
   })
 
   it('leaves the weights unchanged and reports the first node with an improving cycle through earlier nodes', async () => {

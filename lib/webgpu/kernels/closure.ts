@@ -88,7 +88,8 @@ const NEXT = `
 
 /**
  * WGSL that closes the block on the diagonal. 256 threads hold 4 × 4 elements each; row and column k are in shared memory, twice, so that
- * a step takes one barrier. state[0] gets the first pivot whose own element is better than one: then the closure doesn't exist. state[1] is
+ * a step takes one barrier. state[0] gets the first pivot whose own element is better than one: then the closure doesn't exist, and
+ * elements may wrap. state[1] is
  * the last block that was closed, so that the dispatches of all blocks are the same.
  */
 export function pivot({ plus, better }: Arithmetic, withNext: boolean): string {
@@ -115,9 +116,7 @@ fn main(@builtin(local_invocation_id) l: vec3<u32>, @builtin(local_invocation_in
     if (row[side + k] ${better} 0 && first < 0) { first = i32(o + k); }
     ${forFour((r) => `let a${r} = col[side + l.y + ${16 * r}u];${withNext ? ` let h${r} = via[side + l.y + ${16 * r}u];` : ''}`)}
     ${forFour((c) => `let b${c} = row[side + l.x + ${16 * c}u];`)}
-    if (first < 0) {
-      ${forElements((i, r, c) => (withNext ? replaced(better, i, r, c) : `v${i} = ${plus(`v${i}`, `a${r} + b${c}`)};`))}
-    }
+    ${forElements((i, r, c) => (withNext ? replaced(better, i, r, c) : `v${i} = ${plus(`v${i}`, `a${r} + b${c}`)};`))}
   }
   if (t == 0u) {
     if (first >= 0 && state[0] < 0) { state[0] = first; }
