@@ -218,7 +218,7 @@ export const fileNode = (node: FileNode, { firstNode, keys }: GraphFile): FileNo
   typeof node === 'string' ? node : (keys?.[node] ?? node + firstNode)
 
 /** Returns the names or numbers of nodes in the file. */
-export const fileNodes = (nodes: ArrayLike<number>, graph: GraphFile): FileNode[] =>
+export const fileNodes = (nodes: ArrayLike<FileNode>, graph: GraphFile): FileNode[] =>
   Array.from(nodes, (node) => fileNode(node, graph))
 
 /** Returns a path as text, such as "1 → 3 → 6". */

@@ -8,7 +8,7 @@ import './globals.js'
 
 export type { CycleMean, CycleOptions } from './algebra/best-cycles.js'
 export { plus, star } from './algebra/closure.js'
-export { type CriticalGraph, criticalGraph, type NamedCriticalGraph } from './algebra/critical.js'
+export { type CriticalGraph, criticalGraph } from './algebra/critical.js'
 export {
   type ComponentMeans,
   type CycleTimes,
@@ -38,8 +38,8 @@ export {
   type LatestStarts,
   latestStarts,
 } from './algebra/schedule.js'
-export type { KeyedTokenEdgeList, NamedTokenEdgeList, TokenEdgeList } from './algebra/tokens.js'
-export { type Input, type NamedStates, type TrajectoryOptions, trajectory } from './algebra/trajectory.js'
+export type { EdgeTokens, TokenEdgeList } from './algebra/tokens.js'
+export { type Input, type States, type TrajectoryOptions, trajectory } from './algebra/trajectory.js'
 export type { Vector } from './algebra/vector.js'
 export { type WeightMatrixOptions, weightMatrix } from './algebra/weight-matrix.js'
-export type { NamedWeights, SumSemiring, Weights } from './algebra/weights.js'
+export type { IntegerEdges, NamedWeights, SumSemiring, Weights } from './algebra/weights.js'

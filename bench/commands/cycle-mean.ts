@@ -96,7 +96,7 @@ async function compute(
   }
 }
 
-const meanRecord = ({ numerator, denominator, value, cycle }: CycleMean, graph: GraphFile) => ({
+const meanRecord = ({ numerator, denominator, value, cycle }: CycleMean<FileNode>, graph: GraphFile) => ({
   numerator,
   denominator,
   value,

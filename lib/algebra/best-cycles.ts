@@ -142,20 +142,28 @@ export function exactNumber(value: bigint, what: string): number {
   )
 }
 
+/**
+ * Returns `value / 2^bits` as a number: exactly if the weights are int32, else rounded.
+ *
+ * @throws OverflowError for an integer beyond 2^53.
+ */
+export const numeratorOf = ({ exact }: WeightedGraph, value: bigint, bits: number, what: string): number =>
+  exact ? exactNumber(value, what) : unscaled(value, bits)
+
 /** The mean of a cycle: its numerator and its denominator. */
 export function fractionOf(
   { inner, graph }: Pick<Spectral, 'inner' | 'graph'>,
   { tokens, sum }: BestCycle,
 ): [numerator: number, denominator: number] {
   const signed = BigInt(inner.sign) * sum
-  if (!graph.exact) return [unscaled(signed, inner.bits), tokens]
-  const numerator = exactNumber(signed, "the sum of a cycle's weights")
+  const numerator = numeratorOf(graph, signed, inner.bits, "the sum of a cycle's weights")
+  if (!graph.exact) return [numerator, tokens]
   const divisor = greatestDivisor(Math.abs(numerator), tokens)
   return [numerator / divisor, tokens / divisor]
 }
 
 /** Returns the mean of a cycle, with the user's names or numbers of its nodes. */
-export function asMean(spectral: Spectral, best: BestCycle): CycleMean<unknown> {
+export function asMean<Key>(spectral: Spectral, best: BestCycle): CycleMean<Key> {
   const { inner, graph, components } = spectral
   const [numerator, denominator] = fractionOf(spectral, best)
   const cycle = best.edges.map((_, at) => components.members[inner.to[best.edges.at(at - 1)!]!]!)
@@ -165,7 +173,7 @@ export function asMean(spectral: Spectral, best: BestCycle): CycleMean<unknown> 
     numerator,
     denominator,
     value: numerator / denominator,
-    cycle: atOnce(naming(rotated(cycle, first), graph.names)),
+    cycle: atOnce(naming(rotated(cycle, first), graph.names)) as Key[],
     edges: rotated(edges, first),
   }
 }

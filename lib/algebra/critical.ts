@@ -16,21 +16,21 @@ import {
   type Spectral,
   solve,
 } from './best-cycles.js'
-import { type NamedWeights, numberOf, type Weights } from './weights.js'
+import { numberOf, type Weights } from './weights.js'
 
 /** Nodes and edges of the cycles that have the best mean. */
-export interface CriticalGraph {
+export interface CriticalGraph<Key = number> {
   /** The mean of all its cycles. */
-  mean: CycleMean
-  /** Its nodes, ascending. */
-  nodes: Int32Array
+  mean: CycleMean<Key>
+  /** Its nodes, ascending by their numbers. Names if nodes have names. */
+  nodes: Key[]
   /**
    * Edges of the critical graph, ascending. Edges of an edge list are its indices, equally good parallel
    * edges included. The edge from i to j of an n × n matrix is i·n + j.
    */
   edges: number[]
   /** Strongly connected components of the critical graph, each as its nodes, ordered by their least nodes. */
-  components: Int32Array[]
+  components: Key[][]
   /**
    * Least common multiple of the cyclicities of the components. The cyclicity of a component is the greatest
    * common divisor of the lengths of its cycles. The length of a cycle is its number of edges, or of their
@@ -38,20 +38,6 @@ export interface CriticalGraph {
    * matrix.
    */
   cyclicity: number
-}
-
-/** A {@link CriticalGraph} of nodes that have names. */
-export interface NamedCriticalGraph<Key = unknown>
-  extends Omit<CriticalGraph, 'mean' | 'nodes' | 'components'> {
-  /** The mean of all its cycles. */
-  mean: CycleMean<Key>
-  /** The names of its nodes, in the order of their numbers. */
-  nodes: Key[]
-  /**
-   * Strongly connected components of the critical graph, each as the names of its nodes, ordered by their
-   * first nodes.
-   */
-  components: Key[][]
 }
 
 /**
@@ -65,18 +51,13 @@ export interface NamedCriticalGraph<Key = unknown>
  * const { mean, nodes, cyclicity } = await criticalGraph(matrix(2, 2, [3, 7, 2, 4]))
  * console.log(mean.value, nodes.join(), cyclicity) // 4.5 0,1 2
  */
-export function criticalGraph<Key>(
-  graph: NamedWeights<Key>,
+export async function criticalGraph<Key = number>(
+  graph: Weights<Key>,
   options?: CycleOptions,
-): Promise<NamedCriticalGraph<Key> | null>
-export function criticalGraph(graph: Weights, options?: CycleOptions): Promise<CriticalGraph | null>
-export async function criticalGraph(
-  graph: Weights,
-  options?: CycleOptions,
-): Promise<CriticalGraph | NamedCriticalGraph | null> {
+): Promise<CriticalGraph<Key> | null> {
   return await onSpectral(graph, options, 'the search for the critical graph', function* (spectral) {
     const critical = yield* findCritical(spectral)
-    return critical && (yield* describeCritical(spectral, critical))
+    return critical && (yield* describeCritical<Key>(spectral, critical))
   })
 }
 
@@ -155,30 +136,23 @@ export function* findCritical(spectral: Spectral): Steps<Critical | null> {
   }
 }
 
-function* describeCritical(
-  spectral: Spectral,
-  critical: Critical,
-): Steps<CriticalGraph | NamedCriticalGraph> {
-  const { members } = spectral.components
-  const sets = critical.parts.map((places) => places.map((p) => members[p]!))
-  const nodes = new Int32Array(sets.reduce((total, { length }) => total + length, 0))
-  let at = 0
-  for (const set of sets) {
-    nodes.set(set, at)
-    at += set.length
+function* describeCritical<Key>(spectral: Spectral, critical: Critical): Steps<CriticalGraph<Key>> {
+  const { graph, components } = spectral
+  const isOn = new Uint8Array(graph.rows.nodes)
+  const parts: Key[][] = []
+  for (const places of critical.parts) {
+    const nodes = places.map((p) => components.members[p]!)
+    for (const node of nodes) isOn[node] = 1
+    parts.push((yield* naming(nodes, graph.names)) as Key[])
   }
-  const described = {
-    mean: asMean(spectral, critical.best) as CycleMean,
-    nodes: nodes.sort(),
+  const nodes = Int32Array.from(isOn.keys()).filter((node) => isOn[node] === 1)
+  return {
+    mean: asMean(spectral, critical.best),
+    nodes: (yield* naming(nodes, graph.names)) as Key[],
     edges: yield* edgesOf(spectral, critical),
-    components: sets,
+    components: parts,
     cyclicity: exactNumber(critical.divisors.reduce(leastMultiple, 1n), 'the cyclicity'),
   }
-  const { names } = spectral.graph
-  if (!names) return described
-  const components: unknown[][] = []
-  for (const set of sets) components.push(yield* naming(set, names))
-  return { ...described, nodes: yield* naming(nodes, names), components }
 }
 
 /**

@@ -15,7 +15,7 @@ import {
   type Spectral,
   solve,
 } from './best-cycles.js'
-import { keysOf, type NamedWeights, type Weights } from './weights.js'
+import { keysOf, type SumSemiring, type Weights } from './weights.js'
 
 /**
  * Computes the maximum cycle mean of a graph, and a cycle that attains it. The maximum cycle mean is the
@@ -51,18 +51,10 @@ import { keysOf, type NamedWeights, type Weights } from './weights.js'
  * const { numerator, denominator, cycle } = await maximumCycleMean(matrix(2, 2, [3, 7, 2, 4]))
  * console.log(`${numerator}/${denominator} by ${cycle.join(' → ')}`) // 9/2 by 0 → 1
  */
-export function maximumCycleMean<Key>(
-  graph: NamedWeights<Key>,
+export function maximumCycleMean<Key = number>(
+  graph: Weights<Key>,
   options?: Pick<CycleOptions, 'signal'>,
-): Promise<CycleMean<Key> | null>
-export function maximumCycleMean(
-  graph: Weights,
-  options?: Pick<CycleOptions, 'signal'>,
-): Promise<CycleMean | null>
-export function maximumCycleMean(
-  graph: Weights,
-  options?: Pick<CycleOptions, 'signal'>,
-): Promise<CycleMean<unknown> | null> {
+): Promise<CycleMean<Key> | null> {
   return meanOf(graph, options, 'max-plus')
 }
 
@@ -76,32 +68,24 @@ export function maximumCycleMean(
  * const { numerator, denominator } = await minimumCycleMean(graph)
  * console.log(numerator, denominator) // 7 2
  */
-export function minimumCycleMean<Key>(
-  graph: NamedWeights<Key>,
+export function minimumCycleMean<Key = number>(
+  graph: Weights<Key>,
   options?: Pick<CycleOptions, 'signal'>,
-): Promise<CycleMean<Key> | null>
-export function minimumCycleMean(
-  graph: Weights,
-  options?: Pick<CycleOptions, 'signal'>,
-): Promise<CycleMean | null>
-export function minimumCycleMean(
-  graph: Weights,
-  options?: Pick<CycleOptions, 'signal'>,
-): Promise<CycleMean<unknown> | null> {
+): Promise<CycleMean<Key> | null> {
   return meanOf(graph, options, 'min-plus')
 }
 
 const meanOptions = new Options({ signal } satisfies OptionsOf<Pick<CycleOptions, 'signal'>>)
 
-async function meanOf(
-  graph: Weights,
+async function meanOf<Key>(
+  graph: Weights<Key>,
   options: Pick<CycleOptions, 'signal'> | undefined,
-  semiring: 'max-plus' | 'min-plus',
-): Promise<CycleMean<unknown> | null> {
+  semiring: SumSemiring,
+): Promise<CycleMean<Key> | null> {
   const read = { ...meanOptions.read(options), semiring }
   return await onSpectral(graph, read, 'the search for the best cycle', function* (spectral) {
     const best = yield* bestOfAll(spectral)
-    return best && asMean(spectral, best)
+    return best && asMean<Key>(spectral, best)
   })
 }
 
@@ -128,22 +112,17 @@ export interface ComponentMeans<Key = number> {
  * const { component, means } = await componentCycleMeans(graph)
  * console.log(component.join(), means.map(({ value }) => value).join()) // 1,1,0 8,3.5
  */
-export function componentCycleMeans<Key>(
-  graph: NamedWeights<Key>,
+export async function componentCycleMeans<Key = number>(
+  graph: Weights<Key>,
   options?: CycleOptions,
-): Promise<ComponentMeans<Key>>
-export function componentCycleMeans(graph: Weights, options?: CycleOptions): Promise<ComponentMeans>
-export async function componentCycleMeans(
-  graph: Weights,
-  options?: CycleOptions,
-): Promise<ComponentMeans<unknown>> {
+): Promise<ComponentMeans<Key>> {
   return await onSpectral(graph, options, 'the search for the best cycles', function* (spectral) {
-    const means: (CycleMean<unknown> | null)[] = []
+    const means: (CycleMean<Key> | null)[] = []
     for (let component = 0; component < spectral.components.count; component++) {
       const best = yield* solve(spectral, component)
-      means.push(best && asMean(spectral, best))
+      means.push(best && asMean<Key>(spectral, best))
     }
-    return { component: spectral.components.of, means, ...keysOf(spectral.graph) }
+    return { component: spectral.components.of, means, ...keysOf<Key>(spectral.graph) }
   })
 }
 
@@ -176,14 +155,15 @@ export interface CycleTimes<Key = number> {
  * const graph = { nodes: 3, from: [0, 1, 2], to: [1, 0, 2], weight: [3, 4, 2] }
  * console.log((await cycleTimes(graph)).values.join()) // 3.5,3.5,2
  */
-export function cycleTimes<Key>(graph: NamedWeights<Key>, options?: CycleOptions): Promise<CycleTimes<Key>>
-export function cycleTimes(graph: Weights, options?: CycleOptions): Promise<CycleTimes>
-export async function cycleTimes(graph: Weights, options?: CycleOptions): Promise<CycleTimes<unknown>> {
-  return await onSpectral(graph, options, 'the search for the best cycles', timesOf)
+export async function cycleTimes<Key = number>(
+  graph: Weights<Key>,
+  options?: CycleOptions,
+): Promise<CycleTimes<Key>> {
+  return await onSpectral(graph, options, 'the search for the best cycles', timesOf<Key>)
 }
 
 /** The cycle times of all nodes. */
-export function* timesOf(spectral: Spectral): Steps<CycleTimes<unknown>> {
+export function* timesOf<Key>(spectral: Spectral): Steps<CycleTimes<Key>> {
   const { components, graph } = spectral
   const { rows } = graph
   const { nodes } = rows
@@ -214,5 +194,5 @@ export function* timesOf(spectral: Spectral): Steps<CycleTimes<unknown>> {
       values[i] = numerator / denominator
     }
   }
-  return { numerators, denominators, values, ...keysOf(graph) }
+  return { numerators, denominators, values, ...keysOf<Key>(graph) }
 }

@@ -1,6 +1,5 @@
 /** Eigenvalues and eigenvectors. */
 import { OutOfMemoryError } from '../errors.js'
-import { unscaled } from '../graph-core/fractions.js'
 import { availableFor } from '../graph-core/memory-check.js'
 import { findReachable } from '../graph-core/reached.js'
 import { type Rows, transpose } from '../graph-core/rows.js'
@@ -10,15 +9,15 @@ import {
   bestCycle,
   type CycleMean,
   type CycleOptions,
-  exactNumber,
   fractionOf,
+  numeratorOf,
   onSpectral,
   type Spectral,
 } from './best-cycles.js'
 import { innerEdges } from './component-edges.js'
 import { type Critical, criticalCycle, findCritical } from './critical.js'
 import { PolicyIteration } from './howard.js'
-import { keysOf, type NamedWeights, type Weights } from './weights.js'
+import { keysOf, type Weights } from './weights.js'
 
 /** An eigenvector: entry i of each array belongs to node i. */
 export interface Eigenvector<Key = number> {
@@ -75,20 +74,15 @@ export interface Eigenvectors<Key = number> {
  * const { eigenvalue, vectors } = await eigenvectors(matrix(2, 2, [3, 7, 2, 4]))
  * console.log(eigenvalue.value, vectors[0].values.join()) // 4.5 0,-2.5
  */
-export function eigenvectors<Key>(
-  graph: NamedWeights<Key>,
+export async function eigenvectors<Key = number>(
+  graph: Weights<Key>,
   options?: CycleOptions,
-): Promise<Eigenvectors<Key> | null>
-export function eigenvectors(graph: Weights, options?: CycleOptions): Promise<Eigenvectors | null>
-export async function eigenvectors(
-  graph: Weights,
-  options?: CycleOptions,
-): Promise<Eigenvectors<unknown> | null> {
+): Promise<Eigenvectors<Key> | null> {
   return await onSpectral(graph, options, 'the search for the eigenvectors', function* (spectral) {
     const critical = yield* findCritical(spectral)
     if (!critical) return null
     assertCapacity(critical.parts.length, spectral.components.of.length)
-    const vectors: Eigenvector<unknown>[] = []
+    const vectors: Eigenvector<Key>[] = []
     if (spectral.components.count === 1) {
       for (const [target] of critical.parts) {
         const cycle = criticalCycle(critical, target!)
@@ -100,7 +94,7 @@ export async function eigenvectors(
       for (const [target] of critical.parts)
         vectors.push(yield* vectorTo(spectral, critical, target!, before))
     }
-    return { eigenvalue: asMean(spectral, critical.best), vectors, ...keysOf(spectral.graph) }
+    return { eigenvalue: asMean<Key>(spectral, critical.best), vectors, ...keysOf<Key>(spectral.graph) }
   })
 }
 
@@ -108,12 +102,12 @@ export async function eigenvectors(
  * Computes the eigenvector of a critical node in a graph of several components, by policy iteration on all
  * nodes that reach it.
  */
-function* vectorTo(
+function* vectorTo<Key>(
   spectral: Spectral,
   critical: Critical,
   target: number,
   before: Rows,
-): Steps<Eigenvector<unknown>> {
+): Steps<Eigenvector<Key>> {
   const { graph, inner, components } = spectral
   const { members, within } = yield* findReachable(before, Int32Array.of(components.members[target]!))
   // The nodes that reach the target count as one component; the other nodes are in none.
@@ -129,11 +123,13 @@ function* vectorTo(
   return yield* vectorOf({ graph, inner: own, iteration, components: { members } }, cycle)
 }
 
+const ENTRY = 'an entry of the eigenvector, times its denominator,'
+
 /** Computes the values of all nodes of a solved component from the first edge of a cycle. */
-function* vectorOf(
+function* vectorOf<Key>(
   solved: Pick<Spectral, 'graph' | 'inner' | 'iteration'> & { components: { members: Int32Array } },
   cycle: number[],
-): Steps<Eigenvector<unknown>> {
+): Steps<Eigenvector<Key>> {
   const { graph, inner, iteration } = solved
   const { members } = solved.components
   const best = bestCycle(inner, iteration, cycle)
@@ -144,18 +140,15 @@ function* vectorOf(
   for (let place = 0; place < members.length; place++) {
     if (place % PER_STEP === PER_STEP - 1) yield
     const value = BigInt(inner.sign) * iteration.exactValue(place)
-    const numerator = graph.exact
-      ? exactNumber(
-          value / BigInt(best.tokens / denominator),
-          'an entry of the eigenvector, times its denominator,',
-        )
-      : unscaled(value, inner.bits)
+    // Over floats the denominator is the number of tokens.
+    const scaled = value / BigInt(best.tokens / denominator)
+    const numerator = numeratorOf(graph, scaled, inner.bits, ENTRY)
     // Adding 0 turns −0 into 0.
     numerators[members[place]!] = numerator + 0
     values[members[place]!] = numerator / denominator + 0
   }
   const node = members[iteration.root]!
-  return { node: graph.names ? graph.names.keys[node] : node, numerators, denominator, values }
+  return { node: (graph.names ? graph.names.keys[node] : node) as Key, numerators, denominator, values }
 }
 
 /** Throws OutOfMemoryError if the eigenvectors don't fit in memory. */

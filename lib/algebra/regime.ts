@@ -18,7 +18,6 @@ import { MAX_STEPS } from './trajectory.js'
 import { elementText, readStates, readVector, type Vector } from './vector.js'
 import {
   keysOf,
-  type NamedWeights,
   readGraph,
   type SumSemiring,
   sumSemiring,
@@ -93,28 +92,22 @@ const regimeOptions = new Options({
  * // So λ is 9/2.
  * console.log(transient, period, growth.join()) // 1 2 9,9
  */
-export function periodicRegime<Key>(
-  a: NamedWeights<Key>,
+export async function periodicRegime<Key = number>(
+  a: Weights<Key>,
   x0: Vector,
   options?: RegimeOptions,
-): Promise<Regime<Key>>
-export function periodicRegime(a: Weights, x0: Vector, options?: RegimeOptions): Promise<Regime>
-export async function periodicRegime(
-  a: Weights,
-  x0: Vector,
-  options?: RegimeOptions,
-): Promise<Regime<unknown>> {
+): Promise<Regime<Key>> {
   const { semiring, signal, maxSteps } = regimeOptions.read(options)
   const graph = await readGraph(a, semiring, signal, WHAT)
   const read = graph.tokens ? readStates : readVector
   const x = await read(x0, graph.rows.nodes, elementType(graph.rows.weight), semiring, 'x0', graph.names)
-  return await inSlices(findRegime(graph, x, maxSteps), signal, WHAT)
+  return await inSlices(findRegime<Key>(graph, x, maxSteps), signal, WHAT)
 }
 
 const WHAT = 'the search for the periodic regime'
 const EXACT = Number.MAX_SAFE_INTEGER
 
-function* findRegime(graph: WeightedGraph, x0: ElementArray, maxSteps: number): Steps<Regime<unknown>> {
+function* findRegime<Key>(graph: WeightedGraph, x0: ElementArray, maxSteps: number): Steps<Regime<Key>> {
   const { rows, tokens } = graph
   const { nodes } = rows
   const { weight, start: last, unit } = yield* scaled(graph, x0)
@@ -147,7 +140,7 @@ function* findRegime(graph: WeightedGraph, x0: ElementArray, maxSteps: number): 
   const transient = Math.max(0, (yield* findTransient(system, start, begin, period)) - depth + 1)
   const growth = new Float64Array(nodes)
   for (let i = 0; i < nodes; i++) growth[i] = system.growth(i, period) * unit + 0
-  return { transient, period, growth, ...keysOf(graph) }
+  return { transient, period, growth, ...keysOf<Key>(graph) }
 }
 
 /** Returns `depth` states, the newest first: x(0) and the states before it. */

@@ -6,8 +6,8 @@ import { isEdgeList } from '../graph-core/edges.js'
 import type { DenseMatrix, MatrixLike } from '../matrix.js'
 import type { OperandArray } from '../storage.js'
 import { readBack } from '../view.js'
-import type { NamedTokenEdgeList, TokenEdgeList } from './tokens.js'
-import { assertSquare } from './weights.js'
+import type { TokenEdgeList } from './tokens.js'
+import { assertSquare, type NamedWeights } from './weights.js'
 
 /**
  * Reverses each edge. In precedences of {@link earliestStarts} an edge from i to j means that j starts after
@@ -25,7 +25,7 @@ import { assertSquare } from './weights.js'
  * console.log(values.join()) // 4,4
  * ```
  */
-export function reverseEdges<List extends TokenEdgeList | NamedTokenEdgeList>(graph: List): List
+export function reverseEdges<List extends TokenEdgeList | NamedWeights>(graph: List): List
 export function reverseEdges<Data extends OperandArray>(graph: DeviceMatrix<Data>): DeviceMatrix<Data>
 export function reverseEdges<Data extends OperandArray>(graph: MatrixLike<Data>): DenseMatrix<Data>
 export function reverseEdges(graph: unknown): unknown {

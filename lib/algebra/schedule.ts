@@ -1,18 +1,11 @@
 /** Start times of jobs with precedences: PERT and CPM. */
 import { signal } from '../abort.js'
 import { show } from '../describe.js'
-import type { DeviceMatrix } from '../device/device.js'
 import { elementType, FLOAT64, INT32, newArray } from '../elements.js'
 import { CycleError, OverflowError, ValueError } from '../errors.js'
-import {
-  type Integers,
-  longestPaths,
-  type NamedIntegers,
-  shortestPaths,
-  type WeightsOf,
-} from '../graph/paths.js'
+import { longestPaths, shortestPaths } from '../graph/paths.js'
 import { cycleText } from '../graph-core/cycles.js'
-import { type EdgeList, type KeyedEdgeList, makeEdges, type NamedEdgeList } from '../graph-core/edges.js'
+import { type EdgeList, makeEdges } from '../graph-core/edges.js'
 import { assertMemoryFits, type MemoryRequirement } from '../graph-core/memory-check.js'
 import { type NodeNames, naming, nodeText } from '../graph-core/names.js'
 import { ownersOf, type WeightedRows } from '../graph-core/rows.js'
@@ -24,7 +17,7 @@ import type { ElementArray, OperandArray } from '../storage.js'
 import { edgesWithGaps, findingCriticalPath, Gaps } from './slack.js'
 import { refuseTokens } from './tokens.js'
 import { elementText, readVector, type Vector } from './vector.js'
-import { keysOf, readGraph, type WeightedGraph, type Weights } from './weights.js'
+import { type IntegerEdges, keysOf, readGraph, type WeightedGraph, type Weights } from './weights.js'
 
 /** The options of {@link earliestStarts}. `undefined` means the default. */
 export interface EarliestOptions extends Pick<MpmmOptions, 'signal'> {
@@ -93,26 +86,14 @@ export interface EarliestStarts<Data extends ElementArray = ElementArray, Key = 
  * const { starts, end, criticalPath } = await earliestStarts(jobs, { durations: [5, 3, 4, 2] })
  * console.log(starts.join(), end, criticalPath.join()) // 0,5,5,9 11 walls,wires,paint
  */
-export function earliestStarts<Key>(
-  graph: NamedIntegers<Key>,
+export function earliestStarts<Key = number>(
+  graph: IntegerEdges<Key>,
   options?: EarliestOptions,
 ): Promise<EarliestStarts<Int32Array, Key>>
-export function earliestStarts<Key, Data extends ElementArray>(
-  graph: NamedEdgeList<Key, Data> | KeyedEdgeList<Key, Data>,
+export function earliestStarts<Data extends OperandArray, Key = number>(
+  graph: Weights<Key, Data>,
   options?: EarliestOptions,
-): Promise<EarliestStarts<Data, Key>>
-export function earliestStarts<Data extends OperandArray>(
-  graph: DeviceMatrix<Data>,
-  options?: EarliestOptions,
-): Promise<EarliestStarts<ElementsOf<Data>>>
-export function earliestStarts(
-  graph: Integers,
-  options?: EarliestOptions,
-): Promise<EarliestStarts<Int32Array>>
-export function earliestStarts<Data extends ElementArray = Int32Array>(
-  graph: WeightsOf<Data>,
-  options?: EarliestOptions,
-): Promise<EarliestStarts<Data>>
+): Promise<EarliestStarts<ElementsOf<Data>, Key>>
 export async function earliestStarts(
   graph: Weights,
   options?: EarliestOptions,
@@ -164,23 +145,14 @@ export interface LatestStarts<Data extends ElementArray = ElementArray, Key = nu
  * const { starts, slack, critical } = await latestStarts(jobs, { durations: [5, 3, 4, 2] })
  * console.log(starts.join(), slack.join(), critical.join()) // 0,6,5,9 0,1,0,0 0,2,3
  */
-export function latestStarts<Key>(
-  graph: NamedIntegers<Key>,
+export function latestStarts<Key = number>(
+  graph: IntegerEdges<Key>,
   options?: LatestOptions,
 ): Promise<LatestStarts<Int32Array, Key>>
-export function latestStarts<Key, Data extends ElementArray>(
-  graph: NamedEdgeList<Key, Data> | KeyedEdgeList<Key, Data>,
+export function latestStarts<Data extends OperandArray, Key = number>(
+  graph: Weights<Key, Data>,
   options?: LatestOptions,
-): Promise<LatestStarts<Data, Key>>
-export function latestStarts<Data extends OperandArray>(
-  graph: DeviceMatrix<Data>,
-  options?: LatestOptions,
-): Promise<LatestStarts<ElementsOf<Data>>>
-export function latestStarts(graph: Integers, options?: LatestOptions): Promise<LatestStarts<Int32Array>>
-export function latestStarts<Data extends ElementArray = Int32Array>(
-  graph: WeightsOf<Data>,
-  options?: LatestOptions,
-): Promise<LatestStarts<Data>>
+): Promise<LatestStarts<ElementsOf<Data>, Key>>
 export async function latestStarts(
   graph: Weights,
   options?: LatestOptions,

@@ -8,8 +8,9 @@
  * times are multiples of one power of 2, no sum is rounded, and no gap is changed.
  */
 import { FLOAT64, INT32 } from '../elements.js'
+import { findingComponents } from '../graph-core/components.js'
 import { fractionBits } from '../graph-core/fractions.js'
-import { ownersOf, type WeightedRows } from '../graph-core/rows.js'
+import { ownersOf, selected, type WeightedRows } from '../graph-core/rows.js'
 import { PER_STEP, type Steps } from '../graph-core/slices.js'
 import type { ElementArray } from '../storage.js'
 
@@ -152,51 +153,32 @@ export function* edgesWithGaps(rows: WeightedRows, gaps: Gaps): Steps<WeightedRo
  * @param isLast - 1 for each job that ends when the project does.
  */
 export function* findingCriticalPath(
-  { nodes, start, to }: WeightedRows,
+  rows: WeightedRows,
   gaps: Gaps,
   isCritical: Uint8Array,
   isLast: Uint8Array,
 ): Steps<number[]> {
-  const isTight = (k: number, i: number) => isCritical[to[k]!] === 1 && gaps.edge(k, i) === 0
-  // Depth-first search: in reverse order of completion, only edges that close a cycle lead backward.
-  const order: number[] = []
-  const next = start.slice(0, nodes)
-  const isMet = new Uint8Array(nodes)
-  const open = new Int32Array(nodes)
-  const count = new Int32Array(nodes)
-  let looked = 0
-  for (let root = 0; root < nodes; root++) {
-    if (isCritical[root] === 0 || !gaps.isReleased(root)) continue
-    count[root] = 1
-    if (isMet[root] === 1) continue
-    isMet[root] = 1
-    let depth = 0
-    open[depth++] = root
-    while (depth > 0) {
-      if (++looked % PER_STEP === 0) yield
-      const i = open[depth - 1]!
-      const k = next[i]!
-      if (k === start[i + 1]) {
-        order.push(i)
-        depth--
-        continue
-      }
-      next[i] = k + 1
-      if (isMet[to[k]!] === 1 || !isTight(k, i)) continue
-      isMet[to[k]!] = 1
-      open[depth++] = to[k]!
-    }
-  }
-  order.reverse()
+  const { nodes } = rows
+  const isTight = (k: number, i: number) =>
+    isCritical[i] === 1 && isCritical[rows.to[k]!] === 1 && gaps.edge(k, i) === 0
+  const { start, to } = yield* selected(rows, isTight)
+  const roots = Int32Array.from(isCritical.keys()).filter((i) => isCritical[i] === 1 && gaps.isReleased(i))
+  // Members are in reverse order of discovery within components, and behind the components that they reach. So only edges that close a cycle
+  // lead forward, and each job is reached by the others.
+  const { members } = yield* findingComponents({ nodes, start, to }, { roots })
   const place = new Int32Array(nodes)
-  for (const [at, i] of order.entries()) place[i] = at
+  for (const [at, i] of members.entries()) place[i] = at
+  const count = new Int32Array(nodes)
+  for (const root of roots) count[root] = 1
   const before = new Int32Array(nodes).fill(-1)
   let last = -1
-  for (const i of order) {
+  let looked = 0
+  for (let at = members.length - 1; at >= 0; at--) {
+    const i = members[at]!
     for (let k = start[i]!; k < start[i + 1]!; k++) {
       if (++looked % PER_STEP === 0) yield
       const j = to[k]!
-      if (!isTight(k, i) || place[j]! <= place[i]! || count[j]! > count[i]!) continue
+      if (place[j]! >= at || count[j]! > count[i]!) continue
       count[j] = count[i]! + 1
       before[j] = i
     }

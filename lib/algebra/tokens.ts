@@ -2,49 +2,30 @@
 import { Loan, throughout } from '../borrowed.js'
 import { show, typeName } from '../describe.js'
 import { CycleError, DTypeError, OverflowError, ShapeError, ValueError } from '../errors.js'
-import { findingComponents } from '../graph-core/components.js'
 import { cycleText, leastOf, rotated } from '../graph-core/cycles.js'
-import {
-  type EdgeList,
-  isEdgeList,
-  isNodeArray,
-  type KeyedEdgeList,
-  type NamedEdgeList,
-  type NodeNumbers,
-} from '../graph-core/edges.js'
+import { type EdgeList, isEdgeList, isNodeArray, type NodeNumbers } from '../graph-core/edges.js'
 import type { NodeNames } from '../graph-core/names.js'
-import type { EdgeRows, Rows } from '../graph-core/rows.js'
+import { type EdgeRows, picking, selected } from '../graph-core/rows.js'
 import { PER_STEP, type Steps } from '../graph-core/slices.js'
+import { findingOrder } from '../graph-core/topological-order.js'
 import { MAX_INT32 } from '../integers.js'
 import type { ElementArray } from '../storage.js'
 
 /**
- * An edge list whose edges may have tokens, as the places of a timed event graph have. An edge from i to j of
- * weight w with t tokens means that node i waits for round k − t of node j: x_i(k) ≥ w + x_j(k − t). So x(k)
- * = A₀ ⊗ x(k) ⊕ A₁ ⊗ x(k − 1) ⊕ …, where Aₜ has the edges with t tokens.
+ * Tokens of an edge list, as the places of a timed event graph have. An edge from i to j of weight w with t tokens means that node i waits
+ * for round k − t of node j: x_i(k) ≥ w + x_j(k − t). So x(k) = A₀ ⊗ x(k) ⊕ A₁ ⊗ x(k − 1) ⊕ …, where Aₜ has the edges with t tokens.
  *
  * Parallel edges with different tokens all count. Around each cycle there must be a token.
  *
  * @see F. Baccelli, G. Cohen, G. J. Olsder, J.-P. Quadrat, Synchronization and Linearity, section 2.5
  */
-export interface TokenEdgeList<Data extends ElementArray = ElementArray> extends EdgeList<Data> {
+export interface EdgeTokens {
   /** Number of tokens of each edge, an integer of at least 0. Default 1 for all. */
   readonly tokens?: ArrayLike<number> | undefined
 }
 
-/** A {@link TokenEdgeList} whose nodes have names. */
-export interface NamedTokenEdgeList<Key = unknown, Data extends ElementArray = ElementArray>
-  extends NamedEdgeList<Key, Data> {
-  /** Number of tokens of each edge: see {@link TokenEdgeList}. */
-  readonly tokens?: ArrayLike<number> | undefined
-}
-
-/** A {@link TokenEdgeList} with a name for each node, and numbers in the edges. */
-export interface KeyedTokenEdgeList<Key = unknown, Data extends ElementArray = ElementArray>
-  extends KeyedEdgeList<Key, Data> {
-  /** Number of tokens of each edge: see {@link TokenEdgeList}. */
-  readonly tokens?: ArrayLike<number> | undefined
-}
+/** An edge list whose edges may have tokens. */
+export type TokenEdgeList<Data extends ElementArray = ElementArray> = EdgeList<Data> & EdgeTokens
 
 /** Tokens that have been read. */
 export interface Tokens {
@@ -59,14 +40,31 @@ export interface Tokens {
 /**
  * Reads the tokens of an edge list, whose edges are in `rows`. Returns null if the list has no tokens.
  *
- * @throws CycleError for a cycle without a token, ERR_MPMML_DTYPE, ERR_MPMML_SHAPE and ERR_MPMML_VALUE for values that aren't tokens.
+ * @throws CycleError for a cycle without a token, and the errors of {@link readingCounts}.
  */
 export function* readingTokens(
-  { tokens: given }: Pick<TokenEdgeList, 'tokens'>,
+  list: EdgeTokens,
   rows: EdgeRows,
   names: NodeNames | null,
   length: number,
 ): Steps<Tokens | null> {
+  const counts = yield* readingCounts(list, length)
+  if (!counts) return null
+  const of = yield* picking(counts, rows.edge, new Int32Array(rows.edge.length))
+  let most = 1
+  for (let k = 0; k < of.length; k++) if (of[k]! > most) most = of[k]!
+  // Nodes that a node waits for in the same round precede it.
+  const { order, cycle } = yield* findingOrder(yield* selected(rows, (k) => of[k] === 0))
+  if (cycle) throw withoutToken(cycle, names)
+  return { of, most, order }
+}
+
+/**
+ * Reads the tokens of an edge list of `length` edges into a new array. Returns null if the list has no tokens.
+ *
+ * @throws ERR_MPMML_DTYPE, ERR_MPMML_SHAPE and ERR_MPMML_VALUE for values that aren't tokens; OverflowError.
+ */
+export function* readingCounts({ tokens: given }: EdgeTokens, length: number): Steps<Int32Array | null> {
   if (given === undefined) return null
   if (!isNodeArray(given)) {
     throw new DTypeError(
@@ -80,30 +78,21 @@ export function* readingTokens(
       `tokens must have one entry for each edge, but there are ${counts.length} entries and ${length} edges`,
     )
   }
-  const { of, most } = yield* throughout(loan, counting(counts, rows))
-  return { of, most, order: yield* orderWithin(rows, of, names) }
+  return yield* throughout(loan, counting(counts))
 }
 
-function* counting(given: NodeNumbers, { edge }: EdgeRows): Steps<Pick<Tokens, 'of' | 'most'>> {
-  const { length } = given
+function* counting(given: NodeNumbers): Steps<Int32Array> {
+  const counts = new Int32Array(given.length)
   let total = 0
-  for (let e = 0; e < length; e++) {
+  for (let e = 0; e < counts.length; e++) {
     if (e % PER_STEP === PER_STEP - 1) yield
-    total += readCount(given[e], `tokens[${e}]`)
+    counts[e] = readCount(given[e], `tokens[${e}]`)
+    total += counts[e]!
   }
-  if (!Number.isSafeInteger(total)) {
-    throw new OverflowError(
-      `there are ${total} tokens, but sums of them must be exact: the edges may have 2^53 - 1 in all`,
-    )
-  }
-  const of = new Int32Array(edge.length)
-  let most = 1
-  for (let k = 0; k < of.length; k++) {
-    if (k % PER_STEP === PER_STEP - 1) yield
-    of[k] = given[edge[k]!]!
-    if (of[k]! > most) most = of[k]!
-  }
-  return { of, most }
+  if (Number.isSafeInteger(total)) return counts
+  throw new OverflowError(
+    `there are ${total} tokens, but sums of them must be exact: the edges may have 2^53 - 1 in all`,
+  )
 }
 
 function readCount(value: unknown, place: string): number {
@@ -112,46 +101,6 @@ function readCount(value: unknown, place: string): number {
   }
   if (value >= 0 && value <= MAX_INT32) return value
   throw new ValueError(`${place} is ${show(value)}, but an edge has from 0 to 2^31 - 1 tokens`)
-}
-
-/** Returns the nodes in topological order: nodes that a node waits for in the same round precede it. */
-function* orderWithin(rows: Rows, tokens: Int32Array, names: NodeNames | null): Steps<Int32Array> {
-  const { nodes, start, to } = rows
-  const first = new Int32Array(nodes + 1)
-  const ends = new Int32Array(to.length)
-  let count = 0
-  let loop = -1
-  for (let i = 0; i < nodes; i++) {
-    if (i % PER_STEP === PER_STEP - 1) yield
-    for (let k = start[i]!; k < start[i + 1]!; k++) {
-      if (tokens[k] !== 0) continue
-      ends[count++] = to[k]!
-      if (to[k] === i && loop < 0) loop = i
-    }
-    first[i + 1] = count
-  }
-  const within = { nodes, start: first, to: ends.subarray(0, count) }
-  // Components that a component reaches precede it.
-  const { count: components, of, members } = yield* findingComponents(within)
-  if (loop < 0 && components === nodes) return members
-  throw withoutToken(loop >= 0 ? [loop] : cycleOf(within, of), names)
-}
-
-/** Returns a cycle. Some component of the rows must have more than one node. */
-function cycleOf({ nodes, start, to }: Rows, of: Int32Array): number[] {
-  const inside = (i: number) => {
-    for (let k = start[i]!; k < start[i + 1]!; k++) if (of[to[k]!] === of[i]) return to[k]!
-    return -1
-  }
-  let node = 0
-  while (node < nodes && inside(node) < 0) node++
-  const place = new Map<number, number>()
-  const path: number[] = []
-  for (; !place.has(node); node = inside(node)) {
-    place.set(node, path.length)
-    path.push(node)
-  }
-  return path.slice(place.get(node))
 }
 
 function withoutToken(nodes: number[], names: NodeNames | null): CycleError {
@@ -167,6 +116,6 @@ function withoutToken(nodes: number[], names: NodeNames | null): CycleError {
  * Throws ValueError for an edge list with tokens; `why` explains why tokens have no meaning, and what to do.
  */
 export function refuseTokens(edges: unknown, why: string): void {
-  if (!isEdgeList(edges) || (edges as TokenEdgeList).tokens === undefined) return
+  if (!isEdgeList(edges) || (edges as EdgeTokens).tokens === undefined) return
   throw new ValueError(`the edges have tokens, but ${why}`)
 }

@@ -12,7 +12,7 @@ import { isEdgeList } from '../graph-core/edges.js'
 import { nodeText } from '../graph-core/names.js'
 import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
 import { shapeOf } from '../layout.js'
-import { allocate, type DenseMatrix, MAX_DIMENSION, type MatrixLike, rowMajorMatrix } from '../matrix.js'
+import { allocate, type DenseMatrix, MAX_DIMENSION, rowMajorMatrix } from '../matrix.js'
 import { assertNames, checkedLater, Options, type OptionsOf, readWhole, required } from '../options.js'
 import { type Finite, finiteOf, outsideError, policy, policyFor, storedAs } from '../overflow.js'
 import { mpmm } from '../product/multiply.js'
@@ -29,10 +29,10 @@ import { reporting } from '../product/progress.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import { assertAttached, readView, type View } from '../view.js'
 import { placeOf } from './options.js'
-import type { KeyedTokenEdgeList, NamedTokenEdgeList, TokenEdgeList } from './tokens.js'
 import { readStates, readVector, type Vector } from './vector.js'
 import {
   assertSquare,
+  type IntegerEdges,
   keysOf,
   readGraph,
   type SumSemiring,
@@ -65,10 +65,10 @@ export interface TrajectoryOptions
   onProgress?: ((progress: Progress) => void) | undefined
 }
 
-/** States of an edge list whose nodes have names: column i has the states of node `keys[i]`. */
-export type NamedStates<Data extends ElementArray = ElementArray, Key = unknown> = DenseMatrix<Data> & {
-  /** The names of the nodes, by their numbers. */
-  keys: ArrayLike<Key>
+/** States of a system: row k is x(k). */
+export type States<Data extends ElementArray = ElementArray, Key = number> = DenseMatrix<Data> & {
+  /** The names of the columns, by their numbers, if the nodes have names. */
+  keys?: ArrayLike<Key>
 }
 
 /** The most steps: an array of states has one more row. */
@@ -114,21 +114,16 @@ export function trajectory<Data extends OperandArray>(
   x0: Vector,
   options: TrajectoryOptions,
 ): Promise<DeviceMatrix<ElementsOf<Data>>>
-export function trajectory<Key>(
-  a: NamedTokenEdgeList<Key, never> | KeyedTokenEdgeList<Key, never>,
+export function trajectory<Key = number>(
+  a: IntegerEdges<Key>,
   x0: Vector,
   options: TrajectoryOptions,
-): Promise<NamedStates<Int32Array, Key>>
-export function trajectory<Key, Data extends ElementArray>(
-  a: NamedTokenEdgeList<Key, Data> | KeyedTokenEdgeList<Key, Data>,
+): Promise<States<Int32Array, Key>>
+export function trajectory<Data extends OperandArray, Key = number>(
+  a: Exclude<Weights<Key, Data>, DeviceMatrix<Data>>,
   x0: Vector,
   options: TrajectoryOptions,
-): Promise<NamedStates<Data, Key>>
-export function trajectory<Data extends OperandArray = Int32Array>(
-  a: MatrixLike<Data> | (Data extends ElementArray ? TokenEdgeList<Data> : never),
-  x0: Vector,
-  options: TrajectoryOptions,
-): Promise<DenseMatrix<ElementsOf<Data>>>
+): Promise<States<ElementsOf<Data>, Key>>
 export async function trajectory(
   a: Weights,
   x0: Vector,

@@ -9,7 +9,7 @@ import { show, showList } from '../describe.js'
 import { type DeviceMatrix, onHost } from '../device/device.js'
 import { INT32, isInteger, newArray, typeNameOf } from '../elements.js'
 import { ShapeError, ValueError } from '../errors.js'
-import { isEdgeList, readingEdges } from '../graph-core/edges.js'
+import { isEdgeList, type KeyedEdgeList, type NamedEdgeList, readingEdges } from '../graph-core/edges.js'
 import { assertMemoryFits, type MemoryRequirement } from '../graph-core/memory-check.js'
 import type { NodeNames } from '../graph-core/names.js'
 import { inMemory, listRows, matrixRows, picking, type WeightedRows } from '../graph-core/rows.js'
@@ -17,27 +17,32 @@ import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
 import { shapeOf } from '../layout.js'
 import type { MatrixLike } from '../matrix.js'
 import { choice } from '../options.js'
-import type { OperandArray } from '../storage.js'
+import type { ElementArray, OperandArray } from '../storage.js'
 import { type HostView, readBack, type View } from '../view.js'
-import {
-  type KeyedTokenEdgeList,
-  type NamedTokenEdgeList,
-  readingTokens,
-  type TokenEdgeList,
-  type Tokens,
-} from './tokens.js'
+import { type EdgeTokens, readingTokens, type TokenEdgeList, type Tokens } from './tokens.js'
 
 /** The semirings whose ⊗ is a sum. */
 export type SumSemiring = 'max-plus' | 'min-plus'
+
+/** An edge list whose nodes have names, which results and errors use. */
+export type NamedWeights<Key = unknown, Data extends ElementArray = ElementArray> = (
+  | NamedEdgeList<Key, Data>
+  | KeyedEdgeList<Key, Data>
+) &
+  EdgeTokens
 
 /**
  * Weighted graph: an edge list or a square matrix. Element [i, j] of a matrix is the weight of the edge from
  * i to j, or the semiring's zero if no edge exists. A matrix of a device is copied to the host.
  */
-export type Weights = TokenEdgeList | NamedWeights | MatrixLike<OperandArray> | DeviceMatrix<OperandArray>
+export type Weights<Key = unknown, Data extends OperandArray = OperandArray> =
+  | TokenEdgeList<Extract<Data, ElementArray>>
+  | NamedWeights<Key, Extract<Data, ElementArray>>
+  | MatrixLike<Data>
+  | DeviceMatrix<Data>
 
-/** A weighted graph whose nodes have names, which results and errors use. */
-export type NamedWeights<Key = unknown> = NamedTokenEdgeList<Key> | KeyedTokenEdgeList<Key>
+/** An edge list whose int32 weights are in a plain array. */
+export type IntegerEdges<Key = unknown> = TokenEdgeList<never> | NamedWeights<Key, never>
 
 /** The option `semiring`. */
 export const sumSemiring = choice(['max-plus', 'min-plus'], 'max-plus')
@@ -72,7 +77,8 @@ export function numberOf({ list, rows }: WeightedGraph, k: number, i: number): n
 }
 
 /** The names of the nodes, as results have them. */
-export const keysOf = ({ names }: { readonly names: NodeNames | null }) => names && { keys: names.keys }
+export const keysOf = <Key>({ names }: { readonly names: NodeNames | null }) =>
+  names && { keys: names.keys as ArrayLike<Key> }
 
 /**
  * Reads a graph in slices, for work that messages call `what`. Rejects infinite weights other than the

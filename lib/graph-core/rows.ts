@@ -48,8 +48,8 @@ export function* startsOf(label: Int32Array, labels: number): Steps<Int32Array> 
   return start
 }
 
-/** Sorts items by their labels; items of one label ascend. */
-function* sorted(label: Int32Array, labels: number): Steps<{ start: Int32Array; item: Int32Array }> {
+/** Sorts items by their labels; items of one label ascend. Items with negative labels are omitted. */
+export function* sorted(label: Int32Array, labels: number): Steps<{ start: Int32Array; item: Int32Array }> {
   const start = yield* startsOf(label, labels)
   const next = start.slice(0, labels)
   const item = new Int32Array(start[labels]!)
@@ -144,6 +144,28 @@ export function* matrixRows(
     start[i + 1] = k
   }
   return { nodes, start, to, weight }
+}
+
+/** Returns the rows of the edges for which `isKept` is true of their number and their row's node. */
+export function* selected(
+  { nodes, start, to }: Rows,
+  isKept: (edge: number, node: number) => boolean,
+): Steps<EdgeRows> {
+  const first = new Int32Array(nodes + 1)
+  const ends = new Int32Array(to.length)
+  const edge = new Int32Array(to.length)
+  let kept = 0
+  let looked = 0
+  for (let i = 0; i < nodes; i++) {
+    for (let k = start[i]!; k < start[i + 1]!; k++) {
+      if (++looked % PER_STEP === 0) yield
+      if (!isKept(k, i)) continue
+      ends[kept] = to[k]!
+      edge[kept++] = k
+    }
+    first[i + 1] = kept
+  }
+  return { nodes, start: first, to: ends.subarray(0, kept), edge: edge.subarray(0, kept) }
 }
 
 /** Returns the node of the row of each edge. */

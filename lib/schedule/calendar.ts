@@ -13,19 +13,24 @@ const german = /^(?:\p{L}{2,3}\.?\s+)?(\d{1,2})\.(\d{1,2})\.(\d{4}|\d{2})(?:\s+\
 
 const textOf = (day: number) => new Date(day * DAY_MS).toISOString().slice(0, 10)
 
+/** Returns whether a string is a date that exists, such as 2026-12-01. */
+export function isDate(text: string): boolean {
+  const time = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(text) : Number.NaN
+  return !Number.isNaN(time) && textOf(time / DAY_MS) === text
+}
+
 /**
  * Reads a date, such as 2026-12-01, 01.12.2026 or a Date, and returns it as 2026-12-01. A time of day is
  * ignored.
  */
 export function readDate(value: unknown, what: string, fail: (problem: string) => never): string {
-  if (value instanceof Date && !Number.isNaN(value.getTime())) return value.toISOString().slice(0, 10)
-  const text = typeof value === 'string' ? value.trim() : ''
+  const isValid = value instanceof Date && !Number.isNaN(value.getTime())
+  const text = isValid ? value.toISOString() : typeof value === 'string' ? value.trim() : ''
   const [, year, month, day] = iso.exec(text) ?? []
   const [, day2, month2, year2] = german.exec(text) ?? []
   const [y, m, d] = year ? [year, month, day] : [year2?.length === 2 ? `20${year2}` : year2, month2, day2]
   const date = y === undefined ? '' : `${y}-${m!.padStart(2, '0')}-${d!.padStart(2, '0')}`
-  const time = Date.parse(date)
-  if (!Number.isNaN(time) && textOf(time / DAY_MS) === date) return date
+  if (isDate(date)) return date
   return fail(`${what} must be a date such as 2026-12-01, but it is ${show(value)}`)
 }
 

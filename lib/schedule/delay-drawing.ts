@@ -23,12 +23,12 @@ export function drawDelay(result: DelayResult): string {
   assertObject(result, 'result', 'a result of delay()', ['late', 'goneBy'])
   const { late, goneBy } = result
   const rows = [...new Set(late.map(({ departure }) => departure))]
-  const rounds = Math.max(...late.map(({ round }) => round)) + 1
+  const rounds = late.reduce((most, { round }) => Math.max(most, round + 1), 0)
   if (rows.length > MOST || rounds > MOST)
     throw new LimitError(
       `a drawing of a delay must have at most ${MOST} departures and rounds, but it has ${rows.length} and ${rounds}: set option rounds`,
     )
-  const most = Math.max(...late.map(({ delay }) => delay))
+  const longest = late.reduce((most, { delay }) => Math.max(most, delay), 0)
   const width = LEFT + COLUMN * rounds + 10
   const height = TOP + PITCH * rows.length + 12
   const place = new Map(rows.map((departure, row) => [departure, TOP + PITCH * row]))
@@ -44,7 +44,7 @@ export function drawDelay(result: DelayResult): string {
     ...late.flatMap(({ round, departure, delay, because }) => {
       const [x, y] = [LEFT + COLUMN * round, place.get(departure)!]
       const about = `${departure} in round ${round}: ${shown(delay)} late${because === null ? '' : `, because of ${because}`}`
-      const long = Number(Math.max(2, ((COLUMN - 30) * delay) / most).toFixed(2))
+      const long = Number(Math.max(2, ((COLUMN - 30) * delay) / longest).toFixed(2))
       return [
         bar(because === null ? 'strong' : 'bar', x, y + 2, long, about),
         text(x + long + 4, y + 12, shown(delay), { kind: 'faint' }),

@@ -5,10 +5,10 @@ import { signal } from '../abort.js'
 import { show } from '../describe.js'
 import { OptionError } from '../errors.js'
 import { numberOfNode } from '../graph-core/edges.js'
+import { sorted } from '../graph-core/rows.js'
 import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
 import { Options, type OptionsOf, required, whole } from '../options.js'
 import {
-  edgesBy,
   type PreparedTimetable,
   preparedTimetable,
   recovering,
@@ -125,7 +125,7 @@ function* spreading(
   by: number,
   rounds: number,
 ): Steps<{ late: Late[]; isGone: boolean }> {
-  const { start, edges } = edgesBy(to, nodes)
+  const { start, item: edges } = yield* sorted(to, nodes)
   const waiting = new Map<number, Map<number, { time: number; because: number }>>()
   waiting.set(0, new Map([[first, { time: by, because: -1 }]]))
   const late: Late[] = []

@@ -8,7 +8,9 @@
 import { show } from '../describe.js'
 import { CycleError, OverflowError, ValueError } from '../errors.js'
 import { leastOf, rotated } from '../graph-core/cycles.js'
+import { selected } from '../graph-core/rows.js'
 import { PER_STEP, type Steps } from '../graph-core/slices.js'
+import { findingOrder } from '../graph-core/topological-order.js'
 import { greatestDivisor } from '../integers.js'
 import type { Calendar } from './calendar.js'
 import type { JobId, LinkType, Plan } from './options.js'
@@ -167,6 +169,10 @@ export function* buildingNetwork(plan: Plan, calendar: Calendar | null): Steps<N
     exact(sum, what)
     if (at % 1024 === 1023) yield
   }
+  const rows = { nodes, start, to: from }
+  /** Whether a link is a wait for the finish of another job, or of a job for itself. */
+  const isWait = (k: number, job: number) =>
+    (kinds.afterFinish[k]! > kinds.ofFinish[k]! && lag[k]! >= 0) || from[k] === job
   const network = {
     plan,
     numbers,
@@ -179,65 +185,18 @@ export function* buildingNetwork(plan: Plan, calendar: Calendar | null): Steps<N
     lag,
     ...kinds,
   }
-  const order = yield* ordering(network, false)
+  const { order } = yield* findingOrder(rows)
   // A lead may form a feasible cycle: a job that starts at most some time after another job.
-  if (!order) yield* ordering(network, true)
+  if (!order) {
+    const { cycle } = yield* findingOrder(yield* selected(rows, isWait))
+    const circle = cycle?.reverse()
+    if (circle) throw waitingInCircle(plan, circle, weightOf(network, circle) / parts.scale)
+  }
   return { ...network, order }
 }
 
-type Rows = Omit<Network, 'order'>
-
-/**
- * Orders jobs behind their predecessors by a depth-first search.
- *
- * @param onlyWaits - whether only waits for the finish of another job count, and those of a job for itself.
- * @returns null if there is a circle.
- * @throws CycleError for a circle of waits.
- */
-function* ordering(rows: Rows, onlyWaits: boolean): Steps<Int32Array | null> {
-  const { start, from, lag, afterFinish, ofFinish } = rows
-  const nodes = start.length - 1
-  const order = new Int32Array(nodes)
-  /** 1 while a job is on the path of the search, 2 when it is done. */
-  const state = new Uint8Array(nodes)
-  const next = start.slice(0, nodes)
-  const path = new Int32Array(nodes)
-  let done = 0
-  let looked = 0
-  for (let root = 0; root < nodes; root++) {
-    if (state[root] !== 0) continue
-    let depth = 1
-    path[0] = root
-    state[root] = 1
-    while (depth > 0) {
-      if (++looked % PER_STEP === 0) yield
-      const job = path[depth - 1]!
-      const link = next[job]!
-      if (link === start[job + 1]) {
-        state[job] = 2
-        order[done++] = job
-        depth--
-        continue
-      }
-      next[job] = link + 1
-      const first = from[link]!
-      const isWait = (afterFinish[link]! > ofFinish[link]! && lag[link]! >= 0) || first === job
-      if (onlyWaits && !isWait) continue
-      if (state[first] === 1) {
-        if (!onlyWaits) return null
-        const circle = Array.from(path.subarray(path.indexOf(first), depth)).reverse()
-        throw waitingInCircle(rows.plan, circle, weightOf(rows, circle) / rows.scale)
-      }
-      if (state[first] === 2) continue
-      state[first] = 1
-      path[depth++] = first
-    }
-  }
-  return order
-}
-
 /** Sum of the greatest waits of a circle of FS links. */
-function weightOf({ start, from, lag, times }: Rows, circle: readonly number[]): number {
+function weightOf({ start, from, lag, times }: Omit<Network, 'order'>, circle: readonly number[]): number {
   let sum = 0
   for (const [at, first] of circle.entries()) {
     const job = circle[(at + 1) % circle.length]!

@@ -5,7 +5,7 @@ import { OptionError, ValueError } from '../errors.js'
 import { inSlices, type Steps } from '../graph-core/slices.js'
 import { greatestDivisor } from '../integers.js'
 import { assertNames, assertObject, Options, type OptionsOf, option } from '../options.js'
-import { Calendar, limitOf, readHolidays, readWeekdays } from './calendar.js'
+import { Calendar, isDate, limitOf, readHolidays, readWeekdays } from './calendar.js'
 import { buildingNetwork, daysOf, exact, type Network, type Times } from './network.js'
 import {
   type JobDates,
@@ -176,6 +176,9 @@ const isLink = (each: unknown) => {
   )
 }
 
+const isLimit = (limit: unknown) =>
+  limit === undefined || typeof limit === 'number' || (typeof limit === 'string' && isDate(limit))
+
 /** Returns whether a job is as parsers return it, so that nothing is to be read. */
 const isNormal = (job: unknown) => {
   const { id, name, duration, predecessors, notBefore, deadline } = (job ?? {}) as Partial<PlanJob>
@@ -183,7 +186,7 @@ const isNormal = (job: unknown) => {
     (typeof id === 'string' || typeof id === 'number') &&
     typeof name === 'string' &&
     typeof duration === 'number' &&
-    [notBefore, deadline].every((each) => typeof each !== 'string' || /^\d{4}-\d\d-\d\d$/.test(each)) &&
+    [notBefore, deadline].every(isLimit) &&
     Array.isArray(predecessors) &&
     predecessors.every(isLink)
   )

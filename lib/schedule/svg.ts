@@ -4,69 +4,36 @@
  */
 import { escapeXml } from '../xml-text.js'
 
-/** Fill and stroke of a kind of part: light, dark; `none` for no paint. */
-type Paint = readonly [
-  light: readonly [fill: string, stroke: string],
-  dark: readonly [fill: string, stroke: string],
-]
-
-/** Text has a stroke of the paper's colour, so that lines behind it leave it readable. */
+/**
+ * Fill and stroke in the light theme, and in the dark theme, by the kind of part. Text has a stroke of the paper's colour, so that lines behind
+ * it leave it readable.
+ */
 const paints = {
-  paper: [
-    ['#fff', 'none'],
-    ['#16181d', 'none'],
-  ],
-  ink: [
-    ['#1b1d21', '#fff'],
-    ['#e6e8eb', '#16181d'],
-  ],
-  faint: [
-    ['#5b6270', '#fff'],
-    ['#a3abb8', '#16181d'],
-  ],
-  axis: [
-    ['none', '#d8dbe1'],
-    ['none', '#343a44'],
-  ],
-  slack: [
-    ['none', '#5b6270'],
-    ['none', '#a3abb8'],
-  ],
-  link: [
-    ['none', '#5b6270'],
-    ['none', '#a3abb8'],
-  ],
-  head: [
-    ['#5b6270', 'none'],
-    ['#a3abb8', 'none'],
-  ],
-  bar: [
-    ['#e3eefa', '#0b5cad'],
-    ['#1d3a57', '#7db7f5'],
-  ],
-  strong: [
-    ['#c2410c', '#9a3412'],
-    ['#fb923c', '#fdba74'],
-  ],
-  box: [
-    ['none', '#0b5cad'],
-    ['none', '#7db7f5'],
-  ],
-  strongbox: [
-    ['none', '#9a3412'],
-    ['none', '#fdba74'],
-  ],
-} satisfies Record<string, Paint>
+  paper: '#fff none #16181d none',
+  ink: '#1b1d21 #fff #e6e8eb #16181d',
+  faint: '#5b6270 #fff #a3abb8 #16181d',
+  axis: 'none #d8dbe1 none #343a44',
+  slack: 'none #5b6270 none #a3abb8',
+  link: 'none #5b6270 none #a3abb8',
+  head: '#5b6270 none #a3abb8 none',
+  bar: '#e3eefa #0b5cad #1d3a57 #7db7f5',
+  strong: '#c2410c #9a3412 #fb923c #fdba74',
+  box: 'none #0b5cad none #7db7f5',
+  strongbox: 'none #9a3412 none #fdba74',
+}
 
-export type Kind = keyof typeof paints
+type Kind = keyof typeof paints
 
 const paint = (kind: Kind) => {
-  const [fill, stroke] = paints[kind][0]
+  const [fill, stroke] = paints[kind].split(' ')
   return `class="${kind}" fill="${fill}" stroke="${stroke}"`
 }
 
 const dark = Object.entries(paints)
-  .map(([kind, [, [fill, stroke]]]) => `.mpmml-plan .${kind}{fill:${fill};stroke:${stroke}}`)
+  .map(([kind, colours]) => {
+    const [, , fill, stroke] = colours.split(' ')
+    return `.mpmml-plan .${kind}{fill:${fill};stroke:${stroke}}`
+  })
   .join('')
 
 const arrow =

@@ -5,12 +5,13 @@
  * Using Max-Plus System Theory, Transportation Research B 41 (2007).
  */
 import { signal } from '../abort.js'
-import type { TokenEdgeList } from '../algebra/tokens.js'
+import { readingCounts, type TokenEdgeList } from '../algebra/tokens.js'
 import type { NamedWeights } from '../algebra/weights.js'
 import { show } from '../describe.js'
 import { DTypeError, OptionError, ValueError } from '../errors.js'
 import { isEdgeList, numberOfNode, readingEdges } from '../graph-core/edges.js'
 import { isKeyArray, type NodeNames, nameText } from '../graph-core/names.js'
+import { sorted } from '../graph-core/rows.js'
 import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
 import { checkedLater, Options, type OptionsOf, required } from '../options.js'
 import { Parts } from './network.js'
@@ -148,7 +149,7 @@ function* reading(timetable: Timetable, others: Readonly<Record<string, number>>
     from: Int32Array.from(from),
     to: Int32Array.from(to),
     weight: Float64Array.from(weight, (value) => parts.of(value)),
-    tokens: Int32Array.from(timetable.tokens ?? new Int32Array(from.length).fill(1)),
+    tokens: (yield* readingCounts(timetable, from.length)) ?? new Int32Array(from.length).fill(1),
     names,
     parts,
   }
@@ -232,7 +233,7 @@ function* closingCircuits(
   sources: readonly number[],
   data: Float64Array,
 ): Steps<void> {
-  const { start, edges } = edgesBy(from, nodes)
+  const { start, item: edges } = yield* sorted(from, nodes)
   for (const [row, source] of sources.entries()) {
     if (row % 256 === 255) yield
     let least = Infinity
@@ -242,15 +243,4 @@ function* closingCircuits(
     }
     data[row * nodes + source] = least
   }
-}
-
-/** Groups edges by one of their ends. */
-export function edgesBy(ends: Int32Array, nodes: number): { start: Int32Array; edges: Int32Array } {
-  const start = new Int32Array(nodes + 1)
-  for (const node of ends) start[node + 1]!++
-  for (let node = 0; node < nodes; node++) start[node + 1]! += start[node]!
-  const edges = new Int32Array(ends.length)
-  const next = start.slice(0, nodes)
-  for (const [edge, node] of ends.entries()) edges[next[node]!++] = edge
-  return { start, edges }
 }

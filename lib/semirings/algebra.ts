@@ -10,7 +10,7 @@ import { allocatedMemories, releaseAllocated, resultOf } from '../product/result
 import type { UserPlan } from '../product/user-product.js'
 import type { LaneType } from '../user-semiring.js'
 import { configureCode } from './code-cache.js'
-import { isUserSemiring, lanesOf, nativeOf, type WrittenSemiring } from './semiring.js'
+import { factsOf, isUserSemiring, nativeOf, type WrittenSemiring } from './semiring.js'
 
 const FIELDS = userRequestFields.length
 
@@ -25,7 +25,7 @@ export class UserAlgebra implements Algebra {
 
   constructor(readonly semiring: WrittenSemiring) {
     this.name = semiring.name
-    this.lanes = lanesOf(semiring)
+    this.lanes = factsOf(semiring).lanes
     this.isList = Array.isArray(semiring.dtype)
   }
 

@@ -6,12 +6,10 @@ import type { LaneArray, Lanes, LaneType, UserSemiring } from '../user-semiring.
 import { laneOf, showNumber } from './constants.js'
 import {
   type CheckedElements,
-  checkedOf,
+  factsOf,
   isUserSemiring,
   type LaneRange,
-  lanesOf,
   nativeOf,
-  neutralOf,
   rangeOf,
   readRanges,
   type WrittenSemiring,
@@ -36,158 +34,80 @@ const checkOptions = new Options({
 /** Elements, one array per lane. */
 type Elements = readonly LaneArray[]
 
-/** Random and simple triples of elements, and ⊕ and ⊗ of elements. */
-interface Trial {
-  readonly x: Elements
-  readonly y: Elements
-  readonly z: Elements
-  readonly zero: Elements
-  readonly one: Elements
-  plus(left: Elements, right: Elements): Elements
-  times(left: Elements, right: Elements): Elements
-}
-
 interface Law {
   /** Name of the law in words. */
   readonly name: string
+  /** Terms that must be equal. */
+  readonly terms: readonly string[]
+  /** Whether single products rely on the law. */
   readonly isOfProducts: boolean
-  holds(semiring: WrittenSemiring): boolean
-  /**
-   * Returns the terms that must be equal, as strings for messages, with their values. With `oneOf` only one
-   * of the others must equal the first.
-   */
-  terms(trial: Trial): readonly (readonly [text: string, value: Elements])[]
+  /** Returns whether the semiring must satisfy the law; by default all must. */
+  readonly applies?: (semiring: WrittenSemiring) => boolean
+  /** Whether only one of the other terms must equal the first. */
   readonly oneOf?: boolean
 }
 
-const always = () => true
-const areLogarithms = ({ logarithms }: WrittenSemiring) => logarithms
-const hasOne = (semiring: WrittenSemiring) => semiring.one !== undefined
-
-/** Applies `value` to the elements of each lane, which are floats. */
-function each(x: Elements, y: Elements, value: (left: number, right: number) => number): Elements {
-  return x.map((lane, index) => Float32Array.from(lane, (left, trial) => value(left, y[index]![trial]!)))
-}
-
-/** Returns log(eˣ + eʸ); neither x nor y may be ∞. */
-function logOfSum(x: number, y: number): number {
-  const greater = Math.max(x, y)
-  return greater === Number.NEGATIVE_INFINITY ? greater : greater + Math.log1p(Math.exp(-Math.abs(x - y)))
+/** Terms in addition to x, y, z, zero and one with ⊕ and ⊗, as functions of x and y. */
+const logarithmTerms: Readonly<Record<string, (x: number, y: number) => number>> = {
+  'log(eˣ + eʸ)': (x, y) => {
+    const greater = Math.max(x, y)
+    // Infinite differences would be NaN. Neither x nor y is ∞.
+    return greater === Number.NEGATIVE_INFINITY ? greater : greater + Math.log1p(Math.exp(-Math.abs(x - y)))
+  },
+  'x + y': (x, y) => x + y,
 }
 
 const laws: readonly Law[] = [
-  {
-    name: 'zero is neutral in ⊕',
-    isOfProducts: true,
-    holds: always,
-    terms: ({ x, zero, plus }) => [
-      ['x', x],
-      ['x ⊕ zero', plus(x, zero)],
-      ['zero ⊕ x', plus(zero, x)],
-    ],
-  },
-  {
-    name: '⊕ is commutative',
-    isOfProducts: true,
-    holds: always,
-    terms: ({ x, y, plus }) => [
-      ['x ⊕ y', plus(x, y)],
-      ['y ⊕ x', plus(y, x)],
-    ],
-  },
-  {
-    name: '⊕ is associative',
-    isOfProducts: true,
-    holds: always,
-    terms: ({ x, y, z, plus }) => [
-      ['(x ⊕ y) ⊕ z', plus(plus(x, y), z)],
-      ['x ⊕ (y ⊕ z)', plus(x, plus(y, z))],
-    ],
-  },
+  { name: 'zero is neutral in ⊕', terms: ['x', 'x ⊕ zero', 'zero ⊕ x'], isOfProducts: true },
+  { name: '⊕ is commutative', terms: ['x ⊕ y', 'y ⊕ x'], isOfProducts: true },
+  { name: '⊕ is associative', terms: ['(x ⊕ y) ⊕ z', 'x ⊕ (y ⊕ z)'], isOfProducts: true },
   {
     name: 'zero absorbs (absorbs: false says that it does not)',
+    terms: ['zero', 'zero ⊗ x', 'x ⊗ zero'],
     isOfProducts: true,
-    holds: ({ absorbs }) => absorbs,
-    terms: ({ x, zero, times }) => [
-      ['zero', zero],
-      ['zero ⊗ x', times(zero, x)],
-      ['x ⊗ zero', times(x, zero)],
-    ],
+    applies: ({ absorbs }) => absorbs,
   },
   {
     name: '⊕ is idempotent',
+    terms: ['x', 'x ⊕ x'],
     isOfProducts: true,
-    holds: ({ idempotent }) => idempotent,
-    terms: ({ x, plus }) => [
-      ['x', x],
-      ['x ⊕ x', plus(x, x)],
-    ],
+    applies: ({ idempotent }) => idempotent,
   },
   {
     name: '⊕ is selective',
+    terms: ['x ⊕ y', 'x', 'y'],
     isOfProducts: true,
-    holds: ({ selective }) => selective,
-    terms: ({ x, y, plus }) => [
-      ['x ⊕ y', plus(x, y)],
-      ['x', x],
-      ['y', y],
-    ],
+    applies: ({ selective }) => selective,
     oneOf: true,
   },
   {
     name: '⊕ is of logarithms',
+    terms: ['x ⊕ y', 'log(eˣ + eʸ)'],
     isOfProducts: true,
-    holds: areLogarithms,
-    terms: ({ x, y, plus }) => [
-      ['x ⊕ y', plus(x, y)],
-      ['log(eˣ + eʸ)', each(x, y, logOfSum)],
-    ],
+    applies: ({ logarithms }) => logarithms,
   },
   {
     name: '⊗ is of logarithms',
+    terms: ['x ⊗ y', 'x + y'],
     isOfProducts: true,
-    holds: areLogarithms,
-    terms: ({ x, y, times }) => [
-      ['x ⊗ y', times(x, y)],
-      ['x + y', each(x, y, (left, right) => left + right)],
-    ],
+    applies: ({ logarithms }) => logarithms,
   },
   {
     name: 'one is neutral in ⊗',
+    terms: ['x', 'x ⊗ one', 'one ⊗ x'],
     isOfProducts: false,
-    holds: hasOne,
-    terms: ({ x, one, times }) => [
-      ['x', x],
-      ['x ⊗ one', times(x, one)],
-      ['one ⊗ x', times(one, x)],
-    ],
+    applies: ({ one }) => one !== undefined,
   },
-  {
-    name: '⊗ is associative',
-    isOfProducts: false,
-    holds: always,
-    terms: ({ x, y, z, times }) => [
-      ['(x ⊗ y) ⊗ z', times(times(x, y), z)],
-      ['x ⊗ (y ⊗ z)', times(x, times(y, z))],
-    ],
-  },
+  { name: '⊗ is associative', terms: ['(x ⊗ y) ⊗ z', 'x ⊗ (y ⊗ z)'], isOfProducts: false },
   {
     name: '⊗ is distributive from the left',
+    terms: ['x ⊗ (y ⊕ z)', '(x ⊗ y) ⊕ (x ⊗ z)'],
     isOfProducts: false,
-    holds: always,
-    terms: ({ x, y, z, plus, times }) => [
-      ['x ⊗ (y ⊕ z)', times(x, plus(y, z))],
-      ['(x ⊗ y) ⊕ (x ⊗ z)', plus(times(x, y), times(x, z))],
-    ],
   },
   {
     name: '⊗ is distributive from the right',
+    terms: ['(x ⊕ y) ⊗ z', '(x ⊗ z) ⊕ (y ⊗ z)'],
     isOfProducts: false,
-    holds: always,
-    terms: ({ x, y, z, plus, times }) => [
-      ['(x ⊕ y) ⊗ z', times(plus(x, y), z)],
-      ['(x ⊗ z) ⊕ (y ⊗ z)', plus(times(x, z), times(y, z))],
-    ],
   },
 ]
 
@@ -235,31 +155,31 @@ export function checkSemiring<L extends Lanes>(semiring: UserSemiring<L>, option
     )
   }
   const { laws, ...ranges } = checkOptions.read(options)
-  const lanes = lanesOf(semiring)
-  const usual = checkedOf(semiring) ?? lanes.map(rangeOf)
+  const { lanes, checked } = factsOf(semiring)
+  const usual = checked ?? lanes.map(rangeOf)
   check(semiring, laws === 'all', THOROUGH, readRanges(ranges, { dtype: semiring.dtype, lanes }, usual))
 }
 
 /** Checks the laws that `semiring()` requires. */
 export function checkQuickly(semiring: WrittenSemiring): void {
-  const ranges = checkedOf(semiring)
-  if (ranges) check(semiring, false, QUICK, ranges)
+  const { checked } = factsOf(semiring)
+  if (checked) check(semiring, false, QUICK, checked)
 }
 
-const checked = new WeakSet<WrittenSemiring>()
+const known = new WeakSet<WrittenSemiring>()
 
 /** Checks once the laws that products of products rely on, unless the definition has `check: false`. */
 export function assertLaws(semiring: WrittenSemiring): void {
-  const ranges = checkedOf(semiring)
-  if (!ranges || checked.has(semiring)) return
-  check(semiring, true, QUICK, ranges)
-  checked.add(semiring)
+  const { checked } = factsOf(semiring)
+  if (!checked || known.has(semiring)) return
+  check(semiring, true, QUICK, checked)
+  known.add(semiring)
 }
 
 function check(semiring: WrittenSemiring, all: boolean, count: number, ranges: readonly LaneRange[]): void {
   const trial = new Trials(semiring, count, ranges)
   for (const law of laws) {
-    if ((all || law.isOfProducts) && law.holds(semiring)) trial.try(law)
+    if ((all || law.isOfProducts) && (law.applies?.(semiring) ?? true)) trial.try(law)
   }
 }
 
@@ -274,12 +194,9 @@ function generator(): () => number {
   }
 }
 
-class Trials implements Trial {
-  readonly x: Elements
-  readonly y: Elements
-  readonly z: Elements
-  readonly zero: Elements
-  readonly one: Elements
+/** Simple and random triples x, y and z of elements. */
+class Trials {
+  readonly #elements: Readonly<Record<string, Elements>>
   readonly #lanes: readonly LaneType[]
   readonly #semiring: WrittenSemiring
   readonly #count: number
@@ -289,13 +206,11 @@ class Trials implements Trial {
 
   constructor(semiring: WrittenSemiring, random: number, ranges: readonly LaneRange[]) {
     this.#semiring = semiring
-    this.#lanes = lanesOf(semiring)
+    const { lanes, zero, one } = factsOf(semiring)
+    this.#lanes = lanes
     this.#hasFloats = this.#lanes.includes('float32')
     this.#count = SIMPLE ** 3 + random
     this.#greatest = new Float64Array(this.#count)
-    const { zero, one } = neutralOf(semiring)
-    this.zero = this.#elements(() => zero)
-    this.one = this.#elements(() => one ?? zero)
     const next = generator()
     const simple = simpleElements(this.#lanes, ranges, [zero, ...(one ? [one] : [])])
     const pick = (of: number) => simple[of % simple.length]!
@@ -307,46 +222,53 @@ class Trials implements Trial {
     const side = (divisor: number) => {
       const choose = (trial: number) =>
         trial < SIMPLE ** 3 ? pick(Math.floor(trial / divisor) % SIMPLE) : drawn()
-      const elements = this.#elements(choose)
+      const elements = this.#made(choose)
       // Every second random element is replaced by a sum.
-      const sums = this.plus(elements, this.#elements(drawn))
+      const sums = this.#evaluate(true, elements, this.#made(drawn))
       elements.forEach((lane, index) => {
         for (let trial = SIMPLE ** 3; trial < this.#count; trial += 2) lane[trial] = sums[index]![trial]!
       })
       return elements
     }
-    this.x = side(1)
-    this.y = side(SIMPLE)
-    this.z = side(SIMPLE ** 2)
+    const sides = { x: side(1), y: side(SIMPLE), z: side(SIMPLE ** 2) }
     this.#greatest.fill(0)
-    for (const elements of [this.x, this.y, this.z]) this.#measure(elements)
+    for (const elements of Object.values(sides)) this.#measure(elements)
+    this.#elements = { ...sides, zero: this.#made(() => zero), one: this.#made(() => one ?? zero) }
   }
 
-  readonly plus = (left: Elements, right: Elements): Elements => this.#evaluate(true, left, right)
-  readonly times = (left: Elements, right: Elements): Elements => this.#evaluate(false, left, right)
-
   /** Throws OptionError if a law doesn't hold. */
-  try(law: Law): void {
-    const [[, first], ...others] = law.terms(this) as [
-      readonly [string, Elements],
-      ...(readonly [string, Elements])[],
-    ]
+  try({ name, terms, oneOf }: Law): void {
+    const [first, ...others] = terms.map((term) => this.#value(term)) as [Elements, ...Elements[]]
     for (let trial = 0; trial < this.#count; trial++) {
-      const same = ([, other]: readonly [string, Elements]) => this.#isSame(first, other, trial)
-      if (law.oneOf ? others.some(same) : others.every(same)) continue
-      const shown = law.terms(this).map(([text, value]) => `${text} is ${this.#show(value, trial)}`)
-      const variables = (['x', 'y', 'z'] as const)
-        .filter((name) => law.terms(this).some(([text]) => new RegExp(`\\b${name}\\b`).test(text)))
-        .map((name) => `${name} = ${this.#show(this[name], trial)}`)
-      const values = shown.filter((text) => !/^[xyz] is/.test(text))
+      const same = (other: Elements) => this.#isSame(first, other, trial)
+      if (oneOf ? others.some(same) : others.every(same)) continue
+      const show = (term: string) => this.#show(this.#value(term), trial)
+      const variables = ['x', 'y', 'z'].filter((each) => new RegExp(`\\b${each}\\b`).test(terms.join()))
+      const given = variables.map((each) => `${each} = ${show(each)}`)
+      const found = terms
+        .filter((term) => !variables.includes(term))
+        .map((term) => `${term} is ${show(term)}`)
       throw new OptionError(
-        `semiring '${this.#semiring.name}' breaks the law that ${law.name}: for ${variables.join(', ')}, ${values.join(', and ')}. ` +
+        `semiring '${this.#semiring.name}' breaks the law that ${name}: for ${given.join(', ')}, ${found.join(', and ')}. ` +
           'If there are no such elements, say so by check: { min, max }',
       )
     }
   }
 
-  #elements(of: (trial: number) => readonly number[]): Elements {
+  /** Returns the values of a term such as (x ⊕ y) ⊗ z. */
+  #value(term: string): Elements {
+    const { x, y } = this.#elements as { x: Elements; y: Elements }
+    const ofFloats = logarithmTerms[term]
+    if (ofFloats)
+      return x.map((lane, at) => Float32Array.from(lane, (left, trial) => ofFloats(left, y[at]![trial]!)))
+    const known = this.#elements[term]
+    if (known) return known
+    const [, left, operator, right] = /^(\(.*?\)|\w+) ([⊕⊗]) (.+)$/.exec(term) as unknown as string[]
+    const [first, second] = [left!, right!].map((each) => this.#value(each.replace(/^\((.*)\)$/, '$1')))
+    return this.#evaluate(operator === '⊕', first!, second!)
+  }
+
+  #made(of: (trial: number) => readonly number[]): Elements {
     const elements = this.#lanes.map((type) => laneOf(type, this.#count))
     for (let trial = 0; trial < this.#count; trial++) {
       of(trial).forEach((value, lane) => {

@@ -25,7 +25,7 @@ import { showShape, type View } from '../view.js'
 import type { UserAlgebra } from './algebra.js'
 import { laneOf } from './constants.js'
 import { assertLaws } from './laws.js'
-import { nativeOf, neutralOf, type WrittenSemiring } from './semiring.js'
+import { factsOf, nativeOf, type WrittenSemiring } from './semiring.js'
 
 const algebraOptions = new Options({
   semiring: algebra,
@@ -118,7 +118,7 @@ class Powers {
   }
 
   *identity(): Steps<HostLanes> {
-    const { zero, one } = neutralOf(this.semiring)
+    const { zero, one } = factsOf(this.semiring)
     const { n } = this
     const made = this.newLanes()
     yield* inParts(this.#length, (start, end) => {

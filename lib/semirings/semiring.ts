@@ -111,12 +111,14 @@ interface Facts<L extends Lanes> {
   readonly name: string
   readonly dtype: L
   readonly lanes: readonly LaneType[]
+  /** Neutral elements, lane by lane. */
   readonly zero: readonly number[]
   readonly one: readonly number[] | undefined
   readonly absorbs: boolean
   readonly idempotent: boolean
   readonly selective: boolean
   readonly logarithms: boolean
+  /** Ranges of elements for the check of the laws, one per lane; undefined if no laws are checked. */
   readonly checked: readonly LaneRange[] | undefined
 }
 
@@ -156,20 +158,8 @@ export class WrittenSemiring<L extends Lanes = Lanes> implements UserSemiring<L>
     return typeof value === 'object' && value !== null && #facts in value
   }
 
-  static lanesOf(semiring: WrittenSemiring): readonly LaneType[] {
-    return semiring.#facts.lanes
-  }
-
-  /** Returns zero and one, lane by lane. */
-  static neutralOf(semiring: WrittenSemiring): Pick<Facts<Lanes>, 'zero' | 'one'> {
+  static factsOf(semiring: WrittenSemiring): Facts<Lanes> {
     return semiring.#facts
-  }
-
-  /**
-   * Returns the ranges of elements for the check of the laws, one per lane; undefined if no laws are checked.
-   */
-  static checkedOf(semiring: WrittenSemiring): readonly LaneRange[] | undefined {
-    return semiring.#facts.checked
   }
 
   /** Returns native code's object for the semiring, which is created at the first call. */
@@ -256,7 +246,7 @@ export class WrittenSemiring<L extends Lanes = Lanes> implements UserSemiring<L>
 }
 
 /** Accessors of the private fields, for the rest of the library. */
-export const { is: isUserSemiring, lanesOf, neutralOf, nativeOf, checkedOf } = WrittenSemiring
+export const { is: isUserSemiring, factsOf, nativeOf } = WrittenSemiring
 
 /** Returns a number if dtype is no array, otherwise an array. */
 function elementOf<L extends Lanes>({ dtype }: Facts<L>, lanes: readonly number[]): ElementOf<L> {

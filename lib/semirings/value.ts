@@ -112,61 +112,27 @@ export type Bitwise = {
   <T extends LaneType>(x: ValueOrNumber<T>, y: ValueOrNumber<T>): Value<T>
 }
 
+/** Functions of one kind. */
+type Functions<Names extends string, Kind> = { readonly [Name in Names]: Kind }
+
 /** Operations as functions, the third argument of `plus` and `times`. {@link Value} documents them. */
-export interface Operations {
+export interface Operations
+  extends Functions<'add' | 'sub' | 'mul' | 'min' | 'max' | 'shiftLeft' | 'shiftRight', Binary>,
+    Functions<'neg' | 'abs' | 'popcount', Unary>,
+    Functions<'and' | 'or' | 'xor', Bitwise>,
+    Functions<'equal' | 'less' | 'lessEqual', Comparison>,
+    Functions<'exp' | 'exp2' | 'log' | 'log1p' | 'sqrt', OfFloat> {
   /** Returns a constant of a given type, for numbers whose type isn't implied. */
   constant<T extends LaneType>(value: number, type: T): Value<T>
-  /** x + y */
-  add: Binary
-  /** x − y */
-  sub: Binary
-  /** x · y */
-  mul: Binary
   /** x · y + z, rounded once. */
   fma(x: ValueOrNumber<'float32'>, y: ValueOrNumber<'float32'>, z: ValueOrNumber<'float32'>): Value<'float32'>
-  /** −x */
-  neg: Unary
-  /** |x|; for int32 and float32. */
-  abs: Unary
-  /** Lesser of x and y. */
-  min: Binary
-  /** Greater of x and y. */
-  max: Binary
-  /** AND, bitwise; for two integers or two conditions. */
-  and: Bitwise
-  /** OR, bitwise; for two integers or two conditions. */
-  or: Bitwise
-  /** XOR, bitwise; for two integers or two conditions. */
-  xor: Bitwise
   /** Complement, bitwise; for an integer or a condition. */
   not: {
     (x: Condition): Condition
     <T extends LaneType>(x: ValueOrNumber<T>): Value<T>
   }
-  /** x shifted left by y modulo 32 bits; for integers. */
-  shiftLeft: Binary
-  /** x shifted right by y modulo 32 bits; for integers. */
-  shiftRight: Binary
-  /** Number of 1 bits of an integer. */
-  popcount: Unary
-  /** x = y */
-  equal: Comparison
-  /** x < y */
-  less: Comparison
-  /** x ≤ y */
-  lessEqual: Comparison
   /** x if the condition is true, else y. */
   select<T extends LaneType>(condition: Condition, x: ValueOrNumber<T>, y: ValueOrNumber<T>): Value<T>
-  /** e to the power of x. */
-  exp: OfFloat
-  /** 2 to the power of x. */
-  exp2: OfFloat
-  /** The natural logarithm. */
-  log: OfFloat
-  /** log(1 + x) */
-  log1p: OfFloat
-  /** The square root. */
-  sqrt: OfFloat
   /** Converts x to int32. */
   toInt32(x: Value): Value<'int32'>
   /** Converts x to uint32. */

@@ -244,8 +244,4 @@ void Background::end_before_process_does(Napi::Env env) {
   once.As<Napi::Function>().Call(process, {Napi::String::New(env, "exit"), Napi::Function::New(env, end)});
 }
 
-Napi::Promise run_in_background(Napi::Env env, std::unique_ptr<Work> work) {
-  return Background::of(env).run(Executor::pool(), std::move(work));
-}
-
 }  // namespace mpmml::addon

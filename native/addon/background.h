@@ -109,7 +109,4 @@ class Background final : public Client {
   std::condition_variable settled_;
 };
 
-/// Queues `work` on the threads for products on the host.
-Napi::Promise run_in_background(Napi::Env env, std::unique_ptr<Work> work);
-
 }  // namespace mpmml::addon

@@ -81,7 +81,7 @@ class ClosureWork : public DeviceWork {
     if (!closing_.in_place && closing_.out.memory) {
       const int64_t bytes = bytes_of_matrices(closing_.batch, n, n, element_bytes(closing_.operation.dtype));
       apart = units() > 0 ? session.allocate_units(units(), bytes / units()) : session.allocate(bytes);
-      place(closure_.d, *apart);
+      closure_.d = placed_in(*apart, closure_.d);
     } else if (!closing_.in_place) {
       make_matrix(closure_.d, closing_.operation.dtype);
     }
@@ -94,14 +94,9 @@ class ClosureWork : public DeviceWork {
 
   int64_t units() const { return closing_.batch > 1 ? closing_.batch : closing_.n; }
 
-  static void place(MutableMatrixView& matrix, Memory& memory) {
-    matrix.data = memory.data();
-    matrix.memory = &memory;
-  }
-
   void make_matrix(MutableMatrixView& matrix, DataType dtype) {
     const int64_t bytes = bytes_of_matrices(closing_.batch, matrix.rows, matrix.cols, element_bytes(dtype));
-    place(matrix, make(bytes, dtype, Storage::kElement, units()));
+    matrix = placed_in(make(bytes, dtype, Storage::kElement, units()), matrix);
   }
 
   void require_numbers(Session& session) const {

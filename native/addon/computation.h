@@ -14,13 +14,18 @@ namespace mpmml::addon {
 struct Asked {
   std::atomic<int32_t>* cancel = nullptr;
   std::function<Place()> place{};  ///< default: the processor
+  bool is_group = false;           ///< whether failures have the index of a product
 };
 
 template <class Compute>
 class Computation final : public Work {
  public:
-  Computation(const Napi::CallbackInfo& info, Compute compute, Asked asked)
-      : Work(asked.cancel), compute_(std::move(compute)), place_(std::move(asked.place)), arguments_(keep(info)) {}
+  Computation(Compute compute, Asked asked, Napi::ObjectReference arguments)
+      : Work(asked.cancel),
+        compute_(std::move(compute)),
+        place_(std::move(asked.place)),
+        is_group_(asked.is_group),
+        arguments_(std::move(arguments)) {}
 
   Place place() noexcept override {
     try {
@@ -41,6 +46,8 @@ class Computation final : public Work {
     }
   }
 
+  bool is_group() const override { return is_group_; }
+
   Napi::Value result(Napi::Env env) override {
     if constexpr (std::is_void_v<Result>) {
       return env.Undefined();
@@ -52,6 +59,7 @@ class Computation final : public Work {
  private:
   Compute compute_;
   const std::function<Place()> place_;
+  const bool is_group_;
   const Napi::ObjectReference arguments_;
   std::optional<std::conditional_t<std::is_void_v<Result>, bool, Result>> result_;
 };
@@ -59,8 +67,8 @@ class Computation final : public Work {
 /// Returns a promise of the result of `compute`. The arguments of the call stay alive until it is settled.
 template <class Compute>
 Napi::Value in_background(const Napi::CallbackInfo& info, Compute compute, Asked asked = {}) {
-  return run_in_background(info.Env(),
-                           std::make_unique<Computation<Compute>>(info, std::move(compute), std::move(asked)));
+  return Background::of(info.Env())
+      .run(Executor::pool(), std::make_unique<Computation<Compute>>(std::move(compute), std::move(asked), keep(info)));
 }
 
 }  // namespace mpmml::addon

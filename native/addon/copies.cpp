@@ -16,10 +16,9 @@ double count_of(int64_t batch, const View& matrix) {
 MutableMatrixView make(DeviceWork& work, const Copy& copy) {
   const MutableMatrixView& from = copy.array;
   Memory& memory = work.make(copy.bytes, copy.dtype, from.storage, copy.units());
-  MutableMatrixView to = row_major(memory.data(), from.rows, from.cols);
+  MutableMatrixView to = row_major<void*>(nullptr, from.rows, from.cols);
   to.storage = from.storage;
-  to.memory = &memory;
-  return to;
+  return placed_in(memory, to);
 }
 
 }  // namespace

@@ -31,27 +31,15 @@ const PinnedMemory& pinned_memory() {
   return of_build;
 }
 
-/// Runs `body` on a thread of the pool: freeing 8 GiB takes most of a second and locking 8 GiB takes seconds, and
-/// JavaScript's thread must not wait.
-template <class Body>
-class BackgroundFree final : public Work {
- public:
-  explicit BackgroundFree(Body body) : body_(std::move(body)) {}
-  Place place() noexcept override { return Place::kDevice; }
-
- protected:
-  void start() override { body_(); }
-
- private:
-  Body body_;
-};
-
-/// Runs `body` on a thread of the pool, or on this one if the system refuses a thread.
+/// Runs `body` on a thread of the pool, or on this one if the system refuses a thread. Freeing 8 GiB takes most of a
+/// second and locking 8 GiB takes seconds, and JavaScript's thread must not wait.
 template <class Body>
 void run_on_new_thread(Napi::Env env, const std::weak_ptr<const void>& presence, Body body) {
   if (presence.expired()) return body();  // The environment has ended: nothing waits for this thread.
   try {
-    Background::of(env).run_detached(Executor::pool(), std::make_unique<BackgroundFree<Body>>(body));
+    Asked asked{nullptr, [] { return Place::kDevice; }};
+    auto work = std::make_unique<Computation<Body>>(body, std::move(asked), Napi::ObjectReference());
+    Background::of(env).run_detached(Executor::pool(), std::move(work));
   } catch (...) {
     body();
   }

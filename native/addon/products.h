@@ -5,36 +5,12 @@
 #include <utility>
 #include <vector>
 
-#include "addon/background.h"
+#include "addon/computation.h"
 #include "addon/device.h"
 #include "addon/values.h"
 #include "core/host/clock.h"
 
 namespace mpmml::addon {
-
-template <class Products>
-class HostProducts final : public Work {
- public:
-  HostProducts(const Napi::CallbackInfo& info, Products products, std::atomic<int32_t>* cancel)
-      : Work(cancel), products_(std::move(products)), arguments_(keep(info)) {}
-
-  Place place() noexcept override {
-    try {
-      return products_.is_for_gpu() ? Place::kDevice : Place::kProcessor;
-    } catch (...) {
-      return Place::kProcessor;  // start() says what is wrong.
-    }
-  }
-
- protected:
-  void start() override { products_.compute(); }
-  bool is_group() const override { return products_.is_group; }
-  Napi::Value result(Napi::Env env) override { return products_.result(env, env.Undefined()); }
-
- private:
-  Products products_;
-  const Napi::ObjectReference arguments_;
-};
 
 template <class Products>
 class DeviceProducts final : public DeviceWork {
@@ -71,13 +47,29 @@ class DeviceProducts final : public DeviceWork {
   Result done_{};  ///< shared by all products of the call
 };
 
+/// The computed products of a call on the host. to_value() converts them to its result.
+template <class Products>
+struct ComputedProducts {
+  std::shared_ptr<Products> products;
+};
+template <class Products>
+Napi::Value to_value(Env env, const ComputedProducts<Products>& computed) {
+  return computed.products->result(env, env.Undefined());
+}
+
 /// Queues the products that `read(uses)` returns: on a device, or of arrays, without uses.
 template <class Read>
 Napi::Value run_products(const Napi::CallbackInfo& info, const std::shared_ptr<Device>& device,
                          std::atomic<int32_t>* cancel, Read read) {
   using Products = decltype(read(nullptr));
   if (!device) {
-    return run_in_background(info.Env(), std::make_unique<HostProducts<Products>>(info, read(nullptr), cancel));
+    auto products = std::make_shared<Products>(read(nullptr));
+    const auto place = [products] { return products->is_for_gpu() ? Place::kDevice : Place::kProcessor; };
+    const auto compute = [products] {
+      products->compute();
+      return ComputedProducts<Products>{products};
+    };
+    return in_background(info, compute, {cancel, place, products->is_group});
   }
   Uses uses(device);
   Products products = read(&uses);

@@ -141,9 +141,7 @@ struct UserProducts {
       const int64_t bytes = bytes_of_matrices(product.batch, product.m, product.n, element_bytes(dtype));
       const int64_t units = product.batch > 1 ? product.batch : product.m;
       Memory& memory = work.make(bytes, dtype, Storage::kElement, units);
-      MutableMatrixView view = row_major(memory.data(), product.m, product.n);
-      view.memory = &memory;
-      return view;
+      return placed_in(memory, row_major<void*>(nullptr, product.m, product.n));
     };
     if (call.makes_c) {
       for (size_t lane = 0; lane < product.lane_count(); ++lane) {

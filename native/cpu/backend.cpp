@@ -5,7 +5,6 @@
 
 #include "core/algebra/dispatch.h"
 #include "core/problem/structured.h"
-#include "cpu/compute.h"
 #include "cpu/loop.h"
 #include "cpu/machine.h"
 #include "cpu/planner.h"

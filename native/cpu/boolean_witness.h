@@ -170,13 +170,11 @@ struct FirstTrue {
                 std::is_same_v<typename S::Element, uint8_t>);
 
   static constexpr FirstTrueKernel kernel() {
-    return {Chunk::kColumns, Chunk::kBytes, sizeof(uint64_t), 1 + kListSlack, pack_a, pack_b, multiply};
+    return {Chunk::kColumns,       Chunk::kBytes, sizeof(uint64_t), 1 + kListSlack,
+            pack_bits<Bits<S>, 1>, Chunk::pack,   multiply};
   }
 
  private:
-  static void pack_a(const PackRequest& request) { pack_bits<Bits<S>, 1>(request); }
-  static void pack_b(const PackRequest& request) { Chunk::pack(request); }
-
   static __attribute__((noinline)) void list_rows(const FirstTrueRequest& request) {
     for (int64_t row = 0; row < request.rows; ++row) {
       int32_t* const list = request.lists + row * request.list_length;

@@ -1,5 +1,5 @@
 // From accumulators to C: decode, ⊕ C0, overflow, store with any strides. All families of the CPU pass their
-// accumulators to this code, except the naive family, which stores by the definition (core/problem/epilogue.h).
+// accumulators to this code, except the naive family, which stores by the definition (core/problem/definition.h).
 // Compiled once for each instruction set (see vector.h).
 #pragma once
 #include "core/algebra/arithmetic.h"

@@ -182,8 +182,8 @@ struct FirstTrueKernel {
   int row_bytes;     ///< of a packed row of a chunk
   int operand_size;  ///< of its parts
   int list_slack;    ///< capacity of a list beyond the number of k-steps
-  void (*pack_a)(const PackRequest& request);
-  void (*pack_b)(const PackRequest& request);
+  Range (*pack_a)(const PackRequest& request);
+  Range (*pack_b)(const PackRequest& request);
   /// Writes C and the witnesses.
   void (*multiply)(const FirstTrueRequest& request);
 };

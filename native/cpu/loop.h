@@ -55,14 +55,21 @@ void for_each_run(const Watched& watched, int64_t count, int64_t work, int64_t w
                 [&](int64_t index) { body(index * length, std::min(count, (index + 1) * length)); });
 }
 
-/// Scans elements of matrices, as for_each_run() does k-steps.
+/// Runs `body(first, end)` over [0, count), where each index stands for `elements` elements that are scanned, packed or
+/// copied.
+template <class Watched, class Body>
+void for_each_run_of_elements(const Watched& watched, int64_t count, int64_t elements, Body body) {
+  // An element takes as long as this many k-steps.
+  constexpr int64_t kStepsPerElement = 8, kStepsAtOnce = 1 << 20;
+  if (count == 0) return;
+  const int64_t work = saturating_product(saturating_product(count, elements), kStepsPerElement);
+  for_each_run(watched, count, work, kStepsAtOnce, body);
+}
+
+/// Scans elements of matrices. The problem's flags cancel the scan.
 inline ForRuns scan_runs_of(const Problem& problem) {
   return [&problem](int64_t count, int64_t elements, const std::function<void(int64_t, int64_t)>& body) {
-    // Scanning an element takes as long as this many k-steps.
-    constexpr int64_t kStepsPerElement = 8, kStepsAtOnce = 1 << 20;
-    if (count == 0) return;
-    const int64_t work = saturating_product(saturating_product(count, elements), kStepsPerElement);
-    for_each_run(problem, count, work, kStepsAtOnce, body);
+    for_each_run_of_elements(problem, count, elements, body);
   };
 }
 

@@ -1,10 +1,8 @@
 // Algorithm 4 of the thesis: each result by its definition, read from the operands in place. Integer sums that can
 // overflow use 64-bit arithmetic. This kernel is the reference for the other kernels and shares no code with them.
 #pragma once
-#include "core/problem/epilogue.h"
-#include "core/problem/exact.h"
+#include "core/problem/definition.h"
 #include "core/problem/structured.h"
-#include "core/problem/witness.h"
 #include "cpu/kernel.h"
 
 namespace mpmml::cpu {

@@ -7,14 +7,6 @@
 #include "cpu/loop.h"
 
 namespace mpmml::cpu {
-namespace {
-
-/// Packing an element takes as long as this many k-steps.
-constexpr int64_t kWorkPerElement = 8;
-/// Work of one packing task, in k-steps.
-constexpr int64_t kWorkAtOnce = kWorkPerElement << 17;
-
-}  // namespace
 
 PackedForm panel_form(const Problem& problem, const PackedKernel& kernel, bool is_b, int64_t padded_k, int64_t KC,
                       int64_t granule) {
@@ -66,23 +58,22 @@ PackRequest PackedOperand::request(int64_t item) const {
   return request;
 }
 
-ValueRange PackedOperand::pack() {
-  const int64_t count = panels_ * items_;
+ValueRange PackedOperand::pack(int64_t elements_of_operand) {
+  const int64_t elements = saturating_product(form_.width * form_.padded_k, elements_of_operand);
   ValueRange range;
   std::mutex mutex;
-  for_each_run(problem_, count, saturating_product(count, kWorkPerElement * form_.width * form_.padded_k), kWorkAtOnce,
-               [&](int64_t first, int64_t end) {
-                 ValueRange seen;
-                 while (first < end) {
-                   PackRequest part = request(first / panels_);
-                   part.first_panel = first % panels_;
-                   part.end_panel = std::min(panels_, part.first_panel + end - first);
-                   seen.merge(form_.pack(part));
-                   first += part.end_panel - part.first_panel;
-                 }
-                 std::lock_guard<std::mutex> lock(mutex);
-                 range.merge(seen);
-               });
+  for_each_run_of_elements(problem_, panels_ * items_, elements, [&](int64_t first, int64_t end) {
+    ValueRange seen;
+    while (first < end) {
+      PackRequest part = request(first / panels_);
+      part.first_panel = first % panels_;
+      part.end_panel = std::min(panels_, part.first_panel + end - first);
+      seen.merge(form_.pack(part));
+      first += part.end_panel - part.first_panel;
+    }
+    std::lock_guard<std::mutex> lock(mutex);
+    range.merge(seen);
+  });
   if (is_partial_) range.has_zero = true;
   return range;
 }

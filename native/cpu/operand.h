@@ -31,8 +31,9 @@ class PackedOperand {
   void set_offset(int32_t offset) { offset_ = offset; }
   int32_t offset() const { return offset_; }
 
-  /// Packs every step of k, and returns the range of the values.
-  ValueRange pack();
+  /// Packs every step of k, and returns the range of the values. Threads share the work according to the elements in a
+  /// packed operand.
+  ValueRange pack(int64_t elements_of_operand = 1);
   /// Packs the steps past k. The arithmetic must be known.
   void fill_border(ArithmeticKind path);
 

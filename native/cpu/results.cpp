@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "core/algebra/dispatch.h"
+#include "core/problem/definition.h"
 #include "core/problem/structured.h"
-#include "core/problem/witness.h"
 
 namespace mpmml::cpu {
 namespace {

@@ -13,7 +13,6 @@
 #include "core/problem/scan.h"
 #include "core/problem/with_size.h"
 #include "core/status.h"
-#include "cpu/compute.h"
 #include "cpu/loop.h"
 #include "cpu/pivots.h"
 #include "cpu/product.h"
@@ -57,13 +56,12 @@ class HostMemory final : public Memory {
 /// Calls `body(item, line)` for all lines of `batch` matrices, on several threads if the work is large enough.
 template <class Body>
 void for_each_line(int64_t batch, const Lines& lines, const std::atomic<int32_t>* cancelled, Body body) {
-  if (batch == 0 || lines.count == 0 || lines.length == 0) return;
-  constexpr int64_t kStepsPerElement = 8;
-  constexpr int64_t kStepsAtOnce = 1 << 20;
-  const int64_t work = saturating_product(saturating_product(batch * lines.count, lines.length), kStepsPerElement);
-  for_each_run(CancellationToken{cancelled}, batch * lines.count, work, kStepsAtOnce, [&](int64_t first, int64_t end) {
-    for (int64_t line = first; line < end; ++line) body(line / lines.count, line % lines.count);
-  });
+  if (lines.length == 0) return;
+  for_each_run_of_elements(CancellationToken{cancelled}, batch * lines.count, lines.length,
+                           [&](int64_t first, int64_t end) {
+                             for (int64_t line = first; line < end; ++line)
+                               body(line / lines.count, line % lines.count);
+                           });
 }
 
 /// Returns `view` as lines along the dimension of `lines`.

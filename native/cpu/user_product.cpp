@@ -352,7 +352,7 @@ class Run {
       double done = 0;
       const double all = static_cast<double>(rows_inside(first_tile, end_tile) * cols_inside_);
       for (int64_t step = steps.first; step < steps.end; step += kStepsAtOnce) {
-        if (product_.is_cancelled()) throw given_up();
+        check_cancelled(product_);
         const Span slab{step, std::min(steps.end, step + kStepsAtOnce)};
         for (int64_t tile = first_tile; tile < end_tile; ++tile) {
           const Span of_tile = steps_of(tile, tile + 1);

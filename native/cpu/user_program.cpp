@@ -47,8 +47,7 @@ UserExpression fold_constants(const UserExpression& expression, const UserKernel
       }
       if (is_constant) node = {UserOp::kConstant, node.type, {}, folded(whole.nodes, node, kernels)};
     }
-    whole.nodes.push_back(node);
-    return static_cast<int32_t>(whole.nodes.size()) - 1;
+    return whole.add(node);
   };
   whole.results = rewrite(expression, [&](const UserNode& node) { return add(argument(node)); }, add);
   return whole;
@@ -89,22 +88,19 @@ SplitUserTimes split_times(const UserExpression& times, const UserKernels& kerne
     UserNode leaf = node;
     if (of == 1) leaf = argument_of(UserSide::kA, result(of_a, at), node.type);
     if (of == 2) leaf = argument_of(UserSide::kB, result(of_b, at), node.type);
-    split.rest.nodes.push_back(leaf);
-    return known = static_cast<int32_t>(split.rest.nodes.size()) - 1;
+    return known = split.rest.add(leaf);
   };
   for (size_t at = 0; at < whole.nodes.size(); ++at) {
     if (sides[at] != 3) continue;
     UserNode node = whole.nodes[at];
     for (int i = 0; i < arity_of(node); ++i) node.operands[i] = place(node.operands[i]);
-    split.rest.nodes.push_back(node);
-    places[at] = static_cast<int32_t>(split.rest.nodes.size()) - 1;
+    places[at] = split.rest.add(node);
   }
   for (const int32_t result : whole.results) {
     int32_t at = place(result);
     if (sides[static_cast<size_t>(result)] < 2) {
       // The operands of ⊕ must be vectors.
-      split.rest.nodes.push_back({UserOp::kBits, split.rest.nodes[static_cast<size_t>(at)].type, {at, 0, 0}, 0});
-      at = static_cast<int32_t>(split.rest.nodes.size()) - 1;
+      at = split.rest.add({UserOp::kBits, split.rest.nodes[static_cast<size_t>(at)].type, {at, 0, 0}, 0});
     }
     split.rest.results.push_back(at);
   }
@@ -116,10 +112,7 @@ SplitUserTimes split_times(const UserExpression& times, const UserKernels& kerne
 UserExpression step_of(const UserExpression& rest, const UserExpression& plus, const UserKernels& kernels) {
   // Copies of constants aren't folded: only a copy makes a vector of a constant.
   UserExpression whole = rest;
-  const auto add = [&](const UserNode& node) {
-    whole.nodes.push_back(node);
-    return static_cast<int32_t>(whole.nodes.size()) - 1;
-  };
+  const auto add = [&](const UserNode& node) { return whole.add(node); };
   const auto argument = [&](const UserNode& node) {
     if (node.operands[0] == 1) return rest.results[static_cast<size_t>(node.operands[1])];
     return add(argument_of(UserSide::kAcc, node.operands[1], node.type));

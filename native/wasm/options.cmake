@@ -12,7 +12,7 @@ add_compile_options(${mpmml_wasm_options})
 # Pages load the module over a network. So loops with unknown counts are unrolled only where the source requests it, and code that
 # takes little time is compiled for size.
 add_compile_options("SHELL:-mllvm -unroll-runtime=0" "SHELL:-mllvm -unroll-allow-partial=0")
-set(mpmml_small_cpu blocking session)
+set(mpmml_small_cpu session)
 list(TRANSFORM mpmml_small_cpu REPLACE "(.+)" "native/cpu/\\1.cpp")
 file(GLOB mpmml_small_sources native/core/graph/*.cpp native/core/graph/*/*.cpp native/lab/cpu/*.cpp)
 list(FILTER mpmml_small_sources EXCLUDE REGEX "/(lanes|search|path_algebra)[.]cpp$")

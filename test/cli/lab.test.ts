@@ -13,7 +13,8 @@ import {
   readResults,
   refusedVariants,
 } from '../../lib/lab.js'
-import { named, withoutCuda, withoutLaboratory } from '../support/machine.js'
+import { withoutCuda, withoutLaboratory } from '../support/machine.js'
+import { named } from '../support/skip.js'
 import { fails, json, mpmml, root, runProgram, succeeds, useFolder } from './support.js'
 
 const path = useFolder()

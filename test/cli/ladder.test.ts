@@ -7,8 +7,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { reportPage } from '../../bench/report/page.js'
 import { readResults, writeResults } from '../../lib/lab.js'
 import { chromium, type Page, startBrowser } from '../support/browser.js'
-import { named, withoutCuda, withoutLaboratory } from '../support/machine.js'
+import { withoutCuda, withoutLaboratory } from '../support/machine.js'
 import { madeUpPoints } from '../support/made-up.js'
+import { named } from '../support/skip.js'
 import { fails, json, root, succeeds, useFolder } from './support.js'
 
 const path = useFolder()

@@ -1,30 +1,19 @@
 /** Closures and powers, on the CPU. */
-
-import { spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { addon } from '../../lib/native.js'
-import { PATIENCE } from '../support/patience.js'
+import { ended, inDist, runModule, withoutBuild } from '../support/child.js'
+import { describeUnless } from '../support/skip.js'
 import { closureSuite } from '../support/suite-closure.js'
 
 describe('cpu', () => closureSuite('cpu'))
 
-const library = new URL('../../dist/lib/algebra.js', import.meta.url)
-const built = existsSync(library)
-
-describe.skipIf(!built)(built ? 'processes' : 'processes (skipped: run npm run build:ts)', () => {
-  const run = (body: string, environment: Record<string, string> = {}) => {
-    const { status, stdout, stderr } = spawnSync(
-      process.execPath,
-      ['--input-type=module', '--eval', `import { star } from ${JSON.stringify(library.href)}\n${body}`],
-      { encoding: 'utf8', timeout: PATIENCE, env: { ...process.env, ...environment } },
-    )
-    return { status, stdout: stdout.trim(), stderr }
-  }
+describeUnless(withoutBuild, 'processes', () => {
+  const run = (body: string, env: NodeJS.ProcessEnv = {}) =>
+    runModule(`import { star } from ${inDist('lib/algebra.js')}\n${body}`, { env })
 
   it('end with their process, whatever the library has opened', () => {
     const body = 'console.log((await star({ data: new Int32Array(4), shape: [2, 2] })).c.data.join())'
-    expect(run(body)).toEqual({ status: 0, stdout: '0,0,0,0', stderr: '' })
+    expect(run(body)).toEqual(ended('0,0,0,0'))
   })
 
   it('use the backend in MPMML_BACKEND', () => {
@@ -35,10 +24,10 @@ describe.skipIf(!built)(built ? 'processes' : 'processes (skipped: run npm run b
   /** Checksum of all elements and all next nodes. */
   const digest = `
     import { createHash } from 'node:crypto'
-    import { computeClosure } from ${JSON.stringify(new URL('closure/closure.js', library).href)}
-    import { readAlgebraOptions } from ${JSON.stringify(new URL('algebra/options.js', library).href)}
-    import { zeroOf } from ${JSON.stringify(new URL('built-in-semirings.js', library).href)}
-    import { readView } from ${JSON.stringify(new URL('view.js', library).href)}
+    import { computeClosure } from ${inDist('lib/closure/closure.js')}
+    import { readAlgebraOptions } from ${inDist('lib/algebra/options.js')}
+    import { zeroOf } from ${inDist('lib/built-in-semirings.js')}
+    import { readView } from ${inDist('lib/view.js')}
     const types = { int32: Int32Array, float32: Float32Array, float64: Float64Array, uint8: Uint8Array }
     const hash = createHash('sha256')
     let seed = 1
@@ -67,11 +56,7 @@ describe.skipIf(!built)(built ? 'processes' : 'processes (skipped: run npm run b
     const first = run(digest).stdout
     expect(first).toMatch(/^[0-9a-f]{64}$/)
     for (const isa of instructionSets) {
-      expect(run(digest, { MPMML_CPU_ISA: isa, MPMML_NUM_THREADS: '3' }), isa).toEqual({
-        status: 0,
-        stdout: first,
-        stderr: '',
-      })
+      expect(run(digest, { MPMML_CPU_ISA: isa, MPMML_NUM_THREADS: '3' }), isa).toEqual(ended(first))
     }
   })
 })

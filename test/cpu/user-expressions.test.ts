@@ -1,110 +1,36 @@
 /** Products over custom semirings on the CPU, compared with their definition, element by element. */
 import { describe, expect, it } from 'vitest'
-import { addon, type NativeDevice, type NativeMemory } from '../../lib/native.js'
-import { copyAt, reportAt } from '../../lib/native-interface.js'
-import { operations } from '../../native/variants/expressions.mjs'
+import { addon } from '../../lib/native.js'
+import { reportAt } from '../../lib/native-interface.js'
 import { Random } from '../support/generators.js'
 import {
+  anyDefinition,
   type Bands,
   bitsOf,
   type Definition,
+  drawn,
   type Expression,
+  edges,
   evaluate,
+  exact,
   expression,
   type Lanes,
   type LaneType,
+  laneTypes,
   native,
   productOf,
+  type RequestOptions,
   requestOf,
   typedLane,
   type ValueType,
-  Writer,
+  type Writer,
 } from '../support/user-expressions.js'
-
-const laneTypes: LaneType[] = ['int32', 'uint32', 'float32']
-
-const edges: Record<LaneType, number[]> = {
-  int32: [0, 1, -1, 2, 31, 33, -(2 ** 31), 2 ** 31 - 1, 0x55555555, 1_000_003],
-  uint32: [0, 1, 2, 31, 33, 2 ** 31, 2 ** 32 - 1, 0x55555555, 1_000_003],
-  float32: [
-    0,
-    -0,
-    1,
-    -1,
-    0.5,
-    1.5,
-    -2.5,
-    3e9,
-    5e9,
-    -3e9,
-    2 ** 31,
-    -(2 ** 31),
-    2 ** 32,
-    1e-40,
-    -1e-45,
-    3.4e38,
-  ].concat([Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, Number.NaN, 1 + 2 ** -23, 16777217]),
-}
-
-function drawn(random: Random, type: LaneType): number {
-  if (random.chance(0.5)) return bitsOf(random.pick(edges[type]), type)
-  if (type === 'float32') return bitsOf(random.integer(-1000, 1000) / 8, type)
-  return random.chance(0.5) ? random.integer(0, 2 ** 32 - 1) >>> 0 : random.integer(-9, 9) >>> 0
-}
 
 const drawnLanes = (random: Random, types: readonly LaneType[], rows: number, cols: number): Lanes => ({
   rows,
   cols,
   lanes: types.map((type) => Uint32Array.from({ length: rows * cols }, () => drawn(random, type))),
 })
-
-/** The operations that the oracle evaluates exactly. */
-const exact = operations.filter(
-  ({ name, becomes }) => becomes === undefined && name !== 'argument' && name !== 'constant',
-)
-
-/** Random expression of a given number of operations. */
-function anyExpression(random: Random, lanes: readonly LaneType[], count: number): Expression {
-  const writer = new Writer(lanes)
-  for (const lane of lanes.keys()) {
-    writer.x(lane)
-    writer.y(lane)
-  }
-  const oneOf = (type: ValueType): number => {
-    const known = [...writer.nodes.keys()].filter((node) => writer.nodes[node]!.type === type)
-    if (known.length > 0 && random.chance(0.85)) return random.pick(known)
-    if (type !== 'predicate') return writer.write('constant', type, [], drawn(random, type))
-    const number = random.pick(laneTypes)
-    return writer.write('less', 'predicate', [oneOf(number), oneOf(number)])
-  }
-  for (let index = 0; index < count; ++index) {
-    const { name, gives, takes } = random.pick(exact)
-    const type = random.pick(gives as ValueType[])
-    const number = random.pick(laneTypes)
-    const operands = (takes as string[]).map((kind) =>
-      oneOf(kind === 'same' ? type : kind === 'predicate' ? 'predicate' : number),
-    )
-    writer.write(name, type, operands)
-  }
-  const results = lanes.map((type) => {
-    const known = [...writer.nodes.keys()].filter((node) => writer.nodes[node]!.type === type)
-    return random.chance(0.8) ? known.at(-1)! : random.pick(known)
-  })
-  return { nodes: writer.nodes, results }
-}
-
-const anyDefinition = (random: Random, mostOperations: number): Definition => {
-  const lanes = Array.from({ length: random.integer(1, 4) }, () => random.pick(laneTypes))
-  return {
-    name: 'any',
-    lanes,
-    zero: lanes.map((type) => drawn(random, type)),
-    plus: anyExpression(random, lanes, random.integer(0, mostOperations)),
-    times: anyExpression(random, lanes, random.integer(0, mostOperations)),
-    absorbs: false,
-    selective: true,
-  }
-}
 
 const reportOf = () => new Float64Array(addon.reportFields.length)
 const arraysOf = (matrix: Lanes, types: readonly LaneType[]) =>
@@ -114,6 +40,31 @@ const emptyLanes = (types: readonly LaneType[], rows: number, cols: number): Lan
   cols,
   lanes: types.map(() => new Uint32Array(rows * cols).fill(0xabcdef)),
 })
+
+/** Computes C0 ⊕ A ⊗ B into `c` by native code. */
+function multiply(
+  it: Definition,
+  [a, b, c]: readonly [Lanes, Lanes, Lanes],
+  {
+    c0,
+    witness = null,
+    ...asked
+  }: { c0?: Lanes | undefined; witness?: Int32Array | null } & Omit<RequestOptions, 'witness'> = {},
+): void {
+  const of = (matrix: Lanes) => arraysOf(matrix, it.lanes)
+  const request = requestOf(it, [c.rows, c.cols, a.cols], { ...asked, witness: witness !== null })
+  addon.multiplyUserSync(
+    native(it),
+    of(a),
+    of(b),
+    of(c),
+    c0 ? of(c0) : null,
+    request,
+    reportOf(),
+    null,
+    witness && [witness],
+  )
+}
 
 function expectProduct(
   it: Definition,
@@ -208,7 +159,7 @@ describe('single values', () => {
     (seed) => {
       const random = new Random(seed)
       for (let round = 0; round < 40; ++round) {
-        const definition = anyDefinition(random, 40)
+        const definition = anyDefinition(random, [0, 40])
         const { lanes } = definition
         const [x, y, out] = [1, 2, 3].map(() =>
           drawnLanes(random, lanes, 1, random.integer(1, 50) === 1 ? 2100 : 37),
@@ -241,7 +192,7 @@ describe('products', () => {
     (seed) => {
       const random = new Random(100 + seed)
       for (let round = 0; round < 12; ++round) {
-        const definition = anyDefinition(random, random.pick([1, 3, 12]))
+        const definition = anyDefinition(random, [0, random.pick([1, 3, 12])])
         const { lanes } = definition
         const [m, n, k] = [
           random.pick([1, 7, 8, 9, 20]),
@@ -257,17 +208,7 @@ describe('products', () => {
           : undefined
         const c = emptyLanes(lanes, m, n)
         const witness = random.chance(0.5) ? new Int32Array(m * n).fill(-7) : null
-        addon.multiplyUserSync(
-          native(definition),
-          arraysOf(a, lanes),
-          arraysOf(b, lanes),
-          arraysOf(c, lanes),
-          c0 ? arraysOf(c0, lanes) : null,
-          requestOf(definition, [m, n, k], {}, { bands, witness: witness !== null }),
-          reportOf(),
-          null,
-          witness && [witness],
-        )
+        multiply(definition, [a, b, c], { c0, witness, bands })
         const expected = productOf(definition, a, b, c0, bands)
         // The witness is −1 outside of the structure.
         expectProduct(definition, c, null, expected)
@@ -303,69 +244,10 @@ describe('products', () => {
         const a = drawnLanes(random, lanes, m, k)
         const b = drawnLanes(random, lanes, k, n)
         const c = emptyLanes(lanes, m, n)
-        const request = requestOf(definition, [m, n, k])
-        addon.multiplyUserSync(
-          native(definition),
-          arraysOf(a, lanes),
-          arraysOf(b, lanes),
-          arraysOf(c, lanes),
-          null,
-          request,
-          reportOf(),
-          null,
-          null,
-        )
+        multiply(definition, [a, b, c])
         expectProduct(definition, c, null, productOf(definition, a, b))
       }
     }
-  })
-
-  it('accumulate strided batches with one shared operand', async () => {
-    const random = new Random(3)
-    const [batch, m, n, k] = [3, 9, 21, 17]
-    const a = drawnLanes(random, ['int32'], batch * k, m)
-    const b = drawnLanes(random, ['int32'], k, n)
-    const c = drawnLanes(random, ['int32'], batch * m, 2 * n)
-    const before = c.lanes[0]!.slice()
-    const layouts = {
-      a: { rowStride: 1, colStride: m, batchStride: k * m },
-      b: { rowStride: n, colStride: 1, batchStride: 0 },
-      c: { offset: 1, rowStride: 2 * n, colStride: 2, batchStride: m * 2 * n },
-    }
-    const request = requestOf(maxPlus, [m, n, k], { ...layouts, c0: layouts.c }, { batch })
-    const cells = arraysOf(c, ['int32'])
-    const report = reportOf()
-    await addon.multiplyUser(
-      native(maxPlus),
-      arraysOf(a, ['int32']),
-      arraysOf(b, ['int32']),
-      cells,
-      cells,
-      request,
-      report,
-      new Int32Array(1),
-      null,
-      null,
-    )
-    expect(report[reportAt.stepsDone]).toBe(batch * m * n * k)
-    expect(report[reportAt.steps]).toBe(batch * m * n * k)
-    for (let item = 0; item < batch; ++item) {
-      const of = (rows: number, cols: number, at: (row: number, col: number) => number): Lanes => ({
-        rows,
-        cols,
-        lanes: [
-          Uint32Array.from({ length: rows * cols }, (_, index) => at(Math.floor(index / cols), index % cols)),
-        ],
-      })
-      const place = (row: number, col: number) => item * m * 2 * n + row * 2 * n + 2 * col + 1
-      const one = of(m, k, (row, col) => a.lanes[0]![item * k * m + col * m + row]!)
-      const c0 = of(m, n, (row, col) => before[place(row, col)]!)
-      const result = of(m, n, (row, col) => c.lanes[0]![place(row, col)]!)
-      expectProduct(maxPlus, result, null, productOf(maxPlus, one, b, c0))
-    }
-    expect(c.lanes[0]!.filter((_, index) => index % 2 === 0)).toEqual(
-      before.filter((_, index) => index % 2 === 0),
-    )
   })
 
   it('accept structured operands with an absorbing zero, on all threads', () => {
@@ -381,18 +263,7 @@ describe('products', () => {
     for (const definition of [maxPlus, xorAnd]) {
       const c = emptyLanes(['int32'], m, n)
       const witness = new Int32Array(m * n)
-      const request = requestOf(definition, [m, n, k], {}, { bands, witness: true, keepsC: false })
-      addon.multiplyUserSync(
-        native(definition),
-        arraysOf(a, ['int32']),
-        arraysOf(b, ['int32']),
-        arraysOf(c, ['int32']),
-        null,
-        request,
-        reportOf(),
-        null,
-        [witness],
-      )
+      multiply(definition, [a, b, c], { witness, bands, keepsC: false })
       const expected = productOf(definition, a, b, undefined, bands)
       expect([...c.lanes[0]!]).toEqual(expected.map((result) => result?.element[0] ?? definition.zero[0]))
       expect([...witness]).toEqual(expected.map((result) => result?.witness ?? -1))
@@ -433,138 +304,6 @@ describe('products', () => {
     expect(made).toHaveLength(sizes.length)
     for (const { a, b, c } of all) expectProduct(maxPlus, c, null, productOf(maxPlus, a, b))
     expect(reports[addon.reportFields.length + reportAt.steps]).toBe(20 * 60 * 7)
-  })
-
-  it('are divided among several devices', () => {
-    addon.pretendDevices(3)
-    try {
-      const random = new Random(6)
-      const [a, b, c] = [
-        drawnLanes(random, ['int32'], 70, 30),
-        drawnLanes(random, ['int32'], 30, 40),
-        emptyLanes(['int32'], 70, 40),
-      ]
-      const request = requestOf(maxPlus, [70, 40, 30], {}, { backend: 'auto', devices: 7 })
-      const report = reportOf()
-      addon.multiplyUserSync(
-        native(maxPlus),
-        arraysOf(a, ['int32']),
-        arraysOf(b, ['int32']),
-        arraysOf(c, ['int32']),
-        null,
-        request,
-        report,
-        null,
-        null,
-      )
-      expect(report[reportAt.devices]).toBe(7)
-      expectProduct(maxPlus, c, null, productOf(maxPlus, a, b))
-    } finally {
-      addon.pretendDevices(0)
-    }
-  })
-
-  it('are aborted', async () => {
-    const size = 1500
-    const lane = new Int32Array(size * size)
-    const cancel = new Int32Array(1)
-    const call = addon.multiplyUser(
-      native({ ...maxPlus, absorbs: false }),
-      [lane],
-      [lane],
-      [new Int32Array(size * size)],
-      null,
-      requestOf(maxPlus, [size, size, size]),
-      reportOf(),
-      cancel,
-      null,
-      null,
-    )
-    addon.giveUp(cancel)
-    await expect(call).rejects.toMatchObject({ code: 'ERR_MPMML_ABORTED' })
-  })
-
-  it('accept device-resident matrices', async () => {
-    const random = new Random(8)
-    const pair: Definition = {
-      name: 'value and count',
-      lanes: ['float32', 'uint32'],
-      zero: [bitsOf(Number.NEGATIVE_INFINITY, 'float32'), 0],
-      plus: expression(['float32', 'uint32'], (to) => {
-        const [x, y] = [to.x(), to.y()]
-        const count = to.op('add', to.x(1), to.y(1))
-        return [
-          to.op('max', x, y),
-          to.op(
-            'select',
-            to.op('equal', x, y),
-            count,
-            to.op('select', to.op('less', x, y), to.y(1), to.x(1)),
-          ),
-        ]
-      }),
-      times: expression(['float32', 'uint32'], (to) => [
-        to.op('add', to.x(), to.y()),
-        to.op('mul', to.x(1), to.y(1)),
-      ]),
-      selective: true,
-    }
-    const [m, n, k] = [13, 40, 22]
-    const a = drawnLanes(random, pair.lanes, m, k)
-    const b = drawnLanes(random, pair.lanes, k, n)
-    const cancel = new Int32Array(1)
-    const device: NativeDevice = await addon.openDevice(addon.backendChoices.indexOf('cpu'), 0, 0, 0)
-    const copyOf = (rows: number, cols: number, dtype: 'int32' | 'float32') => {
-      const fields = new Float64Array(addon.copyFields.length)
-      fields.set([1, rows, cols, addon.dataTypes.indexOf(dtype)])
-      fields.set([0, cols, 1, rows * cols], copyAt.array.offset)
-      fields.set([0, cols, 1, rows * cols], copyAt.memory.offset)
-      return fields
-    }
-    const value = await addon.upload(
-      device,
-      new Float32Array(a.lanes[0]!.buffer),
-      copyOf(m, k, 'float32'),
-      cancel,
-    )
-    const count = await addon.upload(
-      device,
-      new Int32Array(a.lanes[1]!.buffer),
-      copyOf(m, k, 'int32'),
-      cancel,
-    )
-    const made = await addon.multiplyUser(
-      native(pair),
-      [value, count],
-      arraysOf(b, pair.lanes),
-      null,
-      null,
-      requestOf(pair, [m, n, k], {}, { witness: true }),
-      reportOf(),
-      cancel,
-      device,
-      null,
-    )
-    expect(made).toHaveLength(3)
-    const [ofValues, ofCounts, ofWitnesses] = made as [NativeMemory, NativeMemory, NativeMemory]
-    const c = emptyLanes(pair.lanes, m, n)
-    const witness = new Int32Array(m * n)
-    await addon.download(
-      device,
-      ofValues,
-      new Float32Array(c.lanes[0]!.buffer),
-      copyOf(m, n, 'float32'),
-      cancel,
-    )
-    await addon.download(device, ofCounts, new Int32Array(c.lanes[1]!.buffer), copyOf(m, n, 'int32'), cancel)
-    await addon.download(device, ofWitnesses, witness, copyOf(m, n, 'int32'), cancel)
-    expectProduct(pair, c, witness, productOf(pair, a, b))
-    await addon.closeDevice(device)
-  })
-
-  it('have an explanation', async () => {
-    const text = await addon.explainUser(native(maxPlus), requestOf(maxPlus, [100, 100, 100]), null)
-    expect(text).toMatch(/^cpu, \w+: a vector interpreter of \d+ loops .*\nbecause it was asked for$/)
   })
 })
 

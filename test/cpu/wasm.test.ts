@@ -2,27 +2,20 @@
  * The WebAssembly addon compared with this platform's addon: equal bits, and separate memory. Uses the output
  * of `npm run build:wasm` and `build:ts`.
  */
-import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { PATIENCE } from '../support/patience.js'
+import { inDist, outputOf, withoutBuild } from '../support/child.js'
 
-const library = new URL('../../dist/lib/index.js', import.meta.url)
 const wasm = new URL('../../build/Release/wasm/addon.cjs', import.meta.url)
 const missing = [
-  ...(existsSync(library) ? [] : ['run npm run build:ts']),
+  ...(withoutBuild ? [withoutBuild] : []),
   ...(existsSync(wasm) ? [] : ['run npm run build:wasm, which needs Emscripten']),
 ]
 
 /** Returns the output of a program with an addon. */
 function printed(addon: string, body: string, environment: Record<string, string> = {}): string {
-  const { status, stdout, stderr } = spawnSync(
-    process.execPath,
-    ['--input-type=module', '--eval', `import * as library from ${JSON.stringify(library.href)}\n${body}`],
-    { encoding: 'utf8', timeout: PATIENCE, env: { ...process.env, MPMML_ADDON: addon, ...environment } },
-  )
-  expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
-  return stdout
+  const text = `import * as library from ${inDist('lib/index.js')}\n${body}`
+  return outputOf(text, { env: { MPMML_ADDON: addon, ...environment } })
 }
 
 /**
@@ -102,7 +95,7 @@ describe.skipIf(missing.length > 0)(name, () => {
         return sum / 1024
       })
       console.log(sums.join())`
-    expect(printed('wasm', body)).toBe('5,5,7,5\n')
+    expect(printed('wasm', body)).toBe('5,5,7,5')
   })
 
   it('aborts a product, and computes the next one', () => {
@@ -116,7 +109,7 @@ describe.skipIf(missing.length > 0)(name, () => {
       console.log(await given.then(() => 'done', (error) => error.code))
       const { c } = await mpmm(matrix(1, 1, Int32Array.of(2)), matrix(1, 1, Int32Array.of(3)))
       console.log(c.data[0])`
-    expect(printed('wasm', body)).toBe('ERR_MPMML_ABORTED\n5\n')
+    expect(printed('wasm', body)).toBe('ERR_MPMML_ABORTED\n5')
   })
 
   it('rejects a product that exceeds its memory, with the size', () => {
@@ -126,6 +119,6 @@ describe.skipIf(missing.length > 0)(name, () => {
       const [a, b] = [matrix(n, 1, new Int32Array(n)), matrix(1, n, new Int32Array(n))]
       const error = await mpmm(a, b, { backend: 'cpu' }).catch((error) => error)
       console.log(error.code, /([0-9]+) MiB/.exec(error.message)?.[1])`
-    expect(printed('wasm', body)).toBe('ERR_MPMML_OUT_OF_MEMORY 4155\n')
+    expect(printed('wasm', body)).toBe('ERR_MPMML_OUT_OF_MEMORY 4155')
   })
 })

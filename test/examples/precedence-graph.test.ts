@@ -4,8 +4,9 @@
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { root, runProgram } from '../cli/support.js'
+import { describeUnless } from '../support/skip.js'
 
 const built = existsSync(join(root, 'dist', 'lib', 'index.js'))
 const program = join(root, 'examples', 'precedence-graph.mjs')
@@ -30,7 +31,7 @@ function earliest(count: number, edges: [from: number, to: number, value: number
   return starts
 }
 
-describe.skipIf(!built)(built ? 'longest chains' : 'longest chains (skipped: dist/ is not built)', () => {
+describeUnless(!built && 'dist/ is not built', 'longest chains', () => {
   it.each(['auto', 'cpu'])("equal those of the textbook's project: --backend %s", async (backend) => {
     // Copied by hand from Sedgewick and Wayne, Algorithms, 4th edition, section 4.4.
     const durations = [41, 51, 50, 36, 38, 45, 21, 32, 32, 29]

@@ -7,10 +7,11 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, afterEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, expect, it } from 'vitest'
 import { readNumbers, root, runProgram, useFolder, writeNumbers } from '../cli/support.js'
 import { Random } from '../support/generators.js'
 import { oracle, type SemiringName, type Strided } from '../support/oracle.js'
+import { describeUnless } from '../support/skip.js'
 
 const built = existsSync(join(root, 'dist', 'lib', 'index.js'))
 const inFolder = useFolder()
@@ -183,7 +184,7 @@ function slowForm(size = slowSize): FormData {
   return form({ a: operand, b: operand, overflow: 'saturate' })
 }
 
-describe.skipIf(!built)(built ? 'the service' : 'the service (skipped: dist/ is not built)', () => {
+describeUnless(!built && 'dist/ is not built', 'the service', () => {
   it.each(zeros)('multiplies .npy files of a form, and returns a .npy file: %s', async (semiring, zero) => {
     const service = await start()
     const [a, b] = [random(31, 17, 1, zero), random(17, 23, 2, zero)]

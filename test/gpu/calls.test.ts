@@ -1,15 +1,16 @@
 /** Calls of single products on a GPU, and the choice of the backend by auto. */
 import { describe, expect, it } from 'vitest'
 import { mpmm, mpmmSync } from '../../lib/index.js'
-import { expectElements, expectError, thrown } from '../support/expect.js'
+import { expectElements, expectError, expectThrown, thrown } from '../support/expect.js'
 import { operands } from '../support/generators.js'
 import { withoutCuda } from '../support/machine.js'
 import { type Dense, dense, oracle } from '../support/oracle.js'
+import { describeUnless } from '../support/skip.js'
 import { callSuite } from '../support/suite-calls.js'
 
 const reason = withoutCuda()
 
-describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (skipped: ${reason})`, () => {
+describeUnless(reason, 'cuda', () => {
   callSuite('cuda')
 
   it('is the choice of auto, unless the product is too small', async () => {
@@ -31,21 +32,14 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
 
   it('rejects an unknown device', () => {
     const { a, b } = operands('small', 'max-plus', [2, 2, 2])
-    expectError(
-      thrown(() => mpmmSync(a, b, { backend: 'cuda', device: 4711 })),
-      'ERR_MPMML_NO_CUDA',
-      '4711',
-    )
+    expectThrown(() => mpmmSync(a, b, { backend: 'cuda', device: 4711 }), 'NO_CUDA', '4711')
     expect(mpmmSync(a, b, { device: 4711 }).backend).toBe('cpu')
   })
 
   it('works after a product that failed', () => {
     const { a, b } = operands('high + high', 'max-plus', [64, 64, 64])
     for (let round = 0; round < 3; round++) {
-      expectError(
-        thrown(() => mpmmSync(a, b, { backend: 'cuda' })),
-        'ERR_MPMML_OVERFLOW',
-      )
+      expectThrown(() => mpmmSync(a, b, { backend: 'cuda' }), 'OVERFLOW')
       expect(mpmmSync(a, b, { backend: 'cuda', overflow: 'saturate' }).c.data[5]).toBe(2 ** 31 - 1)
     }
   })
@@ -57,7 +51,7 @@ describe.skipIf(reason === undefined)(
     it("rejects backend 'cuda' with the reason", () => {
       const { a, b } = operands('small', 'max-plus', [2, 2, 2])
       const error = thrown(() => mpmmSync(a, b, { backend: 'cuda' }))
-      expectError(error, 'ERR_MPMML_NO_CUDA')
+      expectError(error, 'NO_CUDA')
       expect((error as Error).message).toContain(reason)
     })
     it("computes on the CPU with 'auto'", () => {

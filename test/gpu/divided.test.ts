@@ -11,8 +11,7 @@ import { Random } from '../support/generators.js'
 import { withoutCuda } from '../support/machine.js'
 import { dense, type Strided } from '../support/oracle.js'
 import { expectIs } from '../support/resident.js'
-
-const reason = withoutCuda()
+import { describeUnless } from '../support/skip.js'
 
 type Size = readonly [m: number, k: number, n: number]
 
@@ -64,7 +63,7 @@ function integers(
 
 const expectSame = (c: Strided, expected: Strided) => expectElements(c, dense(expected))
 
-describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (skipped: ${reason})`, () => {
+describeUnless(withoutCuda(), 'cuda', () => {
   describe.each(int32)('%s', (variant) => {
     const semiring = semiringOf(variant)
     const options = { backend: 'cuda', variant, semiring } as const

@@ -9,8 +9,8 @@ import { type Device, type Matrix, matrix, openDevice } from '../../lib/index.js
 import { Random } from '../support/generators.js'
 import { withoutCuda } from '../support/machine.js'
 import { zeroValue } from '../support/oracle.js'
+import { describeUnless } from '../support/skip.js'
 
-const reason = withoutCuda()
 const NONE = zeroValue('min-plus')
 
 /** Weights of a graph for min-plus; the diagonal is an ordinary weight. */
@@ -85,7 +85,7 @@ function distancesFrom(source: number, nodes: number, weights: Int32Array): Int3
   }
 }
 
-describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (skipped: ${reason})`, () => {
+describeUnless(withoutCuda(), 'cuda', () => {
   let opened: Promise<Device> | undefined
   const device = () => {
     opened ??= openDevice({ backend: 'cuda' })

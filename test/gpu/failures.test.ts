@@ -1,11 +1,9 @@
 /** Products on a device that fail or are aborted, on a GPU. */
-import { describe } from 'vitest'
 import { onOne } from '../support/homes.js'
 import { withoutCuda } from '../support/machine.js'
+import { describeUnless } from '../support/skip.js'
 import { failureSuite } from '../support/suite-failures.js'
 
-const reason = withoutCuda()
-
-describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (skipped: ${reason})`, () =>
+describeUnless(withoutCuda(), 'cuda', () =>
   failureSuite(onOne('cuda'), { size: 4096, options: {}, inFlight: 70, stops: false }),
 )

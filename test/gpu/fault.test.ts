@@ -1,18 +1,15 @@
 /** A kernel with a fatal error. The tests run it in a separate process, which can't use CUDA afterwards. */
-
-import { spawnSync } from 'node:child_process'
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
+import { inDist, outputOf } from '../support/child.js'
 import { withoutCuda } from '../support/machine.js'
-import { PATIENCE } from '../support/patience.js'
+import { describeUnless } from '../support/skip.js'
 
-const library = new URL('../../dist/lib/index.js', import.meta.url)
-const native = new URL('../../dist/lib/native.js', import.meta.url)
 const reason = withoutCuda()
 
 function run(body: string) {
   const program = `
-    import { explainBackend, matrix, mpmm, mpmmGrouped, mpmmSync, openDevice, pinned } from ${JSON.stringify(library.href)}
-    import { addon } from ${JSON.stringify(native.href)}
+    import { explainBackend, matrix, mpmm, mpmmGrouped, mpmmSync, openDevice, pinned } from ${inDist('lib/index.js')}
+    import { addon } from ${inDist('lib/native.js')}
     const device = await openDevice({ backend: 'cuda' })
     const other = await openDevice({ backend: 'cpu' })
     const a = await device.full([2000, 2000], 1)
@@ -23,16 +20,10 @@ function run(body: string) {
     const said = {}
     ${body}
   `
-  const { status, signal, stdout, stderr } = spawnSync(
-    process.execPath,
-    ['--input-type=module', '--eval', program],
-    { encoding: 'utf8', timeout: PATIENCE },
-  )
-  expect({ status, signal, stderr }).toEqual({ status: 0, signal: null, stderr: '' })
-  return JSON.parse(stdout)
+  return JSON.parse(outputOf(program))
 }
 
-describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (skipped: ${reason})`, () => {
+describeUnless(reason, 'cuda', () => {
   it('is reported; after that CUDA is rejected with this cause, and the CPU continues', () => {
     const said = run(`
       said.fault = await addon.labFault({}).catch(({ code, message }) => [code, message])

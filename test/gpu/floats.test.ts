@@ -3,10 +3,9 @@ import { describe, expect, it } from 'vitest'
 import { info, matrix, mpmmSync, plan, variants } from '../../lib/index.js'
 import { Random } from '../support/generators.js'
 import { withoutCuda } from '../support/machine.js'
+import { describeUnless } from '../support/skip.js'
 
-const reason = withoutCuda()
-
-describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (skipped: ${reason})`, () => {
+describeUnless(withoutCuda(), 'cuda', () => {
   it('plus-times on float64 uses tensor cores of GPUs that support doubles', async () => {
     const operand = matrix(1000, 1000, new Float64Array(1000 * 1000).fill(1))
     const { variant } = await plan(operand, operand, { backend: 'cuda', semiring: 'plus-times' })

@@ -1,12 +1,13 @@
 /** Products of a small range of values within lines, on a GPU. */
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { info } from '../../lib/index.js'
 import { tensorCores, withoutCuda } from '../support/machine.js'
+import { describeUnless } from '../support/skip.js'
 import { levelsSuite } from '../support/suite-levels.js'
 
 const reason = withoutCuda()
 
-describe.skipIf(reason !== undefined)(reason === undefined ? 'levels' : `levels (skipped: ${reason})`, () => {
+describeUnless(reason, 'levels', () => {
   it('reports exponents on GPUs from Ampere on, and the reason on older ones', () => {
     const [device] = info().cuda.devices
     expect(tensorCores()).toBe(Number(device!.computeCapability) >= 8)

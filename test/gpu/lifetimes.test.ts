@@ -1,14 +1,13 @@
 /** Lifetime of matrices on a device, on a GPU. */
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { openDevice } from '../../lib/index.js'
 import { addon } from '../../lib/native.js'
 import { onOne } from '../support/homes.js'
 import { withoutCuda } from '../support/machine.js'
+import { describeUnless } from '../support/skip.js'
 import { lifetimeSuite } from '../support/suite-lifetimes.js'
 
-const reason = withoutCuda()
-
-describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (skipped: ${reason})`, () => {
+describeUnless(withoutCuda(), 'cuda', () => {
   lifetimeSuite(onOne('cuda'), { size: 4096, options: {} })
 
   it('releases copies of a matrix that has been released', async () => {

@@ -14,10 +14,9 @@ import {
   type OperandArray,
   variants,
 } from '../../lib/index.js'
-import { expectError, thrown } from '../support/expect.js'
+import { expectError, expectThrown, thrown } from '../support/expect.js'
 import { withoutCuda } from '../support/machine.js'
-
-const reason = withoutCuda()
+import { describeUnless } from '../support/skip.js'
 
 /** A product of this number of steps is divided into two panels or more (native/cuda/product.cpp). */
 const shape = { m: 3300, k: 3001, n: 3203 }
@@ -46,7 +45,7 @@ function compare(a: MatrixLike<OperandArray>, b: MatrixLike<OperandArray>, optio
   return cuda
 }
 
-describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (skipped: ${reason})`, () => {
+describeUnless(withoutCuda(), 'cuda', () => {
   const { m, k, n } = shape
   const b = filled(k, n, scattered(20_000))
 
@@ -86,7 +85,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
       )
       const out = matrix(m, n, new Int32Array(m * n).fill(77))
       const error = thrown(() => mpmmSync(a, b, { out, backend: 'cuda' }))
-      expectError(error, 'ERR_MPMML_OVERFLOW', new RegExp(`C\\[${m - 1}, \\d+\\]`))
+      expectError(error, 'OVERFLOW', new RegExp(`C\\[${m - 1}, \\d+\\]`))
       expect(out.data.every((value) => value === 77)).toBe(true)
     })
 
@@ -150,11 +149,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
         row === 2999 && col === 5 ? 2_147_483_647 : scattered(20_000)(row, col),
       )
       const out = matrix(m, n, new Int32Array(m * n).fill(77))
-      expectError(
-        thrown(() => mpmmSync(a, b, { out, backend: 'cuda' })),
-        'ERR_MPMML_OVERFLOW',
-        /C\[2999, \d+\]/,
-      )
+      expectThrown(() => mpmmSync(a, b, { out, backend: 'cuda' }), 'OVERFLOW', /C\[2999, \d+\]/)
       expect(out.data.every((value) => value === 77)).toBe(true)
     })
 
@@ -182,7 +177,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
         const out = matrix(m, n, new Int32Array(m * n).fill(77))
         const error = thrown(() => mpmmSync(a, right, { out, backend: 'cuda' }))
         const place = `C[${upper.join(', ')}]`
-        expectError(error, 'ERR_MPMML_OVERFLOW')
+        expectError(error, 'OVERFLOW')
         expect((error as Error).message).toContain(`${place} is decided by the sum 2147484647,`)
         expect(out.data.every((value) => value === 77)).toBe(true)
       }
@@ -195,10 +190,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
       })!.name
       const out = matrix(m, n, new Int32Array(m * n).fill(77))
       process.env.MPMML_DEVICE_MEMORY_MIB = '40'
-      expectError(
-        thrown(() => mpmmSync(a, b, { out, variant })),
-        'ERR_MPMML_VARIANT',
-      )
+      expectThrown(() => mpmmSync(a, b, { out, variant }), 'VARIANT')
       expect(out.data.every((value) => value === 77)).toBe(true)
     })
 
@@ -209,9 +201,9 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
       a.data[a.data.length - 1] = -1
       const out = matrix(rows, cols, new Float32Array(rows * cols).fill(77))
       process.env.MPMML_DEVICE_MEMORY_MIB = '40'
-      expectError(
-        thrown(() => mpmmSync(a, right, { out, semiring: 'max-times', backend: 'cuda' })),
-        'ERR_MPMML_VALUE',
+      expectThrown(
+        () => mpmmSync(a, right, { out, semiring: 'max-times', backend: 'cuda' }),
+        'VALUE',
         /a\[3299, 2000\] is -1/,
       )
       expect(out.data.every((value) => value === 77)).toBe(true)
@@ -232,9 +224,9 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
 
     it('are rejected if not even one fits', () => {
       process.env.MPMML_DEVICE_MEMORY_MIB = '1'
-      expectError(
-        thrown(() => mpmmSync(filled(m, k, scattered(9)), b, { backend: 'cuda' })),
-        'ERR_MPMML_OUT_OF_MEMORY',
+      expectThrown(
+        () => mpmmSync(filled(m, k, scattered(9)), b, { backend: 'cuda' }),
+        'OUT_OF_MEMORY',
         /device memory/,
       )
       expect(mpmmSync(filled(m, k, scattered(9)), b).backend).toBe('cpu')

@@ -13,10 +13,9 @@ import {
   variants,
 } from '../../lib/index.js'
 import { addon } from '../../lib/native.js'
+import { caught, expectError } from '../support/expect.js'
 import { withoutCuda } from '../support/machine.js'
-import { caught, expectError } from '../support/resident.js'
-
-const reason = withoutCuda()
+import { describeUnless } from '../support/skip.js'
 
 /** All allocations from the nth on fail. */
 const ALL = 1e15
@@ -31,7 +30,7 @@ function mismatch(data: ArrayLike<number>, expected: number): string | undefined
   return undefined
 }
 
-describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (skipped: ${reason})`, () => {
+describeUnless(withoutCuda(), 'cuda', () => {
   let device: Device
   beforeAll(async () => {
     device = await openDevice({ backend: 'cuda' })

@@ -1,15 +1,14 @@
 /** Paths that a closure can't find directly, on a GPU, which never falls back to a search on the CPU. */
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { shortestPaths, verifyPaths } from '../../lib/graph.js'
 import { matrix } from '../../lib/index.js'
 import { expectError } from '../support/expect.js'
 import { Random } from '../support/generators.js'
 import { withoutCuda } from '../support/machine.js'
+import { describeUnless } from '../support/skip.js'
 import { balanced, pathsAgain } from '../support/suite-paths-again.js'
 
-const reason = withoutCuda()
-
-describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (skipped: ${reason})`, () => {
+describeUnless(withoutCuda(), 'cuda', () => {
   pathsAgain('cuda')
 
   it('has no paths around cycles of float64 with weight 0, or reports why not', async () => {
@@ -24,7 +23,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
         await verifyPaths(weights, result)
         seen.found++
       } catch (error) {
-        expectError(error, 'ERR_MPMML_OPTION', "backend 'cuda'", 'leave backend out')
+        expectError(error, 'OPTION', "backend 'cuda'", 'leave backend out')
         expect((await shortestPaths(weights, { paths: true })).distances.data).toHaveLength(nodes * nodes)
         seen.refused++
       }

@@ -5,8 +5,8 @@ import { expectProduct } from '../support/expect.js'
 import { Random } from '../support/generators.js'
 import { withoutCuda } from '../support/machine.js'
 import { type Dense, oracle, type SemiringName, zeroValue } from '../support/oracle.js'
+import { describeUnless } from '../support/skip.js'
 
-const reason = withoutCuda()
 const semirings = ['max-plus', 'min-plus'] as const
 
 const named = (family: string, semiring: SemiringName) =>
@@ -26,7 +26,7 @@ function filled(rows: number, cols: number, value: (row: number, col: number) =>
   return matrix(rows, cols, data)
 }
 
-describe.skipIf(reason !== undefined)(reason === undefined ? 'ranked' : `ranked (skipped: ${reason})`, () => {
+describeUnless(withoutCuda(), 'ranked', () => {
   describe.each(semirings)('%s by name', (semiring) => {
     const zero = zeroValue(semiring)
     const variant = () => named('ranked', semiring)

@@ -1,22 +1,15 @@
 /** Matrices on a GPU with little memory: packed formats are dropped, and products are divided. */
-
-import { spawnSync } from 'node:child_process'
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
+import { inDist, outputOf } from '../support/child.js'
 import { withoutCuda } from '../support/machine.js'
-import { PATIENCE } from '../support/patience.js'
+import { describeUnless } from '../support/skip.js'
 
 const native = new URL('../../dist/lib/native.js', import.meta.url)
-const reason = withoutCuda()
-
 /** Output of a program with a limit of device memory; 0 stands for all free memory. */
 function run(mebibytes: number, body: string): unknown {
-  const { stdout, stderr } = spawnSync(
-    process.execPath,
-    [
-      '--input-type=module',
-      '--eval',
-      `
-      import { matrix, mpmm, openDevice } from ${JSON.stringify(new URL('../../dist/lib/index.js', import.meta.url).href)}
+  const output = outputOf(
+    `
+      import { matrix, mpmm, openDevice } from ${inDist('lib/index.js')}
       const square = (n, seed) =>
         matrix(n, n, Int32Array.from({ length: n * n }, (_, i) => (Math.imul(i + seed, 2654435761) >>> 8) % 2000000))
       const same = (x, y) => x.length === y.length && x.every((value, i) => value === y[i])
@@ -25,39 +18,31 @@ function run(mebibytes: number, body: string): unknown {
       ${body}
       await device.close()
       `,
-    ],
-    {
-      encoding: 'utf8',
-      timeout: PATIENCE,
-      env: { ...process.env, ...(mebibytes > 0 && { MPMML_DEVICE_MEMORY_MIB: String(mebibytes) }) },
-    },
+    { env: mebibytes > 0 ? { MPMML_DEVICE_MEMORY_MIB: String(mebibytes) } : {} },
   )
-  expect(stderr).toBe('')
-  return JSON.parse(stdout)
+  return JSON.parse(output)
 }
 
-describe.skipIf(reason !== undefined)(
-  reason === undefined ? 'short memory' : `short memory (skipped: ${reason})`,
-  () => {
-    it('computes a product exactly whose operands can be packed only in parts', () => {
-      // Three matrices of 4 MiB each; packing both operands whole takes 8 more.
-      const result = run(
-        15,
-        `
+describeUnless(withoutCuda(), 'short memory', () => {
+  it('computes a product exactly whose operands can be packed only in parts', () => {
+    // Three matrices of 4 MiB each; packing both operands whole takes 8 more.
+    const result = run(
+      15,
+      `
         const a = square(1024, 1), b = square(1024, 2)
         const A = await device.upload(a), B = await device.upload(b), C = await device.full([1024, 1024], 0)
         const { variant } = await mpmm(A, B, { out: C })
         const { c } = await mpmm(a, b, { backend: 'cpu' })
         console.log(JSON.stringify([same((await C.download()).data, c.data), variant.startsWith('pipelined')]))
         `,
-      )
-      expect(result).toEqual([true, true])
-    })
+    )
+    expect(result).toEqual([true, true])
+  })
 
-    it('drops packed formats for matrices, and packs again', () => {
-      const result = run(
-        40,
-        `
+  it('drops packed formats for matrices, and packs again', () => {
+    const result = run(
+      40,
+      `
         const a = square(1024, 1), expected = (await mpmm(a, a, { backend: 'cpu' })).c
         const A = await device.upload(a), C = await device.full([1024, 1024], 0)
         const right = []
@@ -73,16 +58,16 @@ describe.skipIf(reason !== undefined)(
         await check()
         console.log(JSON.stringify(right))
         `,
-      )
-      expect(result).toEqual([true, true, true])
-    })
+    )
+    expect(result).toEqual([true, true, true])
+  })
 
-    it('drops packed formats for products of arrays, and stays within the limit', () => {
-      const limit = 400
-      const n = 4000
-      const result = run(
-        limit,
-        `
+  it('drops packed formats for products of arrays, and stays within the limit', () => {
+    const limit = 400
+    const n = 4000
+    const result = run(
+      limit,
+      `
         const { addon } = await import(${JSON.stringify(native.href)})
         const kept = []
         for (let i = 0; i < 5; i++) {
@@ -105,20 +90,20 @@ describe.skipIf(reason !== undefined)(
         const expected = (await mpmm(square(2048, 0), square(2048, 0), { backend: 'cpu' })).c
         console.log(JSON.stringify([backend, wrong, packed, same(again.data, expected.data)]))
         `,
-      ) as [string, unknown[], [number, number], boolean]
-      const [backend, wrong, [before, after], isSame] = result
-      expect([backend, wrong, isSame]).toEqual(['cuda', [], true])
-      expect(before).toBeGreaterThan(64 * 2 ** 20)
-      // Five matrices of 16 MiB stay. The matrices of the product fit at once; otherwise the product would
-      // have run in blocks.
-      const most = (limit - 5 * 16) * 2 ** 20 - 3 * n * n * 4
-      expect(after).toBeLessThanOrEqual(most)
-    })
+    ) as [string, unknown[], [number, number], boolean]
+    const [backend, wrong, [before, after], isSame] = result
+    expect([backend, wrong, isSame]).toEqual(['cuda', [], true])
+    expect(before).toBeGreaterThan(64 * 2 ** 20)
+    // Five matrices of 16 MiB stay. The matrices of the product fit at once; otherwise the product would
+    // have run in blocks.
+    const most = (limit - 5 * 16) * 2 ** 20 - 3 * n * n * 4
+    expect(after).toBeLessThanOrEqual(most)
+  })
 
-    it('drops packed formats if the driver has no more memory', () => {
-      const result = run(
-        0,
-        `
+  it('drops packed formats if the driver has no more memory', () => {
+    const result = run(
+      0,
+      `
         const { addon } = await import(${JSON.stringify(native.href)})
         const A = await device.upload(square(1024, 1)), a = square(900, 2), b = square(900, 3)
         const expected = (await mpmm(a, b, { backend: 'cpu' })).c.data
@@ -134,14 +119,14 @@ describe.skipIf(reason !== undefined)(
         }
         console.log(JSON.stringify(right))
         `,
-      )
-      expect(result).toEqual([true, true, true, true, true])
-    })
+    )
+    expect(result).toEqual([true, true, true, true, true])
+  })
 
-    it('computes on two sessions that drop the packed formats of each other', () => {
-      const result = run(
-        200,
-        `
+  it('computes on two sessions that drop the packed formats of each other', () => {
+    const result = run(
+      200,
+      `
         const other = await openDevice({ backend: 'cuda' })
         const sources = [1, 2, 3, 4].map((seed) => square(1024, seed))
         const expected = []
@@ -163,14 +148,14 @@ describe.skipIf(reason !== undefined)(
         await other.close()
         console.log(JSON.stringify([right.length, right.every(Boolean)]))
         `,
-      )
-      expect(result).toEqual([30, true])
-    })
+    )
+    expect(result).toEqual([30, true])
+  })
 
-    it('rejects a matrix without enough memory, and computes the next call', () => {
-      const result = run(
-        19,
-        `
+  it('rejects a matrix without enough memory, and computes the next call', () => {
+    const result = run(
+      19,
+      `
         const A = await device.full([1024, 1024], 1)
         const refused = await code(device.full([4096, 1024], 1))
         const uploaded = await code(device.upload(square(1536, 1)).then((matrix) => matrix.dispose()))
@@ -180,8 +165,7 @@ describe.skipIf(reason !== undefined)(
         c.dispose(); A.dispose(); B.dispose()
         console.log(JSON.stringify([refused, uploaded, value, device.memory().used]))
         `,
-      )
-      expect(result).toEqual(['ERR_MPMML_OUT_OF_MEMORY', 'done', 3, 0])
-    })
-  },
-)
+    )
+    expect(result).toEqual(['ERR_MPMML_OUT_OF_MEMORY', 'done', 3, 0])
+  })
+})

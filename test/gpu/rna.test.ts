@@ -3,16 +3,15 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { BackendName } from '../../lib/backend-name.js'
 import { addon } from '../../lib/native.js'
 import { bpmax, type InteractionOptions, nussinov } from '../../lib/rna.js'
-import { expectError } from '../support/expect.js'
+import { expectError, expectRejected } from '../support/expect.js'
 import { Random } from '../support/generators.js'
 import { givenUp, inTime } from '../support/in-time.js'
 import { withoutCuda } from '../support/machine.js'
 import { expectStructure, randomStrand } from '../support/rna-expect.js'
 import { interactionTable, type Model } from '../support/rna-oracle.js'
+import { describeUnless } from '../support/skip.js'
 
-const reason = withoutCuda()
-
-describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (skipped: ${reason})`, () => {
+describeUnless(withoutCuda(), 'cuda', () => {
   const random = new Random(1503)
 
   it.each([
@@ -88,7 +87,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
       const error = await bpmax(randomStrand(random, 20), randomStrand(random, 400), {
         backend: 'cuda',
       }).catch((thrown) => thrown)
-      expectError(error, 'ERR_MPMML_OUT_OF_MEMORY', /take \d+ bytes, but there are 1048576/)
+      expectError(error, 'OUT_OF_MEMORY', /take \d+ bytes, but there are 1048576/)
       // Without an explicit backend bpmax uses the CPU if the memory is insufficient.
       const { backend } = await bpmax(randomStrand(random, 20), randomStrand(random, 400))
       expect(backend).toBe('cpu')
@@ -146,7 +145,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
           ended.push('fold')
         })
         controller.abort()
-        expectError(await givenUp, 'ERR_MPMML_ABORTED', 'folding was aborted')
+        expectError(await givenUp, 'ABORTED', 'folding was aborted')
         const isEarly = ended.length === 0
         await Promise.all([interaction, fold])
         expect(ended).toEqual(['interaction', 'fold'])
@@ -158,10 +157,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
   it('fails when an allocation fails, and works afterwards', async () => {
     for (let nth = 1; nth < 5; nth++) {
       addon.failAllocation(nth)
-      expectError(
-        await bpmax('GGG', 'CCC', { backend: 'cuda' }).catch((thrown) => thrown),
-        'ERR_MPMML_OUT_OF_MEMORY',
-      )
+      await expectRejected(bpmax('GGG', 'CCC', { backend: 'cuda' }), 'OUT_OF_MEMORY')
     }
     addon.failAllocation(0)
     expect((await bpmax('GGG', 'CCC', { backend: 'cuda' })).score).toBe(9)
@@ -173,6 +169,6 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
       (signal) => [bpmax(...strands, { signal, backend: 'cuda' })],
       (controller) => setTimeout(() => controller.abort(new Error('enough')), 100),
     )
-    expectError(error, 'ERR_MPMML_ABORTED', 'the interaction was aborted')
+    expectError(error, 'ABORTED', 'the interaction was aborted')
   })
 })

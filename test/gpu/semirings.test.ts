@@ -1,15 +1,14 @@
 /** Special values of a semiring, on a GPU, and its tensor cores for truth values. */
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { info } from '../../lib/index.js'
 import { withoutCuda } from '../support/machine.js'
 import { expectAsOnCpu } from '../support/products/backends.js'
 import { algebraOf } from '../support/products/case.js'
+import { describeUnless } from '../support/skip.js'
 import { drawn } from '../support/suite-products.js'
 import { semiringSuite } from '../support/suite-semirings.js'
 
-const reason = withoutCuda()
-
-describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (skipped: ${reason})`, () => {
+describeUnless(withoutCuda(), 'cuda', () => {
   semiringSuite('cuda')
 
   it('uses tensor cores for large products over or-and on Hopper', async () => {

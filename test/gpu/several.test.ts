@@ -2,14 +2,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { matrix, mpmm, openDevice, variants } from '../../lib/index.js'
 import { addon } from '../../lib/native.js'
+import { caught, expectError } from '../support/expect.js'
 import { Random } from '../support/generators.js'
 import { withoutCuda } from '../support/machine.js'
-import { caught, expectError } from '../support/resident.js'
+import { describeUnless } from '../support/skip.js'
 import { severalSuite } from '../support/suite-multi-device.js'
 
-const reason = withoutCuda()
-
-describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (skipped: ${reason})`, () => {
+describeUnless(withoutCuda(), 'cuda', () => {
   severalSuite('cuda')
 
   describe('a B that the devices copy from each other', () => {

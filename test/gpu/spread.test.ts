@@ -1,10 +1,6 @@
 /** Matrices sharded over several simulated devices, each of which is the same GPU. */
-import { describe } from 'vitest'
 import { withoutCuda } from '../support/machine.js'
+import { describeUnless } from '../support/skip.js'
 import { spreadSuite } from '../support/suite-sharded.js'
 
-const reason = withoutCuda()
-
-describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (skipped: ${reason})`, () =>
-  spreadSuite('cuda'),
-)
+describeUnless(withoutCuda(), 'cuda', () => spreadSuite('cuda'))

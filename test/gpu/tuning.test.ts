@@ -9,6 +9,7 @@ import { info, variants } from '../../lib/index.js'
 import type { TuningFile } from '../../lib/lab.js'
 import { fails, json, mpmml } from '../cli/support.js'
 import { withoutCuda } from '../support/machine.js'
+import { describeUnless } from '../support/skip.js'
 
 const reason = withoutCuda()
 const caches = mkdtempSync(join(tmpdir(), 'mpmml-caches-'))
@@ -26,7 +27,7 @@ const plan = async (shape: string, values: string, semiring: string, env: Record
     })
   )[0]
 
-describe.skipIf(reason !== undefined)(reason === undefined ? 'tuning' : `tuning (skipped: ${reason})`, () => {
+describeUnless(reason, 'tuning', () => {
   const gpu = String(info().cuda.devices[0]?.name)
   const candidates = variants().filter(
     ({ backend, automatic, semiring, dtype, parameters }) =>

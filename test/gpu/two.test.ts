@@ -1,5 +1,5 @@
 /** Behaviour that only two GPUs of one host show. */
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, expect, it } from 'vitest'
 import {
   type DeviceMatrix,
   EPSILON,
@@ -10,11 +10,11 @@ import {
   plan,
 } from '../../lib/index.js'
 import { kBest } from '../../lib/semirings.js'
+import { expectRejected } from '../support/expect.js'
 import { Random } from '../support/generators.js'
 import { withoutTwo } from '../support/machine.js'
-import { caught, expectError } from '../support/resident.js'
+import { describeUnless } from '../support/skip.js'
 
-const reason = withoutTwo()
 const random = new Random(27)
 const integers = (rows: number, cols: number) =>
   matrix(
@@ -28,7 +28,7 @@ const expectSame = ({ data }: MatrixLike, expected: MatrixLike) => {
   expect(wrong).toBe(-1)
 }
 
-describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (skipped: ${reason})`, () => {
+describeUnless(withoutTwo(), 'cuda', () => {
   afterEach(() => {
     delete process.env.MPMML_DEVICE_MEMORY_MIB
   })
@@ -62,11 +62,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
       // If neither GPU has the memory, CUDA can't compute the product.
       const second = await openDevice({ device: other })
       const fillingToo = await second.full([290, 2 ** 18], 0)
-      expectError(
-        await caught(mpmm(a, b, { ...options, devices: [0, 1] })),
-        'OUT_OF_MEMORY',
-        'a single block',
-      )
+      await expectRejected(mpmm(a, b, { ...options, devices: [0, 1] }), 'OUT_OF_MEMORY', 'a single block')
       const unasked = await mpmm(a, b, { devices: [0, 1], overflow: 'saturate' })
       expect(unasked.backend).toBe('cpu')
       expectSame(unasked.c, expected)
@@ -152,12 +148,12 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
     await using device = await openDevice({ device: 1 })
     const a = await device.full([40, 40], 1)
     expect((await mpmm(a, a, { devices: [1] })).devices).toEqual([1])
-    expectError(
-      await caught(mpmm(a, a, { devices: 'all' })),
+    await expectRejected(
+      mpmm(a, a, { devices: 'all' }),
       'OPTION',
-      "^option devices is 'all', but",
+      /^option devices is 'all', but/,
       'device 1',
     )
-    expectError(await caught(mpmm(a, a, { devices: [0, 1] })), 'OPTION', 'devices is \\[0, 1\\], but')
+    await expectRejected(mpmm(a, a, { devices: [0, 1] }), 'OPTION', /devices is \[0, 1\], but/)
   })
 })

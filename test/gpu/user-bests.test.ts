@@ -7,8 +7,8 @@ import { mpmm, plan, type UserPlan } from '../../lib/index.js'
 import { counting, kBest, type LaneType, semiring, type UserSemiring } from '../../lib/semirings.js'
 import { Random } from '../support/generators.js'
 import { withoutCuda } from '../support/machine.js'
+import { describeUnless } from '../support/skip.js'
 
-const reason = withoutCuda()
 const LEAST = -(2 ** 31)
 
 /** The greatest value, and the tag of the first of equal ones; −NaN and the like are ordinary candidates. */
@@ -79,41 +79,38 @@ function lane(type: LaneType, rows: number, cols: number, kind: Kind, zero: numb
   return { data, shape: [rows, cols] as [number, number] }
 }
 
-describe.skipIf(reason !== undefined)(
-  reason === undefined ? 'steps that change nothing' : `steps that change nothing (skipped: ${reason})`,
-  () => {
-    describe.each(semirings)('$name', (own) => {
-      const types = [own.dtype].flat() as LaneType[]
-      const zeros = [own.zero].flat() as number[]
-      it.each<Kind>(['random', 'ascending', 'descending', 'equal', 'with zeros'])(
-        'has the bits of the CPU with %s values',
-        async (kind) => {
-          const random = new Random(23)
-          const [m, k, n] = [770, 97, 835]
-          const operand = (rows: number, cols: number) => {
-            const lanes = types.map((type, at) => lane(type, rows, cols, kind, zeros[at]!, random))
-            return (Array.isArray(own.dtype) ? lanes : lanes[0]) as never
-          }
-          const [a, b, c0] = [operand(m, k), operand(k, n), operand(m, n)]
-          const { explanation } = (await plan(a, b, {
-            semiring: own as never,
-            backend: 'cuda',
-          })) as unknown as UserPlan
-          expect(explanation).toContain(`product${types.length}_bests`)
-          for (const accumulate of [undefined, c0]) {
-            const options = { semiring: own as never, accumulate }
-            const onGpu = (await mpmm(a, b, { ...options, backend: 'cuda' })) as { c: unknown }
-            const onCpu = (await mpmm(a, b, { ...options, backend: 'cpu' })) as { c: unknown }
-            const bits = (c: unknown) =>
-              [c as { data: Int32Array }]
-                .flat()
-                .map(({ data }) => Buffer.from(data.buffer, data.byteOffset, data.byteLength))
-            bits(onGpu.c).forEach((found, at) => {
-              expect(found.equals(bits(onCpu.c)[at]!)).toBe(true)
-            })
-          }
-        },
-      )
-    })
-  },
-)
+describeUnless(withoutCuda(), 'steps that change nothing', () => {
+  describe.each(semirings)('$name', (own) => {
+    const types = [own.dtype].flat() as LaneType[]
+    const zeros = [own.zero].flat() as number[]
+    it.each<Kind>(['random', 'ascending', 'descending', 'equal', 'with zeros'])(
+      'has the bits of the CPU with %s values',
+      async (kind) => {
+        const random = new Random(23)
+        const [m, k, n] = [770, 97, 835]
+        const operand = (rows: number, cols: number) => {
+          const lanes = types.map((type, at) => lane(type, rows, cols, kind, zeros[at]!, random))
+          return (Array.isArray(own.dtype) ? lanes : lanes[0]) as never
+        }
+        const [a, b, c0] = [operand(m, k), operand(k, n), operand(m, n)]
+        const { explanation } = (await plan(a, b, {
+          semiring: own as never,
+          backend: 'cuda',
+        })) as unknown as UserPlan
+        expect(explanation).toContain(`product${types.length}_bests`)
+        for (const accumulate of [undefined, c0]) {
+          const options = { semiring: own as never, accumulate }
+          const onGpu = (await mpmm(a, b, { ...options, backend: 'cuda' })) as { c: unknown }
+          const onCpu = (await mpmm(a, b, { ...options, backend: 'cpu' })) as { c: unknown }
+          const bits = (c: unknown) =>
+            [c as { data: Int32Array }]
+              .flat()
+              .map(({ data }) => Buffer.from(data.buffer, data.byteOffset, data.byteLength))
+          bits(onGpu.c).forEach((found, at) => {
+            expect(found.equals(bits(onCpu.c)[at]!)).toBe(true)
+          })
+        }
+      },
+    )
+  })
+})

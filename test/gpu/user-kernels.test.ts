@@ -1,5 +1,4 @@
 /** Kernels of custom semirings: the driver compiles them, and a folder caches them for later processes. */
-
 import { spawn } from 'node:child_process'
 import {
   chmodSync,
@@ -15,18 +14,18 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, expect, it } from 'vitest'
 import { matrix, mpmm, openDevice, plan } from '../../lib/index.js'
 import { addon } from '../../lib/native.js'
 import { semiring } from '../../lib/semirings.js'
 import { expectError } from '../support/expect.js'
 import { withoutCuda } from '../support/machine.js'
 import { PATIENCE } from '../support/patience.js'
+import { describeUnless } from '../support/skip.js'
 
 const library = new URL('../../dist/lib/index.js', import.meta.url)
 const semirings = new URL('../../dist/lib/semirings.js', import.meta.url)
 const native = new URL('../../dist/lib/native.js', import.meta.url)
-const reason = withoutCuda()
 const mebibyte = 2 ** 20
 
 interface Said {
@@ -96,7 +95,7 @@ function expectedSum(): number {
   return sum
 }
 
-describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (skipped: ${reason})`, () => {
+describeUnless(withoutCuda(), 'cuda', () => {
   let folder = ''
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'mpmml-kernels-'))
@@ -251,7 +250,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
           addon.failDriver(0)
           expectError(
             error,
-            'ERR_MPMML_CUDA',
+            'CUDA',
             new RegExp(`the NVIDIA driver refused to ${did} the kernel .*backend 'cpu'`),
           )
         }

@@ -3,13 +3,12 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { type DenseMatrix, mpmm } from '../../lib/index.js'
 import { addon } from '../../lib/native.js'
 import { kBest } from '../../lib/semirings.js'
-import { expectError } from '../support/expect.js'
+import { expectRejected } from '../support/expect.js'
 import { Random } from '../support/generators.js'
 import { withoutCuda } from '../support/machine.js'
+import { describeUnless } from '../support/skip.js'
 import { userSemiringSuite } from '../support/suite-user-semirings.js'
 import { greatestSums } from '../support/user-semirings.js'
-
-const reason = withoutCuda()
 
 const random = new Random(31)
 const integers = (...shape: [number, number] | [number, number, number]) => {
@@ -53,9 +52,9 @@ function memoryTests(): void {
     const { c: expected } = await mpmm(a, b, { semiring: greatestSums, backend: 'cpu' })
     process.env.MPMML_DEVICE_MEMORY_MIB = '5'
     const out = { data: new Int32Array(4).fill(77), shape: [2, 2] as [number, number] }
-    expectError(
-      await mpmm(a, b, { semiring: greatestSums, backend: 'cuda', out }).catch((error) => error),
-      'ERR_MPMML_OUT_OF_MEMORY',
+    await expectRejected(
+      mpmm(a, b, { semiring: greatestSums, backend: 'cuda', out }),
+      'OUT_OF_MEMORY',
       /a part of the product needs [\d.,]+ MiB of device memory, but device 0 has [\d.,]+ MiB for it: choose backend 'cpu'/,
     )
     expect([...out.data]).toEqual([77, 77, 77, 77])
@@ -79,7 +78,7 @@ function memoryTests(): void {
   })
 }
 
-describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (skipped: ${reason})`, () => {
+describeUnless(withoutCuda(), 'cuda', () => {
   userSemiringSuite('cuda')
   describe('little memory', memoryTests)
 })

@@ -1,6 +1,6 @@
 // A package registry on this machine, with the packages of dist-packages/ and their dependencies. It contacts no other host.
-import { spawn, spawnSync } from 'node:child_process'
-import { createHash } from 'node:crypto'
+import { spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import {
   existsSync,
   mkdirSync,
@@ -11,10 +11,10 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { Worker } from 'node:worker_threads'
 
 export const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
 export const packages = process.env.MPMML_PACKAGES ?? join(root, 'dist-packages')
@@ -40,16 +40,6 @@ function which(name) {
   return found
 }
 
-function freePort() {
-  return new Promise((resolve, reject) => {
-    const server = createServer().on('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address()
-      server.close(() => resolve(port))
-    })
-  })
-}
-
 /** Returns the folder of a package, resolved from another package. */
 function find(name, from) {
   for (let folder = from; ; folder = dirname(folder)) {
@@ -59,14 +49,12 @@ function find(name, from) {
   }
 }
 
-const manifestOf = (folder) => JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
-
 /** Returns the folders of packages and of all their dependencies. */
 function closure(names, from, found = new Map()) {
   for (const name of names) {
     const folder = find(name, from)
     if (!folder) continue
-    const manifest = manifestOf(folder)
+    const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
     const id = `${name}@${manifest.version}`
     if (found.has(id)) continue
     found.set(id, folder)
@@ -75,81 +63,13 @@ function closure(names, from, found = new Map()) {
   return found
 }
 
-/** Publishes a tarball with the request of npm publish. */
-async function publish(registry, tarball, manifest) {
-  const data = readFileSync(tarball)
-  const file = `${manifest.name}-${manifest.version}.tgz`
-  const body = {
-    _id: manifest.name,
-    name: manifest.name,
-    'dist-tags': { latest: manifest.version },
-    versions: {
-      [manifest.version]: {
-        ...manifest,
-        _id: `${manifest.name}@${manifest.version}`,
-        dist: {
-          tarball: `${registry}/${manifest.name}/-/${file}`,
-          shasum: createHash('sha1').update(data).digest('hex'),
-          integrity: `sha512-${createHash('sha512').update(data).digest('base64')}`,
-        },
-      },
-    },
-    _attachments: {
-      [file]: {
-        content_type: 'application/octet-stream',
-        data: data.toString('base64'),
-        length: data.length,
-      },
-    },
-  }
-  const response = await fetch(`${registry}/${manifest.name.replace('/', '%2f')}`, {
-    method: 'PUT',
-    // The registry may close an idle connection, so connections are not reused.
-    headers: { 'content-type': 'application/json', connection: 'close' },
-    body: JSON.stringify(body),
-  })
-  if (!response.ok)
-    throw new Error(`${manifest.name} was not published: ${response.status} ${await response.text()}`)
-}
-
 /** Starts a registry with all packages; returns { url, environment, folder(name), stop() }. */
 export async function startRegistry() {
   if (!existsSync(packages)) throw new Error(`${packages} was not found; make it with: npm run release`)
   const home = mkdtempSync(join(tmpdir(), 'mpmml-registry-'))
-  const url = `http://127.0.0.1:${await freePort()}`
-  writeFileSync(
-    join(home, 'config.yaml'),
-    `storage: ${join(home, 'storage')}
-auth:
-  htpasswd:
-    file: ${join(home, 'htpasswd')}
-uplinks: {}
-packages:
-  '**':
-    access: $all
-    publish: $all
-max_body_size: 200mb
-web:
-  enable: false
-log: { type: stdout, format: pretty, level: error }
-`,
-  )
-  const child = spawn(
-    process.execPath,
-    [join(modules, 'verdaccio', 'bin', 'verdaccio'), '--config', join(home, 'config.yaml'), '--listen', url],
-    { stdio: ['ignore', 'pipe', 'pipe'], cwd: home },
-  )
-  let said = ''
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (said += chunk))
-  const answers = () =>
-    fetch(`${url}/-/ping`).then(
-      ({ ok }) => ok,
-      () => false,
-    )
-  for (let tries = 0; !(await answers()); ++tries) {
-    if (child.exitCode !== null || tries > 300) throw new Error(`the registry doesn't answer: ${said}`)
-    await new Promise((resolve) => setTimeout(resolve, 100))
-  }
+  // A thread, because the tests block theirs while a package manager runs.
+  const server = new Worker(new URL('registry-server.mjs', import.meta.url))
+  const [url] = await once(server, 'message')
   const bin = join(home, 'bin')
   mkdirSync(bin)
   // Programs that package managers call in addition to Node.js. There is no compiler and no CMake.
@@ -183,30 +103,15 @@ log: { type: stdout, format: pretty, level: error }
     return JSON.parse(stdout)
   })
   const needed = manifests.flatMap(({ dependencies }) => Object.keys(dependencies ?? {}))
-  const others = closure(needed, root)
-  for (const [id, folder] of others) {
-    const tarball = join(home, `${id.replaceAll('/', '-')}.tgz`)
-    const args = [
-      '--create',
-      '--gzip',
-      '--file',
-      tarball,
-      '--exclude=./node_modules',
-      '--transform=s,^[.],package,',
-      '.',
-    ]
-    const { status, stderr } = spawnSync('tar', args, { encoding: 'utf8', cwd: folder })
-    if (status !== 0) throw new Error(`${id} was not packed: ${stderr}`)
-    await publish(url, tarball, manifestOf(folder))
-  }
-  for (const file of own) {
-    const args = [npm, 'publish', join(packages, file), '--provenance=false', '--ignore-scripts']
+  const all = [...closure(needed, root).values(), ...own.map((file) => join(packages, file))]
+  for (const source of all) {
+    const args = [npm, 'publish', source, '--provenance=false', '--ignore-scripts']
     const { status, stderr } = spawnSync(process.execPath, args, {
       encoding: 'utf8',
       env: environment,
       cwd: home,
     })
-    if (status !== 0) throw new Error(`${file} was not published: ${stderr}`)
+    if (status !== 0) throw new Error(`${source} was not published: ${stderr}`)
   }
   return {
     url,
@@ -223,7 +128,7 @@ log: { type: stdout, format: pretty, level: error }
       return folder
     },
     stop() {
-      child.kill()
+      void server.terminate()
       rmSync(home, { recursive: true, force: true })
     },
   }

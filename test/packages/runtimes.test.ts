@@ -1,11 +1,11 @@
 /** Products in Bun and Deno. Uses the output of `npm run build:ts`. */
-
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { PATIENCE } from '../support/patience.js'
+import { describeUnless } from '../support/skip.js'
 
 const library = new URL('../../dist/lib/index.js', import.meta.url)
 
@@ -59,7 +59,7 @@ describe.each(runtimes)('$name', ({ name, program, args }) => {
     return stdout
   }
 
-  describe.skipIf(missing)(missing ? `(skipped: ${missing})` : 'runs', () => {
+  describeUnless(missing, 'runs', () => {
     it('computes products, blocking and not, and throws errors with codes', () => {
       const output = succeeds(`
         const { c } = await mpmm(matrix(2, 3, [1, 6, 2, 8, 3, 4]), matrix(3, 2, [2, 5, 3, 3, 1, 6]))

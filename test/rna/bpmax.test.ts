@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { addon } from '../../lib/native.js'
 import { bpmax, type InteractionOptions } from '../../lib/rna.js'
-import { expectError } from '../support/expect.js'
+import { expectError, expectRejected } from '../support/expect.js'
 import { Random } from '../support/generators.js'
 import { expectStructure, randomStrand } from '../support/rna-expect.js'
 import { bestJoint, interactionTable, type Model } from '../support/rna-oracle.js'
@@ -196,24 +196,23 @@ describe('bpmax', () => {
 
     it('returns no table', async () => {
       const error = await bpmax('G', 'C', { window: 1, table: true }).catch((thrown) => thrown)
-      expectError(error, 'ERR_MPMML_OPTION', 'table')
+      expectError(error, 'OPTION', 'table')
     })
   })
 
   it.each([
-    ['', 'C', {}, 'ERR_MPMML_VALUE', /sequence1.*at least one base/],
-    ['G', '', {}, 'ERR_MPMML_VALUE', /sequence2.*at least one base/],
-    ['GX', 'C', {}, 'ERR_MPMML_VALUE', /sequence1\[1\].*'X'/],
-    ['G', 'C C', {}, 'ERR_MPMML_VALUE', /sequence2\[1\].*' '/],
-    ['G', 'C', { window: 0 }, 'ERR_MPMML_OPTION', /window/],
-    ['G', 'C', { top: 0 }, 'ERR_MPMML_OPTION', /top/],
-    ['G', 'C', { antiparallel: 'no' }, 'ERR_MPMML_OPTION', /antiparallel/],
-    ['G', 'C', { weightsBetween: { GC: 0.5 } }, 'ERR_MPMML_OPTION', /weightsBetween\.GC/],
-    ['G', 'C', { windows: 3 }, 'ERR_MPMML_OPTION', /windows/],
-    ['G', 'C', { backend: 'cuda', device: 99 }, 'ERR_MPMML_NO_CUDA', /cuda backend can't be used/],
+    ['', 'C', {}, 'VALUE', /sequence1.*at least one base/],
+    ['G', '', {}, 'VALUE', /sequence2.*at least one base/],
+    ['GX', 'C', {}, 'VALUE', /sequence1\[1\].*'X'/],
+    ['G', 'C C', {}, 'VALUE', /sequence2\[1\].*' '/],
+    ['G', 'C', { window: 0 }, 'OPTION', /window/],
+    ['G', 'C', { top: 0 }, 'OPTION', /top/],
+    ['G', 'C', { antiparallel: 'no' }, 'OPTION', /antiparallel/],
+    ['G', 'C', { weightsBetween: { GC: 0.5 } }, 'OPTION', /weightsBetween\.GC/],
+    ['G', 'C', { windows: 3 }, 'OPTION', /windows/],
+    ['G', 'C', { backend: 'cuda', device: 99 }, 'NO_CUDA', /cuda backend can't be used/],
   ])('rejects %j and %j with %j', async (strand1, strand2, options, code, message) => {
-    const error = await bpmax(strand1, strand2, options as InteractionOptions).catch((thrown) => thrown)
-    expectError(error, code, message)
+    await expectRejected(bpmax(strand1, strand2, options as InteractionOptions), code, message)
   })
 
   it('rejects positions outside of the table', async () => {
@@ -240,13 +239,13 @@ describe('bpmax', () => {
     it('reports the needed bytes before any allocation if memory is too small', async () => {
       vi.spyOn(process, 'availableMemory').mockReturnValue(10 ** 6)
       const error = await bpmax('G'.repeat(100), 'C'.repeat(1000)).catch((thrown) => thrown)
-      expectError(error, 'ERR_MPMML_OUT_OF_MEMORY', /take \d{10} bytes, but there are 1000000/, 'window')
+      expectError(error, 'OUT_OF_MEMORY', /take \d{10} bytes, but there are 1000000/, 'window')
     })
 
     it('fails if memory is refused, and works afterwards', async () => {
       for (let nth = 1; nth < 4; nth++) {
         addon.failAllocation(nth)
-        expectError(await bpmax('GGG', 'CCC').catch((thrown) => thrown), 'ERR_MPMML_OUT_OF_MEMORY')
+        await expectRejected(bpmax('GGG', 'CCC'), 'OUT_OF_MEMORY')
       }
       addon.failAllocation(0)
       expect((await bpmax('GGG', 'CCC')).score).toBe(9)
@@ -265,7 +264,7 @@ describe('bpmax', () => {
       onProgress,
     })
     const error = await running.catch((thrown) => thrown)
-    expectError(error, 'ERR_MPMML_ABORTED', 'the interaction was aborted')
+    expectError(error, 'ABORTED', 'the interaction was aborted')
     expect(error.cause.message).toBe('enough')
     expect(shares).toHaveLength(1)
     expect(shares[0]).toBeGreaterThanOrEqual(0)

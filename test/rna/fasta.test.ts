@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { parseFasta, readFasta } from '../../lib/rna.js'
 import { useFolder } from '../cli/support.js'
-import { expectError, thrown } from '../support/expect.js'
+import { expectError, expectRejected, expectThrown } from '../support/expect.js'
 
 const path = useFolder()
 
@@ -64,12 +64,7 @@ describe('parseFasta', () => {
     ['>one\n>two\nA', "line 1: the record 'one' has no bases"],
     ['>one\nA\n>two', "line 3: the record 'two' has no bases"],
   ])('rejects %j', (text, message) => {
-    expectError(
-      thrown(() => parseFasta(text, { name: 'x.fasta' })),
-      'ERR_MPMML_FILE',
-      /^x\.fasta: /,
-      message,
-    )
+    expectThrown(() => parseFasta(text, { name: 'x.fasta' }), 'FILE', /^x\.fasta: /, message)
   })
 })
 
@@ -81,17 +76,13 @@ describe('parseFasta of bytes', () => {
   })
 
   it('rejects other encodings and binary content', () => {
-    expectError(
-      thrown(() => parseFasta(Buffer.from('>\xe9\nGC\n', 'latin1'), { name: 'x' })),
-      'ERR_MPMML_FILE',
+    expectThrown(
+      () => parseFasta(Buffer.from('>\xe9\nGC\n', 'latin1'), { name: 'x' }),
+      'FILE',
       'x, line 1: byte 1',
     )
     for (const given of [undefined, 5, ['>a'], new Int32Array(2)]) {
-      expectError(
-        thrown(() => parseFasta(given as never)),
-        'ERR_MPMML_DTYPE',
-        'Uint8Array',
-      )
+      expectThrown(() => parseFasta(given as never), 'DTYPE', 'Uint8Array')
     }
   })
 })
@@ -101,12 +92,8 @@ describe('readFasta', () => {
     writeFileSync(path('a.fasta'), '>a\nGC\n')
     expect(await readFasta(path('a.fasta'))).toEqual([{ name: 'a', description: '', sequence: 'GC' }])
     writeFileSync(path('b.fasta'), '>a\nGX\n')
-    expectError(
-      await readFasta(path('b.fasta')).catch((error) => error),
-      'ERR_MPMML_FILE',
-      'b.fasta: line 2, column 2',
-    )
-    expectError(await readFasta(path('none.fasta')).catch((error) => error), 'ERR_MPMML_FILE', 'none.fasta')
+    await expectRejected(readFasta(path('b.fasta')), 'FILE', 'b.fasta: line 2, column 2')
+    await expectRejected(readFasta(path('none.fasta')), 'FILE', 'none.fasta')
   })
 
   it('stops when its signal is aborted, and rejects with the value that its listener throws', async () => {
@@ -114,14 +101,8 @@ describe('readFasta', () => {
     const controller = new AbortController()
     const reading = readFasta(path('long.fasta'), { signal: controller.signal }).catch((error) => error)
     setImmediate(() => controller.abort())
-    expectError(await reading, 'ERR_MPMML_ABORTED')
-    expectError(
-      await readFasta(path('a.fasta'), { signal: AbortSignal.abort() }).catch((error) => error),
-      'ERR_MPMML_ABORTED',
-    )
-    expectError(
-      await readFasta(path('a.fasta'), { signal: 5 as never }).catch((error) => error),
-      'ERR_MPMML_OPTION',
-    )
+    expectError(await reading, 'ABORTED')
+    await expectRejected(readFasta(path('a.fasta'), { signal: AbortSignal.abort() }), 'ABORTED')
+    await expectRejected(readFasta(path('a.fasta'), { signal: 5 as never }), 'OPTION')
   })
 })

@@ -138,6 +138,19 @@ describe('delay', () => {
     await expect(delay(circuit, { period: 5, at: 0, by: 1 })).rejects.toThrow(CycleError)
   })
 
+  it.each([
+    [[0.5, 1, 1, 1], 'ERR_MPMML_DTYPE', /tokens\[0\] must be a number of tokens/],
+    [['1', 1, 1, 1], 'ERR_MPMML_DTYPE', /tokens\[0\]/],
+    [[1, 1, 2 ** 32 + 1, 1], 'ERR_MPMML_VALUE', /tokens\[2\] is 4294967297/],
+    [null, 'ERR_MPMML_DTYPE', /tokens must be an array/],
+    [3, 'ERR_MPMML_DTYPE', /tokens must be an array/],
+    [[1], 'ERR_MPMML_SHAPE', /one entry for each edge/],
+  ])('rejects the tokens %j', async (tokens, code, message) => {
+    const list = { nodes: 2, from: [0, 0, 1, 1], to: [0, 1, 0, 1], weight: [2, 5, 3, 3], tokens }
+    const found = delay(list as never, { period: 5, at: 0, by: 4 })
+    await expect(found).rejects.toMatchObject({ code, message: expect.stringMatching(message) })
+  })
+
   // B. Heidergott, G. J. Olsder, J. van der Woude, Max Plus at Work, chapter 1: A = [2 5; 3 3] has the eigenvalue 4.
   it('has the period of the textbook', async () => {
     const list = { nodes: 2, from: [0, 0, 1, 1], to: [0, 1, 0, 1], weight: [2, 5, 3, 3] }

@@ -145,6 +145,18 @@ describe('drawDelay', () => {
       expect(Number(x) + 8 * content!.length, content).toBeLessThanOrEqual(360)
   })
 
+  it('draws more late departures than a call takes arguments, or rejects them', () => {
+    const late = Array.from({ length: 300_000 }, (_, at) => ({
+      round: at % 300,
+      departure: `D${at % 100}`,
+      delay: 1,
+      because: null,
+    }))
+    expect(() => drawDelay({ late, goneBy: null } as never)).toThrow(/at most 200 departures and rounds/)
+    const few = late.map((each) => ({ ...each, round: each.round % 200 }))
+    expect(isWellFormed(drawDelay({ late: few, goneBy: null } as never))).toBe(true)
+  })
+
   it('has texts of a contrast of 4.5 or more, and bars of 3 or more, in both themes', async () => {
     const svg = drawDelay(await delay(timetable, { period: 5, at: 'A', by: 6 }))
     const light = (kind: string) => {

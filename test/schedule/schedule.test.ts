@@ -277,8 +277,36 @@ describe('dates', () => {
     [{ start: '2026-01-05', weekdays: [8] }, /1 for Monday/],
     [{ start: '2026-01-05', holidays: ['x'] }, /holidays/],
     [{ start: '9999-12-30' }, /years up to 9999/],
+    [{ start: new Date(8.64e15) }, /date such as/],
+    [{ start: new Date(-1e14) }, /date such as/],
   ])('reject %j', async (options, message) => {
     await expect(schedule(parsePlan(house), options)).rejects.toThrow(message)
+  })
+})
+
+describe('limits of plans that a program creates', () => {
+  const planWith = (limit: object) => ({
+    ...parsePlan('id,days\n1,3\n'),
+    jobs: [{ id: '1', name: '1', duration: 3, predecessors: [], ...limit }],
+  })
+
+  it.each([['2026-02-30'], ['2026-13-01'], ['soon'], [true], [{}], [new Date(8.64e15)]])(
+    'reject %o, which is no date',
+    async (limit) => {
+      for (const role of ['notBefore', 'deadline']) {
+        const found = schedule(planWith({ [role]: limit }) as never, { start: '2026-02-02' })
+        await expect(found).rejects.toThrow(/must be a date such as 2026-12-01/)
+      }
+    },
+  )
+
+  it('may be dates, null and undefined', async () => {
+    const slackOf = async (deadline: unknown) =>
+      (await schedule(planWith({ deadline }) as never, { start: '2026-02-02' })).jobs[0]!.totalSlack
+    expect(await slackOf('2026-02-03')).toBe(-1)
+    expect(await slackOf(new Date('2026-02-03'))).toBe(-1)
+    expect(await slackOf(null)).toBe(0)
+    expect(await slackOf(undefined)).toBe(0)
   })
 })
 

@@ -2,7 +2,6 @@
 import { plus, power, star } from '../../lib/algebra.js'
 import type { BackendName } from '../../lib/backend-name.js'
 import { DeviceMatrix, type MatrixLike, type OperandArray } from '../../lib/index.js'
-import { expectError as expectCoded } from './expect.js'
 
 export type Backend = BackendName
 export type AnyMatrix = MatrixLike<OperandArray> | DeviceMatrix<OperandArray>
@@ -16,13 +15,6 @@ export const anyPower = power as unknown as (
   n: unknown,
   options?: object,
 ) => Promise<{ c: never; backend: Backend }>
-
-/**
- * Checks the code of an error, and that its message contains all parts. Unlike in resident.ts, parts are
- * strings, because messages have brackets.
- */
-export const expectError = (error: unknown, code: string, ...parts: (string | RegExp)[]) =>
-  expectCoded(error, `ERR_MPMML_${code}`, ...parts)
 
 /** Elements of a result on the host or on a device. */
 export async function elementsOf(c: unknown): Promise<OperandArray> {

@@ -15,7 +15,7 @@ import { add, bestWalks, equal, type Fraction, less, meanOf, rational, tokensOf 
 import { addEdge, randomGraph } from './graphs.js'
 import type { WeightedEdges } from './paths-oracle.js'
 
-export const bestMean = (graph: Weights, semiring: SumSemiring) =>
+export const bestMean = (graph: Weights<number>, semiring: SumSemiring) =>
   semiring === 'max-plus' ? maximumCycleMean(graph) : minimumCycleMean(graph)
 
 export const asFraction = ({
@@ -76,10 +76,10 @@ export const kinds: [string, (random: Random) => number][] = [
  * A ⊗ v = λ ⊗ v. `list` is the graph in the form of the argument.
  */
 export async function expectEigenvectors(
-  list: Weights,
+  list: Weights<number>,
   graph: WeightedEdges,
   semiring: SumSemiring,
-  components?: Int32Array[],
+  components?: number[][],
 ): Promise<void> {
   const integers = !('weight' in list) || Array.isArray(list.weight)
   const { eigenvalue, vectors } = (await eigenvectors(list, { semiring }))!

@@ -34,12 +34,36 @@ export function thrown(call: () => unknown): unknown {
   return expect.fail('nothing was thrown')
 }
 
-/** Checks that `error` is an error of the library with this code whose message matches all of `patterns`. */
+/** Returns the error of a rejected promise; fails if it is fulfilled. */
+export const caught = (promise: Promise<unknown>): Promise<unknown> =>
+  promise.then(
+    () => expect.fail('the promise was fulfilled'),
+    (error: unknown) => error,
+  )
+
+/**
+ * Checks that `error` is an error of the library with the code ERR_MPMML_`code`, whose message contains each text and matches each
+ * regular expression.
+ */
 export function expectError(error: unknown, code: string, ...patterns: (string | RegExp)[]): void {
   expect(error).toBeInstanceOf(MpmmlError)
   const { message } = error as MpmmlError
-  expect((error as MpmmlError).code, message).toBe(code)
+  expect((error as MpmmlError).code, message).toBe(`ERR_MPMML_${code}`)
   for (const pattern of patterns) expect(message).toMatch(pattern)
+}
+
+/** Checks the error that a call throws, like {@link expectError}. */
+export function expectThrown(call: () => unknown, code: string, ...patterns: (string | RegExp)[]): void {
+  expectError(thrown(call), code, ...patterns)
+}
+
+/** Checks the error of a rejected promise, like {@link expectError}. */
+export async function expectRejected(
+  promise: Promise<unknown>,
+  code: string,
+  ...patterns: (string | RegExp)[]
+): Promise<void> {
+  expectError(await caught(promise), code, ...patterns)
 }
 
 /**
@@ -79,7 +103,7 @@ export function expectAgrees(
   const out = { data, shape: batched ? [items, m, n] : [m, n] }
   const error = thrown(() => mpmmSync(a, b, { ...options, out }))
   const place = items > 1 ? `C[${batch}, ${row}, ${col}]` : `C[${row}, ${col}]`
-  expectError(error, 'ERR_MPMML_OVERFLOW')
+  expectError(error, 'OVERFLOW')
   expect((error as Error).message, what).toContain(`${place} is decided by the sum ${sum},`)
   expect(
     data.every((value) => value === 77),

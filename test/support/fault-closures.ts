@@ -58,6 +58,19 @@ function expectWitness(witness: Int32Array, { data, rows, cols }: Dense) {
   expect(witness).toEqual(expected)
 }
 
+const truths = (rows: number, cols: number, seed: number) => {
+  const source = new Random(seed)
+  const data = Uint8Array.from({ length: rows * cols }, () => (source.integer(0, 11) === 0 ? 1 : 0))
+  return { data, shape: [rows, cols] }
+}
+const [p, q] = [truths(520, 700, 3), truths(700, 500, 4)]
+/** Witnesses of their product over or-and: the first step with two true elements. */
+const firstTrue = Int32Array.from({ length: 520 * 500 }, (_, at) => {
+  const [i, j] = [Math.floor(at / 500), at % 500]
+  for (let k = 0; k < 700; k++) if (p.data[i * 700 + k] && q.data[k * 500 + j]) return k
+  return -1
+})
+
 /** Operations on arrays. */
 export function hostClosures(where: Where): Record<string, Operation> {
   const strands = ['GGGAAACCC', randomStrand(new Random(5), 60), randomStrand(new Random(6), 41)]
@@ -87,6 +100,23 @@ export function hostClosures(where: Where): Record<string, Operation> {
           expectWitness((found as { witness: { data: Int32Array } }).witness.data, product)
         },
         unchanged: () => same(out, UNTOUCHED),
+      }
+    },
+    'truth values with their witness': async () => {
+      const out = { data: new Uint8Array(520 * 500).fill(UNTOUCHED), shape: [520, 500] }
+      return {
+        run: () => mpmm(p, q, { ...where, semiring: 'or-and', out, witness: true } as never),
+        check: (found: never) => {
+          const { data } = (found as { witness: { data: Int32Array } }).witness
+          expect(data).toEqual(firstTrue)
+          same(out as never, {
+            ...product,
+            rows: 520,
+            cols: 500,
+            data: firstTrue.map((k) => (k < 0 ? 0 : 1)) as never,
+          })
+        },
+        unchanged: () => same(out as never, UNTOUCHED),
       }
     },
   }

@@ -15,10 +15,6 @@ export function withoutLaboratory(): string | undefined {
   return cuda.built ? 'the laboratory is not built: npm run build -- lab' : cuda.status
 }
 
-/** Title of tests, with the reason if they are skipped. */
-export const named = (what: string, reason: string | undefined) =>
-  reason === undefined ? what : `${what} (skipped: ${reason})`
-
 /** Reason why two usable GPUs don't exist; undefined if they do. */
 export function withoutTwo(): string | undefined {
   const reason = withoutCuda() ?? explainBackend({ device: 1 }).reason

@@ -2,7 +2,6 @@
 import { expect } from 'vitest'
 import type { DenseMatrix, MatrixLike, OperandArray } from '../../lib/index.js'
 import { type Algebra, arrayOf, oneOf, zeroOf } from './algebras.js'
-import { expectError as expectCoded } from './expect.js'
 import { Random } from './generators.js'
 import { algebraOf, elementsOf } from './products/case.js'
 import { expectValues } from './products/law.js'
@@ -79,24 +78,4 @@ export function expectSame(
   const [x, y] = [elements(came), elements(expected)]
   const wrong = x.findIndex((value, index) => !Object.is(value, y[index]))
   if (wrong >= 0) expect.fail(`${what}: element ${wrong} is ${x[wrong]} and should be ${y[wrong]}`)
-}
-
-/** Returns the error of a rejected promise; fails if it is fulfilled. */
-export const caught = (promise: Promise<unknown>): Promise<unknown> =>
-  promise.then(
-    () => expect.fail('the promise was fulfilled'),
-    (error: unknown) => error,
-  )
-
-/** Fails unless `error` has this code, and matches these regular expressions. */
-export function expectError(error: unknown, code: string, ...patterns: (string | RegExp)[]): void {
-  expectCoded(error, `ERR_MPMML_${code}`, ...patterns.map((pattern) => new RegExp(pattern)))
-}
-
-export async function expectRejected(
-  promise: Promise<unknown>,
-  code: string,
-  ...patterns: (string | RegExp)[]
-): Promise<void> {
-  expectError(await caught(promise), code, ...patterns)
 }

@@ -4,9 +4,9 @@ import { star } from '../../lib/algebra.js'
 import { type Device, type MatrixLike, openDevice } from '../../lib/index.js'
 import { sameBits } from '../../native/tools/fuzz/layouts.mjs'
 import { expectedOf, starOf, storedValue, weightsOf } from './closures/case.js'
-import { type Backend, expectError } from './closures.js'
+import type { Backend } from './closures.js'
+import { caught, expectError, expectRejected } from './expect.js'
 import { algebraOf, elementsOf } from './products/case.js'
-import { caught } from './resident.js'
 
 export function places(backend: Backend, open: () => Device): void {
   const n = 66
@@ -64,7 +64,7 @@ export function places(backend: Backend, open: () => Device): void {
       data: data.map((value, index) => (index === 5 * n + 5 ? 1 : value)),
       shape: [n, n],
     })
-    expectError(await caught(star(gaining)), 'CYCLE')
+    await expectRejected(star(gaining), 'CYCLE')
     gaining.dispose()
     const large = await device.upload({
       data: data.map((value) => (value === -(2 ** 31) ? value : -(2 ** 31) + 1)),

@@ -3,10 +3,10 @@ import { expect, it } from 'vitest'
 import { plus, power, star } from '../../lib/algebra.js'
 import { type Device, openDevice } from '../../lib/index.js'
 import { arrays } from '../../native/tools/fuzz/algebra.mjs'
-import { type AnyMatrix, anyPlus, anyStar, type Backend, expectError } from './closures.js'
+import { type AnyMatrix, anyPlus, anyStar, type Backend } from './closures.js'
+import { caught, expectError, expectRejected } from './expect.js'
 import { inTime } from './in-time.js'
 import { additive } from './products/case.js'
-import { caught } from './resident.js'
 
 export function badInput(backend: Backend, open: () => Device): void {
   const a = { data: Int32Array.of(-1, -2, -3, -4), shape: [2, 2] }
@@ -17,7 +17,7 @@ export function badInput(backend: Backend, open: () => Device): void {
     ...patterns: (string | RegExp)[]
   ) => {
     for (const closure of [anyStar, anyPlus]) {
-      expectError(await caught(closure(matrix as AnyMatrix, options)), code, ...patterns)
+      await expectRejected(closure(matrix as AnyMatrix, options), code, ...patterns)
     }
   }
 
@@ -92,7 +92,7 @@ export function givingUp(backend: Backend, open: () => Device): void {
       expectError(error, 'ABORTED', 'the closure')
       expect((error as Error).cause).toBe(reason)
     }
-    expectError(await caught(power({ data, shape: [n, n] }, 3, { backend, signal })), 'ABORTED', 'the power')
+    await expectRejected(power({ data, shape: [n, n] }, 3, { backend, signal }), 'ABORTED', 'the power')
   })
 
   it('works while it runs, and leaves out unchanged', async () => {

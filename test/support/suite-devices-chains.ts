@@ -10,10 +10,10 @@ import {
   variants,
 } from '../../lib/index.js'
 import { algebras } from './algebras.js'
-import { expectElements } from './expect.js'
+import { expectElements, expectRejected } from './expect.js'
 import { Random, randomMatrix } from './generators.js'
 import { type Dense, oracle, type Strided } from './oracle.js'
-import { expectIs, expectRejected, type Made, made } from './resident.js'
+import { expectIs, type Made, made } from './resident.js'
 
 export function chains(backend: BackendName, open: () => Device): void {
   const chain = (count: number, size: number) =>

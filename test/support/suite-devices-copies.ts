@@ -11,8 +11,9 @@ import {
 import { arrays } from '../../native/tools/fuzz/algebra.mjs'
 import { algebras } from './algebras.js'
 import { layoutsOf } from './cases.js'
+import { caught, expectError, expectRejected } from './expect.js'
 import { randomMatrix } from './generators.js'
-import { caught, elements, expectError, expectSame, made, random, randomInt16 } from './resident.js'
+import { elements, expectSame, made, random, randomInt16 } from './resident.js'
 
 const algebraOn = (type: DataType) => algebras.find((algebra) => algebra.type === type)!
 const types = Object.keys(arrays) as DataType[]
@@ -111,8 +112,8 @@ export function copies(open: () => Device): void {
 
   it('reject invalid calls of full', async () => {
     const full = open().full.bind(open()) as (...values: unknown[]) => Promise<unknown>
-    const refused = async (values: unknown[], code: string, ...patterns: string[]) =>
-      expectError(await caught(full(...values)), code, ...patterns)
+    const refused = async (values: unknown[], code: string, ...patterns: (string | RegExp)[]) =>
+      await expectRejected(full(...values), code, ...patterns)
     for (const value of [0.5, 2 ** 31, -(2 ** 31) - 1, Number.NaN, '1', 1n, undefined, null]) {
       await refused([[2, 2], value], 'DTYPE', 'value must be an integer from -2147483648')
     }
@@ -123,12 +124,12 @@ export function copies(open: () => Device): void {
     for (const shape of [undefined, null, 5, [2], [2, 2, 2, 2], [-1, 2], [1.5, 2], ['2', 2], [2 ** 31, 1]]) {
       await refused([shape, 1], 'SHAPE', 'shape must')
     }
-    await refused([[2 ** 30, 2 ** 30], 1], 'SHAPE', '2\\^53')
+    await refused([[2 ** 30, 2 ** 30], 1], 'SHAPE', /2\^53/)
   })
 
   it('report a full that exceeds the memory', async () => {
     const before = open().memory().used
-    expectError(await caught(open().full([2 ** 20, 2 ** 20, 8], 1)), 'OUT_OF_MEMORY')
+    await expectRejected(open().full([2 ** 20, 2 ** 20, 8], 1), 'OUT_OF_MEMORY')
     // The used memory is less if matrices of earlier tests have been collected in the meantime.
     expect(open().memory().used).toBeLessThanOrEqual(before)
     const small = await open().full([1, 1], 1)
@@ -137,10 +138,10 @@ export function copies(open: () => Device): void {
 
   it('reject invalid uploads', async () => {
     const upload = open().upload.bind(open()) as (value: unknown) => Promise<unknown>
-    const refused = async (value: unknown, code: string, ...patterns: string[]) =>
-      expectError(await caught(upload(value)), code, ...patterns)
-    await refused(undefined, 'DTYPE', '^matrix must be a matrix', 'undefined')
-    await refused({ data: [1], shape: [1, 1] }, 'DTYPE', '^matrix.data')
+    const refused = async (value: unknown, code: string, ...patterns: (string | RegExp)[]) =>
+      await expectRejected(upload(value), code, ...patterns)
+    await refused(undefined, 'DTYPE', /^matrix must be a matrix/, 'undefined')
+    await refused({ data: [1], shape: [1, 1] }, 'DTYPE', /^matrix.data/)
     await refused({ data: new Int32Array(3), shape: [2, 2] }, 'SHAPE', 'at least 4', '3')
     await refused({ data: new Int32Array(new SharedArrayBuffer(16)), shape: [2, 2] }, 'DTYPE')
     await refused(await open().full([1, 1], 1), 'DTYPE', 'download')
@@ -149,25 +150,25 @@ export function copies(open: () => Device): void {
   it('reject invalid downloads', async () => {
     const there = await open().upload(matrix(2, 3))
     const download = there.download.bind(there) as (value: unknown) => Promise<unknown>
-    const refused = async (value: unknown, code: string, ...patterns: string[]) =>
-      expectError(await caught(download(value)), code, '^(out|elements of out)', ...patterns)
+    const refused = async (value: unknown, code: string, ...patterns: (string | RegExp)[]) =>
+      await expectRejected(download(value), code, /^(out|elements of out)/, ...patterns)
     await refused(null, 'DTYPE', 'null')
-    await refused(matrix(3, 2), 'SHAPE', '\\[3, 2\\]', '\\[2, 3\\]')
-    await refused(matrix([1, 2, 3]), 'SHAPE', '\\[1, 2, 3\\]', '\\[2, 3\\]')
+    await refused(matrix(3, 2), 'SHAPE', /\[3, 2\]/, /\[2, 3\]/)
+    await refused(matrix([1, 2, 3]), 'SHAPE', /\[1, 2, 3\]/, /\[2, 3\]/)
     await refused(matrix(2, 3, new Float32Array(6)), 'DTYPE', 'int32', 'a Float32Array')
     await refused(matrix(2, 3, new Int16Array(6)), 'DTYPE', 'int32', 'an Int16Array')
     await refused({ data: new Int32Array(6), shape: [2, 3], strides: [1, 1] }, 'SHAPE', 'overlap')
     await refused({ data: new Int32Array(5), shape: [2, 3] }, 'SHAPE', 'at least 6')
     await refused(there, 'DTYPE', 'must be in an array')
     const narrow = await open().upload(matrix(1, 1, Int16Array.of(5)))
-    expectError(await caught(narrow.download(matrix(1, 1) as never)), 'DTYPE', 'int16')
+    await expectRejected(narrow.download(matrix(1, 1) as never), 'DTYPE', 'int16')
   })
 
   it('report that an array was transferred in the meantime', async () => {
     const source = { data: new Int32Array(1 << 16), shape: [256, 256] }
     const running = caught(open().upload(source))
     structuredClone(source.data, { transfer: [source.data.buffer] })
-    expectError(await running, 'DTYPE', 'matrix.data', 'detached')
+    expectError(await running, 'DTYPE', /matrix.data/, 'detached')
   })
 
   it('have the content at the time of the call', async () => {

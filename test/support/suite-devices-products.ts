@@ -1,5 +1,4 @@
 /** Products of matrices on a device. */
-
 import { expect, it } from 'vitest'
 import type { BackendName } from '../../lib/backend-name.js'
 import {
@@ -14,10 +13,10 @@ import {
   variants,
 } from '../../lib/index.js'
 import { algebras } from './algebras.js'
-import { expectElements, thrown } from './expect.js'
+import { expectElements, expectRejected, expectThrown } from './expect.js'
 import { randomMatrix } from './generators.js'
 import { type Dense, oracle } from './oracle.js'
-import { caught, expectError, expectIs, expectSame, random, randomInt16, widened } from './resident.js'
+import { expectIs, expectSame, random, randomInt16, widened } from './resident.js'
 
 type Operand = MatrixLike<OperandArray> | DeviceMatrix<OperandArray>
 /** mpmm with matrices whose types are only known at run time. */
@@ -85,8 +84,8 @@ export function products(backend: BackendName, open: () => Device): void {
       expect(c.dtype).toBe('int32')
       expectIs(await c.download(), algebra, widened(a), wide)
     }
-    expectError(await caught(product(a, b, { out: A })), 'DTYPE', '^out', 'int16')
-    expectError(await caught(product(a, b, { accumulate: B })), 'DTYPE', '^accumulate', 'int16')
+    await expectRejected(product(a, b, { out: A }), 'DTYPE', /^out/, 'int16')
+    await expectRejected(product(a, b, { accumulate: B }), 'DTYPE', /^accumulate/, 'int16')
   })
 
   it('report the variant', async () => {
@@ -114,15 +113,9 @@ export function products(backend: BackendName, open: () => Device): void {
     const third = mpmmSync(A, B)
     for (const { c } of [await first, await running, second, third])
       expectElements(await c.download(), expected)
-    expectError(
-      thrown(() => mpmmSync(A, A)),
-      'SHAPE',
-    )
+    expectThrown(() => mpmmSync(A, A), 'SHAPE')
     const huge = await open().full([1, 1], 2 ** 31 - 1)
-    expectError(
-      thrown(() => mpmmSync(huge, huge)),
-      'OVERFLOW',
-    )
+    expectThrown(() => mpmmSync(huge, huge), 'OVERFLOW')
   })
 
   it('are planned by plan', async () => {
@@ -147,8 +140,12 @@ export function products(backend: BackendName, open: () => Device): void {
     const whole = await open().full([8, 8], 0)
     const left = whole.view({ cols: [0, 4] })
     const right = whole.view({ rows: [0, 4], cols: [4, 8] })
-    const refused = async (a: DeviceMatrix, b: DeviceMatrix, options: object, ...patterns: string[]) =>
-      expectError(await caught(mpmm(a, b, options)), 'SHAPE', ...patterns)
+    const refused = async (
+      a: DeviceMatrix,
+      b: DeviceMatrix,
+      options: object,
+      ...patterns: (string | RegExp)[]
+    ) => await expectRejected(mpmm(a, b, options), 'SHAPE', ...patterns)
     await refused(whole, whole, { out: whole }, 'out overlaps a ')
     await refused(left, right, { out: whole.view({ cols: [3, 7] }) }, 'out overlaps a')
     await refused(left, right, { out: whole.view({ cols: [4, 8] }) }, 'out overlaps b')
@@ -162,17 +159,17 @@ export function products(backend: BackendName, open: () => Device): void {
 
   it('are rejected for shapes and types that fit no product', async () => {
     const A = await open().full([2, 3], 0)
-    expectError(await caught(mpmm(A, A)), 'SHAPE', 'a \\[2, 3\\]', 'b \\[2, 3\\]', 'inner')
+    await expectRejected(mpmm(A, A), 'SHAPE', /a \[2, 3\]/, /b \[2, 3\]/, 'inner')
     const floats = await open().full([3, 2], 0, 'float32')
-    expectError(await caught(product(A, floats)), 'DTYPE', '^b is of float32 and a of int32')
-    expectError(await caught(product(A, matrix(3, 2), { semiring: 'or-and' })), 'DTYPE', 'or-and')
-    expectError(await caught(mpmm(A, matrix(3, 2), { out: A })), 'SHAPE', '\\[2, 2\\]')
-    const negative = await open().full([2, 2], -1, 'float64')
-    expectError(
-      await caught(product(negative, negative, { semiring: 'max-times' })),
+    await expectRejected(product(A, floats), 'DTYPE', /^b is of float32 and a of int32/)
+    await expectRejected(product(A, matrix(3, 2), { semiring: 'or-and' }), 'DTYPE', 'or-and')
+    await expectRejected(mpmm(A, matrix(3, 2), { out: A }), 'SHAPE', /\[2, 2\]/)
+    const negative = await open().full([2, 2], Number.NEGATIVE_INFINITY, 'float64')
+    await expectRejected(
+      product(negative, negative, { semiring: 'max-times' }),
       'VALUE',
-      '^[aA]\\[',
-      '-1',
+      /^[aA]\[/,
+      '-Infinity',
     )
   })
 
@@ -186,7 +183,7 @@ export function products(backend: BackendName, open: () => Device): void {
       const { c } = await product(A, { data: Type.of(3, 0.25), shape: [1, 2] }, { semiring: 'max-times' })
       expect([...(await c.download()).data]).toEqual([6, 0.5])
       const B = { data: Type.of(1), shape: [1, 1] as [number, number] }
-      expectError(await caught(product(inside, B, { semiring: 'max-times' })), 'VALUE', '^a\\[1, 0\\]', '-5')
+      await expectRejected(product(inside, B, { semiring: 'max-times' }), 'VALUE', /^a\[1, 0\]/, '-5')
     },
   )
 }

@@ -1,9 +1,9 @@
 /** Parts and transposes of matrices on a device. */
 import { expect, it } from 'vitest'
 import { type Device, mpmm } from '../../lib/index.js'
-import { thrown } from './expect.js'
+import { expectThrown } from './expect.js'
 import { randomMatrix } from './generators.js'
-import { expectError, expectSame } from './resident.js'
+import { expectSame } from './resident.js'
 
 export function views(open: () => Device): void {
   const source = randomMatrix(20, 30, 3)
@@ -72,27 +72,18 @@ export function views(open: () => Device): void {
   it('reject parts outside of the matrix', async () => {
     const whole = await open().upload(source)
     const view = whole.view.bind(whole) as (part: unknown) => unknown
-    const refused = (value: unknown, code: string, ...patterns: string[]) =>
-      expectError(
-        thrown(() => view(value)),
-        code,
-        ...patterns,
-      )
+    const refused = (value: unknown, code: string, ...patterns: (string | RegExp)[]) =>
+      expectThrown(() => view(value), code, ...patterns)
     for (const rows of [[-1, 5], [5, 4], [0, 21], [0.5, 2], [0], [0, 1, 2], ['0', 1], 5, null, 'all']) {
-      refused({ rows }, 'SHAPE', '^rows must be \\[from, to\\]', '20')
+      refused({ rows }, 'SHAPE', /^rows must be \[from, to\]/, '20')
     }
-    refused({ cols: [0, 31] }, 'SHAPE', '^cols', '30', '\\[0, 31\\]')
-    refused({ batch: 0 }, 'SHAPE', '^batch', "isn't a batch")
+    refused({ cols: [0, 31] }, 'SHAPE', /^cols/, '30', /\[0, 31\]/)
+    refused({ batch: 0 }, 'SHAPE', /^batch/, "isn't a batch")
     refused({ row: [0, 1] }, 'OPTION', "'row'", "'rows', 'cols' or 'batch'")
     refused(5, 'OPTION', '5')
     const batch = await open().full([3, 2, 2], 0)
     for (const index of [-1, 3, 1.5, '0', null, Number.NaN]) {
-      expectError(
-        thrown(() => batch.view({ batch: index as number })),
-        'SHAPE',
-        '^batch must be the index',
-        '3',
-      )
+      expectThrown(() => batch.view({ batch: index as number }), 'SHAPE', /^batch must be the index/, '3')
     }
   })
 }

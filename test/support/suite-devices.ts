@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { plus } from '../../lib/algebra.js'
 import type { BackendName } from '../../lib/backend-name.js'
 import { type Device, DeviceMatrix, info, mpmm, mpmmGrouped, openDevice } from '../../lib/index.js'
-import { caught, expectError } from './resident.js'
+import { expectRejected } from './expect.js'
 import { chains } from './suite-devices-chains.js'
 import { combining } from './suite-devices-combine.js'
 import { copies } from './suite-devices-copies.js'
@@ -42,7 +42,7 @@ function theDevice(backend: BackendName, open: () => Device): void {
 
   it('rejects wrong options', async () => {
     const refused = async (options: unknown, ...patterns: (string | RegExp)[]) =>
-      expectError(await caught(openDevice(options as never)), 'OPTION', ...patterns)
+      await expectRejected(openDevice(options as never), 'OPTION', ...patterns)
     await refused({ backends: 'cpu' }, "'backends'", "'backend', 'device', 'devices' or 'signal'")
     await refused({ backend: 'gpu' }, 'backend', "'gpu'")
     await refused({ device: -1 }, 'device', '-1')
@@ -75,7 +75,11 @@ function theDevice(backend: BackendName, open: () => Device): void {
         mpmmGrouped([{ a, b: a }], { devices }),
         plus(a, { devices }),
       ]) {
-        expectError(await caught(multiply), 'OPTION', `^option devices is ${shown}, but the matrices are on`)
+        await expectRejected(
+          multiply,
+          'OPTION',
+          new RegExp(`^option devices is ${shown}, but the matrices are on`),
+        )
       }
     }
     a.dispose()

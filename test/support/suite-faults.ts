@@ -14,11 +14,11 @@ import {
   openDevice,
 } from '../../lib/index.js'
 import { addon } from '../../lib/native.js'
+import { expectError, expectRejected } from './expect.js'
 import { type Attempt, type Operation, same, UNTOUCHED, type Where } from './fault-attempts.js'
 import { deviceClosures, hostClosures } from './fault-closures.js'
 import { Random, randomMatrix } from './generators.js'
 import { type Dense, dense, oracle, type Strided } from './oracle.js'
-import { caught, expectError } from './resident.js'
 import { greatestSums } from './user-semirings.js'
 
 /** Number of failing allocations if all from the nth on fail. */
@@ -422,8 +422,16 @@ export function faultSuite(backend: BackendName): void {
       a.data[50 * k + 3] = a.data[3 * k + 4] = largest
       b.data[3 * n + 5] = b.data[4 * n + 600] = 7
       const out = matrix(m, n, new Int32Array(m * n).fill(UNTOUCHED))
-      expectError(await caught(mpmm(a, b, { backend, out })), 'OVERFLOW', 'C\\[3, 600\\]')
+      await expectRejected(mpmm(a, b, { backend, out }), 'OVERFLOW', /C\[3, 600\]/)
       same(out, UNTOUCHED)
+    })
+
+    it('name an invalid element by its position in the whole operand', async () => {
+      const [m, k, n] = [700, 60, 650]
+      const ones = (rows: number, cols: number) => matrix(rows, cols, new Float32Array(rows * cols).fill(1))
+      const [a, b] = [ones(m, k), ones(k, n)]
+      b.data[7 * n + 640] = -1
+      await expectRejected(mpmm(a, b, { backend, semiring: 'max-times' }), 'VALUE', 'b[7, 640]')
     })
 
     it('compute products for several devices between products for one of them', async () => {
@@ -486,7 +494,7 @@ export function faultSuite(backend: BackendName): void {
     addon.failAllocation(1)
     expect(a.view().transpose().shape).toEqual([20, 20])
     expect(device.memory().used).toBeGreaterThan(0)
-    expectError(await caught(device.full([20, 20], 1)), 'OUT_OF_MEMORY')
+    await expectRejected(device.full([20, 20], 1), 'OUT_OF_MEMORY')
     a.dispose()
   })
 }

@@ -8,16 +8,15 @@ import { expectAsOnCpu } from './products/backends.js'
 import { type AnyMatrix, type Elements, idempotent, nameOf, sourceOf } from './products/case.js'
 import { expectRight } from './products/law.js'
 import { kindNamesOf, mixed, startFor, valuesFor } from './products/values.js'
+import { describeUnless } from './skip.js'
 import { drawn, productSuite } from './suite-products.js'
 import { variantSuite } from './suite-variants.js'
-
-const reason = withoutCuda()
 
 /** A product of this number of steps is divided into panels. */
 const large: Size = [2900, 2100, 2700]
 
 export function gpuProductSuite(part: Part): void {
-  describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (skipped: ${reason})`, () => {
+  describeUnless(withoutCuda(), 'cuda', () => {
     productSuite('cuda', part)
     variantSuite('cuda', part)
 

@@ -2,10 +2,6 @@
  * Lifetime of matrices on a device and of the device itself, and effects on running and later work. Both
  * backends, one device and several devices run this suite.
  */
-
-import { spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import {
   type Device,
@@ -18,15 +14,13 @@ import {
   mpmmSync,
   plan,
 } from '../../lib/index.js'
-import { expectElements, thrown } from './expect.js'
+import { inDist, outputOf, withoutBuild } from './child.js'
+import { caught, expectElements, expectError, expectRejected, expectThrown, thrown } from './expect.js'
 import { randomMatrix } from './generators.js'
 import { expectUsed, type Home, openAt, useHome } from './homes.js'
 import { type Dense, oracle } from './oracle.js'
-import { PATIENCE } from './patience.js'
-import { caught, expectError, expectRejected, expectSame } from './resident.js'
-
-const library = new URL('../../dist/lib/index.js', import.meta.url)
-const built = existsSync(library)
+import { expectSame } from './resident.js'
+import { describeUnless } from './skip.js'
 
 /** Size and options of products that keep a device busy during a test. */
 export interface Slow {
@@ -38,9 +32,7 @@ export function lifetimeSuite(home: Home, slow: Slow): void {
   useHome(home)
   describe('dispose', () => disposing(home, slow))
   describe('close', () => closing(home, slow))
-  describe.skipIf(!built)(built ? 'garbage' : `garbage (skipped: no ${fileURLToPath(library)})`, () =>
-    garbage(home),
-  )
+  describeUnless(withoutBuild, 'garbage', () => garbage(home))
 }
 
 function disposing(home: Home, { size, options }: Slow): void {
@@ -131,7 +123,7 @@ function disposing(home: Home, { size, options }: Slow): void {
     a.dispose()
     expect([a.shape, a.dtype, a.device]).toEqual([[3, 3], 'int32', device])
     const refused = (error: unknown, name: string) =>
-      expectError(error, 'DISPOSED', `^${name} has been disposed`)
+      expectError(error, 'DISPOSED', new RegExp(`^${name} has been disposed`))
     refused(await caught(mpmm(a, b)), 'a')
     refused(await caught(mpmm(b, a)), 'b')
     refused(await caught(mpmm(b, b, { out: a })), 'out')
@@ -171,10 +163,7 @@ function disposing(home: Home, { size, options }: Slow): void {
       await expectRejected(mpmm(huge, huge), 'OVERFLOW')
       await expectRejected(mpmm(huge, matrix(60, 60, new Int32Array(3600).fill(5))), 'OVERFLOW')
       await expectRejected(mpmmGrouped([{ a: huge, b: huge }]), 'OVERFLOW')
-      expectError(
-        thrown(() => mpmmSync(huge, huge)),
-        'OVERFLOW',
-      )
+      expectThrown(() => mpmmSync(huge, huge), 'OVERFLOW')
     }
     huge.dispose()
   })
@@ -267,10 +256,7 @@ function closing(home: Home, { size, options }: Slow): void {
       const a = await opened.full([2, 2], 4)
       expect([...(await a.download()).data]).toEqual([4, 4, 4, 4])
     }
-    expectError(
-      thrown(() => kept.memory()),
-      'DISPOSED',
-    )
+    expectThrown(() => kept.memory(), 'DISPOSED')
   })
 
   it('makes every use an error, except dispose', async () => {
@@ -280,15 +266,11 @@ function closing(home: Home, { size, options }: Slow): void {
     b.dispose()
     const closed = device.close()
     for (const round of ['closing', 'closed']) {
-      expectError(
-        thrown(() => device.memory()),
-        'DISPOSED',
-        /^the device, .* has been closed: open it again/,
-      )
-      await expectRejected(device.full([1, 1], 0), 'DISPOSED', '^the device, ')
-      await expectRejected(device.upload(matrix(1, 1)), 'DISPOSED', '^the device, ')
+      expectThrown(() => device.memory(), 'DISPOSED', /^the device, .* has been closed: open it again/)
+      await expectRejected(device.full([1, 1], 0), 'DISPOSED', /^the device, /)
+      await expectRejected(device.upload(matrix(1, 1)), 'DISPOSED', /^the device, /)
       const refused = (error: unknown, name: string) =>
-        expectError(error, 'DISPOSED', `^${name} was on .*, which has been closed`)
+        expectError(error, 'DISPOSED', new RegExp(`^${name} was on .*, which has been closed`))
       refused(await caught(mpmm(a, a)), 'a')
       refused(await caught(mpmm(matrix(3, 3), matrix(3, 3), { accumulate: a })), 'accumulate')
       refused(await caught(plan(matrix(3, 3), a)), 'b')
@@ -303,7 +285,7 @@ function closing(home: Home, { size, options }: Slow): void {
       )
       refused(await caught(a.download()), 'the matrix')
       refused(await caught(a.combine(view)), 'the matrix')
-      expectError(await caught(b.download()), 'DISPOSED')
+      await expectRejected(b.download(), 'DISPOSED')
       expect([a.disposed, view.disposed, a.shape, round]).toEqual([true, true, [3, 3], round])
       await closed
     }
@@ -334,9 +316,9 @@ function closing(home: Home, { size, options }: Slow): void {
 function garbage({ where, pretended }: Home): void {
   const run = (body: string) => {
     const program = `
-      import { matrix, mpmm, mpmmGrouped, openDevice } from ${JSON.stringify(library.href)}
+      import { matrix, mpmm, mpmmGrouped, openDevice } from ${inDist('lib/index.js')}
       const turn = () => new Promise((resolve) => setImmediate(resolve))
-      import { addon } from ${JSON.stringify(new URL('native.js', library).href)}
+      import { addon } from ${inDist('lib/native.js')}
       addon.pretendDevices(${pretended})
       const open = () => openDevice(${JSON.stringify(where)})
       const device = await open()
@@ -349,13 +331,7 @@ function garbage({ where, pretended }: Home): void {
       }
       ${body}
     `
-    const { status, signal, stdout, stderr } = spawnSync(
-      process.execPath,
-      ['--expose-gc', '--input-type=module', '--eval', program],
-      { encoding: 'utf8', timeout: PATIENCE },
-    )
-    expect({ status, signal, stderr }).toEqual({ status: 0, signal: null, stderr: '' })
-    return stdout.trim()
+    return outputOf(program, { flags: ['--expose-gc'] })
   }
 
   it('releases memory of matrices that were not disposed', () => {

@@ -6,6 +6,7 @@ import { policies, semirings } from './cases.js'
 import { expectAgrees } from './expect.js'
 import { translatedLimit } from './generators.js'
 import { finiteRange, oracle } from './oracle.js'
+import { describeUnless } from './skip.js'
 import { variantWith } from './table.js'
 
 export function edgesOfPaths(backend: BackendName): void {
@@ -109,7 +110,7 @@ export function edgesOfPaths(backend: BackendName): void {
       })
 
       const without8 = variantWith(backend, semiring, 'byte') === undefined
-      describe.skipIf(without8)(without8 ? '8 bits (skipped: no variant has them here)' : '8 bits', () => {
+      describeUnless(without8 && 'no variant has them here', '8 bits', () => {
         const bases = [
           [0, 0],
           [least + 10, 100_000],
@@ -141,39 +142,36 @@ export function edgesOfPaths(backend: BackendName): void {
       })
 
       const without16 = variantWith(backend, semiring, 'uint16') === undefined
-      describe.skipIf(without16)(
-        without16 ? '16 bits (skipped: no variant has them here)' : '16 bits',
-        () => {
-          const bases = [
-            [0, 0],
-            [least + 10, 100_000],
-            [most - 80_000, -80_000],
-            [-(2 ** 30), -(2 ** 30) + 100],
-          ] as const
-          it('support ranges that add up to 65535', () => {
-            for (const [x, y] of bases) {
-              expect(paths([x, x + 40_000], [y + 25_535, y]).uint16).toBe('half')
-              expect(paths([x, x + 40_000], [y, y + 25_535]).uint16).toBe('half')
-              expect(paths([x, x + 40_000], [y, y + 25_536]).uint16).toBe('')
-              expect(paths([x, x + 65_535], [y, y]).uint16).toBe('half')
-              expect(paths([x, x], [y, y + 65_536]).uint16).toBe('')
-            }
-          })
-          it('support zero with ranges up to 16383', () => {
-            for (const [x, y] of bases) {
-              expect(paths([x, x + 16_383, zero], [y, y + 16_383, y]).uint16).toBe('half-translated')
-              expect(paths([zero, x + 16_383, zero], [y, zero, y + 16_383]).uint16).toBe('half-translated')
-              expect(paths([zero, x, x + 16_383], [y, zero, zero]).uint16).toBe('half-translated')
-              expect(paths([x, x + 16_384, zero], [y, y, y]).uint16).toBe('')
-              expect(paths([x, zero, x], [y, y + 16_384, y]).uint16).toBe('')
-            }
-          })
-          it('are not used if sums exceed the finite range', () => {
-            expect(paths([most, most - 1], [1, 1], 'saturate').uint16).toBe('')
-            expect(paths([least, least + 1], [-1, -1], 'wrap').uint16).toBe('')
-          })
-        },
-      )
+      describeUnless(without16 && 'no variant has them here', '16 bits', () => {
+        const bases = [
+          [0, 0],
+          [least + 10, 100_000],
+          [most - 80_000, -80_000],
+          [-(2 ** 30), -(2 ** 30) + 100],
+        ] as const
+        it('support ranges that add up to 65535', () => {
+          for (const [x, y] of bases) {
+            expect(paths([x, x + 40_000], [y + 25_535, y]).uint16).toBe('half')
+            expect(paths([x, x + 40_000], [y, y + 25_535]).uint16).toBe('half')
+            expect(paths([x, x + 40_000], [y, y + 25_536]).uint16).toBe('')
+            expect(paths([x, x + 65_535], [y, y]).uint16).toBe('half')
+            expect(paths([x, x], [y, y + 65_536]).uint16).toBe('')
+          }
+        })
+        it('support zero with ranges up to 16383', () => {
+          for (const [x, y] of bases) {
+            expect(paths([x, x + 16_383, zero], [y, y + 16_383, y]).uint16).toBe('half-translated')
+            expect(paths([zero, x + 16_383, zero], [y, zero, y + 16_383]).uint16).toBe('half-translated')
+            expect(paths([zero, x, x + 16_383], [y, zero, zero]).uint16).toBe('half-translated')
+            expect(paths([x, x + 16_384, zero], [y, y, y]).uint16).toBe('')
+            expect(paths([x, zero, x], [y, y + 16_384, y]).uint16).toBe('')
+          }
+        })
+        it('are not used if sums exceed the finite range', () => {
+          expect(paths([most, most - 1], [1, 1], 'saturate').uint16).toBe('')
+          expect(paths([least, least + 1], [-1, -1], 'wrap').uint16).toBe('')
+        })
+      })
     })
   }
 }

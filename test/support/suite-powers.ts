@@ -1,12 +1,11 @@
 /** Powers of matrices. */
-
 import { expect, it } from 'vitest'
 import { power } from '../../lib/algebra.js'
 import { type Device, DeviceMatrix, type MatrixLike, openDevice } from '../../lib/index.js'
 import { algebras } from './algebras.js'
-import { anyPower, type Backend, elementsOf, expectError } from './closures.js'
-import { expectElements } from './expect.js'
-import { caught, expectIs, identity, random as randomElements } from './resident.js'
+import { anyPower, type Backend, elementsOf } from './closures.js'
+import { caught, expectElements, expectError, expectRejected } from './expect.js'
+import { expectIs, identity, random as randomElements } from './resident.js'
 
 export function powers(backend: Backend, open: () => Device): void {
   it.each(algebras)('$semiring, $type: is the product of its factors', async (algebra) => {
@@ -67,11 +66,11 @@ export function powers(backend: Backend, open: () => Device): void {
   it('treats overflow as its products do', async () => {
     const a = { data: Int32Array.of(700_000_000), shape: [1, 1] }
     expect((await power(a, 3, { backend })).c.data[0]).toBe(2_100_000_000) // A⁴ would overflow.
-    expectError(await caught(power(a, 4, { backend })), 'OVERFLOW')
+    await expectRejected(power(a, 4, { backend }), 'OVERFLOW')
     expect((await power(a, 4, { backend, overflow: 'saturate' })).c.data[0]).toBe(2 ** 31 - 1)
     expect((await power(a, 4, { backend, overflow: 'wrap' })).c.data[0]).toBe(2_800_000_000 | 0)
     const out = { data: Int32Array.of(5), shape: [1, 1] }
-    expectError(await caught(power(a, 4, { backend, out })), 'OVERFLOW')
+    await expectRejected(power(a, 4, { backend, out }), 'OVERFLOW')
     expect(out.data[0]).toBe(5)
   })
 
@@ -83,11 +82,11 @@ export function powers(backend: Backend, open: () => Device): void {
   it('rejects matrices without powers', async () => {
     const a = { data: new Int32Array(4), shape: [2, 2] }
     for (const n of [-1, 1.5, Number.NaN, 2 ** 53, '2', undefined, 2n]) {
-      expectError(await caught(anyPower(a, n, { backend })), 'OPTION', 'exponent')
+      await expectRejected(anyPower(a, n, { backend }), 'OPTION', 'exponent')
     }
-    expectError(await caught(anyPower({ data: new Int32Array(6), shape: [2, 3] }, 2)), 'SHAPE', 'square')
-    expectError(
-      await caught(anyPower({ data: new Float64Array(4), shape: [2, 2] }, 2, { overflow: 'wrap' })),
+    await expectRejected(anyPower({ data: new Int32Array(6), shape: [2, 3] }, 2), 'SHAPE', 'square')
+    await expectRejected(
+      anyPower({ data: new Float64Array(4), shape: [2, 2] }, 2, { overflow: 'wrap' }),
       'OPTION',
     )
     const negative = { data: Float64Array.of(1, -2, 3, 4), shape: [2, 2] }
@@ -97,7 +96,7 @@ export function powers(backend: Backend, open: () => Device): void {
     }
     const disposed = await open().upload(a)
     disposed.dispose()
-    expectError(await caught(anyPower(disposed, 2)), 'DISPOSED')
+    await expectRejected(anyPower(disposed, 2), 'DISPOSED')
   })
 
   it('keeps no memory afterwards, and reports its progress', async () => {

@@ -554,6 +554,13 @@ export function productSuite(backend: BackendName, part: Part = whole): void {
           await check({ ...common, b: elements(Int32Array.of(2 * beyond, beyond, 0), 3, 1) })
           await check({ ...common, b: elements(Int32Array.of(2 * beyond, beyond, zero), 3, 1), c0 })
         }
+        // The best candidate is in the last of several slabs of K.
+        const [m, k, n] = [40, 9000, 40]
+        const b = elements(new Int32Array(k * n).fill(beyond).fill(0, (k - 1) * n), k, n)
+        await check(
+          { algebra, a: elements(new Int32Array(m * k).fill(end), m, k), b, what: 'slabs' },
+          inArrays,
+        )
       })
 
       it('accepts a sum that overflows if C0 decides', async () => {

@@ -4,8 +4,8 @@ import { shortestPaths } from '../../lib/graph.js'
 import { type Device, DeviceMatrix, matrix } from '../../lib/index.js'
 import { addon } from '../../lib/native.js'
 import { anyStar } from './closures.js'
+import { expectError, expectRejected } from './expect.js'
 import { inTime } from './in-time.js'
-import { caught, expectError } from './resident.js'
 
 const END = 2 ** 31
 
@@ -27,9 +27,9 @@ export function spreadClosures(open: () => Device): void {
       )
       expect(Buffer.from(next.data.buffer).equals(Buffer.from(expected.next.data.buffer))).toBe(true)
     }
-    expectError(await caught(anyStar(host, { devices: [0], device: 0 })), 'OPTION', 'device and devices')
+    await expectRejected(anyStar(host, { devices: [0], device: 0 }), 'OPTION', 'device and devices')
     const there = await open().upload(host)
-    expectError(await caught(anyStar(there, { devices: [0] })), 'OPTION', 'devices 0, 1, 2')
+    await expectRejected(anyStar(there, { devices: [0] }), 'OPTION', 'devices 0, 1, 2')
     there.dispose()
   })
 
@@ -69,7 +69,7 @@ export function spreadClosures(open: () => Device): void {
     for (const nth of [2, 8, 20]) {
       addon.failAllocation(nth, 1000)
       try {
-        expectError(await caught(anyStar(there, {})), 'OUT_OF_MEMORY', 'device [0-2] failed')
+        await expectRejected(anyStar(there, {}), 'OUT_OF_MEMORY', /device [0-2] failed/)
       } finally {
         addon.failAllocation(0)
       }

@@ -12,10 +12,10 @@ import {
   plan,
 } from '../../lib/index.js'
 import { addon } from '../../lib/native.js'
+import { caught, expectError, expectRejected } from './expect.js'
 import { Random } from './generators.js'
 import { onThree } from './homes.js'
 import { givenUp } from './in-time.js'
-import { caught, expectError } from './resident.js'
 import { chains } from './suite-devices-chains.js'
 import { combining } from './suite-devices-combine.js'
 import { copies } from './suite-devices-copies.js'
@@ -88,14 +88,14 @@ function spreadMatrices(backend: BackendName): void {
     expect(devices).toEqual([0, 1, 2])
     expect(new Set((await c.download()).data)).toEqual(new Set([2]))
     expect((await mpmm(a, a, { devices: 'all' })).devices).toEqual([0, 1, 2])
-    expectError(await caught(mpmm(a, a, { devices: [0, 1] })), 'OPTION', 'devices 0, 1, 2')
+    await expectRejected(mpmm(a, a, { devices: [0, 1] }), 'OPTION', 'devices 0, 1, 2')
     const two = await openDevice({ devices: [0, 1] })
     const b = await two.full([90, 90], 1)
     expect((await mpmm(b, b, { devices: [1, 0] })).devices).toEqual([0, 1])
     // The option 'all' has no effect without a GPU.
     const all = mpmm(b, b, { devices: 'all' })
     if (backend === 'cpu') expect((await all).devices).toEqual([0, 1])
-    else expectError(await caught(all), 'OPTION', "^option devices is 'all', but", 'devices 0, 1 ')
+    else await expectRejected(all, 'OPTION', /^option devices is 'all', but/, 'devices 0, 1 ')
     await two.close()
   })
 
@@ -136,10 +136,10 @@ function spreadMatrices(backend: BackendName): void {
       witness.dispose()
     }
     const most = await device.full([600, 600], 2 ** 30)
-    expectError(
-      await caught(mpmmGrouped([...there, { a: most, b: most }])),
+    await expectRejected(
+      mpmmGrouped([...there, { a: most, b: most }]),
       'OVERFLOW',
-      'products\\[6\\]: C\\[0, 0\\]',
+      /products\[6\]: C\[0, 0\]/,
     )
   })
 

@@ -1,5 +1,4 @@
 /** The option `structure`: its values, its output, and its applications. The law of products covers the results. */
-
 import { describe, expect, it } from 'vitest'
 import type { BackendName } from '../../lib/backend-name.js'
 import {
@@ -13,7 +12,7 @@ import {
   type ProductStructure,
   plan,
 } from '../../lib/index.js'
-import { expectError, thrown } from './expect.js'
+import { caught, expectError, thrown } from './expect.js'
 import { type Dense, oracle } from './oracle.js'
 import {
   type AnyMatrix,
@@ -30,7 +29,6 @@ import {
 import { expectRight, expectValues } from './products/law.js'
 import { compute } from './products/places.js'
 import { mixed, startFor } from './products/values.js'
-import { caught } from './resident.js'
 import { drawn, structures, withStructure } from './suite-products.js'
 import { untyped } from './untyped.js'
 
@@ -138,7 +136,7 @@ function programs(backend: BackendName): void {
     )
     for (const [index, { one, held }] of tasks.entries()) expectValues(one, results[index]!.c, { held })
     const wrong = caught(group([{ a: matrix(1, 1), b: matrix(1, 1), structure: 'upper' as never }]))
-    expectError(await wrong, 'ERR_MPMML_OPTION', 'products[0].structure')
+    expectError(await wrong, 'OPTION', 'products[0].structure')
   })
 
   it.each(algebras.map((one) => [nameOf(one), one] as const))(
@@ -203,7 +201,7 @@ function programs(backend: BackendName): void {
       return { a, b: a }
     })
     const error = await caught(group(products, { structure: upper }))
-    expectError(error, 'ERR_MPMML_OVERFLOW', 'products[17]: C[0, 0]')
+    expectError(error, 'OVERFLOW', 'products[17]: C[0, 0]')
     const results = await group(products, { structure: upper, overflow: 'saturate' })
     const first = async (index: number) =>
       (await (results[index]!.c as unknown as DeviceMatrix).download()).data[0]
@@ -231,7 +229,7 @@ function readings(backend: BackendName): void {
   ])('rejects %o', async (structure, message) => {
     const options = { backend, structure } as never
     for (const error of [thrown(() => mpmmSync(one, one, options)), await caught(mpmm(one, one, options))]) {
-      expectError(error, 'ERR_MPMML_OPTION', message as RegExp)
+      expectError(error, 'OPTION', message as RegExp)
     }
   })
 

@@ -1,5 +1,4 @@
 /** The option `witness` and its errors; the law of products covers its values. */
-
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { BackendName } from '../../lib/backend-name.js'
 import {
@@ -15,11 +14,10 @@ import {
 } from '../../lib/index.js'
 import { arrays } from '../../native/tools/fuzz/algebra.mjs'
 import { inTurn } from './cases.js'
-import { expectError, thrown } from './expect.js'
+import { caught, expectError, expectRejected, expectThrown, thrown } from './expect.js'
 import { additive, algebraOf, type Case, idempotent, nameOf, sourceOf } from './products/case.js'
 import { expectValues } from './products/law.js'
 import { kindNamesOf, valuesFor } from './products/values.js'
-import { caught } from './resident.js'
 import { untyped } from './untyped.js'
 
 const { product, productNow, group } = untyped<true>()
@@ -52,14 +50,9 @@ export function witnessSuite(backend: BackendName): void {
   it('must be a boolean', async () => {
     for (const witness of [1, 'yes', null, one]) {
       const options = { backend, witness } as never
-      expectError(
-        thrown(() => mpmmSync(one, one, options)),
-        'ERR_MPMML_OPTION',
-        'witness',
-        'boolean',
-      )
-      expectError(await caught(mpmm(one, one, options)), 'ERR_MPMML_OPTION', 'witness')
-      expectError(await caught(mpmmGrouped([{ a: one, b: one }], options)), 'ERR_MPMML_OPTION', 'witness')
+      expectThrown(() => mpmmSync(one, one, options), 'OPTION', 'witness', 'boolean')
+      await expectRejected(mpmm(one, one, options), 'OPTION', 'witness')
+      await expectRejected(mpmmGrouped([{ a: one, b: one }], options), 'OPTION', 'witness')
     }
   })
 
@@ -75,7 +68,7 @@ export function witnessSuite(backend: BackendName): void {
         await caught(product(await device.upload(zeros as never), zeros, { ...options, backend: 'auto' })),
         await caught(plan(zeros as never, zeros as never, options as never)),
       ]) {
-        expectError(error, 'ERR_MPMML_OPTION', 'witness', semiring, 'every k')
+        expectError(error, 'OPTION', 'witness', semiring, 'every k')
       }
       expect(productNow(zeros, zeros, { ...options, witness: false }).c.data).toEqual(zeros.data)
     },
@@ -132,11 +125,7 @@ export function witnessSuite(backend: BackendName): void {
     }
     expect(device.memory().used).toBe(used)
     products[2400] = { a: uploaded[0]!, b: uploaded[1]! }
-    expectError(
-      await caught(group(products as never, { witness: true })),
-      'ERR_MPMML_SHAPE',
-      'products[2400]',
-    )
+    await expectRejected(group(products as never, { witness: true }), 'SHAPE', 'products[2400]')
     expect(device.memory().used).toBe(used)
   })
 
@@ -151,6 +140,6 @@ export function witnessSuite(backend: BackendName): void {
     }
     const { a, b } = tasks[0]!
     const options = { backend, witness: true, signal: AbortSignal.abort() } as const
-    expectError(await caught(product(sourceOf(a), sourceOf(b), options)), 'ERR_MPMML_ABORTED')
+    await expectRejected(product(sourceOf(a), sourceOf(b), options), 'ABORTED')
   })
 }

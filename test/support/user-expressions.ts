@@ -2,10 +2,10 @@
  * Custom semirings in the form of native code, and their oracle: expressions evaluated element by element, by the definition in
  * native/core/user/semiring.h. Values are bits: integers from 0 to 2³² − 1; predicates are 0 or 1.
  */
-import type { BackendChoice } from '../../lib/backend-name.js'
 import { addon, type NativeUserSemiring } from '../../lib/native.js'
-import { userRequestAt } from '../../lib/native-interface.js'
+import { type UserDefinition, userRequestAt } from '../../lib/native-interface.js'
 import { operations, types } from '../../native/variants/expressions.mjs'
+import type { Random } from './generators.js'
 
 export type LaneType = 'int32' | 'uint32' | 'float32'
 export type ValueType = LaneType | 'predicate'
@@ -90,21 +90,23 @@ export const nodesOf = ({ nodes }: Expression): Int32Array =>
     ]),
   )
 
-export const native = (it: Definition): NativeUserSemiring =>
-  addon.userSemiring({
-    name: it.name,
-    lanes: Int32Array.from(it.lanes, (type) => types.indexOf(type)),
-    zero: Int32Array.from(it.zero, (bits) => bits | 0),
-    one: it.one ? Int32Array.from(it.one, (bits) => bits | 0) : null,
-    plus: nodesOf(it.plus),
-    plusResults: Int32Array.from(it.plus.results),
-    times: nodesOf(it.times),
-    timesResults: Int32Array.from(it.times.results),
-    absorbs: it.absorbs ?? true,
-    idempotent: it.idempotent ?? false,
-    selective: it.selective ?? false,
-    logarithms: false,
-  })
+/** Definition in the form of native code. */
+export const fieldsOf = (it: Definition): UserDefinition => ({
+  name: it.name,
+  lanes: Int32Array.from(it.lanes, (type) => types.indexOf(type)),
+  zero: Int32Array.from(it.zero, (bits) => bits | 0),
+  one: it.one ? Int32Array.from(it.one, (bits) => bits | 0) : null,
+  plus: nodesOf(it.plus),
+  plusResults: Int32Array.from(it.plus.results),
+  times: nodesOf(it.times),
+  timesResults: Int32Array.from(it.times.results),
+  absorbs: it.absorbs ?? true,
+  idempotent: it.idempotent ?? false,
+  selective: it.selective ?? false,
+  logarithms: false,
+})
+
+export const native = (it: Definition): NativeUserSemiring => addon.userSemiring(fieldsOf(it))
 
 /**
  * x · y + z with one rounding. The intermediate float64 is rounded to odd, so that its rounding to float32
@@ -237,6 +239,97 @@ export function evaluate(it: Expression, x: Element, y: Element): number[] {
   return bitsAt(out, 0)
 }
 
+export const laneTypes: LaneType[] = ['int32', 'uint32', 'float32']
+
+/** Values at the limits of each type. */
+export const edges: Record<LaneType, number[]> = {
+  int32: [0, 1, -1, 2, 31, 33, -(2 ** 31), 2 ** 31 - 1, 0x55555555, 1_000_003],
+  uint32: [0, 1, 2, 31, 33, 2 ** 31, 2 ** 32 - 1, 0x55555555, 1_000_003],
+  float32: [
+    0,
+    -0,
+    1,
+    -1,
+    0.5,
+    1.5,
+    -2.5,
+    3e9,
+    5e9,
+    -3e9,
+    2 ** 31,
+    -(2 ** 31),
+    2 ** 32,
+    1e-40,
+    -1e-45,
+    3.4e38,
+  ].concat([Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, Number.NaN, 1 + 2 ** -23, 16777217]),
+}
+
+/** Bits of a random value, often one at a limit. */
+export function drawn(random: Random, type: LaneType): number {
+  if (random.chance(0.5)) return bitsOf(random.pick(edges[type]), type)
+  if (type === 'float32') return bitsOf(random.integer(-1000, 1000) / 8, type)
+  return random.chance(0.5) ? random.integer(0, 2 ** 32 - 1) >>> 0 : random.integer(-9, 9) >>> 0
+}
+
+/** The operations that the oracle evaluates exactly. */
+export const exact = operations.filter(
+  ({ name, becomes }) => becomes === undefined && name !== 'argument' && name !== 'constant',
+)
+
+/** Random expression of a given number of operations. */
+function anyExpression(
+  random: Random,
+  lanes: readonly LaneType[],
+  count: number,
+  among: typeof operations,
+): Expression {
+  const writer = new Writer(lanes)
+  for (const lane of lanes.keys()) {
+    writer.x(lane)
+    writer.y(lane)
+  }
+  const oneOf = (type: ValueType): number => {
+    const known = [...writer.nodes.keys()].filter((node) => writer.nodes[node]!.type === type)
+    if (known.length > 0 && random.chance(0.85)) return random.pick(known)
+    if (type !== 'predicate') return writer.write('constant', type, [], drawn(random, type))
+    const number = random.pick(laneTypes)
+    return writer.write('less', 'predicate', [oneOf(number), oneOf(number)])
+  }
+  for (let index = 0; index < count; ++index) {
+    const { name, gives, takes } = random.pick(among)
+    const type = random.pick(gives as ValueType[])
+    const number = random.pick(laneTypes)
+    const operands = (takes as string[]).map((kind) =>
+      oneOf(kind === 'same' ? type : kind === 'predicate' ? 'predicate' : number),
+    )
+    writer.write(name, type, operands)
+  }
+  const results = lanes.map((type) => {
+    const known = [...writer.nodes.keys()].filter((node) => writer.nodes[node]!.type === type)
+    return random.chance(0.8) ? known.at(-1)! : random.pick(known)
+  })
+  return { nodes: writer.nodes, results }
+}
+
+/** Random semiring, whose ⊕ and ⊗ have from `least` to `most` operations each. */
+export function anyDefinition(
+  random: Random,
+  [least, most]: readonly [least: number, most: number],
+  among = exact,
+): Definition {
+  const lanes = Array.from({ length: random.integer(1, 4) }, () => random.pick(laneTypes))
+  return {
+    name: 'any',
+    lanes,
+    zero: lanes.map((type) => drawn(random, type)),
+    plus: anyExpression(random, lanes, random.integer(least, most), among),
+    times: anyExpression(random, lanes, random.integer(least, most), among),
+    absorbs: false,
+    selective: true,
+  }
+}
+
 /** Row-major matrix of lanes, as arrays of bits. */
 export interface Lanes {
   rows: number
@@ -297,63 +390,40 @@ export function productOf(
 export const typedLane = (bits: Uint32Array, type: ValueType): TypedLane =>
   type === 'float32' ? new Float32Array(bits.buffer) : type === 'int32' ? new Int32Array(bits.buffer) : bits
 
-type Matrix = 'a' | 'b' | 'c' | 'c0'
-export interface Layout {
-  offset?: number
-  rowStride: number
-  colStride: number
-  batchStride?: number
+export interface RequestOptions {
+  bands?: Bands | undefined
+  witness?: boolean
+  keepsC?: boolean
 }
 
-/** Fields of a native request for a product. */
+/** Fields of a native request for a product of row-major matrices. */
 export function requestOf(
   it: Definition,
   [m, n, k]: readonly [number, number, number],
-  layouts: Partial<Record<Matrix | 'witness', Layout>> = {},
-  {
-    batch = 1,
-    bands,
-    witness = false,
-    keepsC = true,
-    backend = 'cpu',
-    devices = 0,
-  }: {
-    batch?: number
-    bands?: Bands | undefined
-    witness?: boolean
-    keepsC?: boolean
-    backend?: BackendChoice
-    devices?: number
-  } = {},
+  { bands, witness = false, keepsC = true }: RequestOptions = {},
 ): Float64Array {
   const fields = new Float64Array(addon.userRequestFields.length)
   const at = userRequestAt
   const sizes: [number, number][] = [
-    [at.batch, batch],
+    [at.batch, 1],
     [at.m, m],
     [at.n, n],
     [at.k, k],
-    [at.backend, addon.backendChoices.indexOf(backend)],
-    [at.devices, devices],
+    [at.backend, addon.backendChoices.indexOf('cpu')],
     [at.keepsC, keepsC ? 1 : 0],
     [at.asksWitness, witness ? 1 : 0],
   ]
   for (const [field, value] of sizes) fields[field] = value
-  const shapes = { a: [m, k], b: [k, n], c: [m, n], c0: [m, n], witness: [m, n] } as const
-  const put = (place: { offset: number }, matrix: Matrix | 'witness') => {
-    const [rows, cols] = shapes[matrix]
-    const layout = layouts[matrix] ?? { rowStride: cols, colStride: 1, batchStride: rows * cols }
-    fields.set(
-      [layout.offset ?? 0, layout.rowStride, layout.colStride, layout.batchStride ?? 0],
-      place.offset,
-    )
-  }
+  const put = (place: { offset: number }, rows: number, cols: number) =>
+    fields.set([0, cols, 1, rows * cols], place.offset)
   for (let lane = 0; lane < it.lanes.length; ++lane) {
-    for (const matrix of ['a', 'b', 'c', 'c0'] as const) {
-      put(at[`${matrix}Lane${lane as 0 | 1 | 2 | 3}`], matrix)
-    }
+    const index = lane as 0 | 1 | 2 | 3
+    put(at[`aLane${index}`], m, k)
+    put(at[`bLane${index}`], k, n)
+    put(at[`cLane${index}`], m, n)
+    put(at[`c0Lane${index}`], m, n)
   }
-  put(at.witness, 'witness')
+  put(at.witness, m, n)
   if (bands) {
     fields[at.structured] = 1
     fields.set([...bands.a, ...bands.b, ...bands.c], at.aBelow)

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import * as addons from '../../lib/addons.cjs'
 import { root, version } from '../../lib/native.js'
 import { PATIENCE } from '../support/patience.js'
+import { describeUnless } from '../support/skip.js'
 
 const library = join(root, 'dist', 'lib', 'index.js')
 const addon = join(root, 'build', 'Release', 'mpmml.node')
@@ -39,7 +40,7 @@ describe('the packages that bundlers and tracers find', () => {
 
 const why = missing ? `no ${missing}` : row === undefined ? `there is no package ${name}` : ''
 
-describe.skipIf(why)(why ? `a bundle (skipped: ${why})` : 'a bundle', () => {
+describeUnless(why, 'a bundle', () => {
   let folder: string
   beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), 'mpmml-bundle-'))

@@ -13,8 +13,9 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, expect, it } from 'vitest'
 import { root, version } from '../../lib/native.js'
+import { describeUnless } from '../support/skip.js'
 
 const isPosix = process.platform !== 'win32'
 const hasNpx = isPosix && spawnSync('npx', ['--version']).status === 0
@@ -31,32 +32,26 @@ const filesIn = (path: string) =>
     .filter((entry) => entry.isFile())
     .map(({ parentPath, name }) => [join(parentPath, name), statSync(join(parentPath, name)).mtimeMs])
 
-describe.skipIf(!hasNpx)(
-  hasNpx ? 'npx in a checkout' : 'npx in a checkout (skipped: npx was not found)',
-  () => {
-    it('runs the command and leaves the build as it was, at the first call and later', () => {
-      const built = () => [
-        ...filesIn(join(root, 'build', 'Release')),
-        ...filesIn(join(root, 'dist', 'bench')),
-      ]
-      const before = built()
-      expect(before.length).toBeGreaterThan(1)
-      // The separate npm cache doesn't contain the checkout yet.
-      const env = { ...process.env, npm_config_cache: folder, npm_config_offline: 'true' }
-      for (const call of ['first', 'second']) {
-        const { status, stdout, stderr } = spawnSync('npx', ['mpmml', '--version'], {
-          cwd: root,
-          encoding: 'utf8',
-          env,
-        })
-        expect({ call, status, stdout }, stderr).toEqual({ call, status: 0, stdout: `${version}\n` })
-      }
-      expect(built()).toEqual(before)
-    })
-  },
-)
+describeUnless(!hasNpx && 'npx was not found', 'npx in a checkout', () => {
+  it('runs the command and leaves the build as it was, at the first call and later', () => {
+    const built = () => [...filesIn(join(root, 'build', 'Release')), ...filesIn(join(root, 'dist', 'bench'))]
+    const before = built()
+    expect(before.length).toBeGreaterThan(1)
+    // The separate npm cache doesn't contain the checkout yet.
+    const env = { ...process.env, npm_config_cache: folder, npm_config_offline: 'true' }
+    for (const call of ['first', 'second']) {
+      const { status, stdout, stderr } = spawnSync('npx', ['mpmml', '--version'], {
+        cwd: root,
+        encoding: 'utf8',
+        env,
+      })
+      expect({ call, status, stdout }, stderr).toEqual({ call, status: 0, stdout: `${version}\n` })
+    }
+    expect(built()).toEqual(before)
+  })
+})
 
-describe.skipIf(!isPosix)(isPosix ? 'a build' : 'a build (skipped: cmake is a shell script)', () => {
+describeUnless(!isPosix && 'cmake is a shell script', 'a build', () => {
   /** Program that writes its arguments into a file. */
   function program(name: string, prints: string) {
     const file = join(folder, 'bin', name)

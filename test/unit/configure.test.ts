@@ -3,10 +3,11 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { info } from '../../lib/index.js'
 import { driverTraces } from '../../lib/load.js'
 import { root } from '../../lib/native.js'
+import { describeUnless } from '../support/skip.js'
 
 const hasTools = spawnSync('cmake', ['--version']).status === 0
 
@@ -57,7 +58,7 @@ function configureNow(options: Record<string, string>) {
   }
 }
 
-describe.skipIf(!hasTools)(hasTools ? 'a build' : 'a build (skipped: CMake was not found)', () => {
+describeUnless(!hasTools && 'CMake was not found', 'a build', () => {
   const known = { x64: ['avx512', 'avx2', 'sse41', 'portable'], arm64: ['neon', 'portable'] }[
     process.arch as string
   ] ?? ['portable']

@@ -1,38 +1,23 @@
 /** Devices in worker threads, and in processes that end while a device works. Uses the output of `npm run build:ts`. */
-
-import { spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import { PATIENCE } from '../support/patience.js'
-
-const library = new URL('../../dist/lib/index.js', import.meta.url)
-const native = new URL('../../dist/lib/native.js', import.meta.url)
-const built = existsSync(library)
+import { ended, inDist, runModule, withoutBuild } from '../support/child.js'
+import { describeUnless } from '../support/skip.js'
 
 /**
  * Program in which each operation of a CPU device takes additional milliseconds, which simulates the
  * asynchronous work of a GPU.
  */
 const program = (body: string, milliseconds: number) => `
-  import { matrix, mpmm, mpmmGrouped, mpmmSync, openDevice } from ${JSON.stringify(library.href)}
-  import { addon } from ${JSON.stringify(native.href)}
+  import { matrix, mpmm, mpmmGrouped, mpmmSync, openDevice } from ${inDist('lib/index.js')}
+  import { addon } from ${inDist('lib/native.js')}
   addon.delayWork(${milliseconds})
   const open = () => openDevice({ backend: 'cpu' })
   const sleep = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds))
   ${body}
 `
 
-function run(body: string, milliseconds = 0, flags: string[] = []) {
-  const { status, signal, stdout, stderr } = spawnSync(
-    process.execPath,
-    [...flags, '--input-type=module', '--eval', program(body, milliseconds)],
-    { encoding: 'utf8', timeout: PATIENCE },
-  )
-  return { status, signal, stdout: stdout.trim(), stderr }
-}
-
-const ended = (stdout: string, status = 0) => ({ status, signal: null, stdout, stderr: '' })
+const run = (body: string, milliseconds = 0, flags: string[] = []) =>
+  runModule(program(body, milliseconds), { flags })
 
 /** Program that starts many products and releases matrices. */
 const busy = `
@@ -69,31 +54,28 @@ const counted = `
 /** Limit of the growth of a process. AddressSanitizer keeps freed memory for a while. */
 const most = process.env.ASAN_OPTIONS ? 2 ** 29 : 2 ** 24
 
-describe.skipIf(!built)(
-  built ? 'devices in processes' : `devices in processes (skipped: no ${fileURLToPath(library)})`,
-  () => {
-    describe.each([0, 3])('whose work takes %d ms more', (milliseconds) => {
-      it('survive process.exit() during work', () => {
-        const { status, signal, stdout, stderr } = run(`${busy}; process.exit(7)`, milliseconds)
-        expect({ status, signal, stdout, stderr }).toEqual(ended('', 7))
-      })
+describeUnless(withoutBuild, 'devices in processes', () => {
+  describe.each([0, 3])('whose work takes %d ms more', (milliseconds) => {
+    it('survive process.exit() during work', () => {
+      expect(run(`${busy}; process.exit(7)`, milliseconds)).toEqual(ended('', 7))
+    })
 
-      it('survive an exception during work', () => {
-        const { status, signal, stderr } = run(
-          `${busy}; setTimeout(() => { throw new Error('planned') })`,
-          milliseconds,
-        )
-        expect({ status, signal }).toEqual({ status: 1, signal: null })
-        expect(stderr).toContain('planned')
-      })
+    it('survive an exception during work', () => {
+      const { status, signal, stderr } = run(
+        `${busy}; setTimeout(() => { throw new Error('planned') })`,
+        milliseconds,
+      )
+      expect({ status, signal }).toEqual({ status: 1, signal: null })
+      expect(stderr).toContain('planned')
+    })
 
-      it('keep a process alive until they are done, and no longer, whether they are closed or not', () => {
-        expect(run(`${busy}; queued.then(console.log)`, milliseconds)).toEqual(ended('2'))
-        expect(run(`${busy}; queued.then(console.log); device.close()`, milliseconds)).toEqual(ended('2'))
-      })
+    it('keep a process alive until they are done, and no longer, whether they are closed or not', () => {
+      expect(run(`${busy}; queued.then(console.log)`, milliseconds)).toEqual(ended('2'))
+      expect(run(`${busy}; queued.then(console.log); device.close()`, milliseconds)).toEqual(ended('2'))
+    })
 
-      it('compute products in a listener of the exit event', () => {
-        const body = `
+    it('compute products in a listener of the exit event', () => {
+      const body = `
           const device = await open()
           const a = await device.full([5, 5], 3)
           process.on('exit', () => {
@@ -101,21 +83,19 @@ describe.skipIf(!built)(
             console.log(mpmmSync(matrix(1, 1, [2]), matrix(1, 1, [3])).c.data[0], device.memory().used)
           })
         `
-        expect(run(body, milliseconds)).toEqual(ended('5 0'))
-      })
+      expect(run(body, milliseconds)).toEqual(ended('5 0'))
+    })
 
-      it.each(['terminate', 'exit', 'throw'])(
-        'survive the end of a worker thread by %s during work',
-        (how) => {
-          const body = `${busy}
+    it.each(['terminate', 'exit', 'throw'])('survive the end of a worker thread by %s during work', (how) => {
+      const body = `${busy}
           ${how === 'exit' ? 'setTimeout(() => process.exit(3), 5)' : ''}
           ${how === 'throw' ? 'setTimeout(() => { throw new Error() }, 5)' : ''}
           import { parentPort } from 'node:worker_threads'
           parentPort.postMessage('busy')
           await queued
         `
-          const said = run(
-            `
+      const said = run(
+        `
           import { Worker } from 'node:worker_threads'
           const device = await open()
           const a = await device.full([40, 40], 4)
@@ -130,16 +110,15 @@ describe.skipIf(!built)(
           const { c } = await mpmm(a, a)
           console.log((await c.download()).data[7])
         `,
-            milliseconds,
-          )
-          expect(said).toEqual(ended('8'))
-        },
+        milliseconds,
       )
+      expect(said).toEqual(ended('8'))
     })
+  })
 
-    it('release the memory of a matrix immediately, without other calls of the device', () => {
-      const said = run(
-        `${counted}
+  it('release the memory of a matrix immediately, without other calls of the device', () => {
+    const said = run(
+      `${counted}
         const device = await open()
         const small = await device.full([10, 10], 0)
         await small.download()
@@ -151,13 +130,13 @@ describe.skipIf(!built)(
         console.log(used, await until(() => process.memoryUsage.rss() < full - (full - before) / 2))
         small.dispose() // this call keeps the matrix alive until here
       `,
-      )
-      expect(said).toEqual(ended('400 true'))
-    })
+    )
+    expect(said).toEqual(ended('400 true'))
+  })
 
-    it.each([0, 0.2])('release everything after a thousand were opened and closed: %d ms', (milliseconds) => {
-      const said = run(
-        `${counted}
+  it.each([0, 0.2])('release everything after a thousand were opened and closed: %d ms', (milliseconds) => {
+    const said = run(
+      `${counted}
         const use = async () => {
           const device = await open()
           const a = await device.full([30, 30], 1)
@@ -174,15 +153,15 @@ describe.skipIf(!built)(
         globalThis.gc()
         console.log(process.memoryUsage.rss() - rss < ${most})
       `,
-        milliseconds,
-        ['--expose-gc'],
-      )
-      expect(said).toEqual(ended('true\ntrue'))
-    })
+      milliseconds,
+      ['--expose-gc'],
+    )
+    expect(said).toEqual(ended('true\ntrue'))
+  })
 
-    it('are closed when they are collected, and their threads end', () => {
-      const said = run(
-        `${counted}
+  it('are closed when they are collected, and their threads end', () => {
+    const said = run(
+      `${counted}
         const before = threads()
         const use = async () => {
           const device = await open()
@@ -192,15 +171,15 @@ describe.skipIf(!built)(
         for (let round = 0; round < 30; round++) await use()
         console.log(await until(() => threads() <= before))
       `,
-        0.1,
-        ['--expose-gc'],
-      )
-      expect(said).toEqual(ended('true'))
-    })
+      0.1,
+      ['--expose-gc'],
+    )
+    expect(said).toEqual(ended('true'))
+  })
 
-    it('leave no thread if they can’t be opened', () => {
-      const said = run(
-        `${counted}
+  it('leave no thread if they can’t be opened', () => {
+    const said = run(
+      `${counted}
         await open()
         const before = threads()
         const codes = new Set()
@@ -209,8 +188,7 @@ describe.skipIf(!built)(
         }
         console.log([...codes].join(), await until(() => threads() <= before))
       `,
-      )
-      expect(said).toEqual(ended('ERR_MPMML_NO_CUDA true'))
-    })
-  },
-)
+    )
+    expect(said).toEqual(ended('ERR_MPMML_NO_CUDA true'))
+  })
+})

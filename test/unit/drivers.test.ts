@@ -1,21 +1,17 @@
 /** Reported reasons why CUDA can't be used, in processes that load another driver than the machine's. */
-
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { info } from '../../lib/index.js'
+import { inDist, outputOf, withoutBuild } from '../support/child.js'
 import { withoutCuda } from '../support/machine.js'
-import { PATIENCE } from '../support/patience.js'
-
-const library = new URL('../../dist/lib/index.js', import.meta.url)
-const built = existsSync(library)
+import { describeUnless } from '../support/skip.js'
 
 /** Program that prints the error of every use of CUDA, and computes without CUDA. */
 const program = `
-  import { explainBackend, info, matrix, mpmm, mpmmSync, openDevice, pinned } from ${JSON.stringify(library.href)}
+  import { explainBackend, info, matrix, mpmm, mpmmSync, openDevice, pinned } from ${inDist('lib/index.js')}
   const one = matrix(40, 40, new Int32Array(1600).fill(2))
   const refusal = (work) => work.then(() => 'done', ({ code, message }) => [code, message])
   const thrown = (call) => { try { return call() } catch ({ code, message }) { return [code, message] } }
@@ -38,18 +34,8 @@ const program = `
   await device.close()
 `
 
-function run(env: NodeJS.ProcessEnv) {
-  const { status, signal, stdout, stderr } = spawnSync(
-    process.execPath,
-    ['--input-type=module', '--eval', program],
-    { encoding: 'utf8', timeout: PATIENCE, env: { ...process.env, ...env } },
-  )
-  expect({ status, signal, stderr }).toEqual({ status: 0, signal: null, stderr: '' })
-  return JSON.parse(stdout)
-}
-
 function expectRefused(env: NodeJS.ProcessEnv, reason: RegExp): void {
-  const said = run(env)
+  const said = JSON.parse(outputOf(program, { env }))
   for (const [code, message] of said.refused) {
     expect(code).toBe('ERR_MPMML_NO_CUDA')
     expect(message).toMatch(reason)
@@ -66,7 +52,7 @@ int cuInit(unsigned flags) { (void)flags; return 0; }
 int cuDeviceGetCount(int* count) { *count = 1; return 0; }
 `
 
-describe.skipIf(!built)(built ? 'CUDA' : `CUDA (skipped: no ${fileURLToPath(library)})`, () => {
+describeUnless(withoutBuild, 'CUDA', () => {
   const { cuda } = info()
   const canReplace = process.platform === 'linux' && cuda.built
   const because = cuda.built ? 'drivers are replaced on Linux only' : 'the build has no CUDA'

@@ -1,28 +1,21 @@
 /** The environment variables of the library. Each process reads some of them once. Uses the output of `npm run build:ts`. */
-
-import { spawnSync } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, it } from 'vitest'
 import { codeFolder, deviceMemoryLimit, environmentBackend, limitPinned } from '../../lib/environment.js'
 import { info, variants } from '../../lib/index.js'
 import { addon, root } from '../../lib/native.js'
-import { expectError, thrown } from '../support/expect.js'
-import { PATIENCE } from '../support/patience.js'
-
-const library = new URL('../../dist/lib/index.js', import.meta.url)
-const laboratory = new URL('../../dist/lib/lab.js', import.meta.url)
-const semirings = new URL('../../dist/lib/semirings.js', import.meta.url)
-const built = existsSync(library)
+import { inDist, outputOf, withoutBuild } from '../support/child.js'
+import { expectThrown } from '../support/expect.js'
+import { describeUnless } from '../support/skip.js'
 
 /**
  * Program that calls each entry point twice, and prints 'fine' or the code, class and message of the error.
  */
 const program = `
-  import * as library from ${JSON.stringify(library.href)}
-  import { cpuCeiling, cpuNaiveLoop } from ${JSON.stringify(laboratory.href)}
-  import { semiring } from ${JSON.stringify(semirings.href)}
+  import * as library from ${inDist('lib/index.js')}
+  import { cpuCeiling, cpuNaiveLoop } from ${inDist('lib/lab.js')}
+  import { semiring } from ${inDist('lib/semirings.js')}
   const { matrix, mpmm, mpmmSync, plan, info } = library
   const one = matrix(1, 1, [1])
   const calls = {
@@ -48,52 +41,42 @@ const program = `
   console.log(JSON.stringify(outcomes))
 `
 
-function outcomes(env: NodeJS.ProcessEnv, ...calls: string[]): string[] {
-  const { stdout, stderr } = spawnSync(
-    process.execPath,
-    ['--input-type=module', '--eval', program, ...calls],
-    { encoding: 'utf8', timeout: PATIENCE, env: { ...process.env, ...env } },
-  )
-  expect(stderr).toBe('')
-  return JSON.parse(stdout) as string[]
-}
+const outcomes = (env: NodeJS.ProcessEnv, ...calls: string[]): string[] =>
+  JSON.parse(outputOf(`process.argv.push(...${JSON.stringify(calls)})\n${program}`, { env }))
 
 const entryPoints = ['mpmm', 'mpmmSync', 'plan', 'info', 'cpuCeiling', 'cpuNaiveLoop']
 
-describe.skipIf(!built)(
-  built ? 'settings of the CPU backend' : `settings (skipped: no ${fileURLToPath(library)})`,
-  () => {
-    it.each(entryPoints)('throw an ArgumentError from %s at each call if they are wrong', (entry) => {
-      const threads = outcomes({ MPMML_NUM_THREADS: 'many' }, entry)
-      const expected =
-        "ERR_MPMML_OPTION true the environment variable MPMML_NUM_THREADS must be a whole number of threads from 1 to 1024, but it is 'many'"
-      expect(threads).toEqual([expected, expected])
-      for (const outcome of outcomes({ MPMML_CPU_ISA: 'mmx' }, entry)) {
-        expect(outcome).toMatch(
-          /^ERR_MPMML_OPTION true the environment variable MPMML_CPU_ISA must be .*'portable'.* 'mmx'$/,
-        )
-      }
-    })
-
-    it.each(['0', '-1', '1025', '2.5', '1e2', ' 2', '0x2', '3 threads'])(
-      'reject MPMML_NUM_THREADS=%s',
-      (value) => {
-        const [first] = outcomes({ MPMML_NUM_THREADS: value }, 'mpmmSync')
-        expect(first).toMatch(/^ERR_MPMML_OPTION true .*MPMML_NUM_THREADS/)
-        expect(first).toContain(`'${value}'`)
-      },
-    )
-
-    it('take effect if they are right, and count as unset if they are empty', () => {
-      expect(outcomes({ MPMML_NUM_THREADS: '3' }, 'mpmm', 'threads')[1]).toMatch(/ 3$/)
-      expect(outcomes({ MPMML_NUM_THREADS: '3' }, 'semiring', 'threads')[1]).toMatch(/ 3$/)
-      expect(outcomes({ MPMML_CPU_ISA: 'portable' }, 'mpmm', 'simd')[1]).toMatch(/ portable$/)
-      expect(outcomes({ MPMML_NUM_THREADS: '', MPMML_CPU_ISA: '' }, 'mpmm', 'simd')).toEqual(
-        outcomes({}, 'mpmm', 'simd'),
+describeUnless(withoutBuild, 'settings of the CPU backend', () => {
+  it.each(entryPoints)('throw an ArgumentError from %s at each call if they are wrong', (entry) => {
+    const threads = outcomes({ MPMML_NUM_THREADS: 'many' }, entry)
+    const expected =
+      "ERR_MPMML_OPTION true the environment variable MPMML_NUM_THREADS must be a whole number of threads from 1 to 1024, but it is 'many'"
+    expect(threads).toEqual([expected, expected])
+    for (const outcome of outcomes({ MPMML_CPU_ISA: 'mmx' }, entry)) {
+      expect(outcome).toMatch(
+        /^ERR_MPMML_OPTION true the environment variable MPMML_CPU_ISA must be .*'portable'.* 'mmx'$/,
       )
-    })
-  },
-)
+    }
+  })
+
+  it.each(['0', '-1', '1025', '2.5', '1e2', ' 2', '0x2', '3 threads'])(
+    'reject MPMML_NUM_THREADS=%s',
+    (value) => {
+      const [first] = outcomes({ MPMML_NUM_THREADS: value }, 'mpmmSync')
+      expect(first).toMatch(/^ERR_MPMML_OPTION true .*MPMML_NUM_THREADS/)
+      expect(first).toContain(`'${value}'`)
+    },
+  )
+
+  it('take effect if they are right, and count as unset if they are empty', () => {
+    expect(outcomes({ MPMML_NUM_THREADS: '3' }, 'mpmm', 'threads')[1]).toMatch(/ 3$/)
+    expect(outcomes({ MPMML_NUM_THREADS: '3' }, 'semiring', 'threads')[1]).toMatch(/ 3$/)
+    expect(outcomes({ MPMML_CPU_ISA: 'portable' }, 'mpmm', 'simd')[1]).toMatch(/ portable$/)
+    expect(outcomes({ MPMML_NUM_THREADS: '', MPMML_CPU_ISA: '' }, 'mpmm', 'simd')).toEqual(
+      outcomes({}, 'mpmm', 'simd'),
+    )
+  })
+})
 
 describe('MPMML_DEVICE_MEMORY_MIB', () => {
   afterEach(() => {
@@ -112,7 +95,7 @@ describe('MPMML_DEVICE_MEMORY_MIB', () => {
 
   it.each(['0', '-1', 'plenty', '1.5', '40MiB', String(2 ** 32 + 1)])('rejects %s', (value) => {
     process.env.MPMML_DEVICE_MEMORY_MIB = value
-    expectError(thrown(deviceMemoryLimit), 'ERR_MPMML_OPTION', 'MPMML_DEVICE_MEMORY_MIB', 'MiB', `'${value}'`)
+    expectThrown(deviceMemoryLimit, 'OPTION', 'MPMML_DEVICE_MEMORY_MIB', 'MiB', `'${value}'`)
   })
 })
 
@@ -134,7 +117,7 @@ describe('MPMML_CACHE', () => {
 
   it.each(['cache', './cache', 'OFF', '~/cache'])('rejects %s', (value) => {
     process.env.MPMML_CACHE = value
-    expectError(thrown(codeFolder), 'ERR_MPMML_OPTION', 'MPMML_CACHE', 'absolute path', `'${value}'`)
+    expectThrown(codeFolder, 'OPTION', 'MPMML_CACHE', 'absolute path', `'${value}'`)
   })
 })
 
@@ -145,13 +128,7 @@ describe('MPMML_PINNED_MEMORY_MIB', () => {
 
   it.each(['-1', 'plenty', '1.5', '40MiB', String(2 ** 32 + 1)])('rejects %s', (value) => {
     process.env.MPMML_PINNED_MEMORY_MIB = value
-    expectError(
-      thrown(limitPinned),
-      'ERR_MPMML_OPTION',
-      'MPMML_PINNED_MEMORY_MIB',
-      'MiB from 0',
-      `'${value}'`,
-    )
+    expectThrown(limitPinned, 'OPTION', 'MPMML_PINNED_MEMORY_MIB', 'MiB from 0', `'${value}'`)
   })
 
   it('is a limit in MiB, which is read once; 0 disables the pool', () => {
@@ -176,7 +153,7 @@ it('accepts three values of MPMML_BACKEND', () => {
       expect(environmentBackend()).toBe(value)
     }
     process.env.MPMML_BACKEND = 'CPU'
-    expectError(thrown(environmentBackend), 'ERR_MPMML_OPTION', 'MPMML_BACKEND', "'CPU'")
+    expectThrown(environmentBackend, 'OPTION', 'MPMML_BACKEND', "'CPU'")
   } finally {
     if (before === undefined) delete process.env.MPMML_BACKEND
     else process.env.MPMML_BACKEND = before
@@ -216,56 +193,51 @@ it('accepts the instruction sets of the variants', () => {
   for (const name of [info().cpu.simd, ...info().cpu.instructionSets]) expect(names).toContain(name)
 })
 
-describe.skipIf(!built)(
-  built ? 'a user without a home folder' : `no home folder (skipped: no ${fileURLToPath(library)})`,
-  () => {
-    /**
-     * Returns the output of a program for which the system doesn't know the user, which happens in
-     * containers.
-     */
-    const printed = (body: string, env: NodeJS.ProcessEnv = {}) => {
-      const program = `
+describeUnless(withoutBuild, 'a user without a home folder', () => {
+  /**
+   * Returns the output of a program for which the system doesn't know the user, which happens in
+   * containers.
+   */
+  const printed = (body: string, env: NodeJS.ProcessEnv = {}) => {
+    const program = `
         import os from 'node:os'
         import { syncBuiltinESMExports } from 'node:module'
         os.homedir = () => { throw new Error('A system error occurred: uv_os_homedir returned ENOENT') }
         syncBuiltinESMExports()
         ${body}
       `
-      const { HOME, USERPROFILE, LOCALAPPDATA, XDG_CACHE_HOME, ...others } = process.env
-      const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', program], {
-        encoding: 'utf8',
-        timeout: PATIENCE,
-        env: { ...others, ...env },
-      })
-      expect(stderr).toBe('')
-      return stdout.trim()
+    const none = {
+      HOME: undefined,
+      USERPROFILE: undefined,
+      LOCALAPPDATA: undefined,
+      XDG_CACHE_HOME: undefined,
     }
-    const inDist = (file: string) => JSON.stringify(new URL(`../../dist/${file}`, import.meta.url).href)
-    const names = readdirSync(new URL('../../lib', import.meta.url)).filter((name) => name.endsWith('.ts'))
+    return outputOf(program, { env: { ...none, ...env } })
+  }
+  const names = readdirSync(new URL('../../lib', import.meta.url)).filter((name) => name.endsWith('.ts'))
 
-    it('offers all functions of the library', () => {
-      const files = names.map((name) => inDist(`lib/${name.replace(/ts$/, 'js')}`))
-      expect(
-        printed(`
+  it('offers all functions of the library', () => {
+    const files = names.map((name) => inDist(`lib/${name.replace(/ts$/, 'js')}`))
+    expect(
+      printed(`
           for (const file of [${files.join()}]) await import(file)
-          const { matrix, mpmm } = await import(${JSON.stringify(library.href)})
+          const { matrix, mpmm } = await import(${inDist('lib/index.js')})
           const { c } = await mpmm(matrix(1, 1, [20]), matrix(1, 1, [22]), { backend: 'cpu' })
           console.log(c.data.join())
         `),
-      ).toBe('42')
-    })
+    ).toBe('42')
+  })
 
-    it('uses no measured choices of kernels without XDG_CACHE_HOME', () => {
-      const body = `
+  it('uses no measured choices of kernels without XDG_CACHE_HOME', () => {
+    const body = `
         const { loadTuning, tuningPath } = await import(${inDist('lib/tuning.js')})
         loadTuning()
         console.log(tuningPath())
       `
-      expect(printed(body)).toBe('null')
-      // A relative path is ignored, because folders must not depend on the working directory.
-      expect(printed(body, { XDG_CACHE_HOME: 'here' })).toBe('null')
-      if (process.platform !== 'linux') return
-      expect(printed(body, { XDG_CACHE_HOME: '/caches' })).toBe('/caches/mpmml/tuning.json')
-    })
-  },
-)
+    expect(printed(body)).toBe('null')
+    // A relative path is ignored, because folders must not depend on the working directory.
+    expect(printed(body, { XDG_CACHE_HOME: 'here' })).toBe('null')
+    if (process.platform !== 'linux') return
+    expect(printed(body, { XDG_CACHE_HOME: '/caches' })).toBe('/caches/mpmml/tuning.json')
+  })
+})

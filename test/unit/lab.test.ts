@@ -2,7 +2,8 @@
 import { describe, expect, it } from 'vitest'
 import { variants } from '../../lib/index.js'
 import * as lab from '../../lib/lab.js'
-import { named, withoutCuda, withoutLaboratory } from '../support/machine.js'
+import { withoutCuda, withoutLaboratory } from '../support/machine.js'
+import { describeUnless } from '../support/skip.js'
 
 const noGpu = withoutCuda()
 const noLab = withoutLaboratory()
@@ -88,7 +89,7 @@ describe.skipIf(noGpu === undefined)('without a GPU', () => {
   })
 })
 
-describe.skipIf((noGpu ?? noLab) !== undefined)(named('with a GPU', noGpu ?? noLab), () => {
+describeUnless(noGpu ?? noLab, 'with a GPU', () => {
   it('measures a variant', async () => {
     const measured = await lab.measure(cudaVariant!, { ...sizes, repetitions: 3 })
     expect(measured).toMatchObject({ variant: cudaVariant, ...sizes, batch: 1 })

@@ -15,7 +15,7 @@ import { bindingText, rooflineJobs, rooflines } from '../../bench/lab/roofline.j
 import { svgFile } from '../../bench/report/plot.js'
 import { wavefronts } from '../../lib/lab/intensity.js'
 import * as lab from '../../lib/lab.js'
-import { named, withoutLaboratory } from '../support/machine.js'
+import { withoutLaboratory } from '../support/machine.js'
 import {
   bandwidthPoint,
   callPoint,
@@ -23,6 +23,7 @@ import {
   microbenchPoint,
   rungParameters,
 } from '../support/made-up.js'
+import { describeUnless, named } from '../support/skip.js'
 
 const noLab = withoutLaboratory()
 /** Row of the ladder family in the format of the table. */
@@ -131,7 +132,7 @@ it('offers the ladder for the semirings of its variants', async () => {
   expect(laddered).toEqual(ladder.semirings)
 })
 
-describe.skipIf(noLab !== undefined)(named('rungs of this build', noLab), () => {
+describeUnless(noLab, 'rungs of this build', () => {
   it('go from the baseline to the tuned kernel', () => {
     const names = ladderKernels({ semiring: 'max-plus', dtype: 'int32' }).map(({ variant }) => variant.name)
     expect(names[0]).toBe('ladder_maxplus_i32_naive_32x32_uncoalesced')

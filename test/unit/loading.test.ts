@@ -1,13 +1,13 @@
 /** Ways to load the library. Uses the output of `npm run build:ts`. */
-
 import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { root } from '../../lib/native.js'
 import { PATIENCE } from '../support/patience.js'
+import { describeUnless } from '../support/skip.js'
 
 const library = new URL('../../dist/lib/index.js', import.meta.url)
 const built = existsSync(library)
@@ -21,7 +21,7 @@ function run(body: string, type: 'module' | 'commonjs' = 'module') {
   return { status, stdout: stdout.trim(), stderr }
 }
 
-describe.skipIf(!built)(built ? 'loading' : `loading (skipped: no ${fileURLToPath(library)})`, () => {
+describeUnless(!built && `no ${fileURLToPath(library)}`, 'loading', () => {
   // require() rejects ES modules with top-level await, so the library must have none.
   it.skipIf(!process.features.require_module)(
     process.features.require_module

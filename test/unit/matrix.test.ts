@@ -4,7 +4,7 @@ import { readingEdges } from '../../lib/graph-core/edges.js'
 import { atOnce } from '../../lib/graph-core/slices.js'
 import { EPSILON, MpmmlError, matrix, mpmmSync, zeroOf } from '../../lib/index.js'
 import { addon } from '../../lib/native.js'
-import { expectError, thrown } from '../support/expect.js'
+import { expectThrown, thrown } from '../support/expect.js'
 
 /** Calls with arguments that the types forbid. */
 const untyped = matrix as (...values: unknown[]) => unknown
@@ -90,11 +90,7 @@ describe('matrix', () => {
     ['detached memory for nothing', [0, 2, transferred], 'DTYPE', ['detached']],
     ['more than memory', [2 ** 20, 2 ** 20], 'OUT_OF_MEMORY', ['4398046511104 bytes']],
   ])('rejects %s', (_, values, code, patterns) => {
-    expectError(
-      thrown(() => untyped(...values)),
-      `ERR_MPMML_${code}`,
-      ...patterns.map((pattern) => new RegExp(pattern)),
-    )
+    expectThrown(() => untyped(...values), code, ...patterns.map((pattern) => new RegExp(pattern)))
   })
 })
 
@@ -123,11 +119,7 @@ describe('long values in messages', () => {
   })
 
   it('are shortened with the length of a list', () => {
-    expectError(
-      thrown(() => untyped(list)),
-      'ERR_MPMML_SHAPE',
-      '[0, 1, 2, 3, 4, 5, 6, 7, … 1000000 in all]',
-    )
+    expectThrown(() => untyped(list), 'SHAPE', '[0, 1, 2, 3, 4, 5, 6, 7, … 1000000 in all]')
   })
 })
 
@@ -142,7 +134,7 @@ describe('values that are not arrays of elements', () => {
       () => mpmmSync({ data, shape: [1, 2] } as never, matrix(2, 1)),
       () => atOnce(readingEdges({ nodes: 2, from: [0, 1], to: [1, 0], weight: data })),
     ]) {
-      expectError(thrown(call), 'ERR_MPMML_DTYPE', code!)
+      expectThrown(call, 'DTYPE', code!)
     }
   })
   it.each([
@@ -171,38 +163,18 @@ describe('the zeros of the semirings', () => {
       expect(zeroOf('max-times', dtype)).toBe(0)
       expect(zeroOf('min-max', dtype)).toBe(Number.POSITIVE_INFINITY)
     }
-    expectError(
-      thrown(() => zeroOf('plus-times')),
-      'ERR_MPMML_DTYPE',
-      'float32 and float64',
-    )
+    expectThrown(() => zeroOf('plus-times'), 'DTYPE', 'float32 and float64')
     expect(zeroOf('or-and', 'uint8')).toBe(0)
-    expectError(
-      thrown(() => zeroOf('or-and')),
-      'ERR_MPMML_DTYPE',
-      "or-and has the element type uint8, but not 'int32'",
-    )
+    expectThrown(() => zeroOf('or-and'), 'DTYPE', "or-and has the element type uint8, but not 'int32'")
   })
   it('are selected by names; other values are rejected', () => {
     const noText = { toString: 1 } as never
-    expectError(
-      thrown(() => zeroOf(noText)),
-      'ERR_MPMML_OPTION',
-      'there is no semiring an object',
-    )
+    expectThrown(() => zeroOf(noText), 'OPTION', 'there is no semiring an object')
     for (const dtype of [noText, 'toString' as never]) {
-      expectError(
-        thrown(() => zeroOf('max-plus', dtype)),
-        'ERR_MPMML_DTYPE',
-        'but not',
-      )
+      expectThrown(() => zeroOf('max-plus', dtype), 'DTYPE', 'but not')
     }
   })
   it('exist for semirings only', () => {
-    expectError(
-      thrown(() => zeroOf('times-plus' as 'max-plus')),
-      'ERR_MPMML_OPTION',
-      /'max-plus', 'min-plus', .* or '/,
-    )
+    expectThrown(() => zeroOf('times-plus' as 'max-plus'), 'OPTION', /'max-plus', 'min-plus', .* or '/)
   })
 })

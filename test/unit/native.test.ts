@@ -14,7 +14,7 @@ import {
 } from '../../lib/native.js'
 import { constants, functions } from '../../native/variants/addon.mjs'
 import { lists, tables } from '../../native/variants/addon-lists.mjs'
-import { expectError, thrown } from '../support/expect.js'
+import { expectThrown } from '../support/expect.js'
 import { Random } from '../support/generators.js'
 
 describe('the package around a module', () => {
@@ -47,12 +47,7 @@ describe('names of enumerators', () => {
   })
 
   it('throw an error if native code doesn’t have them', () => {
-    expectError(
-      thrown(() => indexIn(addon.paths, 'sideways')),
-      'ERR_MPMML_ADDON',
-      'sideways',
-      'npm run build',
-    )
+    expectThrown(() => indexIn(addon.paths, 'sideways'), 'ADDON', 'sideways', 'npm run build')
   })
 })
 

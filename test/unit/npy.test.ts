@@ -13,7 +13,7 @@ import { type ReadNpyOptions, readNpy as readFile, writeNpy as writeFile } from 
 import { formatNpy, parseNpy } from '../../lib/files/npy-bytes.js'
 import type { Matrix } from '../../lib/matrix.js'
 import type { ElementArray } from '../../lib/storage.js'
-import { expectError, thrown } from '../support/expect.js'
+import { expectError, expectThrown, thrown } from '../support/expect.js'
 
 let folder: string
 beforeAll(() => {
@@ -325,7 +325,7 @@ describe('reading', () => {
       const path = npy({ header: header('|u1', '(2, 2)'), data: [1, 2, 3, 4] })
       for (const dtype of ['int32', 'bool', 8, null]) {
         const error = await readNpy(path, { dtype } as never).catch((reason: unknown) => reason)
-        expectError(error, 'ERR_MPMML_OPTION', "option dtype must be 'uint8'")
+        expectError(error, 'OPTION', "option dtype must be 'uint8'")
       }
       expect((await readNpy(path)).data).toEqual(Int32Array.of(1, 2, 3, 4))
     })
@@ -603,15 +603,9 @@ describe('writing', () => {
     structuredClone(detached.data.buffer, { transfer: [detached.data.buffer as ArrayBuffer] })
     await expect(writeNpy(path, detached)).rejects.toThrow(DTypeError)
     await expect(readNpy(path)).rejects.toThrow('ENOENT')
-    expectError(
-      thrown(() => formatNpy(m([2, 3], [1, 2, 3, 4, 5]))),
-      'ERR_MPMML_SHAPE',
-    )
+    expectThrown(() => formatNpy(m([2, 3], [1, 2, 3, 4, 5])), 'SHAPE')
     for (const matrix of [{ data: [1], shape: [1, 1] }, undefined, detached]) {
-      expectError(
-        thrown(() => formatNpy(matrix as never)),
-        'ERR_MPMML_DTYPE',
-      )
+      expectThrown(() => formatNpy(matrix as never), 'DTYPE')
     }
   })
 })
@@ -619,11 +613,7 @@ describe('writing', () => {
 describe('bytes', () => {
   it('are returned in a Uint8Array', () => {
     for (const bytes of [undefined, 'text', [1], new ArrayBuffer(8), Int8Array.of(1)]) {
-      expectError(
-        thrown(() => parseNpy(bytes as never)),
-        'ERR_MPMML_DTYPE',
-        'Uint8Array',
-      )
+      expectThrown(() => parseNpy(bytes as never), 'DTYPE', 'Uint8Array')
     }
   })
 

@@ -7,8 +7,9 @@ import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, expect, it } from 'vitest'
 import { root, version } from '../../lib/native.js'
+import { describeUnless } from '../support/skip.js'
 
 const built = existsSync(join(root, 'dist/lib/index.js'))
 const isForIt = process.platform === 'linux' && process.arch === 'x64'
@@ -80,7 +81,7 @@ syncBuiltinESMExports()
 const taken = (driver: string, gpus: string[]) =>
   run(driver, gpus, "import { info } from 'mpmml'; console.log(info().addon.from)")
 
-describe.skipIf(skipped)(skipped ? `the loader (skipped: ${skipped})` : 'the loader', () => {
+describeUnless(skipped, 'the loader', () => {
   it.each<[driver: string, gpu: string, wanted: Package]>([
     ['550.54.14', RTX_2080, 'cuda12-linux-x64'],
     ['580.65.06', GTX_1080_TI, 'cuda12-linux-x64'],

@@ -2,8 +2,9 @@
 import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { root } from '../../lib/native.js'
+import { describeUnless } from '../support/skip.js'
 
 const npm = spawnSync('npm', ['--version']).status === 0
 
@@ -21,7 +22,7 @@ function packed(): string[] {
   return files.map(({ path }: { path: string }) => path)
 }
 
-describe.skipIf(!npm)(npm ? 'the package' : 'the package (skipped: npm was not found)', () => {
+describeUnless(!npm && 'npm was not found', 'the package', () => {
   const files = npm ? packed() : []
   const native = readdirSync(join(root, 'native'), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -80,6 +81,7 @@ describe.skipIf(!npm)(npm ? 'the package' : 'the package (skipped: npm was not f
 
   it('needs no file that it leaves out: no file imports or includes one', () => {
     const sources = files.filter((file) => /^native\/.*\.(mjs|cmake|h|cpp|cu|cuh)$/.test(file))
+    expect(sources.length).toBeGreaterThan(100)
     for (const file of sources) {
       const text = readFileSync(join(root, file), 'utf8')
       expect(text, file).not.toMatch(/(from|import\(|include)\W+[^\n]*(tools\/|stress\/|setup\.mjs)/)

@@ -1,12 +1,11 @@
 /** Large matrices that the library allocates are in huge pages. Uses the output of `npm run build:ts`. */
-import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import { inDist, outputOf } from '../support/child.js'
 
 const skipped = existsSync('/sys/kernel/mm/transparent_hugepage') ? '' : ' (skipped: this system has none)'
-const module = (name: string) => JSON.stringify(new URL(`../../dist/lib/${name}.js`, import.meta.url).href)
 
 /**
  * Returns whether huge pages were requested for a matrix of 64 MiB that `body` creates as `made`, and the sum of its elements. The
@@ -15,8 +14,8 @@ const module = (name: string) => JSON.stringify(new URL(`../../dist/lib/${name}.
 function after(body: string): { huge: boolean; sum: number } {
   const program = `
     import { readFileSync } from 'node:fs'
-    import { matrix, mpmm } from ${module('index')}
-    import { readMatrix, writeMatrix } from ${module('files')}
+    import { matrix, mpmm } from ${inDist('lib/index.js')}
+    import { readMatrix, writeMatrix } from ${inDist('lib/files.js')}
     ${body}
     const areas = readFileSync('/proc/self/smaps', 'utf8').split(/^(?=[0-9a-f]+-[0-9a-f]+ )/m)
     const kibibytes = areas
@@ -25,8 +24,7 @@ function after(body: string): { huge: boolean; sum: number } {
     // The huge pages cover the matrix except for partial pages at both ends.
     const huge = kibibytes >= 65536 - 4096
     console.log(JSON.stringify({ huge, sum: made.data.reduce((sum, value) => sum + value, 0) }))`
-  const args = ['--input-type=module', '--eval', program]
-  return JSON.parse(execFileSync(process.execPath, args, { encoding: 'utf8' }))
+  return JSON.parse(outputOf(program))
 }
 
 it.skipIf(skipped)(`reads files into huge pages${skipped}`, () => {

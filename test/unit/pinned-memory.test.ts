@@ -3,20 +3,15 @@
  * can request a garbage collection, with ordinary memory in place of pinned memory. Uses the output of `npm
  * run build:ts`.
  */
-import { spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
-import { describe, expect, it } from 'vitest'
-import { PATIENCE } from '../support/patience.js'
-
-const library = new URL('../../dist/lib/index.js', import.meta.url)
-const built = existsSync(library)
+import { expect, it } from 'vitest'
+import { inDist, outputOf, withoutBuild } from '../support/child.js'
+import { describeUnless } from '../support/skip.js'
 
 const common = `
   import { Worker } from 'node:worker_threads'
   import { setTimeout as sleep } from 'node:timers/promises'
-  import { matrix, mpmm, pinned } from ${JSON.stringify(library.href)}
-  import { addon } from ${JSON.stringify(new URL('native.js', library).href)}
+  import { matrix, mpmm, pinned } from ${inDist('lib/index.js')}
+  import { addon } from ${inDist('lib/native.js')}
   const MIB = 2 ** 20
   const make = (bytes) => addon.resultBuffer(bytes, 0)
 `
@@ -64,35 +59,27 @@ function run(body: string): string {
     const isAll = (array, value) => array.every((element) => element === value)
     ${body}
   `
-  const { status, signal, stdout, stderr } = spawnSync(
-    process.execPath,
-    ['--expose-gc', '--input-type=module', '--eval', program],
-    { encoding: 'utf8', timeout: PATIENCE },
-  )
-  expect({ status, signal, stderr }).toEqual({ status: 0, signal: null, stderr: '' })
-  return stdout.trim()
+  return outputOf(program, { flags: ['--expose-gc'] })
 }
 
-describe.skipIf(!built)(
-  built ? 'pinned memory' : `pinned memory (skipped: no ${fileURLToPath(library)})`,
-  () => {
-    it('does not exist before the second request', () => {
-      expect(run(`console.log(atFirst.held, atFirst.used, ...missing, addon.pinnedUse().held / MIB)`)).toBe(
-        '0 0 null null 64',
-      )
-    })
+describeUnless(withoutBuild, 'pinned memory', () => {
+  it('does not exist before the second request', () => {
+    expect(run(`console.log(atFirst.held, atFirst.used, ...missing, addon.pinnedUse().held / MIB)`)).toBe(
+      '0 0 null null 64',
+    )
+  })
 
-    it('is reused when an array has been collected', () => {
-      const said = run(`
+  it('is reused when an array has been collected', () => {
+    const said = run(`
         let array = filled(4, 1)
         const before = addon.pinnedUse().used / MIB
         array = null
         console.log(before, await usedAfter(0), addon.pinnedUse().held / MIB)`)
-      expect(said).toBe('4 0 64')
-    })
+    expect(said).toBe('4 0 64')
+  })
 
-    it('has a separate range for each array', () => {
-      const said = run(`
+  it('has a separate range for each array', () => {
+    const said = run(`
         const kept = new Map()
         let random = 1, most = 0
         const use = () => {
@@ -114,11 +101,11 @@ describe.skipIf(!built)(
         const { held, limit } = addon.pinnedUse()
         kept.clear()
         console.log(most > 0, held <= limit, await usedAfter(0))`)
-      expect(said).toBe('true true 0')
-    })
+    expect(said).toBe('true true 0')
+  })
 
-    it('grows before the last piece is used', () => {
-      const said = run(`
+  it('grows before the last piece is used', () => {
+    const said = run(`
         const arrays = []
         for (let call = 0; call < 40; call++) {
           arrays.push(make(4 * MIB))
@@ -127,11 +114,11 @@ describe.skipIf(!built)(
           while (addon.pinnedUse().held < addon.pinnedUse().used + 4 * MIB) await sleep(1)
         }
         console.log(arrays.includes(null), addon.pinnedUse().used / MIB)`)
-      expect(said).toBe('false 160')
-    })
+    expect(said).toBe('false 160')
+  })
 
-    it('stays within its limit', () => {
-      const said = run(`
+  it('stays within its limit', () => {
+    const said = run(`
         addon.limitPinned(100 * MIB)
         const arrays = []
         for (let call = 0; call < 200; call++) {
@@ -140,12 +127,12 @@ describe.skipIf(!built)(
         }
         const made = arrays.filter((array) => array !== null).length
         console.log(made, addon.pinnedUse().held / MIB, make(101 * MIB))`)
-      // The two blocks have 64 and 20 MiB. A third block would exceed the limit.
-      expect(said).toBe('16 84 null')
-    })
+    // The two blocks have 64 and 20 MiB. A third block would exceed the limit.
+    expect(said).toBe('16 84 null')
+  })
 
-    it('is replaced by larger blocks on larger requests', () => {
-      const said = run(`
+  it('is replaced by larger blocks on larger requests', () => {
+    const said = run(`
         addon.limitPinned(100 * MIB)
         let found = null
         for (let call = 0; call < 200 && !found; call++) {
@@ -153,11 +140,11 @@ describe.skipIf(!built)(
           await sleep(1)
         }
         console.log(found.byteLength / MIB, addon.pinnedUse().held / MIB)`)
-      expect(said).toBe('80 80')
-    })
+    expect(said).toBe('80 80')
+  })
 
-    it('is not kept beyond the limit', () => {
-      const said = run(`
+  it('is not kept beyond the limit', () => {
+    const said = run(`
         addon.limitPinned(0)
         let array = await pinned('float64', 3 * MIB)
         const { held, used } = addon.pinnedUse()
@@ -166,73 +153,73 @@ describe.skipIf(!built)(
         const rest = await usedAfter(0)
         await until(() => addon.pinnedUse().held === 0)
         console.log(isZero, held / MIB, used / MIB, rest, addon.pinnedUse().held / MIB, make(MIB) !== null)`)
-      expect(said).toBe('true 64 24 0 0 false')
-    })
+    expect(said).toBe('true 64 24 0 0 false')
+  })
 
-    it('serves pinned(), whose arrays are zeros', () => {
-      const said = run(`
+  it('serves pinned(), whose arrays are zeros', () => {
+    const said = run(`
         let array = filled(32, 77)
         array = null
         await usedAfter(0)
         const zeros = await pinned('int32', 15 * MIB)
         console.log(isAll(zeros, 0), addon.pinnedUse().used / MIB, addon.pinnedUse().held / MIB)`)
-      expect(said).toBe('true 60 64')
-    })
+    expect(said).toBe('true 60 64')
+  })
 
-    it('holds operands and results', async () => {
-      const said = run(`
+  it('holds operands and results', async () => {
+    const said = run(`
         const [a, b] = [filled(1, 3), filled(1, 4)]
         const out = matrix(512, 512, filled(1, 0))
         await mpmm(matrix(512, 512, a), matrix(512, 512, b), { out })
         const { c } = await mpmm(out, out)
         console.log(isAll(out.data, 7), isAll(c.data, 14))`)
-      expect(said).toBe('true true')
-    })
+    expect(said).toBe('true true')
+  })
 
-    it('is kept by a part of an array', () => {
-      const said = run(`
+  it('is kept by a part of an array', () => {
+    const said = run(`
         let part = filled(4, 5).subarray(10, 20)
         const kept = await usedAfter(0)
         const isThere = isAll(part, 5) && part.length === 10
         part = null
         console.log(kept, isThere, await usedAfter(0))`)
-      expect(said).toBe('4 true 0')
-    })
+    expect(said).toBe('4 true 0')
+  })
 
-    // From Node.js 22 on buffers of native code can be moved. Node.js 20 copies them.
-    const moves = 'transfer' in ArrayBuffer.prototype
+  // From Node.js 22 on buffers of native code can be moved. Node.js 20 copies them.
+  const moves = 'transfer' in ArrayBuffer.prototype
 
-    it('is transferred to a worker, and released when that has ended', () => {
-      const said = run(`
+  it('is transferred to a worker, and released when that has ended', () => {
+    const said = run(`
         const array = filled(4, 6)
         const there = await inWorker('send(data.every((element) => element === 6))', array, [array.buffer])
         const { length } = array
         console.log(there, length, ${moves} ? await usedAfter(0) : 0)`)
-      expect(said).toBe(`true ${moves ? 0 : 2 ** 20} 0`)
-    })
+    expect(said).toBe(`true ${moves ? 0 : 2 ** 20} 0`)
+  })
 
-    it('is transferred by a worker that ends, and keeps its values', () => {
-      const said = run(`
+  it('is transferred by a worker that ends, and keeps its values', () => {
+    const said = run(`
         const array = await inWorker(
           'const array = new Int32Array(make(4 * MIB)).fill(8); send(array, [array.buffer])')
         const others = Array.from({ length: 15 }, () => make(4 * MIB)).filter((buffer) => buffer)
         for (const buffer of others) new Int32Array(buffer).fill(1)
         gc()
         console.log(array.length, isAll(array, 8), others.length)`)
-      expect(said).toBe(`${2 ** 20} true 15`)
-    })
+    expect(said).toBe(`${2 ** 20} true 15`)
+  })
 
-    it('is released by workers that end', () => {
-      const said = run(`
+  it('is released by workers that end', () => {
+    const said = run(`
         await inWorker('globalThis.kept = [1, 2, 3].map(() => make(4 * MIB)); send(1)')
         const ended = await usedAfter(0)
         await inWorker("globalThis.kept = make(4 * MIB); setInterval(() => {}, 1000); send('terminate')")
         console.log(ended, await usedAfter(0))`)
-      expect(said).toBe('0 0')
-    })
+    expect(said).toBe('0 0')
+  })
 
-    it('grows after the end of a worker whose block was not yet allocated', () => {
-      const said = run(`
+  it('grows after the end of a worker whose block was not yet allocated', () => {
+    const said = run(`
         addon.limitPinned(1024 * MIB)
         await inWorker(\`
           const [a, b] = [matrix(3000, 3000), matrix(3000, 3000)]
@@ -244,15 +231,14 @@ describe.skipIf(!built)(
         let found = null
         await until(() => (found ??= make(100 * MIB)) !== null)
         console.log(found?.byteLength / MIB)`)
-      expect(said).toBe('100')
-    })
+    expect(said).toBe('100')
+  })
 
-    it('survives a transfer', () => {
-      const said = run(`
+  it('survives a transfer', () => {
+    const said = run(`
         const array = filled(4, 9)
         const moved = structuredClone(array, { transfer: [array.buffer] })
         console.log(isAll(moved, 9), moved.length, array.length)`)
-      expect(said).toBe(`true ${2 ** 20} ${moves ? 0 : 2 ** 20}`)
-    })
-  },
-)
+    expect(said).toBe(`true ${2 ** 20} ${moves ? 0 : 2 ** 20}`)
+  })
+})

@@ -2,9 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { matrix, mpmm, pinned } from '../../lib/index.js'
 import { addon } from '../../lib/native.js'
-import { expectError } from '../support/expect.js'
-
-const caught = (promise: Promise<unknown>) => promise.catch((error: unknown) => error)
+import { expectRejected } from '../support/expect.js'
 
 describe('pinned', () => {
   it.each([
@@ -29,17 +27,17 @@ describe('pinned', () => {
   })
 
   it.each([
-    ['int64', 3, 'ERR_MPMML_DTYPE', /^dtype must be 'int32', .* or 'uint8', but it is 'int64'/],
-    ['toString', 3, 'ERR_MPMML_DTYPE', /toString/],
-    [undefined, 3, 'ERR_MPMML_DTYPE', /undefined/],
-    ['int32', -1, 'ERR_MPMML_DTYPE', /length .* -1/],
-    ['int32', Number.NaN, 'ERR_MPMML_DTYPE', /length .* NaN/],
-    ['int32', '4', 'ERR_MPMML_DTYPE', /length .* '4'/],
-    ['int32', 1.5, 'ERR_MPMML_DTYPE', /length .* 1\.5/],
-    ['int32', undefined, 'ERR_MPMML_DTYPE', /length .* undefined/],
-    ['uint8', 2 ** 52, 'ERR_MPMML_OUT_OF_MEMORY', /elements: create a smaller one/],
+    ['int64', 3, 'DTYPE', /^dtype must be 'int32', .* or 'uint8', but it is 'int64'/],
+    ['toString', 3, 'DTYPE', /toString/],
+    [undefined, 3, 'DTYPE', /undefined/],
+    ['int32', -1, 'DTYPE', /length .* -1/],
+    ['int32', Number.NaN, 'DTYPE', /length .* NaN/],
+    ['int32', '4', 'DTYPE', /length .* '4'/],
+    ['int32', 1.5, 'DTYPE', /length .* 1\.5/],
+    ['int32', undefined, 'DTYPE', /length .* undefined/],
+    ['uint8', 2 ** 52, 'OUT_OF_MEMORY', /elements: create a smaller one/],
   ])('rejects %s, %s', async (dtype, length, code, message) => {
-    expectError(await caught(pinned(dtype as 'int32', length as number)), code, message)
+    await expectRejected(pinned(dtype as 'int32', length as number), code, message)
   })
 
   it('is an ordinary array if native code has no memory to share', async () => {

@@ -1,7 +1,7 @@
 /** Plans predict the kernel and the arithmetic of products. */
 import { describe, expect, it } from 'vitest'
 import { EPSILON, matrix, mpmm, plan, variants } from '../../lib/index.js'
-import { expectError } from '../support/expect.js'
+import { expectError, expectRejected } from '../support/expect.js'
 
 const filled = (rows: number, cols: number, values: (index: number) => number) =>
   matrix(
@@ -65,16 +65,16 @@ describe('plan', () => {
     const before = await plan(a, b, { backend: 'cpu', signal: AbortSignal.abort(reason) }).catch(
       (error) => error,
     )
-    expectError(before, 'ERR_MPMML_ABORTED')
+    expectError(before, 'ABORTED')
     const controller = new AbortController()
     const running = plan(a, b, { backend: 'cpu', signal: controller.signal }).catch((error) => error)
     controller.abort(reason)
     const error = await running
-    expectError(error, 'ERR_MPMML_ABORTED', 'the plan was aborted')
+    expectError(error, 'ABORTED', 'the plan was aborted')
     expect(error.cause).toBe(reason)
   })
 
   it('is rejected for the errors of mpmm', async () => {
-    expectError(await plan(matrix(1, 2), matrix(3, 1)).catch((error) => error), 'ERR_MPMML_SHAPE')
+    await expectRejected(plan(matrix(1, 2), matrix(3, 1)), 'SHAPE')
   })
 })

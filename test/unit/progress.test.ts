@@ -1,7 +1,7 @@
 /** The option onProgress, and the steps that native code counts. */
 import { describe, expect, it } from 'vitest'
 import { matrix, mpmm, mpmmSync, variants } from '../../lib/index.js'
-import { expectError, thrown } from '../support/expect.js'
+import { expectThrown } from '../support/expect.js'
 import { countedSteps } from '../support/steps.js'
 
 const naive = variants().find(({ family, semiring }) => family === 'naive' && semiring === 'max-plus')!.name
@@ -59,12 +59,7 @@ describe('onProgress', () => {
 
   it('is rejected by mpmmSync', () => {
     const one = matrix(1, 1)
-    expectError(
-      thrown(() => mpmmSync(one, one, { onProgress() {} })),
-      'ERR_MPMML_OPTION',
-      'onProgress',
-      'use mpmm',
-    )
+    expectThrown(() => mpmmSync(one, one, { onProgress() {} }), 'OPTION', 'onProgress', 'use mpmm')
   })
 })
 

@@ -19,7 +19,7 @@ import {
   type Value,
 } from '../../lib/semirings.js'
 import { coded } from '../support/coded.js'
-import { expectError, thrown } from '../support/expect.js'
+import { expectRejected, expectThrown, thrown } from '../support/expect.js'
 
 const maxPlus = {
   name: 'max-plus by hand',
@@ -276,11 +276,7 @@ describe('impossible operations in a function are reported', () => {
     ['no function', 'x + y', /times must be a function of x and y, but it is 'x \+ y'/],
   ]
   it.each(refusals)('are reported: %s', (_, times, message) => {
-    expectError(
-      thrown(() => wrong(times)),
-      'ERR_MPMML_OPTION',
-      message,
-    )
+    expectThrown(() => wrong(times), 'OPTION', message)
   })
 
   it('include values of another function', () => {
@@ -289,16 +285,12 @@ describe('impossible operations in a function are reported', () => {
       kept = x
       return x.add(y)
     }
-    expectError(
-      thrown(() => wrong((x: Value) => x.add(kept as Value), { plus })),
-      'ERR_MPMML_OPTION',
+    expectThrown(
+      () => wrong((x: Value) => x.add(kept as Value), { plus }),
+      'OPTION',
       /uses a value of another function or semiring/,
     )
-    expectError(
-      thrown(() => wrong(() => kept, { plus })),
-      'ERR_MPMML_OPTION',
-      /uses a value of another function or semiring/,
-    )
+    expectThrown(() => wrong(() => kept, { plus }), 'OPTION', /uses a value of another function or semiring/)
   })
 
   it('include more than 256 steps, in every form', () => {
@@ -306,11 +298,7 @@ describe('impossible operations in a function are reported', () => {
       let value = x
       for (;;) value = value.add(value)
     }
-    expectError(
-      thrown(() => wrong(grow)),
-      'ERR_MPMML_LIMIT',
-      /times of semiring 'wrong' has more than 256 steps/,
-    )
+    expectThrown(() => wrong(grow), 'LIMIT', /times of semiring 'wrong' has more than 256 steps/)
     // x, y and 254 operations are 256 steps.
     const most = (count: number) => (x: Value<'int32'>) => {
       let value = x
@@ -318,10 +306,7 @@ describe('impossible operations in a function are reported', () => {
       return value
     }
     expect(() => wrong(most(254), { check: false })).not.toThrow()
-    expectError(
-      thrown(() => wrong(most(255))),
-      'ERR_MPMML_LIMIT',
-    )
+    expectThrown(() => wrong(most(255)), 'LIMIT')
   })
 
   it('pass on errors that the function throws', () => {
@@ -361,11 +346,7 @@ describe('a definition', () => {
     ['laws', 'all', /there is no option 'laws'/],
   ]
   it.each(refusals)('rejects %s %s', (property, value, message) => {
-    expectError(
-      thrown(() => wrong((x: Value) => x, { [property]: value })),
-      'ERR_MPMML_OPTION',
-      message,
-    )
+    expectThrown(() => wrong((x: Value) => x, { [property]: value }), 'OPTION', message)
   })
 
   it('accepts names with quotes, and elements of 1 to 4 lanes', () => {
@@ -384,9 +365,9 @@ describe('a definition', () => {
   })
 
   it('contradicts itself if selective is not idempotent', () => {
-    expectError(
-      thrown(() => wrong((x: Value) => x, { selective: true, idempotent: false })),
-      'ERR_MPMML_OPTION',
+    expectThrown(
+      () => wrong((x: Value) => x, { selective: true, idempotent: false }),
+      'OPTION',
       /idempotent is false/,
     )
     expect(semiring(maxPlus).idempotent).toBe(true)
@@ -401,28 +382,27 @@ describe('a definition', () => {
     const { plus, times } = logSumExp.toJSON()
     expect(semiring.from(logSumExp.toJSON()).logarithms).toBe(true)
     expect(semiring(maxPlus).logarithms).toBe(false)
-    expectError(
-      thrown(() => wrong((x: Value) => x, { ...definition, logarithms: true })),
-      'ERR_MPMML_OPTION',
+    expectThrown(
+      () => wrong((x: Value) => x, { ...definition, logarithms: true }),
+      'OPTION',
       /dtype 'float32' and zero -Infinity, the logarithm of 0, which absorbs: leave logarithms out/,
     )
-    expectError(
-      thrown(() => semiring.from({ ...logSumExp.toJSON(), plus, times, absorbs: false })),
-      'ERR_MPMML_OPTION',
+    expectThrown(
+      () => semiring.from({ ...logSumExp.toJSON(), plus, times, absorbs: false }),
+      'OPTION',
       /leave logarithms out/,
     )
   })
 
   it.each(['idempotent', 'selective'] as const)('rejects logarithms that are %s', (flag) => {
-    expectError(
-      thrown(() =>
+    expectThrown(
+      () =>
         semiring.from({
           ...logSumExp.toJSON(),
           [flag]: true,
           ...(flag === 'selective' && { idempotent: true }),
         }),
-      ),
-      'ERR_MPMML_OPTION',
+      'OPTION',
       /x ⊕ x is x \+ log 2, but idempotent or selective is true: leave out one of them/,
     )
   })
@@ -517,7 +497,14 @@ describe('JSON', () => {
 
   const good = () => JSON.parse(JSON.stringify(hamming))
   const withSteps = (steps: unknown, results: unknown = [0]) => ({ ...good(), times: { steps, results } })
-  const add = ['add', 0, 0]
+  /** Steps in a text such as 'x 0, add 0 0'. */
+  const written = (text: string, results: unknown = [0]) =>
+    withSteps(
+      text
+        .split(', ')
+        .map((step) => step.split(' ').map((word) => (/^-?[\d.]+$/.test(word) ? Number(word) : word))),
+      results,
+    )
   const hostile: [name: string, json: unknown, message: RegExp, code?: string][] = [
     ['no object', 7, /must be an object/],
     ['null', null, /must be an object/],
@@ -529,65 +516,26 @@ describe('JSON', () => {
     ['a name that is no text', { ...good(), name: { length: 3 } }, /name must be a text/],
     ['no steps', { ...good(), plus: {} }, /plus of semiring 'Hamming distance'\.steps must be an array/],
     ['an expression that is an array', { ...good(), plus: [] }, /steps must be an array/],
-    ['too many steps', withSteps(new Array(257).fill(['x', 0])), /has 257 steps/, 'ERR_MPMML_LIMIT'],
+    ['too many steps', withSteps(new Array(257).fill(['x', 0])), /has 257 steps/, 'LIMIT'],
     ['a length that lies', withSteps({ length: 1, 0: ['x', 0] }), /steps must be an array/],
     ['a step that is a text', withSteps(['x']), /steps\[0\] must be an array/],
-    ['a hole', withSteps([['x', 0], null, add]), /steps\[1\] must be an array/],
+    ['a hole', withSteps([['x', 0], null, ['add', 0, 0]]), /steps\[1\] must be an array/],
     ['a step without a name', withSteps([[]]), /steps\[0\] must be an array/],
-    [
-      'a long step',
-      withSteps([
-        ['x', 0],
-        ['select', 0, 0, 0, 0],
-      ]),
-      /one of 5/,
-    ],
-    ['names of prototypes', withSteps([['__proto__', 0]]), /begins with '__proto__'/],
-    ['constructor', withSteps([['constructor', 0]]), /begins with 'constructor'/],
-    [
-      'steps of native code',
-      withSteps([
-        ['x', 0],
-        ['bits', 0],
-      ]),
-      /begins with 'bits'/,
-    ],
-    ['argument', withSteps([['argument', 0, 0]]), /begins with 'argument'/],
-    ['a lane that there is not', withSteps([['x', 1]]), /a lane from 0 to 0/],
+    ['a long step', written('x 0, select 0 0 0 0'), /one of 5/],
+    ['names of prototypes', written('__proto__ 0'), /begins with '__proto__'/],
+    ['constructor', written('constructor 0'), /begins with 'constructor'/],
+    ['steps of native code', written('x 0, bits 0'), /begins with 'bits'/],
+    ['argument', written('argument 0 0'), /begins with 'argument'/],
+    ['a lane that there is not', written('x 1'), /a lane from 0 to 0/],
     ['a lane that is no integer', withSteps([['y', '0']]), /a lane from 0/],
     [
       'a step as its own operand',
-      withSteps([['neg', 0]]),
+      written('neg 0'),
       /index of an earlier step, but it is 0 and there is none/,
     ],
-    [
-      'a later step',
-      withSteps(
-        [
-          ['x', 0],
-          ['add', 0, 2],
-          ['y', 0],
-        ],
-        [1],
-      ),
-      /from 0 to 0, but it is 2/,
-    ],
-    [
-      'a negative index',
-      withSteps([
-        ['x', 0],
-        ['add', 0, -1],
-      ]),
-      /it is -1/,
-    ],
-    [
-      'a fraction',
-      withSteps([
-        ['x', 0],
-        ['add', 0, 0.5],
-      ]),
-      /it is 0\.5/,
-    ],
+    ['a later step', written('x 0, add 0 2, y 0', [1]), /from 0 to 0, but it is 2/],
+    ['a negative index', written('x 0, add 0 -1'), /it is -1/],
+    ['a fraction', written('x 0, add 0 0.5'), /it is 0\.5/],
     [
       'an index as a text',
       withSteps([
@@ -596,65 +544,20 @@ describe('JSON', () => {
       ]),
       /it is '0'/,
     ],
-    ['a constant of no type', withSteps([['constant', 'predicate', 1]]), /with a type of/],
-    ['a constant beyond its type', withSteps([['constant', 'uint32', -1]]), /integer from 0 to 4294967295/],
-    ['NaN as an integer', withSteps([['constant', 'uint32', 'NaN']]), /integer from 0/],
+    ['a constant of no type', written('constant predicate 1'), /with a type of/],
+    ['a constant beyond its type', written('constant uint32 -1'), /integer from 0 to 4294967295/],
+    ['NaN as an integer', written('constant uint32 NaN'), /integer from 0/],
     ['a text as a number', withSteps([['constant', 'float32', '1']]), /must be a number, but it is '1'/],
-    ['no result', withSteps([['x', 0]], []), /results must be an array of 1 index/],
-    ['a result that there is not', withSteps([['x', 0]], [1]), /results\[0\] must be the index/],
-    [
-      'a result of another type',
-      withSteps(
-        [
-          ['x', 0],
-          ['toFloat32', 0],
-        ],
-        [1],
-      ),
-      /must give uint32, but it gives float32/,
-    ],
-    [
-      'types that do not fit',
-      withSteps(
-        [
-          ['x', 0],
-          ['toInt32', 0],
-          ['add', 0, 1],
-        ],
-        [2],
-      ),
-      /of one type/,
-    ],
-    [
-      'too few operands',
-      withSteps(
-        [
-          ['x', 0],
-          ['add', 0],
-        ],
-        [1],
-      ),
-      /takes 2 operands/,
-    ],
-    [
-      'a select of no condition',
-      withSteps(
-        [
-          ['x', 0],
-          ['select', 0, 0, 0],
-        ],
-        [1],
-      ),
-      /takes a comparison/,
-    ],
+    ['no result', written('x 0', []), /results must be an array of 1 index/],
+    ['a result that there is not', written('x 0', [1]), /results\[0\] must be the index/],
+    ['a result of another type', written('x 0, toFloat32 0', [1]), /must give uint32, but it gives float32/],
+    ['types that do not fit', written('x 0, toInt32 0, add 0 1', [2]), /of one type/],
+    ['too few operands', written('x 0, add 0', [1]), /takes 2 operands/],
+    ['a select of no condition', written('x 0, select 0 0 0', [1]), /takes a comparison/],
     ['a broken law', { ...good(), zero: 1 }, /zero is neutral/],
   ]
-  it.each(hostile)('rejects %s', (_, json, message, code = 'ERR_MPMML_OPTION') => {
-    expectError(
-      thrown(() => semiring.from(json)),
-      code,
-      message,
-    )
+  it.each(hostile)('rejects %s', (_, json, message, code = 'OPTION') => {
+    expectThrown(() => semiring.from(json), code, message)
   })
 
   it('reads each property once', () => {
@@ -677,29 +580,18 @@ describe('calls that are rejected with the reason', () => {
   it('include closures and paths', async () => {
     const expected =
       /semiring 'max-plus by hand', which you have written: products, power and star take those/
-    expectError(
-      await plus(square, { semiring: own as never }).catch((error) => error),
-      'ERR_MPMML_OPTION',
-      expected,
-    )
-    expectError(
-      await longestPaths(square, { semiring: own } as never).catch((error) => error),
-      'ERR_MPMML_OPTION',
-    )
+    await expectRejected(plus(square, { semiring: own as never }), 'OPTION', expected)
+    await expectRejected(longestPaths(square, { semiring: own } as never), 'OPTION')
   })
 
   it('include star of a semiring that is not idempotent or has no one', async () => {
-    expectError(
-      await star(square, { semiring: logSumExp }).catch((error) => error),
-      'ERR_MPMML_OPTION',
+    await expectRejected(
+      star(square, { semiring: logSumExp }),
+      'OPTION',
       /star needs a semiring whose ⊕ is idempotent/,
     )
     const { one: _, ...without } = maxPlus
-    expectError(
-      await star(square, { semiring: semiring(without) }).catch((error) => error),
-      'ERR_MPMML_OPTION',
-      /has none: give it one/,
-    )
+    await expectRejected(star(square, { semiring: semiring(without) }), 'OPTION', /has none: give it one/)
   })
 
   it('include options of the library’s semirings', async () => {
@@ -709,29 +601,17 @@ describe('calls that are rejected with the reason', () => {
     ]) {
       const options = { semiring: own, [name!]: value }
       const expected = new RegExp(`option ${name} is for the semirings of the library`)
-      expectError(
-        await mpmm(square, square, options as never).catch((error) => error),
-        'ERR_MPMML_OPTION',
-        expected,
-      )
-      expectError(
-        await plan(square, square, options as never).catch((error) => error),
-        'ERR_MPMML_OPTION',
-        expected,
-      )
-      expectError(
-        thrown(() => mpmmSync(square, square, options as never)),
-        'ERR_MPMML_OPTION',
-        expected,
-      )
+      await expectRejected(mpmm(square, square, options as never), 'OPTION', expected)
+      await expectRejected(plan(square, square, options as never), 'OPTION', expected)
+      expectThrown(() => mpmmSync(square, square, options as never), 'OPTION', expected)
     }
   })
 
   it('include calls with objects that only look like a semiring', async () => {
     for (const fake of [own.toJSON(), Object.create(own), { ...own }, {}, 7, Symbol('s')]) {
-      expectError(
-        await mpmm(square, square, { semiring: fake as never }).catch((error) => error),
-        'ERR_MPMML_OPTION',
+      await expectRejected(
+        mpmm(square, square, { semiring: fake as never }),
+        'OPTION',
         /option semiring must be 'max-plus'/,
       )
     }
@@ -746,7 +626,7 @@ describe('calls that are rejected with the reason', () => {
       [() => lexicographic('max-plus', 'or-and' as never), /or 'min-max', but it got 'or-and'/],
       [() => counting('__proto__' as never), /it got '__proto__'/],
     ] as const) {
-      expectError(thrown(make), 'ERR_MPMML_OPTION', message)
+      expectThrown(make, 'OPTION', message)
     }
   })
 })

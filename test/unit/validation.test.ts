@@ -3,7 +3,7 @@ import { runInNewContext } from 'node:vm'
 import ndarray from 'ndarray'
 import { describe, expect, it } from 'vitest'
 import { matrix, mpmm, mpmmSync } from '../../lib/index.js'
-import { expectError, thrown } from '../support/expect.js'
+import { expectRejected, expectThrown, thrown } from '../support/expect.js'
 import { nests } from '../support/strides.js'
 
 /** Calls with arguments that the types forbid. */
@@ -16,23 +16,12 @@ const ints = (length: number) => new Int32Array(length)
 /** Both calls throw this error; mpmm never throws synchronously. */
 async function expectRefused(values: unknown[], code: string, ...patterns: string[]): Promise<void> {
   const expressions = patterns.map((pattern) => new RegExp(pattern))
-  expectError(
-    thrown(() => sync(...values)),
-    `ERR_MPMML_${code}`,
-    ...expressions,
-  )
+  expectThrown(() => sync(...values), code, ...expressions)
   let promise: Promise<unknown> | undefined
   expect(() => {
     promise = promising(...values)
   }).not.toThrow()
-  expectError(
-    await promise!.then(
-      () => undefined,
-      (error: unknown) => error,
-    ),
-    `ERR_MPMML_${code}`,
-    ...expressions,
-  )
+  await expectRejected(promise!, code, ...expressions)
 }
 
 type Case = [what: string, value: unknown, code: string, patterns: string[]]
@@ -410,12 +399,7 @@ describe('valid operands', () => {
       },
       shape: [100, 100],
     }
-    expectError(
-      thrown(() => mpmmSync({ data: victim, shape: [100, 100] }, b)),
-      'ERR_MPMML_DTYPE',
-      'a.data',
-      'detached',
-    )
+    expectThrown(() => mpmmSync({ data: victim, shape: [100, 100] }, b), 'DTYPE', 'a.data', 'detached')
   })
 
   it('may be computed by a call in a getter of another one', () => {
@@ -451,36 +435,10 @@ describe('out', () => {
   )
   it('is rejected with shape [2, 4] for a batch', () =>
     expectRefused([matrix([3, 2, 3]), b, { out: matrix(2, 4) }], 'SHAPE', 'out \\[2, 4\\]', '\\[3, 2, 4\\]'))
-  it('is rejected with shape [1, 2, 4] for a batch of one', () =>
+  it('is accepted with shape [1, 2, 4] for a batch of one', () =>
     expect(mpmmSync(matrix([1, 2, 3]), b, { out: matrix([1, 2, 4]) }).c.shape).toEqual([1, 2, 4]))
 
-  it.each([
-    [[0, 1]],
-    [[4, 0]],
-    [[0, 0]],
-    [[1, 1]],
-    [[3, 1]],
-    [[2, 1]],
-    [[3, 3]],
-    [[6, 2]],
-    [[3, 2]],
-    [[5, 3]],
-  ])('rejects strides %j, one of which lies within the extent of the other', (strides) =>
-    expectRefused(
-      [a, b, { out: { data: ints(100), shape: [2, 4], strides } }],
-      'SHAPE',
-      'out',
-      'overlap each other',
-    ),
-  )
-  it.each([[[4, 1]], [[1, 2]], [[100, 7]], [[1, 10]], [[7, 2]]])(
-    'is accepted with strides %j, whose elements do not overlap',
-    (strides) => {
-      const out = { data: ints(200), shape: [2, 4], strides }
-      expect(mpmmSync(a, b, { out }).c).toBe(out)
-    },
-  )
-  it('is rejected with a stride of 0 along one element', () => {
+  it('is accepted with a stride of 0 along one element', () => {
     const out = { data: ints(4), shape: [1, 4], strides: [0, 1] }
     expect(mpmmSync(matrix(1, 3), b, { out }).c).toBe(out)
   })
@@ -716,10 +674,7 @@ describe('options', () => {
 
   it('are rejected without any change of the arguments', () => {
     const out = matrix(2, 2, [9, 9, 9, 9])
-    expectError(
-      thrown(() => sync(square(), matrix(3, 2), { out })),
-      'ERR_MPMML_SHAPE',
-    )
+    expectThrown(() => sync(square(), matrix(3, 2), { out }), 'SHAPE')
     expect([...out.data]).toEqual([9, 9, 9, 9])
     expect([...mpmmSync(square(), square(), { out }).c.data]).toEqual([5, 6, 7, 8])
   })

@@ -6,7 +6,6 @@ import { policies, ragged, type Size } from '../support/cases.js'
 import { starOf, weightsOf } from '../support/closures/case.js'
 import { expectClosure } from '../support/closures/law.js'
 import { board, movesOfKing } from '../support/king.js'
-import { named } from '../support/machine.js'
 import {
   type Algebra,
   algebraOf,
@@ -18,6 +17,7 @@ import {
 import { expectRight } from '../support/products/law.js'
 import { compute, type Place, placesOf, type Way } from '../support/products/places.js'
 import { mixed, startFor, tied } from '../support/products/values.js'
+import { named } from '../support/skip.js'
 import { drawn } from '../support/suite-products.js'
 import { withoutWebGpu } from '../support/webgpu.js'
 

@@ -6,7 +6,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { matrix, mpmm, openDevice } from '../../lib/index.js'
 import type { Addon } from '../../lib/native-interface.js'
-import { named } from '../support/machine.js'
+import { named } from '../support/skip.js'
 
 const gpu = vi.hoisted(() => ({ reason: '', device: undefined as GPUDevice | undefined }))
 

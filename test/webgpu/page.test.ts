@@ -12,7 +12,7 @@ import { load } from '../../lib/load.js'
 import { root } from '../../lib/native.js'
 import { type Addon, nativeCalls } from '../../lib/native-interface.js'
 import { chromium, type Page, startBrowser } from '../support/browser.js'
-import { named } from '../support/machine.js'
+import { named } from '../support/skip.js'
 import { policy, serveFolder, type WebServer } from '../support/web-server.js'
 
 const built = existsSync(join(root, 'dist', 'browser', 'index.js'))

@@ -71,11 +71,6 @@ inline bool can_overflow(const Operation& operation) {
   return with_semiring(operation, [](auto semiring) { return decltype(semiring)::can_overflow; });
 }
 
-/// Returns whether an overflow of a sum fails the product.
-inline bool overflow_fails(const Operation& operation) {
-  return can_overflow(operation) && operation.overflow == OverflowPolicy::kThrow;
-}
-
 /// Returns whether the elements must be scanned before they are multiplied.
 inline bool must_scan(const Operation& operation) {
   return with_semiring(operation, [](auto semiring) { return is_scanned<decltype(semiring)>; });

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -15,6 +14,7 @@
 #include "core/closure/steps.h"
 #include "core/host/clock.h"
 #include "core/problem/region.h"
+#include "core/session/user_operands.h"
 #include "core/status.h"
 
 namespace mpmml {
@@ -244,25 +244,6 @@ class ClosureWork final : public Pending {
   InFlightWork in_flight_;              ///< last member: pending work uses the others
 };
 
-/// Two works of one session, of which the second was started after the first.
-class SequencedWork final : public Pending {
- public:
-  SequencedWork(std::unique_ptr<Pending> first, std::unique_ptr<Pending> second)
-      : first_(std::move(first)), second_(std::move(second)) {}
-
-  bool is_done() override { return first_->is_done() && second_->is_done(); }
-
-  std::vector<Outcome> finish() override {
-    // The second work is finished first, because the time of a closure is measured until finish() is called.
-    std::vector<Outcome> later = second_->finish(), outcomes = first_->finish();
-    std::move(later.begin(), later.end(), std::back_inserter(outcomes));
-    return outcomes;
-  }
-
- private:
-  const std::unique_ptr<Pending> first_, second_;
-};
-
 }  // namespace
 
 std::optional<PathRange> path_range(Session& session, const Closure& closure) {
@@ -307,9 +288,10 @@ std::unique_ptr<Pending> find_next(Session& session, const Closure& closure) {
   successors.next = closure.next;
   successors.best_edge = *closure.best_edge;
   successors.cancelled = closure.cancelled;
-  std::unique_ptr<Pending> marking = session.mark_tight_edges(successors);
-  std::unique_ptr<Pending> finding = session.find_next_nodes(successors);
-  return std::make_unique<SequencedWork>(std::move(marking), std::move(finding));
+  auto all = std::make_unique<WhenAll>(WhenAll::Kind::kSequence);
+  all->add(session.mark_tight_edges(successors));
+  all->add(session.find_next_nodes(successors));
+  return all;
 }
 
 StartedClosure start_closure(Session& session, const Closure& closure, const Placement& where) {
@@ -332,8 +314,11 @@ std::unique_ptr<Pending> close(Session& session, const Closure& closure, const P
   }
   StartedClosure started = start_closure(session, ways, where);
   if (keeping && !started.goes_too_far) {
-    auto closing = std::make_unique<SequencedWork>(std::move(keeping), std::move(started.work));
-    return std::make_unique<SequencedWork>(std::move(closing), find_next(session, closure));
+    auto all = std::make_unique<WhenAll>(WhenAll::Kind::kSequence);
+    all->add(std::move(keeping));
+    all->add(std::move(started.work));
+    all->add(find_next(session, closure));
+    return all;
   }
   if (!started.goes_too_far) return std::move(started.work);
   std::vector<Outcome> outcomes = started.work->finish();

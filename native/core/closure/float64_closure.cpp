@@ -55,8 +55,7 @@ Outcome close_by_float64(Session& session, const Closure& closure, const Placeme
   const std::shared_ptr<Memory> memory = session.allocate_units(units, bytes / units);
   Closure by_float64 = closure;
   by_float64.operation.dtype = DataType::kFloat64;
-  by_float64.d = row_major(memory->data(), n, n);
-  by_float64.d.memory = memory.get();
+  by_float64.d = placed_in(*memory, row_major<void*>(nullptr, n, n));
   if (closure.best_edge) {
     keep_weights(session, closure)->finish();
     by_float64.next = {};

@@ -33,13 +33,6 @@ namespace {
 /// Alignment of the rows of buffers in elements, with which kernels load whole chunks.
 constexpr int64_t kRowGranule = 32;
 
-MutableMatrixView place(const MutableMatrixView& view, Memory& memory) {
-  MutableMatrixView placed = view;
-  placed.data = memory.data();
-  placed.memory = &memory;
-  return placed;
-}
-
 /// A group of pivots, and the device with their rows.
 struct Group {
   Span pivots;
@@ -187,7 +180,7 @@ class ClosureByRows final : public Pending {
     me.memories.push_back(is_for_peers ? ahead(me).allocate_for_peers(bytes) : ahead(me).allocate(bytes));
     MutableMatrixView view = row_major<void*>(nullptr, rows, cols);
     view.row_stride = stride;
-    return place(view, *me.memories.back());
+    return placed_in(*me.memories.back(), view);
   }
 
   /// Clears a record. Eliminations write nothing after an improving cycle, but products still read the records, whose

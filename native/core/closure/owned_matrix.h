@@ -16,8 +16,7 @@ struct OwnedMatrix {
 /// Allocates `items` matrices with undefined elements. Throws Error(kOutOfMemory).
 inline OwnedMatrix allocate_matrix(Session& session, DataType dtype, int64_t items, int64_t rows, int64_t cols) {
   OwnedMatrix matrix{session.allocate(items * rows * cols * element_bytes(dtype)), {}};
-  matrix.view = row_major(matrix.memory->data(), rows, cols);
-  matrix.view.memory = matrix.memory.get();
+  matrix.view = placed_in(*matrix.memory, row_major<void*>(nullptr, rows, cols));
   return matrix;
 }
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "core/algebra/dispatch.h"
-#include "core/closure/in_flight.h"
 #include "core/closure/owned_matrix.h"
+#include "core/closure/steps.h"
 #include "core/host/clock.h"
 #include "core/problem/region.h"
 #include "core/status.h"
@@ -111,7 +111,7 @@ class Squarings {
   }
 
   void multiply(const MatrixView& a, const MatrixView& b, const MutableMatrixView& c, double steps) {
-    if (is_set(closure_.cancelled)) throw given_up();
+    require_wanted(closure_);
     std::vector<Problem>& products = in_flight_.products();
     Problem problem;
     problem.operation = closure_.operation;

@@ -288,20 +288,14 @@ std::unique_ptr<Pending> multiply(PeerTransfers& peers, Session& whole, Problems
     const Problem& problem = problems[index];
     const Writing writing_c(problem.c.memory);
     const auto writing_others = writing_further(problem);
-    try {
+    of_product(index, [&] {
       require_elements_of_operands(whole, problem);
       const auto regions = regions_of(peers, problem);
-      if (!regions) {
-        start_on_first(peers, problem, index, where, *started);
-        continue;
-      }
+      if (!regions) return start_on_first(peers, problem, index, where, *started);
       DividedProduct product(peers, problem, *regions, false);
       product.start(where);
       product.hand_over(index, *started);
-    } catch (const Error& error) {
-      if (problems.size() == 1) throw;
-      throw Error(error.code(), error.what(), index);
-    }
+    });
   }
   return started;
 }

@@ -3,10 +3,9 @@
 #include <utility>
 
 #include "core/algebra/dispatch.h"
-#include "core/problem/empty_product.h"
+#include "core/problem/definition.h"
 #include "core/problem/scan.h"
 #include "core/problem/structured.h"
-#include "core/problem/witness.h"
 #include "core/status.h"
 
 namespace mpmml {

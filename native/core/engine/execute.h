@@ -219,8 +219,6 @@ class Engine {
   Result execute_on_several(const Problem& problem, const Request& request);
   Result plan_on_several(const Problem& problem, const Request& request);
   std::vector<Result> execute_on_several(const std::vector<Problem>& problems, const Request& request);
-  /// Computes products one after the other, each on multiple devices.
-  std::vector<Result> execute_each_on_several(const std::vector<Problem>& problems, const Request& request);
   Outcome compute_parts(const Problem& problem, const Placement& where, const Division& division);
   /// Records the speeds of devices if their parts took long enough to measure them. `times`: duration of each part in
   /// ms.

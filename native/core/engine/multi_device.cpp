@@ -239,9 +239,14 @@ std::vector<Result> Engine::execute_on_several(const std::vector<Problem>& probl
   const std::vector<int> devices = devices_of(request.devices, request.backend);
   const Request one = for_one(request, devices);
   if (devices.size() < 2) return execute(problems, one);
-  if (problems.size() < devices.size()) return execute_each_on_several(problems, request);
-  const std::vector<Span> runs = runs_of(problems, devices.size());
   std::vector<Result> results(problems.size());
+  if (problems.size() < devices.size()) {
+    for (size_t index = 0; index < problems.size(); ++index) {
+      of_product(index, [&] { results[index] = execute_on_several(problems[index], request); });
+    }
+    return results;
+  }
+  const std::vector<Span> runs = runs_of(problems, devices.size());
   std::vector<std::exception_ptr> failures(runs.size());
   std::atomic<size_t> next{0};
   std::atomic<bool> has_failed{false};
@@ -273,19 +278,6 @@ std::vector<Result> Engine::execute_on_several(const std::vector<Problem>& probl
   });
   for (const std::exception_ptr& failure : failures) {
     if (failure) std::rethrow_exception(failure);
-  }
-  return results;
-}
-
-std::vector<Result> Engine::execute_each_on_several(const std::vector<Problem>& problems, const Request& request) {
-  std::vector<Result> results;
-  for (const Problem& problem : problems) {
-    try {
-      results.push_back(execute_on_several(problem, request));
-    } catch (const Error& error) {
-      if (problems.size() == 1) throw;
-      throw Error(error.code(), error.what(), results.size());
-    }
   }
   return results;
 }

@@ -64,24 +64,9 @@ class SeparateResults {
   std::deque<Destination> destinations_;
 };
 
-/// Returns two halves of C; nothing if C has a single element.
-std::optional<std::pair<Region, Region>> halves(const UserProduct& product) {
-  const Region all = whole(product);
-  std::pair<Region, Region> parts{all, all};
-  const auto cut = [&](Span Region::* side) {
-    const int64_t middle = (all.*side).end / 2;
-    (parts.first.*side).end = (parts.second.*side).first = middle;
-    return parts;
-  };
-  if (product.batch > 1) return cut(&Region::items);
-  if (product.m > 1 && product.m >= product.n) return cut(&Region::rows);
-  if (product.n > 1) return cut(&Region::cols);
-  return std::nullopt;
-}
-
 /// Returns whether a product failed for lack of device memory and its halves may fit.
 bool may_fit_in_halves(const UserProduct& product, const Error& error) {
-  return error.code() == ErrorCode::kOutOfMemory && halves(product);
+  return error.code() == ErrorCode::kOutOfMemory && product.outputs() > 1;
 }
 
 /// Computes a product, and halves it recursively if it doesn't fit the device's memory. All of C is written.
@@ -92,7 +77,8 @@ Outcome multiply_in_parts(Session& session, const UserProduct& product, const Pl
   } catch (const Error& error) {
     if (!may_fit_in_halves(product, error)) throw;
   }
-  const auto [first, second] = *halves(product);
+  const Region all = whole(product);
+  const auto [first, second] = halves(all, longest_axis(all), 1);
   Outcome outcome = multiply_in_parts(session, sub(product, first), where);
   outcome.timing.add(multiply_in_parts(session, sub(product, second), where).timing);
   return outcome;

@@ -1,7 +1,7 @@
 #include "core/problem/overflow.h"
 
 #include "core/algebra/dispatch.h"
-#include "core/problem/exact.h"
+#include "core/problem/definition.h"
 #include "core/problem/region.h"
 
 namespace mpmml {

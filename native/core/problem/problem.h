@@ -8,6 +8,7 @@
 #include "core/problem/auxiliary_outputs.h"
 #include "core/problem/layout.h"
 #include "core/problem/structure.h"
+#include "core/watch.h"
 
 namespace mpmml {
 
@@ -21,26 +22,12 @@ inline bool is_set(const std::atomic<int32_t>* cancelled) {
 
 struct ValueRange;
 
-/// A product. Its witness is the k that decides each element of C: the smallest k whose candidate a ⊗ b attains C, and
-/// −1 if C is zero or only c0 attains it. Only for semirings whose ⊕ is idempotent.
-struct Problem : FurtherResults {
-  Operation operation;
+/// Parts that products over the library's semirings and over custom ones share.
+struct ProductBase : FurtherResults {
   int64_t batch = 1;
-  MatrixView a;         ///< M × K
-  MatrixView b;         ///< K × N
-  MatrixView c0;        ///< M × N; data is null if nothing is accumulated
-  MutableMatrixView c;  ///< M × N; may be c0 itself, must not overlap other matrices
   /// Bands of the matrices. Elements of A and B outside of them are zero and are never read. Elements of results
   /// outside of them are never written.
   Structure structure;
-  /// M × K, int32, or data is null. If set, `witness` contains next nodes. A witness changes only if a candidate is
-  /// strictly better than c0. Let k be the smallest index that attains C: the witness becomes the element of `through`
-  /// in its row and in column k.
-  MatrixView through;
-  /// Known range of the finite elements of A, B, C0 and C, which aren't scanned then; null: unknown.
-  const ValueRange* known = nullptr;
-  /// Tighter known range of A and B, if any. Requires `known`.
-  const ValueRange* known_operands = nullptr;
   /// True if c must be unchanged after an error. New memory for the result may change, because the user doesn't see it
   /// then.
   bool keeps_c = true;
@@ -50,6 +37,26 @@ struct Problem : FurtherResults {
   const std::atomic<int32_t>* stopped = nullptr;
   /// Counter of completed k-steps, which other threads read; null: not counted.
   std::atomic<double>* steps_done = nullptr;
+
+  bool is_cancelled() const { return is_set(cancelled) || is_set(stopped); }
+};
+
+/// A product. Its witness is the k that decides each element of C: the smallest k whose candidate a ⊗ b attains C, and
+/// −1 if C is zero or only c0 attains it. Only for semirings whose ⊕ is idempotent.
+struct Problem : ProductBase {
+  Operation operation;
+  MatrixView a;         ///< M × K
+  MatrixView b;         ///< K × N
+  MatrixView c0;        ///< M × N; data is null if nothing is accumulated
+  MutableMatrixView c;  ///< M × N; may be c0 itself, must not overlap other matrices
+  /// M × K, int32, or data is null. If set, `witness` contains next nodes. A witness changes only if a candidate is
+  /// strictly better than c0. Let k be the smallest index that attains C: the witness becomes the element of `through`
+  /// in its row and in column k.
+  MatrixView through;
+  /// Known range of the finite elements of A, B, C0 and C, which aren't scanned then; null: unknown.
+  const ValueRange* known = nullptr;
+  /// Tighter known range of A and B, if any. Requires `known`.
+  const ValueRange* known_operands = nullptr;
 
   int64_t m() const { return a.rows; }
   int64_t n() const { return b.cols; }
@@ -62,14 +69,9 @@ struct Problem : FurtherResults {
   /// Returns whether auxiliary outputs keep their values where no candidate decides a result, and outside of the
   /// structure.
   bool updates_further() const { return through.data != nullptr; }
-  bool is_cancelled() const { return is_set(cancelled) || is_set(stopped); }
   /// Counts the steps of `outputs` results, times `share`.
   void count_steps(double outputs, double share = 1) const {
-    if (!steps_done) return;
-    const double steps = outputs * static_cast<double>(k()) * share;
-    double known = steps_done->load(std::memory_order_relaxed);
-    while (!steps_done->compare_exchange_weak(known, known + steps, std::memory_order_relaxed)) {
-    }
+    add_to(steps_done, outputs * static_cast<double>(k()) * share);
   }
 };
 

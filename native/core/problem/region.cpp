@@ -2,19 +2,23 @@
 
 namespace mpmml {
 
+void restrict_to(ProductBase& product, const Region& region) {
+  product.batch = region.items.size();
+  for (const auto& [view, name, none] : kFurtherResults) product.*view = sub(product.*view, kFurtherType, region);
+  product.structure = product.structure.from(region.rows.first, region.cols.first);
+}
+
 Problem sub(const Problem& problem, const Region& region) {
   const auto& [items, rows, cols] = region;
   const DataType dtype = problem.operation.dtype;
   const Span steps{0, problem.k()};
   Problem part = problem;
-  part.batch = items.size();
+  restrict_to(part, region);
   part.a = sub(problem.a, dtype, {items, rows, steps});
   part.b = sub(problem.b, dtype, {items, steps, cols});
   part.c0 = sub(problem.c0, dtype, region);
   part.c = sub(problem.c, dtype, region);
-  for (const auto& [view, name, none] : kFurtherResults) part.*view = sub(problem.*view, kFurtherType, region);
   part.through = sub(problem.through, DataType::kInt32, {items, rows, steps});
-  part.structure = problem.structure.from(rows.first, cols.first);
   return part;
 }
 

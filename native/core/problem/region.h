@@ -1,7 +1,12 @@
-// Regions of a problem. The functions here adapt all data of a part together: views of operands, of C0 and of the
-// results, structure, and the indices of results.
+// Regions of a problem, and their partition. The functions here adapt all data of a part together: views of operands,
+// of C0 and of the results, structure, and the indices of results.
 #pragma once
+#include <algorithm>
+#include <utility>
+#include <vector>
+
 #include "core/problem/problem.h"
+#include "core/rounding.h"
 
 namespace mpmml {
 
@@ -15,6 +20,34 @@ struct Region {
     return items == other.items && rows == other.rows && cols == other.cols;
   }
 };
+
+using Axis = Span Region::*;
+
+/// Returns consecutive regions with `step` items, rows or columns each. The last one may have fewer.
+inline std::vector<Region> cut(const Region& region, Axis axis, int64_t step) {
+  const Span all = region.*axis;
+  std::vector<Region> parts;
+  for (int64_t first = all.first; first < all.end; first += step) {
+    parts.push_back(region);
+    parts.back().*axis = {first, std::min(first + step, all.end)};
+  }
+  return parts;
+}
+
+/// Returns the axis along which a region is halved: its batch entries, or the longer side of a single one.
+inline Axis longest_axis(const Region& region) {
+  if (region.items.size() > 1) return &Region::items;
+  return region.rows.size() >= region.cols.size() ? &Region::rows : &Region::cols;
+}
+
+/// Returns the halves of a region. The size of the first is a multiple of `granularity`.
+inline std::pair<Region, Region> halves(const Region& region, Axis axis, int64_t granularity) {
+  std::pair<Region, Region> both{region, region};
+  const Span all = region.*axis;
+  const int64_t middle = all.first + round_up(all.size() / 2, granularity);
+  (both.first.*axis).end = (both.second.*axis).first = middle;
+  return both;
+}
 
 template <class Pointer>
 Region whole(const BasicMatrixView<Pointer>& view, int64_t batch) {
@@ -35,6 +68,9 @@ template <class Pointer>
 BasicMatrixView<Pointer> sub(const BasicMatrixView<Pointer>& view, DataType dtype, Span rows, Span cols) {
   return sub(view, dtype, {{0, 1}, rows, cols});
 }
+
+/// Restricts what all products have in common to a region of C.
+void restrict_to(ProductBase& product, const Region& region);
 
 /// Returns the product that computes a region of C.
 Problem sub(const Problem& problem, const Region& region);

@@ -67,11 +67,13 @@ std::vector<ClearedResult> cleared_results(const Problem& problem) {
         with_semiring(problem.operation, [](auto semiring) { return static_cast<double>(decltype(semiring)::zero); });
     results.push_back({problem.c, problem.operation.dtype, zero});
   }
-  if (problem.updates_further()) return results;
-  for_further(problem, [&](const FurtherResult& it) {
-    results.push_back({problem.*it.view, kFurtherType, static_cast<double>(it.none)});
-  });
+  if (!problem.updates_further()) clear_further(problem, results);
   return results;
+}
+
+void clear_further(const FurtherResults& of, std::vector<ClearedResult>& to) {
+  for_further(
+      of, [&](const FurtherResult& it) { to.push_back({of.*it.view, kFurtherType, static_cast<double>(it.none)}); });
 }
 
 }  // namespace mpmml

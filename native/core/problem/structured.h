@@ -61,6 +61,8 @@ struct ClearedResult {
 /// Returns the results whose elements outside of the structure must be initialized because their memory is new: C if it
 /// needn't be kept, the witness if it isn't updated.
 std::vector<ClearedResult> cleared_results(const Problem& problem);
+/// Adds the requested auxiliary outputs.
+void clear_further(const FurtherResults& of, std::vector<ClearedResult>& to);
 
 /// Sets the elements outside of the structure of results in host memory.
 template <class Product>

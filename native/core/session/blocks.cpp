@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "core/problem/overflow.h"
-#include "core/problem/partition.h"
 #include "core/problem/scan.h"
 
 namespace mpmml {

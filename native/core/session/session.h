@@ -6,13 +6,30 @@
 #include <vector>
 
 #include "core/problem/problem.h"
-#include "core/problem/problems.h"
 #include "core/session/backend.h"
 #include "core/user/product.h"
 
 namespace mpmml {
 
 class PeerTransfers;  // core/devices/sharded_memory.h
+
+/// Consecutive problems in memory of the caller, which must outlive this object.
+class Problems {
+ public:
+  Problems(const Problem& one) : first_(&one), count_(1) {}
+  Problems(const std::vector<Problem>& all) : first_(all.data()), count_(all.size()) {}
+
+  const Problem* begin() const { return first_; }
+  const Problem* end() const { return first_ + count_; }
+  size_t size() const { return count_; }
+  bool empty() const { return count_ == 0; }
+  const Problem& front() const { return *first_; }
+  const Problem& operator[](size_t index) const { return first_[index]; }
+
+ private:
+  const Problem* first_;
+  size_t count_;
+};
 
 /// Device memory for elements. Matrices are views of it: their `memory` points to it. The memory is freed when its last
 /// owner releases it, which may happen on any thread.
@@ -33,6 +50,13 @@ class Memory {
   void* const data_;
   const int64_t bytes_;
 };
+
+/// Returns `view` with its first element at the start of a memory.
+inline MutableMatrixView placed_in(Memory& memory, MutableMatrixView view) {
+  view.data = memory.data();
+  view.memory = &memory;
+  return view;
+}
 
 /// Reservation of device memory, released by the destructor.
 class Share {

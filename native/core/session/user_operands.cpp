@@ -26,6 +26,13 @@ bool WhenAll::is_done() {
 
 std::vector<Outcome> WhenAll::finish() {
   std::vector<Outcome> all;
+  if (kind_ == Kind::kSequence) {
+    // The last work is finished first, because the time of a closure is measured until finish() is called.
+    for (auto work = works_.rbegin(); work != works_.rend(); ++work) {
+      for (Outcome& outcome : (*work)->finish()) all.push_back(std::move(outcome));
+    }
+    return all;
+  }
   for (const auto& work : works_) {
     if (kind_ == Kind::kProducts) {
       of_product(all.size(), [&] { all.push_back(std::move(work->finish().front())); });

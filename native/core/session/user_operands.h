@@ -18,10 +18,9 @@ MutableMatrixView make_like(Session& session, const View& view, int64_t batch, K
   const int64_t items = items_of(view, batch), row_bytes = view.cols * element_bytes(DataType::kInt32);
   kept.push_back(items > 1 ? session.allocate_units(items, view.rows * row_bytes)
                            : session.allocate_units(view.rows, row_bytes));
-  MutableMatrixView made = row_major(kept.back()->data(), view.rows, view.cols);
+  MutableMatrixView made = row_major<void*>(nullptr, view.rows, view.cols);
   if (items == 1) made.batch_stride = 0;
-  made.memory = kept.back().get();
-  return made;
+  return placed_in(*kept.back(), made);
 }
 
 /// Returns the product with operands in host memory copied to the session.
@@ -32,7 +31,8 @@ class WhenAll final : public Pending {
  public:
   enum class Kind : uint8_t {
     kProducts,  ///< one product each: finish() returns an outcome for each, and errors name the failed product
-    kParts      ///< parts of one product: finish() returns one outcome with the total time, if any part has one
+    kParts,     ///< parts of one product: finish() returns one outcome with the total time, if any part has one
+    kSequence   ///< each started after the previous one: finish() returns the outcomes of the last one first
   };
   explicit WhenAll(Kind kind, KeptMemory kept = {}) : kind_(kind), kept_(std::move(kept)) {}
   void add(std::unique_ptr<Pending> work) { works_.push_back(std::move(work)); }

@@ -22,9 +22,10 @@ uint32_t bits_of(float value) {
   return bits;
 }
 
-/// Returns a semiring with ⊕ of arguments x and y, written by `plus`, and ⊗ = +.
+/// Returns a semiring with ⊕ of arguments x and y, written by `plus`, and an operation as ⊗.
 template <class Plus>
-std::shared_ptr<const UserSemiring> with_sums(const char* name, float zero, bool absorbs, Plus plus) {
+std::shared_ptr<const UserSemiring> of_numbers(const char* name, float zero, bool absorbs, Plus plus,
+                                               UserOp times = UserOp::kAdd) {
   UserDefinition definition;
   definition.name = name;
   definition.lanes = {kFloat};
@@ -34,7 +35,7 @@ std::shared_ptr<const UserSemiring> with_sums(const char* name, float zero, bool
   definition.plus =
       of_plus.finish({plus(of_plus, of_plus.argument(0, 0, kFloat), of_plus.argument(1, 0, kFloat)).node});
   definition.times =
-      of_times.finish({of_times.add(of_times.argument(0, 0, kFloat), of_times.argument(1, 0, kFloat)).node});
+      of_times.finish({of_times.binary(times, of_times.argument(0, 0, kFloat), of_times.argument(1, 0, kFloat)).node});
   return make_user_semiring(std::move(definition));
 }
 
@@ -47,8 +48,7 @@ std::shared_ptr<const UserSemiring> of_pairs(const char* name, const UserExpress
   definition.zero = {bits_of(0), bits_of(0)};
   definition.absorbs = false;
   definition.plus = first;
-  definition.plus.nodes.push_back({UserOp::kArgument, kFloat, {0, 1, 0}});
-  definition.plus.results = {first.results[0], static_cast<int32_t>(definition.plus.nodes.size()) - 1};
+  definition.plus.results = {first.results[0], definition.plus.add({UserOp::kArgument, kFloat, {0, 1, 0}})};
   ExpressionWriter times;
   definition.times = times.finish({times.argument(0, 0, kFloat).node, times.argument(1, 1, kFloat).node});
   return make_user_semiring(std::move(definition));
@@ -56,10 +56,10 @@ std::shared_ptr<const UserSemiring> of_pairs(const char* name, const UserExpress
 
 LogarithmSteps make_steps() {
   LogarithmSteps steps;
-  steps.greatest = with_sums("the greatest", -INFINITY, true,
-                             [](ExpressionWriter& w, Written x, Written y) { return w.binary(UserOp::kMax, x, y); });
+  steps.greatest = of_numbers("the greatest", -INFINITY, true,
+                              [](ExpressionWriter& w, Written x, Written y) { return w.binary(UserOp::kMax, x, y); });
   // No element equals this semiring's zero unless the greatest of the row is infinite, too.
-  steps.to_numbers = with_sums("exponentials", INFINITY, false, [](ExpressionWriter& w, Written x, Written y) {
+  steps.to_numbers = of_numbers("exponentials", INFINITY, false, [](ExpressionWriter& w, Written x, Written y) {
     const Written least = w.number(kMinExponential);
     const Written number = w.mul(w.unary(UserOp::kExp, w.sub(x, y)), w.number(kMaxExponential));
     const Written counted = w.select(w.less(number, least), least, number);
@@ -67,23 +67,17 @@ LogarithmSteps make_steps() {
     return w.select(w.compare(UserOp::kEqual, x, w.number(INFINITY)), y, finite);
   });
   // No sum equals this semiring's zero.
-  steps.to_logarithms = with_sums("logarithms", -1, false, [](ExpressionWriter& w, Written x, Written y) {
+  steps.to_logarithms = of_numbers("logarithms", -1, false, [](ExpressionWriter& w, Written x, Written y) {
     const Written zero = w.number(0);
     const Written log = w.add(y, w.unary(UserOp::kLog, w.mul(x, w.number(kUnit))));
     const Written sure = w.select(w.less(x, w.number(kMinSum)), w.integer(kFloat, kUserNan), log);
     const Written any = w.select(w.compare(UserOp::kEqual, x, zero), w.number(-INFINITY), sure);
     return w.select(w.less(x, zero), y, any);
   });
-  UserDefinition sum;
-  sum.name = "sums of products";
-  sum.lanes = {kFloat};
-  sum.zero = {bits_of(0)};
   // Zero doesn't absorb, because exponentials may be infinite or NaN.
-  sum.absorbs = false;
-  ExpressionWriter plus, times;
-  sum.plus = plus.finish({plus.add(plus.argument(0, 0, kFloat), plus.argument(1, 0, kFloat)).node});
-  sum.times = times.finish({times.mul(times.argument(0, 0, kFloat), times.argument(1, 0, kFloat)).node});
-  steps.sum = make_user_semiring(std::move(sum));
+  steps.sum = of_numbers(
+      "sums of products", 0, false, [](ExpressionWriter& w, Written x, Written y) { return w.add(x, y); },
+      UserOp::kMul);
   ExpressionWriter choose;
   const Written x = choose.argument(0, 0, kFloat);
   const Written is_number = choose.compare(UserOp::kEqual, x, x);
@@ -95,7 +89,7 @@ LogarithmSteps make_steps() {
 }  // namespace
 
 const LogarithmSteps& logarithm_steps() {
-  static const LogarithmSteps steps = make_steps();
+  static const auto& steps = *new LogarithmSteps(make_steps());
   return steps;
 }
 

@@ -30,7 +30,7 @@ UserProduct sub(const UserProduct& product, const Region& region) {
   const auto& [items, rows, cols] = region;
   const Span steps{0, product.k};
   UserProduct part = product;
-  part.batch = items.size();
+  restrict_to(part, region);
   part.m = rows.size();
   part.n = cols.size();
   for (size_t lane = 0; lane < product.lane_count(); ++lane) {
@@ -40,8 +40,6 @@ UserProduct sub(const UserProduct& product, const Region& region) {
     part.c0[lane] = sub(product.c0[lane], dtype, region);
     part.c[lane] = sub(product.c[lane], dtype, region);
   }
-  for (const auto& [view, name, none] : kFurtherResults) part.*view = sub(product.*view, kFurtherType, region);
-  part.structure = product.structure.from(rows.first, cols.first);
   return part;
 }
 
@@ -53,9 +51,7 @@ std::vector<ClearedResult> cleared_results(const UserProduct& product) {
     results.push_back(
         {product.c[lane], stored_type(semiring.lanes[lane]), number_of(semiring.lanes[lane], semiring.zero[lane])});
   }
-  for_further(product, [&](const FurtherResult& it) {
-    results.push_back({product.*it.view, kFurtherType, static_cast<double>(it.none)});
-  });
+  clear_further(product, results);
   return results;
 }
 

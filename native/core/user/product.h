@@ -1,7 +1,6 @@
 // A product over a custom semiring.
 #pragma once
 #include <array>
-#include <atomic>
 #include <cstdint>
 #include <memory>
 
@@ -10,7 +9,6 @@
 #include "core/problem/structured.h"
 #include "core/user/logarithms.h"
 #include "core/user/semiring.h"
-#include "core/watch.h"
 
 namespace mpmml {
 
@@ -31,20 +29,13 @@ using UserLanes = std::array<View, kMaxUserLanes>;
 ///
 /// The witness is the smallest k whose candidate has the bits of C's element in each lane. It is −1 without such a k,
 /// or if C's element is zero. Only for semirings that are selective.
-struct UserProduct : FurtherResults {
+struct UserProduct : ProductBase {
   std::shared_ptr<const UserSemiring> semiring;
-  int64_t batch = 1;
   int64_t m = 0, n = 0, k = 0;
   UserLanes<MatrixView> a;         ///< M × K
   UserLanes<MatrixView> b;         ///< K × N
   UserLanes<MatrixView> c0;        ///< M × N; data is null if nothing is accumulated
   UserLanes<MutableMatrixView> c;  ///< M × N; may be c0 itself, must not overlap other matrices
-  /// Bands of the matrices. Elements of A and B outside of them are never read. Elements of results outside of them are
-  /// never written.
-  Structure structure;
-  bool keeps_c = true;  ///< as in Problem
-  const std::atomic<int32_t>* cancelled = nullptr;
-  std::atomic<double>* steps_done = nullptr;
 
   size_t lane_count() const { return semiring->lane_count(); }
   bool accumulates() const { return c0[0].data != nullptr; }
@@ -58,7 +49,6 @@ struct UserProduct : FurtherResults {
   /// Returns the number of operations of kernels. A step takes one operation for each node of ⊕ and ⊗; logarithms add
   /// operations for each element.
   double operations() const;
-  bool is_cancelled() const { return is_set(cancelled); }
   /// Counts completed k-steps.
   void count_steps(double steps) const { add_to(steps_done, steps); }
 };

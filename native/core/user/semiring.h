@@ -48,6 +48,11 @@ struct UserExpression {
   std::vector<UserNode> nodes;
   std::vector<int32_t> results;  ///< result node of each lane
 
+  /// Appends a node, and returns its index.
+  int32_t add(const UserNode& node) {
+    nodes.push_back(node);
+    return static_cast<int32_t>(nodes.size()) - 1;
+  }
   bool operator==(const UserExpression& other) const { return nodes == other.nodes && results == other.results; }
 };
 

@@ -50,10 +50,7 @@ class Step {
   }
 
  private:
-  int32_t add(const UserNode& node) {
-    whole_.nodes.push_back(node);
-    return static_cast<int32_t>(whole_.nodes.size()) - 1;
-  }
+  int32_t add(const UserNode& node) { return whole_.add(node); }
   const UserNode& at(int32_t node) const { return whole_.nodes[size_t(node)]; }
 
   bool is_sum(int32_t node, size_t lane) const {

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "core/algebra/dispatch.h"
-#include "core/problem/partition.h"
 
 namespace mpmml::cuda {
 namespace {

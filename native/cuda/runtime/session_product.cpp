@@ -6,7 +6,7 @@
 
 #include "core/algebra/dispatch.h"
 #include "core/problem/destination.h"
-#include "core/problem/partition.h"
+#include "core/problem/region.h"
 #include "core/problem/structured.h"
 #include "core/status.h"
 #include "cuda/device/error.h"

@@ -1,9 +1,7 @@
-#include "core/problem/empty_product.h"
+#include "core/problem/definition.h"
 
 #include "core/algebra/dispatch.h"
-#include "core/problem/epilogue.h"
 #include "core/problem/scan.h"
-#include "core/problem/structured.h"
 
 namespace mpmml {
 

@@ -1,11 +1,41 @@
-// Witness of a result by its definition (Problem). The naive product uses it for every result, other kernels only for
-// results whose accumulators don't determine the witness.
+// Results and witnesses by their definition: Algorithm 4 of the thesis with exact arithmetic, one result at a time. The
+// naive product uses it for every result, overflow errors and the witnesses of other kernels where their accumulators
+// don't decide. (Kernels have epilogues of their own: cpu/epilogue.h, cuda/kernels/epilogue.cuh.)
 #pragma once
 #include "core/algebra/arithmetic.h"
 #include "core/problem/problem.h"
 #include "core/problem/structured.h"
 
 namespace mpmml {
+
+/// Returns row `row` of A ⊗ column `col` of B, as an accumulator of `Arithmetic` (Wide, Wrapping or Plain).
+template <class Arithmetic>
+typename Arithmetic::Accumulator exact_cell(const Problem& problem, int64_t batch, int64_t row, int64_t col) {
+  using S = typename Arithmetic::Semiring;
+  auto acc = Arithmetic::initial();
+  const Span steps = steps_of_result(problem, row, col);
+  for (int64_t k = steps.first; k < steps.end; ++k) {
+    acc = Arithmetic::accumulate(acc, Arithmetic::encode(element_at<S>(problem.a, batch, row, k)),
+                                 Arithmetic::encode(element_at<S>(problem.b, batch, k, col)));
+  }
+  return acc;
+}
+
+/// Stores C[item, row, col] = C0 ⊕ acc into `c`. Returns whether the result overflowed.
+template <class Arithmetic>
+bool store_result(const Problem& problem, const MutableMatrixView& c, int64_t item, int64_t row, int64_t col,
+                  typename Arithmetic::Accumulator acc) {
+  using S = typename Arithmetic::Semiring;
+  using Element = typename S::Element;
+  const Element c0 = problem.c0.data ? element_at<S>(problem.c0, item, row, col) : S::zero;
+  bool overflowed = false;
+  static_cast<Element*>(c.data)[item * c.batch_stride + row * c.row_stride + col * c.col_stride] =
+      Arithmetic::finish(acc, c0, overflowed);
+  return overflowed;
+}
+
+/// Writes the results of a product of host matrices with K = 0. All witnesses are −1. Throws Error(kValue).
+void store_without_steps(const Problem& problem);
 
 /// Returns whether the candidate a ⊗ b, stored according to the overflow policy, is `result`, which isn't zero. Under
 /// the throwing policy a sum outside the finite range never matches.
