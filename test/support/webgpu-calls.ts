@@ -10,7 +10,7 @@ import {
   requestFields,
 } from '../../lib/native-interface.js'
 import type { ElementArray, OperandArray } from '../../lib/storage.js'
-import { gpuFunctions } from '../../lib/webgpu/session.js'
+import { type GpuBackend, gpuFunctions } from '../../lib/webgpu/session.js'
 import type { Layout } from '../../lib/webgpu/views.js'
 import type { GpuFunctions } from '../../lib/webgpu/with-gpu.js'
 import { allowSoftware } from './webgpu-adapter.js'
@@ -50,6 +50,21 @@ export interface Changes {
   isOutOfMemory?: (size: number) => boolean
 }
 
+/** Lowers the limits that a device reports, and rejects bindings beyond them. */
+function lowerLimits(device: GPUDevice, lower: Partial<GPUSupportedLimits>): void {
+  const limits = { ...limitsOf(device), ...lower }
+  Object.defineProperty(device, 'limits', { value: limits })
+  const bind = device.createBindGroup.bind(device)
+  device.createBindGroup = (group) => {
+    for (const { resource } of group.entries) {
+      const { buffer, size } = resource as GPUBufferBinding
+      if ((size ?? (buffer ?? (resource as GPUBuffer)).size) > limits.maxStorageBufferBindingSize)
+        throw new Error('a binding is larger than the limit')
+    }
+    return bind(group)
+  }
+}
+
 const limitsOf = ({ limits }: GPUDevice) => {
   const { maxBufferSize, maxStorageBufferBindingSize, maxComputeWorkgroupStorageSize } = limits
   return { maxBufferSize, maxStorageBufferBindingSize, maxComputeWorkgroupStorageSize }
@@ -76,6 +91,13 @@ function failAllocations(device: GPUDevice, isOutOfMemory: (size: number) => boo
   }
 }
 
+const backends: GpuBackend[] = []
+
+/** Destroys all devices, so that the process of the tests can end. */
+export async function endDevices(): Promise<void> {
+  for (const backend of backends.splice(0)) await backend.end()
+}
+
 /** Returns the functions of a device of this machine with simulated defects. */
 export function callsOf(changes: Changes = {}, allowsFallback = true): GpuFunctions {
   const { code, entries, limits: lower, isOutOfMemory } = changes
@@ -91,7 +113,7 @@ export function callsOf(changes: Changes = {}, allowsFallback = true): GpuFuncti
         if (code) device.createShaderModule = (module) => compile({ ...module, code: code(module.code) })
         if (entries)
           device.createBindGroup = (group) => bind({ ...group, entries: entries([...group.entries]) })
-        if (lower) Object.defineProperty(device, 'limits', { value: { ...limitsOf(device), ...lower } })
+        if (lower) lowerLimits(device, lower)
         if (isOutOfMemory) failAllocations(device, isOutOfMemory)
         return device
       }
@@ -99,7 +121,9 @@ export function callsOf(changes: Changes = {}, allowsFallback = true): GpuFuncti
     }
     return { requestAdapter } as unknown as GPU
   }
-  return gpuFunctions(addon, find, { allowsFallback })
+  const backend = gpuFunctions(addon, find, { allowsFallback })
+  backends.push(backend)
+  return backend
 }
 
 /** A matrix in an array. */

@@ -2,7 +2,7 @@
 import { describe, expect, it, vi } from 'vitest'
 import { power, star } from '../../lib/algebra.js'
 import { matrix } from '../../lib/index.js'
-import { named } from '../support/machine.js'
+import { named } from '../support/skip.js'
 import { withoutWebGpu } from '../support/webgpu.js'
 
 const state = vi.hoisted(() => ({ isFaster: true, kinds: [] as object[] }))

@@ -1,9 +1,10 @@
 /** Limits of closures on a WebGPU device; test/webgpu/laws.test.ts has closures of random graphs. */
-import { describe, expect, it } from 'vitest'
-import { callsOf, close, withoutAdapter } from '../support/webgpu-calls.js'
+import { afterAll, describe, expect, it } from 'vitest'
+import { callsOf, close, endDevices, withoutAdapter } from '../support/webgpu-calls.js'
 
 const reason = await withoutAdapter()
 const calls = callsOf()
+afterAll(endDevices)
 const NONE = 2 ** 31 - 1
 
 /** Weights of a path graph: each node has an edge of this weight to the next node. */

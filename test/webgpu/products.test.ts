@@ -2,10 +2,11 @@
  * Products on a WebGPU device at the limits of exact computation, and with drivers that compute wrong
  * results.
  */
-import { describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { oracle } from '../support/oracle.js'
 import {
   callsOf,
+  endDevices,
   type InArray,
   multiply,
   type ProductOptions,
@@ -15,6 +16,7 @@ import {
 
 const reason = await withoutAdapter()
 const calls = callsOf()
+afterAll(endDevices)
 const [LEAST, MOST] = [-(2 ** 31), 2 ** 31 - 1]
 
 const matrix = (rows: number, cols: number, values: readonly number[]): InArray<Int32Array> => ({

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { addon, root } from '../../lib/native.js'
 import { openThread } from '../../lib/webgpu/open-thread.js'
-import { named } from '../support/machine.js'
+import { named } from '../support/skip.js'
 import { withoutWebGpu } from '../support/webgpu.js'
 
 const reason = await withoutWebGpu()
