@@ -150,7 +150,11 @@ export function keepWebGpu(variants) {
   const kept = algebras.filter(({ semiring, dtype }) =>
     variants.some((one) => one.backend === 'webgpu' && one.semiring === semiring && one.dtype === dtype),
   )
-  algebras.splice(0, algebras.length, ...kept.map((one) => ({ ...one, hasWitness: !one.isTruth, hasClosure: one.isInteger })))
+  algebras.splice(
+    0,
+    algebras.length,
+    ...kept.map((one) => ({ ...one, hasWitness: !one.isTruth, hasClosure: one.isInteger })),
+  )
 }
 
 /** Algebras over one element type. */

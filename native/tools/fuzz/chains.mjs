@@ -35,8 +35,7 @@ class Chain {
     this.isSeveral = isSeveral
     this.dtype = random.pick(dtypes.filter((dtype) => algebrasOf(dtype).length > 0))
     // Elements of max-times may not be negative.
-    this.positive =
-      algebrasOf(this.dtype).some(({ kind }) => kind === 'product') && random.chance(0.2)
+    this.positive = algebrasOf(this.dtype).some(({ kind }) => kind === 'product') && random.chance(0.2)
     this.waits = random.chance(0.6)
     const most = onGpu ? 1400 : 720
     const small = [random.size(2, 64), random.size(2, 200), 130, 257, random.integer(500, most)]
@@ -129,7 +128,10 @@ class Chain {
       n,
       batched,
       batch: batched ? this.batch : 1,
-      structure: context.limits.structures !== false && random.chance(0.2) ? drawStructure(random, m, k, n) : undefined,
+      structure:
+        context.limits.structures !== false && random.chance(0.2)
+          ? drawStructure(random, m, k, n)
+          : undefined,
       // A failing call makes dependent calls fail.
       overflow: drawOverflow(random, algebra, !this.waits),
       asked: drawFurther(random, algebra, 0.2),

@@ -28,7 +28,9 @@ export const paths = {
 
 export async function closureCase(context, random) {
   const { library, algebra: toolkit, graph, tally } = context
-  const algebra = random.pick(algebras.filter(({ idempotent, hasClosure = true }) => idempotent && hasClosure))
+  const algebra = random.pick(
+    algebras.filter(({ idempotent, hasClosure = true }) => idempotent && hasClosure),
+  )
   const n = random.pick([
     random.size(1, 70),
     random.size(1, 70),

@@ -117,7 +117,9 @@ async function oneProduct(context, random, place, alone, chosen) {
   const what = `${describe(problem)}; ${JSON.stringify({ ...place.where, variant })}${refuses ? ', memory is refused' : ''}`
   const isSync =
     place.backend !== 'webgpu' &&
-    !abort.may && random.chance(0.15) && problem.batch * problem.m * problem.k * problem.n < 1e6
+    !abort.may &&
+    random.chance(0.15) &&
+    problem.batch * problem.m * problem.k * problem.n < 1e6
   if (refuses) addon.failAllocation(random.integer(1, 8), random.pick([1, 1, 1000]))
   try {
     const running = isSync
@@ -150,7 +152,9 @@ export async function productCase(context, random, chosen) {
   const before = process.env.MPMML_DEVICE_MEMORY_MIB
   // Makes the product be computed in blocks.
   if (place.backend !== 'cpu' && random.chance(0.15)) {
-    process.env.MPMML_DEVICE_MEMORY_MIB = String(place.backend === 'cuda' ? random.size(32, 512) : random.size(1, 16))
+    process.env.MPMML_DEVICE_MEMORY_MIB = String(
+      place.backend === 'cuda' ? random.size(32, 512) : random.size(1, 16),
+    )
     limits.large = 0.4
   }
   try {
