@@ -2,7 +2,7 @@
 import { show, showAll, showChoices } from './describe.js'
 import { storedZero } from './elements.js'
 import { DTypeError, OptionError } from './errors.js'
-import { addon, type FurtherName } from './native.js'
+import { type AuxiliaryName, addon } from './native.js'
 import { option, readChoice } from './options.js'
 import { userAlgebraOf } from './user-semiring.js'
 import type { DataType, Semiring } from './variant-names.js'
@@ -78,7 +78,7 @@ function elementTypes(zeros: object): string {
 /**
  * Throws OptionError for `option`, which needs the k that decides a result, if the semiring has no such k.
  */
-export function assertSelective(semiring: number, option: FurtherName): void {
+export function assertSelective(semiring: number, option: AuxiliaryName): void {
   const { name, idempotent } = addon.semirings[semiring]!
   if (idempotent) return
   throw new OptionError(

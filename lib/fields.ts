@@ -4,7 +4,7 @@ import type { Layout } from './layout.js'
 import { addon, buildAgain } from './native.js'
 import { copyFields, memberFields, reportFields, requestFields } from './native-interface.js'
 
-export { copyAt, furtherResults, memberAt, reportAt, requestAt } from './native-interface.js'
+export { auxiliaryResults, copyAt, memberAt, reportAt, requestAt } from './native-interface.js'
 
 for (const [known, exported] of [
   [requestFields, addon.requestFields],

@@ -2,7 +2,7 @@
 import { assertSelective, assertSemiringType, readSemiring } from '../built-in-semirings.js'
 import { OutOfMemoryError } from '../errors.js'
 import { MEMBER_FIELDS, memberAt, REPORT_FIELDS, REQUEST_FIELDS, requestAt, writeLayout } from '../fields.js'
-import { addon, type FurtherMatrices, type Made, type NativeMemory } from '../native.js'
+import { type AuxiliaryMatrices, addon, type Made, type NativeMemory } from '../native.js'
 import { option, UNSET } from '../options.js'
 import { assertIntegers } from '../overflow.js'
 import type { OperandArray } from '../storage.js'
@@ -11,9 +11,9 @@ import type { View } from '../view.js'
 import { type AnyResult, THROW } from './options.js'
 import {
   type Algebra,
+  AUXILIARY_BYTES,
+  auxiliaryKinds,
   type Call,
-  FURTHER_BYTES,
-  furtherKinds,
   type PartResults,
   type Product,
   type Result,
@@ -71,16 +71,35 @@ class BuiltInAlgebra implements Algebra {
       request[requestAt.mayWait] = 1
     }
     const native = session ? session.native : null
-    const [left, right, further] = [a.data, b.data, furtherOf(product)]
-    return addon.multiply(left, right, c!.data, c0 ? c0.data : null, request, report, cancel, native, further)
+    const [left, right, auxiliary] = [a.data, b.data, auxiliaryOf(product)]
+    return addon.multiply(
+      left,
+      right,
+      c!.data,
+      c0 ? c0.data : null,
+      request,
+      report,
+      cancel,
+      native,
+      auxiliary,
+    )
   }
 
   multiplySync(product: Product, report: Float64Array): Made {
     const { a, b, c, c0, session } = product
     this.#write(product)
     const native = session ? session.native : null
-    const further = furtherOf(product)
-    return addon.multiplySync(a.data, b.data, c!.data, c0 ? c0.data : null, request, report, native, further)
+    const auxiliary = auxiliaryOf(product)
+    return addon.multiplySync(
+      a.data,
+      b.data,
+      c!.data,
+      c0 ? c0.data : null,
+      request,
+      report,
+      native,
+      auxiliary,
+    )
   }
 
   multiplyPart(products: readonly Product[], call: Call, cancel: Int32Array): Promise<PartResults> {
@@ -112,18 +131,18 @@ export const algebra = option(
 )
 
 /** Optional results of a product, in native code's form. */
-export function furtherOf({ call, further }: Pick<Product, 'call' | 'further'>): FurtherMatrices {
-  if (further.length === 0) return null
-  return furtherKinds.map((kind) => {
-    const result = further[call.asked.indexOf(kind)]
+export function auxiliaryOf({ call, auxiliary }: Pick<Product, 'call' | 'auxiliary'>): AuxiliaryMatrices {
+  if (auxiliary.length === 0) return null
+  return auxiliaryKinds.map((kind) => {
+    const result = auxiliary[call.asked.indexOf(kind)]
     return result ? (result.data as Int32Array | NativeMemory | null) : null
   })
 }
 
 /** Writes the layouts of a product's results into `request`. */
-export function writeResults(request: Float64Array, { call, c, further }: Product): void {
+export function writeResults(request: Float64Array, { call, c, auxiliary }: Product): void {
   writeLayout(request, 0, requestAt.c, c!)
-  further.forEach((result, index) => {
+  auxiliary.forEach((result, index) => {
     writeLayout(request, 0, call.asked[index]!.layout, result)
   })
 }
@@ -155,7 +174,7 @@ export function writeCall(
   request[requestAt.planOnly] = 0
   request[requestAt.deviceMemory] = place.deviceMemory
   request[requestAt.mayWait] = 0
-  for (const { name, asks } of furtherKinds) request[asks] = options[name] ? 1 : 0
+  for (const { name, asks } of auxiliaryKinds) request[asks] = options[name] ? 1 : 0
 }
 
 /** Writes the sizes and the structure of a product from the field `start` on. */
@@ -194,11 +213,12 @@ async function multiplyPart(
   const take = () => {
     const memories = allocatedMemories(made, call)
     const offsets = new Offsets()
-    const furtherOffsets = new Offsets()
+    const auxiliaryOffsets = new Offsets()
     const results = products.map((product, index) => {
       const offset = product.out || product.c ? 0 : offsets.next(product, product.bytes)
-      const furtherOffset = session && asked.length > 0 ? furtherOffsets.next(product, FURTHER_BYTES) : 0
-      return resultOf<AnyResult>(product, memories, reports, index * REPORT_FIELDS, offset, furtherOffset)
+      const auxiliaryOffset =
+        session && asked.length > 0 ? auxiliaryOffsets.next(product, AUXILIARY_BYTES) : 0
+      return resultOf<AnyResult>(product, memories, reports, index * REPORT_FIELDS, offset, auxiliaryOffset)
     })
     giveBack(buffer)
     return results
@@ -217,10 +237,10 @@ function writeMembers(
 ): OperandArray[] {
   const arrays: OperandArray[] = []
   const offsets = new Offsets()
-  const furtherOffsets = new Offsets()
+  const auxiliaryOffsets = new Offsets()
   let start = 0
   for (const product of products) {
-    const { a, b, c, out, c0, further, bytes } = product
+    const { a, b, c, out, c0, auxiliary, bytes } = product
     writeSizes(members, product, start)
     writeMatrix(members, start + memberAt.aMemory, a, arrays)
     writeMatrix(members, start + memberAt.bMemory, b, arrays)
@@ -228,19 +248,19 @@ function writeMembers(
     else writePlace(members, start + memberAt.cMemory, offsets.next(product, bytes))
     if (c0) writeMatrix(members, start + memberAt.c0Memory, c0, arrays)
     else members[start + memberAt.c0Memory] = 0
-    for (const { memory } of furtherKinds) members[start + memory] = 0
+    for (const { memory } of auxiliaryKinds) members[start + memory] = 0
     if (asked.length > 0) {
       // All auxiliary outputs have one element type, so those of a product have equal offsets in their
       // memories.
-      const offset = session ? furtherOffsets.next(product, FURTHER_BYTES) : 0
+      const offset = session ? auxiliaryOffsets.next(product, AUXILIARY_BYTES) : 0
       asked.forEach(({ memory }, index) => {
         if (session) writePlace(members, start + memory, offset)
-        else writeMatrix(members, start + memory, further[index]!, arrays)
+        else writeMatrix(members, start + memory, auxiliary[index]!, arrays)
       })
     }
     start += MEMBER_FIELDS
   }
-  if (Math.max(offsets.bytes, furtherOffsets.bytes) > Number.MAX_SAFE_INTEGER) {
+  if (Math.max(offsets.bytes, auxiliaryOffsets.bytes) > Number.MAX_SAFE_INTEGER) {
     throw new OutOfMemoryError(`the results of the group don't fit on ${session}: compute it in parts`)
   }
   return arrays

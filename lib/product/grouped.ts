@@ -21,7 +21,7 @@ import {
   type AnyResult,
   type AnyWitness,
   asProduct,
-  furtherSet,
+  auxiliarySet,
   type MpmmOptions,
   overflow,
 } from './options.js'
@@ -107,7 +107,7 @@ const groupedOptions = new Options({
   semiring: algebra,
   overflow,
   ...whereSet,
-  ...furtherSet,
+  ...auxiliarySet,
   structure,
   signal,
 } satisfies OptionsOf<GroupedOptions>)

@@ -6,7 +6,7 @@ import { semiring } from '../built-in-semirings.js'
 import type { DeviceMatrix } from '../device/device.js'
 import { OptionError } from '../errors.js'
 import type { MatrixLike } from '../matrix.js'
-import { addon, type FurtherName, indexIn } from '../native.js'
+import { type AuxiliaryName, addon, indexIn } from '../native.js'
 import {
   boolean,
   checkedLater,
@@ -120,7 +120,7 @@ export interface MpmmOptions<
 }
 
 /** Options of auxiliary outputs. */
-export const furtherSet = { witness: boolean(false) } satisfies Record<FurtherName, Option<boolean>>
+export const auxiliarySet = { witness: boolean(false) } satisfies Record<AuxiliaryName, Option<boolean>>
 
 /** Options of long-running work: abort and progress. */
 export const longWorkSet = { signal, onProgress: listener<Progress>() }
@@ -148,7 +148,7 @@ export const productSet = {
   ...whereSet,
   variant,
   overflow,
-  ...furtherSet,
+  ...auxiliarySet,
   structure,
   ...longWorkSet,
 } satisfies OptionsOf<MpmmOptions>

@@ -228,8 +228,8 @@ export function allocateResult(product: Product, name: Name = 'the result'): voi
     lane.c = lane.out ?? newResult(lane.newElements(), call, `lane ${index + 1} of ${name}`)
   }
   if (call.asked.length === 0) return
-  product.further = call.asked.map((further) =>
-    newResult(product.newFurther(), call, { toString: () => `the ${further.name} of ${name}` }),
+  product.auxiliary = call.asked.map((auxiliary) =>
+    newResult(product.newAuxiliary(), call, { toString: () => `the ${auxiliary.name} of ${name}` }),
   )
 }
 

@@ -4,9 +4,9 @@ import type { Placement } from '../backend-selection.js'
 import type { Borrowed } from '../borrowed.js'
 import type { Session } from '../device/resident.js'
 import { bytesOf, INT32 } from '../elements.js'
-import { requestAt as at, furtherResults } from '../fields.js'
+import { requestAt as at, auxiliaryResults } from '../fields.js'
 import { type Elements, rowMajorElements } from '../layout.js'
-import type { FurtherName, Made, NativeMemory } from '../native.js'
+import type { AuxiliaryName, Made, NativeMemory } from '../native.js'
 import type { NativeWork } from '../run-native.js'
 import type { ElementArray } from '../storage.js'
 import type { LaneType } from '../user-semiring.js'
@@ -21,11 +21,11 @@ export interface Result extends Elements {
 }
 
 /** Bytes of an element of an auxiliary output. */
-export const FURTHER_BYTES = bytesOf(INT32)
+export const AUXILIARY_BYTES = bytesOf(INT32)
 
 /** A kind of auxiliary outputs, with its fields in a request. */
 export interface Further {
-  readonly name: FurtherName
+  readonly name: AuxiliaryName
   /** Field of a request that requests the output. */
   readonly asks: number
   /** Field with the memory of the output, in groups. */
@@ -34,11 +34,11 @@ export interface Further {
 }
 
 /** Returns the name of the field that requests an auxiliary output. */
-export const asksField = (name: FurtherName): `asks${Capitalize<FurtherName>}` =>
-  `asks${`${name[0]!.toUpperCase()}${name.slice(1)}` as Capitalize<FurtherName>}`
+export const asksField = (name: AuxiliaryName): `asks${Capitalize<AuxiliaryName>}` =>
+  `asks${`${name[0]!.toUpperCase()}${name.slice(1)}` as Capitalize<AuxiliaryName>}`
 
 /** All kinds of auxiliary outputs, in the order of native code. */
-export const furtherKinds: readonly Further[] = furtherResults.map((name) => ({
+export const auxiliaryKinds: readonly Further[] = auxiliaryResults.map((name) => ({
   name,
   asks: at[asksField(name)],
   memory: at[`${name}Memory`],
@@ -90,7 +90,7 @@ export class Call {
     readonly algebra: Algebra,
     readonly options: CallOptions,
   ) {
-    this.asked = furtherKinds.filter(({ name }) => options[name])
+    this.asked = auxiliaryKinds.filter(({ name }) => options[name])
     this.place = { backend: options.backend, deviceMemory: 0, atOnce: false, mayUseCuda: false }
   }
 }
@@ -107,7 +107,7 @@ export class Product implements Borrowed {
    */
   c: Result | null = null
   /** Destinations of the requested auxiliary outputs, set by allocateResult(). */
-  further: readonly Result[] = []
+  auxiliary: readonly Result[] = []
   /**
    * Products of the other lanes if elements have more than one lane; this product is that of the first lane.
    */
@@ -191,9 +191,9 @@ export class Product implements Borrowed {
   }
 
   /** Returns the layout of an auxiliary output that begins at `offset`. */
-  newFurther(offset = 0): Elements {
+  newAuxiliary(offset = 0): Elements {
     const { batched, batch, m, n } = this
-    return rowMajorElements(INT32, FURTHER_BYTES, batched, batch, m, n, offset)
+    return rowMajorElements(INT32, AUXILIARY_BYTES, batched, batch, m, n, offset)
   }
 }
 

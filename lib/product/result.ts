@@ -172,10 +172,10 @@ const { variants, backends, paths: arithmetics } = addon
 /** Memories of results on a device: of the lanes of c unless `out` was given, and of the auxiliary outputs. */
 export interface AllocatedMemories {
   readonly results: readonly SharedMemory[]
-  readonly further: readonly SharedMemory[]
+  readonly auxiliary: readonly SharedMemory[]
 }
 
-const nothingMade: AllocatedMemories = { results: [], further: [] }
+const nothingMade: AllocatedMemories = { results: [], auxiliary: [] }
 
 const listOf = (made: Made): readonly NativeMemory[] =>
   made === undefined ? [] : Array.isArray(made) ? made : [made as NativeMemory]
@@ -189,13 +189,13 @@ export function allocatedMemories(made: Made, { session, asked }: Call): Allocat
   if (made === undefined) return nothingMade
   const all = listOf(made).map((memory) => new SharedMemory(memory, session!))
   // Memories of auxiliary outputs come last.
-  const further = all.splice(all.length - asked.length)
-  return { results: all, further }
+  const auxiliary = all.splice(all.length - asked.length)
+  return { results: all, auxiliary }
 }
 
 /**
  * Returns the result for the user; the report's fields begin at `start`. On a device the result begins at
- * `offset` of the allocated memories, and each auxiliary output at `furtherOffset`.
+ * `offset` of the allocated memories, and each auxiliary output at `auxiliaryOffset`.
  */
 export function resultOf<C extends AnyResult>(
   product: Product,
@@ -203,7 +203,7 @@ export function resultOf<C extends AnyResult>(
   report: Float64Array,
   start = 0,
   offset = 0,
-  furtherOffset = 0,
+  auxiliaryOffset = 0,
 ): WitnessedResult<C, boolean> {
   const { call, session, structure } = product
   const c = (product.out ? product.outValue : newResult(product, made, offset)) as C
@@ -229,9 +229,9 @@ export function resultOf<C extends AnyResult>(
   ) as WitnessedResult<C, boolean>
   if (structure) result.structure = structure.shown
   call.asked.forEach(({ name }, index) => {
-    const memory = made.further[index]
+    const memory = made.auxiliary[index]
     result[name] = (
-      memory ? inMemory(memory, product.newFurther(furtherOffset)) : inArray(product.further[index]!)
+      memory ? inMemory(memory, product.newAuxiliary(auxiliaryOffset)) : inArray(product.auxiliary[index]!)
     ) as WitnessOf<C>
   })
   return result

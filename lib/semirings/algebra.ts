@@ -1,10 +1,10 @@
 /** Algebras of custom semirings, which call native code. */
 import { OptionError } from '../errors.js'
 import { REPORT_FIELDS, writeLayout } from '../fields.js'
-import { addon, type FurtherMatrices, type LaneMatrix, type Made } from '../native.js'
+import { type AuxiliaryMatrices, addon, type LaneMatrix, type Made } from '../native.js'
 import { userRequestAt as at, userRequestFields } from '../native-interface.js'
 import { UNSET } from '../options.js'
-import { furtherOf, writeSizes } from '../product/algebra.js'
+import { auxiliaryOf, writeSizes } from '../product/algebra.js'
 import { type Algebra, asksField, type Call, type PartResults, type Product } from '../product/product.js'
 import { allocatedMemories, releaseAllocated, resultOf } from '../product/result.js'
 import type { UserPlan } from '../product/user-product.js'
@@ -48,20 +48,20 @@ export class UserAlgebra implements Algebra {
   }
 
   multiply(product: Product, report: Float64Array, cancel: Int32Array): Promise<Made> {
-    const { a, b, c, c0, further } = matricesOf(product)
+    const { a, b, c, c0, auxiliary } = matricesOf(product)
     writeRequest(request, product)
     return addon.multiplyUser(
       ...([nativeOf(this.semiring), a, b, c, c0, request, report, cancel] as const),
       nativeSessionOf(product.call),
-      further,
+      auxiliary,
     )
   }
 
   multiplySync(product: Product, report: Float64Array): Made {
-    const { a, b, c, c0, further } = matricesOf(product)
+    const { a, b, c, c0, auxiliary } = matricesOf(product)
     writeRequest(request, product)
     const native = nativeSessionOf(product.call)
-    return addon.multiplyUserSync(nativeOf(this.semiring), a, b, c, c0, request, report, native, further)
+    return addon.multiplyUserSync(nativeOf(this.semiring), a, b, c, c0, request, report, native, auxiliary)
   }
 
   async multiplyPart(products: readonly Product[], call: Call, cancel: Int32Array): Promise<PartResults> {
@@ -69,8 +69,8 @@ export class UserAlgebra implements Algebra {
     const reports = new Float64Array(products.length * REPORT_FIELDS)
     const matrices = products.map((product, index) => {
       writeRequest(requests, product, index * FIELDS)
-      const { a, b, c, c0, further } = matricesOf(product)
-      return [a, b, c, c0, further] as const
+      const { a, b, c, c0, auxiliary } = matricesOf(product)
+      return [a, b, c, c0, auxiliary] as const
     })
     const native = nativeSessionOf(call)
     const made = await addon.multiplyUserGroup(
@@ -119,7 +119,7 @@ function matricesOf(product: Product): {
   b: LaneMatrix[]
   c: LaneMatrix[] | null
   c0: LaneMatrix[] | null
-  further: FurtherMatrices
+  auxiliary: AuxiliaryMatrices
 } {
   const { lanes, c, c0 } = product
   const all = (of: (lane: Product) => unknown) => lanes.map((lane) => of(lane) as LaneMatrix)
@@ -128,7 +128,7 @@ function matricesOf(product: Product): {
     b: all((lane) => lane.b.data),
     c: c?.data ? all((lane) => lane.c!.data) : null,
     c0: c0 ? all((lane) => lane.c0!.data) : null,
-    further: furtherOf(product),
+    auxiliary: auxiliaryOf(product),
   }
 }
 
@@ -152,7 +152,7 @@ function writeRequest(request: Float64Array, product: Product, start = 0): void 
   })
   call.asked.forEach(({ name }, index) => {
     request[start + at[asksField(name)]] = 1
-    writeLayout(request, start, at[name], product.further[index] ?? product.newFurther())
+    writeLayout(request, start, at[name], product.auxiliary[index] ?? product.newAuxiliary())
   })
 }
 

@@ -213,9 +213,9 @@ void Background::settle_finished(Napi::Env env, Napi::Function, Background* back
 void Background::close() {
   presence_.reset();
   Executor& pool = Executor::pool();
-  pool.give_up(this);
+  pool.abandon(this);
   for (const auto& device : devices_) {
-    device->executor().give_up(this);
+    device->executor().abandon(this);
     device->shut();
   }
   pool.wait_for(this);

@@ -17,7 +17,7 @@ constexpr double kNothingGains = -1;
 
 class ClosureWork : public DeviceWork {
  public:
-  ClosureWork(const Napi::CallbackInfo& info, Uses uses, const Closing& closing, bool reflexive, bool wants_next,
+  ClosureWork(const Napi::CallbackInfo& info, Uses uses, const ClosureRequest& closing, bool reflexive, bool wants_next,
               double* report, std::atomic<int32_t>* cancel)
       : DeviceWork(std::move(uses), cancel),
         closing_(closing),
@@ -134,7 +134,7 @@ class ClosureWork : public DeviceWork {
     session.combine(closing_.operation, closing_.batch, closure_.d, read_only(closure_.d))->finish();
   }
 
-  const Closing closing_;
+  const ClosureRequest closing_;
   const bool wants_next_;
   double* const report_;
   Closure closure_;
@@ -147,7 +147,7 @@ Napi::Value close_matrix(const Napi::CallbackInfo& info, const std::shared_ptr<D
                          const Napi::Value& matrix, const Napi::Value& out, bool in_place, bool reflexive,
                          bool wants_next, const double* request, double* report, std::atomic<int32_t>* cancel) {
   Uses uses(device);
-  const Closing closing = read_closing(matrix, in_place, out, request, uses);
+  const ClosureRequest closing = read_closing(matrix, in_place, out, request, uses);
   return DeviceWork::run(
       info.Env(), std::make_unique<ClosureWork>(info, std::move(uses), closing, reflexive, wants_next, report, cancel));
 }

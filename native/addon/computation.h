@@ -11,7 +11,7 @@
 namespace mpmml::addon {
 
 /// Options of a computation.
-struct Asked {
+struct ComputationOptions {
   std::atomic<int32_t>* cancel = nullptr;
   std::function<Place()> place{};  ///< default: the processor
   bool is_group = false;           ///< whether failures have the index of a product
@@ -20,11 +20,11 @@ struct Asked {
 template <class Compute>
 class Computation final : public Work {
  public:
-  Computation(Compute compute, Asked asked, Napi::ObjectReference arguments)
-      : Work(asked.cancel),
+  Computation(Compute compute, ComputationOptions options, Napi::ObjectReference arguments)
+      : Work(options.cancel),
         compute_(std::move(compute)),
-        place_(std::move(asked.place)),
-        is_group_(asked.is_group),
+        place_(std::move(options.place)),
+        is_group_(options.is_group),
         arguments_(std::move(arguments)) {}
 
   Place place() noexcept override {
@@ -66,9 +66,10 @@ class Computation final : public Work {
 
 /// Returns a promise of the result of `compute`. The arguments of the call stay alive until it is settled.
 template <class Compute>
-Napi::Value in_background(const Napi::CallbackInfo& info, Compute compute, Asked asked = {}) {
+Napi::Value in_background(const Napi::CallbackInfo& info, Compute compute, ComputationOptions options = {}) {
   return Background::of(info.Env())
-      .run(Executor::pool(), std::make_unique<Computation<Compute>>(std::move(compute), std::move(asked), keep(info)));
+      .run(Executor::pool(),
+           std::make_unique<Computation<Compute>>(std::move(compute), std::move(options), keep(info)));
 }
 
 }  // namespace mpmml::addon

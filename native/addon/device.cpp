@@ -14,10 +14,10 @@ void Device::open(BackendChoice choice, int device, DeviceSet devices, int64_t d
   std::unique_ptr<Session> session =
       devices == 0 ? engine().open(choice, device, device_memory) : engine().open(choice, devices, device_memory);
   const bool is_cuda = session->backend() == BackendKind::kCuda;
-  const std::vector<int> several = session->devices();
-  const bool is_all =
-      devices == kAllDevices || std::max<size_t>(several.size(), 1) == static_cast<size_t>(engine().device_count());
-  description_ = {session->backend(),      is_cuda ? session->device() : -1, session->name(), several, is_all,
+  const std::vector<int> device_indices = session->devices();
+  const bool is_all = devices == kAllDevices ||
+                      std::max<size_t>(device_indices.size(), 1) == static_cast<size_t>(engine().device_count());
+  description_ = {session->backend(),      is_cuda ? session->device() : -1, session->name(), device_indices, is_all,
                   session->works_at_once()};
   session_ = std::move(session);
 }
@@ -379,7 +379,7 @@ double memory_number(const Napi::Value& memory) {
 
 void release(const Napi::Value& memory) { memory_in(memory).release(memory.Env()); }
 
-Napi::Value give_up(const Napi::CallbackInfo& info, std::atomic<int32_t>* cancel) {
+Napi::Value abandon(const Napi::CallbackInfo& info, std::atomic<int32_t>* cancel) {
   cancel->store(1, std::memory_order_relaxed);
   Background::of(info.Env()).withdraw(cancel);
   return info.Env().Undefined();

@@ -34,8 +34,8 @@ constexpr std::chrono::seconds kPatience{5};
 
 /// With one processor, a spinning thread keeps the other threads from working.
 bool may_spin() {
-  static const bool several = std::thread::hardware_concurrency() > 1;
-  return several;
+  static const bool is_multicore = std::thread::hardware_concurrency() > 1;
+  return is_multicore;
 }
 
 void relax() {
@@ -159,7 +159,7 @@ void Executor::withdraw(const std::atomic<int32_t>* cancel) {
   for (Task* task : withdrawn) task->client()->tell(task);
 }
 
-void Executor::give_up(const Client* client) {
+void Executor::abandon(const Client* client) {
   std::lock_guard<std::mutex> lock(mutex_);
   for (std::deque<Task*>* queue : {&waiting_, &waiting_for_devices_}) {
     const auto is_of_client = [&](const Task* task) { return belongs(task->client(), client); };
@@ -168,8 +168,8 @@ void Executor::give_up(const Client* client) {
   arrivals_.store(waiting_.size(), std::memory_order_relaxed);
   for (Running& it : running_) {
     if (!it.task || !belongs(it.client, client)) continue;
-    it.is_given_up = true;
-    it.task->give_up();
+    it.is_aborted = true;
+    it.task->abandon();
   }
 }
 
@@ -187,7 +187,7 @@ void Executor::detach_at_exit(const Client* client) {
   const auto executors = Registry::instance().all();
   std::vector<std::shared_ptr<DetachedTask>> dropped;
   for (const auto& executor : executors) {
-    executor->give_up(client);
+    executor->abandon(client);
     if (!belongs(executor->client_, client)) continue;
     std::lock_guard<std::mutex> lock(executor->mutex_);
     executor->refuses_chores_ = true;
@@ -278,8 +278,8 @@ bool Executor::goes_on(const Entry& entry, std::unique_lock<std::mutex>& lock) {
   if (place == Place::kProcessor) return true;
   --on_processors_;
   // A task that was cancelled meanwhile was in no queue, so it is started and fails.
-  const bool is_given_up = entry->is_given_up || (task->cancel() && task->cancel()->load(std::memory_order_relaxed));
-  const bool has_place = is_given_up || has_room(Place::kDevice);
+  const bool is_aborted = entry->is_aborted || (task->cancel() && task->cancel()->load(std::memory_order_relaxed));
+  const bool has_place = is_aborted || has_room(Place::kDevice);
   if (has_place) {
     entry->place = Place::kDevice;
     ++on_devices_;

@@ -48,7 +48,7 @@ class Executor : public std::enable_shared_from_this<Executor> {
   void withdraw(const std::atomic<int32_t>* cancel);
 
   /// Cancels the tasks of a client, and drops those that haven't been started. Doesn't wait.
-  void give_up(const Client* client);
+  void abandon(const Client* client);
 
   /// Waits until no task of a client runs.
   void wait_for(const Client* client);
@@ -69,7 +69,7 @@ class Executor : public std::enable_shared_from_this<Executor> {
     Client* client;
     Task* task;  ///< null after the client has been notified, because it may then destroy the task
     Place place;
-    bool is_given_up;
+    bool is_aborted;
   };
   using Entry = std::list<Running>::iterator;
 

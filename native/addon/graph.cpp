@@ -181,7 +181,7 @@ graph::Query query_of(Napi::Env env, const GraphSearchRequest& request, const gr
   return query;
 }
 
-graph::ThreadPool crew() {
+graph::ThreadPool thread_pool() {
   return {cpu::thread_count(), [](int64_t count, const std::function<void(int64_t)>& call) {
             auto body = [&](int64_t index) { call(index); };
             cpu::parallel_for(count, cpu::Task(body));
@@ -207,17 +207,17 @@ Napi::Value answered(const Napi::CallbackInfo& info, std::atomic<int32_t>* cance
   return in_background(info, compute, {cancel});
 }
 
-using DivisionHandle = HandleOf<HandleKind::kDivision, const graph::Division>;
+using DissectionHandle = HandleOf<HandleKind::kDissection, const graph::Dissection>;
 
 }  // namespace
 
-std::shared_ptr<const graph::Division> division_of(const Napi::Value& value) {
-  return handle_in<DivisionHandle>(value, "expected a division").kept;
+std::shared_ptr<const graph::Dissection> dissection_of(const Napi::Value& value) {
+  return handle_in<DissectionHandle>(value, "expected a division").kept;
 }
 
-Napi::Value to_value(Env env, const std::shared_ptr<const graph::Division>& division) {
-  const Napi::Value external = external_of<DivisionHandle>(
-      env, std::make_unique<DivisionHandle>(division), [](Napi::Env env, DivisionHandle& released) {
+Napi::Value to_value(Env env, const std::shared_ptr<const graph::Dissection>& division) {
+  const Napi::Value external = external_of<DissectionHandle>(
+      env, std::make_unique<DissectionHandle>(division), [](Napi::Env env, DissectionHandle& released) {
         Napi::MemoryManagement::AdjustExternalMemory(env, -released.kept->bytes());
       });
   // The garbage collector must know the memory that this small object retains.
@@ -231,9 +231,9 @@ Napi::Value graph_search(const Napi::CallbackInfo& info, const GraphSearchReques
   const bool divides = request.divides;
   return answered<GraphSearchAnswer>(info, cancel, [=](GraphSearchAnswer& answer) {
     graph::Query asked = query;
-    std::shared_ptr<const graph::Division> division;
+    std::shared_ptr<const graph::Dissection> division;
     if (divides) asked.divided = &division;
-    answer.dissected = graph::search(asked, crew()) == graph::Method::kDissection;
+    answer.dissected = graph::search(asked, thread_pool()) == graph::Method::kDissection;
     if (division) answer.division = std::move(division);
   });
 }
@@ -244,7 +244,7 @@ Napi::Value graph_components(const Napi::CallbackInfo& info, const GraphComponen
   const graph::CancellationToken watch = watch_of(report, cancel);
   const bool is_strong = request.strong;
   return answered<GraphComponents>(info, cancel, [=](GraphComponents& answer) {
-    static_cast<graph::Parts&>(answer) =
+    static_cast<graph::ComponentMembers&>(answer) =
         is_strong ? graph::strong_components(source, watch) : graph::weak_components(source, watch);
   });
 }
@@ -284,7 +284,7 @@ Napi::Value graph_shortest(const Napi::CallbackInfo& info, const GraphShortestRe
   query.limit = request.limit;
   query.watch = watch_of(report, cancel);
   return answered<GraphPaths>(info, cancel, [query](GraphPaths& answer) {
-    for (graph::RankedPath& path : graph::k_shortest_paths(query, crew())) {
+    for (graph::RankedPath& path : graph::k_shortest_paths(query, thread_pool())) {
       answer.lengths.push_back(path.length);
       answer.paths.push_back(std::move(path.nodes));
     }

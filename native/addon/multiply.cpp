@@ -24,7 +24,7 @@ struct Members {
 constexpr size_t place_field(size_t matrix) {
   return MemberField::aMemory + matrix * (MemberField::bMemory - MemberField::aMemory);
 }
-static_assert(place_field(kFirstFurther) == MemberField::witnessMemory);
+static_assert(place_field(kFirstAuxiliary) == MemberField::witnessMemory);
 
 /// Computes or plans one product, and writes its report.
 void compute_one(const Problem& problem, const Request& request, bool is_only_planned, double* report) {
@@ -66,7 +66,7 @@ struct Products {
     }
   };
   Made results{};
-  std::array<Made, kFurtherCount> further{};
+  std::array<Made, kAuxiliaryCount> auxiliary{};
   std::optional<Members> unread{};  ///< a group, until read()
 
   Products(const Call& call, double* reported)
@@ -85,8 +85,8 @@ struct Products {
     const size_t index = problems.size() - 1;
     const Problem& it = problems.back();
     results.add(index, places.c, it.outputs() * element_bytes(it.operation.dtype));
-    for (size_t which = 0; which < kFurtherCount; ++which) {
-      further[which].add(index, places.further[which], it.outputs() * kFurtherBytes);
+    for (size_t which = 0; which < kAuxiliaryCount; ++which) {
+      auxiliary[which].add(index, places.auxiliary[which], it.outputs() * kAuxiliaryBytes);
     }
   }
 
@@ -97,7 +97,7 @@ struct Products {
     problems.clear();
     problems.reserve(count);
     results = {};
-    further = {};
+    auxiliary = {};
     results.at.reserve(count);
     auto next = sources.begin();
     for (size_t index = 0; index < count; ++index) {
@@ -147,8 +147,8 @@ struct Products {
       return std::make_unique<Done>(std::vector<Outcome>{outcome});
     }
     if (results.is_needed()) place_results(work);
-    for (size_t which = 0; which < kFurtherCount; ++which) {
-      if (further[which].is_needed()) place_further(work, which);
+    for (size_t which = 0; which < kAuxiliaryCount; ++which) {
+      if (auxiliary[which].is_needed()) place_auxiliary(work, which);
     }
     return engine().multiply(session, problems, request.where);
   }
@@ -180,19 +180,19 @@ struct Products {
       if (results.has(index)) problems[index].keeps_c = false;
     }
   }
-  void place_further(DeviceWork& work, size_t which) {
-    Memory& memory = work.make(further[which].bytes, kFurtherType, Storage::kElement, units_of_result());
+  void place_auxiliary(DeviceWork& work, size_t which) {
+    Memory& memory = work.make(auxiliary[which].bytes, kAuxiliaryType, Storage::kElement, units_of_result());
     for (size_t index = 0; index < problems.size(); ++index) {
-      further[which].place(index, memory, problems[index].*kFurtherResults[which].view);
+      auxiliary[which].place(index, memory, problems[index].*kAuxiliaryResults[which].view);
     }
   }
 };
 
 Matrices matrices_of(const Napi::Value& a, const Napi::Value& b, const Napi::Value& c, const Napi::Value& c0,
-                     const Napi::Value& further, const Uses* uses) {
+                     const Napi::Value& auxiliary, const Uses* uses) {
   Matrices matrices{source_of(a, uses), source_of(b, uses), source_of(c, uses), source_of(c0, uses)};
-  const FurtherSources sources = further_of(further, uses);
-  std::copy(sources.begin(), sources.end(), matrices.begin() + kFirstFurther);
+  const AuxiliarySources sources = auxiliary_of(auxiliary, uses);
+  std::copy(sources.begin(), sources.end(), matrices.begin() + kFirstAuxiliary);
   return matrices;
 }
 
@@ -204,7 +204,7 @@ Products read_one(const Matrices& matrices, const double* fields, double* report
   products.problems.reserve(1);
   Places places = products.read(call, matrices, fields, uses != nullptr);
   if (places.c) places.c = 0;
-  for (std::optional<int64_t>& place : places.further) {
+  for (std::optional<int64_t>& place : places.auxiliary) {
     if (place) place = 0;
   }
   products.make(places);
@@ -262,25 +262,25 @@ Products read_group(const Napi::Value& list, const double* asked, const Napi::Va
 
 Napi::Value multiply(const Napi::CallbackInfo& info, const Napi::Value& a, const Napi::Value& b, const Napi::Value& c,
                      const Napi::Value& c0, const double* request, double* report, std::atomic<int32_t>* cancel,
-                     const std::shared_ptr<Device>& device, const Napi::Value& further) {
+                     const std::shared_ptr<Device>& device, const Napi::Value& auxiliary) {
   return run_products(info, device, cancel, [&](Uses* uses) {
-    return read_one(matrices_of(a, b, c, c0, further, uses), request, report, cancel, uses);
+    return read_one(matrices_of(a, b, c, c0, auxiliary, uses), request, report, cancel, uses);
   });
 }
 
 Napi::Value multiply_sync(const Napi::CallbackInfo& info, const Napi::Value& a, const Napi::Value& b,
                           const Napi::Value& c, const Napi::Value& c0, const double* request, double* report,
-                          const std::shared_ptr<Device>& device, const Napi::Value& further) {
+                          const std::shared_ptr<Device>& device, const Napi::Value& auxiliary) {
   const Napi::Env env = info.Env();
   if (!device) {
     const Call call = read_call(request);
     Problem problem;
-    read_product(call, matrices_of(a, b, c, c0, further, nullptr), request, false, problem);
+    read_product(call, matrices_of(a, b, c, c0, auxiliary, nullptr), request, false, problem);
     compute_one(problem, call.request, call.is_only_planned, report);
     return env.Undefined();
   }
   return run_products_and_wait(info, device, [&](Uses* uses) {
-    return read_one(matrices_of(a, b, c, c0, further, uses), request, report, nullptr, uses);
+    return read_one(matrices_of(a, b, c, c0, auxiliary, uses), request, report, nullptr, uses);
   });
 }
 

@@ -98,7 +98,7 @@ Operation operation_in(const double* fields) {
 }
 
 /// Whether a matrix may be stored in a narrower type.
-enum class Narrow : bool { kRefused, kTaken };
+enum class NarrowStorage : bool { kRefused, kTaken };
 
 /// Reads matrices of one batch and one element type, and checks that their elements are inside their arrays or
 /// memories.
@@ -143,8 +143,8 @@ struct Reader {
     return batch > 0 && view.rows > 0 && view.cols > 0;
   }
 
-  void require_type(const Source& source, Narrow narrow) const {
-    const bool is_refused = (source.storage == Storage::kNarrow && narrow == Narrow::kRefused) ||
+  void require_type(const Source& source, NarrowStorage narrow) const {
+    const bool is_refused = (source.storage == Storage::kNarrow && narrow == NarrowStorage::kRefused) ||
                             (source.are_words && !takes_words) || source.dtype != dtype;
     if (!source.is_there || is_refused) malformed_request("a matrix of another type");
   }
@@ -159,7 +159,8 @@ struct Reader {
   }
 
   template <class View>
-  View matrix(const Source& source, const char* name, Narrow narrow, size_t first, int64_t rows, int64_t cols) const {
+  View matrix(const Source& source, const char* name, NarrowStorage narrow, size_t first, int64_t rows,
+              int64_t cols) const {
     View view = layout<View>(first, rows, cols);
     require_type(source, narrow);
     view.storage = source.storage;
@@ -188,23 +189,23 @@ struct Reader {
 template <class F>
 constexpr size_t kFieldsOfMatrix = F::c0Offset - F::cOffset;
 template <class F>
-constexpr size_t further_field(size_t index) {
+constexpr size_t auxiliary_field(size_t index) {
   return F::c0Offset + (1 + index) * kFieldsOfMatrix<F>;
 }
-static_assert(further_field<MemberField>(0) == MemberField::witnessOffset);
+static_assert(auxiliary_field<MemberField>(0) == MemberField::witnessOffset);
 constexpr size_t kFieldsOfLane = UserRequestField::aLane1Offset - UserRequestField::aLane0Offset;
-constexpr size_t further_field_of_user(size_t index) {
+constexpr size_t auxiliary_field_of_user(size_t index) {
   return UserRequestField::c0Lane0Offset + (kMaxUserLanes + index) * kFieldsOfLane;
 }
-static_assert(further_field_of_user(0) == UserRequestField::witnessOffset);
+static_assert(auxiliary_field_of_user(0) == UserRequestField::witnessOffset);
 
 /// Reads the destination of an auxiliary output whose fields begin with `field`. The destination has no data if memory
 /// is to be allocated for it.
-MutableMatrixView further_result(const Reader& read, const Source& source, const char* name, size_t field, int64_t m,
-                                 int64_t n, bool is_only_planned, bool is_on_device) {
+MutableMatrixView auxiliary_result(const Reader& read, const Source& source, const char* name, size_t field, int64_t m,
+                                   int64_t n, bool is_only_planned, bool is_on_device) {
   if (source.is_there) {
     if (is_on_device && !source.memory) malformed_request(name + std::string(" isn't on the device"));
-    return read.matrix<MutableMatrixView>(source, name, Narrow::kRefused, field, m, n);
+    return read.matrix<MutableMatrixView>(source, name, NarrowStorage::kRefused, field, m, n);
   }
   if (is_only_planned) {
     // Non-null data marks a requested output. Planning doesn't write to it.
@@ -212,7 +213,7 @@ MutableMatrixView further_result(const Reader& read, const Source& source, const
     return row_major<void*>(&planned, m, n);
   }
   if (!is_on_device) malformed_request(name + std::string(" has no memory"));
-  bytes_of_matrices(read.batch, m, n, kFurtherBytes);
+  bytes_of_matrices(read.batch, m, n, kAuxiliaryBytes);
   return row_major<void*>(nullptr, m, n);
 }
 
@@ -232,11 +233,11 @@ Source source_in(RegisteredMemory& memory) {
   return {memory.data, memory.bytes, memory.memory, &memory, memory.dtype, memory.storage, false, true};
 }
 
-FurtherSources further_of(const Napi::Value& value, const Uses* uses) {
-  FurtherSources sources;
+AuxiliarySources auxiliary_of(const Napi::Value& value, const Uses* uses) {
+  AuxiliarySources sources;
   if (is_missing(value)) return sources;
   if (!value.IsArray()) malformed_request("expected an array of further results");
-  for (uint32_t index = 0; index < kFurtherCount; ++index) {
+  for (uint32_t index = 0; index < kAuxiliaryCount; ++index) {
     sources[index] = source_of(value.As<Napi::Array>().Get(index), uses);
   }
   return sources;
@@ -247,10 +248,10 @@ Call read_call(const double* request) {
   const auto index = [&](size_t field, uint64_t count) { return index_in(request, field, count); };
   Call call;
   call.operation = operation_in(request);
-  for (size_t index = 0; index < kFurtherCount; ++index) {
-    call.asks_further[index] = request[F::asksWitness + index] != 0;
-    if (call.asks_further[index] && !is_idempotent(call.operation)) {
-      malformed_request(kFurtherResults[index].name + std::string(" of a semiring that has none"));
+  for (size_t index = 0; index < kAuxiliaryCount; ++index) {
+    call.requests_auxiliary[index] = request[F::asksWitness + index] != 0;
+    if (call.requests_auxiliary[index] && !is_idempotent(call.operation)) {
+      malformed_request(kAuxiliaryResults[index].name + std::string(" of a semiring that has none"));
     }
   }
   call.is_only_planned = request[F::planOnly] != 0;
@@ -271,11 +272,11 @@ Places read_product(const Call& call, const Matrices& matrices, const double* me
   problem.batch = size_in(member, F::batch);
   const int64_t m = size_in(member, F::m), n = size_in(member, F::n), k = size_in(member, F::k);
   const Reader read{member, dtype, problem.batch};
-  problem.a = read.matrix<MatrixView>(a, "a", Narrow::kTaken, F::aOffset, m, k);
-  problem.b = read.matrix<MatrixView>(b, "b", Narrow::kTaken, F::bOffset, k, n);
+  problem.a = read.matrix<MatrixView>(a, "a", NarrowStorage::kTaken, F::aOffset, m, k);
+  problem.b = read.matrix<MatrixView>(b, "b", NarrowStorage::kTaken, F::bOffset, k, n);
   if (c.is_there) {
     if (is_on_device && !c.memory) malformed_request("a result that isn't on the device");
-    problem.c = read.matrix<MutableMatrixView>(c, "out", Narrow::kRefused, F::cOffset, m, n);
+    problem.c = read.matrix<MutableMatrixView>(c, "out", NarrowStorage::kRefused, F::cOffset, m, n);
   } else if (call.is_only_planned) {
     problem.c = read.layout<MutableMatrixView>(F::cOffset, m, n);
   } else if (is_on_device) {
@@ -286,16 +287,16 @@ Places read_product(const Call& call, const Matrices& matrices, const double* me
   } else {
     malformed_request("a product without a result");
   }
-  if (c0.is_there) problem.c0 = read.matrix<MatrixView>(c0, "accumulate", Narrow::kRefused, F::c0Offset, m, n);
-  for (size_t index = 0; index < kFurtherCount; ++index) {
-    if (!call.asks_further[index]) continue;
-    const auto& [view, name, none] = kFurtherResults[index];
-    const Source& source = matrices[kFirstFurther + index];
-    const Reader read_further{member, kFurtherType, problem.batch};
-    const size_t field = further_field<F>(index);
-    problem.*view = further_result(read_further, source, name, field, m, n, call.is_only_planned, is_on_device);
+  if (c0.is_there) problem.c0 = read.matrix<MatrixView>(c0, "accumulate", NarrowStorage::kRefused, F::c0Offset, m, n);
+  for (size_t index = 0; index < kAuxiliaryCount; ++index) {
+    if (!call.requests_auxiliary[index]) continue;
+    const auto& [view, name, none] = kAuxiliaryResults[index];
+    const Source& source = matrices[kFirstAuxiliary + index];
+    const Reader read_auxiliary{member, kAuxiliaryType, problem.batch};
+    const size_t field = auxiliary_field<F>(index);
+    problem.*view = auxiliary_result(read_auxiliary, source, name, field, m, n, call.is_only_planned, is_on_device);
     if (!source.is_there && !call.is_only_planned) {
-      places.further[index] = read_further.count_at(field) * kFurtherBytes;
+      places.auxiliary[index] = read_auxiliary.count_at(field) * kAuxiliaryBytes;
     }
   }
   problem.structure = structure_in<F>(member);
@@ -310,14 +311,14 @@ void use_matrices(Uses& uses, const Matrices& matrices, const double* member) {
   reader.note<MatrixView>(matrices[1], "b", F::bOffset, F::k, F::n);
   reader.note<MutableMatrixView>(matrices[2], "out", F::cOffset, F::m, F::n);
   reader.note<MatrixView>(matrices[3], "accumulate", F::c0Offset, F::m, F::n);
-  for (size_t index = 0; index < kFurtherCount; ++index) {
-    reader.note<MutableMatrixView>(matrices[kFirstFurther + index], kFurtherResults[index].name,
-                                   further_field<F>(index), F::m, F::n);
+  for (size_t index = 0; index < kAuxiliaryCount; ++index) {
+    reader.note<MutableMatrixView>(matrices[kFirstAuxiliary + index], kAuxiliaryResults[index].name,
+                                   auxiliary_field<F>(index), F::m, F::n);
   }
 }
 
 UserMatricesOf user_matrices_of(const Napi::Value& a, const Napi::Value& b, const Napi::Value& c, const Napi::Value& c0,
-                                const Napi::Value& further, size_t lanes, const Uses* uses) {
+                                const Napi::Value& auxiliary, size_t lanes, const Uses* uses) {
   UserMatricesOf matrices;
   const Napi::Value given[] = {a, b, c, c0};
   for (size_t which = 0; which < std::size(given); ++which) {
@@ -331,7 +332,7 @@ UserMatricesOf user_matrices_of(const Napi::Value& a, const Napi::Value& b, cons
     if (which == 2) matrices.has_c = true;
     if (which == 3) matrices.has_c0 = true;
   }
-  matrices.further = further_of(further, uses);
+  matrices.auxiliary = auxiliary_of(auxiliary, uses);
   return matrices;
 }
 
@@ -348,29 +349,31 @@ UserCall read_user_call(std::shared_ptr<const UserSemiring> semiring, const User
     const Reader read{fields, stored_type(product.semiring->lanes[lane]), product.batch, uses, true};
     const auto at = [&](size_t first) { return first + lane * kFieldsOfLane; };
     const auto& [a, b, c, c0] = matrices.lanes;
-    product.a[lane] = read.matrix<MatrixView>(a[lane], "a", Narrow::kRefused, at(F::aLane0Offset), m, k);
-    product.b[lane] = read.matrix<MatrixView>(b[lane], "b", Narrow::kRefused, at(F::bLane0Offset), k, n);
+    product.a[lane] = read.matrix<MatrixView>(a[lane], "a", NarrowStorage::kRefused, at(F::aLane0Offset), m, k);
+    product.b[lane] = read.matrix<MatrixView>(b[lane], "b", NarrowStorage::kRefused, at(F::bLane0Offset), k, n);
     if (matrices.has_c0) {
-      product.c0[lane] = read.matrix<MatrixView>(c0[lane], "accumulate", Narrow::kRefused, at(F::c0Lane0Offset), m, n);
+      product.c0[lane] =
+          read.matrix<MatrixView>(c0[lane], "accumulate", NarrowStorage::kRefused, at(F::c0Lane0Offset), m, n);
     }
     if (matrices.has_c) {
       if (uses && !c[lane].memory) malformed_request("a result that isn't on the device");
-      product.c[lane] = read.matrix<MutableMatrixView>(c[lane], "out", Narrow::kRefused, at(F::cLane0Offset), m, n);
+      product.c[lane] =
+          read.matrix<MutableMatrixView>(c[lane], "out", NarrowStorage::kRefused, at(F::cLane0Offset), m, n);
     } else {
       if (!uses) malformed_request("a product without a result");
       bytes_of_matrices(product.batch, m, n, element_bytes(DataType::kInt32));
       call.makes_c = true;
     }
   }
-  for (size_t index = 0; index < kFurtherCount; ++index) {
+  for (size_t index = 0; index < kAuxiliaryCount; ++index) {
     if (fields[F::asksWitness + index] == 0) continue;
-    const auto& [view, name, none] = kFurtherResults[index];
+    const auto& [view, name, none] = kAuxiliaryResults[index];
     if (!product.semiring->selective) malformed_request(name + std::string(" of a semiring that has none"));
-    const Source& source = matrices.further[index];
-    const Reader read{fields, kFurtherType, product.batch, uses};
+    const Source& source = matrices.auxiliary[index];
+    const Reader read{fields, kAuxiliaryType, product.batch, uses};
     product.*view =
-        further_result(read, source, name, further_field_of_user(index), m, n, is_explained, uses != nullptr);
-    call.makes_further[index] = !source.is_there && !is_explained;
+        auxiliary_result(read, source, name, auxiliary_field_of_user(index), m, n, is_explained, uses != nullptr);
+    call.creates_auxiliary[index] = !source.is_there && !is_explained;
   }
   product.structure = structure_in<F>(fields);
   product.keeps_c = fields[F::keepsC] != 0;
@@ -421,7 +424,7 @@ bool can_be(DataType dtype, double value) {
 Copy read_upload(const Napi::Value& array, const double* fields) {
   CopyRequest read(fields);
   read.copy.array = read.reader(nullptr).matrix<MutableMatrixView>(
-      source_of(array, nullptr), "the matrix", Narrow::kTaken, CopyField::arrayOffset, read.rows, read.cols);
+      source_of(array, nullptr), "the matrix", NarrowStorage::kTaken, CopyField::arrayOffset, read.rows, read.cols);
   read.copy.bytes =
       bytes_of_matrices(read.copy.batch, read.rows, read.cols, stored_bytes(read.copy.dtype, read.copy.array.storage));
   return read.copy;
@@ -431,10 +434,10 @@ Copy read_download(const Napi::Value& memory, const Napi::Value& array, const do
   CopyRequest read(fields);
   const Source source = source_of(memory, &uses);
   if (!source.memory) malformed_request("a matrix that isn't on the device");
-  read.copy.memory = read.reader(&uses).matrix<MatrixView>(source, "the matrix", Narrow::kTaken,
+  read.copy.memory = read.reader(&uses).matrix<MatrixView>(source, "the matrix", NarrowStorage::kTaken,
                                                            CopyField::memoryOffset, read.rows, read.cols);
-  read.copy.array = read.reader(nullptr).matrix<MutableMatrixView>(source_of(array, nullptr), "out", Narrow::kTaken,
-                                                                   CopyField::arrayOffset, read.rows, read.cols);
+  read.copy.array = read.reader(nullptr).matrix<MutableMatrixView>(
+      source_of(array, nullptr), "out", NarrowStorage::kTaken, CopyField::arrayOffset, read.rows, read.cols);
   if (read.copy.array.storage != read.copy.memory.storage) malformed_request("a matrix of another type");
   return read.copy;
 }
@@ -456,15 +459,15 @@ Problem read_combine(const Napi::Value& c, const Napi::Value& d, const double* f
   const Reader read{fields, problem.operation.dtype, problem.batch, &uses};
   const Source to = source_of(c, &uses), from = source_of(d, &uses);
   if (!to.memory || !from.memory) malformed_request("a matrix that isn't on the device");
-  problem.c = read.matrix<MutableMatrixView>(to, "the matrix", Narrow::kRefused, F::cOffset, rows, cols);
-  problem.b = read.matrix<MatrixView>(from, "d", Narrow::kTaken, F::bOffset, rows, cols);
+  problem.c = read.matrix<MutableMatrixView>(to, "the matrix", NarrowStorage::kRefused, F::cOffset, rows, cols);
+  problem.b = read.matrix<MatrixView>(from, "d", NarrowStorage::kTaken, F::bOffset, rows, cols);
   return problem;
 }
 
-Closing read_closing(const Napi::Value& matrix, bool in_place, const Napi::Value& out, const double* fields,
-                     Uses& uses) {
+ClosureRequest read_closing(const Napi::Value& matrix, bool in_place, const Napi::Value& out, const double* fields,
+                            Uses& uses) {
   using F = RequestField;
-  Closing closing;
+  ClosureRequest closing;
   closing.operation = operation_in(fields);
   if (!is_idempotent(closing.operation)) malformed_request("a closure over a semiring that has none");
   closing.batch = size_in(fields, F::batch);
@@ -475,10 +478,10 @@ Closing read_closing(const Napi::Value& matrix, bool in_place, const Napi::Value
   const Source source = source_of(matrix, &uses), target = source_of(out, &uses);
   if (!source.memory || (target.is_there && !target.memory)) malformed_request("a matrix that isn't on the device");
   if (in_place) {
-    closing.matrix = read.matrix<MutableMatrixView>(source, "the matrix", Narrow::kRefused, F::aOffset, n, n);
+    closing.matrix = read.matrix<MutableMatrixView>(source, "the matrix", NarrowStorage::kRefused, F::aOffset, n, n);
     if (!is_row_major(closing.matrix, closing.batch)) malformed_request("a matrix that isn't row-major");
   } else {
-    const auto from = read.matrix<MatrixView>(source, "the matrix", Narrow::kTaken, F::aOffset, n, n);
+    const auto from = read.matrix<MatrixView>(source, "the matrix", NarrowStorage::kTaken, F::aOffset, n, n);
     closing.matrix = {const_cast<void*>(from.data),
                       n,
                       n,
@@ -488,7 +491,8 @@ Closing read_closing(const Napi::Value& matrix, bool in_place, const Napi::Value
                       from.storage,
                       from.memory};
   }
-  if (target.memory) closing.out = read.matrix<MutableMatrixView>(target, "out", Narrow::kRefused, F::cOffset, n, n);
+  if (target.memory)
+    closing.out = read.matrix<MutableMatrixView>(target, "out", NarrowStorage::kRefused, F::cOffset, n, n);
   return closing;
 }
 
@@ -498,10 +502,10 @@ MemoryCopy read_memory_copy(const Napi::Value& from, const Napi::Value& to, cons
   if (!source.memory || !target.memory) malformed_request("a matrix that isn't on the device");
   const Reader reader = read.reader(&uses);
   MemoryCopy copy{read.copy.dtype, read.copy.batch, {}, {}};
-  copy.from =
-      reader.matrix<MatrixView>(source, "the matrix", Narrow::kRefused, CopyField::memoryOffset, read.rows, read.cols);
-  copy.to =
-      reader.matrix<MutableMatrixView>(target, "out", Narrow::kRefused, CopyField::arrayOffset, read.rows, read.cols);
+  copy.from = reader.matrix<MatrixView>(source, "the matrix", NarrowStorage::kRefused, CopyField::memoryOffset,
+                                        read.rows, read.cols);
+  copy.to = reader.matrix<MutableMatrixView>(target, "out", NarrowStorage::kRefused, CopyField::arrayOffset, read.rows,
+                                             read.cols);
   return copy;
 }
 

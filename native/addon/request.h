@@ -31,19 +31,19 @@ Source source_of(const Napi::Value& value, const Uses* uses);
 Source source_in(RegisteredMemory& memory);
 
 /// Auxiliary outputs of a product. Outputs without a location are allocated or not requested.
-using FurtherSources = std::array<Source, kFurtherCount>;
+using AuxiliarySources = std::array<Source, kAuxiliaryCount>;
 /// Returns the locations of the auxiliary outputs, from null or an array.
-FurtherSources further_of(const Napi::Value& value, const Uses* uses);
+AuxiliarySources auxiliary_of(const Napi::Value& value, const Uses* uses);
 
 /// A product's matrices, in the order of their fields: a, b, c, c0, and its auxiliary outputs.
-constexpr size_t kFirstFurther = 4;
-using Matrices = std::array<Source, kFirstFurther + kFurtherCount>;
+constexpr size_t kFirstAuxiliary = 4;
+using Matrices = std::array<Source, kFirstAuxiliary + kAuxiliaryCount>;
 
 /// Options that the products of a call share.
 struct Call {
   Request request;
   Operation operation;
-  std::array<bool, kFurtherCount> asks_further{};
+  std::array<bool, kAuxiliaryCount> requests_auxiliary{};
   bool is_only_planned = false;  ///< plan only, without computation
   bool may_wait = false;         ///< whether JavaScript's thread may wait briefly for the result
 };
@@ -53,7 +53,7 @@ struct Places {
   /// If C was null, it is row-major from this byte on in the memory that the call allocates for results.
   std::optional<int64_t> c{};
   /// First byte of each auxiliary output, in a separate memory per kind.
-  std::array<std::optional<int64_t>, kFurtherCount> further{};
+  std::array<std::optional<int64_t>, kAuxiliaryCount> auxiliary{};
 };
 
 /// Reads the fields of a request apart from those of products. lib has validated them. Fields that could make a kernel
@@ -73,11 +73,11 @@ void use_matrices(Uses& uses, const Matrices& matrices, const double* member);
 struct UserMatricesOf {
   std::array<UserLanes<Source>, 4> lanes{};  ///< a, b, c, c0
   bool has_c = false, has_c0 = false;
-  FurtherSources further{};
+  AuxiliarySources auxiliary{};
 };
 /// Returns the locations of the matrices that JavaScript passes.
 UserMatricesOf user_matrices_of(const Napi::Value& a, const Napi::Value& b, const Napi::Value& c, const Napi::Value& c0,
-                                const Napi::Value& further, size_t lanes, const Uses* uses);
+                                const Napi::Value& auxiliary, size_t lanes, const Uses* uses);
 
 /// A product over a custom semiring; see read_product(). If a result was null, the call allocates memory for it later.
 /// With `is_explained` there are no matrices.
@@ -85,7 +85,7 @@ struct UserCall {
   UserProduct product;
   Request request;
   bool makes_c = false;
-  std::array<bool, kFurtherCount> makes_further{};
+  std::array<bool, kAuxiliaryCount> creates_auxiliary{};
 };
 UserCall read_user_call(std::shared_ptr<const UserSemiring> semiring, const UserMatricesOf& matrices,
                         const double* fields, Uses* uses, bool is_explained = false);
@@ -112,7 +112,7 @@ struct Copy {
 /// Returns the bytes of row-major matrices. Throws Error if they exceed the address space.
 int64_t bytes_of_matrices(int64_t batch, int64_t rows, int64_t cols, int64_t element);
 
-struct Closing {
+struct ClosureRequest {
   Operation operation;
   int64_t batch = 0;
   int64_t n = 0;
@@ -139,8 +139,8 @@ Problem read_combine(const Napi::Value& c, const Napi::Value& d, const double* f
 
 /// Reads a closure of the square matrix `a` of the request. With `in_place` the closure replaces the matrix, which must
 /// be row-major. `out`, which may be null, is `c` of the request.
-Closing read_closing(const Napi::Value& matrix, bool in_place, const Napi::Value& out, const double* fields,
-                     Uses& uses);
+ClosureRequest read_closing(const Napi::Value& matrix, bool in_place, const Napi::Value& out, const double* fields,
+                            Uses& uses);
 
 /// Reads a copy between memories. `to` has the layout of the request's array.
 MemoryCopy read_memory_copy(const Napi::Value& from, const Napi::Value& to, const double* fields, Uses& uses);

@@ -10,9 +10,9 @@
 namespace mpmml::addon {
 namespace {
 
-/// `Asked` is one of the addon's requests.
-template <class Asked>
-Request where_of(const Asked& asked) {
+/// `Query` is one of the addon's requests.
+template <class Query>
+Request where_of(const Query& asked) {
   Request request;
   request.backend = asked.backend;
   request.where.device = asked.device;
@@ -21,10 +21,10 @@ Request where_of(const Asked& asked) {
 }
 
 /// Returns a promise of the result of the engine's `compute`. The report then has the backend and device.
-template <class Asked, class Core, class Answer>
-Napi::Value answer(const Napi::CallbackInfo& info, const Asked& asked, double* report, std::atomic<int32_t>* cancel,
+template <class Query, class Core, class Answer>
+Napi::Value answer(const Napi::CallbackInfo& info, const Query& asked, double* report, std::atomic<int32_t>* cancel,
                    Computed<Answer> (Engine::*compute)(const Core&, const Request&)) {
-  Asked request = asked;
+  Query request = asked;
   request.watch = {cancel, steps_done_in(report)};
   const auto place = [request] {
     return engine().is_for_gpu(request, where_of(request)) ? Place::kDevice : Place::kProcessor;

@@ -15,7 +15,7 @@ void Task::fail() noexcept {
 
 void Task::try_start() noexcept {
   try {
-    if (cancel_ && cancel_->load(std::memory_order_relaxed) != 0) throw given_up();
+    if (cancel_ && cancel_->load(std::memory_order_relaxed) != 0) throw aborted();
     start();
   } catch (...) {
     fail();
@@ -43,14 +43,14 @@ void Task::try_finish() noexcept {
 
 void Task::withdraw() noexcept {
   try {
-    throw given_up();
+    throw aborted();
   } catch (...) {
     fail();
   }
   conclude(&*failure_);
 }
 
-void Task::give_up() noexcept {
+void Task::abandon() noexcept {
   if (cancel_) cancel_->store(1, std::memory_order_relaxed);
 }
 

@@ -39,7 +39,7 @@ class Task {
   void try_finish() noexcept;
   /// Fails the task before it has been started.
   void withdraw() noexcept;
-  void give_up() noexcept;
+  void abandon() noexcept;
   /// Returns the place of the task. Called before the task is started, on a thread that could start it. The decision
   /// may take long.
   virtual Place place() noexcept { return Place::kProcessor; }

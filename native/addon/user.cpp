@@ -50,9 +50,10 @@ struct UserJob {
 };
 
 UserCall read(const std::shared_ptr<const UserSemiring>& semiring, const Napi::Value& a, const Napi::Value& b,
-              const Napi::Value& c, const Napi::Value& c0, const Napi::Value& further, const double* request,
+              const Napi::Value& c, const Napi::Value& c0, const Napi::Value& auxiliary, const double* request,
               Uses* uses) {
-  return read_user_call(semiring, user_matrices_of(a, b, c, c0, further, semiring->lane_count(), uses), request, uses);
+  return read_user_call(semiring, user_matrices_of(a, b, c, c0, auxiliary, semiring->lane_count(), uses), request,
+                        uses);
 }
 
 void compute_one(const UserJob& asked) {
@@ -124,8 +125,9 @@ struct UserProducts {
     Napi::Array by_product = Napi::Array::New(env, all.size());
     for (uint32_t index = 0; index < all.size(); ++index) {
       const UserCall& call = all[index].call;
-      const size_t count = (call.makes_c ? call.product.lane_count() : 0) +
-                           static_cast<size_t>(std::count(call.makes_further.begin(), call.makes_further.end(), true));
+      const size_t count =
+          (call.makes_c ? call.product.lane_count() : 0) +
+          static_cast<size_t>(std::count(call.creates_auxiliary.begin(), call.creates_auxiliary.end(), true));
       if (count == 0) continue;
       Napi::Array own = Napi::Array::New(env, count);
       for (uint32_t lane = 0; lane < count; ++lane) own.Set(lane, memories[next++]);
@@ -149,17 +151,17 @@ struct UserProducts {
       }
       product.keeps_c = false;
     }
-    for (size_t which = 0; which < kFurtherCount; ++which) {
-      if (call.makes_further[which]) product.*kFurtherResults[which].view = make_matrix(kFurtherType);
+    for (size_t which = 0; which < kAuxiliaryCount; ++which) {
+      if (call.creates_auxiliary[which]) product.*kAuxiliaryResults[which].view = make_matrix(kAuxiliaryType);
     }
   }
 };
 
 UserProducts read_one(const std::shared_ptr<const UserSemiring>& semiring, const Napi::Value& a, const Napi::Value& b,
-                      const Napi::Value& c, const Napi::Value& c0, const Napi::Value& further, const double* request,
+                      const Napi::Value& c, const Napi::Value& c0, const Napi::Value& auxiliary, const double* request,
                       double* report, const std::atomic<int32_t>* cancel, Uses* uses) {
   UserProducts products;
-  products.all.push_back({read(semiring, a, b, c, c0, further, request, uses), report});
+  products.all.push_back({read(semiring, a, b, c, c0, auxiliary, request, uses), report});
   products.watch(cancel);
   return products;
 }
@@ -259,22 +261,22 @@ void evaluate_user_semiring(const std::shared_ptr<const UserSemiring>& semiring,
 Napi::Value multiply_user(const Napi::CallbackInfo& info, const std::shared_ptr<const UserSemiring>& semiring,
                           const Napi::Value& a, const Napi::Value& b, const Napi::Value& c, const Napi::Value& c0,
                           const double* request, double* report, std::atomic<int32_t>* cancel,
-                          const std::shared_ptr<Device>& device, const Napi::Value& further) {
+                          const std::shared_ptr<Device>& device, const Napi::Value& auxiliary) {
   return run_products(info, device, cancel, [&](Uses* uses) {
-    return read_one(semiring, a, b, c, c0, further, request, report, cancel, uses);
+    return read_one(semiring, a, b, c, c0, auxiliary, request, report, cancel, uses);
   });
 }
 
 Napi::Value multiply_user_sync(const Napi::CallbackInfo& info, const std::shared_ptr<const UserSemiring>& semiring,
                                const Napi::Value& a, const Napi::Value& b, const Napi::Value& c, const Napi::Value& c0,
                                const double* request, double* report, const std::shared_ptr<Device>& device,
-                               const Napi::Value& further) {
+                               const Napi::Value& auxiliary) {
   if (!device) {
-    compute_one({read(semiring, a, b, c, c0, further, request, nullptr), report});
+    compute_one({read(semiring, a, b, c, c0, auxiliary, request, nullptr), report});
     return info.Env().Undefined();
   }
   return run_products_and_wait(info, device, [&](Uses* uses) {
-    return read_one(semiring, a, b, c, c0, further, request, report, nullptr, uses);
+    return read_one(semiring, a, b, c, c0, auxiliary, request, report, nullptr, uses);
   });
 }
 

@@ -43,7 +43,7 @@ inline bool is_missing(const Napi::Value& value) {
 }
 
 /// Returns the division of a graph. Throws Napi::Error if `value` isn't one.
-std::shared_ptr<const graph::Division> division_of(const Napi::Value& value);
+std::shared_ptr<const graph::Dissection> dissection_of(const Napi::Value& value);
 
 /// Keeps the arguments of a call alive, for its work.
 Napi::ObjectReference keep(const Napi::CallbackInfo& info);
@@ -125,7 +125,7 @@ class In {
     return static_cast<std::atomic<int32_t>*>(elements_of(value_, napi_int32_array, 1));
   }
   std::shared_ptr<Device> device() const { return device_of(value_); }
-  std::shared_ptr<const graph::Division> division() const { return division_of(value_); }
+  std::shared_ptr<const graph::Dissection> division() const { return dissection_of(value_); }
   std::shared_ptr<const UserSemiring> user_semiring() const { return user_semiring_of(value_); }
 
   PairScores pair_scores() const;
@@ -180,7 +180,7 @@ Napi::Value to_value(Env env, const Floats& floats);
 Napi::Value to_value(Env env, const std::vector<BasePair>& pairs);
 
 /// An external.
-Napi::Value to_value(Env env, const std::shared_ptr<const graph::Division>& division);
+Napi::Value to_value(Env env, const std::shared_ptr<const graph::Dissection>& division);
 
 /// A function of two numbers.
 using OfTwo = double (*)(double, double);

@@ -83,6 +83,6 @@ void of_product(size_t index, Body&& body) {
 inline std::string in_mebibytes(int64_t bytes) { return std::to_string((bytes + (1 << 20) - 1) >> 20) + " MiB"; }
 
 /// Returns the error that cancelled work throws.
-inline Error given_up() { return Error(ErrorCode::kAborted, "the product was aborted by its AbortSignal"); }
+inline Error aborted() { return Error(ErrorCode::kAborted, "the product was aborted by its AbortSignal"); }
 
 }  // namespace mpmml

@@ -22,7 +22,7 @@ struct CancellationToken {
   bool is_cancelled() const { return cancelled && cancelled->load(std::memory_order_relaxed) != 0; }
   /// Throws given_up() if the work is cancelled.
   void look() const {
-    if (is_cancelled()) throw given_up();
+    if (is_cancelled()) throw aborted();
   }
   void add(double share) const { add_to(done, share); }
 };

@@ -103,7 +103,7 @@ class Chunk {
   static_assert(kGroup == 1 << kBits && kLook == 4);
 
   /// Expands eight bits into eight bytes.
-  [[maybe_unused]] MPMML_HOST_DEVICE static uint64_t spread(uint64_t bits) {
+  [[maybe_unused]] MPMML_HOST_DEVICE static uint64_t expand_bits(uint64_t bits) {
     constexpr uint64_t kOnes = 0x0101010101010101;
     // Byte i keeps bit i; adding 127 carries it to the byte's highest bit.
     const uint64_t kept = bits * kOnes & 0x8040201008040201;
@@ -151,7 +151,7 @@ class Chunk {
         const uint64_t mask = masks[i] >> first & 255;
         if (mask == 0) continue;
         uint64_t numbers = 0;
-        for (int bit = 0; bit < kBits; ++bit) numbers |= spread(words[bit][i] >> first & 255) << bit;
+        for (int bit = 0; bit < kBits; ++bit) numbers |= expand_bits(words[bit][i] >> first & 255) << bit;
         int32_t* const to = found + 64 * i + first;
         for (int col = 0; col < 8; ++col)
           to[col] = mask >> col & 1 ? steps[numbers >> 8 * col & (kGroup - 1)] : to[col];

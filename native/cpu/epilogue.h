@@ -42,7 +42,7 @@ struct Int64Epilogue {
       combine(high, c0 + n);
     }
     Vector<Element> results;
-    narrow(results, Arithmetic::settle(low, beyond), Arithmetic::settle(high, beyond));
+    narrow(results, Arithmetic::normalize(low, beyond), Arithmetic::normalize(high, beyond));
     store(c, results);
   }
 

@@ -83,7 +83,7 @@ struct PackRequest {
   bool is_partial;  ///< whether some elements may be outside of `band`
   /// If `is_partial`, only the steps of a panel that contain elements of the operand are packed, extended to multiples
   /// of this number. 0: all steps.
-  int64_t granule;
+  int64_t k_alignment;
 };
 
 constexpr int64_t kLanesTogether = 8;
@@ -122,9 +122,9 @@ struct BlockRequest {
   /// computes only the steps that contribute to one of its results, extended to the multiples of PackRequest.
   Structure structure;
   bool is_structured;
-  int64_t k;           ///< k-steps of the product
-  int64_t first_step;  ///< of the slab, in operands
-  int64_t granule;     ///< also of PackRequest
+  int64_t k;            ///< k-steps of the product
+  int64_t first_step;   ///< of the slab, in operands
+  int64_t k_alignment;  ///< also of PackRequest
 };
 
 /// A packed, register-tiled kernel.

@@ -31,7 +31,7 @@ inline int64_t checked_size(int64_t bytes, int64_t count) {
 /// `watched` has the cancellation flag: a problem, a product, or a cancellation token.
 template <class Watched>
 void check_cancelled(const Watched& watched) {
-  if (watched.is_cancelled()) throw given_up();
+  if (watched.is_cancelled()) throw aborted();
 }
 
 /// Runs `body(index)` for `count` parts, on several threads if they are `together`. Checks for cancellation before

@@ -9,16 +9,17 @@
 namespace mpmml::cpu {
 
 PackedForm panel_form(const Problem& problem, const PackedKernel& kernel, bool is_b, int64_t padded_k, int64_t KC,
-                      int64_t granule) {
+                      int64_t k_alignment) {
   const bool has_border = padded_k * kernel.steps_per_operand != problem.k();
   if (is_b) {
     return {kernel.pack_b, has_border ? kernel.fill_border_b : nullptr,
             kernel.NR,     kernel.operand_size,
             padded_k,      KC,
-            granule,       false};
+            k_alignment,   false};
   }
-  return {kernel.pack_a, has_border ? kernel.fill_border_a : nullptr, kernel.MR, kernel.a_size, padded_k, KC, granule,
-          false};
+  return {
+      kernel.pack_a, has_border ? kernel.fill_border_a : nullptr, kernel.MR, kernel.a_size, padded_k, KC, k_alignment,
+      false};
 }
 
 PackedForm window_form(const Problem& problem, const PackedKernel& kernel, bool is_b) {
@@ -54,7 +55,7 @@ PackRequest PackedOperand::request(int64_t item) const {
   request.offset = offset_;
   request.band = band_;
   request.is_partial = is_partial_;
-  request.granule = form_.granule;
+  request.k_alignment = form_.k_alignment;
   return request;
 }
 

@@ -12,13 +12,13 @@ struct PackedForm {
   void (*fill_border)(const PackRequest& request, ArithmeticKind path);  ///< null: its steps have no border
   int64_t width;                                                         ///< lanes of a panel
   int64_t size;                                                          ///< bytes of a packed element
-  int64_t padded_k, KC, granule;                                         ///< as PackRequest's
+  int64_t padded_k, KC, k_alignment;                                     ///< as PackRequest's
   bool is_across;  ///< whether lanes and k-steps have changed places
 };
 
 /// Panels of A or B of `problem`, in slabs of KC out of padded_k steps.
 PackedForm panel_form(const Problem& problem, const PackedKernel& kernel, bool is_b, int64_t padded_k, int64_t KC,
-                      int64_t granule);
+                      int64_t k_alignment);
 /// Windows of A or B of `problem`, in which a kernel finds witnesses (WindowsOfBlock).
 PackedForm window_form(const Problem& problem, const PackedKernel& kernel, bool is_b);
 

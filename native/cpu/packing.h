@@ -47,7 +47,7 @@ struct Scan {
 
 /// Scan for values that aren't elements of the semiring. Such values are below all elements; NaN is skipped.
 template <class S, int n>
-struct Outsiders {
+struct InvalidElementScan {
   using Element = typename S::Element;
   static_assert(S::holds(kHighest<Element>) && S::holds(S::zero) && !S::holds(kLowest<Element>));
   using V = ShortVector<Element, n>;
@@ -61,14 +61,14 @@ struct Outsiders {
 
 /// No scan: for products that don't need the range of the values.
 template <class S, int n>
-struct Nothing {
+struct NoScan {
   MPMML_HOST_DEVICE void see(const ShortVector<typename S::Element, n>&) {}
   MPMML_HOST_DEVICE void merge_into(Range&) const {}
 };
 
 template <class S, int n>
 using ScanOf = std::conditional_t<S::can_overflow, Scan<S, n>,
-                                  std::conditional_t<S::restricts_elements, Outsiders<S, n>, Nothing<S, n>>>;
+                                  std::conditional_t<S::restricts_elements, InvalidElementScan<S, n>, NoScan<S, n>>>;
 
 /// Repeats an element of 8 or 16 bits to fill 32 bits.
 MPMML_INLINE uint32_t repeated(uint16_t x) { return x * uint32_t{0x10001}; }
@@ -111,7 +111,7 @@ class Packer {
         data_(static_cast<const Source*>(source_.data)),
         offset_(request.offset),
         band_(request.band),
-        granule_(request.granule) {}
+        k_alignment_(request.k_alignment) {}
 
   /// Packs steps [first_k, end_k) of the panels of lanes [first_lane, end_lane). `to` is where the first step of the
   /// first one goes, and panels are `stride` apart. Not inlined, so that it is compiled once.
@@ -131,11 +131,12 @@ class Packer {
     const int64_t after = first_lane + width;
     const Span lanes{first_lane, after < source_.lanes ? after : source_.lanes};
     Span needed{first_k, end_k};
-    if (granule_ > 0) {
+    if (k_alignment_ > 0) {
       const auto [first, end] = band_.of_some(lanes);
       if (end <= 0 || end <= first) return;
-      if (first > first_k) needed.first = first / granule_ * granule_ > first_k ? first / granule_ * granule_ : first_k;
-      if (end < end_k) needed.end = round_up(end, granule_) < end_k ? round_up(end, granule_) : end_k;
+      if (first > first_k)
+        needed.first = first / k_alignment_ * k_alignment_ > first_k ? first / k_alignment_ * k_alignment_ : first_k;
+      if (end < end_k) needed.end = round_up(end, k_alignment_) < end_k ? round_up(end, k_alignment_) : end_k;
       if (needed.is_empty()) return;
     }
     const auto within = [&](int64_t k) { return k < needed.first ? needed.first : k > needed.end ? needed.end : k; };
@@ -302,10 +303,10 @@ class Packer {
   const Source* const data_;
   const int32_t offset_;
   const Band band_;
-  const int64_t granule_;
+  const int64_t k_alignment_;
   /// Offsets follow from the values, so with them the values are known already.
   template <int n>
-  using PackScan = std::conditional_t<takes_offsets<Arithmetic>, Nothing<S, n>, ScanOf<S, n>>;
+  using PackScan = std::conditional_t<takes_offsets<Arithmetic>, NoScan<S, n>, ScanOf<S, n>>;
   PackScan<kLanes> lanes_;
   PackScan<4> fours_;
   PackScan<1> ones_;

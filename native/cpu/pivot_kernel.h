@@ -47,11 +47,11 @@ struct PivotLoops {
 
   /// Encodings of zero in a tile, and in the addends.
   static constexpr Work zero_in_tile() {
-    if constexpr (kEncodes) return Narrow<S>::for_operands(ArithmeticKind::kTranslated).encoding.threshold;
+    if constexpr (kEncodes) return NativeArithmetic<S>::for_operands(ArithmeticKind::kTranslated).encoding.threshold;
     return static_cast<Work>(S::zero);
   }
   static constexpr Work zero_as_operand() {
-    if constexpr (kEncodes) return Narrow<S>::for_operands(ArithmeticKind::kTranslated).encoding.zero;
+    if constexpr (kEncodes) return NativeArithmetic<S>::for_operands(ArithmeticKind::kTranslated).encoding.zero;
     return static_cast<Work>(S::zero);
   }
   static constexpr Work kZero = zero_in_tile();
@@ -138,7 +138,7 @@ struct PivotLoops {
     const int64_t count = block.count;
     alignas(64) Work tile[kMost][kWidth];
     alignas(64) Node next[kWithNext ? kMost : 1][kWithNext ? kWidth : 1];
-    auto& room = *static_cast<PivotPanel*>(block.room);
+    auto& panel = *static_cast<PivotPanel*>(block.panel);
     const auto d = [&](int64_t row) { return element(block.down, block.down_stride, block.first_row + row, 0); };
     const auto next_row = [&](int64_t row) {
       return block.next_down + (block.first_row + row) * block.next_down_stride;
@@ -152,23 +152,23 @@ struct PivotLoops {
     }
     for (int64_t k = 0; k < count; ++k) {
       if (is_better(tile[k][k], static_cast<Work>(S::one))) return k;
-      for (int64_t j = 0; j < kWidth; ++j) room.rows[k][j] = to_operand(tile[k][j]);
+      for (int64_t j = 0; j < kWidth; ++j) panel.rows[k][j] = to_operand(tile[k][j]);
       for (int64_t i = 0; i < count; ++i) {
-        room.columns[i][k] = to_operand(tile[i][k]);
-        if constexpr (kWithNext) room.next_columns[i][k] = static_cast<int32_t>(next[i][k]);
+        panel.columns[i][k] = to_operand(tile[i][k]);
+        if constexpr (kWithNext) panel.next_columns[i][k] = static_cast<int32_t>(next[i][k]);
       }
       if (block.columns) {
         store_row(element(block.rows, block.rows_stride, k, block.first_col), tile[k], count);
         for (int64_t i = 0; i < count; ++i) {
           *element(block.columns, block.columns_stride, block.first_row + i, k) = to_element(tile[i][k]);
           if constexpr (kWithNext) {
-            block.next_columns[(block.first_row + i) * block.next_columns_stride + k] = room.next_columns[i][k];
+            block.next_columns[(block.first_row + i) * block.next_columns_stride + k] = panel.next_columns[i][k];
           }
         }
       }
       for (int64_t i = 0; i < count; ++i) {
-        const Node node = kWithNext ? static_cast<Node>(room.next_columns[kWithNext ? i : 0][k]) : 0;
-        improve_line<kVectors>(tile[i], next[kWithNext ? i : 0], room.columns[i][k], room.rows[k], node);
+        const Node node = kWithNext ? static_cast<Node>(panel.next_columns[kWithNext ? i : 0][k]) : 0;
+        improve_line<kVectors>(tile[i], next[kWithNext ? i : 0], panel.columns[i][k], panel.rows[k], node);
       }
     }
     for (int64_t i = 0; i < count; ++i) {
@@ -197,7 +197,7 @@ struct PivotLoops {
 
   static void row_down(const PivotBlock& block, int64_t row) {
     const int64_t count = block.count;
-    const auto& room = *static_cast<const PivotPanel*>(block.room);
+    const auto& panel = *static_cast<const PivotPanel*>(block.panel);
     alignas(64) Work tile[kWidth], passed[kWidth];
     alignas(64) Node next[kWithNext ? kWidth : 1]{};
     Element* const d = element(block.down, block.down_stride, row, 0);
@@ -211,7 +211,7 @@ struct PivotLoops {
         node = next[k];
         block.next_columns[row * block.next_columns_stride + k] = static_cast<int32_t>(node);
       }
-      improve_line<kVectors>(tile, next, to_operand(tile[k]), room.rows[k], node);
+      improve_line<kVectors>(tile, next, to_operand(tile[k]), panel.rows[k], node);
     }
     store_row(d, tile, count);
     store_row(element(block.columns, block.columns_stride, row, 0), passed, count);
@@ -222,7 +222,7 @@ struct PivotLoops {
   template <int rows>
   static void rows_down(const PivotBlock& block, int64_t first_row) {
     const int64_t count = block.count;
-    const auto& room = *static_cast<const PivotPanel*>(block.room);
+    const auto& panel = *static_cast<const PivotPanel*>(block.panel);
     alignas(64) Work tile[rows][kWidth];
     alignas(64) Node next[rows][kWithNext ? kWidth : 1];
     alignas(64) Work passed[rows][kWidth];  // as recorded
@@ -263,7 +263,7 @@ struct PivotLoops {
         }
         MPMML_UNROLL
         for (int v = 0; v < kVectors; ++v) {
-          const V b = load(room.rows[k] + v * kLanes);
+          const V b = load(panel.rows[k] + v * kLanes);
           MPMML_UNROLL
           for (int r = 0; r < rows; ++r) improve(q[r][v], next_q[r][v], a[r], b, node[r]);
         }
@@ -300,16 +300,16 @@ struct PivotLoops {
   };
 
   /// Relaxes row `i` over the pivots first + [from, to), whose rows are in tile.passed.
-  MPMML_INLINE void improve_row(Tile& tile, const PivotPanel& room, int64_t i, int64_t first, int from, int to) {
+  MPMML_INLINE void improve_row(Tile& tile, const PivotPanel& panel, int64_t i, int64_t first, int from, int to) {
     for (int u = from; u < to; ++u) {
-      const Node node = kWithNext ? static_cast<Node>(room.next_columns[kWithNext ? i : 0][first + u]) : 0;
-      improve_line<kTileVectors>(tile.d[i], tile.next[kWithNext ? i : 0], room.columns[i][first + u], tile.passed[u],
+      const Node node = kWithNext ? static_cast<Node>(panel.next_columns[kWithNext ? i : 0][first + u]) : 0;
+      improve_line<kTileVectors>(tile.d[i], tile.next[kWithNext ? i : 0], panel.columns[i][first + u], tile.passed[u],
                                  node);
     }
   }
 
   /// Relaxes the rows [first_row, end_row) over kTogether pivots, two vectors of columns at a time.
-  static void improve_rows(Tile& tile, const PivotPanel& room, int64_t first_row, int64_t end_row, int64_t first) {
+  static void improve_rows(Tile& tile, const PivotPanel& panel, int64_t first_row, int64_t end_row, int64_t first) {
     constexpr int kAtOnce = 2;
     static_assert(kTileVectors % kAtOnce == 0);
     for (int v = 0; v < kTileVectors; v += kAtOnce) {
@@ -329,9 +329,9 @@ struct PivotLoops {
         }
         MPMML_UNROLL
         for (int u = 0; u < kTogether; ++u) {
-          const V a = splat(room.columns[i][first + u]);
+          const V a = splat(panel.columns[i][first + u]);
           N node{};
-          if constexpr (kWithNext) node = splat(static_cast<Node>(room.next_columns[i][first + u]));
+          if constexpr (kWithNext) node = splat(static_cast<Node>(panel.next_columns[i][first + u]));
           MPMML_UNROLL
           for (int w = 0; w < kAtOnce; ++w) improve(d[w], next[w], a, b[u][w], node);
         }
@@ -346,7 +346,7 @@ struct PivotLoops {
 
   static void tile_along(const PivotBlock& block, int64_t col, int64_t width) {
     const int64_t count = block.count;
-    const auto& room = *static_cast<const PivotPanel*>(block.room);
+    const auto& panel = *static_cast<const PivotPanel*>(block.panel);
     Tile tile;
     const auto d = [&](int64_t row) { return element(block.along, block.along_stride, row, col); };
     const auto next_row = [&](int64_t row) { return block.next_along + row * block.next_along_stride + col; };
@@ -363,14 +363,14 @@ struct PivotLoops {
         const Work* const row = tile.d[first + u];
         store_row(element(block.rows, block.rows_stride, first + u, col), row, width);
         for (int j = 0; j < kTile; ++j) tile.passed[u][j] = to_operand(row[j]);
-        for (int later = u + 1; later < together; ++later) improve_row(tile, room, first + later, first, u, u + 1);
+        for (int later = u + 1; later < together; ++later) improve_row(tile, panel, first + later, first, u, u + 1);
       }
-      for (int u = 0; u < together; ++u) improve_row(tile, room, first + u, first, u + 1, together);
+      for (int u = 0; u < together; ++u) improve_row(tile, panel, first + u, first, u + 1, together);
       if (together == kTogether) {
-        improve_rows(tile, room, 0, first, first);
-        improve_rows(tile, room, first + together, count, first);
+        improve_rows(tile, panel, 0, first, first);
+        improve_rows(tile, panel, first + together, count, first);
       } else {
-        for (int64_t i = 0; i < first; ++i) improve_row(tile, room, i, first, 0, together);
+        for (int64_t i = 0; i < first; ++i) improve_row(tile, panel, i, first, 0, together);
       }
     }
     for (int64_t i = 0; i < count; ++i) {

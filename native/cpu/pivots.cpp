@@ -37,7 +37,7 @@ auto* item_of(const BasicMatrixView<Pointer>& view, DataType dtype, int64_t item
   return view_from(view, dtype, item, 0, 0).data;
 }
 
-PivotBlock block_of(const Pivots& pivots, int64_t item, void* room) {
+PivotBlock block_of(const Pivots& pivots, int64_t item, void* scratch) {
   const DataType dtype = pivots.operation.dtype;
   return {pivots.count,
           item_of(pivots.down, dtype, item),
@@ -56,7 +56,7 @@ PivotBlock block_of(const Pivots& pivots, int64_t item, void* room) {
           pivots.rows.row_stride,
           static_cast<int32_t*>(item_of(pivots.next_columns, DataType::kInt32, item)),
           pivots.next_columns.row_stride,
-          room};
+          scratch};
 }
 
 /// The rows or the columns of one matrix outside of the pivots, divided into pieces.
@@ -79,26 +79,28 @@ void eliminate_pivots(const Pivots& pivots) {
   const Pieces rows{pivots.first_row, pivots.first_row + count, pivots.down.rows},
       cols{pivots.first_col, pivots.first_col + count, pivots.along.cols};
   const int64_t tasks = rows.count() + cols.count();
-  const int64_t room = round_up(kernel.room, kMatrixAlignment);
+  const int64_t scratch = round_up(kernel.scratch, kMatrixAlignment);
   auto* const gain = static_cast<int32_t*>(pivots.gain.data);
   // One buffer for each matrix of a group, because the pieces of a matrix read its buffer later. If no matrix has
   // pieces, each thread has a single buffer of its own.
   const bool is_alone = tasks == 0;
   const int64_t at_once = is_alone ? pivots.batch : std::min<int64_t>(pivots.batch, 64);
-  std::optional<Workspace> rooms;
-  if (!is_alone) rooms.emplace(checked_size(room, at_once));
+  std::optional<Workspace> scratches;
+  if (!is_alone) scratches.emplace(checked_size(scratch, at_once));
 
   const CancellationToken watched{pivots.cancelled};
   for (int64_t first_item = 0; first_item < pivots.batch; first_item += at_once) {
     const int64_t items = std::min(at_once, pivots.batch - first_item);
-    const auto room_of = [&](int64_t item) { return static_cast<char*>(rooms->data()) + (item - first_item) * room; };
+    const auto scratch_of = [&](int64_t item) {
+      return static_cast<char*>(scratches->data()) + (item - first_item) * scratch;
+    };
     for_each_run(watched, items, saturating_product(items, count * count * count), 1 << 20,
                  [&](int64_t from, int64_t to) {
                    std::optional<Workspace> own;
-                   if (is_alone) own.emplace(static_cast<size_t>(room));
+                   if (is_alone) own.emplace(static_cast<size_t>(scratch));
                    for (int64_t item = first_item + from; item < first_item + to; ++item) {
                      if (gain[item * pivots.gain.batch_stride] != kNoGain) continue;
-                     const int64_t found = kernel.among(block_of(pivots, item, own ? own->data() : room_of(item)));
+                     const int64_t found = kernel.among(block_of(pivots, item, own ? own->data() : scratch_of(item)));
                      if (found >= 0) {
                        gain[item * pivots.gain.batch_stride] = static_cast<int32_t>(pivots.first_node + found);
                      }
@@ -111,7 +113,7 @@ void eliminate_pivots(const Pivots& pivots) {
       for (int64_t task = from; task < to; ++task) {
         const int64_t item = first_item + task / tasks, piece = task % tasks;
         if (gain[item * pivots.gain.batch_stride] != kNoGain) continue;
-        const PivotBlock block = block_of(pivots, item, room_of(item));
+        const PivotBlock block = block_of(pivots, item, scratch_of(item));
         if (piece < rows.count()) {
           kernel.down(block, rows.start(piece), rows.end(piece));
         } else {

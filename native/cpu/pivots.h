@@ -30,12 +30,12 @@ struct PivotBlock {
   int32_t* next_columns;
   int64_t next_columns_stride;
   /// Buffer for the pivots' rows and columns, of pivot_room() bytes. down() and along() read it.
-  void* room;
+  void* scratch;
 };
 
 /// The code for one semiring, element type and instruction set, with or without `next`.
 struct PivotKernel {
-  int64_t room;  ///< bytes
+  int64_t scratch;  ///< bytes
   /// The rows and columns of the pivots among themselves. Returns the offset of the first pivot with an improving
   /// cycle, or −1. After an improving cycle, down() and along() must not be called.
   int64_t (*among)(const PivotBlock& block);

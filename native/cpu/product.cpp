@@ -122,7 +122,7 @@ class PackedProduct {
   int64_t multiply_block(int64_t index, const MutableMatrixView& c, BlockRequest& request) const;
 
   /// Returns the multiple to which the steps of a tile are rounded, in operands. Tiles with notes have whole stretches.
-  int64_t granule() const { return blocking_.stretch > 0 ? blocking_.stretch : kernel_.k_multiple; }
+  int64_t k_alignment() const { return blocking_.stretch > 0 ? blocking_.stretch : kernel_.k_multiple; }
 
   const Problem& problem_;
   const PackedKernel& kernel_;
@@ -146,8 +146,8 @@ PackedProduct::PackedProduct(const Problem& problem, const PackedKernel& kernel,
                                 problem.witness.data != nullptr)),
       blocks_m_(ceil_div(problem.m(), blocking_.MC)),
       blocks_n_(ceil_div(problem.n(), blocking_.NC)),
-      a_(problem, false, panel_form(problem, kernel, false, padded_k_, blocking_.KC, granule())),
-      b_(problem, true, panel_form(problem, kernel, true, padded_k_, blocking_.KC, granule())) {
+      a_(problem, false, panel_form(problem, kernel, false, padded_k_, blocking_.KC, k_alignment())),
+      b_(problem, true, panel_form(problem, kernel, true, padded_k_, blocking_.KC, k_alignment())) {
   if (kernel.takes_offsets) {
     with_semiring<CanOverflow>(problem.operation, [&](auto semiring) {
       using S = decltype(semiring);
@@ -234,7 +234,7 @@ int64_t PackedProduct::multiply_block(int64_t index, const MutableMatrixView& c,
   request.is_structured = is_structured_;
   request.structure = problem_.structure.from(row, col);
   request.k = problem_.k();
-  request.granule = granule();
+  request.k_alignment = k_alignment();
   request.results = results_from(problem_, c, batch, row, col);
   request.results.offset_a = a_.offset();
   request.results.offset_b = b_.offset();

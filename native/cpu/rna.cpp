@@ -54,7 +54,7 @@ class PaddedStrand {
     }
   }
 
-  Closing closing(void* table, const void* folded, int64_t min_loop) const {
+  FoldingTask closing(void* table, const void* folded, int64_t min_loop) const {
     return {table, folded, bases_.data(), {pairs(0), pairs(1), pairs(2), pairs(3)}, min_loop};
   }
 
@@ -86,7 +86,7 @@ int64_t bytes_of(const Triangle& shape, bool wide) { return shape.elements() * (
 
 /// Closes a table, block diagonal by block diagonal. With `together`, all threads share each diagonal. `share` is the
 /// table's share of all work.
-void close(const Triangle& shape, const Closing& closing, bool wide, bool together, double share,
+void close(const Triangle& shape, const FoldingTask& closing, bool wide, bool together, double share,
            const CancellationToken& watch) {
   const RnaKernel& loops = kernel(wide);
   // The work is in the blocks between a block and the diagonal.
@@ -109,15 +109,15 @@ class Folded {
         scores_(scores),
         min_loop_(min_loop),
         shape_(static_cast<int64_t>(strand.size()), reach),
-        room_(bytes_of(shape_, wide)),
-        table_(shape_, room_.data(), wide),
+        scratch_(bytes_of(shape_, wide)),
+        table_(shape_, scratch_.data(), wide),
         padded_(shape_, strand, scores, wide) {
     if (wide) {
       empty<int32_t>();
     } else {
       empty<int16_t>();
     }
-    close(shape_, padded_.closing(room_.data(), room_.data(), min_loop), wide, together, share, watch);
+    close(shape_, padded_.closing(scratch_.data(), scratch_.data(), min_loop), wide, together, share, watch);
   }
 
   const Triangle& shape() const { return shape_; }
@@ -129,7 +129,7 @@ class Folded {
   /// Only single bases have a score.
   template <class Score>
   void empty() {
-    auto* const table = static_cast<Score*>(room_.data());
+    auto* const table = static_cast<Score*>(scratch_.data());
     std::fill_n(table, shape_.elements(), kNoInterval<Score>);
     for (size_t i = 0; i < strand_.size(); ++i) table[shape_.at(i, i + 1)] = 0;
   }
@@ -138,7 +138,7 @@ class Folded {
   const PairScores& scores_;
   const int64_t min_loop_;
   const Triangle shape_;
-  const Workspace room_;
+  const Workspace scratch_;
   const Table table_;
   const PaddedStrand padded_;
 };
@@ -161,7 +161,7 @@ class InteractionTables {
         all_steps_(std::max(steps_of(request), 1.0)),
         fold1_(request.strand1, n_, request.within, request.min_loop, request.wide, false, 0, request.watch),
         fold2_(request.strand2, request.reach, request.within, request.min_loop, request.wide, true, 0, request.watch),
-        room_(bytes_ * count_of_intervals(n_)) {}
+        scratch_(bytes_ * count_of_intervals(n_)) {}
 
   /// Interval by interval of strand 1, shortest first.
   void fill() {
@@ -250,10 +250,10 @@ class InteractionTables {
       start.between = between.data();
     }
     loops.start(shape_, start, piece.rows, piece.columns);
-    const Workspace room(loops.room);
+    const Workspace scratch(loops.scratch);
     for (int64_t c = a + 1; c < b; ++c) {
       request_.watch.look();
-      loops.multiply(shape_, table(a, b), table(a, c), table(c, b), piece.rows, piece.columns, room.data());
+      loops.multiply(shape_, table(a, b), table(a, c), table(c, b), piece.rows, piece.columns, scratch.data());
     }
   }
 
@@ -264,7 +264,7 @@ class InteractionTables {
 
   /// Returns the table of the interval [a, b] of strand 1, a < b.
   void* table(int64_t a, int64_t b) const {
-    return static_cast<char*>(room_.data()) + number_of_interval(n_, a, b) * bytes_;
+    return static_cast<char*>(scratch_.data()) + number_of_interval(n_, a, b) * bytes_;
   }
 
   const InteractionRequest& request_;
@@ -273,7 +273,7 @@ class InteractionTables {
   const int64_t bytes_;  ///< of a table
   const double all_steps_;
   const Folded fold1_, fold2_;
-  const Workspace room_;
+  const Workspace scratch_;
 };
 
 }  // namespace

@@ -91,7 +91,7 @@ struct Rna {
   }
 
   static void multiply(const Triangle& shape, void* c, const void* a, const void* b, Span rows, Span columns,
-                       void* room) {
+                       void* scratch) {
     const int64_t padding = shape.padding() / kTileRows * kTileRows;
     const int64_t first_row = std::max(rows.first, padding);
     for (int64_t end = columns.end; end > columns.first; end -= kPanel) {
@@ -101,7 +101,7 @@ struct Rna {
         const Span some{first_row, std::min(rows.end, depth.end)};
         if (!some.is_empty()) {
           multiply_panel(shape, static_cast<Score*>(c), static_cast<const Score*>(a), static_cast<const Score*>(b),
-                         some, panel, depth, static_cast<Score*>(room));
+                         some, panel, depth, static_cast<Score*>(scratch));
         }
       }
     }
@@ -109,12 +109,12 @@ struct Rna {
 
   /// Accumulates the part of a product whose inner nodes are in `depth`.
   static void multiply_panel(const Triangle& shape, Score* c, const Score* a, const Score* b, Span rows, Span panel,
-                             Span depth, Score* room) {
+                             Span depth, Score* scratch) {
     for (int64_t k = depth.first; k < depth.end; ++k) {
       const int64_t block = k / kBlock, from = shape.row(k);
       const int64_t end = std::min(panel.end, shape.end_column(block));
       for (int64_t col = std::max(panel.first, block * kBlock); col < end; col += kLanes) {
-        store(room + (k - depth.first) * kPanel + (col - panel.first), load(b + from + col));
+        store(scratch + (k - depth.first) * kPanel + (col - panel.first), load(b + from + col));
       }
     }
     for (int64_t row = rows.first; row < rows.end; row += kTileRows) {
@@ -127,7 +127,7 @@ struct Rna {
       while (k < depth.end && col < end) {
         const int64_t until = std::min(depth.end, col + kLanes);
         tile_of((end - col) / kLanes, c + from + col, stride, a + from + k, stride,
-                room + (k - depth.first) * kPanel + (col - panel.first), kPanel, until - k);
+                scratch + (k - depth.first) * kPanel + (col - panel.first), kPanel, until - k);
         k = until;
         col += kLanes;
       }
@@ -152,7 +152,7 @@ struct Rna {
     }
   }
 
-  static void close(const Triangle& shape, const Closing& closing, int64_t row_block, int64_t column_block) {
+  static void close(const Triangle& shape, const FoldingTask& closing, int64_t row_block, int64_t column_block) {
     auto* const table = static_cast<Score*>(closing.table);
     const auto* const folded = static_cast<const Score*>(closing.folded);
     const bool alone = table == folded, on_diagonal = row_block == column_block;
@@ -176,7 +176,8 @@ struct Rna {
   }
 
   /// Adds the candidates of a block in which this row's base is paired.
-  MPMML_INLINE void add_pairs(const Triangle& shape, const Closing& closing, int64_t row, int64_t columns, V* scores) {
+  MPMML_INLINE void add_pairs(const Triangle& shape, const FoldingTask& closing, int64_t row, int64_t columns,
+                              V* scores) {
     if (row + 1 == shape.positions()) return;
     // The base before column c's node pairs if c − 1 > row + min_loop.
     const auto nearest = static_cast<Score>(std::clamp<int64_t>(row + 1 + closing.min_loop - columns, -1, kBlock));
@@ -189,8 +190,8 @@ struct Rna {
   }
 
   /// `end`: of the rows of the block.
-  static inline void close_row(const Triangle& shape, const Closing& closing, int64_t row, int64_t columns, int64_t end,
-                               bool on_diagonal) {
+  static inline void close_row(const Triangle& shape, const FoldingTask& closing, int64_t row, int64_t columns,
+                               int64_t end, bool on_diagonal) {
     auto* const table = static_cast<Score*>(closing.table);
     const auto* const folded = static_cast<const Score*>(closing.folded);
     Score* const to = table + shape.row(row) + columns;
@@ -222,7 +223,7 @@ struct Rna {
   }
 
   /// A row of a strand that is folded alone, in its block on the diagonal: its base is unpaired, or pairs.
-  static inline void fold_row(const Triangle& shape, const Closing& closing, int64_t row, int64_t end) {
+  static inline void fold_row(const Triangle& shape, const FoldingTask& closing, int64_t row, int64_t end) {
     auto* const table = static_cast<Score*>(closing.table);
     const int64_t columns = end - kBlock, own = row - columns;
     Score* const to = table + shape.row(row) + columns;

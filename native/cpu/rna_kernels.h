@@ -23,7 +23,7 @@ struct Start {
 
 /// A table to be closed under pairs of its strand, and under products with `folded` from both sides. `folded` is the
 /// table itself if a single strand is folded.
-struct Closing {
+struct FoldingTask {
   void* table;
   const void* folded;
   const uint8_t* bases;  ///< by row: of the base after its node
@@ -34,14 +34,15 @@ struct Closing {
 /// Functions of one instruction set and score type. Spans of rows and columns begin and end with blocks.
 struct RnaKernel {
   /// Bytes that multiply() needs.
-  int64_t room;
+  int64_t scratch;
   /// Writes the initial candidates of the table in these rows and columns.
   void (*start)(const Triangle& shape, const Start& start, Span rows, Span columns);
   /// C = C ⊕ A ⊗ B in these rows and columns.
-  void (*multiply)(const Triangle& shape, void* c, const void* a, const void* b, Span rows, Span columns, void* room);
+  void (*multiply)(const Triangle& shape, void* c, const void* a, const void* b, Span rows, Span columns,
+                   void* scratch);
   /// Closes the block in these rows and columns. All blocks that are nearer to the diagonal in its rows and in its
   /// columns have been closed.
-  void (*close)(const Triangle& shape, const Closing& closing, int64_t row_block, int64_t column_block);
+  void (*close)(const Triangle& shape, const FoldingTask& closing, int64_t row_block, int64_t column_block);
 };
 
 struct RnaKernels {

@@ -75,8 +75,8 @@ Lines lines_along(const BasicMatrixView<Pointer>& view, const Lines& lines) {
 
 template <class Element, class Pointer>
 auto* line_of(const BasicMatrixView<Pointer>& view, const Lines& lines, int64_t item, int64_t line) {
-  using Cell = std::conditional_t<std::is_const_v<std::remove_pointer_t<Pointer>>, const Element, Element>;
-  return static_cast<Cell*>(view.data) + item * view.batch_stride + line * lines.line_stride;
+  using MaybeConst = std::conditional_t<std::is_const_v<std::remove_pointer_t<Pointer>>, const Element, Element>;
+  return static_cast<MaybeConst*>(view.data) + item * view.batch_stride + line * lines.line_stride;
 }
 
 void copy_matrices(DataType dtype, int64_t batch, const MatrixView& from, const MutableMatrixView& to,

@@ -35,8 +35,8 @@ MPMML_CLONES int32_t take(double* wanted, int32_t* next, const double* onward, i
 
 template <class T, class Pointer>
 auto* row_of(const BasicMatrixView<Pointer>& view, int64_t item, int64_t row) {
-  using Cell = std::conditional_t<std::is_const_v<std::remove_pointer_t<Pointer>>, const T, T>;
-  return static_cast<Cell*>(view.data) + item * view.batch_stride + row * view.row_stride;
+  using MaybeConst = std::conditional_t<std::is_const_v<std::remove_pointer_t<Pointer>>, const T, T>;
+  return static_cast<MaybeConst*>(view.data) + item * view.batch_stride + row * view.row_stride;
 }
 
 template <class S>

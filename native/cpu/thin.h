@@ -95,7 +95,7 @@ class ThreadTile {
   template <int n>
   using Operands = ShortVector<Operand, n>;
   template <int n>
-  using PackScan = std::conditional_t<!is_held_as_it_is, Nothing<S, n>,
+  using PackScan = std::conditional_t<!is_held_as_it_is, NoScan<S, n>,
                                       std::conditional_t<S::can_overflow && !zeros, Ends<S, n, Source>, ScanOf<S, n>>>;
 
   /// Elements of the large operand. The zero of a narrower type isn't converted if any zero makes the accumulators

@@ -122,7 +122,7 @@ Lanes ThinProduct::masked(const Lanes& lanes, const Band& band, void* room) cons
 Ranges ThinProduct::in_order(const Ranges& ranges) const { return a_is_large_ ? Ranges{ranges.b, ranges.a} : ranges; }
 
 bool ThinProduct::accumulate_part(const Part& part, ArithmeticKind path, Ranges& ranges,
-                                  const std::atomic<bool>& given_up) const {
+                                  const std::atomic<bool>& aborted) const {
   const Workspace encoded(checked_size(depth_, rows_ * kernel_.thin.operand_size));
   std::optional<Workspace> small_room, large_room;
   if (has_structured_operands(problem_)) {
@@ -138,7 +138,7 @@ bool ThinProduct::accumulate_part(const Part& part, ArithmeticKind path, Ranges&
   request.notes = notes(part.accumulators);
   for (int64_t k = part.first_k; k < part.end_k;) {
     check_cancelled(problem_);
-    if (given_up.load(std::memory_order_relaxed)) return true;
+    if (aborted.load(std::memory_order_relaxed)) return true;
     request.small = lanes(false, part, k, small_room ? small_room->data() : nullptr);
     request.large = lanes(true, part, k, large_room ? large_room->data() : nullptr);
     request.first_k = k;
@@ -164,13 +164,13 @@ Ranges ThinProduct::accumulate(ArithmeticKind path) {
   steps_counted_ = 0;
   Ranges all;
   std::mutex mutex;
-  std::atomic<bool> given_up{false};
+  std::atomic<bool> aborted{false};
   for_each_run(problem_, count, work, 1, [&](int64_t first, int64_t end) {
     Ranges seen;
     double counted = 0;
     for (int64_t index = first; index < end; ++index) {
       const Part next = part(index);
-      if (!accumulate_part(next, path, seen, given_up)) given_up.store(true, std::memory_order_relaxed);
+      if (!accumulate_part(next, path, seen, aborted)) aborted.store(true, std::memory_order_relaxed);
       const double share = static_cast<double>(next.end_k - next.first_k) / static_cast<double>(problem_.k());
       const double outputs = static_cast<double>(rows_ * (next.end_col - next.first_col)) * share;
       problem_.count_steps(outputs);

@@ -40,7 +40,7 @@ class ThinProduct {
 
   Part part(int64_t index) const;
   /// Returns whether the kernel has a path for the values seen so far.
-  bool accumulate_part(const Part& part, ArithmeticKind path, Ranges& ranges, const std::atomic<bool>& given_up) const;
+  bool accumulate_part(const Part& part, ArithmeticKind path, Ranges& ranges, const std::atomic<bool>& aborted) const;
   /// Lanes of an operand over some steps of a part. Those of a structured operand are copied to `room`, with zero
   /// outside of the structure.
   Lanes lanes(bool of_large, const Part& part, int64_t k, void* room) const;

@@ -23,7 +23,7 @@ struct Job {
   void work() {
     for (int64_t index; (index = next.fetch_add(1, std::memory_order_relaxed)) < count;) task(index);
   }
-  void give_up() { next.store(count, std::memory_order_relaxed); }
+  void abandon() { next.store(count, std::memory_order_relaxed); }
 };
 
 class Pool {
@@ -57,7 +57,7 @@ class Pool {
     try {
       job.work();
     } catch (...) {
-      job.give_up();
+      job.abandon();
       std::lock_guard<std::mutex> lock(mutex_);
       if (!job.failure) job.failure = std::current_exception();
     }

@@ -62,7 +62,7 @@ struct Notes {
   int64_t steps;    ///< of a stretch
 };
 /// Replaces Notes for tiles without notes.
-struct Nowhere {};
+struct NoNotes {};
 
 /// Records the current stretch for the accumulators that have improved since the tile was stored. With `starts` there
 /// are no notes yet.
@@ -151,7 +151,7 @@ static __attribute__((noinline)) void multiply_tile(const Broadcast<typename Ari
       for (int j = 0; j < NV; ++j) store(tile + i * NR + j * lanes, acc[i][j]);
     }
   };
-  if constexpr (std::is_same_v<MaybeNotes, Nowhere>) {
+  if constexpr (std::is_same_v<MaybeNotes, NoNotes>) {
     multiply_steps<Arithmetic>(acc, a, b, k);
     store_all();
   } else {
@@ -175,9 +175,9 @@ template <class Arithmetic>
 static __attribute__((noinline)) Span needed_steps(const BlockRequest& block, const TileOfBlock& of) {
   const Span steps = block.structure.steps({of.row, of.row + of.rows}, {of.col, of.col + of.cols}, block.k);
   if (steps.is_empty()) return {0, 0};
-  const int64_t granule = block.granule * steps_per_operand<Arithmetic>, per = steps_per_operand<Arithmetic>;
-  const int64_t first = steps.first / granule * granule / per - block.first_step;
-  const int64_t end = round_up(steps.end, granule) / per - block.first_step;
+  const int64_t k_alignment = block.k_alignment * steps_per_operand<Arithmetic>, per = steps_per_operand<Arithmetic>;
+  const int64_t first = steps.first / k_alignment * k_alignment / per - block.first_step;
+  const int64_t end = round_up(steps.end, k_alignment) / per - block.first_step;
   const Span part{first > 0 ? first : 0, end < block.steps ? end : block.steps};
   return part.is_empty() ? Span{0, 0} : part;
 }
@@ -278,7 +278,7 @@ MPMML_INLINE int64_t multiply_block(const Arithmetic& arithmetic, const BlockReq
             multiply_tile<Arithmetic, MR, NR>(a_part, b_part, steps, tile, block.starts, arithmetic.initial(),
                                               Notes<Accumulator>{notes + place, stretch, of_stretch});
           } else if (block.starts) {
-            multiply_tile<Arithmetic, MR, NR>(a_part, b_part, 0, tile, true, arithmetic.initial(), Nowhere{});
+            multiply_tile<Arithmetic, MR, NR>(a_part, b_part, 0, tile, true, arithmetic.initial(), NoNotes{});
             for (int i = 0; i < MR * NR; ++i) notes[place + i] = static_cast<NoteOf<Accumulator>>(stretch);
           }
           continue;
@@ -288,14 +288,14 @@ MPMML_INLINE int64_t multiply_block(const Arithmetic& arithmetic, const BlockReq
         if (block.is_structured) {
           const Span whole = whole_steps(block, of, part);
           multiply_tile<Arithmetic, MR, NR>(a + whole.first * MR, b + whole.first * NR, whole.end - whole.first, tile,
-                                            block.starts, arithmetic.initial(), Nowhere{});
+                                            block.starts, arithmetic.initial(), NoNotes{});
           multiply_edges<Arithmetic, MR, NR>(block, of, {part.first, whole.first}, a, b, tile);
           multiply_edges<Arithmetic, MR, NR>(block, of, {whole.end, part.end}, a, b, tile);
         } else {
-          multiply_tile<Arithmetic, MR, NR>(a, b, block.steps, tile, block.starts, arithmetic.initial(), Nowhere{});
+          multiply_tile<Arithmetic, MR, NR>(a, b, block.steps, tile, block.starts, arithmetic.initial(), NoNotes{});
         }
       } else {
-        multiply_tile<Arithmetic, MR, NR>(a_part, b_part, steps, tile, block.starts, arithmetic.initial(), Nowhere{});
+        multiply_tile<Arithmetic, MR, NR>(a_part, b_part, steps, tile, block.starts, arithmetic.initial(), NoNotes{});
       }
       if (!block.ends) continue;
       if constexpr (has_windows<Arithmetic>) {

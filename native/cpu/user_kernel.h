@@ -17,7 +17,7 @@ using Words = Vector<uint32_t>;
 using Floats = Vector<float>;
 
 constexpr int kLanes = VectorOf<uint32_t>::lanes;
-static_assert(kUserGranule % kLanes == 0, "blocks consist of whole vectors");
+static_assert(kUserAlignment % kLanes == 0, "blocks consist of whole vectors");
 
 #if defined(__AVX512F__)
 /// All lanes: GCC 12 warns of the undefined lanes of the intrinsics without a mask.

@@ -10,7 +10,7 @@
 namespace mpmml::cpu {
 
 /// Rows are multiples of this: whole vectors of every instruction set.
-constexpr int64_t kUserGranule = 16;
+constexpr int64_t kUserAlignment = 16;
 
 /// One operation on a block: out = op(in[0], in[1], in[2]), element by element. Rows of `out` and of operands are
 /// `cols` elements that begin `stride` elements after each other. A scalar operand has one element per row.

@@ -167,7 +167,7 @@ class Packed {
     for (size_t lane = 0; lane < product.lane_count(); ++lane) {
       items_ = std::max(items_, items_of(views_[lane], product.batch));
     }
-    lane_size_ = round_up(product.k * width, kUserGranule);
+    lane_size_ = round_up(product.k * width, kUserAlignment);
     data_.emplace(checked_size(std::max<int64_t>(static_cast<int64_t>(sizeof(uint32_t)) * lane_size_, 1),
                                saturating_product(saturating_product(items_, pieces_), std::max<int64_t>(lanes_, 1))));
   }
@@ -184,7 +184,7 @@ class Packed {
   void pack(int64_t index) const {
     const int64_t item = index / pieces_, piece = index % pieces_;
     const int64_t steps_at_once = std::max<int64_t>(kPackedAtOnce / width_, 1);
-    const int64_t room = round_up(steps_at_once * width_, kUserGranule);
+    const int64_t room = round_up(steps_at_once * width_, kUserAlignment);
     bool computes = false;
     std::array<bool, kMaxUserLanes> is_taken{};
     for (const UserNode& node : expression_.nodes) {
@@ -208,7 +208,7 @@ class Packed {
       const int64_t steps = std::min(steps_at_once, product_.k - step);
       UserFrame frame;
       frame.rows = 1;
-      frame.cols = round_up(steps * width_, kUserGranule);
+      frame.cols = round_up(steps * width_, kUserAlignment);
       frame.out_stride = frame.cols;
       auto& lanes = frame.lanes[static_cast<size_t>(UserSide::kB)];
       for (int64_t lane = 0; lane < taken; ++lane) {
@@ -260,7 +260,7 @@ class Run {
         semiring_(*product.semiring),
         compiled_(semiring_, kernels),
         lanes_(static_cast<int64_t>(semiring_.lane_count())),
-        cols_(compiled_.tile ? kUserTileCols : std::min(kMaxCols, round_up(product.n, kUserGranule))),
+        cols_(compiled_.tile ? kUserTileCols : std::min(kMaxCols, round_up(product.n, kUserAlignment))),
         a_(product, false, compiled_.split.of_a, compiled_.of_a, kRows),
         b_(product, true, compiled_.split.of_b, compiled_.of_b, cols_),
         tiles_(ceil_div(product.m, kRows)),
@@ -610,7 +610,7 @@ void evaluate_user(const UserSemiring& semiring, bool combine, const UserLanes<c
   const UserProgram program(of_vectors(combine ? semiring.lowered_plus : semiring.lowered_times, kernels), kernels,
                             false);
   const auto lanes = static_cast<int64_t>(semiring.lane_count());
-  const int64_t room = std::min(kPackedAtOnce, round_up(count, kUserGranule));
+  const int64_t room = std::min(kPackedAtOnce, round_up(count, kUserAlignment));
   const Buffer buffer((3 * lanes + static_cast<int64_t>(program.temporaries())) * room);
   std::fill_n(buffer.data(), 2 * lanes * room, 0u);
   UserFrame frame;

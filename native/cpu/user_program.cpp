@@ -23,11 +23,11 @@ UserType type_taken(const std::vector<UserNode>& nodes, const UserNode& node) {
 
 /// Returns the value of an operation on constants.
 uint32_t folded(const std::vector<UserNode>& nodes, const UserNode& node, const UserKernels& kernels) {
-  uint32_t blocks[4][kUserGranule] = {};
-  UserLoop loop{blocks[3], kUserGranule, {}, 1, kUserGranule};
+  uint32_t blocks[4][kUserAlignment] = {};
+  UserLoop loop{blocks[3], kUserAlignment, {}, 1, kUserAlignment};
   for (int i = 0; i < arity_of(node); ++i) {
-    std::fill_n(blocks[i], kUserGranule, nodes[static_cast<size_t>(node.operands[i])].bits);
-    loop.in[i] = {blocks[i], kUserGranule};
+    std::fill_n(blocks[i], kUserAlignment, nodes[static_cast<size_t>(node.operands[i])].bits);
+    loop.in[i] = {blocks[i], kUserAlignment};
   }
   kernels.loop(node.op, node.type, type_taken(nodes, node), 0)(loop);
   return blocks[3][0];

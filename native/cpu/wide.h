@@ -87,7 +87,7 @@ struct Wide : BiasedEncoding<S> {
   /// The elements for vectors of sums, in the low halves, as finish() computes them. Sets bits in `beyond` if a sum
   /// overflowed.
   template <class V>
-  MPMML_HOST_DEVICE static V settle(V sum, V& beyond) {
+  MPMML_HOST_DEVICE static V normalize(V sum, V& beyond) {
     typedef double Doubles __attribute__((vector_size(sizeof(V))));
     const Doubles low = (Doubles)(2 * Base::kBias + FiniteRange<S>::least - V{});
     const Doubles high = (Doubles)(2 * Base::kBias + FiniteRange<S>::most - V{});
@@ -127,7 +127,7 @@ struct Wrapping : BiasedEncoding<S> {
 
   /// The elements for vectors of sums, in the low halves, as finish() computes them.
   template <class V>
-  MPMML_HOST_DEVICE static V settle(V sum, V& /*beyond*/) {
+  MPMML_HOST_DEVICE static V normalize(V sum, V& /*beyond*/) {
     return Base::are_zero(sum) ? S::zero - V{} : sum;
   }
 

@@ -181,7 +181,7 @@ std::function<VariantCost(const Variant&, ArithmeticKind)> CudaBackend::judge_fo
     for (const ArithmeticKind path : kExponentPaths) exact.remove(path);
   }
   // Choices are measured without auxiliary outputs and structures.
-  const std::optional<MeasuredChoice> measured = where.variant || further_asked(problem) || is_structured(problem)
+  const std::optional<MeasuredChoice> measured = where.variant || requested_auxiliary(problem) || is_structured(problem)
                                                      ? std::nullopt
                                                      : measured_choice(device_name(where.device), problem, exact);
   // The product of the measurement.

@@ -116,7 +116,9 @@ class AlteredSession final : public Session {
   std::unique_ptr<Pending> multiply_user(const UserProduct& product, const Placement& where) override {
     return later(session_->multiply_user(product, where));
   }
-  std::unique_ptr<Share> admit_user(const UserProduct& product) override { return session_->admit_user(product); }
+  std::unique_ptr<Share> reserve_for_user(const UserProduct& product) override {
+    return session_->reserve_for_user(product);
+  }
   std::string explain_user(const UserProduct& product, const Placement& where) override {
     return session_->explain_user(product, where);
   }
@@ -178,8 +180,8 @@ class AlteredBackend final : public Backend {
            std::to_string(alteration_.devices) + ", numbered from 0";
   }
   int device_count() override { return has_own_devices() ? alteration_.devices : backend_->device_count(); }
-  MultiDeviceThresholds several_limits() const override {
-    if (!has_own_devices()) return backend_->several_limits();
+  MultiDeviceThresholds multi_device_limits() const override {
+    if (!has_own_devices()) return backend_->multi_device_limits();
     MultiDeviceThresholds limits;
     limits.uses_all = true;
     limits.min_bytes = 0;

@@ -1,7 +1,7 @@
 // Generates code from addon.mjs: the C++ conversions of arguments and results, the exports of the addon, and
 // lib's types.
 import { constants, functions } from './addon.mjs'
-import { further, handles, lists, tables } from './addon-lists.mjs'
+import { auxiliary, handles, lists, tables } from './addon-lists.mjs'
 import { requests } from './addon-requests.mjs'
 import { results } from './addon-results.mjs'
 
@@ -298,13 +298,13 @@ export type LaneArray = Int32Array | Uint32Array | Float32Array
 /** A lane of a matrix. Integers in a memory are int32. */
 export type LaneMatrix = LaneArray | NativeMemory
 /** Names of the auxiliary outputs of a product, in the order of its fields. */
-export const furtherResults = [${further.map((name) => `'${name}'`).join(', ')}] as const
-export type FurtherName = (typeof furtherResults)[number]
+export const auxiliaryResults = [${auxiliary.map((name) => `'${name}'`).join(', ')}] as const
+export type AuxiliaryName = (typeof auxiliaryResults)[number]
 /**
  * Auxiliary outputs of a product, each null if it is to be allocated or isn't requested; null if none is
  * requested.
  */
-export type FurtherMatrices = readonly (Int32Array | NativeMemory | null)[] | null
+export type AuxiliaryMatrices = readonly (Int32Array | NativeMemory | null)[] | null
 
 /** The matrices of a product of a group: a, b, c, c0 and its auxiliary outputs. */
 export type UserMatrices = readonly [
@@ -312,7 +312,7 @@ export type UserMatrices = readonly [
   b: readonly LaneMatrix[],
   c: readonly LaneMatrix[] | null,
   c0: readonly LaneMatrix[] | null,
-  further: FurtherMatrices,
+  auxiliary: AuxiliaryMatrices,
 ]
 /** The memories that a call has allocated for lanes of C and for auxiliary outputs, in this order. */
 export type MadeLanes = undefined | NativeMemory[]

@@ -82,14 +82,14 @@ const layoutOf = (...matrices) => of(matrices, 'Offset', 'RowStride', 'ColStride
 /** Names of the lanes of a matrix. */
 const lanesOf = (matrix) => Array.from({ length: most.lanes }, (_, lane) => `${matrix}Lane${lane}`)
 
-/** Results of a product in addition to C, in the order of kFurtherResults (native/core/problem/auxiliary_outputs.h). */
-export const further = ['witness']
-const asksFurther = further.map((name) => `asks${name[0].toUpperCase()}${name.slice(1)}`)
+/** Results of a product in addition to C, in the order of kAuxiliaryResults (native/core/problem/auxiliary_outputs.h). */
+export const auxiliary = ['witness']
+const asksAuxiliary = auxiliary.map((name) => `asks${name[0].toUpperCase()}${name.slice(1)}`)
 
 /** Fields of each product of a group. lib writes the five fields of a matrix in a row. */
 const ofProduct = [
   ...words('batch m n k keepsC structured'),
-  ...['a', 'b', 'c', 'c0', ...further].flatMap((matrix) => [`${matrix}Memory`, ...layoutOf(matrix)]),
+  ...['a', 'b', 'c', 'c0', ...auxiliary].flatMap((matrix) => [`${matrix}Memory`, ...layoutOf(matrix)]),
   ...of(['a', 'b', 'c'], 'Below', 'Above'),
 ]
 
@@ -104,7 +104,7 @@ fields from aBelow on are the bands of the structure, integers or Infinity. The 
     fields: [
       ...ofProduct,
       ...words('semiring dtype overflow backend device devices variant planOnly deviceMemory mayWait'),
-      ...asksFurther,
+      ...asksAuxiliary,
     ],
   },
   Member: {
@@ -118,9 +118,9 @@ calls no JavaScript per product. The layout of a missing matrix isn't read, exce
 the layouts of lanes that the semiring doesn't have are 0.`,
     fields: [
       ...['batch', 'm', 'n', 'k'],
-      ...layoutOf(...['a', 'b', 'c', 'c0'].flatMap(lanesOf), ...further),
+      ...layoutOf(...['a', 'b', 'c', 'c0'].flatMap(lanesOf), ...auxiliary),
       ...words('backend device devices keepsC deviceMemory'),
-      ...asksFurther,
+      ...asksAuxiliary,
       'structured',
       ...of(['a', 'b', 'c'], 'Below', 'Above'),
     ],

@@ -41,7 +41,7 @@ const anyMatrix = rawArrays('OperandArray | NativeMemory')
 const resultMatrix = rawArrays('ElementArray | NativeMemory | null')
 const memory = raw('NativeMemory')
 const array = rawArrays('OperandArray')
-const furtherMatrices = rawArrays('FurtherMatrices', true)
+const auxiliaryMatrices = rawArrays('AuxiliaryMatrices', true)
 const product = {
   a: anyMatrix,
   b: anyMatrix,
@@ -189,13 +189,13 @@ unchanged.`,
 only if the product is only planned. With a device, a, b and c0 are arrays or memory of the device. \`c\` is memory of the device, or null:
 then row-major memory is allocated for the result and returned. Each requested auxiliary output is passed or allocated likewise, in separate
 memory.`,
-    takes: { ...product, device: deviceOrNone, further: furtherMatrices },
+    takes: { ...product, device: deviceOrNone, auxiliary: auxiliaryMatrices },
     gives: made,
   },
   multiply: {
     doc: `Computes a product off the event loop, on a device after all earlier work; see multiplySync. A value other than 0 in
 \`cancel[0]\` cancels the product. Reads the request before it returns. The report's \`stepsDone\` counts the progress.`,
-    takes: { ...product, cancel, device: deviceOrNone, further: furtherMatrices },
+    takes: { ...product, cancel, device: deviceOrNone, auxiliary: auxiliaryMatrices },
     gives: promise(made),
   },
   multiplyGroup: {
@@ -263,12 +263,18 @@ counts up to 1, like in the other graph queries.`,
   multiplyUserSync: {
     doc: `Computes a product over a custom semiring. Matrices are passed as in multiplySync, one for each lane. Returns the new memories:
 those of the lanes of C if it is null, and those of auxiliary outputs.`,
-    takes: { semiring: userSemiring, ...userProduct, device: deviceOrNone, further: furtherMatrices },
+    takes: { semiring: userSemiring, ...userProduct, device: deviceOrNone, auxiliary: auxiliaryMatrices },
     gives: madeLanes,
   },
   multiplyUser: {
     doc: 'Computes a product over a custom semiring off the event loop; see multiplyUserSync and multiply.',
-    takes: { semiring: userSemiring, ...userProduct, cancel, device: deviceOrNone, further: furtherMatrices },
+    takes: {
+      semiring: userSemiring,
+      ...userProduct,
+      cancel,
+      device: deviceOrNone,
+      auxiliary: auxiliaryMatrices,
+    },
     gives: promise(madeLanes),
   },
   multiplyUserGroup: {

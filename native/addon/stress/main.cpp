@@ -45,7 +45,7 @@ enum class CancelBehaviour {
   kQuick,
   kRunsUntilCancelled,
   kFailsAtStart,
-  kFailsWhenAsked,
+  kFailsOnCancel,
   kFailsAtFinish,
   kHonoursCancel
 };
@@ -73,11 +73,11 @@ class Job final : public Task {
     if (behaviour_ == CancelBehaviour::kFailsAtStart) throw Error(ErrorCode::kValue, "at the start");
     if (behaviour_ == CancelBehaviour::kHonoursCancel) {
       while (flag_->load(std::memory_order_relaxed) == 0 && Clock::now() < end_) std::this_thread::yield();
-      if (flag_->load(std::memory_order_relaxed) != 0) throw given_up();
+      if (flag_->load(std::memory_order_relaxed) != 0) throw aborted();
     }
   }
   bool is_done() override {
-    if (behaviour_ == CancelBehaviour::kFailsWhenAsked) throw Error(ErrorCode::kCuda, "when asked");
+    if (behaviour_ == CancelBehaviour::kFailsOnCancel) throw Error(ErrorCode::kCuda, "when asked");
     return behaviour_ != CancelBehaviour::kRunsUntilCancelled || Clock::now() >= end_;
   }
   void finish() override {
@@ -139,7 +139,7 @@ class User final : public Client {
       executor->stop();
       if (random_() % 2 == 0) settle_all();
     }
-    executor->give_up(this);
+    executor->abandon(this);
     executor->stop();
     executor->wait_for(this);
     drop_all();
@@ -152,7 +152,7 @@ class User final : public Client {
     Executor& pool = Executor::pool();
     work(pool, nullptr, nullptr);
     if (random_() % 2 == 0) settle_all();
-    pool.give_up(this);
+    pool.abandon(this);
     pool.wait_for(this);
     drop_all();
   }

@@ -33,7 +33,7 @@ struct NarrowEncoding {
 /// Sums in the element type itself. Valid if no sum of finite operands wraps, and under the wrapping policy if the
 /// operands have no zero.
 template <class S>
-struct Narrow {
+struct NativeArithmetic {
   static_assert(is_integer_sum<S>);
   using Semiring = S;
   using Element = typename S::Element;
@@ -44,9 +44,9 @@ struct Narrow {
 
   static constexpr ArithmeticSet paths{ArithmeticKind::kDirect, ArithmeticKind::kTranslated};
 
-  static constexpr Narrow for_operands(ArithmeticKind path, const ValueRange& = {}, const ValueRange& = {}) {
-    return path == ArithmeticKind::kDirect ? Narrow{{S::zero, S::zero}}
-                                           : Narrow{{EncodedZero<S>::value, translated_threshold()}};
+  static constexpr NativeArithmetic for_operands(ArithmeticKind path, const ValueRange& = {}, const ValueRange& = {}) {
+    return path == ArithmeticKind::kDirect ? NativeArithmetic{{S::zero, S::zero}}
+                                           : NativeArithmetic{{EncodedZero<S>::value, translated_threshold()}};
   }
 
   MPMML_HOST_DEVICE Operand encode(Element x) const { return x == S::zero ? encoding.zero : x; }
@@ -192,7 +192,7 @@ struct Exponents {
   Levels<Element> levels_a, levels_b;
   double offset = 0, step = 1;  ///< the sum of level x is offset + x · step
   /// True if outlier chunks of A, or of B, are left out.
-  bool is_a_rough = false, is_b_rough = false;
+  bool is_outlier_a = false, is_outlier_b = false;
   bool in_halves = false;  ///< whether offsets and sums fit halves of words
 
   static constexpr ArithmeticSet paths{kPath};
@@ -205,9 +205,9 @@ struct Exponents {
     const double step = common_step(a.levels, b.levels);
     Exponents exponents{{a.levels, step}, {b.levels, step}, a.levels.offset + b.levels.offset, step};
     if constexpr (kByChunks) {
-      const bool is_b_narrow = fits_chunks(b, a) && rough_share(b) <= rough_share(a);
+      const bool is_b_narrow = fits_chunks(b, a) && outlier_share(b) <= outlier_share(a);
       const ValueRange& narrow = is_b_narrow ? b : a;
-      (is_b_narrow ? exponents.is_b_rough : exponents.is_a_rough) = rough_share(narrow) > 0;
+      (is_b_narrow ? exponents.is_outlier_b : exponents.is_outlier_a) = outlier_share(narrow) > 0;
       exponents.in_halves = fits_halves(narrow);
     }
     return exponents;

@@ -10,17 +10,16 @@ namespace mpmml {
 
 /// Greatest sum of both operands' spreads (maximum − minimum) for ArithmeticKind::kByte, and greatest spread of each
 /// operand for kByteTranslated.
-constexpr int64_t kByteSpread = 255;
-constexpr int64_t kByteTranslatedSpread = 63;
+constexpr int64_t kByteRange = 255;
+constexpr int64_t kByteTranslatedRange = 63;
 /// Like kByteSpread, but for kHalf and kHalfTranslated.
-constexpr int64_t kHalfSpread = 65535;
-constexpr int64_t kHalfTranslatedSpread = 16383;
+constexpr int64_t kHalfRange = 65535;
+constexpr int64_t kHalfTranslatedRange = 16383;
 
 /// Returns whether the sums of operands in these ranges can be computed as exponents.
-constexpr bool fits_exponents(const ExponentScale& scale, int64_t spread_a, bool zero_a, int64_t spread_b,
-                              bool zero_b) {
-  return (!zero_a && spread_a <= scale.most) || (!zero_b && spread_b <= scale.most) ||
-         (spread_a <= scale.most && spread_b <= scale.most && spread_a + spread_b <= scale.max_of_both);
+constexpr bool fits_exponents(const ExponentScale& scale, int64_t range_a, bool zero_a, int64_t range_b, bool zero_b) {
+  return (!zero_a && range_a <= scale.most) || (!zero_b && range_b <= scale.most) ||
+         (range_a <= scale.most && range_b <= scale.most && range_a + range_b <= scale.max_of_both);
 }
 
 /// True if the elements must be scanned before they are multiplied.
@@ -33,8 +32,8 @@ inline bool sums_are_exact(const ValueRange& a, const ValueRange& b) {
     return std::max(std::fabs(double{from_order_key<float>(range.minimum)}),
                     std::fabs(double{from_order_key<float>(range.maximum)}));
   };
-  const double granule = std::min(a.levels.granule, b.levels.granule);
-  return most(a) + most(b) <= granule * (1 << 24) && !(a.levels.has_negative_zero && b.levels.has_negative_zero);
+  const double scale = std::min(a.levels.scale, b.levels.scale);
+  return most(a) + most(b) <= scale * (1 << 24) && !(a.levels.has_negative_zero && b.levels.has_negative_zero);
 }
 
 /// Adds the exponent arithmetics that are exact for these operands. Operands are integers, or floats that are multiples
@@ -42,15 +41,15 @@ inline bool sums_are_exact(const ValueRange& a, const ValueRange& b) {
 template <class S>
 void add_exponent_paths(ArithmeticSet& paths, const ValueRange& a, const ValueRange& b) {
   if (!a.has_finite() || !b.has_finite()) return;
-  int64_t spread_a = a.spread_of_lines(), spread_b = b.spread_of_lines();
+  int64_t range_a = a.range_of_lines(), range_b = b.range_of_lines();
   if constexpr (!S::can_overflow) {
     if (!a.levels.is_known() || !b.levels.is_known() || !sums_are_exact(a, b)) return;
     const double step = common_step(a.levels, b.levels);
-    spread_a = a.levels.spread * static_cast<int64_t>(a.levels.step / step);
-    spread_b = b.levels.spread * static_cast<int64_t>(b.levels.step / step);
+    range_a = a.levels.range * static_cast<int64_t>(a.levels.step / step);
+    range_b = b.levels.range * static_cast<int64_t>(b.levels.step / step);
   }
   for (const ArithmeticKind path : {ArithmeticKind::kExponent, ArithmeticKind::kExponentWide}) {
-    if (fits_exponents(exponent_scale_of(path), spread_a, a.lines_have_zero(), spread_b, b.lines_have_zero())) {
+    if (fits_exponents(exponent_scale_of(path), range_a, a.lines_have_zero(), range_b, b.lines_have_zero())) {
       paths.add(path);
     }
   }
@@ -73,12 +72,14 @@ ArithmeticSet exact_integer_paths(const ValueRange& a, const ValueRange& b, Over
   if (fits) add_exponent_paths<S>(paths, a, b);
   if (has_zero) {
     if (within_limit(a) && within_limit(b)) paths.add(ArithmeticKind::kTranslated);
-    if (fits && std::max(a.spread(), b.spread()) <= kByteTranslatedSpread) paths.add(ArithmeticKind::kByteTranslated);
-    if (fits && std::max(a.spread(), b.spread()) <= kHalfTranslatedSpread) paths.add(ArithmeticKind::kHalfTranslated);
+    if (fits && std::max(a.dynamic_range(), b.dynamic_range()) <= kByteTranslatedRange)
+      paths.add(ArithmeticKind::kByteTranslated);
+    if (fits && std::max(a.dynamic_range(), b.dynamic_range()) <= kHalfTranslatedRange)
+      paths.add(ArithmeticKind::kHalfTranslated);
   } else {
     if (fits || wraps) paths.add(ArithmeticKind::kDirect);
-    if (fits && a.spread() + b.spread() <= kByteSpread) paths.add(ArithmeticKind::kByte);
-    if (fits && a.spread() + b.spread() <= kHalfSpread) paths.add(ArithmeticKind::kHalf);
+    if (fits && a.dynamic_range() + b.dynamic_range() <= kByteRange) paths.add(ArithmeticKind::kByte);
+    if (fits && a.dynamic_range() + b.dynamic_range() <= kHalfRange) paths.add(ArithmeticKind::kHalf);
   }
   return paths;
 }

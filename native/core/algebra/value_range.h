@@ -92,17 +92,17 @@ constexpr int kChunkSteps = exponent_scale_of(ArithmeticKind::kExponentBounded).
 /// Known bounds of the lines of an operand (rows of A or columns of B), if they have been scanned.
 struct LineLevels {
   static constexpr int64_t kUnknown = std::numeric_limits<int64_t>::max();
-  int64_t spread = kUnknown;  ///< greatest difference of two finite elements of a line, in quantization steps
-  bool has_zero = true;       ///< whether a line has both the semiring's zero and finite elements
+  int64_t range = kUnknown;  ///< greatest difference of two finite elements of a line, in quantization steps
+  bool has_zero = true;      ///< whether a line has both the semiring's zero and finite elements
   /// K is divided into chunks of kChunkSteps elements, the first from the first element on. This is the fraction of
   /// outlier chunks: in some line they have zero, or a spread above the limit of ArithmeticKind::kExponentBounded.
-  double rough_share = 1;
+  double outlier_share = 1;
   /// Quantization of floats: each finite element is offset + an integer · step, and also a multiple of a scale, which
   /// is a power of two. The step is 0 if all elements are equal. Integers have steps of 1.
-  double step = 1, offset = 0, granule = 1;
+  double step = 1, offset = 0, scale = 1;
   bool has_negative_zero = false;  ///< whether −0 is among the elements
 
-  constexpr bool is_known() const { return spread != kUnknown; }
+  constexpr bool is_known() const { return range != kUnknown; }
 };
 
 /// Result of a scan: the finite minimum and maximum (minimum > maximum without a finite value). Flags tell whether the
@@ -131,10 +131,10 @@ struct ValueRange : Range {
   LineLevels levels{};
 
   /// Returns the finite maximum minus the finite minimum.
-  int64_t spread() const { return has_finite() ? maximum - minimum : 0; }
+  int64_t dynamic_range() const { return has_finite() ? maximum - minimum : 0; }
 
   /// Returns the known bound of the spread within lines of integers.
-  int64_t spread_of_lines() const { return spread() < levels.spread ? spread() : levels.spread; }
+  int64_t range_of_lines() const { return dynamic_range() < levels.range ? dynamic_range() : levels.range; }
   bool lines_have_zero() const { return has_zero && levels.has_zero; }
 
   /// Extends the range by another one. Bounds of lines are lost.
@@ -168,28 +168,28 @@ inline double common_step(const LineLevels& a, const LineLevels& b) {
 }
 
 /// Returns the known bound of the fraction of outlier chunks.
-inline double rough_share(const ValueRange& range) {
+inline double outlier_share(const ValueRange& range) {
   const bool is_smooth =
-      !range.has_zero && range.spread_of_lines() <= exponent_scale_of(ArithmeticKind::kExponentBounded).most;
-  return is_smooth ? 0 : range.levels.rough_share;
+      !range.has_zero && range.range_of_lines() <= exponent_scale_of(ArithmeticKind::kExponentBounded).most;
+  return is_smooth ? 0 : range.levels.outlier_share;
 }
 /// Greatest fraction of outlier chunks. They are computed in integers, and more of them would take longer than the rest
 /// of the product.
-constexpr double kMaxRoughShare = 0.125;
+constexpr double kMaxOutlierShare = 0.125;
 
 /// Limits of ArithmeticKind::kExponentBounded. Exponents are at most kMaxDistance, the exponent of the best possible
 /// sum; an exponent of 0 or less means zero. A chunk without a finite element has the distance kMaxDistance from its
 /// line's best. The distance of an omitted outlier chunk is greater by kRoughPenalty, so that no exponent of a sum
 /// compensates for it. The sum of both fits int32.
-constexpr int32_t kMaxDistance = kHighest<int32_t> - 255, kRoughPenalty = 255;
-static_assert(int64_t{kMaxDistance} - kMaxDistance - (int64_t{kMaxDistance} + kRoughPenalty) >= kLowest<int32_t>);
+constexpr int32_t kMaxDistance = kHighest<int32_t> - 255, kOutlierPenalty = 255;
+static_assert(int64_t{kMaxDistance} - kMaxDistance - (int64_t{kMaxDistance} + kOutlierPenalty) >= kLowest<int32_t>);
 
 /// Returns whether `narrow` has few quantization levels within nearly all chunks, so that the other operand is
 /// unrestricted, and distances are within the limits.
 inline bool fits_chunks(const ValueRange& narrow, const ValueRange& other) {
   constexpr ExponentScale kScale = exponent_scale_of(ArithmeticKind::kExponentBounded);
-  return rough_share(narrow) <= kMaxRoughShare &&
-         kScale.scale * (narrow.spread_of_lines() + other.spread_of_lines()) + (1 << 8) < kMaxDistance;
+  return outlier_share(narrow) <= kMaxOutlierShare &&
+         kScale.scale * (narrow.range_of_lines() + other.range_of_lines()) + (1 << 8) < kMaxDistance;
 }
 
 /// Limits of ArithmeticKind::kExponentBounded in halves of words, counted in pairs of exponents. Sums and offsets fit
@@ -202,7 +202,7 @@ constexpr int32_t kTopOfBounded = exponent_scale_of(ArithmeticKind::kExponentBou
                                   exponent_scale_of(ArithmeticKind::kExponentBounded).top_b + kMaxExponent;
 static_assert(kTopOfBounded % 2 == 0 && kPairsOfLevel * 2 == exponent_scale_of(ArithmeticKind::kExponentBounded).scale);
 static_assert(2 * kMaxOffsetOfHalves + 127 < 1 << 16);
-constexpr int64_t kMaxSpreadOfHalves =
+constexpr int64_t kMaxRangeOfHalves =
     (2 * kMaxOffsetOfHalves + kTopOfBounded / 2 - (kNothingOfHalves + 1)) / kPairsOfLevel;
 /// Returns the offset of a chunk at this distance from the best of its line.
 MPMML_HOST_DEVICE constexpr uint16_t offset_in_halves(uint32_t distance) {
@@ -210,7 +210,7 @@ MPMML_HOST_DEVICE constexpr uint16_t offset_in_halves(uint32_t distance) {
   return static_cast<uint16_t>(distance > kMost ? 0 : kMaxOffsetOfHalves - kPairsOfLevel * distance);
 }
 inline bool fits_halves(const ValueRange& narrow) {
-  return rough_share(narrow) == 0 && narrow.spread_of_lines() <= kMaxSpreadOfHalves;
+  return outlier_share(narrow) == 0 && narrow.range_of_lines() <= kMaxRangeOfHalves;
 }
 
 }  // namespace mpmml

@@ -31,7 +31,7 @@ namespace mpmml {
 namespace {
 
 /// Alignment of the rows of buffers in elements, with which kernels load whole chunks.
-constexpr int64_t kRowGranule = 32;
+constexpr int64_t kRowAlignment = 32;
 
 /// A group of pivots, and the device with their rows.
 struct Group {
@@ -176,7 +176,7 @@ class ClosureByRows final : public Pending {
 
   /// Allocates a matrix in the session that runs ahead.
   MutableMatrixView make(DeviceShard& me, DataType type, int64_t rows, int64_t cols, bool is_for_peers = false) {
-    const int64_t stride = round_up(cols, kRowGranule), bytes = rows * stride * element_bytes(type);
+    const int64_t stride = round_up(cols, kRowAlignment), bytes = rows * stride * element_bytes(type);
     me.memories.push_back(is_for_peers ? ahead(me).allocate_for_peers(bytes) : ahead(me).allocate(bytes));
     MutableMatrixView view = row_major<void*>(nullptr, rows, cols);
     view.row_stride = stride;
@@ -202,10 +202,10 @@ class ClosureByRows final : public Pending {
     for (DeviceShard::Record& record : me.records) {
       record.share = make(me, dtype(), pivots, pivots + m, true);
       // Columns and rows are in one matrix, so that one scan finds the range of both.
-      const int64_t of_columns = (pivots + m) * round_up(pivots, kRowGranule), stride = round_up(n_, kRowGranule);
+      const int64_t of_columns = (pivots + m) * round_up(pivots, kRowAlignment), stride = round_up(n_, kRowAlignment);
       record.both = make(me, dtype(), 1, of_columns + pivots * stride);
       record.both.cols = record.both.row_stride;
-      record.columns = {record.both.data,  pivots + m, pivots, round_up(pivots, kRowGranule), 1, 0, {},
+      record.columns = {record.both.data,  pivots + m, pivots, round_up(pivots, kRowAlignment), 1, 0, {},
                         record.both.memory};
       record.all_rows = view_from(record.both, dtype(), 0, 0, of_columns);
       record.all_rows.rows = pivots;

@@ -17,7 +17,7 @@ void set_diagonals(InFlightWork& in_flight, Session& session, const Closure& clo
 
 /// Throws given_up() if the closure is cancelled.
 inline void require_wanted(const Closure& closure) {
-  if (is_set(closure.cancelled)) throw given_up();
+  if (is_set(closure.cancelled)) throw aborted();
 }
 
 }  // namespace mpmml

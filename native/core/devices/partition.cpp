@@ -32,16 +32,17 @@ std::vector<Region> divide(const Region& all, const std::vector<double>& speeds)
 
 std::vector<Span> shares_of(int64_t size, const std::vector<double>& speeds, bool in_tiles) {
   const auto parts = static_cast<int64_t>(speeds.size());
-  const int64_t granule = in_tiles && size >= parts * kTile ? kTile : 1;
+  const int64_t alignment = in_tiles && size >= parts * kTile ? kTile : 1;
   const double all = std::accumulate(speeds.begin(), speeds.end(), 0.0);
   std::vector<Span> spans;
   double before = 0;
   int64_t first = 0;
   for (const double speed : speeds) {
     before += speed;
-    const double share = before / all * static_cast<double>(size) / static_cast<double>(granule);
-    const int64_t end =
-        spans.size() + 1 == speeds.size() ? size : std::clamp(static_cast<int64_t>(share + 0.5) * granule, first, size);
+    const double share = before / all * static_cast<double>(size) / static_cast<double>(alignment);
+    const int64_t end = spans.size() + 1 == speeds.size()
+                            ? size
+                            : std::clamp(static_cast<int64_t>(share + 0.5) * alignment, first, size);
     spans.push_back({first, end});
     first = end;
   }

@@ -58,7 +58,7 @@ class PeerTransfers::Exchange {
   std::vector<char> takes_;
 };
 
-PeerTransfers::PeerTransfers(SpreadDevices devices)
+PeerTransfers::PeerTransfers(ShardedDevices devices)
     : sessions_(std::move(devices.sessions)),
       ahead_(sessions_.size()),
       numbers_(std::move(devices.numbers)),
@@ -174,7 +174,7 @@ void PeerTransfers::gather(size_t device, ShardedMemory& from, Span bytes, Memor
 
 MatrixView PeerTransfers::on(size_t device, const MatrixView& view, DataType dtype, int64_t batch, Kept& kept) {
   if (!view.data || !view.memory) return view;
-  ShardedMemory& memory = spread(view.memory);
+  ShardedMemory& memory = sharded(view.memory);
   const Span bytes = bytes_of(view, dtype, batch);
   const ShardedMemory::Piece& piece = memory.pieces[device];
   if (piece.memory && piece.bytes.holds(bytes)) return moved(view, *piece.memory, piece.bytes.first);
@@ -200,13 +200,13 @@ MatrixView PeerTransfers::on(size_t device, const MatrixView& view, DataType dty
 Whole PeerTransfers::fetch_whole(const MutableMatrixView& view, DataType dtype, int64_t batch) {
   const Span bytes = bytes_of(view, dtype, batch);
   Whole whole{view, of_device(0, [&] { return sessions_[0]->allocate_for_peers(bytes.size()); }), bytes};
-  gather(0, spread(view.memory), bytes, *whole.memory);
+  gather(0, sharded(view.memory), bytes, *whole.memory);
   whole.view = moved(view, *whole.memory, bytes.first);
   return whole;
 }
 
 void PeerTransfers::put_back(const MutableMatrixView& to, const Whole& whole) {
-  ShardedMemory& memory = spread(to.memory);
+  ShardedMemory& memory = sharded(to.memory);
   for (size_t device = 0; device < sessions_.size(); ++device) {
     const ShardedMemory::Piece& piece = memory.pieces[device];
     const Span both = in_both(whole.bytes, piece.bytes);

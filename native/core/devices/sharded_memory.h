@@ -54,7 +54,7 @@ class ShardedMemory final : public Memory {
   std::vector<Replica> replicas;
 };
 
-inline ShardedMemory& spread(Memory* memory) { return static_cast<ShardedMemory&>(*memory); }
+inline ShardedMemory& sharded(Memory* memory) { return static_cast<ShardedMemory&>(*memory); }
 
 /// Scope in which elements of a memory change. Its end marks all replicas as stale, also after an exception, including
 /// the replicas that were created in the scope to read other elements.
@@ -63,7 +63,7 @@ class Writing {
   /// `memory` may be null: then nothing is written.
   explicit Writing(Memory* memory) : memory_(memory) {}
   ~Writing() {
-    if (memory_) spread(memory_).written();
+    if (memory_) sharded(memory_).written();
   }
   Writing(const Writing&) = delete;
 
@@ -72,9 +72,9 @@ class Writing {
 };
 
 /// Returns a Writing scope for each requested auxiliary output.
-inline std::deque<Writing> writing_further(const FurtherResults& of) {
+inline std::deque<Writing> writing_auxiliary(const AuxiliaryOutputs& of) {
   std::deque<Writing> all;
-  for_further(of, [&](const FurtherResult& it) { all.emplace_back((of.*it.view).memory); });
+  for_auxiliary(of, [&](const AuxiliaryOutput& it) { all.emplace_back((of.*it.view).memory); });
   return all;
 }
 
@@ -115,7 +115,7 @@ using Kept = std::vector<std::shared_ptr<void>>;
 /// run concurrently for different devices, each on one thread.
 class PeerTransfers {
  public:
-  explicit PeerTransfers(SpreadDevices devices);
+  explicit PeerTransfers(ShardedDevices devices);
 
   size_t count() const { return sessions_.size(); }
   Session& session(size_t device) const { return *sessions_[device]; }
@@ -177,7 +177,7 @@ class PeerTransfers {
     std::vector<Region> regions(sessions_.size(), all);
     int64_t covered = 0;
     for (size_t device = 0; device < sessions_.size(); ++device) {
-      const Span piece = spread(view.memory).pieces[device].bytes;
+      const Span piece = sharded(view.memory).pieces[device].bytes;
       Span& units = regions[device].*axis;
       units = {covered, covered};
       if (bytes.size() == 0) {
@@ -206,25 +206,26 @@ class PeerTransfers {
   template <class Pointer>
   BasicMatrixView<Pointer> on_piece(size_t device, const BasicMatrixView<Pointer>& view) const {
     if (!view.memory) return view;
-    const ShardedMemory::Piece& piece = spread(view.memory).pieces[device];
+    const ShardedMemory::Piece& piece = sharded(view.memory).pieces[device];
     if (!piece.memory) {  // The view has no elements.
       BasicMatrixView<Pointer> nothing = view;
-      nothing.memory = spread(view.memory).pieces[0].memory.get();
+      nothing.memory = sharded(view.memory).pieces[0].memory.get();
       return nothing;
     }
     return moved(view, *piece.memory, piece.bytes.first);
   }
 
   /// Returns whether the requested auxiliary outputs are divided into these regions.
-  bool divides_alike(const FurtherResults& of, int64_t batch, const std::vector<Region>& regions) const {
+  bool divides_alike(const AuxiliaryOutputs& of, int64_t batch, const std::vector<Region>& regions) const {
     bool alike = true;
-    for_further(
-        of, [&](const FurtherResult& it) { alike = alike && regions_of(of.*it.view, kFurtherType, batch) == regions; });
+    for_auxiliary(of, [&](const AuxiliaryOutput& it) {
+      alike = alike && regions_of(of.*it.view, kAuxiliaryType, batch) == regions;
+    });
     return alike;
   }
   /// Translates views of auxiliary outputs to the device's session.
-  void put_on_piece(size_t device, FurtherResults& of) const {
-    for_further(of, [&](const FurtherResult& it) { of.*it.view = on_piece(device, of.*it.view); });
+  void put_on_piece(size_t device, AuxiliaryOutputs& of) const {
+    for_auxiliary(of, [&](const AuxiliaryOutput& it) { of.*it.view = on_piece(device, of.*it.view); });
   }
 
   /// Returns matrices that the device can read: its own shard, or a copy. `kept` must live until they have been read.

@@ -61,16 +61,16 @@ void start_on_first(PeerTransfers& peers, const Problem& problem, size_t index, 
   there.a = peers.on(0, problem.a, dtype, problem.batch, to.kept());
   there.b = peers.on(0, problem.b, dtype, problem.batch, to.kept());
   there.through = peers.on(0, problem.through, DataType::kInt32, problem.batch, to.kept());
-  std::vector<std::pair<MutableMatrixView, Whole>> further;
-  for_further(problem, [&](const FurtherResult& it) {
-    const Whole whole = peers.fetch_whole(problem.*it.view, kFurtherType, problem.batch);
+  std::vector<std::pair<MutableMatrixView, Whole>> auxiliary;
+  for_auxiliary(problem, [&](const AuxiliaryOutput& it) {
+    const Whole whole = peers.fetch_whole(problem.*it.view, kAuxiliaryType, problem.batch);
     to.kept().push_back(whole.memory);
     there.*it.view = whole.view;
-    further.emplace_back(problem.*it.view, whole);
+    auxiliary.emplace_back(problem.*it.view, whole);
   });
   to.add({0, peers.of_device(0, [&] { return peers.multiply(0, there, where, to.kept()); }), index});
   peers.put_back(problem.c, c);
-  for (const auto& [view, whole] : further) peers.put_back(view, whole);
+  for (const auto& [view, whole] : auxiliary) peers.put_back(view, whole);
 }
 
 /// Returns whether the product would fail with this error on any device.
@@ -235,14 +235,14 @@ class DividedProduct {
   /// Throws the first failure that isn't the cancellation of a part. Parts are cancelled because another part failed or
   /// overflowed.
   void throw_failure() const {
-    std::exception_ptr given_up_by_others;
+    std::exception_ptr aborted_by_others;
     for (size_t device = 0; device < parts_.size(); ++device) {
       if (!parts_[device].failure) continue;
       try {
         std::rethrow_exception(parts_[device].failure);
       } catch (const Error& error) {
         if (error.code() == ErrorCode::kAborted) {
-          given_up_by_others = parts_[device].failure;
+          aborted_by_others = parts_[device].failure;
           continue;
         }
         // Indices in the part differ from those in the whole product.
@@ -256,7 +256,7 @@ class DividedProduct {
       if (it.overflow && (!first || *it.overflow < *first->overflow)) first = &it;
     }
     if (first) throw OverflowError(problem_, *first->overflow, first->sum);
-    if (given_up_by_others) std::rethrow_exception(given_up_by_others);
+    if (aborted_by_others) std::rethrow_exception(aborted_by_others);
   }
 
   PeerTransfers& peers_;
@@ -287,7 +287,7 @@ std::unique_ptr<Pending> multiply(PeerTransfers& peers, Session& whole, Problems
   for (size_t index = 0; index < problems.size(); ++index) {
     const Problem& problem = problems[index];
     const Writing writing_c(problem.c.memory);
-    const auto writing_others = writing_further(problem);
+    const auto writing_others = writing_auxiliary(problem);
     of_product(index, [&] {
       require_elements_of_operands(whole, problem);
       const auto regions = regions_of(peers, problem);

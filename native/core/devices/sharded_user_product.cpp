@@ -24,7 +24,7 @@ std::optional<std::vector<Region>> regions_of(const PeerTransfers& peers, const 
   return regions;
 }
 
-bool is_on_several(const std::vector<Region>& regions) {
+bool is_divided(const std::vector<Region>& regions) {
   return std::count_if(regions.begin(), regions.end(), [](const Region& it) { return !it.is_empty(); }) > 1;
 }
 
@@ -54,7 +54,7 @@ std::unique_ptr<Pending> start(PeerTransfers& peers, const UserProduct& product,
     mine.product =
         peers.of_device(device, [&] { return with_operands_in(peers.session(device), mine.product, mine.uploaded); });
   };
-  if (is_on_several(regions)) {
+  if (is_divided(regions)) {
     peers.exchange(prepare);
   } else {
     for (size_t device = 0; device < peers.count(); ++device) prepare(device);
@@ -80,10 +80,10 @@ std::unique_ptr<Pending> multiply_user(PeerTransfers& peers, Session& whole, con
                                        const Placement& where) {
   std::deque<Writing> writing;
   for (size_t lane = 0; lane < product.lane_count(); ++lane) writing.emplace_back(product.c[lane].memory);
-  const auto writing_others = writing_further(product);
+  const auto writing_others = writing_auxiliary(product);
   const auto regions = regions_of(peers, product);
   // A device may fail after another one has written. Results that aren't sharded alike can't be written in place.
-  const bool may_fail = regions && is_on_several(*regions);
+  const bool may_fail = regions && is_divided(*regions);
   UserProduct there = product;
   KeptMemory separate;
   std::vector<ResultTarget> targets;

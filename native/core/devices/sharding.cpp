@@ -18,7 +18,7 @@ namespace {
 
 class MultiDeviceSession final : public Session {
  public:
-  explicit MultiDeviceSession(SpreadDevices devices) : peers_(std::move(devices)) {}
+  explicit MultiDeviceSession(ShardedDevices devices) : peers_(std::move(devices)) {}
 
   BackendKind backend() const override { return peers_.backend(); }
   int device() const override { return peers_.session(0).device(); }
@@ -315,7 +315,7 @@ class MultiDeviceSession final : public Session {
 
 }  // namespace
 
-std::unique_ptr<Session> spread_over(SpreadDevices devices) {
+std::unique_ptr<Session> open_sharded(ShardedDevices devices) {
   return std::make_unique<MultiDeviceSession>(std::move(devices));
 }
 

@@ -7,7 +7,7 @@
 
 namespace mpmml {
 
-struct SpreadDevices {
+struct ShardedDevices {
   /// Sessions of one backend.
   std::vector<std::shared_ptr<Session>> sessions;
   /// Device number of each session.
@@ -18,6 +18,6 @@ struct SpreadDevices {
   MultiDeviceThresholds limits;
 };
 
-std::unique_ptr<Session> spread_over(SpreadDevices devices);
+std::unique_ptr<Session> open_sharded(ShardedDevices devices);
 
 }  // namespace mpmml

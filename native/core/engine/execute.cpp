@@ -88,7 +88,7 @@ bool Engine::is_for_gpu(const std::vector<Problem>& problems, const Request& req
 }
 
 Result Engine::execute(const Problem& problem, const Request& request) {
-  if (is_for_several(request)) return execute_on_several(problem, request);
+  if (is_multi_device(request)) return execute_on_devices(problem, request);
   const Placement& where = request.where;
   if (where.variant) check_requested(problem.operation, *where.variant);
   Backend& backend = choose(problem, request);
@@ -109,7 +109,7 @@ Result Engine::execute(const Problem& problem, const Request& request) {
 }
 
 Result Engine::plan(const Problem& problem, const Request& request) {
-  if (is_for_several(request)) return plan_on_several(problem, request);
+  if (is_multi_device(request)) return plan_on_devices(problem, request);
   const Placement& where = request.where;
   if (where.variant) check_requested(problem.operation, *where.variant);
   Backend& backend = choose(problem, request);
@@ -119,7 +119,7 @@ Result Engine::plan(const Problem& problem, const Request& request) {
 }
 
 std::vector<Result> Engine::execute(const std::vector<Problem>& problems, const Request& request) {
-  if (is_for_several(request)) return execute_on_several(problems, request);
+  if (is_multi_device(request)) return execute_on_devices(problems, request);
   std::vector<Result> results(problems.size());
   std::vector<Problem> together;
   std::vector<size_t> places;

@@ -156,9 +156,9 @@ class Engine {
 
   /// Returns the backend for an RNA recurrence of `steps` steps.
   Backend& choose_rna(double steps, const Request& request);
-  template <class Asked, class Answer>
-  Computed<Answer> compute_rna(const Asked& asked, const Request& request,
-                               Answer (Backend::*compute)(const Asked&, const Placement&));
+  template <class Query, class Answer>
+  Computed<Answer> compute_rna(const Query& asked, const Request& request,
+                               Answer (Backend::*compute)(const Query&, const Placement&));
 
   /// Returns the backend for a product over a custom semiring. Sets `reason` (see Explanation) unless it is null.
   Backend& choose_user(const UserProduct& product, const Request& request, std::string* reason = nullptr);
@@ -182,7 +182,7 @@ class Engine {
     const Variant* const variant = request.where.variant;
     return request.backend == only(backends_.gpu_kind) || (variant && variant->backend == backends_.gpu_kind);
   }
-  bool is_for_several(const Request& request) const { return request.devices != 0 && !is_processor_demanded(request); }
+  bool is_multi_device(const Request& request) const { return request.devices != 0 && !is_processor_demanded(request); }
   /// Returns whether the CPU was requested or no GPU can be used. Throws Error if a GPU was requested. Sets `reason`
   /// (see Explanation) unless it is null, because building the string takes as long as a small product.
   bool needs_processor(const Request& request, std::string* reason = nullptr);
@@ -190,7 +190,7 @@ class Engine {
   Error gpu_error(const std::string& reason) const;
 
   /// Returns the backend of multi-device products.
-  Backend& several_backend() const { return backends_.gpu ? gpu() : processor(); }
+  Backend& multi_device_backend() const { return backends_.gpu ? gpu() : processor(); }
   /// Returns the request for one of the devices, or for the CPU if `devices` is empty.
   static Request for_one(const Request& request, const std::vector<int>& devices);
   /// Parts of a product, and the devices that compute them.
@@ -215,16 +215,16 @@ class Engine {
   /// the request for it. Throws Error.
   std::optional<Shared> share(const Problem& problem, const Request& request, Request& alone);
   /// Waits until no other multi-device product runs. Throws given_up().
-  std::unique_lock<std::mutex> await_several(const std::atomic<int32_t>* cancelled);
-  Result execute_on_several(const Problem& problem, const Request& request);
-  Result plan_on_several(const Problem& problem, const Request& request);
-  std::vector<Result> execute_on_several(const std::vector<Problem>& problems, const Request& request);
+  std::unique_lock<std::mutex> await_multi_device(const std::atomic<int32_t>* cancelled);
+  Result execute_on_devices(const Problem& problem, const Request& request);
+  Result plan_on_devices(const Problem& problem, const Request& request);
+  std::vector<Result> execute_on_devices(const std::vector<Problem>& problems, const Request& request);
   Outcome compute_parts(const Problem& problem, const Placement& where, const Division& division);
   /// Records the speeds of devices if their parts took long enough to measure them. `times`: duration of each part in
   /// ms.
   void update_device_throughput(const Problem& problem, const Division& division, const std::vector<double>& times);
   /// Serializes multi-device products: two of them could wait for each other's memory forever.
-  std::mutex several_mutex_;
+  std::mutex multi_device_mutex_;
   Speeds speeds_;
   Backends backends_;
   SessionPool sessions_;

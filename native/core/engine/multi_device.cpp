@@ -72,8 +72,8 @@ Request Engine::for_one(const Request& request, const std::vector<int>& devices)
 }
 
 Engine::Division Engine::soonest_division(const Problem& problem, const std::vector<std::pair<double, int>>& by_time) {
-  Backend& backend = several_backend();
-  const MultiDeviceThresholds limits = backend.several_limits();
+  Backend& backend = multi_device_backend();
+  const MultiDeviceThresholds limits = backend.multi_device_limits();
   Division best;
   double least = std::numeric_limits<double>::infinity();
   for (size_t count = 1; count <= by_time.size(); ++count) {
@@ -108,7 +108,7 @@ Engine::Division Engine::soonest_division(const Problem& problem, const std::vec
 
 Engine::Division Engine::divide_among(const Problem& problem, const std::vector<int>& devices, const Placement& where,
                                       std::string& refused) {
-  Backend& backend = several_backend();
+  Backend& backend = multi_device_backend();
   std::vector<std::pair<double, int>> by_time;
   for (const int device : devices) by_time.emplace_back(backend.estimate_ms(problem, device), device);
   std::stable_sort(by_time.begin(), by_time.end(), [](const auto& x, const auto& y) { return x.first < y.first; });
@@ -132,12 +132,12 @@ Engine::Division Engine::divide_among(const Problem& problem, const std::vector<
 
 Outcome Engine::compute_parts(const Problem& problem, const Placement& where, const Division& division) {
   std::vector<SessionPool::Lease> loans;
-  SpreadDevices devices;
+  ShardedDevices devices;
   for (const int device : division.devices) {
     try {
-      loans.push_back(take_session(several_backend(), on_device(device, where)));
+      loans.push_back(take_session(multi_device_backend(), on_device(device, where)));
     } catch (const Error& error) {
-      throw of_device(several_backend().kind(), device, error);
+      throw of_device(multi_device_backend().kind(), device, error);
     }
     devices.sessions.push_back(loans.back().session());
   }
@@ -176,7 +176,7 @@ std::optional<Engine::Shared> Engine::share(const Problem& problem, const Reques
   if (devices.empty() || !problem.has_steps()) return std::nullopt;
   Placement where = request.where;
   if (where.variant) check_requested(problem.operation, *where.variant);
-  const bool uses_all = several_backend().several_limits().uses_all;
+  const bool uses_all = multi_device_backend().multi_device_limits().uses_all;
   if (!uses_all && &prefer(problem, alone) == &processor()) return std::nullopt;
   std::string refused;
   Division division = divide_among(problem, devices, where, refused);
@@ -192,13 +192,13 @@ std::optional<Engine::Shared> Engine::share(const Problem& problem, const Reques
   // The order of sums, and so their last bits, may differ between variants.
   if (adds_floats(problem.operation) && !where.variant) {
     where.device = alone.where.device;
-    where.variant = plan(several_backend(), problem, where).variant;
+    where.variant = plan(multi_device_backend(), problem, where).variant;
   }
-  const Result result{several_backend().kind(), {}, division.devices.front(), set_of(division.devices)};
+  const Result result{multi_device_backend().kind(), {}, division.devices.front(), set_of(division.devices)};
   return Shared{std::move(division), where, result};
 }
 
-Result Engine::plan_on_several(const Problem& problem, const Request& request) {
+Result Engine::plan_on_devices(const Problem& problem, const Request& request) {
   Request alone;
   std::optional<Shared> shared = share(problem, request, alone);
   if (!shared) return plan(problem, alone);
@@ -206,43 +206,43 @@ Result Engine::plan_on_several(const Problem& problem, const Request& request) {
   std::vector<Plan> plans(regions.size());
   DeviceThreads threads(plans.size());
   threads.run([&, &devices = devices, &regions = regions](size_t index) {
-    plans[index] = plan(several_backend(), sub(problem, regions[index]),
+    plans[index] = plan(multi_device_backend(), sub(problem, regions[index]),
                         on_device(devices[index], for_part(problem, regions[index], shared->where)));
   });
   for (const Plan& plan : plans) shared->result.outcome.take_plan(plan);
   return shared->result;
 }
 
-std::unique_lock<std::mutex> Engine::await_several(const std::atomic<int32_t>* cancelled) {
+std::unique_lock<std::mutex> Engine::await_multi_device(const std::atomic<int32_t>* cancelled) {
   // A timed mutex would need a newer glibc than the published addons require.
-  std::unique_lock<std::mutex> lock(several_mutex_, std::defer_lock);
+  std::unique_lock<std::mutex> lock(multi_device_mutex_, std::defer_lock);
   constexpr std::chrono::milliseconds kPatience{1};
   while (!lock.try_lock()) {
-    if (is_set(cancelled)) throw given_up();
+    if (is_set(cancelled)) throw aborted();
     std::this_thread::sleep_for(kPatience);
   }
   return lock;
 }
 
-Result Engine::execute_on_several(const Problem& problem, const Request& request) {
+Result Engine::execute_on_devices(const Problem& problem, const Request& request) {
   Request alone;
   std::optional<Shared> shared = share(problem, request, alone);
   if (!shared) return execute(problem, alone);
   require_elements_of_c0(problem);
   clear_outside(problem);
-  const std::unique_lock<std::mutex> lock = await_several(problem.cancelled);
+  const std::unique_lock<std::mutex> lock = await_multi_device(problem.cancelled);
   shared->result.outcome = compute_parts(problem, shared->where, shared->division);
   return shared->result;
 }
 
-std::vector<Result> Engine::execute_on_several(const std::vector<Problem>& problems, const Request& request) {
+std::vector<Result> Engine::execute_on_devices(const std::vector<Problem>& problems, const Request& request) {
   const std::vector<int> devices = devices_of(request.devices, request.backend);
   const Request one = for_one(request, devices);
   if (devices.size() < 2) return execute(problems, one);
   std::vector<Result> results(problems.size());
   if (problems.size() < devices.size()) {
     for (size_t index = 0; index < problems.size(); ++index) {
-      of_product(index, [&] { results[index] = execute_on_several(problems[index], request); });
+      of_product(index, [&] { results[index] = execute_on_devices(problems[index], request); });
     }
     return results;
   }
@@ -266,7 +266,8 @@ std::vector<Result> Engine::execute_on_several(const std::vector<Problem>& probl
         }
         std::move(found.begin(), found.end(), results.begin() + runs[index].first);
       } catch (const Error& error) {
-        const Error named = is_of_device(error) ? of_device(several_backend().kind(), devices[place], error) : error;
+        const Error named =
+            is_of_device(error) ? of_device(multi_device_backend().kind(), devices[place], error) : error;
         const size_t product = static_cast<size_t>(runs[index].first) + error.product().value_or(0);
         failures[index] = std::make_exception_ptr(Error(named.code(), named.what(), product));
         has_failed = true;
@@ -285,21 +286,21 @@ std::vector<Result> Engine::execute_on_several(const std::vector<Problem>& probl
 std::unique_ptr<Session> Engine::open(BackendChoice choice, DeviceSet devices, int64_t device_memory) {
   const std::vector<int> numbers = devices_of(devices, choice);
   if (numbers.empty()) return open(choice, 0, device_memory);
-  Backend& backend = several_backend();
-  const MultiDeviceThresholds limits = backend.several_limits();
+  Backend& backend = multi_device_backend();
+  const MultiDeviceThresholds limits = backend.multi_device_limits();
   if (numbers.size() == 1 && !limits.uses_all) return backend.open(numbers.front(), device_memory);
   // Size of a product that is representative of the devices' speeds.
   constexpr int64_t kSize = 8192;
   Problem sample;
   sample.a = sample.b = row_major<const void*>(nullptr, kSize, kSize);
-  SpreadDevices spread;
+  ShardedDevices sharded;
   for (const int number : numbers) {
-    spread.sessions.push_back(backend.open(number, device_memory));
-    spread.numbers.push_back(number);
-    spread.speeds.push_back(1 / backend.estimate_ms(sample, number));
+    sharded.sessions.push_back(backend.open(number, device_memory));
+    sharded.numbers.push_back(number);
+    sharded.speeds.push_back(1 / backend.estimate_ms(sample, number));
   }
-  spread.limits = limits;
-  return spread_over(std::move(spread));
+  sharded.limits = limits;
+  return open_sharded(std::move(sharded));
 }
 
 }  // namespace mpmml

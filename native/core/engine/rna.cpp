@@ -11,9 +11,9 @@ Backend& Engine::choose_rna(double steps, const Request& request) {
   return needs_processor(request) ? processor() : gpu();
 }
 
-template <class Asked, class Answer>
-Computed<Answer> Engine::compute_rna(const Asked& asked, const Request& request,
-                                     Answer (Backend::*compute)(const Asked&, const Placement&)) {
+template <class Query, class Answer>
+Computed<Answer> Engine::compute_rna(const Query& asked, const Request& request,
+                                     Answer (Backend::*compute)(const Query&, const Placement&)) {
   const auto computed_by = [&](Backend& backend) {
     return Computed<Answer>{(backend.*compute)(asked, request.where), backend.kind(), request.where.device};
   };

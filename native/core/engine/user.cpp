@@ -18,13 +18,13 @@ bool has_whole_c(const UserProduct& product) { return product.structure.c.is_all
 /// Computes a product of host matrices whose operands and results fit the device's memory together. All of C is
 /// written.
 Outcome multiply_at_once(Session& session, const UserProduct& product, const Placement& where) {
-  const std::unique_ptr<Share> share = session.admit_user(product);
+  const std::unique_ptr<Share> share = session.reserve_for_user(product);
   KeptMemory kept;
   UserProduct there = with_operands_in(session, product, kept);
   for (size_t lane = 0; lane < product.lane_count(); ++lane) {
     there.c[lane] = make_like(session, product.c[lane], product.batch, kept);
   }
-  for_further(product, [&](const FurtherResult& it) {
+  for_auxiliary(product, [&](const AuxiliaryOutput& it) {
     there.*it.view = make_like(session, product.*it.view, product.batch, kept);
   });
   Outcome outcome = std::move(start_user(session, there, where)->finish().front());
@@ -34,7 +34,8 @@ Outcome multiply_at_once(Session& session, const UserProduct& product, const Pla
   for (size_t lane = 0; lane < product.lane_count(); ++lane) {
     download(stored_type(product.semiring->lanes[lane]), there.c[lane], product.c[lane]);
   }
-  for_further(product, [&](const FurtherResult& it) { download(kFurtherType, there.*it.view, product.*it.view); });
+  for_auxiliary(product,
+                [&](const AuxiliaryOutput& it) { download(kAuxiliaryType, there.*it.view, product.*it.view); });
   return outcome;
 }
 
@@ -44,7 +45,7 @@ class SeparateResults {
   explicit SeparateResults(const UserProduct& product) : there_(product) {
     there_.keeps_c = false;
     for (size_t lane = 0; lane < product.lane_count(); ++lane) separate(there_.c[lane]);
-    for_further(product, [&](const FurtherResult& it) { separate(there_.*it.view); });
+    for_auxiliary(product, [&](const AuxiliaryOutput& it) { separate(there_.*it.view); });
   }
 
   /// Returns the product with its results in the separate memory.
@@ -91,7 +92,7 @@ bool may_overwrite(const UserProduct& product) { return has_whole_c(product) && 
 /// nothing can fail any more.
 Outcome multiply_on(Session& session, const UserProduct& product, const Placement& where) {
   if (session.is_host() || may_overwrite(product)) return multiply_in_parts(session, product, where);
-  if (has_whole_c(product) && product.lane_count() == 1 && further_asked(product) == 0) {
+  if (has_whole_c(product) && product.lane_count() == 1 && requested_auxiliary(product) == 0) {
     try {
       return multiply_at_once(session, product, where);
     } catch (const Error& error) {
@@ -133,14 +134,14 @@ bool Engine::is_for_gpu(const UserProduct& product, const Request& request) {
 
 Outcome Engine::execute_user_parts(const UserProduct& product, const Placement& where,
                                    const std::vector<int>& devices) {
-  const std::unique_lock<std::mutex> lock = await_several(product.cancelled);
+  const std::unique_lock<std::mutex> lock = await_multi_device(product.cancelled);
   std::optional<SeparateResults> separate;
   if (!may_overwrite(product)) separate.emplace(product);
   const UserProduct& whole = separate ? separate->there() : product;
   const std::vector<Region> regions = parts_of(product, devices.size());
   std::vector<SessionPool::Lease> loans;
   for (size_t index = 0; index < regions.size(); ++index) {
-    loans.push_back(take_session(several_backend(), on_device(devices[index], where)));
+    loans.push_back(take_session(multi_device_backend(), on_device(devices[index], where)));
   }
   std::vector<Outcome> outcomes(regions.size());
   DeviceThreads(regions.size()).run([&](size_t index) {
@@ -148,7 +149,7 @@ Outcome Engine::execute_user_parts(const UserProduct& product, const Placement& 
     try {
       outcomes[index] = multiply_in_parts(session, sub(whole, regions[index]), on_session(session, where));
     } catch (const Error& error) {
-      throw of_device(several_backend().kind(), devices[index], error);
+      throw of_device(multi_device_backend().kind(), devices[index], error);
     }
   });
   if (separate) separate->commit();
@@ -160,13 +161,13 @@ Outcome Engine::execute_user_parts(const UserProduct& product, const Placement& 
 Result Engine::execute_user(const UserProduct& product, const Request& request) {
   clear_outside(product);
   Request one = request;
-  if (is_for_several(request)) {
+  if (is_multi_device(request)) {
     const std::vector<int> devices = devices_of(request.devices, request.backend);
     one = for_one(request, devices);
-    const bool is_refused = !devices.empty() && !several_backend().refuses_user(product, one.where).empty();
+    const bool is_refused = !devices.empty() && !multi_device_backend().refuses_user(product, one.where).empty();
     if (devices.size() > 1 && !is_refused && product.outputs() > 0 &&
         std::max(product.m, product.batch) >= static_cast<int64_t>(devices.size())) {
-      return {several_backend().kind(), execute_user_parts(product, request.where, devices), devices.front(),
+      return {multi_device_backend().kind(), execute_user_parts(product, request.where, devices), devices.front(),
               set_of(devices)};
     }
   }

@@ -16,9 +16,9 @@ class BreadthFirst {
   /// Key of unreached nodes; the key of reached nodes is 0.
   static constexpr uint8_t kUnreached = 1;
 
-  BreadthFirst(const Rows<Key>& rows, const Wanted& wanted)
+  BreadthFirst(const Rows<Key>& rows, const RequestedNodes& requested)
       : rows_(rows),
-        wanted_(wanted),
+        requested_(requested),
         tree_{Array<uint8_t>(rows.nodes), Array<int32_t>(rows.nodes)},
         queue_(rows.nodes) {}
 
@@ -28,8 +28,8 @@ class BreadthFirst {
     tree_.key.fill(kUnreached);
     tree_.before.fill(-1);
     tree_.key[root] = 0;
-    int64_t left = wanted_.count;
-    if (!wanted_.is.empty() && wanted_.is[root] && --left == 0) return;
+    int64_t left = requested_.count;
+    if (!requested_.is.empty() && requested_.is[root] && --left == 0) return;
     int64_t length = 0;
     queue_[length++] = root;
     for (int64_t head = 0; head < length; ++head) {
@@ -40,7 +40,7 @@ class BreadthFirst {
         tree_.key[j] = 0;
         tree_.before[j] = i;
         queue_[length++] = j;
-        if (!wanted_.is.empty() && wanted_.is[j] && --left == 0) return;
+        if (!requested_.is.empty() && requested_.is[j] && --left == 0) return;
       }
       reporter.count(rows_.degree(i) + 1);
     }
@@ -48,7 +48,7 @@ class BreadthFirst {
 
  private:
   const Rows<Key>& rows_;
-  const Wanted& wanted_;
+  const RequestedNodes& requested_;
   Tree<uint8_t> tree_;
   Array<int32_t> queue_;
 };

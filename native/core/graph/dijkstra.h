@@ -34,7 +34,7 @@ Key limit_key(std::optional<double> limit, bool maximizes) {
 }
 
 /// Requested nodes. A search ends when all of them are final.
-struct Wanted {
+struct RequestedNodes {
   Array<uint8_t> is;  ///< 1 for each requested node; empty if all nodes are requested
   int64_t count = -1;
 };
@@ -47,13 +47,13 @@ struct Tree {
 };
 
 /// Finalizes reached nodes in order of their keys, until the frontier is empty or the next key is above `limit`. The
-/// frontier and `keys` contain the initial nodes. `settle(key, node)` is called for each final node: it returns whether
+/// frontier and `keys` contain the initial nodes. `finalize(key, node)` is called for each final node: it returns whether
 /// the search continues along the node's edges, and may lower the limit. `reach(from, to, key)` returns whether the
 /// edge may be used, and then records it.
 template <class K, class NormalizeResult, class Reach>
-void settle_in_order(const Rows<typename K::EdgeKey>& rows, RadixHeap<typename K::PathKey>& frontier,
-                     Array<typename K::PathKey>& keys, const typename K::PathKey& limit, ProgressReporter& reporter,
-                     NormalizeResult settle, Reach reach) {
+void finalize_in_order(const Rows<typename K::EdgeKey>& rows, RadixHeap<typename K::PathKey>& frontier,
+                       Array<typename K::PathKey>& keys, const typename K::PathKey& limit, ProgressReporter& reporter,
+                       NormalizeResult finalize, Reach reach) {
   using PathKey = typename K::PathKey;
   PathKey* const key = keys.data();
   // An outdated entry has a worse key than its node.
@@ -62,7 +62,7 @@ void settle_in_order(const Rows<typename K::EdgeKey>& rows, RadixHeap<typename K
     const auto [own, i] = least;
     if (own > limit) break;
     if (is_inexact<K>(own)) throw QueryError{RefusalKind::kInexact};
-    if (!settle(own, i)) break;
+    if (!finalize(own, i)) break;
     const PathKey most = limit;
     for (auto edge = rows.begin(i), end = rows.end(i); edge != end; ++edge) {
       const PathKey candidate = K::extend(own, edge->key);
@@ -84,9 +84,9 @@ class Dijkstra {
   using Graph = Rows<typename K::EdgeKey>;
 
   /// Paths whose key is above `limit` are excluded, the empty path of the root included.
-  Dijkstra(const Graph& rows, const Wanted& wanted, bool keeps_tree, PathKey limit)
+  Dijkstra(const Graph& rows, const RequestedNodes& requested, bool keeps_tree, PathKey limit)
       : rows_(rows),
-        wanted_(wanted),
+        requested_(requested),
         limit_(limit),
         tree_{Array<PathKey>(rows.nodes), Array<int32_t>(keeps_tree ? rows.nodes : 0)} {}
 
@@ -96,18 +96,20 @@ class Dijkstra {
     tree_.key.fill(K::unreached());
     tree_.before.fill(-1);
     if (!begin(root)) return;
-    int64_t left = wanted_.count;
-    const auto settle = [&](PathKey, int32_t node) { return wanted_.is.empty() || !wanted_.is[node] || --left != 0; };
+    int64_t left = requested_.count;
+    const auto finalize = [&](PathKey, int32_t node) {
+      return requested_.is.empty() || !requested_.is[node] || --left != 0;
+    };
     if (tree_.before.empty()) {
-      settle_in_order<K>(rows_, frontier_, tree_.key, limit_, reporter, settle,
-                         [](int32_t, int32_t, PathKey) { return true; });
+      finalize_in_order<K>(rows_, frontier_, tree_.key, limit_, reporter, finalize,
+                           [](int32_t, int32_t, PathKey) { return true; });
     } else {
       int32_t* const before = tree_.before.data();
-      settle_in_order<K>(rows_, frontier_, tree_.key, limit_, reporter, settle,
-                         [before](int32_t i, int32_t j, PathKey) {
-                           before[j] = i;
-                           return true;
-                         });
+      finalize_in_order<K>(rows_, frontier_, tree_.key, limit_, reporter, finalize,
+                           [before](int32_t i, int32_t j, PathKey) {
+                             before[j] = i;
+                             return true;
+                           });
     }
   }
 
@@ -121,15 +123,15 @@ class Dijkstra {
     if (!begin(root)) return;
     seen_.push_back(root);
     PathKey limit = limit_;
-    const auto settle = [&](PathKey own, int32_t node) {
-      if (node != root && (wanted_.is.empty() || wanted_.is[node]) && --most == 0) limit = own;
+    const auto finalize = [&](PathKey own, int32_t node) {
+      if (node != root && (requested_.is.empty() || requested_.is[node]) && --most == 0) limit = own;
       return true;
     };
     const auto reach = [key = tree_.key.data(), this](int32_t, int32_t node, PathKey) {
       if (key[node] == K::unreached()) seen_.push_back(node);
       return true;
     };
-    settle_in_order<K>(rows_, frontier_, tree_.key, limit, reporter, settle, reach);
+    finalize_in_order<K>(rows_, frontier_, tree_.key, limit, reporter, finalize, reach);
   }
 
   /// Returns the nodes that search_nearest() has seen: the nearest nodes, and some farther ones.
@@ -146,7 +148,7 @@ class Dijkstra {
   }
 
   const Graph& rows_;
-  const Wanted& wanted_;
+  const RequestedNodes& requested_;
   const PathKey limit_;
   Tree<PathKey> tree_;
   RadixHeap<PathKey> frontier_;

@@ -80,7 +80,7 @@ bool product_is_above_one(const std::vector<double>& factors, const ProgressRepo
 
 /// Compares the product with 1 in twice the precision of floats. Returns 1 if it is certainly above 1, -1 if it
 /// certainly isn't, 0 if undecided.
-int rough_product(const std::vector<double>& factors) {
+int approximate_product(const std::vector<double>& factors) {
   double high = 1, low = 0;
   int64_t exponent = 0;
   for (const double factor : factors) {
@@ -109,8 +109,8 @@ bool cycle_gains(Extension extension, const std::vector<double>& keys, const Pro
     if (!std::isfinite(key)) return true;
   }
   if (extension != Extension::kProduct) return sum_is_negative(keys);
-  const int rough = rough_product(keys);
-  return rough != 0 ? rough > 0 : product_is_above_one(keys, reporter);
+  const int approximate = approximate_product(keys);
+  return approximate != 0 ? approximate > 0 : product_is_above_one(keys, reporter);
 }
 
 }  // namespace mpmml::graph

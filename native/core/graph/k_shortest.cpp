@@ -61,7 +61,7 @@ class SpurPathSearch {
       note(to, from);
       return true;
     };
-    settle_in_order<K>(rows_, frontier_, key_, limit_, reporter_, settle, may_reach);
+    finalize_in_order<K>(rows_, frontier_, key_, limit_, reporter_, settle, may_reach);
     std::optional<Path<Key>> found;
     if (is_found) found = path_to(path, place);
     for (const int32_t node : touched_) key_[node] = K::unreached();
@@ -203,7 +203,7 @@ JohnsonGraph without_negative(const RankedQuery& query, const Rules& rules, cons
 /// that searches are directed towards the target.
 JohnsonGraph reduced_costs(const RankedQuery& query, const Rules& rules, const Rows<int32_t>& rows) {
   const auto back = make_rows<int32_t>(query.source, rules, Direction::kBackward, query.watch);
-  const Wanted all;
+  const RequestedNodes all;
   Dijkstra<Integers> dijkstra(back, all, false, Integers::unreached());
   ProgressReporter reporter(query.watch, 0, 0);
   dijkstra.search(query.to, reporter);

@@ -86,7 +86,7 @@ struct Bottlenecks {
 };
 
 /// Bottlenecks of arbitrary int32 weights: in double every weight differs from the value of no path.
-struct WideBottlenecks : Bottlenecks<double> {
+struct Float64Bottlenecks : Bottlenecks<double> {
   static constexpr double start() { return -std::numeric_limits<int32_t>::max(); }
 };
 

@@ -75,9 +75,9 @@ class Checking {
 };
 
 template <class Key>
-class RowsMaker {
+class RowsBuilder {
  public:
-  RowsMaker(const Source& source, const Rules& rules, Direction direction, const CancellationToken& watch)
+  RowsBuilder(const Source& source, const Rules& rules, Direction direction, const CancellationToken& watch)
       : source_(source), rules_(rules), forward_(direction == Direction::kForward), reporter_(watch, 0, 0) {}
 
   /// Builds the rows. Throws QueryError for an invalid graph.
@@ -197,7 +197,7 @@ class RowsMaker {
 
 template <class Key>
 Rows<Key> make_rows(const Source& source, const Rules& rules, Direction direction, const CancellationToken& watch) {
-  return RowsMaker<Key>(source, rules, direction, watch).make();
+  return RowsBuilder<Key>(source, rules, direction, watch).make();
 }
 
 }  // namespace mpmml::graph

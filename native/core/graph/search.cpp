@@ -21,18 +21,18 @@
 namespace mpmml::graph {
 namespace {
 
-Wanted wanted_of(const Query& query) {
-  Wanted wanted;
-  if (!query.ends.list) return wanted;
-  wanted.is = Array<uint8_t>(query.source.nodes, 0);
-  wanted.count = 0;
+RequestedNodes requested_nodes(const Query& query) {
+  RequestedNodes requested;
+  if (!query.ends.list) return requested;
+  requested.is = Array<uint8_t>(query.source.nodes, 0);
+  requested.count = 0;
   for (int64_t at = 0; at < query.ends.count; ++at) {
-    uint8_t& is = wanted.is[query.ends[at]];
+    uint8_t& is = requested.is[query.ends[at]];
     if (is) continue;
     is = 1;
-    ++wanted.count;
+    ++requested.count;
   }
-  return wanted;
+  return requested;
 }
 
 /// Writes the results of one root after another. Each thread has one writer.
@@ -120,16 +120,16 @@ typename K::PathKey limit_of(const Query& query) {
 /// Searches that end after the nearest nodes.
 template <class K>
 void search_nearest(const Query& query, const ThreadPool& pool, const Rows<typename K::EdgeKey>& rows) {
-  const Wanted wanted = wanted_of(query);
+  const RequestedNodes requested = requested_nodes(query);
   deal(pool, query.max_workers, query.roots.count, [&] {
-    return [&, dijkstra = std::make_shared<Dijkstra<K>>(rows, wanted, false, limit_of<K>(query)),
+    return [&, dijkstra = std::make_shared<Dijkstra<K>>(rows, requested, false, limit_of<K>(query)),
             reducing = Reducing(query)](int64_t part) mutable {
       ProgressReporter reporter = reporter_of(query, 1, size_of(rows));
       const int32_t root = query.roots[part];
       dijkstra->search_nearest(root, query.results.max_nearest, reporter);
       reducing.begin();
       for (const int32_t node : dijkstra->seen()) {
-        if (node == root || (!wanted.is.empty() && !wanted.is[node])) continue;
+        if (node == root || (!requested.is.empty() && !requested.is[node])) continue;
         reducing.add(static_cast<double>(dijkstra->tree().key[node]), node);
       }
       reducing.write(part);
@@ -141,8 +141,8 @@ void search_nearest(const Query& query, const ThreadPool& pool, const Rows<typen
 template <class K, class Value>
 void search_monotone(const Query& query, const ThreadPool& pool, const Rows<typename K::EdgeKey>& rows) {
   if (query.results.reduction == Reduction::kNearest) return search_nearest<K>(query, pool, rows);
-  const Wanted wanted = wanted_of(query);
-  const auto make_search = [&] { return Dijkstra<K>(rows, wanted, keeps_tree(query), limit_of<K>(query)); };
+  const RequestedNodes requested = requested_nodes(query);
+  const auto make_search = [&] { return Dijkstra<K>(rows, requested, keeps_tree(query), limit_of<K>(query)); };
   search_each<Value>(query, pool, size_of(rows), K::unreached(), make_search, kKeyOfTree);
 }
 
@@ -164,7 +164,7 @@ bool search_in_lanes(const Query& query, const ThreadPool& pool, const Rows<int3
   if (lanes < kFewestLanes || (query.ends.list && query.ends.count < kFewestLanes)) return false;
   const int64_t bytes = Lanes::bytes(query.source.nodes, lanes);
   if (bytes > std::min(kMaxBytesOfLanes, query.memory)) return false;
-  const Wanted wanted = wanted_of(query);
+  const RequestedNodes requested = requested_nodes(query);
   const Array<int32_t> no_tree;
   FirstOverflow overflow;
   std::atomic<bool> is_slow{false};
@@ -184,7 +184,7 @@ bool search_in_lanes(const Query& query, const ThreadPool& pool, const Rows<int3
         }
       } else {
         is_slow.store(true);
-        if (!dijkstra) dijkstra = std::make_shared<Dijkstra<K>>(rows, wanted, false, limit_of<K>(query));
+        if (!dijkstra) dijkstra = std::make_shared<Dijkstra<K>>(rows, requested, false, limit_of<K>(query));
         for (int64_t index = first; index < first + count; ++index) {
           dijkstra->search(query.roots[index], reporter);
           const auto key_of = [&](int32_t node) { return dijkstra->tree().key[node]; };
@@ -202,8 +202,8 @@ bool search_in_lanes(const Query& query, const ThreadPool& pool, const Rows<int3
 template <class Value>
 void search_reweighted(const Query& query, const ThreadPool& pool, const JohnsonGraph& reweighted) {
   using K = Keys<Extension::kSum, int64_t, int64_t>;
-  const Wanted wanted = wanted_of(query);
-  const auto make_search = [&] { return Dijkstra<K>(reweighted.rows, wanted, keeps_tree(query), K::unreached()); };
+  const RequestedNodes requested = requested_nodes(query);
+  const auto make_search = [&] { return Dijkstra<K>(reweighted.rows, requested, keeps_tree(query), K::unreached()); };
   const auto key_of = [&](const Tree<int64_t>& tree, int32_t root, int32_t node) {
     const int64_t own = tree.key[node];
     return own == K::unreached() ? own : own + reweighted.potential[node] - reweighted.potential[root];
@@ -248,7 +248,7 @@ bool search_dissected(const Query& query, const ThreadPool& pool, const Rows<typ
   if constexpr (K::extension == Extension::kBottleneck) {
     if constexpr (std::is_integral_v<Key>) {
       if (!Bottlenecks<int32_t>::holds(rows.largest)) {
-        return search_by_dissection<WideBottlenecks, Value>(query, pool, rows, false);
+        return search_by_dissection<Float64Bottlenecks, Value>(query, pool, rows, false);
       }
     }
     return search_by_dissection<Bottlenecks<Key>, Value>(query, pool, rows, false);
@@ -273,12 +273,12 @@ Method search_keyed(const Query& query, const ThreadPool& pool) {
   if (search_dissected<K, Value>(query, pool, rows)) return Method::kDissection;
   if (query.divided) return Method::kSearch;
   if constexpr (K::is_exact) {
-    using Narrow = Keys<Extension::kSum, int32_t, int32_t>;
+    using Int32Keys = Keys<Extension::kSum, int32_t, int32_t>;
     // A search evaluates paths with one edge more than the longest simple path: an edge back to a node on it.
     const bool fits = rows.largest * query.source.nodes < std::numeric_limits<int32_t>::max();
-    if (search_in_lanes<Narrow, Value>(query, pool, rows)) return Method::kSearch;
+    if (search_in_lanes<Int32Keys, Value>(query, pool, rows)) return Method::kSearch;
     if (rows.monotone && fits) {
-      search_monotone<Narrow, Value>(query, pool, rows);
+      search_monotone<Int32Keys, Value>(query, pool, rows);
       return Method::kSearch;
     }
   }
@@ -301,8 +301,8 @@ Method search_links(const Query& query, const ThreadPool& pool) {
   }
   if (query.divided) return Method::kSearch;
   if (keeps_tree(query)) {
-    const Wanted wanted = wanted_of(query);
-    const auto make_search = [&] { return BreadthFirst<NoKey>(rows, wanted); };
+    const RequestedNodes requested = requested_nodes(query);
+    const auto make_search = [&] { return BreadthFirst<NoKey>(rows, requested); };
     search_each<uint8_t>(query, pool, size_of(rows), BreadthFirst<NoKey>::kUnreached, make_search, kKeyOfTree);
     return Method::kSearch;
   }
@@ -328,7 +328,7 @@ Method search_links(const Query& query, const ThreadPool& pool) {
 // The only bottleneck semiring here is max-min: the key of the empty path is that of the greatest integer.
 constexpr int64_t kBestBottleneck = -int64_t{MaxMin<int32_t>::one};
 static_assert(Keys<Extension::kBottleneck, int32_t, int64_t>::start() == kBestBottleneck);
-static_assert(Bottlenecks<int32_t>::start() == kBestBottleneck && WideBottlenecks::start() == kBestBottleneck);
+static_assert(Bottlenecks<int32_t>::start() == kBestBottleneck && Float64Bottlenecks::start() == kBestBottleneck);
 
 Method search_of_type(const Query& query, const ThreadPool& pool) {
   using E = Extension;

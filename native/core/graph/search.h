@@ -14,7 +14,7 @@
 
 namespace mpmml::graph {
 
-class Division;
+class Dissection;
 
 /// Destinations of results in the user's arrays.
 struct Results {
@@ -54,9 +54,9 @@ struct Query {
   int64_t memory = 0;       ///< maximum number of bytes for dissection
   /// Dissection that another query of this graph and these rules has computed; null: the graph is dissected if that
   /// saves time.
-  std::shared_ptr<const Division> division{};
+  std::shared_ptr<const Dissection> division{};
   /// If set, only the dissection of the graph is computed and stored here; null is stored if searches are faster.
-  std::shared_ptr<const Division>* divided = nullptr;
+  std::shared_ptr<const Dissection>* divided = nullptr;
   CancellationToken watch;
 };
 

@@ -39,8 +39,8 @@ class Sets {
 };
 
 /// Returns the members of each component, from the component of each node.
-Parts parts_of(Array<int32_t> of, int32_t count) {
-  Parts parts;
+ComponentMembers members_of(Array<int32_t> of, int32_t count) {
+  ComponentMembers parts;
   parts.start.assign(static_cast<size_t>(count) + 1, 0);
   for (const int32_t component : of) ++parts.start[static_cast<size_t>(component) + 1];
   std::partial_sum(parts.start.begin(), parts.start.end(), parts.start.begin());
@@ -79,14 +79,14 @@ QueryError cycle_among(const Source& source, const Array<int32_t>& left, const C
 
 }  // namespace
 
-Parts strong_components(const Source& source, const CancellationToken& watch) {
+ComponentMembers strong_components(const Source& source, const CancellationToken& watch) {
   const auto rows = make_rows<NoKey>(source, kLinkRules, Direction::kForward, watch);
   Components found = components_of(rows, {nullptr, source.nodes}, nullptr, watch);
   for (int32_t& component : found.of) component = found.count - 1 - component;
-  return parts_of(std::move(found.of), found.count);
+  return members_of(std::move(found.of), found.count);
 }
 
-Parts weak_components(const Source& source, const CancellationToken& watch) {
+ComponentMembers weak_components(const Source& source, const CancellationToken& watch) {
   const auto rows = make_rows<NoKey>(source, kLinkRules, Direction::kForward, watch);
   Sets sets(source.nodes);
   ProgressReporter reporter(watch, 0, 0);
@@ -101,7 +101,7 @@ Parts weak_components(const Source& source, const CancellationToken& watch) {
     if (own < 0) own = count++;
     of[i] = own;
   }
-  return parts_of(std::move(of), count);
+  return members_of(std::move(of), count);
 }
 
 Array<int32_t> topological_order(const Source& source, const CancellationToken& watch) {

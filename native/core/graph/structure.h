@@ -12,7 +12,7 @@ namespace mpmml::graph {
 
 /// Components: nodes of component c are `members[start[c]]` up to `members[start[c + 1]]`, exclusive, in ascending
 /// order.
-struct Parts {
+struct ComponentMembers {
   Array<int32_t> of;
   Array<int32_t> members;
   std::vector<int32_t> start;
@@ -20,10 +20,10 @@ struct Parts {
 
 /// Returns the strongly connected components, numbered so that edges between them lead from lower numbers to higher
 /// ones. Throws QueryError.
-Parts strong_components(const Source& source, const CancellationToken& watch);
+ComponentMembers strong_components(const Source& source, const CancellationToken& watch);
 
 /// Returns the weakly connected components, numbered in the order of their least nodes.
-Parts weak_components(const Source& source, const CancellationToken& watch);
+ComponentMembers weak_components(const Source& source, const CancellationToken& watch);
 
 /// Returns all nodes in topological order. Throws a cycle as a QueryError.
 Array<int32_t> topological_order(const Source& source, const CancellationToken& watch);

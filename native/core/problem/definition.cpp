@@ -14,9 +14,9 @@ void store_without_steps(const Problem& problem) {
         const Span inside = span_of_row(problem.structure.c, row, problem.n());
         for (int64_t col = inside.first; col < inside.end; ++col) {
           store_result<Arithmetic>(problem, problem.c, item, row, col, Arithmetic::initial());
-          if (problem.updates_further()) continue;
-          for_further(problem,
-                      [&](const FurtherResult& it) { further_at(problem.*it.view, item, row, col) = it.none; });
+          if (problem.updates_auxiliary()) continue;
+          for_auxiliary(problem,
+                        [&](const AuxiliaryOutput& it) { auxiliary_at(problem.*it.view, item, row, col) = it.none; });
         }
       }
     }

@@ -91,7 +91,7 @@ inline int32_t through_at(const Problem& problem, int64_t item, int64_t row, int
 template <class S>
 void store_witness(const Problem& problem, int64_t item, int64_t row, int64_t col, typename S::Element c0,
                    typename S::Element result) {
-  int32_t& witness = further_at(problem.witness, item, row, col);
+  int32_t& witness = auxiliary_at(problem.witness, item, row, col);
   if (!problem.through.data) {
     witness = witness_of<S>(problem, item, row, col, result);
   } else if (as_result<S>(c0) != result) {

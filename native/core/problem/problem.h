@@ -23,7 +23,7 @@ inline bool is_set(const std::atomic<int32_t>* cancelled) {
 struct ValueRange;
 
 /// Parts that products over the library's semirings and over custom ones share.
-struct ProductBase : FurtherResults {
+struct ProductBase : AuxiliaryOutputs {
   int64_t batch = 1;
   /// Bands of the matrices. Elements of A and B outside of them are zero and are never read. Elements of results
   /// outside of them are never written.
@@ -68,7 +68,7 @@ struct Problem : ProductBase {
   bool has_narrow() const { return a.storage != Storage::kElement || b.storage != Storage::kElement; }
   /// Returns whether auxiliary outputs keep their values where no candidate decides a result, and outside of the
   /// structure.
-  bool updates_further() const { return through.data != nullptr; }
+  bool updates_auxiliary() const { return through.data != nullptr; }
   /// Counts the steps of `outputs` results, times `share`.
   void count_steps(double outputs, double share = 1) const {
     add_to(steps_done, outputs * static_cast<double>(k()) * share);

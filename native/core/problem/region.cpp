@@ -4,7 +4,7 @@ namespace mpmml {
 
 void restrict_to(ProductBase& product, const Region& region) {
   product.batch = region.items.size();
-  for (const auto& [view, name, none] : kFurtherResults) product.*view = sub(product.*view, kFurtherType, region);
+  for (const auto& [view, name, none] : kAuxiliaryResults) product.*view = sub(product.*view, kAuxiliaryType, region);
   product.structure = product.structure.from(region.rows.first, region.cols.first);
 }
 

@@ -63,8 +63,8 @@ std::string text(double value) {
 }
 
 /// Throws Error(kValue) for the first value of `view` in the band that isn't an element of the semiring.
-void refuse_outsider(const Operation& operation, const MatrixView& view, int64_t batch, const Band& band,
-                     const char* name) {
+void refuse_invalid_element(const Operation& operation, const MatrixView& view, int64_t batch, const Band& band,
+                            const char* name) {
   with_scanned_semiring(operation, [&](auto semiring) {
     using S = decltype(semiring);
     for (int64_t item = 0; item < items_of(view, batch); ++item) {
@@ -126,15 +126,15 @@ ValueRange scan_matrices(const Operation& operation, const MatrixView& view, int
 
 void require_elements(const Problem& problem, const ValueRange& a, const ValueRange& b) {
   const Structure& structure = problem.structure;
-  if (a.has_invalid_element) refuse_outsider(problem.operation, problem.a, problem.batch, structure.a, "a");
-  if (b.has_invalid_element) refuse_outsider(problem.operation, problem.b, problem.batch, structure.b, "b");
+  if (a.has_invalid_element) refuse_invalid_element(problem.operation, problem.a, problem.batch, structure.a, "a");
+  if (b.has_invalid_element) refuse_invalid_element(problem.operation, problem.b, problem.batch, structure.b, "b");
 }
 
 void require_elements(const Operation& operation, const MatrixView& view, int64_t batch, const char* name,
                       const Band& band) {
   if (!restricts_elements(operation)) return;
   if (scan_matrices(operation, view, batch, band).has_invalid_element)
-    refuse_outsider(operation, view, batch, band, name);
+    refuse_invalid_element(operation, view, batch, band, name);
 }
 
 void require_elements_of_c0(const Problem& problem) {

@@ -67,13 +67,14 @@ std::vector<ClearedResult> cleared_results(const Problem& problem) {
         with_semiring(problem.operation, [](auto semiring) { return static_cast<double>(decltype(semiring)::zero); });
     results.push_back({problem.c, problem.operation.dtype, zero});
   }
-  if (!problem.updates_further()) clear_further(problem, results);
+  if (!problem.updates_auxiliary()) clear_auxiliary(problem, results);
   return results;
 }
 
-void clear_further(const FurtherResults& of, std::vector<ClearedResult>& to) {
-  for_further(
-      of, [&](const FurtherResult& it) { to.push_back({of.*it.view, kFurtherType, static_cast<double>(it.none)}); });
+void clear_auxiliary(const AuxiliaryOutputs& of, std::vector<ClearedResult>& to) {
+  for_auxiliary(of, [&](const AuxiliaryOutput& it) {
+    to.push_back({of.*it.view, kAuxiliaryType, static_cast<double>(it.none)});
+  });
 }
 
 }  // namespace mpmml

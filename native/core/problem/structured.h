@@ -62,7 +62,7 @@ struct ClearedResult {
 /// needn't be kept, the witness if it isn't updated.
 std::vector<ClearedResult> cleared_results(const Problem& problem);
 /// Adds the requested auxiliary outputs.
-void clear_further(const FurtherResults& of, std::vector<ClearedResult>& to);
+void clear_auxiliary(const AuxiliaryOutputs& of, std::vector<ClearedResult>& to);
 
 /// Sets the elements outside of the structure of results in host memory.
 template <class Product>

@@ -125,7 +125,7 @@ class Backend {
   /// Returns the number of devices, usable or not. Never throws.
   virtual int device_count() { return 1; }
 
-  virtual MultiDeviceThresholds several_limits() const { return {}; }
+  virtual MultiDeviceThresholds multi_device_limits() const { return {}; }
 
   /// Returns the reason why this product can't be computed on the device, regardless of its values; empty if it can.
   /// Called only while the device is usable.

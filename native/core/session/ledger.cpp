@@ -34,9 +34,9 @@ void Ledger::await_change() {
   changed_.wait_for(lock, kPatience);
 }
 
-Ledger::MemoryReservation Ledger::admit(const Demand& demand,
-                                        const std::function<int64_t(int64_t held)>& available_capacity,
-                                        const std::function<bool()>& is_cancelled) {
+Ledger::MemoryReservation Ledger::reserve(const Demand& demand,
+                                          const std::function<int64_t(int64_t held)>& available_capacity,
+                                          const std::function<bool()>& is_cancelled) {
   std::unique_lock<std::mutex> lock(mutex_);
   const void* const ticket = &demand;
   waiting_.push_back(ticket);
@@ -50,7 +50,7 @@ Ledger::MemoryReservation Ledger::admit(const Demand& demand,
   };
   try {
     while (must_wait()) {
-      if (is_cancelled()) throw given_up();
+      if (is_cancelled()) throw aborted();
       changed_.wait_for(lock, kPatience);
     }
     if (demand.call) calls_.push_back(demand.call);

@@ -54,8 +54,8 @@ class Ledger {
   /// once if no product has reserved memory, because the caller checks that the product fits the device. It also
   /// succeeds at once if its call has reserved memory: parts of a call may end together, so none waits for another.
   /// Throws Error(kAborted) if `is_cancelled` becomes true during the wait.
-  MemoryReservation admit(const Demand& demand, const std::function<int64_t(int64_t held)>& available_capacity,
-                          const std::function<bool()>& is_cancelled);
+  MemoryReservation reserve(const Demand& demand, const std::function<int64_t(int64_t held)>& available_capacity,
+                            const std::function<bool()>& is_cancelled);
 
  private:
   void give_back(const MemoryReservation& reservation);

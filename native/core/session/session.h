@@ -315,7 +315,7 @@ class Session {
   /// reservation until it ends; the session must have no matrices before. Returns null if products don't wait for
   /// memory on this backend. Throws Error(kOutOfMemory) if the product exceeds the device's memory, and
   /// Error(kAborted).
-  virtual std::unique_ptr<Share> admit_user(const UserProduct& /*product*/) { return nullptr; }
+  virtual std::unique_ptr<Share> reserve_for_user(const UserProduct& /*product*/) { return nullptr; }
 
   /// Returns a description of how multiply_user() would compute the product, with a line for each property. The
   /// matrices need no memory. Throws Error.

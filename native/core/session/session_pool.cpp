@@ -8,11 +8,11 @@ namespace mpmml {
 
 SessionPool::Lease SessionPool::take(Backend& backend, int device, int64_t limit) {
   const auto is_of_device = [&](const IdleSession& it) { return it.backend == &backend && it.device == device; };
-  const auto is_wanted = [&](const IdleSession& it) { return is_of_device(it) && it.limit == limit; };
+  const auto is_requested = [&](const IdleSession& it) { return is_of_device(it) && it.limit == limit; };
   std::vector<IdleSession> outdated;  // Closed after the lock is released.
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    const auto found = std::find_if(idle_.rbegin(), idle_.rend(), is_wanted);
+    const auto found = std::find_if(idle_.rbegin(), idle_.rend(), is_requested);
     if (found != idle_.rend()) {
       IdleSession taken = std::move(*found);
       idle_.erase(std::next(found).base());

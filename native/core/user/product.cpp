@@ -51,7 +51,7 @@ std::vector<ClearedResult> cleared_results(const UserProduct& product) {
     results.push_back(
         {product.c[lane], stored_type(semiring.lanes[lane]), number_of(semiring.lanes[lane], semiring.zero[lane])});
   }
-  clear_further(product, results);
+  clear_auxiliary(product, results);
   return results;
 }
 

@@ -43,8 +43,8 @@ struct ClosureWords<S, true> {
   using Word = int32_t;
   static constexpr bool kHasApproximateZeros = true;
 
-  static constexpr Word kThreshold = Narrow<S>::for_operands(ArithmeticKind::kTranslated).encoding.threshold;
-  static __device__ __forceinline__ Narrow<S> narrow() { return {{EncodedZero<S>::value, kThreshold}}; }
+  static constexpr Word kThreshold = NativeArithmetic<S>::for_operands(ArithmeticKind::kTranslated).encoding.threshold;
+  static __device__ __forceinline__ NativeArithmetic<S> narrow() { return {{EncodedZero<S>::value, kThreshold}}; }
   static __device__ __forceinline__ Word zero() { return EncodedZero<S>::value; }
   static __device__ __forceinline__ Word word_of(Element x) { return narrow().encode(x); }
   static __device__ __forceinline__ Element element_of(Word word) {

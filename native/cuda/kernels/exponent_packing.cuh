@@ -28,7 +28,8 @@ struct ExponentTarget {
   int32_t* best;         ///< [instance][line]: level of the line's best element
   int32_t* offsets;      ///< [instance][tile of lines][tile of K][chunk][line]: chunk's exponents from the line's
   uint16_t* halves;      ///< `offsets` as offset_in_halves(), in the order of place_of_half()
-  unsigned char* rough;  ///< [instance][tile of lines][tile of K]: a bit for each outlier chunk, if these are left out
+  unsigned char*
+      outliers;  ///< [instance][tile of lines][tile of K]: a bit for each outlier chunk, if these are left out
   int64_t padded_lines;
   int tiles_k;
 
@@ -39,7 +40,7 @@ struct ExponentTarget {
     part.best += instance * padded_lines;
     part.offsets += tiles * kExponentChunks * kExponentLines;
     part.halves += tiles * kExponentChunks * kExponentLines;
-    part.rough += tiles;
+    part.outliers += tiles;
     return part;
   }
 };
@@ -49,7 +50,7 @@ struct ExponentOperand {
   const unsigned char* tiles;
   const int32_t *best, *offsets;
   const uint16_t* halves;
-  const unsigned char* rough;
+  const unsigned char* outliers;
   int64_t instance_tiles, instance_lines;  ///< strides between batch entries; 0 if shared
 
   ExponentOperand from(int64_t instance) const {
@@ -58,7 +59,7 @@ struct ExponentOperand {
     part.best += instance * instance_lines;
     part.offsets += instance * instance_tiles * kExponentChunks * kExponentLines;
     part.halves += instance * instance_tiles * kExponentChunks * kExponentLines;
-    part.rough += instance * instance_tiles;
+    part.outliers += instance * instance_tiles;
     return part;
   }
 };

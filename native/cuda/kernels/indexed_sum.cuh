@@ -86,7 +86,9 @@ struct Words<IndexedSum<S>> {
   static __device__ __forceinline__ uint32_t combine(uint32_t x, uint32_t y, uint32_t z) {
     return S::maximizes ? __vimax3_u32(x, y, z) : __vimin3_u32(x, y, z);
   }
-  static constexpr __host__ __device__ bool by_multiply(int i, int j) { return Words<Narrow<S>>::by_multiply(i, j); }
+  static constexpr __host__ __device__ bool by_multiply(int i, int j) {
+    return Words<NativeArithmetic<S>>::by_multiply(i, j);
+  }
 };
 
 }  // namespace mpmml::cuda

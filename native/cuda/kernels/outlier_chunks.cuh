@@ -10,35 +10,35 @@
 
 namespace mpmml::cuda {
 
-constexpr int kRoughThreads = 256;
+constexpr int kOutlierThreads = 256;
 
 /// Finds the outlier chunks of an operand's tiles, and sets their offsets so low that they decide no result. Packing
 /// wrote 0 for each element that is zero or too far from the best.
-static __global__ void __launch_bounds__(kRoughThreads)
-    leave_out_rough_kernel(ExponentTarget target, int64_t lines, int64_t depth, int32_t left_out) {
+static __global__ void __launch_bounds__(kOutlierThreads)
+    skip_outliers_kernel(ExponentTarget target, int64_t lines, int64_t depth, int32_t left_out) {
   constexpr int kRuns = kExponentDepth / kExponentRun, kRunsOfChunk = kChunkSteps / kExponentRun;
   const int64_t tile_of_lines = blockIdx.x / target.tiles_k, tile_k = blockIdx.x % target.tiles_k;
   const int64_t tile = blockIdx.z * (target.padded_lines / kExponentLines) * target.tiles_k + blockIdx.x;
   const unsigned char* const elements = target.tiles + tile * kExponentTileBytes;
   unsigned found = 0;  // a bit for each chunk
-  for (int at = threadIdx.x; at < kExponentLines * kRuns; at += kRoughThreads) {
+  for (int at = threadIdx.x; at < kExponentLines * kRuns; at += kOutlierThreads) {
     const int line = at / kRuns, run = at % kRuns;
     const int64_t k = tile_k * kExponentDepth + run * kExponentRun;
     if (tile_of_lines * kExponentLines + line >= lines || k >= depth) continue;
     alignas(16) uint16_t values[kExponentRun];
     *reinterpret_cast<uint4*>(values) = *reinterpret_cast<const uint4*>(elements + place_in_tile(line, run));
-    bool is_rough = false;
+    bool is_outlier = false;
 #pragma unroll
-    for (int i = 0; i < kExponentRun; ++i) is_rough |= values[i] == 0 && k + i < depth;
-    found |= unsigned{is_rough} << run / kRunsOfChunk;
+    for (int i = 0; i < kExponentRun; ++i) is_outlier |= values[i] == 0 && k + i < depth;
+    found |= unsigned{is_outlier} << run / kRunsOfChunk;
   }
-  unsigned rough = 0;
+  unsigned outliers = 0;
   for (int chunk = 0; chunk < kExponentChunks; ++chunk) {
-    rough |= unsigned{__syncthreads_or(found >> chunk & 1) != 0} << chunk;
+    outliers |= unsigned{__syncthreads_or(found >> chunk & 1) != 0} << chunk;
   }
-  if (threadIdx.x == 0) target.rough[tile] = static_cast<unsigned char>(rough);
-  for (int at = threadIdx.x; at < kExponentChunks * kExponentLines; at += kRoughThreads) {
-    if (rough >> at / kExponentLines & 1) target.offsets[tile * kExponentChunks * kExponentLines + at] = left_out;
+  if (threadIdx.x == 0) target.outliers[tile] = static_cast<unsigned char>(outliers);
+  for (int at = threadIdx.x; at < kExponentChunks * kExponentLines; at += kOutlierThreads) {
+    if (outliers >> at / kExponentLines & 1) target.offsets[tile * kExponentChunks * kExponentLines + at] = left_out;
   }
 }
 
@@ -56,11 +56,11 @@ __device__ __forceinline__ int32_t distance_of(const PackSource& source, int64_t
   return x == S::zero ? kNowhere : static_cast<int32_t>(Arithmetic::distance(best[line], x));
 }
 
-struct RoughProblem {
+struct OutlierProblem {
   PackSource a, b;
   const int32_t *best_a, *best_b;  ///< [instance][line]
   int64_t a_lines, b_lines;        ///< strides between batch entries
-  const unsigned char* rough;      ///< [instance][tile of the narrow operand's lines][tile of K], a bit for each chunk
+  const unsigned char* outliers;   ///< [instance][tile of the narrow operand's lines][tile of K], a bit for each chunk
   int64_t instance_tiles;
   bool is_b_narrow;
   int tiles_m, tiles_n, tiles_k;
@@ -68,17 +68,17 @@ struct RoughProblem {
 
 /// C = C ⊕ the sums over the outlier chunks. A block computes a tile of 128 × 128 of C, and a thread 8 × 8.
 template <class Arithmetic>
-__global__ void __launch_bounds__(kRoughThreads, 2)
-    rough_chunks_kernel(DeviceProblem whole, RoughProblem problem, Arithmetic arithmetic) {
+__global__ void __launch_bounds__(kOutlierThreads, 2)
+    outlier_chunks_kernel(DeviceProblem whole, OutlierProblem problem, Arithmetic arithmetic) {
   using OnLevels = typename Arithmetic::OnLevels;
   constexpr int kTile = kExponentLines, kOwn = 8, kPadded = kTile + 4;
-  static_assert(kRoughThreads == (kTile / kOwn) * (kTile / kOwn));
+  static_assert(kOutlierThreads == (kTile / kOwn) * (kTile / kOwn));
   __shared__ alignas(16) int32_t a[kChunkSteps][kPadded], b[kChunkSteps][kPadded];
   const int64_t instance = blockIdx.z;
   const TilePlace place = locate_tile(blockIdx.x, problem.tiles_m, problem.tiles_n);
   const int64_t first_row = int64_t{place.m} * kTile, first_col = int64_t{place.n} * kTile;
-  const unsigned char* const rough = problem.rough + instance * problem.instance_tiles +
-                                     int64_t{problem.is_b_narrow ? place.n : place.m} * problem.tiles_k;
+  const unsigned char* const outliers = problem.outliers + instance * problem.instance_tiles +
+                                        int64_t{problem.is_b_narrow ? place.n : place.m} * problem.tiles_k;
   const int32_t* const best_a = problem.best_a + instance * problem.a_lines;
   const int32_t* const best_b = problem.best_b + instance * problem.b_lines;
   const int own_row = threadIdx.x / (kTile / kOwn) * kOwn, own_col = threadIdx.x % (kTile / kOwn) * (kOwn / 2);
@@ -86,7 +86,7 @@ __global__ void __launch_bounds__(kRoughThreads, 2)
                         const int32_t* best) {
     const bool along_k = source.k_stride < source.line_stride;
 #pragma unroll 4
-    for (int at = threadIdx.x; at < kChunkSteps * kTile; at += kRoughThreads) {
+    for (int at = threadIdx.x; at < kChunkSteps * kTile; at += kOutlierThreads) {
       const int k = along_k ? at % kChunkSteps : at / kTile, line = along_k ? at / kChunkSteps : at % kTile;
       to[k][line] = distance_of<Arithmetic>(source, instance, first + line, k0 + k, best);
     }
@@ -99,7 +99,7 @@ __global__ void __launch_bounds__(kRoughThreads, 2)
   }
   bool has_any = false;
   for (int tile = 0; tile < problem.tiles_k; ++tile) {
-    for (unsigned left = rough[tile]; left != 0; left &= left - 1) {
+    for (unsigned left = outliers[tile]; left != 0; left &= left - 1) {
       has_any = true;
       const int64_t k0 = int64_t{tile} * kExponentDepth + (__ffs(left) - 1) * kChunkSteps;
       __syncthreads();

@@ -49,7 +49,7 @@ struct Lanes<int16_t> {
   static __device__ uint32_t both(int score) { return __byte_perm(uint32_t(score), 0, 0x1010); }
   /// Broadcasts one score of a word to both lanes. `lane` must be a compile-time constant, so that words stay in
   /// registers.
-  static __device__ uint32_t spread(uint32_t word, int lane) { return __byte_perm(word, 0, lane ? 0x3232 : 0x1010); }
+  static __device__ uint32_t broadcast(uint32_t word, int lane) { return __byte_perm(word, 0, lane ? 0x3232 : 0x1010); }
   static __device__ int lane(uint32_t word, int lane) { return lane ? int(word) >> 16 : int(word << 16) >> 16; }
   static __device__ uint32_t word(const int (&scores)[2]) {
     return __byte_perm(uint32_t(scores[0]), uint32_t(scores[1]), 0x5410);
@@ -61,7 +61,7 @@ template <>
 struct Lanes<int32_t> {
   static constexpr int count = 1;
   static __device__ uint32_t both(int score) { return uint32_t(score); }
-  static __device__ uint32_t spread(uint32_t word, int) { return word; }
+  static __device__ uint32_t broadcast(uint32_t word, int) { return word; }
   static __device__ int lane(uint32_t word, int) { return int(word); }
   static __device__ uint32_t word(const int (&scores)[1]) { return uint32_t(scores[0]); }
   static __device__ uint32_t step(uint32_t x, uint32_t y, uint32_t best) {
@@ -71,7 +71,7 @@ struct Lanes<int32_t> {
 
 /// A table to be closed under products with `folded`, which is the table itself if a single strand is folded.
 template <class Score>
-struct Closed {
+struct FoldingTask {
   Shape shape;
   Score* table;
   const Score* folded;
@@ -81,13 +81,13 @@ struct Closed {
 /// All tables of an interaction, one for each pair of nodes a < b of strand 1.
 template <class Score>
 struct Tables {
-  Closed<Score> strand1, strand2;  ///< S1 and S2
+  FoldingTask<Score> strand1, strand2;  ///< S1 and S2
   Score* first;
   int64_t each;  ///< elements per table
   int n;
 
   __device__ Score* table(int a, int b) const { return first + number_of_interval(n, a, b) * each; }
-  __device__ Closed<Score> closed(int a, int b) const {
+  __device__ FoldingTask<Score> closed(int a, int b) const {
     return {strand2.shape, table(a, b), strand2.table, strand2.bases};
   }
 };
@@ -156,7 +156,7 @@ struct Product {
         const int at = thread + i * kThreads;
 #pragma unroll
         for (int j = 0; j < kVector; ++j) {
-          shared.a[at / kRows * kVector + j][at % kRows] = L::spread(word_of(next_a[i], j / L::count), j % L::count);
+          shared.a[at / kRows * kVector + j][at % kRows] = L::broadcast(word_of(next_a[i], j / L::count), j % L::count);
         }
       }
 #pragma unroll
@@ -192,7 +192,7 @@ struct Product {
   /// Initial values of a table before the products (cpu/rna_kernels.h).
   static __device__ void start(const Tables<Score>& all, const Pairs& within, const Pairs& between, int a, int b,
                                int row, int col, uint32_t (&sum)[8][4]) {
-    const Closed<Score>&strand1 = all.strand1, &strand2 = all.strand2;
+    const FoldingTask<Score>&strand1 = all.strand1, &strand2 = all.strand2;
     const int pad1 = strand1.shape.padding;
     const int add = strand1.table[strand1.shape.row(a + pad1) + b + pad1];
     const int base = strand1.bases[a + pad1];
@@ -244,13 +244,13 @@ struct Close {
     int scores[kBlock][kBlock + 1];
   };
 
-  static __device__ uint4 read(const Closed<Score>& it, const Score* table, int row, int col, int at) {
+  static __device__ uint4 read(const FoldingTask<Score>& it, const Score* table, int row, int col, int at) {
     const int block = row / kBlock, stride = it.shape.stride(block), per_row = kBlock / kVector;
     return *reinterpret_cast<const uint4*>(table + it.shape.row(row) + int64_t(at / per_row) * stride + col +
                                            at % per_row * kVector);
   }
 
-  static __device__ void run(const Closed<Score>& it, const Pairs& within, int row_block, int distance,
+  static __device__ void run(const FoldingTask<Score>& it, const Pairs& within, int row_block, int distance,
                              Shared& shared) {
     const int col_block = row_block + distance, first = row_block * kBlock, col = col_block * kBlock;
     if (!it.shape.has(row_block, col_block)) return;
@@ -289,7 +289,7 @@ struct Close {
           const int at = thread + i * kThreads, row = at / (kBlock / kVector), k = at % (kBlock / kVector) * kVector;
 #pragma unroll
           for (int j = 0; j < kVector; ++j) {
-            own.a[k + j][row] = L::spread(word_of(next_a[i], j / L::count), j % L::count);
+            own.a[k + j][row] = L::broadcast(word_of(next_a[i], j / L::count), j % L::count);
           }
           reinterpret_cast<uint4*>(own.b)[at] = next_b[i];
         }
@@ -331,7 +331,7 @@ struct Close {
   }
 
   /// Closes the rows of a block from the last one upwards, with one column per lane.
-  static __device__ void close_rows(const Closed<Score>& it, const Pairs& within, int row_block, int col_block,
+  static __device__ void close_rows(const FoldingTask<Score>& it, const Pairs& within, int row_block, int col_block,
                                     bool alone, Shared& shared) {
     const int lane = threadIdx.x, col = col_block * kBlock + lane;
     const bool on_diagonal = row_block == col_block;
@@ -389,15 +389,15 @@ __global__ void __launch_bounds__(Close<Score, groups>::kAllThreads)
 /// Closes the blocks at `distance` from the diagonal in the tables of strands that are folded alone.
 template <class Score, int groups>
 __global__ void __launch_bounds__(Close<Score, groups>::kAllThreads)
-    close_strands(const Closed<Score>* strands, const MPMML_GRID_CONSTANT Pairs within, int distance) {
+    close_strands(const FoldingTask<Score>* strands, const MPMML_GRID_CONSTANT Pairs within, int distance) {
   __shared__ typename Close<Score, groups>::Shared shared;
   Close<Score, groups>::run(strands[blockIdx.y], within, blockIdx.x, distance, shared);
 }
 
 /// Initializes tables of strands: only single bases have a score.
 template <class Score>
-__global__ void clear_strands(const Closed<Score>* strands) {
-  const Closed<Score>& it = strands[blockIdx.y];
+__global__ void clear_strands(const FoldingTask<Score>* strands) {
+  const FoldingTask<Score>& it = strands[blockIdx.y];
   for (int row = blockIdx.x; row < it.shape.positions; row += gridDim.x) {
     const int block = row / kBlock, end = it.shape.end_column(block);
     Score* const to = it.table + it.shape.row(row);

@@ -22,7 +22,7 @@ template <class Arithmetic>
 struct Words;
 
 template <class S>
-struct Words<Narrow<S>> {
+struct Words<NativeArithmetic<S>> {
   using Word = uint32_t;
   static constexpr int kLanes = 1;
   /// Steps per clock and multiprocessor, measured on an H200.

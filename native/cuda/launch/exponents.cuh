@@ -65,7 +65,7 @@ ExponentTarget exponent_target(const Launch& launch, Side side) {
   target.offsets = target.best + all;
   const int64_t offsets = all * target.tiles_k * kExponentChunks;
   target.halves = reinterpret_cast<uint16_t*>(target.offsets + offsets);
-  target.rough = reinterpret_cast<unsigned char*>(target.halves + offsets);
+  target.outliers = reinterpret_cast<unsigned char*>(target.halves + offsets);
   return target;
 }
 
@@ -100,26 +100,26 @@ ExponentOperand exponent_operand(const Launch& launch, Side side) {
   const ExponentTarget target = exponent_target<Arithmetic>(launch, side);
   const bool repeats = (side == Side::kA ? launch.a : launch.b).batch_stride == 0;
   const int64_t lines = repeats ? 0 : target.padded_lines;
-  return {target.tiles,  target.best,  target.offsets,
-          target.halves, target.rough, lines / kExponentLines * target.tiles_k,
+  return {target.tiles,  target.best,     target.offsets,
+          target.halves, target.outliers, lines / kExponentLines * target.tiles_k,
           lines};
 }
 
 /// Queues the packing of a launch's operand. If it is the narrow operand, its outlier chunks are excluded.
 template <class Arithmetic>
-void pack_without_rough(const Launch& launch, Side side) {
+void pack_without_outliers(const Launch& launch, Side side) {
   pack_exponent_operand<Arithmetic>(launch, side);
   if constexpr (Arithmetic::kByChunks) {
     const auto arithmetic = Arithmetic::for_operands(launch.path, launch.range_a, launch.range_b);
     const bool is_a = side == Side::kA;
-    if (!(is_a ? arithmetic.is_a_rough : arithmetic.is_b_rough)) return;
+    if (!(is_a ? arithmetic.is_outlier_a : arithmetic.is_outlier_b)) return;
     const ExponentTarget whole = exponent_target<Arithmetic>(launch, side);
     const int64_t items = exponent_items(launch, side), tiles = whole.padded_lines / kExponentLines * whole.tiles_k;
     for_runs(items, [&](Span run) {
       const dim3 grid(static_cast<unsigned>(tiles), 1, static_cast<unsigned>(run.size()));
-      leave_out_rough_kernel<<<grid, kRoughThreads, 0, launch.stream>>>(
+      skip_outliers_kernel<<<grid, kOutlierThreads, 0, launch.stream>>>(
           whole.from(run.first), is_a ? launch.m : launch.n, launch.k,
-          EncodeExponents<Arithmetic>::of(arithmetic, side).bias - kMaxDistance - kRoughPenalty);
+          EncodeExponents<Arithmetic>::of(arithmetic, side).bias - kMaxDistance - kOutlierPenalty);
     });
     MPMML_CUDA(cudaGetLastError());
   }
@@ -128,28 +128,28 @@ void pack_without_rough(const Launch& launch, Side side) {
 /// Queues the kernels that combine the outlier chunks with C, for the batch entries of `part` and their packed
 /// operands.
 template <class Arithmetic>
-void add_rough_chunks(const Launch& part, const ExponentOperand& a, const ExponentOperand& b,
-                      const Arithmetic& arithmetic) {
-  if (!arithmetic.is_a_rough && !arithmetic.is_b_rough) return;
-  const ExponentOperand& narrow = arithmetic.is_b_rough ? b : a;
+void add_outlier_chunks(const Launch& part, const ExponentOperand& a, const ExponentOperand& b,
+                        const Arithmetic& arithmetic) {
+  if (!arithmetic.is_outlier_a && !arithmetic.is_outlier_b) return;
+  const ExponentOperand& narrow = arithmetic.is_outlier_b ? b : a;
   const auto tiles = [](int64_t size, int of_tile) { return static_cast<int>(ceil_div(size, int64_t{of_tile})); };
-  const RoughProblem problem{pack_source(part, Side::kA),
-                             pack_source(part, Side::kB),
-                             a.best,
-                             b.best,
-                             a.instance_lines,
-                             b.instance_lines,
-                             narrow.rough,
-                             narrow.instance_tiles,
-                             arithmetic.is_b_rough,
-                             tiles(part.m, kExponentLines),
-                             tiles(part.n, kExponentLines),
-                             tiles(part.k, kExponentDepth)};
+  const OutlierProblem problem{pack_source(part, Side::kA),
+                               pack_source(part, Side::kB),
+                               a.best,
+                               b.best,
+                               a.instance_lines,
+                               b.instance_lines,
+                               narrow.outliers,
+                               narrow.instance_tiles,
+                               arithmetic.is_outlier_b,
+                               tiles(part.m, kExponentLines),
+                               tiles(part.n, kExponentLines),
+                               tiles(part.k, kExponentDepth)};
   Launch launch = part;
   launch.c0 = read_only(part.c);
   const int64_t blocks = int64_t{problem.tiles_m} * problem.tiles_n;
   const dim3 grid(static_cast<unsigned>(blocks), 1, static_cast<unsigned>(part.batch));
-  rough_chunks_kernel<Arithmetic><<<grid, kRoughThreads, 0, part.stream>>>(launch, problem, arithmetic);
+  outlier_chunks_kernel<Arithmetic><<<grid, kOutlierThreads, 0, part.stream>>>(launch, problem, arithmetic);
   MPMML_CUDA(cudaGetLastError());
 }
 
@@ -184,7 +184,7 @@ struct ExponentFamily {
     kernel.launch = &launch<Tiles, Arithmetic>;
     kernel.function = &function<Tiles, Arithmetic>;
     kernel.packed_bytes = &exponent_bytes<Arithmetic>;
-    kernel.pack = &pack_without_rough<Arithmetic>;
+    kernel.pack = &pack_without_outliers<Arithmetic>;
     kernel.shape = {Config::BM,
                     Config::BN,
                     kTileSteps<Arithmetic>,
@@ -214,7 +214,7 @@ struct ExponentFamily {
         const dim3 grid(static_cast<unsigned>(int64_t{tiles_m} * tiles_n), 1, static_cast<unsigned>(part.batch));
         entry<<<grid, Config::kThreads, kSharedBytes, part.stream>>>(
             part, TileOf::operands(a, b, tiles_m, tiles_n, tiles_k), arithmetic);
-        if constexpr (Arithmetic::kByChunks) add_rough_chunks(part, a, b, arithmetic);
+        if constexpr (Arithmetic::kByChunks) add_outlier_chunks(part, a, b, arithmetic);
         if constexpr (Tiles::kFindsWitnesses) find_exponent_witnesses<Arithmetic>(part, a, b, tiles_k);
       });
     });

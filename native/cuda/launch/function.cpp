@@ -12,14 +12,14 @@ namespace mpmml::cuda {
 namespace {
 
 /// Bytes of shared memory that a block can use on every GPU without opt-in.
-constexpr int kSharedBytesUnasked = 48 << 10;
+constexpr int kSharedBytesByDefault = 48 << 10;
 
 std::mutex mutex;
 
 }  // namespace
 
 void allow_shared_bytes(const void* function, int bytes) {
-  if (bytes <= kSharedBytesUnasked) return;
+  if (bytes <= kSharedBytesByDefault) return;
   int device = 0;
   MPMML_CUDA(cudaGetDevice(&device));
   // A function may be launched with a different size later, because the caller sets the size for laboratory kernels.

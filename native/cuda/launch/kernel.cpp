@@ -26,8 +26,8 @@ bool numbers_fit(const ValueRange& a, const ValueRange& b, int64_t k) {
   const bool leaves = a.has_finite() && b.has_finite() &&
                       (a.minimum + b.minimum <= kLowest<int32_t> || a.maximum + b.maximum >= kHighest<int32_t>);
   if (leaves) return false;
-  if (a.has_zero || b.has_zero) return std::max(a.spread(), b.spread()) < int64_t{1} << (sum_bits - 2);
-  return a.spread() + b.spread() < int64_t{1} << sum_bits;
+  if (a.has_zero || b.has_zero) return std::max(a.dynamic_range(), b.dynamic_range()) < int64_t{1} << (sum_bits - 2);
+  return a.dynamic_range() + b.dynamic_range() < int64_t{1} << sum_bits;
 }
 
 int chunk_shift_for(const Kernel& kernel, int64_t k) {

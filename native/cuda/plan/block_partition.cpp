@@ -69,7 +69,7 @@ std::vector<OutputBlock> cells_of(const BlockPartition& cut, bool by_instances) 
 
 }  // namespace
 
-BlockPartition partition_into_blocks(const Problem& problem, int64_t asked_strips) {
+BlockPartition partition_into_blocks(const Problem& problem, int64_t requested_strips) {
   const double steps = cost_of_step(problem.operation) * double(problem.outputs()) * problem.k();
   const double cells = std::clamp(steps / kCellSteps, 1.0, double(kMaxPanels * kMaxStrips));
   BlockPartition cut{};
@@ -86,8 +86,8 @@ BlockPartition partition_into_blocks(const Problem& problem, int64_t asked_strip
   } else {
     // Three transfers can't overlap with kernels: the uploads of the first panel and the first strip, and the download
     // of the last panel.
-    const auto strips = asked_strips > 0
-                            ? asked_strips
+    const auto strips = requested_strips > 0
+                            ? requested_strips
                             : std::clamp(static_cast<int64_t>(std::sqrt(cells / 2)), int64_t{1}, int64_t{kMaxStrips});
     const auto panels = std::clamp(static_cast<int64_t>(cells) / strips, int64_t{1}, int64_t{kMaxPanels});
     cut.a = cut.c = cut.c0 = divided(all, &Region::rows, panels, kGranule);

@@ -127,8 +127,8 @@ StreamKSchedule best_division(const KernelShape& shape, const TileGrid& grid, co
   double least = kWorthDividing * clocks.of_tiles(tiles, double(grid.depth) * shape.tile_k);
   const int64_t at_once = clocks.at_once(), in_waves = tiles / at_once * at_once;
   // In a batch, the entries with whole tiles share one launch of all their tiles.
-  const int64_t granule = grid.instances > 1 ? grid.of_instance : at_once;
-  for (const int64_t whole : {in_waves / granule * granule, int64_t{0}}) {
+  const int64_t unit = grid.instances > 1 ? grid.of_instance : at_once;
+  for (const int64_t whole : {in_waves / unit * unit, int64_t{0}}) {
     const int64_t steps = (tiles - whole) * grid.depth;
     if (steps > kMaxTilesOfK) continue;
     for (int64_t shares = std::min(at_once, steps); shares > 0; shares /= 2) {

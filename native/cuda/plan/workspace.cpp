@@ -26,8 +26,9 @@ int64_t result_bytes(const Problem& problem) {
 
 int64_t matrix_bytes(const Problem& problem) {
   int64_t bytes = operand_bytes(problem) + result_bytes(problem);
-  for_further(problem,
-              [&](const FurtherResult&) { bytes += round_up(problem.outputs() * kFurtherBytes, kMatrixAlignment); });
+  for_auxiliary(problem, [&](const AuxiliaryOutput&) {
+    bytes += round_up(problem.outputs() * kAuxiliaryBytes, kMatrixAlignment);
+  });
   return bytes;
 }
 

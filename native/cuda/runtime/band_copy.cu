@@ -25,11 +25,12 @@ Walk walk_in_place(int64_t batch, const MatrixView& view) {
 constexpr int kMoved = 4;
 
 template <Move kMove, class T>
-__global__ void __launch_bounds__(kThreads) move_kernel(Walk walk, InsideBand band, T* batch, const Placed* places) {
+__global__ void __launch_bounds__(kThreads)
+    move_kernel(Walk walk, InsideBand band, T* batch, const StridedLines* places) {
   const int64_t all = walk.items * walk.lines, step = int64_t{gridDim.x} * kThreads;
   for (int64_t index = blockIdx.y; index < all; index += gridDim.y) {
     const int64_t item = index / walk.lines, line = index - item * walk.lines;
-    const Placed& placed = places[item];
+    const StridedLines& placed = places[item];
     T* const single = static_cast<T*>(placed.data) + line * placed.line_stride;
     T* const gathered = batch + item * walk.to.item + line * walk.to.line;
     const int64_t single_stride = placed.element_stride, gathered_stride = walk.to.element;
@@ -98,7 +99,7 @@ void copy_inside(DataType dtype, int64_t batch, const MatrixView& from, const Ba
 }
 
 void move_inside(Move move, DataType dtype, int64_t batch, const MatrixView& gathered, const Band& band,
-                 const Placed* places, cudaStream_t stream) {
+                 const StridedLines* places, cudaStream_t stream) {
   const Walk walk = walk_in_place(batch, gathered);
   const InsideBand inside(band, walk);
   with_size(stored_bytes(dtype, gathered.storage), [&](auto element) {

@@ -14,8 +14,8 @@ void copy_inside(DataType dtype, int64_t batch, const MatrixView& from, const Ba
                  cudaStream_t stream);
 
 /// A matrix of a batch without a common batch stride, as lines: rows or columns.
-struct Placed {
-  Placed(const MatrixView& view, bool by_columns)
+struct StridedLines {
+  StridedLines(const MatrixView& view, bool by_columns)
       : data(const_cast<void*>(view.data)),
         line_stride(by_columns ? view.col_stride : view.row_stride),
         element_stride(by_columns ? view.row_stride : view.col_stride) {}
@@ -29,7 +29,7 @@ enum class Move : bool { kGather, kScatter };
 /// Queues a gather of the elements inside the band from `places`, an array in device memory, to a batch, or a scatter
 /// back. Lines are the lines of `gathered`, which is the destination of a gather.
 void move_inside(Move move, DataType dtype, int64_t batch, const MatrixView& gathered, const Band& band,
-                 const Placed* places, cudaStream_t stream);
+                 const StridedLines* places, cudaStream_t stream);
 
 /// Queues an assignment of the semiring's zero to the elements outside the band of `view`.
 void clear_outside(const Operation& operation, int64_t batch, const MatrixView& view, const Band& band,

@@ -114,7 +114,7 @@ bool EdgeRounds::relax(const EssentialEdges& edges) {
     const double reads_per_row = static_cast<double>(listed) / static_cast<double>(n);
     double reads = static_cast<double>(listed);
     while (reads <= static_cast<double>(edges.max_reads)) {
-      if (is_set(edges.cancelled)) throw given_up();
+      if (is_set(edges.cancelled)) throw aborted();
       const RoundState state = graph.run_rounds();
       if (state.changed[kRoundsTogether - 1] == 0) return true;
       for (const unsigned changed : state.changed)

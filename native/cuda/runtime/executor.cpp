@@ -138,8 +138,8 @@ void Executor::find_noted_witnesses(const RegionPlan& plan, const Operand& a, co
   find_hinted(problem_.operation, search, launch.stream);
 }
 
-LaunchTimes Executor::find_further(const RegionPlan& plan, const Operand& a, const Operand& b, const MatrixView& before,
-                                   cudaStream_t stream) {
+LaunchTimes Executor::find_auxiliary(const RegionPlan& plan, const Operand& a, const Operand& b,
+                                     const MatrixView& before, cudaStream_t stream) {
   LaunchTimes times{};
   times.started = times.packed = &lane_.event();
   times.packed->record(stream);

@@ -67,13 +67,13 @@ class Executor {
   LaunchTimes launch(RegionPlan& plan, Operand& a, Operand& b, cudaStream_t stream, ScratchArena* room = nullptr);
 
   /// Returns whether the kernel doesn't compute all requested auxiliary outputs, so that find_further() must be called.
-  bool leaves_further(const Variant& variant, const Kernel& kernel) const {
+  bool leaves_auxiliary(const Variant& variant, const Kernel& kernel) const {
     return problem_.witness.data && &kernel == &kernel_of(variant);
   }
   /// Queues the computation of the auxiliary outputs of a computed region, a few rows at a time if it is large.
   /// `before` is a copy of C0 of the whole product, if `through` is given.
-  LaunchTimes find_further(const RegionPlan& plan, const Operand& a, const Operand& b, const MatrixView& before,
-                           cudaStream_t stream);
+  LaunchTimes find_auxiliary(const RegionPlan& plan, const Operand& a, const Operand& b, const MatrixView& before,
+                             cudaStream_t stream);
 
   /// Returns whether sums of a launch may overflow. Results must not be published before require_no_overflow() has
   /// returned.

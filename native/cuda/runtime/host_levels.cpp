@@ -43,7 +43,7 @@ struct QuantizationScan {
 };
 
 /// Scans the elements that differ from `zero`, which is an infinity.
-MPMML_CLONES QuantizationScan granules_of(const float* data, int64_t count, float zero) {
+MPMML_CLONES QuantizationScan scan_quantization(const float* data, int64_t count, float zero) {
   constexpr int32_t kNoBit = std::numeric_limits<int32_t>::max(), kFloatBias = 127, kFraction = 0x7fffff;
   int32_t lowest_bit = kNoBit, least = kHighest<int32_t>, most = 0, misfits = 0, negative_zeros = 0;
   for (int64_t index = 0; index < count; ++index) {
@@ -70,7 +70,7 @@ MPMML_CLONES QuantizationScan granules_of(const float* data, int64_t count, floa
 /// Returns whether the distances of all elements from `offset`, in quantization steps, are multiples of `divisor`, or 0
 /// if `divisor` is 0. The distances are integers up to 2^25, so all arithmetic is exact except the quotient, whose
 /// error is small enough.
-MPMML_CLONES bool are_multiples(const float* data, int64_t count, float zero, double offset, double per_granule,
+MPMML_CLONES bool are_multiples(const float* data, int64_t count, float zero, double offset, double inverse_scale,
                                 int64_t divisor) {
   constexpr double kBeyondAll = 1LL << 40, kRounds = 3LL << 51;  // adding kRounds rounds to an integer
   const double by = divisor == 0 ? kBeyondAll : static_cast<double>(divisor), inverse = 1 / by;
@@ -78,7 +78,7 @@ MPMML_CLONES bool are_multiples(const float* data, int64_t count, float zero, do
   int64_t others = 0;
   for (int64_t index = 0; index < count; ++index) {
     const float x = data[index] == zero ? start : data[index];
-    const double distance = (double{x} - offset) * per_granule;
+    const double distance = (double{x} - offset) * inverse_scale;
     const double quotient = (distance * inverse + kRounds) - kRounds;
     others |= distance != quotient * by;
   }
@@ -119,28 +119,28 @@ bool find_steps(LineLevels& levels, const MatrixView& view, int64_t items, const
   for_runs(items * lines.count, lines.length, [&](int64_t first, int64_t end) {
     QuantizationScan seen;
     for_runs_of<float>(view, lines, of_lines, {first, end}, [&](const float* data, int64_t count) {
-      seen.merge(granules_of(data, count, S::zero));
+      seen.merge(scan_quantization(data, count, S::zero));
       if (!seen.are_few()) are_too_many.store(true, std::memory_order_relaxed);
       return are_too_many.load(std::memory_order_relaxed);
     });
     const std::lock_guard<std::mutex> lock(mutex);
     all.merge(seen);
   });
-  if (are_too_many || !all.are_few() || (!all.is_empty() && std::abs(all.lowest_bit) > kMaxGranule)) return false;
-  levels.granule = all.is_empty() ? 1 : std::ldexp(1.0, all.lowest_bit);
+  if (are_too_many || !all.are_few() || (!all.is_empty() && std::abs(all.lowest_bit) > kMaxScale)) return false;
+  levels.scale = all.is_empty() ? 1 : std::ldexp(1.0, all.lowest_bit);
   levels.has_negative_zero = all.has_negative_zero;
   // Adding 0.0 turns −0 into 0.
   levels.offset = all.least == kHighest<int32_t> ? 0 : double{from_order_key<float>(all.least)} + 0.0;
   std::atomic<int64_t> divisor{0};
-  const double per_granule = 1 / levels.granule;
+  const double inverse_scale = 1 / levels.scale;
   for_runs(items * lines.count, lines.length, [&](int64_t first, int64_t end) {
     int64_t own = divisor.load(std::memory_order_relaxed);
     for_runs_of<float>(view, lines, of_lines, {first, end}, [&](const float* data, int64_t count) {
       if (own == 1) return true;
-      if (are_multiples(data, count, S::zero, levels.offset, per_granule, own)) return false;
+      if (are_multiples(data, count, S::zero, levels.offset, inverse_scale, own)) return false;
       for (int64_t index = 0; index < count; ++index) {
         if (data[index] == S::zero) continue;
-        const auto distance = static_cast<int64_t>((double{data[index]} - levels.offset) * per_granule);
+        const auto distance = static_cast<int64_t>((double{data[index]} - levels.offset) * inverse_scale);
         if (distance != 0 && (own == 0 || distance % own != 0)) own = std::gcd(own, distance);
       }
       return own == 1;
@@ -148,12 +148,12 @@ bool find_steps(LineLevels& levels, const MatrixView& view, int64_t items, const
     const std::lock_guard<std::mutex> lock(mutex);
     divisor.store(std::gcd(divisor.load(std::memory_order_relaxed), own), std::memory_order_relaxed);
   });
-  levels.step = levels.granule * static_cast<double>(divisor.load());
+  levels.step = levels.scale * static_cast<double>(divisor.load());
   return true;
 }
 
 template <class Element>
-int64_t spread_of(const Range& range, double step) {
+int64_t range_of(const Range& range, double step) {
   if (!range.has_finite() || step == 0) return 0;
   const auto value = [](int64_t key) { return static_cast<double>(from_order_key<Element>(key)); };
   return static_cast<int64_t>((value(range.maximum) - value(range.minimum)) / step);
@@ -252,15 +252,15 @@ LineRanges ranges_of(const MatrixView& view, const Band& band, int64_t item, Spa
 
 /// Result of a scan of a range of lines.
 struct LineScan {
-  explicit LineScan(int64_t chunks) : is_rough(static_cast<size_t>(chunks)) {}
-  int64_t spread = 0;
+  explicit LineScan(int64_t chunks) : is_outlier(static_cast<size_t>(chunks)) {}
+  int64_t range = 0;
   bool has_zero = false;
-  std::vector<char> is_rough;
+  std::vector<char> is_outlier;
 
   void merge(const LineScan& other) {
-    spread = std::max(spread, other.spread);
+    range = std::max(range, other.range);
     has_zero = has_zero || other.has_zero;
-    for (size_t chunk = 0; chunk < is_rough.size(); ++chunk) is_rough[chunk] |= other.is_rough[chunk];
+    for (size_t chunk = 0; chunk < is_outlier.size(); ++chunk) is_outlier[chunk] |= other.is_outlier[chunk];
   }
 };
 
@@ -274,13 +274,13 @@ void scan(LineScan& seen, const MatrixView& view, const Band& band, int64_t item
     const LineRanges ranges = ranges_of<S, Stored>(view, band, item, lines, steps);
     for (int64_t line = 0; line < count; ++line) {
       const Range range = ranges.of(line);
-      seen.is_rough[static_cast<size_t>(first / kChunkSteps)] |=
-          range.has_zero || spread_of<Element>(range, step) > exponent_scale_of(ArithmeticKind::kExponentBounded).most;
+      seen.is_outlier[static_cast<size_t>(first / kChunkSteps)] |=
+          range.has_zero || range_of<Element>(range, step) > exponent_scale_of(ArithmeticKind::kExponentBounded).most;
       whole[line].merge(range);
     }
   }
   for (int64_t line = 0; line < count; ++line) {
-    seen.spread = std::max(seen.spread, spread_of<Element>(whole[line], step));
+    seen.range = std::max(seen.range, range_of<Element>(whole[line], step));
     seen.has_zero = seen.has_zero || (whole[line].has_zero && whole[line].has_finite());
   }
 }
@@ -306,11 +306,11 @@ LineLevels levels_of_lines(const MatrixView& view, int64_t items, const Band& ba
     const std::lock_guard<std::mutex> lock(mutex);
     all.merge(seen);
   });
-  levels.spread = all.spread;
+  levels.range = all.range;
   levels.has_zero = all.has_zero;
   if (S::can_overflow && chunks > 0) {
-    levels.rough_share =
-        static_cast<double>(std::count(all.is_rough.begin(), all.is_rough.end(), 1)) / static_cast<double>(chunks);
+    levels.outlier_share =
+        static_cast<double>(std::count(all.is_outlier.begin(), all.is_outlier.end(), 1)) / static_cast<double>(chunks);
   }
   return levels;
 }

@@ -8,7 +8,7 @@ namespace mpmml {
 
 /// Limit of the exponents of quantization steps of floats. They are from 2^−100 to 2^100, so that they and their
 /// inverses are normal.
-constexpr int kMaxGranule = 100;
+constexpr int kMaxScale = 100;
 
 /// Returns the levels of the rows of A, or of the columns of B. The operation must have ranges.
 LineLevels levels_of_rows(const Operation& operation, const MatrixView& view, int64_t batch, const Band& band = {},

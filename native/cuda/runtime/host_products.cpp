@@ -10,8 +10,8 @@
 #include "core/session/blocks.h"
 #include "core/status.h"
 #include "cuda/plan/workspace.h"
-#include "cuda/runtime/admitted.h"
 #include "cuda/runtime/product.h"
+#include "cuda/runtime/reserved_memory.h"
 #include "cuda/runtime/shared_b.h"
 
 namespace mpmml::cuda {
@@ -59,9 +59,9 @@ class HostProduct final : public Pending {
     // An exact count takes longer than a small product, so an estimate is used below the threshold.
     const int64_t roughly = estimate_workspace_bytes(problem_), limit = where_.device_memory;
     const int64_t needed = roughly <= unreserved_threshold(limit) ? roughly : bytes_of(problem_);
-    admitted_.emplace(tools_.device, Ledger::Demand{needed, where_.call}, limit,
+    reserved_.emplace(tools_.device, Ledger::Demand{needed, where_.call}, limit,
                       [this] { return problem_.is_cancelled(); });
-    if (needed > admitted_->bytes()) return start_blocks(blocks_of(problem_, admitted_->bytes(), bytes_of));
+    if (needed > reserved_->bytes()) return start_blocks(blocks_of(problem_, reserved_->bytes(), bytes_of));
     work_ = start(problem_);
   }
 
@@ -82,7 +82,7 @@ class HostProduct final : public Pending {
     if (where_.shared_b) {
       // Blocks have different strips of B, so they can't share it.
       static_cast<BroadcastOperand*>(where_.shared_b)->refuse();
-      throw given_up();
+      throw aborted();
     }
     blocks_.emplace(problem_, std::move(blocks),
                     [this](const Problem& block) { return std::move(start(block)->finish().front()); });
@@ -92,7 +92,7 @@ class HostProduct final : public Pending {
   const HostTools tools_;
   const Problem& problem_;
   const Placement where_;
-  std::optional<Admitted> admitted_;
+  std::optional<ReservedMemory> reserved_;
   std::optional<InBlocks> blocks_;
   std::unique_ptr<Pending> work_;
 };
@@ -133,8 +133,8 @@ std::vector<Outcome> multiply_together(const HostTools& tools, Problems problems
       bytes = with_next;
       part.push_back(problems[first + part.size()]);
     }
-    const Admitted admitted(tools.device, {bytes.all(), where.call}, where.device_memory,
-                            [&] { return part.front().is_cancelled(); });
+    const ReservedMemory reserved(tools.device, {bytes.all(), where.call}, where.device_memory,
+                                  [&] { return part.front().is_cancelled(); });
     try {
       for (Outcome& outcome : multiply_and_fetch(tools.session, part, where)) outcomes.push_back(std::move(outcome));
     } catch (const Error& error) {
@@ -156,7 +156,7 @@ std::unique_ptr<Pending> multiply_on_host(const HostTools& tools, Problems probl
 }
 
 bool runs_together(const Problem& problem, const Placement& where) {
-  if (further_asked(problem)) return false;
+  if (requested_auxiliary(problem)) return false;
   BytesTogether bytes;
   bytes.add(problem);
   return bytes.matrices() <= kMaxBytesTogether / 16 && fits_device(where.device, bytes.all(), where.device_memory);

@@ -61,7 +61,7 @@ void* StagingRing::acquire() {
 
 void StagingRing::release(cudaStream_t stream) { used_[slot_].record(stream); }
 
-Lane::Lane(int device, bool is_ahead) : Lane(device, Nothing{}) {
+Lane::Lane(int device, bool is_ahead) : Lane(device, EmptyLane{}) {
   int least = 0, greatest = 0;
   MPMML_CUDA(cudaDeviceGetStreamPriorityRange(&least, &greatest));
   for (cudaStream_t& stream : streams_) {
@@ -74,7 +74,7 @@ Lane::Lane(int device, bool is_ahead) : Lane(device, Nothing{}) {
   MPMML_CUDA(cudaMalloc(&device_results_, kResultBytes));
 }
 
-Lane::Lane(const Lane& owner) : Lane(owner.device_, Nothing{}) {
+Lane::Lane(const Lane& owner) : Lane(owner.device_, EmptyLane{}) {
   owns_streams_ = false;
   std::copy(std::begin(owner.streams_), std::end(owner.streams_), streams_);
 }

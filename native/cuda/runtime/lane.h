@@ -99,10 +99,10 @@ class Lane {
 
  private:
   friend struct LaneReturn;
-  struct Nothing {};
+  struct EmptyLane {};
   /// Creates an empty lane, which the public constructor fills. The destructor releases its resources if the public
   /// constructor throws.
-  Lane(int device, Nothing) : device_(device) {}
+  Lane(int device, EmptyLane) : device_(device) {}
 
   struct EventPool {
     std::deque<Event> events;

@@ -27,21 +27,21 @@ struct Numbers {
 };
 template <>
 struct Numbers<float> {
-  float zero, per_granule;
+  float zero, inverse_scale;
   int32_t step, offset;
   float per_step;
 
   __device__ bool is_zero(float x) const { return x == zero; }
   /// Returns x in quantization steps, and sets `misfits` if it isn't an integer of them.
-  __device__ int32_t granules_of(float x, bool& misfits) const {
-    const float number = x * per_granule;
+  __device__ int32_t scaled(float x, bool& misfits) const {
+    const float number = x * inverse_scale;
     const int32_t integer = __float2int_rn(number);
     const bool fits = static_cast<float>(integer) == number && integer >= -kMaxNumber && integer <= kMaxNumber;
     misfits |= !fits;
     return fits ? integer : offset;
   }
   __device__ int32_t of(float x, bool& misfits, bool& negative_zero) const {
-    const int32_t away = granules_of(x, misfits) - offset;
+    const int32_t away = scaled(x, misfits) - offset;
     negative_zero |= __float_as_int(x) == kLowest<int32_t>;
     // A special case that saves a third of the time.
     if (step == 1) return away;
@@ -51,7 +51,7 @@ struct Numbers<float> {
   }
 };
 
-struct Extent {
+struct LevelRange {
   int32_t least = kHighest<int32_t>, most = kLowest<int32_t>;
   bool has_zero = false;
 
@@ -60,12 +60,12 @@ struct Extent {
     most = max(most, number);
   }
   __device__ bool is_empty() const { return least > most; }
-  __device__ uint32_t spread() const {
+  __device__ uint32_t dynamic_range() const {
     return is_empty() ? 0 : static_cast<uint32_t>(most) - static_cast<uint32_t>(least);
   }
   /// Returns whether this is the range of an outlier chunk.
-  __device__ bool is_rough() const { return has_zero || spread() > static_cast<uint32_t>(kMaxOfChunk); }
-  __device__ void include(const Extent& other) {
+  __device__ bool is_outlier() const { return has_zero || dynamic_range() > static_cast<uint32_t>(kMaxOfChunk); }
+  __device__ void include(const LevelRange& other) {
     least = min(least, other.least);
     most = max(most, other.most);
     has_zero |= other.has_zero;
@@ -123,12 +123,12 @@ __host__ __device__ float power_of_two(int exponent) {
 
 /// Marks an outlier chunk in a block's shared memory. The test avoids most atomic operations if many chunks are marked
 /// already.
-__device__ __forceinline__ void mark_rough(uint32_t (&rough)[LevelsFound::kRoughWords], int64_t chunk) {
-  const auto bit = static_cast<unsigned>(chunk % LevelsFound::kRoughBits);
-  if (!(rough[bit / 32] >> bit % 32 & 1)) atomicOr(&rough[bit / 32], 1u << bit % 32);
+__device__ __forceinline__ void mark_outliers(uint32_t (&outliers)[LevelsFound::kOutlierWords], int64_t chunk) {
+  const auto bit = static_cast<unsigned>(chunk % LevelsFound::kOutlierBits);
+  if (!(outliers[bit / 32] >> bit % 32 & 1)) atomicOr(&outliers[bit / 32], 1u << bit % 32);
 }
-__device__ __forceinline__ void clear_rough(uint32_t (&rough)[LevelsFound::kRoughWords]) {
-  if (threadIdx.x < LevelsFound::kRoughWords) rough[threadIdx.x] = 0;
+__device__ __forceinline__ void clear_outliers(uint32_t (&outliers)[LevelsFound::kOutlierWords]) {
+  if (threadIdx.x < LevelsFound::kOutlierWords) outliers[threadIdx.x] = 0;
   __syncthreads();
 }
 
@@ -136,8 +136,8 @@ __device__ __forceinline__ void clear_rough(uint32_t (&rough)[LevelsFound::kRoug
 template <class Stored>
 __global__ void __launch_bounds__(kThreads) sample(OperandLines lines, Stored zero, LevelsFound* found) {
   __shared__ int32_t of_warps[kWarps];
-  __shared__ uint32_t rough[LevelsFound::kRoughWords];
-  clear_rough(rough);
+  __shared__ uint32_t outliers[LevelsFound::kOutlierWords];
+  clear_outliers(outliers);
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const auto* const data = static_cast<const Stored*>(lines.data);
   const int64_t line = lines.items * lines.lines * warp / kWarps;
@@ -153,51 +153,51 @@ __global__ void __launch_bounds__(kThreads) sample(OperandLines lines, Stored ze
   LevelsFound result{};
   const auto minimum = [](int32_t x, int32_t y) { return min(x, y); };
   if constexpr (std::is_same_v<Stored, float>) {
-    int32_t granule = kHighest<int32_t>;
+    int32_t scale = kHighest<int32_t>;
     for (const float x : elements) {
-      if (x != zero && x != 0 && isfinite(x)) granule = min(granule, lowest_bit(x));
+      if (x != zero && x != 0 && isfinite(x)) scale = min(scale, lowest_bit(x));
     }
-    granule = join_block(granule, of_warps, minimum);
-    if (granule == kHighest<int32_t>) granule = 0;
-    misfits = abs(granule) > kMaxGranule;
-    granule = min(max(granule, -kMaxGranule), kMaxGranule);
-    numbers.per_granule = power_of_two(-granule);
+    scale = join_block(scale, of_warps, minimum);
+    if (scale == kHighest<int32_t>) scale = 0;
+    misfits = abs(scale) > kMaxScale;
+    scale = min(max(scale, -kMaxScale), kMaxScale);
+    numbers.inverse_scale = power_of_two(-scale);
     int32_t least = kHighest<int32_t>;
     for (const float x : elements) {
-      if (x != zero) least = min(least, numbers.granules_of(x, misfits));
+      if (x != zero) least = min(least, numbers.scaled(x, misfits));
     }
     least = join_block(least, of_warps, minimum);
     numbers.offset = least == kHighest<int32_t> ? 0 : least;
     int32_t step = 0;
     for (const float x : elements) {
-      if (x != zero) step = common_divisor(numbers.granules_of(x, misfits) - numbers.offset, step);
+      if (x != zero) step = common_divisor(numbers.scaled(x, misfits) - numbers.offset, step);
     }
     numbers.step = join_block(step, of_warps, [](int32_t x, int32_t y) { return common_divisor(x, y); });
     numbers.per_step = numbers.step == 0 ? 0.0f : 1.0f / static_cast<float>(numbers.step);
-    result.granule = granule;
+    result.scale = scale;
     result.step = numbers.step;
     result.offset = numbers.offset;
   }
-  Extent extent;
+  LevelRange extent;
 #pragma unroll
   for (int index = 0; index < kSampled; ++index) {
     const Stored x = elements[index];
-    Extent chunk;
+    LevelRange chunk;
     chunk.has_zero = numbers.is_zero(x);
     if (!numbers.is_zero(x)) chunk.include(numbers.of(x, misfits, negative_zero));
     chunk.join_lanes();
-    if (lane == 0 && chunk.is_rough()) mark_rough(rough, index);
+    if (lane == 0 && chunk.is_outlier()) mark_outliers(outliers, index);
     extent.include(chunk);
   }
   result.chunks = kSampled;
   const auto maximum = [](uint32_t x, uint32_t y) { return max(x, y); };
-  result.spread = join_block(static_cast<int32_t>(extent.spread()), of_warps, maximum);
+  result.range = join_block(static_cast<int32_t>(extent.dynamic_range()), of_warps, maximum);
   const auto any = [](int32_t x, int32_t y) { return x | y; };
   result.has_zero = join_block(extent.has_zero && !extent.is_empty(), of_warps, any);
   result.misfits = join_block(misfits, of_warps, any);
   result.has_negative_zero = join_block(negative_zero, of_warps, any);
   // The last reduction was a barrier after all marks.
-  for (int word = 0; word < LevelsFound::kRoughWords; ++word) result.rough[word] = rough[word];
+  for (int word = 0; word < LevelsFound::kOutlierWords; ++word) result.outliers[word] = outliers[word];
   if (threadIdx.x == 0) *found = result;
 }
 
@@ -206,19 +206,19 @@ __global__ void begin(LevelsFound nothing, LevelsFound* found) { *found = nothin
 /// Scans all lines. If `by_chunks`, also finds outlier chunks.
 template <class Stored, bool by_chunks>
 __global__ void __launch_bounds__(kThreads) look(OperandLines lines, Numbers<Stored> numbers, LevelsFound* found) {
-  __shared__ Extent extents[kWarps][kLines];
-  __shared__ uint32_t rough[LevelsFound::kRoughWords];
-  if constexpr (by_chunks) clear_rough(rough);
+  __shared__ LevelRange extents[kWarps][kLines];
+  __shared__ uint32_t outliers[LevelsFound::kOutlierWords];
+  if constexpr (by_chunks) clear_outliers(outliers);
   const int64_t groups = ceil_div(lines.lines, kLines);
   const int64_t first = blockIdx.x % groups * kLines;
   const auto* const data = static_cast<const Stored*>(lines.data) + blockIdx.x / groups * lines.item_stride;
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   bool misfits = false, negative_zero = false;
-  const auto include = [&](Extent& extent, Stored x) {
+  const auto include = [&](LevelRange& extent, Stored x) {
     extent.has_zero |= numbers.is_zero(x);
     if (!numbers.is_zero(x)) extent.include(numbers.of(x, misfits, negative_zero));
   };
-  Extent extent;
+  LevelRange extent;
   if (lines.step_stride < lines.line_stride) {
     // One warp per line, with lanes along the elements of the line.
     for (int index = warp; index < kLines; index += kWarps) {
@@ -227,11 +227,11 @@ __global__ void __launch_bounds__(kThreads) look(OperandLines lines, Numbers<Sto
         const Stored* const line = data + (first + index) * lines.line_stride;
 #pragma unroll 8
         for (int64_t k = 0; k < lines.depth; k += kChunkSteps) {
-          Extent chunk;
+          LevelRange chunk;
           if (k + lane < lines.depth) include(chunk, line[(k + lane) * lines.step_stride]);
           if constexpr (by_chunks) {
             chunk.join_lanes();
-            if (lane == 0 && chunk.is_rough()) mark_rough(rough, k / kChunkSteps);
+            if (lane == 0 && chunk.is_outlier()) mark_outliers(outliers, k / kChunkSteps);
           }
           extent.include(chunk);
         }
@@ -247,11 +247,11 @@ __global__ void __launch_bounds__(kThreads) look(OperandLines lines, Numbers<Sto
       const Stored* const line = data + (first + lane) * lines.line_stride;
       for (int64_t k0 = warp * kChunkSteps; k0 < lines.depth; k0 += kWarps * kChunkSteps) {
         const int64_t end = min(k0 + kChunkSteps, lines.depth);
-        Extent chunk;
+        LevelRange chunk;
 #pragma unroll 8
         for (int64_t k = k0; k < end; ++k) include(chunk, line[k * lines.step_stride]);
         if constexpr (by_chunks) {
-          if (chunk.is_rough()) mark_rough(rough, k0 / kChunkSteps);
+          if (chunk.is_outlier()) mark_outliers(outliers, k0 / kChunkSteps);
         }
         extent.include(chunk);
       }
@@ -266,23 +266,23 @@ __global__ void __launch_bounds__(kThreads) look(OperandLines lines, Numbers<Sto
   if (lane == 0 && negative_zero) atomicOr(&found->has_negative_zero, 1);
   if constexpr (by_chunks) {
     __syncthreads();
-    if (threadIdx.x < LevelsFound::kRoughWords && rough[threadIdx.x] != 0) {
-      atomicOr(&found->rough[threadIdx.x], rough[threadIdx.x]);
+    if (threadIdx.x < LevelsFound::kOutlierWords && outliers[threadIdx.x] != 0) {
+      atomicOr(&found->outliers[threadIdx.x], outliers[threadIdx.x]);
     }
   }
   if (warp > 0) return;
-  uint32_t spread = extent.spread();
-  for (int lanes = 16; lanes > 0; lanes /= 2) spread = max(spread, __shfl_xor_sync(kAll, spread, lanes));
+  uint32_t range = extent.dynamic_range();
+  for (int lanes = 16; lanes > 0; lanes /= 2) range = max(range, __shfl_xor_sync(kAll, range, lanes));
   const bool has_zero = __any_sync(kAll, extent.has_zero && !extent.is_empty());
   if (lane > 0) return;
-  if (spread > 0) atomicMax(&found->spread, spread);
+  if (range > 0) atomicMax(&found->range, range);
   if (has_zero) atomicOr(&found->has_zero, 1);
 }
 
 /// Returns whether a scan by chunks is worthwhile. It takes twice as long, and matters only if lines have too many
 /// levels (more than in the sample) or zero.
 bool worth_scanning_by_chunks(const LevelsFound& sample, bool has_zero) {
-  return sample.rough_share() <= kMaxRoughShare && (sample.spread > kMaxOfChunk / 2 || has_zero);
+  return sample.outlier_share() <= kMaxOutlierShare && (sample.range > kMaxOfChunk / 2 || has_zero);
 }
 
 /// Calls `body` with the zero in its storage type, if the operation has levels.
@@ -318,23 +318,23 @@ OperandLines lines_of(const MatrixView& view, Side side, int64_t items) {
           is_a ? view.col_stride : view.row_stride};
 }
 
-double LevelsFound::rough_share() const {
+double LevelsFound::outlier_share() const {
   if (chunks == 0) return 1;
   int marked = 0;
-  for (const uint32_t word : rough) marked += __builtin_popcount(word);
-  return double(marked) / std::min(chunks, kRoughBits);
+  for (const uint32_t word : outliers) marked += __builtin_popcount(word);
+  return double(marked) / std::min(chunks, kOutlierBits);
 }
 
 LineLevels LevelsFound::levels(DataType dtype) const {
   LineLevels levels;
   if (misfits) return levels;
-  levels.spread = spread;
-  if (dtype != DataType::kFloat32) levels.rough_share = rough_share();
+  levels.range = range;
+  if (dtype != DataType::kFloat32) levels.outlier_share = outlier_share();
   levels.has_zero = has_zero != 0;
   if (dtype != DataType::kFloat32) return levels;
-  levels.granule = std::ldexp(1.0, granule);
-  levels.step = levels.granule * step;
-  levels.offset = levels.granule * offset;
+  levels.scale = std::ldexp(1.0, scale);
+  levels.step = levels.scale * step;
+  levels.offset = levels.scale * offset;
   levels.has_negative_zero = has_negative_zero != 0;
   return levels;
 }
@@ -350,7 +350,7 @@ void find_levels(const Operation& operation, const OperandLines& lines, const Le
                  LevelsFound* found, cudaStream_t stream) {
   const bool by_chunks = worth_scanning_by_chunks(sample, has_zero);
   LevelsFound nothing{};
-  nothing.granule = sample.granule;
+  nothing.scale = sample.scale;
   nothing.step = sample.step;
   nothing.offset = sample.offset;
   if (by_chunks) nothing.chunks = static_cast<int32_t>(ceil_div(lines.depth, kChunkSteps));
@@ -360,7 +360,7 @@ void find_levels(const Operation& operation, const OperandLines& lines, const Le
     Numbers<Stored> numbers{};
     numbers.zero = zero;
     if constexpr (std::is_same_v<Stored, float>) {
-      numbers.per_granule = power_of_two(-sample.granule);
+      numbers.inverse_scale = power_of_two(-sample.scale);
       numbers.step = sample.step;
       numbers.offset = sample.offset;
       numbers.per_step = sample.step == 0 ? 0.0f : 1.0f / static_cast<float>(sample.step);
@@ -385,7 +385,7 @@ bool may_scan_lines(const Problem& problem, const Placement& where, Planner& pla
   if (!where.variant && (is_deep(problem.a, problem.m()) || is_deep(problem.b, problem.n()))) return false;
   ValueRange range;
   range.minimum = range.maximum = 0;
-  range.levels.spread = 0;
+  range.levels.range = 0;
   range.levels.has_zero = false;
   const ArithmeticKind path = planner.plan(problem, range, range, where).path;
   return std::find(std::begin(kExponentPaths), std::end(kExponentPaths), path) != std::end(kExponentPaths);
@@ -406,7 +406,7 @@ WorthScanning worth_scanning(const Operation& operation, const ValueRange& a, co
     if (path == ArithmeticKind::kExponentBounded)
       return worth_scanning_at_chunks(a, as_if(a, sample_a), b, as_if(b, sample_b));
     const int64_t most = exponent_scale_of(ArithmeticKind::kExponentWide).most;
-    return {sample_a.spread <= most, sample_b.spread <= most};
+    return {sample_a.range <= most, sample_b.range <= most};
   }
   return {false, false};
 }

@@ -24,19 +24,19 @@ struct OperandLines {
 };
 OperandLines lines_of(const MatrixView& view, Side side, int64_t items);
 
-/// Result of a scan. For float, `step` and `offset` are in quantization steps, and `spread` is in multiples of `step`.
+/// Result of a scan. For float, `step` and `offset` are in quantization steps, and `range` is in multiples of `step`.
 struct LevelsFound {
   /// Bitmap of outlier chunks: chunk i of K has bit i mod kRoughBits.
-  static constexpr int kRoughWords = 16, kRoughBits = 32 * kRoughWords;
+  static constexpr int kOutlierWords = 16, kOutlierBits = 32 * kOutlierWords;
 
-  uint32_t spread;
+  uint32_t range;
   int32_t has_zero, has_negative_zero;
   int32_t misfits;  ///< whether a float isn't offset + an integer · step
-  int32_t granule, step, offset;
+  int32_t scale, step, offset;
   int32_t chunks;  ///< number of chunks scanned by chunks; 0 if none
-  uint32_t rough[kRoughWords];
+  uint32_t outliers[kOutlierWords];
 
-  double rough_share() const;
+  double outlier_share() const;
   /// Returns the levels of the lines; unknown if elements misfit.
   LineLevels levels(DataType dtype) const;
 };

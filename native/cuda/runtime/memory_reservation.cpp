@@ -52,15 +52,15 @@ bool fits_device(int device, int64_t bytes, int64_t limit) {
   return bytes <= unreserved_threshold(limit) || bytes <= device_capacity(device, limit);
 }
 
-MemoryReservation admit(int device, const Ledger::Demand& demand, int64_t limit,
-                        const std::function<bool()>& is_cancelled) {
+MemoryReservation reserve(int device, const Ledger::Demand& demand, int64_t limit,
+                          const std::function<bool()>& is_cancelled) {
   Ledger& ledger = ledger_of(device);
   MemoryReservation reservation =
-      ledger.admit(demand, [&](int64_t held) { return available_capacity(held, device, limit); }, is_cancelled);
+      ledger.reserve(demand, [&](int64_t held) { return available_capacity(held, device, limit); }, is_cancelled);
   // No new packing can take the memory meanwhile, because the bytes are reserved. Packings in use by products are
   // dropped when these are queued.
   for (int64_t surplus; (surplus = surplus_of_forms(device, limit)) > 0;) {
-    if (is_cancelled()) throw given_up();
+    if (is_cancelled()) throw aborted();
     if (drop_forms(device, surplus) == 0) ledger.await_change();
   }
   return reservation;

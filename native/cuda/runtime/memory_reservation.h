@@ -25,7 +25,7 @@ bool fits_device(int device, int64_t bytes, int64_t limit);
 
 /// Reserves bytes, at most device_capacity(), and drops cached packings for them. Throws Error(kAborted) if
 /// `is_cancelled` returns true while it waits.
-MemoryReservation admit(int device, const Ledger::Demand& demand, int64_t limit,
-                        const std::function<bool()>& is_cancelled);
+MemoryReservation reserve(int device, const Ledger::Demand& demand, int64_t limit,
+                          const std::function<bool()>& is_cancelled);
 
 }  // namespace mpmml::cuda

@@ -115,7 +115,7 @@ PackedKey Operand::key_for(const Kernel& kernel, const Launch& launch, Side side
   if (launch.path == ArithmeticKind::kExponentBounded) {
     const auto exponents = ExponentBounded<MaxPlus<int32_t>>::for_operands(launch.path, launch.range_a, launch.range_b);
     key.offset = 0;
-    key.leaves_out_rough = key.is_a ? exponents.is_a_rough : exponents.is_b_rough;
+    key.skips_outliers = key.is_a ? exponents.is_outlier_a : exponents.is_outlier_b;
   }
   return key;
 }

@@ -24,13 +24,13 @@ struct PackedKey {
   int64_t items;
   double offset, step;
   Band band;
-  bool leaves_out_rough;
+  bool skips_outliers;
 
   bool operator==(const PackedKey& other) const {
     const MatrixView &x = view, &y = other.view;
     return kernel == other.kernel && path == other.path && is_a == other.is_a && items == other.items &&
            offset == other.offset && step == other.step && band == other.band &&
-           leaves_out_rough == other.leaves_out_rough && x.data == y.data && x.rows == y.rows && x.cols == y.cols &&
+           skips_outliers == other.skips_outliers && x.data == y.data && x.rows == y.rows && x.cols == y.cols &&
            x.row_stride == y.row_stride && x.col_stride == y.col_stride && x.batch_stride == y.batch_stride;
   }
 };

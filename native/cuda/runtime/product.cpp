@@ -85,7 +85,7 @@ class OnStreams : public Pending {
   /// Returns the plan for available operands. Throws Error(kValue) if they contain values that aren't elements of the
   /// semiring.
   Plan choose(const Operand& a, const Operand& b) {
-    if (problem_.is_cancelled()) throw given_up();
+    if (problem_.is_cancelled()) throw aborted();
     require_elements(problem_, a.range(), b.range());
     const Plan planned = planner_.plan(whole_, a.range(), b.range(), where_);
     const Plan plan = executor_.improve(planned, a.range(), a.view(), b.range(), b.view());
@@ -120,7 +120,7 @@ class OnStreams : public Pending {
 };
 
 /// Returns whether SmallProduct computes the product.
-bool is_small(const Problem& problem) { return has_few_bytes(problem) && !further_asked(problem); }
+bool is_small(const Problem& problem) { return has_few_bytes(problem) && !requested_auxiliary(problem); }
 
 /// A product whose operands fit one pinned slot: one launch on one stream. The host scans the elements that it gathers.
 /// The kernel writes its results directly to pinned memory (zero-copy), to C itself if C is pinned. The launch of a
@@ -311,7 +311,7 @@ class BlockedProduct final : public OnStreams {
   void start_uploads(TransferQueue& queue) {
     const cudaStream_t first = lane_.compute(0);
     allocate_result(&Problem::c, dtype_);
-    for_further(problem_, [&](const FurtherResult& it) { allocate_result(it.view, kFurtherType); });
+    for_auxiliary(problem_, [&](const AuxiliaryOutput& it) { allocate_result(it.view, kAuxiliaryType); });
     for (std::vector<Operand>* operands : {&a_, &b_, &c0_}) {
       const bool is_for_peers = shared_ && operands == &b_;
       for (Operand& operand : *operands) operand.allocate(lane_, first, is_for_peers);
@@ -395,8 +395,8 @@ class BlockedProduct final : public OnStreams {
       RegionPlan planned = plan_region(choose(a, b), cell.region, problem_of(cell), a, b);
       make_room(planned, a, b);
       times_.push_back(executor_.launch(planned, a, b, stream));
-      if (executor_.leaves_further(*planned.variant, *planned.kernel)) {
-        times_.back().computed = executor_.find_further(planned, a, b, {}, stream).computed;
+      if (executor_.leaves_auxiliary(*planned.variant, *planned.kernel)) {
+        times_.back().computed = executor_.find_auxiliary(planned, a, b, {}, stream).computed;
       }
       if (--left[cell.c] > 0) continue;
       // The block that completes a panel of C waits for the panel's other blocks, which are on other streams.

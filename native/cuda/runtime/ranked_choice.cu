@@ -44,7 +44,7 @@ std::optional<Plan> ranked_plan(const Problem& problem, const Plan& plan, Arithm
   const double steps = double(problem.batch) * double(m) * double(n) * double(problem.k());
   const bool is_large = problem.batch == 1 && steps >= (where.waits ? kMinStepsIfWaiting : kMinSteps) &&
                         std::min({m, n, problem.k()}) >= kMinSide;
-  if (!is_large || is_structured(problem) || further_asked(problem) || problem.has_narrow() ||
+  if (!is_large || is_structured(problem) || requested_auxiliary(problem) || problem.has_narrow() ||
       !is_integer_sum_of(problem.operation) || problem.operation.overflow == OverflowPolicy::kWrap) {
     return std::nullopt;
   }

@@ -19,7 +19,7 @@
 namespace mpmml::cuda {
 namespace {
 
-using rna::Closed;
+using rna::FoldingTask;
 using rna::kBlock;
 using rna::kThreads;
 using rna::Pairs;
@@ -52,8 +52,8 @@ auto run_on(const Device& device, int64_t bytes, const CancellationToken& watch,
       lane.reset();
     }
   } idle{*lane};
-  ScratchArena room(bytes, device.index, lane->compute(0));
-  return body(*lane, room);
+  ScratchArena scratch(bytes, device.index, lane->compute(0));
+  return body(*lane, scratch);
 }
 
 template <class T>
@@ -62,9 +62,9 @@ int64_t bytes_of(const std::vector<T>& values) {
 }
 
 template <class T>
-const T* copy_to(ScratchArena& room, const std::vector<T>& values, cudaStream_t stream) {
+const T* copy_to(ScratchArena& scratch, const std::vector<T>& values, cudaStream_t stream) {
   const int64_t bytes = bytes_of(values);
-  void* const copy = room.take(bytes);
+  void* const copy = scratch.take(bytes);
   // A copy from pageable memory has been staged when the call returns.
   MPMML_CUDA(cudaMemcpyAsync(copy, values.data(), bytes, cudaMemcpyHostToDevice, stream));
   return static_cast<const T*>(copy);
@@ -103,7 +103,7 @@ struct FoldBytes {
   }
   FoldBytes with(const Triangle& shape) const {
     return {tables + of_table(shape), rows + shape.blocks() * int64_t{sizeof(int64_t)}, bases + shape.positions(),
-            strands + int64_t{sizeof(Closed<Score>)}};
+            strands + int64_t{sizeof(FoldingTask<Score>)}};
   }
   int64_t all() const {
     return ScratchArena::piece(tables) + ScratchArena::piece(rows) + ScratchArena::piece(bases) +
@@ -142,10 +142,10 @@ class Folded {
 
   /// Folds the strands, with the plan's bytes from the arena. `share` is the fraction of all work, for the progress.
   /// The tables are on the host, too, when it returns.
-  void run(Lane& lane, ScratchArena& room, const CancellationToken& watch, double share) {
+  void run(Lane& lane, ScratchArena& scratch, const CancellationToken& watch, double share) {
     const cudaStream_t stream = lane.compute(0);
-    void* const tables = room.take(plan_.bytes.tables);
-    const Closed<Score>* const strands = describe(static_cast<char*>(tables), room, stream);
+    void* const tables = scratch.take(plan_.bytes.tables);
+    const FoldingTask<Score>* const strands = describe(static_cast<char*>(tables), scratch, stream);
     const auto count = static_cast<unsigned>(plan_.items.size());
     const Pairs pairs = pairs_of(scores_, min_loop_);
     rna::clear_strands<Score><<<dim3(64, count), kThreads, 0, stream>>>(strands);
@@ -168,7 +168,7 @@ class Folded {
   }
 
   /// Returns a strand's table on the device, which is valid during the lifetime of the arena.
-  const Closed<Score>& closed(size_t index) const { return closed_[index]; }
+  const FoldingTask<Score>& closed(size_t index) const { return closed_[index]; }
 
   /// Traces a structure. Must be called after run().
   auto trace(size_t index) const {
@@ -180,7 +180,7 @@ class Folded {
 
  private:
   /// Copies the descriptors of the strands to the device, and returns their address.
-  const Closed<Score>* describe(char* tables, ScratchArena& room, cudaStream_t stream) {
+  const FoldingTask<Score>* describe(char* tables, ScratchArena& scratch, cudaStream_t stream) {
     std::vector<int64_t> rows;
     std::vector<uint8_t> bases;
     for (const auto& item : plan_.items) {
@@ -189,21 +189,21 @@ class Folded {
       bases.insert(bases.end(), item.strand->begin(), item.strand->end());
       bases.push_back(0);
     }
-    const int64_t* first_row = copy_to(room, rows, stream);
-    const uint8_t* first_base = copy_to(room, bases, stream);
+    const int64_t* first_row = copy_to(scratch, rows, stream);
+    const uint8_t* first_base = copy_to(scratch, bases, stream);
     for (const auto& item : plan_.items) {
       auto* const table = reinterpret_cast<Score*>(tables + item.table_at);
       closed_.push_back({{item.shape.sizes(), first_row}, table, table, first_base});
       first_row += item.shape.blocks();
       first_base += item.shape.positions();
     }
-    return copy_to(room, closed_, stream);
+    return copy_to(scratch, closed_, stream);
   }
 
   const FoldPlan<Score>& plan_;
   const PairScores& scores_;
   const int64_t min_loop_;
-  std::vector<Closed<Score>> closed_;
+  std::vector<FoldingTask<Score>> closed_;
   std::optional<Workspace> host_;  ///< copy of the tables
 };
 
@@ -231,7 +231,7 @@ std::vector<Folding> fold_all(const FoldRequest& request, const Device& device) 
     }
     Folded<Score> folded(plan, request.within, request.min_loop);
     run_on(device, plan.bytes.all(), request.watch,
-           [&](Lane& lane, ScratchArena& room) { folded.run(lane, room, request.watch, share); });
+           [&](Lane& lane, ScratchArena& scratch) { folded.run(lane, scratch, request.watch, share); });
     for (size_t index = 0; index < plan.items.size(); ++index) {
       const auto length = static_cast<int64_t>(plan.items[index].strand->size());
       results.push_back(answer_fold(request, length, folded.trace(index)));
@@ -289,11 +289,11 @@ class InteractionTables {
         host_(static_cast<size_t>(plan.tables())) {}
 
   /// Computes the tables, with the plan's bytes from the arena.
-  void fill(ScratchArena& room) {
-    strands_.run(lane_, room, request_.watch, 0);
+  void fill(ScratchArena& scratch) {
+    strands_.run(lane_, scratch, request_.watch, 0);
     const cudaStream_t stream = lane_.compute(0);
-    tables_ = static_cast<Score*>(room.take(plan_.tables() * plan_.table_bytes()));
-    const short2* const tiles = copy_to(room, plan_.tiles, stream);
+    tables_ = static_cast<Score*>(scratch.take(plan_.tables() * plan_.table_bytes()));
+    const short2* const tiles = copy_to(scratch, plan_.tiles, stream);
     const Pairs within = pairs_of(request_.within, request_.min_loop),
                 between = pairs_of(request_.between, request_.min_loop);
     const rna::Tables<Score> all{strands_.closed(0), strands_.closed(1), tables_, elements(),
@@ -366,9 +366,9 @@ template <class Score>
 Interactions interact_as(const InteractionRequest& request, const Device& device) {
   const InteractionPlan<Score> plan(request);
   require_room(plan.bytes(), device.capacity(), "take shorter strands, a window of the longer one, or the CPU");
-  return run_on(device, plan.bytes(), request.watch, [&](Lane& lane, ScratchArena& room) {
+  return run_on(device, plan.bytes(), request.watch, [&](Lane& lane, ScratchArena& scratch) {
     InteractionTables<Score> tables(request, plan, lane);
-    tables.fill(room);
+    tables.fill(scratch);
     const auto score = [&](int64_t a1, int64_t b1, int64_t a2, int64_t b2) { return tables(a1, b1, a2, b2); };
     return answer_interaction(request, tables.fold1(), tables.fold2(), score);
   });

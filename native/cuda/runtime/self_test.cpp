@@ -29,7 +29,7 @@ class Stream {
 
 /// A test product with `lines` rows of A and columns of B, each of `depth` contiguous elements.
 template <class Element>
-struct Trial {
+struct SelfTestCase {
   int64_t lines, depth;
   std::vector<Element> a, b;
   ValueRange range_a{}, range_b{};  ///< if the kernel needs ranges
@@ -113,8 +113,8 @@ bool computes_levels(const KernelVariant& row, int device) {
   if (row.variant.semiring != SemiringId::max_plus || row.variant.dtype != DataType::kInt32) return true;
   constexpr int kLines = 128, kDepth = 192;  // a tile of C, three of K
   const int most = static_cast<int>(exponent_scale_of(row.kernel->paths.cheapest()).most);
-  Trial<int32_t> trial{kLines, kDepth, lines_of_levels(kLines, kDepth, most, true),
-                       lines_of_levels(kLines, kDepth, most, false)};
+  SelfTestCase<int32_t> trial{kLines, kDepth, lines_of_levels(kLines, kDepth, most, true),
+                              lines_of_levels(kLines, kDepth, most, false)};
   trial.range_b.minimum = -most;
   trial.range_b.maximum = 0;
   trial.range_a = trial.range_b;
@@ -139,7 +139,8 @@ std::vector<uint8_t> lines_of_truth(int count, int depth, uint32_t random) {
 
 bool counts_pairs(const KernelVariant& row, int device) {
   constexpr int kLines = 64, kDepth = 1500;  // two tiles of K
-  const Trial<uint8_t> trial{kLines, kDepth, lines_of_truth(kLines, kDepth, 1), lines_of_truth(kLines, kDepth, 2)};
+  const SelfTestCase<uint8_t> trial{kLines, kDepth, lines_of_truth(kLines, kDepth, 1),
+                                    lines_of_truth(kLines, kDepth, 2)};
   return with_semiring_that<IsBoolean>(row.variant.semiring, row.variant.dtype, [&](auto semiring) {
     using S = decltype(semiring);
     return trial.is_right(row, device, S::zero,

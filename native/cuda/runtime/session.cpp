@@ -181,7 +181,7 @@ class LatestPlans final : public Planner {
                   where.variant,
                   exact_arithmetics(problem.operation, a, b),
                   {problem.batch, problem.m(), problem.n(), problem.k(), items_of(problem.a, problem.batch),
-                   items_of(problem.b, problem.batch), problem.has_narrow(), further_asked(problem),
+                   items_of(problem.b, problem.batch), problem.has_narrow(), requested_auxiliary(problem),
                    problem.witness.data && numbers_fit(a, b, problem.k())},
                   problem.structure};
     for (const auto& [known, plan] : plans_) {
@@ -213,9 +213,9 @@ class LatestPlans final : public Planner {
   size_t next_ = 0;
 };
 
-class Reached final : public StreamEvent {
+class StreamReached final : public StreamEvent {
  public:
-  explicit Reached(cudaStream_t stream) { event_.record(stream); }
+  explicit StreamReached(cudaStream_t stream) { event_.record(stream); }
   void hold(cudaStream_t stream) const { event_.hold(stream); }
 
  private:
@@ -347,11 +347,11 @@ class CudaSession final : public Session {
 
   std::shared_ptr<StreamEvent> moment() override {
     device_->enter();
-    return std::make_shared<Reached>(stream());
+    return std::make_shared<StreamReached>(stream());
   }
 
   void follow(const StreamEvent* moment) override {
-    if (moment) static_cast<const Reached*>(moment)->hold(stream());
+    if (moment) static_cast<const StreamReached*>(moment)->hold(stream());
   }
 
   void receive(Session& from, const Memory& source, int64_t source_at, Memory& target, int64_t target_at,
@@ -490,9 +490,9 @@ class CudaSession final : public Session {
     return cuda::broadcast_b(parts, devices);
   }
 
-  std::unique_ptr<Share> admit_user(const UserProduct& product) override {
+  std::unique_ptr<Share> reserve_for_user(const UserProduct& product) override {
     device_->enter();
-    return cuda::admit_user(product, *device_);
+    return cuda::reserve_for_user(product, *device_);
   }
 
   std::unique_ptr<Pending> multiply_user(const UserProduct& product, const Placement& /*where*/) override {

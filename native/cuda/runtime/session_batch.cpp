@@ -118,14 +118,14 @@ class Batch {
 
   /// Returns the positions of the products' matrices, as an array in device memory.
   template <class View>
-  const Placed* places(View&& view_of, const MatrixView& gathered) {
-    std::vector<Placed> places;
+  const StridedLines* places(View&& view_of, const MatrixView& gathered) {
+    std::vector<StridedLines> places;
     places.reserve(problems_.size());
     for (const Problem* problem : problems_) places.emplace_back(view_of(*problem), Lines(gathered).are_columns);
-    const auto bytes = static_cast<int64_t>(places.size() * sizeof(Placed));
+    const auto bytes = static_cast<int64_t>(places.size() * sizeof(StridedLines));
     buffers_.push_back(device_.workspace(bytes));
     device_.send(places.data(), bytes, buffers_.back().get());
-    return static_cast<const Placed*>(buffers_.back().get());
+    return static_cast<const StridedLines*>(buffers_.back().get());
   }
 
   DataType dtype() const { return problems_.front()->operation.dtype; }
@@ -147,8 +147,9 @@ std::optional<ArithmeticSet> exact_arithmetics(const Operation& operation, const
 
 bool can_be_gathered(const Problem& problem) {
   const double steps = double(problem.outputs()) * double(problem.k());
-  return problem.batch == 1 && steps > 0 && steps <= kMaxSteps && is_structured(problem) && !further_asked(problem) &&
-         !problem.known && problem.a.memory && problem.b.memory && (!problem.c0.data || problem.c0.memory);
+  return problem.batch == 1 && steps > 0 && steps <= kMaxSteps && is_structured(problem) &&
+         !requested_auxiliary(problem) && !problem.known && problem.a.memory && problem.b.memory &&
+         (!problem.c0.data || problem.c0.memory);
 }
 
 bool comes_before(const Problem& x, const Problem& y) { return key_of(x) < key_of(y); }

@@ -72,7 +72,7 @@ bool SessionDevice::make_room(int64_t bytes) {
     MPMML_CUDA(cudaStreamSynchronize(stream()));
     if (fits()) return true;
     if (ledger_of(device()).reserved() == 0 && bytes_of_forms(device()) == 0) return false;
-    if (is_set(cancelled_)) throw given_up();
+    if (is_set(cancelled_)) throw aborted();
     ledger_of(device()).await_change();
   }
   return true;

@@ -75,7 +75,7 @@ class SessionDevice : public std::enable_shared_from_this<SessionDevice> {
   template <class IsCancelled, class Queue>
   void queue_in_turn(double steps, cudaStream_t stream, IsCancelled&& is_cancelled, Queue&& queue) {
     limit_queued(steps);
-    if (is_cancelled()) throw given_up();
+    if (is_cancelled()) throw aborted();
     queue();
     count_queued(steps, stream);
   }

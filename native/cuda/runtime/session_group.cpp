@@ -67,7 +67,7 @@ double all_steps_of(const Problem& problem) { return double(problem.outputs()) *
 /// Returns whether the product is small and requests no auxiliary outputs, which need separate launches.
 bool is_small(const Problem& problem) {
   return problem.batch == 1 && problem.outputs() > 0 && problem.k() > 0 && all_steps_of(problem) <= kMaxSteps &&
-         !further_asked(problem);
+         !requested_auxiliary(problem);
 }
 
 bool can_join(const Problem& problem) {
@@ -143,7 +143,7 @@ class Group {
   std::vector<QueuedProduct> run() {
     queued_.resize(problems_.size());
     for (size_t index = 0; index < problems_.size(); ++index) {
-      if (problems_[index].is_cancelled()) throw given_up();
+      if (problems_[index].is_cancelled()) throw aborted();
       prefetch_after(index);
       if (!join(index) && !defer_to_batch(index)) queue_alone(index);
     }

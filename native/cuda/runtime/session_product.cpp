@@ -44,7 +44,7 @@ class ResidentProduct {
         executor_(problem, where, device, lane, Executor::Timed::kKernel) {}
 
   QueuedProduct run() {
-    if (problem_.is_cancelled()) throw given_up();
+    if (problem_.is_cancelled()) throw aborted();
     if (problem_.outputs() == 0) {
       result_.outcome.plan = plan_for({}, {});
       return std::move(result_);
@@ -62,7 +62,7 @@ class ResidentProduct {
       multiply();
     }
     write_c(stores_all());
-    write_further(stores_all());
+    write_auxiliary(stores_all());
     result_.outcome.timing.h2d = sources_.copying();
     return std::move(result_);
   }
@@ -93,10 +93,11 @@ class ResidentProduct {
   /// Computes C = C0 ⊕ zero.
   void store_without_steps() {
     result_.outcome.plan = plan_for({}, {});
-    const bool keeps_further = problem_.updates_further();
+    const bool keeps_auxiliary = problem_.updates_auxiliary();
     const DeviceBuffer c_apart = apart_unless_all(dtype_);
     // A single buffer for all outputs, because each is copied before the next is filled.
-    const DeviceBuffer further_apart = apart_unless_all(kFurtherType, further_asked(problem_) != 0 && !keeps_further);
+    const DeviceBuffer auxiliary_apart =
+        apart_unless_all(kAuxiliaryType, requested_auxiliary(problem_) != 0 && !keeps_auxiliary);
     write_c(false);
     const double zero =
         with_semiring(problem_.operation, [](auto semiring) { return static_cast<double>(decltype(semiring)::zero); });
@@ -105,10 +106,10 @@ class ResidentProduct {
       fill_matrices(dtype_, problem_.batch, c, zero, stream());
       if (c0_.view.data) combine_matrices(problem_.operation, problem_.batch, c, c0_.view, stream());
     });
-    if (keeps_further) return;
-    for_further(problem_, [&](const FurtherResult& it) {
-      store_inside(kFurtherType, problem_.*it.view, further_apart, [&](const MutableMatrixView& to) {
-        fill_matrices(kFurtherType, problem_.batch, to, it.none, stream());
+    if (keeps_auxiliary) return;
+    for_auxiliary(problem_, [&](const AuxiliaryOutput& it) {
+      store_inside(kAuxiliaryType, problem_.*it.view, auxiliary_apart, [&](const MutableMatrixView& to) {
+        fill_matrices(kAuxiliaryType, problem_.batch, to, it.none, stream());
       });
     });
   }
@@ -179,7 +180,7 @@ class ResidentProduct {
       target.place(results.get());
     }
     there_ = target.there(problem_);
-    const bool searches = executor_.leaves_further(*plan.variant, kernel);
+    const bool searches = executor_.leaves_auxiliary(*plan.variant, kernel);
     if ((searches && problem_.through.data) || repairs_in_place()) keep_c0();
     if (repairs_in_place()) c0_.view = kept_c0();
     if (searches || kernel.notes_chunks) {
@@ -188,7 +189,7 @@ class ResidentProduct {
     }
     // From here on, a cancelled product leaves a mix of old and new elements.
     if (!target.is_separate()) write_c(false);
-    write_further(false);
+    write_auxiliary(false);
     there_.a = a_.view;
     there_.b = b_.view;
     there_.c0 = c0_.view;
@@ -201,7 +202,7 @@ class ResidentProduct {
     executor_.require_no_overflow();
     if (searches) {
       for (const ReadyPart& part : parts) {
-        result_.launches.push_back(executor_.find_further(part.plan, part.a, part.b, kept_c0(), stream()));
+        result_.launches.push_back(executor_.find_auxiliary(part.plan, part.a, part.b, kept_c0(), stream()));
       }
     }
     result_.end = result_.launches.back().computed;
@@ -313,17 +314,17 @@ class ResidentProduct {
     ResidentMemory& memory = resident(problem_.c.memory);
     memory.written(all && memory.is_covered_by(problem_.c, dtype_, problem_.batch), result_facts(), false);
   }
-  void write_further(bool all) {
-    for_further(problem_, [&](const FurtherResult& it) {
+  void write_auxiliary(bool all) {
+    for_auxiliary(problem_, [&](const AuxiliaryOutput& it) {
       const MutableMatrixView& view = problem_.*it.view;
       ResidentMemory& memory = resident(view.memory);
       ValueBounds facts;
       // Indices of k-steps, or their number.
       facts.has_negative = it.none < 0;
       facts.include(it.none, problem_.k());
-      if (problem_.updates_further()) facts = resident(problem_.through.memory).facts();
+      if (problem_.updates_auxiliary()) facts = resident(problem_.through.memory).facts();
       const bool is_all =
-          all && !problem_.updates_further() && memory.is_covered_by(view, kFurtherType, problem_.batch);
+          all && !problem_.updates_auxiliary() && memory.is_covered_by(view, kAuxiliaryType, problem_.batch);
       memory.written(is_all, facts, false);
     });
   }

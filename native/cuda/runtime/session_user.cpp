@@ -11,7 +11,7 @@
 #include "core/status.h"
 #include "cuda/device/device.h"
 #include "cuda/device/error.h"
-#include "cuda/runtime/admitted.h"
+#include "cuda/runtime/reserved_memory.h"
 #include "cuda/user/choice.h"
 #include "cuda/user/kernels.h"
 #include "cuda/user/pack.h"
@@ -109,7 +109,7 @@ class UserWork final : public Pending {
   UserWork(const UserProduct& product, SessionDevice& device)
       : product_(product), device_(device), stream_(device.stream()) {
     require_sizes(product);
-    if (product.is_cancelled()) throw given_up();
+    if (product.is_cancelled()) throw aborted();
     find_kernels();
     launch_.m = static_cast<int>(product.m);
     launch_.n = static_cast<int>(product.n);
@@ -278,7 +278,7 @@ std::unique_ptr<Pending> multiply_user(const UserProduct& product, SessionDevice
   return std::make_unique<UserWork>(product, device);
 }
 
-std::unique_ptr<Share> admit_user(const UserProduct& product, SessionDevice& device) {
+std::unique_ptr<Share> reserve_for_user(const UserProduct& product, SessionDevice& device) {
   const int64_t needed = bytes_of(product) + bytes_to_pack(product) + bytes_of_parts(product);
   if (!fits_device(device.device(), needed, device.limit())) {
     throw Error(ErrorCode::kOutOfMemory, "a part of the product needs " + in_mebibytes(needed) +
@@ -286,8 +286,8 @@ std::unique_ptr<Share> admit_user(const UserProduct& product, SessionDevice& dev
                                              " has " + in_mebibytes(device_capacity(device.device(), device.limit())) +
                                              " for it: choose backend 'cpu'");
   }
-  return std::make_unique<Admitted>(device, Ledger::Demand{needed}, device.limit(),
-                                    [&product] { return product.is_cancelled(); });
+  return std::make_unique<ReservedMemory>(device, Ledger::Demand{needed}, device.limit(),
+                                          [&product] { return product.is_cancelled(); });
 }
 
 std::string refuses_user_product(const UserProduct& product, int device) {

@@ -13,7 +13,7 @@ namespace mpmml::cuda {
 std::unique_ptr<Pending> multiply_user(const UserProduct& product, SessionDevice& device);
 
 /// Implements Session::admit_user().
-std::unique_ptr<Share> admit_user(const UserProduct& product, SessionDevice& device);
+std::unique_ptr<Share> reserve_for_user(const UserProduct& product, SessionDevice& device);
 
 /// Returns the reason why a device can't compute the product, apart from its memory; empty if it can.
 std::string refuses_user_product(const UserProduct& product, int device);

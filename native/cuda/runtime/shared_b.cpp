@@ -65,10 +65,10 @@ void BroadcastOperand::fetch(size_t part, size_t strip, const HostLayout& layout
       std::unique_lock<std::mutex> lock(mutex_);
       const PeerSlot& there = offers_[from * static_cast<size_t>(strips_) + strip];
       while (!there.arrived && !failed_) {
-        if (is_cancelled()) throw given_up();
+        if (is_cancelled()) throw aborted();
         changed_.wait_for(lock, kPatience);
       }
-      if (failed_) throw given_up();
+      if (failed_) throw aborted();
       offer = there;
     }
     offer.arrived->hold(stream);

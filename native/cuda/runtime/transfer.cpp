@@ -208,7 +208,7 @@ void TransferQueue::work(int thread) {
         if (failure_ || next_part_ >= parts_) return;
         part = next_part_++;
       }
-      if (cancelled_()) throw given_up();
+      if (cancelled_()) throw aborted();
       const auto entry =
           std::find_if(entries_.begin(), entries_.end(), [&](const Entry& e) { return part < e.first_part + e.parts; });
       run_part(*entry, part - entry->first_part, thread);

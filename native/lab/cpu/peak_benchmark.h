@@ -70,7 +70,7 @@ static void multiply_by_rows(const int32_t* __restrict a, const int32_t* __restr
 
 constexpr PeakBenchmark peak_benchmark(const char* isa) {
   return {isa,
-          {steps_of<Narrow<MaxPlus<int32_t>>>("int32"), steps_of<Half<MaxPlus<int32_t>>>("int16"),
+          {steps_of<NativeArithmetic<MaxPlus<int32_t>>>("int32"), steps_of<Half<MaxPlus<int32_t>>>("int16"),
            steps_of<Byte<MaxPlus<int32_t>>>("int8"), steps_of<Wide<MaxPlus<int32_t>>>("int64"),
            steps_of<Plain<MaxPlus<float>>>("float32"), steps_of<Plain<MaxPlus<double>>>("float64"),
            steps_of<Plain<PlusTimes<float>>>("float32-fma"), steps_of<Plain<PlusTimes<double>>>("float64-fma"),

@@ -94,7 +94,7 @@ struct MultiplySum {
 using AddMax = SeparateResults<Form::kAddMax, AluSum>;
 using MultiplyMax = SeparateResults<Form::kMultiplyMax, MultiplySum>;
 
-using Int32 = cuda::Words<Narrow<MaxPlus<int32_t>>>;
+using Int32 = cuda::Words<NativeArithmetic<MaxPlus<int32_t>>>;
 using Uint16x2 = cuda::Words<Half<MaxPlus<int32_t>>>;
 
 /// Signed 16-bit halves.

@@ -89,7 +89,7 @@ class Client {
     if (problem.witness.data && random_() % 2) {
       problem.through = row_major<const void*>(through.data(), shape.m, shape.k);
     }
-    const bool aborted = random_() % 4 == 0 ? run_and_give_up(problem) : (engine_.execute(problem, {}), false);
+    const bool aborted = random_() % 4 == 0 ? run_and_abort(problem) : (engine_.execute(problem, {}), false);
     if (aborted) return true;
     problem.c.data = expected.data();
     if (problem.c0.data) problem.c0.data = expected.data();
@@ -115,7 +115,7 @@ class Client {
   }
 
   /// Returns whether the product was cancelled before it was done.
-  bool run_and_give_up(Problem problem) {
+  bool run_and_abort(Problem problem) {
     std::atomic<int32_t> cancelled{0};
     problem.cancelled = &cancelled;
     std::thread other([&, delay = random_() % 3000] {
@@ -138,7 +138,7 @@ class Client {
 };
 
 /// Computes the closure of a matrix that is sharded over fake devices, and returns whether it was right.
-bool close_on_several(Engine& engine, unsigned seed) {
+bool close_on_devices(Engine& engine, unsigned seed) {
   constexpr int64_t kNodes = 300;
   std::minstd_rand random(seed);
   std::uniform_int_distribution<int32_t> weight(-1000, -1);
@@ -196,8 +196,9 @@ int main(int count, char** arguments) {
   mpmml::Alteration three;
   three.devices = 3;
   several.gpu = mpmml::altered(several.processor, three);
-  mpmml::Engine engine_of_several(std::move(several));
-  for (unsigned seed = 1; seed <= kClosures; ++seed) wrong += mpmml::close_on_several(engine_of_several, seed) ? 0 : 1;
+  mpmml::Engine multi_device_engine(std::move(several));
+  for (unsigned seed = 1; seed <= kClosures; ++seed)
+    wrong += mpmml::close_on_devices(multi_device_engine, seed) ? 0 : 1;
   std::printf("%d products from %d threads and %d closures, %d wrong\n", kClients * products, kClients, kClosures,
               wrong.load());
   return wrong == 0 ? 0 : 1;

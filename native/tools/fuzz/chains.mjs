@@ -7,7 +7,7 @@ import { algebrasOf } from './algebra.mjs'
 import { wrongError, wrongIn } from './check.mjs'
 import { place, read, sameBits } from './layouts.mjs'
 import { asMatrix, asResult, drawView } from './mirror.mjs'
-import { describe, drawFurther, drawOverflow, newValues, optionsOf } from './problem.mjs'
+import { describe, drawAuxiliary, drawOverflow, newValues, optionsOf } from './problem.mjs'
 import { drawPlace, drawVariant, Wrong } from './products.mjs'
 import { downloaded, onDevice } from './residents.mjs'
 import { drawStructure } from './structures.mjs'
@@ -134,7 +134,7 @@ class Chain {
           : undefined,
       // A failing call makes dependent calls fail.
       overflow: drawOverflow(random, algebra, !this.waits),
-      asked: drawFurther(random, algebra, 0.2),
+      asked: drawAuxiliary(random, algebra, 0.2),
       accumulate,
       values: 'those of the chain',
     }

@@ -62,7 +62,7 @@ export function drawOverflow(random, { isInteger, isWhole }, far) {
 }
 
 /** Draws the names of requested auxiliary outputs, each with probability `share`. */
-export const drawFurther = (random, { idempotent, hasWitness = true }, share = 0.3) =>
+export const drawAuxiliary = (random, { idempotent, hasWitness = true }, share = 0.3) =>
   idempotent && hasWitness ? Object.keys(further).filter(() => random.chance(share)) : []
 
 /** The options of a product. */
@@ -133,7 +133,7 @@ export function drawProblem(random, limits, algebra = drawAlgebra(random)) {
   const parts = [[a, structure?.a], [b, structure?.b], ...(c0 ? [[c0, structure?.c]] : [])]
   const hasNegative =
     algebra.kind === 'product' && random.chance(0.06) && makeNegative(random, random.pick(parts))
-  const asked = drawFurther(random, algebra)
+  const asked = drawAuxiliary(random, algebra)
   const overflow = drawOverflow(random, algebra, values.far)
   return {
     algebra,

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { wrongError, wrongIn } from './check.mjs'
 import { place, sameBits } from './layouts.mjs'
 import { asMatrix, asResult } from './mirror.mjs'
-import { describe, drawFurther, drawOverflow, drawProblem, narrowed, optionsOf } from './problem.mjs'
+import { describe, drawAuxiliary, drawOverflow, drawProblem, narrowed, optionsOf } from './problem.mjs'
 import { drawPlace, drawVariant, requireNegativeFound, Wrong } from './products.mjs'
 
 export async function residentCase(context, random) {
@@ -76,7 +76,7 @@ async function products(context, random, device, where) {
     if (problem.accumulate === 'out') problem.c0 = now
     // Repeats the product with another overflow policy.
     problem.overflow = drawOverflow(random, algebra, true)
-    problem.asked = drawFurther(random, algebra)
+    problem.asked = drawAuxiliary(random, algebra)
   }
   for (const matrix of made) matrix.dispose()
 }

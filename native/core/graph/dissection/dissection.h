@@ -356,32 +356,32 @@ int64_t bytes_of_worker(const Query& query) {
 /// Returns the eliminated graph of a query. Returns null if dissection doesn't pay, or if a cycle improves, even if no
 /// requested path is affected.
 template <class PathAlgebra, class Key>
-std::shared_ptr<const Division> divide(const Query& query, const ThreadPool& pool, const Rows<Key>& rows) {
+std::shared_ptr<const Dissection> divide(const Query& query, const ThreadPool& pool, const Rows<Key>& rows) {
   using V = typename PathAlgebra::Value;
-  const bool is_wished = query.method == Method::kDissection;
+  const bool is_requested = query.method == Method::kDissection;
   const int64_t of_worker = bytes_of_worker<PathAlgebra>(query), of_entry = kBytesOfEntry<PathAlgebra>;
   int64_t most = (query.memory - of_worker) / of_entry;
   const double saved = saved_by_dissection(query, rows.edges.size(), rows.monotone, pool.threads);
-  if (!is_wished) most = std::min(most, max_entries(query, saved, sizeof(V)));
+  if (!is_requested) most = std::min(most, max_entries(query, saved, sizeof(V)));
   if (most <= query.source.nodes) return nullptr;
   std::optional<Ordering> ordering = dissect(neighbors_of(rows, query.watch), most, pool, query.watch);
   if (!ordering) return nullptr;
   const double eliminating =
       kEliminatePerStep * ordering->steps * pool.threads / static_cast<double>(query.roots.count);
-  if (!is_wished && ordering->to_borders + ordering->inside > max_entries(query, saved - eliminating, sizeof(V))) {
+  if (!is_requested && ordering->to_borders + ordering->inside > max_entries(query, saved - eliminating, sizeof(V))) {
     return nullptr;
   }
   const auto back = make_rows<Key>(query.source, query.rules, opposite(query.direction), query.watch);
   auto factors = Eliminating<PathAlgebra, Key>(rows, back, *ordering, pool, query.watch).make();
   if (factors.empty()) return nullptr;
-  return std::make_shared<const Division>(PathAlgebra(), query.direction, std::move(*ordering), std::move(factors));
+  return std::make_shared<const Dissection>(PathAlgebra(), query.direction, std::move(*ordering), std::move(factors));
 }
 
 /// Answers a query by sweeps. Returns false if the graph isn't dissected. The values of PathAlgebra must represent the
 /// values of all paths. `is_strict` as in DissectedGraph.
 template <class PathAlgebra, class Value, class Key>
 bool search_by_dissection(const Query& query, const ThreadPool& pool, const Rows<Key>& rows, bool is_strict) {
-  std::shared_ptr<const Division> division = query.division;
+  std::shared_ptr<const Dissection> division = query.division;
   const int32_t nodes = query.source.nodes;
   if (!division || !division->factors<PathAlgebra>(query.direction, nodes))
     division = divide<PathAlgebra>(query, pool, rows);

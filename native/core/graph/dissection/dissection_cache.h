@@ -10,13 +10,13 @@
 
 namespace mpmml::graph {
 
-class Division {
+class Dissection {
  public:
   template <class PathAlgebra>
   using Factorization = std::vector<SupernodeFactor<typename PathAlgebra::Value>>;
 
   template <class PathAlgebra>
-  Division(PathAlgebra, Direction direction, Ordering ordering, Factorization<PathAlgebra> factors)
+  Dissection(PathAlgebra, Direction direction, Ordering ordering, Factorization<PathAlgebra> factors)
       : ordering_(std::move(ordering)),
         direction_(direction),
         kind_(&kind_of<PathAlgebra>),

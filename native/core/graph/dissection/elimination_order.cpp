@@ -33,8 +33,8 @@ struct Divided {
 };
 
 /// Returns the connected components of the nodes whose `is_out` is 0. Sets `is_out` of all nodes to 1.
-std::vector<std::vector<int32_t>> connected_parts(const Neighbors& graph, std::vector<uint8_t>& is_out,
-                                                  const CancellationToken& watch) {
+std::vector<std::vector<int32_t>> connected_components(const Neighbors& graph, std::vector<uint8_t>& is_out,
+                                                       const CancellationToken& watch) {
   ProgressReporter reporter(watch, 0, 0);
   std::vector<std::vector<int32_t>> parts;
   for (int32_t root = 0; root < graph.nodes; ++root) {
@@ -66,7 +66,7 @@ class NestedDissection {
   std::optional<Ordering> make() {
     std::vector<uint8_t> is_out(graph_.nodes, 0);
     std::vector<Part> parts;
-    for (auto& nodes : connected_parts(graph_, is_out, watch_)) parts.push_back({std::move(nodes), -1});
+    for (auto& nodes : connected_components(graph_, is_out, watch_)) parts.push_back({std::move(nodes), -1});
     while (!parts.empty()) {
       std::vector<Divided> divided(parts.size());
       std::atomic<bool> fails{false};
@@ -103,7 +103,7 @@ class NestedDissection {
       divided.separator.push_back(nodes[i]);
       local_[nodes[i]] = -1;
     }
-    divided.parts = connected_parts(own, is_cut, watch_);
+    divided.parts = connected_components(own, is_cut, watch_);
     for (auto& part : divided.parts) {
       for (int32_t& node : part) node = nodes[node];
     }
