@@ -402,7 +402,7 @@ export function gpuFunctions(
 
     release: (memory) => memoryOf(memory).release(),
 
-    async multiply(a, b, c, c0, request, report, cancel, handle, further) {
+    async multiply(a, b, c, c0, request, report, cancel, handle, auxiliary) {
       const device = handle ? deviceOf(handle) : null
       const fields = request.slice()
       const isComputed = fields[requestAt.planOnly] === 0
@@ -413,7 +413,7 @@ export function gpuFunctions(
         c0: false,
         witness: isComputed && fields[requestAt.asksWitness] !== 0,
       }
-      const given = { a, b, c, c0, witness: further?.[0] }
+      const given = { a, b, c, c0, witness: auxiliary?.[0] }
       return run(device, (gpu) =>
         making(device, async (make) => {
           const bits = { c: kindAt(fields).bits, witness: 32 } as const
