@@ -3,7 +3,7 @@
  * consist of numbers only.
  */
 import { Option } from 'commander'
-import { lookAtCsv, namedNodeInCsv } from '../lib/command-line.js'
+import { inspectCsv, namedNodeInCsv } from '../lib/command-line.js'
 import { FileError } from '../lib/index.js'
 import { inputPath, shownInput } from './pipes.js'
 
@@ -69,7 +69,7 @@ export async function kindOfGraph(
   counts: boolean,
 ): Promise<'edges' | 'matrix'> {
   if (matrix) return 'matrix'
-  const found = await lookAtCsv(inputPath(name))
+  const found = await inspectCsv(inputPath(name))
   const { columns, rows } = found
   const canBeEdges =
     columns === 0 || columns === 2 || columns === 3 || found.isList || (counts && found.hasTokens)
@@ -114,7 +114,7 @@ export async function kindOfMatrix(
 ): Promise<CsvFlags> {
   const path = inputPath(name)
   if (matrix || !isCsv(path)) return { matrix: true }
-  const { columns, rows, hasHeading, hasWeights, isList, isNumbered } = await lookAtCsv(path)
+  const { columns, rows, hasHeading, hasWeights, isList, isNumbered } = await inspectCsv(path)
   const canBeEdges = isNumbered && (columns === 2 || columns === 3 || isList)
   const isTooLong = isSquare && canBeEdges && rows !== columns
   if (isTooLong && !edges) {

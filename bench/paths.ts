@@ -2,17 +2,14 @@
 
 import {
   type EdgeList,
-  type FoundBy,
   longestPaths,
   mostReliablePaths,
   type PathFunction,
-  type PathMethod,
   type PathOptions,
   type PathSemiring,
   type PathsResult,
   shortestPaths,
   transitiveClosure,
-  type Verifiable,
   type Verified,
   verifyPaths,
   widestPaths,
@@ -76,7 +73,7 @@ export interface PathsRequest
   to: FileNode[] | undefined
   /** Limit of path values. Paths with worse values are ignored. */
   limit?: number | undefined
-  method?: PathMethod | undefined
+  method?: PathOptions['method']
   semiring: PathSemiring
   /** Output file of the distances. */
   output: string | undefined
@@ -136,7 +133,7 @@ export interface PathsRecord {
   /** Requested pairs; null if all pairs were requested or the distances are in a file. */
   pairs: PairRecord[] | null
   /** Algorithm that computed the paths. */
-  method: FoundBy
+  method: PathsResult['method']
   backend: BackendName
   device: string
   timing: PathsResult['timing']
@@ -301,7 +298,7 @@ export async function checkPaths(
 /** @throws VerificationError with a description of the first error. */
 async function verified(
   { weights, firstNode }: GraphFile,
-  found: Verifiable,
+  found: Parameters<typeof verifyPaths>[1],
   semiring: PathSemiring,
   signal: AbortSignal,
 ): Promise<Verified> {

@@ -1,11 +1,5 @@
 /** Computes, writes and describes numbers to which best paths are reduced. */
-import {
-  type NearestPaths,
-  type ReducedPaths,
-  type ReduceOptions,
-  type Reduction,
-  reducePaths,
-} from '../lib/graph.js'
+import { type NearestPaths, type ReducedPaths, type ReduceOptions, reducePaths } from '../lib/graph.js'
 import { type DataType, matrix, type Semiring } from '../lib/index.js'
 import {
   describeGraph,
@@ -28,7 +22,7 @@ import {
 } from './paths.js'
 
 export interface ReduceRequest extends PathsRequest {
-  reduce: Reduction
+  reduce: NonNullable<ReduceOptions['reduce']>
 }
 
 /** A number, or a string for numbers that JSON lacks; null if no path exists. */

@@ -11,7 +11,7 @@ import { makePage, missingForPage } from './try.mjs'
 // typedoc needs the compiler's JavaScript API, which TypeScript 7 has no longer.
 const hook = `export const resolve = (name, context, next) => next(name === 'typescript' ? 'typescript-6' : name, context)`
 register(`data:text/javascript,${encodeURIComponent(hook)}`)
-const { Application, Converter, PageEvent, ReflectionKind } = await import('typedoc')
+const { Application, Context, Converter, PageEvent, ReflectionKind } = await import('typedoc')
 
 const root = fileURLToPath(new URL('../', import.meta.url))
 const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
@@ -38,6 +38,57 @@ for (const line of readFileSync(files[0], 'utf8').split('\n')) {
   parts.set(heading, part)
 }
 
+/** Types that compute the type of a result, or of an argument, from others. The comments of functions describe both. */
+const helpers = [
+  'AnyAccumulate',
+  'AnyOperand',
+  'AnyResult',
+  'CheckedElements',
+  'ElementsOf',
+  'ElementsOfBoth',
+  'FittingProduct',
+  'GroupedResultOf',
+  'LaneOperand',
+  'NewResult',
+  'NewUserMatrix',
+  'OperandsOf',
+  'OrdinaryArray',
+  'PlacesOf',
+  'ResultOf',
+  'UserResultOf',
+  'WholeNumbers',
+  'WitnessOf',
+  'errorClasses',
+]
+
+/** Returns whether a file is of the library, but isn't the interface of native code. */
+const isOurs = (file) => file?.startsWith(join(root, 'lib')) && !file.endsWith('native-interface.ts')
+/** Symbols that an entry point exports. */
+let exported
+/**
+ * Types that no entry point exports, and that have no parameters, are shown where they are used. Users need no names for them, and
+ * typedoc would show only these names.
+ */
+Context.prototype.shouldInline = function (reference, name) {
+  const resolve = (symbol) => this.resolveAliasedSymbol(symbol)
+  exported ??= new Set(
+    entryPoints.flatMap((file) =>
+      this.checker
+        .getExportsOfModule(this.checker.getSymbolAtLocation(this.program.getSourceFile(file)))
+        .map(resolve),
+    ),
+  )
+  const symbol = resolve(reference)
+  return (
+    !helpers.includes(name) &&
+    !exported.has(symbol) &&
+    (symbol.declarations ?? []).some(
+      ({ name, members, type, typeParameters, parent }) =>
+        name && (type ?? members) && !typeParameters && isOurs(parent.fileName),
+    )
+  )
+}
+
 const app = await Application.bootstrap({
   entryPoints,
   tsconfig: join(root, 'tsconfig.json'),
@@ -52,24 +103,7 @@ const app = await Application.bootstrap({
   navigation: { includeGroups: true },
   groupOrder: [...new Set(parts.values()), '*'],
   validation: { notExported: true, invalidLink: true, notDocumented: false },
-  // Types that only join others.
-  intentionallyNotExported: [
-    'AnyAccumulate',
-    'AnyOperand',
-    'AnyResult',
-    'ElementsOf',
-    'ElementsOfBoth',
-    'FoundCycle',
-    'FittingProduct',
-    'GroupedResultOf',
-    'LabMicrobenchInstance',
-    'NewResult',
-    'OperandsOf',
-    'PlacesOf',
-    'ResultOf',
-    'WholeNumbers',
-    'errorClasses',
-  ],
+  intentionallyNotExported: helpers,
   // The build has checked types.
   skipErrorChecking: true,
   excludeExternals: true,

@@ -20,7 +20,7 @@ export {
 export { type Eigenvector, type Eigenvectors, eigenvectors } from './algebra/eigen.js'
 export type { AlgebraOptions, AlgebraResult } from './algebra/options.js'
 export { power } from './algebra/power.js'
-export { periodicRegime, type Regime, type RegimeOptions } from './algebra/regime.js'
+export { periodicRegime, type Regime } from './algebra/regime.js'
 export {
   greatestSubsolution,
   leftResidual,
@@ -39,7 +39,7 @@ export {
   latestStarts,
 } from './algebra/schedule.js'
 export type { EdgeTokens, TokenEdgeList } from './algebra/tokens.js'
-export { type Input, type States, type TrajectoryOptions, trajectory } from './algebra/trajectory.js'
+export { type States, type TrajectoryOptions, trajectory } from './algebra/trajectory.js'
 export type { Vector } from './algebra/vector.js'
-export { type WeightMatrixOptions, weightMatrix } from './algebra/weight-matrix.js'
-export type { IntegerEdges, NamedWeights, SumSemiring, Weights } from './algebra/weights.js'
+export { weightMatrix } from './algebra/weight-matrix.js'
+export type { IntegerEdges, NamedWeights, Weights } from './algebra/weights.js'

@@ -8,11 +8,8 @@ import './globals.js'
 
 export {
   doneJobs,
-  type FinishOptions,
   finish,
   isDone,
-  type RootOptions,
-  type RunBlockOptions,
   runBlock,
 } from './arrays/blocks.js'
 export {
@@ -22,11 +19,8 @@ export {
   type BlockPlan,
   type BlockResult,
   jobsOf,
-  type MultiplyPlan,
-  type PathsPlan,
   type PlannedInput,
   type PlannedOutput,
-  type ZarrLayout,
 } from './arrays/job.js'
 export {
   type ArraysOptions,
@@ -34,6 +28,6 @@ export {
   type PathsArraysOptions,
   shortestPathsArrays,
 } from './arrays/multiply.js'
-export type { ArraysProgress, BeginOptions, LayoutOptions, RunOptions } from './arrays/options.js'
-export { type BlockRequest, type MultiplyRequest, type PathsRequest, planBlocks } from './arrays/plan.js'
+export type { ArraysProgress } from './arrays/options.js'
+export { planBlocks } from './arrays/plan.js'
 export type { ArraysResult } from './arrays/run.js'

@@ -137,14 +137,6 @@ export function assertDevicesOnly({ devices, device, backend }: Where): void {
 
 const explainOptions = new Options({ device } satisfies OptionsOf<{ device?: number }>)
 
-/** Result of {@link explainBackend}. */
-export interface Explanation {
-  /** Backend that `backend: 'auto'` selects. */
-  backend: BackendName
-  /** Reason, as a clause that can follow "because". */
-  reason: string
-}
-
 /**
  * Returns which backend `backend: 'auto'` selects, and the reason. A single product still runs on the CPU if
  * it is too small for the GPU or doesn't fit its memory: `backend` of its result is 'cpu' then. With
@@ -159,7 +151,12 @@ export interface Explanation {
  * const { backend, reason } = explainBackend()
  * console.log(`${backend}, because ${reason}`.length > 10) // true
  */
-export function explainBackend(options: { device?: number | undefined } = {}): Explanation {
+export function explainBackend(options: { device?: number | undefined } = {}): {
+  /** Backend that `backend: 'auto'` selects. */
+  backend: BackendName
+  /** Reason, as a clause that can follow "because". */
+  reason: string
+} {
   const { device } = explainOptions.read(options)
   const asked = environmentBackend()
   const { backend, reason } = addon.explain(indexOf(device))

@@ -13,7 +13,7 @@ import { overflow, variant } from './product/options.js'
 import { workerSet } from './queue/options.js'
 import { interactionSet } from './rna/options.js'
 
-export { type CsvLook, lookAtCsv, namedNodeInCsv } from './files/csv-look.js'
+export { type CsvKind, inspectCsv, namedNodeInCsv } from './files/csv-look.js'
 export type { Option } from './options.js'
 
 /** Options by name. Each name has the same meaning in all functions. */

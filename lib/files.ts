@@ -6,26 +6,20 @@
 
 import './globals.js'
 
-export type { ArrayTypes } from './element-types.js'
 export { combineDuplicates } from './files/duplicates.js'
-export type { ContentOptions } from './files/line-feed.js'
-export type { MemoryOptions } from './files/memory.js'
 export { type FileFormat, fileFormatOf } from './files/names.js'
 export { type ReadNpyOptions, readNpy, writeNpy } from './files/npy.js'
 export { formatNpy, parseNpy } from './files/npy-bytes.js'
-export { npzNames, type ReadNpzOptions, readNpz, type WriteNpzOptions, writeNpz } from './files/npz.js'
-export type { FileOptions, WriteFileOptions } from './files/progress.js'
+export { npzNames, readNpz, writeNpz } from './files/npz.js'
 export { type ReadMatrixOptions, readMatrix } from './files/read.js'
 export {
   isSparseFile,
   type ReadEntriesOptions,
   readEntries,
   type SparseEntries,
-  type SparseFormat,
   type WriteEntriesOptions,
   writeEntries,
 } from './files/sparse.js'
 export { writeText } from './files/text-file.js'
-export { type ParseMatrixOptions, parseMatrix, type TextFormat } from './files/text-matrices.js'
-export { readVector, readVectors } from './files/vectors.js'
+export { type ParseMatrixOptions, parseMatrix } from './files/text-matrices.js'
 export { type WriteMatrixOptions, writeMatrix } from './files/write.js'

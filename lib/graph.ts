@@ -6,30 +6,18 @@
 
 import './globals.js'
 
+export { toEdgeList } from './graph/adapters.js'
 export {
-  type ArrowLike,
-  type CytoscapeLike,
-  type GraphlibLike,
-  type GraphologyLike,
-  type NgraphLike,
-  type ToEdgeListOptions,
-  toEdgeList,
-} from './graph/adapters.js'
-export {
-  type GraphFormat,
-  type GraphTextOptions,
   type ParseGraphOptions,
   parseGraph,
 } from './graph/formats.js'
-export { type KShortestOptions, kShortestPaths, type RankedPath } from './graph/k-shortest.js'
+export { kShortestPaths, type RankedPath } from './graph/k-shortest.js'
 export type { NamedGraph, ReadEdgeList } from './graph/named-edges.js'
-export { type NearestSources, type NearestSourcesOptions, nearestSources } from './graph/nearest.js'
-export type { FoundBy, PathMethod, PathOptions } from './graph/options.js'
-export { type PathEdgesOptions, pathEdges } from './graph/path-edges.js'
+export { type NearestSources, nearestSources } from './graph/nearest.js'
+export type { FoundBy, PathOptions } from './graph/options.js'
+export { pathEdges } from './graph/path-edges.js'
 export {
-  type AnyWeights,
   type ClosureFunction,
-  type Integers,
   type KeyedLinkList,
   type LinkList,
   longestPaths,
@@ -41,19 +29,15 @@ export {
   shortestPaths,
   transitiveClosure,
   type WeightsOf,
-  type WithPaths,
   widestPaths,
 } from './graph/paths.js'
 export {
   type PreparedGraph,
   type PreparedNamedGraph,
-  type PrepareOptions,
   prepareGraph,
-  type TableOptions,
 } from './graph/prepared.js'
 export { type ReadGraphOptions, readGraph } from './graph/read.js'
 export { type NearestPaths, type ReducedPaths, type ReduceOptions, reducePaths } from './graph/reduce.js'
-export type { Nearest, Reduction } from './graph/reduction.js'
 export type {
   Distances,
   NamedPaths,
@@ -64,14 +48,11 @@ export type {
 } from './graph/result.js'
 export type { PathSemiring } from './graph/rules.js'
 export {
-  type ComponentOptions,
   components,
   type GraphComponents,
-  type OrderOptions,
   type SpanningTree,
-  type SpanningTreeOptions,
   spanningTree,
   topologicalOrder,
 } from './graph/structure.js'
-export { type Verifiable, type Verified, type VerifyOptions, verifyPaths } from './graph/verify.js'
+export { type Verified, verifyPaths } from './graph/verify.js'
 export type { EdgeList, KeyedEdgeList, NamedEdgeList, NodeNumbers } from './graph-core/edges.js'

@@ -7,29 +7,17 @@
  */
 import './globals.js'
 
-export { type Explanation, explainBackend } from './backend.js'
-export type { BackendChoice, BackendName, NativeBackend } from './backend-name.js'
+export { explainBackend } from './backend.js'
+export type { BackendChoice, BackendName } from './backend-name.js'
 export { EPSILON, zeroOf } from './built-in-semirings.js'
 export {
-  type CombineOptions,
-  type CopyOptions,
   Device,
   DeviceMatrix,
-  type MemoryUse,
   type OpenOptions,
   openDevice,
-  type Part,
 } from './device/device.js'
 export { pinned } from './device/pinned.js'
-export type {
-  ArrayTypes,
-  ElementArray,
-  KindOf,
-  OperandArray,
-  OrdinaryArray,
-  PinnedArrays,
-  StoredType,
-} from './element-types.js'
+export type { ArrayTypes, ElementArray, KindOf, OperandArray, StoredType } from './element-types.js'
 export {
   AbortedError,
   ArgumentError,
@@ -41,31 +29,22 @@ export {
   OverflowError,
   ResourceError,
 } from './errors.js'
-export { type DeviceRows, type Info, info, type WebGpuInfo } from './info.js'
-export type { AddonKind, AddonOrigin } from './load.js'
+export { type Info, info } from './info.js'
+export type { AddonOrigin } from './load.js'
 export { type DenseMatrix, type Matrix, type MatrixLike, matrix, type Shape } from './matrix.js'
 export { type GroupedOptions, type GroupedProduct, mpmmGrouped } from './product/grouped.js'
 export { mpmm, mpmmSync } from './product/multiply.js'
-export type { AnyWitness, MpmmOptions, Overflow, Progress } from './product/options.js'
+export type { MpmmOptions, Overflow, Progress } from './product/options.js'
 export { plan } from './product/plan.js'
-export type { MpmmResult, Plan, WitnessedResult, WitnessOf } from './product/result.js'
+export type { MpmmResult, Plan, WitnessedResult } from './product/result.js'
 export type { MatrixStructure, ProductStructure } from './product/structure.js'
 export type { ProductTrace, TracedMatrix, TracedProduct } from './product/tracing.js'
 export type {
-  LaneOnDevice,
-  LaneOperand,
-  LanesInArrays,
-  LanesOnDevice,
-  Placed,
   UserGroupedOptions,
   UserGroupedProduct,
   UserOperand,
-  UserPlan,
   UserProductOptions,
   UserProductResult,
-  UserResultOf,
-  UserWitnessedResult,
-  UserWitnessOf,
 } from './product/user-product.js'
 export type { MatrixArray } from './storage.js'
 export type { DataType, InstructionSet, Semiring, VariantName } from './variant-names.js'

@@ -4,14 +4,11 @@ import { explainBackend } from './backend.js'
 import type { BackendName } from './backend-name.js'
 import { configureCpu, limitPinned } from './environment.js'
 import { natively } from './errors.js'
-import { type AddonKind, type AddonOrigin, driverTraces, largerAddons } from './load.js'
+import { type AddonOrigin, driverTraces, largerAddons } from './load.js'
 import { addon, addonOrigin, buildAgain, type NativeDescription, version } from './native.js'
 import { cores, exists, processor, runtime } from './platform.js'
 import { gpuName, knownGpu } from './webgpu/look.js'
 import type { GpuDescription } from './webgpu/with-gpu.js'
-
-/** Table of a device's properties: values by the names of the rows, with units. */
-export type DeviceRows = Record<string, number | string>
 
 /** Result of {@link info}. */
 export interface Info {
@@ -21,11 +18,8 @@ export interface Info {
   compiler: string
   /** The version of Node.js. */
   node: string
-  /**
-   * The loaded addon: its kind, its package or build, and its path. `larger` lists the installed addons with
-   * more features, which MPMML_ADDON can select.
-   */
-  addon: AddonOrigin & { readonly larger: readonly AddonKind[] }
+  /** The loaded addon. `larger` lists the installed addons with more features, which MPMML_ADDON can select. */
+  addon: AddonOrigin & { readonly larger: readonly ('cuda' | 'lab')[] }
   /** The CUDA backend and the GPUs. */
   cuda: {
     /** Whether this addon has the CUDA backend. */
@@ -42,7 +36,7 @@ export interface Info {
      * The GPUs, each with the rows of the thesis' Table 1.2, and whether products of few levels run on its
      * tensor cores (`tensorCores`). The first use, or the first call of info(), checks the tensor cores.
      */
-    devices: DeviceRows[]
+    devices: Record<string, number | string>[]
     /**
      * Pinned host memory for results, in bytes: the limit, the allocated memory, and the memory that arrays
      * use.
@@ -65,31 +59,28 @@ export interface Info {
     threads: number
   }
   /** WebGPU, as far as earlier calls have examined it. `looked` is false before the first such call. */
-  webgpu: WebGpuInfo
+  webgpu: {
+    /** Whether a call has looked for a GPU. */
+    looked: boolean
+    /** Name of the GPU; '' if none was found. */
+    name: string
+    /** Properties of the adapter; null if none was found. */
+    adapter: GpuDescription['adapter']
+    /** Device limits that matter to the library, by WebGPU's names. */
+    limits: Readonly<Record<string, number>>
+    /** Whether sums of float32 round to nearest; otherwise WebGPU computes none of them. */
+    roundsToNearest: boolean
+    /**
+     * Reason why WebGPU can't be used: no GPU, or a failed self-test; '' if it can be used, or before the first
+     * search.
+     */
+    reason: string
+  }
   /** Backend that `auto` selects, and the reason. */
   auto: { backend: BackendName; reason: string }
 }
 
-/** WebGPU on this machine. */
-export interface WebGpuInfo {
-  /** Whether a call has looked for a GPU. */
-  looked: boolean
-  /** Name of the GPU; '' if none was found. */
-  name: string
-  /** Properties of the adapter; null if none was found. */
-  adapter: GpuDescription['adapter']
-  /** Device limits that matter to the library, by WebGPU's names. */
-  limits: Readonly<Record<string, number>>
-  /** Whether sums of float32 round to nearest; otherwise WebGPU computes none of them. */
-  roundsToNearest: boolean
-  /**
-   * Reason why WebGPU can't be used: no GPU, or a failed self-test; '' if it can be used, or before the first
-   * search.
-   */
-  reason: string
-}
-
-function webGpuInfo(): WebGpuInfo {
+function webGpuInfo(): Info['webgpu'] {
   const gpu = knownGpu()
   if (!gpu) return { looked: false, name: '', adapter: null, limits: {}, roundsToNearest: false, reason: '' }
   return { ...gpu, looked: true, name: gpu.adapter ? gpuName(gpu) : '' }

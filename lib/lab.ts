@@ -11,22 +11,15 @@ import './globals.js'
 
 export {
   type Bandwidth,
-  type BandwidthOptions,
   type BandwidthResult,
   bandwidth,
   bandwidths,
 } from './lab/bandwidths.js'
 export {
-  type CalculatedOccupancy,
-  type CalculatorOptions,
   calculateOccupancy,
   calculatorGpus,
 } from './lab/calculator.js'
 export {
-  type CpuCeiling,
-  type CpuCeilingOptions,
-  type CpuNaiveLoop,
-  type CpuNaiveLoopOptions,
   cpuCeiling,
   cpuCeilingName,
   cpuNaiveLoop,
@@ -35,8 +28,6 @@ export { type Intensity, intensityOf } from './lab/intensity.js'
 export { type Measurement, type MeasureOptions, measure } from './lab/kernels.js'
 export { type Machine, machine, type Peak, peaks, tensorPeak } from './lab/machine.js'
 export {
-  type Ceiling,
-  type CeilingOptions,
   ceiling,
   ceilingName,
   type Microbench,
@@ -47,18 +38,12 @@ export {
 } from './lab/microbenchmarks.js'
 export { microbenchOccupancy, type Occupancy, occupancy } from './lab/occupancy.js'
 export * from './lab/results.js'
-export { type Ceilings, type Roof, roofsOver } from './lab/roofline.js'
+export { type Ceilings, roofsOver } from './lab/roofline.js'
 export { type Spread, spread } from './lab/statistics.js'
 export {
-  type GpuTuning,
   type TunedChoice,
-  type TunedShape,
-  type TunedTime,
-  type TuneOptions,
-  type TuneShape,
-  type TuningFile,
   tune,
 } from './lab/tune.js'
-export { type MeasuredChoice, type TuneWebGpuOptions, tuneWebGpu } from './lab/tune-webgpu.js'
+export { type MeasuredChoice, tuneWebGpu } from './lab/tune-webgpu.js'
 export { type RefusedVariant, refusedVariants } from './lab/unsupported-variants.js'
 export { type MicrobenchKernels, microbenchKernels, microbenchNames } from './variant-names.js'

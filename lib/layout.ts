@@ -13,8 +13,8 @@ export interface Layout {
   readonly colStride: number
 }
 
-/** Shape and layout of a matrix, or of a batch of matrices, without memory. */
-export interface Elements extends Layout {
+/** Element type and shape of a matrix, or of a batch of matrices. */
+export interface Shaped {
   /** The element type, by its number. */
   readonly type: number
   /** Bytes of a stored element. */
@@ -24,6 +24,10 @@ export interface Elements extends Layout {
   readonly batch: number
   readonly rows: number
   readonly cols: number
+}
+
+/** Shape and layout of a matrix, or of a batch of matrices, without memory. */
+export interface Elements extends Shaped, Layout {
   /**
    * Number of elements that the memory must have: the index of the last one plus 1; 0 for an empty matrix.
    */
@@ -31,15 +35,8 @@ export interface Elements extends Layout {
 }
 
 /** Row-major elements. */
-export function rowMajorElements(
-  type: number,
-  bytes: number,
-  batched: boolean,
-  batch: number,
-  rows: number,
-  cols: number,
-  offset = 0,
-): Elements {
+export function rowMajorElements(shaped: Shaped, offset = 0): Elements {
+  const { type, bytes, batched, batch, rows, cols } = shaped
   const count = batch * rows * cols
   return {
     offset,
@@ -60,16 +57,10 @@ export function rowMajorElements(
  * Returns elements with the given strides. Strides of a dimension of size 1 are never used, and are
  * normalized to those of a row-major matrix, as are all strides of an empty matrix.
  */
-export function stridedElements(
-  type: number,
-  bytes: number,
-  batched: boolean,
-  batch: number,
-  rows: number,
-  cols: number,
-  { offset, batchStride, rowStride, colStride }: Layout,
-): Elements {
-  if (batch * rows * cols === 0) return rowMajorElements(type, bytes, batched, batch, rows, cols)
+export function stridedElements(shaped: Shaped, layout: Layout): Elements {
+  const { type, bytes, batched, batch, rows, cols } = shaped
+  const { offset, batchStride, rowStride, colStride } = layout
+  if (batch * rows * cols === 0) return rowMajorElements(shaped)
   return {
     offset,
     batchStride: batch === 1 ? 0 : batchStride,
@@ -85,11 +76,10 @@ export function stridedElements(
   }
 }
 
-export function shapeOf({
+export const shapeOf = ({
   batched,
   batch,
   rows,
   cols,
-}: Pick<Elements, 'batched' | 'batch' | 'rows' | 'cols'>): [number, number] | [number, number, number] {
-  return batched ? [batch, rows, cols] : [rows, cols]
-}
+}: Omit<Shaped, 'type' | 'bytes'>): [number, number] | [number, number, number] =>
+  batched ? [batch, rows, cols] : [rows, cols]

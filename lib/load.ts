@@ -15,24 +15,20 @@ import { AddonError, OptionError } from './errors.js'
 import { driverTraces, needsCuda12 } from './nvidia.js'
 import { type Manifest, manifest, readManifest, root, version } from './package.js'
 
-/**
- * Kind of an addon: 'cpu' computes on the CPU, 'cuda' also on GPUs, 'lab' also has the laboratory's kernels,
- * and 'wasm' computes on the CPU as WebAssembly.
- */
-export type AddonKind = 'cpu' | 'cuda' | 'lab' | 'wasm'
-
 /** The addon that was loaded. */
 export interface AddonOrigin {
   /**
-   * Kind of the addon: kernels for the CPU, also for GPUs, also the laboratory's, or for the CPU as
-   * WebAssembly.
+   * Kind of the addon: 'cpu' computes on the CPU, 'cuda' also on GPUs, 'lab' also has the laboratory's kernels,
+   * and 'wasm' computes on the CPU as WebAssembly.
    */
-  readonly kind: AddonKind
+  readonly kind: 'cpu' | 'cuda' | 'lab' | 'wasm'
   /** Package of the addon, or 'a build of its own'. */
   readonly from: string
   /** Path of the addon; '' if a bundler has put it into the program, so that the path is unknown. */
   readonly file: string
 }
+
+type AddonKind = AddonOrigin['kind']
 
 export { driverTraces }
 
@@ -300,11 +296,11 @@ function withoutCuda(
 /**
  * Returns the kinds of installed addons that have more than the loaded one; MPMML_ADDON selects one of them.
  */
-export function largerAddons({ kind }: AddonOrigin): AddonKind[] {
+export function largerAddons({ kind }: AddonOrigin): ('cuda' | 'lab')[] {
   if (kind !== 'cpu') return []
   return candidates(['lab', 'cuda'])
     .filter(({ problem, file }) => problem === '' && file !== '')
-    .map((candidate) => candidate.kind)
+    .map((candidate) => candidate.kind as 'cuda' | 'lab')
 }
 
 /** Interface of an addon as far as the loader needs it. */

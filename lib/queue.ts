@@ -6,8 +6,8 @@
  */
 import './globals.js'
 
-export type { Patience, QueuePlace, QueueWorkerOptions, WorkerEvent } from './queue/options.js'
-export type { ProducerOptions, QueueProgress, QueueResult } from './queue/producer.js'
+export type { QueueWorkerOptions, WorkerEvent } from './queue/options.js'
+export type { QueueProgress, QueueResult } from './queue/producer.js'
 export type { Failure, PlanState, WorkerRecord } from './queue/records.js'
 export { type PlanStatus, type QueueStatus, queueStatus } from './queue/status.js'
 export { multiplyOnQueue, type QueueWorkOptions, shortestPathsOnQueue } from './queue/work.js'

@@ -7,7 +7,7 @@
 import './globals.js'
 
 export { bpmax, type InteractionResult, type InteractionTable, type InteractionWindow } from './rna/bpmax.js'
-export { type FastaOptions, type FastaRecord, parseFasta } from './rna/fasta.js'
+export { type FastaRecord, parseFasta } from './rna/fasta.js'
 export { type FoldResult, nussinov } from './rna/nussinov.js'
-export type { BasePair, FoldOptions, InteractionOptions, PairWeights, RnaStorage } from './rna/options.js'
+export type { BasePair, FoldOptions, InteractionOptions } from './rna/options.js'
 export { readFasta } from './rna/read-fasta.js'

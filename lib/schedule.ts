@@ -7,28 +7,20 @@
 import './globals.js'
 
 export {
-  type DelayOptions,
   type DelayResult,
   delay,
-  type LateDeparture,
 } from './schedule/delay.js'
 export { drawDelay } from './schedule/delay-drawing.js'
 export { drawGantt } from './schedule/gantt.js'
 export type {
-  ColumnRole,
-  GanttOptions,
-  JobDates,
   JobId,
   JobList,
-  LinkType,
   ParsePlanOptions,
   Plan,
   PlanJob,
   PlanLink,
-  PlanOptions,
   ReadPlanOptions,
   Schedule,
-  ScheduleDates,
   ScheduledJob,
   ScheduleOptions,
 } from './schedule/options.js'
@@ -42,14 +34,10 @@ export {
   prepareSchedule,
   schedule,
   type WhatIf,
-  type WhatIfOptions,
 } from './schedule/schedule.js'
 export {
-  type RecoveryOptions,
   type RecoveryTimes,
   recoveryTimes,
   type Timetable,
-  type TimetableConnection,
-  type TimetableStability,
 } from './schedule/timetable.js'
 export type { TimeUnit } from './schedule/units.js'

@@ -17,36 +17,26 @@ export {
   lexicographic,
   lInfinityDistance,
   logSumExp,
-  type OrderedName,
   type Repeated,
-  type SumName,
 } from './semirings/ready.js'
 export type {
-  CheckedElements,
   ElementFunction,
   ElementResult,
   ElementValue,
   SemiringDefinition,
 } from './semirings/semiring.js'
 export type {
-  Binary,
-  Bitwise,
-  Comparison,
   Condition,
-  OfFloat,
   Operations,
-  Unary,
   Value,
   ValueOrNumber,
 } from './semirings/value.js'
 export type {
   ElementOf,
   ExpressionJson,
-  ExpressionStep,
   LaneArray,
   Lanes,
   LaneType,
-  NumberJson,
   SemiringJson,
   UserSemiring,
 } from './user-semiring.js'

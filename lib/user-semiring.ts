@@ -21,21 +21,15 @@ export type ElementOf<L extends Lanes> = L extends readonly LaneType[]
   ? { readonly [Lane in keyof L]: number }
   : number
 
-/** A step of an expression: the name of its operation, and its operands, which are indices of earlier steps. */
-export type ExpressionStep = readonly [operation: string, ...operands: (number | string)[]]
-
 /** An expression in JSON: its steps, and for each lane the index of the step with the result. */
 export interface ExpressionJson {
-  /** Steps in an order in which operands precede their use. */
-  readonly steps: readonly ExpressionStep[]
+  /** Steps: the name of an operation, and its operands, which are indices of earlier steps. */
+  readonly steps: readonly (readonly [operation: string, ...operands: (number | string)[]])[]
   /** Index of the result's step, per lane. */
   readonly results: readonly number[]
 }
 
-/** A number in JSON: NaN, infinities and −0 are strings. */
-export type NumberJson = number | string
-
-/** A semiring in JSON: see {@link UserSemiring.toJSON}. */
+/** A semiring in JSON: see {@link UserSemiring.toJSON}. NaN, infinities and −0 are strings. */
 export interface SemiringJson {
   /** The version of this form. */
   readonly semiring: 1
@@ -44,9 +38,9 @@ export interface SemiringJson {
   /** Type of an element, or an array with the types of its lanes. */
   readonly dtype: Lanes
   /** The neutral element of ⊕. */
-  readonly zero: NumberJson | readonly NumberJson[]
+  readonly zero: number | string | readonly (number | string)[]
   /** The neutral element of ⊗, if there is one. */
-  readonly one?: NumberJson | readonly NumberJson[]
+  readonly one?: number | string | readonly (number | string)[]
   /** x ⊕ y */
   readonly plus: ExpressionJson
   /** x ⊗ y */
@@ -64,9 +58,9 @@ export interface SemiringJson {
     | false
     | {
         /** Least element. */
-        readonly min: NumberJson | readonly NumberJson[]
+        readonly min: number | string | readonly (number | string)[]
         /** Greatest element. */
-        readonly max: NumberJson | readonly NumberJson[]
+        readonly max: number | string | readonly (number | string)[]
       }
 }
 

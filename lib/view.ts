@@ -17,7 +17,7 @@ import {
   typeNameOf,
 } from './elements.js'
 import { DTypeError, ShapeError } from './errors.js'
-import { type Elements, shapeOf, stridedElements } from './layout.js'
+import { type Elements, type Shaped, shapeOf, stridedElements } from './layout.js'
 import { dimension } from './matrix.js'
 import type { ElementArray, MatrixArray, OperandArray } from './storage.js'
 import { assertLength, assertOrdinaryBuffer, lengthOf } from './storage.js'
@@ -42,7 +42,7 @@ export function assertShape(
   view: View,
   name: Name,
   whose: Name,
-  expected: Pick<Elements, 'batched' | 'batch' | 'rows' | 'cols'>,
+  expected: Omit<Shaped, 'type' | 'bytes'>,
 ): void {
   const { batched, batch, rows, cols } = expected
   if (view.batched === batched && view.batch === batch && view.rows === rows && view.cols === cols) return
@@ -137,12 +137,8 @@ function readMatrix<R extends Role>(value: unknown, name: Name, role: R): HostVi
     )
   }
   const bytes = narrow ? bytesOfNarrow(type) : bytesOf(type)
-  const elements = stridedElements(type, bytes, batched, batch, rows, cols, {
-    offset: offset + 0,
-    batchStride,
-    rowStride,
-    colStride,
-  })
+  const layout = { offset: offset + 0, batchStride, rowStride, colStride }
+  const elements = stridedElements({ type, bytes, batched, batch, rows, cols }, layout)
   return {
     offset: elements.offset,
     batchStride: elements.batchStride,

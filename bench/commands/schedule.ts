@@ -1,19 +1,17 @@
 /** mpmml schedule PLAN */
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import {
-  type ColumnRole,
   drawGantt,
   drawNetwork,
   type JobChange,
-  type MovedJob,
+  type ParsePlanOptions,
   type Plan,
-  type PlanOptions,
   prepareSchedule,
   readPlan,
   type Schedule,
   type ScheduledJob,
   type ScheduleOptions,
-  type TimeUnit,
+  type WhatIf,
 } from '../../lib/schedule.js'
 import { positive } from '../arguments.js'
 import { newCommand } from '../commands.js'
@@ -25,6 +23,8 @@ import { inputPath, openPipes, PIPE, shownInput, shownOutput, writeOut } from '.
 
 type Changes = Record<string, JobChange>
 
+type Columns = NonNullable<ParsePlanOptions['columns']>
+
 interface Flags {
   set?: Changes
   start?: string
@@ -32,8 +32,8 @@ interface Flags {
   holidays?: string[]
   hoursPerDay?: number
   daysPerWeek?: number
-  unit?: TimeUnit
-  columns?: Partial<Record<ColumnRole, string>>
+  unit?: ParsePlanOptions['unit']
+  columns?: Columns
   keep?: string[]
   svg?: string
   network?: string
@@ -72,10 +72,10 @@ function readChange(text: string, before: Changes = {}): Changes {
   return { ...before, [id!]: { ...before[id!], [field]: value === '' ? null : value } }
 }
 
-const roles: readonly ColumnRole[] = ['id', 'name', 'duration', 'predecessors', 'notBefore', 'deadline']
+const roles: readonly (keyof Columns)[] = ['id', 'name', 'duration', 'predecessors', 'notBefore', 'deadline']
 
 /** Parses names of columns such as "id=Nr,duration=Tage". */
-function readColumns(text: string): NonNullable<PlanOptions['columns']> {
+function readColumns(text: string): Columns {
   return Object.fromEntries(
     text.split(',').map((part) => {
       const [name, ...column] = part.split('=')
@@ -162,7 +162,7 @@ ids such as 3, 3FS+2d, 5SS, 4FF-1d or 2SF, with commas or semicolons between the
 interface ScheduleRecord extends Schedule {
   /** End of the project without the changes. */
   endBefore?: number
-  moved?: MovedJob[]
+  moved?: WhatIf['moved']
 }
 
 async function compute(path: string, flags: Flags, signal: AbortSignal) {
@@ -241,7 +241,7 @@ function describe(
   return `${head}\n\n${table([heads, ...rows])}`
 }
 
-const movedText = ({ name, earliestFinish, before }: MovedJob) => {
+const movedText = ({ name, earliestFinish, before }: WhatIf['moved'][number]) => {
   const by = earliestFinish - before.earliestFinish
   return `${name} ${by < 0 ? '' : '+'}${exact(by)}`
 }

@@ -1,6 +1,6 @@
 /** mpmml tune */
 import { type Command, Option } from 'commander'
-import { type TunedShape, type TuneShape, tune, tuneWebGpu } from '../../lib/lab.js'
+import { tune, tuneWebGpu } from '../../lib/lab.js'
 import { shapes, squares, wholeNumber, wholeNumbers } from '../arguments.js'
 import { newCommand } from '../commands.js'
 import { libraryOption } from '../flags.js'
@@ -10,7 +10,7 @@ import { startProgress } from '../progress.js'
 interface Flags {
   backend: 'cuda' | 'webgpu'
   sizes?: number[]
-  shapes?: Required<TuneShape>[]
+  shapes?: { m: number; n: number; k: number; batch: number }[]
   device: number
   repetitions: number
   json?: true
@@ -94,7 +94,7 @@ async function tuneForWebGpu(json: boolean, signal: AbortSignal): Promise<void> 
   }
 }
 
-function describe({ path, shapes: tuned }: { path: string; shapes: TunedShape[] }): string {
+function describe({ path, shapes: tuned }: Awaited<ReturnType<typeof tune>>): string {
   const rows = tuned.map(({ choice, times }) => {
     const [best, second] = times
     const ahead = second ? `${duration(second.ms)}  ${second.variant}` : ''

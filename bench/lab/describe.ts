@@ -1,6 +1,6 @@
 /** Formats points as tables. */
 import {
-  type CalculatedOccupancy,
+  type calculateOccupancy,
   type KernelPoint,
   type MicrobenchPoint,
   type Occupancy,
@@ -143,7 +143,7 @@ export const describeOccupancy = (name: string, occupancy: Occupancy): string =>
   ])
 
 /** Table 2.1 of the thesis with a column for each number of registers. */
-export const describeCalculated = (all: readonly CalculatedOccupancy[]): string =>
+export const describeCalculated = (all: readonly ReturnType<typeof calculateOccupancy>[]): string =>
   table([
     ['GPU', ...all.map(({ gpu }) => gpu)],
     ...occupancyRows.map(([label, value]) => [label, ...all.map(value)]),

@@ -10,7 +10,6 @@ import {
   type KernelPoint,
   type MicrobenchPoint,
   type Point,
-  type Roof,
   roofsOver,
 } from '../../lib/lab.js'
 import { greatest } from '../min-max.js'
@@ -77,7 +76,7 @@ export interface RooflineKernel {
   /** Measured, 10^9 operations per second. */
   gops: number
   /** Upper bounds of the kernel, in ascending order. */
-  roofs: Roof[]
+  roofs: ReturnType<typeof roofsOver>
   /** Bytes from hardware counters, if these were read. */
   counters?: KernelCounters | undefined
 }

@@ -1,17 +1,12 @@
 /** Compares whole calls with the backend `auto` with calls of each backend by name. */
-import {
-  type DenseMatrix,
-  mpmm,
-  type NativeBackend,
-  type OperandArray,
-  type Semiring,
-} from '../../lib/index.js'
+import { type DenseMatrix, mpmm, type OperandArray, type Semiring } from '../../lib/index.js'
 import { machine, type Spread, spread } from '../../lib/lab.js'
 import type { ProductShape } from '../arguments.js'
 import { type Case, runCases } from '../experiment.js'
 import { shapeName } from '../output.js'
 import { operandsOf, type ValueKind } from './values.js'
 
+type NativeBackend = 'cuda' | 'cpu'
 type Backend = 'auto' | NativeBackend
 
 /** All orders of the backends. A call's time depends on the backend before it, so the orders alternate. */

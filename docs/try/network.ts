@@ -1,5 +1,5 @@
 /** Reads graphs from lines of edges, and draws them. */
-import { type GraphFormat, type NamedGraph, parseGraph } from 'mpmml/graph'
+import { type NamedGraph, type ParseGraphOptions, parseGraph } from 'mpmml/graph'
 import { cellsOf, InputError, reading, textIn } from './csv.js'
 import { html, picture, shown, svg } from './dom.js'
 import type { Steps } from './slices.js'
@@ -11,7 +11,7 @@ const MAX_LINES = 20_000
 /** Limit of the length of the first line, in characters. */
 const MAX_LETTERS = 10_000
 
-const formats = new Map<string, GraphFormat>([
+const formats = new Map<string, ParseGraphOptions['format']>([
   ['graphml', 'graphml'],
   ['gr', 'dimacs'],
   ['mtx', 'matrix-market'],

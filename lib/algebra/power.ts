@@ -2,21 +2,21 @@
 import { NEVER_CANCELLED } from '../abort.js'
 import { oneOf, zeroOf } from '../built-in-semirings.js'
 import {
+  checkSquare,
   deliver,
   kindOfWork,
   onItsDevice,
   resident,
   type SquareRequest,
   settled,
-  stored,
   upload,
-  want,
 } from '../closure/square-matrix.js'
 import { DeviceMatrix } from '../device/device.js'
 import { fillRequest } from '../device/requests.js'
 import { Resident, ResidentView, type Session } from '../device/resident.js'
 import { newArray, typeNameOf } from '../elements.js'
 import { type EdgeList, isEdgeList, type NamedEdgeList } from '../graph-core/edges.js'
+import { rowMajorElements } from '../layout.js'
 import { allocate, type DenseMatrix, type MatrixLike } from '../matrix.js'
 import { addon } from '../native.js'
 import { UNSET } from '../options.js'
@@ -108,7 +108,7 @@ export async function power(a: unknown, n: number, options?: unknown): Promise<u
 function check(matrix: unknown, n: unknown, options: ReadOptions): Call {
   const a = readView(matrix, 'a', 'operand')
   const exponent = readExponent(n)
-  const wanted = want('a', a, options, 'the power', ', so that it can be its own factor')
+  const wanted = checkSquare('a', a, options, 'the power', ', so that it can be its own factor')
   const { semiring, overflow, signal, onProgress } = options
   const productOptions = {
     semiring: addon.semirings[semiring]!.name,
@@ -187,7 +187,7 @@ async function firstPower(
 }
 
 async function uploaded(session: Session, view: HostView): Promise<DeviceMatrix<OperandArray>> {
-  return resident(await upload(session, view, NEVER_CANCELLED, 'a'), session, stored(view))
+  return resident(await upload(session, view, NEVER_CANCELLED, 'a'), session, rowMajorElements(view))
 }
 
 /** Returns the identities of a batch, in an array. */

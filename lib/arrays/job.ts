@@ -44,16 +44,6 @@ export interface PlannedInput {
   readonly changedMs: number
 }
 
-/** Layout of a Zarr array in files. */
-export interface ZarrLayout {
-  /** Rows and columns of a chunk. */
-  readonly chunks: readonly [number, number]
-  /** Rows and columns of a shard, a file of several chunks: multiples of the chunk's rows and columns. */
-  readonly shards?: readonly [number, number]
-  /** Compression of chunks. */
-  readonly codec: 'none' | 'zstd' | 'gzip' | 'blosc'
-}
-
 /** The array that is written. */
 export interface PlannedOutput {
   /**
@@ -66,8 +56,18 @@ export interface PlannedOutput {
   /** The type of its elements. */
   readonly dtype: ArrayType
   /** Layout in files; null for a .npy file. */
-  readonly layout: ZarrLayout | null
+  readonly layout: {
+    /** Rows and columns of a chunk. */
+    readonly chunks: readonly [number, number]
+    /** Rows and columns of a shard, a file of several chunks: multiples of the chunk's rows and columns. */
+    readonly shards?: readonly [number, number]
+    /** Compression of chunks. */
+    readonly codec: 'none' | 'zstd' | 'gzip' | 'blosc'
+  } | null
 }
+
+/** Layout of a Zarr array in files. */
+export type ZarrLayout = NonNullable<PlannedOutput['layout']>
 
 interface PlanBase {
   /** Hash of the plan and its inputs, 32 hexadecimal digits. Each block carries it. */

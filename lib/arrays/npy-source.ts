@@ -45,7 +45,7 @@ export class NpySource implements ArraySource {
 
   static async open(path: string): Promise<NpySource> {
     return readingNpy(path, async (file, size) => {
-      const { header, start } = await decodeFile(decodeHeader(size), file)
+      const { header, start } = await decodeFile(path, decodeHeader(size), file)
       const { type, shape } = checkedContent(header, size - start, undefined)
       if (shape.length !== 2)
         throw new NpyProblem(`expected a matrix (2-D), but its shape is (${shape.join(', ')})`)

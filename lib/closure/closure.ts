@@ -25,6 +25,7 @@ import type { ElementArray, OperandArray } from '../storage.js'
 import { assertAttached, type View } from '../view.js'
 import { findCycle } from './cycle-search.js'
 import {
+  checkSquare,
   deliver,
   download,
   kindOfWork,
@@ -32,9 +33,7 @@ import {
   resident,
   type SquareRequest,
   settled,
-  stored,
   upload,
-  want,
 } from './square-matrix.js'
 
 /** Settings of a closure that aren't options of the user. */
@@ -94,23 +93,17 @@ export async function computeClosure(
   closing: ClosureOptions,
 ): Promise<ClosureResult> {
   const started = performance.now()
-  const call = check(weights, options, closing)
+  const why = ': row i has the edges that leave node i'
+  const call: Call = {
+    ...checkSquare(closing.name ?? 'a', weights, options, WORK, why),
+    closing,
+    order: assertOrder(options.semiring),
+    report: new Float64Array(REPORT_FIELDS),
+  }
   const kind = kindOfWork(call, closing.next)
   // WebGPU closes int32 matrices only.
   const isByWebGpu = kind.dtype === 'int32' && kind.semiring.endsWith('-plus')
   return onItsDevice(call, isByWebGpu ? kind : null, (session) => closeOn(session, call, started))
-}
-
-function check(weights: View, options: ReadOptions, closing: ClosureOptions): Call {
-  const edges = ': row i has the edges that leave node i'
-  const wanted = want(closing.name ?? 'a', weights, options, WORK, edges)
-  const order = assertOrder(options.semiring)
-  return {
-    ...wanted,
-    closing,
-    order,
-    report: new Float64Array(REPORT_FIELDS),
-  }
 }
 
 async function closeOn(session: Session, call: Call, started: number): Promise<ClosureResult> {
@@ -163,7 +156,7 @@ async function closed(
   const inPlace = uploaded !== null && weights.bytes !== 2
   let becomesResult = false
   try {
-    writeClosing(options, elements, uploaded ? stored(weights) : weights, target)
+    writeClosing(options, elements, uploaded ? rowMajorElements(weights) : weights, target)
     const given = await settled(
       addon.closeMatrix(
         session.native,
@@ -213,11 +206,11 @@ async function gainingCycle(session: Session, call: Call, gain: number): Promise
   const { matrix: weights, options, order, elements, name, closing, borrowed } = call
   const n = elements.rows
   const item = Math.floor(gain / n)
-  const { type, bytes } = weights
+  const { type } = weights
   let data: OperandArray
   let layout: Elements | View = weights
   if (weights.memory) {
-    layout = rowMajorElements(type, bytes, false, 1, n, n)
+    layout = rowMajorElements({ ...weights, batched: false, batch: 1 })
     data = newNarrowArray(weights, n * n) ?? allocate(n * n, 'a copy of the weights', type, newUnwrittenArray)
     const source = { ...layout, ...layoutOfItem(weights, item) }
     assertAttached(weights, name)

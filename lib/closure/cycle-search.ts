@@ -1,5 +1,5 @@
 /** Finds an improving cycle on the host. */
-import { type GainingCycle, leastOf, rotated } from '../graph-core/cycles.js'
+import { type ImprovingCycle, leastOf, rotated } from '../graph-core/cycles.js'
 import { PER_STEP, type Steps } from '../graph-core/slices.js'
 import type { Order } from '../semiring-order.js'
 import type { OperandArray } from '../storage.js'
@@ -27,7 +27,7 @@ export function* findCycle(
   { data, offset, rowStride, colStride, zero }: WeightsOnHost,
   last: number,
   { one, maximizes, extend, isBetter }: Order,
-): Steps<Pick<GainingCycle, 'nodes' | 'weight'>> {
+): Steps<Pick<ImprovingCycle, 'nodes' | 'weight'>> {
   const weight = (from: number, to: number) => data[offset + from * rowStride + to * colStride]!
   const cycleOf = (cycle: number[]) => {
     // The weight of floats is rounded in this order of edges.
@@ -72,7 +72,7 @@ export function* findCycle(
         edges[to] = edges[from]! + 1
         // By rounding, parents may form a cycle. The cycle improves paths, so it shows as a path with more
         // edges than nodes.
-        if (edges[to]! > last) return cycleOf(wayTo(to, last, parent))
+        if (edges[to]! > last) return cycleOf(walkTo(to, last, parent))
         if (isQueued[to]) continue
         isQueued[to] = 1
         next.push(to)
@@ -89,13 +89,13 @@ export function* findCycle(
     const sum = extend(best[node]!, back)
     if (!isBetter(sum, gain)) continue
     gain = sum
-    found = wayTo(node, last, parent)
+    found = walkTo(node, last, parent)
   }
   return cycleOf(found)
 }
 
 /** Returns the nodes from `root` to `node` by parents; only the nodes of a cycle if the parents form one. */
-function wayTo(node: number, root: number, parent: Int32Array): number[] {
+function walkTo(node: number, root: number, parent: Int32Array): number[] {
   const way: number[] = []
   const places = new Map<number, number>()
   for (let at = node; at !== root; at = parent[at]!) {

@@ -2,10 +2,9 @@
 import { NEVER_CANCELLED, throwIfAborted } from '../abort.js'
 import { Loan } from '../borrowed.js'
 import { assertSemiringType } from '../built-in-semirings.js'
-import { copyToDevice } from '../device/copies.js'
 import { DeviceMatrix } from '../device/device.js'
 import { onImplicitDevice } from '../device/implicit.js'
-import { copyRequest } from '../device/requests.js'
+import { copyRequest, copyToDevice } from '../device/requests.js'
 import { ResidentView, type Session, SharedMemory } from '../device/resident.js'
 import { bytesOf, newUnwrittenArray, typeNameOf } from '../elements.js'
 import { DeviceError, DTypeError, fromNative, ShapeError, ValueError } from '../errors.js'
@@ -52,7 +51,7 @@ export interface SquareRequest {
  * @param work - name of the work in messages.
  * @param why - reason why the matrix must be square, as the end of a sentence.
  */
-export function want(
+export function checkSquare(
   name: string,
   matrix: View,
   options: ReadOptions,
@@ -61,7 +60,7 @@ export function want(
 ): SquareRequest {
   const out = options.out === undefined ? null : readView(options.out, 'out', 'result')
   const { semiring, overflow, signal } = options
-  const { type, batched, batch, rows, cols } = matrix
+  const { type, rows, cols } = matrix
   throwIfAborted(signal, work)
   assertSemiringType(semiring, type)
   if (overflow !== UNSET) assertIntegers(type, `${name} is`)
@@ -71,7 +70,7 @@ export function want(
   if (out) assertOut(borrowed.view(out, 'out'), matrix, name)
   const home = matrix.memory?.session ?? out?.memory?.session ?? null
   if (home) assertConsistent(options, home)
-  const elements = rowMajorElements(type, bytesOf(type), batched, batch, rows, cols)
+  const elements = rowMajorElements({ ...matrix, bytes: bytesOf(type) })
   return { name, matrix, options, out, borrowed, elements, home }
 }
 
@@ -120,17 +119,13 @@ export async function settled<T>(work: Promise<T>, name: string): Promise<T> {
   }
 }
 
-/** Returns the layout in which {@link upload} stores a view. */
-export const stored = ({ type, bytes, batched, batch, rows, cols }: View): Elements =>
-  rowMajorElements(type, bytes, batched, batch, rows, cols)
-
 /** Copies a matrix in an array to a device, row-major. */
 export const upload = (
   session: Session,
   view: HostView,
   cancel: Int32Array,
   name: string,
-): Promise<NativeMemory> => settled(copyToDevice(session, view, stored(view), cancel, name), name)
+): Promise<NativeMemory> => settled(copyToDevice(session, view, cancel, name), name)
 
 /** Returns a device matrix that owns `memory`. */
 export function resident<Data extends ElementArray>(

@@ -28,7 +28,14 @@ import {
   storedTypeName,
 } from '../elements.js'
 import { DeviceError, DTypeError, natively, ShapeError } from '../errors.js'
-import { type Elements, rowMajorElements, shapeOf, stridedElements } from '../layout.js'
+import {
+  type Elements,
+  type Layout,
+  rowMajorElements,
+  type Shaped,
+  shapeOf,
+  stridedElements,
+} from '../layout.js'
 import {
   allocate,
   type DenseMatrix,
@@ -52,9 +59,8 @@ import {
   readView,
 } from '../view.js'
 import { assertGpu, nameOfKnownGpu } from '../webgpu/look.js'
-import { copyToDevice } from './copies.js'
 import { pinnedResult } from './pinned.js'
-import { combineRequest, copyRequest, fillRequest } from './requests.js'
+import { combineRequest, copyRequest, copyToDevice, fillRequest } from './requests.js'
 import { assertOpen, assertUsable, Resident, ResidentView, Session, SharedMemory } from './resident.js'
 
 /**
@@ -92,22 +98,6 @@ export interface CopyOptions {
 }
 
 const copyOptions = new Options({ signal } satisfies OptionsOf<CopyOptions>)
-
-/** The memory of a device, in bytes. */
-export interface MemoryUse {
-  /** Bytes of existing matrices. */
-  used: number
-  /**
-   * Bytes that the library has allocated: matrices, their packed forms and buffers cached for later products.
-   */
-  reserved: number
-  /** Maximum of `used` since the device was opened. */
-  peak: number
-  /** Free bytes of the device. */
-  free: number
-  /** Total bytes of the device. */
-  total: number
-}
 
 /** A part of a matrix, or of each matrix of a batch: see {@link DeviceMatrix.view}. */
 export interface Part {
@@ -253,14 +243,12 @@ export class Device {
     const view = readBack(matrix, 'matrix', 'operand')
     const session = this.#session
     assertOpen(session)
-    const { type, bytes, batched, batch, rows, cols } = view
-    const elements = rowMajorElements(type, bytes, batched, batch, rows, cols)
     const native = await runNative(
       { what: 'the upload', signal, borrowed: null },
-      ({ cancel }) => copyToDevice(session, view, elements, cancel, 'matrix'),
+      ({ cancel }) => copyToDevice(session, view, cancel, 'matrix'),
       addon.release,
     )
-    return new DeviceMatrix(new ResidentView(new SharedMemory(native, session), elements))
+    return new DeviceMatrix(new ResidentView(new SharedMemory(native, session), rowMajorElements(view)))
   }
 
   /**
@@ -299,7 +287,7 @@ export class Device {
     assertOpen(session)
     const batched = sizes.length === 3
     const [batch, rows, cols] = batched ? sizes : [1, ...sizes]
-    const elements = rowMajorElements(type, bytesOf(type), batched, batch, rows, cols)
+    const elements = rowMajorElements({ type, bytes: bytesOf(type), batched, batch, rows, cols })
     const native = await natively(() => addon.fill(session.native, fillRequest(elements, value)))
     return new DeviceMatrix(new ResidentView(new SharedMemory(native, session), elements))
   }
@@ -316,7 +304,20 @@ export class Device {
    * console.log(device.memory().used) // 0
    * await device.close()
    */
-  memory(): MemoryUse {
+  memory(): {
+    /** Bytes of existing matrices. */
+    used: number
+    /**
+     * Bytes that the library has allocated: matrices, their packed forms and buffers cached for later products.
+     */
+    reserved: number
+    /** Maximum of `used` since the device was opened. */
+    peak: number
+    /** Free bytes of the device. */
+    free: number
+    /** Total bytes of the device. */
+    total: number
+  } {
     assertOpen(this.#session)
     return natively(() => addon.memoryUse(this.#session.native))
   }
@@ -430,16 +431,13 @@ export class DeviceMatrix<Data extends OperandArray = Int32Array> extends Reside
     const whole = viewOf(this)
     const [top, bottom] = readRange(rows, 'rows', whole.rows)
     const [left, right] = readRange(cols, 'cols', whole.cols)
-    const item = readItem(batch, whole)
-    const { batchStride, rowStride, colStride } = whole
+    const index = readIndex(batch, whole)
+    const { type, bytes, offset, batchStride, rowStride, colStride } = whole
+    const batched = whole.batched && index === undefined
+    const first = offset + (index ?? 0) * batchStride + top * rowStride + left * colStride
     return this.#sharing(
-      item === undefined && whole.batched,
-      item === undefined ? whole.batch : 1,
-      bottom - top,
-      right - left,
-      whole.offset + (item ?? 0) * batchStride + top * rowStride + left * colStride,
-      rowStride,
-      colStride,
+      { type, bytes, batched, batch: batched ? whole.batch : 1, rows: bottom - top, cols: right - left },
+      { offset: first, batchStride, rowStride, colStride },
     )
   }
 
@@ -455,26 +453,18 @@ export class DeviceMatrix<Data extends OperandArray = Int32Array> extends Reside
    * await device.close()
    */
   transpose(): DeviceMatrix<Data> {
-    const { batched, batch, rows, cols, offset, rowStride, colStride } = viewOf(this)
-    return this.#sharing(batched, batch, cols, rows, offset, colStride, rowStride)
+    const { type, bytes, batched, batch, rows, cols, offset, batchStride, rowStride, colStride } =
+      viewOf(this)
+    return this.#sharing(
+      { type, bytes, batched, batch, rows: cols, cols: rows },
+      { offset, batchStride, rowStride: colStride, colStride: rowStride },
+    )
   }
 
-  #sharing(
-    batched: boolean,
-    batch: number,
-    rows: number,
-    cols: number,
-    offset: number,
-    rowStride: number,
-    colStride: number,
-  ): DeviceMatrix<Data> {
-    const whole = viewOf(this)
-    assertUsable(whole, 'the matrix')
-    const { type, bytes, batchStride } = whole
-    const layout = { offset, batchStride, rowStride, colStride }
-    return new DeviceMatrix(
-      new ResidentView(whole.memory, stridedElements(type, bytes, batched, batch, rows, cols, layout)),
-    )
+  #sharing(shaped: Shaped, layout: Layout): DeviceMatrix<Data> {
+    const { memory } = viewOf(this)
+    assertUsable(viewOf(this), 'the matrix')
+    return new DeviceMatrix(new ResidentView(memory, stridedElements(shaped, layout)))
   }
 
   /**
@@ -554,8 +544,7 @@ export class DeviceMatrix<Data extends OperandArray = Int32Array> extends Reside
     assertAttached(from, 'the matrix')
     if (into) assertFits(into, from)
     const made = into ? null : rowMajorMatrix(this.#newArray(from) as Data, shapeOf(from))
-    const layout =
-      into ?? rowMajorElements(from.type, from.bytes, from.batched, from.batch, from.rows, from.cols)
+    const layout = into ?? rowMajorElements(from)
     const array = into ? into.data : made!.data
     const { session } = from.memory
     const borrowed = into && { requireStillThere: () => assertStillAttached(into, 'out') }
@@ -621,7 +610,7 @@ function readRange(value: unknown, name: string, size: number): [from: number, t
 }
 
 /** Reads the index of a matrix of a batch. */
-function readItem(value: unknown, { batched, batch }: Elements): number | undefined {
+function readIndex(value: unknown, { batched, batch }: Elements): number | undefined {
   if (value === undefined) return undefined
   if (!batched) {
     throw new ShapeError(`batch must be left out, because this isn't a batch, but it is ${show(value)}`)

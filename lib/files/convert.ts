@@ -10,7 +10,7 @@ import type { DataType, Semiring } from '../variant-names.js'
 import { type HostView, readBack } from '../view.js'
 import { type DenseRequest, ElementMaker, hasType, infiniteZero, typeFor } from './dense.js'
 import { newMatrixData } from './memory.js'
-import { gather } from './npy-content.js'
+import { elementIndex, gather } from './npy-content.js'
 
 /** Returns the element type for a matrix of a file that states a type. */
 function typeOfTyped(dtype: DataType, wanted: DenseRequest, name: string): DataType {
@@ -68,18 +68,9 @@ function* converting({ view, from, to, semiring, name }: Conversion, data: Eleme
     gather(view, first, block.subarray(0, count))
     for (let at = 0; at < count; at++) {
       const value = block[at] === zero && !Number.isNaN(infinity) ? infinity : block[at]!
-      data[first + at] = make.of(value) ?? make.refuse(name, value, indexOf(first + at, shapeOf(view)))
+      data[first + at] =
+        make.of(value) ?? make.refuse(name, value, elementIndex(first + at, shapeOf(view), false))
     }
     yield
   }
-}
-
-function indexOf(at: number, shape: readonly number[]): number[] {
-  const index: number[] = []
-  let rest = at
-  for (const size of [...shape].reverse()) {
-    index.unshift(rest % size)
-    rest = Math.floor(rest / size)
-  }
-  return index
 }

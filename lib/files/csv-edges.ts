@@ -9,8 +9,8 @@ import { MAX_INT32 } from '../integers.js'
 import { MAX_DIMENSION } from '../matrix.js'
 import { cellsOfLine, cellText, isQuoted, nextCell, stepsUntilUnfinished, untilUnfinished } from './cells.js'
 import { decideDialect } from './dialect.js'
-import { EntryCollector, type EntrySink } from './entries.js'
-import { type EdgeColumns, edgeColumns, namesColumns, type Role, type Wishes } from './headings.js'
+import type { EntrySink } from './entries.js'
+import { type ColumnOptions, type EdgeColumns, edgeColumns, namesColumns, type Role } from './headings.js'
 import { Pieces } from './pieces.js'
 import type { LineParser, TextReader } from './text.js'
 
@@ -33,30 +33,26 @@ const shown: Record<Role, string> = {
   none: 'a cell',
 }
 
-/** Receives the edges of a file; `Node` is a number or a name. */
-export interface EdgeCells<Node, Result> {
-  /** Reads the cell of a node. */
-  node(reader: TextReader, role: Role): Node
-  /** @param integral - whether the weight is written as an integer. */
-  add(from: Node, to: Node, weight: number, integral: boolean): void
-  /** Called after each window. */
-  flush(): void
+/** Edges whose nodes are read from cells. */
+export interface EdgeCells<Result> {
+  /** Reads the cell of a node, and returns its number. */
+  node(reader: TextReader, role: Role): number
   /** Returns whether an edge has the node. */
   has(name: string): boolean
-  begin(reader: TextReader): Steps<void>
+  join(from: number, to: number, weight: number): void
   end(): Steps<Result>
 }
 
 /** Options of {@link csvEdgesParser}. */
-export interface CsvEdgesWishes extends Wishes {
+export interface CsvEdgeOptions extends ColumnOptions {
   /** Whether the file's extension is that of TSV, whose separators are tabs. */
   readonly isTsv: boolean
 }
 
 /** Reads an edge list. The result has tokens if they are requested and the file has a column for them. */
-export function csvEdgesParser<Node, Result extends object>(
-  edges: EdgeCells<Node, Result>,
-  wishes: CsvEdgesWishes,
+export function csvEdgesParser<Result extends object>(
+  edges: EdgeCells<Result>,
+  options: CsvEdgeOptions,
 ): LineParser<Result & { tokens?: Int32Array }> {
   /** Tokens of edges, in the order of the edges. */
   const tokenColumn = new Pieces((length) => new Int32Array(length))
@@ -69,8 +65,8 @@ export function csvEdgesParser<Node, Result extends object>(
   let pause = FIRST_STEP
 
   const begin = function* (reader: TextReader): Steps<EdgeColumns> {
-    const records = yield* decideDialect(reader, wishes.isTsv, true)
-    const found = edgeColumns(records, wishes, (problem) => reader.fail(problem))
+    const records = yield* decideDialect(reader, options.isTsv, true)
+    const found = edgeColumns(records, options, (problem) => reader.fail(problem))
     if (reader.nextContent(COMMENT) && found.isHeading) {
       headingLine = reader.line
       cellsOfLine(reader)
@@ -79,10 +75,9 @@ export function csvEdgesParser<Node, Result extends object>(
   }
 
   const record = (reader: TextReader, { roles, isHeading }: EdgeColumns) => {
-    let from: Node | undefined
-    let to: Node | undefined
+    let from = 0
+    let to = 0
     let weight = 1
-    let integral = true
     let tokens = -1
     for (let column = 0; ; column++) {
       const role = roles[column]!
@@ -92,17 +87,16 @@ export function csvEdgesParser<Node, Result extends object>(
         weight = isQuoted(reader)
           ? reader.numberIn(cellText(reader), shown.weight)
           : reader.number(shown.weight)
-        integral = reader.integral
       } else if (role === 'tokens') {
         tokens = reader.integer(shown.tokens, 0, MAX_INT32)
       } else cellText(reader)
       const more = nextCell(reader)
       if (more && column + 1 === roles.length) refuseLonger(reader, roles, isHeading)
-      if (!more && column + 1 < roles.length) refuseShorter(reader, roles[column + 1]!, wishes.named)
+      if (!more && column + 1 < roles.length) refuseShorter(reader, roles[column + 1]!, options.named)
       if (!more) break
     }
     reader.endLine()
-    edges.add(from!, to!, weight, integral)
+    edges.join(from, to, weight)
     if (tokens >= 0) tokenColumn.add(tokens)
   }
 
@@ -110,7 +104,7 @@ export function csvEdgesParser<Node, Result extends object>(
   const hasRecord = (reader: TextReader): boolean => {
     while (reader.nextContent()) {
       if (reader.bytes[reader.position] !== COMMENT) return true
-      const isDoubtful = wishes.named && (columns || doubtfulComments.length < MAX_DOUBTFUL)
+      const isDoubtful = options.named && (columns || doubtfulComments.length < MAX_DOUBTFUL)
       if (isDoubtful && mayBeName(reader)) {
         const comment = { line: reader.line, text: reader.restOfLine() }
         if (columns) assertComment(reader, comment, columns.roles.length)
@@ -138,7 +132,6 @@ export function csvEdgesParser<Node, Result extends object>(
         if (!columns) {
           const found = yield* stepsUntilUnfinished(reader, begin(reader))
           if (!found) return
-          yield* edges.begin(reader)
           for (const comment of doubtfulComments) assertComment(reader, comment, found.roles.length)
           columns = found
           continue
@@ -149,7 +142,6 @@ export function csvEdgesParser<Node, Result extends object>(
         pause += Math.max(FIRST_STEP, Math.min(done >> 3, PER_STEP))
         yield
       }
-      edges.flush()
     },
     *end(reader) {
       reader.assertClear()
@@ -160,7 +152,6 @@ export function csvEdgesParser<Node, Result extends object>(
           `the first line may name the columns, or be an edge: ${show(name)} is a node, too; put a heading such as from,to before it`,
         )
       }
-      if (!columns) yield* edges.begin(reader)
       const result = yield* edges.end()
       const { count } = tokenColumn
       return count === 0 ? result : { ...result, tokens: yield* tokenColumn.into(new Int32Array(count)) }
@@ -208,51 +199,23 @@ function assertComment(
 /** Advice for nodes that aren't numbers from 0 to the largest one. */
 const ADVICE = ': number the nodes from 0, or read them as names by keys: true'
 
-/** Passes edges between numbered nodes to a sink. */
-export class NumberedCells<Result> implements EdgeCells<number, Result> {
-  readonly #sink: EntrySink<Result>
-  readonly #entries: EntryCollector
-  readonly #nodes: number | undefined
-  #largest = -1
-  #integral = true
-
-  /** @param nodes - number of nodes; one more than the largest number in the file if undefined. */
-  constructor(sink: EntrySink<Result>, nodes: number | undefined) {
-    this.#sink = sink
-    this.#entries = new EntryCollector((block) => sink.take(block))
-    this.#nodes = nodes
-  }
-
-  *begin(reader: TextReader): Steps<void> {
-    yield* this.#sink.begin(
-      { rows: this.#nodes, cols: this.#nodes, most: undefined, values: 'unknown' },
-      reader,
-    )
-  }
-
-  node(reader: TextReader, role: Role): number {
-    const most = (this.#nodes ?? MAX_DIMENSION) - 1
-    if (most < 0) reader.fail('there is an edge, but no nodes')
-    return reader.integer(shown[role], 0, most, ADVICE)
-  }
-
-  add(from: number, to: number, weight: number, integral: boolean): void {
-    this.#entries.add(from, to, weight)
-    this.#integral &&= integral
-    if (from > this.#largest) this.#largest = from
-    if (to > this.#largest) this.#largest = to
-  }
-
-  flush(): void {
-    this.#entries.flush()
-  }
-
-  has(): boolean {
-    return false
-  }
-
-  *end(): Steps<Result> {
-    const count = this.#nodes ?? this.#largest + 1
-    return yield* this.#sink.end(count, count, this.#integral)
+/**
+ * Passes edges between numbered nodes to a sink.
+ *
+ * @param nodes - number of nodes; one more than the largest number in the file if undefined.
+ */
+export function numberedCells<Result>(sink: EntrySink<Result>, nodes: number | undefined): EdgeCells<Result> {
+  let largest = -1
+  return {
+    node(reader, role) {
+      const most = (nodes ?? MAX_DIMENSION) - 1
+      if (most < 0) reader.fail('there is an edge, but no nodes')
+      const node = reader.integer(shown[role], 0, most, ADVICE)
+      if (node > largest) largest = node
+      return node
+    },
+    has: () => false,
+    join: (from, to, weight) => sink.add(from, to, weight),
+    end: () => sink.end(nodes ?? largest + 1, nodes ?? largest + 1, true),
   }
 }

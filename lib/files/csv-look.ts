@@ -14,8 +14,8 @@ const COMMENT = '#'.charCodeAt(0)
 /** Limit of the counted lines of data. */
 const MAX_ROWS = 4
 
-/** The result of {@link lookAtCsv}. */
-export interface CsvLook {
+/** The result of {@link inspectCsv}. */
+export interface CsvKind {
   /** Cells of the first line of data; 0 if there is none. */
   readonly columns: number
   /** Lines of data, of which no more than 4 are counted. */
@@ -32,7 +32,7 @@ export interface CsvLook {
   readonly isNumbered: boolean
 }
 
-const nothing: CsvLook = {
+const nothing: CsvKind = {
   columns: 0,
   rows: 0,
   hasHeading: false,
@@ -54,50 +54,56 @@ const find = <Result>(path: string, lines: (reader: TextReader) => Steps<Result 
  * @throws Nothing.
  * @example
  * await writeFile('roads.csv', 'from,to,km\n0,1,4\n')
- * const { columns, isList, isNumbered } = await lookAtCsv('roads.csv')
+ * const { columns, isList, isNumbered } = await inspectCsv('roads.csv')
  * console.log(columns, isList, isNumbered) // 3 true true
  */
-export async function lookAtCsv(path: string): Promise<CsvLook> {
+export async function inspectCsv(path: string): Promise<CsvKind> {
   const found = await find(path, function* (reader) {
     if (!reader.nextContent(COMMENT)) return undefined
     const records = yield* stepsUntilUnfinished(reader, decideDialect(reader, isTsvName(path), false))
-    return records && lookOf(records)
+    return records && kindOf(records)
   })
   return found ?? nothing
 }
 
-function lookOf(records: readonly (readonly string[])[]): CsvLook {
+function kindOf(records: readonly (readonly string[])[]): CsvKind {
   const [first = []] = records
-  const isList = namesColumns(first)
-  const hasHeading = isList || first.every((cell) => isWord(cell))
+  const { isList, hasHeading, nodes, hasWeights } = layoutOf(records)
   const body = records.slice(hasHeading ? 1 : 0, (hasHeading ? 1 : 0) + MAX_ROWS)
-  const [from, to] = isList ? placesOf(records) : [0, 1]
   return {
     columns: (hasHeading && body.length > 0 ? body[0]! : hasHeading ? [] : first).length,
     rows: body.length,
     hasHeading,
     isList,
-    hasWeights: isList ? rolesOf(records)?.includes('weight') !== false : first.length !== 2,
+    hasWeights,
     hasTokens: first.some((cell) => /^tokens$/i.test(cell)),
-    isNumbered: body.every((cells) => [from, to].every((column) => /^\d+$/.test(cells[column] ?? ''))),
+    isNumbered: body.every((cells) => nodes.every((column) => /^\d+$/.test(cells[column] ?? ''))),
+  }
+}
+
+/** Returns the kind of the first line, and the columns of the nodes of edges. */
+function layoutOf(records: readonly (readonly string[])[]) {
+  const [first = []] = records
+  const isList = namesColumns(first)
+  const roles = isList ? rolesOf(records) : undefined
+  return {
+    isList,
+    hasHeading: isList || first.every((cell) => isWord(cell)),
+    nodes: roles ? [roles.indexOf('from'), roles.indexOf('to')] : [0, 1],
+    hasWeights: isList ? roles?.includes('weight') !== false : first.length !== 2,
   }
 }
 
 /** Returns the roles of the columns; undefined if they are ambiguous. */
 function rolesOf(records: readonly (readonly string[])[]) {
   try {
-    const wishes = { weight: undefined, named: true, tokens: true }
-    return edgeColumns(records, wishes, (problem) => {
+    const options = { weight: undefined, named: true, tokens: true }
+    return edgeColumns(records, options, (problem) => {
       throw new Error(problem)
     }).roles
   } catch {
     return undefined
   }
-}
-
-function placesOf(records: readonly (readonly string[])[]): [number, number] {
-  const roles = rolesOf(records)
-  return roles ? [roles.indexOf('from'), roles.indexOf('to')] : [0, 1]
 }
 
 /**
@@ -110,22 +116,22 @@ function placesOf(records: readonly (readonly string[])[]): [number, number] {
  * console.log(await namedNodeInCsv('roads.csv')) // Oslo
  */
 export async function namedNodeInCsv(path: string): Promise<string | undefined> {
-  let places: [number, number] | undefined
+  let nodes: number[] | undefined
   const found = await find(path, function* (reader): Steps<{ name: string | undefined } | undefined> {
     while (reader.nextContent(COMMENT)) {
-      if (!places) {
+      if (!nodes) {
         const records = yield* stepsUntilUnfinished(reader, decideDialect(reader, isTsvName(path), false))
         if (!records) return undefined
-        const isList = namesColumns(records[0] ?? [])
+        const layout = layoutOf(records)
         const columns = records.at(-1)?.length ?? 0
-        if (!isList && (columns < 2 || columns > 3)) return { name: undefined }
-        places = isList ? placesOf(records) : [0, 1]
-        if (isList || (records[0]?.every((cell) => isWord(cell)) && records.length > 1)) cellsOfLine(reader)
+        if (!layout.isList && (columns < 2 || columns > 3)) return { name: undefined }
+        nodes = layout.nodes
+        if (layout.isList || (layout.hasHeading && records.length > 1)) cellsOfLine(reader)
         continue
       }
       const cells = untilUnfinished(reader, () => cellsOfLine(reader))
       if (!cells) return undefined
-      for (const column of places) {
+      for (const column of nodes) {
         const name = cells[column] ?? ''
         if (/^\d{10,}$/.test(name) || (name !== '' && !/^[-+]?[.\d]/.test(name)))
           return { name: /^ε$|^[-+]?(nan|inf(inity)?)$/i.test(name) ? undefined : name }

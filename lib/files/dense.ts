@@ -5,15 +5,13 @@ import { show } from '../describe.js'
 import { isIntegers, rangeOf } from '../elements.js'
 import { DTypeError, FileError } from '../errors.js'
 import type { Steps } from '../graph-core/slices.js'
-import type { Matrix, Shape } from '../matrix.js'
+import type { Matrix } from '../matrix.js'
 import { addon } from '../native.js'
 import { joinOf } from '../semiring-order.js'
 import type { ElementArray } from '../storage.js'
 import type { DataType, Semiring } from '../variant-names.js'
-import type { Accepted, EntriesHead, EntryBlock, EntrySink, Values } from './entries.js'
-import type { ArraySink } from './matrix-market.js'
+import type { Accepted, EntriesHead, EntrySink, Values } from './entries.js'
 import { newMatrixData } from './memory.js'
-import type { TextReader } from './text.js'
 
 /** Requested conversion of a file's numbers. */
 export interface DenseRequest {
@@ -114,8 +112,8 @@ export class ElementMaker {
 const PER_FILL = 1 << 18
 
 /**
- * Writes entries to a dense matrix. Elements without an entry are the semiring's zero; several entries of one
- * element are joined by ⊕.
+ * Writes entries to a dense matrix in row-major order. Elements without an entry are the semiring's zero;
+ * several entries of one element are joined by ⊕.
  */
 export class DenseEntries implements EntrySink<Matrix<ElementArray>> {
   readonly #name: string
@@ -145,52 +143,15 @@ export class DenseEntries implements EntrySink<Matrix<ElementArray>> {
     return this.#make.accepted(values)
   }
 
-  take({ row, col, value, count }: EntryBlock): void {
-    const data = this.#data
-    const make = this.#make
-    const { zero } = make
-    for (let entry = 0; entry < count; entry++) {
-      const at = row[entry]! * this.#cols + col[entry]!
-      const number = value[entry]!
-      const element = make.of(number) ?? make.refuse(this.#name, number, [row[entry]!, col[entry]!])
-      const before = data[at]!
-      data[at] = before === zero ? element : this.#join(before, element)
-    }
+  add(row: number, col: number, value: number): void {
+    const element = this.#make.of(value) ?? this.#make.refuse(this.#name, value, [row, col])
+    const at = row * this.#cols + col
+    const before = this.#data[at]!
+    this.#data[at] = before === this.#make.zero ? element : this.#join(before, element)
   }
 
   // biome-ignore lint/correctness/useYield: the other sink has work to do here
   *end(rows: number, cols: number): Steps<Matrix<ElementArray>> {
     return { data: this.#data, shape: [rows, cols] }
-  }
-}
-
-/** Writes the elements of an array file to a matrix, column by column in the order of the file. */
-export class DenseArray implements ArraySink<Matrix<ElementArray>> {
-  readonly #name: string
-  readonly #wanted: DenseRequest
-  #make!: ElementMaker
-  #data!: ElementArray
-  #shape!: Shape
-
-  constructor(name: string, wanted: DenseRequest) {
-    this.#name = name
-    this.#wanted = wanted
-  }
-
-  begin(rows: number, cols: number, values: 'integer' | 'real', _: TextReader): Accepted {
-    const dtype = typeFor(this.#wanted, values, this.#name)
-    this.#make = new ElementMaker(this.#wanted.semiring, dtype)
-    this.#data = newMatrixData(rows * cols, this.#name, dtype, this.#wanted.maxBytes)
-    this.#shape = [rows, cols]
-    return this.#make.accepted(values)
-  }
-
-  set(row: number, col: number, value: number): void {
-    this.#data[col * this.#shape[0] + row] =
-      this.#make.of(value) ?? this.#make.refuse(this.#name, value, [row, col])
-  }
-
-  end(): Matrix<ElementArray> {
-    return { data: this.#data, shape: this.#shape, strides: [1, this.#shape[0]] }
   }
 }

@@ -10,14 +10,13 @@ import { FileError } from '../errors.js'
 import type { Steps } from '../graph-core/slices.js'
 import { MAX_DIMENSION } from '../matrix.js'
 import { fromLatin1 } from '../platform.js'
-import { type Accepted, assertCapacity, assertCount, EntryCollector, type EntrySink } from './entries.js'
+import { type Accepted, assertCapacity, assertCount, type EntrySink } from './entries.js'
 import type { LineParser, TextReader } from './text.js'
 
 const code = (character: string) => character.charCodeAt(0)
 const [COMMENT, ARC, PROBLEM, NODE, TITLE] = [code('c'), code('a'), code('p'), code('n'), code('t')]
 
 export function dimacsParser<Result>(sink: EntrySink<Result>): LineParser<Result> {
-  const entries = new EntryCollector((block) => sink.take(block))
   let nodes = -1
   let arcs = 0
   let count = 0
@@ -45,15 +44,15 @@ export function dimacsParser<Result>(sink: EntrySink<Result>): LineParser<Result
         if (kind === ARC) {
           if (nodes < 0) reader.fail('an arc comes before the line "p sp NODES ARCS"')
           if (count++ === arcs) assertCount(reader, count, arcs, 'arcs')
-          const from = reader.index('the node where the arc begins', nodes)
-          const to = reader.index('the node where the arc ends', nodes)
-          entries.add(from - 1, to - 1, reader.integer('the weight', accepted.least, accepted.most))
+          const from = reader.integer('the node where the arc begins', 1, nodes)
+          const to = reader.integer('the node where the arc ends', 1, nodes)
+          sink.add(from - 1, to - 1, reader.integer('the weight', accepted.least, accepted.most))
           reader.endLine()
         } else if (kind === PROBLEM) {
           yield* problem(reader)
         } else if (kind === NODE) {
           if (nodes < 0) reader.fail('a node comes before the line "p sp NODES ARCS"')
-          reader.index('the node that paths begin at', nodes)
+          reader.integer('the node that paths begin at', 1, nodes)
           reader.endLine()
         } else if (kind === TITLE) {
           reader.nextLine()
@@ -62,7 +61,6 @@ export function dimacsParser<Result>(sink: EntrySink<Result>): LineParser<Result
           reader.fail(`a line must begin with a, p, n, t or c, but it is ${show(reader.restOfLine())}`)
         }
       }
-      entries.flush()
     },
     *end(reader) {
       if (nodes < 0) {

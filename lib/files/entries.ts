@@ -7,8 +7,8 @@ import { addon } from '../native.js'
 import { assertWithinLimit } from './memory.js'
 import { Pieces } from './pieces.js'
 
-/** Number of entries per block. */
-const BLOCK = 4096
+/** Number of entries between two checks of the memory limit. */
+const PER_CHECK = 4096
 
 /** Interface of the text that entries are read from. */
 interface Source {
@@ -17,15 +17,6 @@ interface Source {
   /** Upper bound of the remaining bytes. */
   readonly left: number
   fail(problem: string): never
-}
-
-/** A block of entries, with rows and columns from 0. */
-export interface EntryBlock {
-  readonly row: Int32Array
-  readonly col: Int32Array
-  readonly value: Float64Array
-  /** Number of entries. The arrays may be longer. */
-  count: number
 }
 
 /** Kind of a file's values: integers, numbers, only ones, or unknown until its lines are read. */
@@ -52,38 +43,10 @@ export interface Accepted {
 export interface EntrySink<Result> {
   /** Called once, before any entry. May refuse the header, with an error that names its line. */
   begin(head: EntriesHead, reader: Pick<Source, 'fail'>): Steps<Accepted>
-  take(block: EntryBlock): void
+  /** Takes an entry, with its row and column from 0. */
+  add(row: number, col: number, value: number): void
   /** Returns the result. The arguments are the sizes, and whether all values were written as integers. */
   end(rows: number, cols: number, integral: boolean): Steps<Result>
-}
-
-/** Collects entries, and passes them to a sink in blocks. */
-export class EntryCollector {
-  readonly #take: (block: EntryBlock) => void
-  readonly #block: EntryBlock = {
-    row: new Int32Array(BLOCK),
-    col: new Int32Array(BLOCK),
-    value: new Float64Array(BLOCK),
-    count: 0,
-  }
-
-  constructor(take: (block: EntryBlock) => void) {
-    this.#take = take
-  }
-
-  add(row: number, col: number, value: number): void {
-    const block = this.#block
-    const at = block.count++
-    block.row[at] = row
-    block.col[at] = col
-    block.value[at] = value
-    if (at === BLOCK - 1) this.flush()
-  }
-
-  flush(): void {
-    if (this.#block.count > 0) this.#take(this.#block)
-    this.#block.count = 0
-  }
 }
 
 /** Throws if a file states more entries than its bytes can hold, before memory for them is allocated. */
@@ -121,6 +84,7 @@ export class EntryList implements EntrySink<EntryArrays> {
   readonly #rows = new Pieces((length) => this.#made(length, 'int32') as Int32Array)
   readonly #cols = new Pieces((length) => this.#made(length, 'int32') as Int32Array)
   readonly #values = new Pieces((length) => this.#made(length, 'float64') as Float64Array)
+  #count = 0
   #areInt32 = true
   #bytesPerEntry = 16
 
@@ -140,19 +104,21 @@ export class EntryList implements EntrySink<EntryArrays> {
     return { least: MIN_INT32, most: MAX_INT32, special: !this.#graph }
   }
 
-  take({ row, col, value, count }: EntryBlock): void {
-    assertWithinLimit((this.#rows.count + count) * this.#bytesPerEntry, this.#maxBytes, this.#name)
-    for (let e = 0; e < count; e++) {
-      const number = value[e]!
-      this.#rows.add(row[e]!)
-      this.#cols.add(col[e]!)
-      this.#values.add(number)
-      if ((number | 0) !== number) this.#areInt32 = false
-    }
+  add(row: number, col: number, value: number): void {
+    if (++this.#count % PER_CHECK === 0) this.#assertWithinLimit()
+    this.#rows.add(row)
+    this.#cols.add(col)
+    this.#values.add(value)
+    if ((value | 0) !== value) this.#areInt32 = false
+  }
+
+  #assertWithinLimit(): void {
+    assertWithinLimit(this.#count * this.#bytesPerEntry, this.#maxBytes, this.#name)
   }
 
   *end(rows: number, cols: number, integral: boolean): Steps<EntryArrays> {
-    const { count } = this.#rows
+    this.#assertWithinLimit()
+    const count = this.#count
     const row = yield* this.#rows.into(this.#made(count, 'int32') as Int32Array)
     const col = yield* this.#cols.into(this.#made(count, 'int32') as Int32Array)
     const value = yield* this.#values.into(

@@ -45,14 +45,40 @@ function kindOf(stats: Stats): string {
   return 'a device'
 }
 
+/** Returns the error for a file that another program writes while it is read. */
+export const changedWhileRead = (path: string) =>
+  new FileError(`${path} changed while it was read: read it again when no program writes it`)
+
+/**
+ * Runs work on a regular file that is open for reading, and closes the file. Rejects if another program writes
+ * the file meanwhile.
+ *
+ * @param expected - name of the expected content in messages.
+ * @throws FileError with the system's reason, and what the work throws.
+ */
+export async function reading<Result>(
+  path: string,
+  expected: string,
+  work: (file: FileHandle, size: number) => Promise<Result>,
+): Promise<Result> {
+  const { file, stats } = await openForReading(path, expected)
+  try {
+    const result = await work(file, stats.size)
+    const { size, mtimeMs } = await file.stat()
+    if (size !== stats.size || mtimeMs !== stats.mtimeMs) throw changedWhileRead(path)
+    return result
+  } catch (error) {
+    throw (error as NodeJS.ErrnoException | undefined)?.syscall === undefined ? error : readError(path, error)
+  } finally {
+    await file.close()
+  }
+}
+
 /**
  * Opens a regular file for reading; the caller closes it. Other kinds of files are refused before they are
  * opened: opening a named pipe would wait for its writer, and a device has no size.
  */
-export async function openForReading(
-  path: string,
-  expected: string,
-): Promise<{ file: FileHandle; size: number }> {
+async function openForReading(path: string, expected: string): Promise<{ file: FileHandle; stats: Stats }> {
   let file: FileHandle | undefined
   try {
     let stats = await stat(path)
@@ -65,7 +91,7 @@ export async function openForReading(
     if (!file || !stats.isFile()) {
       throw new FileError(`${path}: expected ${expected}, but this is ${kindOf(stats)}; name a regular file`)
     }
-    return { file, size: stats.size }
+    return { file, stats }
   } catch (error) {
     await file?.close()
     if (error instanceof FileError) throw error
@@ -87,6 +113,28 @@ export async function readFully(file: FileHandle, bytes: Uint8Array, position: n
     done += bytesRead
   }
   return done
+}
+
+/**
+ * Yields the bytes of a file from `start` up to `end`, at most `most` at a time. `reached` gets each number of
+ * bytes.
+ */
+export async function* piecesOf(
+  file: FileHandle,
+  name: string,
+  start: number,
+  end: number,
+  most: number,
+  reached: (bytes: number) => void = () => {},
+): AsyncGenerator<Buffer, void> {
+  for (let at = start; at < end; ) {
+    const length = Math.min(most, end - at)
+    const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(length), 0, length, at)
+    if (bytesRead === 0) throw changedWhileRead(name)
+    at += bytesRead
+    reached(bytesRead)
+    yield buffer.subarray(0, bytesRead)
+  }
 }
 
 /**

@@ -61,6 +61,10 @@ const plain = (name: string) =>
 /** Most names of columns in a message. */
 const MAX_SHOWN = 8
 
+/** Returns the names of columns for a message. */
+const showColumns = (cells: readonly string[], columns: readonly number[]) =>
+  showAll(columns.slice(0, MAX_SHOWN).map((column) => show(cells[column])))
+
 /** Longer texts are no names of columns. */
 const LONGEST_NAME = 60
 
@@ -90,7 +94,7 @@ export function namesColumns(cells: readonly string[]): boolean {
 }
 
 /** Options of {@link edgeColumns}. */
-export interface Wishes {
+export interface ColumnOptions {
   /** Name of the column of weights; null for none, and undefined if the heading decides. */
   readonly weight: string | null | undefined
   /** Whether the cells of nodes are names. */
@@ -116,7 +120,7 @@ export interface EdgeColumns {
  */
 export function edgeColumns(
   records: readonly (readonly string[])[],
-  wishes: Wishes,
+  options: ColumnOptions,
   fail: (problem: string) => never,
 ): EdgeColumns {
   const [cells = []] = records
@@ -135,49 +139,59 @@ export function edgeColumns(
       ['end', to],
     ] as const) {
       if (columns.length > 1) {
-        const names = columns.slice(0, MAX_SHOWN).map((column) => show(cells[column]))
         fail(
-          `edges must ${role} in one column, but ${showAll(names)} may be it: name one from or to, and rename the others`,
+          `edges must ${role} in one column, but ${showColumns(cells, columns)} may be it: name one from or to, and rename the others`,
         )
       }
     }
-    const weight = weightColumn(records, found, wishes, fail)
-    const tokens = wishes.tokens ? columnsOf('tokens')[0] : undefined
+    const tokenColumns = options.tokens ? columnsOf('tokens') : []
+    if (tokenColumns.length > 1) {
+      fail(
+        `the tokens must be one column, but ${showColumns(cells, tokenColumns)} may be it: rename the others`,
+      )
+    }
+    const [tokens] = tokenColumns
+    const weight = weightColumn(records, found, options, fail)
+    if (weight !== undefined && [from[0], to[0], tokens].includes(weight)) {
+      fail(
+        `option weight must name a column of weights, but ${show(cells[weight])} has the ${weight === tokens ? 'tokens' : 'nodes'} of edges`,
+      )
+    }
     const role = (column: number): Role => {
       if (column === from[0]) return 'from'
       if (column === to[0]) return 'to'
       if (column === weight) return 'weight'
       return column === tokens ? 'tokens' : 'none'
     }
-    const isDoubtful = wishes.named && cells.length === 2
+    const isDoubtful = options.named && cells.length === 2
     return {
       roles: cells.map((_, column) => role(column)),
       isHeading: true,
       doubtful: isDoubtful ? cells : [],
     }
   }
-  if (typeof wishes.weight === 'string') {
+  if (typeof options.weight === 'string') {
     fail(
-      `option weight names the column ${show(wishes.weight)}, but the first line names no columns: ${KNOWN} are known`,
+      `option weight names the column ${show(options.weight)}, but the first line names no columns: ${KNOWN} are known`,
     )
   }
   const layout: Role[] = ['from', 'to', 'weight', 'tokens']
-  const most = wishes.tokens ? 4 : 3
+  const most = options.tokens ? 4 : 3
   const positional = layout
     .slice(0, Math.min(Math.max(cells.length, 2), most))
-    .map((role) => (role === 'weight' && wishes.weight === null ? 'none' : role))
-  const isData = wishes.named
+    .map((role) => (role === 'weight' && options.weight === null ? 'none' : role))
+  const isData = options.named
     ? cells.length < 3 || isNumberLike(cells[2]!)
     : !cells.every((cell) => isWord(cell))
   if (isData || cells.length < 2) return { roles: positional, isHeading: false, doubtful: [] }
   // Headings of single letters name no roles, so the columns have the default order.
-  if (!wishes.named && cells.every((cell) => cell.length === 1)) {
+  if (!options.named && cells.every((cell) => cell.length === 1)) {
     return { roles: positional, isHeading: true, doubtful: [] }
   }
-  if (wishes.named && !isWord(cells[2]!)) return { roles: positional, isHeading: false, doubtful: [] }
+  if (options.named && !isWord(cells[2]!)) return { roles: positional, isHeading: false, doubtful: [] }
   const names = formatAny(cells.slice(0, 4).map((cell) => show(cell)))
   return fail(
-    `a heading must name the columns where edges begin and end, but it is ${names}: ${KNOWN} are known${wishes.named ? '' : '; if these are nodes, read them as names (keys: true)'}`,
+    `a heading must name the columns where edges begin and end, but it is ${names}: ${KNOWN} are known${options.named ? '' : '; if these are nodes, read them as names (keys: true)'}`,
   )
 }
 
@@ -185,27 +199,29 @@ export function edgeColumns(
 function weightColumn(
   records: readonly (readonly string[])[],
   found: readonly (Role | undefined)[],
-  { weight }: Wishes,
+  { weight }: ColumnOptions,
   fail: (problem: string) => never,
 ): number | undefined {
   if (weight === null) return undefined
   const [cells = []] = records
-  const all = () => showAll(cells.slice(0, MAX_SHOWN).map((cell) => show(cell)))
+  const columns = [...cells.keys()]
   if (weight !== undefined) {
-    const column = cells.indexOf(weight)
-    if (column < 0)
-      fail(`option weight must be the name of a column, but it is ${show(weight)}: the columns are ${all()}`)
-    return column
+    const wanted = columns.filter((column) => cells[column] === weight)
+    if (wanted.length === 1) return wanted[0]
+    return fail(
+      wanted.length === 0
+        ? `option weight must be the name of a column, but it is ${show(weight)}: the columns are ${showColumns(cells, columns)}`
+        : `the weight must be one column, but ${wanted.length} are named ${show(weight)}: rename the others`,
+    )
   }
   const body = records.slice(1)
   const hasNumbers = (column: number) => body.some((record) => isNumberLike(record[column] ?? ''))
-  const columns = [...cells.keys()]
   const exact = columns.filter((column) => cells[column]!.toLowerCase() === 'weight')
   const known = exact.length > 0 ? exact : columns.filter((column) => found[column] === 'weight')
   const possible =
     known.length > 0 ? known : columns.filter((column) => found[column] === undefined && hasNumbers(column))
   if (possible.length < 2) return possible[0]
   return fail(
-    `the weight must be one column, but ${showAll(possible.slice(0, MAX_SHOWN).map((column) => show(cells[column])))} may be it: choose one by the option weight, such as weight: ${show(cells[possible[0]!])}`,
+    `the weight must be one column, but ${showColumns(cells, possible)} may be it: choose one by the option weight, such as weight: ${show(cells[possible[0]!])}`,
   )
 }

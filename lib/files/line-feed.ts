@@ -150,19 +150,6 @@ export function parseText<Result>(
   name: string,
   feed: TextFeed<Result>,
 ): Result {
-  return atOnce(parsing(content, name, feed))
-}
-
-/** Parses all lines of a text in memory. */
-export function parseLines<Result>(
-  content: Uint8Array | string,
-  name: string,
-  parser: LineParser<Result>,
-): Result {
-  return parseText(content, name, new LineFeed(name, parser))
-}
-
-function* parsing<Result>(content: Uint8Array | string, name: string, feed: TextFeed<Result>): Steps<Result> {
   assertText(content, name)
   const { length } = content
   const decoder = new StrictDecoder(name)
@@ -173,9 +160,18 @@ function* parsing<Result>(content: Uint8Array | string, name: string, feed: Text
     const [later, isLast] = [length - end, end === length]
     const text =
       typeof content === 'string' ? content.slice(at, end) : decoder.decode(content.subarray(at, end), isLast)
-    yield* feed.characters(text, later, isLast)
+    atOnce(feed.characters(text, later, isLast))
   }
-  return yield* feed.end()
+  return atOnce(feed.end())
+}
+
+/** Parses all lines of a text in memory. */
+export function parseLines<Result>(
+  content: Uint8Array | string,
+  name: string,
+  parser: LineParser<Result>,
+): Result {
+  return parseText(content, name, new LineFeed(name, parser))
 }
 
 function countLines(bytes: Uint8Array): number {

@@ -6,7 +6,7 @@ import { show } from '../describe.js'
 import { PER_STEP, type Steps } from '../graph-core/slices.js'
 import { MAX_INT32, MIN_INT32 } from '../integers.js'
 import { MAX_DIMENSION } from '../matrix.js'
-import { type Accepted, assertCapacity, assertCount, EntryCollector, type EntrySink } from './entries.js'
+import { type Accepted, assertCapacity, assertCount, type EntrySink } from './entries.js'
 import type { LineParser, TextReader } from './text.js'
 
 const COMMENT = '%'.charCodeAt(0)
@@ -54,39 +54,21 @@ function readBanner(reader: TextReader, arrays: boolean): Banner {
   return { format, field: known, symmetry }
 }
 
-/**
- * Receiver of a dense matrix in the order of an array file, column by column. Elements that aren't set are 0,
- * such as the diagonal of a skew-symmetric matrix, which files omit.
- */
-export interface ArraySink<Result> {
-  begin(rows: number, cols: number, values: 'integer' | 'real', reader: TextReader): Accepted
-  set(row: number, col: number, value: number): void
-  end(): Result
-}
-
-/**
- * @param arrays - receiver of array files. Without it array files are refused, because they hold no sparse
- * matrix.
- */
-export function matrixMarketParser<Result>(
-  sink: EntrySink<Result>,
-  arrays?: ArraySink<Result>,
-): LineParser<Result> {
+/** @param arrays - whether array files are read. They hold no sparse matrix. */
+export function matrixMarketParser<Result>(sink: EntrySink<Result>, arrays = false): LineParser<Result> {
   let banner: Banner | undefined
   let body: LineParser<Result> | undefined
   return {
     *lines(reader) {
-      banner ??= readBanner(reader, arrays !== undefined)
+      banner ??= readBanner(reader, arrays)
       if (!body && reader.nextContent(COMMENT)) {
-        body =
-          banner.format === 'array'
-            ? arrayParser(banner, arrays!, reader)
-            : yield* coordinateParser(banner, sink, reader)
+        const parser = banner.format === 'array' ? arrayParser : coordinateParser
+        body = yield* parser(banner, sink, reader)
       }
       if (body) yield* body.lines(reader)
     },
     *end(reader) {
-      banner ??= readBanner(reader, arrays !== undefined)
+      banner ??= readBanner(reader, arrays)
       const sizes = banner.format === 'array' ? 'ROWS COLUMNS' : 'ROWS COLUMNS ENTRIES'
       return body ? yield* body.end(reader) : reader.fail(`the line "${sizes}" is missing`)
     },
@@ -106,24 +88,22 @@ function* coordinateParser<Result>(
   const general = symmetry === 'general'
   const accepted = yield* sink.begin({ rows, cols, most: general ? said : 2 * said, values: field }, reader)
   reader.endLine()
-  const entries = new EntryCollector((block) => sink.take(block))
   let count = 0
   return {
     *lines(reader) {
       while (reader.nextContent(COMMENT)) {
         if (count++ === said) assertCount(reader, count, said, 'entries')
-        const i = reader.index('the row', rows) - 1
-        const j = reader.index('the column', cols) - 1
+        const i = reader.integer('the row', 1, rows) - 1
+        const j = reader.integer('the column', 1, cols) - 1
         const value = readValue(reader, banner, accepted)
         if (!general && (i < j || (skew && i === j))) {
           reader.fail(`a ${symmetry} file has entries below the diagonal${skew ? '' : ' and on it'} only`)
         }
-        entries.add(i, j, value)
-        if (!general && i !== j) entries.add(j, i, skew ? 0 - value : value)
+        sink.add(i, j, value)
+        if (!general && i !== j) sink.add(j, i, skew ? 0 - value : value)
         reader.endLine()
         if (count % PER_STEP === 0) yield
       }
-      entries.flush()
     },
     *end(reader) {
       assertCount(reader, count, said, 'entries')
@@ -132,18 +112,22 @@ function* coordinateParser<Result>(
   }
 }
 
-function arrayParser<Result>(
+/**
+ * Parses the elements of an array file, column by column. The diagonal of a skew-symmetric matrix, which files
+ * omit, is 0.
+ */
+function* arrayParser<Result>(
   banner: Banner,
-  sink: ArraySink<Result>,
+  sink: EntrySink<Result>,
   reader: TextReader,
-): LineParser<Result> {
+): Steps<LineParser<Result>> {
   const { field, symmetry } = banner
   const [rows, cols] = readSizes(reader, symmetry)
   const skew = symmetry === 'skew-symmetric'
   const general = symmetry === 'general'
   const said = general ? rows * cols : (rows * (skew ? rows - 1 : rows + 1)) / 2
   assertCapacity(reader, said, '1\n'.length, 'elements')
-  const accepted = sink.begin(rows, cols, field === 'integer' ? 'integer' : 'real', reader)
+  const accepted = yield* sink.begin({ rows, cols, most: rows * cols, values: field }, reader)
   reader.endLine()
   const first = (col: number) => (general ? 0 : skew ? col + 1 : col)
   let row = first(0)
@@ -156,18 +140,18 @@ function arrayParser<Result>(
         do {
           if (count++ === said) assertCount(reader, count, said, 'elements')
           const value = readValue(reader, banner, accepted)
-          sink.set(row, col, value)
-          if (!general && row !== col) sink.set(col, row, skew ? 0 - value : value)
+          sink.add(row, col, value)
+          if (!general && row !== col) sink.add(col, row, skew ? 0 - value : value)
           if (++row === rows) row = first(++col)
           if (count % PER_STEP === 0) yield
         } while (!reader.atLineEnd())
         reader.endLine()
       }
     },
-    // biome-ignore lint/correctness/useYield: other parsers have work to do here
     *end(reader) {
       assertCount(reader, count, said, 'elements')
-      return sink.end()
+      for (let i = 0; skew && i < rows; i++) sink.add(i, i, 0)
+      return yield* sink.end(rows, cols, field !== 'real')
     },
   }
 }

@@ -1,8 +1,8 @@
 /** Decodes .npy files on disk. */
 import type { FileHandle } from 'node:fs/promises'
-import { openForReading, readError, readFully } from './files.js'
+import { changedWhileRead, readFully, reading } from './files.js'
 import type { NpyDecoder } from './npy-decoder.js'
-import { NpyProblem, namedProblem } from './npy-header.js'
+import { namedProblem } from './npy-header.js'
 
 /** Bytes of one read: enough for the full speed of a disk, few enough to stop soon after a signal. */
 const CHUNK_BYTES = 1 << 22
@@ -10,23 +10,20 @@ const CHUNK_BYTES = 1 << 22
 /** Number of concurrent reads: one thread doesn't saturate the memory bandwidth. */
 const READERS = 4
 
-/** Opens a .npy file, runs work on it and closes it. */
-export async function readingNpy<Result>(
+/** Runs work on a .npy file by {@link reading}. */
+export const readingNpy = <Result>(
   name: string,
   work: (file: FileHandle, size: number) => Promise<Result>,
-): Promise<Result> {
-  const { file, size } = await openForReading(name, 'a NumPy .npy file')
-  try {
-    return await work(file, size)
-  } catch (error) {
-    throw readError(name, namedProblem(name, error))
-  } finally {
-    await file.close()
-  }
-}
+): Promise<Result> =>
+  reading(name, 'a NumPy .npy file', (file, size) =>
+    work(file, size).catch((error) => {
+      throw namedProblem(name, error)
+    }),
+  )
 
 /** Runs a decoder on a file. `reached` is called with the number of bytes that have been read. */
 export async function decodeFile<Result>(
+  name: string,
   decoder: NpyDecoder<Result>,
   file: FileHandle,
   reached: (bytes: number) => void = () => {},
@@ -43,9 +40,7 @@ export async function decodeFile<Result>(
         const bytes = value.subarray(at, at + CHUNK_BYTES)
         next += bytes.length
         reached(read)
-        if ((await readFully(file, bytes, position + at)) < bytes.length) {
-          throw new NpyProblem('the file became shorter while it was read')
-        }
+        if ((await readFully(file, bytes, position + at)) < bytes.length) throw changedWhileRead(name)
         read += bytes.length
       }
     }

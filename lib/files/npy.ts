@@ -54,7 +54,7 @@ export async function readNpy(path: string | URL, options?: ReadNpyOptions): Pro
   return FileWork.run('reading a file', rest, (work) =>
     readingNpy(name, async (file, size) => {
       const decoder = decodeMatrix(size, dtype, (count, type) => newMatrixData(count, name, type, maxBytes))
-      const matrix = await decodeFile(decoder, file, (position) => work.reached(position / size))
+      const matrix = await decodeFile(name, decoder, file, (position) => work.reached(position / size))
       work.end()
       return matrix
     }),

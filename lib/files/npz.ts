@@ -13,7 +13,7 @@ import { boolean, Options, type OptionsOf, option } from '../options.js'
 import type { ElementArray } from '../storage.js'
 import { assertAttached, readBack } from '../view.js'
 import type { EntrySink } from './entries.js'
-import { openForReading, pathOf, systemReason } from './files.js'
+import { pathOf, piecesOf, reading } from './files.js'
 import { MAX_INFLATED } from './lines.js'
 import { assertWithinLimit, newMatrixData } from './memory.js'
 import { type ReadNpyOptions, readNpySet } from './npy.js'
@@ -184,30 +184,29 @@ async function readArrays(
   })
 }
 
-async function withArchive<Result>(
+function withArchive<Result>(
   name: string,
   options: ReadFileOptions,
   read: (zip: ZipFile, size: number, work: FileWork) => Promise<Result>,
 ): Promise<Result> {
-  return FileWork.run('reading a file', options, async (work) => {
-    const { file, size } = await openForReading(name, 'a NumPy .npz file')
-    try {
-      const yauzl = await import('yauzl')
-      const reader = archiveReader(yauzl, file, size)
-      const zip = await yauzl.fromRandomAccessReaderPromise(reader, size, {
-        autoClose: false,
-        lazyEntries: true,
-      })
-      return await read(zip, size, work)
-    } catch (error) {
-      if (error instanceof MpmmlError) throw error
-      const { syscall, message } = error as NodeJS.ErrnoException
-      const reason = syscall === undefined ? `it is no .npz file, or a damaged one: ${message}` : undefined
-      throw new FileError(`${name} can't be read: ${reason ?? systemReason(error)}`, { cause: error })
-    } finally {
-      await file.close()
-    }
-  })
+  return FileWork.run('reading a file', options, (work) =>
+    reading(name, 'a NumPy .npz file', async (file, size) => {
+      try {
+        const yauzl = await import('yauzl')
+        const zip = await yauzl.fromRandomAccessReaderPromise(archiveReader(yauzl, name, file, size), size, {
+          autoClose: false,
+          lazyEntries: true,
+        })
+        return await read(zip, size, work)
+      } catch (error) {
+        const { syscall, message } = error as NodeJS.ErrnoException
+        if (error instanceof MpmmlError || syscall !== undefined) throw error
+        throw new FileError(`${name} can't be read: it is no .npz file, or a damaged one: ${message}`, {
+          cause: error,
+        })
+      }
+    }),
+  )
 }
 
 /**
@@ -216,6 +215,7 @@ async function withArchive<Result>(
  */
 function archiveReader(
   { RandomAccessReader }: typeof import('yauzl'),
+  name: string,
   file: FileHandle,
   size: number,
 ): RandomAccessReader {
@@ -235,20 +235,13 @@ function archiveReader(
     }
 
     override createReadStream({ start, end }: { start: number; end: number }): Readable {
-      return Readable.from(pieces(file, start, end), { objectMode: false, highWaterMark: PIECE })
+      return Readable.from(piecesOf(file, name, start, end, PIECE), {
+        objectMode: false,
+        highWaterMark: PIECE,
+      })
     }
   }
   return new ArchiveReader()
-}
-
-async function* pieces(file: FileHandle, start: number, end: number): AsyncGenerator<Buffer, void> {
-  for (let at = start; at < end; ) {
-    const length = Math.min(PIECE, end - at)
-    const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(length), 0, length, at)
-    if (bytesRead === 0) throw new Error('it became shorter while it was read')
-    yield buffer.subarray(0, bytesRead)
-    at += bytesRead
-  }
 }
 
 async function listArrays(zip: ZipFile, name: string): Promise<Map<string, Entry>> {

@@ -8,7 +8,7 @@ import { FileError } from '../errors.js'
 import { PER_STEP, type Steps } from '../graph-core/slices.js'
 import { MAX_DIMENSION } from '../matrix.js'
 import { fromLatin1, swapBytes } from '../platform.js'
-import { type Accepted, EntryCollector, type EntrySink } from './entries.js'
+import type { EntrySink } from './entries.js'
 import { type NpyHeader, NpyProblem, namedProblem } from './npy-header.js'
 import { fileType } from './npy-types.js'
 import type { FileWork } from './progress.js'
@@ -68,7 +68,8 @@ export async function readSparseArchive<Result>(
   const [rows, cols] = Array.from(shape, (size) =>
     inRange(size, 0, MAX_DIMENSION, () => `${name}: a dimension`),
   )
-  const { values, integral } = valuesOf(await part('data'))
+  const { values, kind } = numbersOf(await part('data'))
+  const integral = !isFloat(kind)
   const accepted = await work.inSlices(
     sink.begin(
       { rows, cols, most: values.length, values: integral ? 'integer' : 'real' },
@@ -81,87 +82,42 @@ export async function readSparseArchive<Result>(
   )
   const [first, second] = [integersOf(await part(needed[0]!)), integersOf(await part(needed[1]!))]
   assertLength(second, values.length, `${name}, array ${show(needed[1])}`)
-  const sizes = [rows!, cols!] as const
-  const entries = { name, values, integral, accepted, sizes, first, second }
-  await work.inSlices(
-    format === 'coo' ? pairs(entries, sink) : lines(entries, sink, format === 'csr' ? 0 : 1),
-  )
-  return work.inSlices(sink.end(rows!, cols!, integral))
-}
-
-/** The arrays of a sparse matrix. */
-interface Entries {
-  readonly name: string
-  readonly values: Integers
-  readonly integral: boolean
-  readonly accepted: Accepted
-  readonly sizes: readonly [rows: number, cols: number]
-  readonly first: Integers
-  readonly second: Integers
-}
-
-/** Reads rows, columns and values one by one. */
-class EntryReader {
-  readonly #entries: Entries
-  readonly #collector: EntryCollector
-
-  constructor(entries: Entries, sink: EntrySink<unknown>) {
-    this.#entries = entries
-    this.#collector = new EntryCollector((block) => sink.take(block))
-  }
-
-  /** Passes entry `e` to the sink. */
-  add(row: number, col: number, e: number): void {
-    const { name, values, integral, accepted } = this.#entries
+  const index = (value: number | bigint, size: number, e: number) =>
+    inRange(value, 0, size - 1, () => `${name}: the place of entry ${e}`)
+  const add = (row: number, col: number, e: number) => {
     const value = values[e]!
-    const checked = integral
-      ? inRange(value, accepted.least, accepted.most, () => `${name}: the value of entry ${e}`)
-      : (value as number)
-    this.#collector.add(row, col, checked)
+    const what = () => `${name}: the value of entry ${e}`
+    sink.add(row, col, integral ? inRange(value, accepted.least, accepted.most, what) : Number(value))
   }
-
-  /** Returns the validated index of entry `e` along an axis. */
-  index(value: number | bigint, axis: 0 | 1, e: number): number {
-    const { name, sizes } = this.#entries
-    return inRange(value, 0, sizes[axis] - 1, () => `${name}: the place of entry ${e}`)
-  }
-
-  end(): void {
-    this.#collector.flush()
-  }
-}
-
-/** Passes entries in coordinate format to a sink. */
-function* pairs(entries: Entries, sink: EntrySink<unknown>): Steps<void> {
-  const { name, values, first, second } = entries
-  assertLength(first, values.length, `${name}, array "row"`)
-  const reader = new EntryReader(entries, sink)
-  for (let e = 0; e < values.length; e++) {
-    if (e % PER_STEP === 0) yield
-    reader.add(reader.index(first[e]!, 0, e), reader.index(second[e]!, 1, e), e)
-  }
-  reader.end()
-}
-
-/** Passes entries in compressed rows (axis 0) or columns (axis 1) to a sink. */
-function* lines(entries: Entries, sink: EntrySink<unknown>, axis: 0 | 1): Steps<void> {
-  const { name, values, sizes, first, second } = entries
-  assertLength(first, sizes[axis] + 1, `${name}, array "indptr"`)
-  const reader = new EntryReader(entries, sink)
-  let e = 0
-  for (let line = 0; line < sizes[axis]; line++) {
-    if (line % PER_STEP === 0) yield
-    const end = inRange(first[line + 1]!, e, values.length, () => `${name}: the end of line ${line}`)
-    for (; e < end; e++) {
+  /** Passes entries in coordinate format to the sink. */
+  function* pairs(): Steps<void> {
+    assertLength(first, values.length, `${name}, array "row"`)
+    for (let e = 0; e < values.length; e++) {
       if (e % PER_STEP === 0) yield
-      if (axis === 0) reader.add(line, reader.index(second[e]!, 1, e), e)
-      else reader.add(reader.index(second[e]!, 0, e), line, e)
+      add(index(first[e]!, rows!, e), index(second[e]!, cols!, e), e)
     }
   }
-  if (Number(first[0]) !== 0 || e !== values.length) {
-    throw new FileError(`${name}: its lines have ${e} entries, but it has ${values.length}: it is damaged`)
+  /** Passes entries in compressed rows or columns to the sink. */
+  function* lines(): Steps<void> {
+    const [count, size] = format === 'csr' ? [rows!, cols!] : [cols!, rows!]
+    assertLength(first, count + 1, `${name}, array "indptr"`)
+    let e = 0
+    for (let line = 0; line < count; line++) {
+      if (line % PER_STEP === 0) yield
+      const end = inRange(first[line + 1]!, e, values.length, () => `${name}: the end of line ${line}`)
+      for (; e < end; e++) {
+        if (e % PER_STEP === 0) yield
+        const other = index(second[e]!, size, e)
+        if (format === 'csr') add(line, other, e)
+        else add(other, line, e)
+      }
+    }
+    if (Number(first[0]) !== 0 || e !== values.length) {
+      throw new FileError(`${name}: its lines have ${e} entries, but it has ${values.length}: it is damaged`)
+    }
   }
-  reader.end()
+  await work.inSlices(format === 'coo' ? pairs() : lines())
+  return work.inSlices(sink.end(rows!, cols!, integral))
 }
 
 /** Returns the text of an array without dimensions, in bytes or in UTF-32. */
@@ -188,11 +144,6 @@ function integersOf(part: Part): Integers {
   const { values, kind } = numbersOf(part)
   if (isFloat(kind)) throw new FileError(`${part.name}: expected integers, but it has ${kind}`)
   return values
-}
-
-function valuesOf(part: Part): { values: Integers; integral: boolean } {
-  const { values, kind } = numbersOf(part)
-  return { values, integral: !isFloat(kind) }
 }
 
 /** @param what - gives the name of the value in a message. */

@@ -17,7 +17,7 @@ import { pathOf } from './files.js'
 import { findInLines, readLines } from './lines.js'
 import { matrixMarketParser } from './matrix-market.js'
 import { type MemoryOptions, maxBytes } from './memory.js'
-import { formatInName, formatOf } from './names.js'
+import { formatInName, formatOf, type SparseFormat } from './names.js'
 import {
   type FileOptions,
   FileWork,
@@ -27,10 +27,7 @@ import {
   writeFileSet,
 } from './progress.js'
 import type { TextReader } from './text.js'
-import { arcHead, arcLine, coordinateHead, coordinateLine, writeLines } from './write-text.js'
-
-/** Formats that hold entries. */
-export type SparseFormat = 'matrix-market' | 'dimacs'
+import { entryFormat, writeLines } from './write-text.js'
 
 const formats = ['matrix-market', 'dimacs'] as const
 const readable = [...formats, 'npz'] as const
@@ -171,8 +168,7 @@ export async function writeEntries(
   }
   await FileWork.run(`writing ${name}`, rest, async (work) => {
     await work.inSlices(throughout(loan, checkingPlaces(borrowed)))
-    const lines = format === 'dimacs' ? arcs(borrowed, name, work) : coordinates(borrowed, work)
-    await writeLines(name, throughout(loan, lines), work)
+    await writeLines(name, throughout(loan, entryLines(borrowed, format, name, work)), work)
   })
 }
 
@@ -223,22 +219,17 @@ function* checkingPlaces({ shape: [rows, cols], row, col }: SparseEntries): Step
   }
 }
 
-function* coordinates({ shape, row, col, value }: SparseEntries, work: FileWork): Generator<string, void> {
-  yield coordinateHead(isInt32Array(value) ? 'integer' : 'real', shape[0], shape[1], row.length)
-  for (let e = 0; e < row.length; e++) {
-    if (e % PER_STEP === 0) work.reached(e / row.length)
-    yield coordinateLine(row[e]!, col[e]!, value[e]!)
-  }
-}
-
-function* arcs(
+function* entryLines(
   { shape, row, col, value }: SparseEntries,
+  format: SparseFormat,
   name: string,
   work: FileWork,
 ): Generator<string, void> {
-  yield arcHead(name, shape[0], shape[1], row.length)
+  const field = isInt32Array(value) ? 'integer' : 'real'
+  const { head, line } = entryFormat(format, name, field, shape, row.length)
+  yield head
   for (let e = 0; e < row.length; e++) {
     if (e % PER_STEP === 0) work.reached(e / row.length)
-    yield arcLine(name, row[e]!, col[e]!, value[e]!)
+    yield line(row[e]!, col[e]!, value[e]!)
   }
 }

@@ -7,7 +7,7 @@ import { choice, Options, type OptionsOf, readChoice, required } from '../option
 import type { ElementArray } from '../storage.js'
 import type { DataType, Semiring } from '../variant-names.js'
 import { csvParser } from './csv.js'
-import { DenseArray, DenseEntries, type DenseRequest, wantedOf } from './dense.js'
+import { DenseEntries, type DenseRequest, wantedOf } from './dense.js'
 import { dimacsParser } from './dimacs.js'
 import { type ContentOptions, contentName, LineFeed, parseText } from './line-feed.js'
 import { readText } from './lines.js'
@@ -49,11 +49,7 @@ const matrixFeed = (name: string, format: TextFormat, wanted: DenseRequest) => {
   if (format === 'csv' || format === 'tsv')
     return new LineFeed(name, csvParser(name, wanted, format === 'tsv'))
   const entries = new DenseEntries(name, wanted)
-  const isDimacs = format === 'dimacs'
-  return new LineFeed(
-    name,
-    isDimacs ? dimacsParser(entries) : matrixMarketParser(entries, new DenseArray(name, wanted)),
-  )
+  return new LineFeed(name, format === 'dimacs' ? dimacsParser(entries) : matrixMarketParser(entries, true))
 }
 
 export const readTextMatrix = (

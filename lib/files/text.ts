@@ -7,17 +7,7 @@ import { FileError } from '../errors.js'
 import type { Steps } from '../graph-core/slices.js'
 import { fromLatin1, fromUtf8, toUtf8 } from '../platform.js'
 import { adviceFor } from './advice.js'
-import {
-  HALF_DIGITS,
-  infinityOf,
-  isDecimal,
-  isExact,
-  isInteger,
-  LONGEST_NUMBER,
-  nearest,
-  numberOf,
-  refusalOf,
-} from './decimal.js'
+import { infinityOf, isDecimal, isExact, isInteger, LONGEST_NUMBER, numberOf, refusalOf } from './decimal.js'
 
 const NEWLINE = 10
 const SPACE = 32
@@ -43,9 +33,6 @@ const SHORTENED = 1000
 /** Limit of a word in messages, in bytes. */
 const MAX_OF_WORD = 400
 
-/** Limits of the cache of names: characters of a name, and number of names. */
-const SHORT = 24
-const REMEMBERED = 1 << 12
 /**
  * Longest substring in characters that V8 copies instead of referencing the string: SlicedString::kMinLength
  * is 13.
@@ -97,10 +84,6 @@ export class TextReader {
   #doubtful: { readonly text: string; readonly line: number } | null | undefined
   /** Byte of the decimal point in this text; -1 until a number has one. */
   #point = -1
-  /** Cache of recent texts, allocated on first use. */
-  #texts: string[] = []
-  /** Bytes of the cached texts, as characters. */
-  #bytesOfTexts: string[] = []
   /** All bytes of the window as characters, computed on first use. */
   #characters = ''
 
@@ -162,37 +145,11 @@ export class TextReader {
     return this.#text(this.position, this.bytes.indexOf(NEWLINE, this.position), SHORTENED).trim()
   }
 
-  /**
-   * Returns the text of bytes. Names of nodes repeat: a cached text needs no decoding, and has its hash for
-   * maps.
-   */
+  /** Returns the text of bytes. */
   textOf(start: number, end: number): string {
     const { bytes } = this
-    const length = end - start
-    if (length > SHORT) return fromUtf8(bytes, start, end)
-    let hash = length
-    let isAscii = true
-    for (let at = start; at < end; at++) {
-      const byte = bytes[at]!
-      if (byte >= 0x80) isAscii = false
-      hash = (Math.imul(hash, 31) + byte) | 0
-    }
-    const slot = (hash ^ (hash >>> 12)) & (REMEMBERED - 1)
-    if (this.#texts.length === 0) {
-      this.#texts = new Array<string>(REMEMBERED).fill('')
-      this.#bytesOfTexts = [...this.#texts]
-    }
-    const known = this.#bytesOfTexts[slot]!
-    if (known.length === length) {
-      let at = 0
-      while (at < length && known.charCodeAt(at) === bytes[start + at]) at++
-      if (at === length) return this.#texts[slot]!
-    }
-    const characters = this.#slice(start, end)
-    const text = isAscii ? characters : fromUtf8(bytes, start, end)
-    this.#bytesOfTexts[slot] = characters
-    this.#texts[slot] = text
-    return text
+    for (let at = start; at < end; at++) if (bytes[at]! >= 0x80) return fromUtf8(bytes, start, end)
+    return this.#slice(start, end)
   }
 
   /**
@@ -201,7 +158,7 @@ export class TextReader {
    */
   #slice(start: number, end: number): string {
     if (end - start > LONGEST_COPIED) return fromLatin1(this.bytes, start, end)
-    if (this.#characters === '') this.#characters = fromLatin1(this.bytes, 0, this.end)
+    if (this.#characters === '') this.#characters = fromLatin1(this.bytes, 0, this.bytes.length)
     return this.#characters.slice(start, end)
   }
 
@@ -324,10 +281,8 @@ export class TextReader {
       if (exponent < 0) value /= tens[-exponent]!
       else if (exponent > 0) value *= tens[exponent]!
     } else {
-      value = this.#rounded(first, last, exponent)
-      if (Number.isNaN(value) && at - start <= LONGEST_NUMBER) {
-        value = Math.abs(Number(this.#slice(start, at).replace(',', '.')))
-      }
+      if (at - start > LONGEST_NUMBER) return Number.NaN
+      value = Math.abs(Number(this.#slice(start, at).replace(',', '.')))
       if (!Number.isFinite(value)) return Number.NaN
       if (this.integral && !isExact(this.#slice(first, last), value)) return Number.NaN
     }
@@ -335,32 +290,19 @@ export class TextReader {
     return negative ? -value : value
   }
 
-  /**
-   * Returns the digits from `at` up to `last` times a power of ten, correctly rounded; NaN if there are too
-   * many digits.
-   */
-  #rounded(at: number, last: number, exponent: number): number {
-    const { bytes } = this
-    let high = 0
-    let low = 0
-    let count = 0
-    for (; at < last; at++) {
-      const digit = bytes[at]! - ZERO
-      if (digit < 0 || (count === 0 && digit === 0)) continue
-      if (count < HALF_DIGITS) high = 10 * high + digit
-      else low = 10 * low + digit
-      if (++count > 2 * HALF_DIGITS) return Number.NaN
-    }
-    return nearest(high, low, Math.max(count - HALF_DIGITS, 0), exponent)
-  }
-
-  /** Returns the number in a text that was read from the line, with the rules of {@link number}. */
+  /** Returns the number in a text that was read from the line, such as a quoted cell, by {@link decimal}. */
   numberIn(text: string, what: string): number {
-    const pointed = this.decimalComma ? text.replace(',', '.') : text
-    const value = numberOf(pointed)
-    this.integral = isInteger(text)
-    if (this.decimalComma && !this.integral) this.#doubt(text.replace(/^[+-]/, ''))
-    return Number.isNaN(value) ? this.#wrongNumber(what, text) : value
+    const { bytes, position } = this
+    const characters = this.#characters
+    this.bytes = toUtf8(`${text}\n`)
+    this.position = 0
+    this.#characters = ''
+    const value = this.decimal()
+    const isWhole = this.atLineEnd() && this.position === this.bytes.length - 1
+    this.bytes = bytes
+    this.position = position
+    this.#characters = characters
+    return Number.isNaN(value) || !isWhole ? this.#wrongNumber(what, text) : value
   }
 
   /**
@@ -409,27 +351,6 @@ export class TextReader {
     if (Number.isNaN(value) && !isInteger(word)) this.#wrongNumber(what, word, advice)
     const expected = isInteger(word) ? `from ${least} to ${most}` : 'an integer'
     return this.fail(`${what} must be ${expected}, but it is ${word}${advice}`)
-  }
-
-  /** Reads an integer of at least 1; most numbers of a large file are such integers. */
-  index(what: string, most: number): number {
-    const { bytes } = this
-    let at = this.position
-    let byte = bytes[at]!
-    while (byte === SPACE || byte === TAB) byte = bytes[++at]!
-    const first = at
-    let value = 0
-    let digit = byte - ZERO
-    while (digit >= 0 && digit <= 9 && value < 100_000_000) {
-      value = 10 * value + digit
-      digit = bytes[++at]! - ZERO
-    }
-    byte = digit + ZERO
-    if ((byte === SPACE || byte === NEWLINE) && at > first && value >= 1 && value <= most) {
-      this.position = at
-      return value
-    }
-    return this.integer(what, 1, most)
   }
 
   /** Skips the end of the line; throws if the line has more text. */

@@ -1,14 +1,15 @@
 /** Writes matrices as text: Matrix Market, CSV and DIMACS. */
-import { Readable } from 'node:stream'
+import { pipeline, Readable } from 'node:stream'
 import { zeroOf } from '../built-in-semirings.js'
 import { isInteger, newArray, typeNameOf } from '../elements.js'
 import { FileError, ShapeError } from '../errors.js'
+import type { Steps } from '../graph-core/slices.js'
 import { shapeOf } from '../layout.js'
 import type { ElementArray } from '../storage.js'
 import type { Semiring } from '../variant-names.js'
 import { assertStillAttached, type HostView } from '../view.js'
 import { infiniteZero } from './dense.js'
-import { isGzipName } from './names.js'
+import { isGzipName, type SparseFormat } from './names.js'
 import { gather } from './npy-content.js'
 import type { FileWork } from './progress.js'
 import type { TextFormat } from './text-matrices.js'
@@ -18,14 +19,9 @@ interface Source {
   readonly view: HostView<ElementArray>
   readonly semiring: Semiring
   readonly zero: number
-  /** Number of elements that equal zero of the semiring. */
-  readonly zeros: number
   readonly name: string
   readonly reached: (share: number) => void
 }
-
-/** Number of elements that are checked between two turns of the event loop. */
-const PER_TURN = 1 << 21
 
 /** Characters of one write. */
 const PIECE = 1 << 17
@@ -46,8 +42,12 @@ export async function writeTextMatrix(
   }
   const zero = zeroOf(semiring, typeNameOf(view.type))
   const reached = (share: number) => work.reached(share)
-  const zeros = await countZeros(view, zero, () => work.reached(0))
-  await writeLines(name, writers[format]({ view, semiring, zero, zeros, name, reached }), work)
+  const source = { view, semiring, zero, name, reached }
+  const lines =
+    format === 'csv' || format === 'tsv'
+      ? cells(source, format === 'csv' ? ',' : '\t')
+      : elements(source, format, await work.inSlices(countingZeros(view, zero)))
+  await writeLines(name, lines, work)
 }
 
 /** Writes lines to a file, compressed if its name ends with .gz. */
@@ -55,27 +55,21 @@ export const writeLines = (name: string, lines: Iterable<string>, work: FileWork
   work.write(name, bytesOf(lines, isGzipName(name)))
 
 async function* bytesOf(lines: Iterable<string>, isCompressed: boolean): AsyncGenerator<Uint8Array, void> {
-  const pieces = Readable.from(inPieces(lines), { objectMode: false, highWaterMark: 1 })
-  if (!isCompressed) return yield* pieces
+  if (!isCompressed) return yield* inPieces(lines)
   const { createGzip } = await import('node:zlib')
   const compressed = createGzip()
-  pieces.on('error', (error) => compressed.destroy(error))
-  yield* pieces.pipe(compressed)
+  // The callback ignores errors, because the reader of the stream gets them too.
+  pipeline(Readable.from(inPieces(lines), { objectMode: false, highWaterMark: 1 }), compressed, () => {})
+  yield* compressed
 }
 
-/** Counts the elements that equal `zero`, and yields to the event loop at intervals. */
-async function countZeros(view: HostView<ElementArray>, zero: number, goOn: () => void): Promise<number> {
+function* countingZeros(view: HostView<ElementArray>, zero: number): Steps<number> {
   const row = newArray(view.type, view.cols)
   let zeros = 0
-  let looked = 0
   for (let i = 0; i < view.rows; i++) {
     gather(view, i * view.cols, row)
     for (const value of row) if (value === zero) zeros++
-    looked += view.cols
-    if (looked < PER_TURN) continue
-    looked = 0
-    await new Promise((resolve) => setImmediate(resolve))
-    goOn()
+    yield
   }
   return zeros
 }
@@ -89,13 +83,6 @@ function* inPieces(lines: Iterable<string>): Generator<Buffer, void> {
     text = ''
   }
   if (text.length > 0) yield Buffer.from(text)
-}
-
-const writers: Record<TextFormat, (source: Source) => Iterable<string>> = {
-  'matrix-market': matrixMarket,
-  csv: (source) => cells(source, ','),
-  tsv: (source) => cells(source, '\t'),
-  dimacs,
 }
 
 /** Yields the rows, each in the same array. */
@@ -124,26 +111,25 @@ export function numberText(value: number, pointed: boolean): string {
   return Number.isFinite(value) ? String(value) : value > 0 ? 'inf' : '-inf'
 }
 
-function* matrixMarket(source: Source): Generator<string, void> {
-  const { view, zero, zeros } = source
-  const { rows, cols } = view
+/** Formats a matrix as its elements that aren't zero; as an array of Matrix Market if none is. */
+function* elements(source: Source, format: SparseFormat, zeros: number): Generator<string, void> {
+  const { view, zero, name } = source
+  const { rows, cols, rowStride, colStride } = view
   const field = isInteger(view.type) ? 'integer' : 'real'
-  if (zeros === 0) {
+  if (zeros === 0 && format === 'matrix-market') {
     yield `%%MatrixMarket matrix array ${field} general\n${rows} ${cols}\n`
-    const { rowStride, colStride } = view
     const columns = { ...view, rows: cols, cols: rows, rowStride: colStride, colStride: rowStride }
     for (const column of rowsOf({ ...source, view: columns })) {
       for (const value of column) yield `${numberText(value, false)}\n`
     }
     return
   }
-  yield coordinateHead(field, rows, cols, rows * cols - zeros)
+  const { head, line } = entryFormat(format, name, field, [rows, cols], rows * cols - zeros)
+  yield head
   let i = 0
   for (const row of rowsOf(source)) {
+    for (let j = 0; j < cols; j++) if (row[j] !== zero) yield line(i, j, row[j]!)
     i++
-    for (let j = 0; j < cols; j++) {
-      if (row[j] !== zero) yield coordinateLine(i - 1, j, row[j]!)
-    }
   }
 }
 
@@ -167,34 +153,36 @@ function* cells(source: Source, separator: string): Generator<string, void> {
   }
 }
 
-/** Returns the first lines of a coordinate file of Matrix Market. */
-export const coordinateHead = (field: 'integer' | 'real', rows: number, cols: number, count: number) =>
-  `%%MatrixMarket matrix coordinate ${field} general\n${rows} ${cols} ${count}\n`
-
-export const coordinateLine = (row: number, col: number, value: number) =>
-  `${row + 1} ${col + 1} ${numberText(value, false)}\n`
-
-/** Returns the first line of a DIMACS file. Throws ShapeError for a matrix that isn't square. */
-export function arcHead(name: string, rows: number, cols: number, count: number): string {
-  if (rows === cols) return `p sp ${rows} ${count}\n`
-  throw new ShapeError(`${name}: a graph has a square matrix, but this one is ${rows} × ${cols}: write .mtx`)
-}
-
-/** Returns the line of an arc. Throws FileError for a weight that isn't int32. */
-export function arcLine(name: string, row: number, col: number, value: number): string {
-  if ((value | 0) === value) return `a ${row + 1} ${col + 1} ${value}\n`
-  throw new FileError(
-    `${name}: the weights of a DIMACS file are int32 integers, but at index [${row}, ${col}] there is ${value}: write .mtx`,
-  )
-}
-
-function* dimacs(source: Source): Generator<string, void> {
-  const { view, zero, zeros, name } = source
-  const { rows, cols } = view
-  yield arcHead(name, rows, cols, rows * cols - zeros)
-  let i = 0
-  for (const row of rowsOf(source)) {
-    for (let j = 0; j < row.length; j++) if (row[j] !== zero) yield arcLine(name, i, j, row[j]!)
-    i++
+/**
+ * Returns the first lines of a sparse file, and a function that formats an entry, whose row and column count
+ * from 0.
+ *
+ * @throws ShapeError for a matrix that isn't square, and FileError for a weight that isn't int32, in DIMACS.
+ */
+export function entryFormat(
+  format: SparseFormat,
+  name: string,
+  field: 'integer' | 'real',
+  [rows, cols]: readonly [rows: number, cols: number],
+  count: number,
+): { head: string; line: (row: number, col: number, value: number) => string } {
+  if (format === 'matrix-market') {
+    return {
+      head: `%%MatrixMarket matrix coordinate ${field} general\n${rows} ${cols} ${count}\n`,
+      line: (row, col, value) => `${row + 1} ${col + 1} ${numberText(value, false)}\n`,
+    }
+  }
+  if (rows !== cols)
+    throw new ShapeError(
+      `${name}: a graph has a square matrix, but this one is ${rows} × ${cols}: write .mtx`,
+    )
+  return {
+    head: `p sp ${rows} ${count}\n`,
+    line(row, col, value) {
+      if ((value | 0) === value) return `a ${row + 1} ${col + 1} ${value}\n`
+      throw new FileError(
+        `${name}: the weights of a DIMACS file are int32 integers, but at index [${row}, ${col}] there is ${value}: write .mtx`,
+      )
+    },
   }
 }

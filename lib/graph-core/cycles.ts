@@ -17,7 +17,7 @@ export const rotated = <T>(list: readonly T[], first: number): T[] => [
 ]
 
 /** A cycle that gains. */
-export interface GainingCycle {
+export interface ImprovingCycle {
   /** Nodes of the cycle, in order. */
   readonly nodes: readonly number[]
   /** Product of the weights of its edges by the semiring's ⊗. */
@@ -27,7 +27,7 @@ export interface GainingCycle {
 }
 
 /** Rule that decides whether a cycle is improving: its weight is better than the semiring's one. */
-export interface Gain {
+export interface ImprovementRule {
   readonly maximizes: boolean
   /** The value of the empty path. */
   readonly one: number
@@ -37,8 +37,8 @@ const MAX_SHOWN = 8
 
 /** Returns the error for a cycle that gains. */
 export function cycleError(
-  { nodes, weight, batch }: GainingCycle,
-  { maximizes, one }: Gain,
+  { nodes, weight, batch }: ImprovingCycle,
+  { maximizes, one }: ImprovementRule,
   names: NodeNames | null = null,
 ): CycleError {
   const cycle = rotated(nodes, leastOf(nodes))

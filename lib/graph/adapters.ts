@@ -4,6 +4,7 @@
  */
 import { show, typeName } from '../describe.js'
 import { DTypeError, OptionError, ValueError } from '../errors.js'
+import { atOnce } from '../graph-core/slices.js'
 import { boolean, Options, type OptionsOf, option, type ReadOf } from '../options.js'
 import { edgeWeight, NamedEdges, type NamedGraph } from './named-edges.js'
 
@@ -41,7 +42,7 @@ const options = new Options({
 type Read = ReadOf<typeof options>
 
 /** Collects edges with the weights that options name. */
-class Adapted<Key> {
+class CollectedEdges<Key> {
   readonly #edges = new NamedEdges<Key>()
   readonly #weight: string | null | undefined
   readonly #directed: boolean | undefined
@@ -61,13 +62,14 @@ class Adapted<Key> {
   /** Adds an edge. `attributes` contains the weight, or is the weight itself. */
   add(from: Key, to: Key, attributes: unknown, isDirected: boolean): void {
     const weight = this.#weightOf(attributes, () => `the edge from ${show(from)} to ${show(to)}`)
-    this.#edges.add(from, to, weight)
-    if (!(this.#directed ?? isDirected) && from !== to) this.#edges.add(to, from, weight)
+    const [start, end] = [this.#edges.node(from), this.#edges.node(to)]
+    this.#edges.join(start, end, weight)
+    if (!(this.#directed ?? isDirected) && start !== end) this.#edges.join(end, start, weight)
   }
 
   end(): NamedGraph<Key> {
     if (this.#lacking && this.#hasWeights) this.#refuse(this.#lacking)
-    return this.#edges.end()
+    return atOnce(this.#edges.end())
   }
 
   #weightOf(attributes: unknown, edge: () => string): number {
@@ -179,7 +181,7 @@ interface Adapter {
    * Adds all nodes and edges of a graph. Declared as a method, so that each adapter can have its own type of
    * graph.
    */
-  visit(graph: unknown, adapted: Adapted<unknown>, options: Read): void
+  visit(graph: unknown, adapted: CollectedEdges<unknown>, options: Read): void
 }
 
 /** All adapters. A library precedes libraries whose graphs have only some of its methods. */
@@ -293,7 +295,7 @@ export function toEdgeList(graph: unknown, its?: ToEdgeListOptions): NamedGraph<
       `option ${column} is for columns of a table, but graph is ${adapter.name}: leave it out`,
     )
   }
-  const adapted = new Adapted<unknown>(read)
+  const adapted = new CollectedEdges<unknown>(read)
   adapter.visit(graph, adapted, read)
   return adapted.end()
 }

@@ -23,15 +23,15 @@ import { exactWeight, listedKeys, matrixKeys } from './cycles.js'
 import { denseMatrix } from './dense.js'
 import { type Graph, keyedRows } from './keyed.js'
 import type { FoundBy } from './options.js'
-import { findNextNodeCycle, type PathTrees, type Ways } from './path-trees.js'
+import { findNextNodeCycle, type PathForest, type PathTrees } from './path-trees.js'
 import { materialize, type PathQuery, placed, shapeOf, sizesOf, WORK } from './query.js'
 import { overflowError } from './refusals.js'
-import { edgeGains, edgeKey, type PathRules, rulesOf } from './rules.js'
+import { edgeImproves, edgeKey, type PathRules, rulesOf } from './rules.js'
 import { makeArray } from './search.js'
 
 /** Distances, next nodes, and the trees of the paths if they are requested. */
 export interface PathResult extends ClosureResult {
-  readonly ways: Ways | null
+  readonly forest: PathForest | null
   readonly method: FoundBy
 }
 
@@ -56,7 +56,7 @@ export async function solveByClosure(question: PathQuery): Promise<PathResult | 
     if (next && !(await leads(question, distances, next))) return null
     if (!sources && !targets) {
       answered = true
-      return { ...closed, method: 'closure', ways: next && waysOf(next, nodes, batched) }
+      return { ...closed, method: 'closure', forest: next && forestOf(next, nodes, batched) }
     }
     const all = { distances: await onHost(distances), next: next && (await onHost(next)) }
     const chosen = await part(question, all.distances)
@@ -65,7 +65,7 @@ export async function solveByClosure(question: PathQuery): Promise<PathResult | 
       ...closed,
       ...(await placed(question, chosen, chosenNext)),
       method: 'closure',
-      ways: all.next && waysOf(all.next, nodes, batched),
+      forest: all.next && forestOf(all.next, nodes, batched),
     }
   } finally {
     // Only matrices that the user receives stay on a device.
@@ -107,7 +107,7 @@ async function leads(
 function* gaining(distances: ElementArray, rules: PathRules): Steps<boolean> {
   for (let at = 0; at < distances.length; at++) {
     if (at % PER_STEP === PER_STEP - 1) yield
-    if (edgeGains(rules, edgeKey(rules, distances[at]!))) return true
+    if (edgeImproves(rules, edgeKey(rules, distances[at]!))) return true
   }
   return false
 }
@@ -208,13 +208,13 @@ async function widened(question: PathQuery): Promise<Float64Array> {
   const zero = storedZeroOf(rules.semiring, view)
   const wideZero = rulesOf(rules.semiring, FLOAT64).zero
   function* widening(item: number): Steps<void> {
-    const matters = yield* mattering({ matrix: view, item }, question)
+    const between = yield* nodesBetween({ matrix: view, item }, question)
     let place = item * nodes * nodes
     for (let i = 0; i < nodes; i++) {
       let at = view.offset + item * view.batchStride + i * view.rowStride
       for (let j = 0; j < nodes; j++, at += view.colStride) {
         const value = view.data[at]!
-        const isEdge = value !== zero && (!matters || (matters[i] === 1 && matters[j] === 1))
+        const isEdge = value !== zero && (!between || (between[i] === 1 && between[j] === 1))
         data[place++] = isEdge ? value : wideZero
         if (place % PER_STEP === 0) yield
       }
@@ -227,7 +227,7 @@ async function widened(question: PathQuery): Promise<Float64Array> {
 /**
  * Marks with 1 the nodes that some source reaches and that reach some target. Returns null if all nodes do.
  */
-function* mattering(graph: Graph, { query }: PathQuery): Steps<Uint8Array | null> {
+function* nodesBetween(graph: Graph, { query }: PathQuery): Steps<Uint8Array | null> {
   const { sources, targets, rules } = query
   const from = sources && (yield* findReachable(yield* keyedRows(graph, 'forward', rules), sources))
   const to = targets && (yield* findReachable(yield* keyedRows(graph, 'backward', rules), targets))
@@ -250,7 +250,7 @@ export async function certainCycle(
 }
 
 /** Returns the path trees of a matrix of next nodes: column j is the tree of the paths to node j. */
-function waysOf(next: NonNullable<ClosureResult['next']>, nodes: number, batched: boolean): Ways {
+function forestOf(next: NonNullable<ClosureResult['next']>, nodes: number, batched: boolean): PathForest {
   if (!(next instanceof DeviceMatrix)) {
     const trees = (item: number): PathTrees => ({
       data: next.data,

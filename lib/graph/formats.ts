@@ -5,7 +5,7 @@
 import { show } from '../describe.js'
 import { OptionError } from '../errors.js'
 import { cellText } from '../files/cells.js'
-import { csvEdgesParser, type EdgeCells, NumberedCells } from '../files/csv-edges.js'
+import { csvEdgesParser, type EdgeCells, numberedCells } from '../files/csv-edges.js'
 import { dimacsParser } from '../files/dimacs.js'
 import { EntryList, type EntrySink } from '../files/entries.js'
 import { type ContentOptions, contentName, LineFeed, parseText, type TextFeed } from '../files/line-feed.js'
@@ -13,7 +13,7 @@ import { matrixMarketParser } from '../files/matrix-market.js'
 import { type MemoryOptions, maxBytes } from '../files/memory.js'
 import type { TextReader } from '../files/text.js'
 import { makeEdges } from '../graph-core/edges.js'
-import { atOnce, type Steps } from '../graph-core/slices.js'
+import { atOnce } from '../graph-core/slices.js'
 import { MAX_DIMENSION } from '../matrix.js'
 import {
   boolean,
@@ -124,13 +124,13 @@ export function parseGraph(
 ): NamedGraph & { readonly tokens?: Int32Array }
 export function parseGraph(content: Uint8Array | string, options: ParseGraphOptions): ReadEdgeList
 export function parseGraph(content: Uint8Array | string, options: ParseGraphOptions): ReadEdgeList {
-  const { format, twoWay, scale, name, ...wishes } = parseOptions.read(options)
+  const { format, twoWay, scale, name, ...columnOptions } = parseOptions.read(options)
   const saxes = format === 'graphml' ? assertSaxes() : null
-  const graph = parseText(content, name, graphFeed(name, format, wishes, saxes))
+  const graph = parseText(content, name, graphFeed(name, format, columnOptions, saxes))
   return atOnce(joiningGraphs([graph], [name], twoWay, scale))
 }
 
-type Wishes = Omit<ReadOf<typeof parseOptions>, 'format' | 'twoWay' | 'scale' | 'name'>
+type ColumnOptions = Omit<ReadOf<typeof parseOptions>, 'format' | 'twoWay' | 'scale' | 'name'>
 
 /**
  * Returns a parser of a graph.
@@ -140,10 +140,10 @@ type Wishes = Omit<ReadOf<typeof parseOptions>, 'format' | 'twoWay' | 'scale' | 
 export function graphFeed(
   name: string,
   format: GraphFormat,
-  { nodes, keys, maxBytes, ...wishes }: Wishes,
+  { nodes, keys, maxBytes, ...columnOptions }: ColumnOptions,
   saxes: Saxes | null,
 ): TextFeed<ReadEdgeList> {
-  const { weight } = wishes
+  const { weight } = columnOptions
   const isCsv = format === 'csv' || format === 'tsv'
   if (nodes !== undefined && (keys || !isCsv)) {
     throw new OptionError(
@@ -153,10 +153,10 @@ export function graphFeed(
   if (saxes) return new GraphmlParser(name, saxes, weight, maxBytes)
   const sink = edgeSink(name, maxBytes)
   if (isCsv) {
-    const csv = { ...wishes, named: keys, isTsv: format === 'tsv' }
+    const csv = { ...columnOptions, named: keys, isTsv: format === 'tsv' }
     return keys
-      ? new LineFeed(name, csvEdgesParser(new NamedCells(new NamedEdges(name, maxBytes)), csv))
-      : new LineFeed(name, csvEdgesParser(new NumberedCells(sink, nodes), csv))
+      ? new LineFeed(name, csvEdgesParser(namedCells(new NamedEdges(name, maxBytes)), csv))
+      : new LineFeed(name, csvEdgesParser(numberedCells(sink, nodes), csv))
   }
   if (keys) {
     throw new OptionError(
@@ -176,7 +176,7 @@ function edgeSink(name: string, maxBytes: number): EntrySink<ReadEdgeList> {
   const list = new EntryList(name, true, maxBytes)
   return {
     begin: (head, reader) => list.begin(head, reader),
-    take: (block) => list.take(block),
+    add: (row, col, value) => list.add(row, col, value),
     *end(rows, cols, integral) {
       const { row, col, value } = yield* list.end(rows, cols, integral)
       return makeEdges(rows, row, col, value)
@@ -184,32 +184,17 @@ function edgeSink(name: string, maxBytes: number): EntrySink<ReadEdgeList> {
   }
 }
 
-/** Edges between named nodes. Names are the unchanged strings of the file: `1` and `01` are two nodes. */
-class NamedCells implements EdgeCells<string, NamedGraph> {
-  readonly #edges: NamedEdges<string>
+/** Reads the name of a node: the unchanged string of the file, so that `1` and `01` are two nodes. */
+function nameIn(reader: TextReader): string {
+  const name = cellText(reader)
+  return name === '' ? reader.fail('the name of a node is missing') : name
+}
 
-  constructor(edges: NamedEdges<string>) {
-    this.#edges = edges
-  }
-
-  *begin(): Steps<void> {}
-
-  node(reader: TextReader): string {
-    const name = cellText(reader)
-    return name === '' ? reader.fail('the name of a node is missing') : name
-  }
-
-  add(from: string, to: string, weight: number): void {
-    this.#edges.add(from, to, weight)
-  }
-
-  flush(): void {}
-
-  has(name: string): boolean {
-    return this.#edges.has(name)
-  }
-
-  end(): Steps<NamedGraph> {
-    return this.#edges.ending()
+function namedCells(edges: NamedEdges<string>): EdgeCells<NamedGraph> {
+  return {
+    node: (reader) => edges.node(nameIn(reader)),
+    has: (name) => edges.has(name),
+    join: (from, to, weight) => edges.join(from, to, weight),
+    end: () => edges.end(),
   }
 }

@@ -26,7 +26,6 @@ const parents = new Map<string, readonly string[]>([
   ['data', ['graphml', 'graph', 'node', 'edge', 'port']],
   ['desc', ['graphml', 'key', 'graph', 'node', 'edge', 'port']],
 ])
-const names = new Map([...parents.keys()].map((name) => [name, name]))
 /** Elements whose content is defined by users. */
 const open = new Set(['data', 'default', 'desc'])
 /** XML attributes of edges that GraphML defines. */
@@ -65,11 +64,6 @@ export class GraphmlParser implements TextFeed<NamedGraph>, XmlHandler {
   #foreign = 0
   /** Namespace prefix of the document's elements, with its colon. */
   #prefix = ''
-  /**
-   * Cache from qualified names of GraphML elements to names without prefix. Comparing the strings that saxes
-   * slices from the text takes longer.
-   */
-  readonly #tags = new Map<string, string>()
   /** Directions of the open graphs, one within the other. */
   readonly #directed: (boolean | undefined)[] = []
   #graphs = 0
@@ -121,7 +115,7 @@ export class GraphmlParser implements TextFeed<NamedGraph>, XmlHandler {
     this.#xml.end()
     if (this.#graphs === 0)
       this.#refuse('the document must have a <graph>, but it has none: is this GraphML?')
-    const graph = yield* this.#edges.ending()
+    const graph = yield* this.#edges.end()
     this.#assertDeclared(graph)
     yield
     return { ...graph, weight: yield* this.#weights(graph) }
@@ -136,7 +130,7 @@ export class GraphmlParser implements TextFeed<NamedGraph>, XmlHandler {
       return
     }
     if (level === 1) this.#prefix = /^[^:]*:/.exec(qualified)?.[0] ?? ''
-    const tag = this.#tags.get(qualified) ?? this.#tagOf(qualified)
+    const tag = this.#tagOf(qualified)
     this.#path.push(tag)
     const allowed = parents.get(tag)
     if (allowed && !allowed.includes(parent)) {
@@ -156,11 +150,7 @@ export class GraphmlParser implements TextFeed<NamedGraph>, XmlHandler {
   #tagOf(qualified: string): string {
     const prefix = this.#prefix
     const isOwn = prefix === '' ? !qualified.includes(':') : qualified.startsWith(prefix)
-    if (!isOwn) return ''
-    const name = qualified.slice(prefix.length)
-    const tag = names.get(name)
-    if (tag !== undefined) this.#tags.set(qualified, tag)
-    return tag ?? name
+    return isOwn ? qualified.slice(prefix.length) : ''
   }
 
   text(text: string): void {

@@ -7,8 +7,8 @@ import { FileError, ValueError } from '../errors.js'
 import { nodeText } from '../graph-core/names.js'
 import { picking } from '../graph-core/rows.js'
 import { PER_STEP, type Steps } from '../graph-core/slices.js'
+import { KeyNumbers } from './key-numbers.js'
 import type { ReadEdgeList } from './named-edges.js'
-import { TextNumbers } from './text-numbers.js'
 
 type Named = ReadEdgeList & { readonly keys?: readonly string[] }
 type Ends = Pick<Named, 'from' | 'to' | 'weight' | 'tokens'>
@@ -46,16 +46,14 @@ function* joining(graphs: readonly Named[], names: readonly string[]): Steps<Nam
   if (!graphs.every(({ keys }) => keys)) {
     return { nodes: Math.max(...graphs.map(({ nodes }) => nodes)), ...joinedEdges(graphs) }
   }
-  const keys: string[] = []
-  const numbers = new TextNumbers(keys)
+  const numbers = new KeyNumbers<string>()
+  const { keys } = numbers
   const renumbered: Ends[] = []
   for (const graph of graphs) {
     const numberOf = new Int32Array(graph.nodes)
     for (const [node, key] of graph.keys!.entries()) {
       if (node % PER_STEP === PER_STEP - 1) yield
-      const number = numbers.number(key, keys.length)
-      if (number === keys.length) keys.push(key)
-      numberOf[node] = number
+      numberOf[node] = numbers.number(key)
     }
     const ends = (nodes: Int32Array) => picking(numberOf, nodes, new Int32Array(nodes.length))
     renumbered.push({ ...graph, from: yield* ends(graph.from), to: yield* ends(graph.to) })

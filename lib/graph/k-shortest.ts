@@ -11,30 +11,16 @@ import {
 import { listRows, picking } from '../graph-core/rows.js'
 import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
 import { addon } from '../native.js'
-import { Options, type OptionsOf, whole } from '../options.js'
-import { longWorkSet, type Progress } from '../product/options.js'
+import { Options, whole } from '../options.js'
 import { callNative, type NativeCall } from '../run-native.js'
 import type { ElementArray } from '../storage.js'
 import { sourceOf } from './keyed.js'
-import { pathSet } from './options.js'
+import { type SearchOptions, searchSet } from './options.js'
 import { shortestPaths, transitiveClosure } from './paths.js'
 import { type PathRules, rulesOf } from './rules.js'
 import { assertAnswer, keysOf, onGraph } from './structure.js'
 
-/** The options of {@link kShortestPaths}. `undefined` means the default. */
-export interface KShortestOptions {
-  /** Largest length of a path. Not allowed if a weight is negative. */
-  limit?: number | undefined
-  /** Aborts the search, with ERR_MPMML_ABORTED. */
-  signal?: AbortSignal | undefined
-  /** Listener of progress: `done` is the fraction of the paths that have been found. */
-  onProgress?: ((progress: Progress) => void) | undefined
-}
-
-const rankedOptions = new Options({
-  limit: pathSet.limit,
-  ...longWorkSet,
-} satisfies OptionsOf<KShortestOptions>)
+const searchOptions = new Options(searchSet)
 
 const MAX_PATHS = 2 ** 24
 const count = whole(undefined, 0, MAX_PATHS)
@@ -49,6 +35,7 @@ export interface RankedPath<Key = number> {
 
 /**
  * Finds the k shortest loopless paths from one node to another, the shortest first; fewer if no more exist.
+ * The option `limit` is the largest length of a path; it isn't allowed if a weight is negative.
  * Of parallel edges the shortest counts. The choice among equally long paths is deterministic. The result is
  * empty if k is 0.
  *
@@ -68,23 +55,23 @@ export function kShortestPaths<Key, Data extends ElementArray = Int32Array>(
   from: NoInfer<Key>,
   to: NoInfer<Key>,
   k: number,
-  options?: KShortestOptions,
+  options?: SearchOptions,
 ): Promise<RankedPath<Key>[]>
 export function kShortestPaths<Data extends ElementArray = Int32Array>(
   graph: EdgeList<Data>,
   from: number,
   to: number,
   k: number,
-  options?: KShortestOptions,
+  options?: SearchOptions,
 ): Promise<RankedPath[]>
 export async function kShortestPaths(
   graph: unknown,
   from: unknown,
   to: unknown,
   k: number,
-  options?: KShortestOptions,
+  options?: SearchOptions,
 ): Promise<RankedPath<unknown>[]> {
-  const { limit, ...its } = rankedOptions.read(options)
+  const { limit, ...its } = searchOptions.read(options)
   const most = count.read(k, 'k')!
   return onGraph(graph, its, WORK, true, async (edges, call) => {
     const rules = rulesOf('min-plus', edges.type)

@@ -2,11 +2,11 @@
 
 import { show } from '../describe.js'
 import { DTypeError, ValueError } from '../errors.js'
-import { EntryCollector, EntryList } from '../files/entries.js'
+import { EntryList } from '../files/entries.js'
 import { assertWithinLimit } from '../files/memory.js'
 import type { EdgeList } from '../graph-core/edges.js'
-import { atOnce, type Steps } from '../graph-core/slices.js'
-import { TextNumbers } from './text-numbers.js'
+import type { Steps } from '../graph-core/slices.js'
+import { KeyNumbers } from './key-numbers.js'
 
 /** Graph that {@link readGraph} and {@link parseGraph} return. */
 export interface ReadEdgeList extends EdgeList<Int32Array | Float64Array> {
@@ -37,12 +37,8 @@ export interface NamedGraph<Key = string> extends EdgeList<Int32Array | Float64A
 const BYTES_PER_NAME = 64
 
 export class NamedEdges<Key> {
-  readonly #keys: Key[] = []
-  readonly #texts = new TextNumbers(this.#keys)
-  /** Indices of keys that aren't strings. */
-  readonly #others = new Map<Key, number>()
+  readonly #numbers = new KeyNumbers<Key>()
   readonly #list: EntryList
-  readonly #entries: EntryCollector
   readonly #name: string
   readonly #maxBytes: number
   #nameBytes = 0
@@ -52,53 +48,31 @@ export class NamedEdges<Key> {
     this.#name = name
     this.#maxBytes = maxBytes
     this.#list = new EntryList(name, true, maxBytes)
-    this.#entries = new EntryCollector((block) => this.#list.take(block))
-  }
-
-  /** Number of nodes so far. */
-  get nodes(): number {
-    return this.#keys.length
   }
 
   has(key: Key): boolean {
-    return this.#number(key, -1) >= 0
+    return this.#numbers.has(key)
   }
 
   /** Returns the index of a node. A name that hasn't occurred before gets the next index. */
   node(key: Key): number {
-    const next = this.#keys.length
-    const node = this.#number(key, next)
+    const next = this.#numbers.keys.length
+    const node = this.#numbers.number(key)
     if (node < next) return node
-    this.#keys.push(key)
-    if (typeof key !== 'string') this.#others.set(key, node)
     this.#nameBytes += BYTES_PER_NAME + (typeof key === 'string' ? key.length : 0)
     if (this.#nameBytes > this.#maxBytes) assertWithinLimit(this.#nameBytes, this.#maxBytes, this.#name)
     return node
   }
 
-  #number(key: Key, next: number): number {
-    return typeof key === 'string' ? this.#texts.number(key, next) : (this.#others.get(key) ?? next)
-  }
-
-  add(from: Key, to: Key, weight: number): void {
-    const first = this.node(from)
-    this.join(first, this.node(to), weight)
-  }
-
   /** Adds an edge between nodes by their numbers. */
   join(from: number, to: number, weight: number): void {
-    this.#entries.add(from, to, weight)
+    this.#list.add(from, to, weight)
   }
 
-  /** Returns the graph. Each yield lets the event loop run. */
-  *ending(): Steps<NamedGraph<Key>> {
-    this.#entries.flush()
-    const { row, col, value } = yield* this.#list.end(this.#keys.length, this.#keys.length, true)
-    return { nodes: this.#keys.length, keys: this.#keys, from: row, to: col, weight: value }
-  }
-
-  end(): NamedGraph<Key> {
-    return atOnce(this.ending())
+  *end(): Steps<NamedGraph<Key>> {
+    const { keys } = this.#numbers
+    const { row, col, value } = yield* this.#list.end(keys.length, keys.length, true)
+    return { nodes: keys.length, keys, from: row, to: col, weight: value }
   }
 }
 

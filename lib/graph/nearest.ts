@@ -14,35 +14,24 @@ import {
 import { NodeNames, nodeText } from '../graph-core/names.js'
 import { inSlices, type Steps } from '../graph-core/slices.js'
 import { choice, Options, type OptionsOf } from '../options.js'
-import { longWorkSet, type Progress } from '../product/options.js'
 import type { ElementArray } from '../storage.js'
-import { pathSet } from './options.js'
+import { type SearchOptions, searchSet } from './options.js'
 import { readPath } from './path-trees.js'
 import type { NamedIntegers } from './paths.js'
 import { readNodes } from './query.js'
 import { type PathSemiring, rulesOf, weightedSemirings } from './rules.js'
-import { makeRoom, type Query, search, waysOf } from './search.js'
+import { forestOf, makeRoom, type Query, search } from './search.js'
 import { keysOf, onGraph } from './structure.js'
 
 /** The options of {@link nearestSources}. `undefined` means the default. */
-export interface NearestSourcesOptions {
+export interface NearestSourcesOptions extends SearchOptions {
   /** Semiring that paths are compared in; by default 'min-plus', the semiring of {@link shortestPaths}. */
   semiring?: Exclude<PathSemiring, 'or-and'> | undefined
-  /**
-   * Limit of path values: paths with worse values count as none, and the search stops at the limit. Not
-   * allowed if an edge improves paths.
-   */
-  limit?: number | undefined
-  /** Aborts the search, with ERR_MPMML_ABORTED. */
-  signal?: AbortSignal | undefined
-  /** Listener of progress: `done` is the completed fraction of the search. */
-  onProgress?: ((progress: Progress) => void) | undefined
 }
 
 const nearestOptions = new Options({
   semiring: choice(weightedSemirings, 'min-plus'),
-  limit: pathSet.limit,
-  ...longWorkSet,
+  ...searchSet,
 } satisfies OptionsOf<NearestSourcesOptions>)
 
 /** Result of {@link nearestSources}: arrays have an element for each node. */
@@ -126,7 +115,7 @@ export async function nearestSources(
       throw cycleError({ nodes: error.cycle, weight: error.weight, batch: undefined }, rules, names)
     })
     const ended = performance.now()
-    const ways = waysOf(query, room)
+    const forest = forestOf(query, room)
     return {
       distances: room.distances.subarray(0, nodes),
       nearest: room.next!.subarray(0, nodes),
@@ -137,7 +126,7 @@ export async function nearestSources(
       path(to) {
         const target = numberOfNode(to, { nodes, names }, 'to')
         // The trees of a search are in arrays, so readPath() returns no promise.
-        const path = readPath(ways, nodes + 1, { source: nodes, target, row: 0, col: target, item: 0 })
+        const path = readPath(forest, nodes + 1, { source: nodes, target, row: 0, col: target, item: 0 })
         return path && keysOf(Int32Array.from((path as number[]).slice(1)), names)
       },
     }

@@ -84,6 +84,14 @@ export const pathSet = {
   ...longWorkSet,
 } satisfies OptionsOf<PathOptions>
 
+/** The options of {@link kShortestPaths} and of tables of a prepared graph. `undefined` means the default. */
+export type SearchOptions = Pick<PathOptions, 'limit' | 'signal' | 'onProgress'>
+
+export const searchSet = { limit: pathSet.limit, ...longWorkSet } satisfies OptionsOf<SearchOptions>
+
+/** Option that aborts the call. */
+export type AbortOptions = Pick<PathOptions, 'signal'>
+
 function readLimit(value: unknown): number {
   if (typeof value === 'number' && !Number.isNaN(value)) return value
   throw new OptionError(`option limit must be a number, the worst value of a path, but it is ${show(value)}`)

@@ -16,16 +16,15 @@ import { isKeyArray, nodeText } from '../graph-core/names.js'
 import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
 import { choice, Options, type OptionsOf } from '../options.js'
 import { assertWeight, weightsOf } from './keyed.js'
+import type { AbortOptions } from './options.js'
 import type { KeyedLinkList, LinkList, NamedLinkList } from './paths.js'
 import { edgeKey, isBetterEdge, type PathSemiring, pathSemirings, rulesOf } from './rules.js'
 import { onGraph } from './structure.js'
 
 /** The options of {@link pathEdges}. `undefined` means the default. */
-export interface PathEdgesOptions {
+export interface PathEdgesOptions extends AbortOptions {
   /** The semiring that parallel edges are compared in; 'min-plus' by default. */
   semiring?: PathSemiring | undefined
-  /** Aborts the search, with ERR_MPMML_ABORTED. */
-  signal?: AbortSignal | undefined
 }
 
 const edgesOptions = new Options({

@@ -15,7 +15,7 @@ export interface PathTrees {
 }
 
 /** Trees that paths are read from: one per first node of paths, or one per last node. */
-export interface Ways {
+export interface PathForest {
   /** Whether the roots of the trees are the first nodes of paths. */
   readonly forward: boolean
   /** Whether every node has a tree; otherwise only the requested nodes have one, in their order. */
@@ -41,7 +41,7 @@ export interface Place {
 
 /** Returns the nodes of the path between two of `nodes` nodes; null if no path exists. */
 export function readPath(
-  { forward, every, none, trees }: Ways,
+  { forward, every, none, trees }: PathForest,
   nodes: number,
   { source, target, row, col, item }: Place,
 ): number[] | null | Promise<number[] | null> {

@@ -16,10 +16,9 @@ import { isFromListener } from '../listener.js'
 import { rowMajorMatrix } from '../matrix.js'
 import type { NativeDivision } from '../native.js'
 import { Options, type OptionsOf, whole } from '../options.js'
-import { longWorkSet, type Progress } from '../product/options.js'
 import { runNative, type Watch } from '../run-native.js'
 import type { ElementArray } from '../storage.js'
-import { pathSet } from './options.js'
+import { type AbortOptions, type SearchOptions, searchSet } from './options.js'
 import {
   type KeyedLinkList,
   type LinkList,
@@ -28,29 +27,14 @@ import {
   shortestPaths,
 } from './paths.js'
 import { type PathQuery, readQuery, shapeOf, WORK } from './query.js'
-import { type Distances, Places, readable } from './result.js'
+import { type Distances, PairPositions, readable } from './result.js'
 import { divide, makeArray, makeRoom, type Query, search } from './search.js'
 import { assertEdgeList } from './structure.js'
 
 /** The options of {@link prepareGraph}. `undefined` means the default. */
-export interface PrepareOptions {
+export interface PrepareOptions extends AbortOptions {
   /** Limit in bytes of the cache for tables: 2^28 by default; 0 disables the cache. */
   memory?: number | undefined
-  /** Aborts the preparation, with ERR_MPMML_ABORTED. */
-  signal?: AbortSignal | undefined
-}
-
-/** The options of tables of a prepared graph. `undefined` means the default. */
-export interface TableOptions {
-  /**
-   * Limit of path lengths: longer paths count as none, and the search stops at the limit. Not allowed if a
-   * weight is negative.
-   */
-  limit?: number | undefined
-  /** Aborts the search, with ERR_MPMML_ABORTED. */
-  signal?: AbortSignal | undefined
-  /** Listener of progress: `done` is the completed fraction of the searches. */
-  onProgress?: ((progress: Progress) => void) | undefined
 }
 
 const prepareOptions = new Options({
@@ -58,10 +42,7 @@ const prepareOptions = new Options({
   signal,
 } satisfies OptionsOf<PrepareOptions>)
 
-const tableOptions = new Options({
-  limit: pathSet.limit,
-  ...longWorkSet,
-} satisfies OptionsOf<TableOptions>)
+const tableOptions = new Options(searchSet)
 
 /** Graph from {@link prepareGraph}: an edge list. */
 export interface PreparedGraph<Data extends ElementArray = ElementArray, Key = number> {
@@ -79,7 +60,7 @@ export interface PreparedGraph<Data extends ElementArray = ElementArray, Key = n
    *
    * The first table of int32 weights computes a nested dissection of the graph, which is cached. Without
    * small separators, and for floats, the distances from each source to all nodes are cached, as long as
-   * `memory` of {@link PrepareOptions} suffices.
+   * `memory` of {@link prepareGraph} suffices.
    *
    * @param sources - node indices, or names if nodes have names: an array, or a single one; all nodes by
    * default.
@@ -89,7 +70,7 @@ export interface PreparedGraph<Data extends ElementArray = ElementArray, Key = n
   table(
     sources?: ArrayLike<Key> | Key,
     targets?: ArrayLike<Key> | Key,
-    options?: TableOptions,
+    options?: SearchOptions,
   ): Promise<Distances<Data, Key>>
 }
 
@@ -158,14 +139,14 @@ export async function prepareGraph(graph: unknown, options?: PrepareOptions): Pr
       return edges.weight.slice()
     },
   }
-  const kept = new KeptDistances(edges, memory)
+  const kept = new DistanceCache(edges, memory)
   const table: PreparedGraph['table'] = async (sources, targets, options) => {
     const asked = { sources, targets, ...tableOptions.read(options) }
     const question = await readQuery('min-plus', prepared, asked)
     const data = await kept.find(question)
     // Only requested pairs can cause errors.
     if (!data) return (await shortestPaths(prepared, asked)).distances
-    return readable(rowMajorMatrix(data, shapeOf(question)), new Places(question.query, 1, names))
+    return readable(rowMajorMatrix(data, shapeOf(question)), new PairPositions(question.query, 1, names))
   }
   // The methods aren't enumerable, so that a clone, such as one sent to a worker thread, is the edge list
   // alone.
@@ -183,7 +164,7 @@ const MAX_FOR_EACH_TARGET = 4
 const SWEPT_AT_ONCE = 64
 
 /** Nested dissection of a graph, or rows of its distances, cached from table to table. */
-class KeptDistances {
+class DistanceCache {
   readonly #edges: Edges
   readonly #memory: number
   /**

@@ -54,14 +54,14 @@ export async function readGraph(
   path: string | URL | readonly (string | URL)[],
   options?: ReadGraphOptions,
 ): Promise<ReadEdgeList> {
-  const { format: given, twoWay, scale, signal, onProgress, ...wishes } = readOptions.read(options)
+  const { format: given, twoWay, scale, signal, onProgress, ...columnOptions } = readOptions.read(options)
   const paths = Array.isArray(path) ? [...(path as readonly (string | URL)[])] : [path as string | URL]
   if (paths.length === 0) throw new ShapeError('the paths of a graph must be one or more, but there are none')
   const names = paths.map(pathOf)
   const graphs: ReadEdgeList[] = []
   for (const name of names) {
     const format = formatOf(name, given, graphFormats)
-    const feed = graphFeed(name, format, wishes, format === 'graphml' ? await loadSaxes() : null)
+    const feed = graphFeed(name, format, columnOptions, format === 'graphml' ? await loadSaxes() : null)
     const options = { signal, onProgress: partOf(onProgress, graphs.length, names.length) }
     graphs.push(await readText(name, 'a graph', feed, options))
   }

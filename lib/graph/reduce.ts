@@ -17,7 +17,7 @@ import type { AnyWeights } from './paths.js'
 import { answering, graphsOf, type PathQuery, readQuery, WORK } from './query.js'
 import { reducingRows } from './reducers.js'
 import { type Nearest, type ReadReduction, type Reduced, type Reduction, reduction } from './reduction.js'
-import { type FoundPaths, Places } from './result.js'
+import { type FoundPaths, PairPositions } from './result.js'
 import { type PathSemiring, weightedSemirings } from './rules.js'
 import { roomForReduced, searchReduced } from './search.js'
 import { answer, choose } from './solve.js'
@@ -231,7 +231,7 @@ function nearestOf(
   { most }: ReadReduction,
 ): Pick<NearestPaths, 'nodes' | 'distances' | 'reached' | 'keys' | 'of'> {
   const { names } = question
-  const places = new Places(question.query, 1, names)
+  const places = new PairPositions(question.query, 1, names)
   const of = (source: unknown) => {
     const row = places.rowOf(source)
     return Array.from({ length: reached[row]! }, (_, at) => {

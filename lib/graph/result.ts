@@ -111,7 +111,7 @@ export interface ResidentPathsWithNext<Data extends ElementArray = ElementArray>
 /**
  * Finds the rows and columns of nodes. References only the needed fields of the query.
  */
-export class Places {
+export class PairPositions {
   readonly nodes: number
   readonly names: NodeNames | null
   readonly #batch: number
@@ -137,7 +137,7 @@ export class Places {
   of(from: unknown, to: unknown, item = 0): Place {
     const [source, target] = [numberOfNode(from, this, 'from'), numberOfNode(to, this, 'to')]
     const batch = this.#batch
-    if (this.#targets) this.#cols ??= placesOf(this.#targets)
+    if (this.#targets) this.#cols ??= positionsOf(this.#targets)
     const row = this.#rowOf(source)
     const col = this.#among(target, this.#cols, 'to', 'targets')
     if (!(Number.isInteger(item) && item >= 0 && item < batch)) {
@@ -149,7 +149,7 @@ export class Places {
   }
 
   #rowOf(source: number): number {
-    if (this.#sources) this.#rows ??= placesOf(this.#sources)
+    if (this.#sources) this.#rows ??= positionsOf(this.#sources)
     return this.#among(source, this.#rows, 'from', 'sources')
   }
 
@@ -162,14 +162,14 @@ export class Places {
   }
 }
 
-function placesOf(nodes: Int32Array): Map<number, number> {
+function positionsOf(nodes: Int32Array): Map<number, number> {
   const map = new Map<number, number>()
   for (let at = nodes.length - 1; at >= 0; at--) map.set(nodes[at]!, at)
   return map
 }
 
 /** Returns distances with the method `at`, which reads them by nodes. */
-export function readable(distances: DenseMatrix<ElementArray>, places: Places): Distances {
+export function readable(distances: DenseMatrix<ElementArray>, places: PairPositions): Distances {
   const { data, shape, strides, offset } = distances
   const at = (from: unknown, to: unknown, batch?: number) => {
     const { row, col, item } = places.of(from, to, batch)
@@ -184,14 +184,14 @@ export function readable(distances: DenseMatrix<ElementArray>, places: Places): 
 /** The result of a path function. */
 export function resultOf(
   { query, batch, names }: PathQuery,
-  { distances, next, ways, ...how }: PathResult,
+  { distances, next, forest, ...how }: PathResult,
 ): unknown {
   const { sources, targets, rules, nodes } = query
-  const places = new Places(query, batch, names)
+  const places = new PairPositions(query, batch, names)
   const keysOf = (path: number[] | null) => (names && path ? path.map((node) => names.keys[node]) : path)
   const path = (from: unknown, to: unknown, item?: number) => {
-    if (!ways) throw new OptionError('path() needs the option paths: true, so that the ways are kept')
-    const found = readPath(ways, nodes, places.of(from, to, item))
+    if (!forest) throw new OptionError('path() needs the option paths: true, so that the paths are kept')
+    const found = readPath(forest, nodes, places.of(from, to, item))
     return found instanceof Promise ? found.then(keysOf) : keysOf(found)
   }
   const isResident = distances instanceof DeviceMatrix

@@ -114,7 +114,7 @@ export function valueOfKey({ maximizes }: PathRules, key: number): number {
 }
 
 /** Returns whether appending an edge with this key improves a path. */
-export function edgeGains({ extension }: PathRules, key: number): boolean {
+export function edgeImproves({ extension }: PathRules, key: number): boolean {
   if (extension === 'bottleneck') return false
   return extension === 'sum' ? key < 0 : key > 1
 }

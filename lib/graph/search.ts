@@ -15,7 +15,7 @@ import { callNative, type NativeCall } from '../run-native.js'
 import type { ElementArray, OrdinaryArray } from '../storage.js'
 import { type Graph, sourceOf } from './keyed.js'
 import type { FoundBy, PathMethod } from './options.js'
-import type { Ways } from './path-trees.js'
+import type { PathForest } from './path-trees.js'
 import type { ReadReduction, Reduced } from './reduction.js'
 import { refusalError } from './refusals.js'
 import { excludesEmpty, type PathRules } from './rules.js'
@@ -105,7 +105,7 @@ export function makeRoom(query: Query, batch: number, type: number): Room {
 }
 
 /** The trees of a search whose `next` was requested. */
-export function waysOf(query: Query, { next, trees }: Room): Ways {
+export function forestOf(query: Query, { next, trees }: Room): PathForest {
   const { nodes, sources, targets, rules, limit } = query
   const cols = countOf(targets, nodes)
   const [data, size, rootStride, nodeStride] = trees

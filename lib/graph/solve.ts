@@ -15,7 +15,7 @@ import {
 } from './all-pairs.js'
 import type { FoundBy } from './options.js'
 import { graphsOf, type PathQuery, placed, shapeOf, WORK } from './query.js'
-import { divide, makeRoom, rootsOf, search, waysOf } from './search.js'
+import { divide, forestOf, makeRoom, rootsOf, search } from './search.js'
 
 /** Returns whether a choice of the addon's list names a GPU. */
 const isGpu = (backend: number) => backend !== AUTO && backend !== CPU
@@ -144,7 +144,7 @@ async function bySearch(question: PathQuery, within?: number): Promise<PathResul
   const next = room.next && rowMajorMatrix(room.next, shape)
   return {
     ...(await placed(question, distances, next)),
-    ways: next && waysOf(query, room),
+    forest: next && forestOf(query, room),
     method,
     backend: 'cpu',
     device: deviceName(-1),

@@ -1,7 +1,4 @@
-/**
- * Computes components, topological orders and spanning trees of graphs, and the k best paths between two
- * nodes.
- */
+/** Computes components, topological orders and spanning trees of graphs. */
 
 import { signal } from '../abort.js'
 import { during } from '../borrowed.js'
@@ -27,6 +24,7 @@ import { choice, Options, type OptionsOf } from '../options.js'
 import { type NativeCall, runNative, type Watch } from '../run-native.js'
 import type { ElementArray } from '../storage.js'
 import { sourceOf } from './keyed.js'
+import type { AbortOptions } from './options.js'
 import type { KeyedLinkList, LinkList, NamedLinkList } from './paths.js'
 import { refusalError } from './refusals.js'
 import { type PathRules, rulesOf } from './rules.js'
@@ -42,14 +40,12 @@ export interface GraphComponents<Key = number> {
 }
 
 /** The options of {@link components}. `undefined` means the default. */
-export interface ComponentOptions {
+export interface ComponentOptions extends AbortOptions {
   /**
    * 'strong', the default: nodes that reach each other. 'weak': nodes that are connected if the direction of
    * edges is ignored.
    */
   kind?: 'strong' | 'weak' | undefined
-  /** Aborts the call, which rejects with ERR_MPMML_ABORTED. */
-  signal?: AbortSignal | undefined
 }
 
 const componentOptions = new Options({
@@ -132,13 +128,7 @@ export async function components(
   })
 }
 
-/** The options of {@link topologicalOrder}. `undefined` means the default. */
-export interface OrderOptions {
-  /** Aborts the call, which rejects with ERR_MPMML_ABORTED. */
-  signal?: AbortSignal | undefined
-}
-
-const orderOptions = new Options({ signal } satisfies OptionsOf<OrderOptions>)
+const orderOptions = new Options({ signal } satisfies OptionsOf<AbortOptions>)
 
 /**
  * Returns all nodes in topological order, in which each edge leads from an earlier node to a later one. The
@@ -152,10 +142,10 @@ const orderOptions = new Options({ signal } satisfies OptionsOf<OrderOptions>)
  */
 export function topologicalOrder<Key>(
   graph: NamedLinkList<Key> | KeyedLinkList<Key>,
-  options?: OrderOptions,
+  options?: AbortOptions,
 ): Promise<Key[]>
-export function topologicalOrder(graph: LinkList, options?: OrderOptions): Promise<number[]>
-export async function topologicalOrder(graph: unknown, options?: OrderOptions): Promise<unknown[]> {
+export function topologicalOrder(graph: LinkList, options?: AbortOptions): Promise<number[]>
+export async function topologicalOrder(graph: unknown, options?: AbortOptions): Promise<unknown[]> {
   const its = orderOptions.read(options)
   const what = 'the ordering of a graph'
   return onGraph(graph, its, what, false, async (edges, { report, cancel }) => {
@@ -175,11 +165,9 @@ function unordered(nodes: number[], names: NodeNames | null): CycleError {
 }
 
 /** The options of {@link spanningTree}. `undefined` means the default. */
-export interface SpanningTreeOptions {
+export interface SpanningTreeOptions extends AbortOptions {
   /** 'min', the default: the least sum of weights; 'max': the greatest. */
   best?: 'min' | 'max' | undefined
-  /** Aborts the call, which rejects with ERR_MPMML_ABORTED. */
-  signal?: AbortSignal | undefined
 }
 
 const treeOptions = new Options({

@@ -12,9 +12,10 @@ import type { MatrixLike } from '../matrix.js'
 import { assertObject, choice, Options, type OptionsOf, readChoice } from '../options.js'
 import type { ElementArray } from '../storage.js'
 import { assertShape, type HostView, readView } from '../view.js'
+import type { AbortOptions } from './options.js'
 import type { AnyWeights } from './paths.js'
-import { type PathReader, proveDistances, proveNext, type Table, verifyPathsBetween } from './proof.js'
-import { answering, graphsOf, materialize, type PathQuery, readQuery } from './query.js'
+import { type PathReader, Proof } from './proof.js'
+import { answering, graphsOf, materialize, type PathQuery, readQuery, sizesOf } from './query.js'
 import { type PathSemiring, pathSemirings } from './rules.js'
 
 /** Result of a path function, or the fields of it that {@link verifyPaths} reads. */
@@ -35,11 +36,9 @@ export interface Verifiable {
 }
 
 /** The options of {@link verifyPaths}. `undefined` means the default. */
-export interface VerifyOptions {
+export interface VerifyOptions extends AbortOptions {
   /** Semiring of the paths; the semiring of the result by default. */
   semiring?: PathSemiring | undefined
-  /** Aborts the call, which rejects with ERR_MPMML_ABORTED. */
-  signal?: AbortSignal | undefined
 }
 
 const verifyOptions = new Options({
@@ -48,7 +47,7 @@ const verifyOptions = new Options({
 } satisfies OptionsOf<VerifyOptions>)
 
 /** Numbers of verified values. */
-export interface Verified {
+export type Verified = {
   /** Number of verified distances. */
   readonly distances: number
   /** Number of pairs whose paths were verified; null if the result has none. */
@@ -88,21 +87,18 @@ export async function verifyPaths(
 async function verify(question: PathQuery, { distances, next, path }: Verifiable): Promise<Verified> {
   if (path !== undefined && typeof path !== 'function')
     throw new DTypeError(`path of the result must be a function, but it is ${typeName(path)}`)
-  const { query, batch, batched, closing } = question
+  const { query, batch, closing } = question
   const values = await readResult(distances, 'distances', question.type, question)
   const nodes = next === undefined ? null : await readResult(next, 'next', INT32, question)
   const graphOf = await graphsOf(question)
   const all = query.sources === null && query.targets === null
   for (let item = 0; item < batch; item++) {
-    const where = batched ? ` in matrix ${item} of the batch` : ''
-    const subject = { graph: graphOf(item), query, distances: tableOf(values, item), where }
-    await inSlices(proveDistances(subject), closing.signal, WORK)
-    if (!nodes) continue
-    const table = tableOf(nodes, item)
-    if (all) await inSlices(proveNext(subject, table), closing.signal, WORK)
-    else if (path) {
-      const way = inNumbers(question.names, (from, to) => path(from, to, item))
-      await inSlices(verifyPathsBetween(subject, table, way), closing.signal, WORK)
+    const proof = new Proof(graphOf(item), query, values, item)
+    await inSlices(proof.distances(), closing.signal, WORK)
+    if (nodes && all) await inSlices(proof.nextNodes(nodes), closing.signal, WORK)
+    else if (nodes && path) {
+      const read = inNumbers(question.names, (from, to) => path(from, to, item))
+      await inSlices(proof.paths(nodes, read), closing.signal, WORK)
     }
   }
   const pairs = values.batch * values.rows * values.cols
@@ -111,26 +107,19 @@ async function verify(question: PathQuery, { distances, next, path }: Verifiable
 
 const WORK = 'the verification of paths'
 
-const tableOf = ({ data, offset, batchStride, rowStride, colStride }: HostView, item: number): Table => ({
-  data,
-  offset: offset + item * batchStride,
-  rowStride,
-  colStride,
-})
-
 async function readResult(
   value: unknown,
   name: string,
   type: number,
-  { query, batched, batch, borrowed }: PathQuery,
+  question: PathQuery,
 ): Promise<HostView> {
   const given = readView(value, name, 'result')
-  borrowed.view(given, name)
+  question.borrowed.view(given, name)
   if (given.type !== type) {
     throw new DTypeError(`${name} must be of ${typeNameOf(type)}, but it is of ${typeNameOf(given.type)}`)
   }
-  const [rows, cols] = [query.sources?.length ?? query.nodes, query.targets?.length ?? query.nodes]
-  assertShape(given, name, 'the answer', { batched, batch, rows, cols })
+  const [batch, rows, cols] = sizesOf(question)
+  assertShape(given, name, 'the answer', { batched: question.batched, batch, rows, cols })
   return materialize(given)
 }
 

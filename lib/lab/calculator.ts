@@ -17,17 +17,6 @@ export interface CalculatorOptions {
   gpu: string
 }
 
-/**
- * Result of {@link calculateOccupancy}: Table 2.1 of the thesis. Active blocks, warps and threads are per
- * multiprocessor.
- */
-export interface CalculatedOccupancy extends Omit<Occupancy, 'localBytes'> {
-  /** The architecture. */
-  gpu: string
-  /** Resources of a multiprocessor that don't suffice for another block. */
-  limitedBy: ('threads' | 'blocks' | 'registers' | 'shared memory')[]
-}
-
 /** Limits and allocation units of a multiprocessor: the rows of the thesis' Table 1.2. Memory is in KiB. */
 interface Multiprocessor {
   threads: number
@@ -138,7 +127,8 @@ const calculatorOptions = new Options({
 const roundUp = (value: number, unit: number) => Math.ceil(value / unit) * unit
 
 /**
- * Computes the occupancy of a kernel from its resources, on any GPU.
+ * Computes the occupancy of a kernel from its resources, on any GPU: Table 2.1 of the thesis. Active blocks, warps and threads are
+ * per multiprocessor.
  *
  * Registers are allocated to whole warps and shared memory to blocks, in the units of the architecture. A block that
  * doesn't fit gives 0 active blocks.
@@ -149,7 +139,12 @@ const roundUp = (value: number, unit: number) => Math.ceil(value / unit) * unit
  * const { activeBlocks, occupancyPercent } = calculateOccupancy({ registers: 40, threads: 1024, gpu: 'sm_52' })
  * console.log(activeBlocks, occupancyPercent) // 1 50
  */
-export function calculateOccupancy(options: CalculatorOptions): CalculatedOccupancy {
+export function calculateOccupancy(options: CalculatorOptions): Omit<Occupancy, 'localBytes'> & {
+  /** The architecture. */
+  gpu: string
+  /** Resources of a multiprocessor that don't suffice for another block. */
+  limitedBy: ('threads' | 'blocks' | 'registers' | 'shared memory')[]
+} {
   const { registers, threads, shared, gpu } = calculatorOptions.read(options)
   const sm = multiprocessors[gpu]!
   const warps = Math.ceil(threads / THREADS_OF_WARP)

@@ -30,20 +30,6 @@ export interface CpuCeilingOptions {
   milliseconds?: number | undefined
 }
 
-/** Result of {@link cpuCeiling}. */
-export interface CpuCeiling {
-  /** The instruction set. */
-  isa: InstructionSet
-  /** The element type. */
-  dtype: DataType
-  /** Bits of an element, or of a sum of integers. */
-  bits: number
-  /** Number of concurrent threads. */
-  threads: number
-  /** 10^9 operations per second of all threads together, 2 per step. */
-  gops: Spread
-}
-
 /** The options of {@link cpuNaiveLoop}. `undefined` means the default. */
 export interface CpuNaiveLoopOptions {
   /** Rows of A and C. */
@@ -56,16 +42,6 @@ export interface CpuNaiveLoopOptions {
   isa?: InstructionSet | undefined
   /** Number of timed runs; 3 by default. */
   repetitions?: number | undefined
-}
-
-/** Result of {@link cpuNaiveLoop}. */
-export interface CpuNaiveLoop {
-  /** The instruction set. */
-  isa: InstructionSet
-  /** Milliseconds of a product. */
-  ms: Spread
-  /** 10^9 operations per second, with 2 operations per step. */
-  gops: Spread
 }
 
 const SAMPLES = 9
@@ -136,7 +112,18 @@ const loopOptions = new Options({
  * const { bits, gops } = await cpuCeiling({ dtype: 'float32', milliseconds: 10 })
  * console.log(bits, gops.median > 0) // 32 true
  */
-export async function cpuCeiling(options?: CpuCeilingOptions): Promise<CpuCeiling> {
+export async function cpuCeiling(options?: CpuCeilingOptions): Promise<{
+  /** The instruction set. */
+  isa: InstructionSet
+  /** The element type. */
+  dtype: DataType
+  /** Bits of an element, or of a sum of integers. */
+  bits: number
+  /** Number of concurrent threads. */
+  threads: number
+  /** 10^9 operations per second of all threads together, 2 per step. */
+  gops: Spread
+}> {
   const read = ceilingOptions.read(options)
   const { dtype, semiring = 'max-plus', threads, milliseconds = 90 } = read
   assertSemiringType(readSemiring(semiring), addon.dataTypes.indexOf(dtype))
@@ -177,7 +164,14 @@ export async function cpuCeiling(options?: CpuCeilingOptions): Promise<CpuCeilin
  * const { ms } = await cpuNaiveLoop({ m: 64, n: 64, k: 64, repetitions: 5 })
  * console.log(ms.count) // 5
  */
-export async function cpuNaiveLoop(options: CpuNaiveLoopOptions): Promise<CpuNaiveLoop> {
+export async function cpuNaiveLoop(options: CpuNaiveLoopOptions): Promise<{
+  /** The instruction set. */
+  isa: InstructionSet
+  /** Milliseconds of a product. */
+  ms: Spread
+  /** 10^9 operations per second, with 2 operations per step. */
+  gops: Spread
+}> {
   const request = loopOptions.read(options)
   const { m, n, k } = request
   configureCpu()

@@ -1,7 +1,7 @@
 /** Describes the machine of measurements. */
 import { show, showChoices } from '../describe.js'
 import { AddonError, NoCudaError, VariantError } from '../errors.js'
-import { type DeviceRows, describeMachine, info } from '../info.js'
+import { describeMachine, info } from '../info.js'
 import { addon, addonOrigin, type LabPeak, withoutLaboratory } from '../native.js'
 import { assertObject } from '../options.js'
 
@@ -60,7 +60,7 @@ export function tensorPeak(machine: Pick<Machine, 'gpu' | 'peak'>): number | und
 /** Hardware and software that measurements depend on in addition to their parameters. */
 export interface Machine {
   /** Properties of the GPU with the names of `info()`: Table 1.2 of the thesis. */
-  gpu: DeviceRows
+  gpu: Record<string, number | string>
   /** Version of CUDA that the driver supports. */
   driver: string
   /** The version of the toolkit that built the library. */

@@ -14,8 +14,11 @@ import { deviceOrFirst, given, launchesSet } from './options.js'
 import { parameterSet } from './parameters.js'
 import { type Spread, spread } from './statistics.js'
 
-/** A microbenchmark of this build, with the values of compile-time parameters for which it is compiled. */
-export interface Microbench extends Readonly<LabMicrobench> {}
+/** A microbenchmark of this build. */
+export interface Microbench extends Readonly<Omit<LabMicrobench, 'instances'>> {
+  /** Values of the compile-time parameters for which it is compiled. */
+  readonly instances: { x: number; y: number; k: number; max: 'ternary' | 'intrinsic' }[]
+}
 
 /**
  * Parameters of a microbenchmark by the thesis' names. {@link microbenches} lists the parameters of each
@@ -102,16 +105,6 @@ export async function microbench(name: string, options?: MicrobenchOptions): Pro
   }
 }
 
-/** A measured ceiling for products. */
-export interface Ceiling {
-  /** The microbenchmark that measured it. */
-  name: string
-  /** 10^9 operations per second. */
-  gops: Spread
-  /** Clock of the multiprocessors in MHz, just after the last repetition. */
-  clockMHz: number
-}
-
 /** The options of {@link ceiling}. `undefined` means the default. */
 export interface CeilingOptions extends Pick<MicrobenchOptions, 'device'> {
   /** Element type: 'int32' (default) or 'float32'. */
@@ -152,7 +145,14 @@ export function ceilingName(dtype: DataType, semiring: Semiring): string | undef
  * const { name, gops } = await ceiling({ dtype: 'int32' })
  * console.log(name, gops.median > 0) // fused true
  */
-export async function ceiling(options?: CeilingOptions): Promise<Ceiling> {
+export async function ceiling(options?: CeilingOptions): Promise<{
+  /** The microbenchmark that measured it. */
+  name: string
+  /** 10^9 operations per second. */
+  gops: Spread
+  /** Clock of the multiprocessors in MHz, just after the last repetition. */
+  clockMHz: number
+}> {
   const { dtype, semiring = 'max-plus', device } = ceilingOptions.read(options)
   const name = ceilingName(dtype, semiring)
   if (name === undefined) {

@@ -184,12 +184,8 @@ export async function readResults(path: string | URL): Promise<Results> {
   if (value.version !== VERSION) {
     throw wrong(`its version is ${show(value.version)}, and this mpmml reads version ${VERSION}`)
   }
-  if (!isMachine(value.machine)) throw wrong('it names no machine, or not all of it')
-  if (!Array.isArray(value.points)) throw wrong('it has no points')
-  for (const [index, point] of value.points.entries()) {
-    const problem = problemOf(point)
-    if (problem) throw wrong(`point ${index} ${problem}`)
-  }
+  const problem = problemIn(value)
+  if (problem) throw wrong(problem)
   return value as unknown as Results
 }
 
@@ -283,15 +279,23 @@ function problemOf(point: unknown): string | undefined {
   return undefined
 }
 
+/** Returns why a machine and points can't be read again; undefined if they can be. */
+function problemIn({ machine, points }: Record<string, unknown>): string | undefined {
+  if (!isMachine(machine)) return 'it names no machine, or not all of it'
+  if (!Array.isArray(points)) return 'it has no points'
+  for (const [index, point] of points.entries()) {
+    const problem = problemOf(point)
+    if (problem) return `point ${index} ${problem}`
+  }
+  return undefined
+}
+
 /** Throws DTypeError unless the value has a machine and points that can be read again. */
 function assertResults(results: unknown): asserts results is Results {
-  assertObject(results, 'results', 'what newResults or readResults gives', ['machine', 'points'])
-  assertObject(results.machine, 'machine of the results', 'a result of machine()', ['gpu'])
-  if (!Array.isArray(results.points))
-    throw new DTypeError(`points of the results must be an array, but it is ${show(results.points)}`)
-  for (const [index, point] of results.points.entries()) {
-    if (!isRecord(point)) throw new DTypeError(`points[${index}] must be an object, but it is ${show(point)}`)
-  }
+  const expected = 'what newResults or readResults gives'
+  assertObject(results, 'results', expected, ['machine', 'points'])
+  const problem = problemIn(results)
+  if (problem) throw new DTypeError(`results must be ${expected}, but ${problem}`)
 }
 
 /** Columns of the machine in CSV, repeated in every line so that each line is complete. */
@@ -312,7 +316,7 @@ const machineColumns: [name: string, value: (machine: Machine) => unknown][] = [
  * @example
  * const here = { gpu: { name: 'none' }, driver: '', toolkit: '', architectures: [], mpmml: '', commit: null, compiler: '', node: '', peak: null }
  * const results = newResults(here)
- * const point = { kind: 'bandwidth', sweep: 'roofline', name: 'copy', parameters: {}, measured: '2026-01-01T00:00:00Z' }
+ * const point = { kind: 'bandwidth', sweep: 'roofline', name: 'copy', parameters: {}, measured: '2026-01-01T00:00:00Z', failure: 'no GPU' }
  * results.points.push(point)
  * console.log(resultsCsv(results).trimEnd().split('\n').length) // 2
  */

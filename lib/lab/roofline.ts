@@ -22,16 +22,9 @@ export interface Ceilings {
   strided?: number | undefined
 }
 
-/** A ceiling over a kernel: the kernel's rate in 10^9 operations per second if nothing else limited it. */
-export interface Roof {
-  /** The ceiling. */
-  name: keyof Ceilings
-  /** 10^9 operations per second. */
-  gops: number
-}
-
 /**
- * Returns the ceilings over a kernel, lowest first: the first one bounds the kernel. Caches can lift the
+ * Returns the ceilings over a kernel, lowest first, each with the kernel's rate in 10^9 operations per second if
+ * nothing else limited it: the first one bounds the kernel. Caches can lift the
  * ceiling of device memory, because the intensity counts every requested byte. So a kernel may exceed this
  * ceiling, as the tutorial shows for L1.
  *
@@ -42,7 +35,16 @@ export interface Roof {
  * const [binding] = roofsOver({ operations: 33_000, deviceMemory: 3_800 }, { global: 0.25, shared: 1 }, true)
  * console.log(binding.name, binding.gops) // deviceMemory 950
  */
-export function roofsOver(ceilings: Ceilings, intensity: Intensity, coalesced: boolean): Roof[] {
+export function roofsOver(
+  ceilings: Ceilings,
+  intensity: Intensity,
+  coalesced: boolean,
+): {
+  /** The ceiling. */
+  name: keyof Ceilings
+  /** 10^9 operations per second. */
+  gops: number
+}[] {
   assertObject(ceilings, 'ceilings', 'an object { operations, deviceMemory }', ['operations', 'deviceMemory'])
   assertObject(intensity, 'intensity', 'a result of intensityOf, or { global, shared }', ['global', 'shared'])
   const { global, shared } = intensity
@@ -60,6 +62,6 @@ export function roofsOver(ceilings: Ceilings, intensity: Intensity, coalesced: b
     },
   ]
   return roofs
-    .filter((roof): roof is Roof => roof.gops !== undefined)
+    .filter((roof): roof is { name: keyof Ceilings; gops: number } => roof.gops !== undefined)
     .sort((one, other) => one.gops - other.gops)
 }

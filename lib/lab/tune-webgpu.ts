@@ -32,8 +32,8 @@ const tuneOptions = new Options({
  */
 const SIDES = [512, 640, 812, 1024]
 
-/** Kinds that `auto` may give to WebGPU: all semirings and types that it computes, and witnesses. */
-function kinds(): ProductKind[] {
+/** Returns the kinds that `auto` may give to WebGPU: all semirings and types that it computes, and witnesses except those of uint8. */
+export function kindsToTune(): ProductKind[] {
   const pairs = new Map(
     addon.variants
       .filter(({ backend }) => backend === 'webgpu')
@@ -41,7 +41,7 @@ function kinds(): ProductKind[] {
   )
   return [...pairs.values()].flatMap((pair) =>
     [false, true]
-      .filter((witness) => !witness || pair.semiring !== 'xor-and')
+      .filter((witness) => !(witness && pair.dtype === 'uint8'))
       .flatMap((witness) => SIDES.map((side) => ({ ...pair, witness, m: side, n: side, k: side }))),
   )
 }
@@ -69,7 +69,7 @@ export async function tuneWebGpu(
   throwIfAborted(signal, 'tuning')
   await assertGpu()
   const gpu = gpuName(await lookForGpu())
-  const all = kinds()
+  const all = kindsToTune()
   const choices: MeasuredChoice[] = []
   for (const kind of all) {
     throwIfAborted(signal, 'tuning')

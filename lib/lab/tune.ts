@@ -65,22 +65,6 @@ function readShapes(value: unknown, name: string): readonly TuneShape[] {
   throw new OptionError(`option ${name} must be a list of { m, n, k }, but it is ${show(value)}`)
 }
 
-/** A variant that was measured for a shape. */
-export interface TunedTime {
-  /** The variant. */
-  variant: VariantName
-  /** The median of kernel and packing together, milliseconds. */
-  ms: number
-}
-
-/** Measurement of a shape and a kind of values. */
-export interface TunedShape {
-  /** Choice that later plans use. */
-  choice: TunedChoice
-  /** All measured variants, fastest first. */
-  times: TunedTime[]
-}
-
 /** Kinds of operand values, by the cheapest exact path of the kernels: sums in 16 bits, and in 32 bits. */
 const kinds = [
   { path: 'half', minimum: -8000, maximum: 8000 },
@@ -98,7 +82,22 @@ const kinds = [
  * const { shapes } = await tune({ shapes: [{ m: 1024, n: 1024, k: 1024 }] })
  * console.log(shapes[0].times[0].variant === shapes[0].choice.variant) // true
  */
-export async function tune(options: TuneOptions): Promise<{ path: string; shapes: TunedShape[] }> {
+export async function tune(options: TuneOptions): Promise<{
+  /** The file of the choices. */
+  path: string
+  /** Measurement of each shape and kind of values. */
+  shapes: {
+    /** Choice that later plans use. */
+    choice: TunedChoice
+    /** All measured variants, fastest first. */
+    times: {
+      /** The variant. */
+      variant: VariantName
+      /** The median of kernel and packing together, milliseconds. */
+      ms: number
+    }[]
+  }[]
+}> {
   const {
     shapes,
     semiring = 'max-plus',
@@ -118,7 +117,7 @@ export async function tune(options: TuneOptions): Promise<{ path: string; shapes
     (row) => row.backend === 'cuda' && row.automatic && row.semiring === semiring && row.dtype === 'int32',
   )
   const total = shapes.length * kinds.length * candidates.length
-  const tuned: TunedShape[] = []
+  const tuned: ReturnType<typeof fastest>[] = []
   let count = 0
   for (const shape of shapes) {
     for (const { path, minimum, maximum } of kinds) {
@@ -173,7 +172,7 @@ function sameProduct(one: TunedChoice, other: TunedChoice): boolean {
   return key(one) === key(other)
 }
 
-function fastest({ m, n, k, batch = 1 }: TuneShape, path: string, measured: Measurement[]): TunedShape {
+function fastest({ m, n, k, batch = 1 }: TuneShape, path: string, measured: Measurement[]) {
   const times = measured
     .map(({ variant, kernelMs, prepareMs }) => ({ variant, ms: kernelMs.median + prepareMs.median }))
     .sort((one, other) => one.ms - other.ms)

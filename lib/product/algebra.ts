@@ -63,14 +63,14 @@ class BuiltInAlgebra implements Algebra {
   }
 
   multiply(product: Product, report: Float64Array, cancel: Int32Array): Promise<Made> {
-    const { a, b, c, c0, session } = product
+    const { a, b, c, c0, call } = product
+    const { native } = call
     this.#write(product)
-    if (session && !isBusy) {
+    if (native && !isBusy) {
       isBusy = true
       queueMicrotask(notBusy)
       request[requestAt.mayWait] = 1
     }
-    const native = session ? session.native : null
     const [left, right, auxiliary] = [a.data, b.data, auxiliaryOf(product)]
     return addon.multiply(
       left,
@@ -86,9 +86,9 @@ class BuiltInAlgebra implements Algebra {
   }
 
   multiplySync(product: Product, report: Float64Array): Made {
-    const { a, b, c, c0, session } = product
+    const { a, b, c, c0, call } = product
+    const { native } = call
     this.#write(product)
-    const native = session ? session.native : null
     const auxiliary = auxiliaryOf(product)
     return addon.multiplySync(
       a.data,
@@ -107,11 +107,11 @@ class BuiltInAlgebra implements Algebra {
   }
 
   async plan(product: Product, report: Float64Array, cancel: Int32Array): Promise<Plan> {
-    const { a, b, c0, session, structure } = product
+    const { a, b, c0, call, structure } = product
+    const { native } = call
     writeRequest(request, product, this.index)
     writeLayout(request, 0, requestAt.c, product.newElements())
     request[requestAt.planOnly] = 1
-    const native = session ? session.native : null
     await addon.multiply(a.data, b.data, null, c0 ? c0.data : null, request, report, cancel, native)
     return planOf(report, structure)
   }
@@ -201,14 +201,13 @@ async function multiplyPart(
   call: Call,
   cancel: Int32Array,
 ): Promise<PartResults> {
-  const { session, asked } = call
+  const { session, asked, native } = call
   const { length } = products
   const buffer = takeBuffer(length)
   const members = new Float64Array(buffer, 0, length * MEMBER_FIELDS)
   const reports = new Float64Array(buffer, members.byteLength, length * REPORT_FIELDS)
   const arrays = writeMembers(members, products, call)
   writeCall(request, call, semiring, products[0]!.type)
-  const native = session ? session.native : null
   const made = await addon.multiplyGroup(arrays, request, members, reports, cancel, native)
   const take = () => {
     const memories = allocatedMemories(made, call)

@@ -11,6 +11,7 @@ import { assertSeparate } from '../memory-overlap.js'
 import { assertNames, Options, type OptionsOf } from '../options.js'
 import { turn } from '../platform.js'
 import { runNative } from '../run-native.js'
+import type { ElementArray, OperandArray } from '../storage.js'
 import type { Lanes } from '../user-semiring.js'
 import { assertGpu } from '../webgpu/look.js'
 import { algebra } from './algebra.js'
@@ -41,8 +42,8 @@ import { type CallTrace, tracePromise } from './tracing.js'
 import type {
   UserGroupedOptions,
   UserGroupedProduct,
+  UserProductResult,
   UserResultOf,
-  UserWitnessedResult,
 } from './user-product.js'
 import { assertWebGpuKind } from './webgpu.js'
 
@@ -51,9 +52,9 @@ import { assertWebGpuKind } from './webgpu.js'
  * product.
  */
 export interface GroupedProduct<
-  A extends AnyOperand = AnyOperand,
-  B extends AnyOperand = AnyOperand,
-  Out extends AnyResult | undefined = AnyResult,
+  A extends AnyOperand = MatrixLike<OperandArray> | DeviceMatrix<OperandArray>,
+  B extends AnyOperand = MatrixLike<OperandArray> | DeviceMatrix<OperandArray>,
+  Out extends AnyResult | undefined = MatrixLike<ElementArray> | DeviceMatrix<ElementArray>,
   C0 extends AnyAccumulate = Out | boolean,
 > {
   /** The left operand, [rows, k] or [batch, rows, k]. */
@@ -145,7 +146,7 @@ const ALONE_BYTES = 2 ** 20
 export function mpmmGrouped<P extends GroupedProduct, Witness extends AnyWitness = undefined>(
   products: readonly P[] & readonly FittingProduct<P>[],
   options?: GroupedOptions<Witness>,
-): Promise<WitnessedResult<GroupedResultOf<P>, Witness>[]>
+): Promise<WitnessedResult<MpmmResult<GroupedResultOf<P>>, Witness>[]>
 /**
  * Computes many products over a custom semiring in one call; otherwise like the other overload.
  *
@@ -158,7 +159,7 @@ export function mpmmGrouped<
 >(
   products: readonly P[],
   options: UserGroupedOptions<L, Witness>,
-): Promise<UserWitnessedResult<UserResultOf<L, P['a'] | P['b'], undefined>, Witness>[]>
+): Promise<WitnessedResult<UserProductResult<UserResultOf<L, P['a'] | P['b'], undefined>>, Witness>[]>
 export function mpmmGrouped(products: readonly unknown[], options?: unknown): Promise<unknown> {
   return tracePromise('mpmmGrouped', (trace) => multiplyAll(products, options, trace))
 }
@@ -224,7 +225,7 @@ class Group {
   /** Number of products whose matrices don't overlap an `out` of another product, by the last check. */
   #apart = 0
   #started = 0
-  readonly #results: WitnessedResult<AnyResult, boolean>[]
+  readonly #results: WitnessedResult<MpmmResult<AnyResult>, boolean>[]
   readonly #parts: Promise<void>[] = []
 
   constructor(
@@ -345,7 +346,7 @@ class Group {
       throw error
     }
     part.take().forEach((result, index) => {
-      this.#results[first + index] = result as WitnessedResult<AnyResult, boolean>
+      this.#results[first + index] = result as WitnessedResult<MpmmResult<AnyResult>, boolean>
     })
   }
 

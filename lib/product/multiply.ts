@@ -32,7 +32,7 @@ import {
   type WitnessedResult,
 } from './result.js'
 import { type CallTrace, tracePromise, traceSync } from './tracing.js'
-import type { UserOperand, UserProductOptions, UserResultOf, UserWitnessedResult } from './user-product.js'
+import type { UserOperand, UserProductOptions, UserProductResult, UserResultOf } from './user-product.js'
 import {
   assertBlocking,
   isFasterByWebGpu,
@@ -104,7 +104,7 @@ export function mpmm<
   a: MatrixLike<A> | DeviceMatrix<ThereA>,
   b: MatrixLike<B> | DeviceMatrix<ThereB>,
   options?: MpmmOptions<Out, Witness, C0> & Fitting<A | ThereA, B | ThereB, C0, Out>,
-): Promise<WitnessedResult<ResultOf<A, B, ThereA, ThereB, C0, Out>, Witness>>
+): Promise<WitnessedResult<MpmmResult<ResultOf<A, B, ThereA, ThereB, C0, Out>>, Witness>>
 /**
  * Computes the product over a custom semiring from `semiring()` of mpmml/semirings; otherwise like the other
  * overload. If elements have lanes, each operand is an array with one matrix per lane, and so is c. Integers
@@ -124,7 +124,7 @@ export function mpmm<
   a: A,
   b: B,
   options: UserProductOptions<L, Out, C0, Witness>,
-): Promise<UserWitnessedResult<UserResultOf<L, A | B | C0, Out>, Witness>>
+): Promise<WitnessedResult<UserProductResult<UserResultOf<L, A | B | C0, Out>>, Witness>>
 export function mpmm(a: unknown, b: unknown, options?: unknown): Promise<unknown> {
   return tracePromise('mpmm', (trace) => multiply(a, b, options, trace))
 }
@@ -221,12 +221,9 @@ export function mpmmSync<
   a: MatrixLike<A> | DeviceMatrix<ThereA>,
   b: MatrixLike<B> | DeviceMatrix<ThereB>,
   options?: MpmmOptions<Out, Witness, C0> & Fitting<A | ThereA, B | ThereB, C0, Out>,
-): WitnessedResult<ResultOf<A, B, ThereA, ThereB, C0, Out>, Witness>
+): WitnessedResult<MpmmResult<ResultOf<A, B, ThereA, ThereB, C0, Out>>, Witness>
 /**
- * Computes the product over a custom semiring from `semiring()` of mpmml/semirings; otherwise like the other
- * overload. If elements have lanes, each operand is an array with one matrix per lane, and so is c. Integers
- * are computed modulo 2^32; floats are rounded in the order of k. The CPU and CUDA return equal results, bit
- * for bit, with one bit pattern for all NaNs.
+ * Computes the product over a custom semiring synchronously, as {@link mpmm} does.
  *
  * @throws The errors of the other overload.
  */
@@ -241,7 +238,7 @@ export function mpmmSync<
   a: A,
   b: B,
   options: UserProductOptions<L, Out, C0, Witness>,
-): UserWitnessedResult<UserResultOf<L, A | B | C0, Out>, Witness>
+): WitnessedResult<UserProductResult<UserResultOf<L, A | B | C0, Out>>, Witness>
 export function mpmmSync(a: unknown, b: unknown, options?: unknown): unknown {
   return traceSync('mpmmSync', (trace) => {
     const product = prepare(a, b, options, trace)

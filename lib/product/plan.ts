@@ -1,4 +1,5 @@
 /** Plans a product: selects its kernel without computing it. */
+import type { BackendName } from '../backend-name.js'
 import { OptionError } from '../errors.js'
 import { REPORT_FIELDS } from '../fields.js'
 import { runNative } from '../run-native.js'
@@ -9,7 +10,7 @@ import { prepare } from './prepare.js'
 import { workOf } from './product.js'
 import type { Plan } from './result.js'
 import { type CallTrace, tracePromise } from './tracing.js'
-import type { UserOperand, UserPlan, UserProductOptions } from './user-product.js'
+import type { UserOperand, UserProductOptions } from './user-product.js'
 import { isByWebGpu } from './webgpu.js'
 
 /**
@@ -41,7 +42,12 @@ export function plan<L extends Lanes>(
   a: UserOperand<L>,
   b: UserOperand<L>,
   options: UserProductOptions<L>,
-): Promise<UserPlan>
+): Promise<{
+  /** Backend of the planned product. */
+  backend: BackendName
+  /** Returns the plan as a few lines of text: the backend, the kernel, and the origin of its machine code. */
+  explanation: string
+}>
 export function plan(a: unknown, b: unknown, options?: unknown): Promise<unknown> {
   return tracePromise('plan', (trace) => makePlan(a, b, options, trace))
 }

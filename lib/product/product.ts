@@ -6,7 +6,7 @@ import type { Session } from '../device/resident.js'
 import { bytesOf, INT32 } from '../elements.js'
 import { requestAt as at, auxiliaryResults } from '../fields.js'
 import { type Elements, rowMajorElements } from '../layout.js'
-import type { AuxiliaryName, Made, NativeMemory } from '../native.js'
+import type { AuxiliaryName, Made, NativeDevice, NativeMemory } from '../native.js'
 import type { NativeWork } from '../run-native.js'
 import type { ElementArray } from '../storage.js'
 import type { LaneType } from '../user-semiring.js'
@@ -92,6 +92,14 @@ export class Call {
   ) {
     this.asked = auxiliaryKinds.filter(({ name }) => options[name])
     this.place = { backend: options.backend, deviceMemory: 0, atOnce: false, mayUseCuda: false }
+  }
+
+  /**
+   * Handle of the device; null for products of arrays. Must be read before a request is written, because it may send
+   * deferred requests of earlier calls, which are written into the same array.
+   */
+  get native(): NativeDevice | null {
+    return this.session ? this.session.native : null
   }
 }
 
@@ -186,14 +194,14 @@ export class Product implements Borrowed {
 
   /** Returns the layout of a newly allocated result that begins at `offset`. */
   newElements(offset = 0): Elements {
-    const { type, bytes, batched, batch, m, n } = this
-    return rowMajorElements(type, bytes, batched, batch, m, n, offset)
+    const { type, bytes, batched, batch, m: rows, n: cols } = this
+    return rowMajorElements({ type, bytes, batched, batch, rows, cols }, offset)
   }
 
   /** Returns the layout of an auxiliary output that begins at `offset`. */
   newAuxiliary(offset = 0): Elements {
-    const { batched, batch, m, n } = this
-    return rowMajorElements(INT32, AUXILIARY_BYTES, batched, batch, m, n, offset)
+    const { batched, batch, m: rows, n: cols } = this
+    return rowMajorElements({ type: INT32, bytes: AUXILIARY_BYTES, batched, batch, rows, cols }, offset)
   }
 }
 

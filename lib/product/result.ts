@@ -89,22 +89,31 @@ export interface Plan {
   structure?: Readonly<Required<ProductStructure>>
 }
 
-/** The witness of a result: an int32 matrix where c is. */
-export type WitnessOf<C extends AnyResult> =
-  C extends DeviceMatrix<ElementArray> ? DeviceMatrix<Int32Array> : DenseMatrix<Int32Array>
+/**
+ * True if any of the matrices, or of the lanes of a matrix, is on a device. The property `disposed` distinguishes DeviceMatrix from
+ * other matrices.
+ */
+export type IsOnDevice<Matrices> = [
+  Extract<Matrices extends readonly (infer Lane)[] ? Lane : Matrices, { readonly disposed: boolean }>,
+] extends [never]
+  ? false
+  : true
 
-/** {@link MpmmResult} with the field `witness`, if the type of the option `witness` implies it. */
-export type WitnessedResult<C extends AnyResult, Witness extends AnyWitness> = MpmmResult<C> &
+/** The witness of a product with the result C: an int32 matrix, on a device if C is. */
+export type WitnessOf<C> = IsOnDevice<C> extends true ? DeviceMatrix<Int32Array> : DenseMatrix<Int32Array>
+
+/** Result of a product with the field `witness`, if the type of the option `witness` implies it. */
+export type WitnessedResult<Result extends { c: unknown }, Witness extends AnyWitness> = Result &
   ([Witness] extends [true]
     ? {
         /**
          * Argmax index of each element of c: the k that decides it; see the option `witness`. A new row-major
          * matrix of the shape of c.
          */
-        witness: WitnessOf<C>
+        witness: WitnessOf<Result['c']>
       }
     : true extends Witness
-      ? { witness?: WitnessOf<C> }
+      ? { witness?: WitnessOf<Result['c']> }
       : unknown)
 
 /** Array type of a result: the common array type of both operands, as far as their types determine it. */
@@ -204,7 +213,7 @@ export function resultOf<C extends AnyResult>(
   start = 0,
   offset = 0,
   auxiliaryOffset = 0,
-): WitnessedResult<C, boolean> {
+): WitnessedResult<MpmmResult<C>, boolean> {
   const { call, session, structure } = product
   const c = (product.out ? product.outValue : newResult(product, made, offset)) as C
   const backend = backends[report[start + at.backend]!]!
@@ -226,7 +235,7 @@ export function resultOf<C extends AnyResult>(
     isBuiltIn
       ? { c, backend, device, devices, variant, arithmetic, timing, gops }
       : { c, backend, device, devices, timing, gops }
-  ) as WitnessedResult<C, boolean>
+  ) as WitnessedResult<MpmmResult<C>, boolean>
   if (structure) result.structure = structure.shown
   call.asked.forEach(({ name }, index) => {
     const memory = made.auxiliary[index]

@@ -101,7 +101,8 @@ function readMatrix(value: unknown, name: string): { band: Band; shown: MatrixSt
       `option ${name}.band must be two numbers, each an integer or Infinity, but it is ${showList(band)}`,
     )
   }
-  return { band: [below, above], shown: { band: [below, above] } }
+  // The sum of −0 and 0 is 0.
+  return { band: [below + 0, above + 0], shown: { band: [below + 0, above + 0] } }
 }
 
 const isReach = (value: unknown): value is number => value === Infinity || Number.isSafeInteger(value)

@@ -4,48 +4,36 @@ import type { DeviceMatrix } from '../device/device.js'
 import type { DenseMatrix, MatrixLike } from '../matrix.js'
 import type { LaneArray, Lanes, LaneType, UserSemiring } from '../user-semiring.js'
 import type { AnyWitness, MpmmOptions } from './options.js'
-import type { MpmmResult } from './result.js'
+import type { IsOnDevice, MpmmResult } from './result.js'
 
 /** A lane on a device. Lanes of uint32 are int32 there, with equal bits. */
-export type LaneOnDevice<T extends LaneType> = DeviceMatrix<T extends 'float32' ? Float32Array : Int32Array>
+type LaneOnDevice<T extends LaneType> = DeviceMatrix<T extends 'float32' ? Float32Array : Int32Array>
 
 /** A lane of an operand. */
-export type LaneOperand<T extends LaneType> = MatrixLike<LaneArray<T>> | LaneOnDevice<T>
+type LaneOperand<T extends LaneType> = MatrixLike<LaneArray<T>> | LaneOnDevice<T>
 
-/** A matrix of elements of a semiring: a matrix, or an array of them, one for each lane. Each of them may be on a device. */
+/**
+ * A matrix of elements of a semiring: a matrix, or an array of them, one for each lane. Each of them is a {@link MatrixLike} of a
+ * {@link LaneArray}, or a {@link DeviceMatrix}, on which lanes of uint32 are int32 with equal bits.
+ */
 export type UserOperand<L extends Lanes> = L extends readonly LaneType[]
   ? { readonly [Lane in keyof L]: LaneOperand<Extract<L[Lane], LaneType>> }
   : L extends LaneType
     ? LaneOperand<L>
     : never
 
-/** A new matrix over a custom semiring, in arrays. */
-export type LanesInArrays<L extends Lanes> = L extends readonly LaneType[]
-  ? { [Lane in keyof L]: DenseMatrix<LaneArray<Extract<L[Lane], LaneType>>> }
+/** A new matrix over a custom semiring: a matrix for each lane, on a device if any of the operands, or of their lanes, is. */
+type NewUserMatrix<L extends Lanes, Operands> = L extends readonly LaneType[]
+  ? { [Lane in keyof L]: NewUserMatrix<Extract<L[Lane], LaneType>, Operands> }
   : L extends LaneType
-    ? DenseMatrix<LaneArray<L>>
+    ? IsOnDevice<Operands> extends true
+      ? LaneOnDevice<L>
+      : DenseMatrix<LaneArray<L>>
     : never
-
-/** Lanes of an operand on a device. Lanes of uint32 are int32 there, with equal bits. */
-export type LanesOnDevice<L extends Lanes> = L extends readonly LaneType[]
-  ? { [Lane in keyof L]: LaneOnDevice<Extract<L[Lane], LaneType>> }
-  : L extends LaneType
-    ? LaneOnDevice<L>
-    : never
-
-/**
- * Matrices, or lanes of matrices, on a device. The property `disposed` distinguishes DeviceMatrix from other
- * matrices.
- */
-export type Placed<Operand> = Operand extends readonly (infer Lane)[]
-  ? Extract<Lane, { readonly disposed: boolean }>
-  : Extract<Operand, { readonly disposed: boolean }>
 
 /** The type of a product's c: `out` if it was given; on a device if any matrix is. */
 export type UserResultOf<L extends Lanes, Operands, Out> = [Out] extends [undefined]
-  ? [Placed<Operands>] extends [never]
-    ? LanesInArrays<L>
-    : LanesOnDevice<L>
+  ? NewUserMatrix<L, Operands>
   : Out
 
 /** The options of products over a custom semiring. `undefined` means the default. */
@@ -82,22 +70,6 @@ export interface UserProductResult<C = unknown>
   c: C
 }
 
-/** {@link UserProductResult} with the witness, if the type of the option `witness` implies it. */
-export type UserWitnessedResult<C, Witness extends AnyWitness> = UserProductResult<C> &
-  ([Witness] extends [true]
-    ? {
-        /** Argmax index: the k that decides each element of c; see the option `witness`. */
-        witness: UserWitnessOf<C>
-      }
-    : true extends Witness
-      ? { witness?: UserWitnessOf<C> }
-      : unknown)
-
-/** Witness of a product over a custom semiring: an int32 matrix, on a device if c is. */
-export type UserWitnessOf<C> = [Placed<C>] extends [never]
-  ? DenseMatrix<Int32Array>
-  : DeviceMatrix<Int32Array>
-
 /** A product of {@link mpmmGrouped} over a custom semiring. */
 export interface UserGroupedProduct<L extends Lanes = Lanes> extends Pick<UserProductOptions, 'structure'> {
   /** The left operand, [rows, k] or [batch, rows, k]. */
@@ -118,14 +90,6 @@ export type UserGroupedOptions<L extends Lanes = Lanes, Witness extends AnyWitne
   UserProductOptions<L, undefined, undefined, Witness>,
   'semiring' | 'backend' | 'device' | 'devices' | 'witness' | 'structure' | 'signal'
 >
-
-/** Plan of a product over a custom semiring. */
-export interface UserPlan {
-  /** Backend of the planned product. */
-  backend: BackendName
-  /** Returns the plan as a few lines of text: the backend, the kernel, and the origin of its machine code. */
-  explanation: string
-}
 
 /** The options of {@link star} and {@link power} over a custom semiring. */
 export type UserAlgebraOptions<L extends Lanes = Lanes> = Pick<

@@ -1,7 +1,7 @@
 /** A working calendar: weekdays and holidays, which map working days to dates and back. All dates are days, without time zones. */
 import { show } from '../describe.js'
 import { OptionError, OverflowError } from '../errors.js'
-import type { ScheduleDates } from './options.js'
+import type { Schedule } from './options.js'
 import { timeOf, type Units } from './units.js'
 
 const DAY_MS = 86_400_000
@@ -130,7 +130,7 @@ export class Calendar {
     return this.#isWorking(dayOf(date))
   }
 
-  dates(end: string): ScheduleDates {
+  dates(end: string): NonNullable<Schedule['dates']> {
     return { start: this.start, end, weekdays: this.#weekdays, holidays: this.#holidays }
   }
 }

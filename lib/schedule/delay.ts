@@ -31,18 +31,6 @@ export interface DelayOptions {
   signal?: AbortSignal | undefined
 }
 
-/** A departure that is late. */
-export interface LateDeparture {
-  /** Number of the round, from 0. */
-  round: number
-  /** Name of the departure. */
-  departure: unknown
-  /** Time by which it is late. */
-  delay: number
-  /** Name of the departure that this departure waits for; null for the initially late departure. */
-  because: unknown
-}
-
 /** Result of {@link delay}. */
 export interface DelayResult extends TimetableStability {
   /**
@@ -52,7 +40,16 @@ export interface DelayResult extends TimetableStability {
    */
   departures: { departure: unknown; time: number; recovery: number | null }[]
   /** Late departures, by rounds. */
-  late: LateDeparture[]
+  late: {
+    /** Number of the round, from 0. */
+    round: number
+    /** Name of the departure. */
+    departure: unknown
+    /** Time by which it is late. */
+    delay: number
+    /** Name of the departure that this departure waits for; null for the initially late departure. */
+    because: unknown
+  }[]
   /** First round without delay; null if there is none among the rounds that are computed. */
   goneBy: number | null
 }

@@ -9,18 +9,17 @@ import { type TimeUnit, timeUnits } from './units.js'
 /** Id of a job: text in files, a number or text in objects. 4 and '4' name one job. */
 export type JobId = string | number
 
-/** Link between two jobs: finish to start, start to start, finish to finish, or start to finish. */
-export type LinkType = 'FS' | 'SS' | 'FF' | 'SF'
-
 /** Link of a job to a predecessor. */
 export interface PlanLink {
   /** Id of the predecessor. */
   id: JobId
-  /** Event of the predecessor, and event of the job that waits for it. */
-  type: LinkType
+  /** Event of the predecessor, and event of the job that waits for it: S for start, F for finish. */
+  type: 'FS' | 'SS' | 'FF' | 'SF'
   /** Time between the two events, in the plan's unit; a negative lag is a lead. */
   lag: number
 }
+
+export type LinkType = PlanLink['type']
 
 /** A job of a plan. */
 export interface PlanJob {
@@ -56,7 +55,7 @@ export interface Plan {
 
 /**
  * Jobs that a program writes: objects whose properties are named like columns in files, with numbers or with texts as in a file. Predecessors may
- * be a list of ids, texts or {@link PlanLink}.
+ * be a list of ids, texts or links as in {@link PlanJob}.
  */
 export type JobList = readonly object[]
 
@@ -95,18 +94,6 @@ export interface ScheduleOptions {
   signal?: AbortSignal | undefined
 }
 
-/** Dates of a job: days on which work on it starts and finishes. */
-export interface JobDates {
-  /** Day of the earliest start, such as '2026-01-05'. */
-  earliestStart: string
-  /** Day of the earliest finish, whose end may be the finish. */
-  earliestFinish: string
-  /** Day of the latest start. */
-  latestStart: string
-  /** Day of the latest finish. */
-  latestFinish: string
-}
-
 /** A job of a schedule. Times are in the plan's unit, from the start of the plan. */
 export interface ScheduledJob {
   /** Id of the job in the plan. */
@@ -129,22 +116,19 @@ export interface ScheduledJob {
   freeFloat: number
   /** Whether the total slack is 0 or negative. */
   critical: boolean
-  /** Exists if the schedule has a start date. */
-  dates?: JobDates
+  /** Days on which work on the job starts and finishes, if the schedule has a start date. */
+  dates?: {
+    /** Day of the earliest start, such as '2026-01-05'. */
+    earliestStart: string
+    /** Day of the earliest finish, whose end may be the finish. */
+    earliestFinish: string
+    /** Day of the latest start. */
+    latestStart: string
+    /** Day of the latest finish. */
+    latestFinish: string
+  }
   /** Cells of the columns that the option `keep` of {@link parsePlan} names. */
   columns?: Record<string, string>
-}
-
-/** Days of a schedule with a start date. */
-export interface ScheduleDates {
-  /** First working day. */
-  start: string
-  /** Day on which the last job finishes. */
-  end: string
-  /** Working days of a week, from 1 for Monday to 7 for Sunday. */
-  weekdays: readonly number[]
-  /** Days without work, as the option `holidays` has them. */
-  holidays: readonly string[]
 }
 
 /** Result of {@link schedule}. */
@@ -156,7 +140,16 @@ export interface Schedule {
   /** All jobs, in the order of the plan. */
   jobs: ScheduledJob[]
   /** Exists if there is a start date. */
-  dates?: ScheduleDates
+  dates?: {
+    /** First working day. */
+    start: string
+    /** Day on which the last job finishes. */
+    end: string
+    /** Working days of a week, from 1 for Monday to 7 for Sunday. */
+    weekdays: readonly number[]
+    /** Days without work, as the option `holidays` has them. */
+    holidays: readonly string[]
+  }
 }
 
 const roles: readonly ColumnRole[] = ['id', 'name', 'duration', 'predecessors', 'notBefore', 'deadline']

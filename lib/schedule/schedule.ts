@@ -8,7 +8,6 @@ import { assertNames, assertObject, Options, type OptionsOf, option } from '../o
 import { Calendar, isDate, limitOf, readHolidays, readWeekdays } from './calendar.js'
 import { buildingNetwork, daysOf, exact, type Network, type Times } from './network.js'
 import {
-  type JobDates,
   type JobId,
   type JobList,
   type Plan,
@@ -275,7 +274,7 @@ function datesOf(
   early: number,
   late: number,
   duration: number,
-): JobDates {
+): NonNullable<ScheduledJob['dates']> {
   const finish = (time: number) => finishOn(calendar, perDay, time + duration, time)
   const start = (time: number) => (duration === 0 ? finish(time) : calendar.date(Math.floor(time / perDay)))
   return {

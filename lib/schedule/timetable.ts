@@ -24,18 +24,6 @@ import { Parts } from './network.js'
  */
 export type Timetable = TokenEdgeList | NamedWeights
 
-/** A connection of a timetable with its slack. */
-export interface TimetableConnection {
-  /** Name of the departure that waits. */
-  departure: unknown
-  /** Name of the departure that is waited for. */
-  waitsFor: unknown
-  /** Rounds between both. */
-  tokens: number
-  /** Delay of the departure `waitsFor` that doesn't delay `departure`. */
-  slack: number
-}
-
 /** Slack and stability of a timetable with a period. */
 export interface TimetableStability {
   /** Least period that the connections allow: their greatest cycle mean. Null without circuits. */
@@ -50,7 +38,16 @@ export interface TimetableStability {
    */
   stabilityMargin: number | null
   /** All connections, in the order of the edges. */
-  connections: TimetableConnection[]
+  connections: {
+    /** Name of the departure that waits. */
+    departure: unknown
+    /** Name of the departure that is waited for. */
+    waitsFor: unknown
+    /** Rounds between both. */
+    tokens: number
+    /** Delay of the departure `waitsFor` that doesn't delay `departure`. */
+    slack: number
+  }[]
 }
 
 /** Option that is a time above 0. */

@@ -1,4 +1,5 @@
 /** Algebras of custom semirings, which call native code. */
+import type { BackendName } from '../backend-name.js'
 import { OptionError } from '../errors.js'
 import { REPORT_FIELDS, writeLayout } from '../fields.js'
 import { type AuxiliaryMatrices, addon, type LaneMatrix, type Made } from '../native.js'
@@ -7,7 +8,6 @@ import { UNSET } from '../options.js'
 import { auxiliaryOf, writeSizes } from '../product/algebra.js'
 import { type Algebra, asksField, type Call, type PartResults, type Product } from '../product/product.js'
 import { allocatedMemories, releaseAllocated, resultOf } from '../product/result.js'
-import type { UserPlan } from '../product/user-product.js'
 import type { LaneType } from '../user-semiring.js'
 import { configureCode } from './code-cache.js'
 import { factsOf, isUserSemiring, nativeOf, type WrittenSemiring } from './semiring.js'
@@ -49,18 +49,17 @@ export class UserAlgebra implements Algebra {
 
   multiply(product: Product, report: Float64Array, cancel: Int32Array): Promise<Made> {
     const { a, b, c, c0, auxiliary } = matricesOf(product)
+    const { native } = product.call
     writeRequest(request, product)
     return addon.multiplyUser(
-      ...([nativeOf(this.semiring), a, b, c, c0, request, report, cancel] as const),
-      nativeSessionOf(product.call),
-      auxiliary,
+      ...([nativeOf(this.semiring), a, b, c, c0, request, report, cancel, native, auxiliary] as const),
     )
   }
 
   multiplySync(product: Product, report: Float64Array): Made {
     const { a, b, c, c0, auxiliary } = matricesOf(product)
+    const { native } = product.call
     writeRequest(request, product)
-    const native = nativeSessionOf(product.call)
     return addon.multiplyUserSync(nativeOf(this.semiring), a, b, c, c0, request, report, native, auxiliary)
   }
 
@@ -72,7 +71,7 @@ export class UserAlgebra implements Algebra {
       const { a, b, c, c0, auxiliary } = matricesOf(product)
       return [a, b, c, c0, auxiliary] as const
     })
-    const native = nativeSessionOf(call)
+    const { native } = call
     const made = await addon.multiplyUserGroup(
       ...([nativeOf(this.semiring), matrices, requests, reports, cancel, native] as const),
     )
@@ -83,13 +82,10 @@ export class UserAlgebra implements Algebra {
     return { take, release: () => made.forEach(releaseAllocated) }
   }
 
-  async plan(product: Product): Promise<UserPlan> {
+  async plan(product: Product): Promise<{ backend: BackendName; explanation: string }> {
+    const { native } = product.call
     writeRequest(request, product)
-    const explanation = await addon.explainUser(
-      nativeOf(this.semiring),
-      request,
-      nativeSessionOf(product.call),
-    )
+    const explanation = await addon.explainUser(nativeOf(this.semiring), request, native)
     return { backend: explanation.startsWith('cuda') ? 'cuda' : 'cpu', explanation }
   }
 }
@@ -108,8 +104,6 @@ export function algebraOf(value: unknown): UserAlgebra | null {
 
 const refused = (name: string, why: string) =>
   new OptionError(`option ${name} is for the semirings of the library: ${why}`)
-
-const nativeSessionOf = ({ session }: Call) => (session ? session.native : null)
 
 /**
  * Returns the arrays or memories of all lanes and auxiliary outputs in the form for native code.

@@ -2,7 +2,7 @@
 import { show } from '../describe.js'
 import { OptionError } from '../errors.js'
 import { MAX_INT32, MIN_INT32 } from '../integers.js'
-import type { LaneArray, LaneType, NumberJson } from '../user-semiring.js'
+import type { LaneArray, LaneType } from '../user-semiring.js'
 
 export const limits = { int32: [MIN_INT32, MAX_INT32], uint32: [0, 2 ** 32 - 1] } as const
 
@@ -53,7 +53,7 @@ const named = new Map([
 ])
 
 /** Returns a number in a form for JSON, which lacks infinities and NaN. */
-export function numberToJson(value: number): NumberJson {
+export function numberToJson(value: number): number | string {
   if (Object.is(value, -0)) return '-0'
   return Number.isFinite(value) ? value : String(value)
 }

@@ -5,7 +5,7 @@ import { show, showChoices, typeName } from '../describe.js'
 import { LimitError, OptionError } from '../errors.js'
 import { type ExpressionType, maxNodes, nodeWords } from '../expression-table.js'
 import { assertNames } from '../options.js'
-import type { ExpressionJson, ExpressionStep, LaneType } from '../user-semiring.js'
+import type { ExpressionJson, LaneType } from '../user-semiring.js'
 import { bitsOf, numberFromJson, numberOf, numberToJson, readNumber, showNumber } from './constants.js'
 import { ARGUMENT, applicable, CONSTANT, type Operation, operations, typeIndex, typingOf } from './rules.js'
 
@@ -136,7 +136,7 @@ const sides = ['x', 'y'] as const
 /** Returns an expression in its JSON form. */
 export function expressionToJson({ steps, results }: Expression): ExpressionJson {
   return {
-    steps: steps.map(({ operation, type, operands, bits }): ExpressionStep => {
+    steps: steps.map(({ operation, type, operands, bits }): ExpressionJson['steps'][number] => {
       if (operation === ARGUMENT) return [sides[operands[0]!]!, operands[1]!]
       if (operation !== CONSTANT) return [operation.name, ...operands]
       return ['constant', type, numberToJson(numberOf(bits, type as LaneType))]

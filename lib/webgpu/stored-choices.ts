@@ -4,7 +4,7 @@ import { ownCacheFolder } from '../environment.js'
 import { join } from '../platform.js'
 
 /** Times of products of a kind on one GPU, in milliseconds. */
-export interface MeasuredChoice {
+export type MeasuredChoice = {
   /** Semiring, type, whether there is a witness, and the steps as a power of two (choice.ts). */
   kind: string
   /** Milliseconds of a product by WebGPU, from arrays to an array. */

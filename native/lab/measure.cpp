@@ -100,7 +100,7 @@ class Bench {
     const double wanted = std::min(cached / one + 2, double(request_.repetitions + request_.warmup));
     sets_ = std::max(int64_t{1}, static_cast<int64_t>(std::min(wanted, (0.8 * capacity - rest) / one)));
     reservation_ = std::make_unique<MemoryReservation>(
-        admit(request_.device, {static_cast<int64_t>(sets_ * one + rest)}, 0, [] { return false; }));
+        reserve(request_.device, {static_cast<int64_t>(sets_ * one + rest)}, 0, [] { return false; }));
     const auto buffer = [&](int64_t bytes) { return DeviceBuffer(bytes, request_.device, stream_); };
     operands_ = buffer(sets_ * (elements_a() + elements_b()) * element_bytes_);
     c_ = buffer(elements_c() * element_bytes_);

@@ -138,7 +138,7 @@ class AlteredSession final : public Session {
   Ledger::MemoryReservation reserve_block(const Problem& problem, const Placement& where) const {
     // Never destroyed, because threads may still release memory at the end of the process.
     static auto& ledger = *new Ledger;
-    return ledger.admit(
+    return ledger.reserve(
         {alteration_.block_bytes, where.call}, [this](int64_t) { return alteration_.block_bytes; },
         [&problem] { return problem.is_cancelled(); });
   }

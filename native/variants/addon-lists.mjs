@@ -147,6 +147,6 @@ export const bytes = integer(0, Number.MAX_SAFE_INTEGER)
 export const MAXIMA = "'ternary' | 'intrinsic'"
 export const division = {
   ts: handles.division.ts,
-  cpp: 'std::shared_ptr<const graph::Division>',
+  cpp: 'std::shared_ptr<const graph::Dissection>',
   read: 'division()',
 }

@@ -222,7 +222,7 @@ export const results = {
     division: ${maybe(division)} The division, if requested.
   `,
   GraphComponents: objectOf(
-    'graph::Parts',
+    'graph::ComponentMembers',
     'The nodes of component c are `members[start[c]]` up to `start[c + 1]`.',
   )`
     ...: ${answer}

@@ -133,7 +133,7 @@ export const accumulators = {
   exponentbounded: { overflowing: ['ExponentBounded'], dataTypes: ['int32'], suffix: '_bounded' },
   byte: { overflowing: ['Byte'], dataTypes: ['int32'], suffix: '_acc8' },
   uint16: { overflowing: ['Half'], dataTypes: ['int32'], suffix: '_acc16' },
-  int32: { overflowing: ['Narrow'], plain: ['Plain'], dataTypes: ['int32'], suffix: '' },
+  int32: { overflowing: ['NativeArithmetic'], plain: ['Plain'], dataTypes: ['int32'], suffix: '' },
   int64: { overflowing: ['Wide', 'Wrapping'], dataTypes: ['int32'], suffix: '_acc64' },
   float32: { plain: ['Plain'], dataTypes: ['float32'], suffix: '' },
   float64: { plain: ['Plain'], dataTypes: ['float64'], suffix: '' },

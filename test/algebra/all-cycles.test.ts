@@ -2,12 +2,12 @@
  * Cycle means, cycle times, eigenvectors and critical graphs, compared with all simple cycles and best walks.
  */
 import { describe, expect, it } from 'vitest'
+import type { SumSemiring } from '../../lib/algebra/weights.js'
 import {
   componentCycleMeans,
   criticalGraph,
   cycleTimes,
   eigenvectors,
-  type SumSemiring,
   type TokenEdgeList,
 } from '../../lib/algebra.js'
 import { coded } from '../support/coded.js'

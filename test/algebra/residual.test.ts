@@ -1,12 +1,7 @@
 /** Residuals, compared with their definition element by element, and published examples. */
 import { describe, expect, it } from 'vitest'
-import {
-  greatestSubsolution,
-  leftResidual,
-  type ResidualOptions,
-  rightResidual,
-  type SumSemiring,
-} from '../../lib/algebra.js'
+import type { SumSemiring } from '../../lib/algebra/weights.js'
+import { greatestSubsolution, leftResidual, type ResidualOptions, rightResidual } from '../../lib/algebra.js'
 import { EPSILON, type Matrix, type MatrixLike, matrix, openDevice, zeroOf } from '../../lib/index.js'
 import { coded } from '../support/coded.js'
 import { Random } from '../support/generators.js'

@@ -3,6 +3,7 @@
  * as one matrix.
  */
 import { describe, expect, it } from 'vitest'
+import type { SumSemiring } from '../../lib/algebra/weights.js'
 import {
   criticalGraph,
   cycleTimes,
@@ -13,7 +14,6 @@ import {
   periodicRegime,
   plus,
   reverseEdges,
-  type SumSemiring,
   star,
   type TokenEdgeList,
   trajectory,

@@ -250,6 +250,27 @@ describe('products', () => {
     }
   })
 
+  it('count each step once', async () => {
+    const [m, n, k] = [9, 210, 17]
+    const [left, right, out] = [new Int32Array(m * k), new Int32Array(k * n), new Int32Array(m * n)]
+    const report = reportOf()
+    const request = requestOf(maxPlus, [m, n, k])
+    const cancel = new Int32Array(1)
+    await addon.multiplyUser(
+      native(maxPlus),
+      [left],
+      [right],
+      [out],
+      null,
+      request,
+      report,
+      cancel,
+      null,
+      null,
+    )
+    expect([report[reportAt.steps], report[reportAt.stepsDone]]).toEqual([m * n * k, m * n * k])
+  })
+
   it('accept structured operands with an absorbing zero, on all threads', () => {
     const random = new Random(4)
     const [m, n, k] = [150, 130, 140]

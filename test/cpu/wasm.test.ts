@@ -4,7 +4,7 @@
  */
 import { existsSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { inDist, outputOf, withoutBuild } from '../support/child.js'
+import { inDist, readOutput, withoutBuild } from '../support/child.js'
 
 const wasm = new URL('../../build/Release/wasm/addon.cjs', import.meta.url)
 const missing = [
@@ -15,7 +15,7 @@ const missing = [
 /** Returns the output of a program with an addon. */
 function printed(addon: string, body: string, environment: Record<string, string> = {}): string {
   const text = `import * as library from ${inDist('lib/index.js')}\n${body}`
-  return outputOf(text, { env: { MPMML_ADDON: addon, ...environment } })
+  return readOutput(text, { env: { MPMML_ADDON: addon, ...environment } })
 }
 
 /**

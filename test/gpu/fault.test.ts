@@ -1,6 +1,6 @@
 /** A kernel with a fatal error. The tests run it in a separate process, which can't use CUDA afterwards. */
 import { expect, it } from 'vitest'
-import { inDist, outputOf } from '../support/child.js'
+import { inDist, readOutput } from '../support/child.js'
 import { withoutCuda } from '../support/machine.js'
 import { describeUnless } from '../support/skip.js'
 
@@ -20,7 +20,7 @@ function run(body: string) {
     const said = {}
     ${body}
   `
-  return JSON.parse(outputOf(program))
+  return JSON.parse(readOutput(program))
 }
 
 describeUnless(reason, 'cuda', () => {

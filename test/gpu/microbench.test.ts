@@ -22,10 +22,10 @@ const words = (arithmetic: string) => `NS_4cuda5WordsINS_${arithmetic}INS_7MaxPl
 const steps: Record<string, string> = {
   'reg-reg': '5PlainINS0_9IntrinsicEEE',
   'add-max': '5ApartILNS0_4FormE1ENS0_6AluSumEEE',
-  fused: `5FusedI${words('6Narrow')}EE`,
+  fused: `5FusedI${words('16NativeArithmetic')}EE`,
   'imad-max': '5ApartILNS0_4FormE3ENS0_11MultiplySumEEE',
-  'imad-max3': `12MultiplyMax3I${words('6Narrow')}EE`,
-  mixed: `9MixedRowsI${words('6Narrow')}EE`,
+  'imad-max3': `12MultiplyMax3I${words('16NativeArithmetic')}EE`,
+  mixed: `9MixedRowsI${words('16NativeArithmetic')}EE`,
   'fused-u16x2': `5FusedI${words('4Half')}EE`,
   'fused-s16x2': '5FusedINS0_7Int16x2EEE',
   'imad-max3-u16x2': `12MultiplyMax3I${words('4Half')}EE`,

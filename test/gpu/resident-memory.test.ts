@@ -1,13 +1,13 @@
 /** Matrices on a GPU with little memory: packed formats are dropped, and products are divided. */
 import { expect, it } from 'vitest'
-import { inDist, outputOf } from '../support/child.js'
+import { inDist, readOutput } from '../support/child.js'
 import { withoutCuda } from '../support/machine.js'
 import { describeUnless } from '../support/skip.js'
 
 const native = new URL('../../dist/lib/native.js', import.meta.url)
 /** Output of a program with a limit of device memory; 0 stands for all free memory. */
 function run(mebibytes: number, body: string): unknown {
-  const output = outputOf(
+  const output = readOutput(
     `
       import { matrix, mpmm, openDevice } from ${inDist('lib/index.js')}
       const square = (n, seed) =>

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest'
 import { type DenseMatrix, matrix, mpmm, mpmmGrouped, openDevice } from '../../lib/index.js'
 import { addon } from '../../lib/native.js'
-import { inDist, outputOf, withoutBuild } from '../support/child.js'
+import { inDist, readOutput, withoutBuild } from '../support/child.js'
 import { expectElements } from '../support/expect.js'
 import { operands, Random } from '../support/generators.js'
 import { withoutCuda } from '../support/machine.js'
@@ -121,7 +121,7 @@ describeUnless(reason, 'results in pinned memory', () => {
           }
         }
         ${body}`
-    return outputOf(program, { flags: ['--expose-gc'], env })
+    return readOutput(program, { flags: ['--expose-gc'], env })
   }
 
   it('are released when they have been collected', () => {

@@ -211,26 +211,40 @@ describe('nodes that are reachable from some roots', () => {
 describe('strongly connected components', () => {
   it('consist of nodes that reach each other, and follow the components that they reach', () => {
     const random = new Random(6)
-    for (let round = 0; round < 300; round++) {
+    for (let round = 0; round < 400; round++) {
       const nodes = random.integer(0, 12)
-      const count = nodes === 0 ? 0 : random.integer(0, 2 * nodes)
-      const graph = randomGraph(random, nodes, count, () => 1)
-      const reach = reachability(graph)
-      const parts = componentsOf(rowsOf(graph))
+      const graph = randomGraph(random, nodes, nodes === 0 ? 0 : random.integer(0, 2 * nodes), () => 1)
+      // Half of the searches are in the part that some roots reach, and without some nodes.
+      const isPart = round % 2 === 1 && nodes > 0
+      const within = Uint8Array.from({ length: nodes }, () => (!isPart || random.chance(0.7) ? 1 : 0))
+      const some = () => random.integer(0, nodes - 1)
+      const roots = isPart ? Int32Array.of(some(), some()) : null
+      const kept = graph.from.flatMap((i, e) => (within[i] && within[graph.to[e]!] ? [e] : []))
+      const reach = reachability({
+        ...graph,
+        from: kept.map((e) => graph.from[e]!),
+        to: kept.map((e) => graph.to[e]!),
+      })
+      const searched = [...reach.keys()].filter(
+        (i) => !roots || (within[i] && roots.some((root) => within[root] && (root === i || reach[root]![i]))),
+      )
+      const part = isPart ? { roots, within } : {}
+      const { of, members, start, count } = atOnce(findingComponents(rowsOf(graph), part))
+      expect([...members].sort((a, b) => a - b)).toEqual(searched)
       for (let i = 0; i < nodes; i++) {
-        for (let j = 0; j < nodes; j++) {
-          const together = i === j || (reach[i]![j]! && reach[j]![i]!)
-          expectSame(parts.of[i] === parts.of[j], together)
-          if (reach[i]![j]) expectSame(parts.of[i]! >= parts.of[j]!, true)
+        if (!searched.includes(i)) expectSame(of[i], -1)
+        else {
+          for (const j of searched) {
+            expectSame(of[i] === of[j], i === j || (reach[i]![j]! && reach[j]![i]!))
+            if (reach[i]![j]) expectSame(of[i]! >= of[j]!, true)
+          }
         }
       }
-      expect(parts.start.length).toBe(parts.count + 1)
-      for (let part = 0; part < parts.count; part++) {
-        const members = parts.members.subarray(parts.start[part], parts.start[part + 1])
-        expect(members.length).toBeGreaterThan(0)
-        for (const i of members) expectSame(parts.of[i], part)
+      expect([start.length, start[count]]).toEqual([count + 1, searched.length])
+      for (let c = 0; c < count; c++) {
+        expect(start[c + 1]).toBeGreaterThan(start[c]!)
+        for (const i of members.subarray(start[c], start[c + 1])) expectSame(of[i], c)
       }
-      expect(parts.start[parts.count]).toBe(nodes)
     }
   })
 

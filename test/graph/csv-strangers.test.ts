@@ -4,7 +4,7 @@
  */
 import { writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { lookAtCsv, namedNodeInCsv } from '../../lib/command-line.js'
+import { inspectCsv, namedNodeInCsv } from '../../lib/command-line.js'
 import { parseGraph, readGraph } from '../../lib/graph.js'
 import { useFolder } from '../cli/support.js'
 import { coded } from '../support/coded.js'
@@ -90,6 +90,7 @@ describe('the heading of an edge list', () => {
   })
 
   it.each([
+    ['A\n', 'line 1: expected FROM,TO'],
     ['A,B,NA\nB,C,4\n', "line 1: the weight must be a number, but it is 'NA': leave out the line"],
     ['A,B,\nB,C,4\n', 'line 1: the weight is missing'],
     [
@@ -315,6 +316,10 @@ describe('points that may separate thousands', () => {
     ['A\tB\t1,000\n', 'a.tsv', 'may be 1000 or 1'],
     ['A\tB\t"12,345"\n', 'a.tsv', 'may be 12345 or 12.345'],
     ['from;to;weight\nA;B;"1.000"\n', 'a.csv', 'line 2: the decimal point'],
+    ['A;B;"1,5"\nB;C;"1.000"\n', 'a.csv', "line 2: the weight is '1.000', but numbers before it"],
+    ['A;B;"1,5"\nB;C;1.000\n', 'a.csv', "line 2: the weight is '1.000', but numbers before it"],
+    ['A;B;1.5\nB;C;"1,000"\n', 'a.csv', "line 2: the weight is '1,000', but numbers before it"],
+    ['A;B;"5\n6"\n', 'a.csv', 'the weight must be a number'],
   ])('are rejected: %j', (text, name, message) => {
     expect(() => named(text, { name })).toThrow(refusal(message))
   })
@@ -332,11 +337,44 @@ describe('points that may separate thousands', () => {
   })
 })
 
-describe('two columns with the name weight', () => {
-  it('are rejected', () => {
-    expect(() => named('from,to,weight,Weight\nA,B,1,2\n')).toThrow(
-      refusal("the weight must be one column, but 'weight' and 'Weight' may be it"),
-    )
+describe('columns with two meanings, or two columns with one', () => {
+  it.each<[string, Wishes, string]>([
+    [
+      'from,to,weight,Weight\nA,B,1,2\n',
+      {},
+      "the weight must be one column, but 'weight' and 'Weight' may be it",
+    ],
+    ['from,to,km,km\nA,B,1,2\n', { weight: 'km' }, "the weight must be one column, but 2 are named 'km'"],
+    [
+      'from,to,tokens,token\nA,B,1,2\n',
+      { tokens: true },
+      "the tokens must be one column, but 'tokens' and 'token' may be it",
+    ],
+    ['from,to,km\nA,B,1\n', { weight: 'to' }, "option weight must name a column of weights, but 'to'"],
+    ['from,to,tokens\nA,B,1\n', { weight: 'tokens', tokens: true }, "a column of weights, but 'tokens'"],
+  ])('are rejected: %j', (text, wishes, message) => {
+    expect(() => named(text, wishes)).toThrow(refusal(message))
+    const numbered = text.replace('A,B', '0,1')
+    expect(() => edges(numbered, wishes)).toThrow(refusal(message))
+  })
+})
+
+describe('the type of weights', () => {
+  it.each([
+    ['4', Int32Array],
+    ['"4"', Int32Array],
+    ['4.0', Int32Array],
+    ['4e0', Int32Array],
+    ['"4.0"', Int32Array],
+    ['4.5', Float64Array],
+    ['4294967296', Float64Array],
+  ])('follows from the value %s, whether or not nodes have names', (cell, type) => {
+    for (const [text, keys] of [
+      [`0,1,${cell}\n`, false],
+      [`A,B,${cell}\n`, true],
+    ] as const) {
+      expect(parseGraph(text, { format: 'csv', keys }).weight).toBeInstanceOf(type)
+    }
   })
 })
 
@@ -358,7 +396,7 @@ describe('inspection of CSV', () => {
 
   it('reports the columns of an edge list', async () => {
     writeFileSync(path('look.csv'), 'from,to,tokens,km\n0,1,2,4\n1,2,0,5\n')
-    expect(await lookAtCsv(path('look.csv'))).toEqual({
+    expect(await inspectCsv(path('look.csv'))).toEqual({
       columns: 4,
       rows: 2,
       hasHeading: true,
@@ -367,7 +405,7 @@ describe('inspection of CSV', () => {
       hasTokens: true,
       isNumbered: true,
     })
-    expect(await lookAtCsv(path('missing.csv'))).toMatchObject({ columns: 0, rows: 0 })
+    expect(await inspectCsv(path('missing.csv'))).toMatchObject({ columns: 0, rows: 0 })
   })
 })
 
@@ -381,7 +419,7 @@ describe('the bytes of an edge list', () => {
     ['in UTF-16 without a mark', Buffer.from(text, 'utf16le')],
     ['with \\r', text.replaceAll('\n', '\r')],
     ['with \\r\\n', text.replaceAll('\n', '\r\n')],
-    ['with all line ends', 'from,to,weight\rA,B,4\r\nB,C,5\n'],
+    ['with all line ends', 'from,to,weight\rA,B,4\r\r\nB,C,5\n'],
     ['without the last line end', text.trimEnd()],
   ])('are read %s', (_, content) => {
     expect(named(content)).toEqual(abc)

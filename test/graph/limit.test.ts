@@ -9,6 +9,7 @@ import {
   type PathsResult,
   reducePaths,
   shortestPaths,
+  transitiveClosure,
   widestPaths,
 } from '../../lib/graph.js'
 import { openDevice } from '../../lib/index.js'
@@ -264,6 +265,17 @@ describe('limit', () => {
       }
       await expect(reducePaths(graph, { limit })).rejects.toEqual(coded('OPTION', 'option limit is for'))
     }
+  })
+
+  it('is rejected for semirings without values, for a GPU, and if it is no number', async () => {
+    const graph = { nodes: 2, from: [0], to: [1], weight: [2] }
+    await expect(transitiveClosure(graph, { limit: 3 })).rejects.toEqual(coded('OPTION', 'or-and has none'))
+    await expect(shortestPaths(graph, { limit: Number.NaN })).rejects.toEqual(
+      coded('OPTION', 'limit must be a number'),
+    )
+    await expect(shortestPaths(graph, { limit: 3, backend: 'cuda' })).rejects.toMatchObject({
+      code: /OPTION|NO_CUDA/,
+    })
   })
 
   it('excludes the empty path from the k shortest paths', async () => {

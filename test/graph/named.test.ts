@@ -1,18 +1,11 @@
-/** Nodes with names that the user chose: in edge lists, in files, and in graphs of other libraries. */
+/** Nodes with names that the user chose: in edge lists, and in graphs of other libraries. */
 import { Graph as GraphlibGraph, type Label } from '@dagrejs/graphlib'
 import { Float64, Int64, Table, tableFromArrays, vectorFromArray } from 'apache-arrow'
 import cytoscape from 'cytoscape'
 import { DirectedGraph, MultiGraph, UndirectedGraph } from 'graphology'
 import createGraph from 'ngraph.graph'
 import { describe, expect, it } from 'vitest'
-import {
-  longestPaths,
-  parseGraph,
-  shortestPaths,
-  toEdgeList,
-  transitiveClosure,
-  verifyPaths,
-} from '../../lib/graph.js'
+import { longestPaths, shortestPaths, toEdgeList, transitiveClosure, verifyPaths } from '../../lib/graph.js'
 import { CycleError } from '../../lib/index.js'
 import { coded } from '../support/coded.js'
 
@@ -103,71 +96,6 @@ it('provides at() by nodes, not by rows, for numbered graphs', async () => {
   const data = Int32Array.of(0, 7, 5, 0, 0, 1, 2, 0)
   const batch = await longestPaths({ data: data.map((value) => -value), shape: [2, 2, 2] })
   expect([batch.distances.at(0, 1), batch.distances.at(1, 0, 1)]).toEqual([-7, -2])
-})
-
-describe('limit', () => {
-  const line = { nodes: 4, from: [0, 1, 2], to: [1, 2, 3], weight: [2, 2, 2] }
-
-  it('ends searches: farther nodes count as not reached', async () => {
-    const { distances, next, path } = await shortestPaths(line, { sources: 0, limit: 4, paths: true })
-    expect([...distances.data]).toEqual([0, 2, 4, 2 ** 31 - 1])
-    expect([...next!.data]).toEqual([-1, 1, 1, -1])
-    expect([path(0, 2), path(0, 3)]).toEqual([[0, 1, 2], null])
-    const less = await longestPaths({ ...line, weight: [-2, -2, -2] }, { targets: 3, limit: -3.5 })
-    expect([...less.distances.data]).toEqual([-(2 ** 31), -(2 ** 31), -2, 0])
-    const floats = { ...line, weight: Float32Array.of(0.1, 0.1, 0.1) }
-    const near = await shortestPaths(floats, { sources: 0, limit: 0.1 })
-    expect([...near.distances.data].filter(Number.isFinite)).toHaveLength(1)
-  })
-
-  it('is rejected if it has no meaning', async () => {
-    const options = { sources: 0, limit: 3 }
-    await expect(shortestPaths({ ...line, weight: [2, -1, 2] }, options)).rejects.toEqual(
-      coded('OPTION', 'option limit is for'),
-    )
-    await expect(transitiveClosure(line, options)).rejects.toEqual(coded('OPTION', 'or-and has none'))
-    await expect(shortestPaths(line, { limit: Number.NaN })).rejects.toEqual(
-      coded('OPTION', 'limit must be a number'),
-    )
-    await expect(shortestPaths(line, { limit: 3, backend: 'cuda' })).rejects.toMatchObject({
-      code: /OPTION|NO_CUDA/,
-    })
-  })
-})
-
-describe('files that name nodes', () => {
-  it('may be CSV: names are unchanged, in the order of the file', async () => {
-    const graph = parseGraph('from,to,minutes\nOslo,"Bergen, Norway",7\n# north\nOslo, Bodø ,16.5\n', {
-      format: 'csv',
-      keys: true,
-    })
-    expect(graph.keys).toEqual(['Oslo', 'Bergen, Norway', 'Bodø'])
-    expect([graph.from, graph.to]).toEqual([Int32Array.of(0, 0), Int32Array.of(1, 2)])
-    expect(graph.weight).toEqual(Float64Array.of(7, 16.5))
-    expect((await shortestPaths(graph, { sources: 'Oslo' })).distances.at('Oslo', 'Bodø')).toBe(16.5)
-    expect(parseGraph('a b\n', { format: 'csv', keys: true })).toMatchObject({
-      nodes: 2,
-      weight: Int32Array.of(1),
-    })
-    expect(parseGraph('source;target\n1;01\n', { format: 'csv', keys: true }).keys).toEqual(['1', '01'])
-    expect(parseGraph('', { format: 'csv', keys: true }).nodes).toBe(0)
-    expect(parseGraph('from,to,nanoseconds\na,b,"1e3"\n', { format: 'csv', keys: true }).weight).toEqual(
-      Int32Array.of(1000),
-    )
-  })
-
-  it.each([
-    ['a,b,1\na,b\n', 'line 2: expected FROM,TO,WEIGHT'],
-    ['a,b,1\na,b,x\n', "line 2: the weight must be a number, but it is 'x'"],
-    ['a,b,1\na,b,\n', 'line 2: the weight is missing'],
-    ['a,b,NaN\na,b,1\n', "line 1: the weight must be a number, but it is 'NaN'"],
-    ['a,b,inf\na,b,1\n', "line 1: the weight must be a number, but it is 'inf'"],
-    ['a,b,1e999\n', "line 1: the weight is '1e999', beyond the range of numbers"],
-    ['a,b,1\n,b,1\n', 'line 2: the name of a node is missing'],
-    ['a\n', 'line 1: expected'],
-  ])('are rejected if the CSV is wrong: %j', (text, message) => {
-    expect(() => parseGraph(text, { format: 'csv', keys: true })).toThrow(coded('FILE', message))
-  })
 })
 
 describe('graphs of other libraries', () => {

@@ -1,13 +1,9 @@
-/**
- * Random graphs and matrices that are written and read again: difficult names, self-loops, parallel edges,
- * zeros.
- */
+/** Random graphs that are written and read again: difficult names, self-loops, parallel edges, zeros. */
 import { writeFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import { readEntries, readMatrix, writeEntries, writeMatrix } from '../../lib/files.js'
+import { readEntries, writeEntries } from '../../lib/files.js'
 import { parseGraph, readGraph } from '../../lib/graph.js'
-import { matrix, zeroOf } from '../../lib/index.js'
 import { useFolder } from '../cli/support.js'
 import { Random } from '../support/generators.js'
 
@@ -177,41 +173,6 @@ describe('sparse matrices', () => {
         expect(await readEntries(file)).toEqual(entries)
         const { nodes, from, to, weight } = await readGraph(file)
         expect({ shape: [nodes, nodes], row: from, col: to, value: weight }).toEqual(entries)
-      }
-    },
-  )
-})
-
-describe('matrices', () => {
-  it.each(Array.from({ length: 24 }, (_, index) => index))(
-    'are unchanged after writing and reading every format: %i',
-    async (index) => {
-      const semiring = random.pick(['max-plus', 'min-plus'] as const)
-      const isInteger = index % 2 === 0
-      const zero = zeroOf(semiring, isInteger ? 'int32' : 'float64')
-      const size = random.integer(1, 7)
-      const value = () =>
-        isInteger
-          ? random.pick([zero, 0, -2147483647, 2147483646, random.integer(-9, 9)])
-          : random.pick([zero, 0.1, -5e-324, 1e300, 0.5, -2, 1.2345678901234567e20, 2 ** 53, -(2 ** 62)])
-      const data = Array.from({ length: size * size }, value)
-      const written = matrix(size, size, isInteger ? Int32Array.from(data) : Float64Array.from(data))
-      for (const ending of isInteger
-        ? ['csv', 'tsv', 'csv.gz', 'mtx', 'gr']
-        : ['csv', 'tsv', 'tsv.gz', 'mtx']) {
-        const file = path(`matrix${index}.${ending}`)
-        await writeMatrix(file, written, { semiring })
-        const {
-          data: came,
-          shape,
-          strides = [size, 1],
-        } = await readMatrix(file, { semiring, dtype: isInteger ? 'int32' : 'float64' })
-        expect(shape).toEqual([size, size])
-        const rows = Array.from(
-          { length: size * size },
-          (_, at) => came[Math.floor(at / size) * strides[0]! + (at % size) * strides[1]!],
-        )
-        expect(rows).toEqual(data)
       }
     },
   )

@@ -1,11 +1,9 @@
 /** Searches in larger graphs: algorithms compared with each other, and planted cycles. */
 import { describe, expect, it } from 'vitest'
 import { REPORT_FIELDS } from '../../lib/fields.js'
-import { keyedRows } from '../../lib/graph/keyed.js'
 import { rulesOf } from '../../lib/graph/rules.js'
 import { divide, makeRoom, type Query, search } from '../../lib/graph/search.js'
 import { shortestPaths } from '../../lib/graph.js'
-import { findingComponents } from '../../lib/graph-core/components.js'
 import { readingEdges } from '../../lib/graph-core/edges.js'
 import { atOnce } from '../../lib/graph-core/slices.js'
 import { CycleError } from '../../lib/index.js'
@@ -198,7 +196,7 @@ describe.each(['min-plus', 'max-plus'] as const)('searches of integers by potent
   })
 })
 
-describe('parts of searches', () => {
+describe('searches of long paths', () => {
   it('reject sums of integers beyond 2^53, and round sums of floats', async () => {
     const nodes = 2 ** 22 + 8
     const from = Int32Array.from({ length: nodes - 1 }, (_, i) => i)
@@ -218,38 +216,6 @@ describe('parts of searches', () => {
       targets: nodes - 1,
     })
     expect(distances.data[0]! / ((nodes - 1) * most)).toBeCloseTo(1, 9)
-  })
-
-  it('find components of the reachable nodes within a subset', () => {
-    const random = new Random(24)
-    for (let round = 0; round < 200; round++) {
-      const nodes = random.integer(1, 12)
-      const graph = withoutGain(random, 'min-plus', nodes, random.integer(0, 2 * nodes))
-      const within = Uint8Array.from({ length: nodes }, () => (random.chance(0.7) ? 1 : 0))
-      const kept = graph.from.flatMap((i, e) => (within[i] && within[graph.to[e]!] ? [e] : []))
-      const reach = reachability({
-        ...graph,
-        from: kept.map((e) => graph.from[e]!),
-        to: kept.map((e) => graph.to[e]!),
-      })
-      const roots = Int32Array.of(random.integer(0, nodes - 1), random.integer(0, nodes - 1))
-      const edges = atOnce(readingEdges(graph))
-      const rows = atOnce(keyedRows({ edges }, 'forward', rulesOf('min-plus', edges.type)))
-      const { of, members, start, count } = atOnce(findingComponents(rows, { roots, within }))
-      const looked = [...of.keys()].filter(
-        (i) => within[i] && roots.some((root) => within[root] && (root === i || reach[root]![i])),
-      )
-      expect([...members].sort((a, b) => a - b)).toEqual(looked)
-      expect(start[count]).toBe(looked.length)
-      for (let i = 0; i < nodes; i++) {
-        if (!looked.includes(i)) expectSame(of[i], -1)
-        for (const j of looked) {
-          if (!looked.includes(i)) continue
-          expectSame(of[i] === of[j], i === j || (reach[i]![j]! && reach[j]![i]!))
-          if (reach[i]![j]) expectSame(of[i]! >= of[j]!, true)
-        }
-      }
-    }
   })
 })
 

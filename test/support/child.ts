@@ -32,7 +32,7 @@ export function runModule(text: string, { env, flags = [] }: ChildOptions = {}) 
 export const ended = (stdout: string, status = 0) => ({ status, signal: null, stdout, stderr: '' })
 
 /** Runs a module and returns its output. Throws an error if it fails or writes to `stderr`. */
-export function outputOf(text: string, options?: ChildOptions): string {
+export function readOutput(text: string, options?: ChildOptions): string {
   const { stdout, ...end } = runModule(text, options)
   if (end.status !== 0 || end.stderr !== '') throw new Error(`the program failed: ${JSON.stringify(end)}`)
   return stdout

@@ -1,11 +1,11 @@
 /** Checks of cycle means and eigenvectors by exact fractions, and the graphs to check. */
 import { expect } from 'vitest'
+import type { SumSemiring } from '../../lib/algebra/weights.js'
 import {
   type CycleMean,
   eigenvectors,
   maximumCycleMean,
   minimumCycleMean,
-  type SumSemiring,
   type Weights,
 } from '../../lib/algebra.js'
 import { matrix, zeroOf } from '../../lib/index.js'

@@ -69,7 +69,7 @@ export function expectIs(
 export const elements = (source: MatrixLike<OperandArray>): number[] => Array.from(elementsOf(source).data)
 
 /** Fails unless two matrices have the same shape and elements. */
-export function expectSame(
+export function expectMatrix(
   came: MatrixLike<OperandArray>,
   expected: MatrixLike<OperandArray>,
   what = '',

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { type Device, mpmm } from '../../lib/index.js'
 import { expectThrown } from './expect.js'
 import { randomMatrix } from './generators.js'
-import { expectSame } from './resident.js'
+import { expectMatrix } from './resident.js'
 
 export function views(open: () => Device): void {
   const source = randomMatrix(20, 30, 3)
@@ -16,19 +16,19 @@ export function views(open: () => Device): void {
 
   it('are parts, and parts of parts, and transposes', async () => {
     const whole = await open().upload(source)
-    expectSame(await whole.view().download(), source)
+    expectMatrix(await whole.view().download(), source)
     const middle = whole.view({ rows: [3, 15], cols: [4, 28] })
     expect(middle.shape).toEqual([12, 24])
-    expectSame(await middle.download(), part([3, 15], [4, 28]))
+    expectMatrix(await middle.download(), part([3, 15], [4, 28]))
     const inner = middle.view({ cols: [5, 6] })
-    expectSame(await inner.download(), part([3, 15], [9, 10]))
+    expectMatrix(await inner.download(), part([3, 15], [9, 10]))
     const turned = middle.transpose()
     expect(turned.shape).toEqual([24, 12])
-    expectSame(await turned.download(), { ...part([3, 15], [4, 28]), shape: [24, 12], strides: [1, 30] })
-    expectSame(await turned.transpose().download(), part([3, 15], [4, 28]))
+    expectMatrix(await turned.download(), { ...part([3, 15], [4, 28]), shape: [24, 12], strides: [1, 30] })
+    expectMatrix(await turned.transpose().download(), part([3, 15], [4, 28]))
     const corner = turned.view({ rows: [0, 2], cols: [10, 12] })
-    expectSame(await corner.download(), { ...part([13, 15], [4, 6]), strides: [1, 30] })
-    expectSame(await whole.view({ rows: [19, 20] }).download(), part([19, 20], [0, 30]))
+    expectMatrix(await corner.download(), { ...part([13, 15], [4, 6]), strides: [1, 30] })
+    expectMatrix(await whole.view({ rows: [19, 20] }).download(), part([19, 20], [0, 30]))
     expect((await whole.view({ rows: [7, 7] }).download()).shape).toEqual([0, 30])
     expect(
       (
@@ -45,13 +45,13 @@ export function views(open: () => Device): void {
     const batch = await open().upload({ data, shape: [4, 6, 5] })
     const one = batch.view({ batch: 2 })
     expect(one.shape).toEqual([6, 5])
-    expectSame(await one.download(), { data, shape: [6, 5], offset: 60 })
+    expectMatrix(await one.download(), { data, shape: [6, 5], offset: 60 })
     const parts = batch.view({ rows: [1, 3], cols: [2, 5] })
     expect(parts.shape).toEqual([4, 2, 3])
-    expectSame(await parts.download(), { data, shape: [4, 2, 3], strides: [30, 5, 1], offset: 7 })
+    expectMatrix(await parts.download(), { data, shape: [4, 2, 3], strides: [30, 5, 1], offset: 7 })
     const turned = batch.transpose()
-    expectSame(await turned.download(), { data, shape: [4, 5, 6], strides: [30, 1, 5] })
-    expectSame(await turned.view({ batch: 3, rows: [4, 5] }).download(), {
+    expectMatrix(await turned.download(), { data, shape: [4, 5, 6], strides: [30, 1, 5] })
+    expectMatrix(await turned.view({ batch: 3, rows: [4, 5] }).download(), {
       data,
       shape: [1, 6],
       strides: [1, 5],

@@ -11,8 +11,10 @@ import {
   matrix,
   mpmm,
   mpmmGrouped,
+  mpmmSync,
   type OperandArray,
   openDevice,
+  plan,
   variants,
 } from '../../lib/index.js'
 import { algebras } from './algebras.js'
@@ -24,7 +26,7 @@ import { type Dense, oracle } from './oracle.js'
 import { algebraOf, type Case, sourceOf } from './products/case.js'
 import { expectValues } from './products/law.js'
 import { kindNamesOf, valuesFor } from './products/values.js'
-import { expectIs, expectSame, type Made, made, random } from './resident.js'
+import { expectIs, expectMatrix, type Made, made, random } from './resident.js'
 import { drawn } from './suite-products.js'
 
 type Operand = MatrixLike<OperandArray> | DeviceMatrix<OperandArray>
@@ -384,7 +386,7 @@ function onDevice(backend: BackendName, open: () => Device): void {
         [12, 12],
       )
     const square = product(step, step)
-    expectSame(await last, product(product(product(start, step), square), step, square))
+    expectMatrix(await last, product(product(product(start, step), square), step, square))
     await Promise.all(running)
   })
 
@@ -408,6 +410,35 @@ function onDevice(backend: BackendName, open: () => Device): void {
     for (const results of await Promise.all([first, second])) {
       expect(new Set((await results[2499]!.c.download()).data)).toEqual(new Set([2]))
     }
+  })
+
+  it('leaves the options of later products unchanged', async () => {
+    await using device = await openDevice({ backend })
+    const a = await device.upload(matrix(2, 2, [1, 2, 3, 4]))
+    const b = await device.upload(matrix(2, 2, [5, 0, 7, 1]))
+    const many = Array.from({ length: 2500 }, () => ({ a, b }))
+    const least = { semiring: 'min-plus' } as const
+    // min(1 + 5, 2 + 7), min(1 + 0, 2 + 1), min(3 + 5, 4 + 7), min(3 + 0, 4 + 1)
+    const minima = [6, 1, 8, 3]
+    // The largest of the sums above.
+    const maxima = [9, 3, 11, 5]
+    const groups = [grouped(many)]
+    const single = mpmm(a, b, least)
+    groups.push(grouped(many))
+    const now = mpmmSync(a, b, least)
+    groups.push(grouped(many))
+    const planned = plan(a, b, least)
+    groups.push(grouped(many))
+    const witnessed = mpmm(a, b, { witness: true })
+    groups.push(grouped(many), grouped([{ a, b }], least))
+    expect([...(await (await single).c.download()).data]).toEqual(minima)
+    expect([...(await now.c.download()).data]).toEqual(minima)
+    expect((await planned).variant).toMatch(/minplus/)
+    expect([...(await (await witnessed).witness.download()).data]).toEqual([1, 1, 1, 1])
+    const results = await Promise.all(groups)
+    const [after] = results.pop()!
+    expect([...(await after!.c.download()).data]).toEqual(minima)
+    for (const group of results) expect([...(await group[2499]!.c.download()).data]).toEqual(maxima)
   })
 
   it('computes the whole group on a device that is closed right after the call', async () => {

@@ -4,7 +4,6 @@
  * must reject it.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { NativeBackend } from '../../lib/backend-name.js'
 import {
   type Device,
   mpmm,
@@ -345,7 +344,7 @@ function chaos(zeros: number, spread = 200_000_000): Element {
       : random.integer(-spread / 2, spread / 2)
 }
 
-export function levelsSuite(backend: NativeBackend): void {
+export function levelsSuite(backend: 'cuda' | 'cpu'): void {
   const [m, k, n] = sizesOfLines[backend]
   const [boundedM, boundedN] = boundedSizes[backend]
   const lines = (side: 'A' | 'B', given: Lines, algebra: Algebra, seed: number, batch?: number) =>

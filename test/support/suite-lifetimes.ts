@@ -14,12 +14,12 @@ import {
   mpmmSync,
   plan,
 } from '../../lib/index.js'
-import { inDist, outputOf, withoutBuild } from './child.js'
+import { inDist, readOutput, withoutBuild } from './child.js'
 import { caught, expectElements, expectError, expectRejected, expectThrown, thrown } from './expect.js'
 import { randomMatrix } from './generators.js'
 import { expectUsed, type Home, openAt, useHome } from './homes.js'
 import { type Dense, oracle } from './oracle.js'
-import { expectSame } from './resident.js'
+import { expectMatrix } from './resident.js'
 import { describeUnless } from './skip.js'
 
 /** Size and options of products that keep a device busy during a test. */
@@ -70,7 +70,7 @@ function disposing(home: Home, { size, options }: Slow): void {
       for (const index of order) {
         expectUsed(home, device, used)
         for (const [which, rest] of matrices.entries()) {
-          if (!rest.disposed) expectSame(await rest.download(), expected[which]!)
+          if (!rest.disposed) expectMatrix(await rest.download(), expected[which]!)
         }
         matrices[index]!.dispose()
       }
@@ -87,7 +87,7 @@ function disposing(home: Home, { size, options }: Slow): void {
     for (const each of [A, B, big, zero]) each.dispose()
     const { c } = await product
     expectElements(await c.download(), oracle(a, b, { c0: matrix(90, 80) }) as Dense)
-    expectSame(await copy, a)
+    expectMatrix(await copy, a)
     for (const each of [c, (await running).c]) each.dispose()
   })
 
@@ -331,7 +331,7 @@ function garbage({ where, pretended }: Home): void {
       }
       ${body}
     `
-    return outputOf(program, { flags: ['--expose-gc'] })
+    return readOutput(program, { flags: ['--expose-gc'] })
   }
 
   it('releases memory of matrices that were not disposed', () => {

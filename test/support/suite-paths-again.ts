@@ -208,7 +208,7 @@ export function pathsAgain(backend: BackendName): void {
         expect(found!.backend).toBe(backend)
         for (const [row, source] of (sources ?? all).entries()) {
           for (const [col, target] of (targets ?? all).entries()) {
-            const path = walk(await found!.ways!.trees(0, target), target, target, source, nodes)
+            const path = walk(await found!.forest!.trees(0, target), target, target, source, nodes)
             const value = expected[row * (targets ?? all).length + col]
             if (value === zero) expect(path).toBeNull()
             else expect(path!.length === 1 ? 0 : valueOfPath(graph, algebra, path!)).toBe(value)

@@ -5,6 +5,7 @@ import {
   type GroupedOptions,
   type GroupedProduct,
   type MpmmOptions,
+  type MpmmResult,
   mpmm,
   mpmmGrouped,
   mpmmSync,
@@ -16,7 +17,7 @@ export type Options = MpmmOptions<DenseMatrix<OperandArray> & DeviceMatrix>
 
 /** `Witness` is the type of `options.witness`. */
 export function untyped<Witness extends boolean>() {
-  type Result = WitnessedResult<DenseMatrix, Witness>
+  type Result = WitnessedResult<MpmmResult, Witness>
   return {
     product: mpmm as unknown as (a: unknown, b: unknown, options?: Options) => Promise<Result>,
     productNow: mpmmSync as unknown as (a: unknown, b: unknown, options?: Options) => Result,

@@ -472,3 +472,17 @@ it('names only existing files of the project, in comments and in guides', () => 
   expect(named.length).toBeGreaterThan(100)
   expect(named.filter(([, target]) => !existsSync(join(root, target!)))).toEqual([])
 })
+
+it('names only existing functions of lib in the paths of calls', () => {
+  const guide = readFileSync(join(root, 'docs/contributing.md'), 'utf8')
+  const named = [...guide.matchAll(/^\| \d+ \| (.+?) \| (.+?) \|/gm)].flatMap(([, functions, files]) =>
+    [...files!.matchAll(/`([\w./-]+\.ts)`/g)].flatMap(([, file]) =>
+      [...functions!.matchAll(/`(?:\w+\.)?(\w+)`/g)].map(([, name]) => [name!, file!] as const),
+    ),
+  )
+  expect(named.length).toBeGreaterThan(25)
+  const missing = named.filter(
+    ([name, file]) => !new RegExp(`\\b${name}\\b`).test(readFileSync(join(root, 'lib', file), 'utf8')),
+  )
+  expect(missing).toEqual([])
+})

@@ -446,7 +446,7 @@ describe.each(Object.keys(calls))('%s', (name) => {
 /** Functions that take no arrays of the user, or that copy the arrays before they return. */
 const without = `
   explainBackend info openDevice pinned readMatrix readNpy variants zeroOf
-  fileFormatOf isSparseFile npzNames readEntries readNpz readVector readVectors writeText
+  fileFormatOf isSparseFile npzNames readEntries readNpz writeText
   toEdgeList readGraph reverseEdges
 `
   .trim()

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { info } from '../../lib/index.js'
-import { inDist, outputOf, withoutBuild } from '../support/child.js'
+import { inDist, readOutput, withoutBuild } from '../support/child.js'
 import { withoutCuda } from '../support/machine.js'
 import { describeUnless } from '../support/skip.js'
 
@@ -35,7 +35,7 @@ const program = `
 `
 
 function expectRefused(env: NodeJS.ProcessEnv, reason: RegExp): void {
-  const said = JSON.parse(outputOf(program, { env }))
+  const said = JSON.parse(readOutput(program, { env }))
   for (const [code, message] of said.refused) {
     expect(code).toBe('ERR_MPMML_NO_CUDA')
     expect(message).toMatch(reason)

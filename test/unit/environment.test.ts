@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { codeFolder, deviceMemoryLimit, environmentBackend, limitPinned } from '../../lib/environment.js'
 import { info, variants } from '../../lib/index.js'
 import { addon, root } from '../../lib/native.js'
-import { inDist, outputOf, withoutBuild } from '../support/child.js'
+import { inDist, readOutput, withoutBuild } from '../support/child.js'
 import { expectThrown } from '../support/expect.js'
 import { describeUnless } from '../support/skip.js'
 
@@ -42,7 +42,7 @@ const program = `
 `
 
 const outcomes = (env: NodeJS.ProcessEnv, ...calls: string[]): string[] =>
-  JSON.parse(outputOf(`process.argv.push(...${JSON.stringify(calls)})\n${program}`, { env }))
+  JSON.parse(readOutput(`process.argv.push(...${JSON.stringify(calls)})\n${program}`, { env }))
 
 const entryPoints = ['mpmm', 'mpmmSync', 'plan', 'info', 'cpuCeiling', 'cpuNaiveLoop']
 
@@ -212,7 +212,7 @@ describeUnless(withoutBuild, 'a user without a home folder', () => {
       LOCALAPPDATA: undefined,
       XDG_CACHE_HOME: undefined,
     }
-    return outputOf(program, { env: { ...none, ...env } })
+    return readOutput(program, { env: { ...none, ...env } })
   }
   const names = readdirSync(new URL('../../lib', import.meta.url)).filter((name) => name.endsWith('.ts'))
 

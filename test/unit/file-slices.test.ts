@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { DenseEntries, wantedOf } from '../../lib/files/dense.js'
-import { EntryCollector, EntryList } from '../../lib/files/entries.js'
+import { EntryList } from '../../lib/files/entries.js'
 import { readMatrix } from '../../lib/files.js'
 import { parseGraph, readGraph } from '../../lib/graph.js'
 import type { Steps } from '../../lib/graph-core/slices.js'
@@ -35,10 +35,8 @@ describe('steps', () => {
   it.each([true, false])('combine entries in slices, if all are integers: %s', (integral) => {
     const list = new EntryList('it', true)
     run(list.begin({ rows: undefined, cols: undefined, most: undefined, values: 'unknown' }, reader))
-    const entries = new EntryCollector((block) => list.take(block))
     const count = 300_001
-    for (let e = 0; e < count; e++) entries.add(e % 7, e % 5, integral ? e : e / 2)
-    entries.flush()
+    for (let e = 0; e < count; e++) list.add(e % 7, e % 5, integral ? e : e / 2)
     const { yields, result } = run(list.end(7, 7, integral))
     expect(yields).toBeGreaterThanOrEqual(Math.floor(count / 2 ** 16))
     expect([result.row.length, result.value.constructor.name]).toEqual([

@@ -1,21 +1,18 @@
 /** Progress, cancellation and yields to the event loop during work on files. */
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { convertMatrix } from '../../lib/files/convert.js'
 import { DenseEntries, wantedOf } from '../../lib/files/dense.js'
 import { DecodedStream, decodeArray } from '../../lib/files/npy-decoder.js'
+import type { FileOptions, WriteFileOptions } from '../../lib/files/progress.js'
 import { FileWork } from '../../lib/files/progress.js'
 import { readSparseArchive } from '../../lib/files/scipy.js'
 import {
-  type FileOptions,
   readEntries,
   readMatrix,
   readNpy,
   readNpz,
-  readVector,
-  readVectors,
-  type WriteFileOptions,
   writeEntries,
   writeMatrix,
   writeNpy,
@@ -67,7 +64,6 @@ async function file(ending: string): Promise<string> {
       Buffer.concat([Buffer.from(`\x93NUMPY\x01\x00v\x00${header}\n`, 'latin1'), Buffer.alloc(24)]),
     )
   } else if (ending === '.npz') await writeNpz(path, { a: square })
-  else if (ending === '.row.npz') await writeNpz(path, { a: matrix(1, 2, [1, 2]) })
   else if (ending === '.csr.npz') writeFileSync(path, await npzOf(csr))
   else if (ending === '.mtx.gz') writeFileSync(path, gzipSync(texts['.mtx']!))
   else writeFileSync(path, texts[ending]!)
@@ -79,9 +75,7 @@ type Writer = (path: string, options: WriteFileOptions) => Promise<unknown>
 const readers: [string, string, Reader][] = [
   ['readNpy', '.npy', readNpy],
   ['readNpy', '.int64.npy', readNpy],
-  ['readVector', '.int64.npy', readVector],
   ['readNpz', '.npz', readNpz],
-  ['readVectors', '.row.npz', readVectors],
   ...['.npy', '.npz', '.csr.npz', '.mtx', '.mtx.gz', '.csv', '.tsv', '.gr'].map(
     (ending): [string, string, Reader] => ['readMatrix', ending, readMatrix],
   ),
@@ -182,6 +176,18 @@ describe('onProgress', () => {
     expect(await outcome(read(path, { onProgress: last }))).toEqual({ error: 'the end' })
   })
 
+  it.each(readers)(
+    'that writes to the file ends %s, %s, with an error of the file',
+    async (_, ending, read) => {
+      const path = await file(ending)
+      const onProgress = vi.fn(() => appendFileSync(path, '\n'))
+      await expect(read(path, { onProgress })).rejects.toThrow(
+        new FileError(`${path} changed while it was read: read it again when no program writes it`),
+      )
+      expect(onProgress).toHaveBeenCalled()
+    },
+  )
+
   it.each(writers)(
     'ends %s, %s, with exactly the thrown value, and leaves no file',
     async (_, ending, write) => {
@@ -250,8 +256,8 @@ describe('long loops', () => {
         setImmediate(() => controller.abort('enough'))
         return { least: -(2 ** 31), most: 2 ** 31 - 1, special: false }
       },
-      take({ count }: { count: number }) {
-        taken += count
+      add() {
+        taken++
       },
       // biome-ignore lint/correctness/useYield: the sink has no work at the end
       *end() {
@@ -317,11 +323,9 @@ describe('entries in a dense matrix', () => {
           Number.POSITIVE_INFINITY || 0
       const given = values.map((value) => (Math.abs(value) >= 2 ** 31 - 1 ? zero : value))
       const count = values.length
-      const row = new Int32Array(count)
-      const col = Int32Array.from(values, (_, at) => at)
-      sink.take({ row, col, value: Float64Array.from(given), count })
       // ⊕ of an entry with itself is the entry, so repeated entries change nothing.
-      sink.take({ row, col, value: Float64Array.from(given), count })
+      for (const entries of [given, given])
+        for (const [col, value] of entries.entries()) sink.add(0, col, value)
       const { data, shape } = atOnce(sink.end(2, count))
       const stored = dtype === 'int32' ? (zero < 0 ? EPSILON : 2 ** 31 - 1) : zero
       const expected = given.map((value) =>

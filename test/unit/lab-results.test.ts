@@ -1,5 +1,5 @@
 /** Results files: written, read back, rejected with a reason, and as CSV. The numbers are synthetic. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -135,6 +135,21 @@ describe('a results file', () => {
       code: 'ERR_MPMML_FILE',
       message: expect.stringContaining('ENOENT'),
     })
+  })
+})
+
+describe('results that could not be read again', () => {
+  const point = kernel(8)
+  it.each<[string, object, RegExp]>([
+    ['a machine without properties', { machine: { ...machine, gpu: null } }, /names no machine/],
+    ['a point without a result', { points: [{ ...point, result: undefined }] }, /point 0 has neither result/],
+    ['a point of another kind', { points: [point, { ...point, kind: 'x' }] }, /point 1 is of kind 'x'/],
+  ])('are rejected: %s', async (_, change, message) => {
+    const wrong = { ...results(), ...change } as lab.Results
+    const expected = { code: 'ERR_MPMML_DTYPE', message: expect.stringMatching(message) }
+    await expect(lab.writeResults(path('never.json'), wrong)).rejects.toMatchObject(expected)
+    expect(existsSync(path('never.json'))).toBe(false)
+    expect(() => lab.resultsCsv(wrong)).toThrow(message)
   })
 })
 

@@ -147,8 +147,6 @@ const aborted: Record<string, (options: { signal: AbortSignal }) => unknown> = {
   isSparseFile: (o) => files.isSparseFile(at('sparse.mtx'), o),
   'isSparseFile of .npz': (o) => files.isSparseFile(at('a.npz'), o),
   writeText: (o) => files.writeText(at('none.txt'), '', o),
-  readVector: (o) => files.readVector(at('a.npy'), o),
-  readVectors: (o) => files.readVectors(at('a.npz'), o),
   multiplyArrays: (o) => arrays.multiplyArrays(at('a.npy'), at('a.npy'), at('none.npy'), o),
   shortestPathsArrays: (o) => arrays.shortestPathsArrays(at('a.npy'), at('none.npy'), o),
   'shortestPathsArrays of an edge list': (o) => arrays.shortestPathsArrays(edges, at('none.npy'), o),
@@ -205,8 +203,6 @@ const told: Record<string, (options: Listener) => unknown> = {
   writeMatrix: (o) => files.writeMatrix(at('told.csv.gz'), a, o),
   readEntries: (o) => files.readEntries(at('sparse.mtx'), o),
   writeEntries: (o) => files.writeEntries(at('told.mtx'), entries, o),
-  readVector: (o) => files.readVector(at('a.npy'), o),
-  readVectors: (o) => files.readVectors(at('a.npz'), o),
   readGraph: (o) => graphs.readGraph(at('graph.csv'), o),
   readFasta: (o) => rna.readFasta(at('a.fasta'), o),
   multiplyArrays: (o) =>

@@ -27,25 +27,6 @@ describe('DIMACS', () => {
     ])
   })
 
-  it('accepts the lines of generators: a title, and the start node of paths', async () => {
-    // SPLIB's generators, such as sprand, write these lines.
-    const path = file('.gr', 'c random\nt rd_4_3_1\np  sp    3    2\n\nn      2\na   1 2   5\na   2 3  -7\n')
-    expect(shown(await readMatrix(path)).rows).toEqual([
-      [E, 5, E],
-      [E, E, -7],
-      [E, E, E],
-    ])
-  })
-
-  it.each<[string, string]>([
-    ['p sp 2 0\nn 3\n', 'line 2: the node that paths begin at must be from 1 to 2'],
-    ['n 1\np sp 2 0\n', 'line 1: a node comes before the line "p sp NODES ARCS"'],
-    ['p max 2 0\n', 'a shortest-path problem'],
-    ['p sp 2 1\ne 1 2\n', 'a line must begin with a, p, n, t or c'],
-  ])('rejects %j', async (text, message) => {
-    await expect(readMatrix(file('.gr', text))).rejects.toEqual(coded('FILE', message))
-  })
-
   it('rejects weights that no file can hold', async () => {
     await expect(writeMatrix(fresh('.gr'), matrix(1, 1, Float64Array.of(0.5)))).rejects.toEqual(
       coded('FILE', 'at index [0, 0] there is 0.5'),

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { inDist, outputOf } from '../support/child.js'
+import { inDist, readOutput } from '../support/child.js'
 
 const skipped = existsSync('/sys/kernel/mm/transparent_hugepage') ? '' : ' (skipped: this system has none)'
 
@@ -24,7 +24,7 @@ function after(body: string): { huge: boolean; sum: number } {
     // The huge pages cover the matrix except for partial pages at both ends.
     const huge = kibibytes >= 65536 - 4096
     console.log(JSON.stringify({ huge, sum: made.data.reduce((sum, value) => sum + value, 0) }))`
-  return JSON.parse(outputOf(program))
+  return JSON.parse(readOutput(program))
 }
 
 it.skipIf(skipped)(`reads files into huge pages${skipped}`, () => {

@@ -4,7 +4,7 @@
  * run build:ts`.
  */
 import { expect, it } from 'vitest'
-import { inDist, outputOf, withoutBuild } from '../support/child.js'
+import { inDist, readOutput, withoutBuild } from '../support/child.js'
 import { describeUnless } from '../support/skip.js'
 
 const common = `
@@ -59,7 +59,7 @@ function run(body: string): string {
     const isAll = (array, value) => array.every((element) => element === value)
     ${body}
   `
-  return outputOf(program, { flags: ['--expose-gc'] })
+  return readOutput(program, { flags: ['--expose-gc'] })
 }
 
 describeUnless(withoutBuild, 'pinned memory', () => {

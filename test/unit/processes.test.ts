@@ -1,7 +1,7 @@
 /** The library in worker threads and in processes that end while a product runs. Uses the output of `npm run build:ts`. */
 import { Worker } from 'node:worker_threads'
 import { describe, expect, it } from 'vitest'
-import { ended, inDist, outputOf, runModule, withoutBuild } from '../support/child.js'
+import { ended, inDist, readOutput, runModule, withoutBuild } from '../support/child.js'
 import { withoutCuda } from '../support/machine.js'
 import { describeUnless } from '../support/skip.js'
 
@@ -179,10 +179,13 @@ describeUnless(withoutBuild, 'processes and threads', () => {
     const open = onDevice(backend)
     const worker = (body: string) =>
       JSON.stringify(`data:text/javascript,${encodeURIComponent(program(body))}`)
-    const succeeds = (body: string) => outputOf(program(body))
+    const succeeds = (body: string) => readOutput(program(body))
+
+    // test/unit/device-processes.test.ts covers the CPU.
+    const itOnGpu = it.skipIf(backend === 'cpu')
 
     describeUnless(missing, 'a process', () => {
-      it('keeps no idle process alive after any use', () => {
+      itOnGpu('keeps no idle process alive after any use', () => {
         const output = succeeds(`
             ${open}
             const a = await device.upload(matrix(2, 2, [1, 2, 3, 4]))
@@ -197,7 +200,7 @@ describeUnless(withoutBuild, 'processes and threads', () => {
         expect(output).toBe('ERR_MPMML_SHAPE\n4,6,6,8')
       })
 
-      it('stays alive until its queued work is done', () => {
+      itOnGpu('stays alive until its queued work is done', () => {
         const output = succeeds(`
             ${open}
             let a = await square()
@@ -209,7 +212,7 @@ describeUnless(withoutBuild, 'processes and threads', () => {
         expect(output).toBe('128')
       })
 
-      it('stays alive until it is closed, after its work', () => {
+      itOnGpu('stays alive until it is closed, after its work', () => {
         const output = succeeds(`
             ${open}
             const [a, out] = [await square(), await square()]
@@ -221,7 +224,7 @@ describeUnless(withoutBuild, 'processes and threads', () => {
         expect(output.split('\n').sort()).toEqual(['ERR_MPMML_DISPOSED', 'closed', 'done'])
       })
 
-      it('ends with process.exit while it works', () => {
+      itOnGpu('ends with process.exit while it works', () => {
         expect(
           run(`
             ${open}
@@ -232,7 +235,7 @@ describeUnless(withoutBuild, 'processes and threads', () => {
         ).toEqual(ended('', 7))
       })
 
-      it('ends by an exception while it works', () => {
+      itOnGpu('ends by an exception while it works', () => {
         const { status, signal, stderr } = run(`
             ${open}
             slow()
@@ -242,9 +245,11 @@ describeUnless(withoutBuild, 'processes and threads', () => {
         expect(stderr).toContain('planned')
       })
 
-      it.each(['worker.terminate()', 'process.exit(3) in it'])('outlives a worker that works: %s', (end) => {
-        const exits = end.startsWith('process')
-        const output = succeeds(`
+      itOnGpu.each(['worker.terminate()', 'process.exit(3) in it'])(
+        'outlives a worker that works: %s',
+        (end) => {
+          const exits = end.startsWith('process')
+          const output = succeeds(`
             import { Worker } from 'node:worker_threads'
             ${open}
             const worker = new Worker(new URL(${worker(`
@@ -261,8 +266,9 @@ describeUnless(withoutBuild, 'processes and threads', () => {
             const a = await square()
             console.log((await (await mpmm(a, a)).c.download()).data[7])
           `)
-        expect(output).toBe(`started\n${exits ? 3 : 1}\n2`)
-      })
+          expect(output).toBe(`started\n${exits ? 3 : 1}\n2`)
+        },
+      )
 
       it('works in workers and in the main thread, each with a device of its own', () => {
         const chain = (value: number) => `

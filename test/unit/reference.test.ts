@@ -129,12 +129,15 @@ it('describes every symbol, every member and every option', () => {
   expect(wrong(undescribed, 'say in its doc comment what it is, with its shape or its unit')).toEqual([])
 })
 
-it('describes parameters that have options but no named type', () => {
+it('describes parameters, or their members, that have no named type', () => {
   const undescribed = symbols.flatMap(({ name, reflection }) => {
     const signature = reflection.signatures?.find(({ comment }) => comment) ?? reflection.signatures?.[0]
     return (signature?.parameters ?? [])
-      .filter(({ type, comment }) => type?.type === 'reflection' && !textOf(comment?.summary))
-      .map((parameter) => `${name}: describe the options of ${parameter.name} with @param`)
+      .filter(({ type, comment }) => {
+        const members = type?.type === 'reflection' && (type.declaration?.children ?? [])
+        return members && !textOf(comment?.summary) && !members.every(isDescribed)
+      })
+      .map((parameter) => `${name}: describe ${parameter.name} with @param, or each of its members`)
   })
   expect(undescribed).toEqual([])
 })

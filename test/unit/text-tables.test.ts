@@ -98,23 +98,6 @@ describe('CSV and TSV', () => {
     expect((await readMatrix(file('.csv', `${names}\n${row}\n`))).shape).toEqual([1, 201])
   })
 
-  it('are read with line ends of Windows, also with more than one carriage return', async () => {
-    expect((await readMatrix(file('.csv', '1,2\r\n\r\n3,4 \r\r\n'))).data).toEqual(Int32Array.of(1, 2, 3, 4))
-  })
-
-  it.each(['1,2\r3,4\r', '1,2\n\r3,4\n', '1,2\r3,4', 'a,b\r\n1,2\r3,4\n'])(
-    'takes a carriage return for the end of a line: %j',
-    async (text) => {
-      expect(shown(await readMatrix(file('.csv', text)))).toEqual({
-        type: 'Int32Array',
-        rows: [
-          [1, 2],
-          [3, 4],
-        ],
-      })
-    },
-  )
-
   it('are rejected if they are binary without a line break', async () => {
     const path = file('.csv', Buffer.alloc(3 << 20, 0xff))
     await expect(readMatrix(path)).rejects.toEqual(coded('FILE', 'line 1'))

@@ -3,6 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
+import { type MpmmOptions, matrix, plan } from '../../lib/index.js'
+import { kindsToTune } from '../../lib/lab/tune-webgpu.js'
 import { addon, root } from '../../lib/native.js'
 import { readTuning } from '../../lib/tuning.js'
 
@@ -60,4 +62,19 @@ describe('a file of measured choices', () => {
   ])('is rejected with the reason: %s', (_, content, reason) => {
     expect(() => readTuning(written(content))).toThrow(reason)
   })
+})
+
+it('times products by WebGPU only of kinds that it computes', async () => {
+  const kinds = new Map(kindsToTune().map((kind) => [`${kind.semiring} ${kind.dtype} ${kind.witness}`, kind]))
+  expect(kinds.size).toBeGreaterThan(15)
+  const arrays = { int32: Int32Array, float32: Float32Array, uint8: Uint8Array }
+  const refused: string[] = []
+  for (const [name, { semiring, dtype, witness }] of kinds) {
+    const a = matrix(2, 2, new arrays[dtype as keyof typeof arrays](4))
+    // Without a GPU the search for one fails, after the kind has been checked.
+    await plan(a, a, { semiring, witness, backend: 'webgpu' } as MpmmOptions).catch((error) => {
+      if (error.code !== 'ERR_MPMML_NO_WEBGPU') refused.push(`${name}: ${error.message}`)
+    })
+  }
+  expect(refused).toEqual([])
 })

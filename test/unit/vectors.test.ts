@@ -2,17 +2,7 @@
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { multiplyArrays } from '../../lib/arrays.js'
-import {
-  parseNpy,
-  readEntries,
-  readMatrix,
-  readNpy,
-  readNpz,
-  readVector,
-  readVectors,
-  writeNpy,
-  writeNpz,
-} from '../../lib/files.js'
+import { parseNpy, readEntries, readMatrix, readNpy, readNpz, writeNpy } from '../../lib/files.js'
 import { readGraph, shortestPaths } from '../../lib/graph.js'
 import { matrix, mpmm } from '../../lib/index.js'
 import { coded } from '../support/coded.js'
@@ -67,7 +57,6 @@ describe('an array of one dimension', () => {
     expect(parseNpy(bits)).toEqual({ data: Uint8Array.of(1, 0, 1), shape: [1, 3] })
     const fortran = file('.npy', npy('<i4', Int32Array.of(5, -7, 2), '(3,)', 'True'))
     expect((await mpmm(await readMatrix(fortran), matrix(3, 1, [1, 10, 4]))).c.data[0]).toBe(6)
-    expect(await readVector(fortran)).toEqual(Int32Array.of(5, -7, 2))
   })
 
   it.each([
@@ -79,59 +68,19 @@ describe('an array of one dimension', () => {
   ])('is rejected with the shape %s', async (shape, message) => {
     const path = file('.npy', npy('<i4', Int32Array.of(5, -7, 2), shape))
     await expect(readMatrix(path)).rejects.toEqual(coded('FILE', message))
-    await expect(readVector(path)).rejects.toEqual(coded('FILE', message))
   })
 })
 
-describe('vectors', () => {
-  const archive = async (parts: Record<string, Part>) => file('.npz', await npzOf(parts))
-
-  it('are read from a file and an archive', async () => {
-    expect(await readVector(file('.npy', three))).toEqual(row.data)
-    const path = await archive({
+describe('arrays of one dimension in an archive', () => {
+  it('are the edges of a graph', async () => {
+    const parts: Record<string, Part> = {
       start: int64(0, 1),
       end: int32(1, 2),
       weight: ['<f8', '(2,)', bytesOf(Float64Array.of(4.5, -1))],
-    })
-    const { start, end, weight } = await readVectors(path)
-    expect({ start, end, weight }).toEqual({
-      start: Int32Array.of(0, 1),
-      end: Int32Array.of(1, 2),
-      weight: Float64Array.of(4.5, -1),
-    })
-    const graph = {
-      nodes: 3,
-      from: start as Int32Array,
-      to: end as Int32Array,
-      weight: weight as Float64Array,
     }
+    const { start, end, weight } = await readNpz(file('.npz', await npzOf(parts)))
+    const graph = { nodes: 3, from: start!.data, to: end!.data, weight: weight!.data }
     expect([...(await shortestPaths(graph, { sources: 0 })).distances.data]).toEqual([0, 4.5, 3.5])
-    expect(await readVectors(path, { arrays: ['end'] })).toEqual({ end: Int32Array.of(1, 2) })
-  })
-
-  it('are also read from rows and columns, and from nothing else', async () => {
-    const path = fresh('.npz')
-    const column = matrix(3, 1, [4, 5, 6])
-    await writeNpz(path, {
-      row: matrix(1, 3, row.data),
-      column,
-      square: matrix(2, 2, [1, 2, 3, 4]),
-      batch: { data: Int32Array.of(1, 2, 3), shape: [1, 1, 3] },
-    })
-    expect(await readVectors(path, { arrays: ['row', 'column'] })).toEqual({
-      row: row.data,
-      column: column.data,
-    })
-    await expect(readVectors(path, { arrays: ['square'] })).rejects.toEqual(
-      coded('FILE', /array 'square': expected a vector \(1-D\).*its shape is \(2, 2\); save a\.ravel\(\)/),
-    )
-    await expect(readVectors(path, { arrays: ['batch'] })).rejects.toEqual(coded('FILE', '(1, 1, 3)'))
-    await expect(readVectors(path, { array: 'row' } as never)).rejects.toEqual(coded('OPTION', 'array'))
-    await expect(readVectors(path, { maxBytes: 11 })).rejects.toEqual(coded('LIMIT', 'maxBytes'))
-    const square = fresh('.npy')
-    await writeNpy(square, matrix(2, 2, [1, 2, 3, 4]))
-    await expect(readVector(square)).rejects.toEqual(coded('FILE', `${square}: expected a vector`))
-    await expect(readVector(square, { maxBytes: 8 })).rejects.toEqual(coded('LIMIT', 'maxBytes'))
   })
 })
 

@@ -43,7 +43,7 @@ auto run_on(const Device& device, int64_t bytes, const CancellationToken& watch,
   const MemoryReservation reserved =
       bytes <= unreserved_threshold(device.limit)
           ? MemoryReservation()
-          : admit(device.index, {bytes}, device.limit, [&] { return watch.is_cancelled(); });
+          : reserve(device.index, {bytes}, device.limit, [&] { return watch.is_cancelled(); });
   const LaneHandle lane = take_lane(device.index);
   struct IdleSession {
     Lane& lane;

@@ -1,0 +1,89 @@
+/**
+ * Declarations of programs that use the library. The compiler can write the type of a result into a declaration only if an entry
+ * point exports its name, or if it has none.
+ */
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import ts from 'typescript-6'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+const folder = mkdtempSync(join(tmpdir(), 'mpmml-declarations-'))
+
+beforeAll(() => {
+  mkdirSync(join(folder, 'node_modules'))
+  symlinkSync(root, join(folder, 'node_modules', 'mpmml'))
+})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+/** Yields expressions whose types are those of all functions' results and of all members of exported types, with their names. */
+function* results(): Generator<[name: string, parameter: string, expression: string]> {
+  const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { exports: object }
+  const entries = Object.keys(exports).filter((name) => name !== './package.json')
+  const fileOf = (entry: string) =>
+    join(root, 'dist', 'types', `${entry === '.' ? 'index' : entry.slice(2)}.d.ts`)
+  const program = ts.createProgram(entries.map(fileOf), {
+    strict: true,
+    target: ts.ScriptTarget.ES2022,
+    types: [],
+  })
+  const checker = program.getTypeChecker()
+  const call = (signature: ts.Signature) => `(${signature.parameters.map(() => 'null as never').join(', ')})`
+  for (const entry of entries) {
+    const module = checker.getSymbolAtLocation(program.getSourceFile(fileOf(entry))!)!
+    for (const { name } of checker.getExportsOfModule(module)) {
+      const path = `mpmml${entry.slice(1)}`
+      const exported = checker.tryGetMemberInModuleExports(name, module)!
+      const symbol = exported.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(exported) : exported
+      const place = `import('${path}').${name}`
+      if (symbol.flags & ts.SymbolFlags.Value && !(symbol.flags & ts.SymbolFlags.Class)) {
+        const signatures = checker.getTypeOfSymbol(symbol).getCallSignatures()
+        const calls = signatures.length > 0 ? signatures.map(call) : ['']
+        for (const one of calls) yield [`${path}.${name}`, `value: typeof ${place}`, `value${one}`]
+      }
+      const parameters = (symbol.declarations![0] as ts.InterfaceDeclaration).typeParameters ?? []
+      const isTuple = checker.isTupleType(checker.getDeclaredTypeOfSymbol(symbol))
+      const isType = symbol.flags & ts.SymbolFlags.Type && parameters.every((one) => one.default) && !isTuple
+      // The types of options are the user's own.
+      if (!isType || /(Options|Definition|Like)$/.test(name)) continue
+      for (const member of checker.getDeclaredTypeOfSymbol(symbol).getProperties()) {
+        if (!/^[a-z]\w*$/i.test(member.name)) continue
+        const signatures = checker.getTypeOfSymbol(member).getCallSignatures()
+        const calls = signatures.length > 0 ? signatures.map((one) => `!${call(one)}`) : ['']
+        for (const one of calls) {
+          yield [`${path}.${name}.${member.name}`, `value: ${place}`, `value.${member.name}${one}`]
+        }
+      }
+    }
+  }
+}
+
+it('can name the types of all results', () => {
+  const all = [...results()]
+  expect(all.length).toBeGreaterThan(500)
+  const lines = all.map(
+    ([, parameter, expression], index) => `export const f${index} = (${parameter}) => ${expression}`,
+  )
+  writeFileSync(join(folder, 'user.mts'), `${lines.join('\n')}\n`)
+  const compilerOptions = {
+    strict: true,
+    declaration: true,
+    outDir: 'out',
+    module: 'nodenext',
+    target: 'es2022',
+    lib: ['esnext', 'dom'],
+    types: [],
+    preserveSymlinks: true,
+  }
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['user.mts'] }))
+  const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
+  const { stdout } = spawnSync(process.execPath, [compiler, '-p', '.'], { cwd: folder, encoding: 'utf8' })
+  const unnamed = stdout.split('\n').flatMap((line) => {
+    const [, at, type] = /^user\.mts\((\d+),.*cannot be named without a reference to '(\w+)'/.exec(line) ?? []
+    return at === undefined ? [] : [`${all[Number(at) - 1]![0]} is of ${type}`]
+  })
+  expect(unnamed).toEqual([])
+})
