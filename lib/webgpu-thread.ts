@@ -30,7 +30,8 @@ async function findGpu(): Promise<GPU> {
 }
 
 async function begin(): Promise<Exports> {
-  return withGpu(addon, gpuFunctions(addon, findGpu)) as unknown as Exports
+  const backend = gpuFunctions(addon, findGpu)
+  return { ...withGpu(addon, backend), end: backend.end } as unknown as Exports
 }
 
 // `parentPort` is null if the main thread imports this file.

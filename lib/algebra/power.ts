@@ -4,6 +4,7 @@ import { oneOf, zeroOf } from '../built-in-semirings.js'
 import {
   checkSquare,
   deliver,
+  kindOfWork,
   onItsDevice,
   resident,
   type SquareRequest,
@@ -96,7 +97,7 @@ export async function power(a: unknown, n: number, options?: unknown): Promise<u
   const algebra = readAlgebraOptions(options)
   const listed = isEdgeList(a) ? await listMatrix(a, algebra) : null
   const call = check(listed ? listed.matrix : a, n, algebra)
-  const result = await onItsDevice(call, (session) => raise(session, call, started))
+  const result = await onItsDevice(call, kindOfWork(call, false), (session) => raise(session, call, started))
   return { ...result, ...(listed && keysOf(listed)) }
 }
 

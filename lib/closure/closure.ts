@@ -28,6 +28,7 @@ import {
   checkSquare,
   deliver,
   download,
+  kindOfWork,
   onItsDevice,
   resident,
   type SquareRequest,
@@ -99,7 +100,10 @@ export async function computeClosure(
     order: assertOrder(options.semiring),
     report: new Float64Array(REPORT_FIELDS),
   }
-  return onItsDevice(call, (session) => closeOn(session, call, started))
+  const kind = kindOfWork(call, closing.next)
+  // WebGPU closes int32 matrices only.
+  const isByWebGpu = kind.dtype === 'int32' && kind.semiring.endsWith('-plus')
+  return onItsDevice(call, isByWebGpu ? kind : null, (session) => closeOn(session, call, started))
 }
 
 async function closeOn(session: Session, call: Call, started: number): Promise<ClosureResult> {

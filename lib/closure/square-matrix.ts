@@ -16,6 +16,7 @@ import { UNSET } from '../options.js'
 import { assertIntegers } from '../overflow.js'
 import type { ReadOptions } from '../product/options.js'
 import { assertConsistent } from '../product/prepare.js'
+import type { SquareWork } from '../product/webgpu.js'
 import type { ElementArray } from '../storage.js'
 import {
   assertAttached,
@@ -73,12 +74,20 @@ export function checkSquare(
   return { name, matrix, options, out, borrowed, elements, home }
 }
 
+/** Returns the kind of products that the work takes the time of, with witnesses if it finds next nodes. */
+export const kindOfWork = ({ options, matrix }: SquareRequest, witness: boolean): SquareWork => ({
+  semiring: addon.semirings[options.semiring]!.name,
+  dtype: typeNameOf(matrix.type),
+  witness,
+})
+
 /** Runs the work on the device of a matrix, or on a device of the library if all matrices are in arrays. */
 export function onItsDevice<Result>(
   { home, options, elements: { batch, rows } }: SquareRequest,
+  kind: SquareWork | null,
   work: (session: Session) => Promise<Result>,
 ): Promise<Result> {
-  return home ? work(home) : onImplicitDevice(options, batch * rows ** 3, work)
+  return home ? work(home) : onImplicitDevice(options, batch * rows ** 3, kind, work)
 }
 
 function assertOut(out: View<ElementArray>, matrix: View, name: string): void {

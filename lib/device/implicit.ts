@@ -1,22 +1,30 @@
 /** Opens devices implicitly for work on arrays that consists of several products. */
-import { CPU } from '../backend.js'
+import { AUTO, CPU, WEBGPU } from '../backend.js'
 import { type PlaceRequest, placeClosure } from '../backend-selection.js'
 import { DeviceLostError, OutOfMemoryError } from '../errors.js'
 import { isFromListener } from '../listener.js'
-import { mayComputeInstead } from '../product/webgpu.js'
+import { measureProduct } from '../product/multiply.js'
+import { isSquareWorkFaster, mayComputeInstead, type SquareWork } from '../product/webgpu.js'
 import { openSession } from './device.js'
 import type { Session } from './resident.js'
 
 /** Open devices by backend and index, opened on first use. An open device doesn't keep the process alive. */
 const sessions = new Map<string, Promise<Session>>()
 
-/** Runs work of about `steps` steps on the backend that the options or the library choose. */
+/**
+ * Runs work of about `steps` steps on the backend that the options or the library choose. `kind`: that of the work if `auto` may give it
+ * to WebGPU.
+ */
 export async function onImplicitDevice<Result>(
   options: PlaceRequest,
   steps: number,
+  kind: SquareWork | null,
   work: (session: Session) => Promise<Result>,
 ): Promise<Result> {
-  const { backend, device, mayTryCpu } = placeClosure(options, steps)
+  const { backend: placed, device, mayTryCpu } = placeClosure(options, steps)
+  const mayBeFaster = kind !== null && placed === AUTO && options.devices === 0
+  const isFaster = mayBeFaster && (await isSquareWorkFaster(kind, steps, options.device, measureProduct))
+  const backend = isFaster ? WEBGPU : placed
   const session = await opened(backend, device, options.devices)
   try {
     return await work(session)

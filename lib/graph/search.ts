@@ -8,7 +8,13 @@ import { OutOfMemoryError } from '../errors.js'
 import { assertMemoryFits, type MemoryRequirement } from '../graph-core/memory-check.js'
 import type { Direction } from '../graph-core/rows.js'
 import { allocate } from '../matrix.js'
-import { addon, type GraphSearchRequest, type GraphSource, indexIn, type NativeDissection } from '../native.js'
+import {
+  addon,
+  type GraphSearchRequest,
+  type GraphSource,
+  indexIn,
+  type NativeDissection,
+} from '../native.js'
 import { finiteOf } from '../overflow.js'
 import type { Overflow } from '../product/options.js'
 import { callNative, type NativeCall } from '../run-native.js'

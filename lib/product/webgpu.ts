@@ -14,7 +14,7 @@ import { isFromListener } from '../listener.js'
 import { addon } from '../native.js'
 import { UNSET } from '../options.js'
 import { exists, platform } from '../platform.js'
-import { type Measure, takesWebGpu } from '../webgpu/choice.js'
+import { type Measure, type ProductKind, takesWebGpu } from '../webgpu/choice.js'
 import { gpuName, lookForGpu } from '../webgpu/look.js'
 import type { Call, Product } from './product.js'
 
@@ -110,15 +110,38 @@ export function mayBeFasterByWebGpu(product: Product): boolean {
  * Returns whether `auto` computes such a product by WebGPU: on a host without CUDA whose GPU computed
  * products of this kind faster than the CPU in a measurement. Searches for the GPU and measures once.
  */
-export async function isFasterByWebGpu(product: Product, measure: Measure): Promise<boolean> {
+export function isFasterByWebGpu(product: Product, measure: Measure): Promise<boolean> {
   const { call, batch, m, n, k, type } = product
-  if (builtWithCuda && addon.explain(indexOf(call.options.device)).backend === 'cuda') return false
+  const witness = call.asked.length > 0
+  const kind = { semiring: call.algebra.name, dtype: typeNameOf(type), witness, m, n, k: batch * k }
+  return isKindFaster(kind, call.options.device, measure)
+}
+
+async function isKindFaster(kind: ProductKind, device: number, measure: Measure): Promise<boolean> {
+  if (builtWithCuda && addon.explain(indexOf(device)).backend === 'cuda') return false
   looked ??= lookForGpu()
   const gpu = await looked
   if (gpu.reason !== '' || gpu.adapter?.isFallback) return false
-  const witness = call.asked.length > 0
-  const kind = { semiring: call.algebra.name, dtype: typeNameOf(type), witness, m, n, k: batch * k }
   return takesWebGpu(gpuName(gpu), kind, measure)
+}
+
+/** Work on square matrices in arrays that consists of products. */
+export type SquareWork = Pick<ProductKind, 'semiring' | 'dtype' | 'witness'>
+
+/**
+ * Returns whether `auto` computes closures or powers by WebGPU. They take about the time of products of equal size, which has been
+ * measured, or is measured now.
+ */
+export async function isSquareWorkFaster(
+  work: SquareWork,
+  steps: number,
+  device: number,
+  measure: Measure,
+): Promise<boolean> {
+  if (wasLost || steps < MIN_STEPS || !exact.has(`${work.semiring} ${work.dtype}`) || !mayHaveGpu())
+    return false
+  const n = Math.round(Math.cbrt(steps))
+  return isKindFaster({ ...work, m: n, n, k: n }, device, measure)
 }
 
 /** Returns false on Linux without a device file of a GPU: then `auto` doesn't load drivers, which write to standard error. */

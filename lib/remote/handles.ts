@@ -1,18 +1,18 @@
 /** Proxies on the page for objects of the addon in a worker. */
 import type { MadeHandle } from './messages.js'
+import type { Exports } from './written.js'
 
-/** Object of the addon in the worker. */
+/** Object of the addon in a worker. */
 export class Remote {
-  constructor(readonly made: MadeHandle) {}
+  /** `addon`: the functions of that worker. */
+  constructor(
+    readonly made: MadeHandle,
+    readonly addon: Exports,
+  ) {}
 }
 
 /** Device that was opened in the worker. */
 export class RemoteDevice extends Remote {
   /** Latest memory use that the worker reported. */
-  use: unknown
-
-  constructor(made: MadeHandle) {
-    super(made)
-    this.use = made.use
-  }
+  use: unknown = this.made.use
 }

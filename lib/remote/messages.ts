@@ -23,6 +23,8 @@ export type Request =
   /** Cancellation of a call. */
   | { giveUp: number }
   | { release: number }
+  /** The process ends: the worker ends its work, and then sets the element to 1. */
+  | { end: Int32Array }
 
 /** Message from the worker. */
 export type Reply =

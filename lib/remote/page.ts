@@ -65,11 +65,11 @@ function outOfMemory(arrays: readonly TypedArray[]): Error {
 }
 
 /**
- * Size in bytes from which arrays are copied in slices, and bytes of a slice, which takes about 0.5 ms. The
- * event loop runs between slices.
+ * Size in bytes from which arrays are copied in slices, and bytes of a slice, which takes about 0.1 ms, or 2 ms if its pages are new and
+ * the machine is busy. The event loop runs between slices.
  */
-const LARGE = 2 ** 22
-const SLICE = 2 ** 21
+const LARGE = 2 ** 20
+const SLICE = 2 ** 19
 
 /**
  * Resolves after a turn of the event loop. Both lib/platform.ts and lib/browser/platform.ts are left out of
@@ -125,17 +125,22 @@ export interface WorkerPort extends Port<Request, Reply> {
   onerror?: ((event: ErrorEvent) => unknown) | null
 }
 
-/** Returns the addon of a page. `local` is the instance on the page, which has one thread. */
+/**
+ * Returns the addon of a page. `local` is the instance on the page, which has one thread.
+ *
+ * @param failureOf - gives the error of calls when the worker has failed.
+ */
 export function remote(
   local: Exports,
   worker: WorkerPort,
   start: { compiled: WebAssembly.Module | null; kind: Kind; threads: number },
+  failureOf: (event: ErrorEvent) => Error = workerError,
 ): Exports {
   const resultsOf = writtenBy(local)
   const pending = new Map<number, Pending>()
   const devices = new Map<number, WeakRef<RemoteDevice>>()
-  /** Numbers of semirings are negative, to distinguish them from numbers that the worker chooses. */
-  const semirings = new WeakMap<object, number>()
+  /** Numbers of objects of this worker. Those of semirings are negative, because the worker chooses the others. */
+  const numbers = new WeakMap<object, number>()
   let calls = 0
   let failure: Error | undefined
 
@@ -162,7 +167,7 @@ export function remote(
     for (const { reject } of pending.values()) reject(error)
     pending.clear()
   }
-  worker.onerror = (event) => fail(workerError(event))
+  worker.onerror = (event) => fail(failureOf(event))
   worker.onmessageerror = () => fail(errorOf("the worker sent what the page can't read", 'ERR_MPMML_ADDON'))
   worker.onmessage = ({ data }: MessageEvent<Reply>) => {
     if ('started' in data) {
@@ -203,14 +208,15 @@ export function remote(
   }
 
   function received(made: MadeHandle): Remote {
-    const object = made.kind === 'device' ? new RemoteDevice(made) : new Remote(made)
+    const object = new (made.kind === 'device' ? RemoteDevice : Remote)(made, functions)
+    numbers.set(object, made.$handle)
     if (object instanceof RemoteDevice) devices.set(made.$handle, new WeakRef(object))
     collected.register(object, made.$handle, object)
     return object
   }
 
   function handleOf(value: object): number {
-    const handle = value instanceof Remote ? value.made.$handle : semirings.get(value)
+    const handle = numbers.get(value)
     if (handle === undefined) throw new TypeError('the worker has no such object')
     return handle
   }
@@ -289,7 +295,7 @@ export function remote(
   }
 
   const promising = Object.keys(known).filter((name) => known[name]!.givesPromise)
-  return {
+  const functions: Exports = {
     ...local,
     ...Object.fromEntries(promising.map((name) => [name, computedThere(name)])),
     multiplySync: onlyWithout('multiplySync', 'call await mpmm(…); plan(…) takes arrays'),
@@ -318,7 +324,7 @@ export function remote(
       const made = here(definition)
       const handle = -1 - ++calls
       post({ semiring: handle, definition })
-      semirings.set(made, handle)
+      numbers.set(made, handle)
       collected.register(made, handle)
       return made
     },
@@ -334,4 +340,5 @@ export function remote(
       }
     },
   }
+  return functions
 }

@@ -52,7 +52,14 @@ class Service {
     else if ('giveUp' in request) {
       const cancel = this.#running.get(request.giveUp)?.cancel
       if (cancel) this.#call('giveUp', cancel)
-    } else this.#release(request.release)
+    } else if ('end' in request) this.#end(request.end)
+    else this.#release(request.release)
+  }
+
+  async #end(done: Int32Array): Promise<void> {
+    await this.#call('end')
+    Atomics.store(done, 0, 1)
+    Atomics.notify(done, 0)
   }
 
   #call(name: string, ...values: unknown[]): unknown {

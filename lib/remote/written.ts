@@ -107,7 +107,7 @@ export function writtenBy(addon: Exports): WrittenBy {
   const ofMembers = member
     .filter((field) => field.endsWith('Memory'))
     .map((field) => field.slice(0, -'Memory'.length))
-  const further = ofMembers.slice(ofMembers.indexOf('c0') + 1)
+  const auxiliaries = ofMembers.slice(ofMembers.indexOf('c0') + 1)
 
   /** Returns the elements of a matrix whose layout is in a flat request from `base` on. */
   const placed = (
@@ -132,15 +132,15 @@ export function writtenBy(addon: Exports): WrittenBy {
     placed(array, request, numbers, base, matrix, ['m', 'n'])
 
   /** Returns the auxiliary outputs of a product by name. */
-  const furtherOf = (given: unknown) =>
-    further.map(
+  const auxiliaryOf = (given: unknown) =>
+    auxiliaries.map(
       (matrix, index) => [(given as readonly unknown[] | null | undefined)?.[index], matrix] as const,
     )
 
   /** Returns the written elements of a product over a custom semiring: lanes of C and auxiliary outputs. */
   const ofUserProduct = (c: unknown, given: unknown, numbers: Float64Array, base: number): Written[] => {
     const lanes = Array.isArray(c) ? c : []
-    const results = [...lanes.map((array, lane) => [array, `cLane${lane}`] as const), ...furtherOf(given)]
+    const results = [...lanes.map((array, lane) => [array, `cLane${lane}`] as const), ...auxiliaryOf(given)]
     return results
       .filter(([array]) => isTypedArray(array))
       .map(([array, matrix]) => placed(array, userRequest, numbers, base, matrix, ['m', 'n']))
@@ -152,7 +152,7 @@ export function writtenBy(addon: Exports): WrittenBy {
     if (isTypedArray(named.report)) results.push(whole(named.report))
     if (name === 'multiply' || name === 'multiplySync') {
       if (numbers[request.indexOf('planOnly')] !== 0) return results
-      for (const [array, matrix] of [[named.c, 'c'] as const, ...furtherOf(named.further)]) {
+      for (const [array, matrix] of [[named.c, 'c'] as const, ...auxiliaryOf(named.auxiliary)]) {
         if (isTypedArray(array)) results.push(ofProduct(array, numbers, 0, matrix))
       }
     } else if (name === 'multiplyGroup') {
@@ -160,7 +160,7 @@ export function writtenBy(addon: Exports): WrittenBy {
       const arrays = named.arrays as readonly TypedArray[]
       const members = named.members as Float64Array
       for (let base = 0; base < members.length; base += member.length) {
-        for (const matrix of ['c', ...further]) {
+        for (const matrix of ['c', ...auxiliaries]) {
           const place = members[base + member.indexOf(`${matrix}Memory`)]!
           // Another product of the group may read the array.
           if (place < 0)
@@ -172,7 +172,7 @@ export function writtenBy(addon: Exports): WrittenBy {
     } else if (name === 'graphSearch') {
       results.push(...resultsOfSearch(named.request as GraphSearchRequest))
     } else if (name === 'multiplyUser' || name === 'multiplyUserSync') {
-      results.push(...ofUserProduct(named.c, named.further, numbers, 0))
+      results.push(...ofUserProduct(named.c, named.auxiliary, numbers, 0))
     } else if (name === 'multiplyUserGroup') {
       results.push(whole(named.reports as TypedArray))
       const products = named.products as readonly (readonly unknown[])[]

@@ -172,7 +172,7 @@ export function* buildingNetwork(plan: Plan, calendar: Calendar | null): Steps<N
     if (at % 1024 === 1023) yield
   }
   const rows = { nodes, start, to: from }
-  /** Whether a link is a wait for the finish of another job, or of a job for itself. */
+  /** Returns whether a link is a wait for the finish of another job, or of a job for itself. */
   const isWait = (k: number, job: number) =>
     (kinds.afterFinish[k]! > kinds.ofFinish[k]! && lag[k]! >= 0) || from[k] === job
   const network = {

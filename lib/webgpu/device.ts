@@ -1,9 +1,13 @@
-/** Wrapper of a GPUDevice: reused buffers, pipelines, error scopes, and transfers through mapped memory. */
+/** Wrapper of a GPUDevice: units of work in error scopes, pipelines, buffers, and recordings of commands. */
 import { failure } from './failure.js'
 import { ROUNDING_PROBE, roundingCases, roundsToNearest } from './probe.js'
+import { roundUp, Transfers } from './transfers.js'
 
 /** Workgroups of a dispatch in each dimension. */
 export type Groups = readonly [x: number, y?: number, z?: number]
+
+/** A whole buffer, or a part of it. */
+export type Binding = GPUBuffer | GPUBufferBinding
 
 /** A dispatch with its buffers. */
 export interface Dispatch {
@@ -12,21 +16,17 @@ export interface Dispatch {
   readonly groups: Groups
 }
 
-export const roundUp = (value: number, multiple: number): number => Math.ceil(value / multiple) * multiple
+/** Function that takes a buffer for a unit of work ({@link Gpu.take}). */
+export type Take = (bytes: number, most?: number) => GPUBuffer
 
 // Numbers of the flags, because GPUBufferUsage is a global only in browsers.
-const [MAP_READ, MAP_WRITE, COPY_SRC, COPY_DST, UNIFORM, STORAGE, QUERY_RESOLVE] = [1, 2, 4, 8, 64, 128, 512]
-const MODE_READ = 1
-const MODE_WRITE = 2
+const [COPY_SRC, COPY_DST, UNIFORM, STORAGE, QUERY_RESOLVE] = [4, 8, 64, 128, 512]
 
-/** Bytes that are copied at a time between arrays and mapped buffers, and buffers of that size that are kept for each direction. */
-const CHUNK = 2 ** 23
-const MAX_STAGING = 8
-/** Arrays up to this size are copied by writeBuffer, which makes a copy of its own. */
-const SMALL = 2 ** 18
-/** Bytes of free buffers that are kept for the next products. */
-const MAX_SPARE = 2 ** 32
+/** Bytes of free buffers that are kept for the next work. */
+const MAX_FREE = 2 ** 32
 const errorFilters = ['validation', 'internal', 'out-of-memory'] as const satisfies readonly GPUErrorFilter[]
+/** Binding of the uniforms in every kernel. */
+const UNIFORMS = 9
 const UNIFORM_BYTES = 256
 const MAX_DISPATCHES = 64
 /** Work that is submitted at a time, in milliseconds: operating systems reset a GPU that doesn't answer for 2 s. */
@@ -44,43 +44,46 @@ const wantedLimits = [
 
 /** Encoded commands that aren't submitted yet. */
 export class Recording {
-  readonly encoder: GPUCommandEncoder
+  #encoder: GPUCommandEncoder
   readonly #uniforms = new Int32Array((MAX_DISPATCHES * UNIFORM_BYTES) / 4)
   #used = 0
   #pass: GPUComputePassEncoder | null = null
 
   constructor(readonly gpu: Gpu) {
-    this.encoder = gpu.device.createCommandEncoder()
+    this.#encoder = gpu.device.createCommandEncoder()
   }
 
-  /** Encodes a dispatch. `buffers` are storage buffers by their binding; `uniforms`, at most 64 words, are at `uniformAt`. */
+  /** Encodes a dispatch. `buffers` are storage buffers by their binding; `uniforms` are at most 64 words. */
   dispatch(
     pipeline: GPUComputePipeline,
-    buffers: Readonly<Record<number, GPUBuffer>>,
-    uniformAt: number,
+    buffers: Readonly<Record<number, Binding>>,
     uniforms: readonly number[],
     groups: Groups,
   ): void {
     const [x, y = 1, z = 1] = groups
-    if (x * y * z > 0) this.repeat(this.prepare(pipeline, buffers, uniformAt, uniforms, groups))
+    if (x * y * z === 0) return
+    if (this.#used === MAX_DISPATCHES) this.submit()
+    this.repeat(this.prepare(pipeline, buffers, uniforms, groups))
   }
 
-  /** A dispatch that may be encoded several times in this recording. */
+  /** Returns a dispatch that may be encoded several times before the next submission. */
   prepare(
     pipeline: GPUComputePipeline,
-    buffers: Readonly<Record<number, GPUBuffer>>,
-    uniformAt: number,
+    buffers: Readonly<Record<number, Binding>>,
     uniforms: readonly number[],
     groups: Groups,
   ): Dispatch {
     const { device, uniformBuffer } = this.gpu
     const offset = this.#used++ * UNIFORM_BYTES
-    for (const [index, word] of uniforms.entries()) this.#uniforms[offset / 4 + index] = word
-    const entries: GPUBindGroupEntry[] = Object.entries(buffers).map(([binding, buffer]) => ({
+    this.#uniforms.set(uniforms, offset / 4)
+    const resources: Record<number, Binding> = {
+      ...buffers,
+      [UNIFORMS]: { buffer: uniformBuffer, offset, size: UNIFORM_BYTES },
+    }
+    const entries = Object.entries(resources).map(([binding, resource]) => ({
       binding: Number(binding),
-      resource: { buffer },
+      resource: 'buffer' in resource ? resource : { buffer: resource },
     }))
-    entries.push({ binding: uniformAt, resource: { buffer: uniformBuffer, offset, size: UNIFORM_BYTES } })
     return {
       pipeline,
       group: device.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries }),
@@ -89,15 +92,15 @@ export class Recording {
   }
 
   repeat({ pipeline, group, groups }: Dispatch): void {
-    this.#pass ??= this.encoder.beginComputePass()
+    this.#pass ??= this.#encoder.beginComputePass()
     this.#pass.setPipeline(pipeline)
     this.#pass.setBindGroup(0, group)
     this.#pass.dispatchWorkgroups(...groups)
   }
 
-  copy(from: GPUBuffer, fromAt: number, to: GPUBuffer, toAt: number, bytes: number): void {
+  copy(from: GPUBuffer, to: GPUBuffer, toAt: number, bytes: number): void {
     this.endPass()
-    if (bytes > 0) this.encoder.copyBufferToBuffer(from, fromAt, to, toAt, roundUp(bytes, 4))
+    this.#encoder.copyBufferToBuffer(from, 0, to, toAt, bytes)
   }
 
   /** Begins a pass that writes the device's timestamps at its start and its end. */
@@ -106,7 +109,7 @@ export class Recording {
     const { timestamps: querySet } = this.gpu
     if (!querySet) return
     const timestampWrites = { querySet, beginningOfPassWriteIndex: 0, endOfPassWriteIndex: 1 }
-    this.#pass = this.encoder.beginComputePass({ timestampWrites })
+    this.#pass = this.#encoder.beginComputePass({ timestampWrites })
   }
 
   /** Copies both timestamps to a buffer. */
@@ -114,8 +117,8 @@ export class Recording {
     this.endPass()
     const { timestamps, resolved } = this.gpu
     if (!timestamps || !resolved) return
-    this.encoder.resolveQuerySet(timestamps, 0, 2, resolved, 0)
-    this.copy(resolved, 0, to, at, 16)
+    this.#encoder.resolveQuerySet(timestamps, 0, 2, resolved, 0)
+    this.copy(resolved, to, at, 16)
   }
 
   endPass(): void {
@@ -123,50 +126,19 @@ export class Recording {
     this.#pass = null
   }
 
+  /** Submits the commands. Later ones are encoded anew. */
   submit(): void {
     this.endPass()
-    const { queue } = this.gpu.device
+    const { device, uniformBuffer } = this.gpu
     if (this.#used > 0)
-      queue.writeBuffer(this.gpu.uniformBuffer, 0, this.#uniforms, 0, (this.#used * UNIFORM_BYTES) / 4)
-    queue.submit([this.encoder.finish()])
+      device.queue.writeBuffer(uniformBuffer, 0, this.#uniforms, 0, (this.#used * UNIFORM_BYTES) / 4)
+    device.queue.submit([this.#encoder.finish()])
+    this.#encoder = device.createCommandEncoder()
+    this.#used = 0
   }
 }
 
-/** Bytes that are copied from a buffer to an array. */
-export interface ReadPart {
-  readonly buffer: GPUBuffer
-  readonly at: number
-  readonly into: ArrayBufferView
-  /** Called before the first byte is written to the array; may throw. */
-  readonly before?: (() => Promise<void>) | undefined
-}
-
-/** Free buffers by their size. */
-class Pool {
-  readonly #free = new Map<number, GPUBuffer[]>()
-  bytes = 0
-
-  take(size: number): GPUBuffer | undefined {
-    const buffer = this.#free.get(size)?.pop()
-    if (buffer) this.bytes -= size
-    return buffer
-  }
-
-  give(buffer: GPUBuffer): void {
-    this.bytes += buffer.size
-    const list = this.#free.get(buffer.size)
-    if (list) list.push(buffer)
-    else this.#free.set(buffer.size, [buffer])
-  }
-
-  clear(): void {
-    for (const buffers of this.#free.values()) for (const buffer of buffers) buffer.destroy()
-    this.#free.clear()
-    this.bytes = 0
-  }
-}
-
-/** Sizes of buffers: an eighth of a power of two apart, so that products of similar sizes find the buffers of earlier ones. */
+/** Sizes of buffers: an eighth of a power of two apart, so that work of similar sizes finds the buffers of earlier work. */
 function sizeClass(bytes: number): number {
   const step = Math.max(256, 2 ** Math.max(0, Math.ceil(Math.log2(Math.max(bytes, 1))) - 3))
   return roundUp(Math.max(bytes, 16), step)
@@ -174,22 +146,21 @@ function sizeClass(bytes: number): number {
 
 /** A device and its adapter. */
 export class Gpu {
-  readonly device: GPUDevice
   readonly uniformBuffer: GPUBuffer
   readonly timestamps: GPUQuerySet | null
   readonly resolved: GPUBuffer | null
+  readonly transfers: Transfers
   readonly #pipelines = new Map<string, Promise<GPUComputePipeline>>()
-  readonly #pool = new Pool()
-  readonly #writable: GPUBuffer[] = []
-  readonly #readable: GPUBuffer[] = []
-  #writableCount = 0
-  #turn: Promise<unknown> = Promise.resolve()
+  readonly #tested = new Map<string, Promise<void>>()
+  /** Free buffers by their size. */
+  readonly #free = new Map<number, GPUBuffer[]>()
+  #freeBytes = 0
+  #last: Promise<unknown> = Promise.resolve()
   /** Operations per millisecond, by kernel. */
   readonly #rates = new Map<string, number>()
   #error = ''
   /** Bytes of buffers in use. */
   used = 0
-  peak = 0
   roundsToNearest = false
   /** Reason why the device can no longer compute; '' if it can. */
   problem = ''
@@ -197,16 +168,14 @@ export class Gpu {
 
   private constructor(
     readonly adapter: GPUAdapter,
-    device: GPUDevice,
+    readonly device: GPUDevice,
   ) {
-    this.device = device
     const hasTimestamps = device.features.has('timestamp-query')
-    this.uniformBuffer = device.createBuffer({
-      size: MAX_DISPATCHES * UNIFORM_BYTES,
-      usage: UNIFORM | COPY_DST,
-    })
+    const size = MAX_DISPATCHES * UNIFORM_BYTES
+    this.uniformBuffer = device.createBuffer({ size, usage: UNIFORM | COPY_DST })
     this.timestamps = hasTimestamps ? device.createQuerySet({ type: 'timestamp', count: 2 }) : null
     this.resolved = hasTimestamps ? device.createBuffer({ size: 16, usage: QUERY_RESOLVE | COPY_SRC }) : null
+    this.transfers = new Transfers(device, () => this.assertUsable())
     device.lost.then(({ message, reason }) => {
       this.isLost = true
       this.problem ||= `the WebGPU device was lost (${reason || 'unknown'})${message && `: ${message.split('\n')[0]}`}`
@@ -216,36 +185,34 @@ export class Gpu {
     }
   }
 
-  /** Name of the GPU for messages. */
-  get name(): string {
-    const { vendor, architecture, device, description } = this.adapter.info
-    return description || device || [vendor, architecture].filter((part) => part !== '').join(' ') || 'a GPU'
-  }
-
   /** Creates a device from an adapter and probes its float32 rounding. */
   static async open(adapter: GPUAdapter): Promise<Gpu> {
-    const requiredFeatures: GPUFeatureName[] = adapter.features.has('timestamp-query')
-      ? ['timestamp-query']
-      : []
+    const requiredFeatures = [...adapter.features].filter((name) => name === 'timestamp-query')
     const requiredLimits = Object.fromEntries(wantedLimits.map((name) => [name, adapter.limits[name]]))
-    const device = await adapter.requestDevice({ requiredLimits, requiredFeatures })
-    const gpu = new Gpu(adapter, device)
+    const gpu = new Gpu(adapter, await adapter.requestDevice({ requiredLimits, requiredFeatures }))
     gpu.roundsToNearest = await gpu.run(() => gpu.#probe())
     return gpu
   }
 
-  async #probe(): Promise<boolean> {
-    const pairs = roundingCases()
-    const [from, to] = [this.take(pairs.byteLength), this.take(pairs.byteLength / 2)]
-    await this.write(pairs, from)
-    const recording = new Recording(this)
-    const pipeline = await this.pipeline('probe', () => ROUNDING_PROBE)
-    recording.dispatch(pipeline, { 0: from, 1: to }, 2, [pairs.length / 2], [pairs.length / 128])
-    recording.submit()
-    const sums = new Float32Array(pairs.length / 2)
-    await this.read([{ buffer: to, at: 0, into: sums }])
-    this.give(from, to)
-    return roundsToNearest(pairs, sums)
+  #probe(): Promise<boolean> {
+    return this.withBuffers(async (take) => {
+      const pairs = roundingCases()
+      const sums = new Float32Array(pairs.length / 2)
+      const [from, to] = [take(pairs.byteLength), take(sums.byteLength)]
+      await this.transfers.write(pairs, from)
+      const recording = new Recording(this)
+      const pipeline = await this.pipeline('probe', () => ROUNDING_PROBE)
+      recording.dispatch(pipeline, { 0: from, 1: to }, [sums.length], [sums.length / 64])
+      recording.submit()
+      await this.transfers.read([{ buffer: to, at: 0, into: sums }])
+      return roundsToNearest(pairs, sums)
+    })
+  }
+
+  /** Name of the GPU for messages. */
+  get name(): string {
+    const { vendor, architecture, device, description } = this.adapter.info
+    return description || device || [vendor, architecture].filter((part) => part !== '').join(' ') || 'a GPU'
   }
 
   /** Throws unless the device can compute. */
@@ -255,18 +222,27 @@ export class Gpu {
   }
 
   /**
-   * Runs work after all that was started before, in error scopes: invalid commands throw nothing and compute nothing. Before the work
-   * writes its results it must await {@link assertValid}.
+   * Runs work after all that was started before, in error scopes: invalid commands throw nothing and compute nothing. Work must await
+   * {@link assertValid} before it writes its results. If the GPU lacks memory the work runs again without the free buffers.
    */
   run<Result>(work: () => Promise<Result>): Promise<Result> {
-    const result = this.#turn.then(() => this.#scoped(work))
-    this.#turn = result.catch(() => {})
+    const result = this.#last.then(async () => {
+      const freeBytes = this.#freeBytes
+      try {
+        return await this.#scoped(work)
+      } catch (error) {
+        if ((error as { code?: string }).code !== 'ERR_MPMML_OUT_OF_MEMORY' || freeBytes === 0) throw error
+        this.#clear()
+        return await this.#scoped(work)
+      }
+    })
+    this.#last = result.catch(() => {})
     return result
   }
 
   /** Resolves when all that was started before has ended. */
   idle(): Promise<unknown> {
-    return this.#turn
+    return this.#last
   }
 
   async #scoped<Result>(work: () => Promise<Result>): Promise<Result> {
@@ -275,6 +251,7 @@ export class Gpu {
     try {
       return await work()
     } finally {
+      await this.transfers.idle()
       await this.#popScopes()
     }
   }
@@ -298,7 +275,6 @@ export class Gpu {
     if (!message) return
     // Scopes end in the order opposite to the one in which they began.
     const isShort = errors[errors.length - 1 - errorFilters.indexOf('out-of-memory')] !== null
-    if (isShort) this.#pool.clear()
     throw isShort
       ? failure('ERR_MPMML_OUT_OF_MEMORY', `the GPU has too little memory: ${message.split('\n')[0]}`)
       : failure('ERR_MPMML_NO_WEBGPU', `WebGPU has refused the work: ${message.split('\n')[0]}`)
@@ -311,17 +287,12 @@ export class Gpu {
     const module = this.device.createShaderModule({ code: code(), label: name })
     const made = this.device
       .createComputePipelineAsync({ layout: 'auto', compute: { module, entryPoint: 'main' }, label: name })
-      .catch(async (error: Error) => {
-        const { messages } = await module.getCompilationInfo()
-        const text =
-          messages.map(({ lineNum, message }) => `${lineNum}: ${message}`).join('; ') || error.message
-        throw failure('ERR_MPMML_NO_WEBGPU', `WebGPU can't compile the kernel ${name}: ${text}`)
+      .catch((error: Error) => {
+        throw failure('ERR_MPMML_NO_WEBGPU', `WebGPU can't compile the kernel ${name}: ${error.message}`)
       })
     this.#pipelines.set(name, made)
     return made
   }
-
-  readonly #tested = new Map<string, Promise<void>>()
 
   /** Tests pipelines once. If they are wrong the device computes nothing any more. */
   assertTested(pipelines: string, test: () => Promise<void>): Promise<void> {
@@ -338,149 +309,61 @@ export class Gpu {
 
   /** Bytes of all buffers, in use or kept for reuse. */
   get reserved(): number {
-    return this.used + this.#pool.bytes
+    return this.used + this.#freeBytes
   }
 
-  /** Limit of one buffer in bytes. */
-  get mostPerBuffer(): number {
+  /** Limit of a part of a buffer that kernels access, in bytes. */
+  get maxBinding(): number {
     const { maxBufferSize, maxStorageBufferBindingSize } = this.device.limits
     return Math.floor(Math.min(maxBufferSize, maxStorageBufferBindingSize) / 256) * 256
   }
 
-  /** Takes a storage buffer of at least `bytes` bytes. Its content is undefined. */
-  take(bytes: number): GPUBuffer {
-    const size = sizeClass(bytes)
-    const most = this.mostPerBuffer
+  /** Takes a buffer, whose content is undefined. `most`: limit in bytes, that of a binding by default. */
+  take(bytes: number, most: number = this.maxBinding): GPUBuffer {
     if (bytes > most) throw tooLarge(bytes, most)
-    const fitting = Math.min(size, most)
-    const buffer =
-      this.#pool.take(fitting) ??
-      this.device.createBuffer({ size: fitting, usage: STORAGE | COPY_SRC | COPY_DST })
-    this.used += buffer.size
-    this.peak = Math.max(this.peak, this.used)
-    return buffer
+    const size = Math.min(sizeClass(bytes), Math.floor(most / 256) * 256)
+    const usage = STORAGE | COPY_SRC | COPY_DST
+    const free = this.#free.get(size)?.pop()
+    if (free) this.#freeBytes -= size
+    this.used += size
+    return free ?? this.device.createBuffer({ size, usage })
   }
 
-  /** Gives buffers back, for later work on the queue. */
-  give(...buffers: (GPUBuffer | null | undefined)[]): void {
-    for (const buffer of buffers) {
-      if (!buffer) continue
-      this.used -= buffer.size
-      if (this.isLost || this.#pool.bytes + buffer.size > MAX_SPARE) buffer.destroy()
-      else this.#pool.give(buffer)
-    }
-  }
-
-  /** Copies the bytes of an array to a buffer; `check` is called between parts. */
-  async write(array: ArrayBufferView, buffer: GPUBuffer, check?: () => void): Promise<void> {
-    const bytes = new Uint8Array(array.buffer as ArrayBuffer, array.byteOffset, array.byteLength)
-    const { queue } = this.device
-    if (bytes.length <= SMALL) {
-      const whole = bytes.length & ~3
-      if (whole > 0) queue.writeBuffer(buffer, 0, bytes, 0, whole)
-      if (whole === bytes.length) return
-      const rest = new Uint8Array(4)
-      rest.set(bytes.subarray(whole))
-      queue.writeBuffer(buffer, whole, rest)
+  /** Gives a buffer back, for later work on the queue. A buffer of failed work may be invalid, and is destroyed. */
+  give(buffer: GPUBuffer, hasFailed = false): void {
+    const { size } = buffer
+    this.used -= size
+    if (hasFailed || this.isLost || this.#freeBytes + size > MAX_FREE) {
+      buffer.destroy()
       return
     }
-    for (let at = 0; at < bytes.length; at += CHUNK) {
-      check?.()
-      const part = bytes.subarray(at, at + CHUNK)
-      const staging = await this.#takeWritable()
-      new Uint8Array(staging.getMappedRange()).set(part)
-      staging.unmap()
-      const encoder = this.device.createCommandEncoder()
-      encoder.copyBufferToBuffer(staging, 0, buffer, at, roundUp(part.length, 4))
-      queue.submit([encoder.finish()])
-      this.#giveWritable(staging)
-    }
+    this.#freeBytes += size
+    const list = this.#free.get(size)
+    if (list) list.push(buffer)
+    else this.#free.set(size, [buffer])
   }
 
-  readonly #waiting: ((buffer: GPUBuffer) => void)[] = []
-
-  async #takeWritable(): Promise<GPUBuffer> {
-    const ready = this.#writable.pop()
-    if (ready) return ready
-    if (this.#writableCount < MAX_STAGING) {
-      this.#writableCount++
-      return this.device.createBuffer({ size: CHUNK, usage: MAP_WRITE | COPY_SRC, mappedAtCreation: true })
-    }
-    const mapped = new Promise<GPUBuffer>((resolve) => this.#waiting.push(resolve))
-    await Promise.race([mapped, this.device.lost])
-    this.assertUsable()
-    return mapped
+  #clear(): void {
+    for (const buffers of this.#free.values()) for (const buffer of buffers) buffer.destroy()
+    this.#free.clear()
+    this.#freeBytes = 0
   }
 
-  /** Returns a mapped buffer to the pool when the copies from it have ended. */
-  #giveWritable(buffer: GPUBuffer): void {
-    buffer.mapAsync(MODE_WRITE).then(
-      () => {
-        const next = this.#waiting.shift()
-        if (next) next(buffer)
-        else this.#writable.push(buffer)
-      },
-      () => {},
-    )
-  }
-
-  /** Copies from buffers into arrays. All is submitted before this waits, as far as mapped buffers suffice. */
-  async read(parts: readonly ReadPart[], check?: () => void): Promise<void> {
-    const chunks = parts.flatMap(({ buffer, at, into, before }) => {
-      const count = Math.ceil(into.byteLength / CHUNK)
-      return Array.from({ length: count }, (_, index) => {
-        const from = index * CHUNK
-        const bytes = Math.min(CHUNK, into.byteLength - from)
-        return {
-          buffer,
-          at: at + from,
-          before: index === 0 ? before : undefined,
-          target: new Uint8Array(into.buffer as ArrayBuffer, into.byteOffset + from, bytes),
-        }
+  /** Runs work with buffers that are given back when it ends. */
+  async withBuffers<Result>(work: (take: Take) => Promise<Result>): Promise<Result> {
+    const taken: GPUBuffer[] = []
+    let hasFailed = true
+    try {
+      const result = await work((bytes, most) => {
+        const buffer = this.take(bytes, most)
+        taken.push(buffer)
+        return buffer
       })
-    })
-    const begun: {
-      target: Uint8Array
-      staging: GPUBuffer
-      mapped: Promise<void>
-      before: ReadPart['before']
-    }[] = []
-    let next = 0
-    const begin = () => {
-      const { buffer, at, target, before } = chunks[next++]!
-      const size = roundUp(target.length, 4)
-      const staging =
-        this.#takeReadable(size) ??
-        this.device.createBuffer({ size: sizeClass(size), usage: MAP_READ | COPY_DST })
-      const encoder = this.device.createCommandEncoder()
-      encoder.copyBufferToBuffer(buffer, at, staging, 0, size)
-      this.device.queue.submit([encoder.finish()])
-      const mapped = staging.mapAsync(MODE_READ, 0, size)
-      mapped.catch(() => {})
-      begun.push({ target, staging, mapped, before })
+      hasFailed = false
+      return result
+    } finally {
+      for (const buffer of taken) this.give(buffer, hasFailed)
     }
-    while (next < Math.min(chunks.length, MAX_STAGING)) begin()
-    for (let index = 0; index < begun.length; index++) {
-      const { target, staging, mapped, before } = begun[index]!
-      check?.()
-      await before?.()
-      await mapped.catch((error: Error) => {
-        this.assertUsable()
-        throw failure('ERR_MPMML_DEVICE_LOST', `a result can't be read from the GPU: ${error.message}`)
-      })
-      target.set(new Uint8Array(staging.getMappedRange(0, roundUp(target.length, 4)), 0, target.length))
-      staging.unmap()
-      if (this.#readable.length < 2 * MAX_STAGING) this.#readable.push(staging)
-      else staging.destroy()
-      if (next < chunks.length) begin()
-    }
-  }
-
-  #takeReadable(size: number): GPUBuffer | undefined {
-    const index = this.#readable.findIndex(
-      (buffer) => buffer.size >= size && buffer.size <= Math.max(4 * size, 4096),
-    )
-    return index < 0 ? undefined : this.#readable.splice(index, 1)[0]
   }
 
   /** Operations of a kernel that are submitted at a time. */
@@ -496,12 +379,8 @@ export class Gpu {
 
   /** Waits until the queue is empty. */
   async finished(): Promise<void> {
-    await Promise.race([this.device.queue.onSubmittedWorkDone(), this.device.lost])
+    await this.device.queue.onSubmittedWorkDone().catch(() => {})
     this.assertUsable()
-  }
-
-  destroy(): void {
-    this.device.destroy()
   }
 }
 

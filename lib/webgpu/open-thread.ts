@@ -5,9 +5,13 @@ import { calls as known } from '../remote/calls.js'
 import type { Reply, Request } from '../remote/messages.js'
 import { remote, type WorkerPort } from '../remote/page.js'
 import type { Exports } from '../remote/written.js'
+import { failure } from './failure.js'
 import type { AddonWithGpu } from './with-gpu.js'
 
 type Call = (...values: unknown[]) => Promise<unknown>
+
+/** Limit of the time that a process waits for the thread when it ends, in milliseconds. */
+const END_MS = 5000
 
 /**
  * Starts the thread and returns the functions of the addon in it. The thread keeps the process alive only while calls run.
@@ -23,12 +27,27 @@ export function openThread(addon: Addon, file: string, ended: () => void): Addon
     postMessage: (request: Request, transfer: Transferable[]) =>
       worker.postMessage(request, transfer as never),
   }
-  worker.on('message', (data: Reply) => port.onmessage?.({ data } as MessageEvent<Reply>))
-  worker.on('error', (error: Error) => {
+  // Dawn aborts the process if a thread ends while a promise of Dawn is pending.
+  const waitForThread = () => {
+    const done = new Int32Array(new SharedArrayBuffer(4))
+    worker.postMessage({ end: done } satisfies Request)
+    Atomics.wait(done, 0, 0, END_MS)
+  }
+  process.once('exit', waitForThread)
+  const fail = (message: string) => {
+    process.off('exit', waitForThread)
     ended()
-    port.onerror?.({ message: error.message, preventDefault() {} } as ErrorEvent)
+    port.onerror?.({ message } as ErrorEvent)
+  }
+  worker.on('message', (data: Reply) => port.onmessage?.({ data } as MessageEvent<Reply>))
+  worker.on('error', ({ message }: Error) => fail(message))
+  worker.on('exit', (status) => fail(`it exited with status ${status}`))
+  const start = { compiled: null, kind: 'single', threads: 1 } as const
+  let error: Error | undefined
+  const functions = remote(addon as unknown as Exports, port, start, ({ message }) => {
+    error ??= failure('ERR_MPMML_DEVICE_LOST', `the thread of WebGPU has failed: ${message}`)
+    return error
   })
-  const functions = remote(addon as unknown as Exports, port, { compiled: null, kind: 'single', threads: 1 })
 
   let running = 0
   const keepingAlive =
@@ -43,9 +62,8 @@ export function openThread(addon: Addon, file: string, ended: () => void): Addon
         if (--running === 0) worker.unref()
       }
     }
-  const promising = Object.keys(known).filter((name) => known[name]!.givesPromise)
-  return {
-    ...functions,
-    ...Object.fromEntries(promising.map((name) => [name, keepingAlive(functions[name] as Call)])),
-  } as unknown as Addon & AddonWithGpu
+  // Handles refer to these functions.
+  for (const name of Object.keys(known).filter((name) => known[name]!.givesPromise))
+    functions[name] = keepingAlive(functions[name] as Call)
+  return functions as unknown as Addon & AddonWithGpu
 }

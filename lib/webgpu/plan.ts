@@ -17,6 +17,8 @@ import {
   TINIEST,
 } from './kernels/arithmetic.js'
 import { floatBits, SATURATE, WRAP } from './kernels/store.js'
+import type { ReadPart } from './transfers.js'
+import type { GpuView } from './views.js'
 
 /** Mode of a product, or 33-bit sums. */
 export type ProductMode = Mode | 'wide'
@@ -90,43 +92,54 @@ export interface Block {
   readonly cols: number
 }
 
-/** Rows of tiles and entries of a batch that a dispatch may have in a dimension. */
-const MAX_GROUPS = 65535
+/** Entries of a batch, and rows or columns, of a block: limits of dispatches. */
+const MAX_ITEMS = 65535
+const MAX_SIDE = 2 ** 17
 /** Elements of the result of a block: indices of faults are int32. */
 const MAX_RESULTS = 2 ** 30
-/** Rows or columns of a block, for the dimensions of dispatches. */
-const MAX_SIDE = 2 ** 17
 
-/** Divides a product into blocks whose packed operands and result each take at most `maxBytes`. */
+/** Divides a product into blocks whose operands and result, padded to tiles, each take at most `maxBytes` if possible. */
 export function blocksOf(batch: number, m: number, n: number, k: number, maxBytes: number): Block[] {
   const most = Math.min(maxBytes / 4, MAX_RESULTS)
-  const depth = Math.max(k, 16) + 16
-  const fits = (rows: number, cols: number) =>
-    Math.max(rows, cols) <= MAX_SIDE &&
-    (rows + 128) * depth <= most &&
-    (cols + 128) * depth <= most &&
-    (rows + 128) * (cols + 128) <= most
+  const largest = (rows: number, cols: number) =>
+    Math.max((rows + 128) * (cols + 128), rows * k + 128, cols * k + 128)
   let [rows, cols] = [m, n]
-  while (!fits(rows, cols) && (rows > 128 || cols > 128)) {
-    if (rows >= cols) rows = Math.ceil(rows / 256) * 128
-    else cols = Math.ceil(cols / 256) * 128
+  const halved = (side: number) => (side > 256 ? Math.ceil(side / 256) * 128 : Math.ceil(side / 2))
+  while (Math.max(rows, cols) > 1 && (Math.max(rows, cols) > MAX_SIDE || largest(rows, cols) > most)) {
+    if (rows >= cols) rows = halved(rows)
+    else cols = halved(cols)
   }
-  const perItem = Math.max((rows + 128) * depth, (cols + 128) * depth, (rows + 128) * (cols + 128))
-  const items = Math.max(1, Math.min(batch, MAX_GROUPS, Math.floor(most / perItem)))
+  const items = Math.max(1, Math.min(batch, MAX_ITEMS, Math.floor(most / largest(rows, cols))))
   const blocks: Block[] = []
-  for (let z0 = 0; z0 < batch; z0 += items) {
-    for (let i0 = 0; i0 < m; i0 += rows) {
-      for (let j0 = 0; j0 < n; j0 += cols) {
-        const [count, height, width] = [
-          Math.min(items, batch - z0),
-          Math.min(rows, m - i0),
-          Math.min(cols, n - j0),
-        ]
-        blocks.push({ z0, items: count, i0, rows: height, j0, cols: width })
-      }
-    }
-  }
+  for (let z0 = 0; z0 < batch; z0 += items)
+    for (let i0 = 0; i0 < m; i0 += rows)
+      for (let j0 = 0; j0 < n; j0 += cols)
+        blocks.push({
+          ...{ z0, items: Math.min(items, batch - z0) },
+          ...{ i0, rows: Math.min(rows, m - i0), j0, cols: Math.min(cols, n - j0) },
+        })
   return blocks
+}
+
+/** A product of one block. Results are row-major, `c` and `witness` with these strides. */
+export interface ProductTask {
+  readonly kind: Kind
+  readonly rows: TileRows
+  readonly batch: number
+  readonly m: number
+  readonly n: number
+  readonly k: number
+  readonly a: GpuView
+  readonly b: GpuView
+  readonly c0: GpuView | null
+  readonly c: GpuView
+  readonly witness: GpuView | null
+  /** Index in the addon's overflowPolicies. */
+  readonly policy: number
+  /** Results that are read when the product has succeeded. */
+  readonly reads: readonly ReadPart[]
+  /** Throws if the work was aborted. */
+  readonly check: () => void
 }
 
 /** Facts of an operand, from the words of a status. */

@@ -5,7 +5,7 @@ export const ROUNDING_PROBE = `
 @group(0) @binding(0) var<storage, read> pairs: array<vec2<u32>>;
 @group(0) @binding(1) var<storage, read_write> sums: array<u32>;
 struct P { count: u32 }
-@group(0) @binding(2) var<uniform> p: P;
+@group(0) @binding(9) var<uniform> p: P;
 @compute @workgroup_size(64)
 fn main(@builtin(global_invocation_id) g: vec3<u32>) {
   if (g.x >= p.count) { return; }

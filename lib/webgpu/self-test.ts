@@ -2,8 +2,8 @@
 
 import type { Gpu } from './device.js'
 import { failure } from './failure.js'
-import type { ProductMode } from './plan.js'
-import type { GpuView, ProductTask, Submitted } from './task.js'
+import type { ProductMode, ProductTask } from './plan.js'
+import { contiguous, type GpuView } from './views.js'
 
 /** Rows, columns and k of the product. */
 const SIZE = 64
@@ -41,13 +41,13 @@ function draw(task: ProductTask, bits: number, mode: ProductMode, isTagged: bool
     else if (bits === 8) elements[i] = (state >>> 24) & 1
     // In 33 bits half of the sums come near both ends of the range and stay in it.
     else
-      elements[i] = mode === 'wide' ? (value % 2 === 0 ? 1 : -1) * (2 ** 30 - value) : factor * (value - 1000)
+      elements[i] = mode === 'wide' ? (value % 4 < 2 ? 1 : -1) * (2 ** 30 - value) : factor * (value - 1000)
   }
   return elements
 }
 
 /** C and witness by the definition. */
-function compute(task: ProductTask, a: Elements, b: Elements): { c: number[]; witness: number[] } {
+function compute64(task: ProductTask, a: Elements, b: Elements): { c: number[]; witness: number[] } {
   const { semiring, isMax, mode } = task.kind
   const [zero, zeroA, zeroB] = [
     zeroOf(task, task.kind.bits),
@@ -79,52 +79,47 @@ function compute(task: ProductTask, a: Elements, b: Elements): { c: number[]; wi
   return { c, witness }
 }
 
-/** Throws unless the pipelines of a task in a mode compute a small product right, which `submit` starts. */
+/** Throws unless the pipelines of a task in a mode compute a small product right, which `compute` starts. */
 export async function selfTest(
   gpu: Gpu,
   task: ProductTask,
   mode: ProductMode,
   isTagged: boolean,
-  submit: (test: ProductTask) => Promise<Submitted>,
+  compute: (test: ProductTask) => Promise<unknown>,
 ): Promise<void> {
+  const { kind, rows, witness } = task
   const [a, b] = [draw(task, task.a.bits, mode, isTagged, 1), draw(task, task.b.bits, mode, isTagged, 2)]
-  const buffers: GPUBuffer[] = []
-  const view = (bits: GpuView['bits'], bytes: number): GpuView => {
-    const buffer = gpu.take(bytes)
-    buffers.push(buffer)
-    return { buffer, bits, offset: 0, batchStride: 0, rowStride: SIZE, colStride: 1 }
-  }
-  const [c, index] = [newElements(task, task.kind.bits, SIZE * SIZE), new Int32Array(SIZE * SIZE)]
-  const test: ProductTask = {
-    ...task,
-    batch: 1,
-    m: SIZE,
-    n: SIZE,
-    k: SIZE,
-    a: view(task.a.bits, a.byteLength),
-    b: view(task.b.bits, b.byteLength),
-    c: view(task.kind.bits, c.byteLength),
-    c0: null,
-    witness: task.witness && view(32, index.byteLength),
-    policy: 0,
-  }
-  await Promise.all([gpu.write(a, test.a.buffer), gpu.write(b, test.b.buffer)])
-  const submitted = await submit(test)
-  const results = [{ buffer: test.c.buffer, at: 0, into: c }]
-  if (test.witness) results.push({ buffer: test.witness.buffer, at: 0, into: index as never })
-  await gpu.read([submitted.status, ...results])
-  await gpu.assertValid()
-  submitted.release()
-  gpu.give(...buffers)
-  const expected = compute(test, a, b)
+  const [c, index] = [newElements(task, kind.bits, SIZE * SIZE), new Int32Array(SIZE * SIZE)]
+  await gpu.withBuffers(async (take) => {
+    const layout = contiguous({ batch: 1, rows: SIZE, cols: SIZE })
+    const viewOf = (elements: Elements, bits: GpuView['bits']): GpuView => ({
+      ...{ buffer: take(elements.byteLength), bits, ...layout },
+    })
+    const [viewC, viewIndex] = [viewOf(c, kind.bits), viewOf(index, 32)]
+    const reads = [{ buffer: viewC.buffer, at: 0, into: c as ArrayBufferView }]
+    if (witness) reads.push({ buffer: viewIndex.buffer, at: 0, into: index })
+    const test: ProductTask = {
+      ...task,
+      ...{ batch: 1, m: SIZE, n: SIZE, k: SIZE, policy: 0, c0: null },
+      ...{
+        a: viewOf(a, task.a.bits),
+        b: viewOf(b, task.b.bits),
+        c: viewC,
+        witness: witness && viewIndex,
+        reads,
+      },
+    }
+    await Promise.all([gpu.transfers.write(a, test.a.buffer), gpu.transfers.write(b, test.b.buffer)])
+    await compute(test)
+  })
+  const expected = compute64(task, a, b)
   const wrong = expected.c.findIndex(
-    (value, i) => value !== c[i] || (test.witness !== null && expected.witness[i] !== index[i]),
+    (value, i) => value !== c[i] || (witness !== null && expected.witness[i] !== index[i]),
   )
   if (wrong < 0) return
-  const { semiring, dtype } = task.kind
   throw failure(
     'ERR_MPMML_NO_WEBGPU',
-    `the self-test of WebGPU has failed: products over ${semiring} of ${dtype} (${mode}, tiles of ${task.rows}) are wrong on ` +
+    `the self-test of WebGPU has failed: products over ${kind.semiring} of ${kind.dtype} (${mode}, tiles of ${rows}) are wrong on ` +
       `${gpu.name}: C[${Math.floor(wrong / SIZE)}, ${wrong % SIZE}] is ${c[wrong]}, and must be ${expected.c[wrong]}`,
   )
 }

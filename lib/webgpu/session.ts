@@ -6,6 +6,7 @@ import {
   memberFields,
   type NativeDevice,
   type NativeMemory,
+  type ReportField,
   reportAt,
   reportFields,
   requestAt,
@@ -16,12 +17,20 @@ import { Gpu, tooLarge } from './device.js'
 import { failure, notExact } from './failure.js'
 import type { StoredBits } from './kernels/arithmetic.js'
 import { floatBits } from './kernels/store.js'
-import { contiguous, type Layout, type Sizes, scatter, upload } from './layout.js'
 import { type Matrix, multiplyBlocks, type ProductRequest } from './multiply.js'
 import { kindOf } from './plan.js'
-import { copyElements, Products } from './product.js'
-import type { GpuView } from './task.js'
-import type { GpuDescription, GpuFunctions } from './with-gpu.js'
+import {
+  contiguous,
+  copyElements,
+  countOf,
+  type GpuView,
+  isContiguous,
+  type Layout,
+  receiver,
+  rowMajor,
+  type Sizes,
+} from './views.js'
+import { type GpuDescription, type GpuFunctions, withoutAdapter } from './with-gpu.js'
 
 /** Lists of the addon whose indices requests and reports have. */
 export type AddonLists = Pick<
@@ -35,10 +44,10 @@ export interface GpuSettings {
   readonly allowsFallback?: boolean
 }
 
-/** A device with its products. */
-interface Opened {
-  readonly gpu: Gpu
-  readonly products: Products
+/** Functions of a device, and its end. */
+export interface GpuBackend extends GpuFunctions {
+  /** Destroys the device and waits for its work, which fails: a thread must not end before. */
+  end(): Promise<unknown>
 }
 
 /** A device opened by openDevice(). All such devices share one GPUDevice. */
@@ -49,89 +58,55 @@ class GpuDevice {
   readonly memories = new Set<GpuMemory>()
 
   constructor(
-    readonly opened: Opened,
+    readonly gpu: Gpu,
     readonly maxBytes: number,
   ) {}
-
-  /** Makes memory for elements. Its content is undefined. */
-  make(bits: StoredBits, count: number): GpuMemory {
-    const bytes = (count * bits) / 8
-    if (this.maxBytes > 0 && this.used + bytes > this.maxBytes)
-      throw tooLarge(this.used + bytes, this.maxBytes)
-    const memory = new GpuMemory(this, this.opened.gpu.take(bytes), bits, bytes)
-    this.memories.add(memory)
-    this.used += memory.bytes
-    this.peak = Math.max(this.peak, this.used)
-    return memory
-  }
 }
 
-/** Memory of a device. */
+/** Memory of a device for elements. Its content is undefined at first. */
 class GpuMemory {
   static #last = 0
-  static readonly #numbered = new Map<number, WeakRef<GpuMemory>>()
+  static readonly #numbered = new Map<number, GpuMemory>()
   readonly number = ++GpuMemory.#last
-  isReleased = false
+  readonly buffer: GPUBuffer
+  readonly bytes: number
 
   constructor(
     readonly device: GpuDevice,
-    readonly buffer: GPUBuffer,
     readonly bits: StoredBits,
-    readonly bytes: number,
+    count: number,
   ) {
-    GpuMemory.#numbered.set(this.number, new WeakRef(this))
-    collected.register(this, { device: new WeakRef(device), buffer, bytes, number: this.number }, this)
+    const { gpu, maxBytes, used, memories } = device
+    this.bytes = (count * bits) / 8
+    if (maxBytes > 0 && used + this.bytes > maxBytes) throw tooLarge(used + this.bytes, maxBytes)
+    this.buffer = gpu.take(this.bytes, gpu.device.limits.maxBufferSize)
+    device.used += this.bytes
+    device.peak = Math.max(device.peak, device.used)
+    memories.add(this)
+    GpuMemory.#numbered.set(this.number, this)
   }
 
   static byNumber(number: number): GpuMemory | undefined {
-    return GpuMemory.#numbered.get(number)?.deref()
+    return GpuMemory.#numbered.get(number)
   }
 
-  static forget(number: number): void {
+  view(layout: Layout): GpuView {
+    return { buffer: this.buffer, bits: this.bits, ...layout }
+  }
+
+  /** Excludes the memory from the used bytes at once, and gives the buffer back after the work that uses it. Idempotent. */
+  release(hasFailed = false): void {
+    const { device, buffer, bytes, number } = this
+    if (!device.memories.delete(this)) return
     GpuMemory.#numbered.delete(number)
-  }
-
-  /** Excludes the memory from the used bytes at once, and gives the buffer back after the work that uses it. */
-  release(): void {
-    if (this.isReleased) return
-    this.isReleased = true
-    collected.unregister(this)
-    this.device.memories.delete(this)
-    giveBack(this.device, this)
+    device.used -= bytes
+    device.gpu.idle().then(() => device.gpu.give(buffer, hasFailed))
   }
 }
-
-function giveBack(
-  device: GpuDevice,
-  { buffer, bytes, number }: { buffer: GPUBuffer; bytes: number; number: number },
-): void {
-  GpuMemory.forget(number)
-  device.used -= bytes
-  const { gpu } = device.opened
-  gpu.idle().then(() => gpu.give(buffer))
-}
-
-/** Memories that nobody has released. */
-const collected = new FinalizationRegistry<{
-  device: WeakRef<GpuDevice>
-  buffer: GPUBuffer
-  bytes: number
-  number: number
-}>(({ device, ...memory }) => {
-  const owner = device.deref()
-  if (owner) giveBack(owner, memory)
-})
 
 /** Positions of the fields of a layout. */
 type LayoutAt = (typeof requestAt)['a']
-
-const memoryPlaces = [
-  memberAt.aMemory,
-  memberAt.bMemory,
-  memberAt.cMemory,
-  memberAt.c0Memory,
-  memberAt.witnessMemory,
-]
+type MatrixName = 'a' | 'b' | 'c' | 'c0' | 'witness'
 
 const layoutAt = (fields: Float64Array, at: LayoutAt, base = 0): Layout => ({
   offset: fields[base + at.offset]!,
@@ -140,11 +115,47 @@ const layoutAt = (fields: Float64Array, at: LayoutAt, base = 0): Layout => ({
   colStride: fields[base + at.colStride]!,
 })
 
-const isMemory = (value: unknown): value is GpuMemory => value instanceof GpuMemory
-const viewOf = ({ buffer, bits }: GpuMemory, layout: Layout): GpuView => ({ buffer, bits, ...layout })
+const sizesOf = (request: Float64Array): Sizes => ({
+  batch: request[copyAt.batch]!,
+  rows: request[copyAt.rows]!,
+  cols: request[copyAt.cols]!,
+})
+
+const memoryOf = (memory: NativeMemory) => memory as unknown as GpuMemory
+const matrixOf = (data: unknown, layout: Layout): Matrix =>
+  data instanceof GpuMemory ? { view: data.view(layout) } : { array: data as OperandArray, layout }
+
+function deviceOf(handle: NativeDevice): GpuDevice {
+  const device = handle as unknown as GpuDevice
+  if (device.isClosed) throw failure('ERR_MPMML_DISPOSED', 'the WebGPU device has been closed')
+  return device
+}
+
+/** Returns a function that throws AbortedError when the flag is set. */
+const watch = (cancel: Int32Array) => () => {
+  if (cancel[0] !== 0) throw failure('ERR_MPMML_ABORTED', 'the work was aborted')
+}
+
+/** Runs work that makes memories, which are released if it fails. Returns the memory, or all of them if there are several. */
+async function making(
+  device: GpuDevice | null,
+  work: (make: (bits: StoredBits, count: number) => GpuMemory) => Promise<void>,
+): Promise<never> {
+  const made: GpuMemory[] = []
+  try {
+    await work((bits, count) => {
+      const memory = new GpuMemory(device!, bits, count)
+      made.push(memory)
+      return memory
+    })
+  } catch (error) {
+    for (const memory of made) memory.release(true)
+    throw error
+  }
+  return (made.length > 1 ? made : made[0]) as never
+}
 
 const software = /swiftshader|llvmpipe|lavapipe|basic render|software/i
-const closed = () => failure('ERR_MPMML_DISPOSED', 'the WebGPU device has been closed')
 
 /**
  * Returns the functions of a WebGPU device.
@@ -155,23 +166,23 @@ export function gpuFunctions(
   lists: AddonLists,
   findGpu: () => Promise<GPU | null>,
   settings: GpuSettings = {},
-): GpuFunctions {
+): GpuBackend {
   let allowsFallback = settings.allowsFallback ?? false
-  let opening: Promise<Opened> | null = null
+  let opening: Promise<Gpu> | null = null
   let adapterFound: GpuDescription['adapter'] = null
   const backend = (lists.backends as readonly string[]).indexOf('webgpu')
 
   /** Returns the device, which is opened on first use and after a loss. */
-  async function open(): Promise<Opened> {
+  async function open(): Promise<Gpu> {
     const current = opening
-    const opened = await current?.catch(() => null)
-    if (opened && !opened.gpu.isLost) return opened
+    const gpu = await current?.catch(() => null)
+    if (gpu && !gpu.isLost) return gpu
     // Another call may have begun to open it meanwhile.
     if (opening === current) opening = start()
     return opening!
   }
 
-  async function start(): Promise<Opened> {
+  async function start(): Promise<Gpu> {
     const unusable = (why: string) => failure('ERR_MPMML_NO_WEBGPU', `WebGPU can't be used: ${why}`)
     const found = await findGpu().catch((error: Error) => {
       throw unusable(error.message)
@@ -187,86 +198,31 @@ export function gpuFunctions(
         `the only adapter is software, ${description || device || architecture}, which is slower than the CPU backend (set MPMML_WEBGPU_FALLBACK=1 to use it)`,
       )
     }
-    const gpu = await Gpu.open(adapter).catch((error: Error) => {
+    return Gpu.open(adapter).catch((error: Error) => {
       throw unusable(error.message)
     })
-    return { gpu, products: new Products(gpu) }
   }
 
-  /** Runs work on a device, or on that of products of arrays, after all that was started before. */
-  async function run<Result>(
-    device: GpuDevice | null,
-    work: (opened: Opened) => Promise<Result>,
-  ): Promise<Result> {
-    const opened = device?.opened ?? (await open())
-    return opened.gpu.run(() => work(opened))
+  const run = async <Result>(device: GpuDevice | null, work: (gpu: Gpu) => Promise<Result>) => {
+    const gpu = device?.gpu ?? (await open())
+    return gpu.run(() => work(gpu))
   }
 
-  function deviceOf(handle: NativeDevice): GpuDevice {
-    const device = handle as unknown as GpuDevice
-    if (device.isClosed) throw closed()
-    return device
-  }
-
-  /** The name of an element type by its number. */
-  const dtypeAt = (type: number) => lists.dataTypes[type]!
-  const semiringAt = (index: number) => lists.semirings[index]!.name
-
-  const sizesOf = (request: Float64Array): Sizes => ({
-    batch: request[copyAt.batch]!,
-    rows: request[copyAt.rows]!,
-    cols: request[copyAt.cols]!,
-  })
-
-  /** Throws AbortedError when the flag is set. */
-  const watch = (cancel: Int32Array) => () => {
-    if (cancel[0] !== 0) throw failure('ERR_MPMML_ABORTED', 'the work was aborted')
-  }
+  const kindAt = (request: Float64Array) =>
+    kindOf(lists.semirings[request[requestAt.semiring]!]!.name, lists.dataTypes[request[requestAt.dtype]!]!)
 
   /** Reads a request, or a member of a group whose other fields are those of `request`. */
   function readProduct(
     request: Float64Array,
-    fields: Float64Array,
-    at: typeof memberAt,
-    base: number,
-    report: Float64Array,
-    reportBase: number,
-  ): Omit<ProductRequest, 'a' | 'b' | 'c' | 'c0' | 'witness' | 'planOnly'> {
+    [fields, at, base]: [fields: Float64Array, at: typeof memberAt, base: number],
+    [reports, reportBase]: [reports: Float64Array, base: number],
+    matrix: (name: MatrixName, layout: Layout, sizes: Sizes) => Matrix | null,
+  ): ProductRequest {
     const field = (place: number) => fields[base + place]!
-    const kind = kindOf(semiringAt(request[requestAt.semiring]!), dtypeAt(request[requestAt.dtype]!))
     if (field(at.structured) !== 0) throw notExact('products with the option structure')
-    return {
-      kind,
-      batch: field(at.batch),
-      m: field(at.m),
-      n: field(at.n),
-      k: field(at.k),
-      policy: request[requestAt.overflow]!,
-      variant: request[requestAt.variant]!,
-      asksWitness: request[requestAt.asksWitness] !== 0,
-      maxBytes: request[requestAt.deviceMemory]!,
-      report: (name, value) => {
-        report[reportBase + reportAt[name]] = value
-      },
+    const report = (name: ReportField, value: number) => {
+      reports[reportBase + reportAt[name]] = value
     }
-  }
-
-  const arrayOrMemory = (data: unknown, layout: Layout): Matrix => {
-    if (isMemory(data)) return { view: viewOf(data, layout) }
-    return { array: data as OperandArray, layout }
-  }
-
-  /** Memory that is made for a result on a device, row-major. */
-  const newResult = (
-    memory: GpuMemory,
-    offset: number,
-    { batch, m, n }: { batch: number; m: number; n: number },
-  ): Matrix => ({
-    view: viewOf(memory, { offset, ...contiguous({ batch, rows: m, cols: n }) }),
-    isNew: true,
-  })
-
-  function begin(report: (name: keyof typeof reportAt, value: number) => void): void {
     for (const name of [
       'totalMs',
       'kernelMs',
@@ -280,41 +236,56 @@ export function gpuFunctions(
       report(name, 0)
     report('backend', backend)
     report('device', -1)
+    const [batch, m, n, k] = [field(at.batch), field(at.m), field(at.n), field(at.k)]
+    const sizes = { batch, rows: m, cols: n }
+    const get = (name: MatrixName) => matrix(name, layoutAt(fields, at[name], base), sizes)
+    return {
+      ...{ kind: kindAt(request), batch, m, n, k, report },
+      ...{ a: get('a')!, b: get('b')!, c: get('c'), c0: get('c0'), witness: get('witness') },
+      policy: request[requestAt.overflow]!,
+      variant: request[requestAt.variant]!,
+      asksWitness: request[requestAt.asksWitness] !== 0,
+      maxBytes: request[requestAt.deviceMemory]!,
+    }
   }
 
   return {
     async describeGpu(allows?: boolean): Promise<GpuDescription> {
       allowsFallback ||= allows ?? false
       try {
-        const { gpu } = await open()
-        const { maxBufferSize, maxStorageBufferBindingSize, maxComputeWorkgroupStorageSize } =
-          gpu.device.limits
+        const { device, roundsToNearest, problem } = await open()
+        const { maxBufferSize, maxStorageBufferBindingSize, maxComputeWorkgroupStorageSize } = device.limits
         const limits = { maxBufferSize, maxStorageBufferBindingSize, maxComputeWorkgroupStorageSize }
-        return { adapter: adapterFound, limits, roundsToNearest: gpu.roundsToNearest, reason: gpu.problem }
+        return { adapter: adapterFound, limits, roundsToNearest, reason: problem }
       } catch (error) {
-        return { adapter: adapterFound, limits: {}, roundsToNearest: false, reason: (error as Error).message }
+        return { ...withoutAdapter((error as Error).message), adapter: adapterFound }
       }
+    },
+
+    async end() {
+      const gpu = await opening?.catch(() => null)
+      gpu?.device.destroy()
+      await gpu?.idle()
     },
 
     handleKind(handle) {
       if (handle instanceof GpuDevice) return 'device'
-      return isMemory(handle) ? 'memory' : ''
+      return handle instanceof GpuMemory ? 'memory' : ''
     },
 
     async openDevice(deviceMemory) {
-      const opened = await open()
-      opened.gpu.assertUsable()
-      return new GpuDevice(opened, deviceMemory) as unknown as NativeDevice
+      const gpu = await open()
+      gpu.assertUsable()
+      return new GpuDevice(gpu, deviceMemory) as unknown as NativeDevice
     },
 
     describeDevice(handle) {
-      const { gpu } = (handle as unknown as GpuDevice).opened
+      const { gpu } = handle as unknown as GpuDevice
       return { backend, index: -1, name: gpu.name, devices: 0, all: false }
     },
 
     memoryUse(handle) {
-      const { used, peak, opened, maxBytes } = deviceOf(handle)
-      const { gpu } = opened
+      const { used, peak, gpu, maxBytes } = deviceOf(handle)
       const total = maxBytes || gpu.device.limits.maxBufferSize
       return { used, reserved: gpu.reserved, peak, free: Math.max(0, total - gpu.used), total }
     },
@@ -322,138 +293,97 @@ export function gpuFunctions(
     async closeDevice(handle) {
       const device = deviceOf(handle)
       device.isClosed = true
-      await device.opened.gpu.idle()
-      for (const memory of [...device.memories]) memory.release()
+      await device.gpu.idle()
+      for (const memory of device.memories) memory.release()
     },
 
     async upload(handle, array, request, cancel) {
       const device = deviceOf(handle)
-      const [sizes, from] = [sizesOf(request), layoutAt(request, copyAt.array)]
-      const check = watch(cancel)
-      return run(device, async ({ gpu }) => {
-        const { batch, rows, cols } = sizes
-        const memory = device.make((array.BYTES_PER_ELEMENT * 8) as StoredBits, batch * rows * cols)
-        try {
-          await upload(gpu, array, from, sizes, memory.buffer, check)
+      const [sizes, layout] = [sizesOf(request), layoutAt(request, copyAt.array)]
+      if (array instanceof Float64Array) kindOf('max-plus', 'float64')
+      return run(device, (gpu) =>
+        making(device, async (make) => {
+          const { buffer } = make((array.BYTES_PER_ELEMENT * 8) as StoredBits, countOf(sizes))
+          await gpu.transfers.write(rowMajor(array, layout, sizes), buffer, watch(cancel))
           await gpu.assertValid()
-          return memory as unknown as NativeMemory
-        } catch (error) {
-          memory.release()
-          throw error
-        }
-      })
+        }),
+      )
     },
 
     async download(handle, memory, array, request, cancel) {
       const device = deviceOf(handle)
-      const [sizes, to] = [sizesOf(request), layoutAt(request, copyAt.array)]
-      const from = viewOf(memory as unknown as GpuMemory, layoutAt(request, copyAt.memory))
-      const check = watch(cancel)
-      return run(device, async ({ gpu }) => {
-        const { batch, rows, cols } = sizes
-        if (batch * rows * cols === 0) return
-        const row = contiguous(sizes)
-        const isRowMajor =
-          from.colStride === 1 && from.rowStride === cols && (batch === 1 || from.batchStride === rows * cols)
-        const bytes = array.BYTES_PER_ELEMENT
-        const isAligned = (from.offset * bytes) % 4 === 0
-        let [source, at] = [from.buffer, from.offset * bytes]
-        let copied: GPUBuffer | null = null
-        if (!isRowMajor || !isAligned) {
-          copied = gpu.take(batch * rows * cols * bytes)
-          await copyElements(
-            gpu,
-            { kind: 'copy', bits: from.bits },
-            { buffer: copied, bits: from.bits, offset: 0, ...row },
-            from,
-            [batch, rows, cols],
-          )
-          ;[source, at] = [copied, 0]
-        }
-        await scatter(
-          gpu,
-          { buffer: source, at, before: () => gpu.assertValid() },
-          array as ElementArray,
-          to,
-          sizes,
-          check,
-        )
-        gpu.give(copied)
-      })
+      const [sizes, layout] = [sizesOf(request), layoutAt(request, copyAt.array)]
+      const view = memoryOf(memory).view(layoutAt(request, copyAt.memory))
+      return run(device, (gpu) =>
+        gpu.withBuffers(async (take) => {
+          const bytes = array.BYTES_PER_ELEMENT
+          let [buffer, at] = [view.buffer, view.offset * bytes]
+          if (!isContiguous(view, sizes) || at % 4 !== 0) {
+            ;[buffer, at] = [take(countOf(sizes) * bytes, gpu.device.limits.maxBufferSize), 0]
+            const to = { buffer, bits: view.bits, ...contiguous(sizes) }
+            await copyElements(gpu, { kind: 'copy', bits: view.bits }, to, view, sizes)
+          }
+          const { into, finish } = receiver(array as ElementArray, layout, sizes)
+          await gpu.transfers.read([{ buffer, at, into, before: () => gpu.assertValid() }], watch(cancel))
+          finish()
+        }),
+      )
     },
 
     async fill(handle, request) {
       const device = deviceOf(handle)
-      const sizes = sizesOf(request)
-      const dtype = dtypeAt(request[copyAt.dtype]!)
-      const value = request[copyAt.value]!
+      const [sizes, value] = [sizesOf(request), request[copyAt.value]!]
+      const dtype = lists.dataTypes[request[copyAt.dtype]!]!
       if (dtype === 'float64') kindOf('max-plus', dtype)
-      return run(device, async ({ gpu }) => {
-        const { batch, rows, cols } = sizes
-        const bits = dtype === 'uint8' ? 8 : 32
-        const memory = device.make(bits, batch * rows * cols)
-        const view = viewOf(memory, { offset: 0, ...contiguous(sizes) })
-        const stored = dtype === 'float32' ? floatBits(value) : value
-        await copyElements(gpu, { kind: 'fill', bits }, view, null, [batch, rows, cols], stored)
-        await gpu.assertValid()
-        return memory as unknown as NativeMemory
-      })
+      return run(device, (gpu) =>
+        making(device, async (make) => {
+          const bits = dtype === 'uint8' ? 8 : 32
+          const view = make(bits, countOf(sizes)).view(contiguous(sizes))
+          const stored = dtype === 'float32' ? floatBits(value) : value
+          await copyElements(gpu, { kind: 'fill', bits }, view, null, sizes, stored)
+          await gpu.assertValid()
+        }),
+      )
     },
 
     async combine(handle, c, d, request) {
       const device = deviceOf(handle)
-      const [batch, rows, cols] = [request[requestAt.batch]!, request[requestAt.m]!, request[requestAt.n]!]
-      const kind = kindOf(semiringAt(request[requestAt.semiring]!), dtypeAt(request[requestAt.dtype]!))
-      const to = viewOf(c as unknown as GpuMemory, layoutAt(request, requestAt.c))
-      const from = viewOf(d as unknown as GpuMemory, layoutAt(request, requestAt.b))
-      return run(device, async ({ gpu }) => {
-        const what = {
-          kind: 'combine',
-          bits: to.bits,
-          from: from.bits,
-          semiring: kind.semiring,
-          isFloat: kind.isFloat,
-        } as const
-        await throughCopy(gpu, to, from, { batch, rows, cols }, what)
-      })
+      const sizes = {
+        batch: request[requestAt.batch]!,
+        rows: request[requestAt.m]!,
+        cols: request[requestAt.n]!,
+      }
+      const { semiring, isFloat } = kindAt(request)
+      const to = memoryOf(c).view(layoutAt(request, requestAt.c))
+      const source = memoryOf(d).view(layoutAt(request, requestAt.b))
+      const what = { kind: 'combine', bits: to.bits, from: source.bits, semiring, isFloat } as const
+      return run(device, (gpu) => copyThrough(gpu, to, source, sizes, what))
     },
 
-    async copyMatrix(handle, from, to, request) {
+    async copyMatrix(handle, source, to, request) {
       const device = deviceOf(handle)
       const sizes = sizesOf(request)
-      const source = viewOf(from as unknown as GpuMemory, layoutAt(request, copyAt.memory))
-      const target = viewOf(to as unknown as GpuMemory, layoutAt(request, copyAt.array))
-      return run(device, ({ gpu }) =>
-        throughCopy(gpu, target, source, sizes, { kind: 'copy', bits: source.bits }),
-      )
+      const view = memoryOf(source).view(layoutAt(request, copyAt.memory))
+      const target = memoryOf(to).view(layoutAt(request, copyAt.array))
+      return run(device, (gpu) => copyThrough(gpu, target, view, sizes, { kind: 'copy', bits: view.bits }))
     },
 
     async closeMatrix(handle, matrix, out, inPlace, reflexive, wantsNext, request, report, cancel) {
       const device = deviceOf(handle)
       const [batch, n] = [request[requestAt.batch]!, request[requestAt.n]!]
-      const { semiring, dtype } = kindOf(
-        semiringAt(request[requestAt.semiring]!),
-        dtypeAt(request[requestAt.dtype]!),
-      )
+      const { semiring, dtype } = kindAt(request)
       if (dtype !== 'int32') throw notExact(`closures of ${dtype}`)
-      const weights = viewOf(matrix as unknown as GpuMemory, layoutAt(request, requestAt.a))
-      const target = out && viewOf(out as unknown as GpuMemory, layoutAt(request, requestAt.c))
+      const weights = memoryOf(matrix).view(layoutAt(request, requestAt.a))
+      const target = out && memoryOf(out).view(layoutAt(request, requestAt.c))
       const [check, started] = [watch(cancel), performance.now()]
       report[reportAt.gain] = -1
       report[reportAt.backend] = backend
-      return run(device, async ({ gpu }) => {
-        check()
-        const made: GpuMemory[] = []
-        const make = () => {
-          const memory = device.make(32, batch * n * n)
-          made.push(memory)
-          return memory
-        }
-        try {
-          const sizes = { batch, rows: n, cols: n }
-          const distances =
-            target ?? (inPlace ? weights : viewOf(make(), { offset: 0, ...contiguous(sizes) }))
-          const next = wantsNext ? make().buffer : null
+      return run(device, (gpu) =>
+        making(device, async (make) => {
+          check()
+          const layout = contiguous({ batch, rows: n, cols: n })
+          const distances = target ?? (inPlace ? weights : make(32, batch * n * n).view(layout))
+          const next = wantsNext ? make(32, batch * n * n).buffer : null
           const progress = (steps: number) => {
             report[reportAt.stepsDone]! += steps
           }
@@ -462,141 +392,97 @@ export function gpuFunctions(
           report[reportAt.kernelMs] = kernelMs
           report[reportAt.totalMs] = performance.now() - started
           await gpu.assertValid()
-          if (gain >= 0) {
-            report[reportAt.gain] = gain
-            throw failure('ERR_MPMML_CYCLE', 'a cycle gains')
-          }
-        } catch (error) {
-          for (const memory of made) memory.release()
-          throw error
-        }
-        const given = made as unknown as NativeMemory[]
-        return given.length === 2 ? [given[0]!, given[1]!] : given[0]
-      })
+          report[reportAt.gain] = gain
+          if (gain >= 0) throw failure('ERR_MPMML_CYCLE', 'a cycle gains')
+        }),
+      )
     },
 
-    memoryNumber: (memory) => (memory as unknown as GpuMemory).number,
+    memoryNumber: (memory) => memoryOf(memory).number,
 
-    release: (memory) => (memory as unknown as GpuMemory).release(),
+    release: (memory) => memoryOf(memory).release(),
 
-    async multiply(a, b, c, c0, request, report, cancel, handle, further) {
+    async multiply(a, b, c, c0, request, report, cancel, handle, auxiliary) {
       const device = handle ? deviceOf(handle) : null
-      const product = readProduct(request, request, requestAt, 0, report, 0)
-      const [layoutA, layoutB, layoutC] = [requestAt.a, requestAt.b, requestAt.c].map((at) =>
-        layoutAt(request, at),
-      ) as [Layout, Layout, Layout]
-      const [layoutC0, layoutW] = [layoutAt(request, requestAt.c0), layoutAt(request, requestAt.witness)]
-      const planOnly = request[requestAt.planOnly] !== 0
-      const witness = further?.[0] ?? null
-      begin(product.report)
-      return run(device, async (opened) => {
-        const made: GpuMemory[] = []
-        const make = (bits: StoredBits) => {
-          const memory = device!.make(bits, product.batch * product.m * product.n)
-          made.push(memory)
-          return newResult(memory, 0, product)
-        }
-        try {
-          await multiplyBlocks(opened, lists, watch(cancel), {
-            ...product,
-            planOnly,
-            a: arrayOrMemory(a, layoutA),
-            b: arrayOrMemory(b, layoutB),
-            c: c ? arrayOrMemory(c, layoutC) : planOnly ? null : make(product.kind.bits),
-            c0: c0 && arrayOrMemory(c0, layoutC0),
-            witness:
-              !product.asksWitness || planOnly ? null : witness ? arrayOrMemory(witness, layoutW) : make(32),
+      const fields = request.slice()
+      const isComputed = fields[requestAt.planOnly] === 0
+      const isNew = {
+        a: false,
+        b: false,
+        c: isComputed,
+        c0: false,
+        witness: isComputed && fields[requestAt.asksWitness] !== 0,
+      }
+      const given = { a, b, c, c0, witness: auxiliary?.[0] }
+      return run(device, (gpu) =>
+        making(device, async (make) => {
+          const bits = { c: kindAt(fields).bits, witness: 32 } as const
+          const product = readProduct(fields, [fields, requestAt, 0], [report, 0], (name, layout, sizes) => {
+            if (given[name]) return matrixOf(given[name], layout)
+            if (!isNew[name]) return null
+            return { view: make(bits[name as 'c'], countOf(sizes)).view(contiguous(sizes)), isNew: true }
           })
-        } catch (error) {
-          for (const memory of made) memory.release()
-          throw error
-        }
-        const given = made as unknown as NativeMemory[]
-        return given.length > 1 ? given : given[0]
-      })
+          await multiplyBlocks(gpu, lists, watch(cancel), product)
+        }),
+      )
     },
 
     async multiplyGroup(arrays, request, members, reports, cancel, handle) {
       const device = handle ? deviceOf(handle) : null
-      const [common, stride] = [request.slice(), memberFields.length]
-      const count = members.length / stride
+      const [common, fields, stride] = [request.slice(), members.slice(), memberFields.length]
+      const bases = Array.from({ length: fields.length / stride }, (_, index) => index * stride)
       const check = watch(cancel)
+      const asksWitness = common[requestAt.asksWitness] !== 0
+      const placeOf = (name: MatrixName, base: number) => fields[base + memberAt[`${name}Memory`]]!
       // Found now, because a memory may be released before the group's turn.
-      const memories = new Map<number, GpuMemory | undefined>()
-      for (let base = 0; base < members.length; base += stride) {
-        for (const place of memoryPlaces) {
-          const number = members[base + place]!
-          if (number > 0) memories.set(number, GpuMemory.byNumber(number))
-        }
-      }
-      return run(device, async (opened) => {
-        const kind = kindOf(semiringAt(common[requestAt.semiring]!), dtypeAt(common[requestAt.dtype]!))
-        const asksWitness = common[requestAt.asksWitness] !== 0
-        // Results that have no place follow each other in memory that is made for them.
-        const endOf = (place: number, at: LayoutAt) => {
-          let end = 0
-          for (let base = 0; base < members.length; base += stride) {
-            if (members[base + place] !== 0) continue
-            const size =
-              members[base + memberAt.batch]! * members[base + memberAt.m]! * members[base + memberAt.n]!
-            end = Math.max(end, members[base + at.offset]! + size)
-          }
-          return end
-        }
-        const isAnyNew = (place: number) =>
-          members.some((value, index) => index % stride === place && value === 0)
-        const made: GpuMemory[] = []
-        const make = (bits: StoredBits, length: number) => {
-          const memory = device!.make(bits, length)
-          made.push(memory)
-          return memory
-        }
-        try {
-          const newC =
-            device && isAnyNew(memberAt.cMemory) ? make(kind.bits, endOf(memberAt.cMemory, memberAt.c)) : null
-          const newWitness =
-            device && asksWitness ? make(32, endOf(memberAt.witnessMemory, memberAt.witness)) : null
-          for (let index = 0; index < count; index++) {
-            const base = index * stride
+      const names = ['a', 'b', 'c', 'c0', 'witness'] as const
+      const memories = new Map(
+        bases.flatMap((base) =>
+          names.map((name) => [placeOf(name, base), GpuMemory.byNumber(placeOf(name, base))]),
+        ),
+      )
+      /** Elements of the memory for results that have no place, which follow each other. */
+      const lengthFor = (name: 'c' | 'witness') =>
+        bases
+          .filter((base) => placeOf(name, base) === 0)
+          .map((base) => {
+            const field = (at: number) => fields[base + at]!
+            return (
+              field(memberAt[name].offset) + field(memberAt.batch) * field(memberAt.m) * field(memberAt.n)
+            )
+          })
+          .reduce((longest, length) => Math.max(longest, length), -1)
+      return run(device, (gpu) =>
+        making(device, async (make) => {
+          const made: Partial<Record<MatrixName, GpuMemory>> = {}
+          if (device && lengthFor('c') >= 0) made.c = make(kindAt(common).bits, lengthFor('c'))
+          if (device && asksWitness && lengthFor('witness') >= 0)
+            made.witness = make(32, lengthFor('witness'))
+          for (const [index, base] of bases.entries()) {
+            const at = [fields, memberAt, base] as [Float64Array, typeof memberAt, number]
             try {
               check()
               const product = readProduct(
                 common,
-                members,
-                memberAt,
-                base,
-                reports,
-                index * reportFields.length,
+                at,
+                [reports, index * reportFields.length],
+                (name, layout, sizes) => {
+                  const place = placeOf(name, base)
+                  if (name === 'witness' && !asksWitness) return null
+                  if (place !== 0)
+                    return matrixOf(place < 0 ? arrays[-1 - place] : memories.get(place), layout)
+                  const memory = made[name]
+                  return memory ? { view: memory.view(contiguous(sizes, layout.offset)), isNew: true } : null
+                },
               )
-              begin(product.report)
-              const matrix = (place: number, at: LayoutAt, memory: GpuMemory | null): Matrix | null => {
-                const number = members[base + place]!
-                const layout = layoutAt(members, at, base)
-                if (number < 0) return { array: arrays[-1 - number]!, layout }
-                if (number > 0) return arrayOrMemory(memories.get(number), layout)
-                return memory && newResult(memory, layout.offset, product)
-              }
-              await multiplyBlocks(opened, lists, check, {
-                ...product,
-                planOnly: false,
-                a: matrix(memberAt.aMemory, memberAt.a, null)!,
-                b: matrix(memberAt.bMemory, memberAt.b, null)!,
-                c: matrix(memberAt.cMemory, memberAt.c, newC)!,
-                c0: matrix(memberAt.c0Memory, memberAt.c0, null),
-                witness: asksWitness ? matrix(memberAt.witnessMemory, memberAt.witness, newWitness) : null,
-              })
+              await multiplyBlocks(gpu, lists, check, product)
             } catch (error) {
               if (error instanceof Error) error.message = `product ${index}: ${error.message}`
               throw error
             }
           }
-        } catch (error) {
-          for (const memory of made) memory.release()
-          throw error
-        }
-        const given = made as unknown as NativeMemory[]
-        return given.length > 1 ? given : given[0]
-      })
+        }),
+      )
     },
 
     giveUp(cancel) {
@@ -606,24 +492,22 @@ export function gpuFunctions(
 }
 
 /** Applies `what`, by way of a copy if both matrices are in one buffer. */
-async function throughCopy(
+async function copyThrough(
   gpu: Gpu,
   to: GpuView,
-  from: GpuView,
+  source: GpuView,
   sizes: Sizes,
   what: Parameters<typeof copyElements>[1],
 ): Promise<void> {
-  const { batch, rows, cols } = sizes
-  const shape = [batch, rows, cols] as const
-  if (batch * rows * cols === 0) return
-  if (to.buffer !== from.buffer) {
-    await copyElements(gpu, what, to, from, shape)
-  } else {
-    const buffer = gpu.take((batch * rows * cols * from.bits) / 8)
-    const copy: GpuView = { buffer, bits: from.bits, offset: 0, ...contiguous(sizes) }
-    await copyElements(gpu, { kind: 'copy', bits: from.bits }, copy, from, shape)
-    await copyElements(gpu, what, to, copy, shape)
-    gpu.give(buffer)
-  }
-  await gpu.assertValid()
+  await gpu.withBuffers(async (take) => {
+    let view = source
+    if (to.buffer === source.buffer) {
+      const { bits } = source
+      const bytes = (countOf(sizes) * bits) / 8
+      view = { buffer: take(bytes, gpu.device.limits.maxBufferSize), bits, ...contiguous(sizes) }
+      await copyElements(gpu, { kind: 'copy', bits }, view, source, sizes)
+    }
+    await copyElements(gpu, what, to, view, sizes)
+    await gpu.assertValid()
+  })
 }

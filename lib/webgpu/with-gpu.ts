@@ -6,13 +6,7 @@
  * call that doesn't name 'webgpu' may compute on the CPU instead. ERR_MPMML_NO_WEBGPU: no usable adapter;
  * ERR_MPMML_DEVICE_LOST: the device was lost, and its matrices with it.
  */
-import {
-  type Addon,
-  type HandleKind,
-  type NativeDevice,
-  type NativeMemory,
-  requestAt,
-} from '../native-interface.js'
+import { type Addon, type HandleKind, type NativeDevice, requestAt } from '../native-interface.js'
 import { failure } from './failure.js'
 
 /** An adapter and the device that was made of it. */
@@ -34,25 +28,23 @@ export interface GpuDescription {
   readonly roundsToNearest: boolean
 }
 
+/** Returns the description of a host on which WebGPU can't be used for a reason. */
+export const withoutAdapter = (reason: string): GpuDescription => ({
+  reason,
+  adapter: null,
+  limits: {},
+  roundsToNearest: false,
+})
+
+/** Calls that go to a WebGPU device if their first argument is one, or memory of one. */
+export const routed = [
+  ...(['describeDevice', 'memoryUse', 'closeDevice', 'upload', 'download', 'fill', 'combine'] as const),
+  ...(['closeMatrix', 'copyMatrix', 'memoryNumber', 'release'] as const),
+] as const
+
 /** Functions of the addon that a WebGPU device has too. They read requests before they return. */
 export interface GpuFunctions
-  extends Pick<
-    Addon,
-    | 'describeDevice'
-    | 'memoryUse'
-    | 'closeDevice'
-    | 'upload'
-    | 'download'
-    | 'fill'
-    | 'combine'
-    | 'closeMatrix'
-    | 'copyMatrix'
-    | 'memoryNumber'
-    | 'release'
-    | 'multiply'
-    | 'multiplyGroup'
-    | 'giveUp'
-  > {
+  extends Pick<Addon, (typeof routed)[number] | 'multiply' | 'multiplyGroup' | 'giveUp'> {
   /** Looks for an adapter unless one is known, and describes it. Rejects never. */
   describeGpu(allowsFallback?: boolean): Promise<GpuDescription>
   /** The kind of a handle that a WebGPU device has made; '' of any other value. */
@@ -66,8 +58,6 @@ export interface AddonWithGpu {
   describeGpu(allowsFallback?: boolean): Promise<GpuDescription>
 }
 
-const onGpu = ['describeDevice', 'memoryUse', 'closeDevice', 'upload', 'download', 'fill', 'combine'] as const
-const alsoOnGpu = ['closeMatrix', 'copyMatrix'] as const
 /** Calls for semirings of users, with the position of their argument `device`. */
 const ofUsers = { multiplyUserSync: 7, multiplyUser: 8, multiplyUserGroup: 5, explainUser: 2 } as const
 
@@ -78,37 +68,33 @@ export function withGpu<Base extends object>(base: Base, gpu: GpuFunctions): Bas
   const addon = base as unknown as Addon & Record<string, Call>
   const choice = (addon.backendChoices as readonly string[]).indexOf('webgpu')
   const isOurs = (handle: unknown) => gpu.handleKind(handle) !== ''
-
-  /** Calls that go by their first argument, a device or a memory. */
-  const routed = (name: (typeof onGpu)[number] | (typeof alsoOnGpu)[number] | 'memoryNumber' | 'release') => {
-    const [here, there] = [gpu[name] as Call, addon[name] as Call]
-    return (...values: unknown[]) => (isOurs(values[0]) ? here(...values) : there(...values))
-  }
   const isOnGpu = (device: NativeDevice | null | undefined, request: Float64Array) =>
-    device ? isOurs(device) : choice >= 0 && request[requestAt.backend] === choice
+    device ? isOurs(device) : request[requestAt.backend] === choice
 
-  const refusing = (name: keyof typeof ofUsers) => {
+  const byHandle = (name: (typeof routed)[number]): Call => {
+    const [here, there] = [gpu[name] as Call, addon[name] as Call]
+    return (...values) => (isOurs(values[0]) ? here(...values) : there(...values))
+  }
+  const refusing = (name: keyof typeof ofUsers): Call => {
     const there = addon[name] as Call
-    return (...values: unknown[]) => {
+    return (...values) => {
       if (!isOurs(values[ofUsers[name]])) return there(...values)
-      const error = failure(
-        'ERR_MPMML_OPTION',
-        "WebGPU doesn't compute semirings of users: open another device",
-      )
-      if (name === 'multiplyUserSync') throw error
-      return Promise.reject(error)
+      const text = "WebGPU doesn't compute semirings of users: open another device"
+      const error = failure('ERR_MPMML_OPTION', text)
+      if (name !== 'multiplyUserSync') return Promise.reject(error)
+      throw error
     }
   }
 
   const functions: Partial<Addon> = {
     handleKind: (handle) => gpu.handleKind(handle) || addon.handleKind(handle),
     openDevice: (backend, device, deviceMemory, devices) =>
-      choice >= 0 && backend === choice
+      backend === choice
         ? gpu.openDevice(deviceMemory)
         : addon.openDevice(backend, device, deviceMemory, devices),
     multiply(...values) {
       const [, , , , request, , , device] = values
-      return isOnGpu(device, request) ? gpu.multiply(...values) : addon.multiply(...values)
+      return (isOnGpu(device, request) ? gpu : addon).multiply(...values)
     },
     multiplySync(...values) {
       const [, , , , request, , device] = values
@@ -120,7 +106,7 @@ export function withGpu<Base extends object>(base: Base, gpu: GpuFunctions): Bas
     },
     multiplyGroup(...values) {
       const [, request, , , , device] = values
-      return isOnGpu(device, request) ? gpu.multiplyGroup(...values) : addon.multiplyGroup(...values)
+      return (isOnGpu(device, request) ? gpu : addon).multiplyGroup(...values)
     },
     giveUp(cancel) {
       gpu.giveUp(cancel)
@@ -129,12 +115,7 @@ export function withGpu<Base extends object>(base: Base, gpu: GpuFunctions): Bas
   }
   return {
     ...base,
-    ...Object.fromEntries(
-      [...onGpu, ...alsoOnGpu, 'memoryNumber' as const, 'release' as const].map((name) => [
-        name,
-        routed(name),
-      ]),
-    ),
+    ...Object.fromEntries(routed.map((name) => [name, byHandle(name)])),
     ...Object.fromEntries(
       (Object.keys(ofUsers) as (keyof typeof ofUsers)[]).map((name) => [name, refusing(name)]),
     ),
@@ -142,5 +123,3 @@ export function withGpu<Base extends object>(base: Base, gpu: GpuFunctions): Bas
     describeGpu: gpu.describeGpu,
   }
 }
-
-export type { NativeDevice, NativeMemory }

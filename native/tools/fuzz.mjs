@@ -1,6 +1,6 @@
 // Random calls of the library, of all kinds that there are, whose results are compared with the definition:
 //
-//   npm run fuzz -- [--seed N] [--seconds S] [--backend cpu|cuda|auto] [--devices one|pretended|all] [--processes N]
+//   npm run fuzz -- [--seed N] [--seconds S] [--backend cpu|cuda|webgpu|auto] [--devices one|pretended|all] [--processes N]
 //   npm run fuzz -- --seed N --case M [the same options]     one case again
 //   npm run fuzz -- --variants TEXT                          products by each kernel whose name contains TEXT
 //
@@ -12,6 +12,7 @@ import { availableParallelism } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
+import { keepWebGpu } from './fuzz/algebra.mjs'
 import { chainCase } from './fuzz/chains.mjs'
 import { Tally } from './fuzz/check.mjs'
 import { closureCase } from './fuzz/closures.mjs'
@@ -60,7 +61,7 @@ function readOptions() {
     seed: count('seed', values.seed) ?? Math.floor(Math.random() * 2 ** 31),
     seconds: count('seconds', values.seconds) ?? 60,
     index: count('case', values.case),
-    backend: choice('backend', values.backend ?? 'auto', ['auto', 'cpu', 'cuda']),
+    backend: choice('backend', values.backend ?? 'auto', ['auto', 'cpu', 'cuda', 'webgpu']),
     devices: choice('devices', values.devices ?? 'pretended', ['one', 'pretended', 'all']),
     processes: count('processes', values.processes, 1024) ?? 1,
     only: choice('only', values.only ?? (variants === undefined ? 'all' : 'product'), [
@@ -109,6 +110,11 @@ async function newContext({ backend, devices, processes, variants: text }) {
   if (devices === 'all' && (!hasCuda || gpus.length < 2)) fail('--devices all needs several GPUs', 1)
   const backends = backend === 'auto' ? (hasCuda ? ['cuda', 'cuda', 'cuda', 'cpu'] : ['cpu']) : [backend]
   const onGpu = backends.includes('cuda')
+  const byWebGpu = backend === 'webgpu'
+  if (byWebGpu) {
+    keepWebGpu(library.variants())
+    process.env.MPMML_WEBGPU_FALLBACK ??= '1'
+  }
   if (onGpu && processes > 1) await shareMemory(library, processes)
   const variants = library.variants()
   const inTurn =
@@ -132,9 +138,13 @@ async function newContext({ backend, devices, processes, variants: text }) {
     inTurn,
     computed: new Set(),
     // Products are small if each kernel is tested by itself, possibly under a sanitizer.
-    limits: inTurn
-      ? { elements: 1e5, steps: 2e7 }
-      : { elements: onGpu ? 8e6 : 3e6, steps: onGpu ? 3000 ** 3 : 1000 ** 3 },
+    limits: {
+      ...(inTurn
+        ? { elements: 1e5, steps: 2e7 }
+        : { elements: onGpu ? 8e6 : 3e6, steps: onGpu ? 3000 ** 3 : 1000 ** 3 }),
+      // Software adapters take a second for 10^9 steps.
+      ...(byWebGpu && { structures: false, elements: 3e5, steps: 1e8 }),
+    },
     budget: 6e6,
     tally: new Tally(),
   }

@@ -10,8 +10,8 @@ import {
   requestFields,
 } from '../../lib/native-interface.js'
 import type { ElementArray, OperandArray } from '../../lib/storage.js'
-import type { Layout } from '../../lib/webgpu/layout.js'
-import { gpuFunctions } from '../../lib/webgpu/session.js'
+import { type GpuBackend, gpuFunctions } from '../../lib/webgpu/session.js'
+import type { Layout } from '../../lib/webgpu/views.js'
 import type { GpuFunctions } from '../../lib/webgpu/with-gpu.js'
 import { allowSoftware } from './webgpu-adapter.js'
 
@@ -44,10 +44,63 @@ export interface Changes {
   code?: (code: string) => string
   /** Changes the entries of each bind group. */
   entries?: (entries: GPUBindGroupEntry[]) => GPUBindGroupEntry[]
+  /** Limits that are smaller than those of the device. */
+  limits?: Partial<GPUSupportedLimits>
+  /** Returns whether the allocation of a buffer of a size fails. */
+  isOutOfMemory?: (size: number) => boolean
+}
+
+/** Lowers the limits that a device reports, and rejects bindings beyond them. */
+function lowerLimits(device: GPUDevice, lower: Partial<GPUSupportedLimits>): void {
+  const limits = { ...limitsOf(device), ...lower }
+  Object.defineProperty(device, 'limits', { value: limits })
+  const bind = device.createBindGroup.bind(device)
+  device.createBindGroup = (group) => {
+    for (const { resource } of group.entries) {
+      const { buffer, size } = resource as GPUBufferBinding
+      if ((size ?? (buffer ?? (resource as GPUBuffer)).size) > limits.maxStorageBufferBindingSize)
+        throw new Error('a binding is larger than the limit')
+    }
+    return bind(group)
+  }
+}
+
+const limitsOf = ({ limits }: GPUDevice) => {
+  const { maxBufferSize, maxStorageBufferBindingSize, maxComputeWorkgroupStorageSize } = limits
+  return { maxBufferSize, maxStorageBufferBindingSize, maxComputeWorkgroupStorageSize }
+}
+
+/** Lets allocations fail as those of a GPU do: the buffer is invalid, and the next error scope of the kind has an error. */
+function failAllocations(device: GPUDevice, isOutOfMemory: (size: number) => boolean): void {
+  const [create, pop] = [device.createBuffer.bind(device), device.popErrorScope.bind(device)]
+  let hasFailed = false
+  let popped = 0
+  device.createBuffer = (descriptor) => {
+    const buffer = create(descriptor)
+    if (!isOutOfMemory(descriptor.size)) return buffer
+    hasFailed = true
+    buffer.destroy()
+    return buffer
+  }
+  device.popErrorScope = async () => {
+    // Scopes of three kinds are popped together, that of memory first.
+    const isFirst = popped++ % 3 === 0
+    const [fails, found] = [isFirst && hasFailed, await pop()]
+    if (isFirst) hasFailed = false
+    return fails ? ({ message: 'simulated' } as GPUError) : found
+  }
+}
+
+const backends: GpuBackend[] = []
+
+/** Destroys all devices, so that the process of the tests can end. */
+export async function endDevices(): Promise<void> {
+  for (const backend of backends.splice(0)) await backend.end()
 }
 
 /** Returns the functions of a device of this machine with simulated defects. */
-export function callsOf({ code, entries }: Changes = {}, allowsFallback = true): GpuFunctions {
+export function callsOf(changes: Changes = {}, allowsFallback = true): GpuFunctions {
+  const { code, entries, limits: lower, isOutOfMemory } = changes
   const find = async () => {
     const found = await theGpu()
     const requestAdapter = async () => {
@@ -60,13 +113,17 @@ export function callsOf({ code, entries }: Changes = {}, allowsFallback = true):
         if (code) device.createShaderModule = (module) => compile({ ...module, code: code(module.code) })
         if (entries)
           device.createBindGroup = (group) => bind({ ...group, entries: entries([...group.entries]) })
+        if (lower) lowerLimits(device, lower)
+        if (isOutOfMemory) failAllocations(device, isOutOfMemory)
         return device
       }
       return { info, features, limits, requestDevice } as unknown as GPUAdapter
     }
     return { requestAdapter } as unknown as GPU
   }
-  return gpuFunctions(addon, find, { allowsFallback })
+  const backend = gpuFunctions(addon, find, { allowsFallback })
+  backends.push(backend)
+  return backend
 }
 
 /** A matrix in an array. */
@@ -142,6 +199,19 @@ export async function multiply(
   return addon.paths[report[reportAt.path]!]!
 }
 
+/** Copies a row-major matrix to a new device. Products take its memory in place of the array. */
+export async function upload<Data extends OperandArray>(
+  calls: GpuFunctions,
+  { data, shape }: InArray<Data>,
+): Promise<InArray<Data>> {
+  const copy = new Float64Array(copyFields.length)
+  copy.set([1, ...shape], copyAt.batch)
+  put(copy, copyAt.array, layoutOf({ shape }))
+  const device = await calls.openDevice(0)
+  const memory = await calls.upload(device, data, copy, new Int32Array(1))
+  return { data: memory as never, shape }
+}
+
 /** Results of a closure apart from the distances. */
 export interface Closed {
   /** Field `gain` of the report. */
@@ -159,17 +229,19 @@ export async function close(
   n: number,
   semiring = 'min-plus',
   wantsNext = false,
+  batch = 1,
+  reflexive = true,
 ): Promise<Closed> {
   const device = await calls.openDevice(0)
   const copy = new Float64Array(copyFields.length)
-  copy[copyAt.batch] = 1
+  copy[copyAt.batch] = batch
   copy[copyAt.rows] = n
   copy[copyAt.cols] = n
-  const layout = layoutOf({ shape: [n, n] })
+  const layout = { ...layoutOf({ shape: [n, n] }), batchStride: batch > 1 ? n * n : 0 }
   put(copy, copyAt.array, layout)
   put(copy, copyAt.memory, layout)
   const request = new Float64Array(requestFields.length)
-  request[requestAt.batch] = 1
+  request[requestAt.batch] = batch
   request[requestAt.n] = n
   request[requestAt.semiring] = addon.semirings.findIndex(({ name }) => name === semiring)
   put(request, requestAt.a, layout)
@@ -178,9 +250,19 @@ export async function close(
   const memory = await calls.upload(device, weights, copy, flag)
   let next: Int32Array | null = null
   try {
-    const made = await calls.closeMatrix(device, memory, null, true, true, wantsNext, request, report, flag)
+    const made = await calls.closeMatrix(
+      device,
+      memory,
+      null,
+      true,
+      reflexive,
+      wantsNext,
+      request,
+      report,
+      flag,
+    )
     if (wantsNext) {
-      next = new Int32Array(n * n)
+      next = new Int32Array(batch * n * n)
       await calls.download(device, made as NativeMemory, next, copy, flag)
     }
   } catch (error) {

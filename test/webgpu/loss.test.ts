@@ -104,6 +104,15 @@ describe.skipIf(reason !== undefined)(named('webgpu', reason), () => {
     expect(c.data).toEqual(squared())
   })
 
+  it('leaves a matrix on the device unchanged if a sum leaves int32', async () => {
+    const device = await openDevice({ backend: 'webgpu' })
+    const out = await device.upload(matrix(2, 2, [7, 7, 7, 7]))
+    const high = matrix(2, 2, [1, 2, 3, 2 ** 31 - 1])
+    await expect(mpmm(high, high, { out })).rejects.toMatchObject({ code: 'ERR_MPMML_OVERFLOW' })
+    expect((await out.download()).data).toEqual(Int32Array.of(7, 7, 7, 7))
+    await device.close()
+  })
+
   it('rejects an aborted product, and computes the next one', async () => {
     const controller = new AbortController()
     const product = mpmm(a, a, { backend: 'webgpu', signal: controller.signal })

@@ -2,18 +2,21 @@
  * Products on a WebGPU device at the limits of exact computation, and with drivers that compute wrong
  * results.
  */
-import { describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { oracle } from '../support/oracle.js'
 import {
   callsOf,
+  endDevices,
   type InArray,
   multiply,
   type ProductOptions,
+  upload,
   withoutAdapter,
 } from '../support/webgpu-calls.js'
 
 const reason = await withoutAdapter()
 const calls = callsOf()
+afterAll(endDevices)
 const [LEAST, MOST] = [-(2 ** 31), 2 ** 31 - 1]
 
 const matrix = (rows: number, cols: number, values: readonly number[]): InArray<Int32Array> => ({
@@ -127,6 +130,26 @@ describe.skipIf(reason)('a product on a WebGPU device', () => {
     expect([...witness]).toEqual(expected)
   })
 
+  it('compares sums of 33 bits by their lowest bit too', async () => {
+    const [a, b] = [matrix(1, 3, [10, 11, MOST]), matrix(3, 1, [0, 0, LEAST + 1])]
+    const c = one(7)
+    expect(await multiply(calls, a, b, c)).toBe('wide')
+    expect(c.data[0]).toBe(11)
+  })
+
+  it.each([5, 2 ** 30])(
+    'returns no witness of a result without a candidate, beside values up to %d',
+    async (most) => {
+      const [a, b] = [matrix(2, 1, [LEAST, most]), matrix(1, 2, [-most, LEAST])]
+      const [c, witness] = [matrix(2, 2, [7, 7, 7, 7]), new Int32Array(4)]
+      await multiply(calls, a, b, c, { witness })
+      expect([[...c.data], [...witness]]).toEqual([
+        [LEAST, LEAST, 0, LEAST],
+        [-1, -1, 0, -1],
+      ])
+    },
+  )
+
   it('rejects the witness of sums of 33 bits', async () => {
     const c = one(7)
     const options = { witness: new Int32Array(1) }
@@ -150,6 +173,77 @@ describe.skipIf(reason)('a product on a WebGPU device', () => {
     expect(c.data[0]).toBe(7)
     await multiply(calls, a, a, c, { dtype: 'float32', semiring: 'max-min' })
     expect(c.data[0]).toBe(value)
+  })
+
+  it.each([
+    ['a binding', { maxStorageBufferBindingSize: 2 ** 17 }],
+    ['a buffer', { maxStorageBufferBindingSize: 2 ** 17, maxBufferSize: 2 ** 17 }],
+  ])('computes arrays larger than %s', async (_, limits) => {
+    const small = callsOf({ limits })
+    const [m, n, k] = [150, 140, 300]
+    const [a, b] = [drawn(m, k, 1000, 7), drawn(k, n, 1000, 8)]
+    const c = matrix(m, n, new Array(m * n).fill(9))
+    await multiply(small, a, b, c)
+    expect(oracle(a, b)).toMatchObject({ data: c.data })
+  })
+
+  it('computes with matrices on the device that are larger than a binding, in both orders of elements', async () => {
+    const small = callsOf({ limits: { maxStorageBufferBindingSize: 2 ** 17 } })
+    const [m, n, k] = [300, 260, 200]
+    const [a, b, c0] = [drawn(m, k, 1000, 7), drawn(k, n, 1000, 8), drawn(m, n, 900, 9)]
+    const turned = drawn(k, m, 1000, 7)
+    for (let i = 0; i < m; i++) for (let j = 0; j < k; j++) turned.data[j * m + i] = a.data[i * k + j]!
+    const layout = { offset: 0, batchStride: 0, rowStride: 1, colStride: m }
+    const expected = oracle(a, b, { c0 })
+    for (const left of [a, turned]) {
+      const c = matrix(m, n, new Array(m * n).fill(9))
+      const operand = { ...(await upload(small, left)), shape: a.shape, ...(left === turned && { layout }) }
+      await multiply(small, operand, await upload(small, b), c, { c0: await upload(small, c0) })
+      expect(expected).toMatchObject({ data: c.data })
+    }
+  })
+
+  it('computes with more k than are packed at once, and finds their witnesses', async () => {
+    const small = callsOf({ limits: { maxStorageBufferBindingSize: 2 ** 17 } })
+    const [m, n, k] = [7, 5, 3000]
+    for (const range of [5, 2 ** 29]) {
+      const [a, b] = [drawn(m, k, range, 7), drawn(k, n, range, 8)]
+      const [c, witness] = [matrix(m, n, new Array(m * n).fill(9)), new Int32Array(m * n)]
+      await multiply(small, a, b, c, { witness })
+      expect(oracle(a, b)).toMatchObject({ data: c.data })
+      const expected = Array.from(c.data, (value, index) => {
+        const [i, j] = [Math.floor(index / n), index % n]
+        return Array.from({ length: k }, (_, at) => a.data[i * k + at]! + b.data[at * n + j]!).indexOf(value)
+      })
+      expect([...witness]).toEqual(expected)
+    }
+  })
+
+  it('rejects a product that lacks memory, and computes the next one', async () => {
+    let isShort = false
+    const short = callsOf({ isOutOfMemory: (size) => isShort && size > 2 ** 16 })
+    const [a, b] = [drawn(140, 130, 1000, 7), drawn(130, 150, 1000, 8)]
+    const c = matrix(140, 150, new Array(140 * 150).fill(9))
+    await short.describeGpu()
+    isShort = true
+    await expect(multiply(short, a, b, c)).rejects.toMatchObject({ code: 'ERR_MPMML_OUT_OF_MEMORY' })
+    expect(c.data.every((value) => value === 9)).toBe(true)
+    isShort = false
+    await multiply(short, a, b, c)
+    expect(oracle(a, b)).toMatchObject({ data: c.data })
+    expect((await short.describeGpu()).reason).toBe('')
+  })
+
+  it('frees buffers for a product that lacks memory', async () => {
+    let allocated = 0
+    const short = callsOf({ isOutOfMemory: (size) => size > 2 ** 16 && ++allocated === 13 })
+    for (const n of [140, 150, 160, 170, 180]) {
+      const [a, b] = [drawn(140, 130, 1000, 7), drawn(130, n, 1000, 8)]
+      const c = matrix(140, n, new Array(140 * n).fill(9))
+      await multiply(short, a, b, c)
+      expect(oracle(a, b)).toMatchObject({ data: c.data })
+    }
+    expect(allocated).toBeGreaterThan(13)
   })
 
   it('ends with ERR_MPMML_ABORTED when its flag is set', async () => {

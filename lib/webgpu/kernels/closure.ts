@@ -17,7 +17,7 @@ const noPath = (isMax: boolean) => (isMax ? -NO_PATH : NO_PATH)
 export const load = (bits: StoredBits, isMax: boolean, withNext: boolean): string => `
 @group(0) @binding(0) var<storage, read> src: array<u32>;
 struct P { offset: u32, rs: u32, cs: u32, n: u32, np: u32, reflexive: u32 }
-@group(0) @binding(1) var<uniform> p: P;
+@group(0) @binding(9) var<uniform> p: P;
 @group(0) @binding(2) var<storage, read_write> d: array<i32>;
 ${withNext ? '@group(0) @binding(3) var<storage, read_write> next: array<i32>;' : ''}
 ${readers[bits]}
@@ -38,13 +38,12 @@ fn main(@builtin(global_invocation_id) g: vec3<u32>) {
 export const finish = (isMax: boolean, withNext: boolean): string => `
 @group(0) @binding(0) var<storage, read> d: array<i32>;
 struct P { offset: u32, rs: u32, cs: u32, n: u32, np: u32, reflexive: u32, nextOffset: u32 }
-@group(0) @binding(1) var<uniform> p: P;
+@group(0) @binding(9) var<uniform> p: P;
 @group(0) @binding(2) var<storage, read_write> dst: array<i32>;
-@group(0) @binding(3) var<storage, read> state: array<i32>;
 ${withNext ? '@group(0) @binding(4) var<storage, read> next: array<i32>;\n@group(0) @binding(5) var<storage, read_write> hops: array<i32>;' : ''}
 @compute @workgroup_size(64, 4)
 fn main(@builtin(global_invocation_id) g: vec3<u32>) {
-  if (g.x >= p.n || g.y >= p.n || state[0] >= 0) { return; }
+  if (g.x >= p.n || g.y >= p.n) { return; }
   let v = d[g.y * p.np + g.x]; let none = ${isMax ? `v < -${MAX_PATH}` : `v > ${MAX_PATH}`};
   dst[p.offset + g.y * p.rs + g.x * p.cs] = select(v, i32(${isMax ? '-0x7fffffff - 1' : '0x7fffffff'}), none);
   ${withNext ? 'hops[p.nextOffset + g.y * p.n + g.x] = select(next[g.y * p.np + g.x], -1, none || (g.x == g.y && p.reflexive == 1u));' : ''}
@@ -53,7 +52,7 @@ fn main(@builtin(global_invocation_id) g: vec3<u32>) {
 const HEAD = `
 @group(0) @binding(0) var<storage, read_write> d: array<i32>;
 struct P { np: u32 }
-@group(0) @binding(1) var<uniform> p: P;`
+@group(0) @binding(9) var<uniform> p: P;`
 
 /** Text for each of the 4 × 4 elements that a thread holds: row l.y + 16 r and column l.x + 16 c of a block. */
 const forElements = (text: (i: number, r: number, c: number) => string) =>
@@ -89,7 +88,8 @@ const NEXT = `
 
 /**
  * WGSL that closes the block on the diagonal. 256 threads hold 4 × 4 elements each; row and column k are in shared memory, twice, so that
- * a step takes one barrier. state[0] gets the first pivot whose own element is better than one: then the closure doesn't exist. state[1] is
+ * a step takes one barrier. state[0] gets the first pivot whose own element is better than one: then the closure doesn't exist, and
+ * elements may wrap. state[1] is
  * the last block that was closed, so that the dispatches of all blocks are the same.
  */
 export function pivot({ plus, better }: Arithmetic, withNext: boolean): string {
@@ -116,9 +116,7 @@ fn main(@builtin(local_invocation_id) l: vec3<u32>, @builtin(local_invocation_in
     if (row[side + k] ${better} 0 && first < 0) { first = i32(o + k); }
     ${forFour((r) => `let a${r} = col[side + l.y + ${16 * r}u];${withNext ? ` let h${r} = via[side + l.y + ${16 * r}u];` : ''}`)}
     ${forFour((c) => `let b${c} = row[side + l.x + ${16 * c}u];`)}
-    if (first < 0) {
-      ${forElements((i, r, c) => (withNext ? replaced(better, i, r, c) : `v${i} = ${plus(`v${i}`, `a${r} + b${c}`)};`))}
-    }
+    ${forElements((i, r, c) => (withNext ? replaced(better, i, r, c) : `v${i} = ${plus(`v${i}`, `a${r} + b${c}`)};`))}
   }
   if (t == 0u) {
     if (first >= 0 && state[0] < 0) { state[0] = first; }

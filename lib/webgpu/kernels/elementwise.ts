@@ -21,7 +21,7 @@ export function elementwise(what: Elementwise): string {
 struct P {
   offset: u32, rs: u32, cs: u32, bs: u32, src0: u32, rs0: u32, cs0: u32, bs0: u32, rows: u32, cols: u32, value: u32
 }
-@group(0) @binding(0) var<uniform> p: P;
+@group(0) @binding(9) var<uniform> p: P;
 @group(0) @binding(1) var<storage, read_write> dst: ${writtenType(bits)};
 ${kind === 'fill' ? '' : `@group(0) @binding(2) var<storage, read> src: array<u32>;\n${readers[from]}`}
 ${writers[bits]}

@@ -3,12 +3,12 @@ import { FACTS, KEY, type Mode, ranges, readers, type StoredBits } from './arith
 
 /**
  * WGSL that packs: dst[z][k][m]. In the mode 'offset' the operand's offset is subtracted and zero becomes a value whose sums lie beyond
- * 0. `shift` leaves room for k below each value, so that a plain product also finds the k that decides: see plan.ts.
+ * 0. `shift` leaves room for k below each value, so that a plain product also finds the k that decides (product.ts). `k0` is the first k.
  */
 export function pack(bits: StoredBits, mode: Mode | 'wide', zero: number, isMax: boolean): string {
   const element = {
     offset: `let v = select(bitcast<i32>(x) - offset_of(p.facts), beyond, x == ${zero}u) << p.shift;
-  return bitcast<u32>(v + select(0, i32(${isMax ? '(1u << p.shift) - 1u - k' : 'k'}), p.tagged == 1u));`,
+  return bitcast<u32>(v + select(0, i32(${isMax ? '(1u << p.shift) - 1u - p.k0 - k' : 'p.k0 + k'}), p.tagged == 1u));`,
     wide: `return select(x, ${isMax ? '0x80000000u' : '0x7fffffffu'}, x == ${zero}u);`,
     plain: `return select(x, ${isMax ? '0x80000000u' : '0x7fffffffu'}, x == ${zero}u);`,
     float: `return select(x, ${isMax ? '0xfe800000u' : '0x7e800000u'}, x == ${zero}u || is_nan(x));`,
@@ -19,9 +19,9 @@ export function pack(bits: StoredBits, mode: Mode | 'wide', zero: number, isMax:
 @group(0) @binding(0) var<storage, read> src: array<u32>;
 struct P {
   offset: u32, ks: i32, ms: i32, bs: u32, k: u32, m: u32, kp: u32, mp: u32,
-  facts: u32, shift: u32, tagged: u32
+  facts: u32, shift: u32, tagged: u32, k0: u32
 }
-@group(0) @binding(1) var<uniform> p: P;
+@group(0) @binding(9) var<uniform> p: P;
 @group(0) @binding(2) var<storage, read_write> dst: array<u32>;
 ${mode === 'offset' ? '@group(0) @binding(3) var<storage, read> status: array<i32>;' : ''}
 var<workgroup> tile: array<u32, 272>;

@@ -23,8 +23,9 @@ const GROUP = 4
 export type Auxiliary = 'none' | 'witness' | 'through'
 
 /**
- * WGSL of c[z][m][n] = c ⊕ at[z][k][m] ⊗ b[z][k][n] over k0 ≤ k < k1, multiples of BK, for the tiles from (x0, y0) on. c begins as `start`
- * (its bits) if `first` is 1. 'witness': win gets the least k whose candidate decides, and −1 if none replaced `start`.
+ * WGSL of c[z][m][n] = c ⊕ at[z][k][m] ⊗ b[z][k][n] over k0 ≤ k < k1, multiples of BK, for the rows of tiles from y0 on. c begins as `start`
+ * (its bits) if `first` is 1. 'witness': win gets base and the least k whose candidate decides, and −1 if
+ * none replaced `start`.
  */
 export function product({ type, plus, times, better }: Arithmetic, tile: Tile, auxiliary: Auxiliary): string {
   const [BM, BN, BK, TM, TN] = tile
@@ -63,7 +64,7 @@ export function product({ type, plus, times, better }: Arithmetic, tile: Tile, a
     const row = `(y * ${BM}u + (${((i >> 2) * BM) / TM}u + l.y) * 4u + ${i & 3}u)`
     const element = (e: number) => {
       const k = `decisive(u32(w${n}[${e}]), w.z, ${row}, col4 + ${(j * BN) / TN}u + l.x, ${e}u, c${n}[${e}])`
-      const value = auxiliary === 'through' ? `through[${k} * p.m4 * 4u + ${row}]` : `i32(${k})`
+      const value = auxiliary === 'through' ? `through[${k} * p.m4 * 4u + ${row}]` : `i32(${k} + p.base)`
       return `if (w${n}[${e}] >= 0) { x[${e}] = ${value}; }`
     }
     const before = auxiliary === 'through' ? 'win[at]' : 'select(win[at], vec4<i32>(-1), p.first == 1u)'
@@ -96,8 +97,8 @@ export function product({ type, plus, times, better }: Arithmetic, tile: Tile, a
 @group(0) @binding(0) var<storage, read> at: array<V>;
 @group(0) @binding(1) var<storage, read> b: array<V>;
 @group(0) @binding(2) var<storage, read_write> c: array<V>;
-struct P { m4: u32, n4: u32, k0: u32, k1: u32, x0: u32, y0: u32, first: u32, start: u32, za: u32, zb: u32, zc: u32 }
-@group(0) @binding(3) var<uniform> p: P;
+struct P { m4: u32, n4: u32, k0: u32, k1: u32, y0: u32, first: u32, start: u32, za: u32, zb: u32, zc: u32, base: u32 }
+@group(0) @binding(9) var<uniform> p: P;
 ${has ? '@group(0) @binding(4) var<storage, read_write> win: array<vec4<i32>>;' : ''}
 ${auxiliary === 'through' ? '@group(0) @binding(5) var<storage, read> through: array<i32>;' : ''}
 ${
@@ -117,7 +118,7 @@ var<workgroup> sa: array<V, ${(BK * BM) / 4}>;
 var<workgroup> sb: array<V, ${(BK * BN) / 4}>;
 @compute @workgroup_size(${BN / TN}, ${BM / TM})
 fn main(@builtin(workgroup_id) w: vec3<u32>, @builtin(local_invocation_id) l: vec3<u32>, @builtin(local_invocation_index) t: u32) {
-  let y = w.y + p.y0; let row4 = y * ${BM / 4}u + w.z * p.za; let col4 = (w.x + p.x0) * ${BN / 4}u; let cz = w.z * p.zc;
+  let y = w.y + p.y0; let row4 = y * ${BM / 4}u + w.z * p.za; let col4 = w.x * ${BN / 4}u; let cz = w.z * p.zc;
   ${range(count)
     .map((n) => `var c${n} = V(bitcast<${type}>(p.start));${has ? ` var w${n} = vec4<i32>(-1);` : ''}`)
     .join('\n  ')}

@@ -28,7 +28,7 @@ export const scanParameters = [
 export const scan = (bits: StoredBits, isFloat: boolean, zero: number): string => `
 @group(0) @binding(0) var<storage, read> src: array<u32>;
 struct P { offset: u32, outer: u32, inner: u32, os: u32, is: u32, batch: u32, bs: u32, facts: u32 }
-@group(0) @binding(1) var<uniform> p: P;
+@group(0) @binding(9) var<uniform> p: P;
 @group(0) @binding(2) var<storage, read_write> status: array<atomic<i32>>;
 var<workgroup> least: atomic<i32>; var<workgroup> greatest: atomic<i32>;
 var<workgroup> flags: atomic<i32>; var<workgroup> tiniest: atomic<i32>;

@@ -39,7 +39,7 @@ export function store({ semiring, mode, bits, witness }: StoreKind): string {
   const lost = witness ? 'if (u != v) { k = -1; }' : ''
   const decoded =
     mode === 'wide'
-      ? 'let none = low[at] == 2u; let half = bitcast<i32>(acc[at]); let bit = i32(low[at] & 1u);'
+      ? 'let none = win[at] == 2; let half = bitcast<i32>(acc[at]); let bit = win[at] & 1;'
       : `let r = bitcast<i32>(acc[at]) >> p.shift; let none = ${isMax ? 'r < 0' : 'r > 0'};
   let oa = offset_of(${FACTS[0]}u); let ob = offset_of(${FACTS[1]}u); let ob1 = (oa ^ ob) & 1;
   let half = (r >> 1u) + (oa >> 1u) + (ob >> 1u) + (oa & ob & 1) + (r & ob1 & 1); let bit = (r ^ ob1) & 1;
@@ -92,12 +92,12 @@ struct P {
   offset: u32, rs: u32, bs: u32, m: u32, n: u32, mp: u32, np: u32, src0: u32, rs0: u32, cs0: u32, bs0: u32,
   kOffset: u32, krs: u32, kbs: u32, adds: u32, policy: u32, shift: u32
 }
-@group(0) @binding(1) var<uniform> p: P;
+@group(0) @binding(9) var<uniform> p: P;
 @group(0) @binding(2) var<storage, read_write> dst: ${writtenType(bits)};
 @group(0) @binding(3) var<storage, read_write> status: array<atomic<i32>>;
 @group(0) @binding(4) var<storage, read> src: array<u32>;
-${witness ? '@group(0) @binding(5) var<storage, read> win: array<i32>;\n@group(0) @binding(6) var<storage, read_write> index: array<i32>;' : ''}
-${mode === 'wide' ? '@group(0) @binding(7) var<storage, read> low: array<u32>;' : ''}
+${witness || mode === 'wide' ? '@group(0) @binding(5) var<storage, read> win: array<i32>;' : ''}
+${witness ? '@group(0) @binding(6) var<storage, read_write> index: array<i32>;' : ''}
 ${readers[bits]}
 ${writers[bits]}
 ${KEY}

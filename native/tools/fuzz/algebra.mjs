@@ -145,6 +145,18 @@ export const algebras = Object.entries(semirings).flatMap(([semiring, { types }]
   types.map((dtype) => algebraOf(semiring, dtype)),
 )
 
+/** Restricts the algebras to those that WebGPU has kernels for, which find no witness of truth values, and close int32 only. */
+export function keepWebGpu(variants) {
+  const kept = algebras.filter(({ semiring, dtype }) =>
+    variants.some((one) => one.backend === 'webgpu' && one.semiring === semiring && one.dtype === dtype),
+  )
+  algebras.splice(
+    0,
+    algebras.length,
+    ...kept.map((one) => ({ ...one, hasWitness: !one.isTruth, hasClosure: one.isInteger })),
+  )
+}
+
 /** Algebras over one element type. */
 export const algebrasOf = (dtype) => algebras.filter((algebra) => algebra.dtype === dtype)
 

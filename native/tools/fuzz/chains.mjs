@@ -33,9 +33,9 @@ class Chain {
     this.random = random
     this.device = device
     this.isSeveral = isSeveral
-    this.dtype = random.pick(dtypes)
+    this.dtype = random.pick(dtypes.filter((dtype) => algebrasOf(dtype).length > 0))
     // Elements of max-times may not be negative.
-    this.positive = this.dtype.startsWith('float') && random.chance(0.2)
+    this.positive = algebrasOf(this.dtype).some(({ kind }) => kind === 'product') && random.chance(0.2)
     this.waits = random.chance(0.6)
     const most = onGpu ? 1400 : 720
     const small = [random.size(2, 64), random.size(2, 200), 130, 257, random.integer(500, most)]
@@ -128,7 +128,10 @@ class Chain {
       n,
       batched,
       batch: batched ? this.batch : 1,
-      structure: random.chance(0.2) ? drawStructure(random, m, k, n) : undefined,
+      structure:
+        context.limits.structures !== false && random.chance(0.2)
+          ? drawStructure(random, m, k, n)
+          : undefined,
       // A failing call makes dependent calls fail.
       overflow: drawOverflow(random, algebra, !this.waits),
       asked: drawAuxiliary(random, algebra, 0.2),
@@ -230,9 +233,11 @@ class Chain {
     const { random, context } = this
     const algebra = random.pick(
       algebrasOf(this.dtype).filter(
-        ({ kind, idempotent }) => (kind === 'least' || kind === 'greatest') && idempotent,
+        ({ kind, idempotent, hasClosure = true }) =>
+          (kind === 'least' || kind === 'greatest') && idempotent && hasClosure,
       ),
     )
+    if (!algebra) return
     const n = Math.min(this.length(), 100)
     const view = this.view(n, n, false)
     // A NaN makes the closure fail, and dependent calls with it.

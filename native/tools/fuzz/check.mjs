@@ -173,6 +173,10 @@ export function wrongError(problem, error, random, budget, { variant, aborts, re
   return allowed ? undefined : wrongRefusal(problem, error, random, budget)
 }
 
+/** Returns whether WebGPU rejected values that it can't compute exactly. */
+export const isInexact = ({ code, message }) =>
+  code === 'ERR_MPMML_OPTION' && /WebGPU can't compute .* exactly/.test(message)
+
 /** Returns the error in the refusal of a product because of its values; undefined if the refusal is right. */
 export function wrongRefusal(problem, error, random, budget, define = cells) {
   const { algebra, batched } = problem
@@ -201,6 +205,7 @@ export function wrongRefusal(problem, error, random, budget, define = cells) {
     return undefined
   }
   if (code === 'ERR_MPMML_VALUE' && algebra.kind === 'product') return wrongNegative(problem, message)
+  if (isInexact(error)) return undefined
   return `ended with ${code ?? 'an error without a code'}: ${message}`
 }
 

@@ -62,8 +62,8 @@ export function drawOverflow(random, { isInteger, isWhole }, far) {
 }
 
 /** Draws the names of requested auxiliary outputs, each with probability `share`. */
-export const drawAuxiliary = (random, { idempotent }, share = 0.3) =>
-  idempotent ? Object.keys(further).filter(() => random.chance(share)) : []
+export const drawAuxiliary = (random, { idempotent, hasWitness = true }, share = 0.3) =>
+  idempotent && hasWitness ? Object.keys(further).filter(() => random.chance(share)) : []
 
 /** The options of a product. */
 export const optionsOf = ({ algebra, overflow, structure, asked }) => ({
@@ -95,13 +95,13 @@ function drawBatch(random, [m, k, n], elements) {
 export function drawProblem(random, limits, algebra = drawAlgebra(random)) {
   // A band of C in a batch whose sums may overflow. Its results are written to separate memory and copied by
   // item, row and span.
-  const isNear = algebra.isInteger && random.chance(0.04)
+  const isNear = limits.structures !== false && algebra.isInteger && random.chance(0.04)
   const [m, k, n] = isNear ? sizeKinds.small(random) : drawSizes(random, limits)
   const values = isNear ? drawValues(random, algebra, nearOverflow) : drawValues(random, algebra)
   const batch = isNear ? random.integer(2, 6) : drawBatch(random, [m, k, n], limits.elements)
   const structure = isNear
     ? { ...drawStructure(random, m, k, n), c: drawBand(random, m, n) }
-    : random.chance(0.3)
+    : limits.structures !== false && random.chance(0.3)
       ? drawStructure(random, m, k, n)
       : undefined
   // A single matrix is an operand of every product of a batch.

@@ -12,7 +12,7 @@ export class Wrong extends Error {}
 export function drawPlace(random, { addon, backends, pretended, devices, hasCuda }) {
   const backend = random.pick(backends)
   const where = { backend }
-  if (devices !== 'one' && (backend === 'cuda' || !hasCuda) && random.chance(0.4)) {
+  if (devices !== 'one' && backend !== 'webgpu' && (backend === 'cuda' || !hasCuda) && random.chance(0.4)) {
     const count = random.integer(2, 5)
     if (pretended) addon.pretendDevices(count)
     if (backend === 'cpu') delete where.backend
@@ -115,7 +115,11 @@ async function oneProduct(context, random, place, alone, chosen) {
   const options = { ...handed.options, ...handed.own, ...place.where, ...abort.options }
   if (variant) options.variant = variant
   const what = `${describe(problem)}; ${JSON.stringify({ ...place.where, variant })}${refuses ? ', memory is refused' : ''}`
-  const isSync = !abort.may && random.chance(0.15) && problem.batch * problem.m * problem.k * problem.n < 1e6
+  const isSync =
+    place.backend !== 'webgpu' &&
+    !abort.may &&
+    random.chance(0.15) &&
+    problem.batch * problem.m * problem.k * problem.n < 1e6
   if (refuses) addon.failAllocation(random.integer(1, 8), random.pick([1, 1, 1000]))
   try {
     const running = isSync
@@ -147,8 +151,10 @@ export async function productCase(context, random, chosen) {
   const limits = { ...context.limits }
   const before = process.env.MPMML_DEVICE_MEMORY_MIB
   // Makes the product be computed in blocks.
-  if (place.backend === 'cuda' && random.chance(0.15)) {
-    process.env.MPMML_DEVICE_MEMORY_MIB = String(random.size(32, 512))
+  if (place.backend !== 'cpu' && random.chance(0.15)) {
+    process.env.MPMML_DEVICE_MEMORY_MIB = String(
+      place.backend === 'cuda' ? random.size(32, 512) : random.size(1, 16),
+    )
     limits.large = 0.4
   }
   try {
@@ -177,7 +183,7 @@ export async function crowdCase(context, random) {
 export async function groupCase(context, random) {
   const { library, tally } = context
   const place = drawPlace(random, context)
-  const limits = { elements: 20_000, steps: 1e6 }
+  const limits = { ...context.limits, elements: 20_000, steps: 1e6 }
   const first = drawProblem(random, limits)
   const problems = [first]
   const count = random.size(1, 60)

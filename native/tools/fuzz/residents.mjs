@@ -1,4 +1,5 @@
 /** Products of matrices on a device, repeated with the same operands, so that cached packings are reused. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { wrongError, wrongIn } from './check.mjs'
 import { place, sameBits } from './layouts.mjs'
 import { asMatrix, asResult } from './mirror.mjs'
@@ -20,6 +21,8 @@ export async function onDevice({ library, addon }, { where, leave }, use) {
     const last = await device.full([1, 1], 0)
     await last.download()
     last.dispose()
+    // The thread of WebGPU reports its memory later.
+    if (device.backend === 'webgpu') await sleep(100)
     const { used } = device.memory()
     if (used !== 0) throw new Wrong(`${used} bytes are used after all matrices were disposed`)
   } finally {

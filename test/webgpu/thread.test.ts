@@ -1,0 +1,72 @@
+/** The thread that computes by WebGPU in Node.js: its failures, and the end of the process. */
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { addon, root } from '../../lib/native.js'
+import { openThread } from '../../lib/webgpu/open-thread.js'
+import { named } from '../support/skip.js'
+import { withoutWebGpu } from '../support/webgpu.js'
+
+const reason = await withoutWebGpu()
+
+/** A thread that opens devices, and ends when one is closed. */
+const program = `
+import { parentPort } from 'node:worker_threads'
+parentPort.on('message', ({ call, name, end }) => {
+  const given = { $handle: 1, kind: 'device', description: {}, use: {} }
+  if (name === 'openDevice') parentPort.postMessage({ call, given, arrays: [] })
+  if (name === 'closeDevice') process.exit(3)
+  if (end) Atomics.store(end, 0, 1)
+  if (end) Atomics.notify(end, 0)
+})`
+
+describe('a thread of WebGPU that ends', () => {
+  let folder: string
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'mpmml-thread-'))
+    writeFileSync(join(folder, 'thread.mjs'), program)
+  })
+  afterAll(() => rmSync(folder, { recursive: true }))
+
+  it('rejects its calls, and its devices are unknown to the next thread', async () => {
+    const ended = vi.fn()
+    const first = openThread(addon, join(folder, 'thread.mjs'), ended)
+    const device = await first.openDevice(0, 0, 0, 0)
+    const lost = { code: 'ERR_MPMML_DEVICE_LOST', message: expect.stringContaining('status 3') }
+    await expect(first.closeDevice(device)).rejects.toMatchObject(lost)
+    await expect(first.openDevice(0, 0, 0, 0)).rejects.toMatchObject(lost)
+    expect(ended).toHaveBeenCalledTimes(1)
+    const second = openThread(addon, join(folder, 'thread.mjs'), ended)
+    await second.openDevice(0, 0, 0, 0)
+    await expect(second.closeDevice(device)).rejects.toThrow('no such object')
+  })
+
+  it('rejects calls if its file doesn’t exist', async () => {
+    const ended = vi.fn()
+    const { describeGpu } = openThread(addon, join(folder, 'none.mjs'), ended)
+    await expect(describeGpu()).rejects.toMatchObject({ code: 'ERR_MPMML_DEVICE_LOST' })
+    expect(ended).toHaveBeenCalled()
+  })
+})
+
+describe.skipIf(reason !== undefined)(named('webgpu', reason), () => {
+  it.each([
+    ['exits', 'process.exit(7)', 7],
+    ['throws', "throw new Error('of the program')", 1],
+    ['has no more work', 'await product', 0],
+  ])('ends with its status if a process that computes %s', (_, end, status) => {
+    const library = JSON.stringify(join(root, 'dist', 'lib', 'index.js'))
+    const text = `import { matrix, mpmm, openDevice } from ${library}
+const device = await openDevice({ backend: 'webgpu' })
+const a = matrix(600, 600, new Int32Array(360_000))
+const there = await device.upload(a)
+const product = mpmm(a, a, { backend: 'webgpu' })
+product.catch(() => {})
+await new Promise((resolve) => setTimeout(resolve, 20))
+${end}`
+    const { status: found, signal } = spawnSync(process.execPath, ['--input-type=module', '--eval', text])
+    expect([found, signal]).toEqual([status, null])
+  })
+})
