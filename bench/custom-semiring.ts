@@ -1,6 +1,6 @@
 /** Computes the product of two files over a semiring that a JSON file defines. */
+import { readFile } from 'node:fs/promises'
 import { InvalidArgumentError, type Option } from 'commander'
-import { readWholeText } from '../lib/files/text-file.js'
 import { type DenseMatrix, FileError, type MpmmOptions, mpmm } from '../lib/index.js'
 import type { UserSemiring } from '../lib/semirings.js'
 import {
@@ -93,10 +93,9 @@ export async function multiplyByOwn(request: OwnRequest, signal: AbortSignal): P
 async function readSemiring(path: string): Promise<UserSemiring<'float32'>> {
   // Imported on demand, because products over built-in semirings don't need the module.
   const { semiring } = await import('../lib/semirings.js')
-  const text = await readWholeText(path, 'a semiring')
   let own: UserSemiring
   try {
-    own = semiring.from(text)
+    own = semiring.from(await readFile(path, 'utf8'))
   } catch (error) {
     throw new FileError(`${path}: ${(error as Error).message}`, { cause: error })
   }

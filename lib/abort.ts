@@ -8,7 +8,7 @@ import { option } from './options.js'
 export const NEVER_CANCELLED = new Int32Array(1)
 
 /** Actions to run when a signal is aborted, and the listener that runs them. */
-interface Watch {
+interface AbortSubscription {
   readonly actions: Set<() => void>
   readonly listener: () => void
 }
@@ -33,7 +33,7 @@ function readSignal(value: unknown): AbortSignal {
 }
 
 // One listener for each signal: Node warns of a leak from the eleventh on.
-const watches = new WeakMap<AbortSignal, Watch>()
+const subscriptions = new WeakMap<AbortSignal, AbortSubscription>()
 
 /**
  * Calls `action` when `signal` is aborted. Returns a function that removes the action; callers must call it
@@ -44,13 +44,13 @@ const watches = new WeakMap<AbortSignal, Watch>()
  * @param action - a new function for each call; it must not throw.
  */
 export function onAbort(signal: AbortSignal, action: () => void): () => void {
-  const watch = watches.get(signal) ?? startWatch(signal)
-  watch.actions.add(action)
+  const subscription = subscriptions.get(signal) ?? subscribe(signal)
+  subscription.actions.add(action)
   return () => {
-    watch.actions.delete(action)
-    if (watch.actions.size > 0) return
-    if (watches.get(signal) === watch) watches.delete(signal)
-    signal.removeEventListener('abort', watch.listener)
+    subscription.actions.delete(action)
+    if (subscription.actions.size > 0) return
+    if (subscriptions.get(signal) === subscription) subscriptions.delete(signal)
+    signal.removeEventListener('abort', subscription.listener)
   }
 }
 
@@ -61,15 +61,15 @@ export function onAbort(signal: AbortSignal, action: () => void): () => void {
 export const cancelOnAbort = (signal: AbortSignal, cancel: Int32Array): (() => void) =>
   onAbort(signal, () => addon.giveUp(cancel))
 
-function startWatch(signal: AbortSignal): Watch {
+function subscribe(signal: AbortSignal): AbortSubscription {
   const actions = new Set<() => void>()
   const listener = () => {
     for (const action of actions) action()
   }
   signal.addEventListener('abort', listener)
-  const watch = { actions, listener }
-  watches.set(signal, watch)
-  return watch
+  const subscription = { actions, listener }
+  subscriptions.set(signal, subscription)
+  return subscription
 }
 
 /** Returns the error of work whose signal was aborted; messages call the work `what`. */

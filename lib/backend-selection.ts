@@ -35,7 +35,7 @@ const PER_COMPARISON = 3.5e-6
 const PER_ELEMENT = 4e-6
 const MS_PER_LISTED = 50e-6
 const PER_COPIED = 1e-6
-const PER_STEP = { cuda: 1e-10, webgpu: 1e-9, cpu: 6e-8 }
+const MS_PER_STEP = { cuda: 1e-10, webgpu: 1e-9, cpu: 6e-8 }
 const PER_CALL = 0.1
 /**
  * Cost per node of dividing a graph by separators, and limit of the edges per node of a graph for which
@@ -151,7 +151,7 @@ function closingOn(backend: BackendName, { nodes, batch, resident }: PathsWork):
   const elements = nodes * nodes
   const threads = backend === 'cpu' ? cores() : 1
   const moving = backend !== 'cpu' && !resident ? 2 * elements * PER_COPIED : 0
-  return PER_CALL + batch * ((elements * nodes * PER_STEP[backend]) / threads + moving)
+  return PER_CALL + batch * ((elements * nodes * MS_PER_STEP[backend]) / threads + moving)
 }
 
 /**

@@ -43,7 +43,7 @@ export function assertOrdinaryArray(values: unknown, name: Name): void {
 }
 
 /** Borrowed arrays of one call. */
-export class Loan implements Borrowed {
+export class BorrowedArrays implements Borrowed {
   readonly #arrays: { readonly data: TypedArray; readonly length: number; readonly name: Name }[] = []
 
   /**

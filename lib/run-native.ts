@@ -8,13 +8,13 @@ import { addon } from './native.js'
 import { type Progress, ProgressReports, shareOf } from './product/progress.js'
 
 /** Options of a call through which users abort native code and receive its progress. */
-export interface Watch {
+export interface ControlOptions {
   readonly signal?: AbortSignal | undefined
   readonly onProgress?: ((progress: Progress) => void) | undefined
 }
 
 /** Work of native code. */
-export interface NativeWork extends Watch {
+export interface NativeWork extends ControlOptions {
   /** Name of the work in messages. */
   readonly what: string
   /** Arrays of the user that native code reads and writes; null if all arrays are the library's. */

@@ -4,7 +4,7 @@ import { reducePaths, shortestPaths } from '../../lib/graph.js'
 import { type ElementArray, info, matrix } from '../../lib/index.js'
 import { elapsed, median } from '../experiment.js'
 import { delaysDuring } from './event-loop.js'
-import { type Contest, compete, type Samples, type Way } from './peers/contest.js'
+import { type Contest, compete, type Implementation, type Samples } from './peers/contest.js'
 import { javascriptRivals } from './peers/javascript.js'
 import { grid, hexagonal, type Network, networks, random, roads } from './sparse/networks.js'
 import type { Bench, Suite, SuiteCase } from './suite.js'
@@ -41,7 +41,7 @@ interface Search extends Pick<Contest, 'of' | 'rounds' | 'asked'> {
   targets: number[] | null
   programs?: Contest['programs']
   /** Returns competitors in addition to mpmml and Python programs, which are checked against `distances`. */
-  others?(distances: ElementArray): Promise<Way[]>
+  others?(distances: ElementArray): Promise<Implementation[]>
   /** Whether figures are per source. */
   isPerSource?: boolean
 }
@@ -78,9 +78,9 @@ async function javascriptWays(
   search: (loaded: ReturnType<JavascriptRival['load']>) => (() => ArrayLike<number>) | undefined,
   distances: ElementArray,
   { note, calls = 1 }: { note: string; calls?: number },
-): Promise<Way[]> {
+): Promise<Implementation[]> {
   const { rivals, missing } = await javascriptRivals()
-  const ways: Way[] = []
+  const ways: Implementation[] = []
   for (const { name, version, load } of rivals) {
     bench.onPart(`making the graph of ${name}`, 0)
     const call = search(load(network))

@@ -1,8 +1,8 @@
 /** Selects the edges within strong components: cycles have only such edges. */
 import type { Components } from '../graph-core/components.js'
 import { fractionBits } from '../graph-core/fractions.js'
-import { type EdgeRows, picking, restrict } from '../graph-core/rows.js'
-import { PER_STEP, type Steps } from '../graph-core/slices.js'
+import { type EdgeRows, restrict, selectEdges } from '../graph-core/rows.js'
+import { PER_SLICE, type Steps } from '../graph-core/slices.js'
 import type { WeightedGraph } from './weights.js'
 
 /** The edges within components, between places: nodes in the order of their components. `edge` are indices in the graph's rows. */
@@ -32,7 +32,7 @@ export function* innerEdges(
   const sign = semiring === 'max-plus' ? 1 : -1
   let largest = 0
   for (let k = 0; k < edge.length; k++) {
-    if (k % PER_STEP === PER_STEP - 1) yield
+    if (k % PER_SLICE === PER_SLICE - 1) yield
     const value = sign * rows.weight[edge[k]!]!
     weight[k] = value
     if (Math.abs(value) > largest) largest = Math.abs(value)
@@ -41,7 +41,7 @@ export function* innerEdges(
   const integers = bits <= 1023 && largest * 2 ** bits <= Number.MAX_SAFE_INTEGER
   if (integers && bits > 0) for (let k = 0; k < edge.length; k++) weight[k]! *= 2 ** bits
   const tokens = new Int32Array(edge.length)
-  if (given) yield* picking(given.of, edge, tokens)
+  if (given) yield* selectEdges(given.of, edge, tokens)
   else tokens.fill(1)
   return { ...inner, weight, integers, bits, sign, tokens, mostTokens: given ? given.most : 1 }
 }

@@ -2,8 +2,8 @@
 import { assertTerminates } from '../graph-core/caps.js'
 import { findingComponents } from '../graph-core/components.js'
 import { naming } from '../graph-core/names.js'
-import { type EdgeRows, picking, restrict, startsOf } from '../graph-core/rows.js'
-import { PER_STEP, type Steps } from '../graph-core/slices.js'
+import { type EdgeRows, restrict, selectEdges, startsOf } from '../graph-core/rows.js'
+import { PER_SLICE, type Steps } from '../graph-core/slices.js'
 import { greatestDivisor } from '../integers.js'
 import {
   asMean,
@@ -93,7 +93,7 @@ function* solveAll(spectral: Spectral): Steps<{ best: BestCycle; rows: EdgeRows 
       count = 0
     }
     for (let p = components.start[component]!; p < components.start[component + 1]!; p++) {
-      if (p % PER_STEP === PER_STEP - 1) yield
+      if (p % PER_SLICE === PER_SLICE - 1) yield
       for (let k = inner.start[p]!; k < inner.start[p + 1]!; k++) {
         if (!iteration.isTight(k, p)) continue
         from[count] = p
@@ -116,9 +116,9 @@ export function* findCritical(spectral: Spectral): Steps<Critical | null> {
   const parts = yield* findingComponents(tight.rows)
   // Tight edges within strong components are on cycles of tight edges.
   const within = yield* restrict(tight.rows, parts.of)
-  const edge = yield* picking(tight.rows.edge, within.edge, new Int32Array(within.edge.length))
+  const edge = yield* selectEdges(tight.rows.edge, within.edge, new Int32Array(within.edge.length))
   const found: { places: Int32Array; divisor: number }[] = []
-  const tokens = yield* picking(spectral.inner.tokens, edge, new Int32Array(edge.length))
+  const tokens = yield* selectEdges(spectral.inner.tokens, edge, new Int32Array(edge.length))
   const divisorOf = cycleDivisors(within, tokens)
   for (let part = 0; part < parts.count; part++) {
     const places = parts.members.slice(parts.start[part], parts.start[part + 1])
@@ -163,14 +163,14 @@ function* edgesOf({ graph, inner }: Spectral, { rows: { edge } }: Critical): Ste
   const { rows, list } = graph
   const isOn = new Uint8Array(list ? list.length : rows.to.length)
   for (let at = 0; at < edge.length; at++) {
-    if (at % PER_STEP === PER_STEP - 1) yield
+    if (at % PER_SLICE === PER_SLICE - 1) yield
     const k = inner.edge[edge[at]!]!
     isOn[list ? list.index[k]! : k] = 1
   }
   const edges: number[] = []
   let row = 0
   for (let k = 0; k < isOn.length; k++) {
-    if (k % PER_STEP === PER_STEP - 1) yield
+    if (k % PER_SLICE === PER_SLICE - 1) yield
     if (isOn[k] === 0) continue
     if (!list) while (rows.start[row + 1]! <= k) row++
     edges.push(list ? k : numberOf(graph, k, row))
@@ -197,7 +197,7 @@ function cycleDivisors({ nodes, start, to }: EdgeRows, tokens: Int32Array): (fir
     queue[waiting++] = first
     level[first] = 0
     for (let at = 0; at < waiting; at++) {
-      if (++looked % PER_STEP === 0) yield
+      if (++looked % PER_SLICE === 0) yield
       const p = queue[at]!
       for (let k = start[p]!; k < start[p + 1]!; k++) {
         const j = to[k]!

@@ -3,7 +3,7 @@ import { OutOfMemoryError } from '../errors.js'
 import { availableFor } from '../graph-core/memory-check.js'
 import { findReachable } from '../graph-core/reached.js'
 import { type Rows, transpose } from '../graph-core/rows.js'
-import { PER_STEP, type Steps } from '../graph-core/slices.js'
+import { PER_SLICE, type Steps } from '../graph-core/slices.js'
 import {
   asMean,
   bestCycle,
@@ -138,7 +138,7 @@ function* vectorOf<Key>(
   const numerators = new Float64Array(graph.rows.nodes).fill(none)
   const values = new Float64Array(graph.rows.nodes).fill(none)
   for (let place = 0; place < members.length; place++) {
-    if (place % PER_STEP === PER_STEP - 1) yield
+    if (place % PER_SLICE === PER_SLICE - 1) yield
     const value = BigInt(inner.sign) * iteration.exactValue(place)
     // Over floats the denominator is the number of tokens.
     const scaled = value / BigInt(best.tokens / denominator)

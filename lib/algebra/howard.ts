@@ -22,8 +22,8 @@
 
 import { assertTerminates } from '../graph-core/caps.js'
 import { scaled, signOf } from '../graph-core/fractions.js'
-import { type EdgeRows, picking, transpose } from '../graph-core/rows.js'
-import { PER_STEP, type Steps } from '../graph-core/slices.js'
+import { type EdgeRows, selectEdges, transpose } from '../graph-core/rows.js'
+import { PER_SLICE, type Steps } from '../graph-core/slices.js'
 import type { Inner } from './component-edges.js'
 
 const EXACT = Number.MAX_SAFE_INTEGER
@@ -154,7 +154,7 @@ export class PolicyIteration {
         if (Math.abs(value) > heaviest) heaviest = Math.abs(value)
       }
       this.#choose(p, best)
-      if (p % PER_STEP === PER_STEP - 1) yield
+      if (p % PER_SLICE === PER_SLICE - 1) yield
     }
     return heaviest
   }
@@ -402,8 +402,8 @@ export class PolicyIteration {
   *#edgesTo(): Steps<Entering> {
     if (this.#entering) return this.#entering
     const rows = yield* transpose(this.inner)
-    const weight = yield* picking(this.inner.weight, rows.edge, new Float64Array(rows.edge.length))
-    const tokens = yield* picking(this.inner.tokens, rows.edge, new Int32Array(rows.edge.length))
+    const weight = yield* selectEdges(this.inner.weight, rows.edge, new Float64Array(rows.edge.length))
+    const tokens = yield* selectEdges(this.inner.tokens, rows.edge, new Int32Array(rows.edge.length))
     this.#entering = { ...rows, weight, tokens }
     return this.#entering
   }
@@ -425,7 +425,7 @@ export class PolicyIteration {
         this.#choose(p, edge[at]!)
         order[reached++] = p
       }
-      if (o % PER_STEP === PER_STEP - 1) yield
+      if (o % PER_SLICE === PER_SLICE - 1) yield
     }
   }
 
@@ -450,7 +450,7 @@ export class PolicyIteration {
     const inOrder = !this.#isShallow
     let waiting = 0
     for (let o = this.#first; o < end; o++) {
-      if (o % PER_STEP === PER_STEP - 1) yield
+      if (o % PER_SLICE === PER_SLICE - 1) yield
       const p = inOrder ? order[o]! : o
       let most = value[p]!
       let best = -1
@@ -493,7 +493,7 @@ export class PolicyIteration {
     let left = this.#settled ? edges : edges / 2
     let looked = 0
     for (let head = 0; waiting > 0 && left > 0; waiting--) {
-      if (++looked % PER_STEP === 0) yield
+      if (++looked % PER_SLICE === 0) yield
       const j = queue[head]!
       if (++head === size) head = 0
       mark[j] = 0
@@ -530,7 +530,7 @@ export class PolicyIteration {
     const chosen = this.#path
     let changed = false
     for (let p = this.#first; p < this.#end; p++) {
-      if (p % PER_STEP === PER_STEP - 1) yield
+      if (p % PER_SLICE === PER_SLICE - 1) yield
       const old = policy[p]!
       let most = value[p]!
       let best = old

@@ -7,8 +7,8 @@ import { fractionBits } from '../graph-core/fractions.js'
 import { assertMemoryFits } from '../graph-core/memory-check.js'
 import { nodeText } from '../graph-core/names.js'
 import { findReachable } from '../graph-core/reached.js'
-import { picking, restrict, transpose } from '../graph-core/rows.js'
-import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
+import { restrict, selectEdges, transpose } from '../graph-core/rows.js'
+import { inSlices, PER_SLICE, type Steps } from '../graph-core/slices.js'
 import { Options, type OptionsOf, whole } from '../options.js'
 import type { MpmmOptions } from '../product/options.js'
 import type { ElementArray } from '../storage.js'
@@ -126,12 +126,12 @@ function* findRegime<Key>(graph: WeightedGraph, x0: ElementArray, maxSteps: numb
   )
   const { edge } = among
   const part: WeightedGraph = {
-    rows: { ...among, weight: yield* picking(weight, edge, new Float64Array(edge.length)) },
+    rows: { ...among, weight: yield* selectEdges(weight, edge, new Float64Array(edge.length)) },
     semiring: 'max-plus',
     exact: true,
     list: null,
     names: graph.names,
-    tokens: tokens && { ...tokens, of: yield* picking(tokens.of, edge, new Int32Array(edge.length)) },
+    tokens: tokens && { ...tokens, of: yield* selectEdges(tokens.of, edge, new Int32Array(edge.length)) },
   }
   const system = new System(part, yield* timesOf(yield* prepare(part)))
   const { begin, period } = yield* findPeriod(system, start, maxSteps)
@@ -170,7 +170,7 @@ function* scaled(
   }
   const weight = new Float64Array(rows.weight.length)
   for (let k = 0; k < weight.length; k++) {
-    if (k % PER_STEP === PER_STEP - 1) yield
+    if (k % PER_SLICE === PER_SLICE - 1) yield
     weight[k] = sign * rows.weight[k]!
   }
   const finite = start.filter((value) => value !== -Infinity)
@@ -242,7 +242,7 @@ class System {
       }
       next[i] = most
       this.#looked += end - start[i]! + 1
-      if (this.#looked >= PER_STEP) {
+      if (this.#looked >= PER_SLICE) {
         this.#looked = 0
         yield
       }

@@ -2,7 +2,7 @@
 
 import { optionsOf, whereSet } from '../backend.js'
 import type { BackendName } from '../backend-name.js'
-import { during, Loan } from '../borrowed.js'
+import { BorrowedArrays, during } from '../borrowed.js'
 import { assertSemiringType, readSemiring, storedZeroOf, zeroOf } from '../built-in-semirings.js'
 import { showList } from '../describe.js'
 import { type Device, DeviceMatrix, onHost } from '../device/device.js'
@@ -10,7 +10,7 @@ import { Resident, type Session } from '../device/resident.js'
 import { FLOAT64, INT32, isNarrow, newUnwrittenArray, typeNameOf } from '../elements.js'
 import { DeviceError, DTypeError, ShapeError } from '../errors.js'
 import { type EdgeList, isEdgeList, type NamedEdgeList } from '../graph-core/edges.js'
-import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
+import { inSlices, PER_SLICE, type Steps } from '../graph-core/slices.js'
 import { MAX_INT32, MIN_INT32 } from '../integers.js'
 import { shapeOf } from '../layout.js'
 import { allocate, type DenseMatrix, type MatrixLike, rowMajorMatrix, type Shape } from '../matrix.js'
@@ -193,7 +193,7 @@ interface ResidualRequest {
   readonly left: boolean
   readonly negated: HostView
   readonly kept: HostView
-  readonly borrowed: Loan
+  readonly borrowed: BorrowedArrays
   readonly semiring: SumSemiring
   readonly overflow: Overflow
   readonly signal: AbortSignal | undefined
@@ -223,7 +223,7 @@ async function readRequest(
   const hostOf = async (value: Listed) =>
     isEdgeList(value) ? (await listMatrix(value, { semiring: index, signal })).matrix : onHost(value)
   const [first, second] = await Promise.all([hostOf(a), hostOf(b)])
-  const borrowed = new Loan()
+  const borrowed = new BorrowedArrays()
   const viewA = borrowed.view(readBack(first, 'a', 'operand'), 'a')
   const viewB = borrowed.view(readBack(second, 'b', 'operand'), 'b')
   if (viewA.type !== viewB.type) {
@@ -350,7 +350,7 @@ function* visiting(view: HostView, visit: (value: number) => void): Steps<void> 
       let at = offset + item * batchStride + i * rowStride
       for (let j = 0; j < cols; j++, at += colStride) {
         visit(data[at]!)
-        if (++looked % PER_STEP === 0) yield
+        if (++looked % PER_SLICE === 0) yield
       }
     }
   }
@@ -400,7 +400,7 @@ function* narrowed(
 ): Steps<DenseMatrix<ElementArray>> {
   const narrow = allocate(data.length, 'the residual', INT32, newUnwrittenArray)
   for (let at = 0; at < data.length; at++) {
-    if (at % PER_STEP === PER_STEP - 1) yield
+    if (at % PER_SLICE === PER_SLICE - 1) yield
     const value = data[at]!
     if (value === -Infinity) narrow[at] = MIN_INT32
     else if (value === Infinity) narrow[at] = MAX_INT32
@@ -443,7 +443,7 @@ function* attained(
       if (wanted === zeroB) continue
       let found = false
       for (let k = 0; k < a.cols && !found; k++) {
-        if (++looked % PER_STEP === 0) yield
+        if (++looked % PER_SLICE === 0) yield
         const own = a.data[a.offset + i * a.rowStride + k * a.colStride]!
         const value = x.data[k * cols + j]!
         if (own === zeroA || value === zeroX) continue

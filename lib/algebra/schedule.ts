@@ -9,7 +9,7 @@ import { type EdgeList, makeEdges } from '../graph-core/edges.js'
 import { assertMemoryFits, type MemoryRequirement } from '../graph-core/memory-check.js'
 import { type NodeNames, naming, nodeText } from '../graph-core/names.js'
 import { ownersOf, type WeightedRows } from '../graph-core/rows.js'
-import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
+import { inSlices, PER_SLICE, type Steps } from '../graph-core/slices.js'
 import { MAX_INT32, MIN_INT32 } from '../integers.js'
 import { checkedLater, Options, type OptionsOf, type ReadOf } from '../options.js'
 import type { ElementsOf, MpmmOptions } from '../product/options.js'
@@ -240,7 +240,7 @@ const jobsOf = (nodes: number) => new Int32Array(nodes).map((_, i) => i)
 function* marking(nodes: number, isOne: (job: number) => boolean): Steps<Uint8Array> {
   const marks = new Uint8Array(nodes)
   for (let i = 0; i < nodes; i++) {
-    if (i % PER_STEP === PER_STEP - 1) yield
+    if (i % PER_SLICE === PER_SLICE - 1) yield
     marks[i] = isOne(i) ? 1 : 0
   }
   return marks

@@ -11,7 +11,7 @@ import { FLOAT64, INT32 } from '../elements.js'
 import { findingComponents } from '../graph-core/components.js'
 import { fractionBits } from '../graph-core/fractions.js'
 import { ownersOf, selected, type WeightedRows } from '../graph-core/rows.js'
-import { PER_STEP, type Steps } from '../graph-core/slices.js'
+import { PER_SLICE, type Steps } from '../graph-core/slices.js'
 import type { ElementArray } from '../storage.js'
 
 /** Jobs with their earliest start times. */
@@ -100,7 +100,7 @@ export class Gaps {
     for (let at = 0; at < waiting; at++) {
       const i = queue[at]!
       for (let k = rows.start[i]!; k < rows.start[i + 1]!; k++) {
-        if (++looked % PER_STEP === 0) yield
+        if (++looked % PER_SLICE === 0) yield
         const j = rows.to[k]!
         if (
           isQueued[j] === 1 ||
@@ -122,8 +122,8 @@ function* isExact({ rows, type, release, durations, starts }: StartedJobs): Step
   let bits = 0
   for (const values of [rows.weight, release, durations, starts]) {
     let own = 0
-    for (let first = 0; first < values.length; first += PER_STEP) {
-      const part = values.subarray(first, first + PER_STEP)
+    for (let first = 0; first < values.length; first += PER_SLICE) {
+      const part = values.subarray(first, first + PER_SLICE)
       for (let at = 0; at < part.length; at++) own = Math.max(own, Math.abs(part[at]!))
       bits = Math.max(bits, fractionBits(part))
       yield
@@ -138,7 +138,7 @@ export function* edgesWithGaps(rows: WeightedRows, gaps: Gaps): Steps<WeightedRo
   const from = ownersOf(rows)
   const weight = new Float64Array(from.length)
   for (let k = 0; k < from.length; k++) {
-    if (k % PER_STEP === PER_STEP - 1) yield
+    if (k % PER_SLICE === PER_SLICE - 1) yield
     weight[k] = gaps.edge(k, from[k]!)
   }
   return { ...rows, weight }
@@ -176,7 +176,7 @@ export function* findingCriticalPath(
   for (let at = members.length - 1; at >= 0; at--) {
     const i = members[at]!
     for (let k = start[i]!; k < start[i + 1]!; k++) {
-      if (++looked % PER_STEP === 0) yield
+      if (++looked % PER_SLICE === 0) yield
       const j = to[k]!
       if (place[j]! >= at || count[j]! > count[i]!) continue
       count[j] = count[i]! + 1

@@ -1,12 +1,12 @@
 /** Tokens of edges: the number of earlier rounds that an edge refers to. */
-import { Loan, throughout } from '../borrowed.js'
+import { BorrowedArrays, throughout } from '../borrowed.js'
 import { show, typeName } from '../describe.js'
 import { CycleError, DTypeError, OverflowError, ShapeError, ValueError } from '../errors.js'
 import { cycleText, leastOf, rotated } from '../graph-core/cycles.js'
 import { type EdgeList, isEdgeList, isNodeArray, type NodeNumbers } from '../graph-core/edges.js'
 import type { NodeNames } from '../graph-core/names.js'
-import { type EdgeRows, picking, selected } from '../graph-core/rows.js'
-import { PER_STEP, type Steps } from '../graph-core/slices.js'
+import { type EdgeRows, selectEdges, selected } from '../graph-core/rows.js'
+import { PER_SLICE, type Steps } from '../graph-core/slices.js'
 import { findingOrder } from '../graph-core/topological-order.js'
 import { MAX_INT32 } from '../integers.js'
 import type { ElementArray } from '../storage.js'
@@ -50,7 +50,7 @@ export function* readingTokens(
 ): Steps<Tokens | null> {
   const counts = yield* readingCounts(list, length)
   if (!counts) return null
-  const of = yield* picking(counts, rows.edge, new Int32Array(rows.edge.length))
+  const of = yield* selectEdges(counts, rows.edge, new Int32Array(rows.edge.length))
   let most = 1
   for (let k = 0; k < of.length; k++) if (of[k]! > most) most = of[k]!
   // Nodes that a node waits for in the same round precede it.
@@ -71,7 +71,7 @@ export function* readingCounts({ tokens: given }: EdgeTokens, length: number): S
       `tokens must be an array of whole numbers, such as an Int32Array, but it is ${typeName(given)}`,
     )
   }
-  const loan = new Loan()
+  const loan = new BorrowedArrays()
   const counts = loan.array(given, 'tokens')
   if (counts.length !== length) {
     throw new ShapeError(
@@ -85,7 +85,7 @@ function* counting(given: NodeNumbers): Steps<Int32Array> {
   const counts = new Int32Array(given.length)
   let total = 0
   for (let e = 0; e < counts.length; e++) {
-    if (e % PER_STEP === PER_STEP - 1) yield
+    if (e % PER_SLICE === PER_SLICE - 1) yield
     counts[e] = readCount(given[e], `tokens[${e}]`)
     total += counts[e]!
   }

@@ -10,7 +10,7 @@ import { elementType, newArray, typeNameOf } from '../elements.js'
 import { DeviceError, DTypeError, OptionError, ShapeError } from '../errors.js'
 import { isEdgeList } from '../graph-core/edges.js'
 import { nodeText } from '../graph-core/names.js'
-import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
+import { inSlices, PER_SLICE, type Steps } from '../graph-core/slices.js'
 import { shapeOf } from '../layout.js'
 import { allocate, type DenseMatrix, MAX_DIMENSION, rowMajorMatrix } from '../matrix.js'
 import { assertNames, checkedLater, Options, type OptionsOf, readWhole, required } from '../options.js'
@@ -411,7 +411,7 @@ function* walk(
         if (maximizes ? sum > best : sum < best) best = sum
       }
       looked += end - start[i]! + 1
-      if (looked >= PER_STEP) {
+      if (looked >= PER_SLICE) {
         looked = 0
         yield
       }

@@ -3,7 +3,7 @@
  * on a device.
  */
 
-import { Loan, throughout } from '../borrowed.js'
+import { BorrowedArrays, throughout } from '../borrowed.js'
 import { storedZeroOf, zeroOf } from '../built-in-semirings.js'
 import { show, showList } from '../describe.js'
 import { type DeviceMatrix, onHost } from '../device/device.js'
@@ -12,8 +12,8 @@ import { ShapeError, ValueError } from '../errors.js'
 import { isEdgeList, type KeyedEdgeList, type NamedEdgeList, readingEdges } from '../graph-core/edges.js'
 import { assertMemoryFits, type MemoryRequirement } from '../graph-core/memory-check.js'
 import type { NodeNames } from '../graph-core/names.js'
-import { inMemory, listRows, matrixRows, picking, type WeightedRows } from '../graph-core/rows.js'
-import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
+import { inMemory, listRows, matrixRows, selectEdges, type WeightedRows } from '../graph-core/rows.js'
+import { inSlices, PER_SLICE, type Steps } from '../graph-core/slices.js'
 import { shapeOf } from '../layout.js'
 import type { MatrixLike } from '../matrix.js'
 import { choice } from '../options.js'
@@ -92,7 +92,7 @@ export async function readGraph(
 ): Promise<WeightedGraph> {
   if (isEdgeList(graph)) return await inSlices(readList(graph, semiring), signal, what)
   const view = readBack(await onHost(graph), 'the matrix', 'operand')
-  const loan = new Loan()
+  const loan = new BorrowedArrays()
   loan.view(view, 'the matrix')
   assertSquare(view)
   return await inSlices(throughout(loan, readMatrix(view, semiring)), signal, what)
@@ -107,7 +107,7 @@ function* readList(given: TokenEdgeList | NamedWeights, semiring: SumSemiring): 
   const making = function* () {
     const rows = yield* listRows(edges, zeroOf(semiring, typeNameOf(type)))
     const index = rows.edge
-    const values = yield* picking(weight, index, newArray(type, index.length))
+    const values = yield* selectEdges(weight, index, newArray(type, index.length))
     const tokens = yield* readingTokens(given, rows, edges.names, from.length)
     return { rows: { ...rows, weight: values }, list: { index, length: from.length }, tokens }
   }
@@ -141,7 +141,7 @@ function* assertFinite(
   if (isInteger(type)) return
   let i = 0
   for (let k = 0; k < weight.length; k++) {
-    if (k % PER_STEP === PER_STEP - 1) yield
+    if (k % PER_SLICE === PER_SLICE - 1) yield
     if (Number.isFinite(weight[k])) continue
     while (start[i + 1]! <= k) i++
     throw new ValueError(

@@ -83,10 +83,10 @@ export async function runBlock(
 /**
  * Milliseconds for which a device and memory are retained for the next block. Other processes may need them.
  */
-const KEPT_MS = 10_000
+const RETAINED_MS = 10_000
 
 /** Resources retained between jobs of a plan. */
-interface Kept {
+interface RetainedEngine {
   /** Identifies the plan and the options. */
   readonly key: string
   readonly engine: Promise<Engine>
@@ -99,7 +99,7 @@ interface Kept {
  * them takes longer than most blocks.
  */
 export class BlockComputer {
-  #kept: Kept | undefined
+  #kept: RetainedEngine | undefined
   #timer: NodeJS.Timeout | undefined
 
   /** Calls {@link runBlock}. No other call may be running. */
@@ -110,7 +110,7 @@ export class BlockComputer {
       return await this.#run(plan, job, read)
     } finally {
       // The timer starts after failures too, because another block may need the device.
-      if (this.#kept) this.#timer = setTimeout(() => void this.close().catch(() => {}), KEPT_MS).unref()
+      if (this.#kept) this.#timer = setTimeout(() => void this.close().catch(() => {}), RETAINED_MS).unref()
     }
   }
 
@@ -165,7 +165,7 @@ export class BlockComputer {
     }
   }
 
-  async #engineFor(plan: BlockPlan, options: ReadBlockOptions): Promise<Kept> {
+  async #engineFor(plan: BlockPlan, options: ReadBlockOptions): Promise<RetainedEngine> {
     const { backend, device, memory, deviceMemory } = options
     const key = JSON.stringify([plan.id, backend, device, memory, deviceMemory])
     if (this.#kept?.key === key) return this.#kept

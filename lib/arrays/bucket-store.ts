@@ -10,7 +10,7 @@ import {
   asRow,
   type Expected,
   fileGone,
-  type Kept,
+  type KeepPredicate,
   madeMeanwhile,
   type OpenFile,
   type Placement,
@@ -129,7 +129,7 @@ class BucketStore implements Store {
     })
   }
 
-  async removeUnder(path: string, kept: Kept = () => false, first?: string): Promise<void> {
+  async removeUnder(path: string, kept: KeepPredicate = () => false, first?: string): Promise<void> {
     if (first !== undefined) await this.remove([first])
     for await (const page of this.#pagesUnder(path)) {
       await this.remove(page.map(({ name }) => name).filter((name) => !kept(name.slice(path.length + 1))))

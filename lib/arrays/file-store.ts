@@ -17,7 +17,7 @@ import { dirname, join } from 'node:path'
 import { FileError } from '../errors.js'
 import { moveToFree, readError, systemReason, writeUnder } from '../files/files.js'
 import { assertUnchanged, atOnce, readRectangle, writeError, writeRectangle } from './disk.js'
-import { arrayGone, type Kept, madeMeanwhile, type Store, type Stored } from './store.js'
+import { arrayGone, type KeepPredicate, madeMeanwhile, type Store, type Stored } from './store.js'
 
 const FILES_AT_ONCE = 16
 
@@ -227,7 +227,7 @@ async function removeAll(path: string): Promise<void> {
 }
 
 /** Removes a folder except the files for which `kept` returns true, and their folders. */
-async function removeBut(path: string, kept: Kept = () => false): Promise<void> {
+async function removeBut(path: string, kept: KeepPredicate = () => false): Promise<void> {
   const names = await sortedFiles(path, { mayVanish: true })
   if (!names.some(kept)) return removeAll(path)
   for (const name of names) {

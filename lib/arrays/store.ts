@@ -51,7 +51,7 @@ export interface Rectangle extends Rows {
 }
 
 /** Returns whether a file is kept, by its name relative to the removed folder. */
-export type Kept = (name: string) => boolean
+export type KeepPredicate = (name: string) => boolean
 
 /** A complete array and its final name. */
 export interface Placement {
@@ -100,7 +100,7 @@ export interface Store {
    * @param first - a file without which no other process takes the remaining files for a complete array. It is
    * removed first, or the folder is renamed before the removal.
    */
-  removeUnder(path: string, kept?: Kept, first?: string): Promise<void>
+  removeUnder(path: string, kept?: KeepPredicate, first?: string): Promise<void>
   /**
    * Returns a string that identifies the state of a file or folder with all its files, and differs after a
    * change. Null if the path is free, and in a bucket, where an old output is removed before the work begins.

@@ -1,6 +1,6 @@
 /** Finds an improving cycle on the host. */
 import { type ImprovingCycle, leastOf, rotated } from '../graph-core/cycles.js'
-import { PER_STEP, type Steps } from '../graph-core/slices.js'
+import { PER_SLICE, type Steps } from '../graph-core/slices.js'
 import type { Order } from '../semiring-order.js'
 import type { OperandArray } from '../storage.js'
 
@@ -62,7 +62,7 @@ export function* findCycle(
       const value = best[from]!
       const row = offset + from * rowStride
       for (let to = 0; to < last; to++) {
-        if (++read % PER_STEP === 0) yield
+        if (++read % PER_SLICE === 0) yield
         const edge = data[row + to * colStride]!
         if (edge === zero || to === from) continue
         const sum = extend(value, edge)

@@ -1,6 +1,6 @@
 /** Runs work on square matrices: checks the arguments before it, and moves the result to its destination. */
 import { NEVER_CANCELLED, throwIfAborted } from '../abort.js'
-import { Loan } from '../borrowed.js'
+import { BorrowedArrays } from '../borrowed.js'
 import { assertSemiringType } from '../built-in-semirings.js'
 import { DeviceMatrix } from '../device/device.js'
 import { onImplicitDevice } from '../device/implicit.js'
@@ -37,7 +37,7 @@ export interface SquareRequest {
   /** The view of `options.out`; null if it wasn't given. */
   readonly out: View<ElementArray> | null
   /** Borrowed arrays of the matrix and of `out`. */
-  readonly borrowed: Loan
+  readonly borrowed: BorrowedArrays
   /** Layout of the result on the device: row-major. */
   readonly elements: Elements
   /** The device that the matrix or `out` is on, where the result stays; null if both are in arrays. */
@@ -64,7 +64,7 @@ export function checkSquare(
   throwIfAborted(signal, work)
   assertSemiringType(semiring, type)
   if (overflow !== UNSET) assertIntegers(type, `${name} is`)
-  const borrowed = new Loan()
+  const borrowed = new BorrowedArrays()
   borrowed.view(matrix, name)
   if (rows !== cols) throw new ShapeError(`${showShape(matrix, name)} must be square${why}`)
   if (out) assertOut(borrowed.view(out, 'out'), matrix, name)

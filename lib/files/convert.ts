@@ -2,7 +2,7 @@
 
 import { zeroOf } from '../built-in-semirings.js'
 import { elementType, isIntegers, newArray, typeNameOf } from '../elements.js'
-import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
+import { inSlices, PER_SLICE, type Steps } from '../graph-core/slices.js'
 import { shapeOf } from '../layout.js'
 import type { Matrix } from '../matrix.js'
 import type { ElementArray } from '../storage.js'
@@ -62,7 +62,7 @@ function* converting({ view, from, to, semiring, name }: Conversion, data: Eleme
   const make = new ElementMaker(semiring, to)
   const zero = hasType(semiring, from) ? zeroOf(semiring, from) : Number.NaN
   const infinity = infiniteZero(semiring)
-  const block = newArray(view.type, Math.min(PER_STEP, data.length))
+  const block = newArray(view.type, Math.min(PER_SLICE, data.length))
   for (let first = 0; first < data.length; first += block.length) {
     const count = Math.min(block.length, data.length - first)
     gather(view, first, block.subarray(0, count))

@@ -4,7 +4,7 @@
  */
 
 import { show } from '../describe.js'
-import { PER_STEP, type Steps } from '../graph-core/slices.js'
+import { PER_SLICE, type Steps } from '../graph-core/slices.js'
 import { MAX_INT32 } from '../integers.js'
 import { MAX_DIMENSION } from '../matrix.js'
 import { cellsOfLine, cellText, isQuoted, nextCell, stepsUntilUnfinished, untilUnfinished } from './cells.js'
@@ -139,7 +139,7 @@ export function csvEdgesParser<Result extends object>(
         const known = columns
         if (untilUnfinished(reader, () => record(reader, known) ?? true) === undefined) break
         if (++done < pause) continue
-        pause += Math.max(FIRST_STEP, Math.min(done >> 3, PER_STEP))
+        pause += Math.max(FIRST_STEP, Math.min(done >> 3, PER_SLICE))
         yield
       }
     },

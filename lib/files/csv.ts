@@ -3,7 +3,7 @@
 import { show } from '../describe.js'
 import { bytesOfStored, newArray } from '../elements.js'
 import { FileError } from '../errors.js'
-import { PER_STEP, type Steps } from '../graph-core/slices.js'
+import { PER_SLICE, type Steps } from '../graph-core/slices.js'
 import { MAX_INT32, MIN_INT32 } from '../integers.js'
 import { allocate, MAX_DIMENSION, type Matrix } from '../matrix.js'
 import { addon } from '../native.js'
@@ -73,7 +73,7 @@ export function csvParser(
   function* row(reader: TextReader): Steps<void> {
     const start = count
     do {
-      if (count % PER_STEP === 0) {
+      if (count % PER_SLICE === 0) {
         assertWithinLimit(count * minBytes, wanted.maxBytes, name)
         yield
       }
@@ -139,7 +139,7 @@ function* joined(
   for (const part of numbers.parts()) {
     for (const value of part) {
       data[at] = make.of(value) ?? make.refuse(name, value, [Math.floor(at / cols), at % cols])
-      if (++at % PER_STEP === 0) yield
+      if (++at % PER_SLICE === 0) yield
     }
   }
   return data

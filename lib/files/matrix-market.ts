@@ -3,7 +3,7 @@
  * https://math.nist.gov/MatrixMarket/formats.html
  */
 import { show } from '../describe.js'
-import { PER_STEP, type Steps } from '../graph-core/slices.js'
+import { PER_SLICE, type Steps } from '../graph-core/slices.js'
 import { MAX_INT32, MIN_INT32 } from '../integers.js'
 import { MAX_DIMENSION } from '../matrix.js'
 import { type Accepted, assertCapacity, assertCount, type EntrySink } from './entries.js'
@@ -102,7 +102,7 @@ function* coordinateParser<Result>(
         sink.add(i, j, value)
         if (!general && i !== j) sink.add(j, i, skew ? 0 - value : value)
         reader.endLine()
-        if (count % PER_STEP === 0) yield
+        if (count % PER_SLICE === 0) yield
       }
     },
     *end(reader) {
@@ -143,7 +143,7 @@ function* arrayParser<Result>(
           sink.add(row, col, value)
           if (!general && row !== col) sink.add(col, row, skew ? 0 - value : value)
           if (++row === rows) row = first(++col)
-          if (count % PER_STEP === 0) yield
+          if (count % PER_SLICE === 0) yield
         } while (!reader.atLineEnd())
         reader.endLine()
       }

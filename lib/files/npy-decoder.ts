@@ -15,7 +15,7 @@ import type { FileType } from './npy-types.js'
 export type NpyDecoder<Result> = Generator<Uint8Array, Result, void>
 
 /** Number of elements that are converted between two turns of the event loop, in at most a few ms. */
-const PER_STEP = 1 << 18
+const PER_SLICE = 1 << 18
 
 /** Decodes the header of a file of `size` bytes; its elements begin at byte `start`. */
 export function* decodeHeader(size: number): NpyDecoder<{ header: NpyHeader; start: number }> {
@@ -53,7 +53,7 @@ export function* decodeMatrix(
   const own = new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
   if (!type.convert && !type.swapped) yield own
   else {
-    const step = Math.min(count, PER_STEP)
+    const step = Math.min(count, PER_SLICE)
     // New memory is aligned for every element type.
     const chunk = type.convert && new Uint8Array(step * type.size)
     for (let done = 0; done < count; done += step) {

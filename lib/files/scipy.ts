@@ -5,7 +5,7 @@
 
 import { show } from '../describe.js'
 import { FileError } from '../errors.js'
-import { PER_STEP, type Steps } from '../graph-core/slices.js'
+import { PER_SLICE, type Steps } from '../graph-core/slices.js'
 import { MAX_DIMENSION } from '../matrix.js'
 import { fromLatin1, swapBytes } from '../platform.js'
 import type { EntrySink } from './entries.js'
@@ -93,7 +93,7 @@ export async function readSparseArchive<Result>(
   function* pairs(): Steps<void> {
     assertLength(first, values.length, `${name}, array "row"`)
     for (let e = 0; e < values.length; e++) {
-      if (e % PER_STEP === 0) yield
+      if (e % PER_SLICE === 0) yield
       add(index(first[e]!, rows!, e), index(second[e]!, cols!, e), e)
     }
   }
@@ -103,10 +103,10 @@ export async function readSparseArchive<Result>(
     assertLength(first, count + 1, `${name}, array "indptr"`)
     let e = 0
     for (let line = 0; line < count; line++) {
-      if (line % PER_STEP === 0) yield
+      if (line % PER_SLICE === 0) yield
       const end = inRange(first[line + 1]!, e, values.length, () => `${name}: the end of line ${line}`)
       for (; e < end; e++) {
-        if (e % PER_STEP === 0) yield
+        if (e % PER_SLICE === 0) yield
         const other = index(second[e]!, size, e)
         if (format === 'csr') add(line, other, e)
         else add(other, line, e)

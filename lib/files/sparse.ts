@@ -4,10 +4,10 @@
 
 import { throwIfAborted } from '../abort.js'
 import { isFloat64Array, isInt32Array } from '../array-types.js'
-import { assertOrdinaryArray, Loan, throughout } from '../borrowed.js'
+import { assertOrdinaryArray, BorrowedArrays, throughout } from '../borrowed.js'
 import { show, typeName } from '../describe.js'
 import { DTypeError, FileError, ShapeError, ValueError } from '../errors.js'
-import { atOnce, PER_STEP, type Steps } from '../graph-core/slices.js'
+import { atOnce, PER_SLICE, type Steps } from '../graph-core/slices.js'
 import { dimension } from '../matrix.js'
 import { choice, Options, type OptionsOf } from '../options.js'
 import { longWorkSet } from '../product/options.js'
@@ -159,7 +159,7 @@ export async function writeEntries(
   const format = formatOf(name, asked, formats)
   assertEntryArrays(entries)
   const { shape, row, col, value } = entries
-  const loan = new Loan()
+  const loan = new BorrowedArrays()
   const borrowed = {
     shape: [shape[0], shape[1]] as const,
     row: loan.array(row, 'row'),
@@ -211,7 +211,7 @@ function assertEntryArrays(entries: SparseEntries): void {
 /** @throws ERR_MPMML_VALUE for an entry outside of the matrix. */
 function* checkingPlaces({ shape: [rows, cols], row, col }: SparseEntries): Steps<void> {
   for (let e = 0; e < row.length; e++) {
-    if (e % PER_STEP === 0) yield
+    if (e % PER_SLICE === 0) yield
     if (row[e]! >= 0 && row[e]! < rows && col[e]! >= 0 && col[e]! < cols) continue
     throw new ValueError(
       `entry ${e} stands at [${row[e]}, ${col[e]}], outside of the matrix of ${rows} × ${cols}: rows and columns count from 0`,
@@ -229,7 +229,7 @@ function* entryLines(
   const { head, line } = entryFormat(format, name, field, shape, row.length)
   yield head
   for (let e = 0; e < row.length; e++) {
-    if (e % PER_STEP === 0) work.reached(e / row.length)
+    if (e % PER_SLICE === 0) work.reached(e / row.length)
     yield line(row[e]!, col[e]!, value[e]!)
   }
 }

@@ -1,6 +1,6 @@
 /** Writes a matrix to a file of any format. The code of a format is loaded on first use. */
 
-import { during, Loan } from '../borrowed.js'
+import { BorrowedArrays, during } from '../borrowed.js'
 import { semiringName } from '../built-in-semirings.js'
 import { typeNameOf } from '../elements.js'
 import { OptionError } from '../errors.js'
@@ -79,7 +79,7 @@ export async function writeMatrix(
     )
   }
   if (format === 'npy') return writeNpy(path, matrix, rest)
-  const loan = new Loan()
+  const loan = new BorrowedArrays()
   const view = loan.view(readBack(matrix, 'matrix', 'result'), 'matrix')
   await during(loan, async () => {
     const [{ wantedOf }, { writeTextMatrix }] = await Promise.all([

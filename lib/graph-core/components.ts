@@ -1,6 +1,6 @@
 /** Strongly connected components. */
 import type { Rows } from './rows.js'
-import { PER_STEP, type Steps } from './slices.js'
+import { PER_SLICE, type Steps } from './slices.js'
 
 /** Strongly connected components: nodes that reach each other are in one component. */
 export interface Components {
@@ -65,7 +65,7 @@ export function* findingComponents(
       const i = path[depth - 1]!
       const end = start[i + 1]!
       let k = next[i]!
-      if (looked >= PER_STEP) {
+      if (looked >= PER_SLICE) {
         looked = 0
         yield
       }

@@ -1,13 +1,13 @@
 /** Edge lists, the form of sparse graphs. */
 import { isBigIntArray, isInt32Array, isTypedArray } from '../array-types.js'
-import { assertOrdinaryArray, copyOf, Loan, throughout } from '../borrowed.js'
+import { assertOrdinaryArray, BorrowedArrays, copyOf, throughout } from '../borrowed.js'
 import { show, typeName } from '../describe.js'
 import { conversionOf, elementType, INT32, isElementArray, isInteger } from '../elements.js'
 import { DTypeError, OutOfMemoryError, ShapeError, ValueError } from '../errors.js'
 import { MAX_DIMENSION } from '../matrix.js'
 import { type ElementArray, lengthOf as typedLength } from '../storage.js'
 import { isKeyArray, type NodeNames, numbering, readingNames } from './names.js'
-import { PER_STEP, type Steps } from './slices.js'
+import { PER_SLICE, type Steps } from './slices.js'
 
 /** Numbers of nodes: an array, or a typed array of any kind of numbers. */
 export type NodeNumbers = ArrayLike<number>
@@ -44,7 +44,7 @@ export interface Edges {
   /** The user's keys of the nodes; null if nodes are numbers. */
   readonly names: NodeNames | null
   /** Arrays of the edges that belong to the user. */
-  readonly borrowed: Loan
+  readonly borrowed: BorrowedArrays
 }
 
 /**
@@ -91,7 +91,7 @@ export const isNodeArray = (values: unknown): values is NodeNumbers => lengthOf(
 export function* nodeNumbers(values: NodeNumbers, nodes: number, name: string): Steps<Int32Array> {
   const copy = new Int32Array(values.length)
   for (let e = 0; e < copy.length; e++) {
-    if (e % PER_STEP === PER_STEP - 1) yield
+    if (e % PER_SLICE === PER_SLICE - 1) yield
     const value = values[e] as unknown
     if (!isNode(value, nodes)) wrongNode(value, nodes, `${name}[${e}]`)
     copy[e] = value
@@ -127,7 +127,7 @@ function* weights(values: ElementArray | readonly number[]): Steps<ElementArray>
   if (!isElementArray(values)) {
     const copy = new Int32Array(values.length)
     for (let e = 0; e < copy.length; e++) {
-      if (e % PER_STEP === PER_STEP - 1) yield
+      if (e % PER_SLICE === PER_SLICE - 1) yield
       const value: unknown = values[e]
       if (typeof value !== 'number' || (value | 0) !== value) {
         throw new DTypeError(
@@ -142,7 +142,7 @@ function* weights(values: ElementArray | readonly number[]): Steps<ElementArray>
   const copy = copyOf(values)
   if (isInteger(elementType(copy))) return copy
   for (let e = 0; e < copy.length; e++) {
-    if (e % PER_STEP === PER_STEP - 1) yield
+    if (e % PER_SLICE === PER_SLICE - 1) yield
     if (Number.isNaN(copy[e])) {
       throw new ValueError(`weight[${e}] is NaN, which no path can be compared with: leave the edge out`)
     }
@@ -181,7 +181,7 @@ export function* readingEdges(graph: unknown, { weightless = false, takes = fals
   const { nodes: counted, keys, weight: weighing } = given
   assertOrdinaryArray(counted, 'nodes')
   assertOrdinaryArray(keys, 'keys')
-  const loan = new Loan()
+  const loan = new BorrowedArrays()
   const from = loan.array(given.from, 'from')
   const to = loan.array(given.to, 'to')
   const isNamed = isKeyArray(counted)
@@ -236,7 +236,7 @@ export function* readingEdges(graph: unknown, { weightless = false, takes = fals
       weight: values,
       type: elementType(values),
       names,
-      borrowed: takes ? loan : new Loan(),
+      borrowed: takes ? loan : new BorrowedArrays(),
     }
   }
   try {

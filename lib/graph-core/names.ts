@@ -3,7 +3,7 @@ import { isTypedArray } from '../array-types.js'
 import { copyOf } from '../borrowed.js'
 import { show } from '../describe.js'
 import { ShapeError, ValueError } from '../errors.js'
-import { PER_STEP, type Steps } from './slices.js'
+import { PER_SLICE, type Steps } from './slices.js'
 
 export class NodeNames {
   /** Keys by node index. */
@@ -49,7 +49,7 @@ export function* readingNames(given: ArrayLike<unknown>, what: string): Steps<No
     : [...(given as ArrayLike<unknown> as unknown[])]
   const numbers = new Map<unknown, number>()
   for (let node = 0; node < keys.length; node++) {
-    if (node % PER_STEP === PER_STEP - 1) yield
+    if (node % PER_SLICE === PER_SLICE - 1) yield
     const key = keys[node]
     const other = numbers.get(key)
     if (other !== undefined) {
@@ -66,7 +66,7 @@ export function* readingNames(given: ArrayLike<unknown>, what: string): Steps<No
 export function* naming(nodes: ArrayLike<number>, names: NodeNames | null): Steps<unknown[]> {
   const keys: unknown[] = []
   for (let at = 0; at < nodes.length; at++) {
-    if (at % PER_STEP === PER_STEP - 1) yield
+    if (at % PER_SLICE === PER_SLICE - 1) yield
     const node = nodes[at]!
     keys.push(names ? names.keys[node] : node)
   }
@@ -86,7 +86,7 @@ export function* numbering(given: unknown, names: NodeNames, what: string): Step
     throw new ShapeError(`${what} must be an array of the names of nodes, but it is ${show(given)}`)
   const numbers = new Int32Array(given.length)
   for (let at = 0; at < numbers.length; at++) {
-    if (at % PER_STEP === PER_STEP - 1) yield
+    if (at % PER_SLICE === PER_SLICE - 1) yield
     numbers[at] = names.find(given[at]) ?? names.numberOf(given[at], `${what}[${at}]`)
   }
   return numbers

@@ -1,6 +1,6 @@
 /** Finds the nodes that are reachable from a set of nodes. */
 import type { Rows } from './rows.js'
-import { PER_STEP, type Steps } from './slices.js'
+import { PER_SLICE, type Steps } from './slices.js'
 
 export interface Reached {
   /** Reached nodes, in order of their distance in edges. */
@@ -29,7 +29,7 @@ export function* findReachable({ nodes, start, to }: Rows, roots: Int32Array): S
     const end = start[i + 1]!
     for (let k = start[i]!; k < end; k++) add(to[k]!)
     looked += end - start[i]! + 1
-    if (looked < PER_STEP) continue
+    if (looked < PER_SLICE) continue
     looked = 0
     yield
   }

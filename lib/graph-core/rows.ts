@@ -5,7 +5,7 @@ import { MAX_DIMENSION } from '../matrix.js'
 import type { ElementArray } from '../storage.js'
 import type { HostView } from '../view.js'
 import type { Edges } from './edges.js'
-import { PER_STEP, type Steps } from './slices.js'
+import { PER_SLICE, type Steps } from './slices.js'
 
 /** The edges of node i are `start[i]` up to `start[i + 1]` of the other arrays. */
 export interface Rows {
@@ -35,13 +35,13 @@ export type Direction = 'forward' | 'backward'
 export function* startsOf(label: Int32Array, labels: number): Steps<Int32Array> {
   const start = new Int32Array(labels + 1)
   for (let at = 0; at < label.length; at++) {
-    if (at % PER_STEP === PER_STEP - 1) yield
+    if (at % PER_SLICE === PER_SLICE - 1) yield
     const own = label[at]!
     if (own >= 0) start[own + 1]!++
   }
   let sum = 0
   for (let l = 1; l <= labels; l++) {
-    if (l % PER_STEP === PER_STEP - 1) yield
+    if (l % PER_SLICE === PER_SLICE - 1) yield
     sum += start[l]!
     start[l] = sum
   }
@@ -54,7 +54,7 @@ export function* sorted(label: Int32Array, labels: number): Steps<{ start: Int32
   const next = start.slice(0, labels)
   const item = new Int32Array(start[labels]!)
   for (let at = 0; at < label.length; at++) {
-    if (at % PER_STEP === PER_STEP - 1) yield
+    if (at % PER_SLICE === PER_SLICE - 1) yield
     const own = label[at]!
     if (own >= 0) item[next[own]!++] = at
   }
@@ -62,13 +62,13 @@ export function* sorted(label: Int32Array, labels: number): Steps<{ start: Int32
 }
 
 /** Gathers the values at a list of indices. */
-export function* picking<Data extends ElementArray>(
+export function* selectEdges<Data extends ElementArray>(
   values: ElementArray,
   indices: Int32Array,
   into: Data,
 ): Steps<Data> {
   for (let at = 0; at < indices.length; at++) {
-    if (at % PER_STEP === PER_STEP - 1) yield
+    if (at % PER_SLICE === PER_SLICE - 1) yield
     into[at] = values[indices[at]!]!
   }
   return into
@@ -86,14 +86,14 @@ export function* listRows(
   const [own, other] = direction === 'forward' ? [from, to] : [to, from]
   const label = zero === null ? own : yield* withoutZeros(own, weight, zero)
   const { start, item: edge } = yield* sorted(label, nodes)
-  return { nodes, start, to: yield* picking(other, edge, new Int32Array(edge.length)), edge }
+  return { nodes, start, to: yield* selectEdges(other, edge, new Int32Array(edge.length)), edge }
 }
 
 /** Returns the labels, with −1 for items whose weight is `zero`. */
 function* withoutZeros(label: Int32Array, weight: ElementArray, zero: number): Steps<Int32Array> {
   let kept = label
   for (let e = 0; e < label.length; e++) {
-    if (e % PER_STEP === PER_STEP - 1) yield
+    if (e % PER_SLICE === PER_SLICE - 1) yield
     if (weight[e] !== zero) continue
     if (kept === label) kept = label.slice()
     kept[e] = -1
@@ -115,7 +115,7 @@ export function* matrixRows(
   type: number,
 ): Steps<WeightedRows> {
   const start = new Int32Array(nodes + 1)
-  const perStep = Math.ceil(PER_STEP / Math.max(nodes, 1))
+  const perStep = Math.ceil(PER_SLICE / Math.max(nodes, 1))
   let count = 0
   for (let i = 0; i < nodes; i++) {
     if (i % perStep === perStep - 1) yield
@@ -158,7 +158,7 @@ export function* selected(
   let looked = 0
   for (let i = 0; i < nodes; i++) {
     for (let k = start[i]!; k < start[i + 1]!; k++) {
-      if (++looked % PER_STEP === 0) yield
+      if (++looked % PER_SLICE === 0) yield
       if (!isKept(k, i)) continue
       ends[kept] = to[k]!
       edge[kept++] = k
@@ -178,7 +178,7 @@ export function ownersOf({ nodes, start, to }: Rows): Int32Array {
 /** Transposes rows: groups the edges by their other end, each row in the order of the original rows. */
 export function* transpose(rows: Rows): Steps<EdgeRows> {
   const { start, item: edge } = yield* sorted(rows.to, rows.nodes)
-  const to = yield* picking(ownersOf(rows), edge, new Int32Array(edge.length))
+  const to = yield* selectEdges(ownersOf(rows), edge, new Int32Array(edge.length))
   return { nodes: rows.nodes, start, to, edge }
 }
 
@@ -201,7 +201,7 @@ export function* restrict(
   const edge = new Int32Array(to.length)
   let kept = 0
   for (let p = 0; p < count; p++) {
-    if (p % PER_STEP === PER_STEP - 1) yield
+    if (p % PER_SLICE === PER_SLICE - 1) yield
     const i = order ? order[p]! : p
     const own = label[i]!
     const end = own < 0 ? 0 : start[i + 1]!

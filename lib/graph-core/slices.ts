@@ -9,7 +9,7 @@ export type Steps<Result> = Generator<void, Result, void>
  * Number of edges, elements or nodes that are processed between two yields: about 100 µs, or 1 ms if all of
  * them miss the caches.
  */
-export const PER_STEP = 1 << 13
+export const PER_SLICE = 1 << 13
 
 /**
  * Duration of a slice in ms. With one more step and a garbage collection the event loop should be blocked for

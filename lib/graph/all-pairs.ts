@@ -12,7 +12,7 @@ import { elementType, FLOAT64, isInteger } from '../elements.js'
 import { CycleError } from '../errors.js'
 import { cycleError } from '../graph-core/cycles.js'
 import { findReachable } from '../graph-core/reached.js'
-import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
+import { inSlices, PER_SLICE, type Steps } from '../graph-core/slices.js'
 import { isFromListener } from '../listener.js'
 import { type DenseMatrix, rowMajorMatrix, type Shape } from '../matrix.js'
 import { UNSET } from '../options.js'
@@ -106,7 +106,7 @@ async function leads(
 /** Returns whether some distance is better than the empty path, so that some edge improves paths. */
 function* gaining(distances: ElementArray, rules: PathRules): Steps<boolean> {
   for (let at = 0; at < distances.length; at++) {
-    if (at % PER_STEP === PER_STEP - 1) yield
+    if (at % PER_SLICE === PER_SLICE - 1) yield
     if (edgeImproves(rules, edgeKey(rules, distances[at]!))) return true
   }
   return false
@@ -216,7 +216,7 @@ async function widened(question: PathQuery): Promise<Float64Array> {
         const value = view.data[at]!
         const isEdge = value !== zero && (!between || (between[i] === 1 && between[j] === 1))
         data[place++] = isEdge ? value : wideZero
-        if (place % PER_STEP === 0) yield
+        if (place % PER_SLICE === 0) yield
       }
     }
   }
@@ -306,7 +306,7 @@ function* copyPart(
       for (let col = 0; col < cols; col++) {
         const target = targets ? targets[col]! : col
         into[place++] = store(from[start + target]!, source, target, item)
-        if (place % PER_STEP === 0) yield
+        if (place % PER_SLICE === 0) yield
       }
     }
   }

@@ -1,7 +1,7 @@
 /** Converts edge lists to matrices. */
 
 import { type Edges, isNode, wrongNode } from '../graph-core/edges.js'
-import { PER_STEP, type Steps } from '../graph-core/slices.js'
+import { PER_SLICE, type Steps } from '../graph-core/slices.js'
 import type { DenseMatrix } from '../matrix.js'
 import type { ElementArray } from '../storage.js'
 import { assertWeight, weightsOf } from './keyed.js'
@@ -15,14 +15,14 @@ import { makeArray } from './search.js'
 export function* denseMatrix(edges: Edges, rules: PathRules, type: number): Steps<DenseMatrix<ElementArray>> {
   const { nodes, from, to } = edges
   const data = makeArray('the distances', type, [1, nodes, nodes])
-  const perStep = 64 * PER_STEP
+  const perStep = 64 * PER_SLICE
   for (let at = 0; at < data.length; at += perStep) {
     data.fill(rules.zero, at, at + perStep)
     yield
   }
   const weights = weightsOf(edges, rules)
   for (let e = 0; e < from.length; e++) {
-    if (e % PER_STEP === PER_STEP - 1) yield
+    if (e % PER_SLICE === PER_SLICE - 1) yield
     const weight = weights ? weights[e]! : 1
     if (!(weight > 0)) assertWeight(rules, weight, () => `weight[${e}]`)
     const [i, j] = [from[e], to[e]]

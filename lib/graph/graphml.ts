@@ -5,7 +5,7 @@ import { FileError } from '../errors.js'
 import { isDecimal, refusalOf } from '../files/decimal.js'
 import type { TextFeed } from '../files/line-feed.js'
 import { assertWithinLimit } from '../files/memory.js'
-import { PER_STEP, type Steps } from '../graph-core/slices.js'
+import { PER_SLICE, type Steps } from '../graph-core/slices.js'
 import { addon } from '../native.js'
 import { NamedEdges, type NamedGraph } from './named-edges.js'
 import type { Saxes } from './saxes.js'
@@ -326,7 +326,7 @@ export class GraphmlParser implements TextFeed<NamedGraph>, XmlHandler {
     const weights = yield* attribute.values(this.#count, fail)
     let isIntegral = true
     for (let edge = 0; edge < weights.length; edge++) {
-      if (edge % PER_STEP === PER_STEP - 1) yield
+      if (edge % PER_SLICE === PER_SLICE - 1) yield
       let weight = weights[edge]!
       if (Number.isNaN(weight)) {
         if (!fallback) this.#noWeight(graph, edge, name)

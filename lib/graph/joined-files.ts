@@ -5,8 +5,8 @@
 import { show } from '../describe.js'
 import { FileError, ValueError } from '../errors.js'
 import { nodeText } from '../graph-core/names.js'
-import { picking } from '../graph-core/rows.js'
-import { PER_STEP, type Steps } from '../graph-core/slices.js'
+import { selectEdges } from '../graph-core/rows.js'
+import { PER_SLICE, type Steps } from '../graph-core/slices.js'
 import { KeyNumbers } from './key-numbers.js'
 import type { ReadEdgeList } from './named-edges.js'
 
@@ -52,10 +52,10 @@ function* joining(graphs: readonly Named[], names: readonly string[]): Steps<Nam
   for (const graph of graphs) {
     const numberOf = new Int32Array(graph.nodes)
     for (const [node, key] of graph.keys!.entries()) {
-      if (node % PER_STEP === PER_STEP - 1) yield
+      if (node % PER_SLICE === PER_SLICE - 1) yield
       numberOf[node] = numbers.number(key)
     }
-    const ends = (nodes: Int32Array) => picking(numberOf, nodes, new Int32Array(nodes.length))
+    const ends = (nodes: Int32Array) => selectEdges(numberOf, nodes, new Int32Array(nodes.length))
     renumbered.push({ ...graph, from: yield* ends(graph.from), to: yield* ends(graph.to) })
   }
   return { nodes: keys.length, keys, ...joinedEdges(renumbered) }
@@ -89,18 +89,18 @@ function* bothWays(graph: Named): Steps<Named> {
   const edges = new Int32Array(from.length)
   let count = 0
   for (let e = 0; e < from.length; e++) {
-    if (e % PER_STEP === PER_STEP - 1) yield
+    if (e % PER_SLICE === PER_SLICE - 1) yield
     if (from[e] !== to[e]) edges[count++] = e
   }
   const turned = edges.subarray(0, count)
-  const integers = (values: Int32Array) => picking(values, turned, new Int32Array(count))
+  const integers = (values: Int32Array) => selectEdges(values, turned, new Int32Array(count))
   const back: Ends = {
     from: yield* integers(to),
     to: yield* integers(from),
     weight:
       weight instanceof Int32Array
         ? yield* integers(weight)
-        : yield* picking(weight, turned, new Float64Array(count)),
+        : yield* selectEdges(weight, turned, new Float64Array(count)),
     ...(tokens && { tokens: yield* integers(tokens) }),
   }
   return { ...graph, ...joinedEdges([graph, back]) }
@@ -115,7 +115,7 @@ const GREATEST = 2 ** 31 - 2
 function* scaling({ weight, ...graph }: Named, scale: number): Steps<Named> {
   const scaled = new Int32Array(weight.length)
   for (let e = 0; e < scaled.length; e++) {
-    if (e % PER_STEP === PER_STEP - 1) yield
+    if (e % PER_SLICE === PER_SLICE - 1) yield
     const value = Math.round(weight[e]! * scale)
     // Parsing rounded the decimal in the file just as this division rounds its quotient. The two are equal
     // only if the scaled decimal is an integer.

@@ -8,8 +8,8 @@ import {
   type NamedEdgeList,
   numberOfNode,
 } from '../graph-core/edges.js'
-import { listRows, picking } from '../graph-core/rows.js'
-import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
+import { listRows, selectEdges } from '../graph-core/rows.js'
+import { inSlices, PER_SLICE, type Steps } from '../graph-core/slices.js'
 import { addon } from '../native.js'
 import { Options, whole } from '../options.js'
 import { callNative, type NativeCall } from '../run-native.js'
@@ -166,7 +166,7 @@ function* selecting(
   const selected = new Int32Array(from.length)
   let count = 0
   for (let e = 0; e < from.length; e++) {
-    if (e % PER_STEP === PER_STEP - 1) yield
+    if (e % PER_SLICE === PER_SLICE - 1) yield
     if (weight[e] === Infinity || !isIn(e)) continue
     if (weight[e] === -Infinity) {
       throw new ValueError(
@@ -179,9 +179,9 @@ function* selecting(
   const edges = selected.subarray(0, count)
   return {
     nodes,
-    from: yield* picking(from, edges, new Int32Array(count)),
-    to: yield* picking(to, edges, new Int32Array(count)),
-    weight: yield* picking(weight, edges, new Float64Array(count)),
+    from: yield* selectEdges(from, edges, new Int32Array(count)),
+    to: yield* selectEdges(to, edges, new Int32Array(count)),
+    weight: yield* selectEdges(weight, edges, new Float64Array(count)),
   }
 }
 
@@ -194,7 +194,7 @@ type Part = Pick<Edges, 'nodes' | 'from' | 'to' | 'weight'>
 function* reducing({ from, to, weight }: Part, distances: ElementArray): Steps<Float64Array> {
   const reduced = new Float64Array(weight.length)
   for (let e = 0; e < weight.length; e++) {
-    if (e % PER_STEP === PER_STEP - 1) yield
+    if (e % PER_SLICE === PER_SLICE - 1) yield
     reduced[e] = Math.max(0, distances[from[e]!]! + weight[e]! - distances[to[e]!]!)
   }
   return reduced
@@ -210,7 +210,7 @@ function* measuring(part: Part, isSingle: boolean, paths: readonly Ranked[]): St
     for (let at = 1; at < path.length; at++) {
       let best = Infinity
       for (let k = start[path[at - 1]!]!; k < start[path[at - 1]! + 1]!; k++) {
-        if (++looked % PER_STEP === 0) yield
+        if (++looked % PER_SLICE === 0) yield
         if (to[k] === path[at]) best = Math.min(best, part.weight[edge[k]!]!)
       }
       length = isSingle ? Math.fround(length + best) : length + best

@@ -5,8 +5,8 @@ import { show } from '../describe.js'
 import { FLOAT64, UINT8 } from '../elements.js'
 import { ValueError } from '../errors.js'
 import type { Edges } from '../graph-core/edges.js'
-import { type Direction, inMemory, listRows, matrixRows, picking, type Rows } from '../graph-core/rows.js'
-import { PER_STEP, type Steps } from '../graph-core/slices.js'
+import { type Direction, inMemory, listRows, matrixRows, type Rows, selectEdges } from '../graph-core/rows.js'
+import { PER_SLICE, type Steps } from '../graph-core/slices.js'
 import type { HostView } from '../view.js'
 import { edgeKey, isBetterEdge, type PathRules } from './rules.js'
 
@@ -82,7 +82,7 @@ function* keyedList(edges: Edges, direction: Direction, rules: PathRules): Steps
   const weights = weightsOf(edges, rules)
   const rows = yield* listRows(edges, weights && rules.zero, direction)
   const key = new Float64Array(rows.edge.length)
-  if (weights) yield* picking(weights, rows.edge, key)
+  if (weights) yield* selectEdges(weights, rows.edge, key)
   return yield* keyed(rows, key, rules, (_, k) => `weight[${rows.edge[k]}]`)
 }
 
@@ -121,7 +121,7 @@ function* keyed(
       key[k] = edgeKey(rules, weight)
     }
     looked += end - start[i]! + 1
-    if (looked < PER_STEP) continue
+    if (looked < PER_SLICE) continue
     looked = 0
     yield
   }

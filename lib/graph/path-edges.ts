@@ -13,7 +13,7 @@ import {
   numberOfNode,
 } from '../graph-core/edges.js'
 import { isKeyArray, nodeText } from '../graph-core/names.js'
-import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
+import { inSlices, PER_SLICE, type Steps } from '../graph-core/slices.js'
 import { choice, Options, type OptionsOf } from '../options.js'
 import { assertWeight, weightsOf } from './keyed.js'
 import type { AbortOptions } from './options.js'
@@ -80,7 +80,7 @@ function* findingEdges(edges: Edges, path: Int32Array, semiring: PathSemiring): 
   // Steps of the path that leave each node: a path may pass a node twice.
   const steps = new Map<number, number[]>()
   for (let at = 0; at + 1 < path.length; at++) {
-    if (at % PER_STEP === PER_STEP - 1) yield
+    if (at % PER_SLICE === PER_SLICE - 1) yield
     const others = steps.get(path[at]!)
     if (others) others.push(at)
     else steps.set(path[at]!, [at])
@@ -89,7 +89,7 @@ function* findingEdges(edges: Edges, path: Int32Array, semiring: PathSemiring): 
   const found = new Int32Array(count).fill(-1)
   const best = new Float64Array(count).fill(Number.NaN)
   for (let e = 0; e < from.length; e++) {
-    if (e % PER_STEP === PER_STEP - 1) yield
+    if (e % PER_SLICE === PER_SLICE - 1) yield
     const leaving = steps.get(from[e]!)
     if (!leaving || (weights && weights[e] === rules.zero)) continue
     if (weights) assertWeight(rules, weights[e]!, () => `weight[${e}]`)

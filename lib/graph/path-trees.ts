@@ -1,6 +1,6 @@
 /** Reads single paths from trees of best paths. */
 import { ValueError } from '../errors.js'
-import { PER_STEP, type Steps } from '../graph-core/slices.js'
+import { PER_SLICE, type Steps } from '../graph-core/slices.js'
 import type { OperandArray } from '../storage.js'
 
 /**
@@ -30,7 +30,7 @@ export interface PathForest {
 }
 
 /** Row and column of the distance between two nodes. */
-export interface Place {
+export interface NodePair {
   /** The numbers of the nodes. */
   readonly source: number
   readonly target: number
@@ -43,7 +43,7 @@ export interface Place {
 export function readPath(
   { forward, every, none, trees }: PathForest,
   nodes: number,
-  { source, target, row, col, item }: Place,
+  { source, target, row, col, item }: NodePair,
 ): number[] | null | Promise<number[] | null> {
   if (none) return null
   const [root, node] = forward ? [source, target] : [target, source]
@@ -113,7 +113,7 @@ export function* findNextNodeCycle(
         for (let node = from; node >= 0 && passed[node] === from; node = above[node]!) passed[node] = nodes
       }
       looked += nodes
-      if (looked < PER_STEP) continue
+      if (looked < PER_SLICE) continue
       looked = 0
       yield
     }

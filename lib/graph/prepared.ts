@@ -16,7 +16,7 @@ import { isFromListener } from '../listener.js'
 import { rowMajorMatrix } from '../matrix.js'
 import type { NativeDissection } from '../native.js'
 import { Options, type OptionsOf, whole } from '../options.js'
-import { runNative, type Watch } from '../run-native.js'
+import { type ControlOptions, runNative } from '../run-native.js'
 import type { ElementArray } from '../storage.js'
 import { type AbortOptions, type SearchOptions, searchSet } from './options.js'
 import {
@@ -240,7 +240,7 @@ class DistanceCache {
     if (this.#division) this.#rows.clear()
   }
 
-  async #search(query: Query, type: number, its: Watch): Promise<ElementArray> {
+  async #search(query: Query, type: number, its: ControlOptions): Promise<ElementArray> {
     // Searches must not try again to divide the graph.
     const method = query.division ? query.method : 'search'
     const forward: Query = { ...query, method, direction: 'forward' }

@@ -5,7 +5,7 @@
 import { show } from '../describe.js'
 import { ValueError } from '../errors.js'
 import { findReachable } from '../graph-core/reached.js'
-import { PER_STEP, type Steps } from '../graph-core/slices.js'
+import { PER_SLICE, type Steps } from '../graph-core/slices.js'
 import type { HostView } from '../view.js'
 import { bestKey, type Graph, type KeyedRows, keyedRows } from './keyed.js'
 import { findNextNodeCycle } from './path-trees.js'
@@ -179,7 +179,7 @@ export class Proof {
         queue[length++] = j
       }
       looked += start[i + 1]! - start[i]! + 1
-      if (looked >= PER_STEP) {
+      if (looked >= PER_SLICE) {
         looked = 0
         yield
       }
@@ -222,7 +222,7 @@ export class Proof {
           better.add(j)
         }
         looked += start[i + 1]! - start[i]! + 1
-        if (looked >= PER_STEP) {
+        if (looked >= PER_SLICE) {
           looked = 0
           yield
         }
@@ -247,7 +247,7 @@ export class Proof {
         `the node after ${from} on the path to ${to}${this.#where} is ${next(from, to)}, but ${problem}`,
       )
     }
-    const perStep = Math.ceil(PER_STEP / Math.max(nodes, 1))
+    const perStep = Math.ceil(PER_SLICE / Math.max(nodes, 1))
     for (let i = 0; i < nodes; i++) {
       if (i % perStep === perStep - 1) yield
       best.fill(Number.NaN)

@@ -1,7 +1,7 @@
 /** Path queries: reads and checks the options and the graph of a path function once. */
 
 import { throwIfAborted } from '../abort.js'
-import { assertOrdinaryArray, during, Loan } from '../borrowed.js'
+import { assertOrdinaryArray, BorrowedArrays, during } from '../borrowed.js'
 import { readSemiring } from '../built-in-semirings.js'
 import type { ClosureResult } from '../closure/closure.js'
 import { typeName } from '../describe.js'
@@ -37,7 +37,7 @@ export interface PathQuery {
   /** The names of the nodes; null if they have none. */
   readonly names: NodeNames | null
   /** The arrays of the weights. */
-  readonly borrowed: Loan
+  readonly borrowed: BorrowedArrays
   /** The number of the element type of distances. */
   readonly type: number
   readonly batched: boolean
@@ -157,7 +157,7 @@ export async function readQuery(
   if (overflow !== UNSET) assertIntegers(type, 'the weights are')
   const question = { query, names, type, closing }
   if (!view) return { ...question, weights, borrowed: edges.borrowed, batched: false, batch: 1 }
-  const borrowed = new Loan()
+  const borrowed = new BorrowedArrays()
   borrowed.view(view, 'graph')
   if (view.rows !== view.cols) {
     throw new ShapeError(

@@ -1,5 +1,5 @@
 /** Reduces rows of distances. */
-import { PER_STEP, type Steps } from '../graph-core/slices.js'
+import { PER_SLICE, type Steps } from '../graph-core/slices.js'
 import type { ElementArray } from '../storage.js'
 import type { ReadReduction, Reduced } from './reduction.js'
 import type { Query } from './search.js'
@@ -24,7 +24,7 @@ export function* reducingRows(
     let [count, sum, worst] = [0, 0, Number.NEGATIVE_INFINITY]
     nearest.begin()
     for (let col = 0; col < cols; col++) {
-      if (col % PER_STEP === PER_STEP - 1) yield
+      if (col % PER_SLICE === PER_SLICE - 1) yield
       const value = rows[at + col]!
       const target = targets ? targets[col]! : col
       if (value === rules.zero || target === source) continue

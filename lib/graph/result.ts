@@ -9,7 +9,7 @@ import type { DenseMatrix } from '../matrix.js'
 import type { ElementArray } from '../storage.js'
 import type { PathResult } from './all-pairs.js'
 import type { FoundBy, PathOptions } from './options.js'
-import { type Place, readPath } from './path-trees.js'
+import { type NodePair, readPath } from './path-trees.js'
 import type { PathQuery } from './query.js'
 import type { PathSemiring } from './rules.js'
 import type { Query } from './search.js'
@@ -134,7 +134,7 @@ export class PairPositions {
     return this.#rowOf(numberOfNode(from, this, 'from'))
   }
 
-  of(from: unknown, to: unknown, item = 0): Place {
+  of(from: unknown, to: unknown, item = 0): NodePair {
     const [source, target] = [numberOfNode(from, this, 'from'), numberOfNode(to, this, 'to')]
     const batch = this.#batch
     if (this.#targets) this.#cols ??= positionsOf(this.#targets)

@@ -48,7 +48,7 @@ export interface Query {
 }
 
 /** Arrays for the results of a batch of graphs. */
-export interface Room {
+export interface ResultArrays {
   readonly distances: ElementArray
   /** Next nodes after the sources; null if they aren't requested. */
   readonly next: Int32Array | null
@@ -98,7 +98,7 @@ export function makeArray(
 }
 
 /** Allocates the arrays for the results of a batch of graphs; `type` is the code of the element type. */
-export function makeRoom(query: Query, batch: number, type: number): Room {
+export function makeRoom(query: Query, batch: number, type: number): ResultArrays {
   const { nodes, sources, targets, paths } = query
   const shape = [batch, countOf(sources, nodes), countOf(targets, nodes)] as const
   const distances = makeArray('the distances', type, shape)
@@ -111,7 +111,7 @@ export function makeRoom(query: Query, batch: number, type: number): Room {
 }
 
 /** The trees of a search whose `next` was requested. */
-export function forestOf(query: Query, { next, trees }: Room): PathForest {
+export function forestOf(query: Query, { next, trees }: ResultArrays): PathForest {
   const { nodes, sources, targets, rules, limit } = query
   const cols = countOf(targets, nodes)
   const [data, size, rootStride, nodeStride] = trees
@@ -209,7 +209,7 @@ export async function divide(
 export async function search(
   graph: Graph,
   query: Query,
-  { distances, next, trees }: Room,
+  { distances, next, trees }: ResultArrays,
   call: NativeCall,
   item?: number,
 ): Promise<FoundBy> {

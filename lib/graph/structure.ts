@@ -17,11 +17,11 @@ import {
 } from '../graph-core/edges.js'
 import { assertMemoryFits, type MemoryRequirement } from '../graph-core/memory-check.js'
 import { type NodeNames, naming } from '../graph-core/names.js'
-import { picking } from '../graph-core/rows.js'
-import { atOnce, inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
+import { selectEdges } from '../graph-core/rows.js'
+import { atOnce, inSlices, PER_SLICE, type Steps } from '../graph-core/slices.js'
 import { addon, type GraphRefusal } from '../native.js'
 import { choice, Options, type OptionsOf } from '../options.js'
-import { type NativeCall, runNative, type Watch } from '../run-native.js'
+import { type ControlOptions, type NativeCall, runNative } from '../run-native.js'
 import type { ElementArray } from '../storage.js'
 import { sourceOf } from './keyed.js'
 import type { AbortOptions } from './options.js'
@@ -64,7 +64,7 @@ export function assertEdgeList(graph: unknown): asserts graph is EdgeList | Name
 /** Reads a graph and does the work on it off the event loop. */
 export async function onGraph<Result>(
   graph: unknown,
-  its: Watch,
+  its: ControlOptions,
   what: string,
   isWeighted: boolean,
   work: (edges: Edges, call: NativeCall) => Promise<Result>,
@@ -226,17 +226,17 @@ function* pickingTree(
   edges: Int32Array,
 ): Steps<SpanningTree> {
   const { length } = edges
-  const weights = yield* picking(weight, edges, newArray(type, length))
+  const weights = yield* selectEdges(weight, edges, newArray(type, length))
   let total = 0
   for (let at = 0; at < length; at++) {
-    if (at % PER_STEP === PER_STEP - 1) yield
+    if (at % PER_SLICE === PER_SLICE - 1) yield
     total += weights[at]!
   }
   return {
     nodes,
     ...(names && { keys: names.keys }),
-    from: yield* picking(from, edges, new Int32Array(length)),
-    to: yield* picking(to, edges, new Int32Array(length)),
+    from: yield* selectEdges(from, edges, new Int32Array(length)),
+    to: yield* selectEdges(to, edges, new Int32Array(length)),
     weight: weights,
     edges,
     total,

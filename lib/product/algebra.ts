@@ -2,7 +2,7 @@
 import { assertSelective, assertSemiringType, readSemiring } from '../built-in-semirings.js'
 import { OutOfMemoryError } from '../errors.js'
 import { MEMBER_FIELDS, memberAt, REPORT_FIELDS, REQUEST_FIELDS, requestAt, writeLayout } from '../fields.js'
-import { type AuxiliaryMatrices, addon, type Made, type NativeMemory } from '../native.js'
+import { type AuxiliaryMatrices, addon, type NativeMemory, type NativeResult } from '../native.js'
 import { option, UNSET } from '../options.js'
 import { assertIntegers } from '../overflow.js'
 import type { OperandArray } from '../storage.js'
@@ -62,7 +62,7 @@ class BuiltInAlgebra implements Algebra {
     if (options.overflow !== UNSET) assertIntegers(type, 'the operands are')
   }
 
-  multiply(product: Product, report: Float64Array, cancel: Int32Array): Promise<Made> {
+  multiply(product: Product, report: Float64Array, cancel: Int32Array): Promise<NativeResult> {
     const { a, b, c, c0, call } = product
     const { native } = call
     this.#write(product)
@@ -85,7 +85,7 @@ class BuiltInAlgebra implements Algebra {
     )
   }
 
-  multiplySync(product: Product, report: Float64Array): Made {
+  multiplySync(product: Product, report: Float64Array): NativeResult {
     const { a, b, c, c0, call } = product
     const { native } = call
     this.#write(product)

@@ -6,7 +6,7 @@ import { storedArrays } from '../element-types.js'
 import { fromNative } from '../errors.js'
 import { REPORT_FIELDS } from '../fields.js'
 import { type MatrixLike, matrix } from '../matrix.js'
-import type { Made } from '../native.js'
+import type { NativeResult } from '../native.js'
 import { type NativeCall, runNative } from '../run-native.js'
 import type { OperandArray } from '../storage.js'
 import type { Lanes } from '../user-semiring.js'
@@ -191,7 +191,7 @@ export async function measureProduct(
 /** Computes a product before it returns. */
 function computeNow(product: Product): MpmmResult<AnyResult> {
   allocateResult(product)
-  let made: Made
+  let made: NativeResult
   try {
     made = product.call.algebra.multiplySync(product, syncReport)
   } catch (error) {

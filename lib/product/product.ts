@@ -6,7 +6,7 @@ import type { Session } from '../device/resident.js'
 import { bytesOf, INT32 } from '../elements.js'
 import { requestAt as at, auxiliaryResults } from '../fields.js'
 import { type Elements, rowMajorElements } from '../layout.js'
-import type { AuxiliaryName, Made, NativeDevice, NativeMemory } from '../native.js'
+import type { AuxiliaryName, NativeDevice, NativeMemory, NativeResult } from '../native.js'
 import type { NativeWork } from '../run-native.js'
 import type { ElementArray } from '../storage.js'
 import type { LaneType } from '../user-semiring.js'
@@ -24,7 +24,7 @@ export interface Result extends Elements {
 export const AUXILIARY_BYTES = bytesOf(INT32)
 
 /** A kind of auxiliary outputs, with its fields in a request. */
-export interface Further {
+export interface Auxiliary {
   readonly name: AuxiliaryName
   /** Field of a request that requests the output. */
   readonly asks: number
@@ -38,7 +38,7 @@ export const asksField = (name: AuxiliaryName): `asks${Capitalize<AuxiliaryName>
   `asks${`${name[0]!.toUpperCase()}${name.slice(1)}` as Capitalize<AuxiliaryName>}`
 
 /** All kinds of auxiliary outputs, in the order of native code. */
-export const auxiliaryKinds: readonly Further[] = auxiliaryResults.map((name) => ({
+export const auxiliaryKinds: readonly Auxiliary[] = auxiliaryResults.map((name) => ({
   name,
   asks: at[asksField(name)],
   memory: at[`${name}Memory`],
@@ -68,9 +68,9 @@ export interface Algebra {
    * Starts a product. Returns the memories that native code allocates for results, with those of auxiliary
    * outputs last.
    */
-  multiply(product: Product, report: Float64Array, cancel: Int32Array): Promise<Made>
+  multiply(product: Product, report: Float64Array, cancel: Int32Array): Promise<NativeResult>
   /** Computes a product. */
-  multiplySync(product: Product, report: Float64Array): Made
+  multiplySync(product: Product, report: Float64Array): NativeResult
   /** Starts products of a group. */
   multiplyPart(products: readonly Product[], call: Call, cancel: Int32Array): Promise<PartResults>
   /** Plans a product. */
@@ -84,7 +84,7 @@ export class Call {
   /** Backend of products of arrays; device matrices are multiplied on their device. */
   place: Placement
   /** Requested auxiliary outputs. */
-  readonly asked: readonly Further[]
+  readonly asked: readonly Auxiliary[]
 
   constructor(
     readonly algebra: Algebra,

@@ -7,7 +7,7 @@ import { ResidentView, SharedMemory } from '../device/resident.js'
 import { reportAt as at } from '../fields.js'
 import { type Elements, shapeOf } from '../layout.js'
 import { type DenseMatrix, type MatrixLike, rowMajorMatrix } from '../matrix.js'
-import { addon, type Made, type NativeMemory, type NativeVariant } from '../native.js'
+import { addon, type NativeMemory, type NativeResult, type NativeVariant } from '../native.js'
 import type { ElementArray, KindOf, OperandArray } from '../storage.js'
 import type { VariantName } from '../variant-names.js'
 import { nameOfKnownGpu } from '../webgpu/look.js'
@@ -207,15 +207,15 @@ export interface AllocatedMemories {
 
 const nothingMade: AllocatedMemories = { results: [], auxiliary: [] }
 
-const listOf = (made: Made): readonly NativeMemory[] =>
+const listOf = (made: NativeResult): readonly NativeMemory[] =>
   made === undefined ? [] : Array.isArray(made) ? made : [made as NativeMemory]
 
 /** Releases the memory that native code has allocated for a result that isn't returned. */
-export function releaseAllocated(made: Made): void {
+export function releaseAllocated(made: NativeResult): void {
   for (const memory of listOf(made)) addon.release(memory)
 }
 
-export function allocatedMemories(made: Made, { session, asked }: Call): AllocatedMemories {
+export function allocatedMemories(made: NativeResult, { session, asked }: Call): AllocatedMemories {
   if (made === undefined) return nothingMade
   const all = listOf(made).map((memory) => new SharedMemory(memory, session!))
   // Memories of auxiliary outputs come last.

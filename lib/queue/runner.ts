@@ -2,7 +2,7 @@
 import { BlockComputer, doneJobs, finish, isFinished, type RunBlockOptions } from '../arrays/blocks.js'
 import type { BlockJob, BlockPlan, BlockResult } from '../arrays/job.js'
 
-interface Asking {
+interface AbortOptions {
   /** Aborts the call. */
   readonly signal?: AbortSignal | undefined
 }
@@ -17,10 +17,10 @@ export interface Computer {
 export interface Runner {
   computer(): Computer
   /** Returns the names of the completed jobs of a stage. */
-  doneJobs(plan: BlockPlan, stage: number, options: Asking): Promise<Set<string>>
+  doneJobs(plan: BlockPlan, stage: number, options: AbortOptions): Promise<Set<string>>
   /** Returns whether the output exists and is complete. */
-  isFinished(plan: BlockPlan, options: Asking): Promise<boolean>
-  finish(plan: BlockPlan, options: Asking): Promise<void>
+  isFinished(plan: BlockPlan, options: AbortOptions): Promise<boolean>
+  finish(plan: BlockPlan, options: AbortOptions): Promise<void>
 }
 
 export const blockRunner: Runner = {

@@ -6,7 +6,7 @@ import { show } from '../describe.js'
 import { OptionError } from '../errors.js'
 import { numberOfNode } from '../graph-core/edges.js'
 import { sorted } from '../graph-core/rows.js'
-import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
+import { inSlices, PER_SLICE, type Steps } from '../graph-core/slices.js'
 import { Options, type OptionsOf, required, whole } from '../options.js'
 import {
   type PreparedTimetable,
@@ -136,7 +136,7 @@ function* propagating(
       const node = queue[at]!
       const { time } = own.get(node)!
       for (let k = start[node]!; k < start[node + 1]!; k++) {
-        if (++looked % PER_STEP === 0) yield
+        if (++looked % PER_SLICE === 0) yield
         const edge = edges[k]!
         const rest = time - slack[edge]!
         if (rest <= 0) continue

@@ -9,7 +9,7 @@ import { show } from '../describe.js'
 import { CycleError, OverflowError, ValueError } from '../errors.js'
 import { leastOf, rotated } from '../graph-core/cycles.js'
 import { selected } from '../graph-core/rows.js'
-import { PER_STEP, type Steps } from '../graph-core/slices.js'
+import { PER_SLICE, type Steps } from '../graph-core/slices.js'
 import { findingOrder } from '../graph-core/topological-order.js'
 import { greatestDivisor } from '../integers.js'
 import type { Calendar } from './calendar.js'
@@ -129,7 +129,7 @@ export function* buildingNetwork(plan: Plan, calendar: Calendar | null): Steps<N
     }
     start[at + 1] = start[at]! + predecessors.length
     looked += 1 + predecessors.length
-    if (looked > PER_STEP / 4) {
+    if (looked > PER_SLICE / 4) {
       looked = 0
       yield
     }

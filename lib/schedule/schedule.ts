@@ -33,7 +33,7 @@ const scheduleOptions = new Options({
 const WORK = 'the schedule'
 
 /** Number of jobs that are described between two yields: about a millisecond. */
-const PER_STEP = 1024
+const PER_SLICE = 1024
 
 /**
  * Change of a job in a what-if: times as numbers in the plan's unit, or texts such as '8d' and dates; null
@@ -195,7 +195,7 @@ function* normalized(plan: Plan | JobList): Steps<Plan> {
     let isReady = jobs.length > 0 && unit !== undefined
     for (let at = 0; at < jobs.length && isReady; at++) {
       isReady = isNormal(jobs[at])
-      if (at % PER_STEP === PER_STEP - 1) yield
+      if (at % PER_SLICE === PER_SLICE - 1) yield
     }
     if (isReady) {
       const read = planOptions.read({ unit, hoursPerDay, daysPerWeek })
@@ -216,7 +216,7 @@ function* describing(network: Network, solution: Solution, calendar: Calendar | 
   const free = new Float64Array(nodes)
   for (let job = 0; job < nodes; job++) free[job] = end - (earliest[job]! + duration[job]!)
   for (let job = 0; job < nodes; job++) {
-    if (job % (8 * PER_STEP) === 0) yield
+    if (job % (8 * PER_SLICE) === 0) yield
     for (let k = start[job]!; k < start[job + 1]!; k++) {
       const gap = earliest[job]! - (earliest[from[k]!]! + weight[k]!)
       if (gap < free[from[k]!]!) free[from[k]!] = gap
@@ -229,7 +229,7 @@ function* describing(network: Network, solution: Solution, calendar: Calendar | 
   }
   const jobs: ScheduledJob[] = new Array(nodes)
   for (let job = 0; job < nodes; job++) {
-    if (job % PER_STEP === 0) yield
+    if (job % PER_SLICE === 0) yield
     const { id, name, columns } = plan.jobs[job]!
     const takes = duration[job]!
     const [early, late] = [earliest[job]!, latest[job]!]
@@ -346,7 +346,7 @@ function* moving(changed: Network, after: Solution, network: Network, before: So
   const moved: MovedJob[] = []
   const factor = changed.scale / network.scale
   for (const [at, { id, name }] of plan.jobs.entries()) {
-    if (at % PER_STEP === 0) yield
+    if (at % PER_SLICE === 0) yield
     const start = before.earliest[at]!
     const finish = start + before.times.duration[at]!
     const newStart = after.earliest[at]!

@@ -3,7 +3,7 @@
  * links form cycles.
  */
 import { CycleError } from '../errors.js'
-import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
+import { inSlices, PER_SLICE, type Steps } from '../graph-core/slices.js'
 import { type Network, type Times, waitingInCircle } from './network.js'
 
 /** Start times of a network, in its integers. */
@@ -37,7 +37,7 @@ function* weighing(
 ): Steps<Float64Array> {
   const weight = new Float64Array(lag.length)
   for (let job = 0; job < duration.length; job++) {
-    if (job % PER_STEP === PER_STEP - 1) yield
+    if (job % PER_SLICE === PER_SLICE - 1) yield
     for (let k = start[job]!; k < start[job + 1]!; k++)
       weight[k] = lag[k]! + afterFinish[k]! * duration[from[k]!]! - ofFinish[k]! * duration[job]!
   }
@@ -58,7 +58,7 @@ function* sweeping(
   const before = new Int32Array(nodes).fill(-1)
   let end = 0
   for (let at = 0; at < nodes; at++) {
-    if (at % PER_STEP === PER_STEP - 1) yield
+    if (at % PER_SLICE === PER_SLICE - 1) yield
     const job = order[at]!
     let time = Math.max(0, release[job]!)
     let jobs = 1
@@ -82,7 +82,7 @@ function* sweeping(
   }
   yield
   for (let at = nodes - 1; at >= 0; at--) {
-    if (at % PER_STEP === 0) yield
+    if (at % PER_SLICE === 0) yield
     const job = order[at]!
     const time = latest[job]!
     for (let k = start[job]!; k < start[job + 1]!; k++) {

@@ -12,7 +12,7 @@ import { DTypeError, OptionError, ValueError } from '../errors.js'
 import { isEdgeList, numberOfNode, readingEdges } from '../graph-core/edges.js'
 import { isKeyArray, type NodeNames, nameText } from '../graph-core/names.js'
 import { sorted } from '../graph-core/rows.js'
-import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
+import { inSlices, PER_SLICE, type Steps } from '../graph-core/slices.js'
 import { checkedLater, Options, type OptionsOf, required } from '../options.js'
 import { TimeScale } from './network.js'
 
@@ -137,7 +137,7 @@ function* reading(timetable: Timetable, others: Readonly<Record<string, number>>
   const { nodes, from, to, weight, names } = yield* readingEdges(timetable)
   const parts = new TimeScale()
   for (const [edge, value] of weight.entries()) {
-    if (edge % PER_STEP === PER_STEP - 1) yield
+    if (edge % PER_SLICE === PER_SLICE - 1) yield
     parts.add(value, () => `weight[${edge}]`)
   }
   for (const [name, value] of Object.entries(others)) parts.add(value, () => `option ${name}`)

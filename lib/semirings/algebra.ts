@@ -2,7 +2,7 @@
 import type { BackendName } from '../backend-name.js'
 import { OptionError } from '../errors.js'
 import { REPORT_FIELDS, writeLayout } from '../fields.js'
-import { type AuxiliaryMatrices, addon, type LaneMatrix, type Made } from '../native.js'
+import { type AuxiliaryMatrices, addon, type LaneMatrix, type NativeResult } from '../native.js'
 import { userRequestAt as at, userRequestFields } from '../native-interface.js'
 import { UNSET } from '../options.js'
 import { auxiliaryOf, writeSizes } from '../product/algebra.js'
@@ -47,7 +47,7 @@ export class UserAlgebra implements Algebra {
     )
   }
 
-  multiply(product: Product, report: Float64Array, cancel: Int32Array): Promise<Made> {
+  multiply(product: Product, report: Float64Array, cancel: Int32Array): Promise<NativeResult> {
     const { a, b, c, c0, auxiliary } = matricesOf(product)
     const { native } = product.call
     writeRequest(request, product)
@@ -56,7 +56,7 @@ export class UserAlgebra implements Algebra {
     )
   }
 
-  multiplySync(product: Product, report: Float64Array): Made {
+  multiplySync(product: Product, report: Float64Array): NativeResult {
     const { a, b, c, c0, auxiliary } = matricesOf(product)
     const { native } = product.call
     writeRequest(request, product)

@@ -7,7 +7,7 @@ import { throughout } from '../borrowed.js'
 import { type Device, DeviceMatrix } from '../device/device.js'
 import { ResidentView } from '../device/resident.js'
 import { CycleError, natively, OptionError, ShapeError } from '../errors.js'
-import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
+import { inSlices, PER_SLICE, type Steps } from '../graph-core/slices.js'
 import { rowMajorMatrix, type Shape } from '../matrix.js'
 import { addon } from '../native.js'
 import { checkedLater, Options, type OptionsOf } from '../options.js'
@@ -226,7 +226,7 @@ function* gathering(
       let at = offset + item * batchStride + row * rowStride
       for (let col = 0; col < cols; col++, at += colStride) {
         into[next++] = from[at]!
-        if (next % PER_STEP === 0) yield
+        if (next % PER_SLICE === 0) yield
       }
     }
   }
@@ -235,8 +235,8 @@ function* gathering(
 
 /** Calls `look` for consecutive ranges of elements, one range per slice. */
 function* inParts(length: number, look: (start: number, end: number) => void): Steps<void> {
-  for (let start = 0; start < length; start += PER_STEP) {
-    look(start, Math.min(start + PER_STEP, length))
+  for (let start = 0; start < length; start += PER_SLICE) {
+    look(start, Math.min(start + PER_SLICE, length))
     yield
   }
 }
@@ -314,7 +314,7 @@ function* isSame(x: HostLanes, y: HostLanes): Steps<boolean> {
     const others = y[lane]!
     const isFloat = values instanceof Float32Array
     for (let at = 0; at < values.length; at++) {
-      if (at % PER_STEP === PER_STEP - 1) yield
+      if (at % PER_SLICE === PER_SLICE - 1) yield
       const [value, other] = [values[at]!, others[at]!]
       if (value === other || (Number.isNaN(value) && Number.isNaN(other))) continue
       const isNear = Math.abs(value - other) <= TOLERANCE * Math.abs(value) && Number.isFinite(value)

@@ -107,7 +107,7 @@ export interface LaneRange {
 }
 
 /** Properties of a semiring except its name and expressions. */
-interface Facts<L extends Lanes> {
+interface SemiringProperties<L extends Lanes> {
   readonly name: string
   readonly dtype: L
   readonly lanes: readonly LaneType[]
@@ -132,12 +132,12 @@ export class WrittenSemiring<L extends Lanes = Lanes> implements UserSemiring<L>
   readonly idempotent: boolean
   readonly selective: boolean
   readonly logarithms: boolean
-  readonly #facts: Facts<L>
+  readonly #facts: SemiringProperties<L>
   readonly #plus: Expression
   readonly #times: Expression
   #native: NativeUserSemiring | undefined
 
-  constructor(facts: Facts<L>, plus: Expression, times: Expression) {
+  constructor(facts: SemiringProperties<L>, plus: Expression, times: Expression) {
     const { zero, one } = facts
     this.name = facts.name
     this.dtype = facts.dtype
@@ -158,7 +158,7 @@ export class WrittenSemiring<L extends Lanes = Lanes> implements UserSemiring<L>
     return typeof value === 'object' && value !== null && #facts in value
   }
 
-  static factsOf(semiring: WrittenSemiring): Facts<Lanes> {
+  static factsOf(semiring: WrittenSemiring): SemiringProperties<Lanes> {
     return semiring.#facts
   }
 
@@ -249,7 +249,10 @@ export class WrittenSemiring<L extends Lanes = Lanes> implements UserSemiring<L>
 export const { is: isUserSemiring, factsOf, nativeOf } = WrittenSemiring
 
 /** Returns a number if dtype is no array, otherwise an array. */
-function elementOf<L extends Lanes>({ dtype }: Facts<L>, lanes: readonly number[]): ElementOf<L> {
+function elementOf<L extends Lanes>(
+  { dtype }: SemiringProperties<L>,
+  lanes: readonly number[],
+): ElementOf<L> {
   return (Array.isArray(dtype) ? Object.freeze([...lanes]) : lanes[0]) as ElementOf<L>
 }
 
@@ -289,7 +292,7 @@ function readLanes(value: unknown, where: string): { dtype: Lanes; lanes: readon
 /** Reads an element. `read` prepares a number of it. */
 function readElement(
   value: unknown,
-  { dtype, lanes }: Pick<Facts<Lanes>, 'dtype' | 'lanes'>,
+  { dtype, lanes }: Pick<SemiringProperties<Lanes>, 'dtype' | 'lanes'>,
   where: string,
   read: (value: unknown) => unknown = (value) => value,
 ): readonly number[] {
@@ -315,7 +318,7 @@ function readFacts(
   given: Record<string, unknown>,
   where: string,
   read?: (value: unknown) => unknown,
-): Facts<Lanes> {
+): SemiringProperties<Lanes> {
   const name = readName(given.name, where)
   const types = readLanes(given.dtype, where)
   const selective = readFlag(given.selective, false, `${where}.selective`)
@@ -380,7 +383,7 @@ export function write<L extends Lanes>(definition: SemiringDefinition<L>): Writt
       `${name} of semiring '${facts.name}'`,
     )
   }
-  return new WrittenSemiring(facts as Facts<L>, traced(plus, 'plus'), traced(times, 'times'))
+  return new WrittenSemiring(facts as SemiringProperties<L>, traced(plus, 'plus'), traced(times, 'times'))
 }
 
 /**
@@ -391,7 +394,7 @@ export function write<L extends Lanes>(definition: SemiringDefinition<L>): Writt
  */
 export function readRanges(
   value: unknown,
-  types: Pick<Facts<Lanes>, 'dtype' | 'lanes'>,
+  types: Pick<SemiringProperties<Lanes>, 'dtype' | 'lanes'>,
   usual: readonly LaneRange[],
   read?: (value: unknown) => unknown,
 ): readonly LaneRange[] {

@@ -5,7 +5,7 @@ import { arithmeticOf, FACTS, initialStatus, zeroBits } from './kernels/arithmet
 import { cross, crossWithNext, finish, load, MAX_PATH, NO_PATH, pivot, S } from './kernels/closure.js'
 import { product, type Tile, tileOf, witnessTileOf } from './kernels/product.js'
 import { THROW } from './kernels/store.js'
-import { type Facts, factsOf, kindOf, tileRowsOf } from './plan.js'
+import { factsOf, kindOf, tileRowsOf, type ValueBounds } from './plan.js'
 import { encodeScan, multiplyBlock, scanPipeline } from './product.js'
 import { roundUp } from './transfers.js'
 import {
@@ -139,7 +139,7 @@ const closeBy = (gpu: Gpu, task: ClosureTask, tile: Tile): Promise<ClosureOutcom
   })
 
 /** Returns the facts of the weights. Throws unless no path can leave the range in which a closure is exact. */
-async function assertBound(gpu: Gpu, { semiring, batch, n, weights }: ClosureTask): Promise<Facts> {
+async function assertBound(gpu: Gpu, { semiring, batch, n, weights }: ClosureTask): Promise<ValueBounds> {
   const status = initialStatus()
   await gpu.withBuffers(async (take) => {
     const buffer = take(status.byteLength)

@@ -143,7 +143,7 @@ export interface ProductTask {
 }
 
 /** Facts of an operand, from the words of a status. */
-export interface Facts {
+export interface ValueBounds {
   readonly least: number
   readonly greatest: number
   readonly hasOther: boolean
@@ -151,7 +151,7 @@ export interface Facts {
   readonly isEmpty: boolean
 }
 
-export function factsOf(status: Int32Array, operand: 0 | 1): Facts {
+export function factsOf(status: Int32Array, operand: 0 | 1): ValueBounds {
   const at = FACTS[operand]
   const [least, greatest] = [status[at + LEAST]!, status[at + GREATEST]!]
   const isEmpty = least > greatest
@@ -165,19 +165,19 @@ export function factsOf(status: Int32Array, operand: 0 | 1): Facts {
 }
 
 /** Bits that are free below each sum of two operands whose offsets were subtracted; negative if 32 bits don't hold the sums. */
-export function spareBits(a: Facts, b: Facts): number {
+export function spareBits(a: ValueBounds, b: ValueBounds): number {
   const most = a.greatest - a.least + (b.greatest - b.least) + 2
   return 31 - Math.ceil(Math.log2(most + 1))
 }
 
 /** Returns whether no sum of two finite values leaves the finite range of int32. */
-export function staysInside(a: Facts, b: Facts, isMax: boolean): boolean {
+export function staysInside(a: ValueBounds, b: ValueBounds, isMax: boolean): boolean {
   const [least, most] = isMax ? [-(2 ** 31) + 1, 2 ** 31 - 1] : [-(2 ** 31), 2 ** 31 - 2]
   return a.isEmpty || b.isEmpty || (a.least + b.least >= least && a.greatest + b.greatest <= most)
 }
 
 /** Throws unless the float kernels are exact for an operand: no infinity but zero, no sum that is infinite or subnormal. */
-export function assertFloats({ least, greatest, hasOther, tiniest, isEmpty }: Facts): void {
+export function assertFloats({ least, greatest, hasOther, tiniest, isEmpty }: ValueBounds): void {
   const edge = floatBits(MAX_FLOAT)
   if (hasOther) throw notExact('sums of float32 with the infinity that is not the zero of the semiring')
   if (!isEmpty && (greatest > edge || least < (edge ^ -1))) throw notExact('sums of float32 beyond ±2^124')
@@ -185,7 +185,13 @@ export function assertFloats({ least, greatest, hasOther, tiniest, isEmpty }: Fa
 }
 
 /** Throws unless facts allow a policy for sums: wrapped sums, and the witness of saturated ones, only if no sum leaves int32. */
-export function assertPolicy(a: Facts, b: Facts, isMax: boolean, policy: number, witness: boolean): void {
+export function assertPolicy(
+  a: ValueBounds,
+  b: ValueBounds,
+  isMax: boolean,
+  policy: number,
+  witness: boolean,
+): void {
   if (staysInside(a, b, isMax)) return
   if (policy === WRAP) throw notExact('sums that wrap')
   if (policy === SATURATE && witness) throw notExact('the witness of sums that saturate')

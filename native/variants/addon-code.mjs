@@ -321,7 +321,7 @@ export type MadeLanes = undefined | NativeMemory[]
  * The memories that a call has allocated: none, one, or those of the results followed by those of each kind
  * of auxiliary outputs.
  */
-export type Made = undefined | NativeMemory | readonly NativeMemory[]
+export type NativeResult = undefined | NativeMemory | readonly NativeMemory[]
 
 ${lines(
   Object.entries(tables),

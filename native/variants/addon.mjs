@@ -50,7 +50,7 @@ const product = {
   request: fields('Request'),
   report,
 }
-const made = raw('Made')
+const made = raw('NativeResult')
 const userSemiring = {
   ts: handles.userSemiring.ts,
   cpp: 'std::shared_ptr<const UserSemiring>',
@@ -67,7 +67,7 @@ const userProduct = {
   request: fields('UserRequest'),
   report,
 }
-const madeLanes = raw('MadeLanes')
+const allocatedLanes = raw('MadeLanes')
 const nth = integer(0, 1e15)
 const several = optional(integer(1, 1e15), 1)
 const perhapsBuffer = raw('ArrayBuffer | null')
@@ -264,7 +264,7 @@ counts up to 1, like in the other graph queries.`,
     doc: `Computes a product over a custom semiring. Matrices are passed as in multiplySync, one for each lane. Returns the new memories:
 those of the lanes of C if it is null, and those of auxiliary outputs.`,
     takes: { semiring: userSemiring, ...userProduct, device: deviceOrNone, auxiliary: auxiliaryMatrices },
-    gives: madeLanes,
+    gives: allocatedLanes,
   },
   multiplyUser: {
     doc: 'Computes a product over a custom semiring off the event loop; see multiplyUserSync and multiply.',
@@ -275,7 +275,7 @@ those of the lanes of C if it is null, and those of auxiliary outputs.`,
       device: deviceOrNone,
       auxiliary: auxiliaryMatrices,
     },
-    gives: promise(madeLanes),
+    gives: promise(allocatedLanes),
   },
   multiplyUserGroup: {
     doc: 'Computes several products over a custom semiring in order, with contiguous requests and reports; see multiplyGroup.',

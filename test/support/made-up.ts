@@ -152,7 +152,7 @@ export const rungParameters = (
 export function madeUpPoints() {
   const algebra = { semiring: 'max-plus', dtype: 'int32' }
   const square = (m: number) => ({ m, n: m, k: m })
-  const rungs = [
+  const ladderKernels = [
     {
       name: 'ladder_maxplus_i32_naive_32x32_uncoalesced',
       p: rungParameters('naive', 32, 'uncoalesced'),
@@ -166,7 +166,7 @@ export function madeUpPoints() {
   return [
     callPoint('cpu', { ...algebra, ...square(1000) }, { totalMs: 20 }),
     ...[1000, 10000].flatMap((m) =>
-      rungs.flatMap(({ name, p, gops }) => [
+      ladderKernels.flatMap(({ name, p, gops }) => [
         kernelPoint('ladder', name, { ...p, ...algebra, ...square(m) }, { kernelMs: ms(m, gops), gops }),
         callPoint(name, { ...algebra, ...square(m) }, { totalMs: 2 * ms(m, gops), kernelMs: ms(m, gops) }),
       ]),
@@ -190,7 +190,7 @@ export function madeUpPoints() {
     bandwidthPoint('strided', 500, 32),
     ...madeUpWork(),
     microbenchPoint('roofline', 'fused', 33000),
-    ...rungs.map(({ name, p, gops }) =>
+    ...ladderKernels.map(({ name, p, gops }) =>
       kernelPoint('roofline', name, { ...p, ...algebra, ...square(4096) }, { gops }),
     ),
   ]

@@ -16,7 +16,7 @@ import {
   weightsBy,
   weightsOf,
 } from './closures/case.js'
-import { expectClosure, expectWays, type Way } from './closures/law.js'
+import { expectClosure, expectWays, type ResultTarget } from './closures/law.js'
 import { Random } from './generators.js'
 import { type AnyMatrix, algebraOf, elements, integerSums, nameOf } from './products/case.js'
 import { type Place, placesOf } from './products/places.js'
@@ -36,7 +36,7 @@ export function closureLaws(backend: BackendName): void {
   const inArrays = at('arrays')
   const few = at('arrays', 'a device', 'spread among devices')
 
-  async function check(one: ClosureCase, where = everywhere, ways: Way[] = ['new']): Promise<void> {
+  async function check(one: ClosureCase, where = everywhere, ways: ResultTarget[] = ['new']): Promise<void> {
     for (const place of where) for (const way of ways) await expectClosure(place, one, way)
   }
   /** Some of the targets, always including arrays; all of them on a GPU. */

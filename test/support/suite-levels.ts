@@ -29,7 +29,7 @@ import {
   sourceOf,
 } from './products/case.js'
 import { expectRight, expectValues } from './products/law.js'
-import { compute, type Place, type Way } from './products/places.js'
+import { compute, type Place, type ResultTarget } from './products/places.js'
 import { startFor } from './products/values.js'
 import { withStructure } from './suite-products.js'
 import { exponentVariants } from './table.js'
@@ -384,7 +384,7 @@ export function levelsSuite(backend: 'cuda' | 'cpu'): void {
     one: Case,
     fitting: Path[],
     where: Place[] = places,
-    ways: Way[] = ['new'],
+    ways: ResultTarget[] = ['new'],
     looked = paths,
   ) {
     for (const place of where) {

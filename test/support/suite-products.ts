@@ -22,7 +22,7 @@ import {
   sourceOf,
 } from './products/case.js'
 import { expectRight } from './products/law.js'
-import { compute, type Place, placesOf, type Way } from './products/places.js'
+import { compute, type Place, placesOf, type ResultTarget } from './products/places.js'
 import { decisive, kindNamesOf, mixed, spoiled, startFor, tied, valuesFor } from './products/values.js'
 
 /**
@@ -108,10 +108,10 @@ export function productSuite(backend: BackendName, part: Part = whole): void {
   afterAll(close)
 
   /** Checks the case at the targets, into new matrices and into existing ones. */
-  async function check(one: Case, where: readonly Place[] = places, ways?: Way[]): Promise<void> {
+  async function check(one: Case, where: readonly Place[] = places, ways?: ResultTarget[]): Promise<void> {
     // A result can be accumulated in place if there is a C0 for each product.
     const inPlace = one.c0 && one.c0.batched === (one.a.batched || one.b.batched)
-    const all: Way[] = ways ?? (one.c0 ? ['new', inPlace ? 'in place' : 'out'] : ['new', 'out'])
+    const all: ResultTarget[] = ways ?? (one.c0 ? ['new', inPlace ? 'in place' : 'out'] : ['new', 'out'])
     for (const place of where) {
       for (const way of all) {
         const outcome = await compute(place, one, way)
@@ -130,7 +130,7 @@ export function productSuite(backend: BackendName, part: Part = whole): void {
     ...new Set([...oneOf(turn), ...inTurn(backend, places, turn, share)]),
   ]
   /** Destination: a new matrix or an existing one, in turn; both on a GPU. */
-  const wayOf = (turn: number) => inTurn<Way>(backend, ['new', 'out'], turn, 2)
+  const wayOf = (turn: number) => inTurn<ResultTarget>(backend, ['new', 'out'], turn, 2)
 
   // Targets with computed operands. The ordinary semiring is excluded from products with the identity,
   // because 0 times an infinity is NaN.

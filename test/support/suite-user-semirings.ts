@@ -58,9 +58,9 @@ interface Elements extends ElementMatrix {
 }
 
 /** Layout of a matrix in its arrays, which differs between lanes. */
-type Way = 'rows' | 'columns' | 'spread'
+type ResultTarget = 'rows' | 'columns' | 'spread'
 
-function laneOf(type: LaneType, sizes: readonly number[], way: Way): Lane {
+function laneOf(type: LaneType, sizes: readonly number[], way: ResultTarget): Lane {
   const [batch, rows, cols] =
     sizes.length === 3 ? (sizes as [number, number, number]) : [1, ...(sizes as [number, number])]
   const [row, col, item] =
@@ -97,7 +97,7 @@ function elementsIn(lanes: readonly Lane[], types: readonly LaneType[]): Element
   }
 }
 
-const ways: readonly Way[] = ['rows', 'columns', 'spread']
+const ways: readonly ResultTarget[] = ['rows', 'columns', 'spread']
 
 /** Elements by batch entry, row and column, in matrices of different layouts. */
 function made(

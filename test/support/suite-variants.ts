@@ -21,7 +21,7 @@ import type { SemiringName } from './oracle.js'
 import { type Part, whole } from './parts.js'
 import { type Algebra, algebraOf, algebras, by, type Case, type Elements, sourceOf } from './products/case.js'
 import { expectRight } from './products/law.js'
-import { compute, type Place, type Way } from './products/places.js'
+import { compute, type Place, type ResultTarget } from './products/places.js'
 import { decisive, kindNamesOf, mixed, startFor, tied, valuesFor } from './products/values.js'
 import { describeUnless } from './skip.js'
 import { depths, drawn, withStructure } from './suite-products.js'
@@ -130,7 +130,7 @@ function laws(
    */
   async function check(
     asked: Case,
-    ways: Way[] = ['new'],
+    ways: ResultTarget[] = ['new'],
     where = inArrays,
   ): Promise<'computed' | 'refused'> {
     const path = pathOf(asked)
@@ -158,7 +158,10 @@ function laws(
         await check(cached(kind, ragged, { overflow }))
       if (!algebra.isInteger) {
         const c0 = startFor(algebra, kind, ragged[0], ragged[2])
-        await check(cached(kind, ragged, { c0 }), inTurn<Way>(backend, ['new', 'in place'], turn + index, 2))
+        await check(
+          cached(kind, ragged, { c0 }),
+          inTurn<ResultTarget>(backend, ['new', 'in place'], turn + index, 2),
+        )
       }
     }
   })
@@ -245,7 +248,7 @@ function laws(
         const asked = knownCase(algebra, key, () =>
           withStructure(drawn(algebra, kind, [m, backend === 'cpu' ? 290 : 70, n], { layouts }), structure),
         )
-        const outcome = await check(asked, inTurn<Way>(backend, ['new', 'out'], turn + at, 2))
+        const outcome = await check(asked, inTurn<ResultTarget>(backend, ['new', 'out'], turn + at, 2))
         // Some families of a GPU don't support structures.
         if (backend === 'cpu') expect(outcome).toBe(isThin ? 'refused' : 'computed')
       }

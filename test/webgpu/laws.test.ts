@@ -15,7 +15,7 @@ import {
   nameOf,
 } from '../support/products/case.js'
 import { expectRight } from '../support/products/law.js'
-import { compute, type Place, placesOf, type Way } from '../support/products/places.js'
+import { compute, type Place, placesOf, type ResultTarget } from '../support/products/places.js'
 import { mixed, startFor, tied } from '../support/products/values.js'
 import { named } from '../support/skip.js'
 import { drawn } from '../support/suite-products.js'
@@ -57,7 +57,7 @@ describe.skipIf(reason !== undefined)(named('webgpu', reason), () => {
    * Returns whether WebGPU rejected the case because it can't compute the values exactly. Fails if there is a
    * wrong result.
    */
-  async function isRefused(one: Case, where: Place, way: Way): Promise<boolean> {
+  async function isRefused(one: Case, where: Place, way: ResultTarget): Promise<boolean> {
     const outcome = await compute(where, one, way)
     const { error } = outcome
     if (error instanceof MpmmlError && /OPTION|DTYPE/.test(error.code) && /exactly/.test(error.message)) {
@@ -69,7 +69,7 @@ describe.skipIf(reason !== undefined)(named('webgpu', reason), () => {
   }
 
   /** Checks a case at several targets: either all of them compute it, or all reject it. */
-  async function check(one: Case, where: readonly Place[], ways: readonly Way[] = ['new', 'out']) {
+  async function check(one: Case, where: readonly Place[], ways: readonly ResultTarget[] = ['new', 'out']) {
     const refused = new Set<boolean>()
     for (const each of where) for (const way of ways) refused.add(await isRefused(one, each, way))
     expect(refused.size, one.what).toBe(1)

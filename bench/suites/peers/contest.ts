@@ -106,7 +106,7 @@ class Program {
 }
 
 /** Competitor of a contest. */
-export interface Way {
+export interface Implementation {
   what: string
   note: string
   /** Milliseconds of a call. */
@@ -115,7 +115,7 @@ export interface Way {
 
 export interface Contest {
   of: string
-  ways: Way[]
+  ways: Implementation[]
   /** Programs of Python, with the operands that they read, their options, and the request of each call. */
   programs: readonly ProgramName[]
   operands: Readonly<Record<string, DenseMatrix<ElementArray>>>
@@ -137,7 +137,11 @@ export interface Contest {
 export type Samples = ReadonlyMap<string, number[]>
 
 /** Calls the competitors alternately, so that other load on the machine affects all of them equally. */
-async function inTurns(bench: Bench, rounds: number, ways: readonly Way[]): Promise<Map<string, number[]>> {
+async function inTurns(
+  bench: Bench,
+  rounds: number,
+  ways: readonly Implementation[],
+): Promise<Map<string, number[]>> {
   const samples = new Map<string, number[]>(ways.map(({ what }) => [what, []]))
   for (let round = 0; round < rounds; round++) {
     for (const [at, { what, call }] of ways.entries()) {

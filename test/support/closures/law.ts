@@ -13,7 +13,7 @@ import { type Anywhere, fetched, type Place, put, turn } from '../products/place
 import { type ClosureCase, expectedOf, itemOf, leaves, storedValue } from './case.js'
 
 /** Destination of the result: new, with or without next nodes, `out`, or in place of the weights. */
-export type Way = 'new' | 'next' | 'out' | 'in place'
+export type ResultTarget = 'new' | 'next' | 'out' | 'in place'
 
 /** Outcome of a closure. */
 interface Outcome {
@@ -31,7 +31,7 @@ interface Outcome {
 type Closing = (a: Anywhere, options: object) => Promise<{ c: Anywhere; backend: string }>
 
 /** Computes the closure at a target. The closure of the transpose is the transpose of the closure. */
-async function compute(place: Place, one: ClosureCase, way: Way): Promise<Outcome> {
+async function compute(place: Place, one: ClosureCase, way: ResultTarget): Promise<Outcome> {
   const { algebra, layouts = {}, overflow, reflexive } = one
   const source = ((place.narrow && way !== 'in place' && narrowed(algebra, one.a)) || one.a) as Elements
   const given = !place.device && source === one.a && one.given
@@ -74,7 +74,7 @@ async function compute(place: Place, one: ClosureCase, way: Way): Promise<Outcom
 }
 
 /** Fails unless the closure equals the definition, or the error is the expected one. */
-export async function expectClosure(place: Place, one: ClosureCase, way: Way): Promise<void> {
+export async function expectClosure(place: Place, one: ClosureCase, way: ResultTarget): Promise<void> {
   const where = `${one.what}; ${place.name}, ${way}`
   const { algebra, a } = one
   const n = a.rows

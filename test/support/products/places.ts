@@ -25,7 +25,7 @@ type There = DeviceMatrix<never>
 export type Anywhere = AnyMatrix | There
 
 /** Destination of the result: new, written into `out`, or accumulated to the content of `out`. */
-export type Way = 'new' | 'out' | 'in place'
+export type ResultTarget = 'new' | 'out' | 'in place'
 
 export interface Place {
   name: string
@@ -200,7 +200,7 @@ export const fetched = async (matrix: Anywhere): Promise<AnyMatrix> =>
   matrix instanceof DeviceMatrix ? await matrix.download() : matrix
 
 /** Computes the case at the target. */
-export async function compute(place: Place, one: Case, way: Way): Promise<Outcome> {
+export async function compute(place: Place, one: Case, way: ResultTarget): Promise<Outcome> {
   const { layouts = {}, given = {}, c0 } = one
   const there: Anywhere[] = []
   const hold = async (source: Elements, layout: string | undefined) => {
