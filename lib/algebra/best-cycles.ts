@@ -39,7 +39,10 @@ export interface CycleMean<Key = number> {
    * common divisor.
    */
   numerator: number
-  /** Denominator of the mean, at least 1. For float weights it is the number of edges, or of their tokens. */
+  /**
+   * Denominator of the mean, at least 1. For float weights it is the number of edges, or of their tokens; or 1
+   * with the mean as numerator, if the sum of the weights is beyond the range of float64.
+   */
   denominator: number
   /** The mean as a number. */
   value: number
@@ -134,6 +137,9 @@ export function* bestOfAll(spectral: Spectral): Steps<BestCycle | null> {
   return best
 }
 
+/** Binary digits of a mean beyond those of its weights. */
+const MEAN_BITS = 64n
+
 export function exactNumber(value: bigint, what: string): number {
   const number = Number(value)
   if (Number.isSafeInteger(number)) return number
@@ -150,14 +156,21 @@ export function exactNumber(value: bigint, what: string): number {
 export const numeratorOf = ({ exact }: WeightedGraph, value: bigint, bits: number, what: string): number =>
   exact ? exactNumber(value, what) : unscaled(value, bits)
 
-/** The mean of a cycle: its numerator and its denominator. */
+/**
+ * The mean of a cycle: its numerator and its denominator. If a sum of float weights is beyond the range of
+ * float64, the numerator is the rounded mean, and the denominator is 1.
+ */
 export function fractionOf(
   { inner, graph }: Pick<Spectral, 'inner' | 'graph'>,
   { tokens, sum }: BestCycle,
 ): [numerator: number, denominator: number] {
   const signed = BigInt(inner.sign) * sum
   const numerator = numeratorOf(graph, signed, inner.bits, "the sum of a cycle's weights")
-  if (!graph.exact) return [numerator, tokens]
+  if (!graph.exact) {
+    if (Number.isFinite(numerator)) return [numerator, tokens]
+    const mean = unscaled((signed << MEAN_BITS) / BigInt(tokens), inner.bits + Number(MEAN_BITS))
+    return [mean, 1]
+  }
   const divisor = greatestDivisor(Math.abs(numerator), tokens)
   return [numerator / divisor, tokens / divisor]
 }

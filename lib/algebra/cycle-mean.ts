@@ -129,7 +129,7 @@ export async function componentCycleMeans<Key = number>(
 /** Cycle times of nodes: entry i of each array belongs to node i. */
 export interface CycleTimes<Key = number> {
   /**
-   * Numerators of the cycle times, exact for int32 weights. The semiring's zero, −Infinity or Infinity, for
+   * Numerators of the cycle times as in {@link CycleMean}, exact for int32 weights. The semiring's zero, −Infinity or Infinity, for
    * nodes that reach no cycle.
    */
   numerators: Float64Array

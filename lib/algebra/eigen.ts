@@ -133,7 +133,7 @@ function* vectorOf<Key>(
   const { graph, inner, iteration } = solved
   const { members } = solved.components
   const best = bestCycle(inner, iteration, cycle)
-  const denominator = fractionOf(solved, best)[1]
+  const denominator = graph.exact ? fractionOf(solved, best)[1] : best.tokens
   const none = graph.semiring === 'max-plus' ? -Infinity : Infinity
   const numerators = new Float64Array(graph.rows.nodes).fill(none)
   const values = new Float64Array(graph.rows.nodes).fill(none)

@@ -228,3 +228,27 @@ describe('large graphs', () => {
     expect(error).toMatchObject({ code: 'ERR_MPMML_ABORTED', cause: 'enough' })
   })
 })
+
+describe('cycle means whose sums are beyond float64', () => {
+  // The mean of 1.5·2^1023 and 1.25·2^1023 is 1.375·2^1023.
+  const edges = { nodes: 2, from: [0, 1], to: [1, 0] }
+  const mean = 1.375 * 2 ** 1023
+
+  it.each([1, -1])('are finite with the sign %i', async (sign) => {
+    const weight = Float64Array.of(sign * 1.5 * 2 ** 1023, sign * 1.25 * 2 ** 1023)
+    const expected = { numerator: sign * mean, denominator: 1, value: sign * mean }
+    expect(await maximumCycleMean({ ...edges, weight })).toMatchObject(expected)
+    expect(await minimumCycleMean({ ...edges, weight })).toMatchObject(expected)
+    expect((await cycleTimes({ ...edges, weight })).values).toEqual(Float64Array.of(sign * mean, sign * mean))
+    const { means } = await componentCycleMeans({ ...edges, weight })
+    expect(means).toMatchObject([expected])
+  })
+
+  it('belong to eigenvectors with finite values', async () => {
+    const weight = Float64Array.of(1.5 * 2 ** 1023, 1.25 * 2 ** 1023)
+    const found = (await eigenvectors({ ...edges, weight }))!
+    expect(found.eigenvalue.value).toBe(mean)
+    // Element 1 is weight[1] − mean = −2^1020.
+    expect([...found.vectors[0]!.values]).toEqual([0, -(2 ** 1020)])
+  })
+})
