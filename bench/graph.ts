@@ -111,6 +111,7 @@ export async function readGraphFile(
   const ending = extname(file.replace(/\.gz$/i, '')).toLowerCase()
   const firstNode = firstNodes[ending]
   const types = typesOf(semiring)
+  if (file === '') throw new FileError('the name of a graph file must not be empty: give its path')
   if (firstNode === undefined) {
     throw new FileError(
       `${path}: the name must end with .gr (DIMACS), .mtx (Matrix Market), .csv, .graphml, .npy or .npz: that says what the file is`,

@@ -60,6 +60,7 @@ export function formatOf<Format extends AnyFormat>(
   if (option !== undefined) return assertApplicable(name, option)
   const format = formatInName(name, known)
   if (format !== undefined) return assertApplicable(name, format)
+  if (name === '') throw new FileError('the name of a file must not be empty: give its path')
   const endingsOfKnown = showChoices(known.map((format) => endings[format]))
   throw new FileError(
     `${name}: the name must end with ${endingsOfKnown}, or the option format must say what it is: ${showChoices(known)}`,
