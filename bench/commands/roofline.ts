@@ -2,17 +2,17 @@
 
 import { type Command, Option } from 'commander'
 import type { DataType, Semiring } from '../../lib/index.js'
-import { ceilingName, type Results, readResults, tensorPeak, writeResults } from '../../lib/lab.js'
+import { ceilingName, type Results, readResults, tensorPeak } from '../../lib/lab.js'
 import { usage, wholeNumber } from '../arguments.js'
 import { newCommand } from '../commands.js'
 import { libraryOption } from '../flags.js'
 import { laddered } from '../lab/calls.js'
-import { addCounters } from '../lab/counters.js'
+import { addCounters, hasCounters } from '../lab/counters.js'
 import { describeTables } from '../lab/describe-ladder.js'
 import { rooflineDrawing, rooflineTables, rooflineTitle } from '../lab/describe-roofline.js'
 import { type Algebra, algebraOf, algebraOptions, elementTypes } from '../lab/ladder.js'
 import { rooflineJobs, rooflines } from '../lab/roofline.js'
-import { runJobs } from '../lab/runner.js'
+import { runJobs, storePoint } from '../lab/runner.js'
 import { print, printJson } from '../output.js'
 import { checkOutputs } from '../output-file.js'
 import { inputPath, openPipes, PIPE, shownInput, writeOut } from '../pipes.js'
@@ -105,7 +105,9 @@ async function resultsFor(
   const { results, points } = await runJobs(request, signal)
   if (!flags.counters) return { results }
   const note = await addCounters(points, flags.device, signal)
-  // The results file was written before the counters were read, so it is written again.
-  if (flags.results !== undefined) await writeResults(flags.results, results)
+  // The points were stored before their counters were read, so they are stored again.
+  if (flags.results !== undefined) {
+    for (const point of points) if (hasCounters(point)) await storePoint(flags.results, results, point)
+  }
   return { results, note }
 }

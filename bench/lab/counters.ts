@@ -48,6 +48,10 @@ export function readMetrics(csv: string): Map<string, number> {
   return new Map(lines.map((line) => [line[name]!, Number(line[value]!.replaceAll(',', ''))]))
 }
 
+/** Returns whether a point has hardware counters. */
+export const hasCounters = (point: Point): boolean =>
+  point.kind === 'kernel' && point.result?.counters !== undefined
+
 /**
  * Adds the hardware counters of one launch to every kernel's result.
  *

@@ -69,6 +69,17 @@ export async function storePoint(output: string, results: Results, point: Point)
   await writeResults(output, results)
 }
 
+/** Runs work, and writes its results even if the work fails: then an error of writing doesn't replace that of the work. */
+export async function finallyWrite(work: () => Promise<unknown>, write: () => Promise<void>): Promise<void> {
+  try {
+    await work()
+  } catch (error) {
+    await write().catch(() => {})
+    throw error
+  }
+  await write()
+}
+
 /** Outcome of a run: the content of the file, and the points of this run in the order of its jobs. */
 export interface RunOutcome {
   results: Results
@@ -96,14 +107,12 @@ export async function runJobs(request: RunRequest, signal: AbortSignal): Promise
     if (request.output === undefined) addPoint(results, point)
     else await storePoint(request.output, results, point)
   }
-  try {
-    await runCases(
-      todo.map((job) => caseOf(job, request)),
-      signal,
-      keep,
-    )
-  } finally {
-    if (request.csv !== undefined) await writeText(request.csv, resultsCsv(results))
-  }
+  const cases = todo.map((job) => caseOf(job, request))
+  await finallyWrite(
+    () => runCases(cases, signal, keep),
+    async () => {
+      if (request.csv !== undefined) await writeText(request.csv, resultsCsv(results))
+    },
+  )
   return { results, points: unique.map((job) => known.get(jobKey(job))!) }
 }

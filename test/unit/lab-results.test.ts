@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { addPoint, jobKey } from '../../bench/lab/job.js'
-import { storePoint } from '../../bench/lab/runner.js'
+import { finallyWrite, storePoint } from '../../bench/lab/runner.js'
 import * as lab from '../../lib/lab.js'
 import { bandwidthPoint, callPoint, madeUpPoints } from '../support/made-up.js'
 
@@ -187,5 +187,24 @@ describe('a file of two processes', () => {
       'name another file with -o',
     )
     expect((await lab.readResults(file)).points).toEqual([])
+  })
+})
+
+describe('finallyWrite', () => {
+  const failing = (message: string) => async () => {
+    throw new Error(message)
+  }
+
+  it('writes after work that succeeds, and after work that fails', async () => {
+    const events: string[] = []
+    const write = async () => void events.push('written')
+    await finallyWrite(async () => events.push('work'), write)
+    await expect(finallyWrite(failing('work'), write)).rejects.toThrow('work')
+    expect(events).toEqual(['work', 'written', 'written'])
+  })
+
+  it('rejects with the error of the work, or that of writing if the work succeeds', async () => {
+    await expect(finallyWrite(failing('work'), failing('disk'))).rejects.toThrow('work')
+    await expect(finallyWrite(async () => {}, failing('disk'))).rejects.toThrow('disk')
   })
 })
