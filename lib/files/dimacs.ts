@@ -16,6 +16,14 @@ import type { LineParser, TextReader } from './text.js'
 const code = (character: string) => character.charCodeAt(0)
 const [COMMENT, ARC, PROBLEM, NODE, TITLE] = [code('c'), code('a'), code('p'), code('n'), code('t')]
 
+/** Fails unless a blank follows the word that begins a line. */
+function assertBlank(reader: TextReader, word: string, example: string): void {
+  if (reader.ends(reader.position)) return
+  reader.fail(
+    `a blank must follow ${show(word)}, but it is ${show(`${word}${reader.restOfLine()}`)}: write ${example}`,
+  )
+}
+
 export function dimacsParser<Result>(sink: EntrySink<Result>): LineParser<Result> {
   let nodes = -1
   let arcs = 0
@@ -31,6 +39,7 @@ export function dimacsParser<Result>(sink: EntrySink<Result>): LineParser<Result
       )
     }
     reader.position += 2
+    assertBlank(reader, 'p sp', '"p sp NODES ARCS"')
     nodes = reader.integer('the number of nodes', 0, MAX_DIMENSION)
     arcs = reader.integer('the number of arcs', 0, MAX_DIMENSION)
     assertCapacity(reader, arcs, 'a 1 1 1\n'.length, 'arcs')
@@ -42,6 +51,7 @@ export function dimacsParser<Result>(sink: EntrySink<Result>): LineParser<Result
       while (reader.nextContent(COMMENT)) {
         const kind = reader.bytes[reader.position++]
         if (kind === ARC) {
+          assertBlank(reader, 'a', '"a FROM TO WEIGHT"')
           if (nodes < 0) reader.fail('an arc comes before the line "p sp NODES ARCS"')
           if (count++ === arcs) assertCount(reader, count, arcs, 'arcs')
           const from = reader.integer('the node where the arc begins', 1, nodes)
@@ -49,8 +59,10 @@ export function dimacsParser<Result>(sink: EntrySink<Result>): LineParser<Result
           sink.add(from - 1, to - 1, reader.integer('the weight', accepted.least, accepted.most))
           reader.endLine()
         } else if (kind === PROBLEM) {
+          assertBlank(reader, 'p', '"p sp NODES ARCS"')
           yield* problem(reader)
         } else if (kind === NODE) {
+          assertBlank(reader, 'n', '"n NODE"')
           if (nodes < 0) reader.fail('a node comes before the line "p sp NODES ARCS"')
           reader.integer('the node that paths begin at', 1, nodes)
           reader.endLine()

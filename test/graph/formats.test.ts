@@ -88,6 +88,10 @@ describe('DIMACS', () => {
     ['e 1 2\n', 'line 1: a line must begin with a, p, n, t or c'],
     ['p sp 2 1\na 1 2 --3\n', 'must be a number'],
     ['p sp 2 1\na 1 2 1e400\n', 'beyond the range of numbers'],
+    ['p sp 2 1\na1 2 3\n', "line 2: a blank must follow 'a', but it is 'a1 2 3'"],
+    ['psp 2 1\na 1 2 3\n', "line 1: a blank must follow 'p', but it is 'psp 2 1'"],
+    ['p sp2 1\na 1 2 3\n', "line 1: a blank must follow 'p sp', but it is 'p sp2 1'"],
+    ['p sp 2 1\nn1\na 1 2 3\n', "line 2: a blank must follow 'n', but it is 'n1'"],
   ])('rejects %j', (content, message) => {
     expect(() => dimacs(content)).toThrow(refusal(message))
   })
