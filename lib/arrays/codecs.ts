@@ -30,7 +30,7 @@ async function coderOf({ name, configuration }: CodecEntry): Promise<Coder> {
     const level = typeof configuration?.level === 'number' ? configuration.level : 1
     return {
       encode: (bytes) => gzipSync(bytes, { level }),
-      decode: (bytes, most) => inflated(() => gunzipSync(bytes, { maxOutputLength: most }), most),
+      decode: (bytes, most) => inflated(() => gunzipWhole(bytes, most), most),
     }
   }
   const coder = await registered(name, configuration)
@@ -52,6 +52,18 @@ async function coderOf({ name, configuration }: CodecEntry): Promise<Coder> {
       return coder.decode(bytes)
     },
   }
+}
+
+/** Decompresses gzip. Throws if bytes follow, which zlib ignores. */
+function gunzipWhole(bytes: Uint8Array, maxOutputLength: number): Buffer {
+  // With the option `info`, which the declarations of Node.js lack, the result has the engine, too.
+  const { buffer, engine } = gunzipSync(bytes, { maxOutputLength, info: true }) as unknown as {
+    buffer: Buffer
+    engine: { bytesWritten: number }
+  }
+  const rest = bytes.length - engine.bytesWritten
+  if (rest > 0) throw new Error(`${rest} bytes follow its compressed data`)
+  return buffer
 }
 
 type PackagedCoder = Record<'encode' | 'decode', (bytes: Uint8Array) => Promise<Uint8Array>>

@@ -43,10 +43,25 @@ async function sourceOf(file: FileHandle, size: number, name: string): Promise<S
   const output = createGunzip({ chunkSize: WINDOW / 2 })
   // The callback ignores errors, because the reader of the chunks gets them too.
   pipeline(Readable.from(bytes, { objectMode: false, highWaterMark: WINDOW }), output, () => {})
+  const content = async function* () {
+    yield* decompressed(output, name)
+    // zlib ignores bytes after a member unless they begin another member.
+    await assertPadding(file, name, output.bytesWritten, size)
+  }
   return {
-    chunks: decompressed(output, name),
+    chunks: content(),
     share: () => output.bytesWritten / size,
     later: () => 2 * WINDOW + MAX_INFLATED * Math.max(size - output.bytesWritten, 0),
+  }
+}
+
+/** Throws FileError unless the bytes after the compressed data are zeros, with which some programs fill up a file. */
+async function assertPadding(file: FileHandle, name: string, start: number, end: number): Promise<void> {
+  for await (const bytes of piecesOf(file, name, start, end, WINDOW)) {
+    if (bytes.every((byte) => byte === 0)) continue
+    throw new FileError(
+      `${name}: the compressed data must end with the file, but ${end - start} bytes from position ${start} on are no gzip: compress the file anew`,
+    )
   }
 }
 
@@ -55,6 +70,8 @@ async function* decompressed(output: AsyncIterable<Buffer>, name: string): Async
     yield* output
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
+    // Node.js pushes an end for each chunk after the last member.
+    if (code === 'ERR_STREAM_PUSH_AFTER_EOF') return
     if (!code?.startsWith('Z_')) throw error
     const reason = code === 'Z_BUF_ERROR' ? 'it is truncated' : `it is damaged (${message})`
     throw new FileError(`${name}: the file can't be decompressed: ${reason}`, { cause: error })

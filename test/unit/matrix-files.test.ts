@@ -59,6 +59,17 @@ describe('gzip', () => {
     const damaged = Buffer.from(long)
     damaged[damaged.length - 6]! ^= 1
     await expect(readMatrix(file('.mtx.gz', damaged))).rejects.toEqual(coded('FILE', 'it is damaged'))
+    const first = gzipSync(text.slice(0, 50))
+    const second = gzipSync(text.slice(50))
+    for (const padding of [1, 512, 2 ** 21]) {
+      // Zeros between members end the file for zlib.
+      const apart = Buffer.concat([first, Buffer.alloc(padding), second])
+      await expect(readMatrix(file('.mtx.gz', apart))).rejects.toEqual(coded('FILE', 'are no gzip'))
+      const padded = Buffer.concat([first, second, Buffer.alloc(padding)])
+      expect((await readMatrix(file('.mtx.gz', padded))).data).toEqual(Int32Array.of(5, 6))
+    }
+    const garbage = Buffer.concat([gzipSync(text), Buffer.from('garbage')])
+    await expect(readMatrix(file('.mtx.gz', garbage))).rejects.toEqual(coded('FILE', 'it is damaged'))
     await expect(readMatrix(file('.mtx.gz', text))).rejects.toEqual(coded('FILE', "doesn't begin as such"))
     await expect(readMatrix(file('.npy.gz', gzipSync(text)))).rejects.toEqual(
       coded('FILE', 'only text is compressed by gzip'),
