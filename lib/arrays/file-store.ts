@@ -1,12 +1,12 @@
 /** Arrays in folders. */
 import { createHash, randomBytes } from 'node:crypto'
+import { constants } from 'node:fs'
 import {
   type FileHandle,
   lstat,
   mkdir,
   open,
   readdir,
-  readFile,
   rename,
   rm,
   rmdir,
@@ -15,7 +15,7 @@ import {
 } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { FileError } from '../errors.js'
-import { moveToFree, readError, systemReason, writeUnder } from '../files/files.js'
+import { kindOf, moveToFree, readError, systemReason, writeUnder } from '../files/files.js'
 import { assertUnchanged, atOnce, readRectangle, writeError, writeRectangle } from './disk.js'
 import { arrayGone, type KeepPredicate, madeMeanwhile, type Store, type Stored } from './store.js'
 
@@ -36,6 +36,34 @@ async function describedFile(name: string): Promise<Stored> {
 function orNull(error: NodeJS.ErrnoException): null {
   if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null
   throw error
+}
+
+/**
+ * Opens a regular file for reading; null if it doesn't exist. Without O_NONBLOCK, opening a named pipe would
+ * wait for its writer.
+ */
+async function openRegular(path: string): Promise<FileHandle | null> {
+  const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)).catch(orNull)
+  if (!file) return null
+  try {
+    const stats = await file.stat()
+    if (stats.isFile()) return file
+    throw new FileError(
+      `${path} must be a regular file of an array, but it is ${kindOf(stats)}: remove it, or name another array`,
+    )
+  } catch (error) {
+    await file.close()
+    throw error
+  }
+}
+
+async function readRegular(path: string): Promise<Buffer | null> {
+  const file = await openRegular(path)
+  try {
+    return file && (await file.readFile())
+  } finally {
+    await file?.close()
+  }
 }
 
 /** Returns the result of reading, and throws FileError for errors of the system. */
@@ -144,9 +172,9 @@ export const files: Store = {
     }),
   exists: isThere,
   isTaken: isThere,
-  readWhole: (path) => reading(path, () => readFile(path).catch(orNull)),
+  readWhole: (path) => reading(path, () => readRegular(path)),
   async open(path, expected) {
-    const file = await open(path, 'r').catch(orNull)
+    const file = await openRegular(path)
     if (!file) return null
     try {
       const { size, mtimeMs } = await file.stat()

@@ -37,7 +37,7 @@ export function pathOf(path: string | URL): string {
 }
 
 /** Returns the kind of a directory entry in words. */
-function kindOf(stats: Stats): string {
+export function kindOf(stats: Stats): string {
   if (stats.isFile()) return 'a regular file'
   if (stats.isDirectory()) return 'a folder'
   if (stats.isFIFO()) return 'a named pipe'

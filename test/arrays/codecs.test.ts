@@ -2,6 +2,7 @@
  * Decoding of chunks: elements are exact, memory is limited to the size of the chunk, and missing chunks have
  * the fill value.
  */
+import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -252,4 +253,26 @@ it('ignores members that need not be understood', async () => {
     }),
   )
   expect(await readAll(path)).toEqual(matrix.data)
+})
+
+describe('gzip', () => {
+  it.each([Buffer.alloc(5), Buffer.concat([Buffer.alloc(5), gzipSync('more')])])(
+    'is rejected if other bytes follow: %#',
+    async (rest) => {
+      const chunk = Buffer.concat([gzipSync('chunk'), rest])
+      await expect(decodeBytes(chunk, [{ name: 'gzip' }], 5)).rejects.toThrow(
+        `${rest.length} bytes follow its compressed data`,
+      )
+    },
+  )
+})
+
+describe.skipIf(process.platform === 'win32')('a named pipe', () => {
+  it.each(['c/0/0', 'zarr.json'])('is rejected in place of %s', async (name) => {
+    const path = fresh()
+    writeByHand(path, numbered('int32', [2, 2]), { chunks: [2, 2] })
+    rmSync(join(path, name))
+    execFileSync('mkfifo', [join(path, name)])
+    await expect(readAll(path)).rejects.toEqual(coded('FILE', 'must be a regular file of an array'))
+  })
 })
