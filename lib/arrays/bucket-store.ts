@@ -183,6 +183,11 @@ class BucketStore implements Store {
     if (status === 412 || (version !== undefined && headers.etag !== version)) {
       throw inputChanged(path)
     }
+    if (to !== undefined && status === 200 && body.length > to - from!) {
+      throw new ChunkError(
+        `the server sent all ${body.length} bytes of the object instead of the requested ${to - from!}: use a storage that supports the header Range`,
+      )
+    }
     if (status === 416 || (to !== undefined && body.length !== to - from!)) {
       throw new ChunkError('it ends too early')
     }

@@ -112,6 +112,13 @@ describe('products', () => {
     )
   })
 
+  it('name a server that ignores the header Range', async () => {
+    server.ignoresRange = true
+    await expect(work()).rejects.toEqual(
+      coded('CHUNK', /the server sent all \d+ bytes .* supports the header Range/),
+    )
+  })
+
   it('detect damaged chunks and changed inputs', async () => {
     const { bytes } = server.objects.get('in/a.zarr/c/0/0')!
     server.put('in/a.zarr/c/0/0', bytes.subarray(1))

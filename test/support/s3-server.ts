@@ -48,6 +48,8 @@ export class S3Server {
    * 'never' sends no response.
    */
   fails: (seen: Seen) => number | 'reset' | 'late' | 'never' | undefined = () => undefined
+  /** Whether the server answers with whole objects to requests for a range. */
+  ignoresRange = false
   /** Called before a request is answered. */
   before: (seen: Seen) => void | Promise<void> = () => {}
   /** Simulates endless lists: the same objects repeatedly, or none. */
@@ -235,7 +237,7 @@ export class S3Server {
     if (headers['if-match'] !== undefined && headers['if-match'] !== etag) {
       throw new Refusal(412, 'PreconditionFailed', 'It has changed.')
     }
-    const [, from, to] = /^bytes=(\d+)-(\d+)$/.exec(headers.range ?? '') ?? []
+    const [, from, to] = /^bytes=(\d+)-(\d+)$/.exec((!this.ignoresRange && headers.range) || '') ?? []
     if (from !== undefined && Number(from) >= bytes.length)
       throw new Refusal(416, 'InvalidRange', 'It is shorter.')
     const part = from === undefined ? bytes : bytes.subarray(Number(from), Number(to) + 1)
