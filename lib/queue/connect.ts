@@ -1,4 +1,5 @@
 /** Connects to Redis or Valkey, and loads the optional packages for that on first use. */
+import { raceWithAbort } from '../abort.js'
 import { show } from '../describe.js'
 import { queuePassword } from '../environment.js'
 import { OptionError, QueueError } from '../errors.js'
@@ -98,8 +99,9 @@ interface ConnectionEvents {
   onBack?: (() => void) | undefined
 }
 
-/** Shorter timeouts for tests. */
+/** Signal that ends connecting, and shorter timeouts for tests. */
 interface Waits {
+  readonly signal?: AbortSignal | undefined
   readonly connectMs?: number
   readonly silenceMs?: number
 }
@@ -108,12 +110,12 @@ interface Waits {
  * Connects, and reconnects whenever the connection is lost.
  *
  * @throws ERR_MPMML_OPTION for an invalid address, ERR_MPMML_PACKAGE, ERR_MPMML_QUEUE without a connection
- * within ten seconds.
+ * within ten seconds; AbortedError.
  */
 export async function connect(
   url: string,
   { onLost, onBack }: ConnectionEvents = {},
-  { connectMs = CONNECT_MS, silenceMs = SILENCE_MS }: Waits = {},
+  { signal, connectMs = CONNECT_MS, silenceMs = SILENCE_MS }: Waits = {},
 ): Promise<Connection> {
   const parsed = readAddress(url)
   const address = shownAddress(url)
@@ -151,7 +153,7 @@ export async function connect(
       throw error instanceof QueueError ? error : unusable(address, error)
     })
   try {
-    assertVersion(await Promise.race([answered, failed]), address)
+    assertVersion(await raceWithAbort(Promise.race([answered, failed]), signal), address)
   } catch (error) {
     redis.disconnect()
     throw error

@@ -93,7 +93,10 @@ export interface QueueWorkerOptions extends QueuePlace, Patience {
    * that crashes its process from crashing all workers.
    */
   maxStalledCount?: number | undefined
-  /** Stops the worker, as {@link QueueWorker.stop} does. */
+  /**
+   * Stops the worker, as {@link QueueWorker.stop} does. While the worker starts, startWorker rejects with
+   * AbortedError.
+   */
   signal?: AbortSignal | undefined
   /**
    * Listener of the worker's events. If it throws, the worker stops, and {@link QueueWorker.stopped} rejects

@@ -5,7 +5,7 @@
 
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
-import { onAbort } from '../abort.js'
+import { onAbort, raceWithAbort } from '../abort.js'
 import { assertRoot } from '../arrays/allowed-roots.js'
 import type { BlockPlan } from '../arrays/job.js'
 import {
@@ -19,7 +19,7 @@ import {
   withoutWebGpu,
 } from '../backend.js'
 import type { BackendName } from '../backend-name.js'
-import { NoCudaError } from '../errors.js'
+import { AbortedError, NoCudaError } from '../errors.js'
 import { info } from '../info.js'
 import { Options, type ReadOf, UNSET } from '../options.js'
 import { atMost, type Connection, connect, unusable } from './connect.js'
@@ -93,7 +93,7 @@ function findDevices({ backend: requested, devices }: Pick<Where, 'backend' | 'd
  *
  * @throws Rejects with an {@link MpmmlError}: ERR_MPMML_OPTION; ERR_MPMML_PACKAGE if bullmq or ioredis is
  * missing; ERR_MPMML_QUEUE if the queue can't be reached, or rejects user or password; ERR_MPMML_NO_CUDA if a
- * requested GPU doesn't exist. Later errors are events: `onEvent`.
+ * requested GPU doesn't exist; AbortedError if the signal is aborted before the worker has started. Later errors are events: `onEvent`.
  * @example
  * ```ts
  * const worker = await startWorker({ queue: 'redis://127.0.0.1:6379', roots: ['.'], backend: 'cpu' })
@@ -176,15 +176,19 @@ class Worker implements QueueWorker {
   }
 
   async start(): Promise<void> {
-    this.#connection = await connect(this.#settings.queue, {
-      onLost: (reason) => this.tell({ type: 'lost', reason }),
+    const { queue, signal } = this.#settings
+    const events = {
+      onLost: (reason: string) => this.tell({ type: 'lost', reason }),
       onBack: () => this.tell({ type: 'back' }),
-    })
+    }
+    this.#connection = await connect(queue, events, { signal })
     try {
-      await this.#begin()
+      await raceWithAbort(this.#begin(), signal)
     } catch (error) {
+      const force = true
+      this.#bull?.close(force).catch(() => {})
       this.#connection.close()
-      throw unusable(this.#connection.address, error)
+      throw error instanceof AbortedError ? error : unusable(this.#connection.address, error)
     }
   }
 
