@@ -1,13 +1,13 @@
 /** Plans a product: selects its kernel without computing it. */
 import type { BackendName } from '../backend-name.js'
-import { OptionError } from '../errors.js'
+import { OptionError, OutOfMemoryError } from '../errors.js'
 import { REPORT_FIELDS } from '../fields.js'
 import { runNative } from '../run-native.js'
 import type { Lanes } from '../user-semiring.js'
 import { assertGpu } from '../webgpu/look.js'
 import type { AnyOperand, AnyResult, MpmmOptions } from './options.js'
 import { prepare } from './prepare.js'
-import { workOf } from './product.js'
+import { type Product, workOf } from './product.js'
 import type { Plan } from './result.js'
 import { type CallTrace, tracePromise } from './tracing.js'
 import type { UserOperand, UserProductOptions } from './user-product.js'
@@ -60,9 +60,18 @@ async function makePlan(a: unknown, b: unknown, options: unknown, trace: CallTra
   }
   const product = prepare(a, b, options, trace)
   if (isByWebGpu(product.call)) await assertGpu()
+  assertCountable(product)
   const report = new Float64Array(REPORT_FIELDS)
   return runNative(workOf(product, 'the plan', report), ({ cancel }) => {
     if (product.options.signal) product.requireThere()
     return product.call.algebra.plan(product, report, cancel)
   })
+}
+
+/** Throws for a result of more elements than can be counted, which no memory can hold. */
+function assertCountable({ batch, m, n }: Product): void {
+  if (batch * m * n <= Number.MAX_SAFE_INTEGER) return
+  throw new OutOfMemoryError(
+    `the result of ${batch * m * n} elements has more than can be counted exactly (2^53 - 1): compute it in parts, by rows of A or columns of B`,
+  )
 }
