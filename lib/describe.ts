@@ -1,4 +1,5 @@
 /** Formats values for error messages. */
+import { isTypedArray } from './array-types.js'
 
 /** 'an' for an Int32Array, 'a' for a Float32Array, and for a Uint8Array, whose U is spoken like "you". */
 function article(name: string): string {
@@ -17,6 +18,9 @@ export function typeName(value: unknown): string {
   try {
     const name = value.constructor?.name
     if (typeof name === 'string' && name !== '' && name !== 'Object') {
+      if (/^(Big)?(Int|Uint|Float)\d+(Clamped)?Array$/.test(name) && !isTypedArray(value)) {
+        return `an object with the prototype of ${article(name)} ${name}, such as a Proxy`
+      }
       return `${article(name)} ${shortened(name)}`
     }
   } catch {}

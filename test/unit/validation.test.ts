@@ -2,7 +2,7 @@
 import { runInNewContext } from 'node:vm'
 import ndarray from 'ndarray'
 import { describe, expect, it } from 'vitest'
-import { matrix, mpmm, mpmmSync } from '../../lib/index.js'
+import { matrix, mpmm, mpmmSync, plan } from '../../lib/index.js'
 import { expectRejected, expectThrown, thrown } from '../support/expect.js'
 import { nests } from '../support/strides.js'
 
@@ -360,6 +360,27 @@ describe('valid operands', () => {
     const { c } = mpmmSync(a, square(), { out })
     expect(c).toBe(out)
     expect([...out.data]).toEqual([0, 5, 7, 6, 8])
+  })
+
+  it.each([
+    [
+      [2, 2 ** 30, 1],
+      [2, 1, 2 ** 30],
+    ],
+    [
+      [2 ** 27, 1],
+      [1, 2 ** 27],
+    ],
+  ])('are not planned if the result has more elements than can be counted: %j and %j', (one, other) => {
+    const view = (shape: number[]) => ({ data: ints(1), shape, strides: shape.map(() => 0) }) as never
+    return expectRejected(plan(view(one), view(other)), 'OUT_OF_MEMORY', /^the result .* compute it in parts/)
+  })
+
+  it('name a proxy of an array', () => {
+    const data = new Proxy(ints(4), {})
+    const message = 'but it is an object with the prototype of an Int32Array, such as a Proxy'
+    expect(() => matrix(2, 2, data)).toThrow(message)
+    expect(() => mpmmSync({ data, shape: [2, 2] }, square())).toThrow(message)
   })
 
   it('are read once per property', async () => {
