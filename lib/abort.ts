@@ -97,9 +97,11 @@ export function raceWithAbort<T>(
 ): Promise<T> {
   if (!signal) return promise
   return new Promise((resolve, reject) => {
+    // The methods of a polyfill's signal may throw. Then the promise must not become an unhandled rejection.
+    promise.catch(() => {})
     const giveUp = () => reject(errorOf(signal))
     const forget = onAbort(signal, giveUp)
-    promise.then(resolve, reject).finally(forget)
+    promise.finally(forget).then(resolve, reject)
     if (signal.aborted) giveUp()
   })
 }
