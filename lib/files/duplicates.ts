@@ -20,51 +20,65 @@ import { assertEntries, type SparseEntries } from './sparse.js'
 export function combineDuplicates(entries: SparseEntries, semiring: Semiring): SparseEntries {
   assertEntries(entries)
   const join = joinOf(readSemiring(semiring))
-  const several = placesOfSeveral(entries)
-  if (several.size === 0) return entries
-  const { shape } = entries
-  const row = entries.row.slice()
-  const col = entries.col.slice()
-  const value = semiring === 'plus-times' ? Float64Array.from(entries.value) : entries.value.slice()
-  /** Index of the kept entry by its position in the matrix. */
-  const kept = new Map<bigint, number>()
-  let count = 0
+  const { shape, row, col } = entries
+  const positions = new Positions(row, col)
+  let value: SparseEntries['value'] | undefined
+  const isJoined = new Uint8Array(row.length)
+  let count = row.length
   for (let e = 0; e < row.length; e++) {
-    const place = (BigInt(row[e]!) << 32n) | BigInt(col[e]!)
-    const before = kept.get(place)
-    if (before !== undefined) {
-      value[before] = join(value[before]!, value[e]!)
-      continue
-    }
-    if (several.has(place)) kept.set(place, count)
-    row[count] = row[e]!
-    col[count] = col[e]!
-    value[count] = value[e]!
-    count++
+    const first = positions.firstAt(e)
+    if (first === e) continue
+    value ??= semiring === 'plus-times' ? Float64Array.from(entries.value) : entries.value.slice()
+    value[first] = join(value[first]!, value[e]!)
+    isJoined[e] = 1
+    count--
   }
-  return {
-    shape,
-    row: row.subarray(0, count),
-    col: col.subarray(0, count),
-    value: value.subarray(0, count),
+  if (!value) return entries
+  const rest = { shape, row: new Int32Array(count), col: new Int32Array(count), value }
+  for (let e = 0, at = 0; e < row.length; e++) {
+    if (isJoined[e]) continue
+    rest.row[at] = row[e]!
+    rest.col[at] = col[e]!
+    value[at++] = value[e]!
   }
+  return { ...rest, value: value.subarray(0, count) }
 }
 
-/** Returns the positions with several entries, as row · 2^32 + column. */
-function placesOfSeveral({ row, col }: SparseEntries): Set<bigint> {
-  const places = new BigUint64Array(row.length)
-  // Halves are written instead of BigInts, which would be slow for 10^8 entries. The lower half comes first
-  // (little-endian).
-  const halves = new Uint32Array(places.buffer)
-  for (let e = 0; e < row.length; e++) {
-    halves[2 * e] = col[e]!
-    halves[2 * e + 1] = row[e]!
+const [ROW_FACTOR, COL_FACTOR] = [0x9e3779b1, 0x85ebca6b]
+
+/**
+ * Positions of entries in a hash table with linear probing. A Map takes at most 2^24 positions, and a BigInt
+ * or a string for each of them.
+ */
+class Positions {
+  /** Index of the first entry with a position, plus 1; 0 for a free slot. */
+  readonly #slots: Uint32Array
+  readonly #shift: number
+  /** Random, so that no file can hold positions that all have one slot. */
+  readonly #seed = Math.floor(Math.random() * 2 ** 32)
+
+  constructor(
+    readonly row: Int32Array,
+    readonly col: Int32Array,
+  ) {
+    const bits = Math.max(1, Math.ceil(Math.log2(2 * row.length + 1)))
+    this.#slots = new Uint32Array(2 ** bits)
+    this.#shift = 32 - bits
   }
-  places.sort()
-  const several = new Set<bigint>()
-  for (let e = 1; e < row.length; e++) {
-    if (halves[2 * e] === halves[2 * e - 2] && halves[2 * e + 1] === halves[2 * e - 1])
-      several.add(places[e]!)
+
+  /** Returns the index of the first entry with the position of entry e, and adds entry e if it is the first. */
+  firstAt(e: number): number {
+    const [slots, row, col] = [this.#slots, this.row, this.col]
+    const [i, j] = [row[e]!, col[e]!]
+    let hash = Math.imul(i ^ this.#seed, ROW_FACTOR)
+    hash = Math.imul((hash ^ (hash >>> 15)) + j, COL_FACTOR)
+    hash = Math.imul(hash ^ (hash >>> 13) ^ this.#seed, ROW_FACTOR)
+    let slot = (hash ^ (hash >>> 16)) >>> this.#shift
+    for (let first = slots[slot]!; first > 0; first = slots[slot]!) {
+      if (row[first - 1] === i && col[first - 1] === j) return first - 1
+      slot = slot + 1 === slots.length ? 0 : slot + 1
+    }
+    slots[slot] = e + 1
+    return e
   }
-  return several
 }

@@ -1,7 +1,8 @@
 /** Sparse matrices as lists of entries: combination of duplicate entries, and file formats by name. */
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { combineDuplicates, fileFormatOf, type SparseEntries } from '../../lib/files.js'
 import type { Semiring } from '../../lib/index.js'
+import { Random } from '../support/generators.js'
 
 const list = (value: Int32Array | Float64Array): SparseEntries => ({
   shape: [3, 2 ** 31 - 1],
@@ -42,6 +43,35 @@ describe('combineDuplicates', () => {
       col: Int32Array.of(0, 1, 2),
       value: Int32Array.of(2, 9, 5),
     })
+  })
+
+  it('equals a join by a map for many entries, without Map, Set or BigInt', () => {
+    const random = new Random(16)
+    const length = 20_000
+    const draw = () =>
+      Int32Array.from({ length }, () => random.pick([0, 1000, 2 ** 31 - 65]) + random.integer(0, 63))
+    const entries = { shape: [2 ** 31 - 1, 2 ** 31 - 1] as [number, number], row: draw(), col: draw() }
+    const value = Int32Array.from({ length }, () => random.integer(-1000, 1000))
+    const best = new Map<string, number>()
+    for (const [e, each] of value.entries()) {
+      const key = `${entries.row[e]},${entries.col[e]}`
+      best.set(key, Math.max(best.get(key) ?? -Infinity, each))
+    }
+    expect(best.size).toBeLessThan(length)
+    // V8 limits both to 2^24 elements.
+    const tooLarge = () => {
+      throw new RangeError('Set maximum size exceeded')
+    }
+    const spies = [vi.spyOn(Map.prototype, 'set'), vi.spyOn(Set.prototype, 'add')]
+    let joined: SparseEntries
+    try {
+      for (const spy of spies) spy.mockImplementation(tooLarge)
+      joined = combineDuplicates({ ...entries, value }, 'max-plus')
+    } finally {
+      for (const spy of spies) spy.mockRestore()
+    }
+    const found = [...joined.value].map((each, e) => [`${joined.row[e]},${joined.col[e]}`, each])
+    expect(found).toEqual([...best])
   })
 
   it('keeps a NaN in combination with every value', () => {
@@ -91,6 +121,7 @@ describe('fileFormatOf', () => {
         `${name}: the name must end with '.npy', '.npz', '.mtx', '.csv', '.tsv' or '.gr'`,
       )
     }
+    expect(() => fileFormatOf('')).toThrow('the name of a file must not be empty: give its path')
     expect(() => fileFormatOf('x.npy.gz')).toThrow('only text is compressed by gzip')
     expect(() => fileFormatOf(5 as never)).toThrow('expected a path')
     expect(() => fileFormatOf({ toString: 1 } as never)).toThrow('file: URL, but got an object')
