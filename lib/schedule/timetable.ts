@@ -7,7 +7,9 @@
 import { signal } from '../abort.js'
 import { readingCounts, type TokenEdgeList } from '../algebra/tokens.js'
 import type { NamedWeights } from '../algebra/weights.js'
+import { zeroOf } from '../built-in-semirings.js'
 import { show } from '../describe.js'
+import { typeNameOf } from '../elements.js'
 import { DTypeError, OptionError, ValueError } from '../errors.js'
 import { isEdgeList, numberOfNode, readingEdges } from '../graph-core/edges.js'
 import { isKeyArray, type NodeNames, nameText } from '../graph-core/names.js'
@@ -19,7 +21,7 @@ import { TimeScale } from './network.js'
 /**
  * Connections of a timetable as an edge list: an edge leads from a waiting departure to the departure that it
  * waits for. Its weight is the least time between both, and its tokens are the number of rounds between them,
- * 1 by default. With names, as `readGraph(path, { keys: true, tokens: true })` returns it, the result has the
+ * 1 by default. An edge whose weight is ε (EPSILON in int32, −Infinity in floats) is no connection. With names, as `readGraph(path, { keys: true, tokens: true })` returns it, the result has the
  * names of departures.
  */
 export type Timetable = TokenEdgeList | NamedWeights
@@ -134,19 +136,24 @@ export async function preparedTimetable(
 
 /** Reads edges into arrays of the library, because the user's may change later, with times in parts. */
 function* reading(timetable: Timetable, others: Readonly<Record<string, number>>) {
-  const { nodes, from, to, weight, names } = yield* readingEdges(timetable)
+  const { nodes, from, to, weight, type, names } = yield* readingEdges(timetable)
+  const tokens = (yield* readingCounts(timetable, from.length)) ?? new Int32Array(from.length).fill(1)
+  const zero = zeroOf('max-plus', typeNameOf(type))
   const parts = new TimeScale()
+  const connections: number[] = []
   for (const [edge, value] of weight.entries()) {
     if (edge % PER_SLICE === PER_SLICE - 1) yield
+    if (value === zero) continue
     parts.add(value, () => `weight[${edge}]`)
+    connections.push(edge)
   }
   for (const [name, value] of Object.entries(others)) parts.add(value, () => `option ${name}`)
   return {
     nodes,
-    from: Int32Array.from(from),
-    to: Int32Array.from(to),
-    weight: Float64Array.from(weight, (value) => parts.of(value)),
-    tokens: (yield* readingCounts(timetable, from.length)) ?? new Int32Array(from.length).fill(1),
+    from: Int32Array.from(connections, (edge) => from[edge]!),
+    to: Int32Array.from(connections, (edge) => to[edge]!),
+    weight: Float64Array.from(connections, (edge) => parts.of(weight[edge]!)),
+    tokens: Int32Array.from(connections, (edge) => tokens[edge]!),
     names,
     parts,
   }

@@ -1,7 +1,7 @@
 /** Delays in timetables, compared with a simulation of every departure. */
 import { describe, expect, it } from 'vitest'
 import { parseGraph } from '../../lib/graph.js'
-import { ArgumentError, CycleError } from '../../lib/index.js'
+import { ArgumentError, CycleError, EPSILON } from '../../lib/index.js'
 import { delay, recoveryTimes, type Timetable } from '../../lib/schedule.js'
 import { Random } from '../support/generators.js'
 
@@ -106,6 +106,16 @@ describe('delay', () => {
   const rail =
     'from,to,minutes,tokens\nBA,AB,27,0\nAB,BA,27,3\nCB,BC,20,0\nBC,CB,21,2\nAB,AB,4,1\nBA,BA,4,1\nBC,BC,4,1\nCB,CB,4,1\nBC,AB,26,1\nBA,CB,20,1\n'
   const timetable = () => parseGraph(rail, { format: 'csv', keys: true, tokens: true }) as Timetable
+
+  it.each([
+    ['int32', Int32Array.of(2, EPSILON, 5, 3, 3)],
+    ['float64', Float64Array.of(2, -Infinity, 5, 3, 3)],
+  ])('leaves out edges of weight ε in %s', async (_, weight) => {
+    const list = { nodes: 2, from: [0, 1, 0, 1, 1], to: [0, 0, 1, 0, 1], weight, tokens: [1, 0, 1, 1, 1] }
+    const plain = { nodes: 2, from: [0, 0, 1, 1], to: [0, 1, 0, 1], weight: [2, 5, 3, 3] }
+    const options = { period: 5, at: 0, by: 4 }
+    expect(await delay(list, options)).toEqual(await delay(plain, options))
+  })
 
   it('returns the names of stations', async () => {
     const found = await delay(timetable(), { period: 24, at: 'AB', by: 10 })
