@@ -127,6 +127,10 @@ export function csvPlan(name: string, options: ReadPlanSet): LineParser<Plan> {
   }
 }
 
+/** Returns a property of a record, but none that every object inherits, such as `__proto__`. */
+const ownValueOf = (record: Record<string, unknown>, name: string) =>
+  name in Object.prototype && !Object.hasOwn(record, name) ? undefined : record[name]
+
 /** Makes a plan of a list of objects, or of an object with the list `jobs` or `tasks`. */
 export function* readingRecords(given: unknown, options: ReadPlanSet, name = 'the plan'): Steps<Plan> {
   const { jobs, tasks, ...own } = (Array.isArray(given) ? { jobs: given } : (given ?? {})) as Record<
@@ -165,7 +169,7 @@ export function* readingRecords(given: unknown, options: ReadPlanSet, name = 'th
     fail(at > 0 ? `jobs[${at - 1}]: ${problem}` : problem),
   )
   for (const [at, each] of (list as Record<string, unknown>[]).entries()) {
-    rows.add((column) => each[names[column]!], at + 1)
+    rows.add((column) => ownValueOf(each, names[column]!), at + 1)
     if (at % 1024 === 1023) yield
   }
   const plan = yield* rows.end()

@@ -177,6 +177,20 @@ describe('parsePlan', () => {
     expect(() => parsePlan(text, { columns: { duration: 'Nett' } })).toThrow(/there is no 'Nett'/)
   })
 
+  it('reads keys of JSON that objects inherit only from jobs that have them', () => {
+    const text = '[{"id":1,"days":2,"__proto__":"x","constructor":"y"},{"id":2,"days":3}]'
+    expect(parsePlan(text, { keep: true }).jobs.map(({ columns }) => Object.entries(columns!))).toEqual([
+      [
+        ['__proto__', 'x'],
+        ['constructor', 'y'],
+      ],
+      [
+        ['__proto__', ''],
+        ['constructor', ''],
+      ],
+    ])
+  })
+
   it('reads lists of objects, and JSON', () => {
     const jobs = [
       { id: 1, title: 'A', duration: 2, dependsOn: [] },
