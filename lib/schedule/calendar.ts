@@ -19,13 +19,26 @@ export function isDate(text: string): boolean {
   return !Number.isNaN(time) && textOf(time / DAY_MS) === text
 }
 
+const padded = (value: number, digits: number) => `${value}`.padStart(digits, '0')
+
+/**
+ * Returns the day of a Date as 2026-12-01. A Date at midnight in UTC, but not in the local time zone, is a day
+ * in UTC, because `new Date('2026-12-01')` is one. Any other Date, such as `new Date(2026, 11, 1)`, is a day in
+ * the local time zone.
+ */
+function dayText(date: Date): string {
+  const isLocal = date.getHours() === 0 && date.getMinutes() === 0 && date.getSeconds() === 0
+  if (!isLocal && date.getTime() % DAY_MS === 0) return date.toISOString()
+  return `${padded(date.getFullYear(), 4)}-${padded(date.getMonth() + 1, 2)}-${padded(date.getDate(), 2)}`
+}
+
 /**
  * Reads a date, such as 2026-12-01, 01.12.2026 or a Date, and returns it as 2026-12-01. A time of day is
  * ignored.
  */
 export function readDate(value: unknown, what: string, fail: (problem: string) => never): string {
   const isValid = value instanceof Date && !Number.isNaN(value.getTime())
-  const text = isValid ? value.toISOString() : typeof value === 'string' ? value.trim() : ''
+  const text = isValid ? dayText(value) : typeof value === 'string' ? value.trim() : ''
   const [, year, month, day] = iso.exec(text) ?? []
   const [, day2, month2, year2] = german.exec(text) ?? []
   const [y, m, d] = year ? [year, month, day] : [year2?.length === 2 ? `20${year2}` : year2, month2, day2]

@@ -84,7 +84,11 @@ export interface ParsePlanOptions extends PlanOptions, ContentOptions {}
 
 /** The options of {@link schedule} and {@link prepareSchedule}. `undefined` means the default. */
 export interface ScheduleOptions {
-  /** First day, such as '2026-01-05'. With it the schedule has dates. */
+  /**
+   * First day, such as '2026-01-05'. With it the schedule has dates. A Date is its day in the local time zone,
+   * such as `new Date(2026, 0, 5)`. A Date at midnight in UTC, such as `new Date('2026-01-05')`, is its day in
+   * UTC.
+   */
   start?: string | Date | undefined
   /** Working days of a week: numbers from 1 for Monday to 7 for Sunday; Monday to Friday by default. */
   weekdays?: readonly number[] | undefined
