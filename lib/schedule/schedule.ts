@@ -142,12 +142,14 @@ export async function prepareSchedule(
   const network = await inSlices(buildingNetwork(own, calendar), signal, WORK)
   const solution = await solve(network, network.times, signal)
   const made = await inSlices(describing(network, solution, calendar), signal, WORK)
+  let names: Names | undefined
   return {
     plan: own,
     schedule: made,
     async whatIf(changes, options) {
       const { signal } = whatIfOptions.read(options)
-      const changed = changing(network, changes, calendar)
+      names ??= namesOf(own)
+      const changed = changing(network, names, changes, calendar)
       const found = await solve(changed, changed.times, signal)
       return {
         end: found.end / changed.scale,
@@ -281,8 +283,17 @@ function datesOf(
   }
 }
 
+/** Numbers of jobs by their names; undefined for a name that several jobs have. */
+type Names = ReadonlyMap<string, number | undefined>
+
+function namesOf({ jobs }: Plan): Names {
+  const names = new Map<string, number | undefined>()
+  for (const [job, { name }] of jobs.entries()) names.set(name, names.has(name) ? undefined : job)
+  return names
+}
+
 /** Network with other times of some jobs. */
-function changing(network: Network, changes: unknown, calendar: Calendar | null): Network {
+function changing(network: Network, names: Names, changes: unknown, calendar: Calendar | null): Network {
   assertObject(changes, 'changes', 'an object with changes by the ids of jobs')
   const { plan, numbers, scale, perDay } = network
   const fail = (problem: string): never => {
@@ -290,7 +301,7 @@ function changing(network: Network, changes: unknown, calendar: Calendar | null)
   }
   const set: [values: keyof Times, job: number, value: number][] = []
   for (const [id, change] of Object.entries(changes)) {
-    const job = numbers.get(id) ?? named(plan, id)
+    const job = numbers.get(id) ?? names.get(id)
     if (job === undefined)
       return fail(`changes must be of jobs of the plan, but no job has the id ${show(id)}`)
     assertNames(change, ['duration', 'notBefore', 'deadline'], `the change of job ${show(id)}`)
@@ -311,12 +322,6 @@ function changing(network: Network, changes: unknown, calendar: Calendar | null)
     }
   }
   return withTimes(network, set)
-}
-
-/** Returns the number of the only job with a name. */
-function named({ jobs }: Plan, name: string): number | undefined {
-  const found = [...jobs.keys()].filter((job) => jobs[job]!.name === name)
-  return found.length === 1 ? found[0] : undefined
 }
 
 /** Network with some times, in the plan's unit, in the place of others; its scale becomes finer if they need it. */

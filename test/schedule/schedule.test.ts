@@ -241,6 +241,21 @@ describe('dates', () => {
     expect(dates!.end).toBe('2026-01-19')
   })
 
+  it.each(['Asia/Tokyo', 'UTC', 'America/Los_Angeles'])('begin on the day of a Date in %s', async (zone) => {
+    const before = process.env.TZ
+    try {
+      process.env.TZ = zone
+      const dates = [new Date(2026, 0, 5), new Date('2026-01-05'), new Date(2026, 0, 5, 9, 30)]
+      for (const start of dates) {
+        const { dates: found } = await schedule(parsePlan(house), { start })
+        expect(found!.start, `${start}`).toBe('2026-01-05')
+      }
+    } finally {
+      if (before === undefined) delete process.env.TZ
+      else process.env.TZ = before
+    }
+  })
+
   it('equal those of a loop over the working days', async () => {
     const random = new Random(7)
     for (let run = 0; run < 30; run++) {
@@ -339,6 +354,25 @@ describe('whatIf', () => {
       )
       expect(found.moved.map(({ id }) => id)).toEqual(moved.map(({ id }) => id))
     }
+  })
+
+  it('reads each name once for all changes by names', async () => {
+    let reads = 0
+    const jobs = Array.from({ length: 50 }, (_, id) => ({
+      id,
+      get name() {
+        reads++
+        return `job ${id}`
+      },
+      duration: 1,
+      predecessors: [],
+    }))
+    const { whatIf } = await prepareSchedule({ unit: 'days', hoursPerDay: 8, daysPerWeek: 5, jobs })
+    const changes = Object.fromEntries(jobs.map(({ id }) => [`job ${id}`, { duration: 2 + id }]))
+    reads = 0
+    expect((await whatIf(changes)).end).toBe(51)
+    // Each name is read once for the index, and once for the list of moved jobs.
+    expect(reads).toBe(100)
   })
 
   it('reports the moved jobs, accepts finer times, and keeps the prepared plan unchanged', async () => {
