@@ -24,6 +24,9 @@ import { greatestSums } from './user-semirings.js'
 /** Number of failing allocations if all from the nth on fail. */
 const ALL = 1e15
 
+/** Bytes by which memory that isn't leaked may grow. */
+const MAX_GROWTH = 2 ** 26
+
 /** Products of arrays, by the purpose of their memory. */
 function hostProducts(where: Where): Record<string, Operation> {
   type Case = { a: MatrixLike & Strided; b: MatrixLike & Strided; options?: MpmmOptions }
@@ -454,10 +457,16 @@ export function faultSuite(backend: BackendName): void {
       }
     }
     for (let warm = 0; warm < 3; warm++) await round()
-    const [rss, { reserved }] = [process.memoryUsage.rss(), device.memory()]
-    for (let again = 0; again < 10; again++) await round()
-    expect(process.memoryUsage.rss() - rss).toBeLessThan(2 ** 26)
-    expect(device.memory().reserved - reserved).toBeLessThan(2 ** 26)
+    const { reserved } = device.memory()
+    // A leak grows in each batch of rounds. The heap of JavaScript and freed memory may grow in some of them.
+    const growths: number[] = []
+    do {
+      const before = process.memoryUsage.rss()
+      for (let again = 0; again < 10; again++) await round()
+      growths.push(process.memoryUsage.rss() - before)
+    } while (growths.at(-1)! >= MAX_GROWTH && growths.length < 5)
+    expect(Math.min(...growths)).toBeLessThan(MAX_GROWTH)
+    expect(device.memory().reserved - reserved).toBeLessThan(MAX_GROWTH)
   })
 
   it('is sufficient for many operations at once, each separately', async () => {
