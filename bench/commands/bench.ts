@@ -198,8 +198,10 @@ function elementType({ dtype, values, semiring }: Flags): DataType {
 }
 
 function describe(record: BenchRecord, bars: boolean): string {
+  const webgpu = record.trials.find(({ backend }) => backend === 'webgpu')
   const head = labelled([
     ...describeCircumstances(record),
+    ['WebGPU', webgpu?.device],
     ['products', `${record.semiring} on ${record.dtype}`],
     [
       'times',

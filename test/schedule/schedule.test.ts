@@ -245,10 +245,10 @@ describe('dates', () => {
     const before = process.env.TZ
     try {
       process.env.TZ = zone
-      const dates = [new Date(2026, 0, 5), new Date('2026-01-05'), new Date(2026, 0, 5, 9, 30)]
+      const dates = [new Date(2026, 0, 6), new Date('2026-01-06'), new Date(2026, 0, 6, 9, 30)]
       for (const start of dates) {
         const { dates: found } = await schedule(parsePlan(house), { start })
-        expect(found!.start, `${start}`).toBe('2026-01-05')
+        expect(found!.start, `${start}`).toBe('2026-01-06')
       }
     } finally {
       if (before === undefined) delete process.env.TZ
