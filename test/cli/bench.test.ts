@@ -2,9 +2,12 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { withoutCuda } from '../support/machine.js'
-import { fails, interrupted, json, succeeds, useFolder } from './support.js'
+import { named } from '../support/skip.js'
+import { withoutWebGpu } from '../support/webgpu.js'
+import { fails, interrupted, json, runMpmml, succeeds, useFolder } from './support.js'
 
 const path = useFolder()
+const webgpuReason = await withoutWebGpu()
 
 const shapes = ['--shapes', '40x30x50,2x16x16x16', '--repetitions', '3']
 
@@ -76,6 +79,15 @@ describe('bench', () => {
     expect(printed).not.toContain('threads')
     expect(printed).toMatch(/^40×30×50 +int32 .* packed_maxplus_i32_/m)
     expect(printed).toMatch(/^2 × 16³ +int32 .* packed_maxplus_i32_/m)
+  })
+
+  it.skipIf(webgpuReason)(named('names the GPU of WebGPU in its header', webgpuReason), async () => {
+    const args = ['bench', '--backend', 'webgpu', '--sizes', '16', '--values', 'int32', '--repetitions', '1']
+    // Dawn may print warnings on stderr.
+    const { status, stdout } = await runMpmml(args, { env: { MPMML_WEBGPU_FALLBACK: '1' } })
+    expect(status).toBe(0)
+    const [, name] = /^WebGPU +(\S.*)$/m.exec(stdout)!
+    expect(stdout).toContain(`\n${name}; no ceiling\n`)
   })
 
   it.each([

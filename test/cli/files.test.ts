@@ -19,6 +19,20 @@ const text = (name: string) => readFileSync(path(name), 'utf8')
 
 const sparse = '%%MatrixMarket matrix coordinate integer general\n2 2 2\n1 2 7\n2 2 -9\n'
 
+describe('an empty name', () => {
+  it('is rejected by its own message', async () => {
+    const input = writeNumbers(path('one.npy'), [1, 1], [5])
+    for (const args of [
+      ['show', ''],
+      ['multiply', input, input, '-o', ''],
+      ['cycle-mean', ''],
+    ])
+      expect(await fails(args)).toMatch(
+        /^mpmml: the name of a (graph )?file must not be empty: give its path/,
+      )
+  })
+})
+
 describe('convert', () => {
   it('converts through all formats and back', async () => {
     const first = writeNumbers(path('first.npy'), [2, 2], [EPSILON, 7, -9, 3])
