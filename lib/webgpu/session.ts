@@ -496,7 +496,7 @@ export function gpuFunctions(
       )
     },
 
-    giveUp(cancel) {
+    cancelWork(cancel) {
       cancel[0] = 1
     },
   }
