@@ -6,9 +6,12 @@
  */
 const PARTS = 256
 
+/** Differs between processes, so that no file can have names of one part only. */
+const seed = (Math.random() * 2 ** 32) | 0
+
 function partOf(key: unknown): number {
   if (typeof key !== 'string') return 0
-  let hash = 0
+  let hash = seed
   for (let at = 0; at < key.length; at++) hash = Math.imul(hash ^ key.charCodeAt(at), 0x9e3779b1)
   return hash >>> 24
 }
