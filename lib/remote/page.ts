@@ -328,7 +328,7 @@ export function remote(
       collected.register(made, handle)
       return made
     },
-    giveUp(cancel: Int32Array) {
+    cancelWork(cancel: Int32Array) {
       cancel[0] = 1
       for (const [call, { cancel: flag, reject }] of pending) {
         if (flag !== cancel) continue

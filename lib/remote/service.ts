@@ -51,7 +51,7 @@ class Service {
     else if ('semiring' in request) this.#makeSemiring(request.semiring, request.definition)
     else if ('giveUp' in request) {
       const cancel = this.#running.get(request.giveUp)?.cancel
-      if (cancel) this.#call('giveUp', cancel)
+      if (cancel) this.#call('cancelWork', cancel)
     } else if ('end' in request) this.#end(request.end)
     else this.#release(request.release)
   }
