@@ -38,13 +38,9 @@ function orNull(error: NodeJS.ErrnoException): null {
   throw error
 }
 
-/**
- * Opens a regular file for reading; null if it doesn't exist. Without O_NONBLOCK, opening a named pipe would
- * wait for its writer.
- */
-async function openRegular(path: string): Promise<FileHandle | null> {
-  const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)).catch(orNull)
-  if (!file) return null
+/** Opens a regular file for reading. Without O_NONBLOCK, opening a named pipe would wait for its writer. */
+async function openRegular(path: string): Promise<FileHandle> {
+  const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
   try {
     const stats = await file.stat()
     if (stats.isFile()) return file
@@ -58,7 +54,7 @@ async function openRegular(path: string): Promise<FileHandle | null> {
 }
 
 async function readRegular(path: string): Promise<Buffer | null> {
-  const file = await openRegular(path)
+  const file = await openRegular(path).catch(orNull)
   try {
     return file && (await file.readFile())
   } finally {
@@ -174,7 +170,11 @@ export const files: Store = {
   isTaken: isThere,
   readWhole: (path) => reading(path, () => readRegular(path)),
   async open(path, expected) {
-    const file = await openRegular(path)
+    // A file in the place of a chunk's folder is damage, so its chunks aren't missing ones with the fill value.
+    const file = await openRegular(path).catch((error) => {
+      if (error.code === 'ENOENT') return null
+      throw error
+    })
     if (!file) return null
     try {
       const { size, mtimeMs } = await file.stat()

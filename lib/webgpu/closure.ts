@@ -55,8 +55,11 @@ const tileFor = ({ n, next }: ClosureTask): Tile => {
  * gains.
  */
 export async function close(gpu: Gpu, task: ClosureTask): Promise<ClosureOutcome> {
-  const { semiring, next, batch, n, weights } = task
+  const { semiring, next, batch, n, weights, distances } = task
   if (semiring !== 'max-plus' && semiring !== 'min-plus') throw notExact(`closures over ${semiring}`)
+  const sizes = { batch: 1, rows: n, cols: n }
+  for (const view of [weights, distances])
+    if (!isBindable(gpu, view, sizes)) throw tooLarge((spanOf(view, sizes) * view.bits) / 8, gpu.maxBinding)
   const { least, greatest } = await assertBound(gpu, task)
   const isWorse = semiring === 'min-plus' ? least > 0 : greatest < 0
   const isSmall = 4 * batch * roundUp(n, 128) ** 2 <= gpu.maxBinding
@@ -101,10 +104,8 @@ interface Padded {
 
 const closeBy = (gpu: Gpu, task: ClosureTask, tile: Tile): Promise<ClosureOutcome> =>
   gpu.withBuffers(async (take) => {
-    const { semiring, batch, n, reflexive, weights, distances } = task
+    const { semiring, batch, n, reflexive, distances } = task
     const sizes = { batch: 1, rows: n, cols: n }
-    for (const view of [weights, distances])
-      if (!isBindable(gpu, view, sizes)) throw tooLarge((spanOf(view, sizes) * view.bits) / 8, gpu.maxBinding)
     const started = performance.now()
     const np = roundUp(n, Math.max(tile[0], tile[1]))
     // Results of all items are written only after the last one has no cycle that gains.

@@ -34,7 +34,11 @@ export function openThread(addon: Addon, file: string, ended: () => void): Addon
     Atomics.wait(done, 0, 0, END_MS)
   }
   process.once('exit', waitForThread)
+  let hasFailed = false
   const fail = (message: string) => {
+    // A thread that fails also exits. Meanwhile another one may have been started.
+    if (hasFailed) return
+    hasFailed = true
     process.off('exit', waitForThread)
     ended()
     port.onerror?.({ message } as ErrorEvent)

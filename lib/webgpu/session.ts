@@ -203,9 +203,13 @@ export function gpuFunctions(
     })
   }
 
-  const run = async <Result>(device: GpuDevice | null, work: (gpu: Gpu) => Promise<Result>) => {
+  const run = async <Result>(
+    device: GpuDevice | null,
+    work: (gpu: Gpu) => Promise<Result>,
+    isRepeatable = true,
+  ) => {
     const gpu = device?.gpu ?? (await open())
-    return gpu.run(() => work(gpu))
+    return gpu.run(() => work(gpu), isRepeatable)
   }
 
   const kindAt = (request: Float64Array) =>
@@ -381,6 +385,7 @@ export function gpuFunctions(
       return run(device, (gpu) =>
         making(device, async (make) => {
           check()
+          report[reportAt.stepsDone] = 0
           const layout = contiguous({ batch, rows: n, cols: n })
           const distances = target ?? (inPlace ? weights : make(32, batch * n * n).view(layout))
           const next = wantsNext ? make(32, batch * n * n).buffer : null
@@ -452,36 +457,42 @@ export function gpuFunctions(
             )
           })
           .reduce((longest, length) => Math.max(longest, length), -1)
-      return run(device, (gpu) =>
-        making(device, async (make) => {
-          const made: Partial<Record<MatrixName, GpuMemory>> = {}
-          if (device && lengthFor('c') >= 0) made.c = make(kindAt(common).bits, lengthFor('c'))
-          if (device && asksWitness && lengthFor('witness') >= 0)
-            made.witness = make(32, lengthFor('witness'))
-          for (const [index, base] of bases.entries()) {
-            const at = [fields, memberAt, base] as [Float64Array, typeof memberAt, number]
-            try {
-              check()
-              const product = readProduct(
-                common,
-                at,
-                [reports, index * reportFields.length],
-                (name, layout, sizes) => {
-                  const place = placeOf(name, base)
-                  if (name === 'witness' && !asksWitness) return null
-                  if (place !== 0)
-                    return matrixOf(place < 0 ? arrays[-1 - place] : memories.get(place), layout)
-                  const memory = made[name]
-                  return memory ? { view: memory.view(contiguous(sizes, layout.offset)), isNew: true } : null
-                },
-              )
-              await multiplyBlocks(gpu, lists, check, product)
-            } catch (error) {
-              if (error instanceof Error) error.message = `product ${index}: ${error.message}`
-              throw error
+      return run(
+        device,
+        (gpu) =>
+          making(device, async (make) => {
+            const made: Partial<Record<MatrixName, GpuMemory>> = {}
+            if (device && lengthFor('c') >= 0) made.c = make(kindAt(common).bits, lengthFor('c'))
+            if (device && asksWitness && lengthFor('witness') >= 0)
+              made.witness = make(32, lengthFor('witness'))
+            for (const [index, base] of bases.entries()) {
+              const at = [fields, memberAt, base] as [Float64Array, typeof memberAt, number]
+              try {
+                check()
+                const product = readProduct(
+                  common,
+                  at,
+                  [reports, index * reportFields.length],
+                  (name, layout, sizes) => {
+                    const place = placeOf(name, base)
+                    if (name === 'witness' && !asksWitness) return null
+                    if (place !== 0)
+                      return matrixOf(place < 0 ? arrays[-1 - place] : memories.get(place), layout)
+                    const memory = made[name]
+                    return memory
+                      ? { view: memory.view(contiguous(sizes, layout.offset)), isNew: true }
+                      : null
+                  },
+                )
+                await multiplyBlocks(gpu, lists, check, product)
+              } catch (error) {
+                if (error instanceof Error) error.message = `product ${index}: ${error.message}`
+                throw error
+              }
             }
-          }
-        }),
+          }),
+        // Products before the failed one may have been added to their C0, and would be added again.
+        lists.semirings[common[requestAt.semiring]!]!.idempotent,
       )
     },
 

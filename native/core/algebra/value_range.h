@@ -179,7 +179,7 @@ constexpr double kMaxOutlierShare = 0.125;
 
 /// Limits of ArithmeticKind::kExponentBounded. Exponents are at most kMaxDistance, the exponent of the best possible
 /// sum; an exponent of 0 or less means zero. A chunk without a finite element has the distance kMaxDistance from its
-/// line's best. The distance of an omitted outlier chunk is greater by kRoughPenalty, so that no exponent of a sum
+/// line's best. The distance of an omitted outlier chunk is greater by kOutlierPenalty, so that no exponent of a sum
 /// compensates for it. The sum of both fits int32.
 constexpr int32_t kMaxDistance = kHighest<int32_t> - 255, kOutlierPenalty = 255;
 static_assert(int64_t{kMaxDistance} - kMaxDistance - (int64_t{kMaxDistance} + kOutlierPenalty) >= kLowest<int32_t>);

@@ -214,7 +214,7 @@ class Engine {
   /// Returns the division of a product among multiple devices. Returns nothing if one device is better; then `alone` is
   /// the request for it. Throws Error.
   std::optional<Shared> share(const Problem& problem, const Request& request, Request& alone);
-  /// Waits until no other multi-device product runs. Throws given_up().
+  /// Waits until no other multi-device product runs. Throws aborted().
   std::unique_lock<std::mutex> await_multi_device(const std::atomic<int32_t>* cancelled);
   Result execute_on_devices(const Problem& problem, const Request& request);
   Result plan_on_devices(const Problem& problem, const Request& request);

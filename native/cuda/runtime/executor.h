@@ -66,7 +66,8 @@ class Executor {
   /// null.
   LaunchTimes launch(RegionPlan& plan, Operand& a, Operand& b, cudaStream_t stream, ScratchArena* room = nullptr);
 
-  /// Returns whether the kernel doesn't compute all requested auxiliary outputs, so that find_further() must be called.
+  /// Returns whether the kernel doesn't compute all requested auxiliary outputs, so that find_auxiliary() must be
+  /// called.
   bool leaves_auxiliary(const Variant& variant, const Kernel& kernel) const {
     return problem_.witness.data && &kernel == &kernel_of(variant);
   }
