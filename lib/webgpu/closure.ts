@@ -8,16 +8,7 @@ import { THROW } from './kernels/store.js'
 import { factsOf, kindOf, tileRowsOf, type ValueBounds } from './plan.js'
 import { encodeScan, multiplyBlock, scanPipeline } from './product.js'
 import { roundUp } from './transfers.js'
-import {
-  bindingOf,
-  contiguous,
-  copyElements,
-  countOf,
-  from,
-  type GpuView,
-  isBindable,
-  spanOf,
-} from './views.js'
+import { bindingOf, copyElements, from, type GpuView, isBindable, spanOf, takeView } from './views.js'
 
 /** A batch of square matrices to be closed. */
 export interface ClosureTask {
@@ -77,8 +68,7 @@ async function closeThenFindNext(gpu: Gpu, task: ClosureTask, next: GPUBuffer): 
   const { semiring, batch, n, reflexive, weights, distances, check } = task
   const sizes = { batch, rows: n, cols: n }
   return gpu.withBuffers(async (take) => {
-    const newView = (): GpuView => ({ buffer: take(countOf(sizes) * 4), bits: 32, ...contiguous(sizes) })
-    const [closure, product] = [newView(), newView()]
+    const [closure, product] = [takeView(take, 32, sizes), takeView(take, 32, sizes)]
     const { kernelMs } = await close(gpu, { ...task, reflexive: true, distances: closure, next: null })
     const block = await multiplyBlock(gpu, {
       ...{ kind: kindOf(semiring, 'int32'), rows: tileRowsOf(n, n, batch), batch, m: n, n, k: n },
@@ -87,7 +77,7 @@ async function closeThenFindNext(gpu: Gpu, task: ClosureTask, next: GPUBuffer): 
       c0: reflexive ? closure : null,
       witness: { ...closure, buffer: next },
     })
-    await copyElements(gpu, { kind: 'copy', bits: 32 }, distances, product, sizes)
+    await copyElements(gpu, distances, product, sizes)
     return { gain: -1, kernelMs: kernelMs + block.kernelMs }
   })
 }
@@ -245,9 +235,8 @@ async function testClosure(
       }
   const [found, hops] = [new Int32Array(size * size), new Int32Array(size * size)]
   const gain = await gpu.withBuffers(async (take) => {
-    const layout = contiguous({ batch: 1, rows: size, cols: size })
-    const source: GpuView = { buffer: take(found.byteLength), bits, ...layout }
-    const to: GpuView = { buffer: take(found.byteLength), bits: 32, ...layout }
+    const sizes = { batch: 1, rows: size, cols: size }
+    const [source, to] = [takeView(take, bits, sizes), takeView(take, 32, sizes)]
     const next = wanted && take(hops.byteLength)
     await gpu.transfers.write(weights, source.buffer)
     const task = { semiring, batch: 1, n: size, reflexive: true, weights: source, distances: to, next }

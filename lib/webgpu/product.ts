@@ -316,7 +316,7 @@ export async function sumAt(
       const strides = { batchStride: 0, colStride: 0 }
       const to = { ...copy, ...strides, offset: 0, rowStride: 1 }
       const source = { ...view, ...strides, offset: first + item * view.batchStride, rowStride: stride }
-      await copyElements(gpu, { kind: 'copy', bits: view.bits }, to, source, sizes)
+      await copyElements(gpu, to, source, sizes)
       await gpu.transfers.read([{ buffer: copy.buffer, at: 0, into: elements }])
       const zero = zeroBits(semiring, mode, view.bits) | 0
       return Float64Array.from(elements, (x) => (x !== zero ? x : isMax ? -Infinity : Infinity))

@@ -2,8 +2,10 @@
 
 import type { Gpu } from './device.js'
 import { failure } from './failure.js'
+import type { StoredBits } from './kernels/arithmetic.js'
 import type { ProductMode, ProductTask } from './plan.js'
-import { contiguous, type GpuView } from './views.js'
+import type { ReadPart } from './transfers.js'
+import { takeView } from './views.js'
 
 /** Rows, columns and k of the product. */
 const SIZE = 64
@@ -91,23 +93,14 @@ export async function selfTest(
   const [a, b] = [draw(task, task.a.bits, mode, isTagged, 1), draw(task, task.b.bits, mode, isTagged, 2)]
   const [c, index] = [newElements(task, kind.bits, SIZE * SIZE), new Int32Array(SIZE * SIZE)]
   await gpu.withBuffers(async (take) => {
-    const layout = contiguous({ batch: 1, rows: SIZE, cols: SIZE })
-    const viewOf = (elements: Elements, bits: GpuView['bits']): GpuView => ({
-      ...{ buffer: take(elements.byteLength), bits, ...layout },
-    })
-    const [viewC, viewIndex] = [viewOf(c, kind.bits), viewOf(index, 32)]
-    const reads = [{ buffer: viewC.buffer, at: 0, into: c as ArrayBufferView }]
-    if (witness) reads.push({ buffer: viewIndex.buffer, at: 0, into: index })
+    const viewOf = (bits: StoredBits) => takeView(take, bits, { batch: 1, rows: SIZE, cols: SIZE })
+    const [viewC, viewIndex] = [viewOf(kind.bits), witness && viewOf(32)]
+    const reads: ReadPart[] = [{ buffer: viewC.buffer, at: 0, into: c }]
+    if (viewIndex) reads.push({ buffer: viewIndex.buffer, at: 0, into: index })
     const test: ProductTask = {
       ...task,
       ...{ batch: 1, m: SIZE, n: SIZE, k: SIZE, policy: 0, c0: null },
-      ...{
-        a: viewOf(a, task.a.bits),
-        b: viewOf(b, task.b.bits),
-        c: viewC,
-        witness: witness && viewIndex,
-        reads,
-      },
+      ...{ a: viewOf(task.a.bits), b: viewOf(task.b.bits), c: viewC, witness: viewIndex, reads },
     }
     await Promise.all([gpu.transfers.write(a, test.a.buffer), gpu.transfers.write(b, test.b.buffer)])
     await compute(test)

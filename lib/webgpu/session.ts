@@ -13,9 +13,10 @@ import {
 } from '../native-interface.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import { close } from './closure.js'
-import { Gpu, tooLarge } from './device.js'
+import { Gpu, type Take, tooLarge } from './device.js'
 import { failure, notExact } from './failure.js'
 import type { StoredBits } from './kernels/arithmetic.js'
+import type { Elementwise } from './kernels/elementwise.js'
 import { floatBits } from './kernels/store.js'
 import { type Matrix, multiplyBlocks, type ProductRequest } from './multiply.js'
 import { kindOf } from './plan.js'
@@ -29,6 +30,7 @@ import {
   receiver,
   rowMajor,
   type Sizes,
+  takeView,
 } from './views.js'
 import { type GpuDescription, type GpuFunctions, withoutAdapter } from './with-gpu.js'
 
@@ -122,6 +124,8 @@ const sizesOf = (request: Float64Array): Sizes => ({
 })
 
 const memoryOf = (memory: NativeMemory) => memory as unknown as GpuMemory
+const viewOf = (memory: NativeMemory, request: Float64Array, at: LayoutAt): GpuView =>
+  memoryOf(memory).view(layoutAt(request, at))
 const matrixOf = (data: unknown, layout: Layout): Matrix =>
   data instanceof GpuMemory ? { view: data.view(layout) } : { array: data as OperandArray, layout }
 
@@ -313,16 +317,12 @@ export function gpuFunctions(
     async download(handle, memory, array, request, cancel) {
       const device = deviceOf(handle)
       const [sizes, layout] = [sizesOf(request), layoutAt(request, copyAt.array)]
-      const view = memoryOf(memory).view(layoutAt(request, copyAt.memory))
+      const view = viewOf(memory, request, copyAt.memory)
       return run(device, (gpu) =>
         gpu.withBuffers(async (take) => {
-          const bytes = array.BYTES_PER_ELEMENT
-          let [buffer, at] = [view.buffer, view.offset * bytes]
-          if (!isContiguous(view, sizes) || at % 4 !== 0) {
-            ;[buffer, at] = [take(countOf(sizes) * bytes, gpu.device.limits.maxBufferSize), 0]
-            const to = { buffer, bits: view.bits, ...contiguous(sizes) }
-            await copyElements(gpu, { kind: 'copy', bits: view.bits }, to, view, sizes)
-          }
+          const isReadable = isContiguous(view, sizes) && (view.offset * view.bits) % 32 === 0
+          const { buffer, offset } = isReadable ? view : await copyOf(gpu, take, view, sizes)
+          const at = (offset * view.bits) / 8
           const { into, finish } = receiver(array as ElementArray, layout, sizes)
           await gpu.transfers.read([{ buffer, at, into, before: () => gpu.assertValid() }], watch(cancel))
           finish()
@@ -340,7 +340,7 @@ export function gpuFunctions(
           const bits = dtype === 'uint8' ? 8 : 32
           const view = make(bits, countOf(sizes)).view(contiguous(sizes))
           const stored = dtype === 'float32' ? floatBits(value) : value
-          await copyElements(gpu, { kind: 'fill', bits }, view, null, sizes, stored)
+          await copyElements(gpu, view, null, sizes, { kind: 'fill', bits }, stored)
           await gpu.assertValid()
         }),
       )
@@ -354,8 +354,8 @@ export function gpuFunctions(
         cols: request[requestAt.n]!,
       }
       const { semiring, isFloat } = kindAt(request)
-      const to = memoryOf(c).view(layoutAt(request, requestAt.c))
-      const source = memoryOf(d).view(layoutAt(request, requestAt.b))
+      const to = viewOf(c, request, requestAt.c)
+      const source = viewOf(d, request, requestAt.b)
       const what = { kind: 'combine', bits: to.bits, from: source.bits, semiring, isFloat } as const
       return run(device, (gpu) => copyThrough(gpu, to, source, sizes, what))
     },
@@ -363,9 +363,9 @@ export function gpuFunctions(
     async copyMatrix(handle, source, to, request) {
       const device = deviceOf(handle)
       const sizes = sizesOf(request)
-      const view = memoryOf(source).view(layoutAt(request, copyAt.memory))
-      const target = memoryOf(to).view(layoutAt(request, copyAt.array))
-      return run(device, (gpu) => copyThrough(gpu, target, view, sizes, { kind: 'copy', bits: view.bits }))
+      const view = viewOf(source, request, copyAt.memory)
+      const target = viewOf(to, request, copyAt.array)
+      return run(device, (gpu) => copyThrough(gpu, target, view, sizes))
     },
 
     async closeMatrix(handle, matrix, out, inPlace, reflexive, wantsNext, request, report, cancel) {
@@ -373,8 +373,8 @@ export function gpuFunctions(
       const [batch, n] = [request[requestAt.batch]!, request[requestAt.n]!]
       const { semiring, dtype } = kindAt(request)
       if (dtype !== 'int32') throw notExact(`closures of ${dtype}`)
-      const weights = memoryOf(matrix).view(layoutAt(request, requestAt.a))
-      const target = out && memoryOf(out).view(layoutAt(request, requestAt.c))
+      const weights = viewOf(matrix, request, requestAt.a)
+      const target = out && viewOf(out, request, requestAt.c)
       const [check, started] = [watch(cancel), performance.now()]
       report[reportAt.gain] = -1
       report[reportAt.backend] = backend
@@ -405,22 +405,19 @@ export function gpuFunctions(
     async multiply(a, b, c, c0, request, report, cancel, handle, auxiliary) {
       const device = handle ? deviceOf(handle) : null
       const fields = request.slice()
-      const isComputed = fields[requestAt.planOnly] === 0
-      const isNew = {
-        a: false,
-        b: false,
-        c: isComputed,
-        c0: false,
-        witness: isComputed && fields[requestAt.asksWitness] !== 0,
-      }
       const given = { a, b, c, c0, witness: auxiliary?.[0] }
+      /** Returns the bits of the elements of a result that has no matrix yet; null if the call doesn't compute it. */
+      const newBits = (name: MatrixName): StoredBits | null => {
+        if (fields[requestAt.planOnly] !== 0) return null
+        if (name === 'c') return kindAt(fields).bits
+        return name === 'witness' && fields[requestAt.asksWitness] !== 0 ? 32 : null
+      }
       return run(device, (gpu) =>
         making(device, async (make) => {
-          const bits = { c: kindAt(fields).bits, witness: 32 } as const
           const product = readProduct(fields, [fields, requestAt, 0], [report, 0], (name, layout, sizes) => {
             if (given[name]) return matrixOf(given[name], layout)
-            if (!isNew[name]) return null
-            return { view: make(bits[name as 'c'], countOf(sizes)).view(contiguous(sizes)), isNew: true }
+            const bits = newBits(name)
+            return bits && { view: make(bits, countOf(sizes)).view(contiguous(sizes)), isNew: true }
           })
           await multiplyBlocks(gpu, lists, watch(cancel), product)
         }),
@@ -491,23 +488,17 @@ export function gpuFunctions(
   }
 }
 
-/** Applies `what`, by way of a copy if both matrices are in one buffer. */
-async function copyThrough(
-  gpu: Gpu,
-  to: GpuView,
-  source: GpuView,
-  sizes: Sizes,
-  what: Parameters<typeof copyElements>[1],
-): Promise<void> {
-  await gpu.withBuffers(async (take) => {
-    let view = source
-    if (to.buffer === source.buffer) {
-      const { bits } = source
-      const bytes = (countOf(sizes) * bits) / 8
-      view = { buffer: take(bytes, gpu.device.limits.maxBufferSize), bits, ...contiguous(sizes) }
-      await copyElements(gpu, { kind: 'copy', bits }, view, source, sizes)
-    }
-    await copyElements(gpu, what, to, view, sizes)
+/** Returns a row-major copy of a view. */
+async function copyOf(gpu: Gpu, take: Take, view: GpuView, sizes: Sizes): Promise<GpuView> {
+  const copy = takeView(take, view.bits, sizes, gpu.device.limits.maxBufferSize)
+  await copyElements(gpu, copy, view, sizes)
+  return copy
+}
+
+/** Copies or combines matrices, by way of a copy if both are in one buffer. */
+const copyThrough = (gpu: Gpu, to: GpuView, source: GpuView, sizes: Sizes, what?: Elementwise) =>
+  gpu.withBuffers(async (take) => {
+    const view = to.buffer === source.buffer ? await copyOf(gpu, take, source, sizes) : source
+    await copyElements(gpu, to, view, sizes, what)
     await gpu.assertValid()
   })
-}
