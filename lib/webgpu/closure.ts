@@ -1,12 +1,12 @@
 /** Computes closures of int32 matrices over max-plus and min-plus in memory of a GPU. */
 import { type Gpu, Recording, type Take, tooLarge } from './device.js'
 import { failure, notExact } from './failure.js'
-import { arithmeticOf, FACTS, initialStatus, zeroBits } from './kernels/arithmetic.js'
+import { arithmeticOf, FACTS, zeroBits } from './kernels/arithmetic.js'
 import { cross, crossWithNext, finish, load, MAX_PATH, NO_PATH, pivot, S } from './kernels/closure.js'
 import { product, type Tile, tileOf, witnessTileOf } from './kernels/product.js'
 import { THROW } from './kernels/store.js'
 import { factsOf, kindOf, tileRowsOf, type ValueBounds } from './plan.js'
-import { encodeScan, multiplyBlock, scanPipeline } from './product.js'
+import { encodeScan, multiplyBlock, readScans } from './product.js'
 import { roundUp } from './transfers.js'
 import { bindingOf, copyElements, from, type GpuView, isBindable, spanOf, takeView } from './views.js'
 
@@ -130,23 +130,10 @@ const closeBy = (gpu: Gpu, task: ClosureTask, tile: Tile): Promise<ClosureOutcom
 
 /** Returns the facts of the weights. Throws unless no path can leave the range in which a closure is exact. */
 async function assertBound(gpu: Gpu, { semiring, batch, n, weights }: ClosureTask): Promise<ValueBounds> {
-  const status = initialStatus()
-  await gpu.withBuffers(async (take) => {
-    const buffer = take(status.byteLength)
-    const recording = new Recording(gpu)
-    await gpu.transfers.write(status, buffer)
-    const pipeline = await scanPipeline(gpu, kindOf(semiring, 'int32'), weights)
+  const [kind, sizes] = [kindOf(semiring, 'int32'), { batch: 1, rows: n, cols: n }]
+  const status = await readScans(gpu, async (recording, to) => {
     for (let item = 0; item < batch; item++)
-      encodeScan(
-        recording,
-        pipeline,
-        from(weights, item, 0, 0),
-        { batch: 1, rows: n, cols: n },
-        buffer,
-        FACTS[0],
-      )
-    recording.submit()
-    await gpu.transfers.read([{ buffer, at: 0, into: status }])
+      await encodeScan(recording, kind, from(weights, item, 0, 0), sizes, to, FACTS[0])
   })
   const facts = factsOf(status, 0)
   const most = Math.max(Math.abs(facts.least), Math.abs(facts.greatest))
