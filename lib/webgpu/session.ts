@@ -106,15 +106,25 @@ class GpuMemory {
   }
 }
 
+/** Positions of the sizes of a result. */
+type ResultAt = Pick<typeof requestAt, 'batch' | 'm' | 'n'>
 /** Positions of the fields of a layout. */
 type LayoutAt = (typeof requestAt)['a']
-type MatrixName = 'a' | 'b' | 'c' | 'c0' | 'witness'
+const matrixNames = ['a', 'b', 'c', 'c0', 'witness'] as const
+type MatrixName = (typeof matrixNames)[number]
 
-const layoutAt = (fields: Float64Array, at: LayoutAt, base = 0): Layout => ({
-  offset: fields[base + at.offset]!,
-  batchStride: fields[base + at.batchStride]!,
-  rowStride: fields[base + at.rowStride]!,
-  colStride: fields[base + at.colStride]!,
+const layoutAt = (fields: Float64Array, at: LayoutAt): Layout => ({
+  offset: fields[at.offset]!,
+  batchStride: fields[at.batchStride]!,
+  rowStride: fields[at.rowStride]!,
+  colStride: fields[at.colStride]!,
+})
+
+/** Returns the sizes of the result of a product. */
+const resultSizes = (fields: Float64Array, at: ResultAt): Sizes => ({
+  batch: fields[at.batch]!,
+  rows: fields[at.m]!,
+  cols: fields[at.n]!,
 })
 
 const sizesOf = (request: Float64Array): Sizes => ({
@@ -218,31 +228,21 @@ export function gpuFunctions(
   /** Reads a request, or a member of a group whose other fields are those of `request`. */
   function readProduct(
     request: Float64Array,
-    [fields, at, base]: [fields: Float64Array, at: typeof memberAt, base: number],
-    [reports, reportBase]: [reports: Float64Array, base: number],
+    fields: Float64Array,
+    at: typeof memberAt,
+    reports: Float64Array,
     matrix: (name: MatrixName, layout: Layout, sizes: Sizes) => Matrix | null,
   ): ProductRequest {
-    const field = (place: number) => fields[base + place]!
-    if (field(at.structured) !== 0) throw notExact('products with the option structure')
+    if (fields[at.structured] !== 0) throw notExact('products with the option structure')
     const report = (name: ReportField, value: number) => {
-      reports[reportBase + reportAt[name]] = value
+      reports[reportAt[name]] = value
     }
-    for (const name of [
-      'totalMs',
-      'kernelMs',
-      'analysisMs',
-      'h2dMs',
-      'd2hMs',
-      'devices',
-      'stepsDone',
-      'steps',
-    ] as const)
-      report(name, 0)
+    reports.fill(0)
     report('backend', backend)
     report('device', -1)
-    const [batch, m, n, k] = [field(at.batch), field(at.m), field(at.n), field(at.k)]
+    const [batch, m, n, k] = [fields[at.batch]!, fields[at.m]!, fields[at.n]!, fields[at.k]!]
     const sizes = { batch, rows: m, cols: n }
-    const get = (name: MatrixName) => matrix(name, layoutAt(fields, at[name], base), sizes)
+    const get = (name: MatrixName) => matrix(name, layoutAt(fields, at[name]), sizes)
     return {
       ...{ kind: kindAt(request), batch, m, n, k, report },
       ...{ a: get('a')!, b: get('b')!, c: get('c'), c0: get('c0'), witness: get('witness') },
@@ -348,11 +348,7 @@ export function gpuFunctions(
 
     async combine(handle, c, d, request) {
       const device = deviceOf(handle)
-      const sizes = {
-        batch: request[requestAt.batch]!,
-        rows: request[requestAt.m]!,
-        cols: request[requestAt.n]!,
-      }
+      const sizes = resultSizes(request, requestAt)
       const { semiring, isFloat } = kindAt(request)
       const to = viewOf(c, request, requestAt.c)
       const source = viewOf(d, request, requestAt.b)
@@ -414,7 +410,7 @@ export function gpuFunctions(
       }
       return run(device, (gpu) =>
         making(device, async (make) => {
-          const product = readProduct(fields, [fields, requestAt, 0], [report, 0], (name, layout, sizes) => {
+          const product = readProduct(fields, fields, requestAt, report, (name, layout, sizes) => {
             if (given[name]) return matrixOf(given[name], layout)
             const bits = newBits(name)
             return bits && { view: make(bits, countOf(sizes)).view(contiguous(sizes)), isNew: true }
@@ -427,51 +423,47 @@ export function gpuFunctions(
     async multiplyGroup(arrays, request, members, reports, cancel, handle) {
       const device = handle ? deviceOf(handle) : null
       const [common, fields, stride] = [request.slice(), members.slice(), memberFields.length]
-      const bases = Array.from({ length: fields.length / stride }, (_, index) => index * stride)
+      const products = Array.from({ length: fields.length / stride }, (_, index) =>
+        fields.subarray(index * stride, (index + 1) * stride),
+      )
       const check = watch(cancel)
       const asksWitness = common[requestAt.asksWitness] !== 0
-      const placeOf = (name: MatrixName, base: number) => fields[base + memberAt[`${name}Memory`]]!
+      const placeOf = (name: MatrixName, product: Float64Array) => product[memberAt[`${name}Memory`]]!
       // Found now, because a memory may be released before the group's turn.
-      const names = ['a', 'b', 'c', 'c0', 'witness'] as const
       const memories = new Map(
-        bases.flatMap((base) =>
-          names.map((name) => [placeOf(name, base), GpuMemory.byNumber(placeOf(name, base))]),
-        ),
+        products
+          .flatMap((product) => matrixNames.map((name) => placeOf(name, product)))
+          .map((place) => [place, GpuMemory.byNumber(place)]),
       )
-      /** Elements of the memory for results that have no place, which follow each other. */
-      const lengthFor = (name: 'c' | 'witness') =>
-        bases
-          .filter((base) => placeOf(name, base) === 0)
-          .map((base) => {
-            const field = (at: number) => fields[base + at]!
-            return (
-              field(memberAt[name].offset) + field(memberAt.batch) * field(memberAt.m) * field(memberAt.n)
-            )
-          })
-          .reduce((longest, length) => Math.max(longest, length), -1)
       return run(device, (gpu) =>
         making(device, async (make) => {
-          const made: Partial<Record<MatrixName, GpuMemory>> = {}
-          if (device && lengthFor('c') >= 0) made.c = make(kindAt(common).bits, lengthFor('c'))
-          if (device && asksWitness && lengthFor('witness') >= 0)
-            made.witness = make(32, lengthFor('witness'))
-          for (const [index, base] of bases.entries()) {
-            const at = [fields, memberAt, base] as [Float64Array, typeof memberAt, number]
+          /** Makes the memory for results that have no place, which follow each other. */
+          const makeFor = (name: 'c' | 'witness', bits: StoredBits) => {
+            const lengths = products
+              .filter((product) => placeOf(name, product) === 0)
+              .map((product) => product[memberAt[name].offset]! + countOf(resultSizes(product, memberAt)))
+            return device && lengths.length > 0
+              ? make(
+                  bits,
+                  lengths.reduce((x, y) => Math.max(x, y)),
+                )
+              : null
+          }
+          const made = {
+            ...{ a: null, b: null, c: makeFor('c', kindAt(common).bits), c0: null },
+            witness: asksWitness ? makeFor('witness', 32) : null,
+          }
+          for (const [index, fields] of products.entries()) {
+            const report = reports.subarray(index * reportFields.length, (index + 1) * reportFields.length)
             try {
               check()
-              const product = readProduct(
-                common,
-                at,
-                [reports, index * reportFields.length],
-                (name, layout, sizes) => {
-                  const place = placeOf(name, base)
-                  if (name === 'witness' && !asksWitness) return null
-                  if (place !== 0)
-                    return matrixOf(place < 0 ? arrays[-1 - place] : memories.get(place), layout)
-                  const memory = made[name]
-                  return memory ? { view: memory.view(contiguous(sizes, layout.offset)), isNew: true } : null
-                },
-              )
+              const product = readProduct(common, fields, memberAt, report, (name, layout, sizes) => {
+                const place = placeOf(name, fields)
+                if (name === 'witness' && !asksWitness) return null
+                if (place !== 0) return matrixOf(place < 0 ? arrays[-1 - place] : memories.get(place), layout)
+                const memory = made[name]
+                return memory && { view: memory.view(contiguous(sizes, layout.offset)), isNew: true }
+              })
               await multiplyBlocks(gpu, lists, check, product)
             } catch (error) {
               if (error instanceof Error) error.message = `product ${index}: ${error.message}`
