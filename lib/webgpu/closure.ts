@@ -6,6 +6,7 @@ import { cross, crossWithNext, finish, load, MAX_PATH, NO_PATH, pivot, S } from 
 import { product, type Tile, tileOf, witnessTileOf } from './kernels/product.js'
 import { THROW } from './kernels/store.js'
 import { factsOf, kindOf, tileRowsOf, type ValueBounds } from './plan.js'
+import { randomWords } from './probe.js'
 import { encodeScan, multiplyBlock, readScans } from './product.js'
 import { roundUp } from './transfers.js'
 import { bindingOf, copyElements, from, type GpuView, isBindable, spanOf, takeView } from './views.js'
@@ -206,10 +207,9 @@ async function testClosure(
   const zero = sign < 0 ? -(2 ** 31) : 2 ** 31 - 1
   const stored = zeroBits(semiring, 'plain', bits) | 0
   const weights = bits === 16 ? new Int16Array(size * size) : new Int32Array(size * size)
-  let state = 1
+  const random = randomWords(1)
   for (let i = 0; i < weights.length; i++) {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0
-    const value = state >>> 16
+    const value = random() >>> 16
     weights[i] = value % 8 === 0 ? sign * (value % 1000) : stored
   }
   const distances = Array.from(weights, (weight) => (weight === stored ? Infinity : sign * weight))

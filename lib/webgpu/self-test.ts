@@ -4,6 +4,7 @@ import type { Gpu } from './device.js'
 import { failure } from './failure.js'
 import type { StoredBits } from './kernels/arithmetic.js'
 import type { ProductMode, ProductTask } from './plan.js'
+import { randomWords } from './probe.js'
 import type { ReadPart } from './transfers.js'
 import { takeView } from './views.js'
 
@@ -35,12 +36,12 @@ const SPREAD = 2 ** 18
 function draw(task: ProductTask, bits: number, mode: ProductMode, isTagged: boolean, seed: number): Elements {
   const factor = task.witness && mode === 'offset' && !isTagged && bits === 32 ? SPREAD : 1
   const elements = newElements(task, bits, SIZE * SIZE)
-  let state = seed
+  const random = randomWords(seed)
   for (let i = 0; i < elements.length; i++) {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0
-    const value = (state >>> 12) % 2001
+    const word = random()
+    const value = (word >>> 12) % 2001
     if (value < 200) elements[i] = zeroOf(task, bits)
-    else if (bits === 8) elements[i] = (state >>> 24) & 1
+    else if (bits === 8) elements[i] = (word >>> 24) & 1
     // In 33 bits half of the sums come near both ends of the range and stay in it.
     else
       elements[i] = mode === 'wide' ? (value % 4 < 2 ? 1 : -1) * (2 ** 30 - value) : factor * (value - 1000)

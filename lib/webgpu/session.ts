@@ -150,24 +150,7 @@ const watch = (cancel: Int32Array) => () => {
   if (cancel[0] !== 0) throw failure('ERR_MPMML_ABORTED', 'the work was aborted')
 }
 
-/** Runs work that makes memories, which are released if it fails. Returns the memory, or all of them if there are several. */
-async function making(
-  device: GpuDevice | null,
-  work: (make: (bits: StoredBits, count: number) => GpuMemory) => Promise<void>,
-): Promise<never> {
-  const made: GpuMemory[] = []
-  try {
-    await work((bits, count) => {
-      const memory = new GpuMemory(device!, bits, count)
-      made.push(memory)
-      return memory
-    })
-  } catch (error) {
-    for (const memory of made) memory.release(true)
-    throw error
-  }
-  return (made.length > 1 ? made : made[0]) as never
-}
+type Make = (bits: StoredBits, count: number) => GpuMemory
 
 const software = /swiftshader|llvmpipe|lavapipe|basic render|software/i
 
@@ -221,6 +204,23 @@ export function gpuFunctions(
     const gpu = device?.gpu ?? (await open())
     return gpu.run(() => work(gpu))
   }
+
+  /** Runs work that makes memories, which are released if it fails. Returns the memory, or all of them if there are several. */
+  const runMaking = (device: GpuDevice | null, work: (gpu: Gpu, make: Make) => Promise<void>) =>
+    run(device, async (gpu) => {
+      const made: GpuMemory[] = []
+      try {
+        await work(gpu, (bits, count) => {
+          const memory = new GpuMemory(device!, bits, count)
+          made.push(memory)
+          return memory
+        })
+      } catch (error) {
+        for (const memory of made) memory.release(true)
+        throw error
+      }
+      return (made.length > 1 ? made : made[0]) as never
+    })
 
   const kindAt = (request: Float64Array) =>
     kindOf(lists.semirings[request[requestAt.semiring]!]!.name, lists.dataTypes[request[requestAt.dtype]!]!)
@@ -305,13 +305,11 @@ export function gpuFunctions(
       const device = deviceOf(handle)
       const [sizes, layout] = [sizesOf(request), layoutAt(request, copyAt.array)]
       if (array instanceof Float64Array) kindOf('max-plus', 'float64')
-      return run(device, (gpu) =>
-        making(device, async (make) => {
-          const { buffer } = make((array.BYTES_PER_ELEMENT * 8) as StoredBits, countOf(sizes))
-          await gpu.transfers.write(rowMajor(array, layout, sizes), buffer, watch(cancel))
-          await gpu.assertValid()
-        }),
-      )
+      return runMaking(device, async (gpu, make) => {
+        const { buffer } = make((array.BYTES_PER_ELEMENT * 8) as StoredBits, countOf(sizes))
+        await gpu.transfers.write(rowMajor(array, layout, sizes), buffer, watch(cancel))
+        await gpu.assertValid()
+      })
     },
 
     async download(handle, memory, array, request, cancel) {
@@ -335,15 +333,13 @@ export function gpuFunctions(
       const [sizes, value] = [sizesOf(request), request[copyAt.value]!]
       const dtype = lists.dataTypes[request[copyAt.dtype]!]!
       if (dtype === 'float64') kindOf('max-plus', dtype)
-      return run(device, (gpu) =>
-        making(device, async (make) => {
-          const bits = dtype === 'uint8' ? 8 : 32
-          const view = make(bits, countOf(sizes)).view(contiguous(sizes))
-          const stored = dtype === 'float32' ? floatBits(value) : value
-          await copyElements(gpu, view, null, sizes, { kind: 'fill', bits }, stored)
-          await gpu.assertValid()
-        }),
-      )
+      return runMaking(device, async (gpu, make) => {
+        const bits = dtype === 'uint8' ? 8 : 32
+        const view = make(bits, countOf(sizes)).view(contiguous(sizes))
+        const stored = dtype === 'float32' ? floatBits(value) : value
+        await copyElements(gpu, view, null, sizes, { kind: 'fill', bits }, stored)
+        await gpu.assertValid()
+      })
     },
 
     async combine(handle, c, d, request) {
@@ -374,24 +370,22 @@ export function gpuFunctions(
       const [check, started] = [watch(cancel), performance.now()]
       report[reportAt.gain] = -1
       report[reportAt.backend] = backend
-      return run(device, (gpu) =>
-        making(device, async (make) => {
-          check()
-          const layout = contiguous({ batch, rows: n, cols: n })
-          const distances = target ?? (inPlace ? weights : make(32, batch * n * n).view(layout))
-          const next = wantsNext ? make(32, batch * n * n).buffer : null
-          const progress = (steps: number) => {
-            report[reportAt.stepsDone]! += steps
-          }
-          const task = { semiring, batch, n, reflexive, weights, distances, next, check, progress }
-          const { gain, kernelMs } = batch * n > 0 ? await close(gpu, task) : { gain: -1, kernelMs: 0 }
-          report[reportAt.kernelMs] = kernelMs
-          report[reportAt.totalMs] = performance.now() - started
-          await gpu.assertValid()
-          report[reportAt.gain] = gain
-          if (gain >= 0) throw failure('ERR_MPMML_CYCLE', 'a cycle gains')
-        }),
-      )
+      return runMaking(device, async (gpu, make) => {
+        check()
+        const layout = contiguous({ batch, rows: n, cols: n })
+        const distances = target ?? (inPlace ? weights : make(32, batch * n * n).view(layout))
+        const next = wantsNext ? make(32, batch * n * n).buffer : null
+        const progress = (steps: number) => {
+          report[reportAt.stepsDone]! += steps
+        }
+        const task = { semiring, batch, n, reflexive, weights, distances, next, check, progress }
+        const { gain, kernelMs } = batch * n > 0 ? await close(gpu, task) : { gain: -1, kernelMs: 0 }
+        report[reportAt.kernelMs] = kernelMs
+        report[reportAt.totalMs] = performance.now() - started
+        await gpu.assertValid()
+        report[reportAt.gain] = gain
+        if (gain >= 0) throw failure('ERR_MPMML_CYCLE', 'a cycle gains')
+      })
     },
 
     memoryNumber: (memory) => memoryOf(memory).number,
@@ -408,16 +402,14 @@ export function gpuFunctions(
         if (name === 'c') return kindAt(fields).bits
         return name === 'witness' && fields[requestAt.asksWitness] !== 0 ? 32 : null
       }
-      return run(device, (gpu) =>
-        making(device, async (make) => {
-          const product = readProduct(fields, fields, requestAt, report, (name, layout, sizes) => {
-            if (given[name]) return matrixOf(given[name], layout)
-            const bits = newBits(name)
-            return bits && { view: make(bits, countOf(sizes)).view(contiguous(sizes)), isNew: true }
-          })
-          await multiplyBlocks(gpu, lists, watch(cancel), product)
-        }),
-      )
+      return runMaking(device, async (gpu, make) => {
+        const product = readProduct(fields, fields, requestAt, report, (name, layout, sizes) => {
+          if (given[name]) return matrixOf(given[name], layout)
+          const bits = newBits(name)
+          return bits && { view: make(bits, countOf(sizes)).view(contiguous(sizes)), isNew: true }
+        })
+        await multiplyBlocks(gpu, lists, watch(cancel), product)
+      })
     },
 
     async multiplyGroup(arrays, request, members, reports, cancel, handle) {
@@ -435,43 +427,41 @@ export function gpuFunctions(
           .flatMap((product) => matrixNames.map((name) => placeOf(name, product)))
           .map((place) => [place, GpuMemory.byNumber(place)]),
       )
-      return run(device, (gpu) =>
-        making(device, async (make) => {
-          /** Makes the memory for results that have no place, which follow each other. */
-          const makeFor = (name: 'c' | 'witness', bits: StoredBits) => {
-            const lengths = products
-              .filter((product) => placeOf(name, product) === 0)
-              .map((product) => product[memberAt[name].offset]! + countOf(resultSizes(product, memberAt)))
-            return device && lengths.length > 0
-              ? make(
-                  bits,
-                  lengths.reduce((x, y) => Math.max(x, y)),
-                )
-              : null
+      return runMaking(device, async (gpu, make) => {
+        /** Makes the memory for results that have no place, which follow each other. */
+        const makeFor = (name: 'c' | 'witness', bits: StoredBits) => {
+          const lengths = products
+            .filter((product) => placeOf(name, product) === 0)
+            .map((product) => product[memberAt[name].offset]! + countOf(resultSizes(product, memberAt)))
+          return device && lengths.length > 0
+            ? make(
+                bits,
+                lengths.reduce((x, y) => Math.max(x, y)),
+              )
+            : null
+        }
+        const made = {
+          ...{ a: null, b: null, c: makeFor('c', kindAt(common).bits), c0: null },
+          witness: asksWitness ? makeFor('witness', 32) : null,
+        }
+        for (const [index, fields] of products.entries()) {
+          const report = reports.subarray(index * reportFields.length, (index + 1) * reportFields.length)
+          try {
+            check()
+            const product = readProduct(common, fields, memberAt, report, (name, layout, sizes) => {
+              const place = placeOf(name, fields)
+              if (name === 'witness' && !asksWitness) return null
+              if (place !== 0) return matrixOf(place < 0 ? arrays[-1 - place] : memories.get(place), layout)
+              const memory = made[name]
+              return memory && { view: memory.view(contiguous(sizes, layout.offset)), isNew: true }
+            })
+            await multiplyBlocks(gpu, lists, check, product)
+          } catch (error) {
+            if (error instanceof Error) error.message = `product ${index}: ${error.message}`
+            throw error
           }
-          const made = {
-            ...{ a: null, b: null, c: makeFor('c', kindAt(common).bits), c0: null },
-            witness: asksWitness ? makeFor('witness', 32) : null,
-          }
-          for (const [index, fields] of products.entries()) {
-            const report = reports.subarray(index * reportFields.length, (index + 1) * reportFields.length)
-            try {
-              check()
-              const product = readProduct(common, fields, memberAt, report, (name, layout, sizes) => {
-                const place = placeOf(name, fields)
-                if (name === 'witness' && !asksWitness) return null
-                if (place !== 0) return matrixOf(place < 0 ? arrays[-1 - place] : memories.get(place), layout)
-                const memory = made[name]
-                return memory && { view: memory.view(contiguous(sizes, layout.offset)), isNew: true }
-              })
-              await multiplyBlocks(gpu, lists, check, product)
-            } catch (error) {
-              if (error instanceof Error) error.message = `product ${index}: ${error.message}`
-              throw error
-            }
-          }
-        }),
-      )
+        }
+      })
     },
 
     giveUp(cancel) {
