@@ -12,7 +12,7 @@ import { roundUp } from './transfers.js'
 import { bindingOf, copyElements, from, type GpuView, isBindable, spanOf, takeView } from './views.js'
 
 /** A batch of square matrices to be closed. */
-export interface ClosureTask {
+interface ClosureTask {
   readonly semiring: string
   readonly batch: number
   readonly n: number
@@ -27,7 +27,7 @@ export interface ClosureTask {
 }
 
 /** First node with which a cycle gains, of all items: item · n + node; −1 if none does. */
-export interface ClosureOutcome {
+interface ClosureOutcome {
   readonly gain: number
   readonly kernelMs: number
 }

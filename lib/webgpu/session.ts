@@ -35,16 +35,10 @@ import {
 import { type GpuDescription, type GpuFunctions, withoutAdapter } from './with-gpu.js'
 
 /** Lists of the addon whose indices requests and reports have. */
-export type AddonLists = Pick<
+type AddonLists = Pick<
   Addon,
   'semirings' | 'dataTypes' | 'paths' | 'overflowPolicies' | 'variants' | 'backends'
 >
-
-/** Settings of {@link gpuFunctions}. */
-export interface GpuSettings {
-  /** Whether a software adapter may be used (MPMML_WEBGPU_FALLBACK=1): it is slower than the CPU kernels. */
-  readonly allowsFallback?: boolean
-}
 
 /** Functions of a device, and its end. */
 export interface GpuBackend extends GpuFunctions {
@@ -158,13 +152,14 @@ const software = /swiftshader|llvmpipe|lavapipe|basic render|software/i
  * Returns the functions of a WebGPU device.
  *
  * @param findGpu - gives `navigator.gpu`, or that of the package `webgpu`; null if there is none. Called when WebGPU is first needed.
+ * @param allowsFallback - whether a software adapter may be used (MPMML_WEBGPU_FALLBACK=1): it is slower than the CPU kernels.
  */
 export function gpuFunctions(
   lists: AddonLists,
   findGpu: () => Promise<GPU | null>,
-  settings: GpuSettings = {},
+  allowsFallback = false,
 ): GpuBackend {
-  let allowsFallback = settings.allowsFallback ?? false
+  let mayFallBack = allowsFallback
   let opening: Promise<Gpu> | null = null
   let adapterFound: GpuDescription['adapter'] = null
   const backend = (lists.backends as readonly string[]).indexOf('webgpu')
@@ -190,7 +185,7 @@ export function gpuFunctions(
     const { vendor, architecture, device, description, isFallbackAdapter } = adapter.info
     const isFallback = isFallbackAdapter || software.test(`${device} ${description} ${architecture}`)
     adapterFound = { vendor, architecture, device, description, isFallback }
-    if (isFallback && !allowsFallback) {
+    if (isFallback && !mayFallBack) {
       throw unusable(
         `the only adapter is software, ${description || device || architecture}, which is slower than the CPU backend (set MPMML_WEBGPU_FALLBACK=1 to use it)`,
       )
@@ -255,7 +250,7 @@ export function gpuFunctions(
 
   return {
     async describeGpu(allows?: boolean): Promise<GpuDescription> {
-      allowsFallback ||= allows ?? false
+      mayFallBack ||= allows ?? false
       try {
         const { device, roundsToNearest, problem } = await open()
         const { maxBufferSize, maxStorageBufferBindingSize, maxComputeWorkgroupStorageSize } = device.limits
