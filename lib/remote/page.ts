@@ -314,11 +314,11 @@ export function remote(
       collected.register(made, handle)
       return made
     },
-    giveUp(cancel: Int32Array) {
+    cancelWork(cancel: Int32Array) {
       cancel[0] = 1
       for (const [call, { cancel: flag, reject }] of pending) {
         if (flag !== cancel) continue
-        post({ giveUp: call })
+        post({ cancelWork: call })
         pending.delete(call)
         // The promise is rejected at once, because a worker without threads reads the cancellation only after
         // the call.
