@@ -425,15 +425,11 @@ export function gpuFunctions(
       return runMaking(device, async (gpu, make) => {
         /** Makes the memory for results that have no place, which follow each other. */
         const makeFor = (name: 'c' | 'witness', bits: StoredBits) => {
-          const lengths = products
+          const length = products
             .filter((product) => placeOf(name, product) === 0)
             .map((product) => product[memberAt[name].offset]! + countOf(resultSizes(product, memberAt)))
-          return device && lengths.length > 0
-            ? make(
-                bits,
-                lengths.reduce((x, y) => Math.max(x, y)),
-              )
-            : null
+            .reduce((longest, length) => Math.max(longest, length), -1)
+          return device && length >= 0 ? make(bits, length) : null
         }
         const made = {
           ...{ a: null, b: null, c: makeFor('c', kindAt(common).bits), c0: null },
