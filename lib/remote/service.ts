@@ -1,7 +1,15 @@
 /** The worker that computes for a page (page.ts). */
 import type { HandleKind } from '../native-interface.js'
-import { calls } from './calls.js'
-import { givenOf, type MadeHandle, named, type Port, type Reply, type Request, unpacked } from './messages.js'
+import {
+  calls,
+  givenOf,
+  type MadeHandle,
+  named,
+  type Port,
+  type Reply,
+  type Request,
+  unpacked,
+} from './messages.js'
 import type { Exports } from './written.js'
 
 type Call = (...values: unknown[]) => unknown

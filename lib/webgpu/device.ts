@@ -7,10 +7,10 @@ import { roundUp, Transfers } from './transfers.js'
 export type Groups = readonly [x: number, y?: number, z?: number]
 
 /** A whole buffer, or a part of it. */
-export type Binding = GPUBuffer | GPUBufferBinding
+type Binding = GPUBuffer | GPUBufferBinding
 
 /** A dispatch with its buffers. */
-export interface Dispatch {
+interface Dispatch {
   readonly pipeline: GPUComputePipeline
   readonly group: GPUBindGroup
   readonly groups: Groups

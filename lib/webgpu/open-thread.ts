@@ -1,8 +1,7 @@
 /** The main thread's side of the thread that computes by WebGPU in Node.js. */
 import { Worker } from 'node:worker_threads'
 import type { Addon } from '../native-interface.js'
-import { calls as known } from '../remote/calls.js'
-import type { Reply, Request } from '../remote/messages.js'
+import { calls as known, type Reply, type Request } from '../remote/messages.js'
 import { remote, type WorkerPort } from '../remote/page.js'
 import type { Exports } from '../remote/written.js'
 import { failure } from './failure.js'

@@ -121,7 +121,7 @@ export function callsOf(changes: Changes = {}, allowsFallback = true): GpuFuncti
     }
     return { requestAdapter } as unknown as GPU
   }
-  const backend = gpuFunctions(addon, find, { allowsFallback })
+  const backend = gpuFunctions(addon, find, allowsFallback)
   backends.push(backend)
   return backend
 }
