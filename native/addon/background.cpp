@@ -224,7 +224,7 @@ void Background::close() {
   finished_.clear();
   unsettled_.clear();
   leaving_.clear();
-  // The threads of the devices are idle and get no further work.
+  // The threads of the devices are idle and get no more work.
   for (const auto& device : devices_) device->close();
   devices_.clear();
 }

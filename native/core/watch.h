@@ -20,7 +20,7 @@ struct CancellationToken {
   std::atomic<double>* done = nullptr;  ///< completed fraction of the work, from 0 to 1
 
   bool is_cancelled() const { return cancelled && cancelled->load(std::memory_order_relaxed) != 0; }
-  /// Throws given_up() if the work is cancelled.
+  /// Throws aborted() if the work is cancelled.
   void look() const {
     if (is_cancelled()) throw aborted();
   }

@@ -29,7 +29,7 @@ struct PivotBlock {
   int64_t rows_stride;
   int32_t* next_columns;
   int64_t next_columns_stride;
-  /// Buffer for the pivots' rows and columns, of pivot_room() bytes. down() and along() read it.
+  /// Buffer for the pivots' rows and columns, of PivotKernel::scratch bytes. down() and along() read it.
   void* scratch;
 };
 

@@ -15,7 +15,7 @@ Problem relaxation(const Closure& closure, const MutableMatrixView& a, const Mut
 void set_diagonals(InFlightWork& in_flight, Session& session, const Closure& closure, int64_t items,
                    const MutableMatrixView& d, const MutableMatrixView& next, int64_t first);
 
-/// Throws given_up() if the closure is cancelled.
+/// Throws aborted() if the closure is cancelled.
 inline void require_wanted(const Closure& closure) {
   if (is_set(closure.cancelled)) throw aborted();
 }

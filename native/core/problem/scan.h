@@ -8,7 +8,7 @@
 namespace mpmml {
 
 /// Function that calls its last argument for disjoint ranges of [0, count), possibly concurrently. One index stands for
-/// about `elements` elements of matrices. Throws exceptions of that argument, and given_up() if the scan is cancelled.
+/// about `elements` elements of matrices. Throws exceptions of that argument, and aborted() if the scan is cancelled.
 using ForRuns =
     std::function<void(int64_t count, int64_t elements, const std::function<void(int64_t first, int64_t end)>& body)>;
 /// Calls `body` for the whole range on the calling thread.

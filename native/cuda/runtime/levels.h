@@ -26,7 +26,7 @@ OperandLines lines_of(const MatrixView& view, Side side, int64_t items);
 
 /// Result of a scan. For float, `step` and `offset` are in quantization steps, and `range` is in multiples of `step`.
 struct LevelsFound {
-  /// Bitmap of outlier chunks: chunk i of K has bit i mod kRoughBits.
+  /// Bitmap of outlier chunks: chunk i of K has bit i mod kOutlierBits.
   static constexpr int kOutlierWords = 16, kOutlierBits = 32 * kOutlierWords;
 
   uint32_t range;

@@ -60,7 +60,7 @@ class SessionDevice : public std::enable_shared_from_this<SessionDevice> {
   DeviceBuffer workspace(int64_t bytes, bool is_for_peers = false);
 
   /// Drops packed forms until `bytes` more bytes can be allocated, and waits for products that have reserved memory or
-  /// use packed forms. Returns whether they can. Throws given_up() on cancellation. The caller must not use any packed
+  /// use packed forms. Returns whether they can. Throws aborted() on cancellation. The caller must not use any packed
   /// form.
   bool make_room(int64_t bytes);
   /// Drops packed forms until `room` bytes of workspace and `forms` bytes for cached packings are available. Returns
@@ -71,7 +71,7 @@ class SessionDevice : public std::enable_shared_from_this<SessionDevice> {
   /// on an H200.
   static constexpr double kMaxSteps = 3e11;
   /// Calls `queue`, which queues work of `steps` k-steps in `stream`. Waits before until at most 36 ms of work (on an
-  /// H200) are queued including it. Throws given_up() if `is_cancelled` returns true after the wait.
+  /// H200) are queued including it. Throws aborted() if `is_cancelled` returns true after the wait.
   template <class IsCancelled, class Queue>
   void queue_in_turn(double steps, cudaStream_t stream, IsCancelled&& is_cancelled, Queue&& queue) {
     limit_queued(steps);

@@ -12,7 +12,7 @@ namespace mpmml::cuda {
 /// Implements Session::multiply_user().
 std::unique_ptr<Pending> multiply_user(const UserProduct& product, SessionDevice& device);
 
-/// Implements Session::admit_user().
+/// Implements Session::reserve_for_user().
 std::unique_ptr<Share> reserve_for_user(const UserProduct& product, SessionDevice& device);
 
 /// Returns the reason why a device can't compute the product, apart from its memory; empty if it can.

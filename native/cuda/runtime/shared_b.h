@@ -36,7 +36,7 @@ class BroadcastOperand final : public SharedOperand {
   void offer(size_t part, size_t strip, const char* data, const Event& arrived);
 
   /// Queues copies of the other parts' pieces to the strip's memory at `data`, in `stream` of the device of `part`.
-  /// Waits until the other parts have queued their uploads. Throws given_up() if a part has failed.
+  /// Waits until the other parts have queued their uploads. Throws aborted() if a part has failed.
   void fetch(size_t part, size_t strip, const HostLayout& layout, char* data, cudaStream_t stream,
              const std::function<bool()>& is_cancelled);
 

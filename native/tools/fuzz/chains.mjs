@@ -12,7 +12,7 @@ import { drawPlace, drawVariant, Wrong } from './products.mjs'
 import { downloaded, onDevice } from './residents.mjs'
 import { drawStructure } from './structures.mjs'
 import { drawValues } from './values.mjs'
-import { closureOf, storedAs } from './ways.mjs'
+import { closureOf, storedAs } from './closure-oracle.mjs'
 
 const dtypes = ['int32', 'int32', 'int32', 'float32', 'float32', 'float64', 'uint8']
 const STEPS = 1e6

@@ -119,7 +119,7 @@ function gather({ data, batch, rows, cols }, item, lines, across, algebra) {
  * problem has row-major matrices a, b and c0 (or null), as { data, batch, rows, cols }, an algebra, overflow
  * and a structure.
  *
- * `values` are the stored values, except that under 'throw' a sum outside of the finite range is kept and
+ * `values` are the stored values, except that under 'throw' a sum outside of the finite range is returned and
  * marked by a 1 in `leaves`. `inside` is 0 if the element isn't a result. `beside` has the `asked` auxiliary
  * outputs by name. In plus-times, `bounds` are the error bounds of the results, and `magnitudes` the sums of
  * the magnitudes of finite products.

@@ -3,7 +3,7 @@ import { algebras, arrays } from './algebra.mjs'
 import { paths as functions } from './closures.mjs'
 import { newMatrix, place, read } from './layouts.mjs'
 import { Wrong } from './products.mjs'
-import { closureOf, fillWeights, isBetter, storedAs, times } from './ways.mjs'
+import { closureOf, fillWeights, isBetter, storedAs, times } from './closure-oracle.mjs'
 
 /** Draws several nodes, a single one, or undefined for all. */
 function drawNodes(random, n) {

@@ -9,7 +9,7 @@ import {
   nextByDistances,
   reflexiveOf,
   storedAs,
-} from '../../../native/tools/fuzz/ways.mjs'
+} from '../../../native/tools/fuzz/closure-oracle.mjs'
 import { Random } from '../generators.js'
 import {
   type Algebra,
