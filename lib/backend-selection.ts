@@ -84,8 +84,8 @@ export interface Placement {
 export function placeProduct({ backend, variant }: PlaceRequest, work = Number.POSITIVE_INFINITY): Placement {
   const isSmall = work <= MAX_SYNCHRONOUS_WORK
   const automatic = backend === AUTO && variant === UNSET
-  const asked = automatic ? automaticBackend() : backend
-  const choice = automatic && asked === AUTO && isSmall ? CPU : asked
+  const requested = automatic ? automaticBackend() : backend
+  const choice = automatic && requested === AUTO && isSmall ? CPU : requested
   const ofVariant = variant === UNSET ? undefined : variants[variant]!.backend
   if (choice === WEBGPU || ofVariant === 'webgpu') {
     return { backend: WEBGPU, ...ready(WEBGPU), atOnce: false }
@@ -108,9 +108,9 @@ export interface ClosurePlacement {
  * changed.
  */
 export function placeClosure({ backend, device, devices }: PlaceRequest, steps: number): ClosurePlacement {
-  const asked = backend === AUTO ? automaticBackend() : backend
-  const isOpen = asked === AUTO && (devices === 0 || devices === ALL_DEVICES)
-  const choice = isOpen && steps <= MAX_STEPS_FOR_CPU ? CPU : asked
+  const requested = backend === AUTO ? automaticBackend() : backend
+  const isOpen = requested === AUTO && (devices === 0 || devices === ALL_DEVICES)
+  const choice = isOpen && steps <= MAX_STEPS_FOR_CPU ? CPU : requested
   return {
     backend: choice,
     device: choice === CPU || choice === WEBGPU || device === UNSET ? 0 : device,

@@ -72,8 +72,8 @@ async function watch(
   const growth = (name: 'used' | 'reserved' | 'free') => last[name] - first[name]
   bench.figure(of, "more of the device's memory in use", 'bytes', growth('used'), { must: 0 })
   // No goal on the CPU: each thread allocates a workspace at its first product.
-  const asked = bench.gpu ? { must: 0 } : {}
-  bench.figure(of, 'more of it held by the library', 'bytes', growth('reserved'), asked)
+  const goal = bench.gpu ? { must: 0 } : {}
+  bench.figure(of, 'more of it held by the library', 'bytes', growth('reserved'), goal)
   // No goal: other processes also change the free memory.
   bench.figure(of, 'less of it free', 'bytes', -growth('free'))
   bench.figure(of, 'a call', 'µs', (1000 * whole) / calls)

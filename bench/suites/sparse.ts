@@ -35,7 +35,7 @@ export function differing(theirs: ArrayLike<number>, ours: ArrayLike<number>): s
 
 const threads = () => `${info().cpu.threads} threads`
 
-interface Search extends Pick<Contest, 'of' | 'rounds' | 'asked'> {
+interface Search extends Pick<Contest, 'of' | 'rounds' | 'goal'> {
   network: Network
   sources: number[]
   targets: number[] | null
@@ -130,9 +130,9 @@ async function manySources(bench: Bench): Promise<void> {
   const own = median(samples.get(HERE)!)
   for (const [what, times] of samples) {
     if (what === HERE) continue
-    const asked = bench.usually(what === 'SciPy' ? { must: 4, aim: 8 } : { must: 2, aim: 4 })
+    const goal = bench.usually(what === 'SciPy' ? { must: 4, aim: 8 } : { must: 2, aim: 4 })
     const name = `${what}'s time / the time here`
-    bench.figure(of, name, 'x', median(times) / own, { ...asked, moreIsBetter: true })
+    bench.figure(of, name, 'x', median(times) / own, { ...goal, moreIsBetter: true })
   }
 }
 
@@ -144,8 +144,8 @@ async function oneToOne(bench: Bench): Promise<void> {
   const of = `${described('grid', network)}, one source to one target`
   const [sources, targets] = [[0], [network.nodes - 1]]
   const rounds = bench.times(1, 7)
-  const asked = bench.usually({ must: 600, aim: 300 })
-  await searchByAll(bench, { of, network, sources, targets, rounds, asked })
+  const goal = bench.usually({ must: 600, aim: 300 })
+  await searchByAll(bench, { of, network, sources, targets, rounds, goal })
   const search = () => shortestPaths(network, { sources, targets })
   const idle: number[] = []
   const busy: number[] = []
@@ -218,8 +218,8 @@ async function memory(bench: Bench): Promise<void> {
   const of = `${described('hexagonal', network)}, one source`
   await shortestPaths(network, { sources: 0 })
   const most = 1024 * process.resourceUsage().maxRSS
-  const asked = bench.usually({ must: 150e6, aim: 80e6 })
-  bench.figure(of, 'most memory, more than before', 'bytes', most - before, asked)
+  const goal = bench.usually({ must: 150e6, aim: 80e6 })
+  bench.figure(of, 'most memory, more than before', 'bytes', most - before, goal)
 }
 
 export const sparse: Suite = {

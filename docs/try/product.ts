@@ -75,9 +75,9 @@ function* read(text: string, name: string, seed: number): Steps<Numbers> {
   if (file) return file
   if (text.startsWith('file '))
     throw wrong('The file isn’t here any more. Drop it again: links can’t carry it.')
-  const asked = /^\s*random\s+(\d+)\D+(\d+)\s*$/i.exec(text)
-  if (asked) {
-    const [rows, cols] = [Number(asked[1]), Number(asked[2])]
+  const requested = /^\s*random\s+(\d+)\D+(\d+)\s*$/i.exec(text)
+  if (requested) {
+    const [rows, cols] = [Number(requested[1]), Number(requested[2])]
     if (!(rows >= 1 && cols >= 1 && rows <= MAX_SIZE && cols <= MAX_SIZE)) {
       throw wrong(`Rows and columns must be from 1 to ${MAX_SIZE}.`)
     }
@@ -121,7 +121,7 @@ const b = matrix(3, 3, [0, 2, e, 1, e, 3, 4, 1, 0])
 const { c, arithmetic } = await mpmm(a, b)
 console.log(arithmetic, c.data.join()) // translated 8,5,10,5,4,7,9,6,5`,
   textOf,
-  async answer({ a, b, semiring: name, type: asked }, signal) {
+  async answer({ a, b, semiring: name, type: requested }, signal) {
     const semiring = name as Semiring
     if (!Object.hasOwn(semirings, semiring)) throw new InputError(`There is no semiring ${name}.`, 'semiring')
     const inTime = <Result>(steps: Steps<Result>) => inSlices(steps, signal)
@@ -140,10 +140,10 @@ console.log(arithmetic, c.data.join()) // translated 8,5,10,5,4,7,9,6,5`,
       const result = await mpmm(x, y, { semiring, signal })
       return { result, type, ms: performance.now() - before }
     }
-    const chosen = await inTime(typeOf(semiring, asked!, left, right))
+    const chosen = await inTime(typeOf(semiring, requested!, left, right))
     const { result, type, ms } = await multiplied(chosen).catch((error) => {
       if (!(error instanceof OverflowError)) throw error
-      if (asked === 'automatic') return multiplied('float64')
+      if (requested === 'automatic') return multiplied('float64')
       throw new Error('An element of C is beyond int32: choose float64 as its type, or automatic.')
     })
     const c = result.c as Matrix<ElementArray>

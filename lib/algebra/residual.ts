@@ -208,14 +208,20 @@ async function readRequest(
   options: ResidualOptions | undefined,
   left: boolean,
 ): Promise<ResidualRequest> {
-  const { semiring, signal, overflow: chosen, onProgress, ...asked } = residualOptions.read(options)
-  const place = placeOf(asked)
+  const {
+    semiring,
+    signal,
+    overflow: chosen,
+    onProgress,
+    ...placementOptions
+  } = residualOptions.read(options)
+  const place = placeOf(placementOptions)
   const session = sessionOf(a, b)
   if (session) assertConsistent(place, session)
   const owner = session?.owner as Device | undefined
   const common = { signal, onProgress }
   const where = !owner
-    ? { ...optionsOf(asked), ...common }
+    ? { ...optionsOf(placementOptions), ...common }
     : owner.devices.length > 1
       ? { devices: owner.devices, ...common }
       : { backend: owner.backend, device: owner.index, ...common }

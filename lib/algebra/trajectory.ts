@@ -136,10 +136,10 @@ export async function trajectory(
     input: driving,
     overflow,
     onProgress,
-    ...asked
+    ...placementOptions
   } = trajectoryOptions.read(options)
   throwIfAborted(signal, WHAT)
-  const place = placeOf(asked)
+  const place = placeOf(placementOptions)
   const progress: WalkProgress = { done: 0, isStopped: false }
   const share = () => (steps > 0 ? progress.done / steps : 1)
   const stop = () => {
@@ -170,7 +170,7 @@ export async function trajectory(
   policyFor(overflow, view.type)
   if (view.memory) assertConsistent(place, view.memory.session)
   const common = { semiring, overflow, signal }
-  const where = view.memory ? common : { ...common, ...optionsOf(asked) }
+  const where = view.memory ? common : { ...common, ...optionsOf(placementOptions) }
   const input = readInput(driving, view, steps, place)
   const x = await readVector(x0, { name: 'x0', length: view.rows, type: view.type, semiring })
   const system = {

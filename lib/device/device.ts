@@ -144,12 +144,12 @@ const combineOptions = new Options({ semiring, signal } satisfies OptionsOf<Comb
  * await device.close()
  */
 export async function openDevice(options?: OpenOptions): Promise<Device> {
-  const asked = openOptions.read(options)
-  assertDevicesOnly(asked)
-  throwIfAborted(asked.signal, OPENING)
-  const opening = openSession(asked.backend, indexOf(asked.device), asked.devices)
+  const requested = openOptions.read(options)
+  assertDevicesOnly(requested)
+  throwIfAborted(requested.signal, OPENING)
+  const opening = openSession(requested.backend, indexOf(requested.device), requested.devices)
   try {
-    return new Device(await raceWithAbort(opening, asked.signal, (signal) => aborted(signal, OPENING)))
+    return new Device(await raceWithAbort(opening, requested.signal, (signal) => aborted(signal, OPENING)))
   } catch (error) {
     // Native code can't cancel the opening, so the device is closed when it is open.
     opening.then(({ native }) => addon.closeDevice(native)).catch(() => {})

@@ -140,9 +140,9 @@ export async function readSparseNpz<Result>(
  * console.log(await npzNames('operands.npz')) // [ 'a', 'b' ]
  */
 export async function npzNames(path: string | URL, options?: FileOptions): Promise<string[]> {
-  const asked = fileOptions.read(options)
+  const requested = fileOptions.read(options)
   const name = pathOf(path)
-  return withArchive(name, asked, async (zip) => [...(await listArrays(zip, name)).keys()])
+  return withArchive(name, requested, async (zip) => [...(await listArrays(zip, name)).keys()])
 }
 
 /** @param choose - selects the requested arrays from the archive's names; undefined selects all. */

@@ -96,14 +96,14 @@ export async function readMatrix(
     return readTextMatrix(name, format, wanted, rest)
   }
   const { convertMatrix, bytesOnly } = await import('./convert.js')
-  const asked = bytesOnly(wanted) ? 'uint8' : undefined
+  const requested = bytesOnly(wanted) ? 'uint8' : undefined
   const matrix =
     format === 'npy'
-      ? await (await import('./npy.js')).readNpy(path, { dtype: asked, maxBytes, ...rest })
+      ? await (await import('./npy.js')).readNpy(path, { dtype: requested, maxBytes, ...rest })
       : await (await import('./npz.js')).readNpzArray(
           path,
           array,
-          asked,
+          requested,
           (called) => new DenseEntries(called, wanted),
           { maxBytes, ...rest },
         )

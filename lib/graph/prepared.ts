@@ -141,11 +141,11 @@ export async function prepareGraph(graph: unknown, options?: PrepareOptions): Pr
   }
   const kept = new DistanceCache(edges, memory)
   const table: PreparedGraph['table'] = async (sources, targets, options) => {
-    const asked = { sources, targets, ...tableOptions.read(options) }
-    const question = await readQuery('min-plus', prepared, asked)
+    const requested = { sources, targets, ...tableOptions.read(options) }
+    const question = await readQuery('min-plus', prepared, requested)
     const data = await kept.find(question)
     // Only requested pairs can cause errors.
-    if (!data) return (await shortestPaths(prepared, asked)).distances
+    if (!data) return (await shortestPaths(prepared, requested)).distances
     return readable(rowMajorMatrix(data, shapeOf(question)), new PairPositions(question.query, 1, names))
   }
   // The methods aren't enumerable, so that a clone, such as one sent to a worker thread, is the edge list

@@ -153,11 +153,11 @@ export class PairPositions {
     return this.#among(source, this.#rows, 'from', 'sources')
   }
 
-  #among(node: number, places: Map<number, number> | undefined, name: string, asked: string): number {
+  #among(node: number, places: Map<number, number> | undefined, name: string, requested: string): number {
     const place = places ? places.get(node) : node
     if (place !== undefined) return place
     throw new ValueError(
-      `${name} is ${nodeText(node, this.names)}, which is not among the ${asked} that were asked for`,
+      `${name} is ${nodeText(node, this.names)}, which is not among the ${requested} that were asked for`,
     )
   }
 }

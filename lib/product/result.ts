@@ -215,11 +215,14 @@ export function releaseAllocated(made: NativeResult): void {
   for (const memory of listOf(made)) addon.release(memory)
 }
 
-export function allocatedMemories(made: NativeResult, { session, asked }: Call): AllocatedMemories {
+export function allocatedMemories(
+  made: NativeResult,
+  { session, requestedOutputs }: Call,
+): AllocatedMemories {
   if (made === undefined) return nothingMade
   const all = listOf(made).map((memory) => new SharedMemory(memory, session!))
   // Memories of auxiliary outputs come last.
-  const auxiliary = all.splice(all.length - asked.length)
+  const auxiliary = all.splice(all.length - requestedOutputs.length)
   return { results: all, auxiliary }
 }
 
@@ -258,7 +261,7 @@ export function resultOf<C extends AnyResult>(
       : { c, backend, device, devices, timing, gops }
   ) as WitnessedResult<MpmmResult<C>, boolean>
   if (structure) result.structure = structure.shown
-  call.asked.forEach(({ name }, index) => {
+  call.requestedOutputs.forEach(({ name }, index) => {
     const memory = made.auxiliary[index]
     result[name] = (
       memory ? inMemory(memory, product.newAuxiliary(auxiliaryOffset)) : inArray(product.auxiliary[index]!)

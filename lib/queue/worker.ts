@@ -77,9 +77,9 @@ function findDevices({ backend: requested, devices }: Pick<Where, 'backend' | 'd
   }
   if (backend === AUTO && auto.backend === 'cpu' && !isList) return []
   if (!isList) return cuda.devices.map((_, index) => index)
-  const asked = devicesIn(devices)
-  const missing = asked.find((index) => index >= cuda.devices.length)
-  if (missing === undefined) return asked
+  const request = devicesIn(devices)
+  const missing = request.find((index) => index >= cuda.devices.length)
+  if (missing === undefined) return request
   throw new NoCudaError(`there is no GPU ${missing}: this machine has ${cuda.devices.length}, from 0`)
 }
 

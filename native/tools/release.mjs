@@ -43,7 +43,7 @@ import {
   wasmFiles,
 } from './release/packages.mjs'
 
-const { values, positionals: asked } = parseArgs({
+const { values, positionals: requested } = parseArgs({
   options: {
     archs: { type: 'string' },
     build: { type: 'string' },
@@ -191,15 +191,15 @@ function pack(folder, manifest, rules) {
 }
 
 const shorts = ['main', 'source', ...addonPackages.map(({ short }) => short)]
-for (const name of asked) {
+for (const name of requested) {
   if (!shorts.includes(name)) fail(`there is no package ${name}: expected some of ${shorts.join(', ')}`)
 }
-const isAsked = (short) => asked.length === 0 || asked.includes(short)
+const isRequested = (short) => requested.length === 0 || requested.includes(short)
 const rows = addonPackages.filter((row) => {
-  if (!isAsked(row.short)) return false
+  if (!isRequested(row.short)) return false
   const why = obstacle(row)
   if (why === undefined) return true
-  if (asked.length > 0) fail(`${row.name} can't be made here: ${why}`)
+  if (requested.length > 0) fail(`${row.name} can't be made here: ${why}`)
   console.log(`${row.name}: not made, because ${why}`)
   return false
 })
@@ -219,7 +219,7 @@ for (const row of rows) {
   })
 }
 
-if (isAsked('source')) {
+if (isRequested('source')) {
   const folder = folderOf('@mpmml/source')
   const files = [...filesUnder('native'), 'CMakeLists.txt', 'binding.gyp.md', 'LICENSE'].filter(isInSource)
   copyFiles(folder, files)
@@ -227,7 +227,7 @@ if (isAsked('source')) {
   pack(folder, sourceManifest(values.repository), { wanted: files, maxBytes: mostBytesOfMain })
 }
 
-if (isAsked('main')) {
+if (isRequested('main')) {
   if (!values.build) run('npm', ['run', '--silent', 'build:ts'])
   const folder = folderOf('mpmml')
   const files = [

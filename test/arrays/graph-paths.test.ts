@@ -221,8 +221,8 @@ describe.each(['.npy', '.zarr'])('aborted work on %s', (ending) => {
     const resume = true
     const other = { ...graph, weight: graph.weight.map((w, e) => w + Number(e === 0)) }
     await expect(shortestPathsArrays(other, out, { resume })).rejects.toThrow(coded('CHANGED'))
-    for (const asked of [{ sources: [1] }, { targets: [1] }, { limit: 3 }]) {
-      await expect(shortestPathsArrays(graph, out, { ...asked, resume })).rejects.toThrow(
+    for (const requested of [{ sources: [1] }, { targets: [1] }, { limit: 3 }]) {
+      await expect(shortestPathsArrays(graph, out, { ...requested, resume })).rejects.toThrow(
         coded('RESUME', 'sources, targets or another limit'),
       )
     }

@@ -48,11 +48,11 @@ function multiply(
   {
     c0,
     witness = null,
-    ...asked
+    ...requested
   }: { c0?: Lanes | undefined; witness?: Int32Array | null } & Omit<RequestOptions, 'witness'> = {},
 ): void {
   const of = (matrix: Lanes) => arraysOf(matrix, it.lanes)
-  const request = requestOf(it, [c.rows, c.cols, a.cols], { ...asked, witness: witness !== null })
+  const request = requestOf(it, [c.rows, c.cols, a.cols], { ...requested, witness: witness !== null })
   addon.multiplyUserSync(
     native(it),
     of(a),

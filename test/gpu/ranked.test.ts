@@ -171,8 +171,8 @@ describeUnless(withoutCuda(), 'ranked', () => {
     it('are computed by the requested variant', async () => {
       const [a, b] = [filled(m, k, uniform), filled(k, n, uniform)]
       const [A, B] = [await (await open()).upload(a), await (await open()).upload(b)]
-      const asked = named('pipelined', 'max-plus')
-      expect((await plan(A, B, { variant: asked })).variant).toBe(asked)
+      const requested = named('pipelined', 'max-plus')
+      expect((await plan(A, B, { variant: requested })).variant).toBe(requested)
       for (const held of [A, B]) held.dispose()
     })
   })

@@ -132,7 +132,7 @@ function matrixOf(objective: Objective, type: Type, { from, to, weight }: Return
 }
 
 const every = Array.from({ length: NODES }, (_, node) => node)
-const asked = [
+const nodeSets = [
   ['all pairs', {}],
   ['one source', { sources: 2 }],
   ['one target', { targets: [3] }],
@@ -144,7 +144,7 @@ for (const [name, objective] of Object.entries(objectives)) {
   describe(`limit of ${name} paths`, () => {
     const { isBetter, limits, excluding } = objective
 
-    it.each(objective.types.flatMap((type) => asked.map(([what, nodes]) => ({ type, what, nodes }))))(
+    it.each(objective.types.flatMap((type) => nodeSets.map(([what, nodes]) => ({ type, what, nodes }))))(
       'keeps the paths within the limit: $type, $what',
       async ({ type, nodes }) => {
         const graph = randomGraph(objective, type, 7)

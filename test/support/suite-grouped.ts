@@ -554,22 +554,22 @@ function onDevice(backend: BackendName, open: () => Device): void {
       [{ a: matrix(2, 2), b: a }, 1, [2, 2]],
       [{ a, b: a, out: await open().full([2, 2], 0) }, 2, [2, 2]],
     ]
-    const asked = Array.from({ length: 1500 }, (_, index) => kinds[(index * index) % 6]!)
-    asked.push(kinds[6]!)
+    const requested = Array.from({ length: 1500 }, (_, index) => kinds[(index * index) % 6]!)
+    requested.push(kinds[6]!)
     for (const witness of [false, true]) {
       const results = await grouped(
-        asked.map(([product]) => product),
+        requested.map(([product]) => product),
         { witness },
       )
-      for (const [index, [, value, shape]] of asked.entries()) {
+      for (const [index, [, value, shape]] of requested.entries()) {
         const { c, structure } = results[index]!
         expect(c.shape).toEqual(shape)
-        expect(structure === undefined).toBe(asked[index] !== kinds[3])
+        expect(structure === undefined).toBe(requested[index] !== kinds[3])
         if (index % 50 === 0 || index > 1490)
           expect(new Set((await c.download()).data)).toEqual(new Set([value]))
         if (index < 12 && witness) {
           const { witness: which } = results[index] as unknown as { witness: DeviceMatrix }
-          const expected = asked[index] === kinds[1] ? -1 : 0
+          const expected = requested[index] === kinds[1] ? -1 : 0
           expect(new Set((await which.download()).data)).toEqual(new Set([expected]))
         }
       }

@@ -736,8 +736,8 @@ export function levelsSuite(backend: 'cuda' | 'cpu'): void {
         const c0 = startFor(algebra, 'many bits', rows, cols)
         for (const one of [plain, { ...plain, c0 }, { ...plain, structure: { c: 'upper' } as const }]) {
           for (const name of [undefined, ...counts.map((row) => row.name as VariantName)]) {
-            const asked = name ? by(name, one) : one
-            expectRight(asked, await compute(inArrays, asked, 'new'), inArrays.expectation, name)
+            const testCase = name ? by(name, one) : one
+            expectRight(testCase, await compute(inArrays, testCase, 'new'), inArrays.expectation, name)
           }
         }
       }

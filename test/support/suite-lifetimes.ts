@@ -223,13 +223,13 @@ function closing(home: Home, { size, options }: Slow): void {
     const host = matrix(90, 80)
     const late = mpmm(A, B)
     let done = 0
-    for (const asked of [
+    for (const requested of [
       mpmm(zero, zero, { ...options, out }),
       mpmm(A, B, { out: corner }),
       corner.download(host),
       late,
     ]) {
-      void asked.then(() => done++)
+      void requested.then(() => done++)
     }
     const closed = device.close()
     expect([A.disposed, corner.disposed]).toEqual([true, true])

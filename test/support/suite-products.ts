@@ -253,13 +253,13 @@ export function productSuite(backend: BackendName, part: Part = whole): void {
       ]
       for (const size of [ragged, ...others]) {
         const c0 = startFor(algebra, mixed(algebra), size[0], size[2])
-        const asked = [decisive(algebra)[0]!, mixed(algebra)].map((kind, index) =>
+        const testCase = [decisive(algebra)[0]!, mixed(algebra)].map((kind, index) =>
           drawn(algebra, kind, size, { c0, witness: mayHaveWitness && index === 0 }),
         )
         for (const [index, other] of layoutNames.entries()) {
           const third = layoutNames[(index + 2) % layoutNames.length]
           const layouts = { a: name, b: other, c0: third, out: name === 'row-major' ? other : third }
-          const one = { ...asked[index % 2]!, layouts, as: asked[index % 2]! }
+          const one = { ...testCase[index % 2]!, layouts, as: testCase[index % 2]! }
           const turn = first + layoutNames.indexOf(name) + index
           if (size === ragged) await check(one, someOf(turn), ['out', 'in place'])
           else if (inTurn(backend, others, turn, 3).includes(size))

@@ -102,9 +102,9 @@ describe('suites', () => {
   })
 
   it('apply limits of GPUs only to GPUs, and not in quick runs', () => {
-    const asked = { must: 2, aim: 1 }
-    expect(new Bench(request).ofGpu(asked)).toEqual({})
-    expect(new Bench({ ...request, backend: 'cuda' }).ofGpu(asked)).toEqual({})
-    expect(new Bench({ ...request, backend: 'cuda', quick: false }).ofGpu(asked)).toEqual(asked)
+    const requested = { must: 2, aim: 1 }
+    expect(new Bench(request).ofGpu(requested)).toEqual({})
+    expect(new Bench({ ...request, backend: 'cuda' }).ofGpu(requested)).toEqual({})
+    expect(new Bench({ ...request, backend: 'cuda', quick: false }).ofGpu(requested)).toEqual(requested)
   })
 })

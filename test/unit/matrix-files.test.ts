@@ -107,9 +107,9 @@ describe('round trips', () => {
           const back = await readMatrix(path, { dtype })
           expect(shown(back)).toEqual(shown(original))
           // A text file of float32 values is read as float64, which represents every float32.
-          const unasked = await readMatrix(path, dtype === 'uint8' ? { semiring: 'or-and' } : {})
+          const automatic = await readMatrix(path, dtype === 'uint8' ? { semiring: 'or-and' } : {})
           const float = dtype === 'float32' && !/np[yz]$/.test(ending) ? 'float64' : dtype
-          expect(unasked.data.constructor.name.toLowerCase()).toBe(`${float}array`)
+          expect(automatic.data.constructor.name.toLowerCase()).toBe(`${float}array`)
         }
       },
     )

@@ -53,13 +53,13 @@ describe('names of enumerators', () => {
 
 // The first CUDA call of a process takes hundreds of milliseconds, which products leave to worker threads.
 it('makes no CUDA call for products on JavaScript’s thread', async () => {
-  const asked = [vi.spyOn(addon, 'describe'), vi.spyOn(addon, 'explain')]
+  const calls = [vi.spyOn(addon, 'describe'), vi.spyOn(addon, 'explain')]
   const one = matrix(1, 1, [1])
   expect((await mpmm(one, one)).device).not.toBe('')
   expect((await mpmm(one, one, { backend: 'cpu' })).device).not.toBe('')
   await plan(one, one)
   expect(mpmmSync(one, one).device).not.toBe('')
-  for (const call of asked) {
+  for (const call of calls) {
     expect(call).not.toHaveBeenCalled()
     call.mockRestore()
   }

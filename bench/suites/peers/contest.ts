@@ -74,8 +74,8 @@ class Program {
   }
 
   /** Milliseconds of a call; with `save`, {@link result} reads its result. */
-  async call(asked: object, save: boolean): Promise<number> {
-    this.child.stdin!.write(`${JSON.stringify({ asked, save })}\n`)
+  async call(request: object, save: boolean): Promise<number> {
+    this.child.stdin!.write(`${JSON.stringify({ query: request, save })}\n`)
     return (await this.#answer()).ms
   }
 
@@ -128,7 +128,7 @@ export interface Contest {
   /** Figure of a call, from its milliseconds. */
   figureOf(ms: number): number
   /** Goal of the first competitor. */
-  asked?: FigureGoal
+  goal?: FigureGoal
   /** Appended to the version of a program, such as its threads. */
   remark?: string
 }
@@ -190,7 +190,7 @@ async function competeIn(folder: string, bench: Bench, contest: Contest): Promis
     for (const [at, { what, note }] of ways.entries()) {
       const times = samples.get(what)!
       const ratio = Number((median(times) / here).toPrecision(3))
-      const shown = at === 0 ? { ...contest.asked, note } : { note: `${ratio} × the time here; ${note}` }
+      const shown = at === 0 ? { ...contest.goal, note } : { note: `${ratio} × the time here; ${note}` }
       bench.figure(of, what, unit, times.map(figureOf), shown)
     }
     for (const [what, reason] of failures)

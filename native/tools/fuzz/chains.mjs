@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { algebrasOf } from './algebra.mjs'
 import { wrongError, wrongIn } from './check.mjs'
+import { closureOf, storedAs } from './closure-oracle.mjs'
 import { place, read, sameBits } from './layouts.mjs'
 import { asMatrix, asResult, drawView } from './mirror.mjs'
 import { describe, drawAuxiliary, drawOverflow, newValues, optionsOf } from './problem.mjs'
@@ -12,7 +13,6 @@ import { drawPlace, drawVariant, Wrong } from './products.mjs'
 import { downloaded, onDevice } from './residents.mjs'
 import { drawStructure } from './structures.mjs'
 import { drawValues } from './values.mjs'
-import { closureOf, storedAs } from './closure-oracle.mjs'
 
 const dtypes = ['int32', 'int32', 'int32', 'float32', 'float32', 'float64', 'uint8']
 const STEPS = 1e6
@@ -134,7 +134,7 @@ class Chain {
           : undefined,
       // A failing call makes dependent calls fail.
       overflow: drawOverflow(random, algebra, !this.waits),
-      asked: drawAuxiliary(random, algebra, 0.2),
+      requested: drawAuxiliary(random, algebra, 0.2),
       accumulate,
       values: 'those of the chain',
     }
@@ -174,7 +174,7 @@ class Chain {
       if (outcome.error) return this.refused(given, outcome.error, out, now, { variant, trouble })
       const { result } = outcome
       const c = out ? asResult(out.content(now)) : await result.c.download()
-      const beside = await downloaded(result, problem.asked)
+      const beside = await downloaded(result, problem.requested)
       const wrong = wrongIn(given, { c, ...beside }, random, context.tally, STEPS)
       const by = `by ${result.variant}, ${result.arithmetic}`
       if (wrong !== undefined) throw new Wrong(`${wrong}; ${by}`)

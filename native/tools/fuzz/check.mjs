@@ -84,21 +84,21 @@ export function wrongIn(problem, result, random, tally, budget, define = cells) 
   const { algebra, batch, m, n, k, held } = problem
   const expectedShape = problem.batched ? [batch, m, n] : [m, n]
   const { c } = result
-  const asked = Object.keys(further).filter((name) => result[name])
-  const missing = problem.asked?.find((name) => !result[name])
+  const requested = Object.keys(further).filter((name) => result[name])
+  const missing = problem.requested?.find((name) => !result[name])
   if (missing !== undefined) return `there is no ${missing}`
-  for (const name of ['c', ...asked]) {
+  for (const name of ['c', ...requested]) {
     const matrix = result[name]
     if (String(Array.from(matrix.shape)) !== String(expectedShape))
       return `${name} has the shape [${Array.from(matrix.shape)}], not [${expectedShape}]`
   }
   const at = placesIn(c)
-  const besides = asked.map((name) => ({ name, data: result[name].data, places: placesIn(result[name]) }))
+  const besides = requested.map((name) => ({ name, data: result[name].data, places: placesIn(result[name]) }))
   // All other types have one zero.
   const hasTwoZeros = algebra.isFloat
   tally.products += batch
   for (const { item, rows, cols } of sample(random, problem, budget)) {
-    const expected = define(problem, item, rows, cols, asked)
+    const expected = define(problem, item, rows, cols, requested)
     const { values, inside } = expected
     tally.add(`${algebra.semiring} ${algebra.dtype}`, rows.length * cols.length, expected.steps)
     let place = -1

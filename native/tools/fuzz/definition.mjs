@@ -120,11 +120,11 @@ function gather({ data, batch, rows, cols }, item, lines, across, algebra) {
  * and a structure.
  *
  * `values` are the stored values, except that under 'throw' a sum outside of the finite range is returned and
- * marked by a 1 in `leaves`. `inside` is 0 if the element isn't a result. `beside` has the `asked` auxiliary
+ * marked by a 1 in `leaves`. `inside` is 0 if the element isn't a result. `beside` has the `requested` auxiliary
  * outputs by name. In plus-times, `bounds` are the error bounds of the results, and `magnitudes` the sums of
  * the magnitudes of finite products.
  */
-export function cells(problem, item, rows, cols, asked = []) {
+export function cells(problem, item, rows, cols, requested = []) {
   const { algebra, a, b, c0, overflow, structure } = problem
   const [x, y] = [gather(a, item, rows, false, algebra), gather(b, item, cols, true, algebra)]
   const z = c0 && gather(c0, item, rows, false, algebra)
@@ -136,7 +136,7 @@ export function cells(problem, item, rows, cols, asked = []) {
   const throws = algebra.isInteger && overflow !== 'saturate' && overflow !== 'wrap'
   const isOrdinary = algebra.kind === 'ordinary'
   const beside = Object.fromEntries(
-    asked.map((name) => [name, new Int32Array(count).fill(further[name].none)]),
+    requested.map((name) => [name, new Int32Array(count).fill(further[name].none)]),
   )
   const bounds = isOrdinary ? new Float64Array(count) : null
   const magnitudes = isOrdinary ? new Float64Array(count) : null
@@ -184,7 +184,7 @@ export function cells(problem, item, rows, cols, asked = []) {
           const found = find(x, y, Math.max(first, r * depth + k), last, ahead, best, algebra)
           return found < 0 ? -1 : found - r * depth
         }
-        for (const name of asked) beside[name][place] = further[name].of(next)
+        for (const name of requested) beside[name][place] = further[name].of(next)
       }
       values[place] = best === none ? zero : best
     }

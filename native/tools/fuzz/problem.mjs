@@ -66,11 +66,11 @@ export const drawAuxiliary = (random, { idempotent, hasWitness = true }, share =
   idempotent && hasWitness ? Object.keys(further).filter(() => random.chance(share)) : []
 
 /** The options of a product. */
-export const optionsOf = ({ algebra, overflow, structure, asked }) => ({
+export const optionsOf = ({ algebra, overflow, structure, requested }) => ({
   semiring: algebra.semiring,
   ...(overflow === undefined ? {} : { overflow }),
   ...(structure ? { structure } : {}),
-  ...Object.fromEntries(asked.map((name) => [name, true])),
+  ...Object.fromEntries(requested.map((name) => [name, true])),
 })
 
 /** A matrix with values. */
@@ -133,7 +133,7 @@ export function drawProblem(random, limits, algebra = drawAlgebra(random)) {
   const parts = [[a, structure?.a], [b, structure?.b], ...(c0 ? [[c0, structure?.c]] : [])]
   const hasNegative =
     algebra.kind === 'product' && random.chance(0.06) && makeNegative(random, random.pick(parts))
-  const asked = drawAuxiliary(random, algebra)
+  const requested = drawAuxiliary(random, algebra)
   const overflow = drawOverflow(random, algebra, values.far)
   return {
     algebra,
@@ -149,7 +149,7 @@ export function drawProblem(random, limits, algebra = drawAlgebra(random)) {
     accumulate,
     structure,
     overflow,
-    asked,
+    requested,
     hasNegative,
     values: values.name,
   }
@@ -183,7 +183,7 @@ export function describe({
   batched,
   structure,
   overflow,
-  asked,
+  requested,
   accumulate,
   values,
 }) {
@@ -191,7 +191,7 @@ export function describe({
     `${algebra.semiring} on ${algebra.dtype}, ${batched ? `${batch} of ` : ''}${m} × ${k} × ${n}`,
     ...(structure ? [`structure ${show(structure)}`] : []),
     ...(overflow ? [overflow] : []),
-    ...asked,
+    ...requested,
     ...(accumulate === 'nothing' ? [] : [`accumulates ${accumulate}`]),
     `values: ${values}`,
   ].join(', ')

@@ -190,7 +190,7 @@ export async function groupCase(context, random) {
   const small = ({ batch, m, k, n }) => batch * m * k * n < 1e7
   while (problems.length < count) {
     const next = drawProblem(random, limits, first.algebra)
-    if (small(next)) problems.push({ ...next, overflow: first.overflow, asked: first.asked })
+    if (small(next)) problems.push({ ...next, overflow: first.overflow, requested: first.requested })
   }
   const handed = problems.map((problem) => handOver(random, problem))
   // The group's structure applies to products without a structure.

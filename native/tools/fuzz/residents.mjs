@@ -76,7 +76,7 @@ async function products(context, random, device, where) {
     if (problem.accumulate === 'out') problem.c0 = now
     // Repeats the product with another overflow policy.
     problem.overflow = drawOverflow(random, algebra, true)
-    problem.asked = drawAuxiliary(random, algebra)
+    problem.requested = drawAuxiliary(random, algebra)
   }
   for (const matrix of made) matrix.dispose()
 }
@@ -91,9 +91,9 @@ function wrongFailure(context, random, { problem, error, variant, refuses, now }
 }
 
 /** Downloads and disposes the requested auxiliary outputs. */
-export async function downloaded(result, asked) {
+export async function downloaded(result, requested) {
   const beside = {}
-  for (const name of asked) {
+  for (const name of requested) {
     beside[name] = await result[name].download()
     result[name].dispose()
   }
@@ -103,7 +103,7 @@ export async function downloaded(result, asked) {
 async function wrongResult(context, random, { problem, result, now }) {
   requireNegativeFound(problem)
   const c = now ? asResult(now) : await result.c.download()
-  const beside = await downloaded(result, problem.asked)
+  const beside = await downloaded(result, problem.requested)
   if (!now) result.c.dispose()
   const wrong = wrongIn(problem, { c, ...beside }, random, context.tally, context.budget)
   return wrong === undefined ? undefined : `${wrong}; by ${result.variant}, ${result.arithmetic}`

@@ -108,8 +108,8 @@ export type Problem = ReturnType<typeof problemOf>
 const known = new WeakMap<Case, Map<number, Cells>>()
 
 /** All elements of one product of a batch, computed once. */
-export function cellsOf(asked: Case, item: number): Cells {
-  const one = asked.as ?? asked
+export function cellsOf(testCase: Case, item: number): Cells {
+  const one = testCase.as ?? testCase
   const items = known.get(one) ?? known.set(one, new Map()).get(one)!
   const before = items.get(item)
   if (before) return before
@@ -126,8 +126,8 @@ interface Whole {
 }
 const wholes = new WeakMap<Case, Whole>()
 
-function wholeOf(asked: Case): Whole {
-  const one = asked.as ?? asked
+function wholeOf(testCase: Case): Whole {
+  const one = testCase.as ?? testCase
   const before = wholes.get(one)
   if (before) return before
   const whole = { overflows: false, steps: 0 }

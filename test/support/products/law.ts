@@ -56,9 +56,9 @@ const sameBits = (x: Elements, y: Elements) =>
 const refused = new WeakMap<Case, boolean>()
 
 /** Returns whether operands of max-times have negative elements inside of their structure. */
-function hasOutsiders(asked: Case): boolean {
-  if (asked.algebra.kind !== 'product') return false
-  const one = asked.as ?? asked
+function hasOutsiders(testCase: Case): boolean {
+  if (testCase.algebra.kind !== 'product') return false
+  const one = testCase.as ?? testCase
   const before = refused.get(one)
   if (before !== undefined) return before
   const found = lookForOutsiders(one)
@@ -117,8 +117,8 @@ function expectError(error: unknown, code: string, where: string): void {
 const isPlain = (one: Case) => one.algebra.isInteger && !one.structure && stepsOf(one) > 0
 
 const knownPaths = new WeakMap<Case, string[]>()
-function exactPathsOf(asked: Case): string[] {
-  const one = asked.as ?? asked
+function exactPathsOf(testCase: Case): string[] {
+  const one = testCase.as ?? testCase
   const before = knownPaths.get(one)
   if (before) return before
   const plain = ({ data, rows, cols, batch }: Elements) => ({ data, shape: [batch, rows, cols] }) as Plain
