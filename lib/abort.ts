@@ -97,9 +97,9 @@ export function raceWithAbort<T>(
 ): Promise<T> {
   if (!signal) return promise
   return new Promise((resolve, reject) => {
-    const giveUp = () => reject(errorOf(signal))
-    const forget = onAbort(signal, giveUp)
+    const abort = () => reject(errorOf(signal))
+    const forget = onAbort(signal, abort)
     promise.then(resolve, reject).finally(forget)
-    if (signal.aborted) giveUp()
+    if (signal.aborted) abort()
   })
 }

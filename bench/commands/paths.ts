@@ -137,19 +137,19 @@ min-plus finds shortest paths, max-plus longest, max-min widest, max-times most 
         const record = await checkPaths(request, check, signal)
         return json ? printJson(record) : print(describeCheck(record))
       }
-      const tell = async <Told>(record: Told, describe: (record: Told) => string) => {
+      const printRecord = async <Report>(record: Report, describe: (record: Report) => string) => {
         if (output === PIPE || flags.next === PIPE) return
         await (json ? printJson(record) : print(describe(record)))
       }
       if (isStreamed) {
         const file = await readGraphFile(graph, request.semiring, signal, request)
-        return tell(await stream(request, file, signal), describeArrays)
+        return printRecord(await stream(request, file, signal), describeArrays)
       }
       const file = await inMemory(() => readGraphOf(request, signal))
       const { reduce } = flags
       if (reduce !== undefined) {
         const record = await reduceGraph({ ...request, reduce }, file, signal)
-        return tell(record, (told) => describeReduced(told, request.semiring))
+        return printRecord(record, (shown) => describeReduced(shown, request.semiring))
       }
       const isFree = notStreamed.every((name) => (requested as Record<string, unknown>)[name] === undefined)
       const mayStream = isFree && !isMatrix && request.semiring !== 'or-and' && /\.npy$/i.test(output ?? '')
@@ -157,8 +157,8 @@ min-plus finds shortest paths, max-plus longest, max-min widest, max-times most 
         if (mayStream && isOutOfMemory(error) && isList(file)) return null
         throw error
       })
-      if (record) return tell(record, (told) => describePaths(told, request))
-      await tell(await stream(request, file, signal), describeArrays)
+      if (record) return printRecord(record, (shown) => describePaths(shown, request))
+      await printRecord(await stream(request, file, signal), describeArrays)
     })
 }
 

@@ -48,12 +48,12 @@ export function tuneCommand(signal: AbortSignal): Command {
         await tuneForWebGpu(json === true, signal)
         return
       }
-      const wanted = sizes || requested ? [...squares(sizes ?? []), ...(requested ?? [])] : defaults
+      const selected = sizes || requested ? [...squares(sizes ?? []), ...(requested ?? [])] : defaults
       let progress: ReturnType<typeof startProgress> | undefined
       try {
         const tuned = await tune({
           ...options,
-          shapes: wanted,
+          shapes: selected,
           signal,
           onProgress: ({ shape, variant, measured, total }) => {
             progress ??= startProgress(total)

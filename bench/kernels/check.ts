@@ -45,9 +45,9 @@ const known = new Map<string, Promise<Expectation[]>>()
 /** The cases with their naive products, computed once for all variants of a semiring and element type. */
 function expectationsOf({ semiring, dtype }: Variant): Promise<Expectation[]> {
   const key = `${semiring} ${dtype}`
-  const made = known.get(key) ?? Promise.all(casesOf(semiring, dtype).map(expectationOf))
-  known.set(key, made)
-  return made
+  const expectations = known.get(key) ?? Promise.all(casesOf(semiring, dtype).map(expectationOf))
+  known.set(key, expectations)
+  return expectations
 }
 
 async function expectationOf(one: KernelCase): Promise<Expectation> {

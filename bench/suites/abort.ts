@@ -49,7 +49,7 @@ async function download(c: DenseMatrix | DeviceMatrix): Promise<DenseMatrix> {
   return copy
 }
 
-async function giveUp(
+async function abortCalls(
   bench: Bench,
   of: string,
   { a, b }: Operands,
@@ -122,13 +122,13 @@ export const abort: Suite = {
     const expected = naiveProduct(small.a, small.b)
     const [arrays, resident] = [`${size}³ of arrays`, `${size}³, resident`]
     return [
-      [arrays, () => giveUp(bench, arrays, large, { ...small, expected }, bench.place)],
+      [arrays, () => abortCalls(bench, arrays, large, { ...small, expected }, bench.place)],
       [
         resident,
         async () => {
           const device = await bench.device()
           const next = { ...(await uploaded(device, small)), expected }
-          await giveUp(bench, resident, await uploaded(device, large), next, {})
+          await abortCalls(bench, resident, await uploaded(device, large), next, {})
         },
       ],
     ]

@@ -42,7 +42,7 @@ interface ColdFound {
 async function callFirst({ place, size, calls, isKept }: ColdRequest): Promise<ColdFound> {
   const operands = [1, 2].map((seed) => randomMatrix([size, size], valueKinds.int32, seed))
   const [a, b] = operands as [(typeof operands)[0], (typeof operands)[0]]
-  const kept = []
+  const retained = []
   const times = []
   let hold = 0
   for (let call = 0; call < calls; call++) {
@@ -51,9 +51,9 @@ async function callFirst({ place, size, calls, isKept }: ColdRequest): Promise<C
     if (call === 0) hold = performance.now() - begin
     const { c } = await product
     times.push(performance.now() - begin)
-    if (isKept || call === 0) kept.push(c)
+    if (isKept || call === 0) retained.push(c)
   }
-  return { times, hold, wrong: size > 512 ? undefined : differsFromNaive(kept.at(-1)!, a, b) }
+  return { times, hold, wrong: size > 512 ? undefined : differsFromNaive(retained.at(-1)!, a, b) }
 }
 
 /** First calls of the library in a new process. */

@@ -147,7 +147,7 @@ class Measured {
   }
 }
 
-const told = (begin: number, { timing, devices, variant }: MpmmResult) => ({
+const sampleOf = (begin: number, { timing, devices, variant }: MpmmResult) => ({
   ms: performance.now() - begin,
   kernelMs: timing.kernelMs,
   used: devices.length,
@@ -171,7 +171,7 @@ async function hostToHost(
   await measured.times(`${kind}, ${by}`, limits, async (devices) => ({
     async run() {
       const begin = performance.now()
-      return told(begin, (await mpmm(a, b, { devices, out, ...options })) as MpmmResult)
+      return sampleOf(begin, (await mpmm(a, b, { devices, out, ...options })) as MpmmResult)
     },
   }))
 }

@@ -35,7 +35,7 @@ const MAX_WRITTEN = 2500
 const MAX_SIZE = 4096
 
 /** Matrices from files that are too large for a field, by the text that the field shows instead. */
-const kept = new Map<string, Numbers>()
+const retained = new Map<string, Numbers>()
 
 async function textOf(file: File): Promise<string> {
   if (!/\.npy$/i.test(file.name)) return await textIn(file)
@@ -55,7 +55,7 @@ async function textOf(file: File): Promise<string> {
   const row = (index: number) => Array.from(values.subarray(index * cols, (index + 1) * cols)).join(',')
   if (values.length <= MAX_WRITTEN) return Array.from({ length: rows }, (_, index) => row(index)).join('\n')
   const name = `file ${file.name}: ${rows} × ${cols}`
-  kept.set(name, numbers)
+  retained.set(name, numbers)
   return name
 }
 
@@ -71,7 +71,7 @@ const arithmetics: Record<string, string> = {
 
 function* read(text: string, name: string, seed: number): Steps<Numbers> {
   const wrong = (message: string) => new InputError(message, name.toLowerCase())
-  const file = kept.get(text.trim())
+  const file = retained.get(text.trim())
   if (file) return file
   if (text.startsWith('file '))
     throw wrong('The file isn’t here any more. Drop it again: links can’t carry it.')

@@ -104,8 +104,8 @@ function* solveAll(spectral: Spectral): Steps<{ best: BestCycle; rows: EdgeRows 
   if (!best) return null
   // The edges are in the order of their places already.
   const start = yield* startsOf(from.subarray(0, count), nodes)
-  const kept = edge.subarray(0, count)
-  return { best, rows: { nodes, start, to: kept.map((k) => inner.to[k]!), edge: kept } }
+  const edges = edge.subarray(0, count)
+  return { best, rows: { nodes, start, to: edges.map((k) => inner.to[k]!), edge: edges } }
 }
 
 /** The critical graph; null if the graph has no cycle. */

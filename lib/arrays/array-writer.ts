@@ -52,13 +52,13 @@ const npyBytes = ({ shape, dtype }: PlannedOutput) =>
   formatHeader(shape, dtype as 'int32').length + shape[0] * shape[1] * bytesOfStored(dtype)
 
 /**
- * Creates the array without its elements. The metadata stores `made`, which identifies the plan and its
+ * Creates the array without its elements. The metadata stores `attributes`, which identifies the plan and its
  * inputs.
  */
 export async function createTarget(
   plan: Pick<AnyPlan, 'output' | 'semiring'>,
   journal: Journal,
-  made: Record<string, unknown>,
+  attributes: Record<string, unknown>,
 ): Promise<void> {
   const { shape, dtype, layout } = plan.output
   if (!layout) {
@@ -92,7 +92,7 @@ export async function createTarget(
           },
         ]
       : inner,
-    attributes: { mpmml: made },
+    attributes: { mpmml: attributes },
   }
   const { store } = journal
   await store.makeFolders([journal.array, store.join(journal.array, 'c')])

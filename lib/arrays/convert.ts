@@ -44,8 +44,8 @@ export function narrow(
   const finite = finiteOf(zeroTo < 0)
   for (let index = 0; index < from.length; index++) {
     const value = from[index]!
-    const kept = value === zero ? zeroTo : storedAs(policy, value, finite)
-    if (Number.isNaN(kept)) {
+    const stored = value === zero ? zeroTo : storedAs(policy, value, finite)
+    if (Number.isNaN(stored)) {
       throw outsideError(
         place(index),
         value,
@@ -53,6 +53,6 @@ export function narrow(
         "scale the values, use float64, or choose overflow 'saturate'",
       )
     }
-    to[index] = kept
+    to[index] = stored
   }
 }

@@ -220,8 +220,8 @@ function planRows(question: PathQuery, a: PlannedGraph, planRequest: PlanRequest
   if (size < unit && wished.rows === undefined) throw tooLittle(least)
   assertMultiple(wished.rows, unit, rows, 'rows')
   const most = Math.ceil(Math.max(1, rows) / unit) * unit
-  const wanted = Math.max(MIN_ROWS * availableParallelism(), Math.floor(USUAL_BYTES / perRow))
-  const block = wished.rows ?? Math.min(most, aligned(Math.min(size, wanted), unit, 1))
+  const suitableRows = Math.max(MIN_ROWS * availableParallelism(), Math.floor(USUAL_BYTES / perRow))
+  const block = wished.rows ?? Math.min(most, aligned(Math.min(size, suitableRows), unit, 1))
   if (blocksIn(rows, block) > MAX_STEPS) throw tooLittle(fixed + 2 * perRow * Math.ceil(rows / MAX_STEPS))
   return identified({
     kind: 'graph-paths' as const,

@@ -85,8 +85,8 @@ export function planOutput(
   if (shards && (shards[0] % chunks[0] || shards[1] % chunks[1])) {
     throw new OptionError(`option shards must be multiples of the chunks, [${chunks}], but it is [${shards}]`)
   }
-  const made: ZarrLayout = shards ? { chunks, shards, codec } : { chunks, codec }
-  return { path, shape, dtype, layout: made }
+  const layout: ZarrLayout = shards ? { chunks, shards, codec } : { chunks, codec }
+  return { path, shape, dtype, layout }
 }
 
 /**

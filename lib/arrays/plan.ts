@@ -172,8 +172,8 @@ export async function resumeOrBegin<Plan extends AnyPlan>(
     await ready(begun)
     return begun
   }
-  const made = await make()
-  const plan = replaces === null ? made : (identified<AnyPlan>({ ...made, replaces }) as Plan)
+  const created = await make()
+  const plan = replaces === null ? created : (identified<AnyPlan>({ ...created, replaces }) as Plan)
   await ready(plan)
   // The output may be complete already, if a process ended between renaming it and returning.
   const madeBy = request.resume ? await makerOf(plan, request.signal) : undefined
@@ -311,14 +311,14 @@ async function makerOf(plan: AnyPlan, signal: AbortSignal | undefined): Promise<
   // A .npy file doesn't name its plan.
   if (!layout) return undefined
   const bytes = await new Output(path, signal).metadata()
-  let made: { plan?: string } | undefined
+  let created: { plan?: string } | undefined
   try {
-    made = JSON.parse(`${bytes}`)?.attributes?.mpmml
+    created = JSON.parse(`${bytes}`)?.attributes?.mpmml
   } catch {
     return undefined
   }
   const stable = (what: object | undefined) => JSON.stringify({ ...what, plan: '' })
-  return stable(made) === stable(madeFrom(plan)) ? made?.plan : undefined
+  return stable(created) === stable(madeFrom(plan)) ? created?.plan : undefined
 }
 
 export const differs = (what: string, was: unknown, is: unknown) =>

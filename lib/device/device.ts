@@ -543,16 +543,16 @@ export class DeviceMatrix<Data extends OperandArray = Int32Array> extends Reside
     const into = out === undefined ? null : readBack(out, 'out', 'operand')
     assertAttached(from, 'the matrix')
     if (into) assertFits(into, from)
-    const made = into ? null : rowMajorMatrix(this.#newArray(from) as Data, shapeOf(from))
+    const target = into ? null : rowMajorMatrix(this.#newArray(from) as Data, shapeOf(from))
     const layout = into ?? rowMajorElements(from)
-    const array = into ? into.data : made!.data
+    const array = into ? into.data : target!.data
     const { session } = from.memory
     const borrowed = into && { requireStillThere: () => assertStillAttached(into, 'out') }
     await runNative({ what: 'the download', signal, borrowed }, ({ cancel }) => {
       if (signal) assertAttached(from, 'the matrix')
       return addon.download(session.native, from.data, array, copyRequest(layout, from), cancel)
     })
-    return out ?? made!
+    return out ?? target!
   }
 
   #newArray(from: ResidentView): OperandArray {

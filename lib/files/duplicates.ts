@@ -27,16 +27,16 @@ export function combineDuplicates(entries: SparseEntries, semiring: Semiring): S
   const col = entries.col.slice()
   const value = semiring === 'plus-times' ? Float64Array.from(entries.value) : entries.value.slice()
   /** Index of the kept entry by its position in the matrix. */
-  const kept = new Map<bigint, number>()
+  const retained = new Map<bigint, number>()
   let count = 0
   for (let e = 0; e < row.length; e++) {
     const place = (BigInt(row[e]!) << 32n) | BigInt(col[e]!)
-    const before = kept.get(place)
+    const before = retained.get(place)
     if (before !== undefined) {
       value[before] = join(value[before]!, value[e]!)
       continue
     }
-    if (several.has(place)) kept.set(place, count)
+    if (several.has(place)) retained.set(place, count)
     row[count] = row[e]!
     col[count] = col[e]!
     value[count] = value[e]!

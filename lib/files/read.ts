@@ -90,13 +90,13 @@ export async function readMatrix(
     )
   }
   const { DenseEntries, wantedOf } = await import('./dense.js')
-  const wanted = wantedOf(semiring, dtype, maxBytes)
+  const request = wantedOf(semiring, dtype, maxBytes)
   if (format !== 'npy' && format !== 'npz') {
     const { readTextMatrix } = await import('./text-matrices.js')
-    return readTextMatrix(name, format, wanted, rest)
+    return readTextMatrix(name, format, request, rest)
   }
   const { convertMatrix, bytesOnly } = await import('./convert.js')
-  const requested = bytesOnly(wanted) ? 'uint8' : undefined
+  const requested = bytesOnly(request) ? 'uint8' : undefined
   const matrix =
     format === 'npy'
       ? await (await import('./npy.js')).readNpy(path, { dtype: requested, maxBytes, ...rest })
@@ -104,11 +104,11 @@ export async function readMatrix(
           path,
           array,
           requested,
-          (called) => new DenseEntries(called, wanted),
+          (called) => new DenseEntries(called, request),
           { maxBytes, ...rest },
         )
   // These files specify their type, which is the default.
   return semiring === undefined && dtype === undefined
     ? matrix
-    : convertMatrix(matrix, wanted, name, rest.signal)
+    : convertMatrix(matrix, request, name, rest.signal)
 }

@@ -45,19 +45,19 @@ const parseOptions = new Options({
   name: contentName('the matrix'),
 } satisfies OptionsOf<ParseMatrixOptions>)
 
-const matrixFeed = (name: string, format: TextFormat, wanted: DenseRequest) => {
+const matrixFeed = (name: string, format: TextFormat, request: DenseRequest) => {
   if (format === 'csv' || format === 'tsv')
-    return new LineFeed(name, csvParser(name, wanted, format === 'tsv'))
-  const entries = new DenseEntries(name, wanted)
+    return new LineFeed(name, csvParser(name, request, format === 'tsv'))
+  const entries = new DenseEntries(name, request)
   return new LineFeed(name, format === 'dimacs' ? dimacsParser(entries) : matrixMarketParser(entries, true))
 }
 
 export const readTextMatrix = (
   name: string,
   format: TextFormat,
-  wanted: DenseRequest,
+  request: DenseRequest,
   options: ReadFileOptions,
-) => readText(name, 'a matrix', matrixFeed(name, format, wanted), options)
+) => readText(name, 'a matrix', matrixFeed(name, format, request), options)
 
 /**
  * Reads a matrix from a text, or from its bytes, as {@link readMatrix} reads a file of the format. The call

@@ -87,9 +87,9 @@ export async function writeMatrix(
       import('./write-text.js'),
     ])
     const usual = typeNameOf(view.type) === 'uint8' ? 'or-and' : 'max-plus'
-    const wanted = wantedOf(semiring ?? usual, undefined)
+    const request = wantedOf(semiring ?? usual, undefined)
     await FileWork.run(`writing ${name}`, rest, (work) =>
-      writeTextMatrix(name, format, view, wanted.semiring, work),
+      writeTextMatrix(name, format, view, request.semiring, work),
     )
   })
 }

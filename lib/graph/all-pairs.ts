@@ -152,8 +152,8 @@ export async function solveInFloat64(question: PathQuery): Promise<PathResult | 
   const store: Store = (value, from, to, item) => {
     if (value === wideRules.zero) return rules.zero
     if (rules.exact) {
-      const kept = storedAs(query.overflow, value, finite)
-      if (!Number.isNaN(kept)) return kept
+      const stored = storedAs(query.overflow, value, finite)
+      if (!Number.isNaN(stored)) return stored
       throw overflowError(value, from, to, batched ? item : undefined, rules, question.names)
     }
     const rounded = rules.single ? Math.fround(value) : value

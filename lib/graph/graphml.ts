@@ -337,9 +337,9 @@ export class GraphmlParser implements TextFeed<NamedGraph>, XmlHandler {
       if ((weight | 0) !== weight) isIntegral = false
     }
     yield
-    const kept = newArray(addon.dataTypes.indexOf(isIntegral ? 'int32' : 'float64'), weights.length)
-    kept.set(weights)
-    return kept as NamedGraph['weight']
+    const retained = newArray(addon.dataTypes.indexOf(isIntegral ? 'int32' : 'float64'), weights.length)
+    retained.set(weights)
+    return retained as NamedGraph['weight']
   }
 
   #noWeight({ keys, from, to }: NamedGraph, edge: number, name: string): never {

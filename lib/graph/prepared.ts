@@ -139,11 +139,11 @@ export async function prepareGraph(graph: unknown, options?: PrepareOptions): Pr
       return edges.weight.slice()
     },
   }
-  const kept = new DistanceCache(edges, memory)
+  const cache = new DistanceCache(edges, memory)
   const table: PreparedGraph['table'] = async (sources, targets, options) => {
     const requested = { sources, targets, ...tableOptions.read(options) }
     const question = await readQuery('min-plus', prepared, requested)
-    const data = await kept.find(question)
+    const data = await cache.find(question)
     // Only requested pairs can cause errors.
     if (!data) return (await shortestPaths(prepared, requested)).distances
     return readable(rowMajorMatrix(data, shapeOf(question)), new PairPositions(question.query, 1, names))

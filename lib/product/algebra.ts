@@ -208,9 +208,9 @@ async function multiplyPart(
   const reports = new Float64Array(buffer, members.byteLength, length * REPORT_FIELDS)
   const arrays = writeMembers(members, products, call)
   writeCall(request, call, semiring, products[0]!.type)
-  const made = await addon.multiplyGroup(arrays, request, members, reports, cancel, native)
+  const nativeResult = await addon.multiplyGroup(arrays, request, members, reports, cancel, native)
   const take = () => {
-    const memories = allocatedMemories(made, call)
+    const memories = allocatedMemories(nativeResult, call)
     const offsets = new Offsets()
     const auxiliaryOffsets = new Offsets()
     const results = products.map((product, index) => {
@@ -222,7 +222,7 @@ async function multiplyPart(
     giveBack(buffer)
     return results
   }
-  return { take, release: () => releaseAllocated(made) }
+  return { take, release: () => releaseAllocated(nativeResult) }
 }
 
 /**

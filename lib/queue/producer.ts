@@ -187,7 +187,7 @@ class Producer {
   async begin(): Promise<void> {
     const { queue, name, lockDuration, attempts, retryMs } = this.settings
     // An exception of a listener ends the work, even where no promise awaits the call.
-    const tell = () => {
+    const notify = () => {
       try {
         this.#tell()
       } catch (error) {
@@ -197,14 +197,14 @@ class Producer {
     this.#connection = await connect(queue, {
       onLost: (reason) => {
         this.#lost = reason
-        tell()
+        notify()
       },
       onBack: () => {
         this.#lost = null
         this.#mustPut = true
         // Blocks in progress get time to finish before lost jobs are added again.
         this.#checkAt = performance.now() + lockDuration
-        tell()
+        notify()
       },
     })
     this.#watch()

@@ -177,8 +177,8 @@ class Worker implements QueueWorker {
 
   async start(): Promise<void> {
     this.#connection = await connect(this.#settings.queue, {
-      onLost: (reason) => this.tell({ type: 'lost', reason }),
-      onBack: () => this.tell({ type: 'back' }),
+      onLost: (reason) => this.notify({ type: 'lost', reason }),
+      onBack: () => this.notify({ type: 'back' }),
     })
     try {
       await this.#begin()
@@ -264,7 +264,7 @@ class Worker implements QueueWorker {
     const place = this.#free.shift()!
     const { device, computer } = place
     this.#now.add(name)
-    this.tell({ type: 'begun', plan: id, job: name })
+    this.notify({ type: 'begun', plan: id, job: name })
     try {
       const result = await computer.runBlock(
         await this.#plan(id),
@@ -280,11 +280,11 @@ class Worker implements QueueWorker {
       const { already, timing } = result
       // Not awaited: on this connection the report precedes BullMQ's own update of the job.
       this.#report(id, { done: { job: name, worker: this.id, already, ...timing } }).catch(() => {})
-      this.tell({ type: 'done', plan: id, ...result })
+      this.notify({ type: 'done', plan: id, ...result })
       return null
     } catch (error) {
       if (signal.aborted) {
-        this.tell({ type: 'abandoned', plan: id, job: name })
+        this.notify({ type: 'abandoned', plan: id, job: name })
         if (this.#isStopping) {
           await job.moveToWait(token)
           throw new WaitingError()
@@ -318,7 +318,7 @@ class Worker implements QueueWorker {
       final: job.finishedOn !== undefined,
       reason: error.message,
     }
-    this.tell({ type: 'failed', plan, ...failure })
+    this.notify({ type: 'failed', plan, ...failure })
     if (!isBlock) return
     await this.#connection.redis
       .multi()
@@ -343,7 +343,7 @@ class Worker implements QueueWorker {
     return this.stopped
   }
 
-  tell(event: WorkerEvent): void {
+  notify(event: WorkerEvent): void {
     try {
       this.#settings.onEvent?.(event)
     } catch (error) {

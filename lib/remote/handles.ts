@@ -6,7 +6,7 @@ import type { Exports } from './written.js'
 export class Remote {
   /** `addon`: the functions of that worker. */
   constructor(
-    readonly made: MadeHandle,
+    readonly info: MadeHandle,
     readonly addon: Exports,
   ) {}
 }
@@ -14,5 +14,5 @@ export class Remote {
 /** Device that was opened in the worker. */
 export class RemoteDevice extends Remote {
   /** Latest memory use that the worker reported. */
-  use: unknown = this.made.use
+  use: unknown = this.info.use
 }

@@ -16,8 +16,8 @@ export interface Port<Sent, Received> {
 export type Request =
   /** First message. Without a module, the worker loads the addon itself. */
   | { start: WebAssembly.Module | null; kind: Kind; threads: number }
-  /** Call of a function of the addon. The worker returns the arrays at the indices `wanted` after success. */
-  | { call: number; name: string; values: unknown; arrays: TypedArray[]; wanted: number[] }
+  /** Call of a function of the addon. The worker returns the arrays at the indices `resultIndices` after success. */
+  | { call: number; name: string; values: unknown; arrays: TypedArray[]; resultIndices: number[] }
   /** Definition of a semiring, with the handle that the page chose for it. */
   | { semiring: number; definition: unknown }
   /** Cancellation of a call. */

@@ -32,7 +32,7 @@ type Call = (...values: unknown[]) => unknown
 interface Pending {
   /** Arrays for results: the array that was sent at each index. */
   readonly results: ReadonlyMap<number, Written[]>
-  readonly wanted: readonly number[]
+  readonly resultIndices: readonly number[]
   readonly report: Float64Array | undefined
   readonly cancel: unknown
   resolve(value: unknown): void
@@ -194,7 +194,7 @@ export function remote(
     pending.delete(data.call)
     const resolve = () => call.resolve(takenFrom(data.given, received))
     const copies = data.arrays.flatMap((array, index) =>
-      (call.results.get(call.wanted[index]!) ?? []).map((written) => ({ array, written })),
+      (call.results.get(call.resultIndices[index]!) ?? []).map((written) => ({ array, written })),
     )
     const large = copies.filter(({ array }) => isLarge(array))
     for (const { array, written } of copies) {
@@ -207,11 +207,11 @@ export function remote(
     copying().then(resolve, call.reject)
   }
 
-  function received(made: MadeHandle): Remote {
-    const object = new (made.kind === 'device' ? RemoteDevice : Remote)(made, functions)
-    numbers.set(object, made.$handle)
-    if (object instanceof RemoteDevice) devices.set(made.$handle, new WeakRef(object))
-    collected.register(object, made.$handle, object)
+  function received(handle: MadeHandle): Remote {
+    const object = new (handle.kind === 'device' ? RemoteDevice : Remote)(handle, functions)
+    numbers.set(object, handle.$handle)
+    if (object instanceof RemoteDevice) devices.set(handle.$handle, new WeakRef(object))
+    collected.register(object, handle.$handle, object)
     return object
   }
 
@@ -233,7 +233,7 @@ export function remote(
           const place = arrays.indexOf(written.array)
           results.set(place, [...(results.get(place) ?? []), written])
         }
-        const wanted = [...results.keys()]
+        const resultIndices = [...results.keys()]
         // An array that is both an operand and a result occurs several times in the call.
         const replaced = new Set(
           [...results.values()].flatMap(([written, ...others]) =>
@@ -250,7 +250,7 @@ export function remote(
         const call = ++calls
         const send = () =>
           worker.postMessage(
-            { call, name, values: sent, arrays: copies, wanted },
+            { call, name, values: sent, arrays: copies, resultIndices },
             copies.map(({ buffer }) => buffer as ArrayBuffer),
           )
         const sliced = arrays.filter((array) => isLarge(array) && !replaced.has(array))
@@ -271,7 +271,7 @@ export function remote(
         if (sliced.length === 0 && !posting) send()
         pending.set(call, {
           results,
-          wanted,
+          resultIndices,
           report: report as Float64Array | undefined,
           cancel,
           resolve,
@@ -312,21 +312,21 @@ export function remote(
       const described = here()
       return { ...described, cpu: { ...described.cpu, threads: start.threads } }
     },
-    describeDevice: ({ made }: Remote) => made.description,
+    describeDevice: ({ info }: Remote) => info.description,
     memoryUse: (device: RemoteDevice) => device.use,
-    memoryNumber: ({ made }: Remote) => made.number,
+    memoryNumber: ({ info }: Remote) => info.number,
     release(memory: Remote) {
       collected.unregister(memory)
-      post({ release: memory.made.$handle })
+      post({ release: memory.info.$handle })
     },
     userSemiring(definition: unknown) {
       const here = local.userSemiring as (definition: unknown) => object
-      const made = here(definition)
+      const created = here(definition)
       const handle = -1 - ++calls
       post({ semiring: handle, definition })
-      numbers.set(made, handle)
-      collected.register(made, handle)
-      return made
+      numbers.set(created, handle)
+      collected.register(created, handle)
+      return created
     },
     giveUp(cancel: Int32Array) {
       cancel[0] = 1

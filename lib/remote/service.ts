@@ -43,7 +43,7 @@ class Service {
 
   constructor(
     readonly addon: Exports,
-    readonly tell: (reply: Reply, transfer?: Transferable[]) => void,
+    readonly send: (reply: Reply, transfer?: Transferable[]) => void,
   ) {}
 
   take(request: Exclude<Request, Start>): void {
@@ -89,13 +89,13 @@ class Service {
     const opened = this.#objects.get(device)
     if (opened === undefined) return
     try {
-      this.tell({ device, use: this.#call('memoryUse', opened) })
+      this.send({ device, use: this.#call('memoryUse', opened) })
     } catch {
       // A closed device has no memory use.
     }
   }
 
-  async #run({ call, name, values, arrays, wanted }: CallRequest): Promise<void> {
+  async #run({ call, name, values, arrays, resultIndices }: CallRequest): Promise<void> {
     let report: Float64Array | undefined
     try {
       const taken = unpacked(values, arrays, (handle) => this.#objects.get(handle))
@@ -106,14 +106,14 @@ class Service {
       const number = this.#numbers.get(device as object)
       const given = givenOf(await this.#call(name, ...taken), (object) => this.#handleOf(object, number))
       if (number !== undefined) this.#tellUse(number)
-      const written = wanted.map((place) => arrays[place]!)
-      this.tell(
+      const written = resultIndices.map((place) => arrays[place]!)
+      this.send(
         { call, given, arrays: written },
         written.map(({ buffer }) => buffer as ArrayBuffer),
       )
     } catch (error) {
       const { message, code } = error as { message: string; code: unknown }
-      this.tell({ call, error: { message, code }, report })
+      this.send({ call, error: { message, code }, report })
     } finally {
       this.#running.delete(call)
       if (this.#running.size === 0) {
@@ -124,7 +124,7 @@ class Service {
   }
 
   #tellReports(): void {
-    for (const [call, { report }] of this.#running) if (report) this.tell({ call, report })
+    for (const [call, { report }] of this.#running) if (report) this.send({ call, report })
   }
 
   /** Returns a handle for an object of the addon. Other values are returned unchanged. */

@@ -33,7 +33,7 @@ const columns: Columns = {
   unit: undefined,
   more: [],
   isWbs: false,
-  kept: [],
+  retained: [],
 }
 
 /** Parser of one document, which comes in chunks. */

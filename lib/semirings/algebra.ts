@@ -72,14 +72,14 @@ export class UserAlgebra implements Algebra {
       return [a, b, c, c0, auxiliary] as const
     })
     const { native } = call
-    const made = await addon.multiplyUserGroup(
+    const nativeResult = await addon.multiplyUserGroup(
       ...([nativeOf(this.semiring), matrices, requests, reports, cancel, native] as const),
     )
     const take = () =>
       products.map((product, index) =>
-        resultOf(product, allocatedMemories(made[index], call), reports, index * REPORT_FIELDS),
+        resultOf(product, allocatedMemories(nativeResult[index], call), reports, index * REPORT_FIELDS),
       )
-    return { take, release: () => made.forEach(releaseAllocated) }
+    return { take, release: () => nativeResult.forEach(releaseAllocated) }
   }
 
   async plan(product: Product): Promise<{ backend: BackendName; explanation: string }> {
@@ -97,9 +97,9 @@ export function algebraOf(value: unknown): UserAlgebra | null {
   if (!isUserSemiring(value)) return null
   const known = algebras.get(value)
   if (known) return known
-  const made = new UserAlgebra(value)
-  algebras.set(value, made)
-  return made
+  const created = new UserAlgebra(value)
+  algebras.set(value, created)
+  return created
 }
 
 const refused = (name: string, why: string) =>

@@ -220,11 +220,11 @@ function readStep(builder: Builder, value: unknown, places: readonly number[], w
 function readPlace(value: unknown, places: readonly number[], where: string): number {
   const place = typeof value === 'number' ? places[value] : undefined
   if (place !== undefined) return place
-  const wanted = `${where} must be the index of an earlier step`
+  const requirement = `${where} must be the index of an earlier step`
   throw new OptionError(
     places.length === 0
-      ? `${wanted}, but it is ${show(value)} and there is none`
-      : `${wanted}, an integer from 0 to ${places.length - 1}, but it is ${show(value)}`,
+      ? `${requirement}, but it is ${show(value)} and there is none`
+      : `${requirement}, an integer from 0 to ${places.length - 1}, but it is ${show(value)}`,
   )
 }
 

@@ -221,7 +221,7 @@ const TEST_NODES = 130
 /** Throws unless the pipelines of a task close the weights of a small graph as Floyd and Warshall's algorithm does. */
 async function testClosure(
   gpu: Gpu,
-  { semiring, next: wanted, weights: { bits } }: ClosureTask,
+  { semiring, next: requested, weights: { bits } }: ClosureTask,
   tile: Tile,
 ): Promise<void> {
   const size = TEST_NODES
@@ -248,7 +248,7 @@ async function testClosure(
     const layout = contiguous({ batch: 1, rows: size, cols: size })
     const source: GpuView = { buffer: take(found.byteLength), bits, ...layout }
     const to: GpuView = { buffer: take(found.byteLength), bits: 32, ...layout }
-    const next = wanted && take(hops.byteLength)
+    const next = requested && take(hops.byteLength)
     await gpu.transfers.write(weights, source.buffer)
     const task = { semiring, batch: 1, n: size, reflexive: true, weights: source, distances: to, next }
     const { gain } = await closeBy(gpu, { ...task, check() {}, progress() {} }, tile)
@@ -260,7 +260,7 @@ async function testClosure(
   const isRight = (expected: number, index: number) => {
     if (found[index] !== (expected === Infinity ? zero : sign * expected)) return false
     const [i, j] = [Math.floor(index / size), index % size]
-    if (!wanted || i === j) return true
+    if (!requested || i === j) return true
     const hop = hops[index]!
     if (expected === Infinity || hop < 0) return expected === Infinity && hop === -1
     const weight = weights[i * size + hop]!
@@ -269,6 +269,6 @@ async function testClosure(
   if (gain < 0 && distances.every(isRight)) return
   throw failure(
     'ERR_MPMML_NO_WEBGPU',
-    `the self-test of WebGPU has failed: closures over ${semiring}${wanted ? ' with next nodes' : ''} are wrong on ${gpu.name}`,
+    `the self-test of WebGPU has failed: closures over ${semiring}${requested ? ' with next nodes' : ''} are wrong on ${gpu.name}`,
   )
 }

@@ -141,18 +141,18 @@ async function making(
   device: GpuDevice | null,
   work: (make: (bits: StoredBits, count: number) => GpuMemory) => Promise<void>,
 ): Promise<never> {
-  const made: GpuMemory[] = []
+  const allocated: GpuMemory[] = []
   try {
     await work((bits, count) => {
       const memory = new GpuMemory(device!, bits, count)
-      made.push(memory)
+      allocated.push(memory)
       return memory
     })
   } catch (error) {
-    for (const memory of made) memory.release(true)
+    for (const memory of allocated) memory.release(true)
     throw error
   }
-  return (made.length > 1 ? made : made[0]) as never
+  return (allocated.length > 1 ? allocated : allocated[0]) as never
 }
 
 const software = /swiftshader|llvmpipe|lavapipe|basic render|software/i
@@ -454,10 +454,10 @@ export function gpuFunctions(
           .reduce((longest, length) => Math.max(longest, length), -1)
       return run(device, (gpu) =>
         making(device, async (make) => {
-          const made: Partial<Record<MatrixName, GpuMemory>> = {}
-          if (device && lengthFor('c') >= 0) made.c = make(kindAt(common).bits, lengthFor('c'))
+          const allocated: Partial<Record<MatrixName, GpuMemory>> = {}
+          if (device && lengthFor('c') >= 0) allocated.c = make(kindAt(common).bits, lengthFor('c'))
           if (device && asksWitness && lengthFor('witness') >= 0)
-            made.witness = make(32, lengthFor('witness'))
+            allocated.witness = make(32, lengthFor('witness'))
           for (const [index, base] of bases.entries()) {
             const at = [fields, memberAt, base] as [Float64Array, typeof memberAt, number]
             try {
@@ -471,7 +471,7 @@ export function gpuFunctions(
                   if (name === 'witness' && !asksWitness) return null
                   if (place !== 0)
                     return matrixOf(place < 0 ? arrays[-1 - place] : memories.get(place), layout)
-                  const memory = made[name]
+                  const memory = allocated[name]
                   return memory ? { view: memory.view(contiguous(sizes, layout.offset)), isNew: true } : null
                 },
               )

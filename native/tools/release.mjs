@@ -213,7 +213,7 @@ for (const row of rows) {
   cpSync(join(root, 'LICENSE'), join(folder, 'LICENSE'))
   writeFileSync(join(folder, 'README.md'), readme(row))
   pack(folder, addonManifest(row, values.repository), {
-    wanted: [...files, 'LICENSE', 'README.md', 'package.json'],
+    required: [...files, 'LICENSE', 'README.md', 'package.json'],
     maxBytes: row.maxBytes,
     addon: row,
   })
@@ -224,7 +224,7 @@ if (isRequested('source')) {
   const files = [...filesUnder('native'), 'CMakeLists.txt', 'binding.gyp.md', 'LICENSE'].filter(isInSource)
   copyFiles(folder, files)
   writeFileSync(join(folder, 'README.md'), readme({ name: '@mpmml/source' }))
-  pack(folder, sourceManifest(values.repository), { wanted: files, maxBytes: mostBytesOfMain })
+  pack(folder, sourceManifest(values.repository), { required: files, maxBytes: mostBytesOfMain })
 }
 
 if (isRequested('main')) {
@@ -247,10 +247,10 @@ if (isRequested('main')) {
   // listed.
   const there = addonPackages.filter(({ short }) => existsSync(join(target, `mpmml-${short}-${version}.tgz`)))
   const manifest = mainManifest(there, values.repository)
-  const wanted = [...files, ...filesIn(manifest.exports), ...Object.values(manifest.bin)].map((file) =>
+  const required = [...files, ...filesIn(manifest.exports), ...Object.values(manifest.bin)].map((file) =>
     file.replace('./', ''),
   )
-  pack(folder, manifest, { wanted, maxBytes: mostBytesOfMain })
+  pack(folder, manifest, { required, maxBytes: mostBytesOfMain })
   const names = there.map(({ short }) => short).join(', ')
   console.log(`mpmml takes its addons from: ${names || 'no package, because none is in the folder'}`)
 }

@@ -130,8 +130,8 @@ it('reads files of graphs', async () => {
     const nodes = Math.max(...graph.from, ...graph.to) + 1
     const columns = path === csv ? all(nodes) : all(90)
     expect([...(await readZarr(out)).data]).toEqual(expected(graph, [4, 2], columns))
-    const made = JSON.parse(readFileSync(join(out, 'zarr.json'), 'utf8')).attributes.mpmml
-    expect(made).toMatchObject({ kind: 'graph-paths', semiring: 'min-plus' })
+    const created = JSON.parse(readFileSync(join(out, 'zarr.json'), 'utf8')).attributes.mpmml
+    expect(created).toMatchObject({ kind: 'graph-paths', semiring: 'min-plus' })
   }
 })
 

@@ -259,7 +259,7 @@ const acceptedOf: Record<string, string[]> = {
 }
 
 describe('metadata', () => {
-  const made: [string, HandMade][] = [
+  const handMade: [string, HandMade][] = [
     ['chunks', { chunks: [2, 2], byColumns: true, gzip: true }],
     ['shards', { chunks: [1, 2], shards: [2, 2] }],
   ]
@@ -298,7 +298,7 @@ describe('metadata', () => {
     return copy
   }
 
-  it.each(made)('is rejected with a code or read for any change of a value: %s', async (name, layout) => {
+  it.each(handMade)('is rejected with a code or read for any change of a value: %s', async (name, layout) => {
     const [path, square] = [fresh('.zarr'), fresh('.npy')]
     await writeNpy(square, { shape: [2, 2], data: Int32Array.of(0, 1, 2, 3) })
     writeByHand(path, { shape: [2, 2], data: Int32Array.of(4, 3, 2, 1) }, layout)
@@ -351,7 +351,7 @@ it('reads its own arrays of any shape and layout', async () => {
     )
     // In max-plus, a product with 0 on the diagonal and no other edges changes nothing.
     const same = Elements.from({ length: cols * cols }, (_, at) => (at % (cols + 1) === 0 ? 0 : none))
-    const [a, b, made, back] = [fresh('.npy'), fresh('.npy'), fresh('.zarr'), fresh('.npy')]
+    const [a, b, created, back] = [fresh('.npy'), fresh('.npy'), fresh('.zarr'), fresh('.npy')]
     await writeNpy(a, { shape: [rows, cols], data })
     await writeNpy(b, { shape: [cols, cols], data: same })
     const chunks: [number, number] = [random.pick([1, 4, 8]), random.pick([2, 8, 16])]
@@ -362,11 +362,11 @@ it('reads its own arrays of any shape and layout', async () => {
       ...(shards && { shards: [chunks[0] * 2, chunks[1] * 3] as [number, number] }),
     }
     const what = `round ${round}: ${dtype} [${rows}, ${cols}] ${JSON.stringify(layout)}`
-    await multiplyArrays(a, b, made, { backend: 'cpu', ...layout })
-    await multiplyArrays(made, b, back, { backend: 'cpu' })
+    await multiplyArrays(a, b, created, { backend: 'cpu', ...layout })
+    await multiplyArrays(created, b, back, { backend: 'cpu' })
     const read = await readNpy(back)
     expect(read.shape, what).toEqual([rows, cols])
     expect(read.data, what).toEqual(data)
-    if (rows * cols > 0) expect((await readZarr(made)).data, what).toEqual(data)
+    if (rows * cols > 0) expect((await readZarr(created)).data, what).toEqual(data)
   }
 })

@@ -208,8 +208,8 @@ describe('a bucket', () => {
     const server = await S3Server.start()
     try {
       const env = server.environment
-      const made = JSON.parse(await succeeds(named('--chunks', '40x40', '--json'), { env }))
-      expect(made).toMatchObject({ path: output, shape: [90, 80] })
+      const created = JSON.parse(await succeeds(named('--chunks', '40x40', '--json'), { env }))
+      expect(created).toMatchObject({ path: output, shape: [90, 80] })
       expect(server.keys().filter((key) => !key.startsWith('c.zarr/'))).toEqual([])
       expect(product.overflow).toBeFalsy()
       expect((await download(server, 'c.zarr')).data).toEqual(product.overflow || product.data)

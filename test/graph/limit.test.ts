@@ -168,19 +168,19 @@ for (const [name, objective] of Object.entries(objectives)) {
             for (const paths of [false, true]) {
               const options = { ...nodes, limit, paths }
               const found = (await objective.paths(form as never, options)) as unknown as PathsResult
-              const told = `${limit}, ${item ?? 'alone'}, ${paths}`
+              const label = `${limit}, ${item ?? 'alone'}, ${paths}`
               const first = (item ?? 0) * rows.length * cols.length
               const last = first + rows.length * cols.length
               expect(
                 Array.from(found.distances.data.slice(first, last), (x) => x + 0),
-                told,
+                label,
               ).toEqual(values.flat().map((x) => x + 0))
               if (!paths) continue
               rows.forEach((i, row) => {
                 cols.forEach((j, col) => {
                   const path = found.path(i, j, item)
                   const value = values[row]![col]!
-                  expect(path === null, `${told}: ${i} to ${j}`).toBe(value === objective.none(type))
+                  expect(path === null, `${label}: ${i} to ${j}`).toBe(value === objective.none(type))
                   if (path) expect([path[0], path.at(-1)]).toEqual([i, j])
                 })
               })

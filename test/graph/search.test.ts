@@ -152,12 +152,12 @@ describe.each(['min-plus', 'max-plus'] as const)('searches of integers by potent
       const nodes = random.integer(6, 40)
       const core = Math.ceil(0.7 * nodes)
       const all = withoutGain(random, semiring, nodes, random.integer(nodes, 3 * nodes))
-      const kept = all.from.flatMap((i, e) => (i < core || all.to[e]! >= core ? [e] : []))
+      const retained = all.from.flatMap((i, e) => (i < core || all.to[e]! >= core ? [e] : []))
       const graph = {
         nodes,
-        from: kept.map((e) => all.from[e]!),
-        to: kept.map((e) => all.to[e]!),
-        weight: kept.map((e) => all.weight[e]!),
+        from: retained.map((e) => all.from[e]!),
+        to: retained.map((e) => all.to[e]!),
+        weight: retained.map((e) => all.weight[e]!),
       }
       const add = (from: number, to: number, weight: number) =>
         addEdge(graph, from, to, semiring === 'min-plus' ? weight : -weight)
@@ -238,7 +238,7 @@ describe('a dissection', () => {
     limit: undefined,
   }
   const calls = () => ({ report: new Float64Array(REPORT_FIELDS), cancel: new Int32Array(1), borrowed: null })
-  const made = (query: Query, within?: number) => divide({ edges }, query, edges.type, calls(), within)
+  const divided = (query: Query, within?: number) => divide({ edges }, query, edges.type, calls(), within)
 
   /** Distances from some nodes, and their method. */
   async function found(query: Query) {
@@ -251,7 +251,7 @@ describe('a dissection', () => {
     bestFrom(graph, pathAlgebras['min-plus'], source).value.map((known) => known ?? rules.zero)
 
   it('is computed if the alternative takes longer', async () => {
-    const division = (await made(query, 1e6))!
+    const division = (await divided(query, 1e6))!
     const { method, distances } = await found({ ...query, division })
     expect(method).toBe('dissection')
     for (const source of [0, 777, graph.nodes - 1]) {
@@ -259,13 +259,13 @@ describe('a dissection', () => {
         expected(source),
       )
     }
-    expect(await made(query, 0.01)).toBeNull()
-    expect(await made({ ...query, method: 'search' }, 1e6)).toBeNull()
-    expect(await made({ ...query, limit: 5 }, 1e6)).toBeNull()
+    expect(await divided(query, 0.01)).toBeNull()
+    expect(await divided({ ...query, method: 'search' }, 1e6)).toBeNull()
+    expect(await divided({ ...query, limit: 5 }, 1e6)).toBeNull()
   })
 
   it('serves queries from few nodes, also with paths', async () => {
-    const division = (await made({ ...query, method: 'dissection', direction: 'forward' }))!
+    const division = (await divided({ ...query, method: 'dissection', direction: 'forward' }))!
     for (const sources of [[3], [5, 1599, 5, 700]]) {
       const nodeOptions: Query = {
         ...query,
@@ -287,7 +287,7 @@ describe('a dissection', () => {
   })
 
   it('is not used with other values, another direction or another graph', async () => {
-    const division = (await made({ ...query, method: 'dissection', direction: 'forward' }))!
+    const division = (await divided({ ...query, method: 'dissection', direction: 'forward' }))!
     const sources = Int32Array.of(3)
     const nodeOptions: Query = { ...query, sources, targets: Int32Array.of(9), division }
     expect((await found({ ...nodeOptions, direction: 'backward' })).method).toBe('search')

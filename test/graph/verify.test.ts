@@ -191,10 +191,10 @@ describe('some pairs', () => {
       expect(await verifyPaths(graph, result)).toEqual({ distances: length, paths: length })
       for (let place = 0; place < length; place++) {
         const { distances } = result
-        const kept = distances.data[place]!
+        const retained = distances.data[place]!
         distances.data[place] = 77
         await expect(verifyPaths(graph, result)).rejects.toEqual(coded('VALUE'))
-        distances.data[place] = kept
+        distances.data[place] = retained
         const before = result.next.data[place]!
         result.next.data[place] = before + 1
         await expect(verifyPaths(graph, result)).rejects.toEqual(coded('VALUE'))

@@ -16,7 +16,7 @@ import {
 import { addon } from '../../lib/native.js'
 import { caught, expectError, expectRejected, expectThrown, thrown } from './expect.js'
 import { expectUsed, type Home, openAt, useHome } from './homes.js'
-import { givenUp, inTime } from './in-time.js'
+import { errorsAfterAbort, inTime } from './in-time.js'
 import type { Slow } from './suite-lifetimes.js'
 
 const largest = 2 ** 31 - 1
@@ -224,7 +224,7 @@ function signals(home: Home, open: () => Device, { size, options, inFlight, stop
 
   it('abort dependent work too, and later products work', async () => {
     let running: Promise<unknown>[] = []
-    const [given, dependent] = await givenUp((signal) => {
+    const [given, dependent] = await errorsAfterAbort((signal) => {
       running = Array.from({ length: inFlight }, () => start())
       return [start(signal), big[2]!.download()]
     })
@@ -292,7 +292,7 @@ function exhausted(home: Home): void {
         const { used } = device.memory()
         addon.failAllocation(nth)
         try {
-          for (const made of await operations[name]!(a, b)) made.dispose()
+          for (const created of await operations[name]!(a, b)) created.dispose()
         } catch (error) {
           expectError(error, 'OUT_OF_MEMORY')
         }

@@ -151,7 +151,7 @@ function linesOf(
   const [rows, cols] = side === 'A' ? [m, k] : [k, n]
   const count = (batch ?? 1) * (side === 'A' ? m : n)
   const far = isInteger ? 1_000_000 : (given.apart ?? 50)
-  const made = operand(
+  const created = operand(
     side,
     algebra,
     (line, at) => {
@@ -167,8 +167,9 @@ function linesOf(
     cols,
     batch,
   )
-  if (last !== undefined) made.data[made.data.length - 1] = Object.is(last, -0) ? -0 : greatest ? last : -last
-  return made
+  if (last !== undefined)
+    created.data[created.data.length - 1] = Object.is(last, -0) ? -0 : greatest ? last : -last
+  return created
 }
 
 /**

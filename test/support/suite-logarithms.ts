@@ -234,10 +234,10 @@ export function logarithmsSuite(backend: BackendName): void {
       const most = Math.max(value, c0.data[at]!)
       return Number.isFinite(most) ? most + Math.log1p(Math.exp(-Math.abs(value - c0.data[at]!))) : most
     })
-    const kept = c0.data.slice()
+    const copy = c0.data.slice()
     const { c } = await mpmm(a, b, { ...options, accumulate: c0 })
     expectNear(c.data, expected, 50)
-    expect(c0.data).toEqual(kept)
+    expect(c0.data).toEqual(copy)
     await mpmm(a, b, { ...options, accumulate: true, out: c0 })
     expect(c0.data).toEqual(c.data)
   })

@@ -103,7 +103,7 @@ export function withStructure(one: Case, structure: ProductStructure): Case {
 const policiesOf = ({ isInteger }: Algebra) => (isInteger ? policies : [undefined])
 
 export function productSuite(backend: BackendName, part: Part = whole): void {
-  const { places, made, open, close } = placesOf(backend)
+  const { places, derived, open, close } = placesOf(backend)
   beforeAll(open)
   afterAll(close)
 
@@ -135,7 +135,7 @@ export function productSuite(backend: BackendName, part: Part = whole): void {
   // Targets with computed operands. The ordinary semiring is excluded from products with the identity,
   // because 0 times an infinity is NaN.
   const madeFor = ({ kind }: Algebra) =>
-    made.filter(({ made: by }) => kind !== 'ordinary' || by !== 'multiplied')
+    derived.filter(({ derivation: by }) => kind !== 'ordinary' || by !== 'multiplied')
 
   describe.each(part(algebras).map((algebra) => [nameOf(algebra), algebra] as const))('%s', (_, algebra) => {
     const mayHaveWitness = idempotent.includes(algebra)
@@ -380,7 +380,7 @@ export function productSuite(backend: BackendName, part: Part = whole): void {
       const size: Size = [13, 33, 11]
       // Operands are multiplied or copied on the device, except for max-times, because a copy also checks
       // elements outside of a structure. Views of one batch entry are excluded, because they have no batch.
-      const others = madeFor(algebra).filter(({ made: by }) => by === 'multiplied' || by === 'copied')
+      const others = madeFor(algebra).filter(({ derivation: by }) => by === 'multiplied' || by === 'copied')
       const cases = pairwise({
         batch: Object.keys(batches) as (keyof typeof batches)[],
         structure: [undefined, ...Object.values(structures)],

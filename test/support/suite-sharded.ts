@@ -15,7 +15,7 @@ import { addon } from '../../lib/native.js'
 import { caught, expectError, expectRejected } from './expect.js'
 import { Random } from './generators.js'
 import { onThree } from './homes.js'
-import { givenUp } from './in-time.js'
+import { errorsAfterAbort } from './in-time.js'
 import { chains } from './suite-devices-chains.js'
 import { combining } from './suite-devices-combine.js'
 import { copies } from './suite-devices-copies.js'
@@ -221,7 +221,7 @@ function spreadMatrices(backend: BackendName): void {
 
   it('is aborted by its signal, and continues', async () => {
     const a = await device.full([1500, 1500], 1)
-    const [error] = await givenUp((signal) => [mpmm(a, a, { signal })])
+    const [error] = await errorsAfterAbort((signal) => [mpmm(a, a, { signal })])
     expectError(error, 'ABORTED')
     expect(new Set((await (await mpmm(a, a)).c.download()).data)).toEqual(new Set([2]))
   })

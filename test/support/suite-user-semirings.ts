@@ -100,7 +100,7 @@ function elementsIn(lanes: readonly Lane[], types: readonly LaneType[]): Element
 const ways: readonly ResultTarget[] = ['rows', 'columns', 'spread']
 
 /** Elements by batch entry, row and column, in matrices of different layouts. */
-function made(
+function drawElements(
   types: readonly LaneType[],
   sizes: readonly number[],
   element: ElementMatrix['at'],
@@ -128,7 +128,7 @@ const make = (
   sizes: readonly number[],
   random: () => number,
   way = 0,
-): Elements => made(types, sizes, () => draw(random), way)
+): Elements => drawElements(types, sizes, () => draw(random), way)
 
 /** Argument of products: a matrix, or one per lane. */
 const given = ({ semiring }: Pick<Written, 'semiring'>, { lanes }: Elements): never =>
@@ -206,8 +206,8 @@ export function userSemiringSuite(backend: BackendName): void {
       const [drawnA, drawnB] = [make(each, sizes.a, random), make(each, sizes.b, random)]
       const expected = userOracle(each, drawnA, drawnB)
       for (const way of [0, 1, 2]) {
-        const a = made(each.types, sizes.a, drawnA.at, way)
-        const b = made(each.types, sizes.b, drawnB.at, (way * 2) % 3)
+        const a = drawElements(each.types, sizes.a, drawnA.at, way)
+        const b = drawElements(each.types, sizes.b, drawnB.at, (way * 2) % 3)
         const result = await mpmm(given(each, a), given(each, b), { semiring, ...where })
         expect(result.backend).toBe(backend)
         expectSame(each, await read(each, result.c), expected, `way ${way}`)
@@ -243,12 +243,12 @@ export function userSemiringSuite(backend: BackendName): void {
         const b = make(each, right!, random, 2)
         const c0 = make(each, plain!, random, 2)
         const expected = userOracle(each, a, b, { c0 })
-        const made = await mpmm(given(each, a), given(each, b), {
+        const result = await mpmm(given(each, a), given(each, b), {
           semiring,
           accumulate: given(each, c0),
           ...where,
         })
-        expectSame(each, await read(each, made.c), expected, `${left} ⊗ ${right}`)
+        expectSame(each, await read(each, result.c), expected, `${left} ⊗ ${right}`)
         const out = make(each, [3, 9, 7], random, 1)
         const into = await mpmm(given(each, a), given(each, b), {
           semiring,
@@ -298,9 +298,9 @@ export function userSemiringSuite(backend: BackendName): void {
           out: given(each, out),
           ...where,
         } as never)
-        const kept: OracleOptions['c0'] = before
+        const retained: OracleOptions['c0'] = before
         const all = expected.elements.map(
-          (element, index) => element ?? kept.at(0, Math.floor(index / 33), index % 33),
+          (element, index) => element ?? retained.at(0, Math.floor(index / 33), index % 33),
         )
         expectSame(each, out, { ...expected, elements: all }, 'what out holds outside')
       }
@@ -407,7 +407,7 @@ export function userSemiringSuite(backend: BackendName): void {
       try {
         for (let nth = 1, failed = true; failed; nth++) {
           expect(nth, 'it never succeeds').toBeLessThan(200)
-          const out = made(each.types, [40, 30], c0.at)
+          const out = drawElements(each.types, [40, 30], c0.at)
           const options = {
             semiring: each.semiring,
             out: given(each, out),
@@ -686,13 +686,18 @@ export function residentUserSemirings(home: Home): void {
         const out = await inOneMatrix(each, c0, isTurned, 3)
         const before = (await out.whole.download()).data
         const expected = userOracle(each, a, b, { c0, ...(of && { bands: of as never }) })
-        const kept = expected.elements.map(
+        const retained = expected.elements.map(
           (element, index) => element ?? c0.at(0, Math.floor(index / 23), index % 23),
         )
         const structure = of && { c: { band: of.c } }
         const options = { semiring, out: out.given, accumulate: true, structure } as never
         await mpmm((await inOneMatrix(each, a, !isTurned, 1)).given, await upload(each, b), options)
-        expectSame(each, await read(each, out.given), { ...expected, elements: kept }, `turned: ${isTurned}`)
+        expectSame(
+          each,
+          await read(each, out.given),
+          { ...expected, elements: retained },
+          `turned: ${isTurned}`,
+        )
         const after = (await out.whole.download()).data
         const ahead = 3 * (isTurned ? 31 : 23)
         expect([...after.subarray(0, ahead)]).toEqual([...before.subarray(0, ahead)])

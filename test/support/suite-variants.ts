@@ -267,11 +267,11 @@ function laws(
   it.skipIf(algebra.kind !== 'product')('rejects negative elements', async () => {
     for (const where of ['a', 'b', 'c0'] as const) {
       const testCase = knownCase(algebra, `negative ${where}`, () => {
-        const made = drawn(algebra, 'above 0', ragged, {
+        const created = drawn(algebra, 'above 0', ragged, {
           c0: startFor(algebra, 'above 0', ragged[0], ragged[2]),
         })
-        made[where]!.data[3 * made[where]!.cols + 2] = -6
-        return made
+        created[where]!.data[3 * created[where]!.cols + 2] = -6
+        return created
       })
       await check(testCase, ['out'])
     }

@@ -35,15 +35,15 @@ const max = (x: number, y: number) => (Number.isNaN(x) ? y : Number.isNaN(y) ? x
 const min = (x: number, y: number) => (Number.isNaN(x) ? y : Number.isNaN(y) ? x : Math.min(x, y))
 
 const one = (
-  made: UserSemiring,
+  created: UserSemiring,
   zero: number,
   plus: (x: number, y: number) => number,
   times: (x: number, y: number) => number,
   draw: (random: () => number) => number,
   tolerance = 0,
 ): Written => ({
-  semiring: made,
-  types: [made.dtype as LaneType],
+  semiring: created,
+  types: [created.dtype as LaneType],
   zero: [zero],
   plus: ([x], [y]) => [plus(x!, y!)],
   times: ([x], [y]) => [times(x!, y!)],

@@ -257,12 +257,12 @@ describe('options', () => {
   it('report progress to a listener; the work ends with the value that it throws', async () => {
     const path = fresh('.csv')
     const large = matrix(3000, 500, new Float64Array(1_500_000).fill(0.123456789))
-    const told: number[] = []
+    const reports: number[] = []
     await writeMatrix(path, large)
-    await readMatrix(path, { onProgress: ({ done }) => told.push(done) })
-    for (const done of told) expect(done).toBeGreaterThanOrEqual(0)
-    expect([...told].sort((a, b) => a - b)).toEqual(told)
-    expect(told.at(-1) ?? 1).toBe(1)
+    await readMatrix(path, { onProgress: ({ done }) => reports.push(done) })
+    for (const done of reports) expect(done).toBeGreaterThanOrEqual(0)
+    expect([...reports].sort((a, b) => a - b)).toEqual(reports)
+    expect(reports.at(-1) ?? 1).toBe(1)
   })
 
   it('leave no file after an abort', async () => {

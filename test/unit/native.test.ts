@@ -167,8 +167,8 @@ describe('requests about devices that lib would not send', () => {
     ...layout('c', ROWS),
   }
   const closure = (values: Values = {}) => written(addon.requestFields, { ...closureValues, ...values })
-  const release = (made: NativeMemory | NativeMemory[] | undefined) => {
-    for (const memory of made === undefined ? [] : [made].flat()) addon.release(memory)
+  const release = (created: NativeMemory | NativeMemory[] | undefined) => {
+    for (const memory of created === undefined ? [] : [created].flat()) addon.release(memory)
   }
 
   let device: NativeDevice
@@ -369,9 +369,9 @@ describe('requests about devices that lib would not send', () => {
         const sizes = ['batch', 'rows', 'cols', 'm', 'n', 'k'].includes(name)
         for (const value of wild) {
           if (sizes && value === 2 ** 31) continue
-          let made: unknown
+          let created: unknown
           try {
-            made = await call(written(names, { ...values, [name]: value }))
+            created = await call(written(names, { ...values, [name]: value }))
           } catch (error) {
             const { code, message } = error as Error & { code?: string }
             if (code === undefined) expect(message, `${name}: ${value}`).toMatch('malformed request')
@@ -379,7 +379,7 @@ describe('requests about devices that lib would not send', () => {
             continue
           }
           // Every value of asksWitness except 0 also allocates memory for witnesses.
-          for (const memory of [made].flat()) if (memory) addon.release(memory as NativeMemory)
+          for (const memory of [created].flat()) if (memory) addon.release(memory as NativeMemory)
         }
       }
     }

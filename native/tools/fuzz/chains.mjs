@@ -157,7 +157,7 @@ class Chain {
     )
     this.log.push(`${describe(problem)}${variant ? `, ${variant}` : ''}${trouble.what}; ${places.join(', ')}`)
     const running = context.library.mpmm(left, right, options)
-    const made = await this.issue(running, trouble, operands.filter(Boolean))
+    const compute = await this.issue(running, trouble, operands.filter(Boolean))
     const written = out ? this.snapshot(out.root) : undefined
     await this.later(async () => {
       const [x, y] = [a.content(), b.content()]
@@ -169,7 +169,7 @@ class Chain {
         held,
         c0: c0 ? c0.content() : accumulate === 'out' ? held : null,
       }
-      const outcome = await made()
+      const outcome = await compute()
       const now = out ? await written() : null
       if (outcome.error) return this.refused(given, outcome.error, out, now, { variant, trouble })
       const { result } = outcome
@@ -200,7 +200,7 @@ class Chain {
     const trouble = this.trouble({})
     this.log.push(`combine ${c} and ${d} over ${algebra.semiring}${trouble.what}`)
     const running = to.at(-1).combine(from.at(-1), { semiring: algebra.semiring, ...trouble.options })
-    const made = await this.issue(running, trouble, [
+    const compute = await this.issue(running, trouble, [
       { view: c, handles: to },
       { view: d, handles: from },
     ])
@@ -208,7 +208,7 @@ class Chain {
     await this.later(async () => {
       const before = c.content()
       const other = d.content()
-      const outcome = await made()
+      const outcome = await compute()
       const now = await written()
       if (outcome.error) {
         const given = { algebra, a: before, b: other, c0: null, batch: 1, m: 0, k: 0, n: 0 }
@@ -246,11 +246,11 @@ class Chain {
     this.log.push(`plus of ${view} over ${algebra.semiring} in place`)
     const [semiring, out] = [algebra.semiring, handles.at(-1)]
     const running = context.algebra.plus(out, { semiring, out })
-    const made = await this.issue(running, { options: {} }, [{ view, handles }])
+    const compute = await this.issue(running, { options: {} }, [{ view, handles }])
     const written = this.snapshot(view.root)
     await this.later(async () => {
       const before = view.content()
-      const outcome = await made()
+      const outcome = await compute()
       const now = await written()
       if (outcome.error) {
         const mayFail = outcome.error.code === 'ERR_MPMML_VALUE' && before.data.some(Number.isNaN)
@@ -275,9 +275,11 @@ class Chain {
     const handles = view.handles()
     this.log.push(`download ${view}`)
     const into = place(this.random, { ...view.content(), data: view.content().data.fill(1) })
-    const made = await this.issue(handles.at(-1).download(into.matrix), { options: {} }, [{ view, handles }])
+    const compute = await this.issue(handles.at(-1).download(into.matrix), { options: {} }, [
+      { view, handles },
+    ])
     await this.later(async () => {
-      const outcome = await made()
+      const outcome = await compute()
       if (outcome.error) throw outcome.error
       if (!sameBits(read(into.matrix).data, view.content().data))
         throw new Wrong('a download isn’t what the matrix holds')

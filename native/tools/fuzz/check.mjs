@@ -119,10 +119,10 @@ export function wrongIn(problem, result, random, tally, budget, define = cells) 
         if (wrong !== undefined) return `${nameOf(problem, item, i, j)} ${wrong} (K = ${k})`
         for (const { name, data, places } of besides) {
           const { first, byItem, byRow, byCol } = places
-          const told = data[first + item * byItem + i * byRow + j * byCol]
+          const reported = data[first + item * byItem + i * byRow + j * byCol]
           const should = expected.beside[name][place]
-          if (told !== should)
-            return `the ${name} of ${nameOf(problem, item, i, j)} is ${told} and should be ${should}`
+          if (reported !== should)
+            return `the ${name} of ${nameOf(problem, item, i, j)} is ${reported} and should be ${should}`
         }
       }
     }

@@ -160,15 +160,15 @@ export function drawProblem(random, limits, algebra = drawAlgebra(random)) {
  */
 function makeNegative(random, [{ data, rows, cols }, structure]) {
   const band = bandOf(structure)
-  let made = false
+  let created = false
   for (let attempt = 0; attempt < 20 && data.length > 0; attempt++) {
     const index = random.integer(0, data.length - 1)
     const row = Math.floor(index / cols)
     if (!belongs(band, row % rows, index - row * cols)) continue
     data[index] = -0.5
-    made = true
+    created = true
   }
-  return made
+  return created
 }
 
 const show = (value) => JSON.stringify(value, (_, x) => (x === Infinity ? 'Infinity' : x))

@@ -35,10 +35,10 @@ export async function onDevice({ library, addon }, { where, leave }, use) {
 async function products(context, random, device, where) {
   const problem = drawProblem(random, context.limits)
   const { algebra } = problem
-  const made = []
+  const created = []
   const upload = async (source) => {
     const matrix = await device.upload(place(random, source).matrix)
-    made.push(matrix)
+    created.push(matrix)
     return matrix
   }
   const operand = async (source, there, mayBeNarrow = true) => {
@@ -78,7 +78,7 @@ async function products(context, random, device, where) {
     problem.overflow = drawOverflow(random, algebra, true)
     problem.requested = drawAuxiliary(random, algebra)
   }
-  for (const matrix of made) matrix.dispose()
+  for (const matrix of created) matrix.dispose()
 }
 
 function wrongFailure(context, random, { problem, error, variant, refuses, now }) {

@@ -105,9 +105,9 @@ export function weightsOf(
   seed: number,
   batch?: number,
 ): Elements {
-  const made = elements(new arrays[algebra.dtype]((batch ?? 1) * n * n) as OperandArray, n, n, batch)
-  fillWeights(new Random(seed), algebra, made, density)
-  return made
+  const created = elements(new arrays[algebra.dtype]((batch ?? 1) * n * n) as OperandArray, n, n, batch)
+  fillWeights(new Random(seed), algebra, created, density)
+  return created
 }
 
 /** Weights that aren't whole numbers, so that each sum is rounded. No cycle is improving. */

@@ -41,7 +41,7 @@ export interface Place {
   /** Whether operands are stored as int16 if possible. */
   narrow?: boolean
   /** Computations of the operands on the device, if they were not uploaded. */
-  made?: keyof typeof makers
+  derivation?: keyof typeof makers
   sync?: boolean
 }
 
@@ -217,8 +217,8 @@ export async function compute(place: Place, one: Case, way: ResultTarget): Promi
     const source = ((place.narrow && narrowed(one.algebra, one[name])) || one[name]) as Elements
     if (!place.device && given[name] && source === one[name]) return given[name]
     const { matrix } = await hold(source, layouts[name])
-    if (!place.made) return matrix
-    there.push(...(await makers[place.made](matrix as There, one, name)))
+    if (!place.derivation) return matrix
+    there.push(...(await makers[place.derivation](matrix as There, one, name)))
     return there.at(-1)!
   }
   const [a, b] = [await operand('a'), await operand('b')]
@@ -265,7 +265,7 @@ export async function compute(place: Place, one: Case, way: ResultTarget): Promi
 export function placesOf(backend: BackendName): {
   places: Place[]
   /** Targets whose operands a device has computed, which take longer. */
-  made: Place[]
+  derived: Place[]
   open(): Promise<void>
   close(): Promise<void>
 } {
@@ -318,12 +318,12 @@ export function placesOf(backend: BackendName): {
       { name: 'a device, in a group', ...onOne, ...inGroup },
       ...(hasSeveral ? ofSeveral : []),
     ],
-    made: [
-      { name: 'copies on a device', ...onOne, made: 'copied' },
-      { name: 'products on a device', ...onOne, made: 'multiplied' },
-      { name: 'some of a batch on a device', ...onOne, made: 'picked' },
+    derived: [
+      { name: 'copies on a device', ...onOne, derivation: 'copied' },
+      { name: 'products on a device', ...onOne, derivation: 'multiplied' },
+      { name: 'some of a batch on a device', ...onOne, derivation: 'picked' },
       ...(hasSeveral
-        ? [{ name: 'products spread among devices', ...onSeveral, made: 'multiplied' } as const]
+        ? [{ name: 'products spread among devices', ...onSeveral, derivation: 'multiplied' } as const]
         : []),
     ],
     async open() {
