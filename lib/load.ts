@@ -241,7 +241,7 @@ function failure(kinds: AddonKind[], failed: Failure[]): string {
   ]
   const damaged = failed.filter(({ origin, again }) => again && origin.file && names.includes(origin.from))
   const external = `make mpmml external in the bundler's options, so that it is loaded from node_modules (docs/deploying.md)`
-  const ways = [
+  const remedies = [
     ...(manifest ? [] : [external]),
     ...damaged.map(
       ({ origin }) => `install it again: remove the folder ${dirname(origin.file)} and run npm install`,
@@ -259,7 +259,7 @@ function failure(kinds: AddonKind[], failed: Failure[]): string {
         : `build it from source: npm install ${sourcePackage}@${version}, which needs CMake and a C++ compiler`,
   ]
   const place = manifest ? '' : ' by this bundle'
-  return `the native addon can't be loaded${place}: ${found.join('; ')}. Ways out: ${ways.join('; or ')}`
+  return `the native addon can't be loaded${place}: ${found.join('; ')}. Ways out: ${remedies.join('; or ')}`
 }
 
 /** Returns the reason why only the WebAssembly addon is available. */

@@ -7,7 +7,7 @@ import { devicesOption } from '../arguments.js'
 import { newCommand } from '../commands.js'
 import { libraryOption } from '../flags.js'
 import { duration, oneLine, print } from '../output.js'
-import { QUEUE_HELP, type QueueFlags, queueOptions, queuePlace } from '../queue.js'
+import { QUEUE_HELP, type QueueFlags, queueAddress, queueOptions } from '../queue.js'
 
 interface Flags extends QueueFlags {
   queue: string
@@ -37,12 +37,12 @@ export function workerCommand(signal: AbortSignal): Command {
       `
 Ctrl-C and SIGTERM give the blocks that are being computed back to the queue.${QUEUE_HELP}`,
     )
-    .action(async ({ root, backend, devices, concurrency, memory, lock, json, ...place }: Flags) => {
+    .action(async ({ root, backend, devices, concurrency, memory, lock, json, ...queueOptions }: Flags) => {
       const { startWorker } = await import('../../lib/queue.js')
       const printRecord = (event: object, text: string) =>
         print(json ? JSON.stringify(event) : oneLine(text)).catch(() => {})
       const options: QueueWorkerOptions = {
-        ...queuePlace(place),
+        ...queueAddress(queueOptions),
         roots: root,
         backend,
         signal,

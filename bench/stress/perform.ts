@@ -25,13 +25,13 @@ export async function untilIdle(device: Device): Promise<void> {
   last.dispose()
 }
 
-export async function perform(call: Call, places: OperandPlacements): Promise<Outcome> {
+export async function perform(call: Call, placements: OperandPlacements): Promise<Outcome> {
   try {
     if (call.mistake) {
-      await call.mistake.make(places)
+      await call.mistake.make(placements)
       return { results: [] }
     }
-    return { results: await multiply(call.call, places.device) }
+    return { results: await multiply(call.call, placements.device) }
   } catch (error) {
     return { error }
   }

@@ -31,7 +31,7 @@ interface ColdRequest {
   isKept: boolean
 }
 
-interface ColdFound {
+interface ColdResult {
   /** Milliseconds of each call, in order. */
   times: number[]
   /** Milliseconds until the first call returned its promise. */
@@ -39,7 +39,7 @@ interface ColdFound {
   wrong: string | undefined
 }
 
-async function callFirst({ place, size, calls, isKept }: ColdRequest): Promise<ColdFound> {
+async function callFirst({ place, size, calls, isKept }: ColdRequest): Promise<ColdResult> {
   const operands = [1, 2].map((seed) => randomMatrix([size, size], valueKinds.int32, seed))
   const [a, b] = operands as [(typeof operands)[0], (typeof operands)[0]]
   const retained = []
@@ -57,7 +57,7 @@ async function callFirst({ place, size, calls, isKept }: ColdRequest): Promise<C
 }
 
 /** First calls of the library in a new process. */
-export const firstCalls: Experiment<ColdRequest, ColdFound> = {
+export const firstCalls: Experiment<ColdRequest, ColdResult> = {
   grid: (request) => [{ what: `${request.size}³`, cost: 1, measure: () => callFirst(request) }],
 }
 
@@ -68,7 +68,7 @@ async function show(
 ) {
   const calls = bench.times(5, CALLS)
   const of = `${size}³, results ${isKept ? 'kept' : 'dropped'}`
-  await runInSubprocess<ColdFound>(
+  await runInSubprocess<ColdResult>(
     {
       experiment: 'first calls',
       request: { place: bench.place, size, calls: FIRST + calls, isKept } satisfies ColdRequest,

@@ -184,7 +184,9 @@ async function againstSciPy(bench: Bench, nodes: number): Promise<void> {
   const name = 'scipy_floyd_warshall'
   const samples = await compete(bench, {
     of,
-    ways: [{ what: 'all distances', note: `${info().cpu.threads} threads`, call: () => elapsed(find) }],
+    implementations: [
+      { what: 'all distances', note: `${info().cpu.threads} threads`, call: () => elapsed(find) },
+    ],
     programs: [name],
     operands: { weights },
     options: {},

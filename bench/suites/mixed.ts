@@ -66,11 +66,11 @@ async function round(
   bench: Bench,
   calls: readonly Call[],
   hashes: ReadonlyMap<number, number>,
-  places: OperandPlacements,
+  placements: OperandPlacements,
   tally: Counters,
 ): Promise<void> {
   await each(calls, AT_ONCE, async (call) => {
-    const outcome = await perform(call, places)
+    const outcome = await perform(call, placements)
     const suspects: [Product, Dense][] = []
     const wrong = judge(call, outcome, (product, c) => {
       if (hashOf(c) === hashes.get(product.seed)) return undefined

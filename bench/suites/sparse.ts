@@ -58,7 +58,7 @@ export async function searchByAll(bench: Bench, search: Search): Promise<Samples
   const ours = { what: HERE, note, call: () => elapsed(find) }
   return compete(bench, {
     ...shown,
-    ways: [ours, ...((await others?.(distances)) ?? [])],
+    implementations: [ours, ...((await others?.(distances)) ?? [])],
     programs: programs ?? ['scipy_dijkstra', 'igraph_distances'],
     operands: { from: row(from), to: row(to), weight: row(weight) },
     options: { nodes },
@@ -71,7 +71,7 @@ export async function searchByAll(bench: Bench, search: Search): Promise<Samples
 }
 
 /** Returns searches by JavaScript libraries, which are checked against the expected distances. */
-async function javascriptWays(
+async function javascriptImplementations(
   bench: Bench,
   of: string,
   network: Network,
@@ -80,7 +80,7 @@ async function javascriptWays(
   { note, calls = 1 }: { note: string; calls?: number },
 ): Promise<Implementation[]> {
   const { rivals, missing } = await javascriptRivals()
-  const ways: Implementation[] = []
+  const implementations: Implementation[] = []
   for (const { name, version, load } of rivals) {
     bench.onPart(`making the graph of ${name}`, 0)
     const call = search(load(network))
@@ -88,10 +88,14 @@ async function javascriptWays(
     const wrong = differing(call(), distances)
     bench.wrong(wrong, `${of}: ${name}`)
     if (wrong === undefined)
-      ways.push({ what: name, note: `${version}, ${note}`, call: async () => calls * (await elapsed(call)) })
+      implementations.push({
+        what: name,
+        note: `${version}, ${note}`,
+        call: async () => calls * (await elapsed(call)),
+      })
   }
   for (const name of missing) bench.figure(of, name, 'ms', 0, { note: 'not measured: it is not installed' })
-  return ways
+  return implementations
 }
 
 type JavascriptRival = Awaited<ReturnType<typeof javascriptRivals>>['rivals'][number]
@@ -109,7 +113,7 @@ async function againstAll(bench: Bench, name: keyof typeof networks): Promise<vo
     isPerSource: true,
     rounds: bench.times(1, 5),
     others: (distances) =>
-      javascriptWays(
+      javascriptImplementations(
         bench,
         of,
         network,
@@ -173,7 +177,7 @@ async function oneToOneOfAll(bench: Bench): Promise<void> {
     programs: [],
     rounds: bench.times(1, 7),
     others: (distances) =>
-      javascriptWays(
+      javascriptImplementations(
         bench,
         of,
         network,

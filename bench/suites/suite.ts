@@ -52,7 +52,7 @@ export interface SuiteRequest {
 }
 
 /** Results of a case. */
-export interface SuiteFound {
+export interface SuiteResult {
   figures: Figure[]
   /** Wrong results and unexpected errors, which make the command fail. */
   wrong: string[]
@@ -89,7 +89,7 @@ export class Bench {
   readonly repetitions: number | null
   /** Reports the current step of the case and the completed fraction. */
   onPart: ProgressListener = () => {}
-  #found: SuiteFound = { figures: [], wrong: [] }
+  #found: SuiteResult = { figures: [], wrong: [] }
   #device: Promise<Device> | undefined
   #matrices: { dispose(): void }[] = []
 
@@ -197,7 +197,7 @@ export class Bench {
   }
 
   /** Returns the figures since the last call, and disposes the matrices of the case. */
-  take(): SuiteFound {
+  take(): SuiteResult {
     for (const matrix of this.#matrices) matrix.dispose()
     const found = this.#found
     this.#matrices = []
@@ -214,7 +214,7 @@ export class Bench {
 export const topsOf = (steps: number, ms: number) => (2 * steps) / ms / 1e9
 
 /** Returns a suite as an experiment for a subprocess. */
-export const inTrial = (suite: Suite): Experiment<SuiteRequest, SuiteFound> => ({
+export const inTrial = (suite: Suite): Experiment<SuiteRequest, SuiteResult> => ({
   grid(request) {
     const bench = new Bench(request)
     const cases = request.onOneCore ? suite.onOneCore!(bench) : suite.grid(bench)

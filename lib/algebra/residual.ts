@@ -22,7 +22,7 @@ import { assertConsistent } from '../product/prepare.js'
 import type { AlgebraResult, MpmmResult, ResultOf } from '../product/result.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import { type HostView, readBack } from '../view.js'
-import { placeOf } from './options.js'
+import { placementOf } from './options.js'
 import { listMatrix } from './weight-matrix.js'
 import { type SumSemiring, sumSemiring } from './weights.js'
 
@@ -215,9 +215,9 @@ async function readRequest(
     onProgress,
     ...placementOptions
   } = residualOptions.read(options)
-  const place = placeOf(placementOptions)
+  const placement = placementOf(placementOptions)
   const session = sessionOf(a, b)
-  if (session) assertConsistent(place, session)
+  if (session) assertConsistent(placement, session)
   const owner = session?.owner as Device | undefined
   const common = { signal, onProgress }
   const where = !owner
@@ -422,10 +422,10 @@ function* narrowed(
 function outside(value: number, at: number, shape: Shape): never {
   const cols = shape.at(-1)!
   const rows = shape.at(-2)!
-  const place = [Math.floor(at / cols) % rows, at % cols]
-  if (shape.length === 3) place.unshift(Math.floor(at / (rows * cols)))
+  const position = [Math.floor(at / cols) % rows, at % cols]
+  if (shape.length === 3) position.unshift(Math.floor(at / (rows * cols)))
   const advice = "use matrices of float64, or choose overflow 'saturate' or 'wrap'"
-  throw outsideError(`element ${showList(place)} of the residual`, value, FINITE, advice)
+  throw outsideError(`element ${showList(position)} of the residual`, value, FINITE, advice)
 }
 
 /**

@@ -144,9 +144,9 @@ export async function writeBlock(plan: AnyPlan, journal: Journal, block: Block):
   await atOnce(FILES_AT_ONCE, across * down, async (index) => {
     const top = Math.floor(index / across) * unit[0]
     const left = (index % across) * unit[1]
-    const place = [`${(rows[0] + top) / unit[0]}`, `${(cols[0] + left) / unit[1]}`]
+    const position = [`${(rows[0] + top) / unit[0]}`, `${(cols[0] + left) / unit[1]}`]
     const pieces = await fileOf(plan, block, top, left)
-    await store.write(store.join(journal.array, 'c', ...place), journal.temporary, pieces)
+    await store.write(store.join(journal.array, 'c', ...position), journal.temporary, pieces)
     for (const piece of pieces) written += piece.rows * piece.width
   })
   return written

@@ -29,7 +29,7 @@ export function widen(from: OperandArray, to: ElementArray, zeroFrom: number, ze
 /**
  * Converts exact float64 results to int32.
  *
- * @param place - returns the position of an element for a message.
+ * @param position - returns the position of an element for a message.
  * @throws OverflowError for a result outside the finite range, if the policy is 'throw'.
  */
 export function narrow(
@@ -37,7 +37,7 @@ export function narrow(
   to: Int32Array,
   semiring: Semiring,
   policy: Overflow,
-  place: (index: number) => string,
+  position: (index: number) => string,
 ): void {
   const zero = zeroOf(semiring, 'float64')
   const zeroTo = zeroOf(semiring, 'int32')
@@ -47,7 +47,7 @@ export function narrow(
     const stored = value === zero ? zeroTo : storedAs(policy, value, finite)
     if (Number.isNaN(stored)) {
       throw outsideError(
-        place(index),
+        position(index),
         value,
         finite,
         "scale the values, use float64, or choose overflow 'saturate'",

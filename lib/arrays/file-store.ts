@@ -251,7 +251,7 @@ export async function writeWhole(
   write: (file: FileHandle) => Promise<void>,
 ): Promise<void> {
   const written = join(temporary, randomBytes(16).toString('hex'))
-  const place = () =>
+  const moveIntoPlace = () =>
     rename(written, path).catch(async (error) => {
       if (error.code !== 'ENOENT') throw error
       await mkdir(dirname(path)).catch((error) => {
@@ -260,7 +260,7 @@ export async function writeWhole(
       await rename(written, path)
     })
   try {
-    await writeUnder(written, write, place)
+    await writeUnder(written, write, moveIntoPlace)
   } catch (error) {
     throw writeError(path, error)
   }

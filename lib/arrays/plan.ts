@@ -243,25 +243,25 @@ async function findExisting({
     if (!isArrayMetadata(await new Output(group, signal).metadata())) continue
     throw new OptionError(`the output ${output} is in the folder of a Zarr array, ${group}: name another one`)
   }
-  const place = new Output(output, signal)
-  const plan = overwrite ? null : await place.begunPlan()
+  const location = new Output(output, signal)
+  const plan = overwrite ? null : await location.begunPlan()
   if (plan) {
     if (resume) return { begun: plan, replaces: null }
     throw new ExistsError(
       `work on ${output} was begun and not finished (${output}.partial): go on with resume, or begin again with overwrite`,
     )
   }
-  const isTaken = await place.store.isTaken(output)
+  const isTaken = await location.store.isTaken(output)
   if (isTaken && !overwrite && !(resume && isZarr(output))) {
     // A process that ended while it completed this output may have left the empty folder.
-    await place.store.remove([`${place.partial}/`])
+    await location.store.remove([`${location.partial}/`])
     throw exists(output, resume)
   }
   // The identity is read first. A file that another program adds later is then either found here, or changes
   // the identity at the end.
-  const replaces = overwrite ? await place.store.identity(output) : null
-  await place.assertReplaceable()
-  const stranger = overwrite ? await place.stranger() : undefined
+  const replaces = overwrite ? await location.store.identity(output) : null
+  await location.assertReplaceable()
+  const stranger = overwrite ? await location.stranger() : undefined
   if (stranger !== undefined) {
     throw new ExistsError(
       `${output} is not replaced, because it has ${stranger}, which is no part of a Zarr array: move that away, or name another output`,
@@ -281,18 +281,18 @@ const exists = (output: string, resume: boolean) =>
  * later.
  */
 async function clear({ output, resume, overwrite, signal }: PlanRequest): Promise<void> {
-  const place = new Output(output, signal)
-  const isTaken = await place.store.isTaken(output)
+  const location = new Output(output, signal)
+  const isTaken = await location.store.isTaken(output)
   if (!overwrite && isTaken) throw exists(output, resume)
   // A folder without a plan remains from a process that ended while it began the work.
-  const stranger = await place.removeBegun()
+  const stranger = await location.removeBegun()
   if (stranger !== null) {
     throw new ExistsError(
       `${output}.partial is in the way: it is not unfinished work of this library, but has ${stranger}: move it away, or name another ` +
         'output',
     )
   }
-  if (isTaken) await place.clear()
+  if (isTaken) await location.clear()
 }
 
 /** Returns whether the output exists and was created by this plan. */

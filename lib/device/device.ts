@@ -170,13 +170,13 @@ export async function openSession(backend: number, index: number, devices = 0): 
   )
   const found = addon.describeDevice(native)
   const taken = addon.backends[found.backend]!
-  const [place, name] =
+  const [label, name] =
     taken === 'cpu'
       ? [0, deviceName(-1)]
       : taken === 'webgpu'
         ? [0, nameOfKnownGpu()]
         : [found.index, found.name]
-  return new Session(native, taken, place, name, found.devices, found.all)
+  return new Session(native, taken, label, name, found.devices, found.all)
 }
 
 /**
@@ -492,9 +492,9 @@ export class DeviceMatrix<Data extends OperandArray = Int32Array> extends Reside
     assertAttached(other, 'd')
     const { session } = c.memory
     if (!other.memory || other.memory.session !== session) {
-      const place = other.memory ? `on ${other.memory.session}` : 'in an array'
+      const location = other.memory ? `on ${other.memory.session}` : 'in an array'
       throw new DeviceError(
-        `d must be on the device of the matrix, ${session}, but it is ${place}: upload it there`,
+        `d must be on the device of the matrix, ${session}, but it is ${location}: upload it there`,
       )
     }
     if (c.type !== other.type) {

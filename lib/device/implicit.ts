@@ -1,6 +1,6 @@
 /** Opens devices implicitly for work on arrays that consists of several products. */
 import { AUTO, CPU, WEBGPU } from '../backend.js'
-import { type PlaceRequest, placeClosure } from '../backend-selection.js'
+import { type PlacementRequest, placeClosure } from '../backend-selection.js'
 import { DeviceLostError, OutOfMemoryError } from '../errors.js'
 import { isFromListener } from '../listener.js'
 import { measureProduct } from '../product/multiply.js'
@@ -16,7 +16,7 @@ const sessions = new Map<string, Promise<Session>>()
  * to WebGPU.
  */
 export async function onImplicitDevice<Result>(
-  options: PlaceRequest,
+  options: PlacementRequest,
   steps: number,
   kind: SquareWork | null,
   work: (session: Session) => Promise<Result>,

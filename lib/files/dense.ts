@@ -23,7 +23,7 @@ export interface DenseRequest {
 }
 
 /** Returns the requested conversion of a file. Throws DTypeError if the semiring doesn't have the type. */
-export function wantedOf(
+export function denseRequest(
   semiring: Semiring | undefined,
   dtype: DataType | undefined,
   maxBytes = Number.POSITIVE_INFINITY,

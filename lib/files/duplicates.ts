@@ -30,13 +30,13 @@ export function combineDuplicates(entries: SparseEntries, semiring: Semiring): S
   const retained = new Map<bigint, number>()
   let count = 0
   for (let e = 0; e < row.length; e++) {
-    const place = (BigInt(row[e]!) << 32n) | BigInt(col[e]!)
-    const before = retained.get(place)
+    const position = (BigInt(row[e]!) << 32n) | BigInt(col[e]!)
+    const before = retained.get(position)
     if (before !== undefined) {
       value[before] = join(value[before]!, value[e]!)
       continue
     }
-    if (several.has(place)) retained.set(place, count)
+    if (several.has(position)) retained.set(position, count)
     row[count] = row[e]!
     col[count] = col[e]!
     value[count] = value[e]!
@@ -52,19 +52,19 @@ export function combineDuplicates(entries: SparseEntries, semiring: Semiring): S
 
 /** Returns the positions with several entries, as row · 2^32 + column. */
 function placesOfSeveral({ row, col }: SparseEntries): Set<bigint> {
-  const places = new BigUint64Array(row.length)
+  const positions = new BigUint64Array(row.length)
   // Halves are written instead of BigInts, which would be slow for 10^8 entries. The lower half comes first
   // (little-endian).
-  const halves = new Uint32Array(places.buffer)
+  const halves = new Uint32Array(positions.buffer)
   for (let e = 0; e < row.length; e++) {
     halves[2 * e] = col[e]!
     halves[2 * e + 1] = row[e]!
   }
-  places.sort()
+  positions.sort()
   const several = new Set<bigint>()
   for (let e = 1; e < row.length; e++) {
     if (halves[2 * e] === halves[2 * e - 2] && halves[2 * e + 1] === halves[2 * e - 1])
-      several.add(places[e]!)
+      several.add(positions[e]!)
   }
   return several
 }

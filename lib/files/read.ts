@@ -89,8 +89,8 @@ export async function readMatrix(
       `option array must be the name of an array in a .npz file, but it is ${show(array)} for ${format}`,
     )
   }
-  const { DenseEntries, wantedOf } = await import('./dense.js')
-  const request = wantedOf(semiring, dtype, maxBytes)
+  const { DenseEntries, denseRequest } = await import('./dense.js')
+  const request = denseRequest(semiring, dtype, maxBytes)
   if (format !== 'npy' && format !== 'npz') {
     const { readTextMatrix } = await import('./text-matrices.js')
     return readTextMatrix(name, format, request, rest)

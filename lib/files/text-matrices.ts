@@ -7,7 +7,7 @@ import { choice, Options, type OptionsOf, readChoice, required } from '../option
 import type { ElementArray } from '../storage.js'
 import type { DataType, Semiring } from '../variant-names.js'
 import { csvParser } from './csv.js'
-import { DenseEntries, type DenseRequest, wantedOf } from './dense.js'
+import { DenseEntries, type DenseRequest, denseRequest } from './dense.js'
 import { dimacsParser } from './dimacs.js'
 import { type ContentOptions, contentName, LineFeed, parseText } from './line-feed.js'
 import { readText } from './lines.js'
@@ -76,5 +76,5 @@ export function parseMatrix<Type extends DataType>(
 export function parseMatrix(content: Uint8Array | string, options: ParseMatrixOptions): Matrix<ElementArray>
 export function parseMatrix(content: Uint8Array | string, options: ParseMatrixOptions): Matrix<ElementArray> {
   const { format, semiring, dtype, maxBytes, name } = parseOptions.read(options)
-  return parseText(content, name, matrixFeed(name, format, wantedOf(semiring, dtype, maxBytes)))
+  return parseText(content, name, matrixFeed(name, format, denseRequest(semiring, dtype, maxBytes)))
 }

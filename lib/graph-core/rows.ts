@@ -194,8 +194,8 @@ export function* restrict(
   order: Int32Array | null = null,
 ): Steps<EdgeRows> {
   const count = order ? order.length : nodes
-  const place = new Int32Array(nodes)
-  for (let p = 0; p < count; p++) place[order ? order[p]! : p] = p
+  const position = new Int32Array(nodes)
+  for (let p = 0; p < count; p++) position[order ? order[p]! : p] = p
   const first = new Int32Array(count + 1)
   const ends = new Int32Array(to.length)
   const edge = new Int32Array(to.length)
@@ -208,7 +208,7 @@ export function* restrict(
     for (let k = start[i]!; k < end; k++) {
       const j = to[k]!
       if (label[j] !== own) continue
-      ends[retained] = place[j]!
+      ends[retained] = position[j]!
       edge[retained++] = k
     }
     first[p + 1] = retained

@@ -134,9 +134,9 @@ export class GraphmlParser implements TextFeed<NamedGraph>, XmlHandler {
     this.#path.push(tag)
     const allowed = parents.get(tag)
     if (allowed && !allowed.includes(parent)) {
-      const places = formatAny(allowed.map((name) => (name === '' ? 'the document' : `<${name}>`)))
+      const parents = formatAny(allowed.map((name) => (name === '' ? 'the document' : `<${name}>`)))
       this.#fail(
-        `<${tag}> must stand in ${places}, but it stands in ${parent === '' ? 'the document' : `<${parent}>`}`,
+        `<${tag}> must stand in ${parents}, but it stands in ${parent === '' ? 'the document' : `<${parent}>`}`,
       )
     }
     if (level === 1 && tag !== 'graphml') {

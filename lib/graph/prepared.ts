@@ -278,10 +278,10 @@ function* reading(
   targets: Int32Array,
   data: ElementArray,
 ): Steps<void> {
-  let place = 0
+  let position = 0
   for (const source of sources) {
     const row = rows.get(source)!
-    for (const target of targets) data[place++] = row[target]!
+    for (const target of targets) data[position++] = row[target]!
     yield
   }
 }

@@ -231,9 +231,9 @@ function nearestOf(
   { most }: ReadReduction,
 ): Pick<NearestPaths, 'nodes' | 'distances' | 'reached' | 'keys' | 'of'> {
   const { names } = question
-  const places = new PairPositions(question.query, 1, names)
+  const positions = new PairPositions(question.query, 1, names)
   const of = (source: unknown) => {
-    const row = places.rowOf(source)
+    const row = positions.rowOf(source)
     return Array.from({ length: reached[row]! }, (_, at) => {
       const node = nodes![row * most + at]!
       return { node: names ? names.keys[node] : node, distance: values[row * most + at]! }

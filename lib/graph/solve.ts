@@ -61,7 +61,7 @@ export function choose(
     batch,
     roots: rootsOf(query),
     resident: weights.view?.memory?.session.backend ?? null,
-    place: closing,
+    placement: closing,
   })
   return { how, must: false }
 }

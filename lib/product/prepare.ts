@@ -2,7 +2,7 @@
 
 import { throwIfAborted } from '../abort.js'
 import { ALL_DEVICES, AUTO, assertDevicesOnly, devicesIn, firstDevice } from '../backend.js'
-import { type PlaceRequest, placeProduct } from '../backend-selection.js'
+import { type PlacementRequest, placeProduct } from '../backend-selection.js'
 import { type Name, show, showList } from '../describe.js'
 import { pinnedResult } from '../device/pinned.js'
 import type { Session, SharedMemory } from '../device/resident.js'
@@ -347,7 +347,7 @@ function refuseDevices(one: NamedDeviceMatrix, name: Name, other: Session): neve
 
 /** Throws if options select a device other than the device of the matrices. */
 export function assertConsistent(
-  { backend, device, devices, variant }: PlaceRequest,
+  { backend, device, devices, variant }: PlacementRequest,
   session: Session,
 ): void {
   const choice = backendChoices[backend]

@@ -159,10 +159,10 @@ class Worker implements QueueWorker {
     this.#settings = settings
     this.backend = devices.length > 0 ? 'cuda' : 'cpu'
     this.devices = devices
-    const places = devices.length > 0 ? devices : [null]
+    const slots = devices.length > 0 ? devices : [null]
     // The slots alternate between the GPUs.
     this.#free = Array.from({ length: concurrency }, () =>
-      places.map((device) => ({ device, computer: runner.computer() })),
+      slots.map((device) => ({ device, computer: runner.computer() })),
     ).flat()
     this.concurrency = this.#free.length
     this.#keys = keysOf(name)
@@ -261,8 +261,8 @@ class Worker implements QueueWorker {
     if (!isJobData(job.data)) throw new UnrecoverableError(`the job ${job.id} of the queue is not a block`)
     const { plan: id, name, stage } = job.data
     // BullMQ delivers at most as many jobs at once as slots exist.
-    const place = this.#free.shift()!
-    const { device, computer } = place
+    const slot = this.#free.shift()!
+    const { device, computer } = slot
     this.#now.add(name)
     this.notify({ type: 'begun', plan: id, job: name })
     try {
@@ -293,7 +293,7 @@ class Worker implements QueueWorker {
       }
       throw isFinal(error) ? new UnrecoverableError(reasonText(error)) : new Error(reasonText(error))
     } finally {
-      this.#free.push(place)
+      this.#free.push(slot)
       this.#now.delete(name)
       if (this.#isStopping) await computer.close()
     }

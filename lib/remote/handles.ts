@@ -1,12 +1,12 @@
 /** Proxies on the page for objects of the addon in a worker. */
-import type { MadeHandle } from './messages.js'
+import type { RemoteHandle } from './messages.js'
 import type { Exports } from './written.js'
 
 /** Object of the addon in a worker. */
 export class Remote {
   /** `addon`: the functions of that worker. */
   constructor(
-    readonly info: MadeHandle,
+    readonly info: RemoteHandle,
     readonly addon: Exports,
   ) {}
 }

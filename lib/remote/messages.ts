@@ -44,7 +44,7 @@ export interface Handle {
 }
 
 /** An object that a call created in the worker. */
-export interface MadeHandle extends Handle {
+export interface RemoteHandle extends Handle {
   /** Kind of the object according to the addon. */
   readonly kind: HandleKind
   /** The number by which requests name a memory. */
@@ -93,8 +93,8 @@ export const givenOf = (given: unknown, handleOf: (value: object) => unknown) =>
   mapped(given, (value) => (isTypedArray(value) ? value.slice() : handleOf(value)))
 
 /** Converts a function's result in a message to the form for the page. */
-export const takenFrom = (given: unknown, of: (handle: MadeHandle) => unknown) =>
-  mapped(given, (value) => ('$handle' in value ? of(value as MadeHandle) : value))
+export const takenFrom = (given: unknown, of: (handle: RemoteHandle) => unknown) =>
+  mapped(given, (value) => ('$handle' in value ? of(value as RemoteHandle) : value))
 
 /** Returns arguments by their names. */
 export const named = (names: readonly string[], values: readonly unknown[]): Exports =>

@@ -6,10 +6,10 @@ import { calls as known } from './calls.js'
 import { Remote, RemoteDevice } from './handles.js'
 import {
   type Kind,
-  type MadeHandle,
   named,
   type Port,
   packed,
+  type RemoteHandle,
   type Reply,
   type Request,
   takenFrom,
@@ -207,7 +207,7 @@ export function remote(
     copying().then(resolve, call.reject)
   }
 
-  function received(handle: MadeHandle): Remote {
+  function received(handle: RemoteHandle): Remote {
     const object = new (handle.kind === 'device' ? RemoteDevice : Remote)(handle, functions)
     numbers.set(object, handle.$handle)
     if (object instanceof RemoteDevice) devices.set(handle.$handle, new WeakRef(object))
@@ -230,8 +230,8 @@ export function remote(
         const { report, cancel, ...others } = named(takes, values)
         const results = new Map<number, Written[]>()
         for (const written of resultsOf(name, { report, cancel, ...others })) {
-          const place = arrays.indexOf(written.array)
-          results.set(place, [...(results.get(place) ?? []), written])
+          const position = arrays.indexOf(written.array)
+          results.set(position, [...(results.get(position) ?? []), written])
         }
         const resultIndices = [...results.keys()]
         // An array that is both an operand and a result occurs several times in the call.

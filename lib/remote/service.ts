@@ -1,7 +1,15 @@
 /** The worker that computes for a page (page.ts). */
 import type { HandleKind } from '../native-interface.js'
 import { calls } from './calls.js'
-import { givenOf, type MadeHandle, named, type Port, type Reply, type Request, unpacked } from './messages.js'
+import {
+  givenOf,
+  named,
+  type Port,
+  type RemoteHandle,
+  type Reply,
+  type Request,
+  unpacked,
+} from './messages.js'
 import type { Exports } from './written.js'
 
 type Call = (...values: unknown[]) => unknown
@@ -106,7 +114,7 @@ class Service {
       const number = this.#numbers.get(device as object)
       const given = givenOf(await this.#call(name, ...taken), (object) => this.#handleOf(object, number))
       if (number !== undefined) this.#tellUse(number)
-      const written = resultIndices.map((place) => arrays[place]!)
+      const written = resultIndices.map((position) => arrays[position]!)
       this.send(
         { call, given, arrays: written },
         written.map(({ buffer }) => buffer as ArrayBuffer),
@@ -128,7 +136,7 @@ class Service {
   }
 
   /** Returns a handle for an object of the addon. Other values are returned unchanged. */
-  #handleOf(object: object, device: number | undefined): MadeHandle | object {
+  #handleOf(object: object, device: number | undefined): RemoteHandle | object {
     const kind = this.#call('handleKind', object) as HandleKind | ''
     if (kind === '') return object
     const handle = ++this.#last

@@ -205,26 +205,26 @@ async function computeBlock(
   const h2dMs = performance.now() - started
 
   // Arrays receive the results of the block, and views that one binding doesn't reach.
-  const places = targets.map((target, index): Place => {
+  const outputs = targets.map((target, index): Place => {
     const bits = index === 0 ? kind.bits : 32
-    const place = target.view && from(target.view, z0, i0, j0)
-    if (place && isBindable(gpu, place, sizes)) return { result: place }
+    const position = target.view && from(target.view, z0, i0, j0)
+    if (position && isBindable(gpu, position, sizes)) return { result: position }
     const buffer = take((sizes.batch * sizes.rows * sizes.cols * bits) / 8)
     const result: GpuView = { buffer, bits, ...contiguous(sizes) }
-    if (place) return { result, place }
+    if (position) return { result, place: position }
     const part = target.isSeparate ? from(target.layout, z0, i0, j0) : target.layout
     return { result, ...receiver(target.array!, part, sizes) }
   })
   const task: ProductTask = {
     ...{ kind, rows, policy, check, batch: size.items, m: size.rows, n: size.cols, k },
-    ...{ a: left, b: right, c0: before, c: places[0]!.result, witness: places[1]?.result ?? null },
-    reads: places.flatMap(({ result, into }) => (into ? [{ buffer: result.buffer, at: 0, into }] : [])),
+    ...{ a: left, b: right, c0: before, c: outputs[0]!.result, witness: outputs[1]?.result ?? null },
+    reads: outputs.flatMap(({ result, into }) => (into ? [{ buffer: result.buffer, at: 0, into }] : [])),
   }
   try {
     const { path, kernelMs } = await multiplyBlock(gpu, task)
-    for (const { result, place, finish } of places) {
+    for (const { result, place: position, finish } of outputs) {
       finish?.()
-      if (place) await copyElements(gpu, { kind: 'copy', bits: place.bits }, place, result, sizes)
+      if (position) await copyElements(gpu, { kind: 'copy', bits: position.bits }, position, result, sizes)
     }
     return { fault: null, path, kernelMs, h2dMs }
   } catch (error) {

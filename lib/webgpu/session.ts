@@ -218,7 +218,7 @@ export function gpuFunctions(
     [reports, reportBase]: [reports: Float64Array, base: number],
     matrix: (name: MatrixName, layout: Layout, sizes: Sizes) => Matrix | null,
   ): ProductRequest {
-    const field = (place: number) => fields[base + place]!
+    const field = (position: number) => fields[base + position]!
     if (field(at.structured) !== 0) throw notExact('products with the option structure')
     const report = (name: ReportField, value: number) => {
       reports[reportBase + reportAt[name]] = value
@@ -467,10 +467,10 @@ export function gpuFunctions(
                 at,
                 [reports, index * reportFields.length],
                 (name, layout, sizes) => {
-                  const place = placeOf(name, base)
+                  const position = placeOf(name, base)
                   if (name === 'witness' && !asksWitness) return null
-                  if (place !== 0)
-                    return matrixOf(place < 0 ? arrays[-1 - place] : memories.get(place), layout)
+                  if (position !== 0)
+                    return matrixOf(position < 0 ? arrays[-1 - position] : memories.get(position), layout)
                   const memory = allocated[name]
                   return memory ? { view: memory.view(contiguous(sizes, layout.offset)), isNew: true } : null
                 },

@@ -377,12 +377,12 @@ describe('operands', () => {
   it('may have many elements, during which the event loop turns', async () => {
     const n = 700
     const large = matrix(n, n, new Int32Array(n * n).fill(EPSILON))
-    let turned = false
+    let isTransposed = false
     setImmediate(() => {
-      turned = true
+      isTransposed = true
     })
     const { c } = await leftResidual(large, large)
-    expect(turned).toBe(true)
+    expect(isTransposed).toBe(true)
     expect(c.data.every((value) => value === TOP)).toBe(true)
   })
 })

@@ -36,7 +36,7 @@ import { Random, randomMatrix } from '../support/generators.js'
 import { inTime } from '../support/in-time.js'
 import { oracle, type Strided } from '../support/oracle.js'
 import { PATIENCE } from '../support/patience.js'
-import { cutOff, network } from '../support/places.js'
+import { cutOff, network } from '../support/storage-location.js'
 
 let folder: string
 let pathA: string

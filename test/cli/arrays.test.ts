@@ -112,14 +112,14 @@ it("reports wrong usage without an output, and with options that arrays don't ha
 })
 
 describe('an existing .npy output', () => {
-  const files = () => [inputs()[1]!, writeNumbers(path('turned.npy'), [80, 70], Array.from(turned.data))]
-  const turned = randomMatrix(80, 70, 3) as Strided & Plain
+  const files = () => [inputs()[1]!, writeNumbers(path('turned.npy'), [80, 70], Array.from(transposed.data))]
+  const transposed = randomMatrix(80, 70, 3) as Strided & Plain
   const onDisk = [[], ['--memory', '4MiB'], ['--overwrite']]
 
   it.each(onDisk)('is replaced, in memory and on disk: %j', async (...flags) => {
     const out = writeNumbers(path('there.npy'), [1, 1], [7])
     await succeeds(['multiply', ...files(), '-o', out, ...flags, ...cpu])
-    const expected = oracle(b, turned)
+    const expected = oracle(b, transposed)
     expect(readNumbers(out).values).toEqual(expected.overflow ? null : Array.from(expected.data))
     writeNumbers(path('w.npy'), [1, 1], [0])
     writeNumbers(out, [2, 1], [7, 7])

@@ -107,8 +107,8 @@ describeUnless(withoutTwo(), 'cuda', () => {
     await mpmm(A, B, { semiring: own, out: [columns[0].transpose(), columns[1].transpose()] })
     for (const [at, lane] of columns.entries()) {
       const { data } = await lane.download()
-      const turned = alone[at]!.data.map((_, index) => data[(index % n) * n + Math.floor(index / n)]!)
-      expectSame(alone[at]!, { data: turned, shape: [n, n] })
+      const transposed = alone[at]!.data.map((_, index) => data[(index % n) * n + Math.floor(index / n)]!)
+      expectSame(alone[at]!, { data: transposed, shape: [n, n] })
     }
   })
 

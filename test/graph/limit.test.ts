@@ -125,8 +125,8 @@ function randomGraph({ weight }: Objective, type: Type, seed: number) {
 function matrixOf(objective: Objective, type: Type, { from, to, weight }: ReturnType<typeof randomGraph>) {
   const data = new arrays[type](NODES * NODES).fill(objective.none(type))
   from.forEach((i, e) => {
-    const place = i * NODES + to[e]!
-    if (objective.isBetter(weight[e]!, data[place]!)) data[place] = weight[e]!
+    const position = i * NODES + to[e]!
+    if (objective.isBetter(weight[e]!, data[position]!)) data[position] = weight[e]!
   })
   return data
 }

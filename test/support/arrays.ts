@@ -211,7 +211,7 @@ export function writeByHand(
 /** Changes the byte at `at` of a file; negative positions count from its end. */
 export function spoil(path: string, at: number): void {
   const bytes = readFileSync(path)
-  const place = at < 0 ? bytes.length + at : at
-  bytes[place] = bytes[place]! ^ 0x55
+  const position = at < 0 ? bytes.length + at : at
+  bytes[position] = bytes[position]! ^ 0x55
   writeFileSync(path, bytes)
 }

@@ -172,7 +172,7 @@ function crossings(open: () => Device): void {
       const upload = (value: number) => open().upload(floats(type, value) as never) as Promise<DeviceMatrix>
       const options = { semiring } as never
       /** Functions that compute a result of two values. */
-      const ways: Record<string, (x: DeviceMatrix, y: DeviceMatrix) => Promise<DeviceMatrix>> = {
+      const methods: Record<string, (x: DeviceMatrix, y: DeviceMatrix) => Promise<DeviceMatrix>> = {
         'a product': async (x, y) => (await mpmm(x, y, options)).c,
         'a product added to C0': async (x, y) =>
           (await mpmm(x, x, { semiring, accumulate: y } as never)).c as DeviceMatrix,
@@ -190,14 +190,14 @@ function crossings(open: () => Device): void {
         },
       }
       const three = await upload(3)
-      for (const [way, compute] of Object.entries(ways)) {
+      for (const [name, compute] of Object.entries(methods)) {
         for (const [x, y] of pairs) {
           if (!takes(semiring, x) || !takes(semiring, y)) continue
           const [X, Y] = [await upload(x), await upload(y)]
           const C = await compute(X, Y)
           const c = await C.download()
           for (const next of semirings) {
-            const what = `${way} of ${x} and ${y}, then ${next}`
+            const what = `${name} of ${x} and ${y}, then ${next}`
             const product = mpmm(C, three, { semiring: next } as never) as unknown as Promise<{
               c: DeviceMatrix
             }>

@@ -270,8 +270,8 @@ function exhausted(home: Home): void {
       return []
     },
     'a copy': async (a) => {
-      using turned = a.transpose()
-      await turned.download()
+      using transposed = a.transpose()
+      await transposed.download()
       return []
     },
     'a group': async (a, b) =>
@@ -310,13 +310,13 @@ function contradictions(backend: BackendName, open: () => Device): void {
   it('are rejected for matrices of two devices, with advice', async () => {
     const [first, second] = [open(), await openDevice({ backend })]
     const [a, b] = [await first.full([2, 2], 0), await second.full([2, 2], 0)]
-    const place = backend === 'cpu' ? 'the CPU' : 'CUDA device 0 \\(.+\\)'
+    const location = backend === 'cpu' ? 'the CPU' : 'CUDA device 0 \\(.+\\)'
     const refused = (error: unknown, one: string, other: string) =>
       expectError(
         error,
         'DEVICE',
         new RegExp(
-          `^${one} is on ${place} and ${other} on ${place}, opened by another openDevice\\(\\): .*download`,
+          `^${one} is on ${location} and ${other} on ${location}, opened by another openDevice\\(\\): .*download`,
         ),
       )
     refused(await caught(mpmm(a, b)), 'b', 'a')

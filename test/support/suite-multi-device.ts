@@ -25,7 +25,7 @@ const integers = (rows: number, cols: number, limit = 1000, batch?: number) => {
   return { data, shape: batch === undefined ? [rows, cols] : [batch, rows, cols] } as DenseMatrix
 }
 
-export function severalSuite(backend: BackendName): void {
+export function multiDeviceSuite(backend: BackendName): void {
   const options = backend === 'cuda' ? ({ backend } as const) : {}
   beforeAll(() => addon.pretendDevices(DEVICES))
   afterAll(() => addon.pretendDevices(0))

@@ -183,8 +183,8 @@ export function crossedPaths(backend: BackendName): void {
         ? { ...graphs[0]!, weight: arrays[type].from(graphs[0]!.weight) }
         : matrixOf(graphs, semiring, type, form)
       const device = isList || place === 'arrays' ? undefined : place === 'devices' ? several : one
-      const held = device ? await device.upload(given as never) : given
-      if (device) there.push(held)
+      const operand = device ? await device.upload(given as never) : given
+      if (device) there.push(operand)
       const searches = method === 'search' || method === 'dissection'
       const options = { method, sources, targets, paths, overflow, limit: bound }
       const what = JSON.stringify({ ...requested, limit: bound })
@@ -198,7 +198,7 @@ export function crossedPaths(backend: BackendName): void {
           cols.map((j) => storedAs(isFar(value[j]!) ? null : value[j]!, semiring, type, overflow)),
         ),
       )
-      const work = find(held, { ...(device ? {} : { backend: searches ? 'cpu' : backend }), ...options })
+      const work = find(operand, { ...(device ? {} : { backend: searches ? 'cpu' : backend }), ...options })
       if (stored.flat(2).includes(null)) {
         await expect(work, what).rejects.toEqual(coded('OVERFLOW'))
         continue

@@ -43,8 +43,8 @@ export function powers(backend: Backend, open: () => Device): void {
     const { c: same } = await power(there, 5, { out: there })
     expect(same).toBe(there)
     expect([...(await there.download()).data]).toEqual([...both.data])
-    const turned = await power({ data: data.slice(0, 9), shape: [3, 3], strides: [1, 3] }, 5, { backend })
-    expectElements({ data: turned.c.data, shape: [3, 3], strides: [1, 3] }, {
+    const transposed = await power({ data: data.slice(0, 9), shape: [3, 3], strides: [1, 3] }, 5, { backend })
+    expectElements({ data: transposed.c.data, shape: [3, 3], strides: [1, 3] }, {
       batch: 1,
       rows: 3,
       cols: 3,

@@ -9,7 +9,7 @@ import { inTime } from './in-time.js'
 
 const END = 2 ** 31
 
-export function spreadClosures(open: () => Device): void {
+export function shardedClosures(open: () => Device): void {
   const integers = (n: number, make: (from: number, to: number) => number) =>
     matrix(
       n,

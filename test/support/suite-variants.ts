@@ -21,7 +21,7 @@ import type { SemiringName } from './oracle.js'
 import { type Part, whole } from './parts.js'
 import { type Algebra, algebraOf, algebras, by, type Case, type Elements, sourceOf } from './products/case.js'
 import { expectRight } from './products/law.js'
-import { compute, type Place, type ResultTarget } from './products/places.js'
+import { compute, type ExecutionTarget, type ResultTarget } from './products/targets.js'
 import { decisive, kindNamesOf, mixed, startFor, tied, valuesFor } from './products/values.js'
 import { describeUnless } from './skip.js'
 import { depths, drawn, withStructure } from './suite-products.js'
@@ -87,10 +87,10 @@ export function variantSuite(backend: BackendName, part: Part = whole): void {
   afterAll(() => device.close())
 
   // Variants are ordered by algebra, because their expected results are computed once per algebra.
-  const place = ({ semiring, dtype }: Variant) => algebras.indexOf(algebraOf(semiring, dtype))
+  const position = ({ semiring, dtype }: Variant) => algebras.indexOf(algebraOf(semiring, dtype))
   const listed = variants()
     .filter((row) => row.backend === backend)
-    .sort((x, y) => place(x) - place(y))
+    .sort((x, y) => position(x) - position(y))
   for (const [turn, variant] of part(listed).entries()) {
     const cannot = missing(variant)
     const { name, semiring, dtype } = variant
@@ -114,7 +114,12 @@ function laws(
   turn: number,
 ): void {
   const { name, semiring, dtype } = variant
-  const inArrays: Place = { name: 'arrays', options: {}, expectation: { backend, timed: true }, sync: true }
+  const inArrays: ExecutionTarget = {
+    name: 'arrays',
+    options: {},
+    expectation: { backend, timed: true },
+    sync: true,
+  }
 
   /** Arithmetic in which the variant computes the int32 sums of a case, or `none`. */
   function pathOf(testCase: Case): string | undefined {
@@ -130,13 +135,13 @@ function laws(
    */
   async function check(
     testCase: Case,
-    ways: ResultTarget[] = ['new'],
+    destinations: ResultTarget[] = ['new'],
     where = inArrays,
   ): Promise<'computed' | 'refused'> {
     const path = pathOf(testCase)
     const mayRefuse = path === 'none' || isExponent(variant) || testCase.structure !== undefined
-    for (const way of ways) {
-      const outcome = await compute(where, by(name, testCase), way)
+    for (const destination of destinations) {
+      const outcome = await compute(where, by(name, testCase), destination)
       const { code } = (outcome.error ?? {}) as { code?: string }
       if (mayRefuse && code === 'ERR_MPMML_VARIANT') {
         expectError(outcome.error, 'VARIANT', name, "can't run this product")
@@ -144,7 +149,7 @@ function laws(
       }
       if (path === 'none')
         expect.fail(`${testCase.what}: there is a result, and no path on which it is exact`)
-      expectRight(by(name, testCase, { path }), outcome, where.expectation, way)
+      expectRight(by(name, testCase, { path }), outcome, where.expectation, destination)
     }
     return 'computed'
   }

@@ -41,11 +41,11 @@ afterEach(() => rmSync(folder, { recursive: true }))
 
 function install(names: Package[]): void {
   for (const short of names) {
-    const place = join(folder, 'node_modules', '@mpmml', short)
-    mkdirSync(place, { recursive: true })
+    const position = join(folder, 'node_modules', '@mpmml', short)
+    mkdirSync(position, { recursive: true })
     const manifest = { name: `@mpmml/${short}`, version, main: packages[short] }
-    writeFileSync(join(place, 'package.json'), JSON.stringify(manifest))
-    symlinkSync(join(root, 'build/Release/mpmml.node'), join(place, packages[short]))
+    writeFileSync(join(position, 'package.json'), JSON.stringify(manifest))
+    symlinkSync(join(root, 'build/Release/mpmml.node'), join(position, packages[short]))
   }
 }
 

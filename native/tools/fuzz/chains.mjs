@@ -161,13 +161,13 @@ class Chain {
     const written = out ? this.snapshot(out.root) : undefined
     await this.later(async () => {
       const [x, y] = [a.content(), b.content()]
-      const held = out ? out.content() : null
+      const initial = out ? out.content() : null
       const given = {
         ...problem,
         a: x,
         b: y,
-        held,
-        c0: c0 ? c0.content() : accumulate === 'out' ? held : null,
+        initial,
+        c0: c0 ? c0.content() : accumulate === 'out' ? initial : null,
       }
       const outcome = await compute()
       const now = out ? await written() : null

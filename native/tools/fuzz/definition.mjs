@@ -147,12 +147,12 @@ export function cells(problem, item, rows, cols, requested = []) {
   const fold = algebra.isInteger && overflow === 'wrap' ? wrappedSum : algebra.fold
   const { none, zero } = algebra
   const [isInteger, isSingle] = [algebra.isInteger, algebra.dtype === 'float32' && !isOrdinary]
-  let place = -1
+  let index = -1
   let steps = 0
   for (let r = 0; r < rows.length; r++) {
     const i = rows[r]
     for (let s = 0; s < cols.length; s++) {
-      place++
+      index++
       const j = cols[s]
       let first = r * depth
       let last = first + depth
@@ -164,29 +164,29 @@ export function cells(problem, item, rows, cols, requested = []) {
         last = first + to
         first += from
       }
-      inside[place] = 1
+      inside[index] = 1
       let start = z ? z[r * c0.cols + j] : none
       if (Number.isNaN(start) && !isOrdinary) start = none
       const ahead = (s - r) * depth
       steps += last - first
       let best = fold(x, y, first, last, ahead, start, magnitude, algebra)
       if (isOrdinary) {
-        magnitudes[place] = magnitude[0]
-        bounds[place] = (depth + 2) * (2 * unit * magnitude[0] + tiny)
+        magnitudes[index] = magnitude[0]
+        bounds[index] = (depth + 2) * (2 * unit * magnitude[0] + tiny)
       }
       if (isSingle) best = Math.fround(best)
       if (isInteger && best !== none) {
         if (overflow === 'saturate') best = clamped(best, algebra)
-        if (throws && best !== clamped(best, algebra)) leaves[place] = 1
+        if (throws && best !== clamped(best, algebra)) leaves[index] = 1
       }
       if (best !== none) {
         const next = (k) => {
           const found = find(x, y, Math.max(first, r * depth + k), last, ahead, best, algebra)
           return found < 0 ? -1 : found - r * depth
         }
-        for (const name of requested) beside[name][place] = further[name].of(next)
+        for (const name of requested) beside[name][index] = further[name].of(next)
       }
-      values[place] = best === none ? zero : best
+      values[index] = best === none ? zero : best
     }
   }
   return { values, inside, leaves, beside, bounds, magnitudes, steps }

@@ -89,7 +89,7 @@ function drawBatch(random, [m, k, n], elements) {
 }
 
 /**
- * A product. `limits`: the most elements of a matrix and the most steps of a large product. `held` is what `out` holds before;
+ * A product. `limits`: the most elements of a matrix and the most steps of a large product. `initial` is what `out` holds before;
  * `accumulate` is 'nothing', 'a matrix' or 'out'.
  */
 export function drawProblem(random, limits, algebra = drawAlgebra(random)) {
@@ -122,12 +122,12 @@ export function drawProblem(random, limits, algebra = drawAlgebra(random)) {
   const accumulate = random.pick(['nothing', 'nothing', 'a matrix', 'out'])
   const oneC0 = batch === null || (accumulate === 'a matrix' && random.chance(0.3))
   const hasOut = accumulate === 'out' || random.chance(isNear ? 0.8 : 0.4)
-  const held = hasOut ? make('c', m, n, batch === null) : null
-  const c0 = accumulate === 'a matrix' ? make('c', m, n, oneC0) : accumulate === 'out' ? held : null
+  const initial = hasOut ? make('c', m, n, batch === null) : null
+  const c0 = accumulate === 'a matrix' ? make('c', m, n, oneC0) : accumulate === 'out' ? initial : null
   if (structure) {
     writeGarbageOutside(random, a, structure.a, algebra)
     writeGarbageOutside(random, b, structure.b, algebra)
-    for (const matrix of new Set([c0, held]))
+    for (const matrix of new Set([c0, initial]))
       if (matrix) writeGarbageOutside(random, matrix, structure.c, algebra)
   }
   const parts = [[a, structure?.a], [b, structure?.b], ...(c0 ? [[c0, structure?.c]] : [])]
@@ -145,7 +145,7 @@ export function drawProblem(random, limits, algebra = drawAlgebra(random)) {
     a,
     b,
     c0,
-    held,
+    initial,
     accumulate,
     structure,
     overflow,

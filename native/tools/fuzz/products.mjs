@@ -43,7 +43,7 @@ function handOver(random, problem) {
     const narrow = random.chance(0.3) ? narrowed(problem.algebra, source) : null
     return place(random, narrow ?? source).matrix
   }
-  const out = problem.held ? place(random, problem.held) : null
+  const out = problem.initial ? place(random, problem.initial) : null
   const { accumulate, c0 } = problem
   // Sometimes both operands are the same array.
   const a = operand(problem.a)

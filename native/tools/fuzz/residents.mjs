@@ -48,7 +48,7 @@ async function products(context, random, device, where) {
   const first = random.chance(0.8)
   const a = await operand(problem.a, first)
   const b = await operand(problem.b, !first || random.chance(0.8))
-  const out = problem.held ? await upload(problem.held) : undefined
+  const out = problem.initial ? await upload(problem.initial) : undefined
   const c0 =
     problem.accumulate === 'a matrix' ? await operand(problem.c0, random.chance(0.5), false) : undefined
   for (let round = random.integer(1, 3); round > 0; round--) {
@@ -72,7 +72,7 @@ async function products(context, random, device, where) {
       ? wrongFailure(context, random, { problem, error, variant, refuses, now })
       : await wrongResult(context, random, { problem, result, now })
     if (wrong !== undefined) throw new Wrong(`${what}: ${wrong}`)
-    if (now) problem.held = now
+    if (now) problem.initial = now
     if (problem.accumulate === 'out') problem.c0 = now
     // Repeats the product with another overflow policy.
     problem.overflow = drawOverflow(random, algebra, true)
@@ -85,7 +85,7 @@ function wrongFailure(context, random, { problem, error, variant, refuses, now }
   const wrong = wrongError(problem, error, random, context.budget, { variant, refuses })
   if (wrong !== undefined) return wrong
   context.tally.refused(error.code)
-  if (now && !sameBits(now.data, problem.held.data))
+  if (now && !sameBits(now.data, problem.initial.data))
     return `out has changed, although the product ended with ${error.code}`
   return undefined
 }

@@ -96,11 +96,11 @@ export interface Case {
 export type Cells = ReturnType<typeof cells>
 
 /** Case in the form of the definition. */
-export function problemOf({ algebra, a, b, c0, structure, overflow }: Case, held: Elements | null = null) {
+export function problemOf({ algebra, a, b, c0, structure, overflow }: Case, initial: Elements | null = null) {
   const batched = a.batched || b.batched
   const batch = a.batch === 1 ? b.batch : a.batch
   const sizes = { m: a.rows, k: a.cols, n: b.cols, batch, batched }
-  return { algebra, ...sizes, a, b, c0: c0 ?? null, held, structure, overflow }
+  return { algebra, ...sizes, a, b, c0: c0 ?? null, initial, structure, overflow }
 }
 
 export type Problem = ReturnType<typeof problemOf>

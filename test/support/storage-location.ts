@@ -21,7 +21,7 @@ import { S3Server } from './s3-server.js'
 
 const BUCKET = 's3://bucket/'
 
-export class Place {
+export class StorageLocation {
   #folder = ''
   #server: S3Server | undefined
   #names = 0
