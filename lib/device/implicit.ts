@@ -12,8 +12,8 @@ import type { Session } from './resident.js'
 const sessions = new Map<string, Promise<Session>>()
 
 /**
- * Runs work of about `steps` steps on the backend that the options or the library choose. `kind`: that of the work if `auto` may give it
- * to WebGPU.
+ * Runs work of about `steps` steps on the backend that the options or the library choose. `kind` is the kind of work if `auto` may
+ * choose WebGPU, otherwise undefined.
  */
 export async function onImplicitDevice<Result>(
   options: PlacementRequest,

@@ -54,7 +54,7 @@ const tileFor = ({ n, next }: ClosureTask): Tile => {
  * Closes matrices, after a self-test of the pipelines on a small graph. The distances change only if no cycle
  * gains.
  */
-export async function close(gpu: Gpu, task: ClosureTask): Promise<ClosureOutcome> {
+export async function computeClosure(gpu: Gpu, task: ClosureTask): Promise<ClosureOutcome> {
   const { semiring, next, batch, n, weights } = task
   if (semiring !== 'max-plus' && semiring !== 'min-plus') throw notExact(`closures over ${semiring}`)
   const { least, greatest } = await assertBound(gpu, task)
@@ -79,7 +79,12 @@ async function closeThenFindNext(gpu: Gpu, task: ClosureTask, next: GPUBuffer): 
   return gpu.withBuffers(async (take) => {
     const newView = (): GpuView => ({ buffer: take(countOf(sizes) * 4), bits: 32, ...contiguous(sizes) })
     const [closure, product] = [newView(), newView()]
-    const { kernelMs } = await close(gpu, { ...task, reflexive: true, distances: closure, next: null })
+    const { kernelMs } = await computeClosure(gpu, {
+      ...task,
+      reflexive: true,
+      distances: closure,
+      next: null,
+    })
     const block = await multiplyBlock(gpu, {
       ...{ kind: kindOf(semiring, 'int32'), rows: tileRowsOf(n, n, batch), batch, m: n, n, k: n },
       ...{ a: weights, b: closure, c: product, policy: THROW, reads: [], check },

@@ -185,7 +185,7 @@ void Background::settle(Work& work) {
   }
 }
 
-/// Rejects the promise of a work whose result can't be created, for lack of memory or because the environment has been
+/// Rejects the promise of a task whose result can't be created, for lack of memory or because the environment has been
 /// terminated.
 void Background::reject(Work& work, const Napi::Error& error) {
   try {

@@ -49,10 +49,7 @@ const sums = (['max-plus', 'min-plus'] as const).map((semiring) => algebraOf(sem
 const floats = (['max-plus', 'min-plus'] as const).map((semiring) => algebraOf(semiring, 'float32'))
 const named = (list: Algebra[]) => list.map((one) => [nameOf(one), one] as const)
 
-/**
- * Returns the element in a line, which is a row of A or a column of B, and at a k. NaN is the semiring's
- * zero.
- */
+/** Function that gives the element at index k of a line (row of A or column of B). NaN stands for the semiring's zero. */
 type Element = (line: number, k: number) => number
 
 /** Operand with generated elements; its lines are the rows of A or the columns of B. */

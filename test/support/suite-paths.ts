@@ -15,7 +15,7 @@ export function edgesOfPaths(backend: BackendName): void {
     const [least, most] = finiteRange(semiring)
     const limit = translatedLimit(semiring)
 
-    /** Compares `auto` and each accumulator with the oracle; returns the arithmetics that ran, '' if one rejects. */
+    /** Compares `auto` and each accumulator with the oracle. Returns the arithmetic by accumulator; '' for rejected products. */
     const paths = (a: number[], b: number[], overflow: Overflow = 'throw') => {
       const [left, right] = [matrix(1, a.length, a), matrix(b.length, 1, b)]
       const expected = oracle(left, right, { semiring, overflow })

@@ -13,7 +13,8 @@
 
 namespace mpmml::cuda {
 
-/// Matrices on the device.
+/// Operands of a search for next nodes, in device memory: distances `d`, elements `via` of the edges from column
+/// `first_via` on, and the result `next`.
 struct NextNodeSearch {
   MatrixView d, via;
   MutableMatrixView next;

@@ -98,8 +98,8 @@ export const further = {
 }
 
 /**
- * Returns lines of a row-major matrix (rows, or columns if `across`), contiguous, with the numbers that their
- * elements stand for.
+ * Returns a contiguous copy of lines of a row-major matrix (rows, or columns if `across`), with elements converted to
+ * the numbers that they represent, such as −Infinity for the zero of max-plus.
  */
 function gather({ data, batch, rows, cols }, item, lines, across, algebra) {
   const first = (batch === 1 ? 0 : item) * rows * cols
