@@ -13,7 +13,7 @@ const sessions = new Map<string, Promise<Session>>()
 
 /**
  * Runs work of about `steps` steps on the backend that the options or the library choose. `kind` is the kind of work if `auto` may
- * choose WebGPU, otherwise undefined.
+ * choose WebGPU, otherwise null.
  */
 export async function onImplicitDevice<Result>(
   options: PlacementRequest,
