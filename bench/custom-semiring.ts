@@ -93,9 +93,12 @@ export async function multiplyByOwn(request: OwnRequest, signal: AbortSignal): P
 async function readSemiring(path: string): Promise<UserSemiring<'float32'>> {
   // Imported on demand, because products over built-in semirings don't need the module.
   const { semiring } = await import('../lib/semirings.js')
+  const text = await readFile(path, 'utf8').catch((error: Error) => {
+    throw new FileError(`${path}: expected a semiring, but ${error.message}`, { cause: error })
+  })
   let own: UserSemiring
   try {
-    own = semiring.from(await readFile(path, 'utf8'))
+    own = semiring.from(text)
   } catch (error) {
     throw new FileError(`${path}: ${(error as Error).message}`, { cause: error })
   }

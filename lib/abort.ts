@@ -59,7 +59,7 @@ export function onAbort(signal: AbortSignal, action: () => void): () => void {
  * function that removes the action.
  */
 export const cancelOnAbort = (signal: AbortSignal, cancel: Int32Array): (() => void) =>
-  onAbort(signal, () => addon.giveUp(cancel))
+  onAbort(signal, () => addon.cancelWork(cancel))
 
 function subscribe(signal: AbortSignal): AbortSubscription {
   const actions = new Set<() => void>()

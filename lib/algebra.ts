@@ -43,3 +43,4 @@ export { type States, type TrajectoryOptions, trajectory } from './algebra/traje
 export type { Vector } from './algebra/vector.js'
 export { weightMatrix } from './algebra/weight-matrix.js'
 export type { IntegerEdges, NamedWeights, Weights } from './algebra/weights.js'
+export type { AlgebraResult } from './product/result.js'

@@ -57,8 +57,8 @@ export async function runNative<Result>(
     // Adding a listener to a signal of another realm or of a polyfill may run any code.
     throwIfAborted(signal, what)
     borrowed?.requireStillThere()
-    const cancelNative = () => addon.giveUp(cancel)
-    if (onProgress) progress = new ProgressReports(onProgress, shareOf(steps, report), cancelNative)
+    const cancelWork = () => addon.cancelWork(cancel)
+    if (onProgress) progress = new ProgressReports(onProgress, shareOf(steps, report), cancelWork)
     result = await start({ cancel, report, borrowed })
   } catch (thrown) {
     progress?.end(false)

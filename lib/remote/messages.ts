@@ -21,7 +21,7 @@ export type Request =
   /** Definition of a semiring, with the handle that the page chose for it. */
   | { semiring: number; definition: unknown }
   /** Cancellation of a call. */
-  | { giveUp: number }
+  | { cancelWork: number }
   | { release: number }
   /** The process ends: the worker ends its work, and then sets the element to 1. */
   | { end: Int32Array }

@@ -328,11 +328,11 @@ export function remote(
       collected.register(created, handle)
       return created
     },
-    giveUp(cancel: Int32Array) {
+    cancelWork(cancel: Int32Array) {
       cancel[0] = 1
       for (const [call, { cancel: flag, reject }] of pending) {
         if (flag !== cancel) continue
-        post({ giveUp: call })
+        post({ cancelWork: call })
         pending.delete(call)
         // The promise is rejected at once, because a worker without threads reads the cancellation only after
         // the call.

@@ -57,9 +57,9 @@ class Service {
   take(request: Exclude<Request, Start>): void {
     if ('call' in request) this.#run(request)
     else if ('semiring' in request) this.#makeSemiring(request.semiring, request.definition)
-    else if ('giveUp' in request) {
-      const cancel = this.#running.get(request.giveUp)?.cancel
-      if (cancel) this.#call('giveUp', cancel)
+    else if ('cancelWork' in request) {
+      const cancel = this.#running.get(request.cancelWork)?.cancel
+      if (cancel) this.#call('cancelWork', cancel)
     } else if ('end' in request) this.#end(request.end)
     else this.#release(request.release)
   }

@@ -56,7 +56,7 @@ export function withWebGpu(addon: Addon): Calls {
       (await start()).openDevice(addon.backendChoices.indexOf('webgpu'), 0, deviceMemory, 0),
     multiply: (...values) => ofThread(values[7]).multiply(...values),
     multiplyGroup: (...values) => ofThread(values[5]).multiplyGroup(...values),
-    giveUp: (cancel) => current?.giveUp(cancel),
+    cancelWork: (cancel) => current?.cancelWork(cancel),
   }
   return withGpu(addon, gpu)
 }

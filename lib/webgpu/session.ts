@@ -486,7 +486,7 @@ export function gpuFunctions(
       )
     },
 
-    giveUp(cancel) {
+    cancelWork(cancel) {
       cancel[0] = 1
     },
   }

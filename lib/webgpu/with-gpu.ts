@@ -44,7 +44,7 @@ export const routed = [
 
 /** Functions of the addon that a WebGPU device has too. They read requests before they return. */
 export interface GpuFunctions
-  extends Pick<Addon, (typeof routed)[number] | 'multiply' | 'multiplyGroup' | 'giveUp'> {
+  extends Pick<Addon, (typeof routed)[number] | 'multiply' | 'multiplyGroup' | 'cancelWork'> {
   /** Looks for an adapter unless one is known, and describes it. Rejects never. */
   describeGpu(allowsFallback?: boolean): Promise<GpuDescription>
   /** The kind of a handle that a WebGPU device has made; '' of any other value. */
@@ -108,9 +108,9 @@ export function withGpu<Base extends object>(base: Base, gpu: GpuFunctions): Bas
       const [, request, , , , device] = values
       return (isOnGpu(device, request) ? gpu : addon).multiplyGroup(...values)
     },
-    giveUp(cancel) {
-      gpu.giveUp(cancel)
-      addon.giveUp(cancel)
+    cancelWork(cancel) {
+      gpu.cancelWork(cancel)
+      addon.cancelWork(cancel)
     },
   }
   return {

@@ -379,7 +379,7 @@ double memory_number(const Napi::Value& memory) {
 
 void release(const Napi::Value& memory) { memory_in(memory).release(memory.Env()); }
 
-Napi::Value abandon(const Napi::CallbackInfo& info, std::atomic<int32_t>* cancel) {
+Napi::Value cancel_work(const Napi::CallbackInfo& info, std::atomic<int32_t>* cancel) {
   cancel->store(1, std::memory_order_relaxed);
   Background::of(info.Env()).withdraw(cancel);
   return info.Env().Undefined();

@@ -136,7 +136,7 @@ class Bench {
     MPMML_CUDA(cudaStreamSynchronize(stream_));
     ValueRange range = range_of(problem_.operation, result->facts(), Storage::kElement);
     // Floats are whole numbers, too.
-    range.levels.spread = int64_t{request_.maximum} - request_.minimum;
+    range.levels.range = int64_t{request_.maximum} - request_.minimum;
     range.levels.has_zero = range.has_zero;
     return range;
   }

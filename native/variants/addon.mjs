@@ -212,7 +212,7 @@ outputs gets another memory likewise. Error messages start with "product <index>
     },
     gives: promise(made),
   },
-  giveUp: {
+  cancelWork: {
     doc: "Sets `cancel[0]`, and fails the queued work with this flag that hasn't begun to run.",
     takes: { cancel },
     gives: raw('void'),

@@ -240,10 +240,10 @@ export function staged(addon: Exports, memory: Memory): Exports {
   return {
     ...addon,
     ...Object.fromEntries(withArrays.map((name) => [name, wrapped(name)])),
-    giveUp(cancel: Int32Array) {
+    cancelWork(cancel: Int32Array) {
       cancel[0] = 1
       for (const call of running) {
-        if (call.cancel === cancel) (addon.giveUp as Call)(call.staged.view(cancel))
+        if (call.cancel === cancel) (addon.cancelWork as Call)(call.staged.view(cancel))
       }
     },
     // The system manages the pages of WebAssembly memory.

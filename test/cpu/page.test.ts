@@ -241,7 +241,7 @@ describe('a call', () => {
       post(message, transfer)
       sent.push(message)
     }
-    ;(addon.giveUp as (cancel: Int32Array) => void)(cancel)
+    ;(addon.cancelWork as (cancel: Int32Array) => void)(cancel)
     expect(sent).toEqual([])
     cancel[0] = 0
     expect(await order()).toMatchObject({ order: new Int32Array(1) })
@@ -274,10 +274,10 @@ describe('a call', () => {
     const fields = Float64Array.from(names, (name) => (/batch|rows|cols/.test(name) ? 1 : 0))
     const cancel = new Int32Array(1)
     const upload = (addon.upload as Call)(device, Int32Array.of(7), fields, cancel)
-    ;(addon.giveUp as (cancel: Int32Array) => void)(cancel)
+    ;(addon.cancelWork as (cancel: Int32Array) => void)(cancel)
     await expect(upload).rejects.toMatchObject({ code: 'ERR_MPMML_ABORTED' })
     await (addon.fill as Call)(device, fields)
-    expect(sent.filter((message) => 'giveUp' in message)).toHaveLength(1)
+    expect(sent.filter((message) => 'cancelWork' in message)).toHaveLength(1)
     const use = () => (addon.memoryUse as (device: unknown) => { used: number })(device).used
     await (addon.closeDevice as Call)(device)
     expect(use()).toBeLessThan(2 ** 20)

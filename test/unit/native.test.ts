@@ -223,7 +223,7 @@ describe('requests about devices that lib would not send', () => {
       if (wrong !== array) {
         refused(() => untyped.upload!(device, wrong, request, cancel))
         refused(() => untyped.upload!(device, array, request, wrong))
-        refused(() => untyped.giveUp!(wrong))
+        refused(() => untyped.cancelWork!(wrong))
         refused(() => untyped.multiply!(wrong, memory, null, null, product(), reports(), cancel, device))
       }
       if (wrong !== request) {

@@ -83,7 +83,7 @@ describe('fuzz', () => {
 
   it.each([
     ['--seed x', /--seed must be a whole number/],
-    ['--backend gpu', /--backend can be auto, cpu, cuda, not gpu/],
+    ['--backend gpu', /--backend can be auto, cpu, cuda, webgpu, not gpu/],
     ['--devices 3', /--devices can be one, pretended, all, not 3/],
     ['--only nothing', /--only can be all, product/],
     ['--other', /--other/],

@@ -13,8 +13,8 @@
 
 namespace mpmml::cuda {
 
-/// Operands of a search for next nodes, in device memory: distances `d`, elements `via` of the edges from column
-/// `first_via` on, and the result `next`.
+/// Operands of a search for next nodes, in device memory: distances `d`, distances `via` from the intermediate nodes
+/// `first_via` …, and the result `next` (NextNodes).
 struct NextNodeSearch {
   MatrixView d, via;
   MutableMatrixView next;
