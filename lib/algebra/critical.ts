@@ -2,6 +2,7 @@
 import { assertTerminates } from '../graph-core/caps.js'
 import { findingComponents } from '../graph-core/components.js'
 import { naming } from '../graph-core/names.js'
+import { markedNodes } from '../graph-core/reached.js'
 import { type EdgeRows, restrict, selectEdges, startsOf } from '../graph-core/rows.js'
 import { PER_SLICE, type Steps } from '../graph-core/slices.js'
 import { greatestDivisor } from '../integers.js'
@@ -145,10 +146,9 @@ function* describeCritical<Key>(spectral: Spectral, critical: Critical): Steps<C
     for (const node of nodes) isOn[node] = 1
     parts.push((yield* naming(nodes, graph.names)) as Key[])
   }
-  const nodes = Int32Array.from(isOn.keys()).filter((node) => isOn[node] === 1)
   return {
     mean: asMean(spectral, critical.best),
-    nodes: (yield* naming(nodes, graph.names)) as Key[],
+    nodes: (yield* naming(yield* markedNodes(isOn), graph.names)) as Key[],
     edges: yield* edgesOf(spectral, critical),
     components: parts,
     cyclicity: exactNumber(critical.divisors.reduce(leastMultiple, 1n), 'the cyclicity'),

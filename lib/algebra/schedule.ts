@@ -8,6 +8,7 @@ import { cycleText } from '../graph-core/cycles.js'
 import { type EdgeList, makeEdges } from '../graph-core/edges.js'
 import { assertMemoryFits, type MemoryRequirement } from '../graph-core/memory-check.js'
 import { type NodeNames, naming, nodeText } from '../graph-core/names.js'
+import { markedNodes } from '../graph-core/reached.js'
 import { ownersOf, type WeightedRows } from '../graph-core/rows.js'
 import { inSlices, PER_SLICE, type Steps } from '../graph-core/slices.js'
 import { MAX_INT32, MIN_INT32 } from '../integers.js'
@@ -246,11 +247,9 @@ function* marking(nodes: number, isOne: (job: number) => boolean): Steps<Uint8Ar
   return marks
 }
 
-const namingMarked = (marks: Uint8Array, names: NodeNames | null) =>
-  naming(
-    jobsOf(marks.length).filter((i) => marks[i] === 1),
-    names,
-  )
+function* namingMarked(marks: Uint8Array, names: NodeNames | null): Steps<unknown[]> {
+  return yield* naming(yield* markedNodes(marks), names)
+}
 
 /** A project with its earliest start times. */
 interface Started extends Project {

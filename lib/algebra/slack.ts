@@ -10,6 +10,7 @@
 import { FLOAT64, INT32 } from '../elements.js'
 import { findingComponents } from '../graph-core/components.js'
 import { fractionBits } from '../graph-core/fractions.js'
+import { markedNodes } from '../graph-core/reached.js'
 import { ownersOf, selected, type WeightedRows } from '../graph-core/rows.js'
 import { PER_SLICE, type Steps } from '../graph-core/slices.js'
 import type { ElementArray } from '../storage.js'
@@ -162,7 +163,7 @@ export function* findingCriticalPath(
   const isTight = (k: number, i: number) =>
     isCritical[i] === 1 && isCritical[rows.to[k]!] === 1 && gaps.edge(k, i) === 0
   const { start, to } = yield* selected(rows, isTight)
-  const roots = Int32Array.from(isCritical.keys()).filter((i) => isCritical[i] === 1 && gaps.isReleased(i))
+  const roots = (yield* markedNodes(isCritical)).filter((i) => gaps.isReleased(i))
   // Members are in reverse order of discovery within components, and behind the components that they reach. So only edges that close a cycle
   // lead forward, and each job is reached by the others.
   const { members } = yield* findingComponents({ nodes, start, to }, { roots })

@@ -52,7 +52,10 @@ export function* readingTokens(
   if (!counts) return null
   const of = yield* selectEdges(counts, rows.edge, new Int32Array(rows.edge.length))
   let most = 1
-  for (let k = 0; k < of.length; k++) if (of[k]! > most) most = of[k]!
+  for (let k = 0; k < of.length; k++) {
+    if (k % PER_SLICE === PER_SLICE - 1) yield
+    if (of[k]! > most) most = of[k]!
+  }
   // Nodes that a node waits for in the same round precede it.
   const { order, cycle } = yield* findingOrder(yield* selected(rows, (k) => of[k] === 0))
   if (cycle) throw withoutToken(cycle, names)

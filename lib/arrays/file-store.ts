@@ -146,7 +146,11 @@ export const files: Store = {
   isTaken: isThere,
   readWhole: (path) => reading(path, () => readFile(path).catch(orNull)),
   async open(path, expected) {
-    const file = await open(path, 'r').catch(orNull)
+    // A file in the place of a chunk's folder is damage, so its chunks aren't missing ones with the fill value.
+    const file = await open(path, 'r').catch((error) => {
+      if (error.code === 'ENOENT') return null
+      throw error
+    })
     if (!file) return null
     try {
       const { size, mtimeMs } = await file.stat()

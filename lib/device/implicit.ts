@@ -25,15 +25,18 @@ export async function onImplicitDevice<Result>(
   const mayBeFaster = kind !== null && placed === AUTO && options.devices === 0
   const isFaster = mayBeFaster && (await isSquareWorkFaster(kind, steps, options.device, measureProduct))
   const backend = isFaster ? WEBGPU : placed
-  const session = await opened(backend, device, options.devices)
+  let session: Session | undefined
   try {
+    session = await opened(backend, device, options.devices)
     return await work(session)
   } catch (error) {
     // The next call opens a new device.
     if (error instanceof DeviceLostError) sessions.delete(keyOf(backend, device, options.devices))
     const isShort = error instanceof OutOfMemoryError && !isFromListener(error)
     const mayTry =
-      session.backend === 'webgpu' ? mayComputeInstead(error) : session.backend === 'cuda' && isShort
+      isFaster || session?.backend === 'webgpu'
+        ? mayComputeInstead(error)
+        : session?.backend === 'cuda' && isShort
     if (!(mayTryCpu && mayTry)) throw error
   }
   return work(await opened(CPU, 0, 0))

@@ -39,7 +39,12 @@ export const isGzipName = (name: string) => /\.gz$/i.test(name)
  * @example
  * console.log(fileFormatOf('roads.mtx.gz')) // matrix-market
  */
-export const fileFormatOf = (path: string | URL): FileFormat => formatOf(pathOf(path), undefined, fileFormats)
+export function fileFormatOf(path: string | URL): FileFormat {
+  const name = pathOf(path)
+  const format = formatInName(name, fileFormats)
+  if (format === undefined) throw new FileError(mustEnd(name, fileFormats))
+  return assertApplicable(name, format)
+}
 
 /** Option `array`: name of an array in an archive. */
 export const arrayName = option(undefined, (value, name) => {
@@ -60,9 +65,8 @@ export function formatOf<Format extends AnyFormat>(
   if (option !== undefined) return assertApplicable(name, option)
   const format = formatInName(name, known)
   if (format !== undefined) return assertApplicable(name, format)
-  const endingsOfKnown = showChoices(known.map((format) => endings[format]))
   throw new FileError(
-    `${name}: the name must end with ${endingsOfKnown}, or the option format must say what it is: ${showChoices(known)}`,
+    `${mustEnd(name, known)}, or the option format must say what it is: ${showChoices(known)}`,
   )
 }
 
@@ -74,6 +78,9 @@ export function formatInName<Format extends AnyFormat>(
   const ending = /\.[^./\\]*$/.exec(name.replace(/\.gz$/i, ''))?.[0].toLowerCase()
   return known.find((format) => endings[format] === ending)
 }
+
+const mustEnd = (name: string, known: readonly AnyFormat[]) =>
+  `${name}: the name must end with ${showChoices(known.map((format) => endings[format]))}`
 
 function assertApplicable<Format extends AnyFormat>(name: string, format: Format): Format {
   if (isText(format) || !isGzipName(name)) return format

@@ -1,6 +1,17 @@
-/** Finds the nodes that are reachable from a set of nodes. */
+/** Sets of nodes: those that are reachable from other nodes, and those of marks. */
 import type { Rows } from './rows.js'
 import { PER_SLICE, type Steps } from './slices.js'
+
+/** Returns the nodes whose mark is 1, ascending. */
+export function* markedNodes(marks: Uint8Array): Steps<Int32Array> {
+  const found = new Int32Array(marks.length)
+  let count = 0
+  for (let node = 0; node < marks.length; node++) {
+    if (node % PER_SLICE === PER_SLICE - 1) yield
+    if (marks[node] === 1) found[count++] = node
+  }
+  return found.slice(0, count)
+}
 
 export interface Reached {
   /** Reached nodes, in order of their distance in edges. */

@@ -1,7 +1,7 @@
 /** Topological orders of graphs, or a cycle of the graph. */
 import { findingComponents } from './components.js'
 import type { Rows } from './rows.js'
-import type { Steps } from './slices.js'
+import { PER_SLICE, type Steps } from './slices.js'
 
 /** An order of all nodes, or the nodes of a cycle that makes it impossible. */
 export type TopologicalOrder =
@@ -13,8 +13,14 @@ export function* findingOrder(rows: Rows): Steps<TopologicalOrder> {
   const { nodes, start, to } = rows
   // Components that a component reaches precede it.
   const { count, of, members } = yield* findingComponents(rows)
-  for (let i = 0; i < nodes; i++)
-    for (let k = start[i]!; k < start[i + 1]!; k++) if (to[k] === i) return { order: null, cycle: [i] }
+  let looked = 0
+  for (let i = 0; i < nodes; i++) {
+    if (++looked % PER_SLICE === 0) yield
+    for (let k = start[i]!; k < start[i + 1]!; k++) {
+      if (++looked % PER_SLICE === 0) yield
+      if (to[k] === i) return { order: null, cycle: [i] }
+    }
+  }
   return count === nodes ? { order: members, cycle: null } : { order: null, cycle: cycleOf(rows, of) }
 }
 

@@ -1,6 +1,15 @@
 /** Messages between a page and the worker that computes for it. */
-import type { HandleKind } from '../native-interface.js'
+import { type HandleKind, nativeCalls } from '../native-interface.js'
 import { type Exports, isRecord, isTypedArray, type TypedArray } from './written.js'
+
+/**
+ * Properties of the functions that messages can call: the functions of the native addon, and the description
+ * of the WebGPU adapter.
+ */
+export const calls: typeof nativeCalls = {
+  ...nativeCalls,
+  describeGpu: { takes: ['allowsFallback'], hasArrays: false, givesPromise: true },
+}
 
 /** Kind of the WebAssembly module: with threads, which require shared memory, or without. */
 export type Kind = 'threads' | 'single'
@@ -55,7 +64,7 @@ export interface RemoteHandle extends Handle {
 }
 
 /** Reference to an array of a message by its index. */
-interface Place {
+interface ArrayReference {
   readonly $array: number
 }
 
@@ -68,24 +77,32 @@ function mapped(value: unknown, replace: (inside: object) => unknown): unknown {
   return typeof value === 'object' && value !== null ? replace(value) : value
 }
 
+/** Index of an array in a message, and the number of its occurrences in the arguments. */
+export interface SentArray {
+  readonly index: number
+  uses: number
+}
+
 /** Converts arguments to the form of a message. Each array is sent once. */
 export function packed(
   values: readonly unknown[],
   handleOf: (value: object) => number,
-): { values: unknown; arrays: TypedArray[] } {
-  const places = new Map<TypedArray, number>()
+): { values: unknown; arrays: ReadonlyMap<TypedArray, SentArray> } {
+  const arrays = new Map<TypedArray, SentArray>()
   const replaced = mapped(values, (value) => {
     if (!isTypedArray(value)) return { $handle: handleOf(value) } satisfies Handle
-    if (!places.has(value)) places.set(value, places.size)
-    return { $array: places.get(value)! } satisfies Place
+    const sent = arrays.get(value) ?? { index: arrays.size, uses: 0 }
+    sent.uses++
+    arrays.set(value, sent)
+    return { $array: sent.index } satisfies ArrayReference
   })
-  return { values: replaced, arrays: [...places.keys()] }
+  return { values: replaced, arrays }
 }
 
 /** Converts arguments of a message to the form of the addon. */
 export const unpacked = (values: unknown, arrays: readonly TypedArray[], of: (handle: number) => unknown) =>
   mapped(values, (value) =>
-    '$array' in value ? arrays[(value as Place).$array] : of((value as Handle).$handle),
+    '$array' in value ? arrays[(value as ArrayReference).$array] : of((value as Handle).$handle),
   ) as unknown[]
 
 /** Converts a function's result to the form of a message: objects of the addon become handles. */

@@ -2,10 +2,9 @@
  * The addon of a page. A worker (with shared memory, several) computes asynchronous calls, so that the page
  * stays responsive. Synchronous calls run on the page, in a second instance of the module.
  */
-import { calls as known } from './calls.js'
-import { Remote, RemoteDevice } from './handles.js'
 import {
   type Kind,
+  calls as known,
   named,
   type Port,
   packed,
@@ -17,7 +16,6 @@ import {
 import {
   copyElements,
   type Exports,
-  isRecord,
   partsOf,
   replacesAll,
   type TypedArray,
@@ -28,11 +26,26 @@ import {
 
 type Call = (...values: unknown[]) => unknown
 
+/** Object of the addon in a worker. */
+export class Remote {
+  /** `addon`: the functions of that worker. */
+  constructor(
+    readonly info: RemoteHandle,
+    readonly addon: Exports,
+  ) {}
+}
+
+/** Device that was opened in the worker. */
+class RemoteDevice extends Remote {
+  /** Latest memory use that the worker reported. */
+  use: unknown = this.info.use
+}
+
 /** A call that the worker hasn't answered. */
 interface Pending {
-  /** Arrays for results: the array that was sent at each index. */
-  readonly results: ReadonlyMap<number, Written[]>
-  readonly resultIndices: readonly number[]
+  readonly results: readonly Written[]
+  /** Arrays that the worker returns after success. */
+  readonly resultArrays: readonly TypedArray[]
   readonly report: Float64Array | undefined
   readonly cancel: unknown
   resolve(value: unknown): void
@@ -87,22 +100,15 @@ const turn = () =>
     port2.postMessage(null)
   })
 
-/** Returns the number of occurrences of an array in a value. */
-function countIn(value: unknown, array: TypedArray): number {
-  if (value === array) return 1
-  const insides = Array.isArray(value) ? value : isRecord(value) ? Object.values(value) : []
-  return insides.reduce<number>((sum, inside) => sum + countIn(inside, array), 0)
-}
+const isLarge = ({ byteLength }: TypedArray) => byteLength >= LARGE
 
-/** Copies elements in slices. */
+/** Copies elements, those of a large array in slices. */
 async function copyInSlices(to: TypedArray, from: TypedArray, written: Written): Promise<void> {
   for (const part of partsOf(written, SLICE / from.BYTES_PER_ELEMENT)) {
     copyElements(to, from, part)
-    await turn()
+    if (isLarge(from)) await turn()
   }
 }
-
-const isLarge = ({ byteLength }: TypedArray) => byteLength >= LARGE
 
 /**
  * Returns the copies of arrays for a message. Copies of large arrays are empty and are filled later, except
@@ -147,18 +153,15 @@ export function remote(
   /** Resolves when all earlier messages are posted; null if none is pending. */
   let posting: Promise<void> | null = null
   /** Runs work that posts a message after the messages of earlier calls. */
-  const inOrder = (work: () => void | Promise<void>) => {
+  const inOrder = (work: () => Promise<void>) => {
     const started = posting ? posting.then(work) : work()
-    if (!(started instanceof Promise)) return
     posting = started
     started.then(() => {
       if (posting === started) posting = null
-    })
+    }, fail)
   }
   const post = (request: Request, transfer: Transferable[] = []) =>
-    inOrder(() => {
-      worker.postMessage(request, transfer)
-    })
+    inOrder(async () => worker.postMessage(request, transfer))
   const collected = new FinalizationRegistry<number>((handle) => post({ release: handle }))
   post({ start: start.compiled, kind: start.kind, threads: start.threads })
 
@@ -192,26 +195,20 @@ export function remote(
     }
     if (!('given' in data)) return
     pending.delete(data.call)
-    const resolve = () => call.resolve(takenFrom(data.given, received))
-    const copies = data.arrays.flatMap((array, index) =>
-      (call.results.get(call.resultIndices[index]!) ?? []).map((written) => ({ array, written })),
-    )
-    const large = copies.filter(({ array }) => isLarge(array))
-    for (const { array, written } of copies) {
-      if (!isLarge(array)) copyElements(written.array, array, written)
+    const returned = new Map(call.resultArrays.map((array, index) => [array, data.arrays[index]!]))
+    const finish = async () => {
+      for (const written of call.results)
+        await copyInSlices(written.array, returned.get(written.array)!, written)
+      call.resolve(takenFrom(data.given, received))
     }
-    if (large.length === 0) return resolve()
-    const copying = async () => {
-      for (const { array, written } of large) await copyInSlices(written.array, array, written)
-    }
-    copying().then(resolve, call.reject)
+    finish().catch(call.reject)
   }
 
-  function received(handle: RemoteHandle): Remote {
-    const object = new (handle.kind === 'device' ? RemoteDevice : Remote)(handle, functions)
-    numbers.set(object, handle.$handle)
-    if (object instanceof RemoteDevice) devices.set(handle.$handle, new WeakRef(object))
-    collected.register(object, handle.$handle, object)
+  function received(made: RemoteHandle): Remote {
+    const object = new (made.kind === 'device' ? RemoteDevice : Remote)(made, functions)
+    numbers.set(object, made.$handle)
+    if (object instanceof RemoteDevice) devices.set(made.$handle, new WeakRef(object))
+    collected.register(object, made.$handle, object)
     return object
   }
 
@@ -228,56 +225,45 @@ export function remote(
         if (failure) throw failure
         const { values: sent, arrays } = packed(values, handleOf)
         const { report, cancel, ...others } = named(takes, values)
-        const results = new Map<number, Written[]>()
-        for (const written of resultsOf(name, { report, cancel, ...others })) {
-          const position = arrays.indexOf(written.array)
-          results.set(position, [...(results.get(position) ?? []), written])
-        }
-        const resultIndices = [...results.keys()]
-        // An array that is both an operand and a result occurs several times in the call.
-        const replaced = new Set(
-          [...results.values()].flatMap(([written, ...others]) =>
-            written &&
-            others.length === 0 &&
-            arrays.includes(written.array) &&
-            replacesAll(written) &&
-            countIn(values, written.array) === 1
-              ? [written.array]
-              : [],
-          ),
+        // Wrong arguments, which the worker rejects, may lack an array.
+        const results = resultsOf(name, { report, cancel, ...others }).filter(({ array }) =>
+          arrays.has(array),
         )
-        const copies = copiesOf(arrays, replaced)
+        const resultArrays = [...new Set(results.map(({ array }) => array))]
+        // An array that is both an operand and a result is used several times in the call.
+        const isReplaced = (written: Written) => replacesAll(written) && arrays.get(written.array)!.uses === 1
+        const replaced = new Set(results.filter(isReplaced).map(({ array }) => array))
+        const copies = copiesOf([...arrays.keys()], replaced)
         const call = ++calls
-        const send = () =>
-          worker.postMessage(
-            { call, name, values: sent, arrays: copies, resultIndices },
-            copies.map(({ buffer }) => buffer as ArrayBuffer),
-          )
-        const sliced = arrays.filter((array) => isLarge(array) && !replaced.has(array))
         const fillAndSend = async () => {
           try {
-            for (const array of sliced) {
+            for (const [array, { index }] of arrays) {
+              if (!isLarge(array) || replaced.has(array)) continue
               // An aborted call needs no more copies.
               if (!pending.has(call)) return
-              await copyInSlices(copies[arrays.indexOf(array)]!, array, whole(array))
+              await copyInSlices(copies[index]!, array, whole(array))
             }
-            if (pending.has(call)) send()
+            if (!pending.has(call)) return
+            worker.postMessage(
+              {
+                call,
+                name,
+                values: sent,
+                arrays: copies,
+                resultIndices: resultArrays.map((array) => arrays.get(array)!.index),
+              },
+              copies.map(({ buffer }) => buffer as ArrayBuffer),
+            )
           } catch (error) {
             pending.delete(call)
             reject(error)
           }
         }
-        // The worker only answers posted calls.
-        if (sliced.length === 0 && !posting) send()
         pending.set(call, {
-          results,
-          resultIndices,
+          ...{ results, resultArrays, cancel, resolve, reject },
           report: report as Float64Array | undefined,
-          cancel,
-          resolve,
-          reject,
         })
-        if (sliced.length > 0 || posting) inOrder(fillAndSend)
+        inOrder(fillAndSend)
       })
   }
 
@@ -321,12 +307,12 @@ export function remote(
     },
     userSemiring(definition: unknown) {
       const here = local.userSemiring as (definition: unknown) => object
-      const created = here(definition)
+      const made = here(definition)
       const handle = -1 - ++calls
       post({ semiring: handle, definition })
-      numbers.set(created, handle)
-      collected.register(created, handle)
-      return created
+      numbers.set(made, handle)
+      collected.register(made, handle)
+      return made
     },
     cancelWork(cancel: Int32Array) {
       cancel[0] = 1

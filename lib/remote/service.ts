@@ -1,7 +1,7 @@
 /** The worker that computes for a page (page.ts). */
 import type { HandleKind } from '../native-interface.js'
-import { calls } from './calls.js'
 import {
+  calls,
   givenOf,
   named,
   type Port,
@@ -51,7 +51,7 @@ class Service {
 
   constructor(
     readonly addon: Exports,
-    readonly send: (reply: Reply, transfer?: Transferable[]) => void,
+    readonly tell: (reply: Reply, transfer?: Transferable[]) => void,
   ) {}
 
   take(request: Exclude<Request, Start>): void {
@@ -97,7 +97,7 @@ class Service {
     const opened = this.#objects.get(device)
     if (opened === undefined) return
     try {
-      this.send({ device, use: this.#call('memoryUse', opened) })
+      this.tell({ device, use: this.#call('memoryUse', opened) })
     } catch {
       // A closed device has no memory use.
     }
@@ -114,14 +114,14 @@ class Service {
       const number = this.#numbers.get(device as object)
       const given = givenOf(await this.#call(name, ...taken), (object) => this.#handleOf(object, number))
       if (number !== undefined) this.#tellUse(number)
-      const written = resultIndices.map((position) => arrays[position]!)
-      this.send(
+      const written = resultIndices.map((place) => arrays[place]!)
+      this.tell(
         { call, given, arrays: written },
         written.map(({ buffer }) => buffer as ArrayBuffer),
       )
     } catch (error) {
       const { message, code } = error as { message: string; code: unknown }
-      this.send({ call, error: { message, code }, report })
+      this.tell({ call, error: { message, code }, report })
     } finally {
       this.#running.delete(call)
       if (this.#running.size === 0) {
@@ -132,7 +132,7 @@ class Service {
   }
 
   #tellReports(): void {
-    for (const [call, { report }] of this.#running) if (report) this.send({ call, report })
+    for (const [call, { report }] of this.#running) if (report) this.tell({ call, report })
   }
 
   /** Returns a handle for an object of the addon. Other values are returned unchanged. */

@@ -97,7 +97,7 @@ export function* partsOf(written: Written, most: number): Generator<Written> {
 }
 
 /** Elements that a call of the addon writes, by its name and its arguments by their names. */
-export type WrittenBy = (name: string, named: Record<string, unknown>) => Written[]
+type WrittenBy = (name: string, named: Record<string, unknown>) => Written[]
 
 export function writtenBy(addon: Exports): WrittenBy {
   const request = addon.requestFields as readonly string[]

@@ -1,26 +1,18 @@
 /** Computes closures of int32 matrices over max-plus and min-plus in memory of a GPU. */
 import { type Gpu, Recording, type Take, tooLarge } from './device.js'
 import { failure, notExact } from './failure.js'
-import { arithmeticOf, FACTS, initialStatus, zeroBits } from './kernels/arithmetic.js'
+import { arithmeticOf, FACTS, zeroBits } from './kernels/arithmetic.js'
 import { cross, crossWithNext, finish, load, MAX_PATH, NO_PATH, pivot, S } from './kernels/closure.js'
 import { product, type Tile, tileOf, witnessTileOf } from './kernels/product.js'
 import { THROW } from './kernels/store.js'
 import { factsOf, kindOf, tileRowsOf, type ValueBounds } from './plan.js'
-import { encodeScan, multiplyBlock, scanPipeline } from './product.js'
+import { randomWords } from './probe.js'
+import { encodeScan, multiplyBlock, readScans } from './product.js'
 import { roundUp } from './transfers.js'
-import {
-  bindingOf,
-  contiguous,
-  copyElements,
-  countOf,
-  from,
-  type GpuView,
-  isBindable,
-  spanOf,
-} from './views.js'
+import { bindingOf, copyElements, from, type GpuView, isBindable, spanOf, takeView } from './views.js'
 
 /** A batch of square matrices to be closed. */
-export interface ClosureTask {
+interface ClosureTask {
   readonly semiring: string
   readonly batch: number
   readonly n: number
@@ -35,7 +27,7 @@ export interface ClosureTask {
 }
 
 /** First node with which a cycle gains, of all items: item · n + node; −1 if none does. */
-export interface ClosureOutcome {
+interface ClosureOutcome {
   readonly gain: number
   readonly kernelMs: number
 }
@@ -55,8 +47,11 @@ const tileFor = ({ n, next }: ClosureTask): Tile => {
  * gains.
  */
 export async function computeClosure(gpu: Gpu, task: ClosureTask): Promise<ClosureOutcome> {
-  const { semiring, next, batch, n, weights } = task
+  const { semiring, next, batch, n, weights, distances } = task
   if (semiring !== 'max-plus' && semiring !== 'min-plus') throw notExact(`closures over ${semiring}`)
+  const sizes = { batch: 1, rows: n, cols: n }
+  for (const view of [weights, distances])
+    if (!isBindable(gpu, view, sizes)) throw tooLarge((spanOf(view, sizes) * view.bits) / 8, gpu.maxBinding)
   const { least, greatest } = await assertBound(gpu, task)
   const isWorse = semiring === 'min-plus' ? least > 0 : greatest < 0
   const isSmall = 4 * batch * roundUp(n, 128) ** 2 <= gpu.maxBinding
@@ -77,8 +72,7 @@ async function closeThenFindNext(gpu: Gpu, task: ClosureTask, next: GPUBuffer): 
   const { semiring, batch, n, reflexive, weights, distances, check } = task
   const sizes = { batch, rows: n, cols: n }
   return gpu.withBuffers(async (take) => {
-    const newView = (): GpuView => ({ buffer: take(countOf(sizes) * 4), bits: 32, ...contiguous(sizes) })
-    const [closure, product] = [newView(), newView()]
+    const [closure, product] = [takeView(take, 32, sizes), takeView(take, 32, sizes)]
     const { kernelMs } = await computeClosure(gpu, {
       ...task,
       reflexive: true,
@@ -92,7 +86,7 @@ async function closeThenFindNext(gpu: Gpu, task: ClosureTask, next: GPUBuffer): 
       c0: reflexive ? closure : null,
       witness: { ...closure, buffer: next },
     })
-    await copyElements(gpu, { kind: 'copy', bits: 32 }, distances, product, sizes)
+    await copyElements(gpu, distances, product, sizes)
     return { gain: -1, kernelMs: kernelMs + block.kernelMs }
   })
 }
@@ -106,10 +100,8 @@ interface Padded {
 
 const closeBy = (gpu: Gpu, task: ClosureTask, tile: Tile): Promise<ClosureOutcome> =>
   gpu.withBuffers(async (take) => {
-    const { semiring, batch, n, reflexive, weights, distances } = task
+    const { semiring, batch, n, reflexive, distances } = task
     const sizes = { batch: 1, rows: n, cols: n }
-    for (const view of [weights, distances])
-      if (!isBindable(gpu, view, sizes)) throw tooLarge((spanOf(view, sizes) * view.bits) / 8, gpu.maxBinding)
     const started = performance.now()
     const np = roundUp(n, Math.max(tile[0], tile[1]))
     // Results of all items are written only after the last one has no cycle that gains.
@@ -145,23 +137,10 @@ const closeBy = (gpu: Gpu, task: ClosureTask, tile: Tile): Promise<ClosureOutcom
 
 /** Returns the facts of the weights. Throws unless no path can leave the range in which a closure is exact. */
 async function assertBound(gpu: Gpu, { semiring, batch, n, weights }: ClosureTask): Promise<ValueBounds> {
-  const status = initialStatus()
-  await gpu.withBuffers(async (take) => {
-    const buffer = take(status.byteLength)
-    const recording = new Recording(gpu)
-    await gpu.transfers.write(status, buffer)
-    const pipeline = await scanPipeline(gpu, kindOf(semiring, 'int32'), weights)
+  const [kind, sizes] = [kindOf(semiring, 'int32'), { batch: 1, rows: n, cols: n }]
+  const status = await readScans(gpu, async (recording, to) => {
     for (let item = 0; item < batch; item++)
-      encodeScan(
-        recording,
-        pipeline,
-        from(weights, item, 0, 0),
-        { batch: 1, rows: n, cols: n },
-        buffer,
-        FACTS[0],
-      )
-    recording.submit()
-    await gpu.transfers.read([{ buffer, at: 0, into: status }])
+      await encodeScan(recording, kind, from(weights, item, 0, 0), sizes, to, FACTS[0])
   })
   const facts = factsOf(status, 0)
   const most = Math.max(Math.abs(facts.least), Math.abs(facts.greatest))
@@ -226,7 +205,7 @@ const TEST_NODES = 130
 /** Throws unless the pipelines of a task close the weights of a small graph as Floyd and Warshall's algorithm does. */
 async function testClosure(
   gpu: Gpu,
-  { semiring, next: requested, weights: { bits } }: ClosureTask,
+  { semiring, next: wanted, weights: { bits } }: ClosureTask,
   tile: Tile,
 ): Promise<void> {
   const size = TEST_NODES
@@ -234,10 +213,9 @@ async function testClosure(
   const zero = sign < 0 ? -(2 ** 31) : 2 ** 31 - 1
   const stored = zeroBits(semiring, 'plain', bits) | 0
   const weights = bits === 16 ? new Int16Array(size * size) : new Int32Array(size * size)
-  let state = 1
+  const random = randomWords(1)
   for (let i = 0; i < weights.length; i++) {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0
-    const value = state >>> 16
+    const value = random() >>> 16
     weights[i] = value % 8 === 0 ? sign * (value % 1000) : stored
   }
   const distances = Array.from(weights, (weight) => (weight === stored ? Infinity : sign * weight))
@@ -250,10 +228,9 @@ async function testClosure(
       }
   const [found, hops] = [new Int32Array(size * size), new Int32Array(size * size)]
   const gain = await gpu.withBuffers(async (take) => {
-    const layout = contiguous({ batch: 1, rows: size, cols: size })
-    const source: GpuView = { buffer: take(found.byteLength), bits, ...layout }
-    const to: GpuView = { buffer: take(found.byteLength), bits: 32, ...layout }
-    const next = requested && take(hops.byteLength)
+    const sizes = { batch: 1, rows: size, cols: size }
+    const [source, to] = [takeView(take, bits, sizes), takeView(take, 32, sizes)]
+    const next = wanted && take(hops.byteLength)
     await gpu.transfers.write(weights, source.buffer)
     const task = { semiring, batch: 1, n: size, reflexive: true, weights: source, distances: to, next }
     const { gain } = await closeBy(gpu, { ...task, check() {}, progress() {} }, tile)
@@ -265,7 +242,7 @@ async function testClosure(
   const isRight = (expected: number, index: number) => {
     if (found[index] !== (expected === Infinity ? zero : sign * expected)) return false
     const [i, j] = [Math.floor(index / size), index % size]
-    if (!requested || i === j) return true
+    if (!wanted || i === j) return true
     const hop = hops[index]!
     if (expected === Infinity || hop < 0) return expected === Infinity && hop === -1
     const weight = weights[i * size + hop]!
@@ -274,6 +251,6 @@ async function testClosure(
   if (gain < 0 && distances.every(isRight)) return
   throw failure(
     'ERR_MPMML_NO_WEBGPU',
-    `the self-test of WebGPU has failed: closures over ${semiring}${requested ? ' with next nodes' : ''} are wrong on ${gpu.name}`,
+    `the self-test of WebGPU has failed: closures over ${semiring}${wanted ? ' with next nodes' : ''} are wrong on ${gpu.name}`,
   )
 }

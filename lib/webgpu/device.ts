@@ -7,10 +7,10 @@ import { roundUp, Transfers } from './transfers.js'
 export type Groups = readonly [x: number, y?: number, z?: number]
 
 /** A whole buffer, or a part of it. */
-export type Binding = GPUBuffer | GPUBufferBinding
+type Binding = GPUBuffer | GPUBufferBinding
 
 /** A dispatch with its buffers. */
-export interface Dispatch {
+interface Dispatch {
   readonly pipeline: GPUComputePipeline
   readonly group: GPUBindGroup
   readonly groups: Groups
@@ -224,14 +224,17 @@ export class Gpu {
   /**
    * Runs work after all that was started before, in error scopes: invalid commands throw nothing and compute nothing. Work must await
    * {@link assertValid} before it writes its results. If the GPU lacks memory the work runs again without the free buffers.
+   *
+   * @param isRepeatable - whether work that has failed, and may have written some results, can run again.
    */
-  run<Result>(work: () => Promise<Result>): Promise<Result> {
+  run<Result>(work: () => Promise<Result>, isRepeatable = true): Promise<Result> {
     const result = this.#last.then(async () => {
       const freeBytes = this.#freeBytes
       try {
         return await this.#scoped(work)
       } catch (error) {
-        if ((error as { code?: string }).code !== 'ERR_MPMML_OUT_OF_MEMORY' || freeBytes === 0) throw error
+        const isShort = (error as { code?: string }).code === 'ERR_MPMML_OUT_OF_MEMORY'
+        if (!isShort || !isRepeatable || freeBytes === 0) throw error
         this.#clear()
         return await this.#scoped(work)
       }

@@ -1,7 +1,7 @@
 /** Errors of the WebGPU backend, in the form in which the addon throws them. */
 
 /** Codes of errors that the backend makes. */
-export type FailureCode =
+type FailureCode =
   | 'ERR_MPMML_NO_WEBGPU'
   | 'ERR_MPMML_DEVICE_LOST'
   | 'ERR_MPMML_OUT_OF_MEMORY'

@@ -16,6 +16,7 @@ import { Fault, multiplyBlock, sumAt } from './product.js'
 import {
   contiguous,
   copyElements,
+  countOf,
   from,
   type GpuView,
   isBindable,
@@ -24,6 +25,7 @@ import {
   type Sizes,
   spread,
   stage,
+  takeView,
 } from './views.js'
 
 /** A matrix in an array, or in memory of the device; `isNew`: only this product uses it. */
@@ -97,7 +99,10 @@ export async function multiplyBlocks(
       report('stepsDone', (block.z0 + block.items) * m * n * k)
     }
     if (first) throw overflowError(request, first)
-    for (const target of targets) await deliver(gpu, target, { batch, rows: m, cols: n })
+    for (const { deliver } of targets) {
+      await deliver?.()
+      if (deliver) await gpu.assertValid()
+    }
     report('kernelMs', kernelMs)
     report('h2dMs', h2dMs)
   })
@@ -119,43 +124,33 @@ function overflowError(
   )
 }
 
-/** A result, and where it is until the whole product has succeeded: on the device or in an array, by `layout`. */
-interface Target {
-  readonly matrix: Matrix
-  readonly view: GpuView | null
-  readonly array: ElementArray | null
-  readonly layout: Layout
-  /** Whether it must still be copied to its place. */
-  readonly isSeparate: boolean
+/** A result until the whole product has succeeded: in a view on the device, or in an array. */
+type Target = ({ readonly view: GpuView } | { readonly array: ElementArray; readonly layout: Layout }) & {
+  /** Copies the result to its matrix. */
+  readonly deliver?: () => Promise<void> | void
 }
 
+/** Returns the target of a result, which is the matrix itself if nothing else reads it before the product has succeeded. */
 function targetOf(
   gpu: Gpu,
   take: Take,
   { batch, m, n }: ProductRequest,
   matrix: Matrix,
   bits: GpuView['bits'],
-  hasSeveral: boolean,
+  isDivided: boolean,
 ): Target {
-  const layout = contiguous({ batch, rows: m, cols: n })
+  const sizes = { batch, rows: m, cols: n }
   if ('view' in matrix) {
-    if (matrix.isNew) return { matrix, view: matrix.view, array: null, layout, isSeparate: false }
-    const buffer = take((batch * m * n * bits) / 8, gpu.device.limits.maxBufferSize)
-    return { matrix, view: { buffer, bits, ...layout }, array: null, layout, isSeparate: true }
+    if (matrix.isNew) return { view: matrix.view }
+    const view = takeView(take, bits, sizes, gpu.device.limits.maxBufferSize)
+    return { view, deliver: () => copyElements(gpu, matrix.view, view, sizes) }
   }
+  const { layout } = matrix
   const array = matrix.array as ElementArray
-  if (!hasSeveral) return { matrix, view: null, array, layout: matrix.layout, isSeparate: false }
+  if (!isDivided) return { array, layout }
   const Type = array.constructor as new (length: number) => ElementArray
-  return { matrix, view: null, array: new Type(batch * m * n), layout, isSeparate: true }
-}
-
-/** Copies a result to its place. */
-async function deliver(gpu: Gpu, target: Target, sizes: Sizes): Promise<void> {
-  const { matrix, isSeparate, view, array } = target
-  if (!isSeparate) return
-  if ('array' in matrix) spread(array!, matrix.array as ElementArray, matrix.layout, sizes)
-  else await copyElements(gpu, { kind: 'copy', bits: view!.bits }, matrix.view, view!, sizes)
-  await gpu.assertValid()
+  const whole = new Type(countOf(sizes))
+  return { array: whole, layout: contiguous(sizes), deliver: () => spread(whole, array, layout, sizes) }
 }
 
 interface Computed {
@@ -163,14 +158,6 @@ interface Computed {
   readonly path: string
   readonly kernelMs: number
   readonly h2dMs: number
-}
-
-/** Result of a block on the device, and where it goes when the block has succeeded. */
-interface Place {
-  readonly result: GpuView
-  readonly place?: GpuView
-  readonly into?: ElementArray
-  readonly finish?: () => void
 }
 
 /** Computes a block into its part of the targets. */
@@ -190,42 +177,33 @@ async function computeBlock(
       return stage(gpu, take, matrix.array, from(matrix.layout, z0, row, col), part, check)
     const view = from(matrix.view, z0, row, col)
     const own = view.batchStride === 0 ? { ...part, batch: 1 } : part
-    return isBindable(gpu, view, own) ? view : copied(view, own)
-  }
-  const copied = async (view: GpuView, part: Sizes) => {
-    const { bits, batchStride } = view
-    const buffer = take((part.batch * part.rows * part.cols * bits) / 8)
-    const copy = { buffer, bits, ...contiguous(part) }
-    await copyElements(gpu, { kind: 'copy', bits }, copy, view, part)
-    return batchStride === 0 ? { ...copy, batchStride } : copy
+    if (isBindable(gpu, view, own)) return view
+    const copy = takeView(take, view.bits, own)
+    await copyElements(gpu, copy, view, own)
+    return copy
   }
   const left = await operand(a, i0, 0, { batch: size.items, rows: size.rows, cols: k })
   const right = await operand(b, 0, j0, { batch: size.items, rows: k, cols: size.cols })
   const before = c0 && (await operand(c0, i0, j0, sizes))
   const h2dMs = performance.now() - started
 
-  // Arrays receive the results of the block, and views that one binding doesn't reach.
-  const outputs = targets.map((target, index): Place => {
-    const bits = index === 0 ? kind.bits : 32
-    const position = target.view && from(target.view, z0, i0, j0)
-    if (position && isBindable(gpu, position, sizes)) return { result: position }
-    const buffer = take((sizes.batch * sizes.rows * sizes.cols * bits) / 8)
-    const result: GpuView = { buffer, bits, ...contiguous(sizes) }
-    if (position) return { result, place: position }
-    const part = target.isSeparate ? from(target.layout, z0, i0, j0) : target.layout
-    return { result, ...receiver(target.array!, part, sizes) }
+  const outputs = targets.map((target, index) => {
+    const place = 'view' in target ? from(target.view, z0, i0, j0) : null
+    if (place && isBindable(gpu, place, sizes)) return { result: place, reads: [] }
+    const result = takeView(take, index === 0 ? kind.bits : 32, sizes)
+    if (place) return { result, reads: [], finish: () => copyElements(gpu, place, result, sizes) }
+    const { array, layout } = target as Extract<Target, { array: ElementArray }>
+    const { into, finish } = receiver(array, from(layout, z0, i0, j0), sizes)
+    return { result, reads: [{ buffer: result.buffer, at: 0, into }], finish }
   })
   const task: ProductTask = {
     ...{ kind, rows, policy, check, batch: size.items, m: size.rows, n: size.cols, k },
     ...{ a: left, b: right, c0: before, c: outputs[0]!.result, witness: outputs[1]?.result ?? null },
-    reads: outputs.flatMap(({ result, into }) => (into ? [{ buffer: result.buffer, at: 0, into }] : [])),
+    reads: outputs.flatMap(({ reads }) => reads),
   }
   try {
     const { path, kernelMs } = await multiplyBlock(gpu, task)
-    for (const { result, place: position, finish } of outputs) {
-      finish?.()
-      if (position) await copyElements(gpu, { kind: 'copy', bits: position.bits }, position, result, sizes)
-    }
+    for (const { finish } of outputs) await finish?.()
     return { fault: null, path, kernelMs, h2dMs }
   } catch (error) {
     if (!(error instanceof Fault)) throw error

@@ -5,7 +5,7 @@
 import type { Addon } from '../native-interface.js'
 import { root } from '../package.js'
 import { join } from '../platform.js'
-import type { Remote } from '../remote/handles.js'
+import type { Remote } from '../remote/page.js'
 import { type AddonWithGpu, type GpuFunctions, routed, withGpu, withoutAdapter } from './with-gpu.js'
 
 type Call = (...values: unknown[]) => unknown
@@ -31,7 +31,7 @@ export function withWebGpu(addon: Addon): Calls {
     }
     const [{ openThread }, { Remote }] = await Promise.all([
       import('./open-thread.js'),
-      import('../remote/handles.js'),
+      import('../remote/page.js'),
     ])
     isRemote = (handle): handle is Remote => handle instanceof Remote
     current = openThread(addon, join(root, 'dist', 'lib', 'webgpu-thread.js'), () => {

@@ -1,8 +1,7 @@
 /** The main thread's side of the thread that computes by WebGPU in Node.js. */
 import { Worker } from 'node:worker_threads'
 import type { Addon } from '../native-interface.js'
-import { calls as known } from '../remote/calls.js'
-import type { Reply, Request } from '../remote/messages.js'
+import { calls as known, type Reply, type Request } from '../remote/messages.js'
 import { remote, type WorkerPort } from '../remote/page.js'
 import type { Exports } from '../remote/written.js'
 import { failure } from './failure.js'
@@ -34,7 +33,11 @@ export function openThread(addon: Addon, file: string, ended: () => void): Addon
     Atomics.wait(done, 0, 0, END_MS)
   }
   process.once('exit', waitForThread)
+  let hasFailed = false
   const fail = (message: string) => {
+    // A thread that fails also exits. Meanwhile another one may have been started.
+    if (hasFailed) return
+    hasFailed = true
     process.off('exit', waitForThread)
     ended()
     port.onerror?.({ message } as ErrorEvent)

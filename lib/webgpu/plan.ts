@@ -23,7 +23,7 @@ import type { GpuView } from './views.js'
 /** Mode of a product, or 33-bit sums. */
 export type ProductMode = Mode | 'wide'
 /** Rows of a workgroup's tile. */
-export type TileRows = 32 | 64 | 128
+type TileRows = 32 | 64 | 128
 
 /** A semiring and element type that kernels compute. */
 export interface Kind {

@@ -15,13 +15,22 @@ fn main(@builtin(global_invocation_id) g: vec3<u32>) {
 
 const CASES = 2 ** 14
 
+/** Returns a generator of pseudorandom words. Only their high bits are random enough. */
+export function randomWords(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0
+    return state
+  }
+}
+
 /** Pairs of normal numbers with normal sums, ties among them, as the bits of floats. */
 export function roundingCases(): Uint32Array<ArrayBuffer> {
   const pairs = new Uint32Array(2 * CASES)
-  let state = 1
+  const words = randomWords(1)
   const random = () => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0
-    return (state ^ (state >>> 13)) >>> 0
+    const word = words()
+    return (word ^ (word >>> 13)) >>> 0
   }
   for (let i = 0; i < CASES; i++) {
     const exponent = 64 + (random() % 120)

@@ -73,34 +73,28 @@ async function multiplyIn(gpu: Gpu, task: ProductTask, mode: ProductMode): Promi
 /** Returns the number of bits below each value that hold k: a plain product then finds the witness too. 0 if they don't suffice. */
 async function shiftOf(gpu: Gpu, task: ProductTask, mode: ProductMode): Promise<number> {
   if (mode !== 'offset' || !task.witness) return 0
-  const status = initialStatus()
-  await gpu.withBuffers(async (take) => {
-    const buffer = take(status.byteLength)
-    const recording = new Recording(gpu)
-    await scanOperands(gpu, recording, task, buffer)
-    recording.submit()
-    await gpu.transfers.read([{ buffer, at: 0, into: status }])
-  })
+  const status = await readScans(gpu, (recording, to) => scanOperands(recording, task, to))
   const spare = spareBits(factsOf(status, 0), factsOf(status, 1))
   return spare > 0 && 2 ** spare >= roundUp(Math.max(task.k, 1), 16) ? spare : 0
 }
 
 const hasFacts = ({ mode }: Kind) => mode === 'offset' || mode === 'float'
 
-export function scanPipeline(gpu: Gpu, { semiring, mode, isFloat }: Kind, { bits }: GpuView) {
+function scanPipeline(gpu: Gpu, { semiring, mode, isFloat }: Kind, { bits }: GpuView) {
   const zero = zeroBits(semiring, mode, bits) >>> 0
   return gpu.pipeline(`scan ${bits} ${isFloat} ${zero}`, () => scan(bits, isFloat, zero))
 }
 
 /** Encodes the scan of one operand, whose facts are written to words of the status from `facts` on. */
-export function encodeScan(
+export async function encodeScan(
   recording: Recording,
-  pipeline: GPUComputePipeline,
+  kind: Kind,
   view: GpuView,
   sizes: Sizes,
   status: GPUBuffer,
   facts: number,
-): void {
+): Promise<void> {
+  const pipeline = await scanPipeline(recording.gpu, kind, view)
   const { batchStride, rowStride, colStride } = view
   const [rows, cols, batch] = [sizes.rows, sizes.cols, batchStride === 0 ? 1 : sizes.batch]
   const { binding, offset } = bindingOf(view, { rows, cols, batch })
@@ -115,18 +109,32 @@ export function encodeScan(
   )
 }
 
+/** Encodes the scans of both operands if their facts are needed. */
 async function scanOperands(
-  gpu: Gpu,
   recording: Recording,
   { kind, batch, m, n, k, a, b }: ProductTask,
   status: GPUBuffer,
 ): Promise<void> {
-  await gpu.transfers.write(initialStatus(), status)
   if (!hasFacts(kind)) return
-  const [scanA, scanB] = await Promise.all([scanPipeline(gpu, kind, a), scanPipeline(gpu, kind, b)])
-  encodeScan(recording, scanA, a, { batch, rows: m, cols: k }, status, FACTS[0])
-  encodeScan(recording, scanB, b, { batch, rows: k, cols: n }, status, FACTS[1])
+  await encodeScan(recording, kind, a, { batch, rows: m, cols: k }, status, FACTS[0])
+  await encodeScan(recording, kind, b, { batch, rows: k, cols: n }, status, FACTS[1])
 }
+
+/** Returns the content of the status after the scans that `encode` encodes. */
+export const readScans = (
+  gpu: Gpu,
+  encode: (recording: Recording, status: GPUBuffer) => Promise<void>,
+): Promise<Int32Array> =>
+  gpu.withBuffers(async (take) => {
+    const words = initialStatus()
+    const status = take(words.byteLength)
+    const recording = new Recording(gpu)
+    await gpu.transfers.write(words, status)
+    await encode(recording, status)
+    recording.submit()
+    await gpu.transfers.read([{ buffer: status, at: 0, into: words }])
+    return words
+  })
 
 const compute = (gpu: Gpu, task: ProductTask, mode: ProductMode, shift: number): Promise<number> =>
   gpu.withBuffers((take) => computeWith(gpu, take, task, mode, shift))
@@ -174,7 +182,8 @@ async function computeWith(
   // Lowest bits of sums, or witnesses.
   const second = isWide || !isPlain ? take(batch * mp * np * 4) : acc
   const recording = new Recording(gpu)
-  await scanOperands(gpu, recording, task, status)
+  await gpu.transfers.write(initialStatus(), status)
+  await scanOperands(recording, task, status)
 
   const operands = [
     { view: a, sizes: { batch: itemsA, rows: m, cols: k }, pipeline: packA, to: packedA, padded: mp },
@@ -316,7 +325,7 @@ export async function sumAt(
       const strides = { batchStride: 0, colStride: 0 }
       const to = { ...copy, ...strides, offset: 0, rowStride: 1 }
       const source = { ...view, ...strides, offset: first + item * view.batchStride, rowStride: stride }
-      await copyElements(gpu, { kind: 'copy', bits: view.bits }, to, source, sizes)
+      await copyElements(gpu, to, source, sizes)
       await gpu.transfers.read([{ buffer: copy.buffer, at: 0, into: elements }])
       const zero = zeroBits(semiring, mode, view.bits) | 0
       return Float64Array.from(elements, (x) => (x !== zero ? x : isMax ? -Infinity : Infinity))

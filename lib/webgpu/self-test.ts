@@ -2,8 +2,11 @@
 
 import type { Gpu } from './device.js'
 import { failure } from './failure.js'
+import type { StoredBits } from './kernels/arithmetic.js'
 import type { ProductMode, ProductTask } from './plan.js'
-import { contiguous, type GpuView } from './views.js'
+import { randomWords } from './probe.js'
+import type { ReadPart } from './transfers.js'
+import { takeView } from './views.js'
 
 /** Rows, columns and k of the product. */
 const SIZE = 64
@@ -33,12 +36,12 @@ const SPREAD = 2 ** 18
 function draw(task: ProductTask, bits: number, mode: ProductMode, isTagged: boolean, seed: number): Elements {
   const factor = task.witness && mode === 'offset' && !isTagged && bits === 32 ? SPREAD : 1
   const elements = newElements(task, bits, SIZE * SIZE)
-  let state = seed
+  const random = randomWords(seed)
   for (let i = 0; i < elements.length; i++) {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0
-    const value = (state >>> 12) % 2001
+    const word = random()
+    const value = (word >>> 12) % 2001
     if (value < 200) elements[i] = zeroOf(task, bits)
-    else if (bits === 8) elements[i] = (state >>> 24) & 1
+    else if (bits === 8) elements[i] = (word >>> 24) & 1
     // In 33 bits half of the sums come near both ends of the range and stay in it.
     else
       elements[i] = mode === 'wide' ? (value % 4 < 2 ? 1 : -1) * (2 ** 30 - value) : factor * (value - 1000)
@@ -91,23 +94,14 @@ export async function selfTest(
   const [a, b] = [draw(task, task.a.bits, mode, isTagged, 1), draw(task, task.b.bits, mode, isTagged, 2)]
   const [c, index] = [newElements(task, kind.bits, SIZE * SIZE), new Int32Array(SIZE * SIZE)]
   await gpu.withBuffers(async (take) => {
-    const layout = contiguous({ batch: 1, rows: SIZE, cols: SIZE })
-    const viewOf = (elements: Elements, bits: GpuView['bits']): GpuView => ({
-      ...{ buffer: take(elements.byteLength), bits, ...layout },
-    })
-    const [viewC, viewIndex] = [viewOf(c, kind.bits), viewOf(index, 32)]
-    const reads = [{ buffer: viewC.buffer, at: 0, into: c as ArrayBufferView }]
-    if (witness) reads.push({ buffer: viewIndex.buffer, at: 0, into: index })
+    const viewOf = (bits: StoredBits) => takeView(take, bits, { batch: 1, rows: SIZE, cols: SIZE })
+    const [viewC, viewIndex] = [viewOf(kind.bits), witness && viewOf(32)]
+    const reads: ReadPart[] = [{ buffer: viewC.buffer, at: 0, into: c }]
+    if (viewIndex) reads.push({ buffer: viewIndex.buffer, at: 0, into: index })
     const test: ProductTask = {
       ...task,
       ...{ batch: 1, m: SIZE, n: SIZE, k: SIZE, policy: 0, c0: null },
-      ...{
-        a: viewOf(a, task.a.bits),
-        b: viewOf(b, task.b.bits),
-        c: viewC,
-        witness: witness && viewIndex,
-        reads,
-      },
+      ...{ a: viewOf(task.a.bits), b: viewOf(task.b.bits), c: viewC, witness: viewIndex, reads },
     }
     await Promise.all([gpu.transfers.write(a, test.a.buffer), gpu.transfers.write(b, test.b.buffer)])
     await compute(test)

@@ -13,9 +13,10 @@ import {
 } from '../native-interface.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import { computeClosure } from './closure.js'
-import { Gpu, tooLarge } from './device.js'
+import { Gpu, type Take, tooLarge } from './device.js'
 import { failure, notExact } from './failure.js'
 import type { StoredBits } from './kernels/arithmetic.js'
+import type { Elementwise } from './kernels/elementwise.js'
 import { floatBits } from './kernels/store.js'
 import { type Matrix, multiplyBlocks, type ProductRequest } from './multiply.js'
 import { kindOf } from './plan.js'
@@ -29,20 +30,15 @@ import {
   receiver,
   rowMajor,
   type Sizes,
+  takeView,
 } from './views.js'
 import { type GpuDescription, type GpuFunctions, withoutAdapter } from './with-gpu.js'
 
 /** Lists of the addon whose indices requests and reports have. */
-export type AddonLists = Pick<
+type AddonLists = Pick<
   Addon,
   'semirings' | 'dataTypes' | 'paths' | 'overflowPolicies' | 'variants' | 'backends'
 >
-
-/** Settings of {@link gpuFunctions}. */
-export interface GpuSettings {
-  /** Whether a software adapter may be used (MPMML_WEBGPU_FALLBACK=1): it is slower than the CPU kernels. */
-  readonly allowsFallback?: boolean
-}
 
 /** Functions of a device, and its end. */
 export interface GpuBackend extends GpuFunctions {
@@ -104,15 +100,25 @@ class GpuMemory {
   }
 }
 
+/** Positions of the sizes of a result. */
+type ResultAt = Pick<typeof requestAt, 'batch' | 'm' | 'n'>
 /** Positions of the fields of a layout. */
 type LayoutAt = (typeof requestAt)['a']
-type MatrixName = 'a' | 'b' | 'c' | 'c0' | 'witness'
+const matrixNames = ['a', 'b', 'c', 'c0', 'witness'] as const
+type MatrixName = (typeof matrixNames)[number]
 
-const layoutAt = (fields: Float64Array, at: LayoutAt, base = 0): Layout => ({
-  offset: fields[base + at.offset]!,
-  batchStride: fields[base + at.batchStride]!,
-  rowStride: fields[base + at.rowStride]!,
-  colStride: fields[base + at.colStride]!,
+const layoutAt = (fields: Float64Array, at: LayoutAt): Layout => ({
+  offset: fields[at.offset]!,
+  batchStride: fields[at.batchStride]!,
+  rowStride: fields[at.rowStride]!,
+  colStride: fields[at.colStride]!,
+})
+
+/** Returns the sizes of the result of a product. */
+const resultSizes = (fields: Float64Array, at: ResultAt): Sizes => ({
+  batch: fields[at.batch]!,
+  rows: fields[at.m]!,
+  cols: fields[at.n]!,
 })
 
 const sizesOf = (request: Float64Array): Sizes => ({
@@ -122,6 +128,8 @@ const sizesOf = (request: Float64Array): Sizes => ({
 })
 
 const memoryOf = (memory: NativeMemory) => memory as unknown as GpuMemory
+const viewOf = (memory: NativeMemory, request: Float64Array, at: LayoutAt): GpuView =>
+  memoryOf(memory).view(layoutAt(request, at))
 const matrixOf = (data: unknown, layout: Layout): Matrix =>
   data instanceof GpuMemory ? { view: data.view(layout) } : { array: data as OperandArray, layout }
 
@@ -136,24 +144,7 @@ const watch = (cancel: Int32Array) => () => {
   if (cancel[0] !== 0) throw failure('ERR_MPMML_ABORTED', 'the work was aborted')
 }
 
-/** Runs work that makes memories, which are released if it fails. Returns the memory, or all of them if there are several. */
-async function making(
-  device: GpuDevice | null,
-  work: (make: (bits: StoredBits, count: number) => GpuMemory) => Promise<void>,
-): Promise<never> {
-  const allocated: GpuMemory[] = []
-  try {
-    await work((bits, count) => {
-      const memory = new GpuMemory(device!, bits, count)
-      allocated.push(memory)
-      return memory
-    })
-  } catch (error) {
-    for (const memory of allocated) memory.release(true)
-    throw error
-  }
-  return (allocated.length > 1 ? allocated : allocated[0]) as never
-}
+type Make = (bits: StoredBits, count: number) => GpuMemory
 
 const software = /swiftshader|llvmpipe|lavapipe|basic render|software/i
 
@@ -161,13 +152,14 @@ const software = /swiftshader|llvmpipe|lavapipe|basic render|software/i
  * Returns the functions of a WebGPU device.
  *
  * @param findGpu - gives `navigator.gpu`, or that of the package `webgpu`; null if there is none. Called when WebGPU is first needed.
+ * @param allowsFallback - whether a software adapter may be used (MPMML_WEBGPU_FALLBACK=1): it is slower than the CPU kernels.
  */
 export function gpuFunctions(
   lists: AddonLists,
   findGpu: () => Promise<GPU | null>,
-  settings: GpuSettings = {},
+  allowsFallback = false,
 ): GpuBackend {
-  let allowsFallback = settings.allowsFallback ?? false
+  let mayFallBack = allowsFallback
   let opening: Promise<Gpu> | null = null
   let adapterFound: GpuDescription['adapter'] = null
   const backend = (lists.backends as readonly string[]).indexOf('webgpu')
@@ -193,7 +185,7 @@ export function gpuFunctions(
     const { vendor, architecture, device, description, isFallbackAdapter } = adapter.info
     const isFallback = isFallbackAdapter || software.test(`${device} ${description} ${architecture}`)
     adapterFound = { vendor, architecture, device, description, isFallback }
-    if (isFallback && !allowsFallback) {
+    if (isFallback && !mayFallBack) {
       throw unusable(
         `the only adapter is software, ${description || device || architecture}, which is slower than the CPU backend (set MPMML_WEBGPU_FALLBACK=1 to use it)`,
       )
@@ -203,9 +195,36 @@ export function gpuFunctions(
     })
   }
 
-  const run = async <Result>(device: GpuDevice | null, work: (gpu: Gpu) => Promise<Result>) => {
+  const run = async <Result>(
+    device: GpuDevice | null,
+    work: (gpu: Gpu) => Promise<Result>,
+    isRepeatable = true,
+  ) => {
     const gpu = device?.gpu ?? (await open())
-    return gpu.run(() => work(gpu))
+    return gpu.run(() => work(gpu), isRepeatable)
+  }
+
+  /** Runs work that makes memories, which are released if it fails. Returns the memory, or all of them if there are several. */
+  const runMaking = (
+    device: GpuDevice | null,
+    work: (gpu: Gpu, make: Make) => Promise<void>,
+    isRepeatable = true,
+  ) => {
+    const making = async (gpu: Gpu) => {
+      const made: GpuMemory[] = []
+      try {
+        await work(gpu, (bits, count) => {
+          const memory = new GpuMemory(device!, bits, count)
+          made.push(memory)
+          return memory
+        })
+      } catch (error) {
+        for (const memory of made) memory.release(true)
+        throw error
+      }
+      return (made.length > 1 ? made : made[0]) as never
+    }
+    return run(device, making, isRepeatable)
   }
 
   const kindAt = (request: Float64Array) =>
@@ -214,31 +233,21 @@ export function gpuFunctions(
   /** Reads a request, or a member of a group whose other fields are those of `request`. */
   function readProduct(
     request: Float64Array,
-    [fields, at, base]: [fields: Float64Array, at: typeof memberAt, base: number],
-    [reports, reportBase]: [reports: Float64Array, base: number],
+    fields: Float64Array,
+    at: typeof memberAt,
+    reports: Float64Array,
     matrix: (name: MatrixName, layout: Layout, sizes: Sizes) => Matrix | null,
   ): ProductRequest {
-    const field = (position: number) => fields[base + position]!
-    if (field(at.structured) !== 0) throw notExact('products with the option structure')
+    if (fields[at.structured] !== 0) throw notExact('products with the option structure')
     const report = (name: ReportField, value: number) => {
-      reports[reportBase + reportAt[name]] = value
+      reports[reportAt[name]] = value
     }
-    for (const name of [
-      'totalMs',
-      'kernelMs',
-      'analysisMs',
-      'h2dMs',
-      'd2hMs',
-      'devices',
-      'stepsDone',
-      'steps',
-    ] as const)
-      report(name, 0)
+    reports.fill(0)
     report('backend', backend)
     report('device', -1)
-    const [batch, m, n, k] = [field(at.batch), field(at.m), field(at.n), field(at.k)]
+    const [batch, m, n, k] = [fields[at.batch]!, fields[at.m]!, fields[at.n]!, fields[at.k]!]
     const sizes = { batch, rows: m, cols: n }
-    const get = (name: MatrixName) => matrix(name, layoutAt(fields, at[name], base), sizes)
+    const get = (name: MatrixName) => matrix(name, layoutAt(fields, at[name]), sizes)
     return {
       ...{ kind: kindAt(request), batch, m, n, k, report },
       ...{ a: get('a')!, b: get('b')!, c: get('c'), c0: get('c0'), witness: get('witness') },
@@ -251,7 +260,7 @@ export function gpuFunctions(
 
   return {
     async describeGpu(allows?: boolean): Promise<GpuDescription> {
-      allowsFallback ||= allows ?? false
+      mayFallBack ||= allows ?? false
       try {
         const { device, roundsToNearest, problem } = await open()
         const { maxBufferSize, maxStorageBufferBindingSize, maxComputeWorkgroupStorageSize } = device.limits
@@ -301,28 +310,22 @@ export function gpuFunctions(
       const device = deviceOf(handle)
       const [sizes, layout] = [sizesOf(request), layoutAt(request, copyAt.array)]
       if (array instanceof Float64Array) kindOf('max-plus', 'float64')
-      return run(device, (gpu) =>
-        making(device, async (make) => {
-          const { buffer } = make((array.BYTES_PER_ELEMENT * 8) as StoredBits, countOf(sizes))
-          await gpu.transfers.write(rowMajor(array, layout, sizes), buffer, watch(cancel))
-          await gpu.assertValid()
-        }),
-      )
+      return runMaking(device, async (gpu, make) => {
+        const { buffer } = make((array.BYTES_PER_ELEMENT * 8) as StoredBits, countOf(sizes))
+        await gpu.transfers.write(rowMajor(array, layout, sizes), buffer, watch(cancel))
+        await gpu.assertValid()
+      })
     },
 
     async download(handle, memory, array, request, cancel) {
       const device = deviceOf(handle)
       const [sizes, layout] = [sizesOf(request), layoutAt(request, copyAt.array)]
-      const view = memoryOf(memory).view(layoutAt(request, copyAt.memory))
+      const view = viewOf(memory, request, copyAt.memory)
       return run(device, (gpu) =>
         gpu.withBuffers(async (take) => {
-          const bytes = array.BYTES_PER_ELEMENT
-          let [buffer, at] = [view.buffer, view.offset * bytes]
-          if (!isContiguous(view, sizes) || at % 4 !== 0) {
-            ;[buffer, at] = [take(countOf(sizes) * bytes, gpu.device.limits.maxBufferSize), 0]
-            const to = { buffer, bits: view.bits, ...contiguous(sizes) }
-            await copyElements(gpu, { kind: 'copy', bits: view.bits }, to, view, sizes)
-          }
+          const isReadable = isContiguous(view, sizes) && (view.offset * view.bits) % 32 === 0
+          const { buffer, offset } = isReadable ? view : await copyOf(gpu, take, view, sizes)
+          const at = (offset * view.bits) / 8
           const { into, finish } = receiver(array as ElementArray, layout, sizes)
           await gpu.transfers.read([{ buffer, at, into, before: () => gpu.assertValid() }], watch(cancel))
           finish()
@@ -335,27 +338,21 @@ export function gpuFunctions(
       const [sizes, value] = [sizesOf(request), request[copyAt.value]!]
       const dtype = lists.dataTypes[request[copyAt.dtype]!]!
       if (dtype === 'float64') kindOf('max-plus', dtype)
-      return run(device, (gpu) =>
-        making(device, async (make) => {
-          const bits = dtype === 'uint8' ? 8 : 32
-          const view = make(bits, countOf(sizes)).view(contiguous(sizes))
-          const stored = dtype === 'float32' ? floatBits(value) : value
-          await copyElements(gpu, { kind: 'fill', bits }, view, null, sizes, stored)
-          await gpu.assertValid()
-        }),
-      )
+      return runMaking(device, async (gpu, make) => {
+        const bits = dtype === 'uint8' ? 8 : 32
+        const view = make(bits, countOf(sizes)).view(contiguous(sizes))
+        const stored = dtype === 'float32' ? floatBits(value) : value
+        await copyElements(gpu, view, null, sizes, { kind: 'fill', bits }, stored)
+        await gpu.assertValid()
+      })
     },
 
     async combine(handle, c, d, request) {
       const device = deviceOf(handle)
-      const sizes = {
-        batch: request[requestAt.batch]!,
-        rows: request[requestAt.m]!,
-        cols: request[requestAt.n]!,
-      }
+      const sizes = resultSizes(request, requestAt)
       const { semiring, isFloat } = kindAt(request)
-      const to = memoryOf(c).view(layoutAt(request, requestAt.c))
-      const source = memoryOf(d).view(layoutAt(request, requestAt.b))
+      const to = viewOf(c, request, requestAt.c)
+      const source = viewOf(d, request, requestAt.b)
       const what = { kind: 'combine', bits: to.bits, from: source.bits, semiring, isFloat } as const
       return run(device, (gpu) => copyThrough(gpu, to, source, sizes, what))
     },
@@ -363,9 +360,9 @@ export function gpuFunctions(
     async copyMatrix(handle, source, to, request) {
       const device = deviceOf(handle)
       const sizes = sizesOf(request)
-      const view = memoryOf(source).view(layoutAt(request, copyAt.memory))
-      const target = memoryOf(to).view(layoutAt(request, copyAt.array))
-      return run(device, (gpu) => copyThrough(gpu, target, view, sizes, { kind: 'copy', bits: view.bits }))
+      const view = viewOf(source, request, copyAt.memory)
+      const target = viewOf(to, request, copyAt.array)
+      return run(device, (gpu) => copyThrough(gpu, target, view, sizes))
     },
 
     async closeMatrix(handle, matrix, out, inPlace, reflexive, wantsNext, request, report, cancel) {
@@ -373,30 +370,28 @@ export function gpuFunctions(
       const [batch, n] = [request[requestAt.batch]!, request[requestAt.n]!]
       const { semiring, dtype } = kindAt(request)
       if (dtype !== 'int32') throw notExact(`closures of ${dtype}`)
-      const weights = memoryOf(matrix).view(layoutAt(request, requestAt.a))
-      const target = out && memoryOf(out).view(layoutAt(request, requestAt.c))
+      const weights = viewOf(matrix, request, requestAt.a)
+      const target = out && viewOf(out, request, requestAt.c)
       const [check, started] = [watch(cancel), performance.now()]
       report[reportAt.gain] = -1
       report[reportAt.backend] = backend
-      return run(device, (gpu) =>
-        making(device, async (make) => {
-          check()
-          const layout = contiguous({ batch, rows: n, cols: n })
-          const distances = target ?? (inPlace ? weights : make(32, batch * n * n).view(layout))
-          const next = wantsNext ? make(32, batch * n * n).buffer : null
-          const progress = (steps: number) => {
-            report[reportAt.stepsDone]! += steps
-          }
-          const task = { semiring, batch, n, reflexive, weights, distances, next, check, progress }
-          const { gain, kernelMs } =
-            batch * n > 0 ? await computeClosure(gpu, task) : { gain: -1, kernelMs: 0 }
-          report[reportAt.kernelMs] = kernelMs
-          report[reportAt.totalMs] = performance.now() - started
-          await gpu.assertValid()
-          report[reportAt.gain] = gain
-          if (gain >= 0) throw failure('ERR_MPMML_CYCLE', 'a cycle gains')
-        }),
-      )
+      return runMaking(device, async (gpu, make) => {
+        check()
+        report[reportAt.stepsDone] = 0
+        const layout = contiguous({ batch, rows: n, cols: n })
+        const distances = target ?? (inPlace ? weights : make(32, batch * n * n).view(layout))
+        const next = wantsNext ? make(32, batch * n * n).buffer : null
+        const progress = (steps: number) => {
+          report[reportAt.stepsDone]! += steps
+        }
+        const task = { semiring, batch, n, reflexive, weights, distances, next, check, progress }
+        const { gain, kernelMs } = batch * n > 0 ? await computeClosure(gpu, task) : { gain: -1, kernelMs: 0 }
+        report[reportAt.kernelMs] = kernelMs
+        report[reportAt.totalMs] = performance.now() - started
+        await gpu.assertValid()
+        report[reportAt.gain] = gain
+        if (gain >= 0) throw failure('ERR_MPMML_CYCLE', 'a cycle gains')
+      })
     },
 
     memoryNumber: (memory) => memoryOf(memory).number,
@@ -406,84 +401,71 @@ export function gpuFunctions(
     async multiply(a, b, c, c0, request, report, cancel, handle, auxiliary) {
       const device = handle ? deviceOf(handle) : null
       const fields = request.slice()
-      const isComputed = fields[requestAt.planOnly] === 0
-      const isNew = {
-        a: false,
-        b: false,
-        c: isComputed,
-        c0: false,
-        witness: isComputed && fields[requestAt.asksWitness] !== 0,
-      }
       const given = { a, b, c, c0, witness: auxiliary?.[0] }
-      return run(device, (gpu) =>
-        making(device, async (make) => {
-          const bits = { c: kindAt(fields).bits, witness: 32 } as const
-          const product = readProduct(fields, [fields, requestAt, 0], [report, 0], (name, layout, sizes) => {
-            if (given[name]) return matrixOf(given[name], layout)
-            if (!isNew[name]) return null
-            return { view: make(bits[name as 'c'], countOf(sizes)).view(contiguous(sizes)), isNew: true }
-          })
-          await multiplyBlocks(gpu, lists, watch(cancel), product)
-        }),
-      )
+      /** Returns the bits of the elements of a result that has no matrix yet; null if the call doesn't compute it. */
+      const newBits = (name: MatrixName): StoredBits | null => {
+        if (fields[requestAt.planOnly] !== 0) return null
+        if (name === 'c') return kindAt(fields).bits
+        return name === 'witness' && fields[requestAt.asksWitness] !== 0 ? 32 : null
+      }
+      return runMaking(device, async (gpu, make) => {
+        const product = readProduct(fields, fields, requestAt, report, (name, layout, sizes) => {
+          if (given[name]) return matrixOf(given[name], layout)
+          const bits = newBits(name)
+          return bits && { view: make(bits, countOf(sizes)).view(contiguous(sizes)), isNew: true }
+        })
+        await multiplyBlocks(gpu, lists, watch(cancel), product)
+      })
     },
 
     async multiplyGroup(arrays, request, members, reports, cancel, handle) {
       const device = handle ? deviceOf(handle) : null
       const [common, fields, stride] = [request.slice(), members.slice(), memberFields.length]
-      const bases = Array.from({ length: fields.length / stride }, (_, index) => index * stride)
+      const products = Array.from({ length: fields.length / stride }, (_, index) =>
+        fields.subarray(index * stride, (index + 1) * stride),
+      )
       const check = watch(cancel)
       const asksWitness = common[requestAt.asksWitness] !== 0
-      const placeOf = (name: MatrixName, base: number) => fields[base + memberAt[`${name}Memory`]]!
+      const placeOf = (name: MatrixName, product: Float64Array) => product[memberAt[`${name}Memory`]]!
       // Found now, because a memory may be released before the group's turn.
-      const names = ['a', 'b', 'c', 'c0', 'witness'] as const
       const memories = new Map(
-        bases.flatMap((base) =>
-          names.map((name) => [placeOf(name, base), GpuMemory.byNumber(placeOf(name, base))]),
-        ),
+        products
+          .flatMap((product) => matrixNames.map((name) => placeOf(name, product)))
+          .map((place) => [place, GpuMemory.byNumber(place)]),
       )
-      /** Elements of the memory for results that have no place, which follow each other. */
-      const lengthFor = (name: 'c' | 'witness') =>
-        bases
-          .filter((base) => placeOf(name, base) === 0)
-          .map((base) => {
-            const field = (at: number) => fields[base + at]!
-            return (
-              field(memberAt[name].offset) + field(memberAt.batch) * field(memberAt.m) * field(memberAt.n)
-            )
-          })
-          .reduce((longest, length) => Math.max(longest, length), -1)
-      return run(device, (gpu) =>
-        making(device, async (make) => {
-          const allocated: Partial<Record<MatrixName, GpuMemory>> = {}
-          if (device && lengthFor('c') >= 0) allocated.c = make(kindAt(common).bits, lengthFor('c'))
-          if (device && asksWitness && lengthFor('witness') >= 0)
-            allocated.witness = make(32, lengthFor('witness'))
-          for (const [index, base] of bases.entries()) {
-            const at = [fields, memberAt, base] as [Float64Array, typeof memberAt, number]
-            try {
-              check()
-              const product = readProduct(
-                common,
-                at,
-                [reports, index * reportFields.length],
-                (name, layout, sizes) => {
-                  const position = placeOf(name, base)
-                  if (name === 'witness' && !asksWitness) return null
-                  if (position !== 0)
-                    return matrixOf(position < 0 ? arrays[-1 - position] : memories.get(position), layout)
-                  const memory = allocated[name]
-                  return memory ? { view: memory.view(contiguous(sizes, layout.offset)), isNew: true } : null
-                },
-              )
-              await multiplyBlocks(gpu, lists, check, product)
-            } catch (error) {
-              if (error instanceof Error) error.message = `product ${index}: ${error.message}`
-              throw error
-            }
+      const compute = async (gpu: Gpu, make: Make) => {
+        /** Makes the memory for results that have no place, which follow each other. */
+        const makeFor = (name: 'c' | 'witness', bits: StoredBits) => {
+          const length = products
+            .filter((product) => placeOf(name, product) === 0)
+            .map((product) => product[memberAt[name].offset]! + countOf(resultSizes(product, memberAt)))
+            .reduce((longest, length) => Math.max(longest, length), -1)
+          return device && length >= 0 ? make(bits, length) : null
+        }
+        const made = {
+          ...{ a: null, b: null, c: makeFor('c', kindAt(common).bits), c0: null },
+          witness: asksWitness ? makeFor('witness', 32) : null,
+        }
+        for (const [index, fields] of products.entries()) {
+          const report = reports.subarray(index * reportFields.length, (index + 1) * reportFields.length)
+          try {
+            check()
+            const product = readProduct(common, fields, memberAt, report, (name, layout, sizes) => {
+              const place = placeOf(name, fields)
+              if (name === 'witness' && !asksWitness) return null
+              if (place !== 0) return matrixOf(place < 0 ? arrays[-1 - place] : memories.get(place), layout)
+              const memory = made[name]
+              return memory && { view: memory.view(contiguous(sizes, layout.offset)), isNew: true }
+            })
+            await multiplyBlocks(gpu, lists, check, product)
+          } catch (error) {
+            if (error instanceof Error) error.message = `product ${index}: ${error.message}`
+            throw error
           }
-        }),
-      )
+        }
+      }
+      // Products before the failed one may have been added to their C0, and would be added again.
+      return runMaking(device, compute, lists.semirings[common[requestAt.semiring]!]!.idempotent)
     },
 
     cancelWork(cancel) {
@@ -492,23 +474,17 @@ export function gpuFunctions(
   }
 }
 
-/** Applies `what`, by way of a copy if both matrices are in one buffer. */
-async function copyThrough(
-  gpu: Gpu,
-  to: GpuView,
-  source: GpuView,
-  sizes: Sizes,
-  what: Parameters<typeof copyElements>[1],
-): Promise<void> {
-  await gpu.withBuffers(async (take) => {
-    let view = source
-    if (to.buffer === source.buffer) {
-      const { bits } = source
-      const bytes = (countOf(sizes) * bits) / 8
-      view = { buffer: take(bytes, gpu.device.limits.maxBufferSize), bits, ...contiguous(sizes) }
-      await copyElements(gpu, { kind: 'copy', bits }, view, source, sizes)
-    }
-    await copyElements(gpu, what, to, view, sizes)
+/** Returns a row-major copy of a view. */
+async function copyOf(gpu: Gpu, take: Take, view: GpuView, sizes: Sizes): Promise<GpuView> {
+  const copy = takeView(take, view.bits, sizes, gpu.device.limits.maxBufferSize)
+  await copyElements(gpu, copy, view, sizes)
+  return copy
+}
+
+/** Copies or combines matrices, by way of a copy if both are in one buffer. */
+const copyThrough = (gpu: Gpu, to: GpuView, source: GpuView, sizes: Sizes, what?: Elementwise) =>
+  gpu.withBuffers(async (take) => {
+    const view = to.buffer === source.buffer ? await copyOf(gpu, take, source, sizes) : source
+    await copyElements(gpu, to, view, sizes, what)
     await gpu.assertValid()
   })
-}

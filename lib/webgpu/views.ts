@@ -40,6 +40,13 @@ export const isContiguous = ({ batchStride, rowStride, colStride }: Layout, { ba
   (rows === 1 || rowStride === cols) &&
   (batch === 1 || batchStride === rows * cols)
 
+/** Takes a buffer for row-major matrices. `most`: limit in bytes, that of a binding by default. */
+export const takeView = (take: Take, bits: StoredBits, sizes: Sizes, most?: number): GpuView => ({
+  buffer: take((countOf(sizes) * bits) / 8, most),
+  bits,
+  ...contiguous(sizes),
+})
+
 /** Returns the layout from an element on. */
 export const from = <Of extends Layout>(layout: Of, z: number, row: number, col: number): Of => ({
   ...layout,
@@ -167,10 +174,10 @@ function* partsOf(gpu: Gpu, views: readonly GpuView[], { batch, rows, cols }: Si
 /** Copies, fills or combines matrices; `value` is the bits that fill. */
 export async function copyElements(
   gpu: Gpu,
-  what: Elementwise,
   to: GpuView,
   source: GpuView | null,
   sizes: Sizes,
+  what: Elementwise = { kind: 'copy', bits: to.bits },
   value = 0,
 ): Promise<void> {
   const pipeline = await gpu.pipeline(`elementwise ${Object.values(what).join(' ')}`, () => elementwise(what))

@@ -236,7 +236,7 @@ Source source_in(RegisteredMemory& memory) {
 AuxiliarySources auxiliary_of(const Napi::Value& value, const Uses* uses) {
   AuxiliarySources sources;
   if (is_missing(value)) return sources;
-  if (!value.IsArray()) malformed_request("expected an array of further results");
+  if (!value.IsArray()) malformed_request("expected an array of auxiliary outputs");
   for (uint32_t index = 0; index < kAuxiliaryCount; ++index) {
     sources[index] = source_of(value.As<Napi::Array>().Get(index), uses);
   }

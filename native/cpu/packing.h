@@ -1,8 +1,8 @@
 // Copies operands into panels, translates the semiring's zero and scans the values, all in one pass.
 //
-// Panels for Narrow are packed for its translated path, before the ranges are known. Such panels are valid for the
-// direct path, too: its operands have no zero, and both paths encode every other value as itself. Only the steps past k
-// differ. They are written afterwards (fill_border).
+// Panels for NativeArithmetic are packed for its translated path, before the ranges are known. Such panels are valid
+// for the direct path, too: its operands have no zero, and both paths encode every other value as itself. Only the
+// steps past k differ. They are written afterwards (fill_border).
 #pragma once
 #include "core/algebra/arithmetic.h"
 #include "cpu/kernel.h"

@@ -1,7 +1,7 @@
 // The Floyd-Warshall loops for a block of pivots, compiled for each instruction set (vector.h).
 //
-// For integers whose sums can overflow, a tile stores zero as the threshold of Narrow, and the addends store zero as
-// Narrow's zero. So no sum with zero is better than the threshold.
+// For integers whose sums can overflow, a tile stores zero as the threshold of NativeArithmetic, and the addends store
+// zero as NativeArithmetic's zero. So no sum with zero is better than the threshold.
 #pragma once
 #include "core/algebra/arithmetic.h"
 #include "cpu/pivots.h"

@@ -99,9 +99,9 @@ MPMML_INLINE void shuffle(V& to, const V& x, const V& y) {
 #endif
 }
 
-template <class NativeArithmetic, class V, int... index>
-MPMML_INLINE void narrow_pair(NativeArithmetic& to, const V& x, const V& y, std::integer_sequence<int, index...>) {
-  shuffle<2 * index...>(to, (NativeArithmetic)x, (NativeArithmetic)y);
+template <class To, class V, int... index>
+MPMML_INLINE void narrow_pair(To& to, const V& x, const V& y, std::integer_sequence<int, index...>) {
+  shuffle<2 * index...>(to, (To)x, (To)y);
 }
 
 /// to = the elements of x and then those of y, modulo 2^32. All three are equally wide. Before AVX-512 compilers split

@@ -130,7 +130,7 @@ class Windows {
         const uint64_t bits = candidates(at_a, at_b, acc);
         found[j] = static_cast<int32_t>(window * kWindow) + first(bits);
         if (__builtin_expect(bits == 0 && windows.of_stretch > 1, false)) {
-          found[j] = find_auxiliary(windows, a, lanes[j], window, acc);
+          found[j] = find_in_later_windows(windows, a, lanes[j], window, acc);
         }
       }
       epilogue.store_witnesses(tile + i * NR, found, of.row + i, of.col, of.cols);
@@ -156,8 +156,8 @@ class Windows {
 
   /// Searches the windows of a stretch after its first for the candidate of one accumulator. Returns kNoWitness if
   /// there is none, which happens only if the result is zero.
-  static __attribute__((noinline)) int32_t find_auxiliary(const WindowsOfBlock& windows, const Operand* a,
-                                                          const Operand* b, int64_t window, Accumulator acc) {
+  static __attribute__((noinline)) int32_t find_in_later_windows(const WindowsOfBlock& windows, const Operand* a,
+                                                                 const Operand* b, int64_t window, Accumulator acc) {
     const int64_t end = window + windows.of_stretch < windows.count ? window + windows.of_stretch : windows.count;
     while (++window < end) {
       const Operand *at_a = a + window * kStride, *at_b = b + window * kStride;

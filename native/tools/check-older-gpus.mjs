@@ -115,6 +115,9 @@ async function compileAll(nvcc, folder, sources) {
 /** Element types in mangled names. */
 const mangledElements = { int32: 'i', float32: 'f', float64: 'd', uint8: 'h' }
 
+/** Arithmetics that are aliases, and their templates, whose names mangled names contain. */
+const aliases = { Half: 'BiasedIntArithmetic' }
+
 /** Returns whether a mangled name is that of a row's kernel: compares template arguments, arithmetics, semiring and element type. */
 function isKernelOf({ family, expression, semiring, dataType }, mangled) {
   const [, template, list] = /^Family<(\w+)<([^>]*)>>::/.exec(expression)
@@ -123,7 +126,7 @@ function isKernelOf({ family, expression, semiring, dataType }, mangled) {
   const arithmetics = [...expression.matchAll(/(\w+)<\w+<\w+>>/g)].map(([, name]) => name)
   return (
     mangled.includes(`${family.name}_kernelINS0_${named(template)}${values.join('')}E`) &&
-    arithmetics.some((name) => mangled.includes(named(name))) &&
+    arithmetics.some((name) => mangled.includes(named(aliases[name] ?? name))) &&
     mangled.includes(`${named(semiring.struct)}${mangledElements[dataType.name]}E`)
   )
 }

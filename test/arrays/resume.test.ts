@@ -302,6 +302,21 @@ describe('jobs', () => {
     }
   })
 
+  it.each([[null], [undefined], [{}], ['plan']])('are rejected for %j, which is no plan', async (none) => {
+    const plan = none as never
+    const job = { name: 'c-0-0', stage: 0 }
+    expect(() => jobsOf(plan, 0)).toThrow(coded('RESUME', /not as it was made/))
+    expect(() => allJobs(plan)).toThrow(coded('RESUME', /not as it was made/))
+    for (const call of [
+      () => runBlock(plan, job),
+      () => isDone(plan, job),
+      () => finish(plan),
+      () => doneJobs(plan, 0),
+    ]) {
+      await expect(call()).rejects.toEqual(coded('RESUME', /not as it was made/))
+    }
+  })
+
   it('stay within roots', async () => {
     const plan = await planBlocks(request())
     const job = { name: 'c-0-0', stage: 0 }

@@ -213,6 +213,17 @@ describe('the types of elements', () => {
   })
 })
 
+it('rejects an array whose folder of chunks is a file', async () => {
+  const [path, square] = [fresh('.zarr'), fresh('.npy')]
+  await writeNpy(square, { shape: [2, 2], data: Int32Array.of(0, 1, 2, 3) })
+  writeByHand(path, { shape: [4, 2], data: Int32Array.of(1, 2, 3, 4, 5, 6, 7, 8) }, { chunks: [2, 2] })
+  rmSync(join(path, 'c/1'), { recursive: true })
+  writeFileSync(join(path, 'c/1'), '')
+  await expect(multiplyArrays(path, square, fresh('.npy'), on)).rejects.toEqual(
+    coded('FILE', /c.1.0 can't be read: not a directory/),
+  )
+})
+
 it('reads chunks in a linked folder, and detects their changes', async () => {
   const [path, square, elsewhere] = [fresh('.zarr'), fresh('.npy'), fresh('')]
   await writeNpy(square, { shape: [2, 2], data: Int32Array.of(0, 1, 2, 3) })

@@ -18,18 +18,20 @@ const { functionsOf, loopOf } = (await import(
 }
 
 /** Mangled names of the instances of Algorithm 1 and of the mixes, by name. */
-const words = (arithmetic: string) => `NS_4cuda5WordsINS_${arithmetic}INS_7MaxPlusIiEEEEEE`
+const words = (arithmetic: string) => `NS_4cuda5WordsINS_${arithmetic}EEEE`
+const int32 = words('16NativeArithmeticINS_7MaxPlusIiEE')
+const uint16 = words('19BiasedIntArithmeticINS_7MaxPlusIiEEt')
 const steps: Record<string, string> = {
   'reg-reg': '5PlainINS0_9IntrinsicEEE',
-  'add-max': '5ApartILNS0_4FormE1ENS0_6AluSumEEE',
-  fused: `5FusedI${words('16NativeArithmetic')}EE`,
-  'imad-max': '5ApartILNS0_4FormE3ENS0_11MultiplySumEEE',
-  'imad-max3': `12MultiplyMax3I${words('16NativeArithmetic')}EE`,
-  mixed: `9MixedRowsI${words('16NativeArithmetic')}EE`,
-  'fused-u16x2': `5FusedI${words('4Half')}EE`,
+  'add-max': '15SeparateResultsILNS0_4FormE1ENS0_6AluSumEEE',
+  fused: `5FusedI${int32}EE`,
+  'imad-max': '15SeparateResultsILNS0_4FormE3ENS0_11MultiplySumEEE',
+  'imad-max3': `12MultiplyMax3I${int32}EE`,
+  mixed: `9MixedRowsI${int32}EE`,
+  'fused-u16x2': `5FusedI${uint16}EE`,
   'fused-s16x2': '5FusedINS0_7Int16x2EEE',
-  'imad-max3-u16x2': `12MultiplyMax3I${words('4Half')}EE`,
-  'mixed-u16x2': `9MixedRowsI${words('4Half')}EE`,
+  'imad-max3-u16x2': `12MultiplyMax3I${uint16}EE`,
+  'mixed-u16x2': `9MixedRowsI${uint16}EE`,
   'add-max-f32': '10FloatStepsILNS0_4FormE6ENS0_16FloatMaxPlusStepEEE',
   'fma-f32': '10FloatStepsILNS0_4FormE7ENS0_18FloatPlusTimesStepEEE',
 }
@@ -114,8 +116,9 @@ describeUnless(reason, 'microbenchmarks', () => {
     `$name $x × $y executes the instructions it reports${disassembler ? '' : ' (skipped: no cuobjdump on the PATH)'}`,
     async ({ name, x, y }, { skip }) => {
       const { instructionsPerIteration: reported } = await addon.labMicrobench({ name, x, y, n: 100 })
+      if (!functionsOf(dump('reg-reg', 8, 8).stdout)[0]) return skip('the build has only PTX for this GPU')
       const [code] = functionsOf(dump(name, x, y).stdout)
-      if (!code) return skip('the build has only PTX for this GPU')
+      if (!code) return expect.fail('the addon has no function of this name')
       const loop = loopOf(code)
       const total = (counts: Iterable<number>) => [...counts].reduce((sum, count) => sum + count, 0)
       // The loop's body is several iterations, plus its counter and a few moves.

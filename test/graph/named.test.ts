@@ -5,11 +5,29 @@ import cytoscape from 'cytoscape'
 import { DirectedGraph, MultiGraph, UndirectedGraph } from 'graphology'
 import createGraph from 'ngraph.graph'
 import { describe, expect, it } from 'vitest'
+import { KeyNumbers } from '../../lib/graph/key-numbers.js'
 import { longestPaths, shortestPaths, toEdgeList, transitiveClosure, verifyPaths } from '../../lib/graph.js'
 import { CycleError } from '../../lib/index.js'
 import { coded } from '../support/coded.js'
+import { Random } from '../support/generators.js'
 
 const roads = { nodes: ['A', 'B', 'C'], from: ['A', 'B', 'A'], to: ['B', 'C', 'C'], weight: [4, -1, 9] }
+
+it('numbers many keys of all types in the order of their first occurrence', () => {
+  const random = new Random(1)
+  const numbers = new KeyNumbers<unknown>()
+  const known = new Map<unknown, number>()
+  for (let round = 0; round < 50_000; round++) {
+    const node = random.integer(0, 20_000)
+    const key = random.pick([`${node}`, `Straße ${node}`, node, BigInt(node)])
+    const expected = known.get(key) ?? known.size
+    if (numbers.has(key) !== known.has(key)) expect.fail(`has() is wrong about ${String(key)}`)
+    known.set(key, expected)
+    if (numbers.number(key) !== expected) expect.fail(`the number of ${String(key)} is not ${expected}`)
+  }
+  expect(numbers.keys).toEqual([...known.keys()])
+  expect([...known.keys()].map((key) => numbers.number(key))).toEqual([...known.values()])
+})
 
 describe('nodes with names', () => {
   it('are requested, found and returned by their names', async () => {

@@ -121,7 +121,7 @@ export function callsOf(changes: Changes = {}, allowsFallback = true): GpuFuncti
     }
     return { requestAdapter } as unknown as GPU
   }
-  const backend = gpuFunctions(addon, find, { allowsFallback })
+  const backend = gpuFunctions(addon, find, allowsFallback)
   backends.push(backend)
   return backend
 }
@@ -184,7 +184,7 @@ export async function multiply(
   put(request, requestAt.witness, layoutOf({ shape: c.shape }))
   const report = new Float64Array(reportFields.length)
   const cancel = options.cancel ?? new Int32Array(1)
-  const further = options.witness ? [options.witness] : null
+  const auxiliary = options.witness ? [options.witness] : null
   await calls.multiply(
     a.data,
     b.data,
@@ -194,7 +194,7 @@ export async function multiply(
     report,
     cancel,
     null,
-    further,
+    auxiliary,
   )
   return addon.paths[report[reportAt.path]!]!
 }

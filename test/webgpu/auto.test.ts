@@ -2,6 +2,7 @@
 import { describe, expect, it, vi } from 'vitest'
 import { power, star } from '../../lib/algebra.js'
 import { matrix } from '../../lib/index.js'
+import { addon } from '../../lib/native.js'
 import { named } from '../support/skip.js'
 import { withoutWebGpu } from '../support/webgpu.js'
 
@@ -45,6 +46,16 @@ describe.skipIf(reason !== undefined)(named('webgpu', reason), () => {
     )
     expect(wrong).toBe(-1)
   }
+
+  it('closes a large graph on the CPU if a device of WebGPU can’t be opened', async () => {
+    const short = Object.assign(new Error('simulated'), { code: 'ERR_MPMML_OUT_OF_MEMORY' })
+    const opening = vi.spyOn(addon, 'openDevice').mockRejectedValueOnce(short)
+    const { c, backend } = await star(ring(n), { semiring: 'min-plus' })
+    expect(opening).toHaveBeenCalledTimes(2)
+    opening.mockRestore()
+    expect(backend).toBe('cpu')
+    expectRing(c.data)
+  })
 
   it.each([true, false])(
     'closes a large graph by the faster backend: WebGPU is faster: %s',

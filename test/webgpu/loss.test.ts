@@ -37,7 +37,7 @@ vi.mock('../../lib/load.js', async (original) => {
     }) as GPU
   const loaded = actual.load<Addon>()
   const native = withWebGpuNames(loaded.addon)
-  const addon = withGpu(native, gpuFunctions(native, findGpu, { allowsFallback: true }))
+  const addon = withGpu(native, gpuFunctions(native, findGpu, true))
   if (gpu.reason === '') gpu.reason = (await addon.describeGpu(true)).reason
   return { ...actual, load: () => ({ ...loaded, addon }) }
 })

@@ -3,6 +3,8 @@
  * results.
  */
 import { afterAll, describe, expect, it } from 'vitest'
+import { addon } from '../../lib/native.js'
+import { memberAt, memberFields, reportFields, requestAt, requestFields } from '../../lib/native-interface.js'
 import { oracle } from '../support/oracle.js'
 import {
   callsOf,
@@ -248,6 +250,41 @@ describe.skipIf(reason)('a product on a WebGPU device', () => {
       expect(oracle(a, b)).toMatchObject({ data: c.data })
     }
     expect(allocated).toBeGreaterThan(13)
+  })
+
+  it('adds the products of a group to their C0 once if another one lacks memory', async () => {
+    let isShort = false
+    const short = callsOf({ isOutOfMemory: (size) => isShort && size > 2 ** 16 })
+    const truths = (side: number) => new Uint8Array(side * side).fill(1)
+    const group = (sides: readonly number[], c: readonly Uint8Array[]) => {
+      const request = new Float64Array(requestFields.length)
+      request[requestAt.semiring] = addon.semirings.findIndex(({ name }) => name === 'xor-and')
+      request[requestAt.dtype] = addon.dataTypes.indexOf('uint8')
+      request[requestAt.variant] = -1
+      const members = new Float64Array(sides.length * memberFields.length)
+      const arrays = sides.flatMap((side, index) => [truths(side), truths(side), c[index]!])
+      for (const [index, side] of sides.entries()) {
+        const base = index * memberFields.length
+        for (const name of ['batch', 'm', 'n', 'k'] as const)
+          members[base + memberAt[name]] = name === 'batch' ? 1 : side
+        for (const [position, name] of [...'abc', 'c0'].entries()) {
+          const matrix = name as 'a' | 'b' | 'c' | 'c0'
+          members[base + memberAt[`${matrix}Memory`]] = -1 - (3 * index + Math.min(position, 2))
+          members[base + memberAt[matrix].rowStride] = side
+          members[base + memberAt[matrix].colStride] = 1
+        }
+      }
+      const reports = new Float64Array(sides.length * reportFields.length)
+      return short.multiplyGroup(arrays, request, members, reports, new Int32Array(1), null)
+    }
+    await group([1], [truths(1)])
+    isShort = true
+    const c = [truths(1), truths(700)]
+    const repeated = group([1, 700], c).catch((error: unknown) => error)
+    expect(await repeated).toMatchObject({ code: 'ERR_MPMML_OUT_OF_MEMORY' })
+    // 1 xor (1 and 1)
+    expect([...c[0]!]).toEqual([0])
+    expect(c[1]).toEqual(truths(700))
   })
 
   it('ends with ERR_MPMML_ABORTED when its flag is set', async () => {

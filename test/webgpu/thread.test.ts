@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Worker } from 'node:worker_threads'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { addon, root } from '../../lib/native.js'
 import { openThread } from '../../lib/webgpu/open-thread.js'
@@ -18,6 +19,7 @@ parentPort.on('message', ({ call, name, end }) => {
   const given = { $handle: 1, kind: 'device', description: {}, use: {} }
   if (name === 'openDevice') parentPort.postMessage({ call, given, arrays: [] })
   if (name === 'closeDevice') process.exit(3)
+  if (name === 'describeGpu') throw new Error('simulated')
   if (end) Atomics.store(end, 0, 1)
   if (end) Atomics.notify(end, 0)
 })`
@@ -29,6 +31,19 @@ describe('a thread of WebGPU that ends', () => {
     writeFileSync(join(folder, 'thread.mjs'), program)
   })
   afterAll(() => rmSync(folder, { recursive: true }))
+
+  it('is reported once if it throws', async () => {
+    const ended = vi.fn()
+    const listening = vi.spyOn(Worker.prototype, 'on')
+    const calls = openThread(addon, join(folder, 'thread.mjs'), ended)
+    const worker = listening.mock.contexts[0] as Worker
+    const exited = new Promise((resolve) => worker.once('exit', resolve))
+    listening.mockRestore()
+    const lost = { code: 'ERR_MPMML_DEVICE_LOST', message: expect.stringContaining('simulated') }
+    await expect(calls.describeGpu()).rejects.toMatchObject(lost)
+    await exited
+    expect(ended).toHaveBeenCalledTimes(1)
+  })
 
   it('rejects its calls, and its devices are unknown to the next thread', async () => {
     const ended = vi.fn()

@@ -61,19 +61,22 @@ const forElements = (text: (i: number, r: number, c: number) => string) =>
     .join('\n  ')
 const forFour = (text: (index: number) => string) => range(4).map(text).join(' ')
 
-/** A thread's element in row (or column) 16 · chunk + l.y (l.x), of column c (row r). */
-const chosen = (name: string, [e0, e1, e2, e3]: readonly number[]) =>
-  `select(select(${name}${e0}, ${name}${e1}, chunk == 1u), select(${name}${e2}, ${name}${e3}, chunk == 3u), chunk > 1u)`
-const chosenOfRow = (name: string, c: number) =>
-  chosen(
-    name,
-    range(4).map((r) => 4 * r + c),
+/** A thread's element in chunk `chunk`, whose elements have these numbers by chunk. */
+const chosen = (name: string, number: (chunk: number) => number) => {
+  const [e0, e1, e2, e3] = range(4).map((chunk) => name + number(chunk))
+  return `select(select(${e0}, ${e1}, chunk == 1u), select(${e2}, ${e3}, chunk == 3u), chunk > 1u)`
+}
+const chosenOfRow = (name: string, c: number) => chosen(name, (r) => 4 * r + c)
+const chosenOfColumn = (name: string, r: number) => chosen(name, (c) => 4 * r + c)
+
+/** Reads and writes a thread's elements of the block that begins in row r0 and column c0. */
+const loadBlock = (withNext: boolean) =>
+  forElements(
+    (i, r, c) =>
+      `let e${i} = (r0 + l.y + ${16 * r}u) * p.np + c0 + l.x + ${16 * c}u; var v${i} = d[e${i}];${withNext ? ` var n${i} = next[e${i}];` : ''}`,
   )
-const chosenOfColumn = (name: string, r: number) =>
-  chosen(
-    name,
-    range(4).map((c) => 4 * r + c),
-  )
+const storeBlock = (withNext: boolean) =>
+  forElements((i) => `d[e${i}] = v${i};${withNext ? ` next[e${i}] = n${i};` : ''}`)
 
 /** Assignment of a candidate with its next node if it is better. */
 const replaced = (better: string, i: number, r: number, c: number) =>
@@ -89,8 +92,7 @@ const NEXT = `
 /**
  * WGSL that closes the block on the diagonal. 256 threads hold 4 × 4 elements each; row and column k are in shared memory, twice, so that
  * a step takes one barrier. state[0] gets the first pivot whose own element is better than one: then the closure doesn't exist, and
- * elements may wrap. state[1] is
- * the last block that was closed, so that the dispatches of all blocks are the same.
+ * elements may wrap. state[1] is the last block that was closed, so that the dispatches of all blocks are the same.
  */
 export function pivot({ plus, better }: Arithmetic, withNext: boolean): string {
   const line = (name: string, at: string, text: string, panel: string) =>
@@ -102,8 +104,8 @@ var<workgroup> row: array<i32, ${2 * S}>; var<workgroup> col: array<i32, ${2 * S
 ${withNext ? `var<workgroup> via: array<i32, ${2 * S}>;` : ''}
 @compute @workgroup_size(16, 16)
 fn main(@builtin(local_invocation_id) l: vec3<u32>, @builtin(local_invocation_index) t: u32) {
-  let block = state[1] + 1; let o = u32(block) * ${S}u;
-  ${forElements((i, r, c) => `let e${i} = (o + l.y + ${16 * r}u) * p.np + o + l.x + ${16 * c}u; var v${i} = d[e${i}];${withNext ? ` var n${i} = next[e${i}];` : ''}`)}
+  let block = state[1] + 1; let o = u32(block) * ${S}u; let r0 = o; let c0 = o;
+  ${loadBlock(withNext)}
   var first = -1;
   for (var k = 0u; k < ${S}u; k++) {
     let side = (k & 1u) * ${S}u; let chunk = k >> 4u;
@@ -122,9 +124,16 @@ fn main(@builtin(local_invocation_id) l: vec3<u32>, @builtin(local_invocation_in
     if (first >= 0 && state[0] < 0) { state[0] = first; }
     state[1] = block;
   }
-  ${forElements((i) => `d[e${i}] = v${i};${withNext ? ` next[e${i}] = n${i};` : ''}`)}
+  ${storeBlock(withNext)}
 }`
 }
+
+/** Beginning of the kernels that close the rows (w.y = 0) and columns (w.y = 1) of the pivot's block. */
+const CROSS_MAIN = `
+@compute @workgroup_size(16, 16)
+fn main(@builtin(workgroup_id) w: vec3<u32>, @builtin(local_invocation_id) l: vec3<u32>) {
+  let block = u32(state[1]); let o = block * ${S}u; let x = w.x * ${S}u; let isRow = w.y == 0u;
+  let r0 = select(x, o, isRow); let c0 = select(o, x, isRow);`
 
 /**
  * WGSL that closes the rows (w.y = 0) and columns (w.y = 1) of the pivot's block by its closure, and writes them to the panels that the rest
@@ -135,11 +144,8 @@ export function cross({ plus }: Arithmetic): string {
 @group(0) @binding(2) var<storage, read> state: array<i32>;
 ${PANELS}
 var<workgroup> sa: array<i32, 1024>; var<workgroup> sb: array<i32, 1024>;
-@compute @workgroup_size(16, 16)
-fn main(@builtin(workgroup_id) w: vec3<u32>, @builtin(local_invocation_id) l: vec3<u32>) {
-  let block = u32(state[1]); let o = block * ${S}u; let x = w.x * ${S}u; let isRow = w.y == 0u;
-  let r0 = select(x, o, isRow); let c0 = select(o, x, isRow);
-  ${forElements((i, r, c) => `let e${i} = (r0 + l.y + ${16 * r}u) * p.np + c0 + l.x + ${16 * c}u; var v${i} = d[e${i}];`)}
+${CROSS_MAIN}
+  ${loadBlock(false)}
   for (var k0 = 0u; k0 < ${S}u; k0 += 16u) {
     ${forFour((r) => `sa[(l.y + ${16 * r}u) * 16u + l.x] = d[(r0 + l.y + ${16 * r}u) * p.np + o + k0 + l.x];`)}
     ${forFour((c) => `sb[l.y * ${S}u + l.x + ${16 * c}u] = d[(o + k0 + l.y) * p.np + c0 + l.x + ${16 * c}u];`)}
@@ -152,7 +158,7 @@ fn main(@builtin(workgroup_id) w: vec3<u32>, @builtin(local_invocation_id) l: ve
     workgroupBarrier();
   }
   if (w.x != block) {
-    ${forElements((i) => `d[e${i}] = v${i};`)}
+    ${storeBlock(false)}
   }
   if (isRow) {
     ${forElements((i, r, c) => `rowPanel[(l.y + ${16 * r}u) * p.np + x + l.x + ${16 * c}u] = v${i};`)}
@@ -173,12 +179,9 @@ export function crossWithNext({ better }: Arithmetic): string {
 ${PANELS + NEXT}
 var<workgroup> known: array<i32, 1024>; var<workgroup> knownNext: array<i32, 1024>;
 var<workgroup> line: array<i32, ${2 * S}>; var<workgroup> via: array<i32, ${2 * S}>;
-@compute @workgroup_size(16, 16)
-fn main(@builtin(workgroup_id) w: vec3<u32>, @builtin(local_invocation_id) l: vec3<u32>) {
-  let block = u32(state[1]); let o = block * ${S}u; let x = w.x * ${S}u; let isRow = w.y == 0u;
+${CROSS_MAIN}
   if (w.x == block) { return; }
-  let r0 = select(x, o, isRow); let c0 = select(o, x, isRow);
-  ${forElements((i, r, c) => `let e${i} = (r0 + l.y + ${16 * r}u) * p.np + c0 + l.x + ${16 * c}u; var v${i} = d[e${i}]; var n${i} = next[e${i}];`)}
+  ${loadBlock(true)}
   for (var k0 = 0u; k0 < ${S}u; k0 += 16u) {
     ${forFour((q) => {
       const [at, from] = [`l.y * ${S}u + l.x + ${16 * q}u`, `(k0 + l.y) * p.np + o + l.x + ${16 * q}u`]
@@ -204,6 +207,6 @@ fn main(@builtin(workgroup_id) w: vec3<u32>, @builtin(local_invocation_id) l: ve
     }
     workgroupBarrier();
   }
-  ${forElements((i) => `d[e${i}] = v${i}; next[e${i}] = n${i};`)}
+  ${storeBlock(true)}
 }`
 }

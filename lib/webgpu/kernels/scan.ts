@@ -12,19 +12,9 @@ import {
   TINIEST,
 } from './arithmetic.js'
 
-/** Names of the uniform words. The inner dimension is the one whose elements are near each other in memory. */
-export const scanParameters = [
-  'offset',
-  'outer',
-  'inner',
-  'outerStride',
-  'innerStride',
-  'batch',
-  'batchStride',
-  'facts',
-]
-
-/** WGSL of a scan. `zero` is the bits of the semiring's zero. */
+/**
+ * WGSL of a scan. `zero` is the bits of the semiring's zero. The inner dimension is the one whose elements are near each other in memory.
+ */
 export const scan = (bits: StoredBits, isFloat: boolean, zero: number): string => `
 @group(0) @binding(0) var<storage, read> src: array<u32>;
 struct P { offset: u32, outer: u32, inner: u32, os: u32, is: u32, batch: u32, bs: u32, facts: u32 }

@@ -13,7 +13,7 @@ import {
 } from './arithmetic.js'
 
 /** Constants of a store. */
-export interface StoreKind {
+interface StoreKind {
   readonly semiring: string
   readonly mode: Mode | 'wide'
   /** Bits of the elements of C. */

@@ -20,8 +20,8 @@ template <class Arithmetic>
 constexpr int steps_per_operand<Arithmetic, std::void_t<decltype(Arithmetic::kStepsPerOperand)>> =
     Arithmetic::kStepsPerOperand;
 
-/// Encoding of zero in Narrow, and threshold of the accumulators that are zero. Two cases share the struct, so that one
-/// compiled kernel serves both:
+/// Encoding of zero in NativeArithmetic, and threshold of the accumulators that are zero. Two cases share the struct,
+/// so that one compiled kernel serves both:
 ///  - direct: the operands have no zero; zero represents itself and appears only as padding;
 ///  - translated: zero is represented by EncodedZero::value.
 template <class Element>
@@ -296,8 +296,8 @@ struct Wide : WideEncoding<S> {
   }
 };
 
-/// Finite sums modulo 2^32, with an absorbing zero: for the wrapping policy if Narrow can't represent the operands'
-/// zero.
+/// Finite sums modulo 2^32, with an absorbing zero: for the wrapping policy if NativeArithmetic can't represent the
+/// operands' zero.
 template <class S>
 struct Wrapping : WideEncoding<S> {
   using Base = WideEncoding<S>;

@@ -32,11 +32,11 @@ struct ClosureWords {
   static __device__ __forceinline__ Word step(Word acc, Word a, Word b) { return S::accumulate(acc, a, b); }
 };
 
-/// Words of integer sums. Zero has the encoding of Narrow and needn't absorb exactly: it acts as an edge with the
-/// encoded zero as its weight. A best walk to an unreachable node contains exactly one such edge, because two are
-/// worse, and no cycle with such an edge is improving. So its length is the encoded zero plus a finite sum within
-/// EncodedZero::limit. That is beyond Narrow's threshold, so finish() returns zero, and sums of two such lengths don't
-/// wrap.
+/// Words of integer sums. Zero has the encoding of NativeArithmetic and needn't absorb exactly: it acts as an edge
+/// with the encoded zero as its weight. A best walk to an unreachable node contains exactly one such edge, because two
+/// are worse, and no cycle with such an edge is improving. So its length is the encoded zero plus a finite sum within
+/// EncodedZero::limit. That is beyond NativeArithmetic's threshold, so finish() returns zero, and sums of two such
+/// lengths don't wrap.
 template <class S>
 struct ClosureWords<S, true> {
   using Element = typename S::Element;

@@ -254,9 +254,9 @@ __global__ void __launch_bounds__(1024) ranked_depth_kernel(RankedSample* sample
   // The maximum of n samples has the mean ln n + 0.577 and the deviation π / √6, times the scale.
   const float beyond = kRankedCertainty - (logf(kRankedSampleCols) + 0.577f);
   const bool is_all = count == 0 || depth == kRankedAll;
-  const int64_t auxiliary = is_all ? 0 : max(static_cast<int64_t>(deviation / 1.283f * beyond - mean), int64_t{0});
+  const int64_t above = is_all ? 0 : max(static_cast<int64_t>(deviation / 1.283f * beyond - mean), int64_t{0});
   for (int index = 0; index < kRankedDepths; ++index) {
-    sample->known.depths[index] = is_all ? kRankedAll : depth + auxiliary * index / (kRankedDepths - 1);
+    sample->known.depths[index] = is_all ? kRankedAll : depth + above * index / (kRankedDepths - 1);
   }
 }
 

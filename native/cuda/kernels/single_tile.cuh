@@ -103,7 +103,7 @@ class TileReader {
         is_narrow_(takes_narrow && operand.storage == Storage::kNarrow),
         along_inner_(inner_stride(operand) <= outer_stride(operand)) {
     constexpr int kChunksInner = Tile::kInner / kChunk, kChunksOuter = Tile::kOuter / kChunk;
-    const int bytes = is_narrow_ ? sizeof(NativeArithmetic) : sizeof(Element);
+    const int bytes = is_narrow_ ? sizeof(Stored) : sizeof(Element);
     const int64_t slow_stride = (along_inner_ ? outer_stride(operand) : inner_stride(operand)) * bytes;
     fast_stride_ = (along_inner_ ? inner_stride(operand) : outer_stride(operand)) * bytes;
     slow_ = along_inner_ ? thread / kChunksInner : thread / kChunksOuter;
@@ -169,7 +169,7 @@ class TileReader {
 
  private:
   static constexpr bool takes_narrow = has_narrow<Element>;
-  using NativeArithmetic = std::conditional_t<takes_narrow, NarrowType<Element>, Element>;
+  using Stored = std::conditional_t<takes_narrow, NarrowType<Element>, Element>;
   static constexpr int kLines = Tile::kStepsAreInner ? Tile::kOuter : Tile::kInner;
   static constexpr int kChunk = chunk_elements(sizeof(Element));
   static constexpr int kShares = Tile::kOuter * Tile::kInner / (kThreads * kChunk);
@@ -189,7 +189,7 @@ class TileReader {
   /// Returns an element in its stored form. widen() converts it later, because the conversion waits for the load.
   __device__ __forceinline__ Element stored_at(const char* place) const {
     if constexpr (takes_narrow) {
-      if (is_narrow_) return *reinterpret_cast<const NativeArithmetic*>(place);
+      if (is_narrow_) return *reinterpret_cast<const Stored*>(place);
     }
     return *reinterpret_cast<const Element*>(place);
   }
@@ -200,7 +200,7 @@ class TileReader {
 #pragma unroll
       for (Element& element : chunk.values) {
         // A padding value that the narrow type can't represent needs no conversion.
-        const auto stored = static_cast<NativeArithmetic>(element);
+        const auto stored = static_cast<Stored>(element);
         if (element == stored) element = widened<Semiring>(stored);
       }
     }

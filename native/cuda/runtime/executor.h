@@ -62,11 +62,12 @@ class Executor {
   }
 
   /// Queues packing and computation of a region on `stream`, and the search for the witnesses of which its kernel
-  /// stores hints. The ranges of the operands must be known. Workspace is taken from the arena `room`, or allocated if `room` is
+  /// stores hints. The ranges of the operands must be known. Workspace is taken from `room`, or allocated if `room` is
   /// null.
   LaunchTimes launch(RegionPlan& plan, Operand& a, Operand& b, cudaStream_t stream, ScratchArena* room = nullptr);
 
-  /// Returns whether the kernel doesn't compute all requested auxiliary outputs, so that find_auxiliary() must be called.
+  /// Returns whether the kernel doesn't compute all requested auxiliary outputs, so that find_auxiliary() must be
+  /// called.
   bool leaves_auxiliary(const Variant& variant, const Kernel& kernel) const {
     return problem_.witness.data && &kernel == &kernel_of(variant);
   }
