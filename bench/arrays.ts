@@ -132,8 +132,8 @@ export async function runArrays(
     (onProgress) => {
       const options: ArraysOptions = { ...given, semiring, overflow, backend, device, signal, onProgress }
       if (kind === 'multiply') return multiplyArrays(inputs[0]!, inputs[1]!, output, options)
-      const { weights, ...asked } = graph ?? { weights: inputs[0]! }
-      return shortestPathsArrays(weights, output, { ...options, ...asked })
+      const { weights, ...rest } = graph ?? { weights: inputs[0]! }
+      return shortestPathsArrays(weights, output, { ...options, ...rest })
     },
   )
   return { inputs, semiring, ...result }

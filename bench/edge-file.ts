@@ -41,10 +41,10 @@ export async function readEdges(
 export function dense(
   entries: SparseEntries,
   semiring: Semiring,
-  asked: DataType | undefined,
+  requested: DataType | undefined,
 ): Matrix<ElementArray> {
   const [rows, cols] = entries.shape
-  const types = asked === undefined ? typesOf(semiring) : [asked]
+  const types = requested === undefined ? typesOf(semiring) : [requested]
   const list = combineDuplicates(entries, semiring)
   const value = inType(list.value, types, true)
   const dtype = dtypeOf(value)

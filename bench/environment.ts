@@ -15,14 +15,14 @@ export interface RunEnvironment {
 /**
  * Returns the backends that are measured, the GPU first.
  *
- * @param asked - 'auto' selects the GPU if one is usable, otherwise the CPU; 'all' selects both.
+ * @param requested - 'auto' selects the GPU if one is usable, otherwise the CPU; 'all' selects both.
  * @throws ResourceError if a GPU is requested and no GPU is usable.
  */
-export function backendsOf(asked: BackendChoice | 'all', device: number): BackendName[] {
-  if (asked === 'cuda') machine(device)
-  if (asked === 'cuda' || asked === 'webgpu' || asked === 'cpu') return [asked]
+export function backendsOf(requested: BackendChoice | 'all', device: number): BackendName[] {
+  if (requested === 'cuda') machine(device)
+  if (requested === 'cuda' || requested === 'webgpu' || requested === 'cpu') return [requested]
   if (info().cuda.reason !== '') return ['cpu']
-  return asked === 'all' ? ['cuda', 'cpu'] : ['cuda']
+  return requested === 'all' ? ['cuda', 'cpu'] : ['cuda']
 }
 
 /** @param device - the GPU that was measured; null if none was. */

@@ -34,7 +34,7 @@ export const costOf = (cases: readonly Case<unknown>[]) => cases.reduce((sum, { 
 export async function runCases<Found>(
   cases: readonly Case<Found>[],
   signal: AbortSignal,
-  keep: (found: Found) => Promise<void> | void = () => {},
+  keep: (result: Found) => Promise<void> | void = () => {},
 ): Promise<Found[]> {
   const progress = startProgress(costOf(cases))
   const all: Found[] = []
@@ -43,9 +43,9 @@ export async function runCases<Found>(
     for (const { what, cost, measure } of cases) {
       signal.throwIfAborted()
       progress.show(what, done)
-      const found = await measure(() => {})
-      await keep(found)
-      all.push(found)
+      const result = await measure(() => {})
+      await keep(result)
+      all.push(result)
       done += cost
     }
     return all

@@ -84,22 +84,22 @@ interface Where {
 
 /** Times whole calls of bpmax with strands of n and m bases. */
 export async function timeInteraction(n: number, m: number, where: Where): Promise<Timed> {
-  const { repetitions, ...place } = where
+  const { repetitions, ...placement } = where
   const [first, second] = [strandOf(n, 1), strandOf(m, 2)]
   return timed(repetitions, 1, async () => {
-    const { timing, steps, backend, device } = await bpmax(first, second, place)
+    const { timing, steps, backend, device } = await bpmax(first, second, placement)
     return { ms: timing.totalMs, steps, backend, device, how: '' }
   })
 }
 
 /** Times calls of nussinov with `count` strands of n bases, end to end. */
 export async function timeFolding(count: number, n: number, where: Where): Promise<Timed> {
-  const { repetitions, ...place } = where
+  const { repetitions, ...placement } = where
   const strands = Array.from({ length: count }, (_, index) => strandOf(n, index))
   // The recurrence splits each interval of a strand at all of its bases except one.
   const steps = (count * n * (n * n - 1)) / 6
   return timed(repetitions, 1, async () => {
-    const [{ timing, backend, device }] = (await nussinov(strands, place)) as [FoldResult]
+    const [{ timing, backend, device }] = (await nussinov(strands, placement)) as [FoldResult]
     return { ms: timing.totalMs, steps, backend, device, how: '' }
   })
 }

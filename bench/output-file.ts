@@ -14,10 +14,10 @@ async function entry(path: string) {
 }
 
 /** Returns the canonical path of a file, with links resolved; the file itself may not exist yet. */
-async function placeOf(path: string): Promise<string> {
-  const place = await realpath(path).catch(async () => join(await realpath(dirname(path)), basename(path)))
+async function realPathOf(path: string): Promise<string> {
+  const realPath = await realpath(path).catch(async () => join(await realpath(dirname(path)), basename(path)))
   // Outside of Linux, paths that differ only in case may name one file.
-  return process.platform === 'linux' ? place : place.toLowerCase()
+  return process.platform === 'linux' ? realPath : realPath.toLowerCase()
 }
 
 async function checkOne(output: string, inputs: readonly string[]): Promise<void> {
@@ -58,11 +58,11 @@ export async function checkOutputs(
   for (const output of outputs) {
     if (output === undefined || output === PIPE) continue
     await checkOne(output, inputs)
-    const place = await placeOf(output)
-    const other = taken.get(place)
+    const realPath = await realPathOf(output)
+    const other = taken.get(realPath)
     if (other !== undefined) {
       throw new FileError(`the outputs ${other} and ${output} are the same file: name two`)
     }
-    taken.set(place, output)
+    taken.set(realPath, output)
   }
 }

@@ -151,7 +151,7 @@ interface CheckRecord {
 }
 
 /** Returns the requested nodes in the library's numbering. */
-export const askedNodes = ({ from, to }: Pick<PathsRequest, 'from' | 'to'>, graph: GraphFile) => ({
+export const requestedNodes = ({ from, to }: Pick<PathsRequest, 'from' | 'to'>, graph: GraphFile) => ({
   sources: from && nodesOf(from, graph),
   targets: to && nodesOf(to, graph),
 })
@@ -166,10 +166,10 @@ export async function findPaths(
   signal: AbortSignal,
 ): Promise<PathsRecord> {
   const { semiring, overflow, backend, device, devices, limit, method, output, next } = request
-  const { sources, targets } = askedNodes(request, graph)
-  const asked = sources !== undefined || targets !== undefined
+  const { sources, targets } = requestedNodes(request, graph)
+  const hasEnds = sources !== undefined || targets !== undefined
   const count = (sources?.length ?? graph.nodes) * (targets?.length ?? graph.nodes)
-  if (asked && output === undefined) assertPrintable(count, `the result has ${count} pairs`)
+  if (hasEnds && output === undefined) assertPrintable(count, `the result has ${count} pairs`)
   const paths = request.verify || next !== undefined || targets !== undefined
   const options = {
     paths,
@@ -194,7 +194,7 @@ export async function findPaths(
   if (next !== undefined) await writeMatrixFile(next, found.next!, undefined, signal)
   const zero = zeroOf(semiring, graph.dtype)
   const values =
-    asked || output !== undefined ? undefined : valuesOf(distances, semiring, request.all === true)
+    hasEnds || output !== undefined ? undefined : valuesOf(distances, semiring, request.all === true)
   return {
     graph: graphRecord(graph),
     semiring,
@@ -208,7 +208,7 @@ export async function findPaths(
       names: values && graph.keys,
     },
     next: next === undefined ? null : { path: next },
-    pairs: asked && output === undefined ? pairsOf(graph, found, sources, targets, zero) : null,
+    pairs: hasEnds && output === undefined ? pairsOf(graph, found, sources, targets, zero) : null,
     method: found.method,
     backend: found.backend,
     device: found.device,

@@ -15,10 +15,10 @@ const isName = (name: string): name is CommandName => Object.hasOwn(commands, na
  */
 export async function createProgram(args: readonly string[], signal: AbortSignal): Promise<Command> {
   const words = args.filter((arg) => !arg.startsWith('-'))
-  const asked = words[0] === 'help' ? words[1] : words[0]
-  const program = newProgram(asked)
+  const commandName = words[0] === 'help' ? words[1] : words[0]
+  const program = newProgram(commandName)
   for (const name of names) {
-    const command = name === asked ? await loadCommand(name, signal) : standIn(name)
+    const command = name === commandName ? await loadCommand(name, signal) : standIn(name)
     program.addCommand(command.copyInheritedSettings(program).helpGroup(groupOf(name)))
   }
   return program
@@ -31,9 +31,9 @@ export async function createWholeProgram(signal: AbortSignal): Promise<Command> 
   return program
 }
 
-/** @param asked - name of the requested command; '' without one. */
-function newProgram(asked = ''): Command {
-  const help = isName(asked) ? `mpmml ${asked} --help` : 'mpmml --help'
+/** @param commandName - name of the requested command; '' without one. */
+function newProgram(commandName = ''): Command {
+  const help = isName(commandName) ? `mpmml ${commandName} --help` : 'mpmml --help'
   return new Command('mpmml')
     .description(
       'Max-plus, min-plus and ordinary products of int32, float32 and float64 matrices in files, and the paths and cycles of graphs',

@@ -35,7 +35,7 @@ The address may leave the password out: MPMML_QUEUE_PASSWORD has it then, and ot
 Queues need the packages bullmq and ioredis.`
 
 /** Returns the options that select the queue in functions of mpmml/queue. */
-export const queuePlace = ({ queue, queueName }: QueueFlags & { queue: string }) => ({
+export const queueAddress = ({ queue, queueName }: QueueFlags & { queue: string }) => ({
   queue,
   ...(queueName !== undefined && { name: queueName }),
 })
@@ -78,7 +78,7 @@ async function runOnQueue(
   const overwrite = await replaces(request)
   const reporter = new Reporter(output)
   const options: QueueWorkOptions = {
-    ...queuePlace(request),
+    ...queueAddress(request),
     ...{ semiring, overflow, memory, chunks, shards, codec, resume, overwrite },
     signal,
     onProgress: (progress) => reporter.show(progress),

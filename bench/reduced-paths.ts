@@ -12,11 +12,11 @@ import {
 import { writeMatrixFile } from './matrix-file.js'
 import { duration, labelled, shapeText, table } from './output.js'
 import {
-  askedNodes,
   assertPrintable,
   finiteOf,
   kinds,
   type PathsRequest,
+  requestedNodes,
   searched,
   valueText,
 } from './paths.js'
@@ -62,7 +62,7 @@ export async function reduceGraph(
   signal: AbortSignal,
 ): Promise<ReduceRecord> {
   const { semiring, reduce, limit, method, backend, device, devices, output, next } = request
-  const { sources, targets } = askedNodes(request, graph)
+  const { sources, targets } = requestedNodes(request, graph)
   const count = (sources?.length ?? graph.nodes) * (typeof reduce === 'object' ? reduce.nearest : 1)
   if (output === undefined) assertPrintable(count, `the result has ${count} numbers`)
   const options = { semiring, reduce, limit, method, backend, device, devices, sources, targets, signal }

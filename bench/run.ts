@@ -35,8 +35,8 @@ export async function run(args: string[]): Promise<number> {
     // Imported on demand, so that a failure to load a module is reported like other errors.
     const { createProgram } = await import('./program.js')
     const program = await createProgram(args, controller.signal)
-    program.hook('preAction', (_, asked) => {
-      command = asked
+    program.hook('preAction', (_, called) => {
+      command = called
     })
     await program.parseAsync(args, { from: 'user' })
     return 0

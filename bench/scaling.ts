@@ -113,15 +113,15 @@ function estimateBlocks(
   const bytes = 4
   const kernelS = (2 * batch * m * n * k) / on.operations / (hosts * gpus)
   // If the jobs don't divide evenly among the GPUs, some GPUs are idle in the last round.
-  const places = hosts * gpus
+  const devices = hosts * gpus
   const [rows, cols] = [Math.ceil(m / block), Math.ceil(n / block)]
   const jobs = batch * rows * cols
   const read = batch * bytes * (m * k * cols + k * n * rows)
   const written = 4 * batch * m * n
   const storageS = (read + written) / on.disk
   const networkS = (read + written) / hosts / on.network
-  const turns = Math.ceil(jobs / places)
-  const computeS = (kernelS * turns * places) / jobs
+  const turns = Math.ceil(jobs / devices)
+  const computeS = (kernelS * turns * devices) / jobs
   const jobsS = Math.max(computeS, storageS, networkS) + on.job * turns
   // Hosts form a square, and each host receives the panels of its row and of its column.
   const side = Math.sqrt(hosts)

@@ -122,11 +122,11 @@ export function describeValues(
   const zero = zeroOf(semiring, dtype)
   const isInfinite = dtype === 'int32' ? hasSums(semiring) : zero !== 0
   const name = isInfinite ? (zero < 0 ? '−∞' : '+∞') : `${zero}`
-  const held = isInfinite && dtype === 'int32' ? `, held as ${zero}` : ''
+  const stored = isInfinite && dtype === 'int32' ? `, held as ${zero}` : ''
   const other = semiring === 'plus-times' ? '±∞' : zero > 0 ? '−∞' : '+∞'
   const parts = [
     `${shape.reduce((product, size) => product * size, 1)}: ${finite}`,
-    countText(zeros, `${name}${held}`),
+    countText(zeros, `${name}${stored}`),
     countText(infinite, other),
     countText(nan, 'NaN'),
   ]

@@ -21,7 +21,7 @@ const entryPoints = Object.values(exports)
   .filter((file) => file && existsSync(join(root, file)))
   .map((file) => join(root, file))
 
-const { values: asked } = parseArgs({ options: { out: { type: 'string' }, json: { type: 'string' } } })
+const { values: requested } = parseArgs({ options: { out: { type: 'string' }, json: { type: 'string' } } })
 const lacking = missingForPage()
 /** Stands in links to the page to try the library until it is known where they are. */
 const tryPage = 'try:'
@@ -144,8 +144,8 @@ for (const { comment } of Object.values(project.reflections)) {
   }
 }
 app.validate(project)
-if (asked.json !== undefined) await app.generateJson(project, asked.json)
-const site = asked.out ?? join(root, 'docs', 'site')
+if (requested.json !== undefined) await app.generateJson(project, requested.json)
+const site = requested.out ?? join(root, 'docs', 'site')
 await app.generateDocs(project, site)
 if (lacking) console.warn(`The page to try the library isn't in the site: ${lacking} makes what it needs.`)
 else await makePage(join(site, 'try'))

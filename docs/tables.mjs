@@ -34,14 +34,14 @@ function source({ on, date, command }) {
 /** Returns a table of some rows, `row` or `set.row`, and some columns of a set. */
 function tableOf(name, { head = '', rows, columns, shown = (values) => values } = {}) {
   const set = sets[name]
-  const wanted = columns ?? set.columns
+  const requested = columns ?? set.columns
   const lines = (rows ?? Object.keys(set.rows)).map((path) => {
     const [from, row] = path.includes('.') ? path.split('.') : [name, path]
     const [label, ...values] = sets[from].rows[row]
-    const those = wanted.map((column) => values[sets[from].columns.indexOf(column)])
+    const those = requested.map((column) => values[sets[from].columns.indexOf(column)])
     return [label, ...shown(cells(those), those)]
   })
-  return [...markdown([[head || set.unit, ...wanted], ...lines]), '', source(set)]
+  return [...markdown([[head || set.unit, ...requested], ...lines]), '', source(set)]
 }
 
 /** Returns times on one GPU and on several, with the speed-up. */
@@ -98,11 +98,11 @@ const tops = (gops, digits = 2) => (gops / 1000).toFixed(digits)
 
 /** Returns the best result of each kind of experiment of the thesis. */
 function laboratory({ points }) {
-  const speeds = (wanted) =>
+  const speeds = (isSelected) =>
     points
-      .filter(({ result, parameters, ...point }) => result?.gops && wanted({ ...point, ...parameters }))
+      .filter(({ result, parameters, ...point }) => result?.gops && isSelected({ ...point, ...parameters }))
       .map(({ result }) => result.gops)
-  const best = (wanted) => speeds(wanted).sort((x, y) => y.median - x.median)[0]
+  const best = (isSelected) => speeds(isSelected).sort((x, y) => y.median - x.median)[0]
   const ceiling = best(({ sweep }) => sweep === 'fused').median
   const row = (label, those) => [
     label,

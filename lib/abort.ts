@@ -99,9 +99,9 @@ export function raceWithAbort<T>(
   return new Promise((resolve, reject) => {
     // The methods of a polyfill's signal may throw. Then the promise must not become an unhandled rejection.
     promise.catch(() => {})
-    const giveUp = () => reject(errorOf(signal))
-    const forget = onAbort(signal, giveUp)
+    const abort = () => reject(errorOf(signal))
+    const forget = onAbort(signal, abort)
     promise.finally(forget).then(resolve, reject)
-    if (signal.aborted) giveUp()
+    if (signal.aborted) abort()
   })
 }

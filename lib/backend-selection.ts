@@ -45,7 +45,7 @@ const PER_DIVIDED = 20e-3
 const MAX_EDGES_PER_NODE = 16
 
 /** Options that restrict the backend and the devices. */
-export interface PlaceRequest extends Where {
+export interface PlacementRequest extends Where {
   /** Index of the kernel variant; {@link UNSET} if none is requested. */
   variant: number
 }
@@ -81,11 +81,14 @@ export interface Placement {
 /**
  * Selects the place of products of arrays. `work` is the number of steps and elements of a single product.
  */
-export function placeProduct({ backend, variant }: PlaceRequest, work = Number.POSITIVE_INFINITY): Placement {
+export function placeProduct(
+  { backend, variant }: PlacementRequest,
+  work = Number.POSITIVE_INFINITY,
+): Placement {
   const isSmall = work <= MAX_SYNCHRONOUS_WORK
   const automatic = backend === AUTO && variant === UNSET
-  const asked = automatic ? automaticBackend() : backend
-  const choice = automatic && asked === AUTO && isSmall ? CPU : asked
+  const requested = automatic ? automaticBackend() : backend
+  const choice = automatic && requested === AUTO && isSmall ? CPU : requested
   const ofVariant = variant === UNSET ? undefined : variants[variant]!.backend
   if (choice === WEBGPU || ofVariant === 'webgpu') {
     return { backend: WEBGPU, ...ready(WEBGPU), atOnce: false }
@@ -107,10 +110,13 @@ export interface ClosurePlacement {
  * Selects the backend of a closure or a power with about `steps` operations. A list of devices is not
  * changed.
  */
-export function placeClosure({ backend, device, devices }: PlaceRequest, steps: number): ClosurePlacement {
-  const asked = backend === AUTO ? automaticBackend() : backend
-  const isOpen = asked === AUTO && (devices === 0 || devices === ALL_DEVICES)
-  const choice = isOpen && steps <= MAX_STEPS_FOR_CPU ? CPU : asked
+export function placeClosure(
+  { backend, device, devices }: PlacementRequest,
+  steps: number,
+): ClosurePlacement {
+  const requested = backend === AUTO ? automaticBackend() : backend
+  const isOpen = requested === AUTO && (devices === 0 || devices === ALL_DEVICES)
+  const choice = isOpen && steps <= MAX_STEPS_FOR_CPU ? CPU : requested
   return {
     backend: choice,
     device: choice === CPU || choice === WEBGPU || device === UNSET ? 0 : device,
@@ -123,7 +129,7 @@ export function placeClosure({ backend, device, devices }: PlaceRequest, steps: 
  * Returns the backend that {@link placeClosure} would select for about `steps` steps, without opening a
  * device.
  */
-function backendOfSteps(request: PlaceRequest, steps: number): BackendName {
+function backendOfSteps(request: PlacementRequest, steps: number): BackendName {
   const { backend, device } = placeClosure(request, steps)
   if (backend !== AUTO) return backendChoices[backend] as BackendName
   return addon.explain(device).backend
@@ -143,7 +149,7 @@ export interface PathsWork {
   /** The backend of the device that the weights are on; null if they are in arrays. */
   readonly resident: BackendName | null
   /** Options for the place of closures. */
-  readonly place: PlaceRequest
+  readonly placement: PlacementRequest
 }
 
 /** Returns the estimated duration of all pairs, in milliseconds. */
@@ -160,19 +166,19 @@ function closingOn(backend: BackendName, { nodes, batch, resident }: PathsWork):
  * result.
  */
 export function cheapestPaths(work: PathsWork): 'search' | 'closure' | number {
-  const { nodes, edges, listed, batch, roots, resident, place } = work
+  const { nodes, edges, listed, batch, roots, resident, placement } = work
   const elements = nodes * nodes
   const heap = nodes * (PER_NODE + Math.log2(nodes + 2) * PER_COMPARISON)
   const reading = listed ? edges * MS_PER_LISTED : elements * (PER_ELEMENT + (resident ? PER_COPIED : 0))
   const searching = batch * (reading + Math.ceil(roots / cores()) * (edges * MS_PER_EDGE + heap))
-  const isOpen = !resident && place.backend !== CPU && builtWithCuda
+  const isOpen = !resident && placement.backend !== CPU && builtWithCuda
   const closing = (isOpen ? (['cuda', 'cpu'] as const) : [resident ?? 'cpu']).map((backend) =>
     closingOn(backend, work),
   )
   if (searching < Math.min(...closing)) return 'search'
   const mayDivide = listed && edges <= MAX_EDGES_PER_NODE * nodes
   if (!mayDivide && searching >= Math.max(...closing)) return 'closure'
-  const known = isOpen ? closingOn(backendOfSteps(place, batch * nodes ** 3), work) : closing[0]!
+  const known = isOpen ? closingOn(backendOfSteps(placement, batch * nodes ** 3), work) : closing[0]!
   if (searching < known) return 'search'
   return mayDivide && known > PER_DIVIDED * nodes ? known : 'closure'
 }

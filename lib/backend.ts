@@ -158,12 +158,12 @@ export function explainBackend(options: { device?: number | undefined } = {}): {
   reason: string
 } {
   const { device } = explainOptions.read(options)
-  const asked = environmentBackend()
+  const requested = environmentBackend()
   const { backend, reason } = addon.explain(indexOf(device))
-  if (asked === 'cpu') return { backend: 'cpu', reason: 'MPMML_BACKEND=cpu asks for it' }
-  if (asked === 'webgpu')
+  if (requested === 'cpu') return { backend: 'cpu', reason: 'MPMML_BACKEND=cpu asks for it' }
+  if (requested === 'webgpu')
     return { backend: 'webgpu', reason: `MPMML_BACKEND=webgpu asks for it, ${webGpuState()}` }
-  if (asked === 'auto')
+  if (requested === 'auto')
     return backend === 'cpu' ? { backend, reason: `${reason}; ${webGpuState()}` } : { backend, reason }
   const usable = backend === 'cuda' ? reason : `it can't be used: ${reason}`
   return {

@@ -8,13 +8,13 @@ import { ChunkError, PackageError } from './errors.js'
 async function answerTo({ bytes, codecs, decoded }: CodecRequest): Promise<Uint8Array> {
   if (!decoded) return withOwnBuffer(await encodeBytes(bytes, codecs))
   const { size, swap } = decoded
-  const made = await decodeBytes(bytes, codecs, size).catch((error) => {
+  const content = await decodeBytes(bytes, codecs, size).catch((error) => {
     throw error instanceof PackageError
       ? error
       : new ChunkError(error instanceof Error ? error.message : String(error))
   })
-  if (made.length !== size) throw new ChunkError(`it holds ${made.length} bytes and not ${size}`)
-  const own = withOwnBuffer(made)
+  if (content.length !== size) throw new ChunkError(`it holds ${content.length} bytes and not ${size}`)
+  const own = withOwnBuffer(content)
   const buffer = Buffer.from(own.buffer)
   if (swap === 2) buffer.swap16()
   if (swap === 4) buffer.swap32()

@@ -88,7 +88,7 @@ export function storedZero(zero: number, stored: Stored): number {
   return narrow ? rangeOf(narrow)[zero < 0 ? 0 : 1] : zero
 }
 
-/** Returns a new narrow array; undefined if elements aren't stored in one. */
+/** Returns a new array of the narrow storage type, such as int16; undefined if elements have their own type. */
 export function newNarrowArray(stored: Stored, length: number): NarrowArray | undefined {
   const narrow = narrowOf(stored)
   return narrow && new storedArrays[narrow](length)

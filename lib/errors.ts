@@ -129,7 +129,7 @@ export class PackageError extends ResourceError {
 }
 
 /**
- * A queue can't be reached, rejects a request, or was lost; or another process does the work on the queue.
+ * A queue can't be reached, rejects a request, or was lost, or another producer already executes the same plan.
  */
 export class QueueError extends ResourceError {
   override readonly code = 'ERR_MPMML_QUEUE'

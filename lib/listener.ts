@@ -4,9 +4,9 @@
 const thrown = new WeakSet<object>()
 
 /** Calls a listener of the user, and marks what it throws. */
-export function tell<Told>(listener: (told: Told) => void, told: Told): void {
+export function notify<Report>(listener: (report: Report) => void, report: Report): void {
   try {
-    listener(told)
+    listener(report)
   } catch (error) {
     if (typeof error === 'object' && error !== null) thrown.add(error)
     throw error

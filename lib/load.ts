@@ -151,11 +151,12 @@ function fitsLibrary(name: string): boolean {
 }
 
 /** Returns the kinds of addons to search, best first. */
-function wantedKinds(asked: string | undefined, driver: boolean): AddonKind[] {
-  if (asked === 'cpu' || asked === 'cuda' || asked === 'lab' || asked === 'wasm') return [asked]
-  if (asked) {
+function wantedKinds(requested: string | undefined, driver: boolean): AddonKind[] {
+  if (requested === 'cpu' || requested === 'cuda' || requested === 'lab' || requested === 'wasm')
+    return [requested]
+  if (requested) {
     throw new OptionError(
-      `the environment variable MPMML_ADDON must be 'cpu', 'cuda', 'lab' or 'wasm', but it is '${asked}'`,
+      `the environment variable MPMML_ADDON must be 'cpu', 'cuda', 'lab' or 'wasm', but it is '${requested}'`,
     )
   }
   return driver ? ['lab', 'cuda', 'cpu', 'wasm'] : ['cpu', 'wasm']
@@ -240,7 +241,7 @@ function failure(kinds: AddonKind[], failed: Failure[]): string {
   ]
   const damaged = failed.filter(({ origin, again }) => again && origin.file && names.includes(origin.from))
   const external = `make mpmml external in the bundler's options, so that it is loaded from node_modules (docs/deploying.md)`
-  const ways = [
+  const remedies = [
     ...(manifest ? [] : [external]),
     ...damaged.map(
       ({ origin }) => `install it again: remove the folder ${dirname(origin.file)} and run npm install`,
@@ -258,7 +259,7 @@ function failure(kinds: AddonKind[], failed: Failure[]): string {
         : `build it from source: npm install ${sourcePackage}@${version}, which needs CMake and a C++ compiler`,
   ]
   const place = manifest ? '' : ' by this bundle'
-  return `the native addon can't be loaded${place}: ${found.join('; ')}. Ways out: ${ways.join('; or ')}`
+  return `the native addon can't be loaded${place}: ${found.join('; ')}. Ways out: ${remedies.join('; or ')}`
 }
 
 /** Returns the reason why only the WebAssembly addon is available. */
@@ -272,16 +273,16 @@ function withoutNative(failed: Failure[]): string {
 
 /** Returns the reason why the loaded addon has no CUDA; undefined if the build decided that. */
 function withoutCuda(
-  asked: string | undefined,
+  requested: string | undefined,
   origin: AddonOrigin,
   trace: string | undefined,
   failed: Failure[],
 ) {
   if (origin.kind === 'wasm') {
-    return `the addon is WebAssembly, which has no CUDA: ${asked === 'wasm' ? 'MPMML_ADDON=wasm asks for it' : withoutNative(failed)}`
+    return `the addon is WebAssembly, which has no CUDA: ${requested === 'wasm' ? 'MPMML_ADDON=wasm asks for it' : withoutNative(failed)}`
   }
   if (origin.kind !== 'cpu') return undefined
-  if (asked === 'cpu') return 'MPMML_ADDON=cpu asks for the addon without CUDA'
+  if (requested === 'cpu') return 'MPMML_ADDON=cpu asks for the addon without CUDA'
   if (failed.length > 0) return failed.map(describeFailure).join('; ')
   const isPackage = origin.from !== ownBuild && origin.from !== sourcePackage
   if (trace === '' && (isPackage || largerAddons(origin).length > 0)) {
@@ -320,9 +321,9 @@ function loadBundled<Addon>(name: string): Addon | undefined {
 /** Loads the addon. Throws AddonError, or OptionError if MPMML_ADDON is wrong. */
 export function load<Addon extends Loadable>(): { addon: Addon; origin: AddonOrigin } {
   // lib/environment.ts, which reads all other variables, needs the addon itself.
-  const asked = process.env.MPMML_ADDON || undefined
+  const requested = process.env.MPMML_ADDON || undefined
   const trace = driverTrace()
-  const kinds = wantedKinds(asked, trace !== '')
+  const kinds = wantedKinds(requested, trace !== '')
   const failed: Failure[] = []
   for (const { problem, ...origin } of candidates(kinds)) {
     if (problem !== '') {
@@ -332,7 +333,7 @@ export function load<Addon extends Loadable>(): { addon: Addon; origin: AddonOri
     try {
       const addon = origin.file ? (require!(origin.file) as Addon) : loadBundled<Addon>(origin.from)
       if (addon === undefined) continue
-      const reason = withoutCuda(asked, origin, trace, failed)
+      const reason = withoutCuda(requested, origin, trace, failed)
       if (reason !== undefined) addon.explainWithoutCuda(reason)
       return { addon, origin: Object.freeze(origin) }
     } catch (error) {

@@ -185,11 +185,11 @@ function asBlocks(views: readonly PlacedView[]): PlacedView[] | null {
     if (!isBlock || placed.view.bytes !== bytes || !(left + cols <= pitch)) return null
     blocks.push({ ...placed, left, right: left + cols })
   }
-  const turned = blocks.map((block) => ({
+  const swapped = blocks.map((block) => ({
     ...block,
     ...{ low: block.left, high: block.right, left: block.low, right: block.high },
   }))
-  return density(turned) < density(blocks) ? turned : blocks
+  return density(swapped) < density(blocks) ? swapped : blocks
 }
 
 /** Average number of intervals around a place. */

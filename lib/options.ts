@@ -71,9 +71,9 @@ export function readBoolean(value: unknown, name: string): boolean {
 }
 
 /** A function that the work calls. */
-export const listener = <Told>(): Option<((told: Told) => void) | undefined> =>
+export const listener = <Report>(): Option<((report: Report) => void) | undefined> =>
   option(undefined, (value, name) => {
-    if (typeof value === 'function') return value as (told: Told) => void
+    if (typeof value === 'function') return value as (report: Report) => void
     throw new OptionError(`option ${name} must be a function, but it is ${show(value)}`)
   })
 

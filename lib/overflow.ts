@@ -9,10 +9,10 @@ import type { Overflow } from './product/options.js'
 export const policy = choice(['throw', 'saturate', 'wrap'], undefined)
 
 /** Returns the policy for elements of a type, by its number. */
-export function policyFor(asked: Overflow | undefined, type: number): Overflow {
-  if (asked === undefined) return 'throw'
+export function policyFor(requested: Overflow | undefined, type: number): Overflow {
+  if (requested === undefined) return 'throw'
   assertIntegers(type, 'the elements are')
-  return asked
+  return requested
 }
 
 /** Throws OptionError if a policy is given for a type that doesn't overflow; `what` is whose type it is: "a is". */

@@ -8,16 +8,16 @@ import type { VariantName } from './variant-names.js'
 export interface Variant {
   /** Name for the option `variant`, and in results and reports. */
   readonly name: VariantName
-  /** The kernel family that it is an instance of. */
+  /** Family of the kernel, such as `packed` or `ranked`. */
   readonly family: string
-  /** The semiring that it computes. */
+  /** Semiring of the products that the variant computes. */
   readonly semiring: NativeVariant['semiring']
-  /** The type of the elements. */
+  /** Element type of the matrices. */
   readonly dtype: NativeVariant['dtype']
-  /** The family's parameters by their names. */
+  /** Values of the parameters of the family, by name. */
   readonly parameters: Readonly<Record<string, number | string>>
   /**
-   * Whether the planner may choose it. Other variants run only on request by name, except the family
+   * Whether the planner may choose the variant. Other variants run only on request by name, except the family
    * `ranked`: large products use it if a sample of their values predicts less time.
    */
   readonly automatic: boolean

@@ -273,8 +273,8 @@ async function permissionCheck(): Promise<Check[]> {
 /** The CUDA compiler, which only a build with the CUDA backend needs. */
 async function toolkitCheck(): Promise<Check> {
   const homes = [process.env.CUDA_HOME, process.env.CUDA_PATH, '/usr/local/cuda'].filter((home) => home)
-  const places = ['nvcc', ...homes.map((home) => join(home!, 'bin', 'nvcc')).filter(existsSync)]
-  for (const nvcc of places) {
+  const paths = ['nvcc', ...homes.map((home) => join(home!, 'bin', 'nvcc')).filter(existsSync)]
+  for (const nvcc of paths) {
     try {
       const { stdout } = await promisify(execFile)(nvcc, ['--version'], { timeout: 10_000 })
       const release = /release ([\d.]+)/.exec(stdout)?.[1]

@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import type { QueueStatus } from '../../lib/queue.js'
 import { newCommand } from '../commands.js'
 import { labelled, oneLine, print, printJson, table } from '../output.js'
-import { QUEUE_HELP, type QueueFlags, queueOptions, queuePlace } from '../queue.js'
+import { QUEUE_HELP, type QueueFlags, queueAddress, queueOptions } from '../queue.js'
 
 export function jobsCommand(): Command {
   const [address, name] = queueOptions('look at this queue')
@@ -12,9 +12,9 @@ export function jobsCommand(): Command {
     .addOption(name!)
     .option('--json', 'print one JSON value')
     .addHelpText('after', QUEUE_HELP)
-    .action(async ({ json, ...place }: QueueFlags & { queue: string; json?: true }) => {
+    .action(async ({ json, ...queueOptions }: QueueFlags & { queue: string; json?: true }) => {
       const { queueStatus } = await import('../../lib/queue.js')
-      const status = await queueStatus(queuePlace(place))
+      const status = await queueStatus(queueAddress(queueOptions))
       await (json ? printJson(status) : print(describe(status)))
     })
 }

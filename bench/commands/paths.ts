@@ -28,7 +28,6 @@ import {
 } from '../graph.js'
 import { print, printJson } from '../output.js'
 import {
-  askedNodes,
   checkPaths,
   describeCheck,
   describePaths,
@@ -36,6 +35,7 @@ import {
   type PathsRequest,
   pathSemirings,
   readGraphOf,
+  requestedNodes,
 } from '../paths.js'
 import { formatOptions, graphFormatOption, openPipes, PIPE, type PipeFlags } from '../pipes.js'
 import { type BlocksFlags, blocksOptions, doneByBlocks } from '../queue.js'
@@ -101,16 +101,16 @@ min-plus finds shortest paths, max-plus longest, max-min widest, max-times most 
         ...['devices', 'from', 'to', 'names', 'limit', 'method', 'reduce', 'next', 'verify', 'check'],
         ...['edges', 'format', 'all', 'weight', 'twoWay', 'scale', 'more'],
       ]
-      const asked = { ...flags, names, check, ...(more.length > 0 && { more }) }
+      const requested = { ...flags, names, check, ...(more.length > 0 && { more }) }
       const isMatrix = isMatrixOnDisk(graph)
       const isByBlocks = isMatrix || flags.queue !== undefined
       if (
         isByBlocks &&
-        (await doneByBlocks(command, 'paths', [graph], asked, refused, json === true, signal))
+        (await doneByBlocks(command, 'paths', [graph], requested, refused, json === true, signal))
       )
         return
       const isStreamed = !isMatrix && isOnDisk(flags, [], flags.output)
-      if (isStreamed) assertOnDisk(command, asked, [...notStreamed, 'all'], flags.output)
+      if (isStreamed) assertOnDisk(command, requested, [...notStreamed, 'all'], flags.output)
       const { output } = flags
       const input = graph === PIPE ? `.${flags.format}` : graph
       const mayName = /\.[ct]sv(\.gz)?$/i.test(input) && !flags.matrix
@@ -137,28 +137,28 @@ min-plus finds shortest paths, max-plus longest, max-min widest, max-times most 
         const record = await checkPaths(request, check, signal)
         return json ? printJson(record) : print(describeCheck(record))
       }
-      const tell = async <Told>(record: Told, describe: (record: Told) => string) => {
+      const printRecord = async <Report>(record: Report, describe: (record: Report) => string) => {
         if (output === PIPE || flags.next === PIPE) return
         await (json ? printJson(record) : print(describe(record)))
       }
       if (isStreamed) {
         const file = await readGraphFile(graph, request.semiring, signal, request)
-        return tell(await stream(request, file, signal), describeArrays)
+        return printRecord(await stream(request, file, signal), describeArrays)
       }
       const file = await inMemory(() => readGraphOf(request, signal))
       const { reduce } = flags
       if (reduce !== undefined) {
         const record = await reduceGraph({ ...request, reduce }, file, signal)
-        return tell(record, (told) => describeReduced(told, request.semiring))
+        return printRecord(record, (shown) => describeReduced(shown, request.semiring))
       }
-      const isFree = notStreamed.every((name) => (asked as Record<string, unknown>)[name] === undefined)
+      const isFree = notStreamed.every((name) => (requested as Record<string, unknown>)[name] === undefined)
       const mayStream = isFree && !isMatrix && request.semiring !== 'or-and' && /\.npy$/i.test(output ?? '')
       const record = await inMemory(() => findPaths(request, file, signal)).catch((error) => {
         if (mayStream && isOutOfMemory(error) && isList(file)) return null
         throw error
       })
-      if (record) return tell(record, (told) => describePaths(told, request))
-      await tell(await stream(request, file, signal), describeArrays)
+      if (record) return printRecord(record, (shown) => describePaths(shown, request))
+      await printRecord(await stream(request, file, signal), describeArrays)
     })
 }
 
@@ -180,9 +180,9 @@ async function stream(request: Streamed, file: GraphFile, signal: AbortSignal): 
     )
   }
   const { limit, method, graph, output } = request
-  const asked = { ...askedNodes(request, file), limit, method } as Omit<ArraysGraph, 'weights'>
+  const requested = { ...requestedNodes(request, file), limit, method } as Omit<ArraysGraph, 'weights'>
   return namingCycles(file, () =>
-    runArrays('paths', { ...request, inputs: [graph], output: output! }, signal, { weights, ...asked }),
+    runArrays('paths', { ...request, inputs: [graph], output: output! }, signal, { weights, ...requested }),
   )
 }
 

@@ -103,17 +103,31 @@ export function planCommand(signal: AbortSignal): Command {
     .option('--json', 'print one JSON value')
     .addHelpText('after', MATRIX_HELP + PIPE_HELP)
     .action(async (aPath: string | undefined, bPath: string | undefined, flags: Flags) => {
-      const { shapes: asked, values, json, gpus, hosts, storage, format, edges, matrix, ...options } = flags
+      const {
+        shapes: requested,
+        values,
+        json,
+        gpus,
+        hosts,
+        storage,
+        format,
+        edges,
+        matrix,
+        ...options
+      } = flags
       for (const [name, other] of needed) {
         if (flags[name] !== undefined && flags[other] === undefined)
           command.error(`error: option --${name} needs --${other}`)
       }
-      if ((aPath === undefined) === (asked === undefined) || (aPath !== undefined && bPath === undefined)) {
+      if (
+        (aPath === undefined) === (requested === undefined) ||
+        (aPath !== undefined && bPath === undefined)
+      ) {
         command.error('error: name two files, or shapes with --shapes')
       }
       if (gpus !== undefined) {
         const on = storage === undefined ? machine : { ...machine, disk: storage * 1e9 }
-        const estimates = asked!.map((shape) => estimate(shape, gpus, hosts, on))
+        const estimates = requested!.map((shape) => estimate(shape, gpus, hosts, on))
         return json ? printJson(estimates) : print(estimates.map(describeScaling).join('\n\n'))
       }
       const { semiring = 'max-plus' } = options
@@ -122,12 +136,12 @@ export function planCommand(signal: AbortSignal): Command {
         const { arithmetic, ...planned } = await withStatus('planning', () => plan(a, b, options))
         records.push({ a: [...a.shape], b: [...b.shape], path: arithmetic, ...planned })
       }
-      if (asked === undefined) {
+      if (requested === undefined) {
         await openPipes(command, { inputs: [aPath, bPath] }, { format }, signal)
         const [a, b] = await readOperands([aPath!, bPath!], { semiring, edges, matrix }, signal)
         await add(a!, b!)
       } else {
-        for (const shape of asked) {
+        for (const shape of requested) {
           const { a, b } = operandsOf(shape, values ?? typesOf(semiring)[0]!, { semiring })
           await add(a, b)
         }

@@ -115,12 +115,12 @@ const usual = (dtype: DataType, semiring: Semiring | undefined): Semiring =>
 
 function lookAtDense(
   { data, shape, strides, offset = 0 }: Matrix<ElementArray>,
-  asked: Semiring | undefined,
+  requested: Semiring | undefined,
   array: string | null,
   most: number,
 ): Shown {
   const dtype = dtypeOf(data)
-  const semiring = usual(dtype, asked)
+  const semiring = usual(dtype, requested)
   const zero = typesOf(semiring).includes(dtype) ? zeroOf(semiring, dtype) : undefined
   const [rows, cols] = shape.slice(-2) as [number, number]
   const batch = shape.length === 3 ? shape[0] : 1
@@ -167,10 +167,10 @@ function lookAtDense(
   return { record, pattern }
 }
 
-function lookAtSparse(entries: SparseEntries, asked: Semiring | undefined, most: number): Shown {
+function lookAtSparse(entries: SparseEntries, requested: Semiring | undefined, most: number): Shown {
   const [rows, cols] = entries.shape
   const dtype = dtypeOf(entries.value)
-  const semiring = usual(dtype, asked)
+  const semiring = usual(dtype, requested)
   const { row, col, value } = combineDuplicates(entries, semiring)
   const types = typesOf(semiring)
   const zero = zeroOf(semiring, types.includes(dtype) ? dtype : types[0]!)

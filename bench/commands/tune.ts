@@ -43,17 +43,17 @@ export function tuneCommand(signal: AbortSignal): Command {
     .addOption(libraryOption('device').default(0))
     .option('--repetitions <count>', 'timed launches of each kernel', wholeNumber(1, 10000), 5)
     .option('--json', 'print one JSON value')
-    .action(async ({ backend, sizes, shapes: asked, json, ...options }: Flags) => {
+    .action(async ({ backend, sizes, shapes: requested, json, ...options }: Flags) => {
       if (backend === 'webgpu') {
         await tuneForWebGpu(json === true, signal)
         return
       }
-      const wanted = sizes || asked ? [...squares(sizes ?? []), ...(asked ?? [])] : defaults
+      const selected = sizes || requested ? [...squares(sizes ?? []), ...(requested ?? [])] : defaults
       let progress: ReturnType<typeof startProgress> | undefined
       try {
         const tuned = await tune({
           ...options,
-          shapes: wanted,
+          shapes: selected,
           signal,
           onProgress: ({ shape, variant, measured, total }) => {
             progress ??= startProgress(total)

@@ -17,9 +17,9 @@ export function variantsCommand(): Command {
     .addOption(new Option('--family <name>', 'only those of this family').choices(values('family')))
     .option('--json', 'print one JSON value')
     .action(async ({ json, ...filters }: Filters & { json?: true }) => {
-      const wanted = Object.entries(filters)
+      const requested = Object.entries(filters)
       const rows = variants().filter((row) =>
-        wanted.every(([key, value]) => row[key as keyof Variant] === value),
+        requested.every(([key, value]) => row[key as keyof Variant] === value),
       )
       if (filters.backend === undefined || filters.backend === 'cuda') sayOtherAddon()
       await (json ? printJson(rows) : print(describe(rows)))

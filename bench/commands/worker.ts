@@ -7,7 +7,7 @@ import { devicesOption } from '../arguments.js'
 import { newCommand } from '../commands.js'
 import { libraryOption } from '../flags.js'
 import { duration, oneLine, print } from '../output.js'
-import { QUEUE_HELP, type QueueFlags, queueOptions, queuePlace } from '../queue.js'
+import { QUEUE_HELP, type QueueFlags, queueAddress, queueOptions } from '../queue.js'
 
 interface Flags extends QueueFlags {
   queue: string
@@ -37,27 +37,27 @@ export function workerCommand(signal: AbortSignal): Command {
       `
 Ctrl-C and SIGTERM give the blocks that are being computed back to the queue.${QUEUE_HELP}`,
     )
-    .action(async ({ root, backend, devices, concurrency, memory, lock, json, ...place }: Flags) => {
+    .action(async ({ root, backend, devices, concurrency, memory, lock, json, ...queueOptions }: Flags) => {
       const { startWorker } = await import('../../lib/queue.js')
-      const tell = (event: object, text: string) =>
+      const printRecord = (event: object, text: string) =>
         print(json ? JSON.stringify(event) : oneLine(text)).catch(() => {})
       const options: QueueWorkerOptions = {
-        ...queuePlace(place),
+        ...queueAddress(queueOptions),
         roots: root,
         backend,
         signal,
-        onEvent: (event) => void tell(event, describeEvent(event)),
+        onEvent: (event) => void printRecord(event, describeEvent(event)),
         ...{ devices, concurrency, memory, lockDuration: lock },
       }
       const worker = await startWorker(options)
       const { id, concurrency: atOnce } = worker
       const where = worker.devices.length > 0 ? `GPU ${worker.devices.join(', ')}` : 'the CPU'
-      await tell(
+      await printRecord(
         { type: 'started', id, backend: worker.backend, devices: worker.devices, concurrency: atOnce },
         `${id} computes on ${where}, ${atOnce} ${atOnce === 1 ? 'block' : 'blocks'} at once`,
       )
       await worker.stopped
-      await tell({ type: 'stopped', blocks: worker.blocks }, `stopped after ${worker.blocks} blocks`)
+      await printRecord({ type: 'stopped', blocks: worker.blocks }, `stopped after ${worker.blocks} blocks`)
       // Workers run until they are interrupted. The reason of the signal determines the exit status.
       signal.throwIfAborted()
     })

@@ -12,7 +12,7 @@ import { casesOf, type KernelCase } from './cases.js'
  * Result of checking a variant. The status is `refused` if the variant can't run on this machine or supports
  * none of the cases.
  */
-export interface KernelFound {
+export interface KernelResult {
   variant: VariantName
   backend: Variant['backend']
   status: 'right' | 'wrong' | 'failed' | 'refused'
@@ -45,9 +45,9 @@ const known = new Map<string, Promise<Expectation[]>>()
 /** The cases with their naive products, computed once for all variants of a semiring and element type. */
 function expectationsOf({ semiring, dtype }: Variant): Promise<Expectation[]> {
   const key = `${semiring} ${dtype}`
-  const made = known.get(key) ?? Promise.all(casesOf(semiring, dtype).map(expectationOf))
-  known.set(key, made)
-  return made
+  const expectations = known.get(key) ?? Promise.all(casesOf(semiring, dtype).map(expectationOf))
+  known.set(key, expectations)
+  return expectations
 }
 
 async function expectationOf(one: KernelCase): Promise<Expectation> {
@@ -80,11 +80,11 @@ async function compare({ name }: Variant, { what, a, b, options, check }: Expect
   }
 }
 
-async function checkVariant(row: Variant): Promise<KernelFound> {
+async function checkVariant(row: Variant): Promise<KernelResult> {
   const { name, backend } = row
   let compared = 0
   let refusal = ''
-  const found = (status: KernelFound['status'], reason: string, code: string | null = null) => ({
+  const found = (status: KernelResult['status'], reason: string, code: string | null = null) => ({
     variant: name,
     backend,
     status,
@@ -119,7 +119,7 @@ export function checkedVariants(text: string): { rows: Variant[]; withoutGpu: st
   return { rows: all.filter(({ backend }) => backend === 'cpu' || withoutGpu === ''), withoutGpu }
 }
 
-export const kernels: Experiment<KernelRequest, KernelFound> = {
+export const kernels: Experiment<KernelRequest, KernelResult> = {
   grid: ({ variants: names }) => {
     const rows = new Map(variants().map((row) => [row.name, row]))
     return names.map((name) => ({ what: name, cost: 1, measure: () => checkVariant(rows.get(name)!) }))

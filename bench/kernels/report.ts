@@ -8,7 +8,7 @@ import { addonText } from '../addon-text.js'
 import { labelled, styled } from '../output.js'
 import { startProgress } from '../progress.js'
 import { ChildError, runInSubprocess } from '../subprocesses/run.js'
-import { checkedVariants, type KernelFound } from './check.js'
+import { checkedVariants, type KernelResult } from './check.js'
 
 /**
  * Time after which a kernel counts as hanging: the driver compiles the PTX of a file with twelve kernels in a
@@ -33,8 +33,8 @@ interface KernelReport {
   withoutGpu: string
   right: number
   /** Variants that differ from the naive product, throw an error, or crash or hang the process. */
-  failing: KernelFound[]
-  refused: KernelFound[]
+  failing: KernelResult[]
+  refused: KernelResult[]
 }
 
 /** @param text - part of the names of the variants to check. */
@@ -46,7 +46,7 @@ export async function checkKernels(text: string, signal: AbortSignal): Promise<K
     )
   }
   const found = await checkAll(rows, signal)
-  const having = (...statuses: KernelFound['status'][]) =>
+  const having = (...statuses: KernelResult['status'][]) =>
     found.filter(({ status }) => statuses.includes(status))
   const failing = having('wrong', 'failed')
   const { version, addon, node, cpu, cuda } = info()
@@ -80,9 +80,9 @@ async function driverVersion(): Promise<string> {
  * Checks the variants one after the other. If a variant breaks its process, a new process checks the
  * remaining variants.
  */
-async function checkAll(rows: readonly Variant[], signal: AbortSignal): Promise<KernelFound[]> {
+async function checkAll(rows: readonly Variant[], signal: AbortSignal): Promise<KernelResult[]> {
   const progress = startProgress(rows.length)
-  const found: KernelFound[] = []
+  const found: KernelResult[] = []
   try {
     while (found.length < rows.length) {
       const before = found.length
@@ -111,7 +111,7 @@ async function checkAll(rows: readonly Variant[], signal: AbortSignal): Promise<
 }
 
 /** A CUDA error makes the GPU unusable for the rest of the process. */
-const isBroken = ({ code }: KernelFound) => code === 'ERR_MPMML_CUDA'
+const isBroken = ({ code }: KernelResult) => code === 'ERR_MPMML_CUDA'
 
 /**
  * Checks variants in one process and adds the results to `found`.
@@ -121,7 +121,7 @@ const isBroken = ({ code }: KernelFound) => code === 'ERR_MPMML_CUDA'
  */
 async function checkUntilBroken(
   variants: VariantName[],
-  found: KernelFound[],
+  found: KernelResult[],
   onVariant: (what: string) => void,
   signal: AbortSignal,
 ): Promise<string | undefined> {
@@ -138,7 +138,7 @@ async function checkUntilBroken(
   let isOver = false
   wait()
   try {
-    await runInSubprocess<KernelFound>(
+    await runInSubprocess<KernelResult>(
       {
         experiment: 'kernels',
         request: { variants },

@@ -331,7 +331,7 @@ function bestOf(points: readonly MeasuredKernel[]): { sorted: MeasuredKernel[]; 
   return { sorted, found }
 }
 
-const foundColumns: Columns<Found> = [
+const resultColumns: Columns<Found> = [
   ['parameter', ({ name }) => name],
   [
     'fastest kernel of each value',
@@ -360,7 +360,7 @@ const space: KernelSweep & { sizes: readonly number[] } = {
         ['best', `${speed(best.result.gops.median)} at ${sizeName(Number(best.parameters.m))}: ${best.name}`],
         ['the thesis', thesisSpeeds],
       ]),
-      tableOf(foundColumns, found),
+      tableOf(resultColumns, found),
     ].join('\n\n')
   },
   sections(data) {
@@ -381,7 +381,7 @@ const space: KernelSweep & { sizes: readonly number[] } = {
         caption: html`Every kernel of the family${size}, the fastest first, and the fastest kernel of each value of a parameter beside what
           the thesis found. It reached ${thesisSpeeds}.`,
         claims: ['large'],
-        body: figures.length > 0 ? [...figures, htmlTable(rowsOf(foundColumns, found), 'Parameters')] : [],
+        body: figures.length > 0 ? [...figures, htmlTable(rowsOf(resultColumns, found), 'Parameters')] : [],
         command: 'npx mpmml sweep space',
       },
     ]

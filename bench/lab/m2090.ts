@@ -13,7 +13,7 @@ export const gbps = 177
 /** Operations per byte of global memory: one thread per cell reads two words per step, tiles of `tile` share them. */
 export const intensity = (tile = 1): number => tile / 4
 
-/** Sides of the tutorial's tiles. */
+/** Widths of the square tiles in the tutorial, in elements. */
 export const tiles = [4, 8, 16, 32]
 
 /** Upper bound of a kernel, 10^9 operations per second. */

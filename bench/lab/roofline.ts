@@ -151,9 +151,11 @@ function rooflineOf(
   const strided = bandwidths
     .filter(({ name }) => name === 'strided')
     .map(({ parameters, result }) => ({ stride: Number(parameters.stride), gbps: result!.gbps.median }))
-  const wanted = operationCeilings({ semiring, dtype } as Algebra)
+  const requested = operationCeilings({ semiring, dtype } as Algebra)
   const operations = points
-    .filter((point): point is MicrobenchPoint => point.kind === 'microbench' && wanted.includes(point.name))
+    .filter(
+      (point): point is MicrobenchPoint => point.kind === 'microbench' && requested.includes(point.name),
+    )
     .map(({ name, result }) => ({ name, gops: result!.gops.median }))
   const deviceMemory = gbps('copy')
   if (deviceMemory === undefined || operations.length === 0) return undefined

@@ -29,9 +29,10 @@ export class Data {
 
   /** Returns the points of a sweep that match the parameters, in the order of the file. */
   private points(sweep: string, parameters: Record<string, number | string> = {}): Point[] {
-    const wanted = Object.entries(parameters)
+    const conditions = Object.entries(parameters)
     return this.results.points.filter(
-      (point) => point.sweep === sweep && wanted.every(([name, value]) => point.parameters[name] === value),
+      (point) =>
+        point.sweep === sweep && conditions.every(([name, value]) => point.parameters[name] === value),
     )
   }
 

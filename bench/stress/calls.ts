@@ -58,7 +58,7 @@ export interface ProductCall {
   products: Product[]
   /** Whether the matrices are on a device. */
   isResident: boolean
-  givenUp: AbortTime | null
+  abortTime: AbortTime | null
 }
 
 /** A call, with its expected error code; null if it must succeed. */
@@ -96,11 +96,11 @@ function drawCall(draw: Draw, seed: number, limits: Limits): Call {
     drawProduct(draw, { semiring, dtype, overflow, seed: 7 * seed + index }, most),
   )
   const isResident = draw.chance(0.5)
-  const givenUp = draw.chance(0.12)
+  const abortTime = draw.chance(0.12)
     ? draw.pick<AbortTime>(['before', 'at once', 0, 1, draw.integer(2, 10)])
     : null
-  const code = givenUp === 'before' ? 'ERR_MPMML_ABORTED' : null
-  return { seed, mistake: null, code, call: { verb, products, isResident, givenUp } }
+  const code = abortTime === 'before' ? 'ERR_MPMML_ABORTED' : null
+  return { seed, mistake: null, code, call: { verb, products, isResident, abortTime } }
 }
 
 const semirings = [...new Set(variants().map(({ semiring }) => semiring))]
@@ -173,12 +173,14 @@ export function matricesOf({ seed, shapes, semiring, dtype, values, accumulate }
 /** Describes a call for messages. */
 export function describeCall(call: Call): string {
   if (call.mistake) return call.mistake.name
-  const { verb, products, givenUp, isResident } = call.call
+  const { verb, products, abortTime, isResident } = call.call
   const [first] = products
   const { a, b } = first!.shapes
   const more = products.length > 1 ? ` and ${products.length - 1} more` : ''
   const where = isResident ? ', resident' : ''
   const end =
-    givenUp === null ? '' : `, aborted ${typeof givenUp === 'number' ? `${givenUp} ms after it` : givenUp}`
+    abortTime === null
+      ? ''
+      : `, aborted ${typeof abortTime === 'number' ? `${abortTime} ms after it` : abortTime}`
   return `${verb}, ${first!.semiring} on ${first!.dtype}, [${a}] by [${b}]${more}${where}${end} (seed ${call.seed})`
 }

@@ -22,7 +22,7 @@ export interface InvalidCall {
   name: string
   code: ErrorCode
   /** Makes the call, which must be rejected. */
-  make(places: OperandPlacements): Promise<unknown>
+  make(placements: OperandPlacements): Promise<unknown>
 }
 
 /** mpmm without type checks of its arguments. */
@@ -36,11 +36,11 @@ const HIGHEST = 2 ** 31 - 1
 
 /** Uploads matrices, and disposes them after `use`. */
 async function withUploaded(
-  places: OperandPlacements,
+  placements: OperandPlacements,
   sources: DenseMatrix[],
   use: (matrices: DeviceMatrix[]) => Promise<unknown>,
 ): Promise<void> {
-  const matrices = await Promise.all(sources.map((source) => places.device.upload(source)))
+  const matrices = await Promise.all(sources.map((source) => placements.device.upload(source)))
   try {
     await use(matrices)
   } finally {
@@ -65,7 +65,7 @@ const withoutCuda: Record<string, () => Promise<unknown>> =
     ? {}
     : { 'a GPU that is not there': () => multiply(ints(3, 4), ints(4, 5), { backend: 'cuda' }) }
 
-type Make = (places: OperandPlacements) => Promise<unknown>
+type Make = (placements: OperandPlacements) => Promise<unknown>
 
 const byCode: Partial<Record<ErrorCode, Record<string, Make>>> = {
   ERR_MPMML_SHAPE: {
@@ -78,12 +78,12 @@ const byCode: Partial<Record<ErrorCode, Record<string, Make>>> = {
       return multiply(a, ints(4, 4), { out: a })
     },
     'batches of different sizes': () => multiply(matrix([2, 3, 4]), matrix([3, 4, 5])),
-    'inner sizes that differ on a device': (places) =>
-      withUploaded(places, [ints(3, 4), ints(5, 6)], ([a, b]) => multiply(a, b)),
-    'a part that is not inside': (places) =>
-      withUploaded(places, [ints(3, 4)], async ([a]) => a!.view({ rows: [1, 5] })),
-    'out that overlaps an operand on a device': (places) =>
-      withUploaded(places, [ints(6, 4)], async ([a]) => {
+    'inner sizes that differ on a device': (placements) =>
+      withUploaded(placements, [ints(3, 4), ints(5, 6)], ([a, b]) => multiply(a, b)),
+    'a part that is not inside': (placements) =>
+      withUploaded(placements, [ints(3, 4)], async ([a]) => a!.view({ rows: [1, 5] })),
+    'out that overlaps an operand on a device': (placements) =>
+      withUploaded(placements, [ints(6, 4)], async ([a]) => {
         const [upper, lower] = [a!.view({ rows: [0, 4] }), a!.view({ rows: [2, 6] })]
         try {
           await multiply(upper, ints(4, 4), { out: lower })
@@ -113,9 +113,9 @@ const byCode: Partial<Record<ErrorCode, Record<string, Make>>> = {
     'an option that does not exist': () => multiply(ints(3, 4), ints(4, 5), { semirng: 'max-plus' }),
     'a semiring that does not exist': () => multiply(ints(3, 4), ints(4, 5), { semiring: 'max-max' }),
     'an overflow policy for floats': () => multiply(floats(3, 4), floats(4, 5), { overflow: 'wrap' }),
-    'a backend that the matrices are not on': (places) =>
-      withUploaded(places, [ints(3, 3)], ([a]) =>
-        multiply(a, a, { backend: places.device.backend === 'cpu' ? 'cuda' : 'cpu' }),
+    'a backend that the matrices are not on': (placements) =>
+      withUploaded(placements, [ints(3, 3)], ([a]) =>
+        multiply(a, a, { backend: placements.device.backend === 'cpu' ? 'cuda' : 'cpu' }),
       ),
     'a device that does not exist': () => multiply(ints(3, 4), ints(4, 5), { device: -1 }),
   },
@@ -128,18 +128,22 @@ const byCode: Partial<Record<ErrorCode, Record<string, Make>>> = {
       const where: MpmmOptions = { backend: device.backend, device: device.index }
       return keeping(out, multiply(ints(20, 20, HIGHEST), ints(20, 20), { ...where, out }))
     },
-    'a sum that overflows on a device, and what depends on it': (places) =>
-      withUploaded(places, [ints(20, 20, HIGHEST), ints(20, 20), ints(20, 20, 77)], async ([a, b, out]) => {
-        const [first, second] = [multiply(a, b, { out }), multiply(out, b)]
-        const ends = await Promise.allSettled([first, second])
-        if (ends[1]!.status === 'fulfilled') throw new Error('a product of a result that failed succeeded')
-        if ((await out!.download()).data.some((value) => value !== 77)) {
-          throw new Error('out has changed, although the product failed')
-        }
-        await first
-      }),
-    'a group with a sum that overflows': (places) =>
-      withUploaded(places, [ints(9, 9), ints(9, 9, HIGHEST)], ([a, b]) =>
+    'a sum that overflows on a device, and what depends on it': (placements) =>
+      withUploaded(
+        placements,
+        [ints(20, 20, HIGHEST), ints(20, 20), ints(20, 20, 77)],
+        async ([a, b, out]) => {
+          const [first, second] = [multiply(a, b, { out }), multiply(out, b)]
+          const ends = await Promise.allSettled([first, second])
+          if (ends[1]!.status === 'fulfilled') throw new Error('a product of a result that failed succeeded')
+          if ((await out!.download()).data.some((value) => value !== 77)) {
+            throw new Error('out has changed, although the product failed')
+          }
+          await first
+        },
+      ),
+    'a group with a sum that overflows': (placements) =>
+      withUploaded(placements, [ints(9, 9), ints(9, 9, HIGHEST)], ([a, b]) =>
         mpmmGrouped([
           { a: a!, b: a! },
           { a: a!, b: b! },
@@ -151,21 +155,21 @@ const byCode: Partial<Record<ErrorCode, Record<string, Make>>> = {
       multiply(floats(3, 4, -1), floats(4, 5), { semiring: 'max-times' }),
   },
   ERR_MPMML_DISPOSED: {
-    'a matrix that was disposed': (places) =>
-      withUploaded(places, [ints(3, 3)], async ([a]) => {
+    'a matrix that was disposed': (placements) =>
+      withUploaded(placements, [ints(3, 3)], async ([a]) => {
         a!.dispose()
         await multiply(a, ints(3, 3))
       }),
   },
   ERR_MPMML_DEVICE: {
-    'matrices of two devices': (places) =>
-      withUploaded(places, [ints(3, 3)], (mine) =>
-        withUploaded({ ...places, device: places.elsewhere }, [ints(3, 3)], (others) =>
+    'matrices of two devices': (placements) =>
+      withUploaded(placements, [ints(3, 3)], (mine) =>
+        withUploaded({ ...placements, device: placements.elsewhere }, [ints(3, 3)], (others) =>
           multiply(mine[0], others[0]),
         ),
       ),
-    'out in an array for a product on a device': (places) =>
-      withUploaded(places, [ints(3, 3)], ([a]) => multiply(a, a, { out: ints(3, 3) })),
+    'out in an array for a product on a device': (placements) =>
+      withUploaded(placements, [ints(3, 3)], ([a]) => multiply(a, a, { out: ints(3, 3) })),
   },
   ERR_MPMML_NO_CUDA: withoutCuda,
 }
@@ -174,6 +178,6 @@ export const invalidCalls: InvalidCall[] = Object.entries(byCode).flatMap(([code
   Object.entries(makes).map(([name, make]) => ({
     name,
     code: code as ErrorCode,
-    make: async (places) => make(places),
+    make: async (placements) => make(placements),
   })),
 )

@@ -25,13 +25,13 @@ export async function untilIdle(device: Device): Promise<void> {
   last.dispose()
 }
 
-export async function perform(call: Call, places: OperandPlacements): Promise<Outcome> {
+export async function perform(call: Call, placements: OperandPlacements): Promise<Outcome> {
   try {
     if (call.mistake) {
-      await call.mistake.make(places)
+      await call.mistake.make(placements)
       return { results: [] }
     }
-    return { results: await multiply(call.call, places.device) }
+    return { results: await multiply(call.call, placements.device) }
   } catch (error) {
     return { error }
   }
@@ -52,8 +52,8 @@ function copied({ data, shape, strides, offset }: Dense, byColumns: boolean): De
       }
     }
   }
-  const made = shape.length === 3 ? [rows * cols, down, right] : [down, right]
-  return { data: copy, shape, strides: made as Shape, offset: 0 }
+  const steps = shape.length === 3 ? [rows * cols, down, right] : [down, right]
+  return { data: copy, shape, strides: steps as Shape, offset: 0 }
 }
 
 /** Handle of a matrix in an array or on the device. */
@@ -68,7 +68,7 @@ async function multiply(call: ProductCall, device: Device): Promise<Dense[]> {
     residents.push(there)
     return there
   }
-  const made = async (product: Product): Promise<GroupedProduct> => {
+  const makeProduct = async (product: Product): Promise<GroupedProduct> => {
     const { a, b, c0 } = matricesOf(product)
     const { accumulate, hasOut, byColumns, shapes, bothResident } = product
     const there = call.isResident
@@ -85,7 +85,7 @@ async function multiply(call: ProductCall, device: Device): Promise<Dense[]> {
   }
   try {
     const products: GroupedProduct[] = []
-    for (const product of call.products) products.push(await made(product))
+    for (const product of call.products) products.push(await makeProduct(product))
     const dense: Dense[] = []
     for (const { c } of await run(call, products, device)) {
       if ('dispose' in c) residents.push(c)
@@ -100,17 +100,17 @@ async function multiply(call: ProductCall, device: Device): Promise<Dense[]> {
 const sizeOf = (shape: Readonly<Shape>) => shape.reduce<number>((product, size) => product * size, 1)
 
 async function run(
-  { verb, givenUp, isResident, products: [first] }: ProductCall,
+  { verb, abortTime, isResident, products: [first] }: ProductCall,
   products: readonly GroupedProduct[],
   device: Device,
 ): Promise<MpmmResult<Handle>[]> {
   const controller = new AbortController()
-  if (givenUp === 'before') controller.abort()
+  if (abortTime === 'before') controller.abort()
   const options = {
     semiring: first!.semiring,
     overflow: first!.overflow,
     ...(!isResident && { backend: device.backend, device: device.index }),
-    ...(givenUp !== null && { signal: controller.signal }),
+    ...(abortTime !== null && { signal: controller.signal }),
   }
   const { a, b, ...rest } = products[0]!
   const start = async () => {
@@ -119,10 +119,10 @@ async function run(
     return [verb === 'mpmm' ? await mpmm(...one) : mpmmSync(...one)]
   }
   const running = start()
-  if (givenUp === 'at once') controller.abort()
-  if (typeof givenUp === 'number') {
+  if (abortTime === 'at once') controller.abort()
+  if (typeof abortTime === 'number') {
     const handled = running.catch(() => {})
-    await sleep(givenUp)
+    await sleep(abortTime)
     controller.abort()
     await handled
   }
@@ -142,7 +142,7 @@ export function judge(
     const code = (outcome.error as { code?: unknown } | null)?.code
     if (code !== undefined && code === call.code) return undefined
     // The call may abort, or finish before the abort.
-    if (!call.mistake && call.call.givenUp !== null && code === 'ERR_MPMML_ABORTED') return undefined
+    if (!call.mistake && call.call.abortTime !== null && code === 'ERR_MPMML_ABORTED') return undefined
     const { message } = outcome.error as { message?: string }
     return `ended with ${code ?? 'an error without a code'} instead of ${call.code ?? 'a result'}: ${message}`
   }

@@ -32,7 +32,7 @@ async function run({ experiment, request }: TrialRequest): Promise<void> {
       send({ type: 'progress', what: part, done }).catch(() => {})
     }
     onPart(what, 0)
-    await send(await measure(onPart).then((found) => ({ type: 'found', found }), failure))
+    await send(await measure(onPart).then((result) => ({ type: 'found', found: result }), failure))
     before += cost
   }
 }

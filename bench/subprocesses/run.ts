@@ -35,7 +35,7 @@ export interface Subprocess<Found> {
   /** Estimated cost, in any unit that is roughly proportional to the time. */
   cost: number
   /** Receives the result of each case as soon as it is measured. */
-  found(found: Found): void
+  found(result: Found): void
   /** Receives the reason of a failed case; without this method the subprocess fails. */
   failed?(reason: string): void
 }
@@ -61,13 +61,13 @@ export async function runInSubprocesses<Found>(
 }
 
 export function runInSubprocess<Found>(
-  { experiment, request, what, does, threads, found, failed }: Omit<Subprocess<Found>, 'cost'>,
+  { experiment, request, what, does, threads, found: onResult, failed }: Omit<Subprocess<Found>, 'cost'>,
   signal: AbortSignal,
   onPart: (what: string, done: number) => void,
 ): Promise<void> {
   const receive = (message: Message<Found>) => {
     if (message.type === 'progress') onPart(message.what, message.done)
-    else if (message.type === 'found') found(message.found)
+    else if (message.type === 'found') onResult(message.found)
     else {
       const reason = message.message + (message.code ? ` [${message.code}]` : '')
       if (!failed) throw new ChildError(`${what}: ${reason}`)

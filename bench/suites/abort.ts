@@ -49,7 +49,7 @@ async function download(c: DenseMatrix | DeviceMatrix): Promise<DenseMatrix> {
   return copy
 }
 
-async function giveUp(
+async function abortCalls(
   bench: Bench,
   of: string,
   { a, b }: Operands,
@@ -57,7 +57,7 @@ async function giveUp(
   options: MpmmOptions,
 ): Promise<void> {
   const repetitions = bench.times(2, 7)
-  const asked = bench.usually({ must: 50, aim: 20 })
+  const goal = bench.usually({ must: 50, aim: 20 })
   const multiply = (given: MpmmOptions): Promise<unknown> => mpmm(a, b, given as never)
   const product = (given: MpmmOptions) => settled(multiply(given))
   const timeNext = async () => {
@@ -100,8 +100,8 @@ async function giveUp(
     })
     const note = [...codes].map(([code, count]) => `${count} ${code}`).join(', ')
     const settling = samples.map((sample) => sample.settling)
-    bench.figure(of, `aborted ${when}: until it settles`, 'ms', settling, { ...asked, note })
-    bench.figure(of, 'the longest of them', 'ms', greatest(settling), asked)
+    bench.figure(of, `aborted ${when}: until it settles`, 'ms', settling, { ...goal, note })
+    bench.figure(of, 'the longest of them', 'ms', greatest(settling), goal)
     bench.figures(of, samples, [[`the next ${NEXT}³ after it`, 'ms', (sample) => sample.next]])
   }
 }
@@ -122,13 +122,13 @@ export const abort: Suite = {
     const expected = naiveProduct(small.a, small.b)
     const [arrays, resident] = [`${size}³ of arrays`, `${size}³, resident`]
     return [
-      [arrays, () => giveUp(bench, arrays, large, { ...small, expected }, bench.place)],
+      [arrays, () => abortCalls(bench, arrays, large, { ...small, expected }, bench.place)],
       [
         resident,
         async () => {
           const device = await bench.device()
           const next = { ...(await uploaded(device, small)), expected }
-          await giveUp(bench, resident, await uploaded(device, large), next, {})
+          await abortCalls(bench, resident, await uploaded(device, large), next, {})
         },
       ],
     ]

@@ -31,7 +31,7 @@ interface ColdRequest {
   isKept: boolean
 }
 
-interface ColdFound {
+interface ColdResult {
   /** Milliseconds of each call, in order. */
   times: number[]
   /** Milliseconds until the first call returned its promise. */
@@ -39,10 +39,10 @@ interface ColdFound {
   wrong: string | undefined
 }
 
-async function callFirst({ place, size, calls, isKept }: ColdRequest): Promise<ColdFound> {
+async function callFirst({ place, size, calls, isKept }: ColdRequest): Promise<ColdResult> {
   const operands = [1, 2].map((seed) => randomMatrix([size, size], valueKinds.int32, seed))
   const [a, b] = operands as [(typeof operands)[0], (typeof operands)[0]]
-  const kept = []
+  const retained = []
   const times = []
   let hold = 0
   for (let call = 0; call < calls; call++) {
@@ -51,13 +51,13 @@ async function callFirst({ place, size, calls, isKept }: ColdRequest): Promise<C
     if (call === 0) hold = performance.now() - begin
     const { c } = await product
     times.push(performance.now() - begin)
-    if (isKept || call === 0) kept.push(c)
+    if (isKept || call === 0) retained.push(c)
   }
-  return { times, hold, wrong: size > 512 ? undefined : differsFromNaive(kept.at(-1)!, a, b) }
+  return { times, hold, wrong: size > 512 ? undefined : differsFromNaive(retained.at(-1)!, a, b) }
 }
 
 /** First calls of the library in a new process. */
-export const firstCalls: Experiment<ColdRequest, ColdFound> = {
+export const firstCalls: Experiment<ColdRequest, ColdResult> = {
   grid: (request) => [{ what: `${request.size}³`, cost: 1, measure: () => callFirst(request) }],
 }
 
@@ -68,7 +68,7 @@ async function show(
 ) {
   const calls = bench.times(5, CALLS)
   const of = `${size}³, results ${isKept ? 'kept' : 'dropped'}`
-  await runInSubprocess<ColdFound>(
+  await runInSubprocess<ColdResult>(
     {
       experiment: 'first calls',
       request: { place: bench.place, size, calls: FIRST + calls, isKept } satisfies ColdRequest,

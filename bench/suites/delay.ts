@@ -5,13 +5,13 @@ import { integers } from '../timing/values.js'
 import { delaysDuring } from './event-loop.js'
 import type { Bench, FigureGoal, Suite } from './suite.js'
 
-async function watch(bench: Bench, of: string, work: () => Promise<unknown>, asked: FigureGoal = {}) {
+async function watch(bench: Bench, of: string, work: () => Promise<unknown>, goal: FigureGoal = {}) {
   const found = await delaysDuring(work)
   bench.figures(
     of,
     [found],
     [
-      ['delay, 99th percentile', 'ms', ({ p99 }) => p99, asked],
+      ['delay, 99th percentile', 'ms', ({ p99 }) => p99, goal],
       ['delay, median', 'ms', ({ p50 }) => p50],
       ['longest delay', 'ms', ({ longest }) => longest, { note: `of ${found.count}` }],
       ['whole time', 'ms', ({ whole }) => whole],

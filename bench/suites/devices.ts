@@ -23,7 +23,7 @@ import type { Bench, FigureGoal, Suite, SuiteCase } from './suite.js'
 const PLAIN = 'pipelined_maxplus_i32_128x64x16_8x8_st2_sl1'
 
 /** Goals of four GPUs, as multiples of the speed of one GPU. */
-const asked = {
+const goal = {
   resident: { must: 3.7, aim: 3.9 },
   pinned: { must: 3.4, aim: 3.8 },
   pageable: { must: 3, aim: 3.5 },
@@ -108,7 +108,7 @@ class Measured {
   /** Times a measurement on increasing numbers of devices. */
   async times(
     of: string,
-    asked: Pick<FigureGoal, 'must' | 'aim'>,
+    figureGoal: Pick<FigureGoal, 'must' | 'aim'>,
     open: (devices: readonly number[]) => Promise<Ready>,
   ): Promise<void> {
     let one = 0
@@ -127,7 +127,7 @@ class Measured {
         continue
       }
       const speeds = times.map((ms) => one / ms)
-      const limits = count === 4 ? asked : {}
+      const limits = count === 4 ? figureGoal : {}
       this.bench.figure(of, `speed ${on} / on one`, 'x', speeds, { ...limits, moreIsBetter: true })
     }
   }
@@ -136,18 +136,18 @@ class Measured {
     await ready.run()
     const { repetitions, quick } = this.bench
     // Number of repetitions; null: as many as fit in ROW_MS.
-    const asked = repetitions ?? (quick ? 2 : null)
+    const fixedCount = repetitions ?? (quick ? 2 : null)
     const began = performance.now()
     const samples: Sample[] = []
     const isEnough = () =>
-      samples.length >= (asked ?? MAX_REPETITIONS) ||
-      (asked === null && samples.length >= MIN_REPETITIONS && performance.now() - began > ROW_MS)
+      samples.length >= (fixedCount ?? MAX_REPETITIONS) ||
+      (fixedCount === null && samples.length >= MIN_REPETITIONS && performance.now() - began > ROW_MS)
     while (!isEnough()) samples.push(await ready.run())
     return samples
   }
 }
 
-const told = (begin: number, { timing, devices, variant }: MpmmResult) => ({
+const sampleOf = (begin: number, { timing, devices, variant }: MpmmResult) => ({
   ms: performance.now() - begin,
   kernelMs: timing.kernelMs,
   used: devices.length,
@@ -171,7 +171,7 @@ async function hostToHost(
   await measured.times(`${kind}, ${by}`, limits, async (devices) => ({
     async run() {
       const begin = performance.now()
-      return told(begin, (await mpmm(a, b, { devices, out, ...options })) as MpmmResult)
+      return sampleOf(begin, (await mpmm(a, b, { devices, out, ...options })) as MpmmResult)
     },
   }))
 }
@@ -224,7 +224,7 @@ async function group(measured: Measured, size: number, { out: { data } }: Host):
     b,
     out: matrix(size, size, data.subarray(index * size ** 2, (index + 1) * size ** 2)),
   }))
-  await measured.times(`${products.length} products of ${size}³`, asked.group, async (devices) => ({
+  await measured.times(`${products.length} products of ${size}³`, goal.group, async (devices) => ({
     async run() {
       const begin = performance.now()
       const results = await mpmmGrouped(products, { devices })
@@ -268,17 +268,17 @@ export const devices: Suite = {
     ]
     const usual: SuiteCase[] = [
       ['matrices of 8192²', make(8192)],
-      ['8192³', () => hostToHost(measured, locked, plain, asked.small)],
+      ['8192³', () => hostToHost(measured, locked, plain, goal.small)],
       ['8192³ as chosen', () => hostToHost(measured, locked, chosen, {})],
       ['matrices of 32768²', make(32768)],
-      ['32768³, pinned', () => hostToHost(measured, locked, plain, asked.pinned)],
+      ['32768³, pinned', () => hostToHost(measured, locked, plain, goal.pinned)],
       ['32768³, pinned, as chosen', () => hostToHost(measured, locked, chosen, {})],
-      ['32768³, resident', () => resident(measured, locked, plain, asked.resident)],
+      ['32768³, resident', () => resident(measured, locked, plain, goal.resident)],
       ['32768³, resident, as chosen', () => resident(measured, locked, chosen, {})],
       ['64 products', () => group(measured, 4096, locked)],
       ['matrices in pageable memory', makePageable],
-      ['32768³, pageable', () => hostToHost(measured, pageable, plain, asked.pageable)],
-      ['shortest paths', () => paths(measured, 32768, asked.paths)],
+      ['32768³, pageable', () => hostToHost(measured, pageable, plain, goal.pageable)],
+      ['shortest paths', () => paths(measured, 32768, goal.paths)],
     ]
     return [['the same on all', () => probe(measured)], ...(bench.quick ? quickly : usual)]
   },

@@ -34,7 +34,7 @@ async function timeCalls<Result extends { distances: object; next?: unknown }>(
   what: string,
   call: () => Promise<Result>,
   check: (result: Result) => Promise<void> | void,
-  asked: FigureGoal,
+  goal: FigureGoal,
   repetitions = USUALLY,
 ): Promise<number[]> {
   return bench.measure(
@@ -50,7 +50,7 @@ async function timeCalls<Result extends { distances: object; next?: unknown }>(
         (matrix as Partial<Disposable>)?.[Symbol.dispose]?.()
       return ms
     },
-    [[what, 'ms', (ms) => ms, asked]],
+    [[what, 'ms', (ms) => ms, goal]],
   )
 }
 
@@ -184,7 +184,9 @@ async function againstSciPy(bench: Bench, nodes: number): Promise<void> {
   const name = 'scipy_floyd_warshall'
   const samples = await compete(bench, {
     of,
-    ways: [{ what: 'all distances', note: `${info().cpu.threads} threads`, call: () => elapsed(find) }],
+    implementations: [
+      { what: 'all distances', note: `${info().cpu.threads} threads`, call: () => elapsed(find) },
+    ],
     programs: [name],
     operands: { weights },
     options: {},
@@ -215,7 +217,7 @@ export function differenceOf(
 }
 
 /** Kinds of values, with goals for products with a witness on an H200 in TOPS. */
-const kinds: [values: ValueKind, asked?: FigureGoal][] = [
+const kinds: [values: ValueKind, goal?: FigureGoal][] = [
   ['int32', { must: 24, aim: 30 }],
   ['16bit', { must: 32, aim: 36 }],
   ['float32', { must: 22, aim: 28 }],
@@ -223,7 +225,7 @@ const kinds: [values: ValueKind, asked?: FigureGoal][] = [
 ]
 
 /** Times resident products on a GPU with and without a witness. */
-async function witnessOnGpu(bench: Bench, values: ValueKind, asked: FigureGoal | undefined): Promise<void> {
+async function witnessOnGpu(bench: Bench, values: ValueKind, goal: FigureGoal | undefined): Promise<void> {
   const size = bench.quick ? 128 : 8192
   const random = (seed: number) => randomMatrix([size, size], valueKinds[values], seed)
   const [a, b] = [random(1), random(2)]
@@ -238,12 +240,7 @@ async function witnessOnGpu(bench: Bench, values: ValueKind, asked: FigureGoal |
   }
   await bench.measure(of, [3, 7, 2], both, [
     ['the product', 'TOPS', ({ plain }) => plain / 1000],
-    [
-      'with witness',
-      'TOPS',
-      ({ tracked }) => tracked / 1000,
-      ({ note }) => ({ ...bench.ofGpu(asked), note }),
-    ],
+    ['with witness', 'TOPS', ({ tracked }) => tracked / 1000, ({ note }) => ({ ...bench.ofGpu(goal), note })],
   ])
 }
 
@@ -285,7 +282,7 @@ export const graph: Suite = {
     const some = bench.pick(100, 4096, 1024)
     const count = bench.pick(20, 10_000, 1000)
     const witnesses = kinds.map(
-      ([values, asked]): SuiteCase => [`witness, ${values}`, () => witnessOnGpu(bench, values, asked)],
+      ([values, goal]): SuiteCase => [`witness, ${values}`, () => witnessOnGpu(bench, values, goal)],
     )
     return [
       ...(bench.gpu ? witnesses : []),

@@ -14,14 +14,14 @@ import { integers, operandsOf, randomMatrix, type ValueKind } from '../timing/va
 import { type Bench, differsFromNaive, type FigureGoal, type Suite, type SuiteCase, topsOf } from './suite.js'
 
 /** Goals in TOPS for products of 16 distinct values on the tensor cores of an H200, by size. */
-const asked: Record<number, FigureGoal> = {
+const goals: Record<number, FigureGoal> = {
   1024: { must: 105, aim: 250 },
   4096: { must: 510, aim: 700 },
   8192: { must: 610, aim: 780 },
   16384: { must: 630, aim: 800 },
 }
 /** Goals in TOPS for more distinct values, or bounded differences, at 8192³. */
-const askedOfMore: Record<string, FigureGoal> = {
+const goalsOfOtherValues: Record<string, FigureGoal> = {
   '38 levels': { must: 410, aim: 600 },
   'bounded differences': { must: 250, aim: 450 },
 }
@@ -48,9 +48,9 @@ function operands(size: number, kind: Kind): { a: MatrixLike<OperandArray>; b: M
   return { a: levelsOf(size, kind.levels, 1), b: levelsOf(size, kind.levels, 2) }
 }
 
-function askedOf(size: number, kind: Kind): FigureGoal | undefined {
-  if (typeof kind !== 'string' && kind.levels === 16) return asked[size]
-  return size === 8192 ? askedOfMore[nameOf(kind)] : undefined
+function goalOf(size: number, kind: Kind): FigureGoal | undefined {
+  if (typeof kind !== 'string' && kind.levels === 16) return goals[size]
+  return size === 8192 ? goalsOfOtherValues[nameOf(kind)] : undefined
 }
 
 /** Multiplies resident matrices, and compares small products with the naive one. */
@@ -59,7 +59,7 @@ async function kernels(bench: Bench, size: number, kind: Kind): Promise<void> {
   const [left, right] = await bench.upload(a, b)
   const out = await bench.full([size, size])
   const of = `${size}³, ${nameOf(kind)}`
-  const goal = bench.ofGpu(askedOf(size, kind))
+  const goal = bench.ofGpu(goalOf(size, kind))
   await bench.measure(of, [3, 11, 2], () => mpmm(left, right, { out }), [
     [
       'kernel',

@@ -40,8 +40,8 @@ async function watch(
   const of = `${calls} ${what}`
   const device = await bench.device()
   const make = async (count: number) => {
-    for (let made = 0; made < count; made += AT_ONCE) {
-      await Promise.all(Array.from({ length: Math.min(AT_ONCE, count - made) }, () => call(device)))
+    for (let created = 0; created < count; created += AT_ONCE) {
+      await Promise.all(Array.from({ length: Math.min(AT_ONCE, count - created) }, () => call(device)))
     }
   }
   const blocks = 10
@@ -72,8 +72,8 @@ async function watch(
   const growth = (name: 'used' | 'reserved' | 'free') => last[name] - first[name]
   bench.figure(of, "more of the device's memory in use", 'bytes', growth('used'), { must: 0 })
   // No goal on the CPU: each thread allocates a workspace at its first product.
-  const asked = bench.gpu ? { must: 0 } : {}
-  bench.figure(of, 'more of it held by the library', 'bytes', growth('reserved'), asked)
+  const goal = bench.gpu ? { must: 0 } : {}
+  bench.figure(of, 'more of it held by the library', 'bytes', growth('reserved'), goal)
   // No goal: other processes also change the free memory.
   bench.figure(of, 'less of it free', 'bytes', -growth('free'))
   bench.figure(of, 'a call', 'µs', (1000 * whole) / calls)
@@ -86,7 +86,7 @@ export const memory: Suite = {
     const [a, b] = [integers([SIZE, SIZE], 1), integers([SIZE, SIZE], 2)]
     const out = matrix(SIZE, SIZE)
     const operands = SIZES.map((size) => integers([size, size], size))
-    const kept: (DenseMatrix | null)[] = []
+    const retained: (DenseMatrix | null)[] = []
     const draw = new Draw(1)
     let left!: DeviceMatrix
     let right!: DeviceMatrix
@@ -99,7 +99,7 @@ export const memory: Suite = {
       watched('of arrays, results kept and dropped at random', async () => {
         const operand = draw.pick(operands)
         const { c } = await mpmm(operand, operand, bench.place)
-        kept[draw.integer(0, MAX_KEPT - 1)] = draw.chance(0.5) ? c : null
+        retained[draw.integer(0, MAX_KEPT - 1)] = draw.chance(0.5) ? c : null
       }),
       [
         'matrices',

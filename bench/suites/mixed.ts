@@ -57,7 +57,7 @@ interface Counters {
   codes: number
   rightCodes: number
   /** Number of calls that were aborted while queued or running. */
-  givenUp: number
+  aborted: number
 }
 
 const failed = (outcome: Outcome) => 'error' in outcome
@@ -66,11 +66,11 @@ async function round(
   bench: Bench,
   calls: readonly Call[],
   hashes: ReadonlyMap<number, number>,
-  places: OperandPlacements,
+  placements: OperandPlacements,
   tally: Counters,
 ): Promise<void> {
   await each(calls, AT_ONCE, async (call) => {
-    const outcome = await perform(call, places)
+    const outcome = await perform(call, placements)
     const suspects: [Product, Dense][] = []
     const wrong = judge(call, outcome, (product, c) => {
       if (hashOf(c) === hashes.get(product.seed)) return undefined
@@ -79,7 +79,7 @@ async function round(
     })
     const isCode = call.code !== null || failed(outcome)
     tally[isCode ? 'codes' : 'results']++
-    if (call.code === null && failed(outcome)) tally.givenUp++
+    if (call.code === null && failed(outcome)) tally.aborted++
     if (wrong === undefined) tally[isCode ? 'rightCodes' : 'rightResults']++
     else bench.wrong(`${describeCall(call)}: ${wrong}${await details(suspects)}`)
   })
@@ -119,7 +119,7 @@ async function run(bench: Bench): Promise<void> {
     if (hashes.size % 100 === 0) bench.onPart('naive products', (0.5 * hashes.size) / problems.length)
     hashes.set(problem.seed, hashOf(await naive(problem)))
   })
-  const tally: Counters = { results: 0, rightResults: 0, codes: 0, rightCodes: 0, givenUp: 0 }
+  const tally: Counters = { results: 0, rightResults: 0, codes: 0, rightCodes: 0, aborted: 0 }
   const before = device.memory()
   let warm = 0
   // Memory of the library and of JavaScript grows during the warm-up, separately in each thread.
@@ -144,7 +144,7 @@ async function run(bench: Bench): Promise<void> {
   })
   bench.figure(of, 'right codes of errors', '%', (100 * tally.rightCodes) / tally.codes, {
     ...right,
-    note: `${tally.rightCodes} of ${tally.codes}: ${invalidCalls.length} kinds of mistakes in ${given} of the ${count} calls, ${tally.givenUp} times aborted meanwhile`,
+    note: `${tally.rightCodes} of ${tally.codes}: ${invalidCalls.length} kinds of mistakes in ${given} of the ${count} calls, ${tally.aborted} times aborted meanwhile`,
   })
   bench.figures(of, samples, [['a round', 'ms', ({ ms }) => ms]])
   bench.figure(of, 'RSS after warming up', 'bytes', warm, { note: `${warmingUp} rounds` })

@@ -49,7 +49,7 @@ async function products(bench: Bench, size: number, values: ValueKind): Promise<
   }
   await compete(bench, {
     of: `${size}³, max-plus of ${dtype}`,
-    ways: [
+    implementations: [
       {
         what: 'mpmml',
         note: `${info().version}, ${variant}`,
@@ -81,7 +81,7 @@ async function allPairs(bench: Bench, nodes: number): Promise<void> {
   const onOneCore: ProgramName[] = bench.gpu && !bench.quick ? [] : ['scipy_floyd_warshall']
   await compete(bench, {
     of: `all pairs of ${nodes} nodes, dense`,
-    ways: [{ what: 'mpmml', note: `${info().version}, resident`, call }],
+    implementations: [{ what: 'mpmml', note: `${info().version}, resident`, call }],
     programs: installed(['torch_floyd_warshall', ...onOneCore]),
     operands: { weights },
     options: { cuda: bench.gpu },

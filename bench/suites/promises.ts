@@ -14,11 +14,11 @@ export const promises: Suite = {
     const [a, b] = [integers([SIZE, SIZE], 1), integers([SIZE, SIZE], 2)]
     const options: MpmmOptions = { backend: 'cpu' }
     const into: MpmmOptions = { ...options, out: matrix(SIZE, SIZE) }
-    const asked = { must: 15, aim: 8 }
-    const kinds: [what: string, call: () => unknown, asked?: FigureGoal][] = [
-      ["await mpmm, backend 'cpu'", () => mpmm(a, b, options), asked],
-      ['await mpmm, left to choose', () => mpmm(a, b), asked],
-      ['await mpmm, into out', () => mpmm(a, b, into), asked],
+    const goal = { must: 15, aim: 8 }
+    const kinds: [what: string, call: () => unknown, goal?: FigureGoal][] = [
+      ["await mpmm, backend 'cpu'", () => mpmm(a, b, options), goal],
+      ['await mpmm, left to choose', () => mpmm(a, b), goal],
+      ['await mpmm, into out', () => mpmm(a, b, into), goal],
       ["mpmmSync, backend 'cpu'", () => mpmmSync(a, b, options)],
     ]
     return kinds.map(([what, call, limits]) => {

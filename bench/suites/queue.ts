@@ -114,8 +114,8 @@ async function measure(bench: Bench, server: string, folder: string, { block, ro
     const of = `${computed} blocks of ${block}³`
     if (computed !== (rows / block) ** 2) bench.wrong(`${of} were computed`)
     const found = overheads(blocks)
-    const asked = block === 2048 ? { must: 20, aim: 8 } : {}
-    bench.figure(of, 'per block: queue', 'ms', found.queue, asked)
+    const goal = block === 2048 ? { must: 20, aim: 8 } : {}
+    bench.figure(of, 'per block: queue', 'ms', found.queue, goal)
     bench.figure(of, 'per block: reading, writing', 'ms', found.storage)
   } finally {
     await Promise.all([...blocks.keys()].map(end))

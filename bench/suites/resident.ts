@@ -13,7 +13,7 @@ const CHAIN = 10
 const kinds = { 'any int32': ANY_INT32, '16-bit sums': 1000 }
 
 /** Goals of a chain on an H200, as multiples of the time of its kernels. */
-const asked: Record<number, FigureGoal> = {
+const goals: Record<number, FigureGoal> = {
   1024: { must: 1.25, aim: 1.1 },
   2048: { must: 1.1, aim: 1.04 },
   4096: { must: 1.04, aim: 1.01 },
@@ -48,7 +48,7 @@ async function chains(bench: Bench, size: number, kind: keyof typeof kinds): Pro
       'whole time / sum of the kernels',
       'x',
       ({ whole, kernels }) => whole / kernels,
-      bench.gpu ? asked[size] : {},
+      bench.gpu ? goals[size] : {},
     ],
     ['whole time', 'ms', ({ whole }) => whole, ({ arithmetic }) => ({ note: arithmetic })],
     ['sum of the kernels', 'ms', ({ kernels }) => kernels],

@@ -3,14 +3,14 @@ import type { BackendChoice, BackendName } from '../../lib/index.js'
 import { backendsOf, type RunEnvironment, runEnvironment } from '../environment.js'
 import { runInSubprocesses, type Subprocess } from '../subprocesses/run.js'
 import { type SuiteName, suites } from './names.js'
-import type { SuiteFound, SuiteRequest } from './suite.js'
+import type { SuiteRequest, SuiteResult } from './suite.js'
 
 interface SuitesRequest extends Omit<SuiteRequest, 'backend' | 'onOneCore'> {
   suites: SuiteName[]
   backend: BackendChoice | 'all'
 }
 
-export interface SuiteRecord extends SuiteFound {
+export interface SuiteRecord extends SuiteResult {
   name: SuiteName
   shows: string
   backend: BackendName
@@ -31,7 +31,7 @@ export async function runSuites(request: SuitesRequest, signal: AbortSignal): Pr
   const trialOf = (
     { name, backend, figures, wrong }: SuiteRecord,
     onOneCore: boolean,
-  ): Subprocess<SuiteFound> => ({
+  ): Subprocess<SuiteResult> => ({
     experiment: `suite ${name}`,
     request: { backend, device, quick, repetitions, onOneCore } satisfies SuiteRequest,
     what: name,

@@ -51,7 +51,7 @@ const xorAnd = semiring({
 })
 
 /** Goals in TOPS on an H200 at 8192³. */
-const written = (): [name: string, semiring: UserSemiring, asked: FigureGoal][] => [
+const written = (): [name: string, semiring: UserSemiring, goal: FigureGoal][] => [
   ['max-plus of float32', maxPlusOfFloats, { must: 24, aim: 31 }],
   ['xor-and of 32 bits', xorAnd, { must: 28, aim: 33 }],
   ['counting max-plus', counting('max-plus'), { must: 8, aim: 14 }],
@@ -83,7 +83,7 @@ async function speed(
   size: number,
   of: string,
   own: UserSemiring,
-  asked: FigureGoal,
+  goal: FigureGoal,
 ): Promise<void> {
   const types = [own.dtype].flat()
   const lanes = (seed: number) => bench.upload(...types.map((type, at) => laneOf(size, type, seed + at)))
@@ -95,7 +95,7 @@ async function speed(
     return topsOf(size ** 3, timing.kernelMs)
   }
   await bench.measure(`${size}³, ${of}`, [3, 7, 1], multiply, [
-    ['kernel', 'TOPS', (tops) => tops, bench.ofGpu(asked)],
+    ['kernel', 'TOPS', (tops) => tops, bench.ofGpu(goal)],
   ])
 }
 
@@ -166,7 +166,7 @@ export const semirings: Suite = {
       ['first use', () => firstUse(bench)],
       ...sizes.map((side): SuiteCase => [`${side}³, max-plus of int32`, () => besideBuiltIn(bench, side)]),
       ...written().map(
-        ([of, own, asked]): SuiteCase => [`${size}³, ${of}`, () => speed(bench, size, of, own, asked)],
+        ([of, own, goal]): SuiteCase => [`${size}³, ${of}`, () => speed(bench, size, of, own, goal)],
       ),
     ]
   },

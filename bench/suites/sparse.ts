@@ -35,7 +35,7 @@ export function differing(theirs: ArrayLike<number>, ours: ArrayLike<number>): s
 
 const threads = () => `${info().cpu.threads} threads`
 
-interface Search extends Pick<Contest, 'of' | 'rounds' | 'asked'> {
+interface Search extends Pick<Contest, 'of' | 'rounds' | 'goal'> {
   network: Network
   sources: number[]
   targets: number[] | null
@@ -58,7 +58,7 @@ export async function searchByAll(bench: Bench, search: Search): Promise<Samples
   const ours = { what: HERE, note, call: () => elapsed(find) }
   return compete(bench, {
     ...shown,
-    ways: [ours, ...((await others?.(distances)) ?? [])],
+    implementations: [ours, ...((await others?.(distances)) ?? [])],
     programs: programs ?? ['scipy_dijkstra', 'igraph_distances'],
     operands: { from: row(from), to: row(to), weight: row(weight) },
     options: { nodes },
@@ -71,7 +71,7 @@ export async function searchByAll(bench: Bench, search: Search): Promise<Samples
 }
 
 /** Returns searches by JavaScript libraries, which are checked against the expected distances. */
-async function javascriptWays(
+async function javascriptImplementations(
   bench: Bench,
   of: string,
   network: Network,
@@ -80,7 +80,7 @@ async function javascriptWays(
   { note, calls = 1 }: { note: string; calls?: number },
 ): Promise<Implementation[]> {
   const { rivals, missing } = await javascriptRivals()
-  const ways: Implementation[] = []
+  const implementations: Implementation[] = []
   for (const { name, version, load } of rivals) {
     bench.onPart(`making the graph of ${name}`, 0)
     const call = search(load(network))
@@ -88,10 +88,14 @@ async function javascriptWays(
     const wrong = differing(call(), distances)
     bench.wrong(wrong, `${of}: ${name}`)
     if (wrong === undefined)
-      ways.push({ what: name, note: `${version}, ${note}`, call: async () => calls * (await elapsed(call)) })
+      implementations.push({
+        what: name,
+        note: `${version}, ${note}`,
+        call: async () => calls * (await elapsed(call)),
+      })
   }
   for (const name of missing) bench.figure(of, name, 'ms', 0, { note: 'not measured: it is not installed' })
-  return ways
+  return implementations
 }
 
 type JavascriptRival = Awaited<ReturnType<typeof javascriptRivals>>['rivals'][number]
@@ -109,7 +113,7 @@ async function againstAll(bench: Bench, name: keyof typeof networks): Promise<vo
     isPerSource: true,
     rounds: bench.times(1, 5),
     others: (distances) =>
-      javascriptWays(
+      javascriptImplementations(
         bench,
         of,
         network,
@@ -130,9 +134,9 @@ async function manySources(bench: Bench): Promise<void> {
   const own = median(samples.get(HERE)!)
   for (const [what, times] of samples) {
     if (what === HERE) continue
-    const asked = bench.usually(what === 'SciPy' ? { must: 4, aim: 8 } : { must: 2, aim: 4 })
+    const goal = bench.usually(what === 'SciPy' ? { must: 4, aim: 8 } : { must: 2, aim: 4 })
     const name = `${what}'s time / the time here`
-    bench.figure(of, name, 'x', median(times) / own, { ...asked, moreIsBetter: true })
+    bench.figure(of, name, 'x', median(times) / own, { ...goal, moreIsBetter: true })
   }
 }
 
@@ -144,8 +148,8 @@ async function oneToOne(bench: Bench): Promise<void> {
   const of = `${described('grid', network)}, one source to one target`
   const [sources, targets] = [[0], [network.nodes - 1]]
   const rounds = bench.times(1, 7)
-  const asked = bench.usually({ must: 600, aim: 300 })
-  await searchByAll(bench, { of, network, sources, targets, rounds, asked })
+  const goal = bench.usually({ must: 600, aim: 300 })
+  await searchByAll(bench, { of, network, sources, targets, rounds, goal })
   const search = () => shortestPaths(network, { sources, targets })
   const idle: number[] = []
   const busy: number[] = []
@@ -173,7 +177,7 @@ async function oneToOneOfAll(bench: Bench): Promise<void> {
     programs: [],
     rounds: bench.times(1, 7),
     others: (distances) =>
-      javascriptWays(
+      javascriptImplementations(
         bench,
         of,
         network,
@@ -218,8 +222,8 @@ async function memory(bench: Bench): Promise<void> {
   const of = `${described('hexagonal', network)}, one source`
   await shortestPaths(network, { sources: 0 })
   const most = 1024 * process.resourceUsage().maxRSS
-  const asked = bench.usually({ must: 150e6, aim: 80e6 })
-  bench.figure(of, 'most memory, more than before', 'bytes', most - before, asked)
+  const goal = bench.usually({ must: 150e6, aim: 80e6 })
+  bench.figure(of, 'most memory, more than before', 'bytes', most - before, goal)
 }
 
 export const sparse: Suite = {

@@ -52,7 +52,7 @@ export interface SuiteRequest {
 }
 
 /** Results of a case. */
-export interface SuiteFound {
+export interface SuiteResult {
   figures: Figure[]
   /** Wrong results and unexpected errors, which make the command fail. */
   wrong: string[]
@@ -74,7 +74,7 @@ type FigureOf<Sample> = [
   what: string,
   unit: Unit,
   value: (sample: Sample) => number,
-  asked?: FigureGoal | ((last: Sample) => FigureGoal) | undefined,
+  goal?: FigureGoal | ((last: Sample) => FigureGoal) | undefined,
 ]
 
 /** Default numbers of repetitions, and number of warm-up calls. */
@@ -89,7 +89,7 @@ export class Bench {
   readonly repetitions: number | null
   /** Reports the current step of the case and the completed fraction. */
   onPart: ProgressListener = () => {}
-  #found: SuiteFound = { figures: [], wrong: [] }
+  #found: SuiteResult = { figures: [], wrong: [] }
   #device: Promise<Device> | undefined
   #matrices: { dispose(): void }[] = []
 
@@ -149,13 +149,13 @@ export class Bench {
   }
 
   /** Returns a goal, which applies only to the usual sizes. */
-  usually(asked: FigureGoal | undefined): FigureGoal {
-    return this.quick ? {} : (asked ?? {})
+  usually(goal: FigureGoal | undefined): FigureGoal {
+    return this.quick ? {} : (goal ?? {})
   }
 
   /** Returns a goal, which applies only to GPUs and the usual sizes. */
-  ofGpu(asked: FigureGoal | undefined): FigureGoal {
-    return this.gpu ? this.usually(asked) : {}
+  ofGpu(goal: FigureGoal | undefined): FigureGoal {
+    return this.gpu ? this.usually(goal) : {}
   }
 
   /** @param samples - measurements; at least one. */
@@ -164,17 +164,17 @@ export class Bench {
     what: string,
     unit: Unit,
     samples: number | readonly number[],
-    asked: FigureGoal = {},
+    goal: FigureGoal = {},
   ): void {
-    const { must = null, aim = null, moreIsBetter = unit === 'TOPS', note = '' } = asked
+    const { must = null, aim = null, moreIsBetter = unit === 'TOPS', note = '' } = goal
     const value = spread(typeof samples === 'number' ? [samples] : samples)
     this.#found.figures.push({ of, what, unit, value, must, aim, moreIsBetter, note })
   }
 
   /** Adds several figures of the same samples. */
   figures<Sample>(of: string, samples: readonly Sample[], shown: readonly FigureOf<Sample>[]): void {
-    for (const [what, unit, value, asked] of shown) {
-      const goal = typeof asked === 'function' ? asked(samples.at(-1)!) : asked
+    for (const [what, unit, value, figureGoal] of shown) {
+      const goal = typeof figureGoal === 'function' ? figureGoal(samples.at(-1)!) : figureGoal
       this.figure(of, what, unit, samples.map(value), goal)
     }
   }
@@ -197,7 +197,7 @@ export class Bench {
   }
 
   /** Returns the figures since the last call, and disposes the matrices of the case. */
-  take(): SuiteFound {
+  take(): SuiteResult {
     for (const matrix of this.#matrices) matrix.dispose()
     const found = this.#found
     this.#matrices = []
@@ -214,7 +214,7 @@ export class Bench {
 export const topsOf = (steps: number, ms: number) => (2 * steps) / ms / 1e9
 
 /** Returns a suite as an experiment for a subprocess. */
-export const inTrial = (suite: Suite): Experiment<SuiteRequest, SuiteFound> => ({
+export const inTrial = (suite: Suite): Experiment<SuiteRequest, SuiteResult> => ({
   grid(request) {
     const bench = new Bench(request)
     const cases = request.onOneCore ? suite.onOneCore!(bench) : suite.grid(bench)

@@ -10,8 +10,8 @@ import { ChildError, runInSubprocesses, type Subprocess } from '../subprocesses/
 import {
   ceilingOf,
   type Product,
-  type ProductsFound,
   type ProductsRequest,
+  type ProductsResult,
   products,
   type Row,
   type TrialCeiling,
@@ -113,7 +113,7 @@ export async function runBench(request: BenchRequest, signal: AbortSignal): Prom
 function trialOf(
   request: ProductsRequest,
   threads: number | null,
-): { trial: Subprocess<ProductsFound>; record: TrialRecord } {
+): { trial: Subprocess<ProductsResult>; record: TrialRecord } {
   const { backend, device } = request
   const record: TrialRecord = {
     backend,
@@ -125,7 +125,7 @@ function trialOf(
     failures: [],
   }
   let started = false
-  const trial: Subprocess<ProductsFound> = {
+  const trial: Subprocess<ProductsResult> = {
     experiment: 'products',
     request,
     what: backend,

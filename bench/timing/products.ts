@@ -84,7 +84,7 @@ export interface TrialCeiling {
 }
 
 /** Results of a subprocess: first the device and its peak rate, then a row per product. */
-export type ProductsFound =
+export type ProductsResult =
   | { threads: number | null; device: string; ceiling: TrialCeiling | null }
   | { row: Row }
 
@@ -274,7 +274,7 @@ function costOf({ batch, m, n, k }: Product, backend: BackendName, threads: numb
   return 1 + (5 * batch * m * n * k) / stepsPerSecond + (batch * (m * k + k * n)) / 2e8
 }
 
-export const products: Experiment<ProductsRequest, ProductsFound> = {
+export const products: Experiment<ProductsRequest, ProductsResult> = {
   grid(request) {
     const { backend, device } = request
     const { cpu, cuda } = info()
@@ -286,7 +286,7 @@ export const products: Experiment<ProductsRequest, ProductsFound> = {
       await opened.close()
       return opened.name
     }
-    const start: Case<ProductsFound> = {
+    const start: Case<ProductsResult> = {
       what: 'ceiling',
       cost: 1,
       measure: async () => ({
@@ -296,7 +296,7 @@ export const products: Experiment<ProductsRequest, ProductsFound> = {
       }),
     }
     const each = request.products.map(
-      (product): Case<ProductsFound> => ({
+      (product): Case<ProductsResult> => ({
         what: `${shapeName(product)} ${product.values}`,
         cost: costOf(product, backend, threads),
         measure: async () => ({ row: await timeProduct(request, product, threads) }),

@@ -199,8 +199,8 @@ export function integers(
  * Changes all rows except the first so that neighbouring elements of each column differ by 1. Returns the
  * matrix.
  */
-function withBoundedDifferences<Data extends ElementArray>(made: DenseMatrix<Data>): DenseMatrix<Data> {
-  const { data, shape } = made
+function withBoundedDifferences<Data extends ElementArray>(random: DenseMatrix<Data>): DenseMatrix<Data> {
+  const { data, shape } = random
   const [rows, cols] = shape.slice(-2) as [number, number]
   for (let first = 0; first < data.length; first += rows * cols) {
     for (let index = first + cols; index < first + rows * cols; index++) {
@@ -208,7 +208,7 @@ function withBoundedDifferences<Data extends ElementArray>(made: DenseMatrix<Dat
       data[index] = data[index - cols]! + (data[index]! % 2 === 0 ? 1 : -1)
     }
   }
-  return made
+  return random
 }
 
 /** Returns a transposed view. */
@@ -246,9 +246,9 @@ export function operandsOf(
 ): { a: DenseMatrix<OperandArray>; b: DenseMatrix<OperandArray> } {
   const values = valuesOf(kind, options.semiring ?? 'max-plus', k)
   const random = (rows: number, cols: number, seed: number): DenseMatrix<OperandArray> => {
-    const made = randomMatrix(batch === 1 ? [rows, cols] : [batch, rows, cols], values, seed, options)
-    if (values.bounded && seed === 2) return withBoundedDifferences(made)
-    return values.int16 && !inElements ? { ...made, data: new Int16Array(made.data) } : made
+    const random = randomMatrix(batch === 1 ? [rows, cols] : [batch, rows, cols], values, seed, options)
+    if (values.bounded && seed === 2) return withBoundedDifferences(random)
+    return values.int16 && !inElements ? { ...random, data: new Int16Array(random.data) } : random
   }
   if (!values.byColumns) return { a: random(m, k, 1), b: random(k, n, 2) }
   return { a: transposed(random(k, m, 1)), b: transposed(random(n, k, 2)) }

@@ -4,18 +4,22 @@ type Child = Node | string | number | null | undefined | false
 
 export type Attributes = Record<string, string | number | boolean | EventListener | undefined>
 
-function filled<Made extends Element>(made: Made, attributes: Attributes, children: readonly Child[]): Made {
+function filled<Made extends Element>(
+  created: Made,
+  attributes: Attributes,
+  children: readonly Child[],
+): Made {
   for (const [name, value] of Object.entries(attributes)) {
-    if (typeof value === 'function') made.addEventListener(name, value)
-    else if (value === true) made.setAttribute(name, '')
-    else if (value !== undefined && value !== false) made.setAttribute(name, `${value}`)
+    if (typeof value === 'function') created.addEventListener(name, value)
+    else if (value === true) created.setAttribute(name, '')
+    else if (value !== undefined && value !== false) created.setAttribute(name, `${value}`)
   }
   for (const child of children) {
     if (child !== null && child !== undefined && child !== false) {
-      made.append(child instanceof Node ? child : `${child}`)
+      created.append(child instanceof Node ? child : `${child}`)
     }
   }
-  return made
+  return created
 }
 
 export const html = <Name extends keyof HTMLElementTagNameMap>(
@@ -68,7 +72,7 @@ export function table(
   const body = rows.map((cells, row) =>
     html('tr', { class: strong(row) ? 'strong' : undefined }, ...cells.map((cell) => html('td', {}, cell))),
   )
-  const made = html(
+  const created = html(
     'table',
     {},
     html('caption', {}, caption),
@@ -76,7 +80,7 @@ export function table(
     html('tbody', {}, ...body),
   )
   // The tabindex enables scrolling by keyboard.
-  return html('div', { class: 'wide', tabindex: 0, role: 'region', 'aria-label': caption }, made)
+  return html('div', { class: 'wide', tabindex: 0, role: 'region', 'aria-label': caption }, created)
 }
 
 /** Formats a number for people. */

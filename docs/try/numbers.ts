@@ -114,12 +114,12 @@ function* notHeld({ values }: Numbers, type: Type): Steps<number | undefined> {
  * Returns the type of both operands: the requested type, or the first type that represents all values
  * exactly.
  */
-export function* typeOf(semiring: Semiring, asked: string, ...operands: Numbers[]): Steps<Type> {
+export function* typeOf(semiring: Semiring, requested: string, ...operands: Numbers[]): Steps<Type> {
   const known = (Object.keys(types) as Type[]).filter((type) => hasType(semiring, type))
-  if (asked !== 'automatic') {
-    const found = known.find((type) => type === asked)
+  if (requested !== 'automatic') {
+    const found = known.find((type) => type === requested)
     if (!found)
-      throw new InputError(`${semiring} has elements of ${known.join(', ')}, not of ${asked}.`, 'type')
+      throw new InputError(`${semiring} has elements of ${known.join(', ')}, not of ${requested}.`, 'type')
     return found
   }
   const order = (['int32', 'float64', 'uint8'] as const).filter((type) => known.includes(type))

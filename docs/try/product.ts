@@ -35,7 +35,7 @@ const MAX_WRITTEN = 2500
 const MAX_SIZE = 4096
 
 /** Matrices from files that are too large for a field, by the text that the field shows instead. */
-const kept = new Map<string, Numbers>()
+const retained = new Map<string, Numbers>()
 
 async function textOf(file: File): Promise<string> {
   if (!/\.npy$/i.test(file.name)) return await textIn(file)
@@ -55,7 +55,7 @@ async function textOf(file: File): Promise<string> {
   const row = (index: number) => Array.from(values.subarray(index * cols, (index + 1) * cols)).join(',')
   if (values.length <= MAX_WRITTEN) return Array.from({ length: rows }, (_, index) => row(index)).join('\n')
   const name = `file ${file.name}: ${rows} × ${cols}`
-  kept.set(name, numbers)
+  retained.set(name, numbers)
   return name
 }
 
@@ -71,13 +71,13 @@ const arithmetics: Record<string, string> = {
 
 function* read(text: string, name: string, seed: number): Steps<Numbers> {
   const wrong = (message: string) => new InputError(message, name.toLowerCase())
-  const file = kept.get(text.trim())
+  const file = retained.get(text.trim())
   if (file) return file
   if (text.startsWith('file '))
     throw wrong('The file isn’t here any more. Drop it again: links can’t carry it.')
-  const asked = /^\s*random\s+(\d+)\D+(\d+)\s*$/i.exec(text)
-  if (asked) {
-    const [rows, cols] = [Number(asked[1]), Number(asked[2])]
+  const requested = /^\s*random\s+(\d+)\D+(\d+)\s*$/i.exec(text)
+  if (requested) {
+    const [rows, cols] = [Number(requested[1]), Number(requested[2])]
     if (!(rows >= 1 && cols >= 1 && rows <= MAX_SIZE && cols <= MAX_SIZE)) {
       throw wrong(`Rows and columns must be from 1 to ${MAX_SIZE}.`)
     }
@@ -121,7 +121,7 @@ const b = matrix(3, 3, [0, 2, e, 1, e, 3, 4, 1, 0])
 const { c, arithmetic } = await mpmm(a, b)
 console.log(arithmetic, c.data.join()) // translated 8,5,10,5,4,7,9,6,5`,
   textOf,
-  async answer({ a, b, semiring: name, type: asked }, signal) {
+  async answer({ a, b, semiring: name, type: requested }, signal) {
     const semiring = name as Semiring
     if (!Object.hasOwn(semirings, semiring)) throw new InputError(`There is no semiring ${name}.`, 'semiring')
     const inTime = <Result>(steps: Steps<Result>) => inSlices(steps, signal)
@@ -140,10 +140,10 @@ console.log(arithmetic, c.data.join()) // translated 8,5,10,5,4,7,9,6,5`,
       const result = await mpmm(x, y, { semiring, signal })
       return { result, type, ms: performance.now() - before }
     }
-    const chosen = await inTime(typeOf(semiring, asked!, left, right))
+    const chosen = await inTime(typeOf(semiring, requested!, left, right))
     const { result, type, ms } = await multiplied(chosen).catch((error) => {
       if (!(error instanceof OverflowError)) throw error
-      if (asked === 'automatic') return multiplied('float64')
+      if (requested === 'automatic') return multiplied('float64')
       throw new Error('An element of C is beyond int32: choose float64 as its type, or automatic.')
     })
     const c = result.c as Matrix<ElementArray>

@@ -105,8 +105,8 @@ function* solveAll(spectral: Spectral): Steps<{ best: BestCycle; rows: EdgeRows 
   if (!best) return null
   // The edges are in the order of their places already.
   const start = yield* startsOf(from.subarray(0, count), nodes)
-  const kept = edge.subarray(0, count)
-  return { best, rows: { nodes, start, to: kept.map((k) => inner.to[k]!), edge: kept } }
+  const edges = edge.subarray(0, count)
+  return { best, rows: { nodes, start, to: edges.map((k) => inner.to[k]!), edge: edges } }
 }
 
 /** The critical graph; null if the graph has no cycle. */
@@ -122,11 +122,11 @@ export function* findCritical(spectral: Spectral): Steps<Critical | null> {
   const tokens = yield* selectEdges(spectral.inner.tokens, edge, new Int32Array(edge.length))
   const divisorOf = cycleDivisors(within, tokens)
   for (let part = 0; part < parts.count; part++) {
-    const places = parts.members.slice(parts.start[part], parts.start[part + 1])
-    const [first] = places as unknown as [number]
+    const positions = parts.members.slice(parts.start[part], parts.start[part + 1])
+    const [first] = positions as unknown as [number]
     if (within.start[first] === within.start[first + 1]) continue
     const divisor = yield* divisorOf(first)
-    found.push({ places: places.sort((p, q) => members[p]! - members[q]!), divisor })
+    found.push({ places: positions.sort((p, q) => members[p]! - members[q]!), divisor })
   }
   found.sort((a, b) => members[a.places[0]!]! - members[b.places[0]!]!)
   return {
@@ -141,8 +141,8 @@ function* describeCritical<Key>(spectral: Spectral, critical: Critical): Steps<C
   const { graph, components } = spectral
   const isOn = new Uint8Array(graph.rows.nodes)
   const parts: Key[][] = []
-  for (const places of critical.parts) {
-    const nodes = places.map((p) => components.members[p]!)
+  for (const positions of critical.parts) {
+    const nodes = positions.map((p) => components.members[p]!)
     for (const node of nodes) isOn[node] = 1
     parts.push((yield* naming(nodes, graph.names)) as Key[])
   }
@@ -214,10 +214,10 @@ function cycleDivisors({ nodes, start, to }: EdgeRows, tokens: Int32Array): (fir
 }
 
 /** Returns the inner edges of a critical cycle through a place, with the fewest edges. */
-export function criticalCycle({ rows: { start, to, edge } }: Critical, place: number): number[] {
+export function criticalCycle({ rows: { start, to, edge } }: Critical, position: number): number[] {
   const by = new Map<number, { from: number; edge: number }>()
-  const queue = [place]
-  for (let at = 0; !by.has(place); at++) {
+  const queue = [position]
+  for (let at = 0; !by.has(position); at++) {
     assertTerminates(at + 1, queue.length, 'the search for a critical cycle')
     const p = queue[at]!
     for (let k = start[p]!; k < start[p + 1]!; k++) {
@@ -228,11 +228,11 @@ export function criticalCycle({ rows: { start, to, edge } }: Critical, place: nu
     }
   }
   const cycle: number[] = []
-  let p = place
+  let p = position
   do {
     const step = by.get(p)!
     cycle.push(step.edge)
     p = step.from
-  } while (p !== place)
+  } while (p !== position)
   return cycle.reverse()
 }

@@ -137,15 +137,15 @@ function* vectorOf<Key>(
   const none = graph.semiring === 'max-plus' ? -Infinity : Infinity
   const numerators = new Float64Array(graph.rows.nodes).fill(none)
   const values = new Float64Array(graph.rows.nodes).fill(none)
-  for (let place = 0; place < members.length; place++) {
-    if (place % PER_SLICE === PER_SLICE - 1) yield
-    const value = BigInt(inner.sign) * iteration.exactValue(place)
+  for (let position = 0; position < members.length; position++) {
+    if (position % PER_SLICE === PER_SLICE - 1) yield
+    const value = BigInt(inner.sign) * iteration.exactValue(position)
     // Over floats the denominator is the number of tokens.
     const scaled = value / BigInt(best.tokens / denominator)
     const numerator = numeratorOf(graph, scaled, inner.bits, ENTRY)
     // Adding 0 turns −0 into 0.
-    numerators[members[place]!] = numerator + 0
-    values[members[place]!] = numerator / denominator + 0
+    numerators[members[position]!] = numerator + 0
+    values[members[position]!] = numerator / denominator + 0
   }
   const node = members[iteration.root]!
   return { node: (graph.names ? graph.names.keys[node] : node) as Key, numerators, denominator, values }

@@ -39,7 +39,7 @@ interface ExactSums {
 }
 
 /**
- * Edges that enter each place; they come from the places `to`. `edge` are their indices in the inner edges.
+ * Edges that enter each position; they come from the positions `to`. `edge` are their indices in the inner edges.
  */
 interface Entering extends EdgeRows {
   readonly weight: Float64Array
@@ -48,7 +48,7 @@ interface Entering extends EdgeRows {
 
 /** A cycle of a policy: `sum` is the sum of its weights, up to `error`. */
 interface PolicyCycle {
-  readonly place: number
+  readonly position: number
   readonly sum: number
   readonly error: number
   readonly tokens: number
@@ -57,14 +57,14 @@ interface PolicyCycle {
 export class PolicyIteration {
   readonly inner: Inner
   /**
-   * Chosen edge of each place, its target and its weight: next to each other in memory, because they are read
+   * Chosen edge of each position, its target and its weight: next to each other in memory, because they are read
    * together.
    */
   readonly policy: Int32Array
   readonly #next: Int32Array
   readonly #cost: Float64Array
   /**
-   * For each place, along the policy to the cycle: the sum of weights, the number of edges, the number of
+   * For each position, along the policy to the cycle: the sum of weights, the number of edges, the number of
    * tokens, and `cycle's tokens · sum − cycle's sum · tokens`.
    */
   readonly sum: Float64Array
@@ -81,7 +81,7 @@ export class PolicyIteration {
   #first = 0
   #end = 0
   #heaviest = 0
-  #cycle: PolicyCycle = { place: 0, sum: 0, error: 0, tokens: 1 }
+  #cycle: PolicyCycle = { position: 0, sum: 0, error: 0, tokens: 1 }
   #error = 0
   /** Whether the mean equals the mean of the previous round: better cycles are rare from then on. */
   #settled = false
@@ -133,10 +133,10 @@ export class PolicyIteration {
       yield* this.#evaluate()
       yield
     } while (yield* this.#error === 0 ? this.#improve() : this.#improveCarefully())
-    return this.#edgesOf(this.#cycle.place)
+    return this.#edgesOf(this.#cycle.position)
   }
 
-  /** Chooses the heaviest edge of each place. Returns the greatest absolute weight of all. */
+  /** Chooses the heaviest edge of each position. Returns the greatest absolute weight of all. */
   *#chooseHeaviest(): Steps<number> {
     const { start, weight } = this.inner
     const end = this.#end
@@ -159,25 +159,25 @@ export class PolicyIteration {
     return heaviest
   }
 
-  #choose(place: number, edge: number): void {
-    this.policy[place] = edge
-    this.#next[place] = this.inner.to[edge]!
-    this.#cost[place] = this.inner.weight[edge]!
+  #choose(position: number, edge: number): void {
+    this.policy[position] = edge
+    this.#next[position] = this.inner.to[edge]!
+    this.#cost[position] = this.inner.weight[edge]!
   }
 
   /** Sets the policy of a cycle's places to the cycle's edges. */
   #aimAt(cycle: readonly number[]): void {
-    let place = this.inner.to[cycle.at(-1)!]!
-    this.#target = place
+    let position = this.inner.to[cycle.at(-1)!]!
+    this.#target = position
     for (const edge of cycle) {
-      this.#choose(place, edge)
-      place = this.inner.to[edge]!
+      this.#choose(position, edge)
+      position = this.inner.to[edge]!
     }
   }
 
-  /** The place whose value is 0. */
+  /** The position whose value is 0. */
   get root(): number {
-    return this.#cycle.place
+    return this.#cycle.position
   }
 
   /** Returns the exact sum of the weights of a cycle's edges, in units of 2^-bits. */
@@ -188,24 +188,24 @@ export class PolicyIteration {
   }
 
   /**
-   * Returns the exact value of a place of the component last solved, times the tokens of its cycle, in units
+   * Returns the exact value of a position of the component last solved, times the tokens of its cycle, in units
    * of 2^-bits.
    */
-  exactValue(place: number): bigint {
-    if (this.#error === 0) return BigInt(this.value[place]!)
+  exactValue(position: number): bigint {
+    if (this.#error === 0) return BigInt(this.value[position]!)
     const { mean, sums } = this.#exactSums()
-    return sums[place - this.#first]! * BigInt(this.#cycle.tokens) - mean * BigInt(this.#tokens[place]!)
+    return sums[position - this.#first]! * BigInt(this.#cycle.tokens) - mean * BigInt(this.#tokens[position]!)
   }
 
   /**
-   * Returns whether edge k from `place` is as good as the chosen one: it lies on a path along which values
+   * Returns whether edge k from `position` is as good as the chosen one: it lies on a path along which values
    * don't decrease.
    */
-  isTight(k: number, place: number): boolean {
-    if (k === this.policy[place]) return true
-    const difference = this.#candidate(k) - this.value[place]!
+  isTight(k: number, position: number): boolean {
+    if (k === this.policy[position]) return true
+    const difference = this.#candidate(k) - this.value[position]!
     if (this.#error === 0) return difference === 0
-    return !(Math.abs(difference) > this.#error) && this.#compare(k, this.policy[place]!) === 0
+    return !(Math.abs(difference) > this.#error) && this.#compare(k, this.policy[position]!) === 0
   }
 
   #exactWeight(k: number): bigint {
@@ -213,18 +213,18 @@ export class PolicyIteration {
     return integers ? BigInt(weight[k]!) : scaled(weight[k]!, bits)
   }
 
-  #edgesOf(place: number): number[] {
+  #edgesOf(position: number): number[] {
     const edges: number[] = []
-    let p = place
+    let p = position
     do {
       edges.push(this.policy[p]!)
       assertTerminates(edges.length, this.policy.length, 'a cycle')
       p = this.#next[p]!
-    } while (p !== place)
+    } while (p !== position)
     return edges
   }
 
-  #cycleAt(place: number): PolicyCycle {
+  #cycleAt(position: number): PolicyCycle {
     const { integers, tokens: tokensOf } = this.inner
     const next = this.#next
     const cost = this.#cost
@@ -232,15 +232,15 @@ export class PolicyIteration {
     let size = 0
     let length = 0
     let tokens = 0
-    let p = place
+    let p = position
     do {
       sum += cost[p]!
       size += Math.abs(cost[p]!)
       assertTerminates(++length, cost.length, 'a cycle')
       tokens += tokensOf[this.policy[p]!]!
       p = next[p]!
-    } while (p !== place)
-    return { place, sum, tokens, error: integers && size <= EXACT ? 0 : ROUNDING * length * size }
+    } while (p !== position)
+    return { position, sum, tokens, error: integers && size <= EXACT ? 0 : ROUNDING * length * size }
   }
 
   #isBetter(a: PolicyCycle, b: PolicyCycle): boolean {
@@ -251,7 +251,7 @@ export class PolicyIteration {
     if (error > 0 || size > EXACT) error += ROUNDING * 2 * size
     if (Math.abs(left - right) > error) return left > right
     if (error === 0) return false
-    const exactly = (cycle: PolicyCycle) => this.exactSum(this.#edgesOf(cycle.place))
+    const exactly = (cycle: PolicyCycle) => this.exactSum(this.#edgesOf(cycle.position))
     return exactly(a) * BigInt(b.tokens) > exactly(b) * BigInt(a.tokens)
   }
 
@@ -299,7 +299,7 @@ export class PolicyIteration {
       while (depth > 0) order[ordered++] = path[--depth]!
     }
     yield
-    if (cycles > 1) yield* this.#leadTo(best!.place)
+    if (cycles > 1) yield* this.#leadTo(best!.position)
     yield
     this.#value(best!)
   }
@@ -339,7 +339,7 @@ export class PolicyIteration {
     const order = this.#order
     const next = this.#next
     const cost = this.#cost
-    const root = cycle.place
+    const root = cycle.position
     sum[root] = steps[root] = tokens[root] = value[root] = 0
     const { tokens: turn } = cycle
     const mean = cycle.sum
@@ -388,14 +388,14 @@ export class PolicyIteration {
     const end = this.#end
     const steps = this.#steps
     const order = this.#order
-    const place = new Int32Array(furthest + 2)
-    for (let p = first; p < end; p++) place[steps[p]! + 1]!++
-    for (let far = 0; far <= furthest; far++) place[far + 1]! += place[far]!
+    const position = new Int32Array(furthest + 2)
+    for (let p = first; p < end; p++) position[steps[p]! + 1]!++
+    for (let far = 0; far <= furthest; far++) position[far + 1]! += position[far]!
     const path = this.#path
     for (let o = first; o < end; o++) path[o - first] = order[o]!
     for (let o = 0; o < end - first; o++) {
       const p = path[o]!
-      order[first + place[steps[p]!]!++] = p
+      order[first + position[steps[p]!]!++] = p
     }
   }
 
@@ -549,7 +549,7 @@ export class PolicyIteration {
     return changed
   }
 
-  /** Returns the sign of the difference between the values that two edges give to their place. */
+  /** Returns the sign of the difference between the values that two edges give to their position. */
   #compare(k: number, l: number): number {
     const { to } = this.inner
     const { mean, sums } = this.#exactSums()
@@ -567,7 +567,7 @@ export class PolicyIteration {
 
   #sumExactly(): ExactSums {
     const first = this.#first
-    const root = this.#cycle.place
+    const root = this.#cycle.position
     const sums: bigint[] = new Array(this.#end - first).fill(0n)
     for (let o = first; o < this.#end; o++) {
       const p = this.#order[o]!

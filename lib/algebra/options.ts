@@ -1,7 +1,7 @@
 /** Common options and results of functions on matrices. */
 
 import { assertDevicesOnly, type Where, whereSet } from '../backend.js'
-import type { PlaceRequest } from '../backend-selection.js'
+import type { PlacementRequest } from '../backend-selection.js'
 import { semiring } from '../built-in-semirings.js'
 import type { MatrixLike } from '../matrix.js'
 import { checkedLater, Options, type OptionsOf, UNSET } from '../options.js'
@@ -46,8 +46,8 @@ const algebraOptions = new Options({
 export const readAlgebraOptions = (options: unknown): ReadOptions => asProduct(algebraOptions.read(options))
 
 /** Options of the backend, for functions whose other options aren't those of a product. */
-export function placeOf({ backend, device, devices }: Where): PlaceRequest {
-  const place = { backend, device, devices, variant: UNSET }
-  assertDevicesOnly(place)
-  return place
+export function placementOf({ backend, device, devices }: Where): PlacementRequest {
+  const placement = { backend, device, devices, variant: UNSET }
+  assertDevicesOnly(placement)
+  return placement
 }

@@ -104,7 +104,7 @@ export async function power(a: unknown, n: number, options?: unknown): Promise<u
 function check(matrix: unknown, n: unknown, options: ReadOptions): Call {
   const a = readView(matrix, 'a', 'operand')
   const exponent = readExponent(n)
-  const wanted = checkSquare('a', a, options, 'the power', ', so that it can be its own factor')
+  const square = checkSquare('a', a, options, 'the power', ', so that it can be its own factor')
   const { semiring, overflow, signal, onProgress } = options
   const productOptions = {
     semiring: addon.semirings[semiring]!.name,
@@ -112,7 +112,7 @@ function check(matrix: unknown, n: unknown, options: ReadOptions): Call {
     signal,
     onProgress,
   }
-  return { ...wanted, n: exponent, productOptions }
+  return { ...square, n: exponent, productOptions }
 }
 
 async function raise(session: Session, call: Call, started: number): Promise<AlgebraResult<AnyResult>> {
@@ -123,18 +123,18 @@ async function raise(session: Session, call: Call, started: number): Promise<Alg
     return new DeviceMatrix<OperandArray>(new ResidentView(a.memory, a))
   }
   const base = await baseOf()
-  let made: Power
+  let result: Power
   try {
-    made = n < 2 ? { c: await firstPower(session, call, base), kernelMs: 0 } : await byProducts(call, base)
+    result = n < 2 ? { c: await firstPower(session, call, base), kernelMs: 0 } : await byProducts(call, base)
   } finally {
     base.dispose()
   }
-  const c = await deliver(session, call, Resident.viewOf(made.c)!.data)
+  const c = await deliver(session, call, Resident.viewOf(result.c)!.data)
   return {
     c: c as AnyResult,
     backend: session.backend,
     device: session.name,
-    timing: { totalMs: performance.now() - started, kernelMs: made.kernelMs },
+    timing: { totalMs: performance.now() - started, kernelMs: result.kernelMs },
   }
 }
 

@@ -280,7 +280,7 @@ function* findPeriod(
 ): Steps<{ begin: number; period: number }> {
   let x = start.slice()
   let next = new Float64Array(x.length)
-  const kept = start.slice()
+  const copy = start.slice()
   let begin = 0
   let since = 0
   let most = 1
@@ -288,12 +288,12 @@ function* findPeriod(
     const regular = yield* system.step(x, next)
     ;[x, next] = [next, x]
     since++
-    if (regular && system.matches(kept, x, since)) return { begin, period: since }
+    if (regular && system.matches(copy, x, since)) return { begin, period: since }
     if (regular && since < most) continue
     if (!regular) begin = k
     most = regular ? 2 * most : 1
     since = 0
-    kept.set(x)
+    copy.set(x)
   }
   throw new LimitError(
     `no periodic regime was found within ${maxSteps} steps: give the option maxSteps a greater number if there must be one`,

@@ -22,7 +22,7 @@ import { assertConsistent } from '../product/prepare.js'
 import type { AlgebraResult, MpmmResult, ResultOf } from '../product/result.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import { type HostView, readBack } from '../view.js'
-import { placeOf } from './options.js'
+import { placementOf } from './options.js'
 import { listMatrix } from './weight-matrix.js'
 import { type SumSemiring, sumSemiring } from './weights.js'
 
@@ -174,7 +174,7 @@ export async function greatestSubsolution(
   const request = await readRequest(a, b, options, true)
   for (const [view, name] of [
     [request.negated, 'a'],
-    [request.kept, 'b'],
+    [request.unchanged, 'b'],
   ] as const) {
     if (view.batched)
       throw new ShapeError(`${name} must be one matrix, but its shape is ${showList(shapeOf(view))}`)
@@ -192,7 +192,7 @@ export async function greatestSubsolution(
 interface ResidualRequest {
   readonly left: boolean
   readonly negated: HostView
-  readonly kept: HostView
+  readonly unchanged: HostView
   readonly borrowed: BorrowedArrays
   readonly semiring: SumSemiring
   readonly overflow: Overflow
@@ -208,14 +208,20 @@ async function readRequest(
   options: ResidualOptions | undefined,
   left: boolean,
 ): Promise<ResidualRequest> {
-  const { semiring, signal, overflow: chosen, onProgress, ...asked } = residualOptions.read(options)
-  const place = placeOf(asked)
+  const {
+    semiring,
+    signal,
+    overflow: chosen,
+    onProgress,
+    ...placementOptions
+  } = residualOptions.read(options)
+  const placement = placementOf(placementOptions)
   const session = sessionOf(a, b)
-  if (session) assertConsistent(place, session)
+  if (session) assertConsistent(placement, session)
   const owner = session?.owner as Device | undefined
   const common = { signal, onProgress }
   const where = !owner
-    ? { ...optionsOf(asked), ...common }
+    ? { ...optionsOf(placementOptions), ...common }
     : owner.devices.length > 1
       ? { devices: owner.devices, ...common }
       : { backend: owner.backend, device: owner.index, ...common }
@@ -234,11 +240,11 @@ async function readRequest(
   assertSemiringType(index, viewA.type)
   const overflow = policyFor(chosen, viewA.type)
   assertFit(viewA, viewB, left)
-  const [negated, kept] = left ? [viewA, viewB] : [viewB, viewA]
+  const [negated, unchanged] = left ? [viewA, viewB] : [viewB, viewA]
   return {
     left,
     negated,
-    kept,
+    unchanged,
     borrowed,
     semiring,
     overflow,
@@ -282,7 +288,7 @@ interface Computed {
 }
 
 async function compute(request: ResidualRequest): Promise<Computed> {
-  const { negated, kept, semiring, overflow, signal } = request
+  const { negated, unchanged, semiring, overflow, signal } = request
   // float64 has infinities of both signs, and is exact.
   const isWide = negated.type === INT32 && !(await inSlices(staysInt32(request), signal, WHAT))
   const type = isWide ? FLOAT64 : negated.type
@@ -296,8 +302,8 @@ async function compute(request: ResidualRequest): Promise<Computed> {
   }
   const minus = await inType(negated, zeroOf(dualOf(semiring), typeNameOf(type)), -1)
   // An Int16Array has its own value for the zero of each semiring.
-  const isPlain = kept.type === type && !isNarrow(kept)
-  const other = isPlain ? viewed(kept) : await inType(kept, zeroOf(semiring, typeNameOf(type)), 1)
+  const isPlain = unchanged.type === type && !isNarrow(unchanged)
+  const other = isPlain ? viewed(unchanged) : await inType(unchanged, zeroOf(semiring, typeNameOf(type)), 1)
   const { c, backend, device, timing } = await dual(request, minus, other)
   const result = isWide ? await inSlices(narrowed(c, overflow), signal, WHAT) : c
   return { c: result, backend, device, kernelMs: timing.kernelMs }
@@ -308,9 +314,9 @@ const WHAT = 'the residual'
 const dualOf = (semiring: SumSemiring) => (semiring === 'max-plus' ? 'min-plus' : 'max-plus')
 
 /** Returns whether −A, B and all sums are finite in int32 over the dual semiring, and none has the value of ε or ⊤. */
-function* staysInt32({ negated, kept, semiring }: ResidualRequest): Steps<boolean> {
+function* staysInt32({ negated, unchanged, semiring }: ResidualRequest): Steps<boolean> {
   const n = yield* rangeOf(negated, semiring)
-  const k = yield* rangeOf(kept, semiring)
+  const k = yield* rangeOf(unchanged, semiring)
   if (k.zeros) return false
   const isOperandFinite =
     -n.least < MAX_INT32 && -n.most > MIN_INT32 && k.least > MIN_INT32 && k.most < MAX_INT32
@@ -328,7 +334,7 @@ const viewed = (view: HostView): MatrixLike<ElementArray> => {
 function dual(
   { left, negated, semiring, where }: ResidualRequest,
   minus: DenseMatrix<ElementArray>,
-  kept: MatrixLike<ElementArray>,
+  unchanged: MatrixLike<ElementArray>,
 ): Promise<MpmmResult<DenseMatrix<ElementArray>>> {
   const { batched, batch, rows, cols } = negated
   const transposed = {
@@ -337,7 +343,7 @@ function dual(
     strides: batched ? [rows * cols, 1, cols] : [1, cols],
   }
   const options = { ...where, semiring: dualOf(semiring) } as const
-  const product = left ? mpmm(transposed, kept, options) : mpmm(kept, transposed, options)
+  const product = left ? mpmm(transposed, unchanged, options) : mpmm(unchanged, transposed, options)
   return product as Promise<MpmmResult<DenseMatrix<ElementArray>>>
 }
 
@@ -405,9 +411,9 @@ function* narrowed(
     if (value === -Infinity) narrow[at] = MIN_INT32
     else if (value === Infinity) narrow[at] = MAX_INT32
     else {
-      const kept = storedAs(overflow, value, FINITE)
-      if (Number.isNaN(kept)) outside(value, at, shape)
-      narrow[at] = kept
+      const stored = storedAs(overflow, value, FINITE)
+      if (Number.isNaN(stored)) outside(value, at, shape)
+      narrow[at] = stored
     }
   }
   return rowMajorMatrix(narrow, shape)
@@ -416,10 +422,10 @@ function* narrowed(
 function outside(value: number, at: number, shape: Shape): never {
   const cols = shape.at(-1)!
   const rows = shape.at(-2)!
-  const place = [Math.floor(at / cols) % rows, at % cols]
-  if (shape.length === 3) place.unshift(Math.floor(at / (rows * cols)))
+  const position = [Math.floor(at / cols) % rows, at % cols]
+  if (shape.length === 3) position.unshift(Math.floor(at / (rows * cols)))
   const advice = "use matrices of float64, or choose overflow 'saturate' or 'wrap'"
-  throw outsideError(`element ${showList(place)} of the residual`, value, FINITE, advice)
+  throw outsideError(`element ${showList(position)} of the residual`, value, FINITE, advice)
 }
 
 /**
@@ -427,7 +433,7 @@ function outside(value: number, at: number, shape: Shape): never {
  * decided X[k, j].
  */
 function* attained(
-  { negated: a, kept: b, semiring }: ResidualRequest,
+  { negated: a, unchanged: b, semiring }: ResidualRequest,
   x: DenseMatrix<ElementArray>,
 ): Steps<boolean> {
   const single = x.data instanceof Float32Array
@@ -439,16 +445,16 @@ function* attained(
   let looked = 0
   for (let i = 0; i < b.rows; i++) {
     for (let j = 0; j < cols; j++) {
-      const wanted = b.data[b.offset + i * b.rowStride + j * b.colStride]!
-      if (wanted === zeroB) continue
+      const target = b.data[b.offset + i * b.rowStride + j * b.colStride]!
+      if (target === zeroB) continue
       let found = false
       for (let k = 0; k < a.cols && !found; k++) {
         if (++looked % PER_SLICE === 0) yield
         const own = a.data[a.offset + i * a.rowStride + k * a.colStride]!
         const value = x.data[k * cols + j]!
         if (own === zeroA || value === zeroX) continue
-        if (wanted === top) found = own === top || value === top
-        else found = (single ? Math.fround(wanted - own) : wanted - own) === value
+        if (target === top) found = own === top || value === top
+        else found = (single ? Math.fround(target - own) : target - own) === value
       }
       if (!found) return false
     }

@@ -229,8 +229,8 @@ async function times(
     const isTime = Number.isFinite(read[i]) && !(type === INT32 && read[i] === MIN_INT32)
     if (isTime && read[i]! >= least) continue
     const expected = isTime ? `${show(least)} or more` : 'a time, which is finite'
-    const place = isOne ? name : elementText(form, i, read.length)
-    throw new ValueError(`${place} is ${show(read[i])}, but it must be ${expected}`)
+    const position = isOne ? name : elementText(form, i, read.length)
+    throw new ValueError(`${position} is ${show(read[i])}, but it must be ${expected}`)
   }
   return isOne ? newArray(type, rows.nodes).fill(read[0]!) : read
 }

@@ -167,8 +167,8 @@ export function* findingCriticalPath(
   // Members are in reverse order of discovery within components, and behind the components that they reach. So only edges that close a cycle
   // lead forward, and each job is reached by the others.
   const { members } = yield* findingComponents({ nodes, start, to }, { roots })
-  const place = new Int32Array(nodes)
-  for (const [at, i] of members.entries()) place[i] = at
+  const position = new Int32Array(nodes)
+  for (const [at, i] of members.entries()) position[i] = at
   const count = new Int32Array(nodes)
   for (const root of roots) count[root] = 1
   const before = new Int32Array(nodes).fill(-1)
@@ -179,7 +179,7 @@ export function* findingCriticalPath(
     for (let k = start[i]!; k < start[i + 1]!; k++) {
       if (++looked % PER_SLICE === 0) yield
       const j = to[k]!
-      if (place[j]! >= at || count[j]! > count[i]!) continue
+      if (position[j]! >= at || count[j]! > count[i]!) continue
       count[j] = count[i]! + 1
       before[j] = i
     }

@@ -98,12 +98,12 @@ function* counting(given: NodeNumbers): Steps<Int32Array> {
   )
 }
 
-function readCount(value: unknown, place: string): number {
+function readCount(value: unknown, position: string): number {
   if (typeof value !== 'number' || !Number.isInteger(value)) {
-    throw new DTypeError(`${place} must be a number of tokens, an integer, but it is ${show(value)}`)
+    throw new DTypeError(`${position} must be a number of tokens, an integer, but it is ${show(value)}`)
   }
   if (value >= 0 && value <= MAX_INT32) return value
-  throw new ValueError(`${place} is ${show(value)}, but an edge has from 0 to 2^31 - 1 tokens`)
+  throw new ValueError(`${position} is ${show(value)}, but an edge has from 0 to 2^31 - 1 tokens`)
 }
 
 function withoutToken(nodes: number[], names: NodeNames | null): CycleError {

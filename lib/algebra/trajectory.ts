@@ -1,7 +1,7 @@
 /** Computes trajectories of linear systems: x(k + 1) = A ⊗ x(k) ⊕ B ⊗ u(k + 1). */
 import { throwIfAborted } from '../abort.js'
 import { CUDA, optionsOf, WEBGPU, whereSet } from '../backend.js'
-import type { PlaceRequest } from '../backend-selection.js'
+import type { PlacementRequest } from '../backend-selection.js'
 import { assertSemiringType, readSemiring, zeroOf } from '../built-in-semirings.js'
 import { showList } from '../describe.js'
 import { DeviceMatrix } from '../device/device.js'
@@ -28,7 +28,7 @@ import { assertConsistent } from '../product/prepare.js'
 import { reporting } from '../product/progress.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import { assertAttached, readView, type View } from '../view.js'
-import { placeOf } from './options.js'
+import { placementOf } from './options.js'
 import { readVector, type Vector, type VectorForm } from './vector.js'
 import {
   assertSquare,
@@ -136,10 +136,10 @@ export async function trajectory(
     input: driving,
     overflow,
     onProgress,
-    ...asked
+    ...placementOptions
   } = trajectoryOptions.read(options)
   throwIfAborted(signal, WHAT)
-  const place = placeOf(asked)
+  const placement = placementOf(placementOptions)
   const progress: WalkProgress = { done: 0, isStopped: false }
   const share = () => (steps > 0 ? progress.done / steps : 1)
   const stop = () => {
@@ -147,15 +147,15 @@ export async function trajectory(
   }
   const followed = <Result>(work: () => Promise<Result>) => reporting(onProgress, share, stop, work)
   if (isEdgeList(a)) {
-    if (place.backend === CUDA || place.backend === WEBGPU) {
-      refuseOfList(`option backend is '${optionsOf(place).backend}'`)
+    if (placement.backend === CUDA || placement.backend === WEBGPU) {
+      refuseOfList(`option backend is '${optionsOf(placement).backend}'`)
     }
-    if (place.devices !== 0) refuseOfList('option devices names GPUs')
+    if (placement.devices !== 0) refuseOfList('option devices names GPUs')
     const graph = await readGraph(a, semiring, signal, WHAT)
     const form = initialState(graph)
     const last = await readVector(x0, form)
     const stores = policyFor(overflow, form.type)
-    const input = readInput(driving, { rows: form.length, type: form.type, memory: null }, steps, place)
+    const input = readInput(driving, { rows: form.length, type: form.type, memory: null }, steps, placement)
     const where = { semiring, overflow, signal }
     const drive = input && ((await driveOf(input, null, where)) as DenseMatrix<ElementArray>)
     const states = await followed(() =>
@@ -168,10 +168,10 @@ export async function trajectory(
   assertSquare(view)
   assertSemiringType(readSemiring(semiring), view.type)
   policyFor(overflow, view.type)
-  if (view.memory) assertConsistent(place, view.memory.session)
+  if (view.memory) assertConsistent(placement, view.memory.session)
   const common = { semiring, overflow, signal }
-  const where = view.memory ? common : { ...common, ...optionsOf(asked) }
-  const input = readInput(driving, view, steps, place)
+  const where = view.memory ? common : { ...common, ...optionsOf(placementOptions) }
+  const input = readInput(driving, view, steps, placement)
   const x = await readVector(x0, { name: 'x0', length: view.rows, type: view.type, semiring })
   const system = {
     a,
@@ -241,7 +241,7 @@ function readInput(
   input: unknown,
   a: Pick<View, 'rows' | 'type' | 'memory'>,
   steps: number,
-  place: PlaceRequest,
+  placement: PlacementRequest,
 ): ReadInput | null {
   if (input === undefined) return null
   assertNames(input, ['b', 'u'], 'input')
@@ -262,7 +262,7 @@ function readInput(
     }
     assertAttached(view, name)
     if (!view.memory) continue
-    assertConsistent(place, view.memory.session)
+    assertConsistent(placement, view.memory.session)
     on ??= [view.memory.session, name]
     if (on[0] === view.memory.session) continue
     throw new DeviceError(

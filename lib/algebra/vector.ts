@@ -122,6 +122,6 @@ export function elementText(
   count: number,
 ): string {
   const node = at % length
-  const place = count === length ? `${at}` : `${Math.floor(at / length)}, ${node}`
-  return `${name}[${place}]${names ? ` of ${names.show(node)}` : ''}`
+  const position = count === length ? `${at}` : `${Math.floor(at / length)}, ${node}`
+  return `${name}[${position}]${names ? ` of ${names.show(node)}` : ''}`
 }

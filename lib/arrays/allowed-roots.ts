@@ -59,6 +59,6 @@ async function resolved(path: string): Promise<string> {
 
 function isInside(folder: string, path: string): boolean {
   if (isS3(folder) || isS3(path)) return path === folder || path.startsWith(`${folder}/`)
-  const way = relative(folder, path)
-  return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way)
+  const relativePath = relative(folder, path)
+  return relativePath !== '..' && !relativePath.startsWith(`..${sep}`) && !isAbsolute(relativePath)
 }

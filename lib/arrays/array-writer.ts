@@ -52,13 +52,13 @@ const npyBytes = ({ shape, dtype }: PlannedOutput) =>
   formatHeader(shape, dtype as 'int32').length + shape[0] * shape[1] * bytesOfStored(dtype)
 
 /**
- * Creates the array without its elements. The metadata stores `made`, which identifies the plan and its
+ * Creates the array without its elements. The metadata stores `attributes`, which identifies the plan and its
  * inputs.
  */
 export async function createTarget(
   plan: Pick<AnyPlan, 'output' | 'semiring'>,
   journal: Journal,
-  made: Record<string, unknown>,
+  attributes: Record<string, unknown>,
 ): Promise<void> {
   const { shape, dtype, layout } = plan.output
   if (!layout) {
@@ -92,7 +92,7 @@ export async function createTarget(
           },
         ]
       : inner,
-    attributes: { mpmml: made },
+    attributes: { mpmml: attributes },
   }
   const { store } = journal
   await store.makeFolders([journal.array, store.join(journal.array, 'c')])
@@ -144,9 +144,9 @@ export async function writeBlock(plan: AnyPlan, journal: Journal, block: Block):
   await atOnce(FILES_AT_ONCE, across * down, async (index) => {
     const top = Math.floor(index / across) * unit[0]
     const left = (index % across) * unit[1]
-    const place = [`${(rows[0] + top) / unit[0]}`, `${(cols[0] + left) / unit[1]}`]
+    const position = [`${(rows[0] + top) / unit[0]}`, `${(cols[0] + left) / unit[1]}`]
     const pieces = await fileOf(plan, block, top, left)
-    await store.write(store.join(journal.array, 'c', ...place), journal.temporary, pieces)
+    await store.write(store.join(journal.array, 'c', ...position), journal.temporary, pieces)
     for (const piece of pieces) written += piece.rows * piece.width
   })
   return written

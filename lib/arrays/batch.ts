@@ -124,9 +124,9 @@ export class Batch {
    * Starts the steps of a task. Its result is written after the last step, while the next task is computed.
    */
   async #compute(task: Task): Promise<void> {
-    const waited = performance.now()
+    const waitStart = performance.now()
     const memory = await this.#results.memory.take()
-    this.writeMs += performance.now() - waited
+    this.writeMs += performance.now() - waitStart
     const [rows, cols] = [lengthOf(task.rows), lengthOf(task.cols)]
     // A view owns no memory.
     const out = memory.view({ rows: [0, rows], cols: [0, cols] }) as Result
@@ -154,9 +154,9 @@ export class Batch {
     const { task, out } = block
     const operands = task.steps[index]!.map((_, at) => this.#operand + at)
     this.#operand += operands.length
-    const waited = performance.now()
+    const waitStart = performance.now()
     const matrices = await Promise.all(operands.map((operand) => this.#reading.take(operand)))
-    this.readMs += performance.now() - waited
+    this.readMs += performance.now() - waitStart
     while (this.#unfinished.length >= STEPS_AT_ONCE) await this.#unfinished.shift()
     if (this.#isStopped) return
     const step = async () => {

@@ -182,9 +182,9 @@ export class BlockComputer {
   /** Releases the device and the memory. No job may be running. */
   async close(): Promise<void> {
     clearTimeout(this.#timer)
-    const kept = this.#kept
+    const retained = this.#kept
     this.#kept = undefined
-    const engine = await kept?.engine.catch(() => undefined)
+    const engine = await retained?.engine.catch(() => undefined)
     await engine?.close()
   }
 }

@@ -129,10 +129,10 @@ class BucketStore implements Store {
     })
   }
 
-  async removeUnder(path: string, kept: KeepPredicate = () => false, first?: string): Promise<void> {
+  async removeUnder(path: string, isKept: KeepPredicate = () => false, first?: string): Promise<void> {
     if (first !== undefined) await this.remove([first])
     for await (const page of this.#pagesUnder(path)) {
-      await this.remove(page.map(({ name }) => name).filter((name) => !kept(name.slice(path.length + 1))))
+      await this.remove(page.map(({ name }) => name).filter((name) => !isKept(name.slice(path.length + 1))))
     }
   }
 
@@ -276,12 +276,12 @@ class BucketStore implements Store {
    * removed when the work began.
    */
   async place({ array, output }: Placement): Promise<boolean> {
-    const made = this.join(output, 'zarr.json')
+    const marker = this.join(output, 'zarr.json')
     const source = this.join(array, 'zarr.json')
     const metadata = await this.readWhole(source)
     if (!metadata) throw arrayGone(source)
     const isPlaced = async () => {
-      const there = await this.readWhole(made)
+      const there = await this.readWhole(marker)
       if (there && !there.equals(metadata)) throw madeMeanwhile(output)
       return there !== null
     }
@@ -291,9 +291,9 @@ class BucketStore implements Store {
     await atOnce(REQUESTS_AT_ONCE, chunks.length, (index) =>
       this.#copy(this.join(array, chunks[index]!), this.join(output, chunks[index]!)),
     )
-    if ((await this.write(made, '', [asRow(metadata)], true)) || (await isPlaced())) return true
+    if ((await this.write(marker, '', [asRow(metadata)], true)) || (await isPlaced())) return true
     throw new FileError(
-      `${made} can't be written: another process did something with it at the same moment: resume`,
+      `${marker} can't be written: another process did something with it at the same moment: resume`,
     )
   }
 

@@ -56,11 +56,11 @@ function start(): Thread {
   const waiting = new Map<number, Waiting>()
   const thread = { worker, waiting }
   worker.on('message', (answer: Answer) => {
-    const asked = waiting.get(answer.id)!
+    const request = waiting.get(answer.id)!
     waiting.delete(answer.id)
     if (waiting.size === 0) worker.unref()
-    if (answer.error) asked.reject(fromThread(answer.error))
-    else asked.resolve(answer.bytes!)
+    if (answer.error) request.reject(fromThread(answer.error))
+    else request.resolve(answer.bytes!)
   })
   const fail = (error: Error) => {
     threads.splice(threads.indexOf(thread), 1)

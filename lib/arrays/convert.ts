@@ -29,7 +29,7 @@ export function widen(from: OperandArray, to: ElementArray, zeroFrom: number, ze
 /**
  * Converts exact float64 results to int32.
  *
- * @param place - returns the position of an element for a message.
+ * @param position - returns the position of an element for a message.
  * @throws OverflowError for a result outside the finite range, if the policy is 'throw'.
  */
 export function narrow(
@@ -37,22 +37,22 @@ export function narrow(
   to: Int32Array,
   semiring: Semiring,
   policy: Overflow,
-  place: (index: number) => string,
+  position: (index: number) => string,
 ): void {
   const zero = zeroOf(semiring, 'float64')
   const zeroTo = zeroOf(semiring, 'int32')
   const finite = finiteOf(zeroTo < 0)
   for (let index = 0; index < from.length; index++) {
     const value = from[index]!
-    const kept = value === zero ? zeroTo : storedAs(policy, value, finite)
-    if (Number.isNaN(kept)) {
+    const stored = value === zero ? zeroTo : storedAs(policy, value, finite)
+    if (Number.isNaN(stored)) {
       throw outsideError(
-        place(index),
+        position(index),
         value,
         finite,
         "scale the values, use float64, or choose overflow 'saturate'",
       )
     }
-    to[index] = kept
+    to[index] = stored
   }
 }

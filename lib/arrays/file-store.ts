@@ -211,12 +211,12 @@ export const files: Store = {
       else await removeAll(path)
     }
   },
-  async removeUnder(path, kept, first) {
-    if (first === undefined) return removeBut(path, kept)
+  async removeUnder(path, isKept, first) {
+    if (first === undefined) return removeBut(path, isKept)
     // After the rename no process can move an array aside into the folder.
     const removed = `${path}.removed`
     await rename(path, removed).catch(orNull)
-    await removeBut(removed, kept)
+    await removeBut(removed, isKept)
     if (await isThere(removed)) await moved(removed, path)
   },
   identity: (path) => reading(path, () => identityOf(path)),
@@ -254,12 +254,12 @@ async function removeAll(path: string): Promise<void> {
   }
 }
 
-/** Removes a folder except the files for which `kept` returns true, and their folders. */
-async function removeBut(path: string, kept: KeepPredicate = () => false): Promise<void> {
+/** Removes a folder except the files for which `isKept` returns true, and their folders. */
+async function removeBut(path: string, isKept: KeepPredicate = () => false): Promise<void> {
   const names = await sortedFiles(path, { mayVanish: true })
-  if (!names.some(kept)) return removeAll(path)
+  if (!names.some(isKept)) return removeAll(path)
   for (const name of names) {
-    if (kept(name)) continue
+    if (isKept(name)) continue
     await removeAll(join(path, name))
     // Empty folders are removed upwards, until one isn't empty.
     for (let folder = dirname(name); folder !== '.'; folder = dirname(folder)) {
@@ -279,16 +279,16 @@ export async function writeWhole(
   write: (file: FileHandle) => Promise<void>,
 ): Promise<void> {
   const written = join(temporary, randomBytes(16).toString('hex'))
-  const place = () =>
+  const moveIntoPlace = () =>
     rename(written, path).catch(async (error) => {
       if (error.code !== 'ENOENT') throw error
-      await mkdir(dirname(path)).catch((made) => {
-        if (made.code !== 'EEXIST') throw made
+      await mkdir(dirname(path)).catch((error) => {
+        if (error.code !== 'EEXIST') throw error
       })
       await rename(written, path)
     })
   try {
-    await writeUnder(written, write, place)
+    await writeUnder(written, write, moveIntoPlace)
   } catch (error) {
     throw writeError(path, error)
   }

@@ -91,20 +91,20 @@ export async function graphPaths(request: GraphRequest): Promise<{ plan: GraphPl
   const { weights, output, work, sources, targets, limit, method = 'auto', backend } = request
   const { signal, overflow } = work
   throwIfAborted(signal, WORK)
-  const asked = await completeRequest(work, output, 'min-plus')
-  const semiring = assertPaths(asked.semiring)
+  const planRequest = await completeRequest(work, output, 'min-plus')
+  const semiring = assertPaths(planRequest.semiring)
   if (backend !== AUTO && backend !== CPU) {
     throw new OptionError(
       `backend '${addon.backendChoices[backend]}' is for the paths of matrices on disk, and those of an edge list are searched on the CPU: leave it out`,
     )
   }
   const began = performance.now()
-  const read = await readWeights(weights, asked)
+  const read = await readWeights(weights, planRequest)
   const options = { sources, targets, limit, method, overflow, signal }
   const question = await readQuery(semiring, read.weights, options)
   const a = await plannedGraph(read.path, question, limit, signal)
   const readMs = performance.now() - began
-  const plan = await resumeOrBegin<GraphPlan>(asked, 'graph-paths', {
+  const plan = await resumeOrBegin<GraphPlan>(planRequest, 'graph-paths', {
     assertSame({ a: { fingerprint, asked: before } }) {
       if (fingerprint !== a.fingerprint) throw inputChanged(a.path ?? 'the graph')
       if (before === a.asked) return
@@ -112,10 +112,10 @@ export async function graphPaths(request: GraphRequest): Promise<{ plan: GraphPl
         "what was begun can't be resumed: it was of other sources, targets or another limit. Ask for the same as then, or begin again with overwrite",
       )
     },
-    make: async () => planRows(question, a, asked),
+    make: async () => planRows(question, a, planRequest),
     ready: async () => {},
   })
-  return { plan, runner: new RowsSearch(plan, question, asked.memory, read.bytes, readMs) }
+  return { plan, runner: new RowsSearch(plan, question, planRequest.memory, read.bytes, readMs) }
 }
 
 function assertPaths(semiring: string): PathSemiring {
@@ -190,19 +190,20 @@ function fixedBytes({ nodes, to, type }: Edges): number {
   return to.length * (8 + bytesOf(type)) + searchBytes(nodes, to.length)
 }
 
-function planRows(question: PathQuery, a: PlannedGraph, asked: PlanRequest): GraphPlan {
-  const { block: wished, memory } = asked
+function planRows(question: PathQuery, a: PlannedGraph, planRequest: PlanRequest): GraphPlan {
+  const { block: wished, memory } = planRequest
   const [, rows, cols] = sizesOf(question)
   const { dtype } = a
   const fixed = fixedBytes(edgesOf(question))
   const perRow = BUFFERS * Math.max(1, cols) * bytesOf(question.type)
   const laidOut = (chunk: number) => {
-    const chunks = asked.chunks ?? [
+    const chunks = planRequest.chunks ?? [
       chunkOf(chunk, rows, wished.rows),
       // A chunk of few rows is wide, which limits the number of files.
       chunkOf(USUAL_CHUNK ** 2 / chunk, cols, undefined),
     ]
-    const request = isZarr(asked.output) && !asked.shards ? { ...asked, chunks } : asked
+    const request =
+      isZarr(planRequest.output) && !planRequest.shards ? { ...planRequest, chunks } : planRequest
     const output = planOutput(request, [rows, cols], dtype, { operand: dtype, result: dtype })
     const [unit] = unitOf(output)
     const other = fixed + extraBytes(output)
@@ -219,14 +220,14 @@ function planRows(question: PathQuery, a: PlannedGraph, asked: PlanRequest): Gra
   if (size < unit && wished.rows === undefined) throw tooLittle(least)
   assertMultiple(wished.rows, unit, rows, 'rows')
   const most = Math.ceil(Math.max(1, rows) / unit) * unit
-  const wanted = Math.max(MIN_ROWS * availableParallelism(), Math.floor(USUAL_BYTES / perRow))
-  const block = wished.rows ?? Math.min(most, aligned(Math.min(size, wanted), unit, 1))
+  const suitableRows = Math.max(MIN_ROWS * availableParallelism(), Math.floor(USUAL_BYTES / perRow))
+  const block = wished.rows ?? Math.min(most, aligned(Math.min(size, suitableRows), unit, 1))
   if (blocksIn(rows, block) > MAX_STEPS) throw tooLittle(fixed + 2 * perRow * Math.ceil(rows / MAX_STEPS))
   return identified({
     kind: 'graph-paths' as const,
     begun: beginning(),
-    semiring: asked.semiring,
-    overflow: readPolicy(dtype, asked.overflow),
+    semiring: planRequest.semiring,
+    overflow: readPolicy(dtype, planRequest.overflow),
     a,
     output,
     block: { rows: block },
@@ -341,12 +342,12 @@ class RowsSearch implements JobRunner {
       query.sources?.slice(first, end) ?? Int32Array.from({ length: end - first }, (_, at) => first + at)
     const started = performance.now()
     const graph = { edges: edgesOf(this.#question) }
-    const asked = { ...query, memory: this.#memory, ...how, sources }
+    const request = { ...query, memory: this.#memory, ...how, sources }
     const results = { distances, next: null, trees: null }
     const { borrowed } = this.#question
     const progress = ({ done }: { done: number }) => began?.(done)
     this.method = await runNative({ signal, onProgress: progress, what: WORK, borrowed }, (call) =>
-      search(graph, asked, results, call),
+      search(graph, request, results, call),
     )
     return performance.now() - started
   }

@@ -64,26 +64,29 @@ function assertType(semiring: Semiring, dtype: ArrayType): void {
 }
 
 export function planOutput(
-  asked: PlanRequest,
+  request: PlanRequest,
   shape: readonly [number, number],
   dtype: ArrayType,
   types: BlockTypes,
 ): PlannedOutput {
-  const { output: path, block, shards, codec = 'none' } = asked
+  const { output: path, block, shards, codec = 'none' } = request
   if (isNpy(path)) {
     for (const name of ['chunks', 'shards', 'codec'] as const) {
-      if (asked[name] === undefined) continue
+      if (request[name] === undefined) continue
       throw new OptionError(`option ${name} is for Zarr outputs, but the output is ${path}: leave it out`)
     }
     return { path, shape, dtype, layout: null }
   }
-  const usual = usualChunk(asked.memory, types)
-  const chunks = asked.chunks ?? [chunkOf(usual, shape[0], block.rows), chunkOf(usual, shape[1], block.cols)]
+  const usual = usualChunk(request.memory, types)
+  const chunks = request.chunks ?? [
+    chunkOf(usual, shape[0], block.rows),
+    chunkOf(usual, shape[1], block.cols),
+  ]
   if (shards && (shards[0] % chunks[0] || shards[1] % chunks[1])) {
     throw new OptionError(`option shards must be multiples of the chunks, [${chunks}], but it is [${shards}]`)
   }
-  const made: ZarrLayout = shards ? { chunks, shards, codec } : { chunks, codec }
-  return { path, shape, dtype, layout: made }
+  const layout: ZarrLayout = shards ? { chunks, shards, codec } : { chunks, codec }
+  return { path, shape, dtype, layout }
 }
 
 /**
@@ -135,9 +138,9 @@ function assertAtMost(length: number, size: number, name: string): void {
 export function planMultiply(
   [sourceA, sourceB]: readonly [ArraySource, ArraySource],
   [a, b]: readonly [PlannedInput, PlannedInput],
-  asked: PlanRequest,
+  request: PlanRequest,
 ): MultiplyPlan {
-  const { block, semiring } = asked
+  const { block, semiring } = request
   if (a.shape[1] !== b.shape[0]) {
     throw new ShapeError(
       `${a.path} has ${a.shape[1]} columns and ${b.path} has ${b.shape[0]} rows: the inner dimensions of a product must be equal`,
@@ -151,11 +154,11 @@ export function planMultiply(
   assertType(semiring, a.dtype)
   const result = resultType(a.dtype)
   const types: BlockTypes = { operand: a.dtype === b.dtype ? a.dtype : 'int32', result }
-  const output = planOutput(asked, [a.shape[0], b.shape[1]], result, types)
+  const output = planOutput(request, [a.shape[0], b.shape[1]], result, types)
   const unit = unitOf(output)
   const extra = extraBytes(output) + sourceA.extraBytes + sourceB.extraBytes
   const lengths = [output.shape[0], output.shape[1], a.shape[1]] as const
-  const size = blockSize(asked.memory, Math.max(...lengths, 1), Math.max(...unit), extra, types)
+  const size = blockSize(request.memory, Math.max(...lengths, 1), Math.max(...unit), extra, types)
   assertMultiple(block.rows, unit[0], lengths[0], 'rows')
   assertMultiple(block.cols, unit[1], lengths[1], 'cols')
   const blocks = {
@@ -168,7 +171,7 @@ export function planMultiply(
     kind: 'multiply' as const,
     begun: beginning(),
     semiring,
-    overflow: readPolicy(a.dtype, asked.overflow),
+    overflow: readPolicy(a.dtype, request.overflow),
     a,
     b,
     output,
@@ -180,9 +183,9 @@ export function planMultiply(
 export async function planPaths(
   source: ArraySource,
   a: PlannedInput,
-  asked: PlanRequest,
+  request: PlanRequest,
 ): Promise<PathsPlan> {
-  const { semiring } = asked
+  const { semiring } = request
   const [n, cols] = a.shape
   if (n !== cols) {
     throw new ShapeError(
@@ -191,18 +194,18 @@ export async function planPaths(
   }
   assertOrder(readSemiring(semiring))
   assertType(semiring, a.dtype)
-  const policy = readPolicy(a.dtype, asked.overflow)
+  const policy = readPolicy(a.dtype, request.overflow)
   if (policy === 'wrap') {
     throw new OptionError("option overflow must be 'throw' or 'saturate' for paths, but it is 'wrap'")
   }
-  const between = await typeBetween(source, a, asked)
+  const between = await typeBetween(source, a, request)
   const types: BlockTypes = { operand: between, result: between }
-  const output = planOutput(asked, [n, n], resultType(a.dtype), types)
+  const output = planOutput(request, [n, n], resultType(a.dtype), types)
   const unit = commonMultiple(...(unitOf(output) as [number, number]))
   const size =
-    squareSize(asked.block) ??
+    squareSize(request.block) ??
     aligned(
-      blockSize(asked.memory, Math.max(n, 1), unit, extraBytes(output) + source.extraBytes, types),
+      blockSize(request.memory, Math.max(n, 1), unit, extraBytes(output) + source.extraBytes, types),
       unit,
       commonMultiple(...(source.unit as [number, number])),
     )

@@ -68,9 +68,9 @@ export class NpySource implements ArraySource {
     const position = this.#start + outer[0] * pitch + inner[0] * size
     return readingNpy(this.path, async (file) => {
       assertUnchanged(this.path, (await file.stat()).mtimeMs, changedMs)
-      const place = { pitch, width: width * size, memoryPitch: width * size }
+      const layout = { pitch, width: width * size, memoryPitch: width * size }
       const fill = (part: Pick<Rectangle, 'position' | 'rows' | 'memory'>) =>
-        readRectangle(file, { ...place, ...part }).catch((error) => {
+        readRectangle(file, { ...layout, ...part }).catch((error) => {
           throw damaged(this.path, error)
         })
       if (!convert) {
@@ -86,8 +86,8 @@ export class NpySource implements ArraySource {
           const read = bytes.subarray(0, rows * width * size)
           if (swapped) swapBytes(read, size)
           const indexOf = (at: number) => {
-            const place = [outer[0] + row + Math.floor(at / width), inner[0] + (at % width)]
-            return this.#byColumns ? place.reverse() : place
+            const position = [outer[0] + row + Math.floor(at / width), inner[0] + (at % width)]
+            return this.#byColumns ? position.reverse() : position
           }
           convertElements(read, this.#type, out, row * width, indexOf)
         }

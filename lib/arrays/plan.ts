@@ -101,14 +101,14 @@ export async function begin(
   work: ReadWork,
   ready: (plan: BlockPlan) => Promise<void>,
 ): Promise<BlockPlan> {
-  const asked = await completeRequest(work, c, kind === 'multiply' ? 'max-plus' : 'min-plus')
+  const request = await completeRequest(work, c, kind === 'multiply' ? 'max-plus' : 'min-plus')
   const paths = kind === 'multiply' ? [a, b!] : [a]
   const inputs: ArraySource[] = []
-  for (const path of paths) inputs.push(await openSource(readPath(path), asked.signal))
+  for (const path of paths) inputs.push(await openSource(readPath(path), request.signal))
   const planned: PlannedInput[] = []
   for (const input of inputs) planned.push(await planInput(input))
-  for (const { path } of planned) await assertSeparate(asked.output, path)
-  return resumeOrBegin<BlockPlan>(asked, kind, {
+  for (const { path } of planned) await assertSeparate(request.output, path)
+  return resumeOrBegin<BlockPlan>(request, kind, {
     assertSame(begun) {
       const before = inputsOf(begun)
       for (const [index, { path, shape, dtype, fingerprint }] of planned.entries()) {
@@ -121,8 +121,8 @@ export async function begin(
     },
     make: async () =>
       kind === 'multiply'
-        ? planMultiply(pairOf(inputs), pairOf(planned), asked)
-        : await planPaths(inputs[0]!, planned[0]!, asked),
+        ? planMultiply(pairOf(inputs), pairOf(planned), request)
+        : await planPaths(inputs[0]!, planned[0]!, request),
     ready,
   })
 }
@@ -159,30 +159,30 @@ interface Beginning<Plan> {
  * Returns the plan of the unfinished work or a new plan, after creating the folder of the unfinished output.
  */
 export async function resumeOrBegin<Plan extends AnyPlan>(
-  asked: PlanRequest,
+  request: PlanRequest,
   kind: Plan['kind'],
   { assertSame, make, ready }: Beginning<Plan>,
 ): Promise<Plan> {
-  const { begun: there, replaces } = await findExisting(asked)
+  const { begun: there, replaces } = await findExisting(request)
   if (there) {
     if (there.kind !== kind) throw differs('the work', there.kind, kind)
     const begun = there as Plan
     assertSame(begun)
-    assertSameOutput(begun, asked)
+    assertSameOutput(begun, request)
     await ready(begun)
     return begun
   }
-  const made = await make()
-  const plan = replaces === null ? made : (identified<AnyPlan>({ ...made, replaces }) as Plan)
+  const created = await make()
+  const plan = replaces === null ? created : (identified<AnyPlan>({ ...created, replaces }) as Plan)
   await ready(plan)
   // The output may be complete already, if a process ended between renaming it and returning.
-  const madeBy = asked.resume ? await makerOf(plan, asked.signal) : undefined
+  const madeBy = request.resume ? await makerOf(plan, request.signal) : undefined
   if (madeBy !== undefined) {
-    await new Output(asked.output, asked.signal).removeBegun()
+    await new Output(request.output, request.signal).removeBegun()
     return identified<AnyPlan>({ ...plan, madeBy }) as Plan
   }
-  await clear(asked)
-  const journal = new Journal(plan, asked.signal)
+  await clear(request)
+  const journal = new Journal(plan, request.signal)
   await journal.create()
   try {
     await createTarget(plan, journal, madeFrom(plan))
@@ -243,25 +243,25 @@ async function findExisting({
     if (!isArrayMetadata(await new Output(group, signal).metadata())) continue
     throw new OptionError(`the output ${output} is in the folder of a Zarr array, ${group}: name another one`)
   }
-  const place = new Output(output, signal)
-  const plan = overwrite ? null : await place.begunPlan()
+  const location = new Output(output, signal)
+  const plan = overwrite ? null : await location.begunPlan()
   if (plan) {
     if (resume) return { begun: plan, replaces: null }
     throw new ExistsError(
       `work on ${output} was begun and not finished (${output}.partial): go on with resume, or begin again with overwrite`,
     )
   }
-  const isTaken = await place.store.isTaken(output)
+  const isTaken = await location.store.isTaken(output)
   if (isTaken && !overwrite && !(resume && isZarr(output))) {
     // A process that ended while it completed this output may have left the empty folder.
-    await place.store.remove([`${place.partial}/`])
+    await location.store.remove([`${location.partial}/`])
     throw exists(output, resume)
   }
   // The identity is read first. A file that another program adds later is then either found here, or changes
   // the identity at the end.
-  const replaces = overwrite ? await place.store.identity(output) : null
-  await place.assertReplaceable()
-  const stranger = overwrite ? await place.stranger() : undefined
+  const replaces = overwrite ? await location.store.identity(output) : null
+  await location.assertReplaceable()
+  const stranger = overwrite ? await location.stranger() : undefined
   if (stranger !== undefined) {
     throw new ExistsError(
       `${output} is not replaced, because it has ${stranger}, which is no part of a Zarr array: move that away, or name another output`,
@@ -281,18 +281,18 @@ const exists = (output: string, resume: boolean) =>
  * later.
  */
 async function clear({ output, resume, overwrite, signal }: PlanRequest): Promise<void> {
-  const place = new Output(output, signal)
-  const isTaken = await place.store.isTaken(output)
+  const location = new Output(output, signal)
+  const isTaken = await location.store.isTaken(output)
   if (!overwrite && isTaken) throw exists(output, resume)
   // A folder without a plan remains from a process that ended while it began the work.
-  const stranger = await place.removeBegun()
+  const stranger = await location.removeBegun()
   if (stranger !== null) {
     throw new ExistsError(
       `${output}.partial is in the way: it is not unfinished work of this library, but has ${stranger}: move it away, or name another ` +
         'output',
     )
   }
-  if (isTaken) await place.clear()
+  if (isTaken) await location.clear()
 }
 
 /** Returns whether the output exists and was created by this plan. */
@@ -311,14 +311,14 @@ async function makerOf(plan: AnyPlan, signal: AbortSignal | undefined): Promise<
   // A .npy file doesn't name its plan.
   if (!layout) return undefined
   const bytes = await new Output(path, signal).metadata()
-  let made: { plan?: string } | undefined
+  let created: { plan?: string } | undefined
   try {
-    made = JSON.parse(`${bytes}`)?.attributes?.mpmml
+    created = JSON.parse(`${bytes}`)?.attributes?.mpmml
   } catch {
     return undefined
   }
   const stable = (what: object | undefined) => JSON.stringify({ ...what, plan: '' })
-  return stable(made) === stable(madeFrom(plan)) ? made?.plan : undefined
+  return stable(created) === stable(madeFrom(plan)) ? created?.plan : undefined
 }
 
 export const differs = (what: string, was: unknown, is: unknown) =>
@@ -330,20 +330,20 @@ export const differs = (what: string, was: unknown, is: unknown) =>
 /**
  * Throws ResumeError if the requested layout or path of the output differs from those of the unfinished work.
  */
-function assertSameOutput(begun: AnyPlan, asked: PlanRequest): void {
-  if (begun.output.path !== asked.output) throw differs('the output', begun.output.path, asked.output)
-  if (begun.semiring !== asked.semiring) throw differs('semiring', begun.semiring, asked.semiring)
-  if ((asked.overflow ?? 'throw') !== (begun.overflow ?? 'throw')) {
-    throw differs('overflow', begun.overflow ?? 'throw', asked.overflow ?? 'throw')
+function assertSameOutput(begun: AnyPlan, request: PlanRequest): void {
+  if (begun.output.path !== request.output) throw differs('the output', begun.output.path, request.output)
+  if (begun.semiring !== request.semiring) throw differs('semiring', begun.semiring, request.semiring)
+  if ((request.overflow ?? 'throw') !== (begun.overflow ?? 'throw')) {
+    throw differs('overflow', begun.overflow ?? 'throw', request.overflow ?? 'throw')
   }
   const { layout } = begun.output
   for (const name of ['chunks', 'shards', 'codec'] as const) {
-    const is = asked[name]
+    const is = request[name]
     if (is !== undefined && `${is}` !== `${layout?.[name]}`) throw differs(name, layout?.[name], is)
   }
   const block = blockOf(begun)
   for (const name of ['rows', 'cols', 'depth'] as const) {
-    const size = asked.block[name]
+    const size = request.block[name]
     // Blocks of whole rows have only the size `rows`.
     if (size === undefined || (begun.kind === 'graph-paths' && name !== 'rows')) continue
     if (size !== block[name]) throw differs(`block.${name}`, block[name], size)

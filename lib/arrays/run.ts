@@ -152,7 +152,7 @@ class ProgressTracker {
     this.#done = Math.min(total, Math.max(this.#done, this.#blocks + share))
     const done = this.#done
     const left = Math.max(0, total - skipped - done)
-    this.#listener.tell({
+    this.#listener.notify({
       done: total === 0 ? 1 : Math.min(1, (skipped + done) / total),
       blocks: skipped + this.#blocks,
       total,

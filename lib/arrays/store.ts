@@ -95,12 +95,12 @@ export interface Store {
   /** Removes files and empty folders; paths of folders end with a slash. */
   remove(paths: readonly string[]): Promise<void>
   /**
-   * Removes all files below a path except those for which `kept` returns true.
+   * Removes all files below a path except those for which `isKept` returns true.
    *
    * @param first - a file without which no other process takes the remaining files for a complete array. It is
    * removed first, or the folder is renamed before the removal.
    */
-  removeUnder(path: string, kept?: KeepPredicate, first?: string): Promise<void>
+  removeUnder(path: string, isKept?: KeepPredicate, first?: string): Promise<void>
   /**
    * Returns a string that identifies the state of a file or folder with all its files, and differs after a
    * change. Null if the path is free, and in a bucket, where an old output is removed before the work begins.

@@ -257,10 +257,10 @@ function readSharding({ configuration = {} }: CodecEntry, file: readonly [number
   if (bytes?.name !== 'bytes' || !little || (checksum && checksum.name !== 'crc32c') || more) {
     refuse("expected the codecs bytes (little-endian) and crc32c of its shards' index")
   }
-  const place = configuration.index_location ?? 'end'
-  if (place !== 'start' && place !== 'end')
-    refuse(`its shards' index is at ${show(place)}: expected 'start' or 'end'`)
-  return { chunk, codecs, index: { first: place === 'start', checked: checksum !== undefined } }
+  const position = configuration.index_location ?? 'end'
+  if (position !== 'start' && position !== 'end')
+    refuse(`its shards' index is at ${show(position)}: expected 'start' or 'end'`)
+  return { chunk, codecs, index: { first: position === 'start', checked: checksum !== undefined } }
 }
 
 /** Types of the parameters of codecs. */

@@ -108,9 +108,9 @@ export class ZarrSource implements ArraySource {
   async #readChunk(row: number, col: number, planned: PlannedInput, part: Rectangle): Promise<number> {
     const { file, chunk } = this.#matrix
     const perFile = [file[0] / chunk[0], file[1] / chunk[1]] as const
-    const place = [Math.floor(row / perFile[0]), Math.floor(col / perFile[1])] as const
-    const path = this.#matrix.name(...place)
-    const inFile = (row - place[0] * perFile[0]) * perFile[1] + (col - place[1] * perFile[1])
+    const index = [Math.floor(row / perFile[0]), Math.floor(col / perFile[1])] as const
+    const path = this.#matrix.name(...index)
+    const inFile = (row - index[0] * perFile[0]) * perFile[1] + (col - index[1] * perFile[1])
     const what = this.#matrix.index ? `${path}, chunk ${inFile}` : path
     const [top, left] = [row * chunk[0], col * chunk[1]]
     try {

@@ -113,7 +113,7 @@ async function closeOn(session: Session, call: Call, started: number): Promise<C
   const target = home && out ? out : null
   report.fill(0)
   const work = { what: WORK, signal, onProgress, report, steps: batch * rows ** 3, borrowed }
-  const made = await runNative(
+  const nativeResult = await runNative(
     work,
     ({ cancel }) => closed(session, call, target, cancel),
     (memories) => {
@@ -123,10 +123,10 @@ async function closeOn(session: Session, call: Call, started: number): Promise<C
     const gains = error instanceof CycleError && !isFromListener(error)
     throw gains ? await gainingCycle(session, call, report[reportAt.gain]!) : error
   })
-  const next = closing.next ? made.pop()! : null
+  const next = closing.next ? nativeResult.pop()! : null
   const distances = target
     ? (options.out as DeviceMatrix<ElementArray>)
-    : await deliver(session, call, made[0]!).catch((error) => {
+    : await deliver(session, call, nativeResult[0]!).catch((error) => {
         if (next) addon.release(next)
         throw error
       })
@@ -171,9 +171,9 @@ async function closed(
       ),
       name,
     )
-    const made = given === undefined ? [] : Array.isArray(given) ? given : [given]
+    const memories = given === undefined ? [] : Array.isArray(given) ? given : [given]
     becomesResult = inPlace && !target
-    return becomesResult ? [uploaded!, ...made] : made
+    return becomesResult ? [uploaded!, ...memories] : memories
   } finally {
     if (uploaded && !becomesResult) addon.release(uploaded)
   }

@@ -32,9 +32,9 @@ export function* findCycle(
   const cycleOf = (cycle: number[]) => {
     // The weight of floats is rounded in this order of edges.
     const nodes = rotated(cycle, leastOf(cycle))
-    const way = (sum: number, from: number, k: number) =>
+    const extended = (sum: number, from: number, k: number) =>
       extend(sum, weight(from, nodes[(k + 1) % nodes.length]!))
-    return { nodes, weight: nodes.reduce(way, one) }
+    return { nodes, weight: nodes.reduce(extended, one) }
   }
   // An infinity instead of the semiring's zero, because exact sums of int32 weights may be worse than the
   // zero.
@@ -96,13 +96,13 @@ export function* findCycle(
 
 /** Returns the nodes from `root` to `node` by parents; only the nodes of a cycle if the parents form one. */
 function walkTo(node: number, root: number, parent: Int32Array): number[] {
-  const way: number[] = []
-  const places = new Map<number, number>()
+  const path: number[] = []
+  const positions = new Map<number, number>()
   for (let at = node; at !== root; at = parent[at]!) {
-    const place = places.get(at)
-    if (place !== undefined) return way.slice(place).reverse()
-    places.set(at, way.length)
-    way.push(at)
+    const position = positions.get(at)
+    if (position !== undefined) return path.slice(position).reverse()
+    positions.set(at, path.length)
+    path.push(at)
   }
-  return [root, ...way.reverse()]
+  return [root, ...path.reverse()]
 }

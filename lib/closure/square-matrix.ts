@@ -99,9 +99,9 @@ function assertOut(out: View<ElementArray>, matrix: View, name: string): void {
   assertShape(out, 'out', name, matrix)
   assertCapacity(out, 'out', 'the result')
   if (!matrix.memory || out.memory?.session === matrix.memory.session) return
-  const place = out.memory ? `on ${out.memory.session}, opened by another openDevice()` : 'in an array'
+  const location = out.memory ? `on ${out.memory.session}, opened by another openDevice()` : 'in an array'
   throw new DeviceError(
-    `out is ${place}, but ${name} is on ${matrix.memory.session}, and so is the result: leave out \`out\`, and download c`,
+    `out is ${location}, but ${name} is on ${matrix.memory.session}, and so is the result: leave out \`out\`, and download c`,
   )
 }
 

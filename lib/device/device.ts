@@ -144,12 +144,12 @@ const combineOptions = new Options({ semiring, signal } satisfies OptionsOf<Comb
  * await device.close()
  */
 export async function openDevice(options?: OpenOptions): Promise<Device> {
-  const asked = openOptions.read(options)
-  assertDevicesOnly(asked)
-  throwIfAborted(asked.signal, OPENING)
-  const opening = openSession(asked.backend, indexOf(asked.device), asked.devices)
+  const requested = openOptions.read(options)
+  assertDevicesOnly(requested)
+  throwIfAborted(requested.signal, OPENING)
+  const opening = openSession(requested.backend, indexOf(requested.device), requested.devices)
   try {
-    return new Device(await raceWithAbort(opening, asked.signal, (signal) => aborted(signal, OPENING)))
+    return new Device(await raceWithAbort(opening, requested.signal, (signal) => aborted(signal, OPENING)))
   } catch (error) {
     // Native code can't cancel the opening, so the device is closed when it is open.
     opening.then(({ native }) => addon.closeDevice(native)).catch(() => {})
@@ -170,13 +170,13 @@ export async function openSession(backend: number, index: number, devices = 0): 
   )
   const found = addon.describeDevice(native)
   const taken = addon.backends[found.backend]!
-  const [place, name] =
+  const [label, name] =
     taken === 'cpu'
       ? [0, deviceName(-1)]
       : taken === 'webgpu'
         ? [0, nameOfKnownGpu()]
         : [found.index, found.name]
-  return new Session(native, taken, place, name, found.devices, found.all)
+  return new Session(native, taken, label, name, found.devices, found.all)
 }
 
 /**
@@ -492,9 +492,9 @@ export class DeviceMatrix<Data extends OperandArray = Int32Array> extends Reside
     assertAttached(other, 'd')
     const { session } = c.memory
     if (!other.memory || other.memory.session !== session) {
-      const place = other.memory ? `on ${other.memory.session}` : 'in an array'
+      const location = other.memory ? `on ${other.memory.session}` : 'in an array'
       throw new DeviceError(
-        `d must be on the device of the matrix, ${session}, but it is ${place}: upload it there`,
+        `d must be on the device of the matrix, ${session}, but it is ${location}: upload it there`,
       )
     }
     if (c.type !== other.type) {
@@ -543,16 +543,16 @@ export class DeviceMatrix<Data extends OperandArray = Int32Array> extends Reside
     const into = out === undefined ? null : readBack(out, 'out', 'operand')
     assertAttached(from, 'the matrix')
     if (into) assertFits(into, from)
-    const made = into ? null : rowMajorMatrix(this.#newArray(from) as Data, shapeOf(from))
+    const target = into ? null : rowMajorMatrix(this.#newArray(from) as Data, shapeOf(from))
     const layout = into ?? rowMajorElements(from)
-    const array = into ? into.data : made!.data
+    const array = into ? into.data : target!.data
     const { session } = from.memory
     const borrowed = into && { requireStillThere: () => assertStillAttached(into, 'out') }
     await runNative({ what: 'the download', signal, borrowed }, ({ cancel }) => {
       if (signal) assertAttached(from, 'the matrix')
       return addon.download(session.native, from.data, array, copyRequest(layout, from), cancel)
     })
-    return out ?? made!
+    return out ?? target!
   }
 
   #newArray(from: ResidentView): OperandArray {

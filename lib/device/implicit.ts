@@ -1,6 +1,6 @@
 /** Opens devices implicitly for work on arrays that consists of several products. */
 import { AUTO, CPU, WEBGPU } from '../backend.js'
-import { type PlaceRequest, placeClosure } from '../backend-selection.js'
+import { type PlacementRequest, placeClosure } from '../backend-selection.js'
 import { DeviceLostError, OutOfMemoryError } from '../errors.js'
 import { isFromListener } from '../listener.js'
 import { measureProduct } from '../product/multiply.js'
@@ -12,11 +12,11 @@ import type { Session } from './resident.js'
 const sessions = new Map<string, Promise<Session>>()
 
 /**
- * Runs work of about `steps` steps on the backend that the options or the library choose. `kind`: that of the work if `auto` may give it
- * to WebGPU.
+ * Runs work of about `steps` steps on the backend that the options or the library choose. `kind` is the kind of work if `auto` may
+ * choose WebGPU, otherwise null.
  */
 export async function onImplicitDevice<Result>(
-  options: PlaceRequest,
+  options: PlacementRequest,
   steps: number,
   kind: SquareWork | null,
   work: (session: Session) => Promise<Result>,

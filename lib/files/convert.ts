@@ -13,10 +13,10 @@ import { newMatrixData } from './memory.js'
 import { elementIndex, gather } from './npy-content.js'
 
 /** Returns the element type for a matrix of a file that states a type. */
-function typeOfTyped(dtype: DataType, wanted: DenseRequest, name: string): DataType {
+function typeOfTyped(dtype: DataType, request: DenseRequest, name: string): DataType {
   // Bytes may be booleans, which are converted to numbers only if the caller requests a type.
-  if (wanted.dtype === undefined && (hasType(wanted.semiring, dtype) || dtype === 'uint8')) return dtype
-  return typeFor(wanted, isIntegers(dtype) ? 'integer' : 'real', name)
+  if (request.dtype === undefined && (hasType(request.semiring, dtype) || dtype === 'uint8')) return dtype
+  return typeFor(request, isIntegers(dtype) ? 'integer' : 'real', name)
 }
 
 /**
@@ -32,18 +32,18 @@ export const bytesOnly = ({ semiring, dtype }: DenseRequest) =>
  */
 export async function convertMatrix(
   matrix: Matrix<ElementArray>,
-  wanted: DenseRequest,
+  request: DenseRequest,
   name: string,
   signal: AbortSignal | undefined,
 ): Promise<Matrix<ElementArray>> {
   const from = typeNameOf(elementType(matrix.data))
-  const to = typeOfTyped(from, wanted, name)
+  const to = typeOfTyped(from, request, name)
   if (from === to) return matrix
-  const { semiring } = wanted
+  const { semiring } = request
   const view = readBack(matrix, name, 'result')
   const shape = shapeOf(view)
   const count = view.batch * view.rows * view.cols
-  const data = newMatrixData(count, name, to, wanted.maxBytes)
+  const data = newMatrixData(count, name, to, request.maxBytes)
   await inSlices(converting({ view, from, to, semiring, name }, data), signal, 'reading a file')
   return { data, shape }
 }

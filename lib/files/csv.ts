@@ -34,12 +34,12 @@ const newFloats = (length: number, name: string) =>
  */
 export function csvParser(
   name: string,
-  wanted: DenseRequest,
+  request: DenseRequest,
   isTsv: boolean,
 ): LineParser<Matrix<ElementArray>> {
   // The type of an element may follow from the numbers yet to come.
-  const minBytes = bytesOfStored(wanted.dtype ?? 'int32')
-  const infinity = infiniteZero(wanted.semiring)
+  const minBytes = bytesOfStored(request.dtype ?? 'int32')
+  const infinity = infiniteZero(request.semiring)
   const zero = Number.isNaN(infinity) ? 0 : infinity
   const numbers = new Pieces((length) => newFloats(length, name))
   let count = 0
@@ -74,7 +74,7 @@ export function csvParser(
     const start = count
     do {
       if (count % PER_SLICE === 0) {
-        assertWithinLimit(count * minBytes, wanted.maxBytes, name)
+        assertWithinLimit(count * minBytes, request.maxBytes, name)
         yield
       }
       numbers.add(cell(reader, count++ - start))
@@ -108,8 +108,8 @@ export function csvParser(
       reader.assertClear()
       if (rows === 0)
         throw new FileError(`${name}: expected a row of numbers in each line, but it has no row`)
-      const dtype = typeFor(wanted, integral ? 'integer' : 'real', name)
-      const data = yield* joined(numbers, dtype, wanted, name, cols)
+      const dtype = typeFor(request, integral ? 'integer' : 'real', name)
+      const data = yield* joined(numbers, dtype, request, name, cols)
       return { data, shape: [rows, cols] }
     },
   }

@@ -23,7 +23,7 @@ export interface DenseRequest {
 }
 
 /** Returns the requested conversion of a file. Throws DTypeError if the semiring doesn't have the type. */
-export function wantedOf(
+export function denseRequest(
   semiring: Semiring | undefined,
   dtype: DataType | undefined,
   maxBytes = Number.POSITIVE_INFINITY,
@@ -123,10 +123,10 @@ export class DenseEntries implements EntrySink<Matrix<ElementArray>> {
   #data!: ElementArray
   #cols = 0
 
-  constructor(name: string, wanted: DenseRequest) {
+  constructor(name: string, request: DenseRequest) {
     this.#name = name
-    this.#wanted = wanted
-    this.#join = joinOf(readSemiring(wanted.semiring))
+    this.#wanted = request
+    this.#join = joinOf(readSemiring(request.semiring))
   }
 
   *begin({ rows, cols, values }: EntriesHead): Steps<Accepted> {

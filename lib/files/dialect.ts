@@ -61,9 +61,9 @@ export function* decideDialect(
 ): Steps<Sample['records']> {
   if (!reader.isLast && reader.end - reader.position < MAX_BYTES) awaitMore()
   // A tab at the end of the line isn't part of its text.
-  const told = /^"?sep=([,;|]?)"?$/i.exec(reader.restOfLine())?.[1]
-  if (told !== undefined) reader.nextLine()
-  const only = told === undefined ? null : (told || '\t').charCodeAt(0)
+  const declared = /^"?sep=([,;|]?)"?$/i.exec(reader.restOfLine())?.[1]
+  if (declared !== undefined) reader.nextLine()
+  const only = declared === undefined ? null : (declared || '\t').charCodeAt(0)
   const separators = only === null ? [...candidates, BLANKS] : [only]
   const sampled = function* (size: number): Steps<Sample[]> {
     const first = beginning(reader, size)

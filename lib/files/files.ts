@@ -189,13 +189,13 @@ export async function moveToFree(from: string, to: string): Promise<boolean> {
 }
 
 /**
- * Writes a new file `temporary`, which `place` then renames. The temporary file is removed after any error.
+ * Writes a new file `temporary`, which `moveIntoPlace` then renames. The temporary file is removed after any error.
  * There is no fsync, as in cp: waiting for the disk would take several times as long as writing.
  */
 export async function writeUnder(
   temporary: string,
   write: (file: FileHandle) => Promise<void>,
-  place: () => Promise<void>,
+  moveIntoPlace: () => Promise<void>,
 ): Promise<void> {
   let file: FileHandle | undefined
   try {
@@ -203,7 +203,7 @@ export async function writeUnder(
     await write(file)
     await file.close()
     file = undefined
-    await place()
+    await moveIntoPlace()
   } catch (error) {
     await file?.close().catch(() => {})
     await rm(temporary, { force: true }).catch(() => {})

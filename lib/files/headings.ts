@@ -206,12 +206,12 @@ function weightColumn(
   const [cells = []] = records
   const columns = [...cells.keys()]
   if (weight !== undefined) {
-    const wanted = columns.filter((column) => cells[column] === weight)
-    if (wanted.length === 1) return wanted[0]
+    const requested = columns.filter((column) => cells[column] === weight)
+    if (requested.length === 1) return requested[0]
     return fail(
-      wanted.length === 0
+      requested.length === 0
         ? `option weight must be the name of a column, but it is ${show(weight)}: the columns are ${showColumns(cells, columns)}`
-        : `the weight must be one column, but ${wanted.length} are named ${show(weight)}: rename the others`,
+        : `the weight must be one column, but ${requested.length} are named ${show(weight)}: rename the others`,
     )
   }
   const body = records.slice(1)

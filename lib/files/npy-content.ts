@@ -21,9 +21,9 @@ export const bytesType = option(undefined, (value, name): 'uint8' => {
 export function checkedContent(
   header: NpyHeader,
   present: number,
-  asked: 'uint8' | undefined,
+  requested: 'uint8' | undefined,
 ): { type: FileType; shape: Shape; count: number } {
-  const type = fileType(header.descr, asked)
+  const type = fileType(header.descr, requested)
   const text = shapeText(header.shape)
   const shape = checkedShape(header.shape, text)
   return { type, shape, count: checkedCount(shape, text, type, BigInt(present)) }

@@ -44,11 +44,11 @@ export function* decodeArray(
 /** Decodes a matrix from a file of `size` bytes. */
 export function* decodeMatrix(
   size: number,
-  asked: 'uint8' | undefined,
+  requested: 'uint8' | undefined,
   newData: (count: number, dtype: DataType) => ElementArray,
 ): NpyDecoder<Matrix<ElementArray>> {
   const { header, start } = yield* decodeHeader(size)
-  const { type, shape, count } = checkedContent(header, size - start, asked)
+  const { type, shape, count } = checkedContent(header, size - start, requested)
   const data = newData(count, type.dtype)
   const own = new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
   if (!type.convert && !type.swapped) yield own

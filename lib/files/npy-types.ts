@@ -150,10 +150,10 @@ export const booleansRefused = () =>
   new NpyProblem('expected numbers, but it holds booleans; convert with a.astype(numpy.int32)')
 
 /**
- * Returns the file type that `descr` names, with its conversion to `asked` or by default to the nearest type.
+ * Returns the file type that `descr` names, with its conversion to `requested` or by default to the nearest type.
  * Throws NpyProblem with the reason if the conversion isn't exact.
  */
-export function fileType(descr: string | undefined, asked?: 'uint8'): FileType {
+export function fileType(descr: string | undefined, requested?: 'uint8'): FileType {
   if (descr === undefined) {
     throw new NpyProblem(
       `expected ${names}, but it holds records (a structured type); save one field of them`,
@@ -172,13 +172,13 @@ export function fileType(descr: string | undefined, asked?: 'uint8'): FileType {
       `its type ${JSON.stringify(descr)} doesn't say the byte order; expected "<${code}" or ">${code}"`,
     )
   }
-  if (asked !== undefined && !(asked in type.as)) {
+  if (requested !== undefined && !(requested in type.as)) {
     throw new NpyProblem(
-      `expected integers or booleans, to read them as ${asked}, but its type ${JSON.stringify(descr)} is ${type.name}; ` +
-        `convert with a.astype(numpy.${asked})`,
+      `expected integers or booleans, to read them as ${requested}, but its type ${JSON.stringify(descr)} is ${type.name}; ` +
+        `convert with a.astype(numpy.${requested})`,
     )
   }
-  const dtype = asked ?? (Object.keys(type.as)[0] as DataType)
+  const dtype = requested ?? (Object.keys(type.as)[0] as DataType)
   const first = (bytes: Uint8Array, count: number) =>
     view<number | bigint>(type.View as View<number | bigint>, bytes, count)
   return {

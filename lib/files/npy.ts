@@ -79,9 +79,9 @@ export async function writeNpy(
   matrix: MatrixLike<ElementArray>,
   options?: WriteFileOptions,
 ): Promise<void> {
-  const asked = writeFileOptions.read(options)
+  const requested = writeFileOptions.read(options)
   const name = pathOf(path)
   const view = readBack(matrix, 'matrix', 'result')
   assertAttached(view, 'matrix')
-  await FileWork.write(name, asked, (work) => npyPieces(view, (share) => work.reached(share)))
+  await FileWork.write(name, requested, (work) => npyPieces(view, (share) => work.reached(share)))
 }

@@ -77,23 +77,23 @@ export async function readNpz(
 }
 
 /**
- * Reads the array `wanted`. If it is undefined, reads the only array, or the sparse matrix that all arrays
+ * Reads the array `requested`. If it is undefined, reads the only array, or the sparse matrix that all arrays
  * represent.
  */
 export async function readNpzArray(
   path: string | URL,
-  wanted: string | undefined,
+  requested: string | undefined,
   dtype: 'uint8' | undefined,
   sparse: (name: string) => EntrySink<Matrix<ElementArray>>,
   options: ReadFileOptions & { maxBytes: number },
 ): Promise<Matrix<ElementArray>> {
   const name = pathOf(path)
-  if (wanted === undefined) {
+  if (requested === undefined) {
     const matrix = await readSparseNpz(name, sparse(name), options)
     if (matrix !== undefined) return matrix
   }
   const choose = (there: readonly string[]) => {
-    if (wanted !== undefined) return [wanted]
+    if (requested !== undefined) return [requested]
     if (there.length === 1) return there
     throw new FileError(
       `${name}: expected one array, but the file has ${there.length}; choose one by the option array, on the command line by ` +
@@ -140,9 +140,9 @@ export async function readSparseNpz<Result>(
  * console.log(await npzNames('operands.npz')) // [ 'a', 'b' ]
  */
 export async function npzNames(path: string | URL, options?: FileOptions): Promise<string[]> {
-  const asked = fileOptions.read(options)
+  const requested = fileOptions.read(options)
   const name = pathOf(path)
-  return withArchive(name, asked, async (zip) => [...(await listArrays(zip, name)).keys()])
+  return withArchive(name, requested, async (zip) => [...(await listArrays(zip, name)).keys()])
 }
 
 /** @param choose - selects the requested arrays from the archive's names; undefined selects all. */

@@ -48,7 +48,7 @@ export class FileWork {
   readonly #what: string
   readonly #isSilent: boolean
   #next = performance.now() + INTERVAL_MS
-  #told = false
+  #hasReported = false
 
   private constructor(what: string, { signal, onProgress, overwrite = true }: ReadFileOptions) {
     this.#what = what
@@ -92,14 +92,14 @@ export class FileWork {
     const now = performance.now()
     if (now < this.#next) return
     this.#next = now + INTERVAL_MS
-    this.#told = true
-    this.#listener.tell({ done: Math.min(done, 1) || 0 })
+    this.#hasReported = true
+    this.#listener.notify({ done: Math.min(done, 1) || 0 })
   }
 
   /** Reports the end of the work. */
   end(): void {
     this.#listener.goOn()
-    if (this.#told) this.#listener.tell({ done: 1 })
+    if (this.#hasReported) this.#listener.notify({ done: 1 })
   }
 
   /** Runs a long loop in slices, between which the event loop turns and the signal is checked. */

@@ -89,26 +89,26 @@ export async function readMatrix(
       `option array must be the name of an array in a .npz file, but it is ${show(array)} for ${format}`,
     )
   }
-  const { DenseEntries, wantedOf } = await import('./dense.js')
-  const wanted = wantedOf(semiring, dtype, maxBytes)
+  const { DenseEntries, denseRequest } = await import('./dense.js')
+  const request = denseRequest(semiring, dtype, maxBytes)
   if (format !== 'npy' && format !== 'npz') {
     const { readTextMatrix } = await import('./text-matrices.js')
-    return readTextMatrix(name, format, wanted, rest)
+    return readTextMatrix(name, format, request, rest)
   }
   const { convertMatrix, bytesOnly } = await import('./convert.js')
-  const asked = bytesOnly(wanted) ? 'uint8' : undefined
+  const requested = bytesOnly(request) ? 'uint8' : undefined
   const matrix =
     format === 'npy'
-      ? await (await import('./npy.js')).readNpy(path, { dtype: asked, maxBytes, ...rest })
+      ? await (await import('./npy.js')).readNpy(path, { dtype: requested, maxBytes, ...rest })
       : await (await import('./npz.js')).readNpzArray(
           path,
           array,
-          asked,
-          (called) => new DenseEntries(called, wanted),
+          requested,
+          (called) => new DenseEntries(called, request),
           { maxBytes, ...rest },
         )
   // These files specify their type, which is the default.
   return semiring === undefined && dtype === undefined
     ? matrix
-    : convertMatrix(matrix, wanted, name, rest.signal)
+    : convertMatrix(matrix, request, name, rest.signal)
 }

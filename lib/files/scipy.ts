@@ -18,7 +18,7 @@ export const isSparseArchive = (names: readonly string[]): boolean =>
   ['format', 'shape', 'data'].every((name) => names.includes(name))
 
 /** Names of the arrays with the positions of values, by format. */
-const places: Record<string, readonly string[]> = {
+const positions: Record<string, readonly string[]> = {
   csr: ['indptr', 'indices'],
   csc: ['indptr', 'indices'],
   coo: ['row', 'col'],
@@ -54,7 +54,7 @@ export async function readSparseArchive<Result>(
     return { name: `${name}, array ${show(array)}`, ...(await read(array)) }
   }
   const format = textOf(await part('format'))
-  const needed = Object.hasOwn(places, format) ? places[format]! : undefined
+  const needed = Object.hasOwn(positions, format) ? positions[format]! : undefined
   if (!needed) {
     throw new FileError(
       `${name}: expected a sparse matrix of SciPy's in the format csr, csc or coo, but it is ${show(format)}: ` +

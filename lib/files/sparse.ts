@@ -120,9 +120,9 @@ async function read(
  * console.log(await isSparseFile('dense.mtx')) // false
  */
 export async function isSparseFile(path: string | URL, options?: FileOptions): Promise<boolean> {
-  const asked = fileOptions.read(options)
+  const requested = fileOptions.read(options)
   const name = pathOf(path)
-  throwIfAborted(asked.signal, 'reading a file')
+  throwIfAborted(requested.signal, 'reading a file')
   const format = formatInName(name, readable)
   if (format === 'npz') {
     const [{ npzNames }, { isSparseArchive }] = await Promise.all([import('./npz.js'), import('./scipy.js')])
@@ -133,7 +133,7 @@ export async function isSparseFile(path: string | URL, options?: FileOptions): P
     yield
     return /^%%MatrixMarket\s+matrix\s+coordinate\s/i.test(reader.restOfLine())
   }
-  const isCoordinate = await findInLines(name, 'a matrix', look, asked)
+  const isCoordinate = await findInLines(name, 'a matrix', look, requested)
   return isCoordinate === true
 }
 
@@ -154,9 +154,9 @@ export async function writeEntries(
   entries: SparseEntries,
   options?: WriteEntriesOptions,
 ): Promise<void> {
-  const { format: asked, ...rest } = writeOptions.read(options)
+  const { format: requested, ...rest } = writeOptions.read(options)
   const name = pathOf(path)
-  const format = formatOf(name, asked, formats)
+  const format = formatOf(name, requested, formats)
   assertEntryArrays(entries)
   const { shape, row, col, value } = entries
   const loan = new BorrowedArrays()

@@ -41,9 +41,9 @@ export function readWholeText(path: string | URL, expected: string): Promise<str
  * console.log(await readFile('notes.txt', 'utf8')) // ε absorbs
  */
 export async function writeText(path: string | URL, text: string, options?: WriteFileOptions): Promise<void> {
-  const asked = writeFileOptions.read(options)
+  const requested = writeFileOptions.read(options)
   if (typeof text !== 'string') throw new DTypeError(`text must be a string, but it is ${typeName(text)}`)
-  await FileWork.write(pathOf(path), asked, function* (work) {
+  await FileWork.write(pathOf(path), requested, function* (work) {
     work.reached(0)
     yield new TextEncoder().encode(text)
   })

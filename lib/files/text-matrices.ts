@@ -7,7 +7,7 @@ import { choice, Options, type OptionsOf, readChoice, required } from '../option
 import type { ElementArray } from '../storage.js'
 import type { DataType, Semiring } from '../variant-names.js'
 import { csvParser } from './csv.js'
-import { DenseEntries, type DenseRequest, wantedOf } from './dense.js'
+import { DenseEntries, type DenseRequest, denseRequest } from './dense.js'
 import { dimacsParser } from './dimacs.js'
 import { type ContentOptions, contentName, LineFeed, parseText } from './line-feed.js'
 import { readText } from './lines.js'
@@ -45,19 +45,19 @@ const parseOptions = new Options({
   name: contentName('the matrix'),
 } satisfies OptionsOf<ParseMatrixOptions>)
 
-const matrixFeed = (name: string, format: TextFormat, wanted: DenseRequest) => {
+const matrixFeed = (name: string, format: TextFormat, request: DenseRequest) => {
   if (format === 'csv' || format === 'tsv')
-    return new LineFeed(name, csvParser(name, wanted, format === 'tsv'))
-  const entries = new DenseEntries(name, wanted)
+    return new LineFeed(name, csvParser(name, request, format === 'tsv'))
+  const entries = new DenseEntries(name, request)
   return new LineFeed(name, format === 'dimacs' ? dimacsParser(entries) : matrixMarketParser(entries, true))
 }
 
 export const readTextMatrix = (
   name: string,
   format: TextFormat,
-  wanted: DenseRequest,
+  request: DenseRequest,
   options: ReadFileOptions,
-) => readText(name, 'a matrix', matrixFeed(name, format, wanted), options)
+) => readText(name, 'a matrix', matrixFeed(name, format, request), options)
 
 /**
  * Reads a matrix from a text, or from its bytes, as {@link readMatrix} reads a file of the format. The call
@@ -76,5 +76,5 @@ export function parseMatrix<Type extends DataType>(
 export function parseMatrix(content: Uint8Array | string, options: ParseMatrixOptions): Matrix<ElementArray>
 export function parseMatrix(content: Uint8Array | string, options: ParseMatrixOptions): Matrix<ElementArray> {
   const { format, semiring, dtype, maxBytes, name } = parseOptions.read(options)
-  return parseText(content, name, matrixFeed(name, format, wantedOf(semiring, dtype, maxBytes)))
+  return parseText(content, name, matrixFeed(name, format, denseRequest(semiring, dtype, maxBytes)))
 }

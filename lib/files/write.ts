@@ -82,14 +82,14 @@ export async function writeMatrix(
   const loan = new BorrowedArrays()
   const view = loan.view(readBack(matrix, 'matrix', 'result'), 'matrix')
   await during(loan, async () => {
-    const [{ wantedOf }, { writeTextMatrix }] = await Promise.all([
+    const [{ denseRequest }, { writeTextMatrix }] = await Promise.all([
       import('./dense.js'),
       import('./write-text.js'),
     ])
     const usual = typeNameOf(view.type) === 'uint8' ? 'or-and' : 'max-plus'
-    const wanted = wantedOf(semiring ?? usual, undefined)
+    const request = denseRequest(semiring ?? usual, undefined)
     await FileWork.run(`writing ${name}`, rest, (work) =>
-      writeTextMatrix(name, format, view, wanted.semiring, work),
+      writeTextMatrix(name, format, view, request.semiring, work),
     )
   })
 }

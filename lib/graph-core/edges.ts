@@ -104,22 +104,22 @@ export function isNode(value: unknown, nodes: number): value is number {
 }
 
 /** Throws the error for an invalid number of a node. */
-export function wrongNode(value: unknown, nodes: number, place: string): never {
+export function wrongNode(value: unknown, nodes: number, position: string): never {
   if (typeof value !== 'number' || !Number.isInteger(value)) {
-    throw new DTypeError(`${place} must be the number of a node, an integer, but it is ${show(value)}`)
+    throw new DTypeError(`${position} must be the number of a node, an integer, but it is ${show(value)}`)
   }
   const range = nodes === 0 ? 'there are no nodes' : `the nodes are 0 to ${nodes - 1}`
-  throw new ValueError(`${place} is ${show(value)}, but ${range}: nodes are numbered from 0`)
+  throw new ValueError(`${position} is ${show(value)}, but ${range}: nodes are numbered from 0`)
 }
 
 /** Returns the number of a node that is given by its number, or by its name if nodes have names. */
 export function numberOfNode(
   node: unknown,
   { nodes, names }: Pick<Edges, 'nodes' | 'names'>,
-  place: string,
+  position: string,
 ): number {
-  if (names) return names.numberOf(node, place)
-  if (!isNode(node, nodes)) wrongNode(node, nodes, place)
+  if (names) return names.numberOf(node, position)
+  if (!isNode(node, nodes)) wrongNode(node, nodes, position)
   return node
 }
 

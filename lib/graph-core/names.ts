@@ -21,14 +21,14 @@ export class NodeNames {
   }
 
   /**
-   * Returns the index of a key. Throws ValueError for other values; `place` names the argument in messages.
+   * Returns the index of a key. Throws ValueError for other values; `position` names the argument in messages.
    */
-  numberOf(key: unknown, place: string): number {
+  numberOf(key: unknown, position: string): number {
     const node = this.find(key)
     if (node !== undefined) return node
     const many = this.keys.length
     throw new ValueError(
-      `${place} is ${show(key)}, which is none of the ${many} nodes: they are named in \`nodes\``,
+      `${position} is ${show(key)}, which is none of the ${many} nodes: they are named in \`nodes\``,
     )
   }
 

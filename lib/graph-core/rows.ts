@@ -91,14 +91,14 @@ export function* listRows(
 
 /** Returns the labels, with −1 for items whose weight is `zero`. */
 function* withoutZeros(label: Int32Array, weight: ElementArray, zero: number): Steps<Int32Array> {
-  let kept = label
+  let retained = label
   for (let e = 0; e < label.length; e++) {
     if (e % PER_SLICE === PER_SLICE - 1) yield
     if (weight[e] !== zero) continue
-    if (kept === label) kept = label.slice()
-    kept[e] = -1
+    if (retained === label) retained = label.slice()
+    retained[e] = -1
   }
-  return kept
+  return retained
 }
 
 /** A square matrix of weights. */
@@ -154,18 +154,18 @@ export function* selected(
   const first = new Int32Array(nodes + 1)
   const ends = new Int32Array(to.length)
   const edge = new Int32Array(to.length)
-  let kept = 0
+  let retained = 0
   let looked = 0
   for (let i = 0; i < nodes; i++) {
     for (let k = start[i]!; k < start[i + 1]!; k++) {
       if (++looked % PER_SLICE === 0) yield
       if (!isKept(k, i)) continue
-      ends[kept] = to[k]!
-      edge[kept++] = k
+      ends[retained] = to[k]!
+      edge[retained++] = k
     }
-    first[i + 1] = kept
+    first[i + 1] = retained
   }
-  return { nodes, start: first, to: ends.subarray(0, kept), edge: edge.subarray(0, kept) }
+  return { nodes, start: first, to: ends.subarray(0, retained), edge: edge.subarray(0, retained) }
 }
 
 /** Returns the node of the row of each edge. */
@@ -194,12 +194,12 @@ export function* restrict(
   order: Int32Array | null = null,
 ): Steps<EdgeRows> {
   const count = order ? order.length : nodes
-  const place = new Int32Array(nodes)
-  for (let p = 0; p < count; p++) place[order ? order[p]! : p] = p
+  const position = new Int32Array(nodes)
+  for (let p = 0; p < count; p++) position[order ? order[p]! : p] = p
   const first = new Int32Array(count + 1)
   const ends = new Int32Array(to.length)
   const edge = new Int32Array(to.length)
-  let kept = 0
+  let retained = 0
   for (let p = 0; p < count; p++) {
     if (p % PER_SLICE === PER_SLICE - 1) yield
     const i = order ? order[p]! : p
@@ -208,12 +208,12 @@ export function* restrict(
     for (let k = start[i]!; k < end; k++) {
       const j = to[k]!
       if (label[j] !== own) continue
-      ends[kept] = place[j]!
-      edge[kept++] = k
+      ends[retained] = position[j]!
+      edge[retained++] = k
     }
-    first[p + 1] = kept
+    first[p + 1] = retained
   }
-  return { nodes: count, start: first, to: ends.subarray(0, kept), edge: edge.subarray(0, kept) }
+  return { nodes: count, start: first, to: ends.subarray(0, retained), edge: edge.subarray(0, retained) }
 }
 
 /** Creates rows of a graph of `nodes` nodes. An allocation failure becomes an error that names the edges. */

@@ -32,11 +32,11 @@ function cycleOf({ nodes, start, to }: Rows, of: Int32Array): number[] {
   }
   let node = 0
   while (node < nodes && inside(node) < 0) node++
-  const place = new Map<number, number>()
+  const position = new Map<number, number>()
   const path: number[] = []
-  for (; !place.has(node); node = inside(node)) {
-    place.set(node, path.length)
+  for (; !position.has(node); node = inside(node)) {
+    position.set(node, path.length)
     path.push(node)
   }
-  return path.slice(place.get(node))
+  return path.slice(position.get(node))
 }

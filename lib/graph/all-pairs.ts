@@ -152,8 +152,8 @@ export async function solveInFloat64(question: PathQuery): Promise<PathResult | 
   const store: Store = (value, from, to, item) => {
     if (value === wideRules.zero) return rules.zero
     if (rules.exact) {
-      const kept = storedAs(query.overflow, value, finite)
-      if (!Number.isNaN(kept)) return kept
+      const stored = storedAs(query.overflow, value, finite)
+      if (!Number.isNaN(stored)) return stored
       throw overflowError(value, from, to, batched ? item : undefined, rules, question.names)
     }
     const rounded = rules.single ? Math.fround(value) : value
@@ -183,7 +183,7 @@ export async function inFloat64(question: PathQuery): Promise<PathQuery> {
   const session = weights.view?.memory?.session
   // WebGPU has no float64.
   const isByWebGpu = !session && closing.backend === WEBGPU
-  const place = isByWebGpu
+  const placement = isByWebGpu
     ? { backend: CPU }
     : session && {
         backend: session.backend === 'cuda' ? CUDA : CPU,
@@ -195,7 +195,7 @@ export async function inFloat64(question: PathQuery): Promise<PathQuery> {
     query: { ...query, rules: rulesOf(query.rules.semiring, FLOAT64) },
     weights: { view: readBack(matrix, 'graph', 'operand'), edges: null },
     type: FLOAT64,
-    closing: { ...closing, ...place, overflow: UNSET },
+    closing: { ...closing, ...placement, overflow: UNSET },
   }
 }
 
@@ -209,14 +209,14 @@ async function widened(question: PathQuery): Promise<Float64Array> {
   const wideZero = rulesOf(rules.semiring, FLOAT64).zero
   function* widening(item: number): Steps<void> {
     const between = yield* nodesBetween({ matrix: view, item }, question)
-    let place = item * nodes * nodes
+    let position = item * nodes * nodes
     for (let i = 0; i < nodes; i++) {
       let at = view.offset + item * view.batchStride + i * view.rowStride
       for (let j = 0; j < nodes; j++, at += view.colStride) {
         const value = view.data[at]!
         const isEdge = value !== zero && (!between || (between[i] === 1 && between[j] === 1))
-        data[place++] = isEdge ? value : wideZero
-        if (place % PER_SLICE === 0) yield
+        data[position++] = isEdge ? value : wideZero
+        if (position % PER_SLICE === 0) yield
       }
     }
   }
@@ -298,15 +298,15 @@ function* copyPart(
 ): Steps<void> {
   const { nodes, sources, targets } = query
   const [rows, cols] = [sources?.length ?? nodes, targets?.length ?? nodes]
-  let place = 0
+  let position = 0
   for (let item = 0; item < batch; item++) {
     for (let row = 0; row < rows; row++) {
       const source = sources ? sources[row]! : row
       const start = (item * nodes + source) * nodes
       for (let col = 0; col < cols; col++) {
         const target = targets ? targets[col]! : col
-        into[place++] = store(from[start + target]!, source, target, item)
-        if (place % PER_SLICE === 0) yield
+        into[position++] = store(from[start + target]!, source, target, item)
+        if (position % PER_SLICE === 0) yield
       }
     }
   }

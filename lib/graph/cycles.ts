@@ -41,10 +41,10 @@ function productOf(factors: bigint[]): bigint {
 
 /** Returns the keys of the edges of a cycle in an edge list: the best key of parallel edges. */
 export function listedKeys(edges: Edges, rules: PathRules, cycle: readonly number[]): number[] {
-  const places = new Map(cycle.map((node, at) => [node, at]))
+  const positions = new Map(cycle.map((node, at) => [node, at]))
   const keys = new Array<number>(cycle.length).fill(Number.NaN)
   for (let e = 0; e < edges.from.length; e++) {
-    const at = places.get(edges.from[e]!)
+    const at = positions.get(edges.from[e]!)
     if (at === undefined || edges.to[e] !== cycle[(at + 1) % cycle.length]) continue
     const key = edgeKey(rules, edges.weight[e]!)
     if (isBetterEdge(rules, key, keys[at]!)) keys[at] = key

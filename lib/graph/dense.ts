@@ -28,9 +28,9 @@ export function* denseMatrix(edges: Edges, rules: PathRules, type: number): Step
     const [i, j] = [from[e], to[e]]
     if (!isNode(i, nodes)) wrongNode(i, nodes, `from[${e}]`)
     if (!isNode(j, nodes)) wrongNode(j, nodes, `to[${e}]`)
-    const place = i * nodes + j
+    const position = i * nodes + j
     // In or-and any byte except 0 is true, so taking the greatest byte of parallel edges is correct.
-    if (rules.maximizes ? weight > data[place]! : weight < data[place]!) data[place] = weight
+    if (rules.maximizes ? weight > data[position]! : weight < data[position]!) data[position] = weight
   }
   return { data, shape: [nodes, nodes], strides: [nodes, 1], offset: 0 }
 }

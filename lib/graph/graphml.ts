@@ -134,9 +134,9 @@ export class GraphmlParser implements TextFeed<NamedGraph>, XmlHandler {
     this.#path.push(tag)
     const allowed = parents.get(tag)
     if (allowed && !allowed.includes(parent)) {
-      const places = formatAny(allowed.map((name) => (name === '' ? 'the document' : `<${name}>`)))
+      const parents = formatAny(allowed.map((name) => (name === '' ? 'the document' : `<${name}>`)))
       this.#fail(
-        `<${tag}> must stand in ${places}, but it stands in ${parent === '' ? 'the document' : `<${parent}>`}`,
+        `<${tag}> must stand in ${parents}, but it stands in ${parent === '' ? 'the document' : `<${parent}>`}`,
       )
     }
     if (level === 1 && tag !== 'graphml') {
@@ -337,9 +337,9 @@ export class GraphmlParser implements TextFeed<NamedGraph>, XmlHandler {
       if ((weight | 0) !== weight) isIntegral = false
     }
     yield
-    const kept = newArray(addon.dataTypes.indexOf(isIntegral ? 'int32' : 'float64'), weights.length)
-    kept.set(weights)
-    return kept as NamedGraph['weight']
+    const retained = newArray(addon.dataTypes.indexOf(isIntegral ? 'int32' : 'float64'), weights.length)
+    retained.set(weights)
+    return retained as NamedGraph['weight']
   }
 
   #noWeight({ keys, from, to }: NamedGraph, edge: number, name: string): never {

@@ -68,10 +68,10 @@ function joinedEdges(lists: readonly Ends[]): Ends {
     of: (list: Ends) => Int32Array | Float64Array,
   ): Values => {
     const joined = new make(lists.reduce((sum, list) => sum + list.from.length, 0))
-    let place = 0
+    let position = 0
     for (const list of lists) {
-      joined.set(of(list), place)
-      place += list.from.length
+      joined.set(of(list), position)
+      position += list.from.length
     }
     return joined
   }

@@ -29,15 +29,15 @@ export function keyedRows(graph: Graph, direction: Direction, rules: PathRules):
 export function assertWeight(
   { extension, semiring, zero }: PathRules,
   value: number,
-  place: () => string,
+  position: () => string,
 ): void {
   if (Number.isNaN(value)) {
     throw new ValueError(
-      `${place()} is NaN, which no path can be compared with: no edge is ${show(zero)} in ${semiring}`,
+      `${position()} is NaN, which no path can be compared with: no edge is ${show(zero)} in ${semiring}`,
     )
   }
   if (extension === 'product' && value < 0) {
-    throw new ValueError(`${place()} is ${show(value)}, but ${semiring} has no elements below 0`)
+    throw new ValueError(`${position()} is ${show(value)}, but ${semiring} has no elements below 0`)
   }
 }
 

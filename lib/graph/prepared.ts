@@ -139,13 +139,13 @@ export async function prepareGraph(graph: unknown, options?: PrepareOptions): Pr
       return edges.weight.slice()
     },
   }
-  const kept = new DistanceCache(edges, memory)
+  const cache = new DistanceCache(edges, memory)
   const table: PreparedGraph['table'] = async (sources, targets, options) => {
-    const asked = { sources, targets, ...tableOptions.read(options) }
-    const question = await readQuery('min-plus', prepared, asked)
-    const data = await kept.find(question)
+    const requested = { sources, targets, ...tableOptions.read(options) }
+    const question = await readQuery('min-plus', prepared, requested)
+    const data = await cache.find(question)
     // Only requested pairs can cause errors.
-    if (!data) return (await shortestPaths(prepared, asked)).distances
+    if (!data) return (await shortestPaths(prepared, requested)).distances
     return readable(rowMajorMatrix(data, shapeOf(question)), new PairPositions(question.query, 1, names))
   }
   // The methods aren't enumerable, so that a clone, such as one sent to a worker thread, is the edge list
@@ -278,10 +278,10 @@ function* reading(
   targets: Int32Array,
   data: ElementArray,
 ): Steps<void> {
-  let place = 0
+  let position = 0
   for (const source of sources) {
     const row = rows.get(source)!
-    for (const target of targets) data[place++] = row[target]!
+    for (const target of targets) data[position++] = row[target]!
     yield
   }
 }

@@ -118,8 +118,8 @@ export async function reducePaths(
   options?: ReduceOptions,
 ): Promise<ReducedPaths | NearestPaths> {
   const began = performance.now()
-  const { reduce, semiring, ...asked } = reduceOptions.read(options)
-  const question = await readQuery(semiring as PathSemiring, graph, asked)
+  const { reduce, semiring, ...requested } = reduceOptions.read(options)
+  const question = await readQuery(semiring as PathSemiring, graph, requested)
   const { query, weights: given, batched } = question
   const { sources, targets } = query
   // A target that is listed twice counts once among the nearest.
@@ -171,9 +171,9 @@ async function solveByClosure(
   const { query, closing } = question
   const method = query.method === 'auto' ? 'closure' : query.method
   const found = roomForReduced(query, reduction)
-  const closeOver = async (asked: PathQuery) => {
-    const { rules } = asked.query
-    return { rules, ...(await answer({ ...asked, query: { ...asked.query, method } })) }
+  const closeOver = async (requested: PathQuery) => {
+    const { rules } = requested.query
+    return { rules, ...(await answer({ ...requested, query: { ...requested.query, method } })) }
   }
   try {
     // In float64 no sum of this many int32 weights is rounded or overflows.
@@ -231,9 +231,9 @@ function nearestOf(
   { most }: ReadReduction,
 ): Pick<NearestPaths, 'nodes' | 'distances' | 'reached' | 'keys' | 'of'> {
   const { names } = question
-  const places = new PairPositions(question.query, 1, names)
+  const positions = new PairPositions(question.query, 1, names)
   const of = (source: unknown) => {
-    const row = places.rowOf(source)
+    const row = positions.rowOf(source)
     return Array.from({ length: reached[row]! }, (_, at) => {
       const node = nodes![row * most + at]!
       return { node: names ? names.keys[node] : node, distance: values[row * most + at]! }

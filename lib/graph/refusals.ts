@@ -73,9 +73,9 @@ function wrongWeight(graph: Graph, at: number, rules: PathRules): Error {
   }
   const { matrix, item } = graph
   const [row, col] = [Math.floor(at / matrix.rows), at % matrix.rows]
-  const place = matrix.offset + item * matrix.batchStride + row * matrix.rowStride + col * matrix.colStride
+  const position = matrix.offset + item * matrix.batchStride + row * matrix.rowStride + col * matrix.colStride
   const where = `graph[${matrix.batched ? `${item}, ` : ''}${row}, ${col}]`
-  return thrownBy(() => assertWeight(rules, matrix.data[place]!, () => where))
+  return thrownBy(() => assertWeight(rules, matrix.data[position]!, () => where))
 }
 
 const wrongEnd = (graph: Graph, end: 'from' | 'to', at: number): Error =>

@@ -153,11 +153,11 @@ export class PairPositions {
     return this.#among(source, this.#rows, 'from', 'sources')
   }
 
-  #among(node: number, places: Map<number, number> | undefined, name: string, asked: string): number {
-    const place = places ? places.get(node) : node
-    if (place !== undefined) return place
+  #among(node: number, positions: Map<number, number> | undefined, name: string, requested: string): number {
+    const position = positions ? positions.get(node) : node
+    if (position !== undefined) return position
     throw new ValueError(
-      `${name} is ${nodeText(node, this.names)}, which is not among the ${asked} that were asked for`,
+      `${name} is ${nodeText(node, this.names)}, which is not among the ${requested} that were asked for`,
     )
   }
 }
@@ -187,17 +187,17 @@ export function resultOf(
   { distances, next, forest, ...how }: PathResult,
 ): unknown {
   const { sources, targets, rules, nodes } = query
-  const places = new PairPositions(query, batch, names)
+  const positions = new PairPositions(query, batch, names)
   const keysOf = (path: number[] | null) => (names && path ? path.map((node) => names.keys[node]) : path)
   const path = (from: unknown, to: unknown, item?: number) => {
     if (!forest) throw new OptionError('path() needs the option paths: true, so that the paths are kept')
-    const found = readPath(forest, nodes, places.of(from, to, item))
+    const found = readPath(forest, nodes, positions.of(from, to, item))
     return found instanceof Promise ? found.then(keysOf) : keysOf(found)
   }
   const isResident = distances instanceof DeviceMatrix
   return {
     semiring: rules.semiring,
-    distances: isResident ? distances : readable(distances, places),
+    distances: isResident ? distances : readable(distances, positions),
     ...(next && { next }),
     sources,
     targets,

@@ -140,7 +140,7 @@ type RequestFields = Omit<Partial<GraphSearchRequest>, keyof GraphSource | 'root
  * Calls native code for one graph; no other function does.
  *
  * @param type - code of the type of distances.
- * @param asked - arrays for the results, if distances are written.
+ * @param requested - arrays for the results, if distances are written.
  * @throws Rejects with the error for a graph that has no answer; `item` is the index of the matrix in a
  * batch.
  */
@@ -149,11 +149,11 @@ async function searchGraph(
   query: Query,
   type: number,
   call: NativeCall,
-  asked: RequestFields,
+  requested: RequestFields,
   item?: number,
 ) {
   const { rules, nodes, sources, targets } = query
-  const backward = asked.backward ?? directionOf(query) === 'backward'
+  const backward = requested.backward ?? directionOf(query) === 'backward'
   const edges = 'edges' in graph ? graph.edges.to.length : 0
   const available = assertMemoryFits(SEARCH, nodes, edges)
   const spare = Math.min(available, query.memory ?? Number.POSITIVE_INFINITY) - searchBytes(nodes, edges)
@@ -171,12 +171,12 @@ async function searchGraph(
     method: indexIn(addon.pathMethods, query.method ?? 'auto'),
     memory: Math.max(0, Math.floor(spare)),
     maxWorkers: 1 + Math.max(0, Math.floor(spare / (nodes * BYTES_PER_WORKER))),
-    distances: asked.distances ?? newArray(type, 0),
+    distances: requested.distances ?? newArray(type, 0),
     place: 0,
     treePlace: 0,
     rootStride: 0,
     endStride: 0,
-    ...asked,
+    ...requested,
   }
   const found = await callNative(call, (report, cancel) => addon.graphSearch(request, report, cancel))
   if (found.refusal) throw refusalError(found.refusal, graph, rules, backward, item)

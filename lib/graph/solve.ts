@@ -61,7 +61,7 @@ export function choose(
     batch,
     roots: rootsOf(query),
     resident: weights.view?.memory?.session.backend ?? null,
-    place: closing,
+    placement: closing,
   })
   return { how, must: false }
 }
@@ -100,13 +100,13 @@ export async function answer(question: PathQuery): Promise<PathResult> {
   }
   if (!must) return bySearch(question)
   const backend = isGpu(closing.backend) ? closing.backend : automaticBackend()
-  const asked =
+  const requested =
     query.method === 'closure' && !isGpu(closing.backend)
       ? "method 'closure'"
       : `backend '${addon.backendChoices[backend]}'`
   throw new OptionError(
-    `${asked} computes the paths of all pairs, and here a cycle of floats gains so little, or nothing, that rounding decides ` +
-      `where they lead: leave ${asked.split(' ')[0]} out, and searches on the CPU find them`,
+    `${requested} computes the paths of all pairs, and here a cycle of floats gains so little, or nothing, that rounding decides ` +
+      `where they lead: leave ${requested.split(' ')[0]} out, and searches on the CPU find them`,
   )
 }
 

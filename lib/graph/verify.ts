@@ -79,8 +79,8 @@ export async function verifyPaths(
   const { signal: its, semiring: wished = result.semiring } = verifyOptions.read(options)
   const { sources, targets } = result
   const semiring = pathSemirings[readChoice(pathSemirings, wished, 'semiring')]!
-  const asked = { sources: sources ?? undefined, targets: targets ?? undefined, signal: its }
-  const question = await readQuery(semiring, graph, asked, true)
+  const requested = { sources: sources ?? undefined, targets: targets ?? undefined, signal: its }
+  const question = await readQuery(semiring, graph, requested, true)
   return answering(question, () => verify(question, result))
 }
 

@@ -123,7 +123,8 @@ export class EdgeAttribute {
 }
 
 /** Returns whether the name means the weight, whatever other attributes occur. */
-export const isSurely = (name: string, wanted: string | undefined): boolean => name === (wanted ?? USUAL)
+export const isSurely = (name: string, requested: string | undefined): boolean =>
+  name === (requested ?? USUAL)
 
 /**
  * Returns the attribute that is the weight; null if no edge carries a number, so that each weighs 1.
@@ -132,7 +133,7 @@ export const isSurely = (name: string, wanted: string | undefined): boolean => n
  */
 export function chooseWeight(
   attributes: Iterable<EdgeAttribute>,
-  wanted: string | undefined,
+  requested: string | undefined,
   fail: (problem: string) => never,
 ): EdgeAttribute | null {
   const present = joined(attributes)
@@ -140,15 +141,15 @@ export function chooseWeight(
     const names = list.slice(0, MAX_SHOWN).map(({ name }) => show(name))
     return showAll(list.length > names.length ? [...names, 'others'] : names)
   }
-  if (wanted !== undefined) {
-    const lower = wanted.toLowerCase()
+  if (requested !== undefined) {
+    const lower = requested.toLowerCase()
     const found =
-      present.find(({ name }) => name === wanted) ??
-      present.find(({ id }) => id === wanted) ??
+      present.find(({ name }) => name === requested) ??
+      present.find(({ id }) => id === requested) ??
       only(present.filter(({ name }) => name.toLowerCase() === lower))
     if (found) return found
     const there = present.length === 0 ? 'edges have no attributes' : `edges have ${namesOf(present)}`
-    return fail(`option weight must name an attribute of edges, but ${show(wanted)} is none: ${there}`)
+    return fail(`option weight must name an attribute of edges, but ${show(requested)} is none: ${there}`)
   }
   const exact = present.find(({ name }) => name === USUAL)
   if (exact) return exact

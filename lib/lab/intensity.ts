@@ -63,8 +63,8 @@ function warpOf({ tile, coalesced }: TiledShape): { i: number; j: number }[] {
 function tiledShared(shape: TiledShape): number {
   const { tile } = shape
   const warp = warpOf(shape)
-  const place = ({ i, j }: { i: number; j: number }) => i * tile + j
-  const stores = 2 * wavefronts(warp.map(place))
+  const position = ({ i, j }: { i: number; j: number }) => i * tile + j
+  const stores = 2 * wavefronts(warp.map(position))
   // A row of A is read as vectors of 16 bytes if it has at least 16 bytes.
   const vector = Math.min(4, tile)
   const readA = sum(

@@ -18,7 +18,7 @@ export type PointParameters = Record<string, number | string>
 interface PointBase {
   /** Sweep of the point: 'cases', 'patterns', …, or a microbenchmark's name. */
   sweep: string
-  /** The kernel variant, or the microbenchmark. */
+  /** Name of the measured kernel variant or microbenchmark. */
   name: string
   /** Parameters of the request. */
   parameters: PointParameters
@@ -28,9 +28,9 @@ interface PointBase {
   failure?: string
 }
 
-/** A kernel variant, timed. Its parameters are those of the variant and m, n, k and batch. */
+/** Measured time of a kernel variant. `parameters` has the parameters of the variant, and m, n, k and batch. */
 export interface KernelPoint extends PointBase {
-  /** Tells it from points of other kinds. */
+  /** Discriminator of the kinds of points. */
   kind: 'kernel'
   /** Measurement; missing if it failed. */
   result?: Omit<Measurement, 'variant' | 'm' | 'n' | 'k' | 'batch'> & {
@@ -41,7 +41,7 @@ export interface KernelPoint extends PointBase {
 
 /** A microbenchmark. Its parameters are those of {@link MicrobenchOptions}. */
 export interface MicrobenchPoint extends PointBase {
-  /** Tells it from points of other kinds. */
+  /** Discriminator of the kinds of points. */
   kind: 'microbench'
   /** Options of the request. */
   parameters: Omit<MicrobenchOptions, 'repetitions' | 'warmup' | 'device'> & PointParameters
@@ -51,7 +51,7 @@ export interface MicrobenchPoint extends PointBase {
 
 /** The occupancy of a variant (without parameters) or of a microbenchmark. */
 export interface OccupancyPoint extends PointBase {
-  /** Tells it from points of other kinds. */
+  /** Discriminator of the kinds of points. */
   kind: 'occupancy'
   /** Measurement; missing if it failed. */
   result?: Occupancy
@@ -59,7 +59,7 @@ export interface OccupancyPoint extends PointBase {
 
 /** A bandwidth; its parameters are the options of {@link bandwidth} that count. */
 export interface BandwidthPoint extends PointBase {
-  /** Tells it from points of other kinds. */
+  /** Discriminator of the kinds of points. */
   kind: 'bandwidth'
   /** Measurement; missing if it failed. */
   result?: Omit<BandwidthResult, 'name'>
@@ -67,7 +67,7 @@ export interface BandwidthPoint extends PointBase {
 
 /** A whole call of `mpmm` with operands in the host's memory. Its parameters are semiring, dtype, m, n and k. */
 export interface CallPoint extends PointBase {
-  /** Tells it from points of other kinds. */
+  /** Discriminator of the kinds of points. */
   kind: 'call'
   /** Measurement; missing if it failed. */
   result?: {
@@ -92,7 +92,7 @@ export interface CallPoint extends PointBase {
 
 /** A product or a program of which only the needed steps count. Its parameters are its sizes. */
 export interface WorkPoint extends PointBase {
-  /** Tells it from points of other kinds. */
+  /** Discriminator of the kinds of points. */
   kind: 'work'
   /** Measurement; missing if it failed. */
   result?: {

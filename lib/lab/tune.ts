@@ -138,13 +138,15 @@ export async function tune(options: TuneOptions): Promise<{
   const stored: TuningFile = storedIn(file)
   const name = String(gpu.name)
   const fresh = tuned.map(({ choice }) => choice)
-  const kept = (stored.gpus[name]?.choices ?? []).filter((old) => !fresh.some((one) => sameProduct(one, old)))
+  const retained = (stored.gpus[name]?.choices ?? []).filter(
+    (old) => !fresh.some((one) => sameProduct(one, old)),
+  )
   stored.gpus[name] = {
     measured: new Date().toISOString(),
     driver,
     toolkit,
     mpmml,
-    choices: [...kept, ...fresh],
+    choices: [...retained, ...fresh],
   }
   await mkdir(dirname(file), { recursive: true })
   await writeText(file, textOf(stored))

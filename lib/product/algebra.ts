@@ -56,9 +56,9 @@ class BuiltInAlgebra implements Algebra {
     readonly index: number,
   ) {}
 
-  assertOperation({ options, asked }: Call, type: number): void {
+  assertOperation({ options, requestedOutputs }: Call, type: number): void {
     assertSemiringType(this.index, type)
-    if (asked.length > 0) assertSelective(this.index, asked[0]!.name)
+    if (requestedOutputs.length > 0) assertSelective(this.index, requestedOutputs[0]!.name)
     if (options.overflow !== UNSET) assertIntegers(type, 'the operands are')
   }
 
@@ -134,7 +134,7 @@ export const algebra = option(
 export function auxiliaryOf({ call, auxiliary }: Pick<Product, 'call' | 'auxiliary'>): AuxiliaryMatrices {
   if (auxiliary.length === 0) return null
   return auxiliaryKinds.map((kind) => {
-    const result = auxiliary[call.asked.indexOf(kind)]
+    const result = auxiliary[call.requestedOutputs.indexOf(kind)]
     return result ? (result.data as Int32Array | NativeMemory | null) : null
   })
 }
@@ -143,7 +143,7 @@ export function auxiliaryOf({ call, auxiliary }: Pick<Product, 'call' | 'auxilia
 export function writeResults(request: Float64Array, { call, c, auxiliary }: Product): void {
   writeLayout(request, 0, requestAt.c, c!)
   auxiliary.forEach((result, index) => {
-    writeLayout(request, 0, call.asked[index]!.layout, result)
+    writeLayout(request, 0, call.requestedOutputs[index]!.layout, result)
   })
 }
 
@@ -201,28 +201,28 @@ async function multiplyPart(
   call: Call,
   cancel: Int32Array,
 ): Promise<PartResults> {
-  const { session, asked, native } = call
+  const { session, requestedOutputs, native } = call
   const { length } = products
   const buffer = takeBuffer(length)
   const members = new Float64Array(buffer, 0, length * MEMBER_FIELDS)
   const reports = new Float64Array(buffer, members.byteLength, length * REPORT_FIELDS)
   const arrays = writeMembers(members, products, call)
   writeCall(request, call, semiring, products[0]!.type)
-  const made = await addon.multiplyGroup(arrays, request, members, reports, cancel, native)
+  const nativeResult = await addon.multiplyGroup(arrays, request, members, reports, cancel, native)
   const take = () => {
-    const memories = allocatedMemories(made, call)
+    const memories = allocatedMemories(nativeResult, call)
     const offsets = new Offsets()
     const auxiliaryOffsets = new Offsets()
     const results = products.map((product, index) => {
       const offset = product.out || product.c ? 0 : offsets.next(product, product.bytes)
       const auxiliaryOffset =
-        session && asked.length > 0 ? auxiliaryOffsets.next(product, AUXILIARY_BYTES) : 0
+        session && requestedOutputs.length > 0 ? auxiliaryOffsets.next(product, AUXILIARY_BYTES) : 0
       return resultOf<AnyResult>(product, memories, reports, index * REPORT_FIELDS, offset, auxiliaryOffset)
     })
     giveBack(buffer)
     return results
   }
-  return { take, release: () => releaseAllocated(made) }
+  return { take, release: () => releaseAllocated(nativeResult) }
 }
 
 /**
@@ -232,7 +232,7 @@ async function multiplyPart(
 function writeMembers(
   members: Float64Array,
   products: readonly Product[],
-  { session, asked }: Call,
+  { session, requestedOutputs }: Call,
 ): OperandArray[] {
   const arrays: OperandArray[] = []
   const offsets = new Offsets()
@@ -248,11 +248,11 @@ function writeMembers(
     if (c0) writeMatrix(members, start + memberAt.c0Memory, c0, arrays)
     else members[start + memberAt.c0Memory] = 0
     for (const { memory } of auxiliaryKinds) members[start + memory] = 0
-    if (asked.length > 0) {
+    if (requestedOutputs.length > 0) {
       // All auxiliary outputs have one element type, so those of a product have equal offsets in their
       // memories.
       const offset = session ? auxiliaryOffsets.next(product, AUXILIARY_BYTES) : 0
-      asked.forEach(({ memory }, index) => {
+      requestedOutputs.forEach(({ memory }, index) => {
         if (session) writePlace(members, start + memory, offset)
         else writeMatrix(members, start + memory, auxiliary[index]!, arrays)
       })

@@ -409,7 +409,7 @@ class Group {
       const { session, out } = this.products[index]!
       if (!session) return
       if (!out) for (const lane of [result.c].flat()) (lane as DeviceMatrix).dispose()
-      for (const { name } of this.call.asked) (result[name] as DeviceMatrix).dispose()
+      for (const { name } of this.call.requestedOutputs) (result[name] as DeviceMatrix).dispose()
     })
     throw failed.reason
   }

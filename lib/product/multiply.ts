@@ -165,8 +165,8 @@ async function compute(product: Product): Promise<MpmmResult<AnyResult>> {
     if (call.options.signal) product.requireThere()
     return call.algebra.multiply(product, report, cancel)
   }
-  const made = await runNative(workOf(product, 'the product', report), start, releaseAllocated)
-  return resultOf(product, allocatedMemories(made, call), report)
+  const nativeResult = await runNative(workOf(product, 'the product', report), start, releaseAllocated)
+  return resultOf(product, allocatedMemories(nativeResult, call), report)
 }
 
 /**
@@ -191,13 +191,13 @@ export async function measureProduct(
 /** Computes a product before it returns. */
 function computeNow(product: Product): MpmmResult<AnyResult> {
   allocateResult(product)
-  let made: NativeResult
+  let nativeResult: NativeResult
   try {
-    made = product.call.algebra.multiplySync(product, syncReport)
+    nativeResult = product.call.algebra.multiplySync(product, syncReport)
   } catch (error) {
     throw fromNative(error)
   }
-  return resultOf(product, allocatedMemories(made, product.call), syncReport)
+  return resultOf(product, allocatedMemories(nativeResult, product.call), syncReport)
 }
 
 /**

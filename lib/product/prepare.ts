@@ -2,7 +2,7 @@
 
 import { throwIfAborted } from '../abort.js'
 import { ALL_DEVICES, AUTO, assertDevicesOnly, devicesIn, firstDevice } from '../backend.js'
-import { type PlaceRequest, placeProduct } from '../backend-selection.js'
+import { type PlacementRequest, placeProduct } from '../backend-selection.js'
 import { type Name, show, showList } from '../describe.js'
 import { pinnedResult } from '../device/pinned.js'
 import type { Session, SharedMemory } from '../device/resident.js'
@@ -227,8 +227,8 @@ export function allocateResult(product: Product, name: Name = 'the result'): voi
   for (const [index, lane] of otherLanes.entries()) {
     lane.c = lane.out ?? newResult(lane.newElements(), call, `lane ${index + 1} of ${name}`)
   }
-  if (call.asked.length === 0) return
-  product.auxiliary = call.asked.map((auxiliary) =>
+  if (call.requestedOutputs.length === 0) return
+  product.auxiliary = call.requestedOutputs.map((auxiliary) =>
     newResult(product.newAuxiliary(), call, { toString: () => `the ${auxiliary.name} of ${name}` }),
   )
 }
@@ -347,7 +347,7 @@ function refuseDevices(one: NamedDeviceMatrix, name: Name, other: Session): neve
 
 /** Throws if options select a device other than the device of the matrices. */
 export function assertConsistent(
-  { backend, device, devices, variant }: PlaceRequest,
+  { backend, device, devices, variant }: PlacementRequest,
   session: Session,
 ): void {
   const choice = backendChoices[backend]
@@ -362,9 +362,9 @@ export function assertConsistent(
     )
   }
   if (devices !== 0 && !isOf(session, devices)) {
-    const asked = devices === ALL_DEVICES ? "'all'" : showList(devicesIn(devices))
+    const requested = devices === ALL_DEVICES ? "'all'" : showList(devicesIn(devices))
     throw new OptionError(
-      `option devices is ${asked}, but the matrices are on ${session}, which computes their products: ` +
+      `option devices is ${requested}, but the matrices are on ${session}, which computes their products: ` +
         'leave it out; openDevice({ devices }) spreads matrices among several',
     )
   }
@@ -380,7 +380,7 @@ export function assertConsistent(
  * Returns whether the option `devices` names the devices of the session. Without a GPU 'all' counts as
  * omitted.
  */
-function isOf({ backend, index, devices, isAll }: Session, asked: number): boolean {
-  if (asked === ALL_DEVICES) return backend !== 'cuda' || isAll
-  return asked === (devices > 0 || backend !== 'cuda' ? devices : 2 ** index)
+function isOf({ backend, index, devices, isAll }: Session, requested: number): boolean {
+  if (requested === ALL_DEVICES) return backend !== 'cuda' || isAll
+  return requested === (devices > 0 || backend !== 'cuda' ? devices : 2 ** index)
 }

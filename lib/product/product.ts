@@ -84,13 +84,13 @@ export class Call {
   /** Backend of products of arrays; device matrices are multiplied on their device. */
   place: Placement
   /** Requested auxiliary outputs. */
-  readonly asked: readonly Auxiliary[]
+  readonly requestedOutputs: readonly Auxiliary[]
 
   constructor(
     readonly algebra: Algebra,
     readonly options: CallOptions,
   ) {
-    this.asked = auxiliaryKinds.filter(({ name }) => options[name])
+    this.requestedOutputs = auxiliaryKinds.filter(({ name }) => options[name])
     this.place = { backend: options.backend, deviceMemory: 0, atOnce: false, mayUseCuda: false }
   }
 

@@ -1,6 +1,6 @@
 /** Reports the progress of running work. */
 import { reportAt as at } from '../fields.js'
-import { tell } from '../listener.js'
+import { notify } from '../listener.js'
 
 /** Progress of a product or of other work. Progress of other work may have additional members. */
 export interface Progress {
@@ -49,19 +49,19 @@ export function partOf(
  * Calls the listener of one piece of work. An exception of the listener ends the work, which rejects with
  * exactly this exception.
  */
-export class ProgressListener<Told> {
-  readonly #listener: ((told: Told) => void) | undefined
+export class ProgressListener<Report> {
+  readonly #listener: ((report: Report) => void) | undefined
   #thrown: { readonly error: unknown } | undefined
 
-  constructor(listener: ((told: Told) => void) | undefined) {
+  constructor(listener: ((report: Report) => void) | undefined) {
     this.#listener = listener
   }
 
   /** Calls the listener, and throws if it throws. */
-  tell(told: Told): void {
+  notify(report: Report): void {
     this.goOn()
     try {
-      if (this.#listener) tell(this.#listener, told)
+      if (this.#listener) notify(this.#listener, report)
     } catch (error) {
       this.#thrown = { error }
       this.goOn()
@@ -97,18 +97,18 @@ export class ProgressListener<Told> {
 /** The progress of work that has started, until end() is called. */
 export class ProgressReports {
   readonly #listener: ProgressListener<Progress>
-  readonly #giveUp: () => void
+  readonly #abort: () => void
   readonly #timer
-  #told = false
+  #hasReported = false
 
   /**
-   * `share` returns the completed fraction, from 0 to 1. `giveUp` must abort the work; it is called if the
+   * `share` returns the completed fraction, from 0 to 1. `abort` must abort the work; it is called if the
    * listener throws.
    */
-  constructor(listener: (progress: Progress) => void, share: () => number, giveUp: () => void) {
+  constructor(listener: (progress: Progress) => void, share: () => number, abort: () => void) {
     this.#listener = new ProgressListener(listener)
-    this.#giveUp = giveUp
-    this.#timer = setInterval(() => this.#tell(share()), INTERVAL_MS)
+    this.#abort = abort
+    this.#timer = setInterval(() => this.#report(share()), INTERVAL_MS)
   }
 
   /**
@@ -117,17 +117,17 @@ export class ProgressReports {
    */
   end(succeeded: boolean): void {
     clearInterval(this.#timer)
-    if (succeeded && this.#told) this.#tell(1)
+    if (succeeded && this.#hasReported) this.#report(1)
     this.#listener.rethrow()
   }
 
-  #tell(done: number): void {
-    this.#told = true
+  #report(done: number): void {
+    this.#hasReported = true
     try {
-      this.#listener.tell({ done })
+      this.#listener.notify({ done })
     } catch {
       clearInterval(this.#timer)
-      this.#giveUp()
+      this.#abort()
     }
   }
 }
@@ -139,10 +139,10 @@ export class ProgressReports {
 export async function reporting<Result>(
   listener: ((progress: Progress) => void) | undefined,
   share: () => number,
-  giveUp: () => void,
+  abort: () => void,
   work: () => Promise<Result>,
 ): Promise<Result> {
-  const reports = listener && new ProgressReports(listener, share, giveUp)
+  const reports = listener && new ProgressReports(listener, share, abort)
   let succeeded = false
   try {
     const result = await work()

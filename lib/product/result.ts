@@ -207,19 +207,26 @@ export interface AllocatedMemories {
 
 const nothingMade: AllocatedMemories = { results: [], auxiliary: [] }
 
-const listOf = (made: NativeResult): readonly NativeMemory[] =>
-  made === undefined ? [] : Array.isArray(made) ? made : [made as NativeMemory]
+const listOf = (nativeResult: NativeResult): readonly NativeMemory[] =>
+  nativeResult === undefined
+    ? []
+    : Array.isArray(nativeResult)
+      ? nativeResult
+      : [nativeResult as NativeMemory]
 
 /** Releases the memory that native code has allocated for a result that isn't returned. */
-export function releaseAllocated(made: NativeResult): void {
-  for (const memory of listOf(made)) addon.release(memory)
+export function releaseAllocated(nativeResult: NativeResult): void {
+  for (const memory of listOf(nativeResult)) addon.release(memory)
 }
 
-export function allocatedMemories(made: NativeResult, { session, asked }: Call): AllocatedMemories {
-  if (made === undefined) return nothingMade
-  const all = listOf(made).map((memory) => new SharedMemory(memory, session!))
+export function allocatedMemories(
+  nativeResult: NativeResult,
+  { session, requestedOutputs }: Call,
+): AllocatedMemories {
+  if (nativeResult === undefined) return nothingMade
+  const all = listOf(nativeResult).map((memory) => new SharedMemory(memory, session!))
   // Memories of auxiliary outputs come last.
-  const auxiliary = all.splice(all.length - asked.length)
+  const auxiliary = all.splice(all.length - requestedOutputs.length)
   return { results: all, auxiliary }
 }
 
@@ -229,14 +236,14 @@ export function allocatedMemories(made: NativeResult, { session, asked }: Call):
  */
 export function resultOf<C extends AnyResult>(
   product: Product,
-  made: AllocatedMemories,
+  memories: AllocatedMemories,
   report: Float64Array,
   start = 0,
   offset = 0,
   auxiliaryOffset = 0,
 ): WitnessedResult<MpmmResult<C>, boolean> {
   const { call, session, structure } = product
-  const c = (product.out ? product.outValue : newResult(product, made, offset)) as C
+  const c = (product.out ? product.outValue : newResult(product, memories, offset)) as C
   const backend = backends[report[start + at.backend]!]!
   const device = session
     ? session.name
@@ -258,8 +265,8 @@ export function resultOf<C extends AnyResult>(
       : { c, backend, device, devices, timing, gops }
   ) as WitnessedResult<MpmmResult<C>, boolean>
   if (structure) result.structure = structure.shown
-  call.asked.forEach(({ name }, index) => {
-    const memory = made.auxiliary[index]
+  call.requestedOutputs.forEach(({ name }, index) => {
+    const memory = memories.auxiliary[index]
     result[name] = (
       memory ? inMemory(memory, product.newAuxiliary(auxiliaryOffset)) : inArray(product.auxiliary[index]!)
     ) as WitnessOf<C>
@@ -308,10 +315,10 @@ function devicesOf(together: number, device: number): readonly number[] {
   return oneDevice[device]
 }
 
-function newResult(product: Product, made: AllocatedMemories, offset: number): unknown {
+function newResult(product: Product, memories: AllocatedMemories, offset: number): unknown {
   const { lanes: types, isList } = product.call.algebra
   const ofLane = (lane: Product, index: number): unknown => {
-    const memory = made.results[index]
+    const memory = memories.results[index]
     if (memory) return inMemory(memory, lane.newElements(offset))
     return types ? asLane(inArray(lane.c!) as DenseMatrix, types[index]!) : inArray(lane.c!)
   }

@@ -30,7 +30,7 @@ export const isByWebGpu = ({ session, place }: Call): boolean =>
   session ? session.backend === 'webgpu' : place.backend === WEBGPU
 
 /** Returns why WebGPU computes no product of this kind; null if it does. */
-function refusalOf({ call: { algebra, asked }, type, structure }: Product): Error | null {
+function refusalOf({ call: { algebra, requestedOutputs }, type, structure }: Product): Error | null {
   const instead = "take the backend 'cpu' or 'cuda'"
   if (algebra.lanes !== null)
     return new OptionError(`option semiring is one of your own, which WebGPU doesn't compute: ${instead}`)
@@ -40,7 +40,7 @@ function refusalOf({ call: { algebra, asked }, type, structure }: Product): Erro
     )
   const dtype = typeNameOf(type)
   // Kernels compute 32 steps of truth values at once, and can't determine which step decides.
-  if (dtype === 'uint8' && asked.length > 0)
+  if (dtype === 'uint8' && requestedOutputs.length > 0)
     return new OptionError(
       `option witness is for other types than uint8 with 'webgpu': leave it out, or ${instead}`,
     )
@@ -112,7 +112,7 @@ export function mayBeFasterByWebGpu(product: Product): boolean {
  */
 export function isFasterByWebGpu(product: Product, measure: Measure): Promise<boolean> {
   const { call, batch, m, n, k, type } = product
-  const witness = call.asked.length > 0
+  const witness = call.requestedOutputs.length > 0
   const kind = { semiring: call.algebra.name, dtype: typeNameOf(type), witness, m, n, k: batch * k }
   return isKindFaster(kind, call.options.device, measure)
 }

@@ -11,7 +11,7 @@ import { listener, type OptionsOf, option, required, whole } from '../options.js
 import type { Failure } from './records.js'
 
 /** Address and name of a queue. */
-export interface QueuePlace {
+export interface QueueAddress {
   /**
    * The address of Redis or Valkey: `redis://host:6379`, `redis://host:6379/1` for another database, or with TLS, user and
    * password `rediss://user:password@host:6379`. The environment variable MPMML_QUEUE_PASSWORD has the password for an
@@ -35,10 +35,10 @@ export interface Patience {
 }
 
 /** The address, which connecting checks, and the name. */
-export const placeSet = {
+export const addressSet = {
   queue: required((value) => value as string),
   name: option('blocks', readQueueName),
-} satisfies OptionsOf<QueuePlace>
+} satisfies OptionsOf<QueueAddress>
 
 function readQueueName(value: unknown, name: string): string {
   if (typeof value === 'string' && /^[\w-]{1,64}$/.test(value)) return value
@@ -71,7 +71,7 @@ export type WorkerEvent =
   | { readonly type: 'back' }
 
 /** Options of a worker. */
-export interface QueueWorkerOptions extends QueuePlace, Patience {
+export interface QueueWorkerOptions extends QueueAddress, Patience {
   /**
    * Folders, and addresses s3://bucket/prefix, below which blocks may be read and written. A plan with a path
    * outside is rejected (ERR_MPMML_ROOTS), also if symbolic links or ".." lead outside.
@@ -106,7 +106,7 @@ export interface QueueWorkerOptions extends QueuePlace, Patience {
 }
 
 export const workerSet = {
-  ...placeSet,
+  ...addressSet,
   ...patienceSet,
   roots: required(readRoots),
   backend,

@@ -16,7 +16,7 @@ import { QueueError } from '../errors.js'
 import { listener, Options, type OptionsOf, type ReadOf } from '../options.js'
 import type { Progress } from '../product/options.js'
 import { atMost, type Connection, connect, rejected } from './connect.js'
-import { from, type Patience, patienceSet, placeSet, type QueuePlace } from './options.js'
+import { addressSet, from, type Patience, patienceSet, type QueueAddress } from './options.js'
 import { workersOf } from './read.js'
 import { errorOf, reasonText } from './reasons.js'
 import {
@@ -51,7 +51,7 @@ export interface QueueProgress extends Progress {
 }
 
 /** Options of work on a queue. */
-export interface ProducerOptions extends QueuePlace, Patience {
+export interface ProducerOptions extends QueueAddress, Patience {
   /** Number of attempts per block before the work fails: 3 by default. */
   attempts?: number | undefined
   /** Delay before the second attempt in ms, doubled before each later attempt: 1000 by default. */
@@ -97,7 +97,7 @@ export interface QueueResult {
 }
 
 export const producerSet = {
-  ...placeSet,
+  ...addressSet,
   ...patienceSet,
   attempts: from(1, 3),
   retryMs: from(0, 1000),
@@ -187,7 +187,7 @@ class Producer {
   async begin(): Promise<void> {
     const { queue, name, lockDuration, attempts, retryMs } = this.settings
     // An exception of a listener ends the work, even where no promise awaits the call.
-    const tell = () => {
+    const notify = () => {
       try {
         this.#tell()
       } catch (error) {
@@ -197,14 +197,14 @@ class Producer {
     this.#connection = await connect(queue, {
       onLost: (reason) => {
         this.#lost = reason
-        tell()
+        notify()
       },
       onBack: () => {
         this.#lost = null
         this.#mustPut = true
         // Blocks in progress get time to finish before lost jobs are added again.
         this.#checkAt = performance.now() + lockDuration
-        tell()
+        notify()
       },
     })
     this.#watch()

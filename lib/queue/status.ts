@@ -4,7 +4,7 @@ import type { BlockPlan } from '../arrays/job.js'
 import { QueueError } from '../errors.js'
 import { Options } from '../options.js'
 import { type Connection, connect, rejected } from './connect.js'
-import { placeSet, type QueuePlace } from './options.js'
+import { addressSet, type QueueAddress } from './options.js'
 import { workersOf } from './read.js'
 import {
   type Failure,
@@ -66,7 +66,7 @@ export interface QueueStatus {
   readonly workers: readonly WorkerRecord[]
 }
 
-const statusOptions = new Options(placeSet)
+const statusOptions = new Options(addressSet)
 
 /**
  * Reads the status of a queue: plans and their progress, workers and their blocks, and failures.
@@ -80,7 +80,7 @@ const statusOptions = new Options(placeSet)
  * console.log(queue, waiting, workers.length) // redis://127.0.0.1:6379 0 0
  * ```
  */
-export async function queueStatus(options: QueuePlace): Promise<QueueStatus> {
+export async function queueStatus(options: QueueAddress): Promise<QueueStatus> {
   const { queue: url, name } = statusOptions.read(options)
   // Commands wait for a lost connection, so its loss ends the call.
   const lost = new AbortController()

@@ -77,9 +77,9 @@ function findDevices({ backend: requested, devices }: Pick<Where, 'backend' | 'd
   }
   if (backend === AUTO && auto.backend === 'cpu' && !isList) return []
   if (!isList) return cuda.devices.map((_, index) => index)
-  const asked = devicesIn(devices)
-  const missing = asked.find((index) => index >= cuda.devices.length)
-  if (missing === undefined) return asked
+  const request = devicesIn(devices)
+  const missing = request.find((index) => index >= cuda.devices.length)
+  if (missing === undefined) return request
   throw new NoCudaError(`there is no GPU ${missing}: this machine has ${cuda.devices.length}, from 0`)
 }
 
@@ -159,10 +159,10 @@ class Worker implements QueueWorker {
     this.#settings = settings
     this.backend = devices.length > 0 ? 'cuda' : 'cpu'
     this.devices = devices
-    const places = devices.length > 0 ? devices : [null]
+    const slots = devices.length > 0 ? devices : [null]
     // The slots alternate between the GPUs.
     this.#free = Array.from({ length: concurrency }, () =>
-      places.map((device) => ({ device, computer: runner.computer() })),
+      slots.map((device) => ({ device, computer: runner.computer() })),
     ).flat()
     this.concurrency = this.#free.length
     this.#keys = keysOf(name)
@@ -178,8 +178,8 @@ class Worker implements QueueWorker {
   async start(): Promise<void> {
     const { queue, signal } = this.#settings
     const events = {
-      onLost: (reason: string) => this.tell({ type: 'lost', reason }),
-      onBack: () => this.tell({ type: 'back' }),
+      onLost: (reason: string) => this.notify({ type: 'lost', reason }),
+      onBack: () => this.notify({ type: 'back' }),
     }
     this.#connection = await connect(queue, events, { signal })
     try {
@@ -265,10 +265,10 @@ class Worker implements QueueWorker {
     if (!isJobData(job.data)) throw new UnrecoverableError(`the job ${job.id} of the queue is not a block`)
     const { plan: id, name, stage } = job.data
     // BullMQ delivers at most as many jobs at once as slots exist.
-    const place = this.#free.shift()!
-    const { device, computer } = place
+    const slot = this.#free.shift()!
+    const { device, computer } = slot
     this.#now.add(name)
-    this.tell({ type: 'begun', plan: id, job: name })
+    this.notify({ type: 'begun', plan: id, job: name })
     try {
       const result = await computer.runBlock(
         await this.#plan(id),
@@ -284,11 +284,11 @@ class Worker implements QueueWorker {
       const { already, timing } = result
       // Not awaited: on this connection the report precedes BullMQ's own update of the job.
       this.#report(id, { done: { job: name, worker: this.id, already, ...timing } }).catch(() => {})
-      this.tell({ type: 'done', plan: id, ...result })
+      this.notify({ type: 'done', plan: id, ...result })
       return null
     } catch (error) {
       if (signal.aborted) {
-        this.tell({ type: 'abandoned', plan: id, job: name })
+        this.notify({ type: 'abandoned', plan: id, job: name })
         if (this.#isStopping) {
           await job.moveToWait(token)
           throw new WaitingError()
@@ -297,7 +297,7 @@ class Worker implements QueueWorker {
       }
       throw isFinal(error) ? new UnrecoverableError(reasonText(error)) : new Error(reasonText(error))
     } finally {
-      this.#free.push(place)
+      this.#free.push(slot)
       this.#now.delete(name)
       if (this.#isStopping) await computer.close()
     }
@@ -322,7 +322,7 @@ class Worker implements QueueWorker {
       final: job.finishedOn !== undefined,
       reason: error.message,
     }
-    this.tell({ type: 'failed', plan, ...failure })
+    this.notify({ type: 'failed', plan, ...failure })
     if (!isBlock) return
     await this.#connection.redis
       .multi()
@@ -347,7 +347,7 @@ class Worker implements QueueWorker {
     return this.stopped
   }
 
-  tell(event: WorkerEvent): void {
+  notify(event: WorkerEvent): void {
     try {
       this.#settings.onEvent?.(event)
     } catch (error) {

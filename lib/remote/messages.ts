@@ -25,8 +25,8 @@ export interface Port<Sent, Received> {
 export type Request =
   /** First message. Without a module, the worker loads the addon itself. */
   | { start: WebAssembly.Module | null; kind: Kind; threads: number }
-  /** Call of a function of the addon. The worker returns the arrays at the indices `wanted` after success. */
-  | { call: number; name: string; values: unknown; arrays: TypedArray[]; wanted: number[] }
+  /** Call of a function of the addon. The worker returns the arrays at the indices `resultIndices` after success. */
+  | { call: number; name: string; values: unknown; arrays: TypedArray[]; resultIndices: number[] }
   /** Definition of a semiring, with the handle that the page chose for it. */
   | { semiring: number; definition: unknown }
   /** Cancellation of a call. */
@@ -53,7 +53,7 @@ export interface Handle {
 }
 
 /** An object that a call created in the worker. */
-export interface MadeHandle extends Handle {
+export interface RemoteHandle extends Handle {
   /** Kind of the object according to the addon. */
   readonly kind: HandleKind
   /** The number by which requests name a memory. */
@@ -110,8 +110,8 @@ export const givenOf = (given: unknown, handleOf: (value: object) => unknown) =>
   mapped(given, (value) => (isTypedArray(value) ? value.slice() : handleOf(value)))
 
 /** Converts a function's result in a message to the form for the page. */
-export const takenFrom = (given: unknown, of: (handle: MadeHandle) => unknown) =>
-  mapped(given, (value) => ('$handle' in value ? of(value as MadeHandle) : value))
+export const takenFrom = (given: unknown, of: (handle: RemoteHandle) => unknown) =>
+  mapped(given, (value) => ('$handle' in value ? of(value as RemoteHandle) : value))
 
 /** Returns arguments by their names. */
 export const named = (names: readonly string[], values: readonly unknown[]): Exports =>

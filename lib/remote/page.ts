@@ -5,10 +5,10 @@
 import {
   type Kind,
   calls as known,
-  type MadeHandle,
   named,
   type Port,
   packed,
+  type RemoteHandle,
   type Reply,
   type Request,
   takenFrom,
@@ -30,7 +30,7 @@ type Call = (...values: unknown[]) => unknown
 export class Remote {
   /** `addon`: the functions of that worker. */
   constructor(
-    readonly made: MadeHandle,
+    readonly info: RemoteHandle,
     readonly addon: Exports,
   ) {}
 }
@@ -38,14 +38,14 @@ export class Remote {
 /** Device that was opened in the worker. */
 class RemoteDevice extends Remote {
   /** Latest memory use that the worker reported. */
-  use: unknown = this.made.use
+  use: unknown = this.info.use
 }
 
 /** A call that the worker hasn't answered. */
 interface Pending {
   readonly results: readonly Written[]
   /** Arrays that the worker returns after success. */
-  readonly wanted: readonly TypedArray[]
+  readonly resultArrays: readonly TypedArray[]
   readonly report: Float64Array | undefined
   readonly cancel: unknown
   resolve(value: unknown): void
@@ -195,7 +195,7 @@ export function remote(
     }
     if (!('given' in data)) return
     pending.delete(data.call)
-    const returned = new Map(call.wanted.map((array, index) => [array, data.arrays[index]!]))
+    const returned = new Map(call.resultArrays.map((array, index) => [array, data.arrays[index]!]))
     const finish = async () => {
       for (const written of call.results)
         await copyInSlices(written.array, returned.get(written.array)!, written)
@@ -204,7 +204,7 @@ export function remote(
     finish().catch(call.reject)
   }
 
-  function received(made: MadeHandle): Remote {
+  function received(made: RemoteHandle): Remote {
     const object = new (made.kind === 'device' ? RemoteDevice : Remote)(made, functions)
     numbers.set(object, made.$handle)
     if (object instanceof RemoteDevice) devices.set(made.$handle, new WeakRef(object))
@@ -229,7 +229,7 @@ export function remote(
         const results = resultsOf(name, { report, cancel, ...others }).filter(({ array }) =>
           arrays.has(array),
         )
-        const wanted = [...new Set(results.map(({ array }) => array))]
+        const resultArrays = [...new Set(results.map(({ array }) => array))]
         // An array that is both an operand and a result is used several times in the call.
         const isReplaced = (written: Written) => replacesAll(written) && arrays.get(written.array)!.uses === 1
         const replaced = new Set(results.filter(isReplaced).map(({ array }) => array))
@@ -250,7 +250,7 @@ export function remote(
                 name,
                 values: sent,
                 arrays: copies,
-                wanted: wanted.map((array) => arrays.get(array)!.index),
+                resultIndices: resultArrays.map((array) => arrays.get(array)!.index),
               },
               copies.map(({ buffer }) => buffer as ArrayBuffer),
             )
@@ -260,7 +260,7 @@ export function remote(
           }
         }
         pending.set(call, {
-          ...{ results, wanted, cancel, resolve, reject },
+          ...{ results, resultArrays, cancel, resolve, reject },
           report: report as Float64Array | undefined,
         })
         inOrder(fillAndSend)
@@ -298,12 +298,12 @@ export function remote(
       const described = here()
       return { ...described, cpu: { ...described.cpu, threads: start.threads } }
     },
-    describeDevice: ({ made }: Remote) => made.description,
+    describeDevice: ({ info }: Remote) => info.description,
     memoryUse: (device: RemoteDevice) => device.use,
-    memoryNumber: ({ made }: Remote) => made.number,
+    memoryNumber: ({ info }: Remote) => info.number,
     release(memory: Remote) {
       collected.unregister(memory)
-      post({ release: memory.made.$handle })
+      post({ release: memory.info.$handle })
     },
     userSemiring(definition: unknown) {
       const here = local.userSemiring as (definition: unknown) => object

@@ -3,9 +3,9 @@ import type { HandleKind } from '../native-interface.js'
 import {
   calls,
   givenOf,
-  type MadeHandle,
   named,
   type Port,
+  type RemoteHandle,
   type Reply,
   type Request,
   unpacked,
@@ -103,7 +103,7 @@ class Service {
     }
   }
 
-  async #run({ call, name, values, arrays, wanted }: CallRequest): Promise<void> {
+  async #run({ call, name, values, arrays, resultIndices }: CallRequest): Promise<void> {
     let report: Float64Array | undefined
     try {
       const taken = unpacked(values, arrays, (handle) => this.#objects.get(handle))
@@ -114,7 +114,7 @@ class Service {
       const number = this.#numbers.get(device as object)
       const given = givenOf(await this.#call(name, ...taken), (object) => this.#handleOf(object, number))
       if (number !== undefined) this.#tellUse(number)
-      const written = wanted.map((place) => arrays[place]!)
+      const written = resultIndices.map((place) => arrays[place]!)
       this.tell(
         { call, given, arrays: written },
         written.map(({ buffer }) => buffer as ArrayBuffer),
@@ -136,7 +136,7 @@ class Service {
   }
 
   /** Returns a handle for an object of the addon. Other values are returned unchanged. */
-  #handleOf(object: object, device: number | undefined): MadeHandle | object {
+  #handleOf(object: object, device: number | undefined): RemoteHandle | object {
     const kind = this.#call('handleKind', object) as HandleKind | ''
     if (kind === '') return object
     const handle = ++this.#last

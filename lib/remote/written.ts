@@ -25,7 +25,7 @@ export interface Written {
 }
 
 function resultsOfSearch(search: GraphSearchRequest): Written[] {
-  const { nodes, distances, next, trees, place, treePlace, rootStride, endStride } = search
+  const { nodes, distances, next, trees, place: position, treePlace, rootStride, endStride } = search
   const { reduced, reached, nearest, divides } = search
   if (divides) return []
   if (reduced) return [reduced, reached, nearest].flatMap((array) => (array ? [whole(array)] : []))
@@ -33,7 +33,7 @@ function resultsOfSearch(search: GraphSearchRequest): Written[] {
   const ends = search.ends?.length ?? nodes
   const perPair = [distances, ...(next ? [next] : [])].map((array) => ({
     array,
-    offset: place,
+    offset: position,
     sizes: [roots, ends],
     strides: [rootStride, endStride],
   }))
@@ -161,10 +161,10 @@ export function writtenBy(addon: Exports): WrittenBy {
       const members = named.members as Float64Array
       for (let base = 0; base < members.length; base += member.length) {
         for (const matrix of ['c', ...auxiliaries]) {
-          const place = members[base + member.indexOf(`${matrix}Memory`)]!
+          const position = members[base + member.indexOf(`${matrix}Memory`)]!
           // Another product of the group may read the array.
-          if (place < 0)
-            results.push({ ...ofProduct(arrays[-1 - place]!, members, base, matrix), replaces: false })
+          if (position < 0)
+            results.push({ ...ofProduct(arrays[-1 - position]!, members, base, matrix), replaces: false })
         }
       }
     } else if (name === 'download') {

@@ -129,10 +129,10 @@ const mostScore: Record<RnaStorage, number> = { int16: 2 ** 14 - 1, int32: 2 ** 
 /** Returns whether scores of strands with `bases` bases in total need 32 bits. */
 export function isWide({ storage }: ReadFold, weights: readonly RnaScores[], bases: number): boolean {
   const most = Math.max(...weights.flatMap((scores) => Object.values(scores))) * Math.floor(bases / 2)
-  const wanted = storage ?? (most <= mostScore.int16 ? 'int16' : 'int32')
-  if (most <= mostScore[wanted]) return wanted === 'int32'
+  const requested = storage ?? (most <= mostScore.int16 ? 'int16' : 'int32')
+  if (most <= mostScore[requested]) return requested === 'int32'
   throw new OverflowError(
-    `scores of ${bases} bases may be as large as ${most}, but tables of ${wanted} hold at most ${mostScore[wanted]}: ` +
-      (wanted === 'int16' ? "leave out storage: 'int16'" : 'take smaller weights or shorter strands'),
+    `scores of ${bases} bases may be as large as ${most}, but tables of ${requested} hold at most ${mostScore[requested]}: ` +
+      (requested === 'int16' ? "leave out storage: 'int16'" : 'take smaller weights or shorter strands'),
   )
 }

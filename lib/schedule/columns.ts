@@ -85,7 +85,7 @@ export interface Columns {
   /** Whether ids are those of a work breakdown structure, such as 1.2.3, in which 1.2 is a summary. */
   readonly isWbs: boolean
   /** Columns that jobs keep. */
-  readonly kept: readonly number[]
+  readonly retained: readonly number[]
 }
 
 /** Returns whether cells are headings of a plan: of a duration, and of an id or a name. */
@@ -140,11 +140,11 @@ export function columnsOf(
       `the headings must name the ${at.duration === undefined ? 'duration' : 'id or the name'} of jobs, but they are ${showAll(names.slice(0, 12).map(show))}: ${KNOWN} are known, and the option columns names others`,
     )
   const others = [...names.keys()].filter((column) => !Object.values(at).includes(column))
-  const kept = Array.isArray(keep) ? keep.map((name) => find(name, 'keep')) : keep === true ? others : []
+  const retained = Array.isArray(keep) ? keep.map((name) => find(name, 'keep')) : keep === true ? others : []
   const unit = meaningOf(names[at.duration!]!)?.unit
   const more = [...names.keys()].filter((column) => meanings[column]?.role === 'more')
   const isWbs = at.id !== undefined && /^(wbs|psp)/.test(plain(names[at.id]!))
-  return { at, names, unit, more, isWbs, kept }
+  return { at, names, unit, more, isWbs, retained }
 }
 
 /** Returns the columns of a table without headings: id or name, duration, predecessors; or id, name, duration, predecessors. */

@@ -31,7 +31,7 @@ export function drawDelay(result: DelayResult): string {
   const longest = late.reduce((most, { delay }) => Math.max(most, delay), 0)
   const width = LEFT + COLUMN * rounds + 10
   const height = TOP + PITCH * rows.length + 12
-  const place = new Map(rows.map((departure, row) => [departure, TOP + PITCH * row]))
+  const position = new Map(rows.map((departure, row) => [departure, TOP + PITCH * row]))
   const end = goneBy === null ? 'the delay stays' : `gone by round ${goneBy}`
   const label = `Delays of ${rows.length} departures in ${rounds} rounds: ${end}`
   const title = `Delays: ${end}`
@@ -40,9 +40,9 @@ export function drawDelay(result: DelayResult): string {
     ...Array.from({ length: rounds }, (_, round) =>
       text(LEFT + COLUMN * round, 42, `round ${round}`, { kind: 'faint' }),
     ),
-    ...rows.map((departure) => text(10, place.get(departure)! + 12, shortened(`${departure}`, 14))),
+    ...rows.map((departure) => text(10, position.get(departure)! + 12, shortened(`${departure}`, 14))),
     ...late.flatMap(({ round, departure, delay, because }) => {
-      const [x, y] = [LEFT + COLUMN * round, place.get(departure)!]
+      const [x, y] = [LEFT + COLUMN * round, position.get(departure)!]
       const about = `${departure} in round ${round}: ${shown(delay)} late${because === null ? '' : `, because of ${because}`}`
       const long = Number(Math.max(2, ((COLUMN - 30) * delay) / longest).toFixed(2))
       return [

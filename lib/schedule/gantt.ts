@@ -78,7 +78,7 @@ export function drawGantt(schedule: Schedule, plan: Plan, given?: GanttOptions):
   const x = (time: number) => `${Number(((100 * Math.max(0, time)) / length).toFixed(3))}%`
   const height = TOP + PITCH * jobs.length + FOOT
   const bottom = height - FOOT
-  const place = new Map(jobs.map((job, row) => [`${job.id}`, { job, y: TOP + PITCH * row + 18 }]))
+  const position = new Map(jobs.map((job, row) => [`${job.id}`, { job, y: TOP + PITCH * row + 18 }]))
   const parts = [
     text(0, 16, shortened(title, 40), { isBold: true }),
     text('100%', 16, dates ? `ends ${dates.end}` : `${shown(end)} ${plan.unit}`, {
@@ -90,8 +90,8 @@ export function drawGantt(schedule: Schedule, plan: Plan, given?: GanttOptions):
       return [line('axis', x(time), 40, x(time), bottom), text(x(time), 35, label, { kind: 'faint', anchor })]
     }),
   ]
-  if (arrows) parts.push(...linesOf(plan, place, x))
-  for (const { job, y } of place.values()) {
+  if (arrows) parts.push(...linesOf(plan, position, x))
+  for (const { job, y } of position.values()) {
     const kind = job.critical ? 'strong' : 'bar'
     const middle = y + 6
     const slack = job.totalSlack === 0 ? '' : ` · slack ${shown(job.totalSlack)}`

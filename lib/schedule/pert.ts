@@ -46,19 +46,19 @@ export function drawNetwork(schedule: Schedule, plan: Plan): string {
   const rows = Math.max(1, ...columns.map((column) => column.length))
   const width = Math.max(300, 2 * MARGIN + columns.length * (WIDTH + ACROSS) - ACROSS)
   const height = TOP + rows * (HEIGHT + DOWN) + MARGIN
-  const place: { x: number; y: number }[] = []
+  const position: { x: number; y: number }[] = []
   for (const [column, members] of columns.entries()) {
     const first = TOP + ((rows - members.length) * (HEIGHT + DOWN)) / 2
     for (const [row, job] of members.entries())
-      place[job] = { x: MARGIN + column * (WIDTH + ACROSS), y: first + row * (HEIGHT + DOWN) }
+      position[job] = { x: MARGIN + column * (WIDTH + ACROSS), y: first + row * (HEIGHT + DOWN) }
   }
   const arrows = links.map(({ from, to, label }) => {
-    const [a, b] = [place[from]!, place[to]!]
+    const [a, b] = [position[from]!, position[to]!]
     const [x1, y1, x2, y2] = [a.x + WIDTH, a.y + HEIGHT / 2, b.x, b.y + HEIGHT / 2]
     const named = label && text((x1 + x2) / 2, (y1 + y2) / 2 - 5, label, { kind: 'faint', anchor: 'middle' })
     return `${curve(`M${x1} ${y1}C${x1 + ACROSS / 2} ${y1} ${x2 - ACROSS / 2} ${y2} ${x2} ${y2}`)}${named}`
   })
-  const boxes = jobs.map((job, at) => box(job, place[at]!, plan.unit))
+  const boxes = jobs.map((job, at) => box(job, position[at]!, plan.unit))
   const label = `Network of ${jobs.length} jobs over ${shown(end)} ${plan.unit}`
   return frame(width, height, label, [text(MARGIN, 20, label, { isBold: true }), ...arrows, ...boxes])
 }

@@ -33,7 +33,7 @@ const columns: Columns = {
   unit: undefined,
   more: [],
   isWbs: false,
-  kept: [],
+  retained: [],
 }
 
 /** Parser of one document, which comes in chunks. */
@@ -62,20 +62,20 @@ export class ProjectXml implements TextFeed<Plan>, XmlHandler {
     if (this.#path.length === 0 && tag !== 'Project')
       this.#xml.fail(`the document must be that of MS Project, but its first element is <${qualified}>`)
     this.#path.push(tag)
-    const place = this.#path.join('/')
-    if (place === 'Project/Tasks/Task') {
+    const elementPath = this.#path.join('/')
+    if (elementPath === 'Project/Tasks/Task') {
       this.#task = {}
       this.#links = []
-    } else if (place === 'Project/Tasks/Task/PredecessorLink') this.#link = {}
+    } else if (elementPath === 'Project/Tasks/Task/PredecessorLink') this.#link = {}
     else if (this.#fields()) this.#xml.keepText()
   }
 
   /** Returns the record that has the open element as a field. */
   #fields(): Fields | undefined {
-    const place = this.#path.slice(0, -1).join('/')
-    if (place === 'Project') return this.#project
-    if (place === 'Project/Tasks/Task') return this.#task
-    return place === 'Project/Tasks/Task/PredecessorLink' ? this.#link : undefined
+    const elementPath = this.#path.slice(0, -1).join('/')
+    if (elementPath === 'Project') return this.#project
+    if (elementPath === 'Project/Tasks/Task') return this.#task
+    return elementPath === 'Project/Tasks/Task/PredecessorLink' ? this.#link : undefined
   }
 
   text(text: string): void {
@@ -83,10 +83,10 @@ export class ProjectXml implements TextFeed<Plan>, XmlHandler {
   }
 
   close(): void {
-    const place = this.#path.join('/')
-    if (place === 'Project/Tasks/Task')
+    const elementPath = this.#path.join('/')
+    if (elementPath === 'Project/Tasks/Task')
       this.#tasks.push({ fields: this.#task, links: this.#links, line: this.#xml.line })
-    else if (place === 'Project/Tasks/Task/PredecessorLink') this.#links.push(this.#link)
+    else if (elementPath === 'Project/Tasks/Task/PredecessorLink') this.#links.push(this.#link)
     this.#path.pop()
   }
 

@@ -67,9 +67,9 @@ export function csvPlan(name: string, options: ReadPlanSet): LineParser<Plan> {
     Object.assign(reader, cells.length > 0 ? first : { position, line })
     const headings = positionalColumns(cells[0] ?? [])
     if (headings) {
-      const made = start([...headings, ...cells[0]!.slice(headings.length).map(() => '')], reader)
+      const described = start([...headings, ...cells[0]!.slice(headings.length).map(() => '')], reader)
       width = 0
-      return made
+      return described
     }
     return start(cellsOfLine(reader), reader)
   }

@@ -141,11 +141,11 @@ export async function prepareSchedule(
   const calendar = first === undefined ? null : new Calendar(first, weekdays, holidays)
   const network = await inSlices(buildingNetwork(own, calendar), signal, WORK)
   const solution = await solve(network, network.times, signal)
-  const made = await inSlices(describing(network, solution, calendar), signal, WORK)
+  const described = await inSlices(describing(network, solution, calendar), signal, WORK)
   let names: Names | undefined
   return {
     plan: own,
-    schedule: made,
+    schedule: described,
     async whatIf(changes, options) {
       const { signal } = whatIfOptions.read(options)
       names ??= namesOf(own)
@@ -153,7 +153,7 @@ export async function prepareSchedule(
       const found = await solve(changed, changed.times, signal)
       return {
         end: found.end / changed.scale,
-        endBefore: made.end,
+        endBefore: described.end,
         criticalPath: idsOf(own, found),
         moved: await inSlices(moving(changed, found, network, solution), signal, WORK),
         schedule: () => inSlices(describing(changed, found, calendar), signal, WORK),
@@ -235,7 +235,7 @@ function* describing(network: Network, solution: Solution, calendar: Calendar | 
     const { id, name, columns } = plan.jobs[job]!
     const takes = duration[job]!
     const [early, late] = [earliest[job]!, latest[job]!]
-    const made: ScheduledJob = {
+    const described: ScheduledJob = {
       id,
       name,
       duration: inUnits(takes),
@@ -247,9 +247,9 @@ function* describing(network: Network, solution: Solution, calendar: Calendar | 
       freeFloat: inUnits(free[job]!),
       critical: late <= early,
     }
-    if (calendar) made.dates = datesOf(calendar, perDay, early, late, takes)
-    if (columns) made.columns = columns
-    jobs[job] = made
+    if (calendar) described.dates = datesOf(calendar, perDay, early, late, takes)
+    if (columns) described.columns = columns
+    jobs[job] = described
   }
   return {
     end: end / scale,

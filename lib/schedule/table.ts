@@ -84,7 +84,7 @@ export class PlanRows {
   add(value: (column: number) => unknown, line: number): void {
     this.#value = value
     this.#line = line
-    const { at, names, kept } = this.#columns
+    const { at, names, retained } = this.#columns
     const ownName = this.#text(at.name)
     const ownId = this.#text(at.id)
     if (ownName === undefined && ownId === undefined) {
@@ -104,8 +104,8 @@ export class PlanRows {
     this.#limit(job, 'notBefore', at.notBefore)
     this.#limit(job, 'deadline', at.deadline)
     if (at.constraintType !== undefined) this.#constraint(job)
-    if (kept.length > 0)
-      job.columns = Object.fromEntries(kept.map((column) => [names[column]!, this.#text(column) ?? '']))
+    if (retained.length > 0)
+      job.columns = Object.fromEntries(retained.map((column) => [names[column]!, this.#text(column) ?? '']))
     const key = `${id}`
     if (this.#ids.has(key))
       this.#refuse(

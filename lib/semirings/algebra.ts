@@ -29,7 +29,7 @@ export class UserAlgebra implements Algebra {
     this.isList = Array.isArray(semiring.dtype)
   }
 
-  assertOperation({ options, asked: [asked] }: Call): void {
+  assertOperation({ options, requestedOutputs: [first] }: Call): void {
     configureCode()
     if (options.overflow !== UNSET) {
       throw refused(
@@ -40,9 +40,9 @@ export class UserAlgebra implements Algebra {
     if (options.variant !== UNSET) {
       throw refused('variant', 'plan() shows which kernel a semiring of your own takes')
     }
-    if (asked === undefined || this.semiring.selective) return
+    if (first === undefined || this.semiring.selective) return
     throw new OptionError(
-      `option ${asked.name} is true, but semiring '${this.name}' isn't selective, so that no k is the one that decides a result: ` +
+      `option ${first.name} is true, but semiring '${this.name}' isn't selective, so that no k is the one that decides a result: ` +
         'leave it out, or say selective: true if x ⊕ y is always x or y',
     )
   }
@@ -72,14 +72,14 @@ export class UserAlgebra implements Algebra {
       return [a, b, c, c0, auxiliary] as const
     })
     const { native } = call
-    const made = await addon.multiplyUserGroup(
+    const nativeResult = await addon.multiplyUserGroup(
       ...([nativeOf(this.semiring), matrices, requests, reports, cancel, native] as const),
     )
     const take = () =>
       products.map((product, index) =>
-        resultOf(product, allocatedMemories(made[index], call), reports, index * REPORT_FIELDS),
+        resultOf(product, allocatedMemories(nativeResult[index], call), reports, index * REPORT_FIELDS),
       )
-    return { take, release: () => made.forEach(releaseAllocated) }
+    return { take, release: () => nativeResult.forEach(releaseAllocated) }
   }
 
   async plan(product: Product): Promise<{ backend: BackendName; explanation: string }> {
@@ -97,9 +97,9 @@ export function algebraOf(value: unknown): UserAlgebra | null {
   if (!isUserSemiring(value)) return null
   const known = algebras.get(value)
   if (known) return known
-  const made = new UserAlgebra(value)
-  algebras.set(value, made)
-  return made
+  const created = new UserAlgebra(value)
+  algebras.set(value, created)
+  return created
 }
 
 const refused = (name: string, why: string) =>
@@ -144,7 +144,7 @@ function writeRequest(request: Float64Array, product: Product, start = 0): void 
     writeLayout(request, start, fields.c, c ?? out ?? lane.newElements())
     if (c0) writeLayout(request, start, fields.c0, c0)
   })
-  call.asked.forEach(({ name }, index) => {
+  call.requestedOutputs.forEach(({ name }, index) => {
     request[start + at[asksField(name)]] = 1
     writeLayout(request, start, at[name], product.auxiliary[index] ?? product.newAuxiliary())
   })

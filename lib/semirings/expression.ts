@@ -71,13 +71,13 @@ export class Builder {
     results.forEach((index, lane) => {
       const [type, expected] = [this.typeOf(index), this.lanes[lane]!]
       if (type === expected) return
-      const place = this.lanes.length > 1 ? ` in lane ${lane}` : ''
+      const inLane = this.lanes.length > 1 ? ` in lane ${lane}` : ''
       const advice =
         type === 'predicate'
           ? 'select(condition, 1, 0) makes a number of it'
           : `to${expected[0]!.toUpperCase()}${expected.slice(1)}() converts it`
       throw new OptionError(
-        `${this.where} must give ${expected}${place}, but it gives ${type === 'predicate' ? 'a comparison' : type}: ${advice}`,
+        `${this.where} must give ${expected}${inLane}, but it gives ${type === 'predicate' ? 'a comparison' : type}: ${advice}`,
       )
     })
     return this.part(...results)
@@ -91,17 +91,17 @@ export class Builder {
       const { operation, operands } = this.#steps[index]!
       if (isNeeded[index] && operation !== ARGUMENT) for (const operand of operands) isNeeded[operand] = true
     }
-    const places: number[] = []
+    const positions: number[] = []
     let count = 0
-    for (const needed of isNeeded) places.push(needed ? count++ : -1)
+    for (const needed of isNeeded) positions.push(needed ? count++ : -1)
     const steps = this.#steps
       .filter((_, index) => isNeeded[index])
       .map((step) =>
         step.operation === ARGUMENT
           ? step
-          : { ...step, operands: step.operands.map((operand) => places[operand]!) },
+          : { ...step, operands: step.operands.map((operand) => positions[operand]!) },
       )
-    return { steps, results: results.map((index) => places[index]!) }
+    return { steps, results: results.map((index) => positions[index]!) }
   }
 
   #add(step: Step): number {
@@ -160,9 +160,9 @@ export function expressionFromJson(value: unknown, lanes: readonly LaneType[], w
   }
   const builder = new Builder(lanes, where)
   // Equal steps are merged, so the indices in a file can differ from the builder's.
-  const places: number[] = []
+  const positions: number[] = []
   for (const [index, step] of steps.entries()) {
-    places.push(readStep(builder, step, places, `${where}.steps[${index}]`))
+    positions.push(readStep(builder, step, positions, `${where}.steps[${index}]`))
   }
   if (!Array.isArray(results) || results.length !== lanes.length) {
     throw new OptionError(
@@ -171,12 +171,12 @@ export function expressionFromJson(value: unknown, lanes: readonly LaneType[], w
   }
   return builder.finish(
     Array.from(results as unknown[], (result, lane) =>
-      readPlace(result, places, `${where}.results[${lane}]`),
+      readPlace(result, positions, `${where}.results[${lane}]`),
     ),
   )
 }
 
-function readStep(builder: Builder, value: unknown, places: readonly number[], where: string): number {
+function readStep(builder: Builder, value: unknown, positions: readonly number[], where: string): number {
   if (!Array.isArray(value) || value.length < 1 || value.length > 4) {
     throw new OptionError(
       `${where} must be an array such as ['add', 0, 1], but it is ${Array.isArray(value) ? `one of ${value.length}` : typeName(value)}`,
@@ -213,18 +213,18 @@ function readStep(builder: Builder, value: unknown, places: readonly number[], w
       `${where} must begin with 'x', 'y', 'constant' or the name of an operation (${applicable.map(({ name }) => name).join(', ')}), but it begins with ${show(name)}`,
     )
   }
-  const steps = operands.map((operand) => ({ step: readPlace(operand, places, `an operand of ${where}`) }))
+  const steps = operands.map((operand) => ({ step: readPlace(operand, positions, `an operand of ${where}`) }))
   return builder.apply(operation, steps)
 }
 
-function readPlace(value: unknown, places: readonly number[], where: string): number {
-  const place = typeof value === 'number' ? places[value] : undefined
-  if (place !== undefined) return place
-  const wanted = `${where} must be the index of an earlier step`
+function readPlace(value: unknown, positions: readonly number[], where: string): number {
+  const position = typeof value === 'number' ? positions[value] : undefined
+  if (position !== undefined) return position
+  const requirement = `${where} must be the index of an earlier step`
   throw new OptionError(
-    places.length === 0
-      ? `${wanted}, but it is ${show(value)} and there is none`
-      : `${wanted}, an integer from 0 to ${places.length - 1}, but it is ${show(value)}`,
+    positions.length === 0
+      ? `${requirement}, but it is ${show(value)} and there is none`
+      : `${requirement}, an integer from 0 to ${positions.length - 1}, but it is ${show(value)}`,
   )
 }
 

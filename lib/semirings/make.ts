@@ -23,9 +23,9 @@ import { read, type SemiringDefinition, write } from './semiring.js'
 export function semiring<const L extends LaneType | readonly LaneType[]>(
   definition: SemiringDefinition<L>,
 ): UserSemiring<L> {
-  const made = write(definition)
-  checkQuickly(made)
-  return made
+  const created = write(definition)
+  checkQuickly(created)
+  return created
 }
 
 /**
@@ -39,7 +39,7 @@ export function semiring<const L extends LaneType | readonly LaneType[]>(
  * console.log(semiring.from(text).name) // Hamming distance
  */
 semiring.from = (json: unknown): UserSemiring<Lanes> => {
-  const made = read(json)
-  checkQuickly(made)
-  return made
+  const created = read(json)
+  checkQuickly(created)
+  return created
 }

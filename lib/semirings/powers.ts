@@ -121,16 +121,16 @@ class Powers {
   *identity(): Steps<HostLanes> {
     const { zero, one } = factsOf(this.semiring)
     const { n } = this
-    const made = this.newLanes()
+    const created = this.newLanes()
     yield* inParts(this.#length, (start, end) => {
-      for (const [lane, data] of made.entries()) data.fill(zero[lane]!, start, end)
+      for (const [lane, data] of created.entries()) data.fill(zero[lane]!, start, end)
     })
     yield* inParts(n === 0 ? 0 : this.#length / n, (start, end) => {
-      for (const [lane, data] of made.entries()) {
+      for (const [lane, data] of created.entries()) {
         for (let node = start; node < end; node++) data[node * n + (node % n)] = one![lane]!
       }
     })
-    return made
+    return created
   }
 
   /** Copies the matrix to arrays, one per lane. */

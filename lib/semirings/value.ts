@@ -264,11 +264,11 @@ export function trace(
     given.map((value, lane) => {
       const step = Traced.stepOf(value, builder)
       if (step !== undefined) return step
-      const place = isList ? ` in lane ${lane}` : ''
+      const inLane = isList ? ` in lane ${lane}` : ''
       if (typeof value === 'number')
-        return builder.constant(value, lanes[lane]!, `what ${where} gives${place}`)
+        return builder.constant(value, lanes[lane]!, `what ${where} gives${inLane}`)
       throw new OptionError(
-        `${where} must give a value${place}, but it gives ${show(value)}${adviceFor(value, isList)}`,
+        `${where} must give a value${inLane}, but it gives ${show(value)}${adviceFor(value, isList)}`,
       )
     }),
   )

@@ -46,7 +46,7 @@ const tileFor = ({ n, next }: ClosureTask): Tile => {
  * Closes matrices, after a self-test of the pipelines on a small graph. The distances change only if no cycle
  * gains.
  */
-export async function close(gpu: Gpu, task: ClosureTask): Promise<ClosureOutcome> {
+export async function computeClosure(gpu: Gpu, task: ClosureTask): Promise<ClosureOutcome> {
   const { semiring, next, batch, n, weights, distances } = task
   if (semiring !== 'max-plus' && semiring !== 'min-plus') throw notExact(`closures over ${semiring}`)
   const sizes = { batch: 1, rows: n, cols: n }
@@ -73,7 +73,12 @@ async function closeThenFindNext(gpu: Gpu, task: ClosureTask, next: GPUBuffer): 
   const sizes = { batch, rows: n, cols: n }
   return gpu.withBuffers(async (take) => {
     const [closure, product] = [takeView(take, 32, sizes), takeView(take, 32, sizes)]
-    const { kernelMs } = await close(gpu, { ...task, reflexive: true, distances: closure, next: null })
+    const { kernelMs } = await computeClosure(gpu, {
+      ...task,
+      reflexive: true,
+      distances: closure,
+      next: null,
+    })
     const block = await multiplyBlock(gpu, {
       ...{ kind: kindOf(semiring, 'int32'), rows: tileRowsOf(n, n, batch), batch, m: n, n, k: n },
       ...{ a: weights, b: closure, c: product, policy: THROW, reads: [], check },

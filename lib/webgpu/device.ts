@@ -288,13 +288,13 @@ export class Gpu {
     const known = this.#pipelines.get(name)
     if (known) return known
     const module = this.device.createShaderModule({ code: code(), label: name })
-    const made = this.device
+    const created = this.device
       .createComputePipelineAsync({ layout: 'auto', compute: { module, entryPoint: 'main' }, label: name })
       .catch((error: Error) => {
         throw failure('ERR_MPMML_NO_WEBGPU', `WebGPU can't compile the kernel ${name}: ${error.message}`)
       })
-    this.#pipelines.set(name, made)
-    return made
+    this.#pipelines.set(name, created)
+    return created
   }
 
   /** Tests pipelines once. If they are wrong the device computes nothing any more. */

@@ -51,7 +51,7 @@ export function withWebGpu(addon: Addon): Calls {
         return withoutAdapter((error as Error).message)
       }
     },
-    handleKind: (handle) => (isRemote?.(handle) ? handle.made.kind : ''),
+    handleKind: (handle) => (isRemote?.(handle) ? handle.info.kind : ''),
     openDevice: async (deviceMemory) =>
       (await start()).openDevice(addon.backendChoices.indexOf('webgpu'), 0, deviceMemory, 0),
     multiply: (...values) => ofThread(values[7]).multiply(...values),

@@ -12,7 +12,7 @@ import {
   requestAt,
 } from '../native-interface.js'
 import type { ElementArray, OperandArray } from '../storage.js'
-import { close } from './closure.js'
+import { computeClosure } from './closure.js'
 import { Gpu, type Take, tooLarge } from './device.js'
 import { failure, notExact } from './failure.js'
 import type { StoredBits } from './kernels/arithmetic.js'
@@ -385,7 +385,7 @@ export function gpuFunctions(
           report[reportAt.stepsDone]! += steps
         }
         const task = { semiring, batch, n, reflexive, weights, distances, next, check, progress }
-        const { gain, kernelMs } = batch * n > 0 ? await close(gpu, task) : { gain: -1, kernelMs: 0 }
+        const { gain, kernelMs } = batch * n > 0 ? await computeClosure(gpu, task) : { gain: -1, kernelMs: 0 }
         report[reportAt.kernelMs] = kernelMs
         report[reportAt.totalMs] = performance.now() - started
         await gpu.assertValid()

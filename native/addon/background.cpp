@@ -185,7 +185,7 @@ void Background::settle(Work& work) {
   }
 }
 
-/// Rejects the promise of a work whose result can't be created, for lack of memory or because the environment has been
+/// Rejects the promise of a task whose result can't be created, for lack of memory or because the environment has been
 /// terminated.
 void Background::reject(Work& work, const Napi::Error& error) {
   try {
@@ -224,7 +224,7 @@ void Background::close() {
   finished_.clear();
   unsettled_.clear();
   leaving_.clear();
-  // The threads of the devices are idle and get no further work.
+  // The threads of the devices are idle and get no more work.
   for (const auto& device : devices_) device->close();
   devices_.clear();
 }

@@ -41,7 +41,7 @@ class Device final : public DetachedTask, public std::enable_shared_from_this<De
                                  const std::atomic<int32_t>* cancel);
   /// Allocates memory that exists until drop() or close().
   Memory& allocate(int64_t units, int64_t bytes);
-  /// Closes the session. May be called on another thread only if the device's thread is idle and gets no further work.
+  /// Closes the session. May be called on another thread only if the device's thread is idle and gets no more work.
   void close();
 
   /// Properties of the opened device.

@@ -60,8 +60,8 @@ class Executor : public std::enable_shared_from_this<Executor> {
   /// them for a limited time, because a GPU that hangs must not keep the process from ending.
   static void detach_at_exit(const Client* client);
 
-  /// `max_on_devices` is the maximum number of tasks whose place is a device, and `max_threads` that of the others. If
-  /// it is 0, tasks aren't asked for their place.
+  /// `max_on_devices` is the maximum number of tasks that use a device, and `max_threads` that of the others. If
+  /// it is 0, tasks aren't queried for the device that they use.
   Executor(size_t max_threads, size_t max_in_flight, const Client* client, size_t max_on_devices = 0);
 
  private:

@@ -1,4 +1,4 @@
-// Failures of work, on their way to JavaScript.
+// Errors of native work, and their conversion to JavaScript errors.
 #pragma once
 #include <cstddef>
 #include <optional>

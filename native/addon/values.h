@@ -42,7 +42,7 @@ inline bool is_missing(const Napi::Value& value) {
   return type == napi_null || type == napi_undefined;
 }
 
-/// Returns the division of a graph. Throws Napi::Error if `value` isn't one.
+/// Returns the nested dissection of a graph. Throws Napi::Error if `value` isn't one.
 std::shared_ptr<const graph::Dissection> dissection_of(const Napi::Value& value);
 
 /// Keeps the arguments of a call alive, for its work.

@@ -9,8 +9,8 @@
 namespace mpmml::cpu {
 namespace {
 
-/// Sets the next node `node` of the wanted distances that are equal to the sum of `weight` and `onward`. They are then
-/// no longer wanted. Returns their number.
+/// Sets the next node `node` of the distances in `wanted` that are equal to the sum of `weight` and `onward`, and removes
+/// these distances from `wanted`. Returns their number.
 template <class Element>
 inline __attribute__((always_inline)) int32_t take_reached(Element* __restrict wanted, int32_t* __restrict next,
                                                            const Element* __restrict onward, int64_t count,

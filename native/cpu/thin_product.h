@@ -41,8 +41,8 @@ class ThinProduct {
   Part part(int64_t index) const;
   /// Returns whether the kernel has a path for the values seen so far.
   bool accumulate_part(const Part& part, ArithmeticKind path, Ranges& ranges, const std::atomic<bool>& aborted) const;
-  /// Lanes of an operand over some steps of a part. Those of a structured operand are copied to `room`, with zero
-  /// outside of the structure.
+  /// Returns lanes of an operand over some steps of a part. Lanes of a structured operand are copied to the buffer `room`,
+  /// with zero outside of the structure.
   Lanes lanes(bool of_large, const Part& part, int64_t k, void* room) const;
   Lanes masked(const Lanes& lanes, const Band& band, void* room) const;
   Ranges in_order(const Ranges& ranges) const;

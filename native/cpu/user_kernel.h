@@ -249,7 +249,8 @@ UserLoopFunction unary(unsigned scalars) {
   return scalars == 0 ? run<Op, 0> : nullptr;
 }
 
-/// A commutative operation has its scalar second.
+/// Returns the loop of an operation with two operands. Bit i of `scalars` is set if operand i is a scalar. Commutative
+/// operations are called with the scalar as their second operand.
 template <class Op, bool is_commutative = false>
 UserLoopFunction binary(unsigned scalars) {
   if (scalars == 0) return run<Op, 0>;

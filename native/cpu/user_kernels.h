@@ -21,7 +21,7 @@ struct UserLoop {
     const uint32_t* data;
     int64_t stride;
   } in[3];
-  int64_t rows, cols;  ///< cols: a multiple of kUserGranule
+  int64_t rows, cols;  ///< cols: a multiple of kUserAlignment
 };
 using UserLoopFunction = void (*)(const UserLoop& loop);
 

@@ -206,7 +206,7 @@ std::function<VariantCost(const Variant&, ArithmeticKind)> CudaBackend::judge_fo
     if (!measured || !judgement.refusal.empty()) return judgement;
     // A choice applies to all products similar to the measured one, but wave quantization differs between them. So
     // other kernels are compared with the choice by estimates, with a margin for the relative error of the estimates.
-    // If an estimate prefers another kernel for the measured product, too, its error there is a further margin. The
+    // If an estimate prefers another kernel for the measured product, too, its error there is an additional margin. The
     // margin of stream-K kernels is smaller, because they fill their waves.
     constexpr double kEstimatesErr = 0.1, kEstimatesOfDividedErr = 0.05;
     if (&variant == measured->variant) {

@@ -33,7 +33,7 @@ export function errorsOf(before, after) {
 
 const countsOf = ({ counts }) => [...counts].map(([form, count]) => `${form}: ${count}`).sort()
 
-/** The values of all registers at a block's end, and the hazards on the way. `terms` has a number for each value that was seen. */
+/** The values of all registers at a block's end, and the hazards within it. `terms` has a number for each value that was seen. */
 function follow(bytes, terms) {
   const values = new Map()
   const counts = new Map()

@@ -106,7 +106,7 @@ export function targetOf(bytes, address) {
   return address + kBytes + Number(words) * 4
 }
 
-/** How an instruction is issued: clocks until the next one, whether its warp goes on, barriers, and which operands are kept. */
+/** How an instruction is issued: clocks until the next one, whether its warp goes on, barriers, and the operands that the next instruction reuses. */
 function controlOf(bytes) {
   const bits = (bytes[13] | (bytes[14] << 8) | (bytes[15] << 16)) >> 1
   return {

@@ -13,7 +13,7 @@ import { reorderCubin } from './cubin.mjs'
 
 const [nvcc, ...options] = process.argv.slice(2)
 
-/** The cubin for sm_90 that a command writes, or undefined. */
+/** Returns the path of the cubin for sm_90 that a command of ptxas writes, or undefined. */
 const cubinOf = (command) => /^ptxas .*-arch=sm_90 .* -o "([^"]+\.cubin)"/.exec(command)?.[1]
 
 /** The options without these, which stand alone (0) or have a value (1). */

@@ -1,14 +1,14 @@
 // An order of a block's instructions in which the banks of registers are read as evenly as possible.
 //
 // The rule (docs/notes.md): a quarter of a multiprocessor has two banks, of even and of odd registers. Each reads one register per
-// clock, and the reads of an instruction must find room within two clocks. An operand can be kept: for each slot and bank, the
+// clock, and the reads of an instruction must fit into two clocks. An operand can be reused: for each slot and bank, the
 // register that was read through it last, as long as the same warp goes on.
 
 import { firstUniform, noPipe } from './instruction.mjs'
 
 /** Trials of the search. With twice as many, float32 8192³ takes 0.5 % less time, and the build longer. */
 const trialsPerInstruction = 1200
-/** Clocks within which an instruction's reads must find room. */
+/** Clocks within which an instruction's reads must fit. */
 const window = 2
 /** Clocks that a pipe is busy with an instruction. */
 const busyClocks = 2

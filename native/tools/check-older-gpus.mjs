@@ -255,9 +255,9 @@ try {
   await compileAll(join(bin, 'nvcc'), folder, ofRuntime)
   for (const architecture of architectures) {
     for (const { file, rows } of compiled) {
-      const made = inspect(join(bin, 'cuobjdump'), objectOf(folder, file), architecture)
-      for (const row of rows) checkVariant(row, architecture, made)
-      if (file === 'microbench_reg_reg.cu') checkMicrobenchmark(architecture, made)
+      const inspected = inspect(join(bin, 'cuobjdump'), objectOf(folder, file), architecture)
+      for (const row of rows) checkVariant(row, architecture, inspected)
+      if (file === 'microbench_reg_reg.cu') checkMicrobenchmark(architecture, inspected)
     }
   }
 } finally {

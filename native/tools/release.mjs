@@ -43,7 +43,7 @@ import {
   wasmFiles,
 } from './release/packages.mjs'
 
-const { values, positionals: asked } = parseArgs({
+const { values, positionals: requested } = parseArgs({
   options: {
     archs: { type: 'string' },
     build: { type: 'string' },
@@ -191,15 +191,15 @@ function pack(folder, manifest, rules) {
 }
 
 const shorts = ['main', 'source', ...addonPackages.map(({ short }) => short)]
-for (const name of asked) {
+for (const name of requested) {
   if (!shorts.includes(name)) fail(`there is no package ${name}: expected some of ${shorts.join(', ')}`)
 }
-const isAsked = (short) => asked.length === 0 || asked.includes(short)
+const isRequested = (short) => requested.length === 0 || requested.includes(short)
 const rows = addonPackages.filter((row) => {
-  if (!isAsked(row.short)) return false
+  if (!isRequested(row.short)) return false
   const why = obstacle(row)
   if (why === undefined) return true
-  if (asked.length > 0) fail(`${row.name} can't be made here: ${why}`)
+  if (requested.length > 0) fail(`${row.name} can't be made here: ${why}`)
   console.log(`${row.name}: not made, because ${why}`)
   return false
 })
@@ -213,21 +213,21 @@ for (const row of rows) {
   cpSync(join(root, 'LICENSE'), join(folder, 'LICENSE'))
   writeFileSync(join(folder, 'README.md'), readme(row))
   pack(folder, addonManifest(row, values.repository), {
-    wanted: [...files, 'LICENSE', 'README.md', 'package.json'],
+    required: [...files, 'LICENSE', 'README.md', 'package.json'],
     maxBytes: row.maxBytes,
     addon: row,
   })
 }
 
-if (isAsked('source')) {
+if (isRequested('source')) {
   const folder = folderOf('@mpmml/source')
   const files = [...filesUnder('native'), 'CMakeLists.txt', 'binding.gyp.md', 'LICENSE'].filter(isInSource)
   copyFiles(folder, files)
   writeFileSync(join(folder, 'README.md'), readme({ name: '@mpmml/source' }))
-  pack(folder, sourceManifest(values.repository), { wanted: files, maxBytes: mostBytesOfMain })
+  pack(folder, sourceManifest(values.repository), { required: files, maxBytes: mostBytesOfMain })
 }
 
-if (isAsked('main')) {
+if (isRequested('main')) {
   if (!values.build) run('npm', ['run', '--silent', 'build:ts'])
   const folder = folderOf('mpmml')
   const files = [
@@ -247,10 +247,10 @@ if (isAsked('main')) {
   // listed.
   const there = addonPackages.filter(({ short }) => existsSync(join(target, `mpmml-${short}-${version}.tgz`)))
   const manifest = mainManifest(there, values.repository)
-  const wanted = [...files, ...filesIn(manifest.exports), ...Object.values(manifest.bin)].map((file) =>
+  const required = [...files, ...filesIn(manifest.exports), ...Object.values(manifest.bin)].map((file) =>
     file.replace('./', ''),
   )
-  pack(folder, manifest, { wanted, maxBytes: mostBytesOfMain })
+  pack(folder, manifest, { required, maxBytes: mostBytesOfMain })
   const names = there.map(({ short }) => short).join(', ')
   console.log(`mpmml takes its addons from: ${names || 'no package, because none is in the folder'}`)
 }

@@ -305,12 +305,12 @@ const loopsRegistry = (row, isas) =>
   )
 
 /**
- * Returns the instruction sets that `asked` names, best first, and always the portable one of the processor
+ * Returns the instruction sets that `requested` names, best first, and always the portable one of the processor
  * family.
  */
-function chosenSets(asked, processor) {
+function chosenSets(requested, processor) {
   const known = setsOf(processor)
-  const names = asked.split(/[;, ]+/).filter((name) => name !== '')
+  const names = requested.split(/[;, ]+/).filter((name) => name !== '')
   const unknown = names.filter((name) => name !== 'all' && !known.some((isa) => isa.name === name))
   if (unknown.length > 0) {
     console.error(

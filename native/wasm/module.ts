@@ -117,7 +117,7 @@ export async function startLater(
   more: Partial<Module>,
 ): Promise<Addon> {
   const module = await new Promise<Module>((resolve, reject) => {
-    const wanted = {
+    const moduleOptions = {
       ...settings,
       instantiateWasm(imports, received) {
         WebAssembly.instantiate(compiled, imports).then((instance) => received(instance, compiled), reject)
@@ -125,7 +125,7 @@ export async function startLater(
       },
       ...more,
     } as Module
-    factory(wanted).then(resolve, reject)
+    factory(moduleOptions).then(resolve, reject)
   })
   await module.pthreadPoolReady
   return addonOf(module)

@@ -12,7 +12,7 @@ import { EPSILON, matrix, mpmm, openDevice } from '../../lib/index.js'
 import { coded } from '../support/coded.js'
 import { bestMean, connected, int32, none, type Rows } from '../support/cycle-means.js'
 import { Random } from '../support/generators.js'
-import { givenUp } from '../support/in-time.js'
+import { errorsAfterAbort } from '../support/in-time.js'
 
 describe('matrices', () => {
   const rows: Rows = [
@@ -214,7 +214,7 @@ describe('large graphs', () => {
   it('let the event loop turn during a search, which a signal ends', async () => {
     const random = new Random(5)
     const graph = connected(random, 20_000, 400_000, () => random.integer(-1000, 1000))
-    const [error] = await givenUp(
+    const [error] = await errorsAfterAbort(
       (signal) => [criticalGraph(graph, { signal })],
       (controller) => {
         let turns = 0

@@ -96,8 +96,9 @@ describe('policy iteration with integers whose sums exceed 2^53', () => {
     // 2^53 + 1 is rounded to 2^53, so in some orders the sum is -1.
     const weights = [P, P, 1, 1, -P, -P, -1]
     for (let turn = 0; turn < weights.length; turn++) {
-      const turned = [...weights.slice(turn), ...weights.slice(0, turn)]
-      for (const graph of [joined([0], turned), joined(turned, [0])]) await expectMean(graph, [1n, 7n])
+      const rotatedValues = [...weights.slice(turn), ...weights.slice(0, turn)]
+      for (const graph of [joined([0], rotatedValues), joined(rotatedValues, [0])])
+        await expectMean(graph, [1n, 7n])
     }
   })
 

@@ -120,10 +120,12 @@ describe.each<SumSemiring>(['max-plus', 'min-plus'])('%s', (semiring) => {
         )
         // A ⊗ X = B has a solution if B is a product of A.
         const y = expected.map((row) => row.map(() => random.integer(-3, 3)))
-        const made = Int32Array.from(
+        const created = Int32Array.from(
           rowsA.flatMap((_, i) => Array.from({ length: p }, (_, j) => stored(product(y, i, j), semiring))),
         )
-        expect(await greatestSubsolution(a, matrix(m, p, made), { semiring })).toMatchObject({ solves: true })
+        expect(await greatestSubsolution(a, matrix(m, p, created), { semiring })).toMatchObject({
+          solves: true,
+        })
 
         for (const Type of [Float64Array, Float32Array]) {
           if (Type === Float32Array && name.startsWith('halves')) continue
@@ -375,12 +377,12 @@ describe('operands', () => {
   it('may have many elements, during which the event loop turns', async () => {
     const n = 700
     const large = matrix(n, n, new Int32Array(n * n).fill(EPSILON))
-    let turned = false
+    let isTransposed = false
     setImmediate(() => {
-      turned = true
+      isTransposed = true
     })
     const { c } = await leftResidual(large, large)
-    expect(turned).toBe(true)
+    expect(isTransposed).toBe(true)
     expect(c.data.every((value) => value === TOP)).toBe(true)
   })
 })

@@ -32,8 +32,8 @@ function earliest(project: Project, release: number[]): number[] | null {
 
 /** Greatest x with x[j] ≥ x[i] + w and x ≤ due. */
 function latest({ nodes, from, to, weight }: Project, due: number[]): number[] {
-  const turned = { nodes, from: to, to: from, weight: weight.map((lag) => -lag) }
-  return bestFrom(after(turned, due), pathAlgebras['min-plus'], nodes).value.slice(0, -1) as number[]
+  const reversed = { nodes, from: to, to: from, weight: weight.map((lag) => -lag) }
+  return bestFrom(after(reversed, due), pathAlgebras['min-plus'], nodes).value.slice(0, -1) as number[]
 }
 
 function matrixOf({ nodes, from, to, weight }: Project) {
@@ -515,9 +515,9 @@ describe('reverseEdges', () => {
 
   it('transposes matrices, in arrays and on a device', async () => {
     const a = matrix(2, 2, [1, 2, 3, 4])
-    const turned = reverseEdges(a)
-    expect(turned).toEqual({ data: a.data, shape: [2, 2], strides: [1, 2], offset: 0 })
-    expect(reverseEdges(turned)).toEqual({ ...a, strides: [2, 1], offset: 0 })
+    const reversed = reverseEdges(a)
+    expect(reversed).toEqual({ data: a.data, shape: [2, 2], strides: [1, 2], offset: 0 })
+    expect(reverseEdges(reversed)).toEqual({ ...a, strides: [2, 1], offset: 0 })
     const inner = { data: Int16Array.of(0, 1, 2, 0, 3, 4), shape: [2, 2], strides: [3, 1], offset: 1 }
     expect(reverseEdges(inner)).toEqual({ ...inner, strides: [1, 3] })
     const device = await openDevice({ backend: 'cpu' })

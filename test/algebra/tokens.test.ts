@@ -262,8 +262,8 @@ describe('tokens', () => {
   })
 
   it('are kept when edges are reversed', async () => {
-    const turned = reverseEdges({ ...list, tokens: [0, 2] })
-    expect((await cycleTimes(turned)).values.join()).toBe('3.5,3.5')
+    const reversed = reverseEdges({ ...list, tokens: [0, 2] })
+    expect((await cycleTimes(reversed)).values.join()).toBe('3.5,3.5')
   })
 
   it.each([

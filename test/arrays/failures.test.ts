@@ -113,9 +113,9 @@ describe('a damaged chunk', () => {
     ],
   ]
 
-  it.each(damages)('is rejected: %s', async (_, made, damage, message) => {
+  it.each(damages)('is rejected: %s', async (_, created, damage, message) => {
     const [path, out] = [fresh('.zarr'), fresh('.zarr')]
-    writeByHand(path, a, made)
+    writeByHand(path, a, created)
     damage(path)
     const work = multiplyArrays(path, pathB, out, on)
     await expect(work).rejects.toEqual(coded('CHUNK', message))

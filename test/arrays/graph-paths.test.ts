@@ -130,8 +130,8 @@ it('reads files of graphs', async () => {
     const nodes = Math.max(...graph.from, ...graph.to) + 1
     const columns = path === csv ? all(nodes) : all(90)
     expect([...(await readZarr(out)).data]).toEqual(expected(graph, [4, 2], columns))
-    const made = JSON.parse(readFileSync(join(out, 'zarr.json'), 'utf8')).attributes.mpmml
-    expect(made).toMatchObject({ kind: 'graph-paths', semiring: 'min-plus' })
+    const created = JSON.parse(readFileSync(join(out, 'zarr.json'), 'utf8')).attributes.mpmml
+    expect(created).toMatchObject({ kind: 'graph-paths', semiring: 'min-plus' })
   }
 })
 
@@ -221,8 +221,8 @@ describe.each(['.npy', '.zarr'])('aborted work on %s', (ending) => {
     const resume = true
     const other = { ...graph, weight: graph.weight.map((w, e) => w + Number(e === 0)) }
     await expect(shortestPathsArrays(other, out, { resume })).rejects.toThrow(coded('CHANGED'))
-    for (const asked of [{ sources: [1] }, { targets: [1] }, { limit: 3 }]) {
-      await expect(shortestPathsArrays(graph, out, { ...asked, resume })).rejects.toThrow(
+    for (const requested of [{ sources: [1] }, { targets: [1] }, { limit: 3 }]) {
+      await expect(shortestPathsArrays(graph, out, { ...requested, resume })).rejects.toThrow(
         coded('RESUME', 'sources, targets or another limit'),
       )
     }

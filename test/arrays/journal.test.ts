@@ -18,7 +18,7 @@ import type { Plain } from '../support/arrays.js'
 import { coded } from '../support/coded.js'
 import { randomMatrix } from '../support/generators.js'
 import { oracle, type Strided } from '../support/oracle.js'
-import { cutOff, network, Place, runAll } from '../support/places.js'
+import { cutOff, network, runAll, StorageLocation } from '../support/storage-location.js'
 
 const [M, K, N] = [130, 100, 120]
 const a = randomMatrix(M, K, 1) as Plain & Strided
@@ -32,14 +32,14 @@ const BLOCKS = 5 * 4
 const { weights, distances } = network(90)
 
 describe.each(['.npy', '.zarr', 's3'] as const)('%s:', (kind) => {
-  const place = new Place(kind)
+  const storage = new StorageLocation(kind)
 
   /** Writes new inputs, and returns them with a new output path and functions that compute it. */
   async function begin() {
-    const [pathA, pathB, out] = [place.fresh(), place.fresh(), place.fresh()]
+    const [pathA, pathB, out] = [storage.fresh(), storage.fresh(), storage.fresh()]
     // The library reads .npy inputs from folders only.
-    await place.write(pathA, a)
-    await place.write(pathB, b)
+    await storage.write(pathA, a)
+    await storage.write(pathB, b)
     return {
       pathA,
       pathB,
@@ -49,8 +49,8 @@ describe.each(['.npy', '.zarr', 's3'] as const)('%s:', (kind) => {
       request: { kind: 'multiply', a: pathA, b: pathB, c: out, block: 32 } as const,
       /** Checks that the output is complete and that no unfinished file remains. */
       async done(expected: ArrayLike<number> = c) {
-        expect(await place.read(out)).toEqual(expected)
-        expect(place.below(`${out}.partial`)).toEqual([])
+        expect(await storage.read(out)).toEqual(expected)
+        expect(storage.below(`${out}.partial`)).toEqual([])
       },
     }
   }
@@ -59,7 +59,7 @@ describe.each(['.npy', '.zarr', 's3'] as const)('%s:', (kind) => {
     it('shows no output before it is complete, and continues with resume', async () => {
       const { out, work, done } = await begin()
       await cutOff(work, 7, on)
-      expect(place.below(out)).toEqual([])
+      expect(storage.below(out)).toEqual([])
       await expect(work(on)).rejects.toEqual(coded('EXISTS', /begun and not finished.*resume.*overwrite/))
       const { resumed, blocks } = await work({ ...on, resume: true })
       expect(resumed).toBeGreaterThanOrEqual(7)
@@ -77,7 +77,7 @@ describe.each(['.npy', '.zarr', 's3'] as const)('%s:', (kind) => {
       // A Zarr array records its inputs and options, so `resume` recognizes it as complete. A .npy file has
       // no such record.
       const again = work({ ...on, resume: true })
-      if (place.isZarr) expect(await again).toMatchObject({ resumed: BLOCKS, bytesRead: 0 })
+      if (storage.isZarr) expect(await again).toMatchObject({ resumed: BLOCKS, bytesRead: 0 })
       else await expect(again).rejects.toEqual(coded('EXISTS', /nothing that was begun is left/))
       await expect(work({ ...on, resume: true, semiring: 'min-plus' })).rejects.toEqual(coded('EXISTS'))
       await work({ ...on, overwrite: true, semiring: 'min-plus' })
@@ -102,13 +102,13 @@ describe.each(['.npy', '.zarr', 's3'] as const)('%s:', (kind) => {
     })
 
     it('continues paths at the step at which it was aborted', async () => {
-      const [path, out] = [place.fresh(), place.fresh()]
-      await place.write(path, weights)
+      const [path, out] = [storage.fresh(), storage.fresh()]
+      await storage.write(path, weights)
       const work = (options: ArraysOptions) => shortestPathsArrays(path, out, options)
       await cutOff(work, 12, on)
       expect((await work({ ...on, resume: true })).resumed).toBeGreaterThanOrEqual(12)
-      expect(await place.read(out)).toEqual(distances)
-      expect(place.below(`${out}.partial`)).toEqual([])
+      expect(await storage.read(out)).toEqual(distances)
+      expect(storage.below(`${out}.partial`)).toEqual([])
     })
 
     it('is not resumed as other work', async () => {
@@ -127,13 +127,13 @@ describe.each(['.npy', '.zarr', 's3'] as const)('%s:', (kind) => {
           coded('RESUME', new RegExp(`${what}.* was .* is now`)),
         )
       }
-      const otherInput = place.fresh()
-      await place.write(otherInput, b)
+      const otherInput = storage.fresh()
+      await storage.write(otherInput, b)
       await expect(planBlocks({ ...request, b: otherInput, resume: true })).rejects.toEqual(
         coded('RESUME', /an input/),
       )
-      const square = place.fresh()
-      await place.write(square, weights)
+      const square = storage.fresh()
+      await storage.write(square, weights)
       await expect(shortestPathsArrays(square, out, { ...on, resume: true })).rejects.toEqual(
         coded('RESUME', /the work/),
       )
@@ -162,16 +162,16 @@ describe.each(['.npy', '.zarr', 's3'] as const)('%s:', (kind) => {
       const anew = await planBlocks({ ...request, overwrite: true })
       const [first] = allJobs(anew)
       await runBlock(anew, first!, { backend: 'cpu' })
-      const before = place.contents(partial)
+      const before = storage.contents(partial)
       // The new plan has removed the unfinished output of the old plan from the bucket. In a folder the old
       // output stays until the new one is complete.
       if (kind === 's3') await expect(finish(old)).rejects.toEqual(coded('RESUME', /is gone/))
       else await finish(old)
-      expect(place.contents(partial)).toEqual(before)
+      expect(storage.contents(partial)).toEqual(before)
       // Another process may start a new plan at any time, so removing the old plan must keep the new files.
       await new Journal(old).remove()
-      expect(place.contents(partial)).toEqual(before)
-      expect(place.contents(out).size > 0).toBe(kind !== 's3')
+      expect(storage.contents(partial)).toEqual(before)
+      expect(storage.contents(out).size > 0).toBe(kind !== 's3')
       await runAll(anew)
       await finish(anew)
       await done()
@@ -212,14 +212,14 @@ describe.each(['.npy', '.zarr', 's3'] as const)('%s:', (kind) => {
       'keeps its content as %s next to the output, and is not mistaken for unfinished work',
       async (name) => {
         const { work, partial } = await begin()
-        place.put(`${partial}/${name}`, 'ten years')
-        const before = place.below(partial)
+        storage.put(`${partial}/${name}`, 'ten years')
+        const before = storage.below(partial)
         for (const options of [on, { ...on, resume: true }, { ...on, overwrite: true }]) {
           await expect(work(options)).rejects.toEqual(
             coded('EXISTS', new RegExp(`\\.partial is in the way.*${name}.*move it away`)),
           )
         }
-        expect(place.below(partial)).toEqual(before)
+        expect(storage.below(partial)).toEqual(before)
       },
     )
 
@@ -227,10 +227,10 @@ describe.each(['.npy', '.zarr', 's3'] as const)('%s:', (kind) => {
       const { request, out, partial } = await begin()
       const plan = await planBlocks(request)
       await runAll(plan)
-      place.put(`${partial}/thesis.txt`, 'ten years')
+      storage.put(`${partial}/thesis.txt`, 'ten years')
       await finish(plan)
-      expect(await place.read(out)).toEqual(c)
-      expect(place.below(partial)).toEqual(['thesis.txt'])
+      expect(await storage.read(out)).toEqual(c)
+      expect(storage.below(partial)).toEqual(['thesis.txt'])
     })
 
     it('stays in the folder of the work', async () => {
@@ -238,27 +238,27 @@ describe.each(['.npy', '.zarr', 's3'] as const)('%s:', (kind) => {
       const plan = await planBlocks(request)
       await runAll(plan)
       const names = [`${plan.id}/thesis.txt`, `${plan.id}/done/0/thesis.txt`]
-      for (const name of names) place.put(`${partial}/${name}`, 'ten years')
+      for (const name of names) storage.put(`${partial}/${name}`, 'ten years')
       await finish(plan)
-      expect(await place.read(out)).toEqual(c)
+      expect(await storage.read(out)).toEqual(c)
       const files = names.map((name) => `${partial}/${name}`)
-      expect(place.contents(partial)).toEqual(new Map(files.map((file) => [file, 'ten years'])))
+      expect(storage.contents(partial)).toEqual(new Map(files.map((file) => [file, 'ten years'])))
     })
 
     /** Foreign outputs: an array of the same format, an array with an extra file, and an incomplete array. */
     const others: [string, (out: string) => Promise<unknown>][] = [
-      ['an array', (out) => place.write(out, b)],
-      ...(place.isZarr
+      ['an array', (out) => storage.write(out, b)],
+      ...(storage.isZarr
         ? ([
             [
               'an array with notes',
               async (out) => {
-                await place.write(out, b)
-                place.put(`${out}/notes.txt`, 'ten years')
+                await storage.write(out, b)
+                storage.put(`${out}/notes.txt`, 'ten years')
               },
             ],
-            ['a chunk', async (out) => place.put(`${out}/c/0/0`, 'a chunk of somebody')],
-            ['notes', async (out) => place.put(`${out}/notes.txt`, 'ten years')],
+            ['a chunk', async (out) => storage.put(`${out}/c/0/0`, 'a chunk of somebody')],
+            ['notes', async (out) => storage.put(`${out}/notes.txt`, 'ten years')],
           ] as [string, (out: string) => Promise<unknown>][])
         : []),
     ]
@@ -268,12 +268,12 @@ describe.each(['.npy', '.zarr', 's3'] as const)('%s:', (kind) => {
       const plan = await planBlocks(request)
       await runAll(plan)
       await make(out)
-      const before = place.contents(out)
+      const before = storage.contents(out)
       for (let round = 0; round < 2; round++) {
         await expect(finish(plan)).rejects.toEqual(coded('EXISTS', out))
-        expect(place.contents(out)).toEqual(before)
+        expect(storage.contents(out)).toEqual(before)
       }
-      place.remove(out)
+      storage.remove(out)
       await finish(plan)
       await done()
     })
@@ -282,14 +282,14 @@ describe.each(['.npy', '.zarr', 's3'] as const)('%s:', (kind) => {
       'stays with overwrite: %s that was written or changed after the plan',
       async (_, make) => {
         const { request, out, done } = await begin()
-        await place.write(out, { ...a, data: a.data.map((value) => value >> 1) })
+        await storage.write(out, { ...a, data: a.data.map((value) => value >> 1) })
         const plan = await planBlocks({ ...request, overwrite: true })
         await runAll(plan)
         await make(out)
-        const before = place.contents(out)
+        const before = storage.contents(out)
         await expect(finish(plan)).rejects.toEqual(coded('EXISTS', out))
-        expect(place.contents(out)).toEqual(before)
-        place.remove(out)
+        expect(storage.contents(out)).toEqual(before)
+        storage.remove(out)
         await finish(plan)
         await done()
       },
@@ -297,8 +297,8 @@ describe.each(['.npy', '.zarr', 's3'] as const)('%s:', (kind) => {
 
     it('stays if it was written during the run', async () => {
       const { pathA, pathB, out, partial } = await begin()
-      const square = place.fresh()
-      await place.write(square, weights)
+      const square = storage.fresh()
+      await storage.write(square, weights)
       const edges = { nodes: 2, from: [0], to: [1], weight: [4] }
       const runs = [
         (options: ArraysOptions) => multiplyArrays(pathA, pathB, out, { ...on, ...options }),
@@ -308,30 +308,30 @@ describe.each(['.npy', '.zarr', 's3'] as const)('%s:', (kind) => {
       for (const run of runs) {
         // The first call of the listener precedes the renaming of the output.
         const onProgress = () => {
-          if (place.contents(out).size > 0) return
-          if (place.isZarr) place.put(`${out}/zarr.json`, '{"zarr_format":3,"node_type":"array"}')
-          place.put(place.isZarr ? `${out}/notes.txt` : out, 'ten years')
+          if (storage.contents(out).size > 0) return
+          if (storage.isZarr) storage.put(`${out}/zarr.json`, '{"zarr_format":3,"node_type":"array"}')
+          storage.put(storage.isZarr ? `${out}/notes.txt` : out, 'ten years')
         }
         await expect(run({ onProgress })).rejects.toEqual(coded('EXISTS', out))
-        expect([...place.contents(out).values()].at(place.isZarr ? 0 : -1)).toBe('ten years')
-        expect(place.contents(out).size).toBe(place.isZarr ? 2 : 1)
-        place.remove(out)
+        expect([...storage.contents(out).values()].at(storage.isZarr ? 0 : -1)).toBe('ten years')
+        expect(storage.contents(out).size).toBe(storage.isZarr ? 2 : 1)
+        storage.remove(out)
         await run({ resume: true })
-        expect(place.contents(partial).size).toBe(0)
-        place.remove(out)
+        expect(storage.contents(partial).size).toBe(0)
+        storage.remove(out)
       }
     })
 
-    if (!place.isZarr) return
+    if (!storage.isZarr) return
     it('stays with overwrite as a file in an array', async () => {
       const { request, out } = await begin()
-      await place.write(out, b)
-      place.put(`${out}/notes.txt`, 'ten years')
-      const before = place.contents(out)
+      await storage.write(out, b)
+      storage.put(`${out}/notes.txt`, 'ten years')
+      const before = storage.contents(out)
       await expect(planBlocks({ ...request, overwrite: true })).rejects.toEqual(
         coded('EXISTS', /has notes\.txt, which is no part of a Zarr array: move that away/),
       )
-      expect(place.contents(out)).toEqual(before)
+      expect(storage.contents(out)).toEqual(before)
     })
 
     it.each<string | null>([
@@ -345,15 +345,15 @@ describe.each(['.npy', '.zarr', 's3'] as const)('%s:', (kind) => {
     ])('stays if its zarr.json is %j', async (text) => {
       const { work, pathB, out, partial } = await begin()
       const inside = `${out}/inside.zarr`
-      await place.write(inside, a)
-      if (text !== null) place.put(`${out}/zarr.json`, text)
-      const before = place.below(out)
+      await storage.write(inside, a)
+      if (text !== null) storage.put(`${out}/zarr.json`, text)
+      const before = storage.below(out)
       await expect(work({ ...on, overwrite: true })).rejects.toEqual(coded('EXISTS', /is no Zarr array/))
       await expect(multiplyArrays(inside, pathB, out, { ...on, overwrite: true })).rejects.toEqual(
         coded('OPTION', /is in the folder of the output/),
       )
-      expect(place.below(out)).toEqual(before)
-      expect(place.below(partial)).toEqual([])
+      expect(storage.below(out)).toEqual(before)
+      expect(storage.below(partial)).toEqual([])
     })
   })
 
@@ -361,9 +361,9 @@ describe.each(['.npy', '.zarr', 's3'] as const)('%s:', (kind) => {
     const { pathA, pathB, out } = await begin()
     const over = (output: string) => multiplyArrays(pathA, pathB, output, { ...on, overwrite: true })
     await expect(over(pathA)).rejects.toEqual(coded('OPTION', /is also an input/))
-    if (place.isZarr) {
+    if (storage.isZarr) {
       await expect(over(`${pathA}/c.zarr`)).rejects.toEqual(coded('OPTION', /in the folder of an input/))
     }
-    expect(place.below(out)).toEqual([])
+    expect(storage.below(out)).toEqual([])
   })
 })

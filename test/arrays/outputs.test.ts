@@ -38,7 +38,7 @@ import { type Plain, readZarr, writeZarr } from '../support/arrays.js'
 import { coded } from '../support/coded.js'
 import { randomMatrix } from '../support/generators.js'
 import { oracle, type Strided } from '../support/oracle.js'
-import { runAll } from '../support/places.js'
+import { runAll } from '../support/storage-location.js'
 
 const n = 64
 const a = randomMatrix(n, n, 1) as Plain & Strided

@@ -242,16 +242,16 @@ describe('options', () => {
   })
 
   it('report every block to onProgress', async () => {
-    const told: ArraysProgress[] = []
+    const reports: ArraysProgress[] = []
     await product(await npy(a), await npy(b), fresh('.npy'), {
       block: 32,
-      onProgress: (progress) => told.push(progress),
+      onProgress: (progress) => reports.push(progress),
     })
-    const done = told.map((progress) => progress.done)
+    const done = reports.map((progress) => progress.done)
     expect(done).toEqual([...done].sort((x, y) => x - y))
-    expect(told.at(-1)).toMatchObject({ done: 1, blocks: 6, total: 6, secondsLeft: 0 })
+    expect(reports.at(-1)).toMatchObject({ done: 1, blocks: 6, total: 6, secondsLeft: 0 })
     expect(
-      told.filter(({ secondsLeft }) => secondsLeft !== undefined && secondsLeft > 0).length,
+      reports.filter(({ secondsLeft }) => secondsLeft !== undefined && secondsLeft > 0).length,
     ).toBeGreaterThan(0)
   })
 })

@@ -36,7 +36,7 @@ import { Random, randomMatrix } from '../support/generators.js'
 import { inTime } from '../support/in-time.js'
 import { oracle, type Strided } from '../support/oracle.js'
 import { PATIENCE } from '../support/patience.js'
-import { cutOff, network } from '../support/places.js'
+import { cutOff, network } from '../support/storage-location.js'
 
 let folder: string
 let pathA: string
@@ -98,13 +98,13 @@ describe('kill −9', () => {
 
   /** Runs the command, and kills it after the given number of further blocks and milliseconds; returns false if it ended before. */
   async function killed(args: string[], out: string, more: number, afterMs: number): Promise<boolean> {
-    const wanted = Math.max(0, marks(out)) + more
+    const requested = Math.max(0, marks(out)) + more
     const child: ChildProcess = spawn(process.execPath, [cli, ...args], { stdio: 'ignore' })
     const ended = new Promise<NodeJS.Signals | null>((resolve) =>
       child.on('exit', (_, signal) => resolve(signal)),
     )
     const timer = setInterval(() => {
-      if (marks(out) < wanted) return
+      if (marks(out) < requested) return
       clearInterval(timer)
       setTimeout(() => child.kill('SIGKILL'), afterMs)
     }, 1)

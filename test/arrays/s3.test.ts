@@ -58,9 +58,9 @@ async function putArray(key: string, array: Plain, chunks: [number, number]): Pr
   rmSync(path, { recursive: true })
 }
 
-function putByHand(key: string, array: Plain, made: HandMade): void {
+function putByHand(key: string, array: Plain, handMade: HandMade): void {
   const path = join(folder, 'put.zarr')
-  writeByHand(path, array, made)
+  writeByHand(path, array, handMade)
   upload(server, path, key)
   rmSync(path, { recursive: true })
 }
@@ -88,8 +88,8 @@ describe('products', () => {
   it.each([
     ['shards and a codec', { chunks: [5, 6], shards: [35, 30], gzip: true, crc: true }],
     ['columns in the other byte order', { chunks: [9, 7], endian: 'big', byColumns: true }],
-  ] as [string, HandMade][])('accept inputs with %s', async (_, made) => {
-    putByHand('in/made.zarr', a, made)
+  ] as [string, HandMade][])('accept inputs with %s', async (_, handMade) => {
+    putByHand('in/made.zarr', a, handMade)
     const options = { ...on, block: 40, chunks: [10, 10], shards: [20, 20], codec: 'zstd' } as const
     await multiplyArrays('s3://bucket/in/made.zarr', B, C, options)
     expect(await result()).toEqual(c)

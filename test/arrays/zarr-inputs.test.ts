@@ -19,7 +19,7 @@ import { type HandMade, otherTypes, type Plain, readZarr, writeByHand } from '..
 import { coded } from '../support/coded.js'
 import { Random, randomMatrix } from '../support/generators.js'
 import { oracle, type Strided } from '../support/oracle.js'
-import { Place, runAll } from '../support/places.js'
+import { runAll, StorageLocation } from '../support/storage-location.js'
 
 const on = { backend: 'cpu', block: 16 } as const
 const product = (x: Strided, y: Strided) => {
@@ -37,46 +37,46 @@ let names = 0
 const fresh = (ending: string) => join(folder, `${names++}${ending}`)
 
 describe.each(['.zarr', 's3'] as const)('arrays in groups, %s:', (kind) => {
-  const place = new Place(kind)
+  const storage = new StorageLocation(kind)
   const a = randomMatrix(40, 40, 1) as Plain & Strided
   const group = JSON.stringify({ zarr_format: 3, node_type: 'group', attributes: {} })
 
   async function store(): Promise<string> {
-    const path = place.fresh()
-    await place.write(`${path}/deep/a`, a)
-    for (const name of ['', '/deep']) place.put(`${path}${name}/zarr.json`, group)
+    const path = storage.fresh()
+    await storage.write(`${path}/deep/a`, a)
+    for (const name of ['', '/deep']) storage.put(`${path}${name}/zarr.json`, group)
     return path
   }
 
   it('are read and written by their names', async () => {
     const path = await store()
-    const before = place.contents(path)
+    const before = storage.contents(path)
     await multiplyArrays(`${path}/deep/a`, `${path}/deep/a`, `${path}/deep/c`, on)
-    expect(await place.read(`${path}/deep/c`)).toEqual(product(a, a))
+    expect(await storage.read(`${path}/deep/c`)).toEqual(product(a, a))
     await shortestPathsArrays(`${path}/deep/a`, `${path}/paths`, { ...on, semiring: 'max-min' })
     await multiplyArrays(`${path}/deep/a`, `${path}/deep/a`, `${path}/deep/c`, { ...on, overwrite: true })
-    const after = [...place.contents(path)].filter(([name]) => !/\/(deep\/c|paths)\//.test(name))
+    const after = [...storage.contents(path)].filter(([name]) => !/\/(deep\/c|paths)\//.test(name))
     expect(new Map(after)).toEqual(before)
   })
 
   it('are distinguished from their groups', async () => {
     const path = await store()
-    await expect(multiplyArrays(path, `${path}/deep/a`, place.fresh(), on)).rejects.toEqual(
+    await expect(multiplyArrays(path, `${path}/deep/a`, storage.fresh(), on)).rejects.toEqual(
       coded('FILE', /is of a group: name an array in it, such as .*\/NAME/),
     )
-    await expect(multiplyArrays(`${path}/deep/b`, `${path}/deep/a`, place.fresh(), on)).rejects.toEqual(
+    await expect(multiplyArrays(`${path}/deep/b`, `${path}/deep/a`, storage.fresh(), on)).rejects.toEqual(
       coded('FILE', /there is no .*deep.b.zarr\.json/),
     )
     for (const inside of ['c', 'c/0', 'new/x']) {
       const out = `${path}/deep/a/${inside}`
       if (kind === '.zarr') mkdirSync(join(out, '..'), { recursive: true })
-      const other = place.fresh()
-      await place.write(other, a)
+      const other = storage.fresh()
+      await storage.write(other, a)
       await expect(planBlocks({ kind: 'multiply', a: other, b: other, c: out })).rejects.toEqual(
         coded('OPTION', /is in the folder of a Zarr array/),
       )
     }
-    expect(place.contents(`${path}.partial`).size).toBe(0)
+    expect(storage.contents(`${path}.partial`).size).toBe(0)
   })
 })
 
@@ -270,7 +270,7 @@ const acceptedOf: Record<string, string[]> = {
 }
 
 describe('metadata', () => {
-  const made: [string, HandMade][] = [
+  const handMade: [string, HandMade][] = [
     ['chunks', { chunks: [2, 2], byColumns: true, gzip: true }],
     ['shards', { chunks: [1, 2], shards: [2, 2] }],
   ]
@@ -309,23 +309,24 @@ describe('metadata', () => {
     return copy
   }
 
-  it.each(made)('is rejected with a code or read for any change of a value: %s', async (name, layout) => {
+  it.each(handMade)('is rejected with a code or read for any change of a value: %s', async (name, layout) => {
     const [path, square] = [fresh('.zarr'), fresh('.npy')]
     await writeNpy(square, { shape: [2, 2], data: Int32Array.of(0, 1, 2, 3) })
     writeByHand(path, { shape: [2, 2], data: Int32Array.of(4, 3, 2, 1) }, layout)
     const file = join(path, 'zarr.json')
     const whole = JSON.parse(readFileSync(file, 'utf8'))
     const accepted = new Map<string, unknown[]>()
-    for (const place of [[], ...placesIn(whole)]) {
+    for (const storage of [[], ...placesIn(whole)]) {
       for (const value of [undefined, ...values]) {
-        writeFileSync(file, JSON.stringify(replaced(whole, place, value)) ?? '')
+        writeFileSync(file, JSON.stringify(replaced(whole, storage, value)) ?? '')
         const error = await planBlocks({ kind: 'multiply', a: path, b: square, c: fresh('.npy') }).then(
           () => null,
           (error) => error,
         )
-        if (error === null) accepted.set(place.join('.'), [...(accepted.get(place.join('.')) ?? []), value])
+        if (error === null)
+          accepted.set(storage.join('.'), [...(accepted.get(storage.join('.')) ?? []), value])
         else
-          expect(error, `${place.join('.')} is ${JSON.stringify(value)}: ${error.stack}`).toBeInstanceOf(
+          expect(error, `${storage.join('.')} is ${JSON.stringify(value)}: ${error.stack}`).toBeInstanceOf(
             MpmmlError,
           )
       }
@@ -362,7 +363,7 @@ it('reads its own arrays of any shape and layout', async () => {
     )
     // In max-plus, a product with 0 on the diagonal and no other edges changes nothing.
     const same = Elements.from({ length: cols * cols }, (_, at) => (at % (cols + 1) === 0 ? 0 : none))
-    const [a, b, made, back] = [fresh('.npy'), fresh('.npy'), fresh('.zarr'), fresh('.npy')]
+    const [a, b, created, back] = [fresh('.npy'), fresh('.npy'), fresh('.zarr'), fresh('.npy')]
     await writeNpy(a, { shape: [rows, cols], data })
     await writeNpy(b, { shape: [cols, cols], data: same })
     const chunks: [number, number] = [random.pick([1, 4, 8]), random.pick([2, 8, 16])]
@@ -373,11 +374,11 @@ it('reads its own arrays of any shape and layout', async () => {
       ...(shards && { shards: [chunks[0] * 2, chunks[1] * 3] as [number, number] }),
     }
     const what = `round ${round}: ${dtype} [${rows}, ${cols}] ${JSON.stringify(layout)}`
-    await multiplyArrays(a, b, made, { backend: 'cpu', ...layout })
-    await multiplyArrays(made, b, back, { backend: 'cpu' })
+    await multiplyArrays(a, b, created, { backend: 'cpu', ...layout })
+    await multiplyArrays(created, b, back, { backend: 'cpu' })
     const read = await readNpy(back)
     expect(read.shape, what).toEqual([rows, cols])
     expect(read.data, what).toEqual(data)
-    if (rows * cols > 0) expect((await readZarr(made)).data, what).toEqual(data)
+    if (rows * cols > 0) expect((await readZarr(created)).data, what).toEqual(data)
   }
 })

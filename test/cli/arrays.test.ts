@@ -112,14 +112,14 @@ it("reports wrong usage without an output, and with options that arrays don't ha
 })
 
 describe('an existing .npy output', () => {
-  const files = () => [inputs()[1]!, writeNumbers(path('turned.npy'), [80, 70], Array.from(turned.data))]
-  const turned = randomMatrix(80, 70, 3) as Strided & Plain
+  const files = () => [inputs()[1]!, writeNumbers(path('turned.npy'), [80, 70], Array.from(transposed.data))]
+  const transposed = randomMatrix(80, 70, 3) as Strided & Plain
   const onDisk = [[], ['--memory', '4MiB'], ['--overwrite']]
 
   it.each(onDisk)('is replaced, in memory and on disk: %j', async (...flags) => {
     const out = writeNumbers(path('there.npy'), [1, 1], [7])
     await succeeds(['multiply', ...files(), '-o', out, ...flags, ...cpu])
-    const expected = oracle(b, turned)
+    const expected = oracle(b, transposed)
     expect(readNumbers(out).values).toEqual(expected.overflow ? null : Array.from(expected.data))
     writeNumbers(path('w.npy'), [1, 1], [0])
     writeNumbers(out, [2, 1], [7, 7])
@@ -208,8 +208,8 @@ describe('a bucket', () => {
     const server = await S3Server.start()
     try {
       const env = server.environment
-      const made = JSON.parse(await succeeds(named('--chunks', '40x40', '--json'), { env }))
-      expect(made).toMatchObject({ path: output, shape: [90, 80] })
+      const created = JSON.parse(await succeeds(named('--chunks', '40x40', '--json'), { env }))
+      expect(created).toMatchObject({ path: output, shape: [90, 80] })
       expect(server.keys().filter((key) => !key.startsWith('c.zarr/'))).toEqual([])
       expect(product.overflow).toBeFalsy()
       expect((await download(server, 'c.zarr')).data).toEqual(product.overflow || product.data)

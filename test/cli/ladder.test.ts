@@ -99,24 +99,24 @@ describe('roofline --from', () => {
     const { document } = parseHTML(svg)
     const drawn = [...document.querySelectorAll('path, line, rect, circle, text')]
     expect(drawn.length).toBeGreaterThan(40)
-    const painted = (element: Element, attribute: string): string | null =>
+    const strokeOf = (element: Element, attribute: string): string | null =>
       element.closest(`[${attribute}]`)?.getAttribute(attribute) ?? null
     for (const element of drawn) {
-      const [fill, stroke] = [painted(element, 'fill'), painted(element, 'stroke') ?? 'none']
+      const [fill, stroke] = [strokeOf(element, 'fill'), strokeOf(element, 'stroke') ?? 'none']
       const what = element.outerHTML.slice(0, 120)
       for (const colour of [fill, stroke]) expect(colour, what).toMatch(/^(#[0-9a-f]{6}|none)$/)
       expect([fill, stroke], what).not.toEqual(['none', 'none'])
       if (element.tagName === 'text') {
-        expect(Number(painted(element, 'font-size')), what).toBeGreaterThan(8)
-        expect(painted(element, 'font-family'), what).toContain('sans-serif')
+        expect(Number(strokeOf(element, 'font-size')), what).toBeGreaterThan(8)
+        expect(strokeOf(element, 'font-family'), what).toContain('sans-serif')
       }
     }
     // The first rectangle is the background, whose colour differs from the text. The series differ in colour.
     expect(document.querySelector('rect')!.getAttribute('fill')).not.toBe(
-      painted(document.querySelector('text')!, 'fill'),
+      strokeOf(document.querySelector('text')!, 'fill'),
     )
     const colours = [...document.querySelectorAll('[aria-label="dot"] path')].map((dot) =>
-      painted(dot, 'stroke'),
+      strokeOf(dot, 'stroke'),
     )
     expect(new Set(colours).size).toBeGreaterThan(1)
   })

@@ -549,16 +549,16 @@ describe('nodes with names', () => {
       'numbers.graphml',
       '<graphml><graph edgedefault="directed"><node id="2"/><node id="1"/><node id="007"/><edge source="1" target="2" minutes="5"/><edge source="2" target="007" minutes="7"/></graph></graphml>',
     )
-    const asked = ['--from', '1', '--to', '2,007']
-    expect(pairs(await json(['paths', numbers, ...asked, '--weight', 'minutes']))).toEqual([
+    const requested = ['--from', '1', '--to', '2,007']
+    expect(pairs(await json(['paths', numbers, ...requested, '--weight', 'minutes']))).toEqual([
       { from: '1', to: '2', value: 5, path: ['1', '2'] },
       { from: '1', to: '007', value: 12, path: ['1', '2', '007'] },
     ])
-    expect(pairs(await json(['paths', numbers, ...asked, '--no-weight']))).toMatchObject([
+    expect(pairs(await json(['paths', numbers, ...requested, '--no-weight']))).toMatchObject([
       { value: 1 },
       { value: 2 },
     ])
-    expect(await fails(['paths', numbers, ...asked])).toContain(
+    expect(await fails(['paths', numbers, ...requested])).toContain(
       "they have numbers in 'minutes': name the weight by option --weight",
     )
     const roads = dimacs('weightless', 2, [[1, 2, 3]])

@@ -60,8 +60,8 @@ const [a, b] = [load('a'), load('b')]
 const n = Math.sqrt(b.length)
 tell({ version: '1.2.3', ms: 5 })
 require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
-  const { asked, save: isSaved } = JSON.parse(line)
-  const c = asked.rows.map((i) =>
+  const { query, save: isSaved } = JSON.parse(line)
+  const c = query.rows.map((i) =>
     Array.from({ length: n }, (_, j) => {
       let best = -Infinity
       for (let k = 0; k < n; k++) best = Math.max(best, a[i * n + k] + b[k * n + j])

@@ -360,8 +360,25 @@ describe.skipIf(!redisProgram)(`a queue${why}`, () => {
   it.skipIf(!openssl)(`speaks TLS${openssl ? '' : ' (skipped: openssl was not found)'}`, async () => {
     const [key, certificate] = [path('key.pem'), path('certificate.pem')]
     const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost']
-    const made = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes']
-    spawnSync('openssl', [...made, '-keyout', key, '-out', certificate, '-days', '2', ...subject])
+    const certificateRequest = [
+      'req',
+      '-x509',
+      '-newkey',
+      'ec',
+      '-pkeyopt',
+      'ec_paramgen_curve:prime256v1',
+      '-nodes',
+    ]
+    spawnSync('openssl', [
+      ...certificateRequest,
+      '-keyout',
+      key,
+      '-out',
+      certificate,
+      '-days',
+      '2',
+      ...subject,
+    ])
     const port = await freePort()
     const options = ['--tls-port', `${port}`, '--tls-cert-file', certificate, '--tls-key-file', key]
     const secure = await RedisServer.start({ password, options: [...options, '--tls-auth-clients', 'no'] })

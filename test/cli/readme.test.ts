@@ -234,14 +234,14 @@ describe('measured figures', () => {
     // laboratory are generated from results.
     const apart = ['docs/notes.md', 'docs/thesis.md', 'docs/laboratory.md']
     const prose = pages.filter((page) => !apart.includes(page))
-    const told = prose.flatMap((page) =>
+    const stated = prose.flatMap((page) =>
       [...read(page).matchAll(/(?<![\d.^])(\d[\d.]*) (?:TOPS|TFLOPS)\b/g)].map(([, number]) => [
         page,
         number!,
       ]),
     )
-    expect(told.length).toBeGreaterThan(5)
-    expect(told.filter(([, number]) => !known.has(number!))).toEqual([])
+    expect(stated.length).toBeGreaterThan(5)
+    expect(stated.filter(([, number]) => !known.has(number!))).toEqual([])
   })
 })
 
@@ -295,8 +295,8 @@ describe('pictures', () => {
       ([, number]) => number,
     )
     const [, text] = /!\[([^\]]+)\]\(docs\/images\/speed\.svg\)/.exec(readme)!
-    const told = [...text!.matchAll(/\d+\.\d/g)].map(([number]) => number)
-    expect(told.length).toBeGreaterThan(5)
-    expect(told.sort()).toEqual(shown.sort())
+    const stated = [...text!.matchAll(/\d+\.\d/g)].map(([number]) => number)
+    expect(stated.length).toBeGreaterThan(5)
+    expect(stated.sort()).toEqual(shown.sort())
   })
 })

@@ -129,13 +129,13 @@ describe('mpmml paths', () => {
   it('finds paths in a network of OpenStreetMap from OSMnx', async () => {
     const file = new URL('fixtures/osmnx.graphml', import.meta.url).pathname
     expect(readFileSync(file, 'utf8')).toContain('attr.name="travel_time"')
-    const asked = ['--from', '25192042', '--to', '11950417837']
-    const byTime = await json(['paths', file, '--weight', 'travel_time', ...asked])
+    const requested = ['--from', '25192042', '--to', '11950417837']
+    const byTime = await json(['paths', file, '--weight', 'travel_time', ...requested])
     expect(byTime.pairs[0]).toMatchObject({ path: ['25192042', '4294967296', '11950417837'] })
     expect(byTime.pairs[0].value).toBeCloseTo(13.4, 9)
-    const byLength = await json(['paths', file, '--weight', 'length', ...asked])
+    const byLength = await json(['paths', file, '--weight', 'length', ...requested])
     expect(byLength.pairs[0]).toMatchObject({ value: 150.5, path: ['25192042', '60', '11950417837'] })
-    const exact = await json(['paths', file, '--weight', 'length', '--scale', '1000', ...asked])
+    const exact = await json(['paths', file, '--weight', 'length', '--scale', '1000', ...requested])
     expect([exact.dtype, exact.pairs[0].value]).toEqual(['int32', 150_500])
   })
 })

@@ -28,7 +28,7 @@ describe('the check', async () => {
     ...{ m: 2, k: 2, n: 2, batch: 1, batched: false },
     a: matrix(2, 2, [1, 6, 2, 8]),
     b: matrix(2, 2, [2, 5, 3, 1]),
-    ...{ c0: null, held: null, overflow: undefined, structure: undefined },
+    ...{ c0: null, initial: null, overflow: undefined, structure: undefined },
     ...more,
   })
   const wrong = (

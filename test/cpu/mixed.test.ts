@@ -26,13 +26,13 @@ describe('the check', () => {
     }
     const drawn = products.flatMap((call) => call.products.map(({ semiring }) => semiring))
     expect(new Set(drawn)).toEqual(new Set(variants().map(({ semiring }) => semiring)))
-    expect(products.some(({ givenUp }) => givenUp === 'before')).toBe(true)
-    expect(products.some(({ givenUp }) => typeof givenUp === 'number')).toBe(true)
+    expect(products.some(({ abortTime }) => abortTime === 'before')).toBe(true)
+    expect(products.some(({ abortTime }) => typeof abortTime === 'number')).toBe(true)
     expect(new Set(calls.map(({ mistake }) => mistake?.name)).size).toBeGreaterThan(20)
   })
 
   it('detects an error in place of a result, and another code', () => {
-    const good = calls.find((call) => call.mistake === null && call.call.givenUp === null)!
+    const good = calls.find((call) => call.mistake === null && call.call.abortTime === null)!
     const bad = calls.find((call) => call.mistake?.code === 'ERR_MPMML_SHAPE')!
     expect(judge(good, { error: new ShapeError('no') }, same)).toContain('ERR_MPMML_SHAPE')
     expect(judge(good, { error: new TypeError('no') }, same)).toContain('without a code')
@@ -45,7 +45,7 @@ describe('the check', () => {
     const call = calls.find(
       (one) =>
         one.mistake === null &&
-        one.call.givenUp === null &&
+        one.call.abortTime === null &&
         one.call.products.length === 1 &&
         one.call.products[0]!.dtype === 'int32',
     )!

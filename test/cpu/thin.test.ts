@@ -56,10 +56,10 @@ describe('thin products', () => {
     for (const semiring of semirings) {
       const zero = zeroOf(semiring)
       for (const value of [zero, 2_000_000_000, -2_000_000_000]) {
-        for (const place of [0, k * n - 1, 700 * n + 3]) {
+        for (const position of [0, k * n - 1, 700 * n + 3]) {
           const a = randomMatrix(m, k, 1, [-300_000_000, 300_000_000])
           const b = randomMatrix(k, n, 2, [-300_000_000, 300_000_000])
-          b.data[place] = value
+          b.data[position] = value
           const { c, arithmetic, variant } = mpmmSync(a, b, { backend, semiring, overflow: 'saturate' })
           expect(familyOf(variant)).toBe('thin')
           expect(arithmetic).toBe(value === zero ? 'translated' : 'wide')
@@ -92,16 +92,16 @@ describe('thin products', () => {
     try {
       for (const devices of [1, 3]) {
         addon.pretendDevices(devices)
-        for (const place of [undefined, 0, m * k - 1]) {
+        for (const position of [undefined, 0, m * k - 1]) {
           const a = randomMatrix(m, k, 1, [-300_000_000, 300_000_000])
           const b = randomMatrix(k, n, 2, [-300_000_000, 300_000_000])
           // This element causes sums beyond int32, which need 64 bits.
-          if (place !== undefined) a.data[place] = 2_000_000_000
+          if (position !== undefined) a.data[position] = 2_000_000_000
           const where: MpmmOptions = devices > 1 ? { devices: 'all' } : { backend }
           const { variant } = await mpmm(a, b, { ...where, overflow: 'saturate', onProgress() {} })
           expect(familyOf(variant)).toBe('thin')
           const report = start.mock.lastCall![5]
-          expect(report[reportAt.stepsDone], `${devices} devices, ${place}`).toBeCloseTo(m * k * n, 3)
+          expect(report[reportAt.stepsDone], `${devices} devices, ${position}`).toBeCloseTo(m * k * n, 3)
         }
       }
     } finally {
@@ -131,8 +131,8 @@ describe('thin products', () => {
         [399_999, 400_000, 900_000],
       ]) {
         const a = { data: new Int32Array(m * k).fill(low), shape: [m, k] as const }
-        for (const place of places) a.data.fill(best, place, place + 1)
-        for (const place of places) a.data.fill(best, k + place + 3, k + place + 4)
+        for (const position of places) a.data.fill(best, position, position + 1)
+        for (const position of places) a.data.fill(best, k + position + 3, k + position + 4)
         const b = { data: new Int32Array(k).fill(1), shape: [k, 1] as const }
         const { c, witness } = mpmmSync(a, b, { backend, witness: true })
         expect([...c.data]).toEqual([best + 1, best + 1])

@@ -48,11 +48,11 @@ function multiply(
   {
     c0,
     witness = null,
-    ...asked
+    ...requested
   }: { c0?: Lanes | undefined; witness?: Int32Array | null } & Omit<RequestOptions, 'witness'> = {},
 ): void {
   const of = (matrix: Lanes) => arraysOf(matrix, it.lanes)
-  const request = requestOf(it, [c.rows, c.cols, a.cols], { ...asked, witness: witness !== null })
+  const request = requestOf(it, [c.rows, c.cols, a.cols], { ...requested, witness: witness !== null })
   addon.multiplyUserSync(
     native(it),
     of(a),
@@ -74,9 +74,9 @@ function expectProduct(
 ) {
   for (const [index, result] of expected.entries()) {
     const found = c.lanes.map((lane) => lane[index]!)
-    const wanted = result?.element ?? it.lanes.map(() => 0xabcdef)
-    if (found.some((bits, lane) => bits !== wanted[lane])) {
-      expect.fail(`result ${index} is ${found}, not ${wanted}, of ${JSON.stringify(it)}`)
+    const expectedValue = result?.element ?? it.lanes.map(() => 0xabcdef)
+    if (found.some((bits, lane) => bits !== expectedValue[lane])) {
+      expect.fail(`result ${index} is ${found}, not ${expectedValue}, of ${JSON.stringify(it)}`)
     }
     if (witness && witness[index] !== (result?.witness ?? -7)) {
       expect.fail(`witness ${index} is ${witness[index]}, not ${result?.witness}, of ${JSON.stringify(it)}`)
@@ -174,7 +174,7 @@ describe('single values', () => {
           for (let at = 0; at < count; ++at) {
             const element = (matrix: Lanes) => matrix.lanes.map((lane) => lane[at]!)
             const expected = evaluate(combine ? definition.plus : definition.times, element(x!), element(y!))
-            if (expected.some((wanted, lane) => wanted !== bits[lane]![at])) {
+            if (expected.some((expectedValue, lane) => expectedValue !== bits[lane]![at])) {
               expect.fail(
                 `${JSON.stringify(definition)} of ${element(x!)} and ${element(y!)} is not ${bits.map((lane) => lane[at])}`,
               )
@@ -308,7 +308,7 @@ describe('products', () => {
     const requests = new Float64Array(fields * sizes.length)
     for (const [index, size] of sizes.entries()) requests.set(requestOf(maxPlus, size), index * fields)
     const reports = new Float64Array(addon.reportFields.length * sizes.length)
-    const made = await addon.multiplyUserGroup(
+    const created = await addon.multiplyUserGroup(
       native(maxPlus),
       all.map(({ a, b, c }) => [
         arraysOf(a, ['int32']),
@@ -322,7 +322,7 @@ describe('products', () => {
       new Int32Array(1),
       null,
     )
-    expect(made).toHaveLength(sizes.length)
+    expect(created).toHaveLength(sizes.length)
     for (const { a, b, c } of all) expectProduct(maxPlus, c, null, productOf(maxPlus, a, b))
     expect(reports[addon.reportFields.length + reportAt.steps]).toBe(20 * 60 * 7)
   })
@@ -362,11 +362,12 @@ describe('functions', () => {
       const x = new Float32Array(bits.buffer)
       addon.evaluateUserSemiring(native(definition), false, [x], [x], [out])
       const wrong = x.findIndex((value, index) => {
-        const [wanted, found] = [exactly(value), out[index]!]
-        if (Number.isNaN(wanted) || Number.isNaN(found)) return !(Number.isNaN(wanted) && Number.isNaN(found))
-        if (Math.fround(wanted) === found) return false
-        const unit = 2 ** Math.max(Math.floor(Math.log2(Math.abs(wanted))) - 23, -149)
-        return !(Math.abs(found - wanted) <= 2 * unit)
+        const [expectedValue, found] = [exactly(value), out[index]!]
+        if (Number.isNaN(expectedValue) || Number.isNaN(found))
+          return !(Number.isNaN(expectedValue) && Number.isNaN(found))
+        if (Math.fround(expectedValue) === found) return false
+        const unit = 2 ** Math.max(Math.floor(Math.log2(Math.abs(expectedValue))) - 23, -149)
+        return !(Math.abs(found - expectedValue) <= 2 * unit)
       })
       if (wrong >= 0) return `${op}(${x[wrong]}) is ${out[wrong]}, not ${exactly(x[wrong]!)}`
     }

@@ -32,13 +32,13 @@ const waits: [before: string, after: string, minutes: number][] = [
 /** Returns the greatest mean of all circuits, found by enumerating every path of at most six steps. */
 function greatestMean(): { mean: number; circuit: string[] } {
   let best = { mean: 0, circuit: [] as string[] }
-  const follow = (way: string[], minutes: number) => {
+  const follow = (path: string[], minutes: number) => {
     for (const [before, after, wait] of waits) {
-      if (before !== way.at(-1)) continue
+      if (before !== path.at(-1)) continue
       const sum = minutes + takes[before]! + wait
-      if (after === way[0]) {
-        if (sum / way.length > best.mean) best = { mean: sum / way.length, circuit: way }
-      } else if (!way.includes(after)) follow([...way, after], sum)
+      if (after === path[0]) {
+        if (sum / path.length > best.mean) best = { mean: sum / path.length, circuit: path }
+      } else if (!path.includes(after)) follow([...path, after], sum)
     }
   }
   for (const departure of Object.keys(takes)) follow([departure], 0)
@@ -57,8 +57,8 @@ describe.skipIf(!built)(named('the timetable'), () => {
     expect(first).toBe('Trains can leave every 0:40:15: 161/4 minutes, and no sooner.')
     const shown = second!.replace('What decides it: ', '').split(' → ')
     expect(shown.at(-1)).toBe(shown[0])
-    const turned = shown.indexOf(circuit[0]!)
-    expect([...shown.slice(turned, -1), ...shown.slice(0, turned)]).toEqual(circuit)
+    const start = shown.indexOf(circuit[0]!)
+    expect([...shown.slice(start, -1), ...shown.slice(0, start)]).toEqual(circuit)
   })
 
   it('schedules each departure after its connections, and prints the slack', async () => {

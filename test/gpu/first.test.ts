@@ -17,20 +17,20 @@ const run = (body: string, env: NodeJS.ProcessEnv = {}) => runModule(program(bod
 describeUnless(withoutCuda(), 'first use', () => {
   it('makes no CUDA call on JavaScript’s thread: a worker reads the properties of the result', () => {
     const { stdout, stderr } = run(`
-        const asked = []
+        const called = []
         for (const name of ['describe', 'explain', 'pinnedBufferSync', 'multiplySync']) {
           const call = addon[name]
-          addon[name] = (...values) => { asked.push(name); return call(...values) }
+          addon[name] = (...values) => { called.push(name); return call(...values) }
         }
         const before = addon.deviceName(0)
         const { device, backend } = await mpmm(square(300), square(300), { backend: 'cuda' })
-        console.log(JSON.stringify({ before, asked, device, backend, after: addon.deviceName(0) }))
+        console.log(JSON.stringify({ before, called, device, backend, after: addon.deviceName(0) }))
       `)
     expect(stderr).toBe('')
     const name = String(info().cuda.devices[0]!.name)
     expect(JSON.parse(stdout)).toEqual({
       before: '',
-      asked: [],
+      called: [],
       device: name,
       backend: 'cuda',
       after: name,

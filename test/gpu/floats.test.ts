@@ -23,14 +23,14 @@ describeUnless(withoutCuda(), 'cuda', () => {
     const below = (share: number) => (row: number, bits: number) =>
       (row % 7 < share * 7 ? -5000 : 0) + (bits % 2000) - 1000
     const leading = (leads: boolean, bits: number) => (leads ? 0 : -5000) + (bits % 2000) - 1000
-    const rows: Record<string, (row: number, bits: number, place: number) => number> = {
+    const rows: Record<string, (row: number, bits: number, position: number) => number> = {
       'no result leads': below(1),
       'single rows': (row, bits) => (row === 77 ? -5000 : 0) + (bits % 2000) - 1000,
       'rows of any kind': below(3 / 7),
       'rows of zeros of the semiring': (row, bits) =>
         row % 5 === 0 ? Number.NEGATIVE_INFINITY : (bits % 2000) - 1000,
-      'only the first steps lead': (_, bits, place) => leading(place < 1 / 16, bits),
-      'only the last steps lead': (_, bits, place) => leading(place > 15 / 16, bits),
+      'only the first steps lead': (_, bits, position) => leading(position < 1 / 16, bits),
+      'only the last steps lead': (_, bits, position) => leading(position > 15 / 16, bits),
     }
     for (const { name } of sliced) {
       it.each(Object.keys(rows))(`${name}, %s`, (kind) => {

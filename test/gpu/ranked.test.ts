@@ -127,7 +127,7 @@ describeUnless(withoutCuda(), 'ranked', () => {
         const { data } = oracle(line, b, { semiring }) as Dense
         expect(found.subarray(row * n, (row + 1) * n)).toEqual(Int32Array.from(data))
       }
-      for (const held of [A, B, c, all]) held.dispose()
+      for (const matrix of [A, B, c, all]) matrix.dispose()
     }
 
     it.each(semirings)('are right for uniform elements, %s', async (semiring) => {
@@ -165,15 +165,15 @@ describeUnless(withoutCuda(), 'ranked', () => {
       const [A, B] = [await (await open()).upload(a), await (await open()).upload(b)]
       const planned = await plan(A, B)
       expect(variants().find(({ name }) => name === planned.variant)?.family).not.toBe('ranked')
-      for (const held of [A, B]) held.dispose()
+      for (const matrix of [A, B]) matrix.dispose()
     })
 
     it('are computed by the requested variant', async () => {
       const [a, b] = [filled(m, k, uniform), filled(k, n, uniform)]
       const [A, B] = [await (await open()).upload(a), await (await open()).upload(b)]
-      const asked = named('pipelined', 'max-plus')
-      expect((await plan(A, B, { variant: asked })).variant).toBe(asked)
-      for (const held of [A, B]) held.dispose()
+      const requested = named('pipelined', 'max-plus')
+      expect((await plan(A, B, { variant: requested })).variant).toBe(requested)
+      for (const matrix of [A, B]) matrix.dispose()
     })
   })
 })

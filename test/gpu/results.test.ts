@@ -90,21 +90,21 @@ describeUnless(reason, 'results in pinned memory', () => {
     const random = new Random(8)
     const pairs = [130, 260, 520].map((size) => operands('small', 'max-plus', [size, 40, size], size))
     const right = pairs.map(({ a, b }) => expected(a, b))
-    const kept: { c: DenseMatrix<Int32Array>; which: number }[] = []
+    const retained: { c: DenseMatrix<Int32Array>; which: number }[] = []
     const caller = async () => {
       for (let call = 0; call < 200; call++) {
         const which = random.integer(0, pairs.length - 1)
         const { a, b } = pairs[which]!
         const { c } = await mpmm(a, b, options)
-        if (random.integer(0, 2) > 0) kept.push({ c, which })
-        if (kept.length > 60) {
-          const [one] = kept.splice(random.integer(0, kept.length - 1), 1)
+        if (random.integer(0, 2) > 0) retained.push({ c, which })
+        if (retained.length > 60) {
+          const [one] = retained.splice(random.integer(0, retained.length - 1), 1)
           expectElements(one!.c, right[one!.which]!)
         }
       }
     }
     await Promise.all(Array.from({ length: 8 }, caller))
-    for (const { c, which } of kept) expectElements(c, right[which]!)
+    for (const { c, which } of retained) expectElements(c, right[which]!)
   })
 
   /** Output of a program in a separate process. */

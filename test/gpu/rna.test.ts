@@ -5,7 +5,7 @@ import { addon } from '../../lib/native.js'
 import { bpmax, type InteractionOptions, nussinov } from '../../lib/rna.js'
 import { expectError, expectRejected } from '../support/expect.js'
 import { Random } from '../support/generators.js'
-import { givenUp, inTime } from '../support/in-time.js'
+import { errorsAfterAbort, inTime } from '../support/in-time.js'
 import { withoutCuda } from '../support/machine.js'
 import { expectStructure, randomStrand } from '../support/rna-expect.js'
 import { interactionTable, type Model } from '../support/rna-oracle.js'
@@ -139,13 +139,13 @@ describeUnless(withoutCuda(), 'cuda', () => {
           })
         })
         const controller = new AbortController()
-        const givenUp = hairpin('GC', controller.signal).catch((error: unknown) => error)
+        const aborted = hairpin('GC', controller.signal).catch((error: unknown) => error)
         const fold = hairpin('GC').then(({ score }) => {
           expect(score).toBe(3 * half)
           ended.push('fold')
         })
         controller.abort()
-        expectError(await givenUp, 'ABORTED', 'folding was aborted')
+        expectError(await aborted, 'ABORTED', 'folding was aborted')
         const isEarly = ended.length === 0
         await Promise.all([interaction, fold])
         expect(ended).toEqual(['interaction', 'fold'])
@@ -165,7 +165,7 @@ describeUnless(withoutCuda(), 'cuda', () => {
 
   it('aborts by its signal while it runs', async () => {
     const strands = [randomStrand(random, 60), randomStrand(random, 1200)] as const
-    const [error] = await givenUp(
+    const [error] = await errorsAfterAbort(
       (signal) => [bpmax(...strands, { signal, backend: 'cuda' })],
       (controller) => setTimeout(() => controller.abort(new Error('enough')), 100),
     )

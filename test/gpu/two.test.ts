@@ -63,9 +63,9 @@ describeUnless(withoutTwo(), 'cuda', () => {
       const second = await openDevice({ device: other })
       const fillingToo = await second.full([290, 2 ** 18], 0)
       await expectRejected(mpmm(a, b, { ...options, devices: [0, 1] }), 'OUT_OF_MEMORY', 'a single block')
-      const unasked = await mpmm(a, b, { devices: [0, 1], overflow: 'saturate' })
-      expect(unasked.backend).toBe('cpu')
-      expectSame(unasked.c, expected)
+      const automatic = await mpmm(a, b, { devices: [0, 1], overflow: 'saturate' })
+      expect(automatic.backend).toBe('cpu')
+      expectSame(automatic.c, expected)
       filling.dispose()
       fillingToo.dispose()
       await device.close()
@@ -107,8 +107,8 @@ describeUnless(withoutTwo(), 'cuda', () => {
     await mpmm(A, B, { semiring: own, out: [columns[0].transpose(), columns[1].transpose()] })
     for (const [at, lane] of columns.entries()) {
       const { data } = await lane.download()
-      const turned = alone[at]!.data.map((_, index) => data[(index % n) * n + Math.floor(index / n)]!)
-      expectSame(alone[at]!, { data: turned, shape: [n, n] })
+      const transposed = alone[at]!.data.map((_, index) => data[(index % n) * n + Math.floor(index / n)]!)
+      expectSame(alone[at]!, { data: transposed, shape: [n, n] })
     }
   })
 

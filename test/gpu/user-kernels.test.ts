@@ -102,8 +102,8 @@ describeUnless(withoutCuda(), 'cuda', () => {
   })
   afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-  const kept = () => join(folder, 'cubins')
-  const files = () => readdirSync(kept()).map((name) => join(kept(), name))
+  const cacheFolder = () => join(folder, 'cubins')
+  const files = () => readdirSync(cacheFolder()).map((name) => join(cacheFolder(), name))
   const sum = expectedSum()
 
   const compiled = expect.stringContaining('compiled in')
@@ -111,7 +111,7 @@ describeUnless(withoutCuda(), 'cuda', () => {
 
   it('are read by the next process', async () => {
     expect(await run(folder)).toEqual({ explanation: compiled, sum })
-    expect(statSync(kept()).mode & 0o777).toBe(0o700)
+    expect(statSync(cacheFolder()).mode & 0o777).toBe(0o700)
     expect(files()).toEqual([expect.stringMatching(/\.cubin$/)])
     expect(await run(folder)).toEqual({ explanation: read, sum })
   })
@@ -168,13 +168,13 @@ describeUnless(withoutCuda(), 'cuda', () => {
   })
 
   it('are cached nowhere if a file or a link has the name of the folder', async () => {
-    writeFileSync(kept(), 'not a folder')
+    writeFileSync(cacheFolder(), 'not a folder')
     expect(await run(folder)).toEqual({ explanation: compiled, sum })
-    expect(readFileSync(kept(), 'utf8')).toBe('not a folder')
-    rmSync(kept())
+    expect(readFileSync(cacheFolder(), 'utf8')).toBe('not a folder')
+    rmSync(cacheFolder())
     const other = join(folder, 'other')
     mkdirSync(other)
-    symlinkSync(other, kept())
+    symlinkSync(other, cacheFolder())
     expect(await run(folder)).toEqual({ explanation: compiled, sum })
     expect(readdirSync(other)).toEqual([])
   })
@@ -183,14 +183,14 @@ describeUnless(withoutCuda(), 'cuda', () => {
   it.skipIf(process.getuid?.() === 0)(
     'are read from a folder that is read-only, and cached nowhere else',
     async () => {
-      mkdirSync(kept(), { mode: 0o500 })
+      mkdirSync(cacheFolder(), { mode: 0o500 })
       expect(await run(folder)).toEqual({ explanation: compiled, sum })
       expect(files()).toEqual([])
-      chmodSync(kept(), 0o700)
+      chmodSync(cacheFolder(), 0o700)
       await run(folder)
-      chmodSync(kept(), 0o500)
+      chmodSync(cacheFolder(), 0o500)
       expect(await run(folder)).toEqual({ explanation: read, sum })
-      chmodSync(kept(), 0o700)
+      chmodSync(cacheFolder(), 0o700)
     },
   )
 
@@ -270,11 +270,11 @@ describeUnless(withoutCuda(), 'cuda', () => {
     await run(folder)
     const [file] = files() as [string]
     const { size } = statSync(file)
-    const other = join(kept(), `${'0'.repeat(32)}.cubin`)
-    mkdirSync(join(kept(), 'not a file.cubin'))
+    const other = join(cacheFolder(), `${'0'.repeat(32)}.cubin`)
+    mkdirSync(join(cacheFolder(), 'not a file.cubin'))
     writeFileSync(other, Buffer.alloc(size))
     rmSync(file)
     await run(folder, size + 10)
-    expect(files().sort()).toEqual([file, join(kept(), 'not a file.cubin')].sort())
+    expect(files().sort()).toEqual([file, join(cacheFolder(), 'not a file.cubin')].sort())
   })
 })

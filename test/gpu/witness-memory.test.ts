@@ -120,8 +120,8 @@ describeUnless(reason, 'little memory', () => {
     const [a, b] = [randomMatrix(200, 200, 3), randomMatrix(200, 200, 4)]
     expectElements((await mpmm(a, b, { backend: 'cpu' })).c, oracle(a, b) as Dense)
     controller.abort()
-    const givenUp = (await ends).filter(({ status }) => status === 'rejected')
-    for (const { reason: error } of givenUp as PromiseRejectedResult[]) {
+    const aborted = (await ends).filter(({ status }) => status === 'rejected')
+    for (const { reason: error } of aborted as PromiseRejectedResult[]) {
       expectError(error, 'ABORTED')
     }
   })

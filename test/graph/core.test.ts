@@ -219,11 +219,11 @@ describe('strongly connected components', () => {
       const within = Uint8Array.from({ length: nodes }, () => (!isPart || random.chance(0.7) ? 1 : 0))
       const some = () => random.integer(0, nodes - 1)
       const roots = isPart ? Int32Array.of(some(), some()) : null
-      const kept = graph.from.flatMap((i, e) => (within[i] && within[graph.to[e]!] ? [e] : []))
+      const retained = graph.from.flatMap((i, e) => (within[i] && within[graph.to[e]!] ? [e] : []))
       const reach = reachability({
         ...graph,
-        from: kept.map((e) => graph.from[e]!),
-        to: kept.map((e) => graph.to[e]!),
+        from: retained.map((e) => graph.from[e]!),
+        to: retained.map((e) => graph.to[e]!),
       })
       const searched = [...reach.keys()].filter(
         (i) => !roots || (within[i] && roots.some((root) => within[root] && (root === i || reach[root]![i]))),

@@ -125,14 +125,14 @@ function randomGraph({ weight }: Objective, type: Type, seed: number) {
 function matrixOf(objective: Objective, type: Type, { from, to, weight }: ReturnType<typeof randomGraph>) {
   const data = new arrays[type](NODES * NODES).fill(objective.none(type))
   from.forEach((i, e) => {
-    const place = i * NODES + to[e]!
-    if (objective.isBetter(weight[e]!, data[place]!)) data[place] = weight[e]!
+    const position = i * NODES + to[e]!
+    if (objective.isBetter(weight[e]!, data[position]!)) data[position] = weight[e]!
   })
   return data
 }
 
 const every = Array.from({ length: NODES }, (_, node) => node)
-const asked = [
+const nodeSets = [
   ['all pairs', {}],
   ['one source', { sources: 2 }],
   ['one target', { targets: [3] }],
@@ -144,7 +144,7 @@ for (const [name, objective] of Object.entries(objectives)) {
   describe(`limit of ${name} paths`, () => {
     const { isBetter, limits, excluding } = objective
 
-    it.each(objective.types.flatMap((type) => asked.map(([what, nodes]) => ({ type, what, nodes }))))(
+    it.each(objective.types.flatMap((type) => nodeSets.map(([what, nodes]) => ({ type, what, nodes }))))(
       'keeps the paths within the limit: $type, $what',
       async ({ type, nodes }) => {
         const graph = randomGraph(objective, type, 7)
@@ -168,19 +168,19 @@ for (const [name, objective] of Object.entries(objectives)) {
             for (const paths of [false, true]) {
               const options = { ...nodes, limit, paths }
               const found = (await objective.paths(form as never, options)) as unknown as PathsResult
-              const told = `${limit}, ${item ?? 'alone'}, ${paths}`
+              const label = `${limit}, ${item ?? 'alone'}, ${paths}`
               const first = (item ?? 0) * rows.length * cols.length
               const last = first + rows.length * cols.length
               expect(
                 Array.from(found.distances.data.slice(first, last), (x) => x + 0),
-                told,
+                label,
               ).toEqual(values.flat().map((x) => x + 0))
               if (!paths) continue
               rows.forEach((i, row) => {
                 cols.forEach((j, col) => {
                   const path = found.path(i, j, item)
                   const value = values[row]![col]!
-                  expect(path === null, `${told}: ${i} to ${j}`).toBe(value === objective.none(type))
+                  expect(path === null, `${label}: ${i} to ${j}`).toBe(value === objective.none(type))
                   if (path) expect([path[0], path.at(-1)]).toEqual([i, j])
                 })
               })

@@ -122,19 +122,19 @@ describe('graphs of other libraries', () => {
   const weights = { weight: Int32Array.of(3, 1) }
 
   it('may be from graphology, where edges may be undirected', () => {
-    const made = (graph: DirectedGraph | UndirectedGraph) => {
+    const newGraph = (graph: DirectedGraph | UndirectedGraph) => {
       for (const node of ['c', 'a', 'b']) graph.addNode(node)
       graph.addEdge('a', 'b', { weight: 3 })
       graph.addEdge('b', 'c', { weight: 1 })
       return graph
     }
-    expect(toEdgeList(made(new DirectedGraph()))).toEqual({ ...expected, ...weights })
-    expect(toEdgeList(made(new UndirectedGraph()))).toEqual({
+    expect(toEdgeList(newGraph(new DirectedGraph()))).toEqual({ ...expected, ...weights })
+    expect(toEdgeList(newGraph(new UndirectedGraph()))).toEqual({
       ...both,
       weight: Int32Array.of(3, 3, 1, 1),
     })
-    expect(toEdgeList(made(new UndirectedGraph()), { directed: true }).from).toEqual(expected.from)
-    expect(() => toEdgeList(made(new DirectedGraph()), { weight: 'minutes' })).toThrow(
+    expect(toEdgeList(newGraph(new UndirectedGraph()), { directed: true }).from).toEqual(expected.from)
+    expect(() => toEdgeList(newGraph(new DirectedGraph()), { weight: 'minutes' })).toThrow(
       coded('VALUE', "the edge from 'a' to 'b' must have a weight in 'minutes', but it has none"),
     )
     const mixed = new MultiGraph()
@@ -146,7 +146,7 @@ describe('graphs of other libraries', () => {
       ...{ nodes: 2, keys: ['5', '7'], from: Int32Array.of(0, 1, 0, 1), to: Int32Array.of(1, 0, 1, 1) },
       weight: Float64Array.of(4, 0.5, 0.5, 1),
     })
-    expect(() => toEdgeList(made(new DirectedGraph()), { from: 'a' })).toThrow(
+    expect(() => toEdgeList(newGraph(new DirectedGraph()), { from: 'a' })).toThrow(
       coded('OPTION', 'option from is for columns of a table, but graph is a graphology graph'),
     )
   })
@@ -191,16 +191,16 @@ describe('graphs of other libraries', () => {
   })
 
   it('may be from graphlib', () => {
-    const made = (directed: boolean) => {
+    const newGraph = (directed: boolean) => {
       const graph = new GraphlibGraph({ directed, multigraph: true })
       graph.setNode('c')
       graph.setEdge('a', 'b', 3)
       graph.setEdge('b', 'c', 1)
       return graph
     }
-    expect(toEdgeList(made(true))).toEqual({ ...expected, ...weights })
-    expect(toEdgeList(made(false))).toMatchObject(both)
-    const twice = made(true).setEdge('a', 'b', { weight: 2 }, 'another')
+    expect(toEdgeList(newGraph(true))).toEqual({ ...expected, ...weights })
+    expect(toEdgeList(newGraph(false))).toMatchObject(both)
+    const twice = newGraph(true).setEdge('a', 'b', { weight: 2 }, 'another')
     expect(toEdgeList(twice).weight).toEqual(Int32Array.of(3, 1, 2))
   })
 
@@ -231,29 +231,29 @@ describe('graphs of other libraries', () => {
   })
 
   it('have edges of weight 1 if no edge has a weight, and are rejected if only some have one', () => {
-    const made = (...labels: unknown[]) => {
+    const newGraph = (...labels: unknown[]) => {
       const graph = new GraphlibGraph({ multigraph: true })
       for (const [at, label] of labels.entries()) graph.setEdge('a', 'b', label as Label, `${at}`)
       return graph
     }
     for (const none of [undefined, null, {}, { weight: null }, { minutes: 7 }, 'road']) {
-      expect(toEdgeList(made(none, none)).weight).toEqual(Int32Array.of(1, 1))
+      expect(toEdgeList(newGraph(none, none)).weight).toEqual(Int32Array.of(1, 1))
       for (const labels of [
         [none, 4],
         [4, none],
         [{ weight: 4 }, none],
       ]) {
-        expect(() => toEdgeList(made(...labels))).toThrow(
+        expect(() => toEdgeList(newGraph(...labels))).toThrow(
           coded(
             'VALUE',
             "the edge from 'a' to 'b' must have a weight in 'weight', but it has none: give it one",
           ),
         )
-        expect(toEdgeList(made(...labels), { weight: null }).weight).toEqual(Int32Array.of(1, 1))
+        expect(toEdgeList(newGraph(...labels), { weight: null }).weight).toEqual(Int32Array.of(1, 1))
       }
-      expect(() => toEdgeList(made({ km: 1 }, none), { weight: 'km' })).toThrow(coded('VALUE', "in 'km'"))
+      expect(() => toEdgeList(newGraph({ km: 1 }, none), { weight: 'km' })).toThrow(coded('VALUE', "in 'km'"))
     }
-    expect(toEdgeList(made(0, { weight: 0 })).weight).toEqual(Int32Array.of(0, 0))
+    expect(toEdgeList(newGraph(0, { weight: 0 })).weight).toEqual(Int32Array.of(0, 0))
     const table = (...weight: (number | null)[]) =>
       new Table({
         from: vectorFromArray(['A', 'B']),

@@ -560,8 +560,8 @@ describe('matrices of a device', () => {
     const device = await openDevice({ backend: 'cpu' })
     const resident = await device.upload(weights)
     const { used } = device.memory()
-    for (const asked of [{}, { sources: [0] }, { targets: [2, 1] }, { sources: [0, 1], targets: [2] }]) {
-      const { distances, next, path } = await shortestPaths(resident, { ...asked, paths: true })
+    for (const query of [{}, { sources: [0] }, { targets: [2, 1] }, { sources: [0, 1], targets: [2] }]) {
+      const { distances, next, path } = await shortestPaths(resident, { ...query, paths: true })
       expect(await path(0, 2)).toEqual([0, 1, 2])
       distances.dispose()
       expect(await path(0, 2)).toEqual([0, 1, 2])

@@ -126,21 +126,21 @@ async function expectRight(
   for (const [row, i] of sources.entries()) {
     const { value } = bestFrom(graph, algebra, i)
     for (const [col, j] of targets.entries()) {
-      const place = (item * sources.length + row) * targets.length + col
+      const position = (item * sources.length + row) * targets.length + col
       const expected = value[j] === Infinity && type === 'int32' ? 2 ** 31 - 1 : (value[j] ?? zero)
-      expectSame(distances.data[place], expected, `${i} → ${j}`)
+      expectSame(distances.data[position], expected, `${i} → ${j}`)
       if (!next) continue
       const path = (await result.path(i, j, item)) as number[] | null
       if (value[j] === null) {
         expectSame(path, null)
-        expectSame(next.data[place], -1)
+        expectSame(next.data[position], -1)
         continue
       }
       expectSame(path![0], i)
       expectSame(path!.at(-1), j)
       expectSame(new Set(path).size, path!.length)
       expectSame(valueOfPath(graph, algebra, path!), value[j], `of ${i} → ${j}`)
-      expectSame(next.data[place], path![1] ?? -1)
+      expectSame(next.data[position], path![1] ?? -1)
     }
   }
 }

@@ -19,8 +19,8 @@ const { setInterval } = globalThis
 beforeEach(() => {
   forced.search = undefined
   // Listeners are called so frequently that even short work calls them.
-  vi.spyOn(globalThis, 'setInterval').mockImplementation(((tell: () => void) =>
-    setInterval(tell, 1)) as never)
+  vi.spyOn(globalThis, 'setInterval').mockImplementation(((tick: () => void) =>
+    setInterval(tick, 1)) as never)
 })
 
 function randomGraph(nodes: number, edges: number, least: number) {
@@ -136,10 +136,10 @@ it('rejects a listener that is not a function', async () => {
 })
 
 it('never decreases, even if a search follows a closure that failed', () => {
-  const told: number[] = []
-  const tell = forwardOnly(({ done }) => told.push(done))!
-  for (const done of [0, 0.3, 0.7, 0, 0.2, 0.8, 1]) tell({ done })
-  expect(told).toEqual([0, 0.3, 0.7, 0.7, 0.7, 0.8, 1])
+  const reports: number[] = []
+  const tick = forwardOnly(({ done }) => reports.push(done))!
+  for (const done of [0, 0.3, 0.7, 0, 0.2, 0.8, 1]) tick({ done })
+  expect(reports).toEqual([0, 0.3, 0.7, 0.7, 0.7, 0.8, 1])
   expect(forwardOnly(undefined)).toBeUndefined()
 })
 

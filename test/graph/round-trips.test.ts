@@ -109,8 +109,8 @@ function csvOf({ from, to, weight, tokens }: List): string {
     columns.join(separator),
     ...from.map((_, e) => columns.map((column) => textOf(column, e)).join(separator)),
   ]
-  const told = separator !== '\t' || random.chance(0.5) ? `sep=${separator}${end}` : ''
-  return `${told}${lines.join(random.chance(0.2) ? `${end}${end}` : end)}${random.pick(['', end])}`
+  const declaration = separator !== '\t' || random.chance(0.5) ? `sep=${separator}${end}` : ''
+  return `${declaration}${lines.join(random.chance(0.2) ? `${end}${end}` : end)}${random.pick(['', end])}`
 }
 
 describe('edge lists with names', () => {

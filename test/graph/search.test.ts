@@ -152,12 +152,12 @@ describe.each(['min-plus', 'max-plus'] as const)('searches of integers by potent
       const nodes = random.integer(6, 40)
       const core = Math.ceil(0.7 * nodes)
       const all = withoutGain(random, semiring, nodes, random.integer(nodes, 3 * nodes))
-      const kept = all.from.flatMap((i, e) => (i < core || all.to[e]! >= core ? [e] : []))
+      const retained = all.from.flatMap((i, e) => (i < core || all.to[e]! >= core ? [e] : []))
       const graph = {
         nodes,
-        from: kept.map((e) => all.from[e]!),
-        to: kept.map((e) => all.to[e]!),
-        weight: kept.map((e) => all.weight[e]!),
+        from: retained.map((e) => all.from[e]!),
+        to: retained.map((e) => all.to[e]!),
+        weight: retained.map((e) => all.weight[e]!),
       }
       const add = (from: number, to: number, weight: number) =>
         addEdge(graph, from, to, semiring === 'min-plus' ? weight : -weight)
@@ -238,12 +238,12 @@ describe('a dissection', () => {
     limit: undefined,
   }
   const calls = () => ({ report: new Float64Array(REPORT_FIELDS), cancel: new Int32Array(1), borrowed: null })
-  const made = (asked: Query, within?: number) => divide({ edges }, asked, edges.type, calls(), within)
+  const divided = (query: Query, within?: number) => divide({ edges }, query, edges.type, calls(), within)
 
   /** Distances from some nodes, and their method. */
-  async function found(asked: Query) {
-    const room = makeRoom(asked, 1, edges.type)
-    const method = await search({ edges }, asked, room, calls())
+  async function found(query: Query) {
+    const room = makeRoom(query, 1, edges.type)
+    const method = await search({ edges }, query, room, calls())
     return { method, ...room }
   }
 
@@ -251,7 +251,7 @@ describe('a dissection', () => {
     bestFrom(graph, pathAlgebras['min-plus'], source).value.map((known) => known ?? rules.zero)
 
   it('is computed if the alternative takes longer', async () => {
-    const division = (await made(query, 1e6))!
+    const division = (await divided(query, 1e6))!
     const { method, distances } = await found({ ...query, division })
     expect(method).toBe('dissection')
     for (const source of [0, 777, graph.nodes - 1]) {
@@ -259,22 +259,27 @@ describe('a dissection', () => {
         expected(source),
       )
     }
-    expect(await made(query, 0.01)).toBeNull()
-    expect(await made({ ...query, method: 'search' }, 1e6)).toBeNull()
-    expect(await made({ ...query, limit: 5 }, 1e6)).toBeNull()
+    expect(await divided(query, 0.01)).toBeNull()
+    expect(await divided({ ...query, method: 'search' }, 1e6)).toBeNull()
+    expect(await divided({ ...query, limit: 5 }, 1e6)).toBeNull()
   })
 
   it('serves queries from few nodes, also with paths', async () => {
-    const division = (await made({ ...query, method: 'dissection', direction: 'forward' }))!
+    const division = (await divided({ ...query, method: 'dissection', direction: 'forward' }))!
     for (const sources of [[3], [5, 1599, 5, 700]]) {
-      const asked: Query = { ...query, sources: Int32Array.from(sources), direction: 'forward', division }
+      const nodeOptions: Query = {
+        ...query,
+        sources: Int32Array.from(sources),
+        direction: 'forward',
+        division,
+      }
       // The method for these nodes would be searches if no dissection existed.
-      expect((await found({ ...asked, division: undefined })).method).toBe('search')
+      expect((await found({ ...nodeOptions, division: undefined })).method).toBe('search')
       for (const paths of [false, true]) {
-        const { method, distances, next } = await found({ ...asked, paths })
+        const { method, distances, next } = await found({ ...nodeOptions, paths })
         expect(method).toBe('dissection')
         expect([...distances]).toEqual(sources.flatMap(expected))
-        const searched = await found({ ...asked, paths, method: 'search' })
+        const searched = await found({ ...nodeOptions, paths, method: 'search' })
         expect(searched.method).toBe('search')
         if (paths) expect(next!.map(Math.sign)).toEqual(searched.next!.map(Math.sign))
       }
@@ -282,11 +287,15 @@ describe('a dissection', () => {
   })
 
   it('is not used with other values, another direction or another graph', async () => {
-    const division = (await made({ ...query, method: 'dissection', direction: 'forward' }))!
+    const division = (await divided({ ...query, method: 'dissection', direction: 'forward' }))!
     const sources = Int32Array.of(3)
-    const asked: Query = { ...query, sources, targets: Int32Array.of(9), division }
-    expect((await found({ ...asked, direction: 'backward' })).method).toBe('search')
-    const widths = await found({ ...asked, rules: rulesOf('max-min', edges.type), direction: 'forward' })
+    const nodeOptions: Query = { ...query, sources, targets: Int32Array.of(9), division }
+    expect((await found({ ...nodeOptions, direction: 'backward' })).method).toBe('search')
+    const widths = await found({
+      ...nodeOptions,
+      rules: rulesOf('max-min', edges.type),
+      direction: 'forward',
+    })
     expect(widths.method).toBe('search')
     const smaller = {
       edges: { ...edges, nodes: 2, from: Int32Array.of(0), to: Int32Array.of(1), weight: Int32Array.of(4) },

@@ -189,16 +189,16 @@ describe('some pairs', () => {
       const result = await shortestPaths(graph, { ...options, paths: true })
       const { length } = result.distances.data
       expect(await verifyPaths(graph, result)).toEqual({ distances: length, paths: length })
-      for (let place = 0; place < length; place++) {
+      for (let position = 0; position < length; position++) {
         const { distances } = result
-        const kept = distances.data[place]!
-        distances.data[place] = 77
+        const retained = distances.data[position]!
+        distances.data[position] = 77
         await expect(verifyPaths(graph, result)).rejects.toEqual(coded('VALUE'))
-        distances.data[place] = kept
-        const before = result.next.data[place]!
-        result.next.data[place] = before + 1
+        distances.data[position] = retained
+        const before = result.next.data[position]!
+        result.next.data[position] = before + 1
         await expect(verifyPaths(graph, result)).rejects.toEqual(coded('VALUE'))
-        result.next.data[place] = before
+        result.next.data[position] = before
       }
       const lying = { ...result, path: () => [0, 2] }
       await expect(verifyPaths(graph, lying)).rejects.toEqual(coded('VALUE'))

@@ -25,14 +25,14 @@ try {
     if (status !== 0) throw new Error(stderr)
     return { ms: performance.now() - start, stdout }
   }
-  const wanted = ['mpmml', ...process.argv.slice(2)]
+  const requested = ['mpmml', ...process.argv.slice(2)]
   const install = []
   const first = []
   let folder
   for (let index = 0; index < runs; ++index) {
     folder = registry.folder(`timed-${index}`)
     rmSync(join(registry.environment.HOME, '.npm'), { recursive: true, force: true })
-    install.push(run(folder, [managers.npm, 'install', '--no-audit', '--no-fund', ...wanted]).ms)
+    install.push(run(folder, [managers.npm, 'install', '--no-audit', '--no-fund', ...requested]).ms)
     copyFileSync(join(root, 'test', 'packages', 'user.mjs'), join(folder, 'user.mjs'))
     first.push(run(folder, ['user.mjs']).ms)
   }
@@ -48,7 +48,7 @@ try {
   console.log(
     `${cpus()[0].model}, ${cpus().length} threads, Node.js ${process.versions.node}; medians of ${runs} and 21 runs`,
   )
-  console.log(`npm install ${wanted.join(' ')}, empty cache: ${show(install)}`)
+  console.log(`npm install ${requested.join(' ')}, empty cache: ${show(install)}`)
   console.log(`then a program with one product, from start to end: ${show(first)}`)
   console.log(`import 'mpmml': ${show(imports)}`)
   console.log(`mpmml --help: ${show(help)}`)

@@ -128,8 +128,8 @@ describe('bpmax', () => {
         const [strand1, strand2] = [randomStrand(random, n), randomStrand(random, m)]
         for (const model of models) {
           const result = await bpmax(strand1, strand2, model as InteractionOptions)
-          const turned = model.antiparallel === false ? strand2 : reversed(strand2)
-          expect(result.score, `${strand1} ${strand2}`).toBe(bestJoint(strand1, turned, model))
+          const reversedStrand = model.antiparallel === false ? strand2 : reversed(strand2)
+          expect(result.score, `${strand1} ${strand2}`).toBe(bestJoint(strand1, reversedStrand, model))
           expectStructure(strand1, strand2, result, model)
         }
       }
@@ -218,14 +218,14 @@ describe('bpmax', () => {
   it('rejects positions outside of the table', async () => {
     const { table } = await bpmax('GGG', 'CC', { table: true })
     expect(table!.at(0, 2, 0, 1)).toBe(6)
-    for (const place of [
+    for (const position of [
       [1, 0, 0, 0],
       [0, 3, 0, 0],
       [0, 0, 0, 2],
       [0, 0, -1, 0],
       [0, 0.5, 0, 0],
     ]) {
-      const at = () => table!.at(...(place as [number, number, number, number]))
+      const at = () => table!.at(...(position as [number, number, number, number]))
       expect(at).toThrow(expect.objectContaining({ code: 'ERR_MPMML_SHAPE' }))
     }
   })

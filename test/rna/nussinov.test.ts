@@ -4,7 +4,7 @@ import { addon } from '../../lib/native.js'
 import { type FoldOptions, type FoldResult, nussinov } from '../../lib/rna.js'
 import { expectError, expectRejected } from '../support/expect.js'
 import { Random } from '../support/generators.js'
-import { givenUp } from '../support/in-time.js'
+import { errorsAfterAbort } from '../support/in-time.js'
 import { randomStrand, scoreOfPairs } from '../support/rna-expect.js'
 import { foldTable, type Model } from '../support/rna-oracle.js'
 
@@ -160,7 +160,7 @@ describe('nussinov', () => {
     expectError(before, 'ABORTED')
     expect(before.cause).toBe(reason)
     const strand = randomStrand(random, 20_000)
-    const [error] = await givenUp(
+    const [error] = await errorsAfterAbort(
       (signal) => [nussinov(strand, { signal })],
       (controller) => setTimeout(() => controller.abort(reason), 20),
     )

@@ -99,7 +99,7 @@ export interface HandMade {
 export function writeByHand(
   path: string,
   { shape, data }: { shape: readonly [number, number]; data: AnyElements },
-  made: HandMade,
+  handMade: HandMade,
 ): void {
   const {
     chunks,
@@ -113,8 +113,8 @@ export function writeByHand(
     byColumns,
     index = 'end',
     indexCrc = true,
-  } = made
-  const { without = () => false, keys = { name: 'default', separator: '/' } } = made
+  } = handMade
+  const { without = () => false, keys = { name: 'default', separator: '/' } } = handMade
   const codecs = [
     ...(byColumns ? [{ name: 'transpose', configuration: { order: [1, 0] } }] : []),
     { name: 'bytes', ...(endian && { configuration: { endian } }) },
@@ -127,7 +127,7 @@ export function writeByHand(
     zarr_format: 3,
     node_type: 'array',
     shape,
-    data_type: made.type ?? typeOf(data),
+    data_type: handMade.type ?? typeOf(data),
     chunk_grid: { name: 'regular', configuration: { chunk_shape: file } },
     chunk_key_encoding: { name: keys.name, configuration: { separator: keys.separator } },
     fill_value: fillValue,
@@ -211,7 +211,7 @@ export function writeByHand(
 /** Changes the byte at `at` of a file; negative positions count from its end. */
 export function spoil(path: string, at: number): void {
   const bytes = readFileSync(path)
-  const place = at < 0 ? bytes.length + at : at
-  bytes[place] = bytes[place]! ^ 0x55
+  const position = at < 0 ? bytes.length + at : at
+  bytes[position] = bytes[position]! ^ 0x55
   writeFileSync(path, bytes)
 }

@@ -102,9 +102,9 @@ export function expectAgrees(
   const data = new Int32Array(items * m * n).fill(77)
   const out = { data, shape: batched ? [items, m, n] : [m, n] }
   const error = thrown(() => mpmmSync(a, b, { ...options, out }))
-  const place = items > 1 ? `C[${batch}, ${row}, ${col}]` : `C[${row}, ${col}]`
+  const position = items > 1 ? `C[${batch}, ${row}, ${col}]` : `C[${row}, ${col}]`
   expectError(error, 'OVERFLOW')
-  expect((error as Error).message, what).toContain(`${place} is decided by the sum ${sum},`)
+  expect((error as Error).message, what).toContain(`${position} is decided by the sum ${sum},`)
   expect(
     data.every((value) => value === 77),
     `${what}: out was written before the overflow was thrown`,

@@ -20,7 +20,7 @@ export async function inTime(attempt: (nth: number) => Promise<boolean>): Promis
  * @param start - starts the tasks anew.
  * @param abort - is called when the tasks have begun, and aborts the signal.
  */
-export async function givenUp(
+export async function errorsAfterAbort(
   start: (signal: AbortSignal) => Promise<unknown>[],
   abort: (controller: AbortController) => void = (controller) => controller.abort(new Error('enough')),
 ): Promise<unknown[]> {

@@ -64,8 +64,8 @@ export function oracle(
     const { values, leaves } = cellsOf(one, item)
     const first = leaves.indexOf(1)
     if (first >= 0) {
-      const place = { batch: item, row: Math.floor(first / cols), col: first % cols }
-      return { overflow: { ...place, sum: values[first]! } }
+      const position = { batch: item, row: Math.floor(first / cols), col: first % cols }
+      return { overflow: { ...position, sum: values[first]! } }
     }
     data.set(values, item * rows * cols)
   }

@@ -12,7 +12,7 @@ const rowMajor = (shape: number[]) =>
   shape.length === 2 ? [shape[1]!, 1] : [shape[1]! * shape[2]!, shape[2]!, 1]
 
 /** A row-major matrix over an array. */
-export const made = (data: OperandArray, shape: number[]): Made =>
+export const rowMajorMatrix = (data: OperandArray, shape: number[]): Made =>
   ({ data, shape, strides: rowMajor(shape), offset: 0 }) as Made
 
 /** Values of the semiring, with its zero among them. */
@@ -25,14 +25,14 @@ export function random(algebra: Algebra, shape: number[], seed: number): Made {
   for (let index = 0; index < length; index++) {
     data[index] = source.chance(0.2) ? zero : source.integer(least, algebra.type === 'uint8' ? 1 : 90)
   }
-  return made(data, shape)
+  return rowMajorMatrix(data, shape)
 }
 
 /** int16, with the value of the zero of max-plus. */
 export function randomInt16(shape: number[], seed: number): Made {
   const source = new Random(seed)
   const length = shape.reduce((product, size) => product * size, 1)
-  return made(
+  return rowMajorMatrix(
     Int16Array.from({ length }, () => (source.chance(0.2) ? -32768 : source.integer(-300, 300))),
     shape,
   )
@@ -40,7 +40,7 @@ export function randomInt16(shape: number[], seed: number): Made {
 
 /** Elements of an Int16Array in max-plus. */
 export const widened = ({ data, shape }: Made): Made =>
-  made(
+  rowMajorMatrix(
     Int32Array.from(data, (value) => (value === -32768 ? -(2 ** 31) : value)),
     [...shape],
   )
@@ -49,7 +49,7 @@ export const widened = ({ data, shape }: Made): Made =>
 export function identity(algebra: Algebra, size: number): Made {
   const data = new arrayOf[algebra.type](size * size).fill(zeroOf(algebra))
   for (let i = 0; i < size; i++) data[i * size + i] = oneOf(algebra)
-  return made(data, [size, size])
+  return rowMajorMatrix(data, [size, size])
 }
 
 /** Fails unless `c` is C0 ⊕ A⊗B by the definition. */

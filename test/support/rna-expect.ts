@@ -36,12 +36,12 @@ export function expectStructure(
   const { within1, within2, between } = found.pairs
   const last = strand2.length - 1
   const turn = (j: number) => (model.antiparallel === false ? j : last - j)
-  const turned = {
+  const reversedStrand = {
     within1,
     within2: within2.map(([i, j]) => [turn(i), turn(j)].sort((x, y) => x - y) as BasePair),
     between: between.map(([i, j]): BasePair => [i, turn(j)]),
   }
-  expect(fault(turned)).toBe('')
+  expect(fault(reversedStrand)).toBe('')
   const { weights, weightsBetween = weights } = model
   const weightsOf = between.map(([i, j]) => weightOf(strand1[i]!, strand2[j]!, weightsBetween))
   for (const weight of weightsOf) expectSame(weight > 0, true)

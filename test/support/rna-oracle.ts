@@ -54,8 +54,8 @@ export function interactionTable(strand1: string, strand2: string, model: Model 
   function F(i1: number, j1: number, i2: number, j2: number): number {
     if (j1 < i1) return S2(i2, j2)
     if (j2 < i2) return S1(i1, j1)
-    const place = ((i1 * n + j1) * m + i2) * m + j2
-    if (known[place]! >= 0) return known[place]!
+    const position = ((i1 * n + j1) * m + i2) * m + j2
+    if (known[position]! >= 0) return known[position]!
     let best = S1(i1, j1) + S2(i2, j2)
     const see = (score: number) => {
       if (score > best) best = score
@@ -74,7 +74,7 @@ export function interactionTable(strand1: string, strand2: string, model: Model 
       see(S2(i2, k2) + F(i1, j1, k2 + 1, j2))
       see(F(i1, j1, i2, k2) + S2(k2 + 1, j2))
     }
-    known[place] = best
+    known[position] = best
     return best
   }
   return F

@@ -8,7 +8,7 @@ import { describe, expect, it } from 'vitest'
 import { type MpmmOptions, matrix, mpmm, mpmmSync } from '../../lib/index.js'
 import { caught, expectElements, expectError, thrown } from './expect.js'
 import { randomMatrix } from './generators.js'
-import { givenUp, inTime } from './in-time.js'
+import { errorsAfterAbort, inTime } from './in-time.js'
 import { type Dense, oracle } from './oracle.js'
 
 /** @param slow - a product that takes a tenth of a second or more */
@@ -80,7 +80,7 @@ export function runningSuite(slow: { size: number; options: MpmmOptions }): void
 
     it('aborts a running product, and others continue', async () => {
       let last: AbortSignal | undefined
-      const [error] = await givenUp(
+      const [error] = await errorsAfterAbort(
         (signal) => {
           last = signal
           return [mpmm(a, b, { ...options, signal })]
@@ -107,7 +107,7 @@ export function runningSuite(slow: { size: number; options: MpmmOptions }): void
       expect(getEventListeners(signal, 'abort')).toHaveLength(1)
       await Promise.all(done)
       expect(getEventListeners(signal, 'abort')).toHaveLength(0)
-      const errors = await givenUp(
+      const errors = await errorsAfterAbort(
         (signal) => Array.from({ length: 12 }, () => mpmm(a, b, { ...options, signal })),
         (controller) => {
           expect(getEventListeners(controller.signal, 'abort')).toHaveLength(1)
@@ -156,8 +156,8 @@ export function runningSuite(slow: { size: number; options: MpmmOptions }): void
   it('rejects if an operand was transferred in the meantime', async () => {
     const operand = { data: Int32Array.from(a.data), shape: a.shape }
     const running = caught(mpmm(operand, b, options))
-    const kept = structuredClone(operand.data, { transfer: [operand.data.buffer] })
+    const copy = structuredClone(operand.data, { transfer: [operand.data.buffer] })
     expectError(await running, 'DTYPE', 'a.data', 'detached')
-    expect(kept).toHaveLength(size * size)
+    expect(copy).toHaveLength(size * size)
   })
 }

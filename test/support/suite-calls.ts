@@ -10,7 +10,7 @@ import { operands, randomMatrix } from './generators.js'
 import { type Dense, oracle, type Strided } from './oracle.js'
 import { algebraOf, algebras, elementsOf, sourceOf } from './products/case.js'
 import { expectValues } from './products/law.js'
-import { compute } from './products/places.js'
+import { compute } from './products/targets.js'
 import { startFor, valuesFor } from './products/values.js'
 import { edgesOfPaths } from './suite-paths.js'
 
@@ -216,7 +216,7 @@ function optionsAndTypes(backend: BackendName): void {
 
 /** Properties of operands in Int16Arrays only; the law of products covers the others. */
 function int16(backend: BackendName): void {
-  const place = { name: 'arrays of int16', options: { backend }, expectation: { backend }, narrow: true }
+  const target = { name: 'arrays of int16', options: { backend }, expectation: { backend }, narrow: true }
 
   it.each(['max-plus', 'min-plus', 'max-min', 'min-max'] as const)(
     '%s: may be multiplied by int32 of any values',
@@ -233,12 +233,12 @@ function int16(backend: BackendName): void {
         const [a] = valuesFor(algebra, narrow, [m, k, n])
         const [, b] = valuesFor(algebra, wide, [m, k, n])
         const common = { algebra, overflow: 'saturate' as const, what: `${m} × ${k} × ${n}` }
-        const turned = { a: { ...b, rows: n, cols: k }, b: { ...a, rows: k, cols: m } }
+        const transposed = { a: { ...b, rows: n, cols: k }, b: { ...a, rows: k, cols: m } }
         for (const one of [
           { ...common, a, b },
-          { ...common, ...turned },
+          { ...common, ...transposed },
         ]) {
-          const outcome = await compute(place, one, 'new')
+          const outcome = await compute(target, one, 'new')
           expectValues(one, outcome.c!)
           if (algebra.isInteger) expect(outcome.result!.arithmetic).toBe('wide')
         }
@@ -257,16 +257,16 @@ function int16(backend: BackendName): void {
         const narrow = { data: new Int16Array(m * k).fill(-5), shape: [m, k] }
         narrow.data.fill(32767, row * k, (row + 1) * k)
         const wide = { data: new Int32Array(k * n).fill(2 ** 31 - 1), shape: [k, n] }
-        const place = (at: string) => `C${at} is decided by the sum 2147516414,`
-        const turned = <T extends { shape: number[] }>(x: T) => ({
+        const message = (at: string) => `C${at} is decided by the sum 2147516414,`
+        const transposed = <T extends { shape: number[] }>(x: T) => ({
           ...x,
           shape: [x.shape[1]!, x.shape[0]!],
           strides: [1, x.shape[1]!],
         })
         const options = { backend } as const
-        expectThrown(() => mpmmSync(narrow, wide, options), 'OVERFLOW', place(`[${row}, 0]`))
-        const across = () => mpmmSync(turned(wide), turned(narrow), options)
-        expectThrown(across, 'OVERFLOW', place(`[0, ${row}]`))
+        expectThrown(() => mpmmSync(narrow, wide, options), 'OVERFLOW', message(`[${row}, 0]`))
+        const across = () => mpmmSync(transposed(wide), transposed(narrow), options)
+        expectThrown(across, 'OVERFLOW', message(`[0, ${row}]`))
       }
       const narrow = { data: new Int16Array(m * k).fill(-32768), shape: [m, k] }
       const wide = { data: new Int32Array(k * n).fill(2 ** 31 - 1), shape: [k, n] }

@@ -19,7 +19,7 @@ import {
 import { expectClosure, expectWays, type ResultTarget } from './closures/law.js'
 import { Random } from './generators.js'
 import { type AnyMatrix, algebraOf, elements, integerSums, nameOf } from './products/case.js'
-import { type Place, placesOf } from './products/places.js'
+import { type ExecutionTarget, targetsOf } from './products/targets.js'
 
 /** Sizes around the number of pivots of a pass (64), and of a group of passes (256). */
 const sizes = [0, 1, 2, 3, 5, 63, 64, 65, 66, 100, 129, 130, 200]
@@ -28,19 +28,24 @@ const MOST = 2 ** 31 - 1
 const none = Number.NaN
 
 export function closureLaws(backend: BackendName): void {
-  const { places, open, close } = placesOf(backend)
+  const { targets, open, close } = targetsOf(backend)
   beforeAll(open)
   afterAll(close)
-  const everywhere = places.filter(({ grouped, sync }) => !grouped && !sync)
+  const everywhere = targets.filter(({ grouped, sync }) => !grouped && !sync)
   const at = (...names: string[]) => everywhere.filter(({ name }) => names.includes(name))
   const inArrays = at('arrays')
   const few = at('arrays', 'a device', 'spread among devices')
 
-  async function check(one: ClosureCase, where = everywhere, ways: ResultTarget[] = ['new']): Promise<void> {
-    for (const place of where) for (const way of ways) await expectClosure(place, one, way)
+  async function check(
+    one: ClosureCase,
+    where = everywhere,
+    destinations: ResultTarget[] = ['new'],
+  ): Promise<void> {
+    for (const target of where)
+      for (const destination of destinations) await expectClosure(target, one, destination)
   }
   /** Some of the targets, always including arrays; all of them on a GPU. */
-  const someOf = (where: Place[], turn: number, share: number) => [
+  const someOf = (where: ExecutionTarget[], turn: number, share: number) => [
     ...new Set([...inArrays, ...inTurn(backend, where, turn, share)]),
   ]
   const plusOf = (one: ClosureCase): ClosureCase => ({ ...one, reflexive: false, what: `${one.what}, plus` })
@@ -96,13 +101,13 @@ export function closureLaws(backend: BackendName): void {
 
     it.skipIf(!algebra.isFloat)('are closed with NaN as a weight', async () => {
       for (const n of [2, 50, 70]) {
-        for (const place of [0, n + 1, n * n - 3]) {
-          const one = starOf(algebra, weightsOf(algebra, n, 0.5, n, place === 0 ? 3 : undefined))
+        for (const position of [0, n + 1, n * n - 3]) {
+          const one = starOf(algebra, weightsOf(algebra, n, 0.5, n, position === 0 ? 3 : undefined))
           const { data } = one.a
-          data[data.length - n * n + place] = Number.NaN
+          data[data.length - n * n + position] = Number.NaN
           await check(one, few, ['out'])
           if (algebra.kind !== 'product') continue
-          data[data.length - n * n + place] = -0.25
+          data[data.length - n * n + position] = -0.25
           await check({ ...one }, few, ['out'])
         }
       }
@@ -426,7 +431,7 @@ export function closureLaws(backend: BackendName): void {
       const algebra = closureAlgebras[seed % closureAlgebras.length]!
       return starOf(algebra, weightsOf(algebra, 30 * seed, 0.3, seed))
     })
-    await Promise.all(tasks.flatMap((one) => few.map((place) => expectClosure(place, one, 'next'))))
+    await Promise.all(tasks.flatMap((one) => few.map((target) => expectClosure(target, one, 'next'))))
   })
 }
 

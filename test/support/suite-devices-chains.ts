@@ -13,7 +13,7 @@ import { algebras } from './algebras.js'
 import { expectElements, expectRejected } from './expect.js'
 import { Random, randomMatrix } from './generators.js'
 import { type Dense, oracle, type Strided } from './oracle.js'
-import { expectIs, type Made, made } from './resident.js'
+import { expectIs, type Made, rowMajorMatrix } from './resident.js'
 
 export function chains(backend: BackendName, open: () => Device): void {
   const chain = (count: number, size: number) =>
@@ -78,23 +78,23 @@ export function chains(backend: BackendName, open: () => Device): void {
     }
 
     /**
-     * Fails unless products with `made` as the left or the right operand equal products with its downloaded
+     * Fails unless products with `created` as the left or the right operand equal products with its downloaded
      * elements.
      */
-    const expectProducts = async (made: DeviceMatrix<Float32Array>) => {
-      const elements = await made.download()
-      const [left, right] = [floats([37, made.shape[0]!], 3, -9), floats([made.shape[1]!, 45], 4, -9)]
+    const expectProducts = async (created: DeviceMatrix<Float32Array>) => {
+      const elements = await created.download()
+      const [left, right] = [floats([37, created.shape[0]!], 3, -9), floats([created.shape[1]!, 45], 4, -9)]
       const [L, R] = [await open().upload(left), await open().upload(right)]
       for (const { semiring: name, name: variant } of rows) {
         const semiring = name as 'max-plus' | 'min-plus'
         const expectProduct = async (A: DeviceMatrix<Float32Array>, B: DeviceMatrix<Float32Array>) => {
           const { c } = await mpmm(A, B, { semiring, variant })
-          const [a, b] = [A === made ? elements : left, B === made ? elements : right]
+          const [a, b] = [A === created ? elements : left, B === created ? elements : right]
           expectIs(await c.download(), { semiring, type: 'float32' }, a, b, undefined, variant)
           c.dispose()
         }
-        await expectProduct(made, R).catch(unlessRefused)
-        await expectProduct(L, made).catch(unlessRefused)
+        await expectProduct(created, R).catch(unlessRefused)
+        await expectProduct(L, created).catch(unlessRefused)
       }
     }
     // Rethrows errors other than the rejection of values by a variant, because some variants support few
@@ -161,7 +161,7 @@ function crossings(open: () => Device): void {
   ] as const
   const types = ['float32', 'float64'] as const
   const floats = (type: (typeof types)[number], value: number): Made =>
-    made(type === 'float32' ? Float32Array.of(value) : Float64Array.of(value), [1, 1])
+    rowMajorMatrix(type === 'float32' ? Float32Array.of(value) : Float64Array.of(value), [1, 1])
 
   const semirings = [...new Set(algebras.filter(({ type }) => type === 'float64').map((one) => one.semiring))]
   const takes = (semiring: Semiring, value: number) => semiring !== 'max-times' || !(value < 0)
@@ -172,7 +172,7 @@ function crossings(open: () => Device): void {
       const upload = (value: number) => open().upload(floats(type, value) as never) as Promise<DeviceMatrix>
       const options = { semiring } as never
       /** Functions that compute a result of two values. */
-      const ways: Record<string, (x: DeviceMatrix, y: DeviceMatrix) => Promise<DeviceMatrix>> = {
+      const methods: Record<string, (x: DeviceMatrix, y: DeviceMatrix) => Promise<DeviceMatrix>> = {
         'a product': async (x, y) => (await mpmm(x, y, options)).c,
         'a product added to C0': async (x, y) =>
           (await mpmm(x, x, { semiring, accumulate: y } as never)).c as DeviceMatrix,
@@ -190,14 +190,14 @@ function crossings(open: () => Device): void {
         },
       }
       const three = await upload(3)
-      for (const [way, compute] of Object.entries(ways)) {
+      for (const [name, compute] of Object.entries(methods)) {
         for (const [x, y] of pairs) {
           if (!takes(semiring, x) || !takes(semiring, y)) continue
           const [X, Y] = [await upload(x), await upload(y)]
           const C = await compute(X, Y)
           const c = await C.download()
           for (const next of semirings) {
-            const what = `${way} of ${x} and ${y}, then ${next}`
+            const what = `${name} of ${x} and ${y}, then ${next}`
             const product = mpmm(C, three, { semiring: next } as never) as unknown as Promise<{
               c: DeviceMatrix
             }>

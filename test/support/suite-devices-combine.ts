@@ -24,10 +24,10 @@ export function combining(open: () => Device): void {
         expectMatrix(await D.download(), d)
         // One matrix is transposed, so that the strides of the two matrices differ.
         if (shape[0] === shape[1]) {
-          const turned = { ...d, strides: [1, shape[0]!] }
+          const transposed = { ...d, strides: [1, shape[0]!] }
           const E = (await open().upload(c)) as DeviceMatrix<OperandArray>
           await E.combine(D.transpose() as never, { semiring })
-          expectIs(await E.download(), algebra, one, turned, c)
+          expectIs(await E.download(), algebra, one, transposed, c)
         }
         await D.combine(D as never, { semiring })
         expectIs(await D.download(), algebra, one, d, d)

@@ -13,7 +13,7 @@ import { algebras } from './algebras.js'
 import { layoutsOf } from './cases.js'
 import { caught, expectError, expectRejected } from './expect.js'
 import { randomMatrix } from './generators.js'
-import { elements, expectMatrix, made, random, randomInt16 } from './resident.js'
+import { elements, expectMatrix, random, randomInt16, rowMajorMatrix } from './resident.js'
 
 const algebraOn = (type: DataType) => algebras.find((algebra) => algebra.type === type)!
 const types = Object.keys(arrays) as DataType[]
@@ -103,7 +103,7 @@ export function copies(open: () => Device): void {
         expect(there.dtype).toBe(type)
         const { data } = random(algebraOn(type), [...shape], 1)
         expect(await there.download(), `${type}, ${value}, ${shape}`).toEqual(
-          made(data.fill(value as never), [...shape]),
+          rowMajorMatrix(data.fill(value as never), [...shape]),
         )
         there.dispose()
       }

@@ -22,11 +22,15 @@ export function views(open: () => Device): void {
     expectMatrix(await middle.download(), part([3, 15], [4, 28]))
     const inner = middle.view({ cols: [5, 6] })
     expectMatrix(await inner.download(), part([3, 15], [9, 10]))
-    const turned = middle.transpose()
-    expect(turned.shape).toEqual([24, 12])
-    expectMatrix(await turned.download(), { ...part([3, 15], [4, 28]), shape: [24, 12], strides: [1, 30] })
-    expectMatrix(await turned.transpose().download(), part([3, 15], [4, 28]))
-    const corner = turned.view({ rows: [0, 2], cols: [10, 12] })
+    const transposed = middle.transpose()
+    expect(transposed.shape).toEqual([24, 12])
+    expectMatrix(await transposed.download(), {
+      ...part([3, 15], [4, 28]),
+      shape: [24, 12],
+      strides: [1, 30],
+    })
+    expectMatrix(await transposed.transpose().download(), part([3, 15], [4, 28]))
+    const corner = transposed.view({ rows: [0, 2], cols: [10, 12] })
     expectMatrix(await corner.download(), { ...part([13, 15], [4, 6]), strides: [1, 30] })
     expectMatrix(await whole.view({ rows: [19, 20] }).download(), part([19, 20], [0, 30]))
     expect((await whole.view({ rows: [7, 7] }).download()).shape).toEqual([0, 30])
@@ -49,9 +53,9 @@ export function views(open: () => Device): void {
     const parts = batch.view({ rows: [1, 3], cols: [2, 5] })
     expect(parts.shape).toEqual([4, 2, 3])
     expectMatrix(await parts.download(), { data, shape: [4, 2, 3], strides: [30, 5, 1], offset: 7 })
-    const turned = batch.transpose()
-    expectMatrix(await turned.download(), { data, shape: [4, 5, 6], strides: [30, 1, 5] })
-    expectMatrix(await turned.view({ batch: 3, rows: [4, 5] }).download(), {
+    const transposed = batch.transpose()
+    expectMatrix(await transposed.download(), { data, shape: [4, 5, 6], strides: [30, 1, 5] })
+    expectMatrix(await transposed.view({ batch: 3, rows: [4, 5] }).download(), {
       data,
       shape: [1, 6],
       strides: [1, 5],

@@ -16,7 +16,7 @@ import {
 import { addon } from '../../lib/native.js'
 import { caught, expectError, expectRejected, expectThrown, thrown } from './expect.js'
 import { expectUsed, type Home, openAt, useHome } from './homes.js'
-import { givenUp, inTime } from './in-time.js'
+import { errorsAfterAbort, inTime } from './in-time.js'
 import type { Slow } from './suite-lifetimes.js'
 
 const largest = 2 ** 31 - 1
@@ -224,7 +224,7 @@ function signals(home: Home, open: () => Device, { size, options, inFlight, stop
 
   it('abort dependent work too, and later products work', async () => {
     let running: Promise<unknown>[] = []
-    const [given, dependent] = await givenUp((signal) => {
+    const [given, dependent] = await errorsAfterAbort((signal) => {
       running = Array.from({ length: inFlight }, () => start())
       return [start(signal), big[2]!.download()]
     })
@@ -270,8 +270,8 @@ function exhausted(home: Home): void {
       return []
     },
     'a copy': async (a) => {
-      using turned = a.transpose()
-      await turned.download()
+      using transposed = a.transpose()
+      await transposed.download()
       return []
     },
     'a group': async (a, b) =>
@@ -292,7 +292,7 @@ function exhausted(home: Home): void {
         const { used } = device.memory()
         addon.failAllocation(nth)
         try {
-          for (const made of await operations[name]!(a, b)) made.dispose()
+          for (const created of await operations[name]!(a, b)) created.dispose()
         } catch (error) {
           expectError(error, 'OUT_OF_MEMORY')
         }
@@ -310,13 +310,13 @@ function contradictions(backend: BackendName, open: () => Device): void {
   it('are rejected for matrices of two devices, with advice', async () => {
     const [first, second] = [open(), await openDevice({ backend })]
     const [a, b] = [await first.full([2, 2], 0), await second.full([2, 2], 0)]
-    const place = backend === 'cpu' ? 'the CPU' : 'CUDA device 0 \\(.+\\)'
+    const location = backend === 'cpu' ? 'the CPU' : 'CUDA device 0 \\(.+\\)'
     const refused = (error: unknown, one: string, other: string) =>
       expectError(
         error,
         'DEVICE',
         new RegExp(
-          `^${one} is on ${place} and ${other} on ${place}, opened by another openDevice\\(\\): .*download`,
+          `^${one} is on ${location} and ${other} on ${location}, opened by another openDevice\\(\\): .*download`,
         ),
       )
     refused(await caught(mpmm(a, b)), 'b', 'a')

@@ -44,7 +44,7 @@ function hostProducts(where: Where): Record<string, Operation> {
     const data = Int16Array.from({ length: rows * cols }, () => source.integer(-300, 300))
     return matrix(rows, cols, data) as unknown as Case['a']
   }
-  const turned = ({ data, shape }: Case['a']) =>
+  const transposed = ({ data, shape }: Case['a']) =>
     ({ data, shape: [shape[1]!, shape[0]!], strides: [1, shape[1]!] }) as unknown as Case['a']
   const batch = ({ data, shape }: Case['a'], items: number) =>
     ({ data, shape: [items, shape[0]! / items, shape[1]!] }) as unknown as Case['a']
@@ -59,7 +59,7 @@ function hostProducts(where: Where): Record<string, Operation> {
     deep: { a: random(40, 5000, 1), b: random(5000, 30, 2) },
     'a batch': { a: batch(random(600, 50, 1), 12), b: batch(random(600, 61, 2), 12) },
     'of int16': { a: int16(120, 130, 1), b: int16(130, 110, 2) },
-    'turned operands': { a: turned(random(120, 130, 1)), b: turned(random(110, 120, 2)) },
+    'transposed operands': { a: transposed(random(120, 130, 1)), b: transposed(random(110, 120, 2)) },
     'wide values': { a: large(120, 130, 1), b: large(130, 110, 2), options: { overflow: 'saturate' } },
     'wide values, checked': { a: large(120, 130, 1), b: large(130, 110, 2) },
   }
@@ -73,15 +73,15 @@ function hostProducts(where: Where): Record<string, Operation> {
       check: () => same(out, expected),
       unchanged: () => same(out, UNTOUCHED),
     })
-    const place = () => ({ data: new Int32Array(items * rows * cols).fill(UNTOUCHED), shape })
+    const newOut = () => ({ data: new Int32Array(items * rows * cols).fill(UNTOUCHED), shape })
     const multiply = (all: MpmmOptions) => mpmm(a, b, all)
-    operations[name] = async () => into(place(), multiply)
-    operations[`${name}, at once`] = async () => into(place(), (all) => mpmmSync(a, b, all))
+    operations[name] = async () => into(newOut(), multiply)
+    operations[`${name}, at once`] = async () => into(newOut(), (all) => mpmmSync(a, b, all))
     if (items === 1)
       operations[`${name}, into a strided array`] = async () =>
-        into({ ...place(), strides: [1, rows] } as never, multiply)
+        into({ ...newOut(), strides: [1, rows] } as never, multiply)
   }
-  for (const name of ['a few elements', 'large', 'deep', 'a batch', 'turned operands']) {
+  for (const name of ['a few elements', 'large', 'deep', 'a batch', 'transposed operands']) {
     const { a, b } = cases[name]!
     const expected = oracle(a, b) as Dense
     const { rows, cols, batch: items } = expected
@@ -222,8 +222,8 @@ function deviceOperations(backend: BackendName, open: () => Device): Record<stri
   return {
     upload: async () => ({ run: () => open().upload(x), check: is(dense(x)) }),
     'upload of a strided array': async () => {
-      const turned = { data: x.data, shape: [140, 150], strides: [1, 140] }
-      return { run: () => open().upload(turned), check: is(dense(turned as Strided)) }
+      const transposed = { data: x.data, shape: [140, 150], strides: [1, 140] }
+      return { run: () => open().upload(transposed), check: is(dense(transposed as Strided)) }
     },
     full: async () => ({ run: () => open().full([300, 300], 5), check: is(5) }),
     download: async () => {
@@ -232,9 +232,9 @@ function deviceOperations(backend: BackendName, open: () => Device): Record<stri
       const out = matrix(140, 150, new Int32Array(140 * 150).fill(9))
       return {
         run: async () => {
-          using turned = a.transpose()
+          using transposed = a.transpose()
           a.dispose()
-          await turned.download(out)
+          await transposed.download(out)
         },
         check: () => same(out, dense({ data: x.data, shape: [140, 150], strides: [1, 140] } as Strided)),
         unchanged: () => same(out, 9),
@@ -244,9 +244,9 @@ function deviceOperations(backend: BackendName, open: () => Device): Record<stri
       const [a, b] = [await open().full([90, 80], 3), await open().full([80, 90], 4)]
       return {
         run: async () => {
-          using turned = b.transpose()
+          using transposed = b.transpose()
           b.dispose()
-          return await a.combine(turned)
+          return await a.combine(transposed)
         },
         check: is(4),
         unchanged: () => is(3)(a),
@@ -255,9 +255,9 @@ function deviceOperations(backend: BackendName, open: () => Device): Record<stri
     'a product': multiplied((a, b) => mpmm(a, b)),
     'a product at once': multiplied(async (a, b) => mpmmSync(a, b)),
     'a product of an array': multiplied((a) => mpmm(a, y)),
-    'a product of turned views': multiplied(async (a, b) => {
-      using turned = a.transpose()
-      using back = turned.transpose()
+    'a product of transposed views': multiplied(async (a, b) => {
+      using transposed = a.transpose()
+      using back = transposed.transpose()
       using view = b.view()
       return await mpmm(back, view)
     }),

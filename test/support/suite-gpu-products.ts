@@ -75,7 +75,7 @@ export function gpuProductSuite(part: Part): void {
               options as never,
             )
             const c = result.c as unknown as AnyMatrix
-            const outcome = { c, result, held: null, now: null, spilled: false } as never
+            const outcome = { c, result, initial: null, now: null, spilled: false } as never
             expectRight(one, outcome, { backend: 'cuda', timed: true }, 'pinned')
           }
         })

@@ -21,12 +21,12 @@ import { algebras } from './algebras.js'
 import type { Size } from './cases.js'
 import { caught, expectError, expectRejected } from './expect.js'
 import { Random } from './generators.js'
-import { givenUp } from './in-time.js'
+import { errorsAfterAbort } from './in-time.js'
 import { type Dense, oracle } from './oracle.js'
 import { algebraOf, type Case, sourceOf } from './products/case.js'
 import { expectValues } from './products/law.js'
 import { kindNamesOf, valuesFor } from './products/values.js'
-import { expectIs, expectMatrix, type Made, made, random } from './resident.js'
+import { expectIs, expectMatrix, type Made, random, rowMajorMatrix } from './resident.js'
 import { drawn } from './suite-products.js'
 
 type Operand = MatrixLike<OperandArray> | DeviceMatrix<OperandArray>
@@ -96,10 +96,10 @@ function results(backend: BackendName, options: GroupedOptions, there: There, he
         if (index % 2 === 0) products.at(-1)!.accumulate = await there(c0)
         if (index % 3 === 0) products.at(-1)!.out = await there(random(algebra, [...c0.shape], 3))
       }
-      const made = await grouped(products, { ...options, semiring })
-      expect(made).toHaveLength(sources.length)
+      const results = await grouped(products, { ...options, semiring })
+      expect(results).toHaveLength(sources.length)
       for (const [index, { a, b, c0 }] of sources.entries()) {
-        const { c, backend: ran, variant } = made[index]!
+        const { c, backend: ran, variant } = results[index]!
         expect(ran).toBe(backend)
         expect(variants().find(({ name }) => name === variant)?.backend).toBe(backend)
         expect(Array.from(c.shape)).toEqual([a.shape[0], b.shape[1]])
@@ -153,13 +153,13 @@ function results(backend: BackendName, options: GroupedOptions, there: There, he
       const [a, b] = [source.pick(pool), source.pick(pool)]
       if (a.matrix.shape[1] === b.matrix.shape[0]) pairs.push({ a, b })
     }
-    const made = await grouped(
+    const results = await grouped(
       pairs.map(({ a, b }) => ({ a: a.there, b: b.there })),
       options,
     )
     for (const [index, { a, b }] of pairs.entries()) {
       if (index % 7 === 0)
-        expectIs(await here(made[index]!.c), algebra, a.matrix, b.matrix, undefined, `${index}`)
+        expectIs(await here(results[index]!.c), algebra, a.matrix, b.matrix, undefined, `${index}`)
     }
   })
 }
@@ -167,8 +167,8 @@ function results(backend: BackendName, options: GroupedOptions, there: There, he
 function failures(options: GroupedOptions, there: There, here: Here): void {
   it('names the product that is rejected', async () => {
     const [square, wide] = [
-      await there(made(new Int32Array(4), [2, 2])),
-      await there(made(new Int32Array(6), [2, 3])),
+      await there(rowMajorMatrix(new Int32Array(4), [2, 2])),
+      await there(rowMajorMatrix(new Int32Array(6), [2, 3])),
     ]
     const good = { a: square, b: square }
     const refused = async (product: unknown, code: string, ...patterns: (string | RegExp)[]) =>
@@ -183,7 +183,7 @@ function failures(options: GroupedOptions, there: There, here: Here): void {
     await refused({ ...good, accumulate: true }, 'OPTION', /^products\[1\]\.accumulate: true/)
     await refused({ ...good, accumulate: 1 }, 'OPTION', /products\[1\]\.accumulate/, '1')
     await refused({ ...good, out: square }, 'SHAPE', /^products\[1\]\.out overlaps products\[1\]\.a /)
-    const floats = await there(made(new Float32Array(4), [2, 2]))
+    const floats = await there(rowMajorMatrix(new Float32Array(4), [2, 2]))
     await refused({ a: square, b: floats }, 'DTYPE', /^products\[1\]\.b is of float32/)
     await refused(
       { a: floats, b: floats },
@@ -194,10 +194,10 @@ function failures(options: GroupedOptions, there: There, here: Here): void {
 
   it('names the product that overflows', async () => {
     const [zero, huge] = [
-      await there(made(new Int32Array(9), [3, 3])),
-      await there(made(new Int32Array(9).fill(2 ** 31 - 1), [3, 3])),
+      await there(rowMajorMatrix(new Int32Array(9), [3, 3])),
+      await there(rowMajorMatrix(new Int32Array(9).fill(2 ** 31 - 1), [3, 3])),
     ]
-    const out = await there(made(new Int32Array(9).fill(5), [3, 3]))
+    const out = await there(rowMajorMatrix(new Int32Array(9).fill(5), [3, 3]))
     const error = await caught(
       grouped(
         [
@@ -215,8 +215,8 @@ function failures(options: GroupedOptions, there: There, here: Here): void {
   })
 
   it('names the product with an invalid element', async () => {
-    const one = await there(made(new Float64Array(4).fill(1), [2, 2]))
-    const negative = await there(made(Float64Array.of(1, 1, 1, -1), [2, 2]))
+    const one = await there(rowMajorMatrix(new Float64Array(4).fill(1), [2, 2]))
+    const negative = await there(rowMajorMatrix(Float64Array.of(1, 1, 1, -1), [2, 2]))
     const error = await caught(
       grouped(
         [
@@ -241,7 +241,9 @@ function failures(options: GroupedOptions, there: There, here: Here): void {
   })
 
   it('rejects an out that overlaps a matrix of another product', async () => {
-    const [a, b, c, d] = await Promise.all([0, 0, 0, 0].map(() => there(made(new Int32Array(16), [4, 4]))))
+    const [a, b, c, d] = await Promise.all(
+      [0, 0, 0, 0].map(() => there(rowMajorMatrix(new Int32Array(16), [4, 4]))),
+    )
     const refused = async (products: AnyProduct[], one: string, other: string) =>
       await expectRejected(
         grouped(products, options),
@@ -292,16 +294,16 @@ function failures(options: GroupedOptions, there: There, here: Here): void {
   })
 
   it('aborts the group by its signal', async () => {
-    const a = await there(made(new Int32Array(4), [2, 2]))
+    const a = await there(rowMajorMatrix(new Int32Array(4), [2, 2]))
     const signal = AbortSignal.abort('no need')
     const error = await caught(grouped([{ a, b: a }], { ...options, signal }))
     expectError(error, 'ABORTED', /^the group was aborted/)
     expect((error as Error).cause).toBe('no need')
     // The values have so many levels that no product ends before it is aborted.
     const levels = Int32Array.from({ length: 700 * 700 }, (_, index) => (index * 7919) % 200_000_000)
-    const large = await there(made(levels, [700, 700]))
+    const large = await there(rowMajorMatrix(levels, [700, 700]))
     const group = Array.from({ length: 2500 }, () => ({ a: large, b: large }))
-    const [given] = await givenUp(
+    const [given] = await errorsAfterAbort(
       (signal) => [grouped(group, { ...options, signal })],
       (controller) => setImmediate(() => controller.abort('enough')),
     )
@@ -381,7 +383,7 @@ function onDevice(backend: BackendName, open: () => Device): void {
     ]
     const last = places[1]!.download()
     const product = (x: Made, y: Made, c0?: Made) =>
-      made(
+      rowMajorMatrix(
         (oracle(x as never, y as never, c0 ? { c0: c0 as never } : {}) as Dense).data as Int32Array,
         [12, 12],
       )
@@ -487,7 +489,7 @@ function onDevice(backend: BackendName, open: () => Device): void {
     await expectWrong({ a, b: elsewhere }, 'DEVICE', /^products\[2400\]\.b is on .* and products\[0\]\.a on/)
     await expectWrong({ a, b: a, out: first }, 'SHAPE', /^products\[2400\]\.out overlaps products\[0\]\.a/)
     await expectWrong(
-      { a, b: a, out: made(new Int32Array(4), [2, 2]) },
+      { a, b: a, out: rowMajorMatrix(new Int32Array(4), [2, 2]) },
       'DEVICE',
       /^products\[2400\]\.out is in/,
     )
@@ -529,7 +531,7 @@ function onDevice(backend: BackendName, open: () => Device): void {
 
   it('rejects by name an array that user code transfers while a later product is read', async () => {
     const a = await open().full([2, 2], 1)
-    const array = made(new Int32Array(4), [2, 2])
+    const array = rowMajorMatrix(new Int32Array(4), [2, 2])
     const products: AnyProduct[] = Array.from({ length: 60 }, () => ({ a, b: a }))
     products[20] = { a, b: array }
     products[40] = {
@@ -554,22 +556,22 @@ function onDevice(backend: BackendName, open: () => Device): void {
       [{ a: matrix(2, 2), b: a }, 1, [2, 2]],
       [{ a, b: a, out: await open().full([2, 2], 0) }, 2, [2, 2]],
     ]
-    const asked = Array.from({ length: 1500 }, (_, index) => kinds[(index * index) % 6]!)
-    asked.push(kinds[6]!)
+    const requested = Array.from({ length: 1500 }, (_, index) => kinds[(index * index) % 6]!)
+    requested.push(kinds[6]!)
     for (const witness of [false, true]) {
       const results = await grouped(
-        asked.map(([product]) => product),
+        requested.map(([product]) => product),
         { witness },
       )
-      for (const [index, [, value, shape]] of asked.entries()) {
+      for (const [index, [, value, shape]] of requested.entries()) {
         const { c, structure } = results[index]!
         expect(c.shape).toEqual(shape)
-        expect(structure === undefined).toBe(asked[index] !== kinds[3])
+        expect(structure === undefined).toBe(requested[index] !== kinds[3])
         if (index % 50 === 0 || index > 1490)
           expect(new Set((await c.download()).data)).toEqual(new Set([value]))
         if (index < 12 && witness) {
           const { witness: which } = results[index] as unknown as { witness: DeviceMatrix }
-          const expected = asked[index] === kinds[1] ? -1 : 0
+          const expected = requested[index] === kinds[1] ? -1 : 0
           expect(new Set((await which.download()).data)).toEqual(new Set([expected]))
         }
       }
@@ -623,9 +625,9 @@ function onDevice(backend: BackendName, open: () => Device): void {
       { a, b: a, out },
       { a, b: matrix(20, 3) },
     ]
-    const made = await mpmmGrouped(products)
-    const view = made[2]!.c.view({ rows: [5, 6] })
-    for (const { c } of made) {
+    const results = await mpmmGrouped(products)
+    const view = results[2]!.c.view({ rows: [5, 6] })
+    for (const { c } of results) {
       expect(device.memory().used).toBeGreaterThan(used)
       c.dispose()
     }

@@ -29,7 +29,7 @@ import {
   sourceOf,
 } from './products/case.js'
 import { expectRight, expectValues } from './products/law.js'
-import { compute, type Place, type ResultTarget } from './products/places.js'
+import { compute, type ExecutionTarget, type ResultTarget } from './products/targets.js'
 import { startFor } from './products/values.js'
 import { withStructure } from './suite-products.js'
 import { exponentVariants } from './table.js'
@@ -49,10 +49,7 @@ const sums = (['max-plus', 'min-plus'] as const).map((semiring) => algebraOf(sem
 const floats = (['max-plus', 'min-plus'] as const).map((semiring) => algebraOf(semiring, 'float32'))
 const named = (list: Algebra[]) => list.map((one) => [nameOf(one), one] as const)
 
-/**
- * Returns the element in a line, which is a row of A or a column of B, and at a k. NaN is the semiring's
- * zero.
- */
+/** Function that gives the element at index k of a line (row of A or column of B). NaN stands for the semiring's zero. */
 type Element = (line: number, k: number) => number
 
 /** Operand with generated elements; its lines are the rows of A or the columns of B. */
@@ -151,7 +148,7 @@ function linesOf(
   const [rows, cols] = side === 'A' ? [m, k] : [k, n]
   const count = (batch ?? 1) * (side === 'A' ? m : n)
   const far = isInteger ? 1_000_000 : (given.apart ?? 50)
-  const made = operand(
+  const created = operand(
     side,
     algebra,
     (line, at) => {
@@ -167,8 +164,9 @@ function linesOf(
     cols,
     batch,
   )
-  if (last !== undefined) made.data[made.data.length - 1] = Object.is(last, -0) ? -0 : greatest ? last : -last
-  return made
+  if (last !== undefined)
+    created.data[created.data.length - 1] = Object.is(last, -0) ? -0 : greatest ? last : -last
+  return created
 }
 
 /**
@@ -355,21 +353,21 @@ export function levelsSuite(backend: 'cuda' | 'cpu'): void {
     device = await openDevice({ backend })
   })
   afterAll(() => device.close())
-  const inArrays: Place = {
+  const inArrays: ExecutionTarget = {
     name: 'arrays',
     options: { backend },
     expectation: { backend, timed: true },
     sync: true,
   }
-  const onDevice: Place = {
+  const onDevice: ExecutionTarget = {
     name: 'a device',
     options: {},
     device: () => device,
     expectation: { backend, timed: true },
   }
-  const narrow: Place = { ...inArrays, name: 'int16', narrow: true }
+  const narrow: ExecutionTarget = { ...inArrays, name: 'int16', narrow: true }
   // The CPU has no special arithmetic for a small range.
-  const places = backend === 'cpu' ? [inArrays] : [inArrays, onDevice]
+  const targets = backend === 'cpu' ? [inArrays] : [inArrays, onDevice]
 
   const variantsOf = ({ semiring, dtype }: Algebra, of = paths): [Path, VariantName][] =>
     (computes ? of : []).flatMap((path) =>
@@ -383,22 +381,27 @@ export function levelsSuite(backend: 'cuda' | 'cpu'): void {
   async function check(
     one: Case,
     fitting: Path[],
-    where: Place[] = places,
-    ways: ResultTarget[] = ['new'],
+    where: ExecutionTarget[] = targets,
+    destinations: ResultTarget[] = ['new'],
     looked = paths,
   ) {
-    for (const place of where) {
-      for (const way of ways) {
+    for (const target of where) {
+      for (const destination of destinations) {
         expectRight(
           one,
-          await compute(place, one, way),
-          place.expectation,
-          `${place.name}, by itself, ${way}`,
+          await compute(target, one, destination),
+          target.expectation,
+          `${target.name}, by itself, ${destination}`,
         )
         for (const [path, name] of variantsOf(one.algebra, looked)) {
-          const outcome = await compute(place, by(name, one, { path }), way)
+          const outcome = await compute(target, by(name, one, { path }), destination)
           if (fitting.includes(path)) {
-            expectRight(by(name, one, { path }), outcome, place.expectation, `${place.name}, ${name}, ${way}`)
+            expectRight(
+              by(name, one, { path }),
+              outcome,
+              target.expectation,
+              `${target.name}, ${name}, ${destination}`,
+            )
           } else {
             expectError(outcome.error, 'VARIANT', `variant ${name} can't run this product`)
           }
@@ -425,7 +428,7 @@ export function levelsSuite(backend: 'cuda' | 'cpu'): void {
 
     it.each(integerCases)('are computed: %s', async (what, linesA, linesB, fitting) => {
       const one = caseOf(algebra, lines('A', linesA, algebra, 1), lines('B', linesB, algebra, 2), what)
-      await check(one, fitting, places, ['new'], byLines)
+      await check(one, fitting, targets, ['new'], byLines)
       for (const [path, variant] of variantsOf(algebra, fitting)) {
         expect(
           (await plan(sourceOf(one.a) as never, sourceOf(one.b) as never, { semiring, variant })).arithmetic,
@@ -533,7 +536,7 @@ export function levelsSuite(backend: 'cuda' | 'cpu'): void {
     const [a, b] = [lines('A', linesA, algebra, 1), lines('B', linesB, algebra, 2)]
     const start = lines('B', { spread: 9, zeros: 0.5 }, algebra, 3)
     const c0 = elements(start.data.subarray(0, m * n), m, n)
-    await check(caseOf(algebra, a, b, what), fitting, places, ['new'], byLines)
+    await check(caseOf(algebra, a, b, what), fitting, targets, ['new'], byLines)
     await check(caseOf(algebra, a, b, `${what}, C0`, { c0 }), fitting, [inArrays], ['new'], byLines)
   })
 
@@ -546,7 +549,7 @@ export function levelsSuite(backend: 'cuda' | 'cpu'): void {
       fits: boolean,
       what: string,
       more: Partial<Case> = {},
-      where = places,
+      where = targets,
     ) => check(caseOf(algebra, a, b, what, more), fits ? bounded : [], where, ['new'], bounded)
 
     it.each(boundedCases(boundedN))('are computed in A or B: %s', async (what, element, fits) => {
@@ -639,7 +642,7 @@ export function levelsSuite(backend: 'cuda' | 'cpu'): void {
       ]) {
         const layouts = { a: layout, b: layout, c0: layout, out: layout }
         const one = draw(upTo(3), upTo(3), middle, { layouts, c0: startOf(70, 133) })
-        await check(one, own, places, ['in place'], own)
+        await check(one, own, targets, ['in place'], own)
       }
       for (const batches of [
         [3, 3],
@@ -736,8 +739,8 @@ export function levelsSuite(backend: 'cuda' | 'cpu'): void {
         const c0 = startFor(algebra, 'many bits', rows, cols)
         for (const one of [plain, { ...plain, c0 }, { ...plain, structure: { c: 'upper' } as const }]) {
           for (const name of [undefined, ...counts.map((row) => row.name as VariantName)]) {
-            const asked = name ? by(name, one) : one
-            expectRight(asked, await compute(inArrays, asked, 'new'), inArrays.expectation, name)
+            const testCase = name ? by(name, one) : one
+            expectRight(testCase, await compute(inArrays, testCase, 'new'), inArrays.expectation, name)
           }
         }
       }

@@ -106,16 +106,16 @@ function disposing(home: Home, { size, options }: Slow): void {
   })
 
   it('works at the end of a block, with using', async () => {
-    let kept: DeviceMatrix
+    let retained: DeviceMatrix
     {
       using a = await device.full([30, 30], 1)
       using view = a.view({ rows: [0, 10] })
       const { c } = await mpmm(view, a)
       using product = c
-      kept = a
+      retained = a
       expect([...(await product.download()).data]).toEqual(new Array(300).fill(2))
     }
-    expect(kept.disposed).toBe(true)
+    expect(retained.disposed).toBe(true)
   })
 
   it('makes every use an error, except reading properties', async () => {
@@ -205,9 +205,9 @@ function disposing(home: Home, { size, options }: Slow): void {
       const b = matrix(60, 60)
       const running = caught(call(b))
       // The products that read `b` are still running.
-      const kept = structuredClone(b.data, { transfer: [b.data.buffer] })
+      const copy = structuredClone(b.data, { transfer: [b.data.buffer] })
       expectError(await running, 'DTYPE', 'transferred away')
-      expect(kept).toHaveLength(3600)
+      expect(copy).toHaveLength(3600)
     }
     a.dispose()
   })
@@ -223,13 +223,13 @@ function closing(home: Home, { size, options }: Slow): void {
     const host = matrix(90, 80)
     const late = mpmm(A, B)
     let done = 0
-    for (const asked of [
+    for (const requested of [
       mpmm(zero, zero, { ...options, out }),
       mpmm(A, B, { out: corner }),
       corner.download(host),
       late,
     ]) {
-      void asked.then(() => done++)
+      void requested.then(() => done++)
     }
     const closed = device.close()
     expect([A.disposed, corner.disposed]).toEqual([true, true])
@@ -249,14 +249,14 @@ function closing(home: Home, { size, options }: Slow): void {
     const [first, second] = [device.close(), device.close()]
     await Promise.all([first, second])
     await device.close()
-    let kept: Device
+    let retained: Device
     {
       await using opened = await openAt(home)
-      kept = opened
+      retained = opened
       const a = await opened.full([2, 2], 4)
       expect([...(await a.download()).data]).toEqual([4, 4, 4, 4])
     }
-    expectThrown(() => kept.memory(), 'DISPOSED')
+    expectThrown(() => retained.memory(), 'DISPOSED')
   })
 
   it('makes every use an error, except dispose', async () => {

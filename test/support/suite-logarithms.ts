@@ -154,10 +154,10 @@ export function logarithmsSuite(backend: BackendName): void {
       Array.from({ length: 9 * m }, (_, at) => c.data[Math.floor(at / 3) * n + 5 + (at % 3)]),
     )
     // B in column-major order.
-    const turned = new Float32Array(k * n)
+    const transposed = new Float32Array(k * n)
     for (let step = 0; step < k; step++)
-      for (let j = 0; j < n; j++) turned[j * k + step] = b.data[step * n + j]!
-    same(await mpmm(a, { data: turned, shape: [k, n], strides: [1, k] }, options))
+      for (let j = 0; j < n; j++) transposed[j * k + step] = b.data[step * n + j]!
+    same(await mpmm(a, { data: transposed, shape: [k, n], strides: [1, k] }, options))
     const groups = await mpmmGrouped(
       [
         { a: item(2), b },
@@ -234,10 +234,10 @@ export function logarithmsSuite(backend: BackendName): void {
       const most = Math.max(value, c0.data[at]!)
       return Number.isFinite(most) ? most + Math.log1p(Math.exp(-Math.abs(value - c0.data[at]!))) : most
     })
-    const kept = c0.data.slice()
+    const copy = c0.data.slice()
     const { c } = await mpmm(a, b, { ...options, accumulate: c0 })
     expectNear(c.data, expected, 50)
-    expect(c0.data).toEqual(kept)
+    expect(c0.data).toEqual(copy)
     await mpmm(a, b, { ...options, accumulate: true, out: c0 })
     expect(c0.data).toEqual(c.data)
   })

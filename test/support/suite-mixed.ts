@@ -16,14 +16,14 @@ import { type AnyMatrix, algebraOf, elementsOf, problemOf, sourceOf } from './pr
 const limits = { largest: 200, large: 0.02 }
 
 export function mixedSuite(backend: BackendName, count: number): void {
-  const places = {} as OperandPlacements
+  const placements = {} as OperandPlacements
   beforeAll(async () => {
-    places.device = await openDevice({ backend })
-    places.elsewhere = await openDevice({ backend: 'cpu' })
+    placements.device = await openDevice({ backend })
+    placements.elsewhere = await openDevice({ backend: 'cpu' })
   })
   afterAll(async () => {
-    await places.device.close()
-    await places.elsewhere.close()
+    await placements.device.close()
+    await placements.elsewhere.close()
   })
 
   it.each([1, 2, 3])('computes every result right and every error with its code: seed %i', async (seed) => {
@@ -32,23 +32,23 @@ export function mixedSuite(backend: BackendName, count: number): void {
     const wrong: string[] = []
     const worker = async () => {
       for (const call of left) {
-        const found = judge(call, await perform(call, places), mismatch)
+        const found = judge(call, await perform(call, placements), mismatch)
         if (found !== undefined) wrong.push(`${describeCall(call)}: ${found}`)
       }
     }
     await Promise.all(Array.from({ length: 64 }, worker))
     expect(wrong).toEqual([])
-    await untilIdle(places.device)
-    expect(places.device.memory().used).toBe(0)
+    await untilIdle(placements.device)
+    expect(placements.device.memory().used).toBe(0)
   })
 
   describe('invalid calls', () => {
     it.each(invalidCalls.map((mistake) => [mistake.name, mistake] as [string, InvalidCall]))(
       'are rejected: %s',
       async (_, mistake) => {
-        const outcome = await perform({ seed: 1, mistake, code: mistake.code }, places)
+        const outcome = await perform({ seed: 1, mistake, code: mistake.code }, placements)
         expectError('error' in outcome ? outcome.error : undefined, mistake.code.replace('ERR_MPMML_', ''))
-        expect(places.device.memory().used).toBe(0)
+        expect(placements.device.memory().used).toBe(0)
       },
     )
   })

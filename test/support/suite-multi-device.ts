@@ -13,7 +13,7 @@ import {
 import { addon } from '../../lib/native.js'
 import { caught, expectError, expectProduct, expectRejected } from './expect.js'
 import { Random } from './generators.js'
-import { givenUp } from './in-time.js'
+import { errorsAfterAbort } from './in-time.js'
 
 const DEVICES = 5
 const sets = [[0, 1], [3, 1, 4], 'all'] as const
@@ -25,7 +25,7 @@ const integers = (rows: number, cols: number, limit = 1000, batch?: number) => {
   return { data, shape: batch === undefined ? [rows, cols] : [batch, rows, cols] } as DenseMatrix
 }
 
-export function severalSuite(backend: BackendName): void {
+export function multiDeviceSuite(backend: BackendName): void {
   const options = backend === 'cuda' ? ({ backend } as const) : {}
   beforeAll(() => addon.pretendDevices(DEVICES))
   afterAll(() => addon.pretendDevices(0))
@@ -113,7 +113,7 @@ export function severalSuite(backend: BackendName): void {
 
     it('is aborted by its signal', async () => {
       const a = integers(1500, 1500)
-      const [error] = await givenUp((signal) => [mpmm(a, a, { ...options, devices: 'all', signal })])
+      const [error] = await errorsAfterAbort((signal) => [mpmm(a, a, { ...options, devices: 'all', signal })])
       expectError(error, 'ABORTED')
     })
 

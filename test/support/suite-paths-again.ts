@@ -225,10 +225,10 @@ export function pathsAgain(backend: BackendName): void {
       const far = 2 ** 31 - 3
       const graph = { nodes: 4, from: [0, 1, 2], to: [1, 2, 3], weight: [far, 10, -20].map((w) => sign * w) }
       const distance = async (target: number, options: PathOptions = {}) => {
-        const asked = { sources: 0, targets: target, ...options }
-        const result = await find(graph, { backend, ...asked })
+        const requested = { sources: 0, targets: target, ...options }
+        const result = await find(graph, { backend, ...requested })
         expect(result.backend).toBe(backend)
-        expect(await dataOf((await again(graph, asked))!.distances)).toEqual([...result.distances.data])
+        expect(await dataOf((await again(graph, requested))!.distances)).toEqual([...result.distances.data])
         return result.distances.data[0]
       }
       expect(await distance(3)).toBe(sign * (far - 10))

@@ -167,13 +167,13 @@ export function crossedPaths(backend: BackendName): void {
     )
     let refused = 0
     const there: unknown[] = []
-    for (const asked of cases) {
+    for (const requested of cases) {
       for (const matrix of there.splice(0)) (matrix as DeviceMatrix).dispose()
-      const { input, query, method, paths, overflow } = asked
+      const { input, query, method, paths, overflow } = requested
       const { form, place } = input
       const [sources, targets] = query
       const mayLimit = (method === undefined || method === 'search') && overflow === undefined
-      const bound = mayLimit && (backend === 'cpu' || method === 'search') ? asked.limit : undefined
+      const bound = mayLimit && (backend === 'cpu' || method === 'search') ? requested.limit : undefined
       const weight = () => (overflow ? far! * (2 ** 30 + random.integer(-3, 3)) : random.pick(weights))
       const graphs = Array.from({ length: forms[form].batch ?? 1 }, () =>
         randomGraph(random, NODES, random.integer(6, 20), weight),
@@ -183,11 +183,11 @@ export function crossedPaths(backend: BackendName): void {
         ? { ...graphs[0]!, weight: arrays[type].from(graphs[0]!.weight) }
         : matrixOf(graphs, semiring, type, form)
       const device = isList || place === 'arrays' ? undefined : place === 'devices' ? several : one
-      const held = device ? await device.upload(given as never) : given
-      if (device) there.push(held)
+      const operand = device ? await device.upload(given as never) : given
+      if (device) there.push(operand)
       const searches = method === 'search' || method === 'dissection'
       const options = { method, sources, targets, paths, overflow, limit: bound }
-      const what = JSON.stringify({ ...asked, limit: bound })
+      const what = JSON.stringify({ ...requested, limit: bound })
       const rows = listed(sources)
       const cols = listed(targets)
       const exact = graphs.map((graph) => rows.map((i) => bestFrom(graph, algebra, i).value))
@@ -198,7 +198,7 @@ export function crossedPaths(backend: BackendName): void {
           cols.map((j) => storedAs(isFar(value[j]!) ? null : value[j]!, semiring, type, overflow)),
         ),
       )
-      const work = find(held, { ...(device ? {} : { backend: searches ? 'cpu' : backend }), ...options })
+      const work = find(operand, { ...(device ? {} : { backend: searches ? 'cpu' : backend }), ...options })
       if (stored.flat(2).includes(null)) {
         await expect(work, what).rejects.toEqual(coded('OVERFLOW'))
         continue

@@ -15,7 +15,7 @@ export function edgesOfPaths(backend: BackendName): void {
     const [least, most] = finiteRange(semiring)
     const limit = translatedLimit(semiring)
 
-    /** Compares `auto` and each accumulator with the oracle; returns the arithmetics that ran, '' if one rejects. */
+    /** Compares `auto` and each accumulator with the oracle. Returns the arithmetic by accumulator; '' for rejected products. */
     const paths = (a: number[], b: number[], overflow: Overflow = 'throw') => {
       const [left, right] = [matrix(1, a.length, a), matrix(b.length, 1, b)]
       const expected = oracle(left, right, { semiring, overflow })
@@ -73,7 +73,7 @@ export function edgesOfPaths(backend: BackendName): void {
         ['B', limit],
         ['B', -limit],
       ] as const)('represent zero in int32 sums with %s up to %i', (side, value) => {
-        const place = (x: number): [number[], number[]] =>
+        const operandsOf = (x: number): [number[], number[]] =>
           side === 'A'
             ? [
                 [x, zero],
@@ -84,9 +84,9 @@ export function edgesOfPaths(backend: BackendName): void {
                 [x, -limit],
               ]
         const beyond = value + Math.sign(value)
-        expect(paths(...place(value))).toMatchObject({ int32: 'translated', int64: 'wide' })
-        expect(paths(...place(value), 'wrap')).toMatchObject({ int32: 'translated', int64: 'wrapping' })
-        for (const overflow of policies) expect(paths(...place(beyond), overflow).int32).toBe('')
+        expect(paths(...operandsOf(value))).toMatchObject({ int32: 'translated', int64: 'wide' })
+        expect(paths(...operandsOf(value), 'wrap')).toMatchObject({ int32: 'translated', int64: 'wrapping' })
+        for (const overflow of policies) expect(paths(...operandsOf(beyond), overflow).int32).toBe('')
       })
       it('distinguish zero from the worst sums of finite values', () => {
         for (const [x, y] of [

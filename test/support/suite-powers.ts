@@ -43,8 +43,8 @@ export function powers(backend: Backend, open: () => Device): void {
     const { c: same } = await power(there, 5, { out: there })
     expect(same).toBe(there)
     expect([...(await there.download()).data]).toEqual([...both.data])
-    const turned = await power({ data: data.slice(0, 9), shape: [3, 3], strides: [1, 3] }, 5, { backend })
-    expectElements({ data: turned.c.data, shape: [3, 3], strides: [1, 3] }, {
+    const transposed = await power({ data: data.slice(0, 9), shape: [3, 3], strides: [1, 3] }, 5, { backend })
+    expectElements({ data: transposed.c.data, shape: [3, 3], strides: [1, 3] }, {
       batch: 1,
       rows: 3,
       cols: 3,
@@ -103,10 +103,10 @@ export function powers(backend: Backend, open: () => Device): void {
     await using device = await openDevice({ backend })
     const a = await device.upload({ data: new Float32Array(400 * 400).fill(1), shape: [400, 400] })
     const before = device.memory().used
-    const told: number[] = []
-    const { c } = await power(a, 45, { semiring: 'max-min', onProgress: ({ done }) => told.push(done) })
+    const reports: number[] = []
+    const { c } = await power(a, 45, { semiring: 'max-min', onProgress: ({ done }) => reports.push(done) })
     c.dispose()
-    expect(told).toEqual([...told].sort((x, y) => x - y))
+    expect(reports).toEqual([...reports].sort((x, y) => x - y))
     expect(device.memory().used).toBe(before)
   })
 }

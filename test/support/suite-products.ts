@@ -22,7 +22,7 @@ import {
   sourceOf,
 } from './products/case.js'
 import { expectRight } from './products/law.js'
-import { compute, type Place, placesOf, type ResultTarget } from './products/places.js'
+import { compute, type ExecutionTarget, type ResultTarget, targetsOf } from './products/targets.js'
 import { decisive, kindNamesOf, mixed, spoiled, startFor, tied, valuesFor } from './products/values.js'
 
 /**
@@ -103,31 +103,36 @@ export function withStructure(one: Case, structure: ProductStructure): Case {
 const policiesOf = ({ isInteger }: Algebra) => (isInteger ? policies : [undefined])
 
 export function productSuite(backend: BackendName, part: Part = whole): void {
-  const { places, made, open, close } = placesOf(backend)
+  const { targets, derived, open, close } = targetsOf(backend)
   beforeAll(open)
   afterAll(close)
 
   /** Checks the case at the targets, into new matrices and into existing ones. */
-  async function check(one: Case, where: readonly Place[] = places, ways?: ResultTarget[]): Promise<void> {
+  async function check(
+    one: Case,
+    where: readonly ExecutionTarget[] = targets,
+    destinations?: ResultTarget[],
+  ): Promise<void> {
     // A result can be accumulated in place if there is a C0 for each product.
     const inPlace = one.c0 && one.c0.batched === (one.a.batched || one.b.batched)
-    const all: ResultTarget[] = ways ?? (one.c0 ? ['new', inPlace ? 'in place' : 'out'] : ['new', 'out'])
-    for (const place of where) {
-      for (const way of all) {
-        const outcome = await compute(place, one, way)
-        expectRight(one, outcome, place.expectation, `${place.name}, ${way}`)
+    const all: ResultTarget[] =
+      destinations ?? (one.c0 ? ['new', inPlace ? 'in place' : 'out'] : ['new', 'out'])
+    for (const target of where) {
+      for (const destination of all) {
+        const outcome = await compute(target, one, destination)
+        expectRight(one, outcome, target.expectation, `${target.name}, ${destination}`)
       }
     }
   }
-  const place = (name: string) => places.filter((each) => each.name === name)
-  const inArrays = place('arrays, at once')
-  const few = [...inArrays, ...place('a device')]
+  const targetsNamed = (name: string) => targets.filter((each) => each.name === name)
+  const inArrays = targetsNamed('arrays, at once')
+  const few = [...inArrays, ...targetsNamed('a device')]
 
   /** Main targets: arrays or a device, in turn; both on a GPU. */
   const oneOf = (turn: number) => inTurn(backend, few, turn, few.length)
   /** Some of the targets, including a main one; all of them on a GPU. */
   const someOf = (turn: number, share = 8) => [
-    ...new Set([...oneOf(turn), ...inTurn(backend, places, turn, share)]),
+    ...new Set([...oneOf(turn), ...inTurn(backend, targets, turn, share)]),
   ]
   /** Destination: a new matrix or an existing one, in turn; both on a GPU. */
   const wayOf = (turn: number) => inTurn<ResultTarget>(backend, ['new', 'out'], turn, 2)
@@ -135,7 +140,7 @@ export function productSuite(backend: BackendName, part: Part = whole): void {
   // Targets with computed operands. The ordinary semiring is excluded from products with the identity,
   // because 0 times an infinity is NaN.
   const madeFor = ({ kind }: Algebra) =>
-    made.filter(({ made: by }) => kind !== 'ordinary' || by !== 'multiplied')
+    derived.filter(({ derivation: by }) => kind !== 'ordinary' || by !== 'multiplied')
 
   describe.each(part(algebras).map((algebra) => [nameOf(algebra), algebra] as const))('%s', (_, algebra) => {
     const mayHaveWitness = idempotent.includes(algebra)
@@ -253,13 +258,13 @@ export function productSuite(backend: BackendName, part: Part = whole): void {
       ]
       for (const size of [ragged, ...others]) {
         const c0 = startFor(algebra, mixed(algebra), size[0], size[2])
-        const asked = [decisive(algebra)[0]!, mixed(algebra)].map((kind, index) =>
+        const testCase = [decisive(algebra)[0]!, mixed(algebra)].map((kind, index) =>
           drawn(algebra, kind, size, { c0, witness: mayHaveWitness && index === 0 }),
         )
         for (const [index, other] of layoutNames.entries()) {
           const third = layoutNames[(index + 2) % layoutNames.length]
           const layouts = { a: name, b: other, c0: third, out: name === 'row-major' ? other : third }
-          const one = { ...asked[index % 2]!, layouts, as: asked[index % 2]! }
+          const one = { ...testCase[index % 2]!, layouts, as: testCase[index % 2]! }
           const turn = first + layoutNames.indexOf(name) + index
           if (size === ragged) await check(one, someOf(turn), ['out', 'in place'])
           else if (inTurn(backend, others, turn, 3).includes(size))
@@ -380,18 +385,27 @@ export function productSuite(backend: BackendName, part: Part = whole): void {
       const size: Size = [13, 33, 11]
       // Operands are multiplied or copied on the device, except for max-times, because a copy also checks
       // elements outside of a structure. Views of one batch entry are excluded, because they have no batch.
-      const others = madeFor(algebra).filter(({ made: by }) => by === 'multiplied' || by === 'copied')
+      const others = madeFor(algebra).filter(({ derivation: by }) => by === 'multiplied' || by === 'copied')
       const cases = pairwise({
         batch: Object.keys(batches) as (keyof typeof batches)[],
         structure: [undefined, ...Object.values(structures)],
-        place: [...places, ...(algebra.kind === 'product' ? [] : others)],
+        place: [...targets, ...(algebra.kind === 'product' ? [] : others)],
         kind: arithmeticsOf(algebra),
         overflow: policiesOf(algebra),
-        way: ['new', 'out', 'in place', 'out with C0'] as const,
+        destination: ['new', 'out', 'in place', 'out with C0'] as const,
         witness: mayHaveWitness ? [false, true] : [false],
         layout: layoutNames,
       })
-      for (const { batch, structure, place, kind, overflow, way, witness, layout } of cases) {
+      for (const {
+        batch,
+        structure,
+        place: target,
+        kind,
+        overflow,
+        destination: way,
+        witness,
+        layout,
+      } of cases) {
         const { count, ...of } = batches[batch]
         const [a] = valuesFor(algebra, kind, size, of.a)
         const [, b] = valuesFor(algebra, kind, size, of.b, 2)
@@ -408,7 +422,7 @@ export function productSuite(backend: BackendName, part: Part = whole): void {
           what: `${nameOf(algebra)}, ${batch}, ${kind}, ${overflow}, ${layout}`,
         }
         const into = way === 'out with C0' ? 'out' : way
-        await check(structure ? withStructure(one, structure) : one, [place], [into])
+        await check(structure ? withStructure(one, structure) : one, [target], [into])
       }
     })
 
@@ -445,7 +459,9 @@ export function productSuite(backend: BackendName, part: Part = whole): void {
 
     it.skipIf(!algebra.isFloat)('has the same bits in repeated calls', async () => {
       const one = drawn(algebra, 'anything', [130, 300, 140])
-      for (const each of places.filter(({ narrow, turned, grouped }) => !narrow && !turned && !grouped)) {
+      for (const each of targets.filter(
+        ({ narrow, isTransposed, grouped }) => !narrow && !isTransposed && !grouped,
+      )) {
         const [first, second] = [await compute(each, one, 'new'), await compute(each, one, 'new')]
         expect(Buffer.from(second.c!.data.buffer).equals(Buffer.from(first.c!.data.buffer)), each.name).toBe(
           true,
@@ -456,7 +472,11 @@ export function productSuite(backend: BackendName, part: Part = whole): void {
     it('is right for more than one block', async () => {
       const size: Size = backend === 'cuda' ? [300, 601, 297] : [155, 301, 149]
       const overflow = algebra.isInteger ? 'saturate' : undefined
-      const where = [...few, ...place('arrays for several devices'), ...place('spread among devices')]
+      const where = [
+        ...few,
+        ...targetsNamed('arrays for several devices'),
+        ...targetsNamed('spread among devices'),
+      ]
       for (const kind of [mixed(algebra), tied(algebra)]) {
         await check(drawn(algebra, kind, size, { overflow, witness: mayHaveWitness }), where, ['new'])
       }
@@ -477,7 +497,7 @@ export function productSuite(backend: BackendName, part: Part = whole): void {
             const one = drawn(algebra, 'all ε', [m, k, n])
             one.a.data[row * k + 1] = least - row
             one.b.data[n + col] = least - col - 1
-            await check(one, row % 6 === col % 6 ? places : inArrays, ['out'])
+            await check(one, row % 6 === col % 6 ? targets : inArrays, ['out'])
           }
         }
       })
@@ -510,7 +530,7 @@ export function productSuite(backend: BackendName, part: Part = whole): void {
               a.data.fill(2 ** 31 - 1500, line * 5, line * 5 + 5)
             for (let step = 0; step < 5; step++) b.data[(item * 5 + step) * n + col] = 9000
             const what = `${batch} of ${m} × ${n}, C[${item}, ${row}, ${col}]`
-            await check({ algebra, a, b, what }, places, ['out'])
+            await check({ algebra, a, b, what }, targets, ['out'])
           }
         }
       })
@@ -524,7 +544,7 @@ export function productSuite(backend: BackendName, part: Part = whole): void {
           await check({ algebra, a, b, structure: c ? { ...diagonals, c } : diagonals, what: 'a corner' })
         }
         for (const structure of Object.values(structures)) {
-          await check(withStructure(drawn(algebra, 'sums at the ends', [140, 60, 130]), structure), places, [
+          await check(withStructure(drawn(algebra, 'sums at the ends', [140, 60, 130]), structure), targets, [
             'out',
           ])
         }
@@ -640,9 +660,9 @@ export function productSuite(backend: BackendName, part: Part = whole): void {
           drawn(algebra, 'above 0', size, { c0: startFor(algebra, 'above 0', 300, 300) }),
           structure,
         )
-        await check(inside, places, ['new'])
+        await check(inside, targets, ['new'])
         inside[where]!.data[where === 'b' ? 200 * 300 + 216 : 216 * 300 + 200] = -1
-        await check({ ...inside, what: `${inside.what}, ${where}` }, places, ['out'])
+        await check({ ...inside, what: `${inside.what}, ${where}` }, targets, ['out'])
       },
     )
   })

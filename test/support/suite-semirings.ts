@@ -4,15 +4,15 @@ import type { BackendName } from '../../lib/backend-name.js'
 import { arrays } from '../../native/tools/fuzz/algebra.mjs'
 import { algebraOf, algebras, type Case, type Elements, elements, nameOf } from './products/case.js'
 import { expectRight } from './products/law.js'
-import { compute } from './products/places.js'
+import { compute } from './products/targets.js'
 import { startFor, valuesFor } from './products/values.js'
 
 export function semiringSuite(backend: BackendName): void {
-  const place = { name: 'arrays', options: { backend }, expectation: { backend, timed: true } }
+  const target = { name: 'arrays', options: { backend }, expectation: { backend, timed: true } }
   /** Elements of C, after a check against the definition. */
   async function product(one: Case): Promise<number[]> {
-    const outcome = await compute(place, one, 'new')
-    expectRight(one, outcome, place.expectation)
+    const outcome = await compute(target, one, 'new')
+    expectRight(one, outcome, target.expectation)
     return Array.from(outcome.c!.data)
   }
 

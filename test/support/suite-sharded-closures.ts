@@ -9,7 +9,7 @@ import { inTime } from './in-time.js'
 
 const END = 2 ** 31
 
-export function spreadClosures(open: () => Device): void {
+export function shardedClosures(open: () => Device): void {
   const integers = (n: number, make: (from: number, to: number) => number) =>
     matrix(
       n,
@@ -50,14 +50,14 @@ export function spreadClosures(open: () => Device): void {
       return false
     })
     expect(new Set((await there.download()).data)).toEqual(new Set([1]))
-    const told: number[] = []
+    const reports: number[] = []
     const { c } = await anyStar(there, {
       semiring: 'min-plus',
-      onProgress: ({ done }: { done: number }) => told.push(done),
+      onProgress: ({ done }: { done: number }) => reports.push(done),
     })
     expect(c).toBeInstanceOf(DeviceMatrix)
-    expect(told).toEqual([...told].sort((x, y) => x - y))
-    if (told.length > 0) expect(told.at(-1)).toBe(1)
+    expect(reports).toEqual([...reports].sort((x, y) => x - y))
+    if (reports.length > 0) expect(reports.at(-1)).toBe(1)
     ;(c as DeviceMatrix).dispose()
     there.dispose()
   })

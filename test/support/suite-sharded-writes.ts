@@ -20,7 +20,7 @@ const identity = matrix(
 type Rows = readonly [number, number]
 type Values = Int32Array<ArrayBuffer>
 
-export function spreadWrites(open: () => Device): void {
+export function shardedWrites(open: () => Device): void {
   const random = new Random(11)
   const values = () => square(() => random.integer(-999, 999))
   let two: Device

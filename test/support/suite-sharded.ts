@@ -15,7 +15,7 @@ import { addon } from '../../lib/native.js'
 import { caught, expectError, expectRejected } from './expect.js'
 import { Random } from './generators.js'
 import { onThree } from './homes.js'
-import { givenUp } from './in-time.js'
+import { errorsAfterAbort } from './in-time.js'
 import { chains } from './suite-devices-chains.js'
 import { combining } from './suite-devices-combine.js'
 import { copies } from './suite-devices-copies.js'
@@ -23,8 +23,8 @@ import { products } from './suite-devices-products.js'
 import { views } from './suite-devices-views.js'
 import { failureSuite } from './suite-failures.js'
 import { lifetimeSuite } from './suite-lifetimes.js'
-import { spreadClosures } from './suite-sharded-closures.js'
-import { spreadWrites } from './suite-sharded-writes.js'
+import { shardedClosures } from './suite-sharded-closures.js'
+import { shardedWrites } from './suite-sharded-writes.js'
 import { residentUserSemirings } from './suite-user-semirings.js'
 
 /** `toEqual` takes a second for a million elements. */
@@ -43,7 +43,7 @@ function small(seed: number) {
 }
 
 /** Transposes of all matrices of a batch. */
-function turned({ data, shape }: DenseMatrix): DenseMatrix {
+function transposed({ data, shape }: DenseMatrix): DenseMatrix {
   const [rows, cols] = shape.slice(-2) as [number, number]
   const batch = shape.length > 2 ? [shape[0]] : []
   return {
@@ -53,7 +53,7 @@ function turned({ data, shape }: DenseMatrix): DenseMatrix {
   } as DenseMatrix
 }
 
-export function spreadSuite(backend: BackendName): void {
+export function shardedSuite(backend: BackendName): void {
   const slow = { size: 700, options: {} }
   describe('matrices', () => spreadMatrices(backend))
   describe('custom semirings', () => residentUserSemirings(onThree(backend)))
@@ -78,8 +78,8 @@ function spreadMatrices(backend: BackendName): void {
   describe('products', () => products(backend, open))
   describe('chains', () => chains(backend, open))
   describe('combine', () => combining(open))
-  describe('closures', () => spreadClosures(open))
-  describe('copies of written matrices', () => spreadWrites(open))
+  describe('closures', () => shardedClosures(open))
+  describe('copies of written matrices', () => shardedWrites(open))
 
   it('lists its devices', async () => {
     expect([device.backend, device.devices]).toEqual([backend, [0, 1, 2]])
@@ -121,7 +121,7 @@ function spreadMatrices(backend: BackendName): void {
       const across = c.transpose()
       const next = await mpmm(across, c)
       across.dispose()
-      const alone = await mpmm(turned(expected[index]!.c), expected[index]!.c)
+      const alone = await mpmm(transposed(expected[index]!.c), expected[index]!.c)
       expect(await isSame(next.c, alone.c)).toBe(true)
       next.c.dispose()
     }
@@ -221,7 +221,7 @@ function spreadMatrices(backend: BackendName): void {
 
   it('is aborted by its signal, and continues', async () => {
     const a = await device.full([1500, 1500], 1)
-    const [error] = await givenUp((signal) => [mpmm(a, a, { signal })])
+    const [error] = await errorsAfterAbort((signal) => [mpmm(a, a, { signal })])
     expectError(error, 'ABORTED')
     expect(new Set((await (await mpmm(a, a)).c.download()).data)).toEqual(new Set([2]))
   })

@@ -27,7 +27,7 @@ import {
   stepsOf,
 } from './products/case.js'
 import { expectRight, expectValues } from './products/law.js'
-import { compute } from './products/places.js'
+import { compute } from './products/targets.js'
 import { mixed, startFor } from './products/values.js'
 import { drawn, structures, withStructure } from './suite-products.js'
 import { untyped } from './untyped.js'
@@ -47,7 +47,7 @@ function programs(backend: BackendName): void {
     // Products of rows i by columns j of one table, as in triangular recurrences.
     const n = 60
     const { a: table } = withStructure(drawn(maxPlus, 'small, ε scattered', [n, n, n]), { a: 'upper' })
-    const place = { name: 'arrays', options: { backend }, expectation: { backend, timed: true } }
+    const target = { name: 'arrays', options: { backend }, expectation: { backend, timed: true } }
     for (const [row, col, size] of [
       [0, 20, 20],
       [7, 31, 13],
@@ -72,8 +72,8 @@ function programs(backend: BackendName): void {
         structure,
         what: `${row}`,
       }
-      for (const way of ['new', 'out'] as const)
-        expectRight(one, await compute(place, one, way), place.expectation, way)
+      for (const destination of ['new', 'out'] as const)
+        expectRight(one, await compute(target, one, destination), target.expectation, destination)
     }
   })
 
@@ -118,9 +118,9 @@ function programs(backend: BackendName): void {
       const own = index % 3 === 0 ? Object.values(structures)[index % 10] : undefined
       const size = [20 + (index % 7), 30, 25] as const
       const one = withStructure(drawn(maxPlus, 'small, ε scattered', size, {}, index), own ?? upper)
-      const held = index % 2 === 0 ? startFor(maxPlus, 'small', size[0], size[2]) : null
-      const out = held && sourceOf({ ...held, data: held.data.slice() })
-      return { one, own, held, out }
+      const initial = index % 2 === 0 ? startFor(maxPlus, 'small', size[0], size[2]) : null
+      const out = initial && sourceOf({ ...initial, data: initial.data.slice() })
+      return { one, own, initial, out }
     })
     const results = await group(
       tasks.map(
@@ -134,7 +134,7 @@ function programs(backend: BackendName): void {
       ),
       { backend, structure: upper },
     )
-    for (const [index, { one, held }] of tasks.entries()) expectValues(one, results[index]!.c, { held })
+    for (const [index, { one, initial }] of tasks.entries()) expectValues(one, results[index]!.c, { initial })
     const wrong = caught(group([{ a: matrix(1, 1), b: matrix(1, 1), structure: 'upper' as never }]))
     expectError(await wrong, 'OPTION', 'products[0].structure')
   })
@@ -178,16 +178,16 @@ function programs(backend: BackendName): void {
               b: await load(one.b),
               accumulate: one.c0 && (await load(one.c0)),
             }
-            return { one, there, out, held: out ? before : null }
+            return { one, there, out, initial: out ? before : null }
           }),
         )
         const results = await group(
           tasks.map(({ there, out }) => ({ ...there, out }) as unknown as GroupedProduct),
           { semiring: algebra.semiring, structure } as never,
         )
-        for (const [index, { one, held }] of tasks.entries()) {
+        for (const [index, { one, initial }] of tasks.entries()) {
           const c = await (results[index]!.c as unknown as DeviceMatrix).download()
-          expectValues(one, c, { held })
+          expectValues(one, c, { initial })
         }
       }
     },

@@ -60,16 +60,16 @@ interface Elements extends ElementMatrix {
 /** Layout of a matrix in its arrays, which differs between lanes. */
 type ResultTarget = 'rows' | 'columns' | 'spread'
 
-function laneOf(type: LaneType, sizes: readonly number[], way: ResultTarget): Lane {
+function laneOf(type: LaneType, sizes: readonly number[], layout: ResultTarget): Lane {
   const [batch, rows, cols] =
     sizes.length === 3 ? (sizes as [number, number, number]) : [1, ...(sizes as [number, number])]
   const [row, col, item] =
-    way === 'rows'
+    layout === 'rows'
       ? [cols, 1, rows * cols]
-      : way === 'columns'
+      : layout === 'columns'
         ? [1, rows, rows * cols]
         : [3 * cols + 5, 3, rows * (3 * cols + 5) + 7]
-  const offset = way === 'spread' ? 11 : 0
+  const offset = layout === 'spread' ? 11 : 0
   const data = new arrays[type](offset + batch * item + 1).fill(77)
   return {
     data,
@@ -97,17 +97,19 @@ function elementsIn(lanes: readonly Lane[], types: readonly LaneType[]): Element
   }
 }
 
-const ways: readonly ResultTarget[] = ['rows', 'columns', 'spread']
+const layouts: readonly ResultTarget[] = ['rows', 'columns', 'spread']
 
 /** Elements by batch entry, row and column, in matrices of different layouts. */
-function made(
+function drawElements(
   types: readonly LaneType[],
   sizes: readonly number[],
   element: ElementMatrix['at'],
-  way = 0,
+  layout = 0,
 ): Elements {
   const all = elementsIn(
-    types.map((type, lane) => laneOf(type, sizes, ways[(way + (way === 0 ? 0 : lane)) % ways.length]!)),
+    types.map((type, lane) =>
+      laneOf(type, sizes, layouts[(layout + (layout === 0 ? 0 : lane)) % layouts.length]!),
+    ),
     types,
   )
   for (let item = 0; item < all.batch; item++) {
@@ -127,8 +129,8 @@ const make = (
   { types, draw }: Pick<Written, 'types' | 'draw'>,
   sizes: readonly number[],
   random: () => number,
-  way = 0,
-): Elements => made(types, sizes, () => draw(random), way)
+  layout = 0,
+): Elements => drawElements(types, sizes, () => draw(random), layout)
 
 /** Argument of products: a matrix, or one per lane. */
 const given = ({ semiring }: Pick<Written, 'semiring'>, { lanes }: Elements): never =>
@@ -170,14 +172,14 @@ function expectSame(
     })
   expected.elements.forEach((element, index) => {
     if (element === null) return
-    const place = [
+    const position = [
       Math.floor(index / (c.rows * c.cols)),
       Math.floor(index / c.cols) % c.rows,
       index % c.cols,
     ] as const
-    const came = c.at(...place)
+    const came = c.at(...position)
     if (isSame(came, element)) return
-    expect.fail(`${semiring.name}, ${what}: C[${place}] is ${came} and should be ${element}`)
+    expect.fail(`${semiring.name}, ${what}: C[${position}] is ${came} and should be ${element}`)
   })
 }
 
@@ -205,14 +207,14 @@ export function userSemiringSuite(backend: BackendName): void {
       const sizes = sizesOf(m, k, n)
       const [drawnA, drawnB] = [make(each, sizes.a, random), make(each, sizes.b, random)]
       const expected = userOracle(each, drawnA, drawnB)
-      for (const way of [0, 1, 2]) {
-        const a = made(each.types, sizes.a, drawnA.at, way)
-        const b = made(each.types, sizes.b, drawnB.at, (way * 2) % 3)
+      for (const layout of [0, 1, 2]) {
+        const a = drawElements(each.types, sizes.a, drawnA.at, layout)
+        const b = drawElements(each.types, sizes.b, drawnB.at, (layout * 2) % 3)
         const result = await mpmm(given(each, a), given(each, b), { semiring, ...where })
         expect(result.backend).toBe(backend)
-        expectSame(each, await read(each, result.c), expected, `way ${way}`)
+        expectSame(each, await read(each, result.c), expected, `way ${layout}`)
         const { c } = mpmmSync(given(each, a), given(each, b), { semiring, ...where })
-        expectSame(each, await read(each, c), expected, `way ${way}, sync`)
+        expectSame(each, await read(each, c), expected, `way ${layout}, sync`)
       }
     })
 
@@ -243,12 +245,12 @@ export function userSemiringSuite(backend: BackendName): void {
         const b = make(each, right!, random, 2)
         const c0 = make(each, plain!, random, 2)
         const expected = userOracle(each, a, b, { c0 })
-        const made = await mpmm(given(each, a), given(each, b), {
+        const result = await mpmm(given(each, a), given(each, b), {
           semiring,
           accumulate: given(each, c0),
           ...where,
         })
-        expectSame(each, await read(each, made.c), expected, `${left} ⊗ ${right}`)
+        expectSame(each, await read(each, result.c), expected, `${left} ⊗ ${right}`)
         const out = make(each, [3, 9, 7], random, 1)
         const into = await mpmm(given(each, a), given(each, b), {
           semiring,
@@ -298,9 +300,9 @@ export function userSemiringSuite(backend: BackendName): void {
           out: given(each, out),
           ...where,
         } as never)
-        const kept: OracleOptions['c0'] = before
+        const retained: OracleOptions['c0'] = before
         const all = expected.elements.map(
-          (element, index) => element ?? kept.at(0, Math.floor(index / 33), index % 33),
+          (element, index) => element ?? retained.at(0, Math.floor(index / 33), index % 33),
         )
         expectSame(each, out, { ...expected, elements: all }, 'what out holds outside')
       }
@@ -407,7 +409,7 @@ export function userSemiringSuite(backend: BackendName): void {
       try {
         for (let nth = 1, failed = true; failed; nth++) {
           expect(nth, 'it never succeeds').toBeLessThan(200)
-          const out = made(each.types, [40, 30], c0.at)
+          const out = drawElements(each.types, [40, 30], c0.at)
           const options = {
             semiring: each.semiring,
             out: given(each, out),
@@ -649,17 +651,17 @@ export function residentUserSemirings(home: Home): void {
 
   /**
    * Stores the lanes of elements in one matrix, one lane after the other, in rows from `first` on. With
-   * `isTurned` each lane is a transpose of its rows.
+   * `isTransposed` each lane is a transpose of its rows.
    */
-  async function inOneMatrix(each: Written, elements: Elements, isTurned: boolean, first: number) {
+  async function inOneMatrix(each: Written, elements: Elements, isTransposed: boolean, first: number) {
     const { rows, cols, types } = elements
-    const [height, width] = isTurned ? [cols, rows] : [rows, cols]
+    const [height, width] = isTransposed ? [cols, rows] : [rows, cols]
     const type = types[0] === 'float32' ? Float32Array : Int32Array
     const data = new type((first + types.length * height) * width)
     for (let row = 0; row < rows; row++) {
       for (let col = 0; col < cols; col++) {
         elements.at(0, row, col).forEach((value, lane) => {
-          const at = isTurned ? col * width + row : row * width + col
+          const at = isTransposed ? col * width + row : row * width + col
           data[(first + lane * height) * width + at] = value
         })
       }
@@ -667,7 +669,7 @@ export function residentUserSemirings(home: Home): void {
     const whole = await device.upload({ data: data as Int32Array, shape: [data.length / width, width] })
     const lanes = types.map((_, lane) => {
       const view = whole.view({ rows: [first + lane * height, first + (lane + 1) * height] })
-      return isTurned ? view.transpose() : view
+      return isTransposed ? view.transpose() : view
     })
     return { whole, lanes, given: (Array.isArray(each.semiring.dtype) ? lanes : lanes[0]) as never }
   }
@@ -680,21 +682,26 @@ export function residentUserSemirings(home: Home): void {
       const [a, b] = [make(each, [31, 17], random), make(each, [17, 23], random, 1)]
       const c0 = make(each, [31, 23], random)
       const bands = [{ c: [4, 9] }, undefined] as const
-      for (const [isTurned, of] of [true, false].flatMap((turned) =>
-        bands.map((one) => [turned, one] as const),
+      for (const [isTransposed, of] of [true, false].flatMap((transposed) =>
+        bands.map((one) => [transposed, one] as const),
       )) {
-        const out = await inOneMatrix(each, c0, isTurned, 3)
+        const out = await inOneMatrix(each, c0, isTransposed, 3)
         const before = (await out.whole.download()).data
         const expected = userOracle(each, a, b, { c0, ...(of && { bands: of as never }) })
-        const kept = expected.elements.map(
+        const retained = expected.elements.map(
           (element, index) => element ?? c0.at(0, Math.floor(index / 23), index % 23),
         )
         const structure = of && { c: { band: of.c } }
         const options = { semiring, out: out.given, accumulate: true, structure } as never
-        await mpmm((await inOneMatrix(each, a, !isTurned, 1)).given, await upload(each, b), options)
-        expectSame(each, await read(each, out.given), { ...expected, elements: kept }, `turned: ${isTurned}`)
+        await mpmm((await inOneMatrix(each, a, !isTransposed, 1)).given, await upload(each, b), options)
+        expectSame(
+          each,
+          await read(each, out.given),
+          { ...expected, elements: retained },
+          `turned: ${isTransposed}`,
+        )
         const after = (await out.whole.download()).data
-        const ahead = 3 * (isTurned ? 31 : 23)
+        const ahead = 3 * (isTransposed ? 31 : 23)
         expect([...after.subarray(0, ahead)]).toEqual([...before.subarray(0, ahead)])
       }
     }

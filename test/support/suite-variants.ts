@@ -21,7 +21,7 @@ import type { SemiringName } from './oracle.js'
 import { type Part, whole } from './parts.js'
 import { type Algebra, algebraOf, algebras, by, type Case, type Elements, sourceOf } from './products/case.js'
 import { expectRight } from './products/law.js'
-import { compute, type Place, type ResultTarget } from './products/places.js'
+import { compute, type ExecutionTarget, type ResultTarget } from './products/targets.js'
 import { decisive, kindNamesOf, mixed, startFor, tied, valuesFor } from './products/values.js'
 import { describeUnless } from './skip.js'
 import { depths, drawn, withStructure } from './suite-products.js'
@@ -38,16 +38,16 @@ function knownCase(algebra: Algebra, name: string, make: () => Case): Case {
 const exact = new WeakMap<Case, string[]>()
 
 /** Arithmetics in which a product of int32 is exact, cheapest first; computed once. */
-function pathsOfCase(asked: Case): string[] {
-  const before = exact.get(asked)
+function pathsOfCase(testCase: Case): string[] {
+  const before = exact.get(testCase)
   if (before) return before
   const shown = ({ data, rows, cols, batch }: Elements) => ({
     data: data as Int32Array,
     shape: [batch, rows, cols] as [number, number, number],
   })
-  const { algebra, a, b, overflow = 'throw' } = asked
+  const { algebra, a, b, overflow = 'throw' } = testCase
   const paths = exactPaths(shown(a), shown(b), algebra.semiring as SemiringName, overflow)
-  exact.set(asked, paths)
+  exact.set(testCase, paths)
   return paths
 }
 
@@ -87,10 +87,10 @@ export function variantSuite(backend: BackendName, part: Part = whole): void {
   afterAll(() => device.close())
 
   // Variants are ordered by algebra, because their expected results are computed once per algebra.
-  const place = ({ semiring, dtype }: Variant) => algebras.indexOf(algebraOf(semiring, dtype))
+  const position = ({ semiring, dtype }: Variant) => algebras.indexOf(algebraOf(semiring, dtype))
   const listed = variants()
     .filter((row) => row.backend === backend)
-    .sort((x, y) => place(x) - place(y))
+    .sort((x, y) => position(x) - position(y))
   for (const [turn, variant] of part(listed).entries()) {
     const cannot = missing(variant)
     const { name, semiring, dtype } = variant
@@ -114,36 +114,42 @@ function laws(
   turn: number,
 ): void {
   const { name, semiring, dtype } = variant
-  const inArrays: Place = { name: 'arrays', options: {}, expectation: { backend, timed: true }, sync: true }
+  const inArrays: ExecutionTarget = {
+    name: 'arrays',
+    options: {},
+    expectation: { backend, timed: true },
+    sync: true,
+  }
 
   /** Arithmetic in which the variant computes the int32 sums of a case, or `none`. */
-  function pathOf(asked: Case): string | undefined {
-    const hasSteps = asked.a.cols > 0 && asked.a.batch > 0 && asked.b.batch > 0
-    if (!algebra.isInteger || !hasSteps || asked.structure) return undefined
-    return pathsOfCase(asked).find((name) => pathsOf(variant).includes(name)) ?? 'none'
+  function pathOf(testCase: Case): string | undefined {
+    const hasSteps = testCase.a.cols > 0 && testCase.a.batch > 0 && testCase.b.batch > 0
+    if (!algebra.isInteger || !hasSteps || testCase.structure) return undefined
+    return pathsOfCase(testCase).find((name) => pathsOf(variant).includes(name)) ?? 'none'
   }
-  const refuses = (asked: Case) => pathOf(asked) === 'none'
+  const refuses = (testCase: Case) => pathOf(testCase) === 'none'
 
   /**
    * Fails unless the variant computes products whose sums fit its accumulator, in the required arithmetic,
    * and rejects other products. A variant may also reject products of floats and with structures.
    */
   async function check(
-    asked: Case,
-    ways: ResultTarget[] = ['new'],
+    testCase: Case,
+    destinations: ResultTarget[] = ['new'],
     where = inArrays,
   ): Promise<'computed' | 'refused'> {
-    const path = pathOf(asked)
-    const mayRefuse = path === 'none' || isExponent(variant) || asked.structure !== undefined
-    for (const way of ways) {
-      const outcome = await compute(where, by(name, asked), way)
+    const path = pathOf(testCase)
+    const mayRefuse = path === 'none' || isExponent(variant) || testCase.structure !== undefined
+    for (const destination of destinations) {
+      const outcome = await compute(where, by(name, testCase), destination)
       const { code } = (outcome.error ?? {}) as { code?: string }
       if (mayRefuse && code === 'ERR_MPMML_VARIANT') {
         expectError(outcome.error, 'VARIANT', name, "can't run this product")
         return 'refused'
       }
-      if (path === 'none') expect.fail(`${asked.what}: there is a result, and no path on which it is exact`)
-      expectRight(by(name, asked, { path }), outcome, where.expectation, way)
+      if (path === 'none')
+        expect.fail(`${testCase.what}: there is a result, and no path on which it is exact`)
+      expectRight(by(name, testCase, { path }), outcome, where.expectation, destination)
     }
     return 'computed'
   }
@@ -175,10 +181,10 @@ function laws(
     for (const [index, size] of [...sizes, ...deep].entries()) {
       const kinds = algebra.isInteger ? kindsOfPaths : [mixed(algebra), ...decisive(algebra)]
       for (const kind of inTurn(backend, kinds, turn + index, 2)) {
-        const asked = cached(kind, size)
+        const testCase = cached(kind, size)
         // On the CPU the test above determines the rejected products.
-        if (backend === 'cpu' && refuses(asked)) continue
-        await check(asked)
+        if (backend === 'cpu' && refuses(testCase)) continue
+        await check(testCase)
       }
     }
   })
@@ -202,12 +208,12 @@ function laws(
         [undefined, 4],
       ].entries()) {
         const what = `a batch, ${kind}`
-        const asked = knownCase(algebra, `${what} ${index}`, () => {
+        const testCase = knownCase(algebra, `${what} ${index}`, () => {
           const [a] = valuesFor(algebra, kind, [m, k, n], batchA, batchA ? 1 : 2)
           const [, b] = valuesFor(algebra, kind, [m, k, n], batchB, batchB ? 1 : 2)
           return { algebra, a, b, c0: startFor(algebra, kind, m, n, 4), what }
         })
-        await check(asked)
+        await check(testCase)
       }
       // More products than a GPU has blocks.
       const many = knownCase(algebra, `many ${kind}`, () => {
@@ -245,10 +251,10 @@ function laws(
         const kind = algebra.isInteger ? 'few levels, ties' : mixed(algebra)
         // Either operand is the larger one.
         const [m, n] = layouts ? [83, 67] : [67, 83]
-        const asked = knownCase(algebra, key, () =>
+        const testCase = knownCase(algebra, key, () =>
           withStructure(drawn(algebra, kind, [m, backend === 'cpu' ? 290 : 70, n], { layouts }), structure),
         )
-        const outcome = await check(asked, inTurn<ResultTarget>(backend, ['new', 'out'], turn + at, 2))
+        const outcome = await check(testCase, inTurn<ResultTarget>(backend, ['new', 'out'], turn + at, 2))
         // Some families of a GPU don't support structures.
         if (backend === 'cpu') expect(outcome).toBe(isThin ? 'refused' : 'computed')
       }
@@ -265,24 +271,24 @@ function laws(
 
   it.skipIf(algebra.kind !== 'product')('rejects negative elements', async () => {
     for (const where of ['a', 'b', 'c0'] as const) {
-      const asked = knownCase(algebra, `negative ${where}`, () => {
-        const made = drawn(algebra, 'above 0', ragged, {
+      const testCase = knownCase(algebra, `negative ${where}`, () => {
+        const created = drawn(algebra, 'above 0', ragged, {
           c0: startFor(algebra, 'above 0', ragged[0], ragged[2]),
         })
-        made[where]!.data[3 * made[where]!.cols + 2] = -6
-        return made
+        created[where]!.data[3 * created[where]!.cols + 2] = -6
+        return created
       })
-      await check(asked, ['out'])
+      await check(testCase, ['out'])
     }
   })
 
   it('computes products without steps, on a device too', async () => {
-    const asked = cached(mixed(algebra), [5, 0, 7], { c0: startFor(algebra, mixed(algebra), 5, 7) })
+    const testCase = cached(mixed(algebra), [5, 0, 7], { c0: startFor(algebra, mixed(algebra), 5, 7) })
     const there = { ...inArrays, name: 'a device', device, sync: false }
-    await check(asked, ['new', 'in place'], there)
+    await check(testCase, ['new', 'in place'], there)
     await check(cached(mixed(algebra), [5, 0, 7]), ['out'], there)
     const [A, B] = await Promise.all(
-      [asked.a, asked.b].map((each) => device().upload(sourceOf(each) as never)),
+      [testCase.a, testCase.b].map((each) => device().upload(sourceOf(each) as never)),
     )
     expect(await plan(A!, B!, { semiring, variant: name } as object)).toMatchObject({ variant: name })
     for (const each of [A, B]) each!.dispose()

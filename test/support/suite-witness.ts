@@ -113,7 +113,7 @@ export function witnessSuite(backend: BackendName): void {
       const { c, witness } = results[index] as unknown as { c: DeviceMatrix; witness: DeviceMatrix }
       expectValues(expected[index % 5]!, await c.download(), { witness: await witness.download() })
     }
-    const dispose = (made: object) => (made as DeviceMatrix).dispose()
+    const dispose = (created: object) => (created as DeviceMatrix).dispose()
     for (const [index, { c, witness }] of results.entries()) {
       if (index !== 2000) dispose(c)
       dispose(witness)

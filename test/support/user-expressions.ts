@@ -165,7 +165,7 @@ const formulas: Record<string, string | ((from: ValueType) => string)> = {
 }
 
 /** JavaScript code that converts a value to the representation of its type. */
-const held: Record<ValueType, (value: string) => string> = {
+const storedValue: Record<ValueType, (value: string) => string> = {
   int32: (value) => `(${value}) | 0`,
   uint32: (value) => `(${value}) >>> 0`,
   float32: (value) => `Math.fround(${value})`,
@@ -207,7 +207,7 @@ function evaluationOf(it: Expression): Evaluation {
     if (formula === undefined) throw new Error(`the oracle has no ${op}`)
     const text = typeof formula === 'string' ? formula : formula(nodes[operands.at(-1)!]!.type)
     const names: Record<string, number | undefined> = { x: operands[0], y: operands[1], z: operands[2] }
-    return `const v${node} = ${held[type](text.replace(/\b[xyz]\b/g, (name) => `v${names[name]}`))}`
+    return `const v${node} = ${storedValue[type](text.replace(/\b[xyz]\b/g, (name) => `v${names[name]}`))}`
   })
   const stores = results.map((node, lane) => `out[${lane}][to] = v${node}`)
   const body = `return (xs, i, ys, j, out, to) => {\n${[...lines, ...stores].join('\n')}\n}`

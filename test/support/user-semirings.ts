@@ -35,15 +35,15 @@ const max = (x: number, y: number) => (Number.isNaN(x) ? y : Number.isNaN(y) ? x
 const min = (x: number, y: number) => (Number.isNaN(x) ? y : Number.isNaN(y) ? x : Math.min(x, y))
 
 const one = (
-  made: UserSemiring,
+  created: UserSemiring,
   zero: number,
   plus: (x: number, y: number) => number,
   times: (x: number, y: number) => number,
   draw: (random: () => number) => number,
   tolerance = 0,
 ): Written => ({
-  semiring: made,
-  types: [made.dtype as LaneType],
+  semiring: created,
+  types: [created.dtype as LaneType],
   zero: [zero],
   plus: ([x], [y]) => [plus(x!, y!)],
   times: ([x], [y]) => [times(x!, y!)],
@@ -76,10 +76,10 @@ function bests(name: 'max-plus' | 'min-plus', k: 2 | 3 | 4): Written {
   const sorted = (all: readonly number[]) => {
     const best = new Array<number>(k).fill(zero)
     for (const value of all) {
-      let place = k
-      for (; place > 0 && sign * (value - best[place - 1]!) < 0; place--)
-        if (place < k) best[place] = best[place - 1]!
-      if (place < k) best[place] = value
+      let position = k
+      for (; position > 0 && sign * (value - best[position - 1]!) < 0; position--)
+        if (position < k) best[position] = best[position - 1]!
+      if (position < k) best[position] = value
     }
     return best
   }

@@ -107,8 +107,8 @@ export function callsOf(changes: Changes = {}, allowsFallback = true): GpuFuncti
       const adapter = await found.requestAdapter()
       if (!adapter) return null
       const { info, features, limits } = adapter
-      const requestDevice = async (wanted: GPUDeviceDescriptor) => {
-        const device = await adapter.requestDevice(wanted)
+      const requestDevice = async (descriptor: GPUDeviceDescriptor) => {
+        const device = await adapter.requestDevice(descriptor)
         const [compile, bind] = [device.createShaderModule.bind(device), device.createBindGroup.bind(device)]
         if (code) device.createShaderModule = (module) => compile({ ...module, code: code(module.code) })
         if (entries)
@@ -250,7 +250,7 @@ export async function close(
   const memory = await calls.upload(device, weights, copy, flag)
   let next: Int32Array | null = null
   try {
-    const made = await calls.closeMatrix(
+    const created = await calls.closeMatrix(
       device,
       memory,
       null,
@@ -263,7 +263,7 @@ export async function close(
     )
     if (wantsNext) {
       next = new Int32Array(batch * n * n)
-      await calls.download(device, made as NativeMemory, next, copy, flag)
+      await calls.download(device, created as NativeMemory, next, copy, flag)
     }
   } catch (error) {
     if ((error as { code?: string }).code !== 'ERR_MPMML_CYCLE') throw error

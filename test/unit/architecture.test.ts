@@ -454,8 +454,8 @@ describe('TypeScript', () => {
 })
 
 it('names only existing files of the project, in comments and in guides', () => {
-  // These pages quote former names.
-  const quoting = ['docs/style.md', 'docs/glossary-of-code.md']
+  // This page quotes former names.
+  const quoting = ['docs/style.md']
   const guides = ['README.md', 'CHANGELOG.md', ...filesUnder('docs', /^docs\/[\w-]+\.md$/)].filter(
     (file) => !quoting.includes(file),
   )

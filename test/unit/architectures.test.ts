@@ -23,7 +23,7 @@ afterAll(() => rmSync(folder, { recursive: true }))
  * Returns the architectures that are chosen for compute capabilities from nvidia-smi. An empty list simulates
  * a machine without a driver.
  */
-function choose(asked: string, known: number[], capabilities: string[] = []) {
+function choose(requested: string, known: number[], capabilities: string[] = []) {
   const smi = join(folder, 'nvidia-smi')
   writeFileSync(
     smi,
@@ -35,7 +35,7 @@ function choose(asked: string, known: number[], capabilities: string[] = []) {
     script,
     `cmake_minimum_required(VERSION 3.18)
 include("${join(root, 'native/cuda/architectures.cmake')}")
-mpmml_choose_architectures("${asked}" "${known.join(';')}")
+mpmml_choose_architectures("${requested}" "${known.join(';')}")
 mpmml_name_architectures(main \${mpmml_architectures})
 mpmml_name_architectures(lab \${mpmml_lab_architectures})
 message("\${main}|\${lab}|\${mpmml_architectures_note}|")
@@ -88,8 +88,8 @@ describeUnless(missing, 'a build', () => {
   })
 
   it('selects the named architectures for every machine', () => {
-    for (const asked of ['61;90', '61 90', '61,90', 'sm_61;sm_90']) {
-      expect(choose(asked, cuda12, ['8.0'])).toMatchObject({
+    for (const requested of ['61;90', '61 90', '61,90', 'sm_61;sm_90']) {
+      expect(choose(requested, cuda12, ['8.0'])).toMatchObject({
         main: 'sm_61 sm_90 compute_90',
         lab: 'sm_61 sm_90 compute_90',
         note: '',
@@ -111,8 +111,8 @@ describeUnless(missing, 'a build', () => {
     expect(choose('all', cuda13, ['8.6'])).toMatchObject({ main, lab: 'sm_86 compute_86' })
   })
 
-  it.each(['61', 'sm_61', '90;x', 'ALL'])('rejects %s for a toolkit without it', (asked) => {
-    const { status, stderr } = choose(asked, cuda13)
+  it.each(['61', 'sm_61', '90;x', 'ALL'])('rejects %s for a toolkit without it', (requested) => {
+    const { status, stderr } = choose(requested, cuda13)
     expect(status).not.toBe(0)
     expect(stderr).toMatch(/MPMML_CUDA_ARCHS names \S+, which this CUDA toolkit doesn't have; it has 75;80/)
   })

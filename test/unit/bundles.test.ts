@@ -27,7 +27,7 @@ describe('the packages that bundlers and tracers find', () => {
     expect(addons.names).toEqual(published)
     const source = readFileSync(join(root, 'lib', 'addons.cjs'), 'utf8')
     const literals = [...source.matchAll(/case '([^']+)':\s+return \{ addon: require\('([^']+)'\) \}/g)]
-    expect(literals.map(([, asked, required]) => [asked, required])).toEqual(
+    expect(literals.map(([, requested, required]) => [requested, required])).toEqual(
       published.map((one) => [one, one]),
     )
   })

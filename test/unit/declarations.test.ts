@@ -38,11 +38,11 @@ function* results(): Generator<[name: string, parameter: string, expression: str
       const path = `mpmml${entry.slice(1)}`
       const exported = checker.tryGetMemberInModuleExports(name, module)!
       const symbol = exported.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(exported) : exported
-      const place = `import('${path}').${name}`
+      const position = `import('${path}').${name}`
       if (symbol.flags & ts.SymbolFlags.Value && !(symbol.flags & ts.SymbolFlags.Class)) {
         const signatures = checker.getTypeOfSymbol(symbol).getCallSignatures()
         const calls = signatures.length > 0 ? signatures.map(call) : ['']
-        for (const one of calls) yield [`${path}.${name}`, `value: typeof ${place}`, `value${one}`]
+        for (const one of calls) yield [`${path}.${name}`, `value: typeof ${position}`, `value${one}`]
       }
       const parameters = (symbol.declarations![0] as ts.InterfaceDeclaration).typeParameters ?? []
       const isTuple = checker.isTupleType(checker.getDeclaredTypeOfSymbol(symbol))
@@ -54,7 +54,7 @@ function* results(): Generator<[name: string, parameter: string, expression: str
         const signatures = checker.getTypeOfSymbol(member).getCallSignatures()
         const calls = signatures.length > 0 ? signatures.map((one) => `!${call(one)}`) : ['']
         for (const one of calls) {
-          yield [`${path}.${name}.${member.name}`, `value: ${place}`, `value.${member.name}${one}`]
+          yield [`${path}.${name}.${member.name}`, `value: ${position}`, `value.${member.name}${one}`]
         }
       }
     }

@@ -8,27 +8,27 @@ const never = new AbortController().signal
 
 describe('cases', () => {
   it('are measured in their order, and each result is saved immediately', async () => {
-    const kept: string[] = []
-    const cases = ['a', 'b', 'c'].map((name) => caseOf(name, async () => `${name}${kept.length}`))
+    const retained: string[] = []
+    const cases = ['a', 'b', 'c'].map((name) => caseOf(name, async () => `${name}${retained.length}`))
     const found = await runCases(cases, never, (one) => {
-      kept.push(one)
+      retained.push(one)
     })
     expect(found).toEqual(['a0', 'b1', 'c2'])
-    expect(kept).toEqual(found)
+    expect(retained).toEqual(found)
   })
 
   it('end at an interrupt, after the running one', async () => {
     const controller = new AbortController()
-    const kept: string[] = []
+    const retained: string[] = []
     const stop = caseOf('stop', async () => {
       controller.abort(new Error('enough'))
       return 'stopped'
     })
     const running = runCases([stop, caseOf('next', async () => 'next')], controller.signal, (one) => {
-      kept.push(one)
+      retained.push(one)
     })
     await expect(running).rejects.toThrow('enough')
-    expect(kept).toEqual(['stopped'])
+    expect(retained).toEqual(['stopped'])
   })
 })
 
@@ -102,9 +102,9 @@ describe('suites', () => {
   })
 
   it('apply limits of GPUs only to GPUs, and not in quick runs', () => {
-    const asked = { must: 2, aim: 1 }
-    expect(new Bench(request).ofGpu(asked)).toEqual({})
-    expect(new Bench({ ...request, backend: 'cuda' }).ofGpu(asked)).toEqual({})
-    expect(new Bench({ ...request, backend: 'cuda', quick: false }).ofGpu(asked)).toEqual(asked)
+    const requested = { must: 2, aim: 1 }
+    expect(new Bench(request).ofGpu(requested)).toEqual({})
+    expect(new Bench({ ...request, backend: 'cuda' }).ofGpu(requested)).toEqual({})
+    expect(new Bench({ ...request, backend: 'cuda', quick: false }).ofGpu(requested)).toEqual(requested)
   })
 })

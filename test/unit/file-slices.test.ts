@@ -1,7 +1,7 @@
 /** Work on files in steps, between which the event loop runs, and limits of the memory of a file. */
 import { writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { DenseEntries, wantedOf } from '../../lib/files/dense.js'
+import { DenseEntries, denseRequest } from '../../lib/files/dense.js'
 import { EntryList } from '../../lib/files/entries.js'
 import { readMatrix } from '../../lib/files.js'
 import { parseGraph, readGraph } from '../../lib/graph.js'
@@ -26,7 +26,7 @@ function run<Result>(steps: Steps<Result>): { yields: number; result: Result } {
 
 describe('steps', () => {
   it('fill a dense matrix of a sparse file in slices', () => {
-    const sink = new DenseEntries('it', wantedOf('max-plus', undefined))
+    const sink = new DenseEntries('it', denseRequest('max-plus', undefined))
     const { yields } = run(sink.begin({ rows: 2000, cols: 2000, most: 1, values: 'integer' }))
     expect(yields).toBeGreaterThanOrEqual(4_000_000 / 2 ** 18)
     expect(run(sink.end(2000, 2000)).result.data.every((value) => value === -(2 ** 31))).toBe(true)

@@ -3,7 +3,7 @@ import { appendFileSync, existsSync, readdirSync, readFileSync, rmSync, writeFil
 import { gzipSync } from 'node:zlib'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { convertMatrix } from '../../lib/files/convert.js'
-import { DenseEntries, wantedOf } from '../../lib/files/dense.js'
+import { DenseEntries, denseRequest } from '../../lib/files/dense.js'
 import { DecodedStream, decodeArray } from '../../lib/files/npy-decoder.js'
 import type { FileOptions, WriteFileOptions } from '../../lib/files/progress.js'
 import { FileWork } from '../../lib/files/progress.js'
@@ -276,7 +276,7 @@ describe('long loops', () => {
 
   it('observe the signal over the elements of a dense matrix of few entries', async () => {
     const controller = new AbortController()
-    const sink = new DenseEntries('a.gr', wantedOf('min-plus', undefined))
+    const sink = new DenseEntries('a.gr', denseRequest('min-plus', undefined))
     // The matrix takes 144 MB, which are filled with zeros before the first entry.
     const filling = FileWork.run('reading a file', { signal: controller.signal }, (work) =>
       work.inSlices(sink.begin({ rows: 6000, cols: 6000, most: 1, values: 'integer' })),
@@ -288,7 +288,7 @@ describe('long loops', () => {
   it('observe the signal during the conversion of one long row', async () => {
     const controller = new AbortController()
     const row = matrix(1, COUNT, new Int32Array(COUNT))
-    const converted = convertMatrix(row, wantedOf('max-plus', 'float64'), 'a.npy', controller.signal)
+    const converted = convertMatrix(row, denseRequest('max-plus', 'float64'), 'a.npy', controller.signal)
     setImmediate(() => controller.abort('enough'))
     await expect(converted).rejects.toMatchObject({ code: 'ERR_MPMML_ABORTED', cause: 'enough' })
   })
@@ -316,7 +316,7 @@ describe('entries in a dense matrix', () => {
   ] as const)('keep zeros, and the semiring’s, of %s', async (semiring, values) => {
     for (const dtype of ['int32', 'float64', 'float32'] as const) {
       if (semiring === 'max-times' && dtype === 'int32') continue
-      const sink = new DenseEntries('a.mtx', wantedOf(semiring, dtype))
+      const sink = new DenseEntries('a.mtx', denseRequest(semiring, dtype))
       atOnce(sink.begin({ rows: 2, cols: values.length, most: undefined, values: 'real' }))
       const zero =
         { 'max-plus': -1, 'min-plus': 1, 'max-times': 0, 'max-min': -1 }[semiring] *

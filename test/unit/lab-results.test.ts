@@ -54,18 +54,18 @@ const refused: lab.OccupancyPoint = {
 }
 
 function results(...points: lab.Point[]): lab.Results {
-  const made = lab.newResults(machine)
-  for (const point of points) addPoint(made, point)
-  return made
+  const created = lab.newResults(machine)
+  for (const point of points) addPoint(created, point)
+  return created
 }
 
 describe('points', () => {
   it('replace points of the same measurement, in any order of parameters', () => {
     const again = kernel(8, 7)
     again.parameters = Object.fromEntries(Object.entries(again.parameters).reverse()) as never
-    const made = results(kernel(8), kernel(16), again)
-    expect(made.points).toHaveLength(2)
-    expect(made.points[0]).toBe(again)
+    const created = results(kernel(8), kernel(16), again)
+    expect(created.points).toHaveLength(2)
+    expect(created.points[0]).toBe(again)
   })
   it('differ by kind, sweep, name and parameters', () => {
     const point = kernel(8)
@@ -85,13 +85,13 @@ describe('a results file', () => {
     [results(kernel(8))],
     [results(kernel(8), refused, kernel(16))],
     [results(...madeUpPoints())],
-  ])('is read back unchanged', async (made) => {
-    await lab.writeResults(path('r.json'), made)
-    expect(await lab.readResults(path('r.json'))).toEqual(made)
+  ])('is read back unchanged', async (created) => {
+    await lab.writeResults(path('r.json'), created)
+    expect(await lab.readResults(path('r.json'))).toEqual(created)
     const text = readFileSync(path('r.json'), 'utf8')
     expect(text.endsWith('}\n')).toBe(true)
     // The file has one line per point, so that line-based tools can compare files.
-    expect(text.split('\n').filter((line) => line.includes('"kind"'))).toHaveLength(made.points.length)
+    expect(text.split('\n').filter((line) => line.includes('"kind"'))).toHaveLength(created.points.length)
   })
 
   const whole = JSON.stringify(results(kernel(8)))

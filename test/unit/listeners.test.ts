@@ -160,7 +160,7 @@ it.each(Object.keys(aborted))('rejects %s if its signal is aborted, even without
 
 /** Work with progress. */
 type Listener = { onProgress: (progress: unknown) => void }
-const told: Record<string, (options: Listener) => unknown> = {
+const reporting: Record<string, (options: Listener) => unknown> = {
   mpmm: (o) => mpmml.mpmm(a, a, { ...cpu, ...o }),
   'mpmm over a semiring of your own': (o) => mpmml.mpmm(lanes(a), lanes(a), { ...cpu, semiring: own, ...o }),
   'star over a semiring of your own': (o) => algebra.star(lanes(a), { ...cpu, semiring: own, ...o }),
@@ -230,14 +230,14 @@ const thrown: [string, unknown][] = [
   ['a code of the library', Object.assign(new Error('boom'), { code: 'ERR_MPMML_CYCLE' })],
 ]
 
-describe.each(Object.keys(told))('%s', (name) => {
+describe.each(Object.keys(reporting))('%s', (name) => {
   // A simulated clock makes functions call their listener even during short work.
   const { setInterval } = globalThis
   let clock = 0
   beforeEach(() => {
-    vi.spyOn(globalThis, 'setInterval').mockImplementation(((tell: () => void, ms: number) => {
-      queueMicrotask(tell)
-      return setInterval(tell, ms)
+    vi.spyOn(globalThis, 'setInterval').mockImplementation(((tick: () => void, ms: number) => {
+      queueMicrotask(tick)
+      return setInterval(tick, ms)
     }) as never)
     vi.spyOn(performance, 'now').mockImplementation(() => {
       clock += 1000
@@ -255,7 +255,7 @@ describe.each(Object.keys(told))('%s', (name) => {
       calls++
       throw error
     }
-    const came = await (async () => told[name]!({ onProgress }))().then(
+    const came = await (async () => reporting[name]!({ onProgress }))().then(
       () => none,
       (rejected: unknown) => rejected,
     )
@@ -300,7 +300,7 @@ const without = `
 
 it('covers all functions with signals and listeners', () => {
   const first = (names: object) => new Set(Object.keys(names).map((name) => name.split(/[ ,]/)[0]!))
-  const [withSignal, withListener] = [first(aborted), first(told)]
+  const [withSignal, withListener] = [first(aborted), first(reporting)]
   // Every function with a listener also has a signal.
   expect([...withListener].filter((name) => !withSignal.has(name))).toEqual([])
   expect(

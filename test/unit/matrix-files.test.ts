@@ -118,9 +118,9 @@ describe('round trips', () => {
           const back = await readMatrix(path, { dtype })
           expect(shown(back)).toEqual(shown(original))
           // A text file of float32 values is read as float64, which represents every float32.
-          const unasked = await readMatrix(path, dtype === 'uint8' ? { semiring: 'or-and' } : {})
+          const automatic = await readMatrix(path, dtype === 'uint8' ? { semiring: 'or-and' } : {})
           const float = dtype === 'float32' && !/np[yz]$/.test(ending) ? 'float64' : dtype
-          expect(unasked.data.constructor.name.toLowerCase()).toBe(`${float}array`)
+          expect(automatic.data.constructor.name.toLowerCase()).toBe(`${float}array`)
         }
       },
     )
@@ -268,12 +268,12 @@ describe('options', () => {
   it('report progress to a listener; the work ends with the value that it throws', async () => {
     const path = fresh('.csv')
     const large = matrix(3000, 500, new Float64Array(1_500_000).fill(0.123456789))
-    const told: number[] = []
+    const reports: number[] = []
     await writeMatrix(path, large)
-    await readMatrix(path, { onProgress: ({ done }) => told.push(done) })
-    for (const done of told) expect(done).toBeGreaterThanOrEqual(0)
-    expect([...told].sort((a, b) => a - b)).toEqual(told)
-    expect(told.at(-1) ?? 1).toBe(1)
+    await readMatrix(path, { onProgress: ({ done }) => reports.push(done) })
+    for (const done of reports) expect(done).toBeGreaterThanOrEqual(0)
+    expect([...reports].sort((a, b) => a - b)).toEqual(reports)
+    expect(reports.at(-1) ?? 1).toBe(1)
   })
 
   it('leave no file after an abort', async () => {

@@ -16,9 +16,9 @@ describe('matrix', () => {
   })
   it('keeps an Int32Array without a copy', () => {
     const data = Int32Array.of(1, 6, 2, 8, 3, 4)
-    const made = matrix(2, 3, data)
-    expect(made).toEqual({ data, shape: [2, 3], strides: [3, 1], offset: 0 })
-    expect(made.data).toBe(data)
+    const created = matrix(2, 3, data)
+    expect(created).toEqual({ data, shape: [2, 3], strides: [3, 1], offset: 0 })
+    expect(created.data).toBe(data)
     expect(matrix([2, 3], data).data).toBe(data)
   })
   it('copies an array', () => {

@@ -53,13 +53,13 @@ describe('names of enumerators', () => {
 
 // The first CUDA call of a process takes hundreds of milliseconds, which products leave to worker threads.
 it('makes no CUDA call for products on JavaScript’s thread', async () => {
-  const asked = [vi.spyOn(addon, 'describe'), vi.spyOn(addon, 'explain')]
+  const calls = [vi.spyOn(addon, 'describe'), vi.spyOn(addon, 'explain')]
   const one = matrix(1, 1, [1])
   expect((await mpmm(one, one)).device).not.toBe('')
   expect((await mpmm(one, one, { backend: 'cpu' })).device).not.toBe('')
   await plan(one, one)
   expect(mpmmSync(one, one).device).not.toBe('')
-  for (const call of asked) {
+  for (const call of calls) {
     expect(call).not.toHaveBeenCalled()
     call.mockRestore()
   }
@@ -167,8 +167,8 @@ describe('requests about devices that lib would not send', () => {
     ...layout('c', ROWS),
   }
   const closure = (values: Values = {}) => written(addon.requestFields, { ...closureValues, ...values })
-  const release = (made: NativeMemory | NativeMemory[] | undefined) => {
-    for (const memory of made === undefined ? [] : [made].flat()) addon.release(memory)
+  const release = (created: NativeMemory | NativeMemory[] | undefined) => {
+    for (const memory of created === undefined ? [] : [created].flat()) addon.release(memory)
   }
 
   let device: NativeDevice
@@ -369,9 +369,9 @@ describe('requests about devices that lib would not send', () => {
         const sizes = ['batch', 'rows', 'cols', 'm', 'n', 'k'].includes(name)
         for (const value of wild) {
           if (sizes && value === 2 ** 31) continue
-          let made: unknown
+          let created: unknown
           try {
-            made = await call(written(names, { ...values, [name]: value }))
+            created = await call(written(names, { ...values, [name]: value }))
           } catch (error) {
             const { code, message } = error as Error & { code?: string }
             if (code === undefined) expect(message, `${name}: ${value}`).toMatch('malformed request')
@@ -379,7 +379,7 @@ describe('requests about devices that lib would not send', () => {
             continue
           }
           // Every value of asksWitness except 0 also allocates memory for witnesses.
-          for (const memory of [made].flat()) if (memory) addon.release(memory as NativeMemory)
+          for (const memory of [created].flat()) if (memory) addon.release(memory as NativeMemory)
         }
       }
     }

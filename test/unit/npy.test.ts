@@ -647,7 +647,7 @@ describe('numpy itself', () => {
       [-2, 2147483647],
       [3, 256],
     ])
-    const made: string[] = JSON.parse(
+    const created: string[] = JSON.parse(
       python(`
 import itertools, json, numpy
 paths = []
@@ -656,8 +656,8 @@ for type, order in itertools.product(['i1', 'u2', '>i2', '>i4', 'u4', 'i8', '>i8
     numpy.save(paths[-1], numpy.asarray(numpy.arange(24).reshape(2, 3, 4), dtype=type, order=order))
 print(json.dumps(paths))`),
     )
-    expect(made).toHaveLength(16)
-    for (const file of made) {
+    expect(created).toHaveLength(16)
+    for (const file of created) {
       const all = Array.from({ length: 24 }, (_, i) => i)
       expect(elements(await readNpy(file))).toEqual(all)
       expect(elements(await readNpy(file, { dtype: 'uint8' }))).toEqual(all)

@@ -41,11 +41,11 @@ afterEach(() => rmSync(folder, { recursive: true }))
 
 function install(names: Package[]): void {
   for (const short of names) {
-    const place = join(folder, 'node_modules', '@mpmml', short)
-    mkdirSync(place, { recursive: true })
+    const position = join(folder, 'node_modules', '@mpmml', short)
+    mkdirSync(position, { recursive: true })
     const manifest = { name: `@mpmml/${short}`, version, main: packages[short] }
-    writeFileSync(join(place, 'package.json'), JSON.stringify(manifest))
-    symlinkSync(join(root, 'build/Release/mpmml.node'), join(place, packages[short]))
+    writeFileSync(join(position, 'package.json'), JSON.stringify(manifest))
+    symlinkSync(join(root, 'build/Release/mpmml.node'), join(position, packages[short]))
   }
 }
 
@@ -88,9 +88,9 @@ describeUnless(skipped, 'the loader', () => {
     ['550.54.14', GTX_1080_TI, 'cuda12-linux-x64'],
     ['580.65.06', H100, 'cuda-linux-x64'],
     ['580.65.06', RTX_2080, 'cuda-linux-x64'],
-  ])('loads, with driver %s and GPU %s, %s of both packages with CUDA', (driver, gpu, wanted) => {
+  ])('loads, with driver %s and GPU %s, %s of both packages with CUDA', (driver, gpu, requested) => {
     install(['linux-x64-gnu', 'cuda-linux-x64', 'cuda12-linux-x64'])
-    expect(taken(driver, [gpu])).toBe(`@mpmml/${wanted}`)
+    expect(taken(driver, [gpu])).toBe(`@mpmml/${requested}`)
   })
 
   it('prefers products with the right CUDA to a laboratory with the wrong one', () => {

@@ -122,8 +122,8 @@ const toMatrix = (rows: Rows, semiring: Semiring, dtype: DataType) =>
 
 describe('published products', () => {
   it.each(published)('are computed: $source', async ({ semiring, dtype = 'int32', a, b, c }) => {
-    const made = [a, b, c].map((rows) => toMatrix(rows, semiring, dtype))
-    const [left, right, expected] = made as [never, never, never]
+    const created = [a, b, c].map((rows) => toMatrix(rows, semiring, dtype))
+    const [left, right, expected] = created as [never, never, never]
     expect(mpmmSync(left, right, { semiring }).c).toEqual(expected)
     expect((await mpmm(left, right, { semiring })).c).toEqual(expected)
   })

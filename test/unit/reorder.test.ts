@@ -163,7 +163,8 @@ describe('the check of a reordered block', () => {
       ({ writes }, k) => k < maximum && instructions[maximum]?.reads.includes(writes[0] ?? -1) === true,
     )
     let near = copy
-    for (let place = sum; place + 1 < maximum; ++place) near = exchanged(near, place, place + 1)
+    for (let position = sum; position + 1 < maximum; ++position)
+      near = exchanged(near, position, position + 1)
     expect(errorsOf(copy, near).join()).toMatch(/too early/)
   })
 
@@ -191,8 +192,8 @@ describe('unsupported input', () => {
   })
 
   it('stays unchanged: another barrier than those of loads', () => {
-    const place = placeOf(block, ({ name }) => name === 'IMAD')
-    expect(reorderBlock(withControl(block, place, { waits: 1 }), options)).toBeUndefined()
+    const position = placeOf(block, ({ name }) => name === 'IMAD')
+    expect(reorderBlock(withControl(block, position, { waits: 1 }), options)).toBeUndefined()
   })
 
   it('is rejected if it is not a cubin', () => {

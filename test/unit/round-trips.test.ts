@@ -131,7 +131,7 @@ it('reads a Fortran .npy of any type and byte order with the same elements', asy
     const isBig = random.chance(0.5)
     const bytes = Buffer.alloc(elements.length * types[type].BYTES_PER_ELEMENT)
     // The first index varies fastest in the order of the file.
-    const place = (at: number) => {
+    const position = (at: number) => {
       let [rest, linear] = [at, 0]
       const index = [...shape].reverse().map((size) => {
         const own = rest % size
@@ -148,7 +148,7 @@ it('reads a Fortran .npy of any type and byte order with the same elements', asy
     }
     const view = new DataView(bytes.buffer, bytes.byteOffset)
     for (const [at, element] of elements.entries()) {
-      const byte = place(at) * types[type].BYTES_PER_ELEMENT
+      const byte = position(at) * types[type].BYTES_PER_ELEMENT
       if (type === 'int32') view.setInt32(byte, element, !isBig)
       else if (type === 'float32') view.setFloat32(byte, element, !isBig)
       else if (type === 'float64') view.setFloat64(byte, element, !isBig)

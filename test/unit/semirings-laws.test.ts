@@ -206,9 +206,9 @@ describe('laws that are broken', () => {
       { times: (x, y, { select, equal }) => select(equal(x, 0), 0, y), one: undefined },
     ],
   ])('are found by checkSemiring(): %s', (law, definition) => {
-    const made = semiring({ ...integers, ...definition } as SemiringDefinition<'int32'>)
-    expectThrown(() => checkSemiring(made), 'OPTION', law)
-    expect(() => checkSemiring(made, { laws: 'product' })).not.toThrow()
+    const created = semiring({ ...integers, ...definition } as SemiringDefinition<'int32'>)
+    expectThrown(() => checkSemiring(created), 'OPTION', law)
+    expect(() => checkSemiring(created, { laws: 'product' })).not.toThrow()
   })
 
   it('are found in floats that differ by more than rounding', () => {

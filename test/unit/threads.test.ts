@@ -1,6 +1,6 @@
 /**
  * Thread creation that the system refuses, in processes that have not started threads. Uses the output of `npm run build:ts`.
- * Threads of work on several devices are tested in suite-several.ts and suite-spread.ts.
+ * Threads of work on several devices are tested in suite-multi-device.ts and suite-sharded.ts.
  */
 import { expect, it } from 'vitest'
 import { ended, inDist, runModule, withoutBuild } from '../support/child.js'

@@ -41,12 +41,12 @@ describe.skipIf(missing)(`the page${missing ? ' (skipped: run npm run build:ts)'
   const least = (n * n) / PER_STEP
 
   it('computes large matrices in short slices', () => {
-    const made = counted(random(n, n, 1))
-    const zeros = counted(withZeros(made.result, 'max-plus'))
+    const created = counted(random(n, n, 1))
+    const zeros = counted(withZeros(created.result, 'max-plus'))
     const type = counted(typeOf('max-plus', 'automatic', zeros.result))
     const operand = counted(operandOf(zeros.result, 'A', 'max-plus', 'int32'))
     expect(type.result).toBe('int32')
-    for (const { steps } of [made, zeros, type, operand]) expect(steps).toBeGreaterThanOrEqual(least)
+    for (const { steps } of [created, zeros, type, operand]) expect(steps).toBeGreaterThanOrEqual(least)
     const { data } = operand.result
     let state = 1
     const wrong = data.findIndex((value) => {

@@ -96,12 +96,12 @@ describe('functions become expressions', () => {
         .select(c, bits.toFloat32(), o.fma(x, y, 1))
         .add(x.exp().sub(y.exp2()).add(x.log()).mul(y.log1p()).min(x.sqrt()).max(y.neg().abs()))
     }
-    const made = semiring({ ...maxPlus, times: all, absorbs: false, check: false })
-    const names = new Set(made.toJSON().times.steps.map(([name]) => name))
+    const created = semiring({ ...maxPlus, times: all, absorbs: false, check: false })
+    const names = new Set(created.toJSON().times.steps.map(([name]) => name))
     const expected =
       'toInt32 toUint32 shiftLeft shiftRight and or xor not popcount less lessEqual equal toFloat32 fma exp exp2 log log1p sqrt select'
     for (const name of expected.split(' ')) expect(names).toContain(name)
-    expect(semiring.from(JSON.stringify(made)).toJSON()).toEqual(made.toJSON())
+    expect(semiring.from(JSON.stringify(created)).toJSON()).toEqual(created.toJSON())
   })
 
   it('have several lanes', () => {
@@ -280,17 +280,21 @@ describe('impossible operations in a function are reported', () => {
   })
 
   it('include values of another function', () => {
-    let kept: unknown
+    let retained: unknown
     const plus = (x: Value<'int32'>, y: Value<'int32'>) => {
-      kept = x
+      retained = x
       return x.add(y)
     }
     expectThrown(
-      () => wrong((x: Value) => x.add(kept as Value), { plus }),
+      () => wrong((x: Value) => x.add(retained as Value), { plus }),
       'OPTION',
       /uses a value of another function or semiring/,
     )
-    expectThrown(() => wrong(() => kept, { plus }), 'OPTION', /uses a value of another function or semiring/)
+    expectThrown(
+      () => wrong(() => retained, { plus }),
+      'OPTION',
+      /uses a value of another function or semiring/,
+    )
   })
 
   it('include more than 256 steps, in every form', () => {
@@ -408,9 +412,9 @@ describe('a definition', () => {
   })
 
   it('is immutable', () => {
-    const made = semiring(maxPlus)
+    const created = semiring(maxPlus)
     expect(() => {
-      ;(made as { name: string }).name = 'other'
+      ;(created as { name: string }).name = 'other'
     }).toThrow(TypeError)
     expect(() => {
       ;(kBest('max-plus', 2).zero as unknown as number[])[0] = 1

@@ -282,7 +282,7 @@ describe('native code', () => {
   })
 
   it('finds no condition if a select does not return a lane of x, or returns another one', () => {
-    for (const kept of [
+    for (const retained of [
       (to: Writer) => to.op('neg', to.x(1)),
       (to: Writer) => to.x(),
       (to: Writer) => to.y(1),
@@ -291,7 +291,7 @@ describe('native code', () => {
         const isBetter = to.op('less', to.x(), to.y())
         return [
           to.op('select', isBetter, to.y(), to.x()),
-          to.op('select', isBetter, costly(to, to.x(1), to.y(1)), kept(to)),
+          to.op('select', isBetter, costly(to, to.x(1), to.y(1)), retained(to)),
         ]
       }
       expect(skipsOf(define(ints(2), plus, sumAndMore))).toEqual([])

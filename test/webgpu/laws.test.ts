@@ -15,7 +15,7 @@ import {
   nameOf,
 } from '../support/products/case.js'
 import { expectRight } from '../support/products/law.js'
-import { compute, type Place, placesOf, type ResultTarget } from '../support/products/places.js'
+import { compute, type ExecutionTarget, type ResultTarget, targetsOf } from '../support/products/targets.js'
 import { mixed, startFor, tied } from '../support/products/values.js'
 import { named } from '../support/skip.js'
 import { drawn } from '../support/suite-products.js'
@@ -48,30 +48,35 @@ function kindsOf({ isInteger, isTruth, isFloat }: Algebra): string[] {
 }
 
 describe.skipIf(reason !== undefined)(named('webgpu', reason), () => {
-  const { places, open, close } = placesOf('webgpu')
+  const { targets, open, close } = targetsOf('webgpu')
   beforeAll(open)
   afterAll(close)
-  const place = (name: string) => places.filter((each) => each.name === name)
+  const target = (name: string) => targets.filter((each) => each.name === name)
 
   /**
    * Returns whether WebGPU rejected the case because it can't compute the values exactly. Fails if there is a
    * wrong result.
    */
-  async function isRefused(one: Case, where: Place, way: ResultTarget): Promise<boolean> {
-    const outcome = await compute(where, one, way)
+  async function isRefused(one: Case, where: ExecutionTarget, destination: ResultTarget): Promise<boolean> {
+    const outcome = await compute(where, one, destination)
     const { error } = outcome
     if (error instanceof MpmmlError && /OPTION|DTYPE/.test(error.code) && /exactly/.test(error.message)) {
-      expect(outcome.now).toEqual(outcome.held)
+      expect(outcome.now).toEqual(outcome.initial)
       return true
     }
-    expectRight(one, outcome, where.expectation, `${where.name}, ${way}`)
+    expectRight(one, outcome, where.expectation, `${where.name}, ${destination}`)
     return false
   }
 
   /** Checks a case at several targets: either all of them compute it, or all reject it. */
-  async function check(one: Case, where: readonly Place[], ways: readonly ResultTarget[] = ['new', 'out']) {
+  async function check(
+    one: Case,
+    where: readonly ExecutionTarget[],
+    destinations: readonly ResultTarget[] = ['new', 'out'],
+  ) {
     const refused = new Set<boolean>()
-    for (const each of where) for (const way of ways) refused.add(await isRefused(one, each, way))
+    for (const each of where)
+      for (const destination of destinations) refused.add(await isRefused(one, each, destination))
     expect(refused.size, one.what).toBe(1)
     return !refused.has(true)
   }
@@ -81,37 +86,37 @@ describe.skipIf(reason !== undefined)(named('webgpu', reason), () => {
     const usual = algebra.isInteger ? 'small, ε scattered' : mixed(algebra)
 
     it('computes products at every target', async () => {
-      expect(await check(drawn(algebra, usual, ragged, { overflow: undefined }), places)).toBe(true)
+      expect(await check(drawn(algebra, usual, ragged, { overflow: undefined }), targets)).toBe(true)
     })
 
     it.each(sizes.map((size) => [...size, size] as const))(
       'computes %i × %i × %i',
       async (_m, _k, _n, size) => {
-        expect(await check(drawn(algebra, usual, size), place('arrays'))).toBe(true)
+        expect(await check(drawn(algebra, usual, size), target('arrays'))).toBe(true)
         const c0 = startFor(algebra, usual, size[0], size[2])
         const one = drawn(algebra, usual, size, { c0, witness })
-        expect(await check(one, place('arrays'), ['in place'])).toBe(true)
+        expect(await check(one, target('arrays'), ['in place'])).toBe(true)
       },
     )
 
     it.each(kindsOf(algebra))('computes or rejects values: %s', async (kind) => {
       for (const overflow of algebra.isInteger ? policies : [undefined]) {
-        await check(drawn(algebra, kind, ragged, { overflow }), place('arrays'))
+        await check(drawn(algebra, kind, ragged, { overflow }), target('arrays'))
         const c0 = startFor(algebra, kind, ragged[0], ragged[2])
-        await check(drawn(algebra, kind, ragged, { overflow, c0, witness }), place('a device'), ['in place'])
+        await check(drawn(algebra, kind, ragged, { overflow, c0, witness }), target('a device'), ['in place'])
       }
     })
 
     it.skipIf(!witness)('returns the smallest k among equal candidates', async () => {
-      expect(await check(drawn(algebra, tied(algebra), ragged, { witness }), place('arrays'))).toBe(true)
+      expect(await check(drawn(algebra, tied(algebra), ragged, { witness }), target('arrays'))).toBe(true)
     })
   })
 
   describe.each(integerSums.map((algebra) => [nameOf(algebra), algebra] as const))('%s', (_, algebra) => {
     it.each([1, 5, 33, 70])('closes a graph of %i nodes', async (n) => {
       const one = starOf(algebra, weightsOf(algebra, n, 0.3, n))
-      for (const where of [...place('arrays'), ...place('a device')])
-        for (const way of ['new', 'next'] as const) await expectClosure(where, one, way)
+      for (const where of [...target('arrays'), ...target('a device')])
+        for (const destination of ['new', 'next'] as const) await expectClosure(where, one, destination)
     })
   })
 

@@ -27,8 +27,8 @@ vi.mock('../../lib/load.js', async (original) => {
         const adapter = await root.requestAdapter(options)
         const requestDevice = adapter?.requestDevice.bind(adapter)
         if (adapter) {
-          adapter.requestDevice = async (wanted) => {
-            gpu.device = await requestDevice!(wanted)
+          adapter.requestDevice = async (descriptor) => {
+            gpu.device = await requestDevice!(descriptor)
             return gpu.device
           }
         }

@@ -193,13 +193,17 @@ describe.skipIf(reason)('a product on a WebGPU device', () => {
     const small = callsOf({ limits: { maxStorageBufferBindingSize: 2 ** 17 } })
     const [m, n, k] = [300, 260, 200]
     const [a, b, c0] = [drawn(m, k, 1000, 7), drawn(k, n, 1000, 8), drawn(m, n, 900, 9)]
-    const turned = drawn(k, m, 1000, 7)
-    for (let i = 0; i < m; i++) for (let j = 0; j < k; j++) turned.data[j * m + i] = a.data[i * k + j]!
+    const transposed = drawn(k, m, 1000, 7)
+    for (let i = 0; i < m; i++) for (let j = 0; j < k; j++) transposed.data[j * m + i] = a.data[i * k + j]!
     const layout = { offset: 0, batchStride: 0, rowStride: 1, colStride: m }
     const expected = oracle(a, b, { c0 })
-    for (const left of [a, turned]) {
+    for (const left of [a, transposed]) {
       const c = matrix(m, n, new Array(m * n).fill(9))
-      const operand = { ...(await upload(small, left)), shape: a.shape, ...(left === turned && { layout }) }
+      const operand = {
+        ...(await upload(small, left)),
+        shape: a.shape,
+        ...(left === transposed && { layout }),
+      }
       await multiply(small, operand, await upload(small, b), c, { c0: await upload(small, c0) })
       expect(expected).toMatchObject({ data: c.data })
     }

@@ -74,8 +74,8 @@ class Program {
   }
 
   /** Milliseconds of a call; with `save`, {@link result} reads its result. */
-  async call(asked: object, save: boolean): Promise<number> {
-    this.child.stdin!.write(`${JSON.stringify({ asked, save })}\n`)
+  async call(request: object, save: boolean): Promise<number> {
+    this.child.stdin!.write(`${JSON.stringify({ query: request, save })}\n`)
     return (await this.#answer()).ms
   }
 
@@ -115,7 +115,7 @@ export interface Implementation {
 
 export interface Contest {
   of: string
-  ways: Implementation[]
+  implementations: Implementation[]
   /** Programs of Python, with the operands that they read, their options, and the request of each call. */
   programs: readonly ProgramName[]
   operands: Readonly<Record<string, DenseMatrix<ElementArray>>>
@@ -128,7 +128,7 @@ export interface Contest {
   /** Figure of a call, from its milliseconds. */
   figureOf(ms: number): number
   /** Goal of the first competitor. */
-  asked?: FigureGoal
+  goal?: FigureGoal
   /** Appended to the version of a program, such as its threads. */
   remark?: string
 }
@@ -140,12 +140,12 @@ export type Samples = ReadonlyMap<string, number[]>
 async function inTurns(
   bench: Bench,
   rounds: number,
-  ways: readonly Implementation[],
+  implementations: readonly Implementation[],
 ): Promise<Map<string, number[]>> {
-  const samples = new Map<string, number[]>(ways.map(({ what }) => [what, []]))
+  const samples = new Map<string, number[]>(implementations.map(({ what }) => [what, []]))
   for (let round = 0; round < rounds; round++) {
-    for (const [at, { what, call }] of ways.entries()) {
-      bench.onPart(what, (round * ways.length + at) / (rounds * ways.length))
+    for (const [at, { what, call }] of implementations.entries()) {
+      bench.onPart(what, (round * implementations.length + at) / (rounds * implementations.length))
       samples.get(what)!.push(await call())
     }
   }
@@ -162,7 +162,7 @@ export const compete = (bench: Bench, contest: Contest): Promise<Samples> =>
 async function competeIn(folder: string, bench: Bench, contest: Contest): Promise<Samples> {
   const { of, operands, options, request, unit, figureOf, remark } = contest
   const running: Program[] = []
-  const ways = [...contest.ways]
+  const implementations = [...contest.implementations]
   const failures: [what: string, reason: string][] = []
   try {
     await writeFile(join(folder, 'programs.py'), source)
@@ -179,18 +179,18 @@ async function competeIn(folder: string, bench: Bench, contest: Contest): Promis
         bench.wrong(wrong, `${of}: ${title}`)
         if (wrong !== undefined) continue
         const note = `${library} ${version}${remark ?? ''}; ready after ${ms.toFixed(0)} ms`
-        ways.push({ what: title, note, call: () => program.call(request, false) })
+        implementations.push({ what: title, note, call: () => program.call(request, false) })
       } catch (error) {
         if (!(error instanceof NotMeasured)) throw error
         failures.push([title, oneLine(error.message).slice(0, MAX_CHARACTERS)])
       }
     }
-    const samples = await inTurns(bench, contest.rounds, ways)
-    const here = median(samples.get(ways[0]!.what)!)
-    for (const [at, { what, note }] of ways.entries()) {
+    const samples = await inTurns(bench, contest.rounds, implementations)
+    const here = median(samples.get(implementations[0]!.what)!)
+    for (const [at, { what, note }] of implementations.entries()) {
       const times = samples.get(what)!
       const ratio = Number((median(times) / here).toPrecision(3))
-      const shown = at === 0 ? { ...contest.asked, note } : { note: `${ratio} × the time here; ${note}` }
+      const shown = at === 0 ? { ...contest.goal, note } : { note: `${ratio} × the time here; ${note}` }
       bench.figure(of, what, unit, times.map(figureOf), shown)
     }
     for (const [what, reason] of failures)

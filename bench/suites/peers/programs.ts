@@ -50,12 +50,12 @@ def numpy_rows():
     a, b = load("a"), load("b")
     c = numpy.empty((a.shape[0], b.shape[1]), a.dtype)
 
-    def call(asked):
+    def call(query):
         for i, row in enumerate(a):
             numpy.max(row[:, None] + b, axis=0, out=c[i])
         return c
 
-    return numpy.__version__, call, lambda c, asked: c[asked["rows"]]
+    return numpy.__version__, call, lambda c, query: c[query["rows"]]
 
 
 def in_torch(*arrays):
@@ -66,8 +66,8 @@ def in_torch(*arrays):
     return torch, [torch.from_numpy(array).to(device) for array in arrays], wait
 
 
-def rows_of_torch(c, asked):
-    return c[asked["rows"]].cpu().numpy()
+def rows_of_torch(c, query):
+    return c[query["rows"]].cpu().numpy()
 
 
 @way
@@ -76,7 +76,7 @@ def torch_eager():
     # A slab of rows, because all candidates together would be n^3 elements.
     slab = max(1, 2 ** (28 if options["cuda"] else 24) // b.numel())
 
-    def call(asked):
+    def call(query):
         c = torch.cat([(part.unsqueeze(2) + b).amax(1) for part in a.split(slab)])
         wait()
         return c
@@ -89,7 +89,7 @@ def torch_compiled():
     torch, (a, b), wait = in_torch(load("a"), load("b"))
     product = torch.compile(lambda x, y: (x.unsqueeze(2) + y.unsqueeze(0)).amax(1), dynamic=False)
 
-    def call(asked):
+    def call(query):
         c = product(a, b)
         wait()
         return c
@@ -139,7 +139,7 @@ def triton_tiles():
 
     least = lowest(load("a").dtype)
 
-    def call(asked):
+    def call(query):
         max_plus[grid](at, b, c, m, n, k, LOWEST=least)
         wait()
         return c
@@ -190,12 +190,12 @@ def cupy_tiles():
     kind = ("int", "-1073741824") if a.dtype == numpy.int32 else ("float", "-__int_as_float(0x7f800000)")
     kernel = cupy.RawKernel(CUDA, "max_plus", options=(f"-DT={kind[0]}", f"-DLOWEST={kind[1]}"))
 
-    def call(asked):
+    def call(query):
         kernel((n // 128, n // 128), (256,), (a, b, c, numpy.int32(n)))
         cupy.cuda.runtime.deviceSynchronize()
         return c
 
-    return cupy.__version__, call, lambda c, asked: cupy.asnumpy(c[asked["rows"]])
+    return cupy.__version__, call, lambda c, query: cupy.asnumpy(c[query["rows"]])
 
 
 @way
@@ -206,10 +206,10 @@ def jax_compiled():
     a, b = jnp.asarray(load("a")), jnp.asarray(load("b"))
     product = jax.jit(lambda x, y: jnp.max(x[:, :, None] + y[None, :, :], axis=1))
 
-    def call(asked):
+    def call(query):
         return product(a, b).block_until_ready()
 
-    return jax.__version__, call, lambda c, asked: numpy.asarray(c)[asked["rows"]]
+    return jax.__version__, call, lambda c, query: numpy.asarray(c)[query["rows"]]
 
 
 @way
@@ -220,10 +220,10 @@ def scipy_floyd_warshall():
     weights = load("weights")
     graph = weights.astype(numpy.float64)
     graph[weights == NONE] = numpy.inf
-    return scipy.__version__, lambda asked: floyd_warshall(graph), finite_of
+    return scipy.__version__, lambda query: floyd_warshall(graph), finite_of
 
 
-def finite_of(distances, asked):
+def finite_of(distances, query):
     return numpy.where(numpy.isinf(distances), NONE, distances).astype(numpy.int32)
 
 
@@ -233,7 +233,7 @@ def torch_floyd_warshall():
     far = 2**29
     torch, (graph,), wait = in_torch(numpy.minimum(load("weights"), far))
 
-    def call(asked):
+    def call(query):
         distances = graph.clone()
         distances.fill_diagonal_(0)
         for pivot in range(len(distances)):
@@ -241,7 +241,7 @@ def torch_floyd_warshall():
         wait()
         return distances
 
-    def read(distances, asked):
+    def read(distances, query):
         found = distances.cpu().numpy()
         return numpy.where(found >= far, NONE, found).astype(numpy.int32)
 
@@ -252,7 +252,7 @@ def edges():
     return [load(each).ravel() for each in ("from", "to", "weight")]
 
 
-def as_floats(distances, asked):
+def as_floats(distances, query):
     return numpy.array(distances, dtype=numpy.float64)
 
 
@@ -265,9 +265,9 @@ def scipy_dijkstra():
     begin, end, weight = edges()
     graph = csr_matrix((weight.astype(numpy.float64), (begin, end)), shape=(options["nodes"],) * 2)
 
-    def call(asked):
-        distances = dijkstra(graph, indices=asked["sources"])
-        return distances if asked["targets"] is None else distances[:, asked["targets"]]
+    def call(query):
+        distances = dijkstra(graph, indices=query["sources"])
+        return distances if query["targets"] is None else distances[:, query["targets"]]
 
     return scipy.__version__, call, as_floats
 
@@ -280,8 +280,8 @@ def igraph_distances():
     graph = igraph.Graph(n=options["nodes"], edges=numpy.stack((begin, end), axis=1), directed=True)
     graph.es["weight"] = weight.tolist()
 
-    def call(asked):
-        return graph.distances(source=asked["sources"], target=asked["targets"], weights="weight", mode="out")
+    def call(query):
+        return graph.distances(source=query["sources"], target=query["targets"], weights="weight", mode="out")
 
     return igraph.__version__, call, as_floats
 
@@ -294,12 +294,12 @@ def networkx_dijkstra():
     graph.add_nodes_from(range(options["nodes"]))
     graph.add_weighted_edges_from(zip(*(each.tolist() for each in edges())))
 
-    def call(asked):
-        distances = numpy.full((len(asked["sources"]), options["nodes"]), numpy.inf)
-        for row, source in enumerate(asked["sources"]):
+    def call(query):
+        distances = numpy.full((len(query["sources"]), options["nodes"]), numpy.inf)
+        for row, source in enumerate(query["sources"]):
             for node, length in networkx.single_source_dijkstra_path_length(graph, source).items():
                 distances[row, node] = length
-        return distances if asked["targets"] is None else distances[:, asked["targets"]]
+        return distances if query["targets"] is None else distances[:, query["targets"]]
 
     return networkx.__version__, call, as_floats
 
@@ -318,10 +318,10 @@ try:
     for line in sys.stdin:
         request = json.loads(line)
         started = time.perf_counter()
-        result = call(request["asked"])
+        result = call(request["query"])
         ms = 1000 * (time.perf_counter() - started)
         if request["save"]:
-            numpy.save(f"{folder}/{name}.npy", read(result, request["asked"]))
+            numpy.save(f"{folder}/{name}.npy", read(result, request["query"]))
         tell({"ms": ms})
 except Exception as error:
     tell({"failed": f"{type(error).__name__}: {error}"})

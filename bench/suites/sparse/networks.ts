@@ -41,8 +41,8 @@ class Edges {
   }
 
   end(): Network {
-    const kept = (values: Int32Array) => values.subarray(0, this.#count)
-    return { nodes: this.nodes, from: kept(this.#from), to: kept(this.#to), weight: kept(this.#weight) }
+    const used = (values: Int32Array) => values.subarray(0, this.#count)
+    return { nodes: this.nodes, from: used(this.#from), to: used(this.#to), weight: used(this.#weight) }
   }
 }
 

@@ -1,4 +1,4 @@
-/** Finds the facts of an operand: the range of its finite values, and which special values occur. */
+/** Scans an operand for the range of its finite values and for special values, such as zero, NaN and infinities. */
 import {
   FLAGS,
   GREATEST,

@@ -128,7 +128,7 @@ class User final : public Client {
     told_one_.notify_one();
   }
 
-  /// Opens a device, submits work, and ends the device in one of the possible ways.
+  /// Opens a device, submits work, and ends the device by one of the possible calls.
   void use_device() {
     const auto executor = Executor::for_device(*this);
     const auto device = std::make_shared<Device>();

@@ -100,7 +100,7 @@ struct BiasedIntArithmetic {
   static constexpr ArithmeticSet paths{kWithoutZero, kWithZero};
   static constexpr int kMost = static_cast<Word>(~Word{0});  ///< greatest sum
   static constexpr Operand kZero = S::maximizes ? 0 : kMost / 2;
-  /// Neutral for ⊕ on sums. Together with `neutral_b` it is a padding value.
+  /// Neutral element of ⊕ on sums, and padding value of A (border_a()).
   static constexpr Accumulator kNeutral = S::maximizes ? 0 : kMost;
 
   /// Returns the arithmetic with offsets of 0.

@@ -8,11 +8,11 @@
 
 namespace mpmml {
 
-/// Greatest sum of both operands' spreads (maximum − minimum) for ArithmeticKind::kByte, and greatest spread of each
+/// Greatest sum of both operands' ranges (maximum − minimum) for ArithmeticKind::kByte, and greatest range of each
 /// operand for kByteTranslated.
 constexpr int64_t kByteRange = 255;
 constexpr int64_t kByteTranslatedRange = 63;
-/// Like kByteSpread, but for kHalf and kHalfTranslated.
+/// Like kByteRange, but for kHalf and kHalfTranslated.
 constexpr int64_t kHalfRange = 65535;
 constexpr int64_t kHalfTranslatedRange = 16383;
 

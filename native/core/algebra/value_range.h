@@ -32,8 +32,8 @@ struct ExponentScale {
   int scale;
   int steps;            ///< maximum number of steps in one sum
   int top_a, top_b;     ///< exponents of distance 0; the exponent of a product is at most their sum
-  int64_t most;         ///< greatest spread of one operand without zero; the other operand is unrestricted
-  int64_t max_of_both;  ///< greatest sum of both spreads otherwise
+  int64_t most;         ///< greatest range of one operand without zero; the other operand is unrestricted
+  int64_t max_of_both;  ///< greatest sum of both ranges otherwise
 };
 /// Range of the exponents of normal numbers, in bfloat16 and in float. The greatest is also the bias.
 constexpr int kMinExponent = -126, kMaxExponent = 127;
@@ -95,7 +95,7 @@ struct LineLevels {
   int64_t range = kUnknown;  ///< greatest difference of two finite elements of a line, in quantization steps
   bool has_zero = true;      ///< whether a line has both the semiring's zero and finite elements
   /// K is divided into chunks of kChunkSteps elements, the first from the first element on. This is the fraction of
-  /// outlier chunks: in some line they have zero, or a spread above the limit of ArithmeticKind::kExponentBounded.
+  /// outlier chunks: in some line they have zero, or a range above the limit of ArithmeticKind::kExponentBounded.
   double outlier_share = 1;
   /// Quantization of floats: each finite element is offset + an integer · step, and also a multiple of a scale, which
   /// is a power of two. The step is 0 if all elements are equal. Integers have steps of 1.
@@ -133,7 +133,7 @@ struct ValueRange : Range {
   /// Returns the finite maximum minus the finite minimum.
   int64_t dynamic_range() const { return has_finite() ? maximum - minimum : 0; }
 
-  /// Returns the known bound of the spread within lines of integers.
+  /// Returns the known bound of the range within lines of integers.
   int64_t range_of_lines() const { return dynamic_range() < levels.range ? dynamic_range() : levels.range; }
   bool lines_have_zero() const { return has_zero && levels.has_zero; }
 
@@ -193,7 +193,7 @@ inline bool fits_chunks(const ValueRange& narrow, const ValueRange& other) {
 }
 
 /// Limits of ArithmeticKind::kExponentBounded in halves of words, counted in pairs of exponents. Sums and offsets fit
-/// if the narrow operand has no outlier chunks and no line of it has a spread above kMaxSpreadOfHalves. An offset is at
+/// if the narrow operand has no outlier chunks and no line of it has a range above kMaxRangeOfHalves. An offset is at
 /// most kMaxOffsetOfHalves, and 0 for greater distances. Two offsets and a sum's pairs are at most 2^16 − 1. A total of
 /// at most kNothingOfHalves is zero, or less than the result (proof: docs/tensor-cores.md).
 constexpr int32_t kMaxOffsetOfHalves = 32704, kNothingOfHalves = kMaxOffsetOfHalves + 127;

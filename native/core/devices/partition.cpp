@@ -11,7 +11,7 @@ constexpr int64_t kTile = 128;
 
 /// Returns the axis to divide: batch entries, rows of A and C, or columns of B and C.
 Span Region::* axis_for(const Region& all, int64_t parts) {
-  // An uneven division of batch entries costs little if each device gets many.
+  // An uneven partition of batch entries costs little if each device gets many.
   constexpr int64_t kManyPerPart = 4;
   const int64_t batch = all.items.size(), m = all.rows.size(), n = all.cols.size();
   const bool is_even = batch % parts == 0 || batch >= kManyPerPart * parts;

@@ -29,7 +29,7 @@ class Speeds {
   /// Returns the speeds of `devices`, or `fallback` if one of them hasn't been measured.
   std::vector<double> of(const Operation& operation, const std::vector<int>& devices,
                          const std::vector<double>& fallback);
-  /// Records the speeds in one product. Only their ratios are kept, because other products are faster or slower on all
+  /// Records the speeds in one product. Only their ratios are stored, because other products are faster or slower on all
   /// devices.
   void measured(const Operation& operation, const std::vector<int>& devices, const std::vector<double>& speeds);
 

@@ -198,8 +198,8 @@ class Engine {
     std::vector<int> devices;
     std::vector<Region> regions;
   };
-  /// Returns the fastest division of the product among some of `devices` that have memory for their parts. If none is
-  /// possible, the division has no devices, and `refused` is the reason.
+  /// Returns the fastest partition of the product among some of `devices` that have memory for their parts. Returns a
+  /// partition without devices if none is possible; `refused` is the reason.
   Division divide_among(const Problem& problem, const std::vector<int>& devices, const Placement& where,
                         std::string& refused);
   /// Like divide_among(), regardless of memory. `by_time`: the time of each device for the whole product and its
@@ -211,7 +211,7 @@ class Engine {
     Placement where;
     Result result;  ///< complete except for the outcome
   };
-  /// Returns the division of a product among multiple devices. Returns nothing if one device is better; then `alone` is
+  /// Returns the partition of a product among multiple devices. Returns nothing if one device is better; then `alone` is
   /// the request for it. Throws Error.
   std::optional<Shared> share(const Problem& problem, const Request& request, Request& alone);
   /// Waits until no other multi-device product runs. Throws aborted().

@@ -14,7 +14,7 @@ class PreorderTree {
 
   int32_t top() const { return top_; }
 
-  /// Resets the tree to the top alone. Nodes of a previous tree must be removed one by one.
+  /// Resets the tree to its virtual root `top`. Nodes of a previous tree must be removed one by one.
   void begin() {
     after_[top_] = previous_[top_] = top_;
     children_[top_] = 0;

@@ -1,7 +1,7 @@
 // Lowering of exp, exp2, log and log1p to operations that every backend has. Each operation is rounded separately, so
 // that all backends give equal bits.
 //
-// Arguments are reduced in the usual way: e^x = 2^n · e^r with n the nearest integer to x / log 2 (W. J. Cody and W.
+// Arguments are reduced as usual: e^x = 2^n · e^r with n the nearest integer to x / log 2 (W. J. Cody and W.
 // Waite, Software Manual for the Elementary Functions, 1980), and log x = n · log 2 + log m with m from 2/3 to 4/3. The
 // polynomials are minimax polynomials for the relative error (Lawson's iteration of least squares), with coefficients
 // that were rounded to float32 one after the other.

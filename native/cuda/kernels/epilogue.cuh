@@ -1,6 +1,6 @@
 // The epilogue of all kernel families: decodes accumulators, combines them with C0, detects overflow, stores witnesses
-// and writes C with strides. A kernel family only passes its accumulators. Further processing of results belongs here,
-// too.
+// and writes C with strides. A kernel family only passes its accumulators. Any other processing of results
+// belongs here, too.
 #pragma once
 #include "core/algebra/arithmetic.h"
 #include "cuda/kernels/device_problem.h"

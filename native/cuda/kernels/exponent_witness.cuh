@@ -11,7 +11,7 @@ namespace mpmml::cuda {
 
 #if __CUDA_ARCH__ >= 800
 
-/// Sets a bit for each of the two steps in word `w` of A and B whose product is `wanted`: bits 2w and 16 + 2w + 1.
+/// Sets a bit for each of the two steps in word `w` of A and B whose product is the value `wanted`: bits 2w and 16 + 2w + 1.
 template <int w>
 __device__ __forceinline__ uint32_t marks(uint32_t a, uint32_t b, __nv_bfloat162 wanted) {
   const auto pair = [](uint32_t word) { return *reinterpret_cast<const __nv_bfloat162*>(&word); };

@@ -38,7 +38,7 @@ struct IndexedSum {
   __device__ Operand encode_b(Element x, int64_t k) const {
     return encode(x, offset_b) << number_bits | mirrored(static_cast<uint32_t>(k));
   }
-  // Padding values, whose sum is initial().
+  // Padding values of A and B. Their sum is initial(), the neutral element of ⊕.
   __device__ static Operand border_a() { return initial(); }
   __device__ static Operand border_b() { return 0; }
   __device__ static Accumulator initial() { return S::maximizes ? 0 : ~0u; }

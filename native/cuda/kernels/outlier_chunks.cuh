@@ -1,5 +1,5 @@
-// Outlier chunks of K ("rough" in identifiers): chunks in which a line of the narrow operand has a zero or too large a
-// range (outlier_share in core/algebra/value_range.h). The exponent families skip them, tile by tile, and these kernels
+// Outlier chunks of K: chunks in which a line of the narrow operand has a zero or too large a range (outlier_share in
+// core/algebra/value_range.h). The exponent families skip them, tile by tile, and these kernels
 // combine their k-steps with C in integers.
 #pragma once
 #include "core/algebra/arithmetic.h"

@@ -13,7 +13,8 @@
 
 namespace mpmml::cuda {
 
-/// Matrices on the device.
+/// Operands of a search for next nodes, in device memory: distances `d`, distances `via` from the intermediate nodes
+/// `first_via` …, and the result `next` (NextNodes).
 struct NextNodeSearch {
   MatrixView d, via;
   MutableMatrixView next;

@@ -16,7 +16,7 @@ struct HostTools {
 };
 
 /// Session::multiply() for products whose results are in host memory. Small products run together, with one transfer
-/// each way.
+/// in each direction.
 std::unique_ptr<Pending> multiply_on_host(const HostTools& tools, Problems problems, const Placement& where);
 
 /// Returns whether a product is so small that grouping it with others is faster.

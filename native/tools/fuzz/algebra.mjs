@@ -147,13 +147,13 @@ export const algebras = Object.entries(semirings).flatMap(([semiring, { types }]
 
 /** Restricts the algebras to those that WebGPU has kernels for, which find no witness of truth values, and close int32 only. */
 export function keepWebGpu(variants) {
-  const kept = algebras.filter(({ semiring, dtype }) =>
+  const retained = algebras.filter(({ semiring, dtype }) =>
     variants.some((one) => one.backend === 'webgpu' && one.semiring === semiring && one.dtype === dtype),
   )
   algebras.splice(
     0,
     algebras.length,
-    ...kept.map((one) => ({ ...one, hasWitness: !one.isTruth, hasClosure: one.isInteger })),
+    ...retained.map((one) => ({ ...one, hasWitness: !one.isTruth, hasClosure: one.isInteger })),
   )
 }
 

@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { algebrasOf } from './algebra.mjs'
 import { wrongError, wrongIn } from './check.mjs'
+import { closureOf, storedAs } from './closure-oracle.mjs'
 import { place, read, sameBits } from './layouts.mjs'
 import { asMatrix, asResult, drawView } from './mirror.mjs'
 import { describe, drawAuxiliary, drawOverflow, newValues, optionsOf } from './problem.mjs'
@@ -12,7 +13,6 @@ import { drawPlace, drawVariant, Wrong } from './products.mjs'
 import { downloaded, onDevice } from './residents.mjs'
 import { drawStructure } from './structures.mjs'
 import { drawValues } from './values.mjs'
-import { closureOf, storedAs } from './ways.mjs'
 
 const dtypes = ['int32', 'int32', 'int32', 'float32', 'float32', 'float64', 'uint8']
 const STEPS = 1e6
@@ -134,7 +134,7 @@ class Chain {
           : undefined,
       // A failing call makes dependent calls fail.
       overflow: drawOverflow(random, algebra, !this.waits),
-      asked: drawAuxiliary(random, algebra, 0.2),
+      requested: drawAuxiliary(random, algebra, 0.2),
       accumulate,
       values: 'those of the chain',
     }
@@ -157,24 +157,24 @@ class Chain {
     )
     this.log.push(`${describe(problem)}${variant ? `, ${variant}` : ''}${trouble.what}; ${places.join(', ')}`)
     const running = context.library.mpmm(left, right, options)
-    const made = await this.issue(running, trouble, operands.filter(Boolean))
+    const compute = await this.issue(running, trouble, operands.filter(Boolean))
     const written = out ? this.snapshot(out.root) : undefined
     await this.later(async () => {
       const [x, y] = [a.content(), b.content()]
-      const held = out ? out.content() : null
+      const initial = out ? out.content() : null
       const given = {
         ...problem,
         a: x,
         b: y,
-        held,
-        c0: c0 ? c0.content() : accumulate === 'out' ? held : null,
+        initial,
+        c0: c0 ? c0.content() : accumulate === 'out' ? initial : null,
       }
-      const outcome = await made()
+      const outcome = await compute()
       const now = out ? await written() : null
       if (outcome.error) return this.refused(given, outcome.error, out, now, { variant, trouble })
       const { result } = outcome
       const c = out ? asResult(out.content(now)) : await result.c.download()
-      const beside = await downloaded(result, problem.asked)
+      const beside = await downloaded(result, problem.requested)
       const wrong = wrongIn(given, { c, ...beside }, random, context.tally, STEPS)
       const by = `by ${result.variant}, ${result.arithmetic}`
       if (wrong !== undefined) throw new Wrong(`${wrong}; ${by}`)
@@ -200,7 +200,7 @@ class Chain {
     const trouble = this.trouble({})
     this.log.push(`combine ${c} and ${d} over ${algebra.semiring}${trouble.what}`)
     const running = to.at(-1).combine(from.at(-1), { semiring: algebra.semiring, ...trouble.options })
-    const made = await this.issue(running, trouble, [
+    const compute = await this.issue(running, trouble, [
       { view: c, handles: to },
       { view: d, handles: from },
     ])
@@ -208,7 +208,7 @@ class Chain {
     await this.later(async () => {
       const before = c.content()
       const other = d.content()
-      const outcome = await made()
+      const outcome = await compute()
       const now = await written()
       if (outcome.error) {
         const given = { algebra, a: before, b: other, c0: null, batch: 1, m: 0, k: 0, n: 0 }
@@ -246,11 +246,11 @@ class Chain {
     this.log.push(`plus of ${view} over ${algebra.semiring} in place`)
     const [semiring, out] = [algebra.semiring, handles.at(-1)]
     const running = context.algebra.plus(out, { semiring, out })
-    const made = await this.issue(running, { options: {} }, [{ view, handles }])
+    const compute = await this.issue(running, { options: {} }, [{ view, handles }])
     const written = this.snapshot(view.root)
     await this.later(async () => {
       const before = view.content()
-      const outcome = await made()
+      const outcome = await compute()
       const now = await written()
       if (outcome.error) {
         const mayFail = outcome.error.code === 'ERR_MPMML_VALUE' && before.data.some(Number.isNaN)
@@ -275,9 +275,11 @@ class Chain {
     const handles = view.handles()
     this.log.push(`download ${view}`)
     const into = place(this.random, { ...view.content(), data: view.content().data.fill(1) })
-    const made = await this.issue(handles.at(-1).download(into.matrix), { options: {} }, [{ view, handles }])
+    const compute = await this.issue(handles.at(-1).download(into.matrix), { options: {} }, [
+      { view, handles },
+    ])
     await this.later(async () => {
-      const outcome = await made()
+      const outcome = await compute()
       if (outcome.error) throw outcome.error
       if (!sameBits(read(into.matrix).data, view.content().data))
         throw new Wrong('a download isn’t what the matrix holds')

@@ -77,52 +77,52 @@ const show = (x) => (Object.is(x, -0) ? '−0' : `${x}`)
 
 /**
  * Returns the error of a result as text; undefined if the sampled elements are right. `c` and auxiliary
- * outputs are matrices that a product returned. `held` is the earlier content of `out`, row-major, or null.
+ * outputs are matrices that a product returned. `initial` is the earlier content of `out`, row-major, or null.
  * `define` computes the expected elements.
  */
 export function wrongIn(problem, result, random, tally, budget, define = cells) {
-  const { algebra, batch, m, n, k, held } = problem
+  const { algebra, batch, m, n, k, initial } = problem
   const expectedShape = problem.batched ? [batch, m, n] : [m, n]
   const { c } = result
-  const asked = Object.keys(further).filter((name) => result[name])
-  const missing = problem.asked?.find((name) => !result[name])
+  const requested = Object.keys(further).filter((name) => result[name])
+  const missing = problem.requested?.find((name) => !result[name])
   if (missing !== undefined) return `there is no ${missing}`
-  for (const name of ['c', ...asked]) {
+  for (const name of ['c', ...requested]) {
     const matrix = result[name]
     if (String(Array.from(matrix.shape)) !== String(expectedShape))
       return `${name} has the shape [${Array.from(matrix.shape)}], not [${expectedShape}]`
   }
   const at = placesIn(c)
-  const besides = asked.map((name) => ({ name, data: result[name].data, places: placesIn(result[name]) }))
+  const besides = requested.map((name) => ({ name, data: result[name].data, places: placesIn(result[name]) }))
   // All other types have one zero.
   const hasTwoZeros = algebra.isFloat
   tally.products += batch
   for (const { item, rows, cols } of sample(random, problem, budget)) {
-    const expected = define(problem, item, rows, cols, asked)
+    const expected = define(problem, item, rows, cols, requested)
     const { values, inside } = expected
     tally.add(`${algebra.semiring} ${algebra.dtype}`, rows.length * cols.length, expected.steps)
-    let place = -1
+    let index = -1
     for (let r = 0; r < rows.length; r++) {
       const i = rows[r]
       const row = at.first + item * at.byItem + i * at.byRow
       for (let s = 0; s < cols.length; s++) {
-        place++
+        index++
         const j = cols[s]
         const came = c.data[row + j * at.byCol]
         // A fast test, because nearly all elements are right. Only the others are examined.
-        const isRight = came === values[place] && !(hasTwoZeros && came === 0) && inside[place] === 1
+        const isRight = came === values[index] && !(hasTwoZeros && came === 0) && inside[index] === 1
         const wrong = isRight
           ? undefined
-          : inside[place]
-            ? wrongValue(problem, came, expected, place)
-            : wrongOutside(algebra, came, held, (item * m + i) * n + j)
+          : inside[index]
+            ? wrongValue(problem, came, expected, index)
+            : wrongOutside(algebra, came, initial, (item * m + i) * n + j)
         if (wrong !== undefined) return `${nameOf(problem, item, i, j)} ${wrong} (K = ${k})`
         for (const { name, data, places } of besides) {
           const { first, byItem, byRow, byCol } = places
-          const told = data[first + item * byItem + i * byRow + j * byCol]
-          const should = expected.beside[name][place]
-          if (told !== should)
-            return `the ${name} of ${nameOf(problem, item, i, j)} is ${told} and should be ${should}`
+          const reported = data[first + item * byItem + i * byRow + j * byCol]
+          const should = expected.beside[name][index]
+          if (reported !== should)
+            return `the ${name} of ${nameOf(problem, item, i, j)} is ${reported} and should be ${should}`
         }
       }
     }
@@ -137,14 +137,14 @@ function placesIn({ shape, strides, offset = 0 }) {
   return { first: offset, byItem, byRow, byCol }
 }
 
-function wrongValue({ algebra }, came, { values, bounds, magnitudes }, place) {
-  const should = values[place]
+function wrongValue({ algebra }, came, { values, bounds, magnitudes }, index) {
+  const should = values[index]
   if (algebra.exactBits ? Object.is(came, should) : came === should) return undefined
   if (bounds) {
     if (Number.isNaN(came) && Number.isNaN(should)) return undefined
     // The order of the sums isn't specified. It determines whether intermediate sums overflow.
-    if (magnitudes[place] > (algebra.dtype === 'float32' ? 1e38 : 1e308)) return undefined
-    if (Math.abs(came - should) <= bounds[place]) return undefined
+    if (magnitudes[index] > (algebra.dtype === 'float32' ? 1e38 : 1e308)) return undefined
+    if (Math.abs(came - should) <= bounds[index]) return undefined
   }
   return `is ${show(came)} and should be ${show(should)}`
 }
@@ -153,8 +153,8 @@ function wrongValue({ algebra }, came, { values, bounds, magnitudes }, place) {
  * Returns the error of an element that isn't a result: such elements stay unchanged, and are zero in a new
  * matrix.
  */
-function wrongOutside({ zero }, came, held, index) {
-  const should = held ? held.data[index] : zero
+function wrongOutside({ zero }, came, initial, index) {
+  const should = initial ? initial.data[index] : zero
   return Object.is(came, should)
     ? undefined
     : `is no result, but is ${show(came)} in place of ${show(should)}`
@@ -192,13 +192,13 @@ export function wrongRefusal(problem, error, random, budget, define = cells) {
       return `names C[${item}, ${i}, ${j}] and ${sum}, but it is ${values[0]}`
     for (const part of sample(random, problem, budget)) {
       const expected = define(problem, part.item, part.rows, part.cols)
-      for (let place = 0; place < expected.values.length; place++) {
+      for (let index = 0; index < expected.values.length; index++) {
         const [row, col] = [
-          part.rows[Math.floor(place / part.cols.length)],
-          part.cols[place % part.cols.length],
+          part.rows[Math.floor(index / part.cols.length)],
+          part.cols[index % part.cols.length],
         ]
         const isBefore = part.item < item || (part.item === item && (row < i || (row === i && col < j)))
-        if (isBefore && expected.leaves[place] === 1)
+        if (isBefore && expected.leaves[index] === 1)
           return `names C[${item}, ${i}, ${j}], but C[${part.item}, ${row}, ${col}] overflows too`
       }
     }

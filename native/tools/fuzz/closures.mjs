@@ -1,9 +1,9 @@
 /** Closures, and paths with their next nodes. */
 import { algebras, arrays } from './algebra.mjs'
 import { isInexact } from './check.mjs'
+import { closureOf, fillWeights, pathError, storedAs, wrongCycle } from './closure-oracle.mjs'
 import { newMatrix, place, read } from './layouts.mjs'
 import { drawPlace, Wrong } from './products.mjs'
-import { closureOf, fillWeights, pathError, storedAs, wrongCycle } from './ways.mjs'
 
 /** Draws weights of edges. There are improving cycles only if `gains`. */
 function weights(random, algebra, matrix, gains) {

@@ -98,8 +98,8 @@ export const further = {
 }
 
 /**
- * Returns lines of a row-major matrix (rows, or columns if `across`), contiguous, with the numbers that their
- * elements stand for.
+ * Returns a contiguous copy of lines of a row-major matrix (rows, or columns if `across`), with elements converted to
+ * the numbers that they represent, such as −Infinity for the zero of max-plus.
  */
 function gather({ data, batch, rows, cols }, item, lines, across, algebra) {
   const first = (batch === 1 ? 0 : item) * rows * cols
@@ -119,12 +119,12 @@ function gather({ data, batch, rows, cols }, item, lines, across, algebra) {
  * problem has row-major matrices a, b and c0 (or null), as { data, batch, rows, cols }, an algebra, overflow
  * and a structure.
  *
- * `values` are the stored values, except that under 'throw' a sum outside of the finite range is kept and
- * marked by a 1 in `leaves`. `inside` is 0 if the element isn't a result. `beside` has the `asked` auxiliary
+ * `values` are the stored values, except that under 'throw' a sum outside of the finite range is returned and
+ * marked by a 1 in `leaves`. `inside` is 0 if the element isn't a result. `beside` has the `requested` auxiliary
  * outputs by name. In plus-times, `bounds` are the error bounds of the results, and `magnitudes` the sums of
  * the magnitudes of finite products.
  */
-export function cells(problem, item, rows, cols, asked = []) {
+export function cells(problem, item, rows, cols, requested = []) {
   const { algebra, a, b, c0, overflow, structure } = problem
   const [x, y] = [gather(a, item, rows, false, algebra), gather(b, item, cols, true, algebra)]
   const z = c0 && gather(c0, item, rows, false, algebra)
@@ -136,7 +136,7 @@ export function cells(problem, item, rows, cols, asked = []) {
   const throws = algebra.isInteger && overflow !== 'saturate' && overflow !== 'wrap'
   const isOrdinary = algebra.kind === 'ordinary'
   const beside = Object.fromEntries(
-    asked.map((name) => [name, new Int32Array(count).fill(further[name].none)]),
+    requested.map((name) => [name, new Int32Array(count).fill(further[name].none)]),
   )
   const bounds = isOrdinary ? new Float64Array(count) : null
   const magnitudes = isOrdinary ? new Float64Array(count) : null
@@ -147,12 +147,12 @@ export function cells(problem, item, rows, cols, asked = []) {
   const fold = algebra.isInteger && overflow === 'wrap' ? wrappedSum : algebra.fold
   const { none, zero } = algebra
   const [isInteger, isSingle] = [algebra.isInteger, algebra.dtype === 'float32' && !isOrdinary]
-  let place = -1
+  let index = -1
   let steps = 0
   for (let r = 0; r < rows.length; r++) {
     const i = rows[r]
     for (let s = 0; s < cols.length; s++) {
-      place++
+      index++
       const j = cols[s]
       let first = r * depth
       let last = first + depth
@@ -164,29 +164,29 @@ export function cells(problem, item, rows, cols, asked = []) {
         last = first + to
         first += from
       }
-      inside[place] = 1
+      inside[index] = 1
       let start = z ? z[r * c0.cols + j] : none
       if (Number.isNaN(start) && !isOrdinary) start = none
       const ahead = (s - r) * depth
       steps += last - first
       let best = fold(x, y, first, last, ahead, start, magnitude, algebra)
       if (isOrdinary) {
-        magnitudes[place] = magnitude[0]
-        bounds[place] = (depth + 2) * (2 * unit * magnitude[0] + tiny)
+        magnitudes[index] = magnitude[0]
+        bounds[index] = (depth + 2) * (2 * unit * magnitude[0] + tiny)
       }
       if (isSingle) best = Math.fround(best)
       if (isInteger && best !== none) {
         if (overflow === 'saturate') best = clamped(best, algebra)
-        if (throws && best !== clamped(best, algebra)) leaves[place] = 1
+        if (throws && best !== clamped(best, algebra)) leaves[index] = 1
       }
       if (best !== none) {
         const next = (k) => {
           const found = find(x, y, Math.max(first, r * depth + k), last, ahead, best, algebra)
           return found < 0 ? -1 : found - r * depth
         }
-        for (const name of asked) beside[name][place] = further[name].of(next)
+        for (const name of requested) beside[name][index] = further[name].of(next)
       }
-      values[place] = best === none ? zero : best
+      values[index] = best === none ? zero : best
     }
   }
   return { values, inside, leaves, beside, bounds, magnitudes, steps }

@@ -18,37 +18,39 @@ export function asMatrix({ data, shape }) {
 
 /** A part of `root`, { matrix, mirror }: rows × cols as the view has them, from `top` and `left` of the root on. */
 export class View {
-  constructor(root, { top, left, rows, cols, item = null, turned = false }) {
-    Object.assign(this, { root, top, left, rows, cols, item, turned })
+  constructor(root, { top, left, rows, cols, item = null, isTransposed = false }) {
+    Object.assign(this, { root, top, left, rows, cols, item, isTransposed })
   }
 
   /** Number of the root's rows in the view. */
   get height() {
-    return this.turned ? this.cols : this.rows
+    return this.isTransposed ? this.cols : this.rows
   }
 
   get width() {
-    return this.turned ? this.rows : this.cols
+    return this.isTransposed ? this.rows : this.cols
   }
 
   get isWhole() {
     const { mirror } = this.root
-    return this.height === mirror.rows && this.width === mirror.cols && this.item === null && !this.turned
+    return (
+      this.height === mirror.rows && this.width === mirror.cols && this.item === null && !this.isTransposed
+    )
   }
 
   /** Returns the handles that a call needs. The last one is the view. All but the root's must be disposed. */
   handles() {
-    const { top, left, height, width, item, turned, root } = this
+    const { top, left, height, width, item, isTransposed, root } = this
     if (this.isWhole) return [root.matrix]
     const part = { rows: [top, top + height], cols: [left, left + width] }
     const view = root.matrix.view(item === null ? part : { ...part, batch: item })
-    return turned ? [view, view.transpose()] : [view]
+    return isTransposed ? [view, view.transpose()] : [view]
   }
 
   toString() {
-    const { root, top, left, height, width, item, turned } = this
+    const { root, top, left, height, width, item, isTransposed } = this
     const part = `${item === null ? '' : `${item}, `}${top}+${height}, ${left}+${width}`
-    return this.isWhole ? root.name : `${root.name}[${part}]${turned ? ' transposed' : ''}`
+    return this.isWhole ? root.name : `${root.name}[${part}]${isTransposed ? ' transposed' : ''}`
   }
 
   overlaps(other) {
@@ -65,13 +67,13 @@ export class View {
   /** Calls `take` with the index of each element in the root, and in the view. */
   visit(take) {
     const { batch, rows: height, cols: width } = this.root.mirror
-    const { rows, cols, top, left, item, turned } = this
+    const { rows, cols, top, left, item, isTransposed } = this
     const items = item === null ? Array.from({ length: batch }, (_, index) => index) : [item]
     let index = 0
     for (const each of items) {
       for (let i = 0; i < rows; i++) {
         for (let j = 0; j < cols; j++) {
-          const [row, col] = turned ? [top + j, left + i] : [top + i, left + j]
+          const [row, col] = isTransposed ? [top + j, left + i] : [top + i, left + j]
           take((each * height + row) * width + col, index++)
         }
       }
@@ -112,13 +114,13 @@ export function drawView(random, roots, recent, [rows, cols], batched, fits = ()
     const root = roots.includes(recent) && random.chance(0.4) ? recent : random.pick(roots)
     const { mirror } = root
     if (batched !== mirror.batched && (batched || random.chance(0.5))) continue
-    const turned = random.chance(0.25)
-    const [height, width] = turned ? [cols, rows] : [rows, cols]
+    const isTransposed = random.chance(0.25)
+    const [height, width] = isTransposed ? [cols, rows] : [rows, cols]
     if (mirror.rows < height || mirror.cols < width) continue
     const place = (room) => (random.chance(0.5) ? 0 : random.chance(0.5) ? room : random.integer(0, room))
     const item = mirror.batched && !batched ? random.integer(0, mirror.batch - 1) : null
     const [top, left] = [place(mirror.rows - height), place(mirror.cols - width)]
-    const view = new View(root, { top, left, rows, cols, item, turned })
+    const view = new View(root, { top, left, rows, cols, item, isTransposed })
     if (fits(view)) return view
   }
   return undefined

@@ -1,9 +1,9 @@
 /** Paths between some nodes of a graph, or of each of a batch, within limits. */
 import { algebras, arrays } from './algebra.mjs'
+import { closureOf, fillWeights, isBetter, storedAs, times } from './closure-oracle.mjs'
 import { paths as functions } from './closures.mjs'
 import { newMatrix, place, read } from './layouts.mjs'
 import { Wrong } from './products.mjs'
-import { closureOf, fillWeights, isBetter, storedAs, times } from './ways.mjs'
 
 /** Draws several nodes, a single one, or undefined for all. */
 function drawNodes(random, n) {

@@ -66,11 +66,11 @@ export const drawAuxiliary = (random, { idempotent, hasWitness = true }, share =
   idempotent && hasWitness ? Object.keys(further).filter(() => random.chance(share)) : []
 
 /** The options of a product. */
-export const optionsOf = ({ algebra, overflow, structure, asked }) => ({
+export const optionsOf = ({ algebra, overflow, structure, requested }) => ({
   semiring: algebra.semiring,
   ...(overflow === undefined ? {} : { overflow }),
   ...(structure ? { structure } : {}),
-  ...Object.fromEntries(asked.map((name) => [name, true])),
+  ...Object.fromEntries(requested.map((name) => [name, true])),
 })
 
 /** A matrix with values. */
@@ -89,7 +89,7 @@ function drawBatch(random, [m, k, n], elements) {
 }
 
 /**
- * A product. `limits`: the most elements of a matrix and the most steps of a large product. `held` is what `out` holds before;
+ * A product. `limits`: the most elements of a matrix and the most steps of a large product. `initial` is what `out` holds before;
  * `accumulate` is 'nothing', 'a matrix' or 'out'.
  */
 export function drawProblem(random, limits, algebra = drawAlgebra(random)) {
@@ -122,18 +122,18 @@ export function drawProblem(random, limits, algebra = drawAlgebra(random)) {
   const accumulate = random.pick(['nothing', 'nothing', 'a matrix', 'out'])
   const oneC0 = batch === null || (accumulate === 'a matrix' && random.chance(0.3))
   const hasOut = accumulate === 'out' || random.chance(isNear ? 0.8 : 0.4)
-  const held = hasOut ? make('c', m, n, batch === null) : null
-  const c0 = accumulate === 'a matrix' ? make('c', m, n, oneC0) : accumulate === 'out' ? held : null
+  const initial = hasOut ? make('c', m, n, batch === null) : null
+  const c0 = accumulate === 'a matrix' ? make('c', m, n, oneC0) : accumulate === 'out' ? initial : null
   if (structure) {
     writeGarbageOutside(random, a, structure.a, algebra)
     writeGarbageOutside(random, b, structure.b, algebra)
-    for (const matrix of new Set([c0, held]))
+    for (const matrix of new Set([c0, initial]))
       if (matrix) writeGarbageOutside(random, matrix, structure.c, algebra)
   }
   const parts = [[a, structure?.a], [b, structure?.b], ...(c0 ? [[c0, structure?.c]] : [])]
   const hasNegative =
     algebra.kind === 'product' && random.chance(0.06) && makeNegative(random, random.pick(parts))
-  const asked = drawAuxiliary(random, algebra)
+  const requested = drawAuxiliary(random, algebra)
   const overflow = drawOverflow(random, algebra, values.far)
   return {
     algebra,
@@ -145,11 +145,11 @@ export function drawProblem(random, limits, algebra = drawAlgebra(random)) {
     a,
     b,
     c0,
-    held,
+    initial,
     accumulate,
     structure,
     overflow,
-    asked,
+    requested,
     hasNegative,
     values: values.name,
   }
@@ -160,15 +160,15 @@ export function drawProblem(random, limits, algebra = drawAlgebra(random)) {
  */
 function makeNegative(random, [{ data, rows, cols }, structure]) {
   const band = bandOf(structure)
-  let made = false
+  let created = false
   for (let attempt = 0; attempt < 20 && data.length > 0; attempt++) {
     const index = random.integer(0, data.length - 1)
     const row = Math.floor(index / cols)
     if (!belongs(band, row % rows, index - row * cols)) continue
     data[index] = -0.5
-    made = true
+    created = true
   }
-  return made
+  return created
 }
 
 const show = (value) => JSON.stringify(value, (_, x) => (x === Infinity ? 'Infinity' : x))
@@ -183,7 +183,7 @@ export function describe({
   batched,
   structure,
   overflow,
-  asked,
+  requested,
   accumulate,
   values,
 }) {
@@ -191,7 +191,7 @@ export function describe({
     `${algebra.semiring} on ${algebra.dtype}, ${batched ? `${batch} of ` : ''}${m} × ${k} × ${n}`,
     ...(structure ? [`structure ${show(structure)}`] : []),
     ...(overflow ? [overflow] : []),
-    ...asked,
+    ...requested,
     ...(accumulate === 'nothing' ? [] : [`accumulates ${accumulate}`]),
     `values: ${values}`,
   ].join(', ')

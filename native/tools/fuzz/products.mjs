@@ -43,7 +43,7 @@ function handOver(random, problem) {
     const narrow = random.chance(0.3) ? narrowed(problem.algebra, source) : null
     return place(random, narrow ?? source).matrix
   }
-  const out = problem.held ? place(random, problem.held) : null
+  const out = problem.initial ? place(random, problem.initial) : null
   const { accumulate, c0 } = problem
   // Sometimes both operands are the same array.
   const a = operand(problem.a)
@@ -190,7 +190,7 @@ export async function groupCase(context, random) {
   const small = ({ batch, m, k, n }) => batch * m * k * n < 1e7
   while (problems.length < count) {
     const next = drawProblem(random, limits, first.algebra)
-    if (small(next)) problems.push({ ...next, overflow: first.overflow, asked: first.asked })
+    if (small(next)) problems.push({ ...next, overflow: first.overflow, requested: first.requested })
   }
   const handed = problems.map((problem) => handOver(random, problem))
   // The group's structure applies to products without a structure.

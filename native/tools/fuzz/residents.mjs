@@ -35,10 +35,10 @@ export async function onDevice({ library, addon }, { where, leave }, use) {
 async function products(context, random, device, where) {
   const problem = drawProblem(random, context.limits)
   const { algebra } = problem
-  const made = []
+  const created = []
   const upload = async (source) => {
     const matrix = await device.upload(place(random, source).matrix)
-    made.push(matrix)
+    created.push(matrix)
     return matrix
   }
   const operand = async (source, there, mayBeNarrow = true) => {
@@ -48,7 +48,7 @@ async function products(context, random, device, where) {
   const first = random.chance(0.8)
   const a = await operand(problem.a, first)
   const b = await operand(problem.b, !first || random.chance(0.8))
-  const out = problem.held ? await upload(problem.held) : undefined
+  const out = problem.initial ? await upload(problem.initial) : undefined
   const c0 =
     problem.accumulate === 'a matrix' ? await operand(problem.c0, random.chance(0.5), false) : undefined
   for (let round = random.integer(1, 3); round > 0; round--) {
@@ -72,28 +72,28 @@ async function products(context, random, device, where) {
       ? wrongFailure(context, random, { problem, error, variant, refuses, now })
       : await wrongResult(context, random, { problem, result, now })
     if (wrong !== undefined) throw new Wrong(`${what}: ${wrong}`)
-    if (now) problem.held = now
+    if (now) problem.initial = now
     if (problem.accumulate === 'out') problem.c0 = now
     // Repeats the product with another overflow policy.
     problem.overflow = drawOverflow(random, algebra, true)
-    problem.asked = drawAuxiliary(random, algebra)
+    problem.requested = drawAuxiliary(random, algebra)
   }
-  for (const matrix of made) matrix.dispose()
+  for (const matrix of created) matrix.dispose()
 }
 
 function wrongFailure(context, random, { problem, error, variant, refuses, now }) {
   const wrong = wrongError(problem, error, random, context.budget, { variant, refuses })
   if (wrong !== undefined) return wrong
   context.tally.refused(error.code)
-  if (now && !sameBits(now.data, problem.held.data))
+  if (now && !sameBits(now.data, problem.initial.data))
     return `out has changed, although the product ended with ${error.code}`
   return undefined
 }
 
 /** Downloads and disposes the requested auxiliary outputs. */
-export async function downloaded(result, asked) {
+export async function downloaded(result, requested) {
   const beside = {}
-  for (const name of asked) {
+  for (const name of requested) {
     beside[name] = await result[name].download()
     result[name].dispose()
   }
@@ -103,7 +103,7 @@ export async function downloaded(result, asked) {
 async function wrongResult(context, random, { problem, result, now }) {
   requireNegativeFound(problem)
   const c = now ? asResult(now) : await result.c.download()
-  const beside = await downloaded(result, problem.asked)
+  const beside = await downloaded(result, problem.requested)
   if (!now) result.c.dispose()
   const wrong = wrongIn(problem, { c, ...beside }, random, context.tally, context.budget)
   return wrong === undefined ? undefined : `${wrong}; by ${result.variant}, ${result.arithmetic}`

@@ -26,7 +26,7 @@ export const bandOf = (structure = 'general') =>
 export const belongs = ([below, above], i, j) => j - i >= -below && j - i <= above
 
 /** Returns the structure of the transposed matrix. @param {Structure} structure @returns {Structure} */
-export function turned(structure) {
+export function transposed(structure) {
   const [below, above] = bandOf(structure)
   return { band: [above, below] }
 }

@@ -6,8 +6,8 @@ import { bandOf, belongs } from './structures.mjs'
  *
  * - `low`, `spread`: whole numbers from `low` to `low + spread`. `ends`: the share that is one of both.
  * - `lines`, `chunks`: maximum of a random offset of each line (row of A, column of B) and of each 32
- *   elements of it. `rough`: the share of chunks whose spread is a thousand times as large.
- * - `meets`: in even steps of k the elements are high, in odd ones low; in the other operand it is the other way round.
+ *   elements of it. `rough`: the share of outlier chunks, whose range is a thousand times as large.
+ * - `meets`: in even steps of k the elements are high, in odd ones low; in the other operand high and low are exchanged.
  * - `special`: values, and `share`, the share of elements that are one of them.
  * - `zeros`: the share of elements that are the semiring's zero. `zeroLines`: the share of lines.
  * - `scale`: each number is multiplied by it. `fraction`: and a part of one is added to it before.

@@ -55,11 +55,11 @@ export function newestGlibc(file) {
  * Returns the problems of a package. `packed` is npm's report, `wanted` the required files, `maxBytes` the
  * maximum size, and `addon` the package's row if it has an addon.
  */
-export function problemsOf(folder, manifest, packed, { wanted, maxBytes, addon }) {
+export function problemsOf(folder, manifest, packed, { required, maxBytes, addon }) {
   const files = packed.files.map(({ path }) => path)
   const script = ['preinstall', 'install', 'postinstall'].find((name) => manifest.scripts?.[name])
   return [
-    ...wanted.filter((file) => !files.includes(file)).map((file) => `lacks ${file}`),
+    ...required.filter((file) => !files.includes(file)).map((file) => `lacks ${file}`),
     ...files.filter((file) => /(^|\/)(node_modules|test|build)\//.test(file)).map((file) => `has ${file}`),
     ...files.filter((file) => statSync(join(folder, file)).size === 0).map((file) => `${file} is empty`),
     ...(packed.size > maxBytes ? [`is ${packed.size} bytes packed; the limit is ${maxBytes}`] : []),

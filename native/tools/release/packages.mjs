@@ -126,9 +126,9 @@ const common = (repository) => ({
   publishConfig: { access: 'public' },
 })
 
-const split = (dependencies, wanted) =>
+const split = (dependencies, required) =>
   Object.fromEntries(
-    Object.entries(dependencies).filter(([name]) => buildDependencies.includes(name) === wanted),
+    Object.entries(dependencies).filter(([name]) => buildDependencies.includes(name) === required),
   )
 
 /** Returns the files in the `exports` of package.json; null excludes a condition. */

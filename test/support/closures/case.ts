@@ -9,7 +9,7 @@ import {
   nextByDistances,
   reflexiveOf,
   storedAs,
-} from '../../../native/tools/fuzz/ways.mjs'
+} from '../../../native/tools/fuzz/closure-oracle.mjs'
 import { Random } from '../generators.js'
 import {
   type Algebra,
@@ -105,9 +105,9 @@ export function weightsOf(
   seed: number,
   batch?: number,
 ): Elements {
-  const made = elements(new arrays[algebra.dtype]((batch ?? 1) * n * n) as OperandArray, n, n, batch)
-  fillWeights(new Random(seed), algebra, made, density)
-  return made
+  const created = elements(new arrays[algebra.dtype]((batch ?? 1) * n * n) as OperandArray, n, n, batch)
+  fillWeights(new Random(seed), algebra, created, density)
+  return created
 }
 
 /** Weights that aren't whole numbers, so that each sum is rounded. No cycle is improving. */

@@ -5,11 +5,11 @@ import { plus, star } from '../../../lib/algebra.js'
 import { computeClosure } from '../../../lib/closure/closure.js'
 import { CycleError, DeviceMatrix, MpmmlError } from '../../../lib/index.js'
 import { readView } from '../../../lib/view.js'
+import { pathError, wrongCycle } from '../../../native/tools/fuzz/closure-oracle.mjs'
 import { sameBits } from '../../../native/tools/fuzz/layouts.mjs'
 import { narrowed } from '../../../native/tools/fuzz/problem.mjs'
-import { pathError, wrongCycle } from '../../../native/tools/fuzz/ways.mjs'
 import { type Elements, elementsOf } from '../products/case.js'
-import { type Anywhere, fetched, type Place, put, turn } from '../products/places.js'
+import { type Anywhere, type ExecutionTarget, fetched, put, turn } from '../products/targets.js'
 import { type ClosureCase, expectedOf, itemOf, leaves, storedValue } from './case.js'
 
 /** Destination of the result: new, with or without next nodes, `out`, or in place of the weights. */
@@ -31,27 +31,37 @@ interface Outcome {
 type Closing = (a: Anywhere, options: object) => Promise<{ c: Anywhere; backend: string }>
 
 /** Computes the closure at a target. The closure of the transpose is the transpose of the closure. */
-async function compute(place: Place, one: ClosureCase, way: ResultTarget): Promise<Outcome> {
+async function compute(
+  target: ExecutionTarget,
+  one: ClosureCase,
+  destination: ResultTarget,
+): Promise<Outcome> {
   const { algebra, layouts = {}, overflow, reflexive } = one
-  const source = ((place.narrow && way !== 'in place' && narrowed(algebra, one.a)) || one.a) as Elements
-  const given = !place.device && source === one.a && one.given
-  const operand = await put(place, source, layouts.a)
+  const source = ((target.narrow && destination !== 'in place' && narrowed(algebra, one.a)) ||
+    one.a) as Elements
+  const given = !target.device && source === one.a && one.given
+  const operand = await put(target, source, layouts.a)
   const a = given || operand.matrix
-  const held = way === 'out' ? ({ ...one.a, data: one.a.data.slice().fill(1) } as Elements) : source
-  const out = way === 'out' ? await put(place, held, layouts.out) : way === 'in place' ? operand : undefined
-  const turned = <T extends Anywhere>(matrix: T) => (place.turned ? turn(matrix) : matrix)
+  const stored = destination === 'out' ? ({ ...one.a, data: one.a.data.slice().fill(1) } as Elements) : source
+  const out =
+    destination === 'out'
+      ? await put(target, stored, layouts.out)
+      : destination === 'in place'
+        ? operand
+        : undefined
+  const transposed = <T extends Anywhere>(matrix: T) => (target.isTransposed ? turn(matrix) : matrix)
   const options = {
-    ...place.options,
+    ...target.options,
     semiring: algebra.semiring,
     ...(overflow && { overflow }),
-    ...(out && { out: turned(out.matrix) }),
+    ...(out && { out: transposed(out.matrix) }),
   }
   const outcome: Outcome = { unchanged: [], spilled: false }
-  const read = async (matrix: Anywhere) => elementsOf(await fetched(turned(matrix)))
-  const staysAt = (matrix: unknown) => matrix instanceof DeviceMatrix === (place.device !== undefined)
+  const read = async (matrix: Anywhere) => elementsOf(await fetched(transposed(matrix)))
+  const staysAt = (matrix: unknown) => matrix instanceof DeviceMatrix === (target.device !== undefined)
   try {
-    if (way === 'next') {
-      const view = readView(turned(a) as never, 'a', 'operand')
+    if (destination === 'next') {
+      const view = readView(transposed(a) as never, 'a', 'operand')
       const closed = await computeClosure(view, readAlgebraOptions(options), { reflexive, next: true })
       outcome.distances = await read(closed.distances as Anywhere)
       outcome.next = await read(closed.next as Anywhere)
@@ -59,26 +69,30 @@ async function compute(place: Place, one: ClosureCase, way: ResultTarget): Promi
       outcome.stays = staysAt(closed.distances) && staysAt(closed.next)
     } else {
       const close = (reflexive ? star : plus) as unknown as Closing
-      const { c, backend } = await close(turned(a), options)
+      const { c, backend } = await close(transposed(a), options)
       outcome.distances = await read(c)
       outcome.backend = backend
       outcome.stays = out ? options.out === c : staysAt(c)
     }
   } catch (error) {
     outcome.error = error
-    if (out) outcome.unchanged.push(['out', held, await out.read()])
+    if (out) outcome.unchanged.push(['out', stored, await out.read()])
   }
-  if (way !== 'in place') outcome.unchanged.push(['the weights', source, await operand.read()])
+  if (destination !== 'in place') outcome.unchanged.push(['the weights', source, await operand.read()])
   outcome.spilled = (await out?.spilled()) ?? false
   return outcome
 }
 
 /** Fails unless the closure equals the definition, or the error is the expected one. */
-export async function expectClosure(place: Place, one: ClosureCase, way: ResultTarget): Promise<void> {
-  const where = `${one.what}; ${place.name}, ${way}`
+export async function expectClosure(
+  target: ExecutionTarget,
+  one: ClosureCase,
+  destination: ResultTarget,
+): Promise<void> {
+  const where = `${one.what}; ${target.name}, ${destination}`
   const { algebra, a } = one
   const n = a.rows
-  const outcome = await compute(place, one, way)
+  const outcome = await compute(target, one, destination)
   const { error, distances, next, backend } = outcome
   if (outcome.spilled) expect.fail(`${where}: what is beside the elements of out was written`)
   for (const [name, before, now] of outcome.unchanged)
@@ -88,12 +102,12 @@ export async function expectClosure(place: Place, one: ClosureCase, way: ResultT
     if (!error) expect.fail(`${where}: there is a result, and not ${refusal.code}`)
     if (!(error instanceof MpmmlError)) throw error
     expect(error.code, `${where}: ${error.message}`).toBe(refusal.code)
-    if (!place.turned) expect(error.message, where).toContain(refusal.says)
+    if (!target.isTransposed) expect(error.message, where).toContain(refusal.says)
     if (error.code === 'ERR_MPMML_OVERFLOW')
       expect(error.message, where).toContain(`the finite range ${algebra.least} to ${algebra.most}`)
     if (!(error instanceof CycleError)) return
     expect(error.batch, where).toBe(a.batched ? refusal.item : undefined)
-    const cycle = place.turned ? [...error.cycle].reverse() : error.cycle
+    const cycle = target.isTransposed ? [...error.cycle].reverse() : error.cycle
     expect(
       wrongCycle(algebra, n, itemOf(a, refusal.item), { cycle, weight: error.weight }),
       where,
@@ -101,7 +115,7 @@ export async function expectClosure(place: Place, one: ClosureCase, way: ResultT
     return
   }
   if (error) throw new Error(`${where}: ${(error as Error).message}`, { cause: error })
-  if (place.expectation.backend) expect(backend, where).toBe(place.expectation.backend)
+  if (target.expectation.backend) expect(backend, where).toBe(target.expectation.backend)
   expect(outcome.stays, `${where}: where the results are`).toBe(true)
   expect([distances!.batched, distances!.batch, distances!.rows, distances!.cols], where).toEqual([
     a.batched,
@@ -125,7 +139,7 @@ export async function expectClosure(place: Place, one: ClosureCase, way: ResultT
     if (wrong < stored.length) expect.fail(`${at(wrong)} is ${came[wrong]} and should be ${stored[wrong]}`)
     if (!next) continue
     const nodes = itemOf(next, item)
-    if (place.turned) continue
+    if (target.isTransposed) continue
     let other = 0
     while (other < should.length && nodes[other] === should[other]) other++
     if (other < should.length)

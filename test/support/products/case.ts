@@ -96,11 +96,11 @@ export interface Case {
 export type Cells = ReturnType<typeof cells>
 
 /** Case in the form of the definition. */
-export function problemOf({ algebra, a, b, c0, structure, overflow }: Case, held: Elements | null = null) {
+export function problemOf({ algebra, a, b, c0, structure, overflow }: Case, initial: Elements | null = null) {
   const batched = a.batched || b.batched
   const batch = a.batch === 1 ? b.batch : a.batch
   const sizes = { m: a.rows, k: a.cols, n: b.cols, batch, batched }
-  return { algebra, ...sizes, a, b, c0: c0 ?? null, held, structure, overflow }
+  return { algebra, ...sizes, a, b, c0: c0 ?? null, initial, structure, overflow }
 }
 
 export type Problem = ReturnType<typeof problemOf>
@@ -108,8 +108,8 @@ export type Problem = ReturnType<typeof problemOf>
 const known = new WeakMap<Case, Map<number, Cells>>()
 
 /** All elements of one product of a batch, computed once. */
-export function cellsOf(asked: Case, item: number): Cells {
-  const one = asked.as ?? asked
+export function cellsOf(testCase: Case, item: number): Cells {
+  const one = testCase.as ?? testCase
   const items = known.get(one) ?? known.set(one, new Map()).get(one)!
   const before = items.get(item)
   if (before) return before
@@ -126,8 +126,8 @@ interface Whole {
 }
 const wholes = new WeakMap<Case, Whole>()
 
-function wholeOf(asked: Case): Whole {
-  const one = asked.as ?? asked
+function wholeOf(testCase: Case): Whole {
+  const one = testCase.as ?? testCase
   const before = wholes.get(one)
   if (before) return before
   const whole = { overflows: false, steps: 0 }

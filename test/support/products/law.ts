@@ -29,7 +29,7 @@ export interface Outcome {
   result?: Omit<MpmmResult, 'c'>
   error?: unknown
   /** Previous and present content of `out`; null without `out`. */
-  held: Elements | null
+  initial: Elements | null
   now: Elements | null
   /** Whether memory outside of the elements of `out` was written. */
   spilled: boolean
@@ -41,7 +41,7 @@ export interface Expectation {
   /** Beginning of messages. */
   prefix?: string
   /** Whether the transposed product was computed, so that messages name transposed positions. */
-  turned?: boolean
+  isTransposed?: boolean
   /** Whether int32 sums use the cheapest arithmetic of their variant, independently of other operands or shards. */
   cheapest?: boolean
   /** Whether the reported time is that of the product alone, not that of a group. */
@@ -56,9 +56,9 @@ const sameBits = (x: Elements, y: Elements) =>
 const refused = new WeakMap<Case, boolean>()
 
 /** Returns whether operands of max-times have negative elements inside of their structure. */
-function hasOutsiders(asked: Case): boolean {
-  if (asked.algebra.kind !== 'product') return false
-  const one = asked.as ?? asked
+function hasOutsiders(testCase: Case): boolean {
+  if (testCase.algebra.kind !== 'product') return false
+  const one = testCase.as ?? testCase
   const before = refused.get(one)
   if (before !== undefined) return before
   const found = lookForOutsiders(one)
@@ -81,8 +81,8 @@ function lookForOutsiders({ a, b, c0, structure }: Case): boolean {
 /** Fails unless the outcome agrees with the definition for the case. */
 export function expectRight(one: Case, outcome: Outcome, expectation: Expectation, what = ''): void {
   const where = `${one.what}; ${what}`
-  const { held, now, error, spilled } = outcome
-  const problem = problemOf(one, held)
+  const { initial, now, error, spilled } = outcome
+  const problem = problemOf(one, initial)
   const define = (_: unknown, item: number) => cellsOf(one, item)
   if (spilled) expect.fail(`${where}: what is beside the elements of out was written`)
   const mustFail = (one.overflow ?? 'throw') === 'throw' && overflows(one)
@@ -93,11 +93,12 @@ export function expectRight(one: Case, outcome: Outcome, expectation: Expectatio
     const { message } = error as Error
     if (!message.startsWith(expectation.prefix ?? ''))
       expect.fail(`${where}: ${message}, which should begin with ${expectation.prefix}`)
-    if (!expectation.turned) {
+    if (!expectation.isTransposed) {
       const wrong = wrongRefusal(problem, error, new Random(1), Infinity, define)
       if (wrong !== undefined) expect.fail(`${where}: ${wrong}`)
     }
-    if (held && !sameBits(held, now!)) expect.fail(`${where}: out has changed, although the product failed`)
+    if (initial && !sameBits(initial, now!))
+      expect.fail(`${where}: out has changed, although the product failed`)
     return
   }
   if (error) throw new Error(`${where}: ${(error as Error).message}`, { cause: error })
@@ -117,8 +118,8 @@ function expectError(error: unknown, code: string, where: string): void {
 const isPlain = (one: Case) => one.algebra.isInteger && !one.structure && stepsOf(one) > 0
 
 const knownPaths = new WeakMap<Case, string[]>()
-function exactPathsOf(asked: Case): string[] {
-  const one = asked.as ?? asked
+function exactPathsOf(testCase: Case): string[] {
+  const one = testCase.as ?? testCase
   const before = knownPaths.get(one)
   if (before) return before
   const plain = ({ data, rows, cols, batch }: Elements) => ({ data, shape: [batch, rows, cols] }) as Plain
@@ -179,19 +180,19 @@ function expectConsistent(
 }
 
 /**
- * Fails unless the elements of C and of the witness equal the definition. `held` is the previous content of
+ * Fails unless the elements of C and of the witness equal the definition. `initial` is the previous content of
  * C.
  */
 export function expectValues(
   one: Case,
   c: AnyMatrix,
-  { witness, held = null }: { witness?: AnyMatrix | undefined; held?: Elements | null } = {},
+  { witness, initial = null }: { witness?: AnyMatrix | undefined; initial?: Elements | null } = {},
 ): void {
   const define = (_: unknown, item: number) => cellsOf(one, item)
   const straight = (matrix: AnyMatrix) => sourceOf(elementsOf(matrix))
   const result = { c: straight(c), witness: witness && straight(witness) }
   expect(
-    wrongIn(problemOf(one, held), result, new Random(1), new Tally(), Infinity, define),
+    wrongIn(problemOf(one, initial), result, new Random(1), new Tally(), Infinity, define),
     one.what,
   ).toBeUndefined()
 }

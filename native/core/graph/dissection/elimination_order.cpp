@@ -11,7 +11,7 @@
 namespace mpmml::graph {
 namespace {
 
-/// Maximum number of nodes of a part that isn't divided further. Values from 8 to 48 make little difference to the time
+/// Maximum number of nodes of a part that isn't dissected. Values from 8 to 48 make little difference to the time
 /// of all pairs of a grid.
 constexpr int32_t kMaxOfPart = 24;
 

@@ -21,7 +21,7 @@ struct Neighbors {
   const int32_t* end(int32_t node) const { return list.data() + start[node + 1]; }
 };
 
-/// Nodes that are eliminated together: a separator, or a part that isn't divided further. Their positions are `first`
+/// Nodes that are eliminated together: a separator, or a part that isn't dissected. Their positions are `first`
 /// up to `end`, exclusive.
 struct Supernode {
   int32_t first = 0, end = 0;

@@ -15,7 +15,7 @@ import { addon } from '../../../lib/native.js'
 import { arrays } from '../../../native/tools/fuzz/algebra.mjs'
 import { gapsChanged, newMatrix, placeAs } from '../../../native/tools/fuzz/layouts.mjs'
 import { narrowed } from '../../../native/tools/fuzz/problem.mjs'
-import { turned as turnedStructure } from '../../../native/tools/fuzz/structures.mjs'
+import { transposed as transposedStructure } from '../../../native/tools/fuzz/structures.mjs'
 import { withoutCuda } from '../machine.js'
 import { type AnyMatrix, type Case, type Elements, elementsOf, problemOf, sourceOf } from './case.js'
 import type { Expectation, Outcome } from './law.js'
@@ -27,7 +27,7 @@ export type Anywhere = AnyMatrix | There
 /** Destination of the result: new, written into `out`, or accumulated to the content of `out`. */
 export type ResultTarget = 'new' | 'out' | 'in place'
 
-export interface Place {
+export interface ExecutionTarget {
   name: string
   /** Options that select the target. */
   options: object
@@ -37,11 +37,11 @@ export interface Place {
   /** Whether the product is in a group with others. */
   grouped?: boolean
   /** Whether the call computes (Bᵀ ⊗ Aᵀ)ᵀ. */
-  turned?: boolean
+  isTransposed?: boolean
   /** Whether operands are stored as int16 if possible. */
   narrow?: boolean
   /** Computations of the operands on the device, if they were not uploaded. */
-  made?: keyof typeof makers
+  derivation?: keyof typeof makers
   sync?: boolean
 }
 
@@ -83,11 +83,11 @@ export function turn<T extends Anywhere>(matrix: T): T {
   return { data, shape: swap(Array.from(shape)), strides: swap(steps), offset } as unknown as T
 }
 
-function turnedStructures({ a, b, c }: ProductStructure): ProductStructure {
+function transposedStructures({ a, b, c }: ProductStructure): ProductStructure {
   return {
-    ...(b && { a: turnedStructure(b) }),
-    ...(a && { b: turnedStructure(a) }),
-    ...(c && { c: turnedStructure(c) }),
+    ...(b && { a: transposedStructure(b) }),
+    ...(a && { b: transposedStructure(a) }),
+    ...(c && { c: transposedStructure(c) }),
   }
 }
 
@@ -114,7 +114,7 @@ const transposed = ({ data, batched, batch, rows, cols }: Elements): Elements =>
 })
 
 /** Matrix in the storage of a target. */
-interface Held {
+interface StoredMatrix {
   matrix: Anywhere
   /** Reads the present content. */
   read: () => Promise<Elements>
@@ -124,8 +124,12 @@ interface Held {
 }
 
 /** Stores elements in the storage of the target, in the given layout. */
-export async function put(place: Place, source: Elements, layout = 'row-major'): Promise<Held> {
-  const device = place.device?.()
+export async function put(
+  target: ExecutionTarget,
+  source: Elements,
+  layout = 'row-major',
+): Promise<StoredMatrix> {
+  const device = target.device?.()
   if (!device) {
     const placed = placeAs(layout, source, { shift: 3, tail: 2 })
     const before = placed.whole.slice()
@@ -137,14 +141,14 @@ export async function put(place: Place, source: Elements, layout = 'row-major'):
     }
   }
   // On a device layouts are views of a larger or a transposed matrix.
-  const isTurned = layout.startsWith('transposed')
-  const inner = isTurned ? transposed(source) : source
+  const isTransposedLayout = layout.startsWith('transposed')
+  const inner = isTransposedLayout ? transposed(source) : source
   const isFramed = layout.endsWith('a larger one')
   const root = isFramed ? framed(inner) : inner
   const whole = (await device.upload(placeAs('row-major', root).matrix as never)) as unknown as There
   const part = isFramed ? { rows: [1, 1 + inner.rows], cols: [2, 2 + inner.cols] } : {}
   const view = whole.view(part as never)
-  const matrix = (isTurned ? view.transpose() : view) as There
+  const matrix = (isTransposedLayout ? view.transpose() : view) as There
   const read = async () => elementsOf((await matrix.download()) as AnyMatrix)
   return {
     matrix,
@@ -154,7 +158,7 @@ export async function put(place: Place, source: Elements, layout = 'row-major'):
       if (!isFramed) return false
       const now = await read()
       const { data } = (await whole.download()) as AnyMatrix
-      return framed(isTurned ? transposed(now) : now).data.some((x, at) => !Object.is(x, data[at]))
+      return framed(isTransposedLayout ? transposed(now) : now).data.some((x, at) => !Object.is(x, data[at]))
     },
   }
 }
@@ -175,15 +179,21 @@ function neighbour({ algebra }: Case): { a: AnyMatrix; b: AnyMatrix } {
   return { a: sourceOf(a!), b: sourceOf(b!) }
 }
 
-async function ask(place: Place, one: Case, a: Anywhere, b: Anywhere, own: object): Promise<Results> {
+async function ask(
+  target: ExecutionTarget,
+  one: Case,
+  a: Anywhere,
+  b: Anywhere,
+  own: object,
+): Promise<Results> {
   const { algebra, overflow, witness, variant } = one
   const shared = {
-    ...place.options,
+    ...target.options,
     semiring: algebra.semiring,
     ...(overflow && !algebra.isFloat && { overflow }),
     ...(witness && { witness }),
   }
-  if (place.grouped) {
+  if (target.grouped) {
     const [first, result, last] = (await mpmmGrouped(
       [neighbour(one), { a, b, ...own }, neighbour(one)] as GroupedProduct[],
       shared as never,
@@ -192,7 +202,7 @@ async function ask(place: Place, one: Case, a: Anywhere, b: Anywhere, own: objec
     return result
   }
   const all = { ...shared, ...own, ...(variant && { variant }) }
-  if (place.sync) return mpmmSync(a as never, b as never, all) as unknown as Results
+  if (target.sync) return mpmmSync(a as never, b as never, all) as unknown as Results
   return (await mpmm(a as never, b as never, all)) as unknown as Results
 }
 
@@ -200,51 +210,57 @@ export const fetched = async (matrix: Anywhere): Promise<AnyMatrix> =>
   matrix instanceof DeviceMatrix ? await matrix.download() : matrix
 
 /** Computes the case at the target. */
-export async function compute(place: Place, one: Case, way: ResultTarget): Promise<Outcome> {
+export async function compute(
+  target: ExecutionTarget,
+  one: Case,
+  destination: ResultTarget,
+): Promise<Outcome> {
   const { layouts = {}, given = {}, c0 } = one
   const there: Anywhere[] = []
   const hold = async (source: Elements, layout: string | undefined) => {
-    const held = await put(place, source, layout)
-    there.push(...held.there)
-    return held
+    const stored = await put(target, source, layout)
+    there.push(...stored.there)
+    return stored
   }
-  const turned = <T extends Anywhere>(matrix: T): T => {
+  const transposedView = <T extends Anywhere>(matrix: T): T => {
     const seen = turn(matrix)
     there.push(seen)
     return seen
   }
   const operand = async (name: 'a' | 'b') => {
-    const source = ((place.narrow && narrowed(one.algebra, one[name])) || one[name]) as Elements
-    if (!place.device && given[name] && source === one[name]) return given[name]
+    const source = ((target.narrow && narrowed(one.algebra, one[name])) || one[name]) as Elements
+    if (!target.device && given[name] && source === one[name]) return given[name]
     const { matrix } = await hold(source, layouts[name])
-    if (!place.made) return matrix
-    there.push(...(await makers[place.made](matrix as There, one, name)))
+    if (!target.derivation) return matrix
+    there.push(...(await makers[target.derivation](matrix as There, one, name)))
     return there.at(-1)!
   }
   const [a, b] = [await operand('a'), await operand('b')]
   const { m, n, batch, batched } = problemOf(one)
   const before =
-    way === 'new'
+    destination === 'new'
       ? null
-      : way === 'in place'
+      : destination === 'in place'
         ? c0!
         : valuesFor(one.algebra, 'before', [m, n, 1], batched ? batch : undefined)[0]!
   const out = before && (await hold(before, layouts.out))
-  const start = c0 && way !== 'in place' ? (await hold(c0, layouts.c0)).matrix : undefined
+  const start = c0 && destination !== 'in place' ? (await hold(c0, layouts.c0)).matrix : undefined
   const own = {
-    ...(out && { out: place.turned ? turned(out.matrix) : out.matrix }),
-    ...(start && { accumulate: place.turned ? turned(start) : start }),
-    ...(way === 'in place' && { accumulate: true }),
-    ...(one.structure && { structure: place.turned ? turnedStructures(one.structure) : one.structure }),
+    ...(out && { out: target.isTransposed ? transposedView(out.matrix) : out.matrix }),
+    ...(start && { accumulate: target.isTransposed ? transposedView(start) : start }),
+    ...(destination === 'in place' && { accumulate: true }),
+    ...(one.structure && {
+      structure: target.isTransposed ? transposedStructures(one.structure) : one.structure,
+    }),
   }
-  const outcome: Outcome = { held: before, now: null, spilled: false }
+  const outcome: Outcome = { initial: before, now: null, spilled: false }
   try {
-    const { c, witness, ...result } = await (place.turned
-      ? ask(place, one, turned(b), turned(a), own)
-      : ask(place, one, a, b, own))
+    const { c, witness, ...result } = await (target.isTransposed
+      ? ask(target, one, transposedView(b), transposedView(a), own)
+      : ask(target, one, a, b, own))
     const straight = async (matrix: Anywhere) => {
       there.push(matrix)
-      const it = await fetched(place.turned ? turned(matrix) : matrix)
+      const it = await fetched(target.isTransposed ? transposedView(matrix) : matrix)
       return placeAs('row-major', elementsOf(it)).matrix as AnyMatrix
     }
     outcome.result = result
@@ -262,10 +278,10 @@ export async function compute(place: Place, one: Case, way: ResultTarget): Promi
 }
 
 /** Targets of a backend, with their setup and cleanup. */
-export function placesOf(backend: BackendName): {
-  places: Place[]
+export function targetsOf(backend: BackendName): {
+  targets: ExecutionTarget[]
   /** Targets whose operands a device has computed, which take longer. */
-  made: Place[]
+  derived: ExecutionTarget[]
   open(): Promise<void>
   close(): Promise<void>
 } {
@@ -282,12 +298,12 @@ export function placesOf(backend: BackendName): {
   const inGroup = { grouped: true, expectation: { backend, prefix: 'products[1]' } }
   // A GPU batches similar products of a group.
   const grouped = { ...inGroup, expectation: { ...inGroup.expectation, cheapest: backend === 'cpu' } }
-  const turned = { turned: true, expectation: { backend, turned: true, timed: true } }
+  const transposedCall = { isTransposed: true, expectation: { backend, isTransposed: true, timed: true } }
   // Without a GPU devices are simulated only if no backend is named.
   const devices = { ...(backend === 'cuda' && { backend }), devices: 'all' }
   // If a GPU exists, all simulated devices are that GPU.
   const hasSeveral = backend === 'cuda' || (backend === 'cpu' && withoutCuda() !== undefined)
-  const ofSeveral: Place[] = [
+  const ofSeveral: ExecutionTarget[] = [
     { name: 'arrays for several devices', options: devices, expectation: { backend, timed: true } },
     {
       name: 'arrays for some devices',
@@ -301,29 +317,29 @@ export function placesOf(backend: BackendName): {
       ...inGroup,
     },
     { name: 'spread among devices', ...onSeveral },
-    { name: 'spread among devices, transposed', ...onSeveral, ...turned },
+    { name: 'spread among devices, transposed', ...onSeveral, ...transposedCall },
     { name: 'spread among devices, in a group', ...onSeveral, ...inGroup },
   ]
   return {
-    places: [
+    targets: [
       // WebGPU can't block.
       ...(backend === 'webgpu' ? [] : [{ name: 'arrays, at once', ...inArrays, sync: true }]),
       { name: 'arrays', ...inArrays },
-      { name: 'arrays, transposed', ...inArrays, ...turned },
+      { name: 'arrays, transposed', ...inArrays, ...transposedCall },
       { name: 'arrays of int16', ...inArrays, narrow: true },
       { name: 'arrays in a group', ...inArrays, ...grouped },
       { name: 'a device', ...onOne },
-      { name: 'a device, transposed', ...onOne, ...turned },
+      { name: 'a device, transposed', ...onOne, ...transposedCall },
       { name: 'int16 on a device', ...onOne, narrow: true },
       { name: 'a device, in a group', ...onOne, ...inGroup },
       ...(hasSeveral ? ofSeveral : []),
     ],
-    made: [
-      { name: 'copies on a device', ...onOne, made: 'copied' },
-      { name: 'products on a device', ...onOne, made: 'multiplied' },
-      { name: 'some of a batch on a device', ...onOne, made: 'picked' },
+    derived: [
+      { name: 'copies on a device', ...onOne, derivation: 'copied' },
+      { name: 'products on a device', ...onOne, derivation: 'multiplied' },
+      { name: 'some of a batch on a device', ...onOne, derivation: 'picked' },
       ...(hasSeveral
-        ? [{ name: 'products spread among devices', ...onSeveral, made: 'multiplied' } as const]
+        ? [{ name: 'products spread among devices', ...onSeveral, derivation: 'multiplied' } as const]
         : []),
     ],
     async open() {

@@ -31,11 +31,11 @@ function improving({ kind, dtype, greatest }) {
   const isRounded = dtype === 'float32'
   const key = `${kind} ${isRounded} ${greatest}`
   if (!loops.has(key)) {
-    const way = isRounded ? `Math.fround(${formulas[kind]})` : formulas[kind]
+    const formula = isRounded ? `Math.fround(${formulas[kind]})` : formulas[kind]
     const loop = `
       for (let j = from, at = row + from; j < to; j++, at++) {
         const second = onward[j]
-        const way = ${way}
+        const way = ${formula}
         if (!(way ${greatest ? '>' : '<'} values[at])) continue
         values[at] = way
         next[at] = hop

@@ -21,7 +21,7 @@ import { S3Server } from './s3-server.js'
 
 const BUCKET = 's3://bucket/'
 
-export class Place {
+export class StorageLocation {
   #folder = ''
   #server: S3Server | undefined
   #names = 0
@@ -53,10 +53,10 @@ export class Place {
   async write(path: string, array: Plain): Promise<void> {
     if (!this.isZarr) return writeNpy(path, array as never)
     if (!this.#server) return writeZarr(path, array, [32, 32])
-    const made = join(this.#folder, 'made.zarr')
-    await writeZarr(made, array, [32, 32])
-    upload(this.#server, made, path.slice(BUCKET.length))
-    rmSync(made, { recursive: true })
+    const created = join(this.#folder, 'made.zarr')
+    await writeZarr(created, array, [32, 32])
+    upload(this.#server, created, path.slice(BUCKET.length))
+    rmSync(created, { recursive: true })
   }
 
   async read(path: string): Promise<Elements> {

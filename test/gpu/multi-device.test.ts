@@ -6,10 +6,10 @@ import { caught, expectError } from '../support/expect.js'
 import { Random } from '../support/generators.js'
 import { withoutCuda } from '../support/machine.js'
 import { describeUnless } from '../support/skip.js'
-import { severalSuite } from '../support/suite-multi-device.js'
+import { multiDeviceSuite } from '../support/suite-multi-device.js'
 
 describeUnless(withoutCuda(), 'cuda', () => {
-  severalSuite('cuda')
+  multiDeviceSuite('cuda')
 
   describe('a B that the devices copy from each other', () => {
     afterAll(() => addon.pretendDevices(0))
