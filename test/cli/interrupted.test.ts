@@ -119,7 +119,9 @@ describe('a signal', () => {
       child.kill('SIGINT')
       child.kill('SIGTERM')
     })
-    expect(await once(child, 'close')).toEqual([130, null])
+    const [status] = (await once(child, 'close')) as [number | null]
+    // The system may deliver the second signal first.
+    expect([130, 143]).toContain(status)
     expect(readdirSync(folder)).toEqual([])
   })
 
