@@ -245,6 +245,19 @@ it('leaves no file of a worker that was suspended until other workers had finish
   expect(await read(out)).toEqual(c)
 })
 
+/** Expects that all functions of jobs reject a value that is no unchanged plan. */
+async function expectResumeErrors(plan: BlockPlan): Promise<void> {
+  const job = { name: 'c-0-0', stage: 0 }
+  for (const call of [
+    () => runBlock(plan, job),
+    () => isDone(plan, job),
+    () => finish(plan),
+    () => doneJobs(plan, 0),
+  ]) {
+    await expect(call()).rejects.toEqual(coded('RESUME', /not as it was made/))
+  }
+}
+
 describe('jobs', () => {
   const request = () => ({ kind: 'multiply', a: pathA, b: pathB, c: fresh('.zarr'), block: 64 }) as const
 
@@ -290,31 +303,15 @@ describe('jobs', () => {
 
   it('are rejected for modified plans', async () => {
     const plan = await planBlocks(request())
-    const job = { name: 'c-0-0', stage: 0 }
     const changed = { ...plan, output: { ...plan.output, path: join(folder, 'elsewhere.zarr') } } as BlockPlan
-    for (const call of [
-      () => runBlock(changed, job),
-      () => isDone(changed, job),
-      () => finish(changed),
-      () => doneJobs(changed, 0),
-    ]) {
-      await expect(call()).rejects.toEqual(coded('RESUME', /not as it was made/))
-    }
+    await expectResumeErrors(changed)
   })
 
   it.each([[null], [undefined], [{}], ['plan']])('are rejected for %j, which is no plan', async (none) => {
     const plan = none as never
-    const job = { name: 'c-0-0', stage: 0 }
     expect(() => jobsOf(plan, 0)).toThrow(coded('RESUME', /not as it was made/))
     expect(() => allJobs(plan)).toThrow(coded('RESUME', /not as it was made/))
-    for (const call of [
-      () => runBlock(plan, job),
-      () => isDone(plan, job),
-      () => finish(plan),
-      () => doneJobs(plan, 0),
-    ]) {
-      await expect(call()).rejects.toEqual(coded('RESUME', /not as it was made/))
-    }
+    await expectResumeErrors(plan)
   })
 
   it('stay within roots', async () => {
