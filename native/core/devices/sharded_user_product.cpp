@@ -96,7 +96,7 @@ std::unique_ptr<Pending> multiply_user(PeerTransfers& peers, Session& whole, con
     target.place(made.data, made.memory);
     there.c[lane] = target.view();
     // Elements outside of the structure keep their values, although all elements are copied back.
-    if (product.structure.c.is_all(product.m, product.n)) continue;
+    if (product.structure.c.is_all(product.m(), product.n())) continue;
     whole.copy(dtype, product.batch, read_only(c), there.c[lane])->finish();
   }
   auto all = std::make_unique<WhenAll>(WhenAll::Kind::kParts, std::move(separate));

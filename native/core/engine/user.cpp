@@ -13,7 +13,7 @@
 namespace mpmml {
 namespace {
 
-bool has_whole_c(const UserProduct& product) { return product.structure.c.is_all(product.m, product.n); }
+bool has_whole_c(const UserProduct& product) { return product.structure.c.is_all(product.m(), product.n()); }
 
 /// Computes a product of host matrices whose operands and results fit the device's memory together. All of C is
 /// written.
@@ -166,7 +166,7 @@ Result Engine::execute_user(const UserProduct& product, const Request& request) 
     one = for_one(request, devices);
     const bool is_refused = !devices.empty() && !multi_device_backend().refuses_user(product, one.where).empty();
     if (devices.size() > 1 && !is_refused && product.outputs() > 0 &&
-        std::max(product.m, product.batch) >= static_cast<int64_t>(devices.size())) {
+        std::max(product.m(), product.batch) >= static_cast<int64_t>(devices.size())) {
       return {multi_device_backend().kind(), execute_user_parts(product, request.where, devices), devices.front(),
               set_of(devices)};
     }
