@@ -273,8 +273,10 @@ class Run {
              [&](int64_t index) { index < a_.pieces() ? a_.pack(index) : b_.pack(index - a_.pieces()); });
     const int64_t groups = ceil_div(tiles_, tiles_at_once());
     const int64_t operations = static_cast<int64_t>(compiled_.step.size()), count = product_.batch * panels_ * groups;
-    Slots slots(checked_size(sizeof(uint32_t), elements_of_blocks()), std::min<int64_t>(count, thread_count()));
-    for_each(count, saturating_product(tiles_at_once() * kRows * cols_, product_.k() * operations), [&](int64_t index) {
+    const int64_t work_of_each = saturating_product(tiles_at_once() * kRows * cols_, product_.k() * operations);
+    Slots slots(checked_size(sizeof(uint32_t), elements_of_blocks()),
+                max_threads(count, saturating_product(count, work_of_each)));
+    for_each(count, work_of_each, [&](int64_t index) {
       const int64_t panel = index / groups % panels_, item = index / groups / panels_;
       const int64_t first = index % groups * tiles_at_once();
       const Slots::Slot slot(slots);
