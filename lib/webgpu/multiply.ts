@@ -31,9 +31,12 @@ import {
 } from './views.js'
 
 /** A matrix in an array, or in memory of the device; `isNew`: only this product uses it. */
-export type Matrix =
+export type Matrix = (
   | { readonly array: OperandArray; readonly layout: Layout }
-  | { readonly view: GpuView; readonly isNew?: boolean }
+  | { readonly view: GpuView }
+) & {
+  readonly isNew?: boolean
+}
 
 /** Request of a product. */
 export interface ProductRequest {
@@ -135,8 +138,8 @@ async function targetOf(
   isDivided: boolean,
 ): Promise<Target> {
   const sizes = { batch, rows: m, cols: n }
+  if (matrix.isNew) return matrix as Target
   if ('view' in matrix) {
-    if (matrix.isNew) return { view: matrix.view }
     const view = await takeView(take, bits, sizes, gpu.device.limits.maxBufferSize)
     return { view, deliver: () => copyElements(gpu, matrix.view, view, sizes) }
   }

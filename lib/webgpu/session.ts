@@ -226,9 +226,9 @@ export function gpuFunctions(
             lists.preferHugePages(result as ElementArray)
           made.push(result)
           const layout = contiguous(sizes)
-          return result instanceof GpuMemory
-            ? { view: result.view(layout), isNew: true }
-            : { array: result, layout }
+          const matrix =
+            result instanceof GpuMemory ? { view: result.view(layout) } : { array: result, layout }
+          return { ...matrix, isNew: true }
         })
       } catch (error) {
         for (const result of made) if (result instanceof GpuMemory) result.release(true)
