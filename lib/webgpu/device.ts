@@ -193,7 +193,12 @@ export class Gpu {
     const requiredFeatures = [...adapter.features].filter((name) => name === 'timestamp-query')
     const requiredLimits = Object.fromEntries(wantedLimits.map((name) => [name, adapter.limits[name]]))
     const gpu = new Gpu(adapter, await adapter.requestDevice({ requiredLimits, requiredFeatures }), cpu)
-    gpu.roundsToNearest = await gpu.run(() => gpu.#probe())
+    try {
+      gpu.roundsToNearest = await gpu.run(() => gpu.#probe())
+    } catch (error) {
+      gpu.device.destroy()
+      throw error
+    }
     return gpu
   }
 

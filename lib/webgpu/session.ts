@@ -423,7 +423,7 @@ export function gpuFunctions(
       return runMaking(device, async (gpu, make) => {
         const product = await readProduct(fields, fields, requestAt, report, (name, layout, sizes, bits) => {
           if (given[name]) return matrixOf(given[name], layout)
-          return bits === 0 ? null : make(sizes, bits, kindAt(fields).isFloat)
+          return bits === 0 ? null : make(sizes, bits, name === 'c' && kindAt(fields).isFloat)
         })
         await multiplyBlocks(gpu, watch(cancel), product)
       })
