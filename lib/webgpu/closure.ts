@@ -1,4 +1,5 @@
 /** Computes closures of int32 matrices over max-plus and min-plus in memory of a GPU. */
+import { multiplyOnCpu } from './cpu.js'
 import { type Gpu, Recording, type Take, tooLarge } from './device.js'
 import { failure, notExact } from './failure.js'
 import { arithmeticOf, FACTS, zeroBits } from './kernels/arithmetic.js'
@@ -8,7 +9,6 @@ import { THROW } from './kernels/store.js'
 import { factsOf, kindOf, tileRowsOf, type ValueBounds } from './plan.js'
 import { randomWords } from './probe.js'
 import { encodeScan, multiplyBlock, readScans } from './product.js'
-import { multiplyOnCpu } from './self-test.js'
 import { roundUp } from './transfers.js'
 import {
   bindingOf,

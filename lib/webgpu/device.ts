@@ -1,7 +1,7 @@
 /** Wrapper of a GPUDevice: units of work in error scopes, pipelines, buffers, and recordings of commands. */
+import type { CpuAddon } from './cpu.js'
 import { failure } from './failure.js'
 import { ROUNDING_PROBE, roundingCases, roundsToNearest } from './probe.js'
-import type { CpuAddon } from './self-test.js'
 import { roundUp, Transfers } from './transfers.js'
 
 /** Workgroups of a dispatch in each dimension. */

@@ -12,6 +12,7 @@ import {
 } from '../native-interface.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import { computeClosure } from './closure.js'
+import type { CpuAddon } from './cpu.js'
 import { Gpu, type Take, tooLarge } from './device.js'
 import { failure, notExact } from './failure.js'
 import type { StoredBits } from './kernels/arithmetic.js'
@@ -19,7 +20,6 @@ import type { Elementwise } from './kernels/elementwise.js'
 import { floatBits } from './kernels/store.js'
 import { type Matrix, multiplyBlocks, type ProductRequest } from './multiply.js'
 import { kindOf } from './plan.js'
-import type { CpuAddon } from './self-test.js'
 import {
   contiguous,
   copyElements,

@@ -1,5 +1,4 @@
 /** Copies between arrays and buffers of a GPU, through mapped memory. */
-import type { Gpu } from './device.js'
 import { failure } from './failure.js'
 
 export const roundUp = (value: number, multiple: number): number => Math.ceil(value / multiple) * multiple
@@ -23,6 +22,15 @@ export interface ReadPart {
   readonly before?: (() => Promise<void>) | undefined
 }
 
+/** The device, as far as copies need it. */
+interface Memory {
+  readonly device: GPUDevice
+  /** Creates a buffer. */
+  allocate(size: number, usage: GPUBufferUsageFlags): Promise<GPUBuffer>
+  /** Throws if the device is lost. */
+  assertUsable(): void
+}
+
 interface Chunk extends ReadPart {
   readonly into: Uint8Array
   readonly staging: GPUBuffer
@@ -34,7 +42,7 @@ export class Transfers {
   readonly #writable: Promise<GPUBuffer | null>[] = []
   readonly #readable: GPUBuffer[] = []
 
-  constructor(readonly gpu: Pick<Gpu, 'device' | 'allocate' | 'assertUsable'>) {}
+  constructor(readonly gpu: Memory) {}
 
   /** Resolves when no buffer is being mapped. A thread must not end before. */
   async idle(): Promise<void> {
