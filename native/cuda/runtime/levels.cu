@@ -4,7 +4,6 @@
 
 #include "core/algebra/dispatch.h"
 #include "cuda/device/error.h"
-#include "cuda/runtime/host_levels.h"
 #include "cuda/runtime/levels.h"
 
 namespace mpmml::cuda {
@@ -17,6 +16,9 @@ constexpr int kSampled = 16;  ///< elements per thread for the sample, all of on
 static_assert(kChunkSteps == 32, "the lanes of a warp look at a chunk");
 constexpr int64_t kMaxOfChunk = exponent_scale_of(ArithmeticKind::kExponentBounded).most;  ///< range without outliers
 constexpr int kMaxNumber = 1 << 24;                                                        ///< floats have 24 bits
+/// Limit of the exponents of quantization steps of floats. They are from 2^−100 to 2^100, so that they and their
+/// inverses are normal.
+constexpr int kMaxScale = 100;
 
 /// Conversion of an operand's elements to integers whose differences count quantization steps.
 template <class Stored>
