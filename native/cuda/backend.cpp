@@ -238,6 +238,7 @@ Plan CudaBackend::plan(const Problem& problem, const Placement& where, const For
 /// Returns the plan of a session that reads copies of the operands; nothing if the device has too little memory for
 /// them.
 std::optional<Plan> CudaBackend::plan_by_session(const Problem& problem, const Placement& where) {
+  if (!fits_device(where.device, operand_bytes(problem), where.device_memory)) return std::nullopt;
   const std::unique_ptr<Session> session = open(where.device, where.device_memory);
   session->set_cancelled(problem.cancelled);
   try {
