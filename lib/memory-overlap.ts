@@ -91,6 +91,10 @@ export function overlap(x: View, y: View): boolean {
 
 /** Returns whether elements of a view may be the same memory: its strides don't nest. */
 export function overlapsItself(view: View): boolean {
+  const { batch, rows, cols, batchStride, rowStride, colStride } = view
+  // Most matrices are of rows one after the other. Groups check thousands of them, and lists would cost more memory
+  // than their products.
+  if (colStride === 1 && rowStride >= cols && (batch === 1 || batchStride >= rows * rowStride)) return false
   const dimensions: Dimension[] = []
   addDimensions(dimensions, view, 'x')
   return view.reach > 0 && nested(dimensions) === null
@@ -161,6 +165,7 @@ export function assertSeparate(
     add(out, product, true)
   })
   for (const views of written.values()) {
+    if (views.length === 1) continue
     const found = overlapping(asBlocks(views) ?? views)
     if (!found) continue
     const [output, other] = found.map(({ product, view }) => nameOf(product, view))
