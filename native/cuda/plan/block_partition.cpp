@@ -10,7 +10,6 @@ namespace {
 
 // Number of k-steps (half a millisecond on an H200) from which an output block is worth a separate launch.
 constexpr double kCellSteps = 1.5e10;
-constexpr int64_t kGranule = 512;  ///< rows or columns, so that a part consists of whole tiles
 
 /// Returns at most `parts` regions of equal size.
 std::vector<Region> divided(const Region& whole, Axis axis, int64_t parts, int64_t granularity) {
