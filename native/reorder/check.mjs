@@ -1,6 +1,6 @@
 // The check of a reordered block: it computes the same values as the original, and waits for every operand. The check is independent of
 // the search for the order.
-import { decode, kBytes } from './instruction.mjs'
+import { decode, kBytes, mostStallToStay } from './instruction.mjs'
 
 /** Clocks from the issue of an instruction until its result can be read. */
 const latencies = { FADD: 5, IMAD: 5, VIMNMX3: 6, VIADDMNMX: 6 }
@@ -63,6 +63,7 @@ function follow(bytes, terms) {
     const where = `${name} at ${at / kBytes}`
     const form = formOf(instruction)
     counts.set(form, (counts.get(form) ?? 0) + 1)
+    if (control.stays && control.stall > mostStallToStay) hazards.push(`${where} stalls too long to stay`)
     for (let barrier = 0; barrier < 6; ++barrier) {
       if (!((control.waits >> barrier) & 1)) continue
       const latest = loads.lastIndexOf(barrier)

@@ -1,4 +1,5 @@
 // The control information of a block's instructions in a new order: stalls, the barriers of loads, and kept operands.
+import { mostStallToStay } from './instruction.mjs'
 import { distanceAfter, mostLatency } from './order.mjs'
 
 const noBarrier = 7
@@ -20,9 +21,11 @@ export function controlsOf(places) {
     const writeBarrier = instruction.loads ? writeBarriers[index] : control.writeBarrier
     const isWaitedFor =
       writeBarrier !== noBarrier && index + 1 < places.length && (waits[index + 1] >> writeBarrier) & 1
+    const stall = isWaitedFor ? Math.max(stalls[index], barrierClocks) : stalls[index]
+    const stays = instruction.moves || instruction.loads ? 1 : control.stays
     return {
-      stall: isWaitedFor ? Math.max(stalls[index], barrierClocks) : stalls[index],
-      stays: instruction.moves || instruction.loads ? 1 : control.stays,
+      stall,
+      stays: stall > mostStallToStay ? 0 : stays,
       writeBarrier,
       readBarrier: instruction.loads ? noBarrier : control.readBarrier,
       waits: waits[index] | (control.waits & (1 << copyBarrier)),

@@ -106,6 +106,9 @@ export function targetOf(bytes, address) {
   return address + kBytes + Number(words) * 4
 }
 
+/** Longest stall in clocks after which the warp may go on. Machine code has no control for longer ones, and the disassembler rejects it. */
+export const mostStallToStay = 11
+
 /** How an instruction is issued: clocks until the next one, whether its warp goes on, barriers, and the operands that the next instruction reuses. */
 function controlOf(bytes) {
   const bits = (bytes[13] | (bytes[14] << 8) | (bytes[15] << 16)) >> 1

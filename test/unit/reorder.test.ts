@@ -13,14 +13,20 @@ interface Instruction {
   sources: { slot: number; register: number }[]
   reads: number[]
   writes: number[]
-  control: { stall: number; waits: number; writeBarrier: number; kept: number }
+  control: { stall: number; stays: number; waits: number; writeBarrier: number; kept: number }
 }
 const load = (file: string) => import(new URL(`../../native/reorder/${file}.mjs`, import.meta.url).href)
-const { reorderBlock, reorderCubin } = (await load('cubin')) as {
+const {
+  instructionsOf: timedInstructionsOf,
+  reorderBlock,
+  reorderCubin,
+} = (await load('cubin')) as {
+  instructionsOf(bytes: Buffer): (Instruction & { clock: number })[]
   reorderBlock(bytes: Buffer, options?: object): { bytes: Buffer; before: number; after: number } | undefined
   reorderCubin(file: Buffer): { file: Buffer; blocks: { address: number; before: number; after: number }[] }
 }
 const { errorsOf } = (await load('check')) as { errorsOf(before: Buffer, after: Buffer): string[] }
+const { controlsOf } = (await load('control')) as { controlsOf(places: object[]): Instruction['control'][] }
 const { decode } = (await load('instruction')) as { decode(bytes: Buffer): Instruction }
 const { clocksOf } = (await load('order')) as { clocksOf(places: object[]): number }
 
@@ -126,6 +132,20 @@ describe('a reordered block', () => {
     expect(forms(reordered)).toEqual(forms(block))
   })
 
+  it('lets another warp go on after a stall for which staying has no control', () => {
+    const instructions = timedInstructionsOf(block)
+    const [first, last] = instructions.filter(({ moves, loads }) => !moves && !loads)
+    const sum = instructions.find(
+      ({ name, reads }) => name === 'IMAD' && !reads.includes(first?.writes[0] ?? -1),
+    )
+    const places = [
+      { ...first, clock: 0 },
+      { ...sum, clock: 1 },
+      { ...last, clock: 14 },
+    ].map((instruction) => ({ instruction, sources: instruction.sources }))
+    expect(controlsOf(places)[1]).toMatchObject({ stall: 13, stays: 0 })
+  })
+
   it('is the same in every run', () => {
     expect(reorderBlock(block, options)?.bytes.equals(reordered)).toBe(true)
   })
@@ -136,6 +156,13 @@ describe('the check of a reordered block', () => {
 
   it('finds no error in code of the compiler', () => {
     expect(errorsOf(block, block)).toEqual([])
+  })
+
+  it('finds a warp that stays after a stall of 12 clocks', () => {
+    const at = placeOf(reordered, ({ name, control }) => name === 'IMAD' && control.stays === 1)
+    expect(errorsOf(block, withControl(reordered, at, { stall: 12 }))).toContain(
+      `IMAD at ${at} stalls too long to stay`,
+    )
   })
 
   it('finds a sum after the maximum that reads the sum', () => {
