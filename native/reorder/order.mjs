@@ -37,68 +37,84 @@ function randomNumbers(seed) {
   }
 }
 
+/** Number of bits that are set in numbers up to 7. */
+const bitsSet = [0, 1, 1, 2, 1, 2, 2, 3]
+
+/** Properties of a place ({ instruction, sources }) that decide about its clock. */
+function usageOf({ instruction, sources }) {
+  const bankOf = (register) => register & 1
+  return {
+    pipe: instruction.moves ? instruction.form.pipe : noPipe,
+    // `at` is slot · 2 + bank. An operand that an earlier slot has, too, is read once.
+    operands: sources.map(({ slot, register }, k) => ({
+      at: slot * 2 + bankOf(register),
+      register,
+      isAgain: sources.slice(0, k).some((other) => other.register === register),
+    })),
+    // Loads read their address through the first slot.
+    addresses: instruction.moves
+      ? []
+      : instruction.reads.filter((register) => register < firstUniform).map(bankOf),
+    results: instruction.writes.map((register) => ({ register, bank: bankOf(register) })),
+  }
+}
+
 /** The state that decides about the clock in which the next instruction is issued. */
 class IssueState {
-  /** Clocks after the last issue that each bank is taken, as bits. */
-  taken = new Int32Array(2)
+  /** Clocks after the last issue that the banks of even and of odd registers are taken, as bits. */
+  takenEven = 0
+  takenOdd = 0
   /** Clocks since each pipe took an instruction, up to busyClocks. */
-  since = new Int32Array([busyClocks, busyClocks])
+  since = [busyClocks, busyClocks]
   /** The register kept for slot and bank, at slot · 2 + bank. */
-  kept = new Int32Array(6).fill(-1)
+  kept = [-1, -1, -1, -1, -1, -1]
 
-  set(other) {
-    this.taken.set(other.taken)
-    this.since.set(other.since)
-    this.kept.set(other.kept)
+  set({ takenEven, takenOdd, since, kept }) {
+    this.takenEven = takenEven
+    this.takenOdd = takenOdd
+    for (let k = 0; k < 2; ++k) this.since[k] = since[k]
+    for (let k = 0; k < 6; ++k) this.kept[k] = kept[k]
     return this
   }
 
-  equals({ taken, since, kept }) {
-    if (this.taken[0] !== taken[0] || this.taken[1] !== taken[1]) return false
+  equals({ takenEven, takenOdd, since, kept }) {
+    if (this.takenEven !== takenEven || this.takenOdd !== takenOdd) return false
     if (this.since[0] !== since[0] || this.since[1] !== since[1]) return false
     for (let k = 0; k < 6; ++k) if (this.kept[k] !== kept[k]) return false
     return true
   }
 
-  /** Clocks from the last instruction to this one. */
-  issue({ instruction, sources }) {
-    const { kept, taken, since } = this
+  /** Clocks from the last instruction to the one with this usage. */
+  issue({ pipe, operands, addresses, results }) {
+    const { kept, since } = this
     let readsEven = 0
     let readsOdd = 0
-    for (let k = 0; k < sources.length; ++k) {
-      const { slot, register } = sources[k]
-      const isRead =
-        (k > 0 && sources[0].register === register) || (k > 1 && sources[1].register === register)
-      if (isRead || kept[slot * 2 + (register & 1)] === register) continue
-      if (register & 1) ++readsOdd
+    for (let k = 0; k < operands.length; ++k) {
+      const { isAgain, at, register } = operands[k]
+      if (isAgain || kept[at] === register) continue
+      if (at & 1) ++readsOdd
       else ++readsEven
     }
-    const pipe = instruction.moves ? instruction.form.pipe : noPipe
     let clocks = pipe === noPipe ? 1 : Math.max(1, busyClocks - since[pipe])
-    const room = Math.max(window, readsEven, readsOdd)
-    while (roomIn(taken[0], clocks, room) < readsEven || roomIn(taken[1], clocks, room) < readsOdd) ++clocks
-    taken[0] = take(taken[0], clocks, readsEven) >> clocks
-    taken[1] = take(taken[1], clocks, readsOdd) >> clocks
+    const room = (1 << Math.max(window, readsEven, readsOdd)) - 1
+    while (
+      bitsSet[(~this.takenEven >> clocks) & room] < readsEven ||
+      bitsSet[(~this.takenOdd >> clocks) & room] < readsOdd
+    )
+      ++clocks
+    this.takenEven = take(this.takenEven, clocks, readsEven) >> clocks
+    this.takenOdd = take(this.takenOdd, clocks, readsOdd) >> clocks
     since[0] = Math.min(busyClocks, since[0] + clocks)
     since[1] = Math.min(busyClocks, since[1] + clocks)
     if (pipe !== noPipe) since[pipe] = 0
-    for (let k = 0; k < sources.length; ++k)
-      kept[sources[k].slot * 2 + (sources[k].register & 1)] = sources[k].register
-    // Loads read their address through the first slot.
-    if (!instruction.moves)
-      for (const register of instruction.reads) if (register < firstUniform) kept[register & 1] = -1
-    for (const register of instruction.writes) {
-      for (let k = register & 1; k < 6; k += 2) if (kept[k] === register) kept[k] = -1
+    for (let k = 0; k < operands.length; ++k) kept[operands[k].at] = operands[k].register
+    for (let k = 0; k < addresses.length; ++k) kept[addresses[k]] = -1
+    for (let k = 0; k < results.length; ++k) {
+      const { register, bank } = results[k]
+      for (let slot = bank; slot < 6; slot += 2) if (kept[slot] === register) kept[slot] = -1
     }
     return clocks
   }
-}
-
-/** The number of these clocks in which a bank is free. */
-function roomIn(taken, first, clocks) {
-  let room = 0
-  for (let clock = first; clock < first + clocks; ++clock) room += 1 - ((taken >> clock) & 1)
-  return room
 }
 
 /** A bank's clocks with `reads` more of them taken, from `first` on. */
@@ -114,7 +130,7 @@ function take(taken, first, reads) {
 /** The clocks that a warp of its own takes for these places ({ instruction, sources }), if it never waits. */
 export function clocksOf(places) {
   const state = new IssueState()
-  return places.reduce((clocks, place) => clocks + state.issue(place), 0)
+  return places.reduce((clocks, place) => clocks + state.issue(usageOf(place)), 0)
 }
 
 /**
@@ -185,7 +201,7 @@ class Timeline {
       if (index % Timeline.spacing === 0 && index > last && state.equals(states[index / Timeline.spacing])) {
         return { total: this.total + now - clocks[index / Timeline.spacing], end: index }
       }
-      now += state.issue(places[index])
+      now += state.issue(places[index].usage)
     }
     return { total: now, end: places.length }
   }
@@ -211,27 +227,40 @@ class Timeline {
         this.states[checkpoint].set(state)
         this.clocks[checkpoint] = now
       }
-      now += state.issue(this.places[index])
+      now += state.issue(this.places[index].usage)
     }
     return now
   }
 }
 
-const exchanged = ({ instruction, number, sources: [first, second, ...others] }) => ({
+/** A place of the numbered instruction, with these operands. */
+const placeOf = (instruction, number, sources) => ({
   instruction,
   number,
-  sources: [{ ...first, register: second.register }, { ...second, register: first.register }, ...others],
+  sources,
+  usage: usageOf({ instruction, sources }),
+  twin: undefined,
 })
+
+/** The place with its first two operands exchanged. */
+function exchanged(place) {
+  if (!place.twin) {
+    const [first, second, ...others] = place.sources
+    place.twin = placeOf(place.instruction, place.number, [
+      { ...first, register: second.register },
+      { ...second, register: first.register },
+      ...others,
+    ])
+    place.twin.twin = place
+  }
+  return place.twin
+}
 
 /** The places of a block's instructions, with their dependences. */
 class Order {
   constructor(instructions) {
     this.dependences = dependencesOf(instructions)
-    this.places = instructions.map((instruction, number) => ({
-      instruction,
-      number,
-      sources: instruction.sources,
-    }))
+    this.places = instructions.map((instruction, number) => placeOf(instruction, number, instruction.sources))
     this.indexOf = Int32Array.from(instructions, (_, number) => number)
   }
 
