@@ -3,14 +3,14 @@
 import { type ClosureResult, computeClosure } from '../closure/closure.js'
 import type { DeviceMatrix } from '../device/device.js'
 import { type EdgeList, isEdgeList, type NamedEdgeList } from '../graph-core/edges.js'
-import type { DenseMatrix } from '../matrix.js'
+import type { DenseMatrix, MatrixLike } from '../matrix.js'
 import type { AnyOperand, AnyResult, ElementsOf } from '../product/options.js'
 import type { AlgebraResult } from '../product/result.js'
 import type { UserAlgebraOptions, UserOperand, UserResultOf } from '../product/user-product.js'
-import type { OperandArray } from '../storage.js'
+import type { ElementArray, OperandArray } from '../storage.js'
 import { type Lanes, userWorkOf } from '../user-semiring.js'
 import { readView } from '../view.js'
-import { type AlgebraOptions, type ListOrMatrix, type ResultFor, readAlgebraOptions } from './options.js'
+import { type AlgebraOptions, readAlgebraOptions } from './options.js'
 import { listMatrix } from './weight-matrix.js'
 import { keysOf } from './weights.js'
 
@@ -52,8 +52,14 @@ export function star<Data extends OperandArray>(
   a: DeviceMatrix<Data>,
   options?: AlgebraOptions<DeviceMatrix<ElementsOf<Data>>>,
 ): Promise<AlgebraResult<DeviceMatrix<ElementsOf<Data>>>>
-export function star<Data extends OperandArray, Out extends ResultFor<Data> = DenseMatrix<ElementsOf<Data>>>(
-  a: ListOrMatrix<Data>,
+export function star<
+  Data extends OperandArray,
+  Out extends
+    | DenseMatrix<ElementsOf<Data>>
+    | MatrixLike<ElementsOf<Data>>
+    | DeviceMatrix<ElementsOf<Data>> = DenseMatrix<ElementsOf<Data>>,
+>(
+  a: MatrixLike<Data> | (Data extends ElementArray ? EdgeList<Data> | NamedEdgeList<unknown, Data> : never),
   options?: AlgebraOptions<Out>,
 ): Promise<AlgebraResult<Out>>
 /**
@@ -86,8 +92,14 @@ export function plus<Data extends OperandArray>(
   a: DeviceMatrix<Data>,
   options?: AlgebraOptions<DeviceMatrix<ElementsOf<Data>>>,
 ): Promise<AlgebraResult<DeviceMatrix<ElementsOf<Data>>>>
-export function plus<Data extends OperandArray, Out extends ResultFor<Data> = DenseMatrix<ElementsOf<Data>>>(
-  a: ListOrMatrix<Data>,
+export function plus<
+  Data extends OperandArray,
+  Out extends
+    | DenseMatrix<ElementsOf<Data>>
+    | MatrixLike<ElementsOf<Data>>
+    | DeviceMatrix<ElementsOf<Data>> = DenseMatrix<ElementsOf<Data>>,
+>(
+  a: MatrixLike<Data> | (Data extends ElementArray ? EdgeList<Data> | NamedEdgeList<unknown, Data> : never),
   options?: AlgebraOptions<Out>,
 ): Promise<AlgebraResult<Out>>
 export function plus(

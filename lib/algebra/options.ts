@@ -3,21 +3,17 @@
 import { assertDevicesOnly, type Where, whereSet } from '../backend.js'
 import type { PlacementRequest } from '../backend-selection.js'
 import { semiring } from '../built-in-semirings.js'
-import type { DeviceMatrix } from '../device/device.js'
-import type { EdgeList, NamedEdgeList } from '../graph-core/edges.js'
-import type { DenseMatrix, MatrixLike } from '../matrix.js'
+import type { MatrixLike } from '../matrix.js'
 import { checkedLater, Options, type OptionsOf, UNSET } from '../options.js'
 import {
   type AnyResult,
   asProduct,
-  type ElementsOf,
   longWorkSet,
   type MpmmOptions,
   type Overflow,
   overflow,
   type ReadOptions,
 } from '../product/options.js'
-import type { ElementArray, OperandArray } from '../storage.js'
 
 /** The options of {@link star}, {@link plus} and {@link power}. `undefined` means the default. */
 export interface AlgebraOptions<Out extends AnyResult = MatrixLike>
@@ -37,17 +33,6 @@ export interface AlgebraOptions<Out extends AnyResult = MatrixLike>
    */
   overflow?: Overflow | undefined
 }
-
-/** Matrix in an array, or an edge list that is converted to one: see {@link weightMatrix}. */
-export type ListOrMatrix<Data extends OperandArray> =
-  | MatrixLike<Data>
-  | (Data extends ElementArray ? EdgeList<Data> | NamedEdgeList<unknown, Data> : never)
-
-/** Matrix for a result of the elements of an operand. */
-export type ResultFor<Data extends OperandArray> =
-  | DenseMatrix<ElementsOf<Data>>
-  | MatrixLike<ElementsOf<Data>>
-  | DeviceMatrix<ElementsOf<Data>>
 
 const algebraOptions = new Options({
   semiring,

@@ -15,9 +15,9 @@ import { DeviceMatrix } from '../device/device.js'
 import { fillRequest } from '../device/requests.js'
 import { Resident, ResidentView, type Session } from '../device/resident.js'
 import { newArray, typeNameOf } from '../elements.js'
-import { isEdgeList } from '../graph-core/edges.js'
+import { type EdgeList, isEdgeList, type NamedEdgeList } from '../graph-core/edges.js'
 import { rowMajorElements } from '../layout.js'
-import { allocate, type DenseMatrix } from '../matrix.js'
+import { allocate, type DenseMatrix, type MatrixLike } from '../matrix.js'
 import { addon } from '../native.js'
 import { UNSET } from '../options.js'
 import { multiplyFactors, readExponent } from '../product/factors.js'
@@ -28,7 +28,7 @@ import type { UserAlgebraOptions, UserOperand, UserResultOf } from '../product/u
 import type { ElementArray, OperandArray } from '../storage.js'
 import { type Lanes, userWorkOf } from '../user-semiring.js'
 import { type HostView, readView } from '../view.js'
-import { type AlgebraOptions, type ListOrMatrix, type ResultFor, readAlgebraOptions } from './options.js'
+import { type AlgebraOptions, readAlgebraOptions } from './options.js'
 import { listMatrix } from './weight-matrix.js'
 import { keysOf } from './weights.js'
 
@@ -68,8 +68,14 @@ export function power<Data extends OperandArray>(
   n: number,
   options?: AlgebraOptions<DeviceMatrix<ElementsOf<Data>>>,
 ): Promise<AlgebraResult<DeviceMatrix<ElementsOf<Data>>>>
-export function power<Data extends OperandArray, Out extends ResultFor<Data> = DenseMatrix<ElementsOf<Data>>>(
-  a: ListOrMatrix<Data>,
+export function power<
+  Data extends OperandArray,
+  Out extends
+    | DenseMatrix<ElementsOf<Data>>
+    | MatrixLike<ElementsOf<Data>>
+    | DeviceMatrix<ElementsOf<Data>> = DenseMatrix<ElementsOf<Data>>,
+>(
+  a: MatrixLike<Data> | (Data extends ElementArray ? EdgeList<Data> | NamedEdgeList<unknown, Data> : never),
   n: number,
   options?: AlgebraOptions<Out>,
 ): Promise<AlgebraResult<Out>>

@@ -22,7 +22,7 @@ import { assertConsistent } from '../product/prepare.js'
 import type { AlgebraResult, MpmmResult, ResultOf } from '../product/result.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import { type HostView, readBack } from '../view.js'
-import { type ListOrMatrix, placementOf } from './options.js'
+import { placementOf } from './options.js'
 import { listMatrix } from './weight-matrix.js'
 import { type SumSemiring, sumSemiring } from './weights.js'
 
@@ -62,8 +62,8 @@ export interface ResidualFunction {
     options?: ResidualOptions,
   ): Promise<AlgebraResult<ResultOf<A, B, ThereA, ThereB>>>
   <Data extends ElementArray = Int32Array>(
-    a: ListOrMatrix<Data>,
-    b: ListOrMatrix<Data>,
+    a: MatrixLike<Data> | EdgeList<Data> | NamedEdgeList<unknown, Data>,
+    b: MatrixLike<Data> | EdgeList<Data> | NamedEdgeList<unknown, Data>,
     options?: ResidualOptions,
   ): Promise<AlgebraResult<DenseMatrix<Data>>>
 }
@@ -161,8 +161,8 @@ export function greatestSubsolution<
   options?: ResidualOptions,
 ): Promise<Subsolution<ResultOf<A, B, ThereA, ThereB>>>
 export function greatestSubsolution<Data extends ElementArray = Int32Array>(
-  a: ListOrMatrix<Data>,
-  b: ListOrMatrix<Data>,
+  a: MatrixLike<Data> | EdgeList<Data> | NamedEdgeList<unknown, Data>,
+  b: MatrixLike<Data> | EdgeList<Data> | NamedEdgeList<unknown, Data>,
   options?: ResidualOptions,
 ): Promise<Subsolution<DenseMatrix<Data>>>
 export async function greatestSubsolution(
