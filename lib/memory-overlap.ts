@@ -91,6 +91,10 @@ export function overlap(x: View, y: View): boolean {
 
 /** Returns whether elements of a view may be the same memory: its strides don't nest. */
 export function overlapsItself(view: View): boolean {
+  const { batch, rows, cols, batchStride, rowStride, colStride } = view
+  // Most matrices are of rows one after the other. Groups check thousands of them, and lists would cost more memory
+  // than their products.
+  if (colStride === 1 && rowStride >= cols && (batch === 1 || batchStride >= rows * rowStride)) return false
   const dimensions: Dimension[] = []
   addDimensions(dimensions, view, 'x')
   return view.reach > 0 && nested(dimensions) === null
@@ -146,25 +150,41 @@ export function assertSeparate(
   nameOf: (product: number, view: View) => string,
   why = 'the products of a group run in any order: write into another matrix, or compute one of them in another call',
 ): void {
-  const written = new Map<object, PlacedView[]>()
-  for (const { out } of products) if (out && out.reach > 0) written.set(homeOf(out), [])
-  const add = (view: View | null, product: number, isOut = false) => {
-    if (view && view.reach > 0)
-      written
-        .get(homeOf(view))
-        ?.push({ view, product, isOut, ...anywhere, low: start(view), high: end(view) })
-  }
-  products.forEach(({ a, b, c0, out }, product) => {
-    add(a, product)
-    add(b, product)
-    if (c0 !== out) add(c0, product)
-    add(out, product, true)
+  // Groups check thousands of products, most of which write into memory that no other matrix uses. Views are only
+  // collected in the other memories.
+  const uses = new Map<object, number>()
+  for (const { out } of products) if (out && out.reach > 0) uses.set(homeOf(out), 0)
+  eachView(products, (view) => {
+    const home = homeOf(view)
+    const count = uses.get(home)
+    if (count !== undefined) uses.set(home, count + 1)
   })
-  for (const views of written.values()) {
+  const shared = new Map<object, PlacedView[]>()
+  for (const [home, count] of uses) if (count > 1) shared.set(home, [])
+  if (shared.size === 0) return
+  eachView(products, (view, product, isOut) => {
+    const views = shared.get(homeOf(view))
+    views?.push({ view, product, isOut, ...anywhere, low: start(view), high: end(view) })
+  })
+  for (const views of shared.values()) {
     const found = overlapping(asBlocks(views) ?? views)
     if (!found) continue
     const [output, other] = found.map(({ product, view }) => nameOf(product, view))
     throw new ShapeError(`${output} overlaps ${other} in memory, and ${why}`)
+  }
+}
+
+/** Calls `look` with each view that has elements; with an `out` that is also accumulated to only once. */
+function eachView(
+  products: readonly Matrices[],
+  look: (view: View, product: number, isOut: boolean) => void,
+): void {
+  for (let product = 0; product < products.length; product++) {
+    const { a, b, c0, out } = products[product]!
+    if (a.reach > 0) look(a, product, false)
+    if (b.reach > 0) look(b, product, false)
+    if (c0 && c0 !== out && c0.reach > 0) look(c0, product, false)
+    if (out && out.reach > 0) look(out, product, true)
   }
 }
 

@@ -106,11 +106,12 @@ function readLane(
   structure: ReadStructure | null,
   type: LaneType | null,
 ): Product {
-  const [operand, result]: Role[] = type === null ? ['operand', 'result'] : ['lane', 'lane']
-  const left = readView(a, names.a, operand!) as View
-  const right = readView(b, names.b, operand!) as View
-  const out = outValue === undefined ? null : (readView(outValue, names.out, result!) as View<ElementArray>)
-  const c0 = readAccumulate(accumulate, outValue, out, names.accumulate, result!)
+  const operand: Role = type === null ? 'operand' : 'lane'
+  const result: Role = type === null ? 'result' : 'lane'
+  const left = readView(a, names.a, operand) as View
+  const right = readView(b, names.b, operand) as View
+  const out = outValue === undefined ? null : (readView(outValue, names.out, result) as View<ElementArray>)
+  const c0 = readAccumulate(accumulate, outValue, out, names.accumulate, result)
   if (type !== null) {
     requireLaneType(left, type, names.a)
     requireLaneType(right, type, names.b)

@@ -104,6 +104,7 @@ export class Call {
 }
 
 const noLanes: readonly Product[] = []
+const noResults: readonly Result[] = []
 
 /**
  * A product: its matrices, and its dimensions, which are valid once checkProduct() has accepted the matrices.
@@ -115,7 +116,7 @@ export class Product implements Borrowed {
    */
   c: Result | null = null
   /** Destinations of the requested auxiliary outputs, set by allocateResult(). */
-  auxiliary: readonly Result[] = []
+  auxiliary: readonly Result[] = noResults
   /**
    * Products of the other lanes if elements have more than one lane; this product is that of the first lane.
    */

@@ -272,13 +272,23 @@ export function resultOf<C extends AnyResult>(
       : { c, backend, device, devices, timing, gops }
   ) as WitnessedResult<MpmmResult<C>, boolean>
   if (structure) result.structure = structure.shown
-  call.requestedOutputs.forEach(({ name }, index) => {
+  if (call.requestedOutputs.length > 0) addAuxiliary(result, product, memories, auxiliaryOffset)
+  return result
+}
+
+// Functions that create functions are separate, because V8 allocates the variables that these use at every call.
+function addAuxiliary<C extends AnyResult>(
+  result: WitnessedResult<MpmmResult<C>, boolean>,
+  product: Product,
+  memories: AllocatedMemories,
+  offset: number,
+): void {
+  product.call.requestedOutputs.forEach(({ name }, index) => {
     const memory = memories.auxiliary[index]
     result[name] = (
-      memory ? inMemory(memory, product.newAuxiliary(auxiliaryOffset)) : inArray(product.auxiliary[index]!)
+      memory ? inMemory(memory, product.newAuxiliary(offset)) : inArray(product.auxiliary[index]!)
     ) as WitnessOf<C>
   })
-  return result
 }
 
 /** The plan of a product over a semiring of the library. */
@@ -323,13 +333,20 @@ function devicesOf(together: number, device: number): readonly number[] {
 }
 
 function newResult(product: Product, memories: AllocatedMemories, offset: number): unknown {
-  const { lanes: types, isList } = product.call.algebra
-  const ofLane = (lane: Product, index: number): unknown => {
-    const memory = memories.results[index]
-    if (memory) return inMemory(memory, lane.newElements(offset))
-    return types ? asLane(inArray(lane.c!) as DenseMatrix, types[index]!) : inArray(lane.c!)
-  }
-  return isList ? product.lanes.map(ofLane) : ofLane(product, 0)
+  return product.call.algebra.isList
+    ? newResults(product, memories, offset)
+    : newResultOfLane(product, 0, memories, offset)
+}
+
+function newResults(product: Product, memories: AllocatedMemories, offset: number): unknown[] {
+  return product.lanes.map((lane, index) => newResultOfLane(lane, index, memories, offset))
+}
+
+function newResultOfLane(lane: Product, index: number, memories: AllocatedMemories, offset: number): unknown {
+  const { lanes: types } = lane.call.algebra
+  const memory = memories.results[index]
+  if (memory) return inMemory(memory, lane.newElements(offset))
+  return types ? asLane(inArray(lane.c!) as DenseMatrix, types[index]!) : inArray(lane.c!)
 }
 
 const inMemory = (memory: SharedMemory, elements: Elements) =>

@@ -52,10 +52,7 @@ const tileFor = ({ n, next }: ClosureTask): Tile => {
   return next ? witnessTileOf(rows) : tileOf(rows, { better: '<' })
 }
 
-/**
- * Closes matrices, after a self-test of the pipelines on a small graph. The distances change only if no cycle
- * gains.
- */
+/** Closes matrices. The distances change only if no cycle gains. */
 export async function computeClosure(gpu: Gpu, task: ClosureTask): Promise<ClosureOutcome> {
   const { semiring, next, batch, n, weights, distances } = task
   if (semiring !== 'max-plus' && semiring !== 'min-plus') throw notExact(`closures over ${semiring}`)
@@ -66,6 +63,12 @@ export async function computeClosure(gpu: Gpu, task: ClosureTask): Promise<Closu
   const isWorse = semiring === 'min-plus' ? least > 0 : greatest < 0
   const isSmall = 4 * batch * roundUp(n, 128) ** 2 <= gpu.maxBinding
   if (next && isWorse && n >= MANY && isSmall) return closeThenFindNext(gpu, task, next)
+  return closeTested(gpu, task)
+}
+
+/** Closes matrices of which no path can leave the exact range, after a self-test of the pipelines on a small graph. */
+async function closeTested(gpu: Gpu, task: ClosureTask): Promise<ClosureOutcome> {
+  const { semiring, next, weights } = task
   const tile = tileFor(task)
   await gpu.assertTested(`closure ${semiring} ${next !== null} ${weights.bits} ${tile.join()}`, () =>
     testClosure(gpu, task, tile),
@@ -83,7 +86,7 @@ async function closeThenFindNext(gpu: Gpu, task: ClosureTask, next: GPUBuffer): 
   const sizes = { batch, rows: n, cols: n }
   return gpu.withBuffers(async (take) => {
     const [closure, product] = [await takeView(take, 32, sizes), await takeView(take, 32, sizes)]
-    const { kernelMs } = await computeClosure(gpu, {
+    const { kernelMs } = await closeTested(gpu, {
       ...task,
       reflexive: true,
       distances: closure,

@@ -5,7 +5,6 @@
 
 #include "addon/request.h"
 #include "core/algebra/dispatch.h"
-#include "core/closure/float64_closure.h"
 #include "core/session/user_operands.h"
 #include "core/status.h"
 
@@ -39,15 +38,7 @@ class ClosureWork : public DeviceWork {
     require_numbers(session);
     if (!closing_.in_place) take_matrix(session);
     normalize(session);
-    if (wants_next_) find_best_edge(session, closure_);
-    const std::optional<PathRange> known = path_range(session, closure_);
-    std::unique_ptr<Pending> pending;
-    if (known) {
-      closure_.known = *known;
-      pending = close(session, closure_, {});
-    } else {
-      pending = std::make_unique<Done>(std::vector<Outcome>{close_by_float64(session, closure_, {})});
-    }
+    std::unique_ptr<Pending> pending = close(session, closure_, {});
     if (!closing_.out.memory) return pending;
     // Later work of the device may read the matrix, which changes only if there is no improving cycle.
     const std::vector<Outcome> outcomes = pending->finish();

@@ -343,10 +343,12 @@ UserCall read_user_call(std::shared_ptr<const UserSemiring> semiring, const User
   UserProduct& product = call.product;
   product.semiring = std::move(semiring);
   product.batch = size_in(fields, F::batch);
-  const int64_t m = product.m = size_in(fields, F::m), n = product.n = size_in(fields, F::n);
-  const int64_t k = product.k = size_in(fields, F::k);
+  const int64_t m = size_in(fields, F::m), n = size_in(fields, F::n), k = size_in(fields, F::k);
+  product.a[0].rows = m;
+  product.a[0].cols = product.b[0].rows = k;
+  product.b[0].cols = n;
   for (size_t lane = 0; !is_explained && lane < product.lane_count(); ++lane) {
-    const Reader read{fields, stored_type(product.semiring->lanes[lane]), product.batch, uses, true};
+    const Reader read{fields, product.dtype(lane), product.batch, uses, true};
     const auto at = [&](size_t first) { return first + lane * kFieldsOfLane; };
     const auto& [a, b, c, c0] = matrices.lanes;
     product.a[lane] = read.matrix<MatrixView>(a[lane], "a", NarrowStorage::kRefused, at(F::aLane0Offset), m, k);

@@ -140,14 +140,14 @@ struct UserProducts {
   static void make_room(DeviceWork& work, UserCall& call) {
     UserProduct& product = call.product;
     const auto make_matrix = [&](DataType dtype) {
-      const int64_t bytes = bytes_of_matrices(product.batch, product.m, product.n, element_bytes(dtype));
-      const int64_t units = product.batch > 1 ? product.batch : product.m;
+      const int64_t bytes = bytes_of_matrices(product.batch, product.m(), product.n(), element_bytes(dtype));
+      const int64_t units = product.batch > 1 ? product.batch : product.m();
       Memory& memory = work.make(bytes, dtype, Storage::kElement, units);
-      return placed_in(memory, row_major<void*>(nullptr, product.m, product.n));
+      return placed_in(memory, row_major<void*>(nullptr, product.m(), product.n()));
     };
     if (call.makes_c) {
       for (size_t lane = 0; lane < product.lane_count(); ++lane) {
-        product.c[lane] = make_matrix(stored_type(product.semiring->lanes[lane]));
+        product.c[lane] = make_matrix(product.dtype(lane));
       }
       product.keeps_c = false;
     }

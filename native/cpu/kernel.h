@@ -162,7 +162,7 @@ struct RowsKernel {
 };
 
 /// A part of a product of truth values with witnesses: a range of rows ⊗ a range of columns, which begins with a chunk
-/// (first_true_product.h).
+/// (multiply_first_true() in product.cpp).
 struct FirstTrueRequest {
   const uint64_t* a;  ///< words of 64 k-steps, with a bit for each
   int64_t words;      ///< of a row

@@ -46,6 +46,11 @@ void for_each_part(const Watched& watched, int64_t count, bool together, Body bo
   for (int64_t index = 0; index < count; ++index) part(index);
 }
 
+/// Returns the maximum number of threads that for_each_run() uses for `count` parts.
+inline int64_t max_threads(int64_t count, int64_t work) {
+  return work >= kWorthThreads ? std::min<int64_t>(count, thread_count()) : 1;
+}
+
 /// Runs `body(first, end)` over [0, count) in runs of about `work_at_once` k-steps, out of `work` in total.
 template <class Watched, class Body>
 void for_each_run(const Watched& watched, int64_t count, int64_t work, int64_t work_at_once, Body body) {

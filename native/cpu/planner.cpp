@@ -99,7 +99,7 @@ const Planner::Known& Planner::known(const Variant& variant) const {
 
 std::string Planner::refusal(const Problem& problem, const Variant& variant) const {
   const Known& it = known(variant);
-  if (it.kernel->thin.accumulate && has_structured_operands(problem) && adds_floats(problem.operation)) {
+  if (it.kernel->thin.accumulate && has_structured_operands(problem)) {
     return "it reads operands as a whole, and can't leave out what is outside of a structure: choose another one";
   }
   return it.refusal;

@@ -15,7 +15,6 @@
 #include "core/problem/scan.h"
 #include "core/problem/structured.h"
 #include "core/status.h"
-#include "cpu/first_true_product.h"
 #include "cpu/loop.h"
 #include "cpu/machine.h"
 #include "cpu/operand.h"
@@ -179,13 +178,14 @@ int64_t PackedProduct::multiply(ArithmeticKind path, const MutableMatrixView& c)
   b_.fill_border(path);
   const int64_t bytes = blocking_.MC * blocking_.NC * kernel_.accumulator_size;
   const bool keeps = blocking_.KC < padded_k_ || (problem_.witness.data && blocking_.stretch < padded_k_);
+  const int64_t count = blocks_m_ * blocks_n_ * problem_.batch, work = this->work();
   std::optional<Slots> accumulators;
-  if (keeps) accumulators.emplace(problem_.witness.data ? 2 * bytes : bytes, thread_count());
+  if (keeps) accumulators.emplace(problem_.witness.data ? 2 * bytes : bytes, max_threads(count, work));
   if (problem_.witness.data) pack_windows();
   // Steps of one task.
   constexpr int64_t kStepsAtOnce = 1 << 20;
   FirstIndex overflow;
-  for_each_run(problem_, blocks_m_ * blocks_n_ * problem_.batch, work(), kStepsAtOnce, [&](int64_t first, int64_t end) {
+  for_each_run(problem_, count, work, kStepsAtOnce, [&](int64_t first, int64_t end) {
     BlockRequest request{};
     request.path = path;
     std::optional<Slots::Slot> slot;
@@ -262,6 +262,47 @@ int64_t PackedProduct::multiply_block(int64_t index, const MutableMatrixView& c,
   }
   if (const int64_t skipped = padded_k_ - (slabs.end - slabs.first)) count(skipped);
   return overflow;
+}
+
+/// C = C0 ⊕ A ⊗ B of truth values into `c`, and the witnesses.
+void multiply_first_true(const Problem& problem, const FirstTrueKernel& kernel, const MutableMatrixView& c) {
+  // Elements in a word of packed bits, and operations on words in a task.
+  constexpr int64_t kWordSteps = 64, kStepsAtOnce = 1 << 20;
+  // Rows of a block, limit of the listed steps of a block, and chunks of columns per task. The lists of a block stay in
+  // the second-level cache while they are used for all chunks of a task.
+  constexpr int64_t kRowsAtOnce = 64, kListedAtOnce = 1 << 16, kChunksAtOnce = 8;
+  const int64_t words = ceil_div(problem.k(), kWordSteps), list_length = words * kWordSteps + kernel.list_slack;
+  const int64_t operands = kernel.row_bytes / kernel.operand_size,
+                chunks = ceil_div(problem.n(), int64_t{kernel.columns});
+  PackedOperand a(problem, false, {kernel.pack_a, nullptr, 1, sizeof(uint64_t), words, words, 0, false});
+  PackedOperand b(problem, true,
+                  {kernel.pack_b, nullptr, 1, kernel.operand_size, chunks * operands, operands, 0, true});
+  a.pack(kWordSteps);
+  b.pack(kWordSteps);
+  const int64_t rows = std::clamp<int64_t>(kListedAtOnce / list_length, 1, kRowsAtOnce);
+  const int64_t runs = ceil_div(chunks, kChunksAtOnce), blocks = ceil_div(problem.m(), rows);
+  const int64_t work = saturating_product(problem.outputs(), words);
+  const int64_t count = blocks * runs * problem.batch;
+  Slots slots(checked_size(sizeof(int32_t) * rows, list_length), max_threads(count, work));
+  for_each_run(problem, count, work, kStepsAtOnce, [&](int64_t first, int64_t end) {
+    const Slots::Slot lists(slots);
+    for (int64_t index = first; index < end; ++index) {
+      const int64_t item = index / (blocks * runs), chunk = index % (blocks * runs) / blocks * kChunksAtOnce;
+      const int64_t row = index % blocks * rows, col = chunk * kernel.columns;
+      FirstTrueRequest request{};
+      request.a = static_cast<const uint64_t*>(a.panel(item, 0, row));
+      request.words = words;
+      request.b = b.panel(item, chunk * operands, 0);
+      request.chunk_bytes = b.panels() * kernel.row_bytes;
+      request.rows = std::min(rows, problem.m() - row);
+      request.cols = std::min(kChunksAtOnce * kernel.columns, problem.n() - col);
+      request.lists = static_cast<int32_t*>(lists.data());
+      request.list_length = list_length;
+      request.results = results_from(problem, c, item, row, col);
+      kernel.multiply(request);
+      problem.count_steps(static_cast<double>(request.rows * request.cols));
+    }
+  });
 }
 
 /// PackedProduct::multiply() for a kernel that reads the operands in place.

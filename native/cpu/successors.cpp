@@ -46,20 +46,35 @@ class Search {
  public:
   explicit Search(const NextNodes& successors) : successors_(successors) {}
 
-  void mark(int64_t item, int64_t row) const {
-    const auto* const d = row_of<Element>(successors_.d, item, row);
-    auto* const next = row_of<int32_t>(successors_.next, item, row);
-    for (int64_t j = 0; j < successors_.next.cols; ++j) {
-      next[j] = marked<S>(next[j], d[j], successors_.first_row + row, j);
+  /// Marks the tight edges in rows [first, end) of all rows of the batch.
+  void mark(int64_t first, int64_t end) const {
+    for_each_row(first, end, [&](int64_t, int64_t row, const Element* d, int32_t* next) {
+      for (int64_t j = 0; j < successors_.next.cols; ++j) {
+        next[j] = marked<S>(next[j], d[j], successors_.first_row + row, j);
+      }
+    });
+  }
+
+  /// Searches the next nodes of open pairs in rows [first, end) of all rows of the batch.
+  void find(int64_t first, int64_t end) const {
+    const Workspace room(successors_.next.cols * static_cast<int64_t>(sizeof(Element)));
+    for_each_row(first, end, [&](int64_t item, int64_t, const Element* d, int32_t* next) {
+      find_in_row(item, d, next, static_cast<Element*>(room.data()));
+    });
+  }
+
+ private:
+  template <class Act>
+  void for_each_row(int64_t first, int64_t end, Act act) const {
+    const int64_t rows = successors_.next.rows;
+    for (int64_t index = first; index < end; ++index) {
+      const int64_t item = index / rows, row = index % rows;
+      act(item, row, row_of<Element>(successors_.d, item, row), row_of<int32_t>(successors_.next, item, row));
     }
   }
 
-  void find(int64_t item, int64_t row) const {
+  void find_in_row(int64_t item, const Element* d, int32_t* next, Element* wanted) const {
     const int64_t n = successors_.next.cols;
-    const auto* const d = row_of<Element>(successors_.d, item, row);
-    auto* const next = row_of<int32_t>(successors_.next, item, row);
-    const Workspace room(n * static_cast<int64_t>(sizeof(Element)));
-    auto* const wanted = static_cast<Element*>(room.data());
     int64_t open = 0;
     Element worst = S::one;
     for (int64_t j = 0; j < n; ++j) {
@@ -76,21 +91,19 @@ class Search {
     }
   }
 
- private:
   const NextNodes& successors_;
 };
 
-/// Calls `act(search, item, row)` for the rows of `next`, with `steps` operations per element.
+/// Calls `act(search, first, end)` for runs of the rows of `next`, with `steps_of_element` operations per element.
 template <class Act>
-void for_each_row(const NextNodes& successors, int64_t steps_of_element, Act act) {
-  const int64_t rows = successors.next.rows, count = successors.batch * rows;
+void search_rows(const NextNodes& successors, int64_t steps_of_element, Act act) {
+  const int64_t count = successors.batch * successors.next.rows;
   if (count == 0) return;
   const int64_t steps = saturating_product(count, successors.next.cols * steps_of_element);
   with_semiring<HasSuccessors>(successors.operation, [&](auto semiring) {
     const Search<decltype(semiring)> search(successors);
-    for_each_run(CancellationToken{successors.cancelled}, count, steps, 1 << 20, [&](int64_t first, int64_t end) {
-      for (int64_t index = first; index < end; ++index) act(search, index / rows, index % rows);
-    });
+    for_each_run(CancellationToken{successors.cancelled}, count, steps, 1 << 20,
+                 [&](int64_t first, int64_t end) { act(search, first, end); });
   });
 }
 
@@ -98,13 +111,13 @@ void for_each_row(const NextNodes& successors, int64_t steps_of_element, Act act
 
 void mark_tight_edges(const NextNodes& successors) {
   constexpr int64_t kSteps = 8;
-  for_each_row(successors, kSteps, [](const auto& search, int64_t item, int64_t row) { search.mark(item, row); });
+  search_rows(successors, kSteps, [](const auto& search, int64_t first, int64_t end) { search.mark(first, end); });
 }
 
 void find_next_nodes(const NextNodes& successors) {
   // Estimated number of scanned nodes; the actual number depends on the weights.
   constexpr int64_t kNodes = 64;
-  for_each_row(successors, kNodes, [](const auto& search, int64_t item, int64_t row) { search.find(item, row); });
+  search_rows(successors, kNodes, [](const auto& search, int64_t first, int64_t end) { search.find(first, end); });
 }
 
 }  // namespace mpmml::cpu

@@ -55,8 +55,8 @@ ThinProduct::ThinProduct(const Problem& problem, const Kernel& kernel)
   // For witnesses each accumulator has a note of the same size.
   const int64_t cell = (problem.witness.data && !along_steps ? 2 : 1) * kernel.thin.accumulator_size;
   const int64_t much = std::max(kBytesAtHand / (rows_ * cell), little);
-  strip_ = std::min(along_steps || has_structured_operands(problem) ? little : much, cols_);
-  depth_ = std::min(along_steps && !has_structured_operands(problem) ? much : little, problem.k());
+  strip_ = std::min(along_steps ? little : much, cols_);
+  depth_ = std::min(along_steps ? much : little, problem.k());
   // Another thread pays off from about this many elements of the large operand on.
   constexpr int64_t elements_of_a_part = 1 << 18;
   const int64_t strips = ceil_div(cols_, strip_) * problem.batch;
@@ -91,32 +91,14 @@ void* ThinProduct::notes(char* accumulators) const {
   return problem_.witness.data ? accumulators + item_size_ * problem_.batch : nullptr;
 }
 
-Lanes ThinProduct::lanes(bool of_large, const Part& part, int64_t k, void* room) const {
+Lanes ThinProduct::lanes(bool of_large, const Part& part, int64_t k) const {
   const bool of_a = of_large == a_is_large_;
   const MatrixView& view = of_a ? problem_.a : problem_.b;
   const Strides strides = of_a ? strides_of_a(problem_) : strides_of_b(problem_);
   const int64_t first = of_large ? part.first_col : 0, end = of_large ? part.end_col : rows_;
   const MatrixView from = of_a ? view_from(view, problem_.operation.dtype, part.item, first, k)
                                : view_from(view, problem_.operation.dtype, part.item, k, first);
-  const Lanes lanes{from.data, end - first, std::min(depth_, part.end_k - k), strides.lane, strides.k, view.storage};
-  const Band band = of_a ? problem_.structure.a : problem_.structure.b.transposed();
-  return band.is_all(of_large ? cols_ : rows_, problem_.k()) ? lanes : masked(lanes, band.from(first, k), room);
-}
-
-Lanes ThinProduct::masked(const Lanes& lanes, const Band& band, void* room) const {
-  with_semiring(problem_.operation, [&](auto semiring) {
-    using S = decltype(semiring);
-    auto* const to = static_cast<typename S::Element*>(room);
-    std::fill_n(to, lanes.lanes * lanes.k, S::zero);
-    for (int64_t lane = 0; lane < lanes.lanes; ++lane) {
-      const Span inside = span_of_row(band, lane, lanes.k);
-      for (int64_t k = inside.first; k < inside.end; ++k) {
-        to[k * lanes.lanes + lane] =
-            element_at<S>(lanes.data, lanes.storage, lane * lanes.lane_stride + k * lanes.k_stride);
-      }
-    }
-  });
-  return {room, lanes.lanes, lanes.k, 1, lanes.lanes, Storage::kElement};
+  return {from.data, end - first, std::min(depth_, part.end_k - k), strides.lane, strides.k, view.storage};
 }
 
 Ranges ThinProduct::in_order(const Ranges& ranges) const { return a_is_large_ ? Ranges{ranges.b, ranges.a} : ranges; }
@@ -124,12 +106,6 @@ Ranges ThinProduct::in_order(const Ranges& ranges) const { return a_is_large_ ? 
 bool ThinProduct::accumulate_part(const Part& part, ArithmeticKind path, Ranges& ranges,
                                   const std::atomic<bool>& aborted) const {
   const Workspace encoded(checked_size(depth_, rows_ * kernel_.thin.operand_size));
-  std::optional<Workspace> small_room, large_room;
-  if (has_structured_operands(problem_)) {
-    const int64_t element = element_bytes(problem_.operation.dtype);
-    small_room.emplace(checked_size(depth_, rows_ * element));
-    large_room.emplace(checked_size(depth_, strip_ * element));
-  }
   ThinRequest request{};
   request.path = path;
   request.encoded = encoded.data();
@@ -139,8 +115,8 @@ bool ThinProduct::accumulate_part(const Part& part, ArithmeticKind path, Ranges&
   for (int64_t k = part.first_k; k < part.end_k;) {
     check_cancelled(problem_);
     if (aborted.load(std::memory_order_relaxed)) return true;
-    request.small = lanes(false, part, k, small_room ? small_room->data() : nullptr);
-    request.large = lanes(true, part, k, large_room ? large_room->data() : nullptr);
+    request.small = lanes(false, part, k);
+    request.large = lanes(true, part, k);
     request.first_k = k;
     request.starts = k == part.first_k;
     const auto [small, large] = kernel_.thin.accumulate(request);

@@ -8,10 +8,11 @@
 
 namespace mpmml::cpu {
 
-/// Returns whether the skinny family is efficient for the product. It copies parts of structured operands.
+/// Returns whether the skinny family is efficient for the product.
 bool is_thin(const Problem& problem);
 
-/// A product with a kernel of the skinny family. It can compute any product, but is efficient only for skinny ones.
+/// A product with a kernel of the skinny family. It can compute any product whose operands have no structure, but is
+/// efficient only for skinny ones.
 class ThinProduct {
  public:
   ThinProduct(const Problem& problem, const Kernel& kernel);
@@ -41,10 +42,8 @@ class ThinProduct {
   Part part(int64_t index) const;
   /// Returns whether the kernel has a path for the values seen so far.
   bool accumulate_part(const Part& part, ArithmeticKind path, Ranges& ranges, const std::atomic<bool>& aborted) const;
-  /// Returns lanes of an operand over some steps of a part. Lanes of a structured operand are copied to the buffer `room`,
-  /// with zero outside of the structure.
-  Lanes lanes(bool of_large, const Part& part, int64_t k, void* room) const;
-  Lanes masked(const Lanes& lanes, const Band& band, void* room) const;
+  /// Returns lanes of an operand over some steps of a part.
+  Lanes lanes(bool of_large, const Part& part, int64_t k) const;
   Ranges in_order(const Ranges& ranges) const;
   char* accumulators(int64_t item, int64_t part) const;
   /// Returns the notes of these accumulators; null without witnesses.

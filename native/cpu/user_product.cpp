@@ -162,12 +162,12 @@ class Packed {
         program_(program),
         width_(width),
         lanes_(static_cast<int64_t>(expression.results.size())),
-        pieces_(ceil_div(is_b ? product.n : product.m, width)),
+        pieces_(ceil_div(is_b ? product.n() : product.m(), width)),
         items_(1) {
     for (size_t lane = 0; lane < product.lane_count(); ++lane) {
       items_ = std::max(items_, items_of(views_[lane], product.batch));
     }
-    lane_size_ = round_up(product.k * width, kUserAlignment);
+    lane_size_ = round_up(product.k() * width, kUserAlignment);
     data_.emplace(checked_size(std::max<int64_t>(static_cast<int64_t>(sizeof(uint32_t)) * lane_size_, 1),
                                saturating_product(saturating_product(items_, pieces_), std::max<int64_t>(lanes_, 1))));
   }
@@ -197,15 +197,15 @@ class Packed {
     if (!computes) {
       for (int64_t lane = 0; lane < lanes_; ++lane) {
         const UserNode& node = expression_.nodes[static_cast<size_t>(expression_.results[static_cast<size_t>(lane)])];
-        take(item, piece, node.operands[1], 0, product_.k, this->lane(item, piece, lane));
+        take(item, piece, node.operands[1], 0, product_.k(), this->lane(item, piece, lane));
       }
       return;
     }
     const auto taken = static_cast<int64_t>(product_.lane_count());
     const Buffer buffer((taken + lanes_ + static_cast<int64_t>(program_.temporaries())) * room);
     BoundUserProgram bound;
-    for (int64_t step = 0; step < product_.k; step += steps_at_once) {
-      const int64_t steps = std::min(steps_at_once, product_.k - step);
+    for (int64_t step = 0; step < product_.k(); step += steps_at_once) {
+      const int64_t steps = std::min(steps_at_once, product_.k() - step);
       UserFrame frame;
       frame.rows = 1;
       frame.cols = round_up(steps * width_, kUserAlignment);
@@ -260,21 +260,23 @@ class Run {
         semiring_(*product.semiring),
         compiled_(semiring_, kernels),
         lanes_(static_cast<int64_t>(semiring_.lane_count())),
-        cols_(compiled_.tile ? kUserTileCols : std::min(kMaxCols, round_up(product.n, kUserAlignment))),
+        cols_(compiled_.tile ? kUserTileCols : std::min(kMaxCols, round_up(product.n(), kUserAlignment))),
         a_(product, false, compiled_.split.of_a, compiled_.of_a, kRows),
         b_(product, true, compiled_.split.of_b, compiled_.of_b, cols_),
-        tiles_(ceil_div(product.m, kRows)),
-        panels_(ceil_div(product.n, cols_)),
+        tiles_(ceil_div(product.m(), kRows)),
+        panels_(ceil_div(product.n(), cols_)),
         rows_at_once_(rows_of_blocks()) {}
 
   void run() {
     const int64_t pieces = a_.pieces() + b_.pieces();
-    for_each(pieces, product_.k * (kRows + cols_) * 8,
+    for_each(pieces, product_.k() * (kRows + cols_) * 8,
              [&](int64_t index) { index < a_.pieces() ? a_.pack(index) : b_.pack(index - a_.pieces()); });
     const int64_t groups = ceil_div(tiles_, tiles_at_once());
     const int64_t operations = static_cast<int64_t>(compiled_.step.size()), count = product_.batch * panels_ * groups;
-    Slots slots(checked_size(sizeof(uint32_t), elements_of_blocks()), std::min<int64_t>(count, thread_count()));
-    for_each(count, saturating_product(tiles_at_once() * kRows * cols_, product_.k * operations), [&](int64_t index) {
+    const int64_t work_of_each = saturating_product(tiles_at_once() * kRows * cols_, product_.k() * operations);
+    Slots slots(checked_size(sizeof(uint32_t), elements_of_blocks()),
+                max_threads(count, saturating_product(count, work_of_each)));
+    for_each(count, work_of_each, [&](int64_t index) {
       const int64_t panel = index / groups % panels_, item = index / groups / panels_;
       const int64_t first = index % groups * tiles_at_once();
       const Slots::Slot slot(slots);
@@ -334,7 +336,7 @@ class Run {
           panel_(panel),
           size_(kRows * run.cols_),
           first_col_(panel * run.cols_),
-          cols_inside_(std::min(run.cols_, product_.n - first_col_)),
+          cols_inside_(std::min(run.cols_, product_.n() - first_col_)),
           acc_(buffer) {}
 
     void compute(int64_t first_tile, int64_t end_tile) {
@@ -362,22 +364,22 @@ class Run {
         product_.count_steps(all * static_cast<double>(slab.size()));
         done += static_cast<double>(slab.size());
       }
-      product_.count_steps(all * (static_cast<double>(product_.k) - done));
+      product_.count_steps(all * (static_cast<double>(product_.k()) - done));
       for (int64_t tile = first_tile; tile < end_tile; ++tile) finish(tile, acc_of(tile - first_tile));
     }
 
    private:
     Span rows_of(int64_t first_tile, int64_t end_tile) const {
-      return {first_tile * kRows, std::min(end_tile * kRows, product_.m)};
+      return {first_tile * kRows, std::min(end_tile * kRows, product_.m())};
     }
     int64_t rows_inside(int64_t first_tile, int64_t end_tile) const { return rows_of(first_tile, end_tile).size(); }
     Span cols() const { return {first_col_, first_col_ + cols_inside_}; }
     /// Steps that contribute to some result of the tiles.
     Span steps_of(int64_t first_tile, int64_t end_tile) const {
       const Span rows = rows_of(first_tile, end_tile);
-      if (!product_.is_structured()) return {0, product_.k};
+      if (!product_.is_structured()) return {0, product_.k()};
       if (!product_.structure.c.has_some(rows, cols())) return {0, 0};
-      return product_.structure.steps(rows, cols(), product_.k);
+      return product_.structure.steps(rows, cols(), product_.k());
     }
     uint32_t* acc_of(int64_t tile) const { return acc_ + tile * run_.lanes_ * size_; }
 
@@ -401,12 +403,12 @@ class Run {
 
     /// Rows and columns of a tile to which a step contributes.
     Span rows_at(int64_t tile, int64_t step) const {
-      const Span inside = span_of_row(product_.structure.a.transposed(), step, product_.m);
+      const Span inside = span_of_row(product_.structure.a.transposed(), step, product_.m());
       const Span rows = rows_of(tile, tile + 1);
       return {std::max(inside.first, rows.first), std::min(inside.end, rows.end)};
     }
     Span cols_at(int64_t step) const {
-      const Span inside = span_of_row(product_.structure.b, step, product_.n);
+      const Span inside = span_of_row(product_.structure.b, step, product_.n());
       return {std::max(inside.first, cols().first), std::min(inside.end, cols().end)};
     }
     bool is_whole(int64_t tile, int64_t step) const {
@@ -481,7 +483,7 @@ class Run {
       if (product_.witness.data) find_witnesses(tile, result);
       const Span rows = rows_of(tile, tile + 1);
       for (int64_t row = rows.first; row < rows.end; ++row) {
-        const Span of_row = span_of_row(product_.structure.c, row, product_.n);
+        const Span of_row = span_of_row(product_.structure.c, row, product_.n());
         const Span inside{std::max(of_row.first, cols().first), std::min(of_row.end, cols().end)};
         const int64_t at = (row - rows.first) * run_.cols_ - first_col_;
         for (int64_t lane = 0; lane < run_.lanes_; ++lane) {

@@ -6,11 +6,7 @@
 #include <vector>
 
 #include "core/algebra/dispatch.h"
-#include "core/closure/float64_closure.h"
-#include "core/closure/in_flight.h"
-#include "core/closure/multi_device_closure.h"
-#include "core/closure/owned_matrix.h"
-#include "core/closure/squarings.h"
+#include "core/closure/methods.h"
 #include "core/closure/steps.h"
 #include "core/host/clock.h"
 #include "core/problem/region.h"
@@ -244,37 +240,40 @@ class ClosureWork final : public Pending {
   InFlightWork in_flight_;              ///< last member: pending work uses the others
 };
 
-}  // namespace
-
-std::optional<PathRange> path_range(Session& session, const Closure& closure) {
-  const bool has_range =
-      with_semiring(closure.operation, [](auto semiring) { return mpmml::has_range<decltype(semiring)>; });
-  if (!has_range) return PathRange{};
-  return path_range(closure.operation, session.range(closure.operation, closure.batch, read_only(closure.d)),
-                    closure.d.rows);
-}
-
-void find_best_edge(Session& session, Closure& closure) {
-  if (closure.batch == 0 || closure.d.rows == 0) return;
+/// Sets Closure::best_edge if next nodes follow from the weights, whose range is `range`, and the distances. May change
+/// the diagonal, and then updates `range`.
+void find_best_edge(Session& session, Closure& closure, ValueRange& range) {
   const Operation& operation = closure.operation;
-  if (!closure.reflexive || !can_overflow(operation)) return;
+  if (!closure.reflexive || !can_overflow(operation) || !range.has_finite()) return;
   const bool maximizes = with_semiring(operation, [](auto semiring) { return decltype(semiring)::maximizes; });
-  const auto range_of_d = [&] { return session.range(operation, closure.batch, read_only(closure.d)); };
-  const auto best_of = [&](const ValueRange& range) { return maximizes ? range.maximum : range.minimum; };
-  ValueRange range = range_of_d();
-  if (!range.has_finite()) return;
-  if (best_of(range) == 0) {
+  const auto best = [&] { return maximizes ? range.maximum : range.minimum; };
+  if (best() == 0) {
     // Possibly only the diagonal has weights of 0, which don't matter unless a cycle improves.
     MutableMatrixView diagonal = sub(closure.d, operation.dtype, {{0, 1}, {0, closure.d.rows}, {0, 1}});
     ++diagonal.row_stride;
     const double worst = static_cast<double>(maximizes ? range.minimum : range.maximum);
     session.fill(operation.dtype, closure.batch, diagonal, worst)->finish();
-    range = range_of_d();
+    range = session.range(operation, closure.batch, read_only(closure.d));
   }
-  const int64_t best = best_of(range);
-  if (maximizes ? best >= 0 : best <= 0) return;
-  closure.best_edge = static_cast<double>(best);
+  if (maximizes ? best() < 0 : best() > 0) closure.best_edge = static_cast<double>(best());
 }
+
+/// Sets `known` by the range of d, and `best_edge` if `next` is requested and follows from the weights and the
+/// distances: if the weights are integers, and each edge makes a path worse. Deriving next nodes takes much less time
+/// than updating them during elimination. Returns false if finite sums might leave the type within one group of pivots.
+/// May wait, and change the diagonal.
+bool scan_weights(Session& session, Closure& closure) {
+  const Operation& operation = closure.operation;
+  const bool has_range = with_semiring(operation, [](auto semiring) { return mpmml::has_range<decltype(semiring)>; });
+  if (!has_range) return true;
+  ValueRange range = session.range(operation, closure.batch, read_only(closure.d));
+  if (closure.next.data) find_best_edge(session, closure, range);
+  const std::optional<PathRange> known = path_range(operation, range, closure.d.rows);
+  if (known) closure.known = *known;
+  return known.has_value();
+}
+
+}  // namespace
 
 std::unique_ptr<Pending> keep_weights(Session& session, const Closure& closure) {
   return session.copy(DataType::kInt32, closure.batch, read_only(closure.d), closure.next);
@@ -306,6 +305,12 @@ StartedClosure start_closure(Session& session, const Closure& closure, const Pla
 
 std::unique_ptr<Pending> close(Session& session, const Closure& closure, const Placement& where) {
   if (closure.batch == 0 || closure.d.rows == 0) return std::make_unique<Done>(std::vector<Outcome>{Outcome{}});
+  Closure scanned = closure;
+  if (scan_weights(session, scanned)) return close_within(session, scanned, where);
+  return std::make_unique<Done>(std::vector<Outcome>{close_by_float64(session, scanned, where)});
+}
+
+std::unique_ptr<Pending> close_within(Session& session, const Closure& closure, const Placement& where) {
   std::unique_ptr<Pending> keeping;
   Closure ways = closure;
   if (closure.best_edge) {

@@ -21,42 +21,17 @@ struct Closure {
   /// diagonal an element is −1 if `reflexive`, and otherwise the node after i on a best cycle through i.
   MutableMatrixView next;
   bool reflexive = true;
-  PathRange known;  ///< path_range()
+  PathRange known;  ///< set by close()
   /// True if `next` is set already, because d contains paths through some nodes.
   bool continues = false;
-  /// NextNodes::best_edge, if `next` follows from the weights and the distances: see find_best_edge().
+  /// NextNodes::best_edge, if `next` follows from the weights and the distances: set by close().
   std::optional<double> best_edge;
   const std::atomic<int32_t>* cancelled = nullptr;
   std::atomic<double>* steps_done = nullptr;  ///< reaches n³ for each matrix
 };
 
-/// Returns the range of paths, derived from the range of d. Returns nothing if finite sums might leave the type within
-/// one group of pivots: then close() must not be called. May wait.
-std::optional<PathRange> path_range(Session& session, const Closure& closure);
-
-/// A started closure over all pivots, or over the first ones.
-struct StartedClosure {
-  std::unique_ptr<Pending> work;
-  /// True if not all pivots were processed, because finite sums might leave the type. Then d and next are those of the
-  /// processed pivots, unless a cycle improves.
-  bool goes_too_far;
-};
-
-/// Starts the first stage of close(). The matrices must not be empty.
-StartedClosure start_closure(Session& session, const Closure& closure, const Placement& where);
-
-/// Sets best_edge if next nodes follow from the weights and the distances: if the weights are integers, and each edge
-/// makes a path worse. Deriving next nodes takes much less time than updating them during elimination. May wait, and
-/// change the diagonal. Must be called before any other function if `next` is requested.
-void find_best_edge(Session& session, Closure& closure);
-
-/// Starts a copy of d, the weights, to `next`.
-std::unique_ptr<Pending> keep_weights(Session& session, const Closure& closure);
-/// Starts to derive `next` from the weights that it contains, and from the closed d.
-std::unique_ptr<Pending> find_next(Session& session, const Closure& closure);
-
-/// Starts a closure. Outcome::gain is set if a cycle improves; then d and next are unspecified. Throws Error, and so
-/// does finish() of the result; d and next are unspecified then too.
+/// Starts a closure. Outcome::gain is set if a cycle improves; then d and next are unspecified. May wait, and so may
+/// finish() of the result. Both throw Error; d and next are unspecified then too.
 std::unique_ptr<Pending> close(Session& session, const Closure& closure, const Placement& where);
 
 }  // namespace mpmml

@@ -1,10 +1,10 @@
-#include "core/closure/float64_closure.h"
-
+// Closures of integers whose sums might leave their type, computed in float64.
 #include <algorithm>
 #include <limits>
 #include <string>
 
 #include "core/algebra/dispatch.h"
+#include "core/closure/methods.h"
 #include "core/host/workspace.h"
 #include "core/status.h"
 
@@ -74,7 +74,7 @@ Outcome close_by_float64(Session& session, const Closure& closure, const Placeme
     session.upload(DataType::kFloat64, 1, read_only(host_sums), item_of(by_float64.d, DataType::kFloat64, item),
                    closure.cancelled);
   }
-  Outcome outcome = close(session, by_float64, where)->finish().front();
+  Outcome outcome = close_within(session, by_float64, where)->finish().front();
   if (outcome.gain) return outcome;
   if (closure.best_edge) {
     by_float64.next = closure.next;

@@ -12,8 +12,6 @@
 // Large products update the rows and the columns of the next pivots first and distribute them (lookahead, as in blocked
 // LU). A second session of higher priority eliminates them during the rest of the product, so that these small steps
 // cost little time.
-#include "core/closure/multi_device_closure.h"
-
 #include <algorithm>
 #include <deque>
 #include <exception>
@@ -21,7 +19,7 @@
 #include <utility>
 
 #include "core/algebra/dispatch.h"
-#include "core/closure/in_flight.h"
+#include "core/closure/methods.h"
 #include "core/closure/steps.h"
 #include "core/devices/joint_work.h"
 #include "core/host/clock.h"

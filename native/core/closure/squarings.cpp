@@ -1,11 +1,11 @@
-#include "core/closure/squarings.h"
-
+// Distances of graphs whose edges improve no path: by two squarings and relaxations over the few essential edges,
+// instead of elimination of every node.
 #include <algorithm>
 #include <optional>
 #include <vector>
 
 #include "core/algebra/dispatch.h"
-#include "core/closure/owned_matrix.h"
+#include "core/closure/methods.h"
 #include "core/closure/steps.h"
 #include "core/host/clock.h"
 #include "core/problem/region.h"

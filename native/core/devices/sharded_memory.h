@@ -15,6 +15,7 @@
 #include "core/devices/sharding.h"
 #include "core/host/device_threads.h"
 #include "core/problem/region.h"
+#include "core/session/product_matrices.h"
 #include "core/session/session.h"
 #include "core/status.h"
 
@@ -71,10 +72,11 @@ class Writing {
   Memory* const memory_;
 };
 
-/// Returns a Writing scope for each requested auxiliary output.
-inline std::deque<Writing> writing_auxiliary(const AuxiliaryOutputs& of) {
+/// Returns a Writing scope for each result of a product.
+template <class Product>
+std::deque<Writing> writing_results(const Product& product) {
   std::deque<Writing> all;
-  for_auxiliary(of, [&](const AuxiliaryOutput& it) { all.emplace_back((of.*it.view).memory); });
+  for_results(product, [&](const MutableMatrixView& view, DataType) { all.emplace_back(view.memory); });
   return all;
 }
 
@@ -215,17 +217,28 @@ class PeerTransfers {
     return moved(view, *piece.memory, piece.bytes.first);
   }
 
-  /// Returns whether the requested auxiliary outputs are divided into these regions.
-  bool divides_alike(const AuxiliaryOutputs& of, int64_t batch, const std::vector<Region>& regions) const {
-    bool alike = true;
-    for_auxiliary(of, [&](const AuxiliaryOutput& it) {
-      alike = alike && regions_of(of.*it.view, kAuxiliaryType, batch) == regions;
+  /// Returns the region of a product in each device's shard of its results. Returns nothing if its results aren't
+  /// sharded alike.
+  template <class Product>
+  std::optional<std::vector<Region>> regions_of_results(const Product& product) const {
+    std::optional<std::vector<Region>> regions;
+    bool are_alike = true;
+    for_results(product, [&](const MutableMatrixView& view, DataType dtype) {
+      const auto of_view = regions_of(view, dtype, product.batch);
+      if (!regions) regions = of_view;
+      are_alike = are_alike && of_view && of_view == regions;
     });
-    return alike;
+    return are_alike ? regions : std::nullopt;
   }
-  /// Translates views of auxiliary outputs to the device's session.
-  void put_on_piece(size_t device, AuxiliaryOutputs& of) const {
-    for_auxiliary(of, [&](const AuxiliaryOutput& it) { of.*it.view = on_piece(device, of.*it.view); });
+
+  /// Returns the product of a region, with matrices that the device can access: its shards of the results, and operands
+  /// as on() returns them.
+  template <class Product>
+  Product part_for(size_t device, const Product& product, const Region& region, Kept& kept) {
+    Product part = sub(product, region);
+    for_operands(part, [&](MatrixView& view, DataType dtype) { view = on(device, view, dtype, part.batch, kept); });
+    for_results(part, [&](MutableMatrixView& view, DataType) { view = on_piece(device, view); });
+    return part;
   }
 
   /// Returns matrices that the device can read: its own shard, or a copy. `kept` must live until they have been read.

@@ -30,47 +30,23 @@ void require_elements_of_operands(Session& whole, const Problem& problem) {
   }
 }
 
-/// Returns the region that each device computes: its shard of C, if auxiliary outputs are sharded alike.
-std::optional<std::vector<Region>> regions_of(const PeerTransfers& peers, const Problem& problem) {
-  auto regions = peers.regions_of(problem.c, problem.operation.dtype, problem.batch);
-  if (regions && !peers.divides_alike(problem, problem.batch, *regions)) return std::nullopt;
-  return regions;
-}
-
-/// Returns the product of a region, with operands that the device can read. The caller sets the results.
-Problem part_for(PeerTransfers& peers, size_t device, const Problem& problem, const Region& region, Kept& kept) {
-  const DataType dtype = problem.operation.dtype;
-  Problem part = sub(problem, region);
-  part.a = peers.on(device, part.a, dtype, part.batch, kept);
-  part.b = peers.on(device, part.b, dtype, part.batch, kept);
-  part.c0 = peers.on(device, part.c0, dtype, part.batch, kept);
-  part.through = peers.on(device, part.through, DataType::kInt32, part.batch, kept);
-  return part;
-}
-
 /// Starts a product on the first device, because its results aren't sharded by rows, or are sharded differently.
 void start_on_first(PeerTransfers& peers, const Problem& problem, size_t index, const Placement& where, JointWork& to) {
-  const DataType dtype = problem.operation.dtype;
   Problem there = problem;
-  const Whole c = peers.fetch_whole(problem.c, dtype, problem.batch);
-  to.kept().push_back(c.memory);
-  there.c = c.view;
-  const bool in_place = problem.c0.data == problem.c.data && problem.c0.memory == problem.c.memory;
-  there.c0 =
-      in_place ? moved(problem.c0, *c.memory, c.bytes.first) : peers.on(0, problem.c0, dtype, problem.batch, to.kept());
-  there.a = peers.on(0, problem.a, dtype, problem.batch, to.kept());
-  there.b = peers.on(0, problem.b, dtype, problem.batch, to.kept());
-  there.through = peers.on(0, problem.through, DataType::kInt32, problem.batch, to.kept());
-  std::vector<std::pair<MutableMatrixView, Whole>> auxiliary;
-  for_auxiliary(problem, [&](const AuxiliaryOutput& it) {
-    const Whole whole = peers.fetch_whole(problem.*it.view, kAuxiliaryType, problem.batch);
+  std::vector<std::pair<MutableMatrixView, Whole>> results;
+  for_results(there, [&](MutableMatrixView& view, DataType dtype) {
+    const Whole& whole = results.emplace_back(view, peers.fetch_whole(view, dtype, problem.batch)).second;
     to.kept().push_back(whole.memory);
-    there.*it.view = whole.view;
-    auxiliary.emplace_back(problem.*it.view, whole);
+    view = whole.view;
   });
+  const bool in_place = problem.c0.data == problem.c.data && problem.c0.memory == problem.c.memory;
+  if (in_place) there.c0 = {};
+  for_operands(there,
+               [&](MatrixView& view, DataType dtype) { view = peers.on(0, view, dtype, problem.batch, to.kept()); });
+  const Whole& c = results.front().second;
+  if (in_place) there.c0 = moved(problem.c0, *c.memory, c.bytes.first);
   to.add({0, peers.of_device(0, [&] { return peers.multiply(0, there, where, to.kept()); }), index});
-  peers.put_back(problem.c, c);
-  for (const auto& [view, whole] : auxiliary) peers.put_back(view, whole);
+  for (const auto& [view, whole] : results) peers.put_back(view, whole);
 }
 
 /// Returns whether the product would fail with this error on any device.
@@ -90,9 +66,7 @@ class DividedProduct {
     const auto prepare = [&](size_t device) {
       if (!has_work(device)) return;
       Part& mine = parts_[device];
-      mine.problem = part_for(peers_, device, problem_, regions_[device], mine.kept);
-      peers_.put_on_piece(device, mine.problem);
-      mine.problem.c = peers_.on_piece(device, mine.problem.c);
+      mine.problem = peers_.part_for(device, problem_, regions_[device], mine.kept);
       mine.target.emplace(mine.problem, may_fail);
       mine.problem.stopped = stopped_.get();
       mine.kept.push_back(stopped_);
@@ -286,11 +260,10 @@ std::unique_ptr<Pending> multiply(PeerTransfers& peers, Session& whole, Problems
   auto started = std::make_unique<JointWork>(peers, problems.size());
   for (size_t index = 0; index < problems.size(); ++index) {
     const Problem& problem = problems[index];
-    const Writing writing_c(problem.c.memory);
-    const auto writing_others = writing_auxiliary(problem);
+    const auto writing = writing_results(problem);
     of_product(index, [&] {
       require_elements_of_operands(whole, problem);
-      const auto regions = regions_of(peers, problem);
+      const auto regions = peers.regions_of_results(problem);
       if (!regions) return start_on_first(peers, problem, index, where, *started);
       DividedProduct product(peers, problem, *regions, false);
       product.start(where);
@@ -320,7 +293,7 @@ Plan plan(PeerTransfers& peers, const Problem& problem, const Placement& where) 
   for (size_t device = 0; device < peers.count(); ++device) {
     region.*axis = shares[device];
     if (region.is_empty()) continue;
-    const Problem part = part_for(peers, device, problem, region, kept);
+    const Problem part = peers.part_for(device, problem, region, kept);
     const Placement place = peers.place(device, for_part(problem, region, where));
     all.take_plan(peers.of_device(device, [&] { return peers.session(device).plan(part, place); }));
   }

@@ -5,11 +5,16 @@
 #include <vector>
 
 #include "core/devices/sharded_memory.h"
+#include "core/user/product.h"
 
 namespace mpmml {
 
 /// Implements Session::multiply() for `whole`, the session that consists of these devices.
 std::unique_ptr<Pending> multiply(PeerTransfers& peers, Session& whole, Problems problems, const Placement& where);
+
+/// Implements Session::multiply_user() for `whole`, the session that consists of these devices.
+std::unique_ptr<Pending> multiply_user(PeerTransfers& peers, Session& whole, const UserProduct& product,
+                                       const Placement& where);
 
 /// Computes one product of host matrices, of which each device computes a region. Returns the outcome of each part.
 /// Throws Error; then C is as specified for Session::multiply().

@@ -1,28 +1,15 @@
-#include "core/devices/sharded_user_product.h"
-
+// Products over custom semirings of sharded matrices.
 #include <algorithm>
-#include <deque>
 #include <utility>
 
 #include "core/devices/joint_work.h"
+#include "core/devices/sharded_product.h"
 #include "core/problem/destination.h"
 #include "core/session/logarithms.h"
 #include "core/session/user_operands.h"
 
 namespace mpmml {
 namespace {
-
-DataType type_of(const UserProduct& product, size_t lane) { return stored_type(product.semiring->lanes[lane]); }
-
-/// Returns the region of the results in each device's shard; nothing if the results aren't sharded alike.
-std::optional<std::vector<Region>> regions_of(const PeerTransfers& peers, const UserProduct& product) {
-  auto regions = peers.regions_of(product.c[0], type_of(product, 0), product.batch);
-  for (size_t lane = 1; lane < product.lane_count(); ++lane) {
-    if (peers.regions_of(product.c[lane], type_of(product, lane), product.batch) != regions) return std::nullopt;
-  }
-  if (regions && !peers.divides_alike(product, product.batch, *regions)) return std::nullopt;
-  return regions;
-}
 
 bool is_divided(const std::vector<Region>& regions) {
   return std::count_if(regions.begin(), regions.end(), [](const Region& it) { return !it.is_empty(); }) > 1;
@@ -42,17 +29,9 @@ std::unique_ptr<Pending> start(PeerTransfers& peers, const UserProduct& product,
   const auto prepare = [&](size_t device) {
     if (regions[device].is_empty()) return;
     Part& mine = parts[device];
-    mine.product = sub(product, regions[device]);
-    for (size_t lane = 0; lane < product.lane_count(); ++lane) {
-      const DataType dtype = type_of(product, lane);
-      for (MatrixView* view : {&mine.product.a[lane], &mine.product.b[lane], &mine.product.c0[lane]}) {
-        *view = peers.on(device, *view, dtype, mine.product.batch, mine.kept);
-      }
-      mine.product.c[lane] = peers.on_piece(device, mine.product.c[lane]);
-    }
-    peers.put_on_piece(device, mine.product);
+    const UserProduct part = peers.part_for(device, product, regions[device], mine.kept);
     mine.product =
-        peers.of_device(device, [&] { return with_operands_in(peers.session(device), mine.product, mine.uploaded); });
+        peers.of_device(device, [&] { return with_operands_in(peers.session(device), part, mine.uploaded); });
   };
   if (is_divided(regions)) {
     peers.exchange(prepare);
@@ -78,10 +57,8 @@ std::unique_ptr<Pending> start(PeerTransfers& peers, const UserProduct& product,
 
 std::unique_ptr<Pending> multiply_user(PeerTransfers& peers, Session& whole, const UserProduct& product,
                                        const Placement& where) {
-  std::deque<Writing> writing;
-  for (size_t lane = 0; lane < product.lane_count(); ++lane) writing.emplace_back(product.c[lane].memory);
-  const auto writing_others = writing_auxiliary(product);
-  const auto regions = regions_of(peers, product);
+  const auto writing = writing_results(product);
+  const auto regions = peers.regions_of_results(product);
   // A device may fail after another one has written. Results that aren't sharded alike can't be written in place.
   const bool may_fail = regions && is_divided(*regions);
   UserProduct there = product;
@@ -89,21 +66,21 @@ std::unique_ptr<Pending> multiply_user(PeerTransfers& peers, Session& whole, con
   std::vector<ResultTarget> targets;
   for (size_t lane = 0; lane < product.lane_count(); ++lane) {
     const MutableMatrixView& c = product.c[lane];
-    const DataType dtype = type_of(product, lane);
+    const DataType dtype = product.dtype(lane);
     ResultTarget& target = targets.emplace_back(product, c, dtype, may_fail, regions.has_value());
     if (!target.is_separate()) continue;
     const MutableMatrixView made = make_like(whole, c, product.batch, separate);
     target.place(made.data, made.memory);
     there.c[lane] = target.view();
     // Elements outside of the structure keep their values, although all elements are copied back.
-    if (product.structure.c.is_all(product.m, product.n)) continue;
+    if (product.structure.c.is_all(product.m(), product.n())) continue;
     whole.copy(dtype, product.batch, read_only(c), there.c[lane])->finish();
   }
   auto all = std::make_unique<WhenAll>(WhenAll::Kind::kParts, std::move(separate));
-  all->add(start(peers, there, regions_of(peers, there).value(), where));
+  all->add(start(peers, there, peers.regions_of_results(there).value(), where));
   for (size_t lane = 0; lane < product.lane_count(); ++lane) {
     targets[lane].commit([&](const MatrixView& from, const MutableMatrixView& c) {
-      all->add(whole.copy(type_of(product, lane), product.batch, from, c));
+      all->add(whole.copy(product.dtype(lane), product.batch, from, c));
     });
   }
   return all;

@@ -10,7 +10,6 @@
 #include "core/devices/joint_work.h"
 #include "core/devices/sharded_memory.h"
 #include "core/devices/sharded_product.h"
-#include "core/devices/sharded_user_product.h"
 #include "core/status.h"
 
 namespace mpmml {

@@ -8,12 +8,13 @@
 #include "core/host/device_threads.h"
 #include "core/problem/destination.h"
 #include "core/session/logarithms.h"
+#include "core/session/product_matrices.h"
 #include "core/session/user_operands.h"
 
 namespace mpmml {
 namespace {
 
-bool has_whole_c(const UserProduct& product) { return product.structure.c.is_all(product.m, product.n); }
+bool has_whole_c(const UserProduct& product) { return product.structure.c.is_all(product.m(), product.n()); }
 
 /// Computes a product of host matrices whose operands and results fit the device's memory together. All of C is
 /// written.
@@ -21,21 +22,15 @@ Outcome multiply_at_once(Session& session, const UserProduct& product, const Pla
   const std::unique_ptr<Share> share = session.reserve_for_user(product);
   KeptMemory kept;
   UserProduct there = with_operands_in(session, product, kept);
-  for (size_t lane = 0; lane < product.lane_count(); ++lane) {
-    there.c[lane] = make_like(session, product.c[lane], product.batch, kept);
-  }
-  for_auxiliary(product, [&](const AuxiliaryOutput& it) {
-    there.*it.view = make_like(session, product.*it.view, product.batch, kept);
+  std::vector<MutableMatrixView> made;
+  for_results(there, [&](MutableMatrixView& view, DataType) {
+    view = made.emplace_back(make_like(session, view, product.batch, kept));
   });
   Outcome outcome = std::move(start_user(session, there, where)->finish().front());
-  const auto download = [&](DataType dtype, const MutableMatrixView& from, const MutableMatrixView& to) {
-    session.download(dtype, product.batch, read_only(from), to, nullptr)->finish();
-  };
-  for (size_t lane = 0; lane < product.lane_count(); ++lane) {
-    download(stored_type(product.semiring->lanes[lane]), there.c[lane], product.c[lane]);
-  }
-  for_auxiliary(product,
-                [&](const AuxiliaryOutput& it) { download(kAuxiliaryType, there.*it.view, product.*it.view); });
+  auto from = made.begin();
+  for_results(product, [&](const MutableMatrixView& to, DataType dtype) {
+    session.download(dtype, product.batch, read_only(*from++), to, nullptr)->finish();
+  });
   return outcome;
 }
 
@@ -44,8 +39,9 @@ class SeparateResults {
  public:
   explicit SeparateResults(const UserProduct& product) : there_(product) {
     there_.keeps_c = false;
-    for (size_t lane = 0; lane < product.lane_count(); ++lane) separate(there_.c[lane]);
-    for_auxiliary(product, [&](const AuxiliaryOutput& it) { separate(there_.*it.view); });
+    for_results(there_, [&](MutableMatrixView& view, DataType dtype) {
+      view = destinations_.emplace_back(view, there_.batch, dtype, there_.structure.c).view();
+    });
   }
 
   /// Returns the product with its results in the separate memory.
@@ -56,11 +52,6 @@ class SeparateResults {
   }
 
  private:
-  void separate(MutableMatrixView& result) {
-    // All lanes have 32 bits.
-    result = destinations_.emplace_back(result, there_.batch, DataType::kInt32, there_.structure.c).view();
-  }
-
   UserProduct there_;
   std::deque<Destination> destinations_;
 };
@@ -166,7 +157,7 @@ Result Engine::execute_user(const UserProduct& product, const Request& request) 
     one = for_one(request, devices);
     const bool is_refused = !devices.empty() && !multi_device_backend().refuses_user(product, one.where).empty();
     if (devices.size() > 1 && !is_refused && product.outputs() > 0 &&
-        std::max(product.m, product.batch) >= static_cast<int64_t>(devices.size())) {
+        std::max(product.m(), product.batch) >= static_cast<int64_t>(devices.size())) {
       return {multi_device_backend().kind(), execute_user_parts(product, request.where, devices), devices.front(),
               set_of(devices)};
     }

@@ -9,8 +9,6 @@
 namespace mpmml {
 namespace {
 
-constexpr int64_t kMinSide = 128;
-
 Region first_block(const Problem& problem, int64_t items, int64_t rows, int64_t cols) {
   return {{0, std::min(items, problem.batch)}, {0, std::min(rows, problem.m())}, {0, std::min(cols, problem.n())}};
 }
@@ -21,7 +19,7 @@ Region fitting_block(const Problem& problem, int64_t bytes, const std::function<
   while (bytes_of(sub(problem, block)) > bytes) {
     const bool by_items = block.items.size() > 1;
     Span& longest = block.*longest_axis(block);
-    if (!by_items && longest.size() <= kMinSide) break;
+    if (!by_items && longest.size() <= kMinBlockSide) break;
     longest.end = (longest.end + 1) / 2;
   }
   return block;
@@ -29,7 +27,9 @@ Region fitting_block(const Problem& problem, int64_t bytes, const std::function<
 
 }  // namespace
 
-Problem smallest_block(const Problem& problem) { return sub(problem, first_block(problem, 1, kMinSide, kMinSide)); }
+Problem smallest_block(const Problem& problem) {
+  return sub(problem, first_block(problem, 1, kMinBlockSide, kMinBlockSide));
+}
 
 std::vector<Region> blocks_of(const Problem& problem, int64_t bytes,
                               const std::function<int64_t(const Problem& block)>& bytes_of) {

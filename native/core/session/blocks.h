@@ -10,6 +10,8 @@
 
 namespace mpmml {
 
+constexpr int64_t kMinBlockSide = 128;  ///< least side of a block
+
 /// Returns the smallest block that `problem` can be divided into. A device without memory for it can't compute the
 /// product.
 Problem smallest_block(const Problem& problem);

@@ -9,15 +9,11 @@
 namespace mpmml {
 namespace {
 
-/// Returns a product of these sizes that is one stage of `whole`.
-UserProduct part_of(const UserProduct& whole, std::shared_ptr<const UserSemiring> semiring, int64_t batch, int64_t m,
-                    int64_t n, int64_t k) {
+/// Returns a product without matrices that is one stage of `whole`.
+UserProduct part_of(const UserProduct& whole, std::shared_ptr<const UserSemiring> semiring, int64_t batch) {
   UserProduct part;
   part.semiring = std::move(semiring);
   part.batch = batch;
-  part.m = m;
-  part.n = n;
-  part.k = k;
   part.cancelled = whole.cancelled;
   return part;
 }
@@ -36,13 +32,13 @@ class Logarithms {
       : session_(session), product_(product), where_(where) {}
 
   std::unique_ptr<Pending> start() {
-    const int64_t k = product_.k;
+    const int64_t k = product_.k();
     zeros_ = make(1, 1, k);
     add(session_.fill(DataType::kFloat32, 1, zeros_, 0));
     const MutableMatrixView of_a = numbers(product_.a[0], product_.structure.a, true);
     const MutableMatrixView of_b = numbers(product_.b[0], product_.structure.b, false);
-    result_ = make(product_.batch, product_.m, product_.n);
-    if (!product_.structure.c.is_all(product_.m, product_.n)) {
+    result_ = make(product_.batch, product_.m(), product_.n());
+    if (!product_.structure.c.is_all(product_.m(), product_.n())) {
       add(session_.fill(DataType::kFloat32, product_.batch, result_, 0));
     }
     UserProduct sum = sum_of(product_);
@@ -50,7 +46,7 @@ class Logarithms {
     sum.b[0] = read_only(of_b);
     sum.c[0] = result_;
     multiply(sum);
-    UserProduct logarithms = one_step(logarithm_steps().to_logarithms, product_.batch, product_.m, product_.n);
+    UserProduct logarithms = part_of(product_, logarithm_steps().to_logarithms, product_.batch);
     logarithms.a[0] = transposed(read_only(row_greatest_));
     logarithms.b[0] = read_only(col_greatest_);
     logarithms.c0[0] = read_only(result_);
@@ -76,10 +72,6 @@ class Logarithms {
   void add(std::unique_ptr<Pending> work) { works_.push_back(std::move(work)); }
   void multiply(const UserProduct& part) { add(session_.multiply_user(part, where_)); }
 
-  UserProduct one_step(std::shared_ptr<const UserSemiring> semiring, int64_t batch, int64_t m, int64_t n) const {
-    return part_of(product_, std::move(semiring), batch, m, n, 1);
-  }
-
   /// Computes the greatest element of each line (row of A or column of B), and the exponentials of an operand relative
   /// to it.
   MutableMatrixView numbers(const MatrixView& operand, const Band& band, bool is_a) {
@@ -88,7 +80,7 @@ class Logarithms {
     const Band of_columns = is_a ? band.transposed() : band;
     MutableMatrixView& greatest = is_a ? row_greatest_ : col_greatest_;
     greatest = make(items, 1, columns.cols);
-    UserProduct search = part_of(product_, logarithm_steps().greatest, items, 1, columns.cols, product_.k);
+    UserProduct search = part_of(product_, logarithm_steps().greatest, items);
     search.a[0] = read_only(zeros_);
     search.b[0] = columns;
     search.c[0] = greatest;
@@ -99,7 +91,7 @@ class Logarithms {
     const bool are_rows = is_a || columns.cols < kFew;
     const MatrixView lines = are_rows ? transposed(columns) : columns;
     const MutableMatrixView made = make(items, lines.rows, lines.cols);
-    UserProduct exponentials = one_step(logarithm_steps().to_numbers, items, lines.rows, lines.cols);
+    UserProduct exponentials = part_of(product_, logarithm_steps().to_numbers, items);
     exponentials.a[0] = transposed(read_only(are_rows ? greatest : zeros_));
     exponentials.b[0] = read_only(are_rows ? zeros_ : greatest);
     exponentials.c0[0] = lines;
@@ -111,7 +103,7 @@ class Logarithms {
 
   /// Replaces NaN results by results that are computed pair by pair.
   void choose_pairs() {
-    const MutableMatrixView pairs = make(product_.batch, product_.m, product_.n);
+    const MutableMatrixView pairs = make(product_.batch, product_.m(), product_.n());
     UserProduct by_pairs = product_;
     by_pairs.c0 = {};
     by_pairs.c[0] = pairs;
@@ -138,12 +130,12 @@ class Logarithms {
   }
 
   UserProduct without_steps(std::shared_ptr<const UserSemiring> semiring) const {
-    UserProduct part = part_of(product_, std::move(semiring), product_.batch, product_.m, product_.n, 0);
+    UserProduct part = part_of(product_, std::move(semiring), product_.batch);
     part.structure.c = product_.structure.c;
     for (size_t lane = 0; lane < part.lane_count(); ++lane) {
       // The view has no elements.
-      part.a[lane] = {zeros_.data, part.m, 0, 0, 1, 0, Storage::kElement, zeros_.memory};
-      part.b[lane] = {zeros_.data, 0, part.n, part.n, 1, 0, Storage::kElement, zeros_.memory};
+      part.a[lane] = {zeros_.data, product_.m(), 0, 0, 1, 0, Storage::kElement, zeros_.memory};
+      part.b[lane] = {zeros_.data, 0, product_.n(), product_.n(), 1, 0, Storage::kElement, zeros_.memory};
     }
     return part;
   }
@@ -170,10 +162,10 @@ std::unique_ptr<Pending> start_user(Session& session, const UserProduct& product
 int64_t bytes_of_parts(const UserProduct& product) {
   if (!product.is_of_logarithms()) return 0;
   const int64_t lines =
-      items_of(product.a[0], product.batch) * product.m + items_of(product.b[0], product.batch) * product.n;
+      items_of(product.a[0], product.batch) * product.m() + items_of(product.b[0], product.batch) * product.n();
   constexpr int64_t kResults = 2;  // results of the product and results of pairs
   // The exponentials and the greatest element of each line, and zeros.
-  const int64_t elements = lines * (product.k + 1) + product.k + kResults * product.outputs();
+  const int64_t elements = lines * (product.k() + 1) + product.k() + kResults * product.outputs();
   return elements * element_bytes(DataType::kFloat32);
 }
 

@@ -2,21 +2,19 @@
 
 #include <algorithm>
 
+#include "core/session/product_matrices.h"
 #include "core/status.h"
 
 namespace mpmml {
 
 UserProduct with_operands_in(Session& session, const UserProduct& product, KeptMemory& kept) {
   UserProduct there = product;
-  for (size_t lane = 0; lane < product.lane_count(); ++lane) {
-    const DataType dtype = stored_type(product.semiring->lanes[lane]);
-    for (MatrixView* view : {&there.a[lane], &there.b[lane], &there.c0[lane]}) {
-      if (!view->data || view->memory) continue;
-      const MutableMatrixView made = make_like(session, *view, product.batch, kept);
-      session.upload(dtype, items_of(*view, product.batch), *view, made, product.cancelled);
-      *view = read_only(made);
-    }
-  }
+  for_operands(there, [&](MatrixView& view, DataType dtype) {
+    if (!view.data || view.memory) return;
+    const MutableMatrixView made = make_like(session, view, product.batch, kept);
+    session.upload(dtype, items_of(view, product.batch), view, made, product.cancelled);
+    view = read_only(made);
+  });
   return there;
 }
 

@@ -31,19 +31,22 @@ using UserLanes = std::array<View, kMaxUserLanes>;
 /// or if C's element is zero. Only for semirings that are selective.
 struct UserProduct : ProductBase {
   std::shared_ptr<const UserSemiring> semiring;
-  int64_t m = 0, n = 0, k = 0;
   UserLanes<MatrixView> a;         ///< M × K
   UserLanes<MatrixView> b;         ///< K × N
   UserLanes<MatrixView> c0;        ///< M × N; data is null if nothing is accumulated
   UserLanes<MutableMatrixView> c;  ///< M × N; may be c0 itself, must not overlap other matrices
 
+  int64_t m() const { return a[0].rows; }
+  int64_t n() const { return b[0].cols; }
+  int64_t k() const { return a[0].cols; }
   size_t lane_count() const { return semiring->lane_count(); }
+  DataType dtype(size_t lane) const { return stored_type(semiring->lanes[lane]); }
   bool accumulates() const { return c0[0].data != nullptr; }
-  int64_t outputs() const { return batch * m * n; }
-  bool has_steps() const { return outputs() > 0 && k > 0; }
+  int64_t outputs() const { return batch * m() * n(); }
+  bool has_steps() const { return outputs() > 0 && k() > 0; }
   /// Returns whether the product is computed by the exponentials of logarithms.
-  bool is_of_logarithms() const { return semiring->logarithms && k >= kMinStepsOfLogarithms; }
-  bool is_structured() const { return !structure.is_general(m, n, k); }
+  bool is_of_logarithms() const { return semiring->logarithms && k() >= kMinStepsOfLogarithms; }
+  bool is_structured() const { return !structure.is_general(m(), n(), k()); }
   /// Returns the number of k-steps in the structure.
   double steps() const;
   /// Returns the number of operations of kernels. A step takes one operation for each node of ⊕ and ⊗; logarithms add
@@ -53,7 +56,7 @@ struct UserProduct : ProductBase {
   void count_steps(double steps) const { add_to(steps_done, steps); }
 };
 
-inline Region whole(const UserProduct& product) { return {{0, product.batch}, {0, product.m}, {0, product.n}}; }
+inline Region whole(const UserProduct& product) { return {{0, product.batch}, {0, product.m()}, {0, product.n()}}; }
 
 /// Returns the product that computes a region of C.
 UserProduct sub(const UserProduct& product, const Region& region);

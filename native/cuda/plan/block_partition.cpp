@@ -13,7 +13,6 @@ constexpr double kCellSteps = 1.5e10;
 // Number of k-steps from which a product has at least two blocks. The transfers that overlap with kernels then save more
 // than the second launch costs (2048³ from pinned memory: 1.5 instead of 1.85 ms, H200).
 constexpr double kStepsOfTwoCells = 6e9;
-constexpr int64_t kGranule = 512;  ///< rows or columns, so that a part consists of whole tiles
 
 /// Returns at most `parts` regions of equal size.
 std::vector<Region> divided(const Region& whole, Axis axis, int64_t parts, int64_t granularity) {

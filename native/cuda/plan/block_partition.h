@@ -8,6 +8,7 @@
 
 namespace mpmml::cuda {
 
+constexpr int64_t kGranule = 512;  ///< rows or columns, so that a part consists of whole tiles
 constexpr int kMaxPanels = 8;
 constexpr int kMaxStrips = 4;
 /// Maximum number of parts of an operand.

@@ -26,17 +26,25 @@ constexpr double kMaxSteps = 512.0 * 512 * 512;
 /// prepared.
 constexpr size_t kMaxTogether = 2048;
 
-/// A product that shares a launch.
+/// A product that shares a launch, with everything that its launch needs. The problems of a group exceed the caches, so
+/// each is read only once.
 struct Member {
   size_t product;
-  ValueBounds facts;  ///< bounds of A ⊗ B
+  double steps;
+  GroupItem item;
+  ResidentMemory* c;
+  bool covers_c;      ///< whether the results are all elements of the memory
+  ValueBounds facts;  ///< bounds of the results
 };
 
 /// Products of one launch.
 struct Bucket {
   Plan plan;
   const Kernel* kernel;
-  std::vector<Member> members;
+  DataType dtype;
+  std::vector<Member> members{};
+  double steps = 0;     ///< of all members
+  int64_t deepest = 0;  ///< greatest K of a member
 };
 
 /// Properties that decide which launch a product joins.
@@ -130,21 +138,14 @@ class HostOperands {
 class Group {
  public:
   Group(Problems problems, const Placement& where, Planner& planner, SessionDevice& device, Lane& lane)
-      : asked_(problems),
-        on_device_(needs_copies(problems, where) ? std::vector<Problem>(problems.begin(), problems.end())
-                                                 : std::vector<Problem>()),
-        where_(where),
-        planner_(planner),
-        device_(device),
-        lane_(lane) {
-    if (!on_device_.empty()) hosts_.emplace(on_device_, device);
-  }
+      : asked_(problems), where_(where), planner_(planner), device_(device), lane_(lane) {}
 
   std::vector<QueuedProduct> run() {
     queued_.resize(problems_.size());
     for (size_t index = 0; index < problems_.size(); ++index) {
       if (problems_[index].is_cancelled()) throw aborted();
       prefetch_after(index);
+      if (!hosts_ && needs_copies(problems_[index])) copy_operands();
       if (!join(index) && !defer_to_batch(index)) queue_alone(index);
     }
     for (Bucket& bucket : buckets_) launch(bucket);
@@ -153,10 +154,16 @@ class Group {
   }
 
  private:
-  static bool needs_copies(Problems problems, const Placement& where) {
-    return problems.size() > 1 && !where.variant &&
-           std::any_of(problems.begin(), problems.end(),
-                       [](const Problem& it) { return !it.a.memory || !it.b.memory || (it.c0.data && !it.c0.memory); });
+  bool needs_copies(const Problem& problem) const {
+    return problems_.size() > 1 && !where_.variant &&
+           (!problem.a.memory || !problem.b.memory || (problem.c0.data && !problem.c0.memory));
+  }
+
+  /// Copies the host operands of all small products.
+  void copy_operands() {
+    on_device_.assign(asked_.begin(), asked_.end());
+    hosts_.emplace(on_device_, device_);
+    problems_ = on_device_;
   }
 
   /// Prefetches the data of the next products into the cache: another thread has written the problems, and the memories
@@ -174,7 +181,7 @@ class Group {
     }
     if (index + kAhead < problems_.size()) {
       const Problem& problem = problems_[index + kAhead];
-      for (Memory* memory : {problem.a.memory, problem.b.memory, problem.c0.memory}) {
+      for (Memory* memory : {problem.a.memory, problem.b.memory, problem.c0.memory, problem.c.memory}) {
         if (memory) resident(memory).prefetch_facts();
       }
     }
@@ -189,16 +196,27 @@ class Group {
     if (!(latest_ == alike)) {
       latest_ = alike;
       latest_bucket_ = find_bucket(problem);
-      if (latest_bucket_) {
-        latest_facts_ = facts_of_product(problem.operation, resident(problem.a.memory).facts(), problem.a.storage,
-                                         resident(problem.b.memory).facts(), problem.b.storage);
-      }
+      if (latest_bucket_) latest_facts_ = result_facts(problem);
     }
     if (!latest_bucket_) return false;
     Bucket& bucket = buckets_[*latest_bucket_];
-    bucket.members.push_back({index, latest_facts_});
+    ResidentMemory& c = resident(problem.c.memory);
+    const double steps = all_steps_of(problem);
+    bucket.members.push_back(
+        {index, steps, item_of(problem), &c, c.is_covered_by(problem.c, problem.operation.dtype, 1), latest_facts_});
+    bucket.steps += steps;
+    bucket.deepest = std::max(bucket.deepest, problem.k());
     if (bucket.members.size() == kMaxTogether) launch(bucket);
     return true;
+  }
+
+  /// Returns bounds of the results, which follow from the bounds of the operands' memories.
+  static ValueBounds result_facts(const Problem& problem) {
+    const Operation& operation = problem.operation;
+    const ValueBounds facts = facts_of_product(operation, resident(problem.a.memory).facts(), problem.a.storage,
+                                               resident(problem.b.memory).facts(), problem.b.storage);
+    if (!problem.c0.data) return facts;
+    return facts_of_combination(operation, facts, resident(problem.c0.memory).facts(), problem.c0.storage);
   }
 
   std::optional<size_t> find_bucket(const Problem& problem) {
@@ -224,7 +242,7 @@ class Group {
     for (size_t index = 0; index < buckets_.size(); ++index) {
       if (buckets_[index].plan.variant == plan->variant && buckets_[index].plan.path == plan->path) return index;
     }
-    buckets_.push_back({*plan, &kernel_of(*plan->variant), {}});
+    buckets_.push_back({*plan, &kernel_of(*plan->variant), problem.operation.dtype});
     return buckets_.size() - 1;
   }
 
@@ -285,38 +303,32 @@ class Group {
 
   /// Launches the products of the bucket, and empties it.
   void launch(Bucket& bucket) {
-    const auto count = static_cast<int64_t>(bucket.members.size());
-    if (count == 1) queue_alone(bucket.members.front().product);
-    if (count > 1) launch_together(bucket, count);
+    if (bucket.members.size() == 1) queue_alone(bucket.members.front().product);
+    if (bucket.members.size() > 1) launch_together(bucket);
     bucket.members.clear();
+    bucket.steps = 0;
+    bucket.deepest = 0;
   }
 
-  /// Returns the products of a launch, deepest first (longest processing time first), so that no long one runs at the
-  /// end. Products of similar depth are in arbitrary order.
-  const std::vector<size_t>& deepest_first(const Bucket& bucket) {
+  /// Writes the items of a launch, deepest first (longest processing time first), so that no long one runs at the end.
+  /// Items of similar depth are in arbitrary order.
+  static void write_deepest_first(const Bucket& bucket, GroupItem* items) {
     constexpr size_t kDepths = 64;
-    int64_t deepest = 0;
-    for (const Member& it : bucket.members) deepest = std::max(deepest, problems_[it.product].k());
     const auto shallowness = [&](const Member& it) {
-      return static_cast<size_t>((deepest - problems_[it.product].k()) * int64_t{kDepths} / (deepest + 1));
+      return static_cast<size_t>((bucket.deepest - it.item.k) * int64_t{kDepths} / (bucket.deepest + 1));
     };
     std::array<size_t, kDepths + 1> first{};
     for (const Member& it : bucket.members) ++first[shallowness(it) + 1];
     std::partial_sum(first.begin(), first.end(), first.begin());
-    order_.resize(bucket.members.size());
-    for (const Member& it : bucket.members) order_[first[shallowness(it)]++] = it.product;
-    return order_;
+    for (const Member& it : bucket.members) new (items + first[shallowness(it)]++) GroupItem(it.item);
   }
 
-  void launch_together(const Bucket& bucket, int64_t count) {
+  void launch_together(const Bucket& bucket) {
+    const auto count = static_cast<int64_t>(bucket.members.size());
     const int64_t item_bytes = count * int64_t{sizeof(GroupItem)}, tile_bytes = (count + 1) * int64_t{sizeof(int64_t)};
     packed_.resize(static_cast<size_t>(item_bytes + tile_bytes));
     auto* const items = reinterpret_cast<GroupItem*>(packed_.data());
-    GroupItem* next = items;
-    for (const size_t index : deepest_first(bucket)) {
-      resident(problems_[index].c.memory).wait_for_readers();
-      new (next++) GroupItem(item_of(problems_[index]));
-    }
+    write_deepest_first(bucket, items);
     auto* const first_tiles = reinterpret_cast<int64_t*>(packed_.data() + item_bytes);
     const int64_t tiles = set_first_tiles(bucket.kernel->shape, items, count, first_tiles);
 
@@ -331,9 +343,10 @@ class Group {
     group.first_tiles = reinterpret_cast<const int64_t*>(on_device + item_bytes);
     group.count = count;
     group.tiles = tiles;
-    group.dtype = problems_[bucket.members.front().product].operation.dtype;
+    group.dtype = bucket.dtype;
     group.path = bucket.plan.path;
     group.stream = device_.stream();
+    for (const Member& it : bucket.members) it.c->wait_for_readers();
     bucket.kernel->launch_group(group);
     computed->record(device_.stream());
     settle(bucket, {started, prepared, computed});
@@ -341,20 +354,13 @@ class Group {
 
   /// Stores the outcomes of the products of a launch, and the bounds of their results.
   void settle(const Bucket& bucket, const LaunchTimes& times) {
-    double all = 0;
-    for (const Member& it : bucket.members) all += all_steps_of(problems_[it.product]);
     for (const Member& it : bucket.members) {
-      const Problem& problem = problems_[it.product];
       QueuedProduct& queued = queued_[it.product];
       queued.problem = &asked_[it.product];
       queued.outcome.plan = bucket.plan;
       queued.shared = times;
-      queued.share = all_steps_of(problem) / all;
-      ValueBounds facts = it.facts;
-      if (problem.c0.data) {
-        facts = facts_of_combination(problem.operation, facts, resident(problem.c0.memory).facts(), problem.c0.storage);
-      }
-      mark_written(problem.c, problem.operation.dtype, 1, facts);
+      queued.share = it.steps / bucket.steps;
+      it.c->written(it.covers_c, it.facts, false);
     }
   }
 
@@ -377,14 +383,13 @@ class Group {
   const Problems asked_;
   std::vector<Problem> on_device_;  ///< the products with copied operands, if any were copied
   std::optional<HostOperands> hosts_;
-  const Problems problems_ = on_device_.empty() ? asked_ : Problems(on_device_);
+  Problems problems_ = asked_;
   const Placement& where_;
   Planner& planner_;
   SessionDevice& device_;
   Lane& lane_;
   std::vector<QueuedProduct> queued_;
   std::vector<Bucket> buckets_;
-  std::vector<size_t> order_;      ///< see deepest_first()
   std::vector<char> packed_;       ///< kernel arguments of a launch
   std::vector<size_t> set_aside_;  ///< products deferred to batches
   std::vector<const Variant*> variants_;

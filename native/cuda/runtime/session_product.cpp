@@ -8,6 +8,7 @@
 #include "core/problem/destination.h"
 #include "core/problem/region.h"
 #include "core/problem/structured.h"
+#include "core/session/blocks.h"
 #include "core/status.h"
 #include "cuda/device/error.h"
 #include "cuda/runtime/band_copy.h"
@@ -17,12 +18,9 @@
 namespace mpmml::cuda {
 namespace {
 
-constexpr int64_t kMinSide = 128;  ///< least side of a part after division
-
 /// Number of k-steps from which operands with derived bounds are scanned for levels. The scan takes 0.8 % of a product
 /// of this size (estimated for an H200).
 constexpr double kStepsWorthAScan = 2e11;
-constexpr int64_t kGranule = 512;  ///< rows or columns, so that a part consists of whole tiles
 
 /// A part of a product with its operands.
 struct ReadyPart {
@@ -225,8 +223,8 @@ class ResidentProduct {
     const Axis axis = longest_axis(region);
     const int64_t size = (region.*axis).size();
     const bool is_long = steps > SessionDevice::kMaxSteps && (by_items || size > 2 * kGranule);
-    if (!is_long && (fits(region) || (!by_items && size <= kMinSide))) return take(region, steps);
-    const auto [before, after] = halves(region, axis, by_items ? 1 : is_long ? kGranule : kMinSide);
+    if (!is_long && (fits(region) || (!by_items && size <= kMinBlockSide))) return take(region, steps);
+    const auto [before, after] = halves(region, axis, by_items ? 1 : is_long ? kGranule : kMinBlockSide);
     divide(before, fits, take);
     divide(after, fits, take);
   }

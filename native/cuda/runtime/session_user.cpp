@@ -36,7 +36,8 @@ double cost_of_step(const UserProduct& product) {
 
 /// Returns the reason why a size exceeds the index range of the kernels; empty if none does.
 std::string too_large(const UserProduct& product) {
-  const std::pair<const char*, int64_t> sizes[] = {{"rows", product.m}, {"columns", product.n}, {"steps", product.k}};
+  const std::pair<const char*, int64_t> sizes[] = {
+      {"rows", product.m()}, {"columns", product.n()}, {"steps", product.k()}};
   for (const auto& [name, size] : sizes) {
     if (size <= kMaxUserSide) continue;
     return "a product over a semiring of one's own has at most " + std::to_string(kMaxUserSide) + " " + name +
@@ -54,8 +55,8 @@ void require_sizes(const UserProduct& product) {
 int64_t bytes_of(const UserProduct& product) {
   int64_t elements = product.witness.data ? product.outputs() : 0;
   for (size_t lane = 0; lane < product.lane_count(); ++lane) {
-    elements += items_of(product.a[lane], product.batch) * product.m * product.k +
-                items_of(product.b[lane], product.batch) * product.k * product.n +
+    elements += items_of(product.a[lane], product.batch) * product.m() * product.k() +
+                items_of(product.b[lane], product.batch) * product.k() * product.n() +
                 product.outputs() * (product.accumulates() ? 2 : 1);
   }
   return elements * int64_t{sizeof(uint32_t)};
@@ -65,8 +66,8 @@ int64_t bytes_of(const UserProduct& product) {
 int64_t bytes_to_pack(const UserProduct& product) {
   int64_t bytes = 0;
   for (size_t lane = 0; lane < product.lane_count(); ++lane) {
-    bytes += packed_bytes(items_of(product.a[lane], product.batch), product.k, product.m) +
-             packed_bytes(items_of(product.b[lane], product.batch), product.k, product.n);
+    bytes += packed_bytes(items_of(product.a[lane], product.batch), product.k(), product.m()) +
+             packed_bytes(items_of(product.b[lane], product.batch), product.k(), product.n());
   }
   return bytes;
 }
@@ -74,9 +75,9 @@ int64_t bytes_to_pack(const UserProduct& product) {
 UserChoice choice_of(const UserProduct& product, int device, bool may_pack) {
   return {*product.semiring,
           product.batch,
-          product.m,
-          product.n,
-          product.k,
+          product.m(),
+          product.n(),
+          product.k(),
           product.is_structured(),
           device_limits(device).multiprocessors,
           may_pack};
@@ -87,7 +88,7 @@ std::vector<UserLines> lines_of(const UserProduct& product, const UserLanes<Matr
   std::vector<UserLines> all;
   for (size_t lane = 0; lane < product.lane_count(); ++lane) {
     const MatrixView& view = lanes[lane];
-    all.push_back({items_of(view, product.batch), product.k, is_a ? product.m : product.n, view.batch_stride,
+    all.push_back({items_of(view, product.batch), product.k(), is_a ? product.m() : product.n(), view.batch_stride,
                    is_a ? view.col_stride : view.row_stride, is_a ? view.row_stride : view.col_stride});
   }
   return all;
@@ -111,9 +112,9 @@ class UserWork final : public Pending {
     require_sizes(product);
     if (product.is_cancelled()) throw aborted();
     find_kernels();
-    launch_.m = static_cast<int>(product.m);
-    launch_.n = static_cast<int>(product.n);
-    launch_.k = static_cast<int>(product.k);
+    launch_.m = static_cast<int>(product.m());
+    launch_.n = static_cast<int>(product.n());
+    launch_.k = static_cast<int>(product.k());
     launch_.structure = product.structure;
     launch_.is_structured = product.is_structured();
     for (size_t lane = 0; lane < product.lane_count(); ++lane) launch_.zero[lane] = product.semiring->zero[lane];
@@ -224,10 +225,10 @@ class UserWork final : public Pending {
   /// Queues all blocks of a kernel, in launches of limited duration.
   void queue(const UserKernel& kernel, double cost) {
     const UserTemplate& shape = kernel.shape();
-    launch_.tiles_m = static_cast<int>(ceil_div(product_.m, int64_t{shape.tile_m}));
-    launch_.tiles_n = static_cast<int>(ceil_div(product_.n, int64_t{shape.tile_n}));
+    launch_.tiles_m = static_cast<int>(ceil_div(product_.m(), int64_t{shape.tile_m}));
+    launch_.tiles_n = static_cast<int>(ceil_div(product_.n(), int64_t{shape.tile_n}));
     const int64_t blocks = product_.batch * launch_.tiles_m * launch_.tiles_n;
-    const double steps_of_block = cost * shape.tile_m * shape.tile_n * static_cast<double>(product_.k);
+    const double steps_of_block = cost * shape.tile_m * shape.tile_n * static_cast<double>(product_.k());
     const int64_t wave = int64_t{device_limits(device_.device()).multiprocessors} * kernel.blocks_per_multiprocessor();
     const auto waves = static_cast<int64_t>(std::min(kMaxSteps / steps_of_block, 1e9)) / wave;
     const int64_t together = std::max(waves, kMinWaves) * wave;
@@ -304,9 +305,10 @@ double user_product_ms(const UserProduct& product, int device) {
   // millisecond and multiprocessor.
   constexpr double kCallMs = 0.1, kBytesPerMs = 9e6, kStepsPerMs = 1.1e8;
   constexpr int64_t kTile = 32;
-  const double tiles = double(product.batch) * double(ceil_div(product.m, kTile)) * double(ceil_div(product.n, kTile));
+  const double tiles =
+      double(product.batch) * double(ceil_div(product.m(), kTile)) * double(ceil_div(product.n(), kTile));
   const double busy = std::min(double(device_limits(device).multiprocessors), tiles);
-  const double steps = cost_of_step(product) * tiles * kTile * kTile * double(product.k);
+  const double steps = cost_of_step(product) * tiles * kTile * kTile * double(product.k());
   return kCallMs + double(bytes_of(product)) / kBytesPerMs + steps / (kStepsPerMs * busy);
 }
 

@@ -164,8 +164,7 @@ bool close_on_devices(Engine& engine, unsigned seed) {
   std::thread other([&] {
     while (!is_done) session->memory_use();
   });
-  closure.known = *path_range(*session, closure);
-  start_closure(*session, closure, {}).work->finish();
+  close(*session, closure, {})->finish();
   is_done = true;
   other.join();
   std::vector<int32_t> closed(d.size());
