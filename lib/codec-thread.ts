@@ -3,6 +3,7 @@ import { parentPort } from 'node:worker_threads'
 import type { Answer, CodecRequest } from './arrays/codec-pool.js'
 import { decodeBytes, encodeBytes } from './arrays/codecs.js'
 import { ChunkError, PackageError } from './errors.js'
+import { swapBytes } from './platform.js'
 
 /** @throws ERR_MPMML_CHUNK for damaged content. */
 async function answerTo({ bytes, codecs, decoded }: CodecRequest): Promise<Uint8Array> {
@@ -15,10 +16,7 @@ async function answerTo({ bytes, codecs, decoded }: CodecRequest): Promise<Uint8
   })
   if (content.length !== size) throw new ChunkError(`it holds ${content.length} bytes and not ${size}`)
   const own = withOwnBuffer(content)
-  const buffer = Buffer.from(own.buffer)
-  if (swap === 2) buffer.swap16()
-  if (swap === 4) buffer.swap32()
-  if (swap === 8) buffer.swap64()
+  swapBytes(own, swap)
   return own
 }
 

@@ -308,12 +308,17 @@ export const errorClasses = {
 /** The code of an error of this library. */
 export type ErrorCode = keyof typeof errorClasses
 
+/** Returns an error with a code of the library; undefined for other codes. */
+export function errorWithCode(code: unknown, message: string): MpmmlError | undefined {
+  if (typeof code !== 'string' || !Object.hasOwn(errorClasses, code)) return undefined
+  return new errorClasses[code as ErrorCode](message)
+}
+
 /** Returns an error of the addon as an instance of the class for its code, and any other value unchanged. */
 export function fromNative(error: unknown): unknown {
   if (error instanceof MpmmlError) return error
-  const code = (error as { code?: unknown } | null)?.code
-  if (typeof code !== 'string' || !(code in errorClasses)) return error
-  return new errorClasses[code as ErrorCode]((error as Error).message)
+  const { code, message = '' } = (error ?? {}) as { code?: unknown; message?: string }
+  return errorWithCode(code, message) ?? error
 }
 
 /**

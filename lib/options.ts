@@ -64,6 +64,13 @@ export const whole = <Usual extends number | undefined>(
 export const boolean = <Usual extends boolean | undefined>(usual: Usual): Option<boolean | Usual> =>
   option(usual, (value, name) => readBoolean(value, `option ${name}`))
 
+/** A string. */
+export const string = <Usual extends string | undefined>(usual: Usual): Option<string | Usual> =>
+  option(usual, (value, name) => {
+    if (typeof value === 'string') return value
+    throw new OptionError(`option ${name} must be a string, but it is ${show(value)}`)
+  })
+
 /** Throws OptionError unless `value`, which messages call `name`, is a boolean. */
 export function readBoolean(value: unknown, name: string): boolean {
   if (typeof value === 'boolean') return value

@@ -226,3 +226,21 @@ function dataMessage(matrix: object, data: unknown, name: Name, role: Role): str
   const advice = data === undefined ? '' : `: ${conversionOf(data)}`
   return `${name}.data must be an ${expected}, but it is ${came}${advice}`
 }
+
+/** Fills `out` with the view's elements in row-major order, from element `first` on. */
+export function gather(view: HostView, first: number, out: ElementArray | Uint32Array): void {
+  const { data, rows, cols, colStride } = view
+  let row = Math.floor(first / cols)
+  let col = first % cols
+  for (let filled = 0; filled < out.length; row++, col = 0) {
+    const start =
+      view.offset +
+      Math.floor(row / rows) * view.batchStride +
+      (row % rows) * view.rowStride +
+      col * colStride
+    const count = Math.min(cols - col, out.length - filled)
+    if (colStride === 1) out.set(data.subarray(start, start + count), filled)
+    else for (let index = 0; index < count; index++) out[filled + index] = data[start + index * colStride]!
+    filled += count
+  }
+}

@@ -3,7 +3,7 @@ import { assertTerminates } from '../graph-core/caps.js'
 import { findingComponents } from '../graph-core/components.js'
 import { naming } from '../graph-core/names.js'
 import { markedNodes } from '../graph-core/reached.js'
-import { type EdgeRows, restrict, selectEdges, startsOf } from '../graph-core/rows.js'
+import { type EdgeRows, selectEdges, selected, startsOf } from '../graph-core/rows.js'
 import { PER_SLICE, type Steps } from '../graph-core/slices.js'
 import { greatestDivisor } from '../integers.js'
 import {
@@ -116,7 +116,7 @@ export function* findCritical(spectral: Spectral): Steps<Critical | null> {
   if (!tight) return null
   const parts = yield* findingComponents(tight.rows)
   // Tight edges within strong components are on cycles of tight edges.
-  const within = yield* restrict(tight.rows, parts.of)
+  const within = yield* selected(tight.rows, (k, p) => parts.of[tight.rows.to[k]!] === parts.of[p])
   const edge = yield* selectEdges(tight.rows.edge, within.edge, new Int32Array(within.edge.length))
   const found: { places: Int32Array; divisor: number }[] = []
   const tokens = yield* selectEdges(spectral.inner.tokens, edge, new Int32Array(edge.length))

@@ -54,28 +54,33 @@ interface PolicyCycle {
   readonly tokens: number
 }
 
-export class PolicyIteration {
-  readonly inner: Inner
+/** Arrays with an entry for each position. */
+const newPlaces = (nodes: number) => ({
   /**
    * Chosen edge of each position, its target and its weight: next to each other in memory, because they are read
    * together.
    */
-  readonly policy: Int32Array
-  readonly #next: Int32Array
-  readonly #cost: Float64Array
+  policy: new Int32Array(nodes),
+  next: new Int32Array(nodes),
+  cost: new Float64Array(nodes),
   /**
    * For each position, along the policy to the cycle: the sum of weights, the number of edges, the number of
    * tokens, and `cycle's tokens · sum − cycle's sum · tokens`.
    */
-  readonly sum: Float64Array
-  readonly #steps: Int32Array
-  readonly #tokens: Float64Array
-  readonly value: Float64Array
+  sum: new Float64Array(nodes),
+  steps: new Int32Array(nodes),
+  tokens: new Float64Array(nodes),
+  value: new Float64Array(nodes),
+  order: new Int32Array(nodes),
+  mark: new Int32Array(nodes),
+  path: new Int32Array(nodes),
+})
+
+export class PolicyIteration {
+  readonly inner: Inner
+  readonly #places: ReturnType<typeof newPlaces>
   /** Number of policy evaluations. */
   rounds = 0
-  readonly #order: Int32Array
-  readonly #mark: Int32Array
-  readonly #path: Int32Array
   #stamp = 0
   #entering: Entering | undefined
   #first = 0
@@ -92,18 +97,8 @@ export class PolicyIteration {
   #exact: ExactSums | undefined
 
   constructor(inner: Inner) {
-    const nodes = inner.start.length - 1
     this.inner = inner
-    this.policy = new Int32Array(nodes)
-    this.#next = new Int32Array(nodes)
-    this.#cost = new Float64Array(nodes)
-    this.sum = new Float64Array(nodes)
-    this.#steps = new Int32Array(nodes)
-    this.#tokens = new Float64Array(nodes)
-    this.value = new Float64Array(nodes)
-    this.#order = new Int32Array(nodes)
-    this.#mark = new Int32Array(nodes)
-    this.#path = new Int32Array(nodes)
+    this.#places = newPlaces(inner.start.length - 1)
   }
 
   /**
@@ -160,9 +155,10 @@ export class PolicyIteration {
   }
 
   #choose(position: number, edge: number): void {
-    this.policy[position] = edge
-    this.#next[position] = this.inner.to[edge]!
-    this.#cost[position] = this.inner.weight[edge]!
+    const { policy, next, cost } = this.#places
+    policy[position] = edge
+    next[position] = this.inner.to[edge]!
+    cost[position] = this.inner.weight[edge]!
   }
 
   /** Sets the policy of a cycle's places to the cycle's edges. */
@@ -192,9 +188,10 @@ export class PolicyIteration {
    * of 2^-bits.
    */
   exactValue(position: number): bigint {
-    if (this.#error === 0) return BigInt(this.value[position]!)
+    const { value, tokens } = this.#places
+    if (this.#error === 0) return BigInt(value[position]!)
     const { mean, sums } = this.#exactSums()
-    return sums[position - this.#first]! * BigInt(this.#cycle.tokens) - mean * BigInt(this.#tokens[position]!)
+    return sums[position - this.#first]! * BigInt(this.#cycle.tokens) - mean * BigInt(tokens[position]!)
   }
 
   /**
@@ -202,10 +199,11 @@ export class PolicyIteration {
    * don't decrease.
    */
   isTight(k: number, position: number): boolean {
-    if (k === this.policy[position]) return true
-    const difference = this.#candidate(k) - this.value[position]!
+    const { policy, value } = this.#places
+    if (k === policy[position]) return true
+    const difference = this.#candidate(k) - value[position]!
     if (this.#error === 0) return difference === 0
-    return !(Math.abs(difference) > this.#error) && this.#compare(k, this.policy[position]!) === 0
+    return !(Math.abs(difference) > this.#error) && this.#compare(k, policy[position]!) === 0
   }
 
   #exactWeight(k: number): bigint {
@@ -214,20 +212,20 @@ export class PolicyIteration {
   }
 
   #edgesOf(position: number): number[] {
+    const { policy, next } = this.#places
     const edges: number[] = []
     let p = position
     do {
-      edges.push(this.policy[p]!)
-      assertTerminates(edges.length, this.policy.length, 'a cycle')
-      p = this.#next[p]!
+      edges.push(policy[p]!)
+      assertTerminates(edges.length, policy.length, 'a cycle')
+      p = next[p]!
     } while (p !== position)
     return edges
   }
 
   #cycleAt(position: number): PolicyCycle {
     const { integers, tokens: tokensOf } = this.inner
-    const next = this.#next
-    const cost = this.#cost
+    const { policy, next, cost } = this.#places
     let sum = 0
     let size = 0
     let length = 0
@@ -237,7 +235,7 @@ export class PolicyIteration {
       sum += cost[p]!
       size += Math.abs(cost[p]!)
       assertTerminates(++length, cost.length, 'a cycle')
-      tokens += tokensOf[this.policy[p]!]!
+      tokens += tokensOf[policy[p]!]!
       p = next[p]!
     } while (p !== position)
     return { position, sum, tokens, error: integers && size <= EXACT ? 0 : ROUNDING * length * size }
@@ -262,10 +260,7 @@ export class PolicyIteration {
   *#evaluate(): Steps<void> {
     const first = this.#first
     const end = this.#end
-    const order = this.#order
-    const mark = this.#mark
-    const path = this.#path
-    const next = this.#next
+    const { order, mark, path, next } = this.#places
     // Orders nodes so that each follows the node that it leads to, except the first of a cycle.
     let ordered = first
     let best: PolicyCycle | undefined
@@ -308,10 +303,7 @@ export class PolicyIteration {
   *#leadTo(root: number): Steps<void> {
     const first = this.#first
     const end = this.#end
-    const order = this.#order
-    const mark = this.#mark
-    const path = this.#path
-    const next = this.#next
+    const { order, mark, path, next } = this.#places
     const stamp = ++this.#stamp
     // Places that lead to the cycle already come first, in unchanged order; the other places follow.
     let reached = first
@@ -333,12 +325,7 @@ export class PolicyIteration {
     const first = this.#first
     const end = this.#end
     const { integers, tokens: tokensOf, mostTokens } = this.inner
-    const { policy, sum, value } = this
-    const steps = this.#steps
-    const tokens = this.#tokens
-    const order = this.#order
-    const next = this.#next
-    const cost = this.#cost
+    const { policy, sum, value, steps, tokens, order, next, cost } = this.#places
     const root = cycle.position
     sum[root] = steps[root] = tokens[root] = value[root] = 0
     const { tokens: turn } = cycle
@@ -386,12 +373,11 @@ export class PolicyIteration {
   #orderBySteps(furthest: number): void {
     const first = this.#first
     const end = this.#end
-    const steps = this.#steps
-    const order = this.#order
+    const { steps, order } = this.#places
     const position = new Int32Array(furthest + 2)
     for (let p = first; p < end; p++) position[steps[p]! + 1]!++
     for (let far = 0; far <= furthest; far++) position[far + 1]! += position[far]!
-    const path = this.#path
+    const { path } = this.#places
     for (let o = first; o < end; o++) path[o - first] = order[o]!
     for (let o = 0; o < end - first; o++) {
       const p = path[o]!
@@ -414,8 +400,7 @@ export class PolicyIteration {
    */
   *#lead(reached: number, stamp: number): Steps<void> {
     const { start, edge, to: from } = yield* this.#edgesTo()
-    const order = this.#order
-    const mark = this.#mark
+    const { order, mark } = this.#places
     for (let o = this.#first; reached < this.#end; o++) {
       const j = order[o]!
       for (let at = start[j]!; at < start[j + 1]!; at++) {
@@ -431,20 +416,16 @@ export class PolicyIteration {
 
   #candidate(k: number): number {
     const { weight, tokens, to } = this.inner
-    return this.#cycle.tokens * weight[k]! - this.#cycle.sum * tokens[k]! + this.value[to[k]!]!
+    return this.#cycle.tokens * weight[k]! - this.#cycle.sum * tokens[k]! + this.#places.value[to[k]!]!
   }
 
   /** Chooses better edges if values are exact. A better value is used at once, unless it is too large to be exact. */
   *#improve(): Steps<boolean> {
     const { start, to, weight, tokens } = this.inner
-    const { policy, value } = this
-    const next = this.#next
-    const cost = this.#cost
+    const { policy, value, next, cost } = this.#places
     const { tokens: turn, sum } = this.#cycle
     const end = this.#end
-    const order = this.#order
-    const queue = this.#path
-    const mark = this.#mark
+    const { order, path: queue, mark } = this.#places
     const stamp = ++this.#stamp
     // If paths are short, reading rows in the order of memory is faster.
     const inOrder = !this.#isShallow
@@ -482,12 +463,9 @@ export class PolicyIteration {
    */
   *#spread(waiting: number, stamp: number): Steps<void> {
     const { start, edge, to: from, weight, tokens } = yield* this.#edgesTo()
-    const { policy, value } = this
-    const next = this.#next
-    const cost = this.#cost
+    const { policy, value, next, cost } = this.#places
     const { tokens: turn, sum } = this.#cycle
-    const queue = this.#path
-    const mark = this.#mark
+    const { path: queue, mark } = this.#places
     const size = this.#end - this.#first
     const edges = this.inner.start[this.#end]! - this.inner.start[this.#first]!
     let left = this.#settled ? edges : edges / 2
@@ -524,10 +502,10 @@ export class PolicyIteration {
    */
   *#improveCarefully(): Steps<boolean> {
     const { start } = this.inner
-    const { policy, value } = this
+    const { policy, value } = this.#places
     const error = this.#error
     // Sums belong to the old policy until all places have been improved.
-    const chosen = this.#path
+    const { path: chosen } = this.#places
     let changed = false
     for (let p = this.#first; p < this.#end; p++) {
       if (p % PER_SLICE === PER_SLICE - 1) yield
@@ -551,13 +529,14 @@ export class PolicyIteration {
 
   /** Returns the sign of the difference between the values that two edges give to their position. */
   #compare(k: number, l: number): number {
-    const { to } = this.inner
+    const { to, tokens } = this.inner
+    const { tokens: passed } = this.#places
     const { mean, sums } = this.#exactSums()
     const first = this.#first
     const [i, j] = [to[k]!, to[l]!]
     const difference = this.#exactWeight(k) + sums[i - first]! - this.#exactWeight(l) - sums[j - first]!
-    const tokens = this.inner.tokens[k]! + this.#tokens[i]! - this.inner.tokens[l]! - this.#tokens[j]!
-    return signOf(difference * BigInt(this.#cycle.tokens) - mean * BigInt(tokens))
+    const more = tokens[k]! + passed[i]! - tokens[l]! - passed[j]!
+    return signOf(difference * BigInt(this.#cycle.tokens) - mean * BigInt(more))
   }
 
   #exactSums(): ExactSums {
@@ -566,12 +545,13 @@ export class PolicyIteration {
   }
 
   #sumExactly(): ExactSums {
+    const { policy, next, order } = this.#places
     const first = this.#first
     const root = this.#cycle.position
     const sums: bigint[] = new Array(this.#end - first).fill(0n)
     for (let o = first; o < this.#end; o++) {
-      const p = this.#order[o]!
-      if (p !== root) sums[p - first] = this.#exactWeight(this.policy[p]!) + sums[this.#next[p]! - first]!
+      const p = order[o]!
+      if (p !== root) sums[p - first] = this.#exactWeight(policy[p]!) + sums[next[p]! - first]!
     }
     return { mean: this.exactSum(this.#edgesOf(root)), sums }
   }

@@ -7,7 +7,7 @@ import { fractionBits } from '../graph-core/fractions.js'
 import { assertMemoryFits } from '../graph-core/memory-check.js'
 import { nodeText } from '../graph-core/names.js'
 import { findReachable } from '../graph-core/reached.js'
-import { restrict, selectEdges, transpose } from '../graph-core/rows.js'
+import { selectEdges, selected, transpose } from '../graph-core/rows.js'
 import { inSlices, PER_SLICE, type Steps } from '../graph-core/slices.js'
 import { Options, type OptionsOf, whole } from '../options.js'
 import type { MpmmOptions } from '../product/options.js'
@@ -120,10 +120,7 @@ function* findRegime<Key>(graph: WeightedGraph, x0: ElementArray, maxSteps: numb
   }
   const support = Int32Array.from({ length: nodes }, (_, i) => i).filter(isThere)
   const { within } = yield* findReachable(yield* transpose(rows), support)
-  const among = yield* restrict(
-    rows,
-    Int32Array.from(within, (is) => is - 1),
-  )
+  const among = yield* selected(rows, (k, i) => within[i] === 1 && within[rows.to[k]!] === 1)
   const { edge } = among
   const part: WeightedGraph = {
     rows: { ...among, weight: yield* selectEdges(weight, edge, new Float64Array(edge.length)) },

@@ -10,7 +10,7 @@ import type { NodeNames } from '../graph-core/names.js'
 import { shapeOf } from '../layout.js'
 import type { MatrixLike } from '../matrix.js'
 import type { ElementArray, OperandArray } from '../storage.js'
-import { assertAttached, type HostView, readBack } from '../view.js'
+import { assertAttached, gather, type HostView, readBack } from '../view.js'
 import type { SumSemiring } from './weights.js'
 
 /** A vector of n elements: an n × 1 matrix, or an array. */
@@ -58,16 +58,12 @@ export async function readVector(value: Vector, form: VectorForm): Promise<Eleme
 /** The elements of a matrix, in row-major order. */
 function elementsOf(view: HostView, form: VectorForm): ElementArray {
   const { type, semiring, name } = form
-  const { data, rows, cols, offset, rowStride, colStride } = view
   assertType(view.type, type, name)
-  const zero = isNarrow(view) ? storedZeroOf(semiring, view) : undefined
-  const whole = zeroOf(semiring, 'int32')
-  const copy = newArray(type, rows * cols)
-  for (let i = 0; i < rows; i++) {
-    for (let j = 0; j < cols; j++) {
-      const element = data[offset + i * rowStride + j * colStride]!
-      copy[i * cols + j] = element === zero ? whole : element
-    }
+  const copy = newArray(type, view.rows * view.cols)
+  gather(view, 0, copy)
+  if (isNarrow(view)) {
+    const [zero, whole] = [storedZeroOf(semiring, view), zeroOf(semiring, 'int32')]
+    for (let i = 0; i < copy.length; i++) if (copy[i] === zero) copy[i] = whole
   }
   assertNumbers(copy, form)
   return copy

@@ -2,7 +2,7 @@
 
 import { storedArrays } from '../element-types.js'
 import { bytesOfStored } from '../elements.js'
-import type { OperandArray } from '../storage.js'
+import type { ElementArray, OperandArray } from '../storage.js'
 import type { ArrayType, PlannedInput } from './job.js'
 import type { Stored } from './store.js'
 
@@ -45,3 +45,7 @@ export function elementsIn(memory: Uint8Array, dtype: ArrayType, count: number):
 
 /** Bytes of a block. */
 export const blockBytes = (dtype: ArrayType, rows: number, cols: number) => rows * cols * bytesOfStored(dtype)
+
+/** Returns the bytes of an array. */
+export const bytesIn = ({ buffer, byteOffset, byteLength }: ElementArray) =>
+  new Uint8Array(buffer as ArrayBuffer, byteOffset, byteLength)

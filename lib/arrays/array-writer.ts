@@ -5,7 +5,7 @@ import { zeroOf } from '../built-in-semirings.js'
 import { bytesOfStored } from '../elements.js'
 import { formatHeader } from '../files/npy-header.js'
 import type { ElementArray } from '../storage.js'
-import type { Range } from './array-source.js'
+import { bytesIn, type Range } from './array-source.js'
 import { CODEC_THREADS, codeAside } from './codec-pool.js'
 import type { CodecEntry } from './codecs.js'
 import { atOnce, writeError, writeRectangle } from './disk.js'
@@ -125,7 +125,7 @@ export async function writeBlock(plan: AnyPlan, journal: Journal, block: Block):
           pitch: shape[1] * size,
           width: memoryPitch,
           rows: rows[1] - rows[0],
-          memory: bytesOf(data),
+          memory: bytesIn(data),
           memoryPitch,
         })
       } finally {
@@ -192,7 +192,7 @@ async function chunkOf(plan: AnyPlan, { rows, cols, data }: Block, top: number, 
   const isWhole = down === chunks[0] && across === chunks[1]
   if (isWhole && codec === 'none') {
     const size = data.BYTES_PER_ELEMENT
-    return { memory: bytesOf(from), memoryPitch: pitch * size, width: across * size, rows: down }
+    return { memory: bytesIn(from), memoryPitch: pitch * size, width: across * size, rows: down }
   }
   const chunk = new (data.constructor as Float64ArrayConstructor)(chunks[0] * chunks[1])
   // A whole chunk needs no fill value, because all of its elements are overwritten.
@@ -200,9 +200,6 @@ async function chunkOf(plan: AnyPlan, { rows, cols, data }: Block, top: number, 
   for (let row = 0; row < down; row++) {
     chunk.set(from.subarray(row * pitch, row * pitch + across), row * chunks[1])
   }
-  const bytes = bytesOf(chunk)
+  const bytes = bytesIn(chunk)
   return asRow(codec === 'none' ? bytes : await codeAside({ bytes, codecs: codecsOf(plan.output) }))
 }
-
-const bytesOf = ({ buffer, byteOffset, byteLength }: ElementArray) =>
-  new Uint8Array(buffer as ArrayBuffer, byteOffset, byteLength)

@@ -9,6 +9,7 @@ import { AbortedError, OverflowError } from '../errors.js'
 import type { FoundBy } from '../graph/options.js'
 import type { BlockJob } from './job.js'
 import { type Computing, lengthOf, type Result, type Task } from './job-tasks.js'
+import { WORK } from './names.js'
 import type { Pool } from './pool.js'
 import type { ReadAhead } from './read-ahead.js'
 
@@ -106,7 +107,7 @@ export class Batch {
     await this.#reading.end()
     const failure = this.#failure
     if (signal?.aborted && (!failure || failure.error instanceof AbortedError)) {
-      throw aborted(signal, 'the work on arrays')
+      throw aborted(signal, WORK)
     }
     if (failure) throw failure.error
   }

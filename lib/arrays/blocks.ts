@@ -21,6 +21,7 @@ import {
   undoneJobs,
 } from './job.js'
 import { Journal, Output } from './journal.js'
+import { WORK } from './names.js'
 import { bytes, type RunOptions, runSet } from './options.js'
 import { isMadeBy } from './plan.js'
 import { openSource } from './source.js'
@@ -323,7 +324,7 @@ async function assertDone(plan: AnyPlan, signal: AbortSignal | undefined): Promi
     )
   }
   for (const input of inputsOf(plan)) {
-    throwIfAborted(signal, 'the work on arrays')
+    throwIfAborted(signal, WORK)
     const { fingerprint } = await planInput(await openSource(input.path, signal))
     if (fingerprint !== input.fingerprint) {
       throw inputChanged(input.path, ': blocks of both are mixed in the result')

@@ -2,7 +2,7 @@
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import { AddonError, type ErrorCode, errorClasses, FileError, OutOfMemoryError } from '../errors.js'
+import { AddonError, errorWithCode, FileError, OutOfMemoryError } from '../errors.js'
 import { root } from '../native.js'
 import type { CodecEntry } from './codecs.js'
 
@@ -21,7 +21,7 @@ export interface CodecRequest {
     /** In bytes. */
     readonly size: number
     /** The size of elements whose bytes must be reversed; 1 if none. */
-    readonly swap: number
+    readonly swap: 1 | 2 | 4 | 8
   }
 }
 
@@ -82,8 +82,7 @@ const endOf = (error: NodeJS.ErrnoException) =>
     : new FileError(`a thread that decodes chunks ended: ${error.message}`, { cause: error })
 
 function fromThread({ message, code }: NonNullable<Answer['error']>): Error {
-  if (code !== undefined && code in errorClasses) return new errorClasses[code as ErrorCode](message)
-  return Object.assign(new FileError(message), { cause: code })
+  return errorWithCode(code, message) ?? Object.assign(new FileError(message), { cause: code })
 }
 
 /** Decodes or encodes bytes in a thread. The buffer of the bytes is transferred to the thread. */

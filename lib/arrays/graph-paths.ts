@@ -1,11 +1,10 @@
 /** Computes best paths of sparse graphs and writes their distances in blocks of rows. */
 
-import { createHash } from 'node:crypto'
 import { stat } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { throwIfAborted } from '../abort.js'
 import { AUTO, CPU, deviceName } from '../backend.js'
-import { throughout } from '../borrowed.js'
+import { during } from '../borrowed.js'
 import { show } from '../describe.js'
 import { bytesOf, newArray, typeNameOf } from '../elements.js'
 import { OptionError, ResumeError } from '../errors.js'
@@ -16,16 +15,16 @@ import { readGraph } from '../graph/read.js'
 import { type PathSemiring, pathSemirings } from '../graph/rules.js'
 import { divide, type Query, search, searchBytes } from '../graph/search.js'
 import type { Edges } from '../graph-core/edges.js'
-import { inSlices, type Steps } from '../graph-core/slices.js'
 import { allocate } from '../matrix.js'
 import { addon } from '../native.js'
 import { runNative } from '../run-native.js'
 import type { ElementArray } from '../storage.js'
-import type { Range } from './array-source.js'
+import { bytesIn, type Range } from './array-source.js'
 import { extraBytes, writeBlock } from './array-writer.js'
 import type { JobRunner } from './batch.js'
 import { kib } from './block-size.js'
 import { inputChanged } from './disk.js'
+import { hashOf } from './hash.js'
 import {
   type ArrayType,
   type BlockJob,
@@ -46,9 +45,10 @@ import {
   type PlanRequest,
   planOutput,
   readPolicy,
+  USUAL_CHUNK,
   unitOf,
 } from './layout.js'
-import { isZarr } from './names.js'
+import { isZarr, WORK } from './names.js'
 import { type ReadWork, readPath } from './options.js'
 import { assertSeparate, completeRequest, resumeOrBegin } from './plan.js'
 
@@ -66,12 +66,6 @@ const USUAL_BYTES = BUFFERS * 2 ** 28
 
 /** Minimum rows of a block per core, because dissection sweeps from 64 nodes at a time. */
 const MIN_ROWS = 256
-
-/** Default side of the output's chunks. */
-const USUAL_CHUNK = 1024
-
-/** Name of the work in messages about aborts. */
-const WORK = 'the work on arrays'
 
 /** Request for paths of a graph, in addition to the options of all work. */
 interface GraphRequest {
@@ -144,21 +138,14 @@ async function readWeights(weights: unknown, { output, signal }: PlanRequest): P
 
 const edgesOf = ({ weights }: PathQuery): Edges => weights.edges!
 
-/** Bytes per update of the hash. */
-const HASHED_BYTES = 1 << 20
-
-function* hashing(head: string, arrays: readonly (ElementArray | null)[]): Steps<string> {
-  const hash = createHash('sha256').update(head)
-  for (const array of arrays) {
-    hash.update(`${array ? array.byteLength : 'all'};`)
-    if (!array) continue
-    const bytes = Buffer.from(array.buffer, array.byteOffset, array.byteLength)
-    for (let at = 0; at < bytes.length; at += HASHED_BYTES) {
-      hash.update(bytes.subarray(at, at + HASHED_BYTES))
-      yield
-    }
-  }
-  return hash.digest('hex').slice(0, 32)
+/** Returns the hash of arrays; null is an array of all nodes. */
+async function arraysHash(
+  head: string,
+  arrays: readonly (ElementArray | null)[],
+  signal: AbortSignal | undefined,
+): Promise<string> {
+  const pieces = arrays.flatMap((array) => (array ? [`${array.byteLength};`, bytesIn(array)] : 'all;'))
+  return (await hashOf([head, ...pieces], signal)).slice(0, 32)
 }
 
 /** Returns the plan's description of a graph and of its request. */
@@ -176,12 +163,8 @@ async function plannedGraph(
     nodes,
     edges: to.length,
     dtype,
-    fingerprint: await inSlices(
-      throughout(borrowed, hashing(`${nodes} ${dtype};`, [from, to, weight])),
-      signal,
-      WORK,
-    ),
-    asked: await inSlices(hashing(`${limit};`, [sources, targets]), signal, WORK),
+    fingerprint: await during(borrowed, () => arraysHash(`${nodes} ${dtype};`, [from, to, weight], signal)),
+    asked: await arraysHash(`${limit};`, [sources, targets], signal),
   }
 }
 

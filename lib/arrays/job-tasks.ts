@@ -9,7 +9,7 @@ import type { MatrixLike } from '../matrix.js'
 import { mpmm } from '../product/multiply.js'
 import type { ElementArray } from '../storage.js'
 import type { Semiring } from '../variant-names.js'
-import { type ArraySource, blockBytes, elementsIn, type Range } from './array-source.js'
+import { type ArraySource, blockBytes, bytesIn, elementsIn, type Range } from './array-source.js'
 import { type Block, writeBlock } from './array-writer.js'
 import { narrow, widen, zeroOn } from './convert.js'
 import {
@@ -249,7 +249,7 @@ export function pathsTask(plan: PathsPlan, journal: Journal, { a }: Sources, job
     },
     exactly: null,
     async write(data) {
-      const bytes = new Uint8Array(data.buffer as ArrayBuffer, data.byteOffset, data.byteLength)
+      const bytes = bytesIn(data)
       let written = 0
       // The row and the column are read by the remaining blocks, also at the last step.
       if (!last || phase < 2) written += await journal.writeStep(k + 1, i, j, bytes)

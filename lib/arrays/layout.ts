@@ -30,7 +30,7 @@ import type { ReadWork } from './options.js'
 import { greatestWeight } from './range-of.js'
 
 /** Default side of the output's chunks: 4 MiB of int32. */
-const USUAL_CHUNK = 1024
+export const USUAL_CHUNK = 1024
 
 /** Minimum side of a default chunk: smaller files take longer to open than to read. */
 const MIN_CHUNK = 64

@@ -11,6 +11,7 @@ import { checkedLater, choice, listener, Options, type OptionsOf, type ReadOf, U
 import { Engine } from './block-pipeline.js'
 import { graphPaths, isGraphName } from './graph-paths.js'
 import type { BlockPlan } from './job.js'
+import { WORK } from './names.js'
 import {
   type ArraysProgress,
   type RunOptions,
@@ -85,13 +86,13 @@ const pathsOptions = new Options({
  * await multiplyArrays('a.npy', 'a.npy', 'c.npy', { memory: '8GiB' })
  * console.log((await readNpy('c.npy')).data.join()) // 5,6,7,8
  */
-export function multiplyArrays(
+export async function multiplyArrays(
   a: string | URL,
   b: string | URL,
   c: string | URL,
   options: ArraysOptions = {},
 ): Promise<ArraysResult> {
-  return run({ kind: 'multiply', a, b, c }, () => arraysOptions.read(options))
+  return run({ kind: 'multiply', a, b, c }, arraysOptions.read(options))
 }
 
 /**
@@ -129,7 +130,7 @@ export async function shortestPathsArrays(
   const ofGraph = { sources, targets, limit, method }
   if (isPath(weights) && !isGraphName(pathOf(weights))) {
     assertUnset(ofGraph, 'edge lists and files of graphs, and a matrix on disk is closed as a whole')
-    return run({ kind: 'shortest-paths', a: weights, c: distances }, () => read)
+    return run({ kind: 'shortest-paths', a: weights, c: distances }, read)
   }
   if (!isPath(weights) && !isEdgeList(weights)) {
     throw new DTypeError(
@@ -161,12 +162,11 @@ function assertUnset(given: Readonly<Record<string, unknown>>, work: string): vo
 const isPath = (weights: unknown): weights is string | URL =>
   typeof weights === 'string' || weights instanceof URL
 
-/** @param read - reads the options; an invalid one rejects. */
-async function run(matrices: Matrices, read: () => ReadOf<typeof arraysOptions>): Promise<ArraysResult> {
+async function run(matrices: Matrices, options: ReadOf<typeof arraysOptions>): Promise<ArraysResult> {
   const started = performance.now()
-  const { onProgress, deviceMemory, backend, device, ...work } = read()
+  const { onProgress, deviceMemory, backend, device, ...work } = options
   const { signal } = work
-  throwIfAborted(signal, 'the work on arrays')
+  throwIfAborted(signal, WORK)
   // Evaluated once, because the default is a share of the free memory.
   const memory = work.memory ?? usualMemory()
   // CUDA takes hundreds of milliseconds to start.

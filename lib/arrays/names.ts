@@ -1,6 +1,9 @@
 /** Parses names of arrays: paths of files and folders, and S3 addresses. */
 import { FileError } from '../errors.js'
 
+/** Name of the work in messages about aborts. */
+export const WORK = 'the work on arrays'
+
 export const isNpy = (path: string) => /\.npy$/i.test(path)
 
 /** Returns whether a name denotes a Zarr array, which may be in groups: `store.zarr/group/array`. */

@@ -17,26 +17,21 @@ import type { Rectangle, Stored } from './store.js'
 const CONVERTED_BYTES = 1 << 22
 
 export class NpySource implements ArraySource {
-  readonly path: string
-  readonly shape: readonly [number, number]
   readonly dtype: ArrayType
-  readonly unit: readonly [number, number]
+  readonly unit = [1, 1] as const
   readonly extraBytes: number
   readonly #type: FileType
   readonly #start: number
   readonly #byColumns: boolean
 
   private constructor(
-    path: string,
+    readonly path: string,
     type: FileType,
-    shape: [number, number],
+    readonly shape: readonly [number, number],
     start: number,
     byColumns: boolean,
   ) {
-    this.path = path
-    this.shape = shape
     this.dtype = type.dtype as ArrayType
-    this.unit = [1, 1]
     this.#type = type
     this.#start = start
     this.#byColumns = byColumns
@@ -75,7 +70,7 @@ export class NpySource implements ArraySource {
         })
       if (!convert) {
         await fill({ position, rows: count, memory })
-        if (swapped) swapBytes(Buffer.from(memory.buffer, memory.byteOffset, count * width * size), size)
+        if (swapped) swapBytes(memory.subarray(0, count * width * size), size)
       } else if (width > 0) {
         const step = Math.max(1, Math.floor(CONVERTED_BYTES / (width * size)))
         const bytes = Buffer.from(new ArrayBuffer(Math.min(step, count) * width * size))

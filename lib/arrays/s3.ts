@@ -5,7 +5,6 @@
  * stream that can't be sent again, and adds checksums that other storages refuse by default. The package
  * s3mini copies the rows as well, doesn't sign their hash, makes one attempt and has no AbortSignal.
  */
-import { createHash } from 'node:crypto'
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -13,9 +12,9 @@ import { onAbort, throwIfAborted } from '../abort.js'
 import { type S3Settings, s3Settings } from '../environment.js'
 import { FileError } from '../errors.js'
 import { systemReason } from '../files/files.js'
-import { inSlices, type Steps } from '../graph-core/slices.js'
 import { optionalPackages } from '../optional-packages.js'
-import { type Address, formatAddress } from './names.js'
+import { hashOf } from './hash.js'
+import { type Address, formatAddress, WORK } from './names.js'
 
 /**
  * Number of attempts of a request. The pauses between them are 0.1 s, 0.2 s, … up to 1.6 s, each with a
@@ -26,12 +25,6 @@ const FIRST_PAUSE_MS = 100
 
 /** Milliseconds after which an idle connection is aborted. */
 const SILENCE_MS = 60_000
-
-/** Bytes per update of a hash, which blocks JavaScript's thread for about a millisecond. */
-const HASHED_BYTES = 1 << 20
-
-/** Name of the work in messages about aborts. */
-const WORK = 'the work on arrays'
 
 /** Limit of concurrent requests for lists of keys: copies and removals. */
 export const REQUESTS_AT_ONCE = 16
@@ -82,17 +75,6 @@ function urlOf({ bucket, key }: Address, query: S3Request['query'], { endpoint, 
 const agents = {
   'http:': new HttpAgent({ keepAlive: true, maxSockets: 64 }),
   'https:': new HttpsAgent({ keepAlive: true, maxSockets: 64 }),
-}
-
-function* hashing(body: readonly Uint8Array[]): Steps<string> {
-  const hash = createHash('sha256')
-  for (const piece of body) {
-    for (let at = 0; at < piece.length; at += HASHED_BYTES) {
-      hash.update(piece.subarray(at, at + HASHED_BYTES))
-      yield
-    }
-  }
-  return hash.digest('hex')
 }
 
 /** Signing keys by secret and day, cached because deriving a key takes longer than signing a request. */
@@ -208,7 +190,7 @@ export async function requestS3(
   const { address, purpose, accept = [], body = [] } = request
   const what = `${formatAddress(address)} can't be ${purpose}`
   await loadAws()
-  const hash = await inSlices(hashing(body), signal, WORK)
+  const hash = await hashOf(body, signal)
   for (let attempt = 1; ; attempt++) {
     throwIfAborted(signal, WORK)
     const settings = s3Settings()

@@ -12,6 +12,7 @@ import { mostEncoded } from './codecs.js'
 import { atOnce, damaged } from './disk.js'
 import { assertAbsent, expectedOf } from './fingerprint.js'
 import type { ArrayType, PlannedInput } from './job.js'
+import { WORK } from './names.js'
 import { crc32cOf } from './packages.js'
 import { type OpenFile, type Rectangle, rowAt, type Store, type Stored } from './store.js'
 import { readZarrMatrix, type ZarrMatrix } from './zarr-metadata.js'
@@ -168,7 +169,7 @@ export class ZarrSource implements ArraySource {
       codecs,
       decoded: { size, swap: type.swapped ? type.size : 1 },
     })
-    await inSlices(this.#placing(decoded, part, first), undefined, 'the work on arrays')
+    await inSlices(this.#placing(decoded, part, first), undefined, WORK)
     return length
   }
 

@@ -7,10 +7,10 @@ import { shapeOf } from '../layout.js'
 import type { Matrix } from '../matrix.js'
 import type { ElementArray } from '../storage.js'
 import type { DataType, Semiring } from '../variant-names.js'
-import { type HostView, readBack } from '../view.js'
+import { gather, type HostView, readBack } from '../view.js'
 import { type DenseRequest, ElementMaker, hasType, infiniteZero, typeFor } from './dense.js'
 import { newMatrixData } from './memory.js'
-import { elementIndex, gather } from './npy-content.js'
+import { elementIndex } from './npy-content.js'
 
 /** Returns the element type for a matrix of a file that states a type. */
 function typeOfTyped(dtype: DataType, request: DenseRequest, name: string): DataType {

@@ -5,9 +5,8 @@
 import { isUint8Array } from '../array-types.js'
 import { assertOrdinaryArray } from '../borrowed.js'
 import { show, typeName } from '../describe.js'
-import { DTypeError, OptionError } from '../errors.js'
+import { DTypeError } from '../errors.js'
 import { atOnce, type Steps } from '../graph-core/slices.js'
-import { option } from '../options.js'
 import { newBytes, toUtf8 } from '../platform.js'
 import { StrictDecoder } from './encoding.js'
 import { type LineParser, TextReader } from './text.js'
@@ -136,13 +135,6 @@ export interface ContentOptions {
   /** Name of the content in errors. The default names its kind, such as 'the graph'. */
   name?: string | undefined
 }
-
-/** Returns the option `name` of {@link ContentOptions} with a default. */
-export const contentName = (byDefault: string) =>
-  option(byDefault, (value, name) => {
-    if (typeof value === 'string') return value
-    throw new OptionError(`option ${name} must be a string, but it is ${show(value)}`)
-  })
 
 /** Parses all of a text in memory. */
 export function parseText<Result>(

@@ -40,11 +40,7 @@ export const isGzipName = (name: string) => /\.gz$/i.test(name)
  * console.log(fileFormatOf('roads.mtx.gz')) // matrix-market
  */
 export function fileFormatOf(path: string | URL): FileFormat {
-  const name = pathOf(path)
-  const format = formatInName(name, fileFormats)
-  if (format !== undefined) return assertApplicable(name, format)
-  assertNotEmpty(name)
-  throw new FileError(mustEnd(name, fileFormats))
+  return namedFormat(pathOf(path), fileFormats, '')
 }
 
 /** Option `array`: name of an array in an archive. */
@@ -64,12 +60,20 @@ export function formatOf<Format extends AnyFormat>(
   known: readonly Format[],
 ): Format {
   if (option !== undefined) return assertApplicable(name, option)
+  return namedFormat(name, known, `, or the option format must say what it is: ${showChoices(known)}`)
+}
+
+/** Returns the format of a file's extension. `advice` is the end of the message for an unknown one. */
+function namedFormat<Format extends AnyFormat>(
+  name: string,
+  known: readonly Format[],
+  advice: string,
+): Format {
   const format = formatInName(name, known)
   if (format !== undefined) return assertApplicable(name, format)
-  assertNotEmpty(name)
-  throw new FileError(
-    `${mustEnd(name, known)}, or the option format must say what it is: ${showChoices(known)}`,
-  )
+  if (name === '') throw new FileError('the name of a file must not be empty: give its path')
+  const allowed = showChoices(known.map((each) => endings[each]))
+  throw new FileError(`${name}: the name must end with ${allowed}${advice}`)
 }
 
 /** Returns the format that a file's extension names; undefined if it names none of the formats. */
@@ -80,13 +84,6 @@ export function formatInName<Format extends AnyFormat>(
   const ending = /\.[^./\\]*$/.exec(name.replace(/\.gz$/i, ''))?.[0].toLowerCase()
   return known.find((format) => endings[format] === ending)
 }
-
-function assertNotEmpty(name: string): void {
-  if (name === '') throw new FileError('the name of a file must not be empty: give its path')
-}
-
-const mustEnd = (name: string, known: readonly AnyFormat[]) =>
-  `${name}: the name must end with ${showChoices(known.map((format) => endings[format]))}`
 
 function assertApplicable<Format extends AnyFormat>(name: string, format: Format): Format {
   if (isText(format) || !isGzipName(name)) return format

@@ -7,7 +7,7 @@ import { MAX_DIMENSION, type Matrix, type Shape } from '../matrix.js'
 import { option } from '../options.js'
 import { swapBytes } from '../platform.js'
 import { bufferOf, type ElementArray, firstByteOf } from '../storage.js'
-import { assertStillAttached, type HostView } from '../view.js'
+import { assertStillAttached, gather, type HostView } from '../view.js'
 import { formatHeader, type NpyHeader, NpyProblem } from './npy-header.js'
 import { type FileType, fileType, littleEndian } from './npy-types.js'
 
@@ -93,24 +93,6 @@ export function elementIndex(linear: number, shape: readonly number[], fortranOr
 
 function fortranStrides(shape: Shape): Shape {
   return shape.length === 2 ? [1, shape[0]] : [1, shape[0], shape[0] * shape[1]]
-}
-
-/** Fills `out` with the view's elements in row-major order, from element `first` on. */
-export function gather(view: HostView, first: number, out: ElementArray): void {
-  const { data, rows, cols, colStride } = view
-  let row = Math.floor(first / cols)
-  let col = first % cols
-  for (let filled = 0; filled < out.length; row++, col = 0) {
-    const start =
-      view.offset +
-      Math.floor(row / rows) * view.batchStride +
-      (row % rows) * view.rowStride +
-      col * colStride
-    const count = Math.min(cols - col, out.length - filled)
-    if (colStride === 1) out.set(data.subarray(start, start + count), filled)
-    else for (let index = 0; index < count; index++) out[filled + index] = data[start + index * colStride]!
-    filled += count
-  }
 }
 
 /** Bytes of one write: enough for the full speed of a disk, few enough to stop soon after a signal. */

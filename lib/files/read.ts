@@ -33,15 +33,14 @@ export interface ReadMatrixOptions<Type extends DataType = DataType> extends Fil
   array?: string | undefined
 }
 
-export const readSet = {
+const readOptions = new Options({
   format: choice(fileFormats, undefined),
   semiring: semiringName,
   dtype: choice(addon.dataTypes, undefined),
   array: arrayName,
   maxBytes,
   ...longWorkSet,
-} satisfies OptionsOf<ReadMatrixOptions>
-const readOptions = new Options(readSet)
+} satisfies OptionsOf<ReadMatrixOptions>)
 
 /**
  * Reads a matrix from a file. The extension determines the format:

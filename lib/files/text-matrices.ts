@@ -3,13 +3,13 @@ import { semiringName } from '../built-in-semirings.js'
 import type { ArrayTypes } from '../element-types.js'
 import type { Matrix } from '../matrix.js'
 import { addon } from '../native.js'
-import { choice, Options, type OptionsOf, readChoice, required } from '../options.js'
+import { choice, Options, type OptionsOf, readChoice, required, string } from '../options.js'
 import type { ElementArray } from '../storage.js'
 import type { DataType, Semiring } from '../variant-names.js'
 import { csvParser } from './csv.js'
 import { DenseEntries, type DenseRequest, denseRequest } from './dense.js'
 import { dimacsParser } from './dimacs.js'
-import { type ContentOptions, contentName, LineFeed, parseText } from './line-feed.js'
+import { type ContentOptions, LineFeed, parseText } from './line-feed.js'
 import { readText } from './lines.js'
 import { matrixMarketParser } from './matrix-market.js'
 import { type MemoryOptions, maxBytes } from './memory.js'
@@ -42,7 +42,7 @@ const parseOptions = new Options({
   semiring: semiringName,
   dtype: choice(addon.dataTypes, undefined),
   maxBytes,
-  name: contentName('the matrix'),
+  name: string('the matrix'),
 } satisfies OptionsOf<ParseMatrixOptions>)
 
 const matrixFeed = (name: string, format: TextFormat, request: DenseRequest) => {

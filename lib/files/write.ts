@@ -29,14 +29,13 @@ export interface WriteMatrixOptions extends WriteFileOptions {
   compress?: boolean | undefined
 }
 
-export const writeSet = {
+const writeOptions = new Options({
   format: choice(fileFormats, undefined),
   semiring: semiringName,
   array: arrayName,
   compress: boolean(false),
   ...writeFileSet,
-} satisfies OptionsOf<WriteMatrixOptions>
-const writeOptions = new Options(writeSet)
+} satisfies OptionsOf<WriteMatrixOptions>)
 
 /**
  * Writes a matrix to a file in the format of its extension, as {@link readMatrix} reads it. The file appears

@@ -185,24 +185,19 @@ export function* transpose(rows: Rows): Steps<EdgeRows> {
 /**
  * Returns the rows of the edges within parts of a graph: both ends have equal labels of at least 0.
  *
- * @param order - nodes that become nodes 0, 1, … of the result; it must contain all labelled nodes. Default:
- * all nodes.
+ * @param order - nodes that become nodes 0, 1, … of the result; it must contain all labelled nodes.
  */
-export function* restrict(
-  { nodes, start, to }: Rows,
-  label: Int32Array,
-  order: Int32Array | null = null,
-): Steps<EdgeRows> {
-  const count = order ? order.length : nodes
+export function* restrict({ nodes, start, to }: Rows, label: Int32Array, order: Int32Array): Steps<EdgeRows> {
+  const count = order.length
   const position = new Int32Array(nodes)
-  for (let p = 0; p < count; p++) position[order ? order[p]! : p] = p
+  for (let p = 0; p < count; p++) position[order[p]!] = p
   const first = new Int32Array(count + 1)
   const ends = new Int32Array(to.length)
   const edge = new Int32Array(to.length)
   let retained = 0
   for (let p = 0; p < count; p++) {
     if (p % PER_SLICE === PER_SLICE - 1) yield
-    const i = order ? order[p]! : p
+    const i = order[p]!
     const own = label[i]!
     const end = own < 0 ? 0 : start[i + 1]!
     for (let k = start[i]!; k < end; k++) {

@@ -8,7 +8,7 @@ import { cellText } from '../files/cells.js'
 import { csvEdgesParser, type EdgeCells, numberedCells } from '../files/csv-edges.js'
 import { dimacsParser } from '../files/dimacs.js'
 import { EntryList, type EntrySink } from '../files/entries.js'
-import { type ContentOptions, contentName, LineFeed, parseText, type TextFeed } from '../files/line-feed.js'
+import { type ContentOptions, LineFeed, parseText, type TextFeed } from '../files/line-feed.js'
 import { matrixMarketParser } from '../files/matrix-market.js'
 import { type MemoryOptions, maxBytes } from '../files/memory.js'
 import type { TextReader } from '../files/text.js'
@@ -23,6 +23,7 @@ import {
   type ReadOf,
   readChoice,
   required,
+  string,
   whole,
 } from '../options.js'
 import { GraphmlParser } from './graphml.js'
@@ -94,7 +95,7 @@ export const graphTextSet = {
 const parseOptions = new Options({
   format: required((value, name) => graphFormats[readChoice(graphFormats, value, name)]!),
   ...graphTextSet,
-  name: contentName('the graph'),
+  name: string('the graph'),
 } satisfies OptionsOf<ParseGraphOptions>)
 
 /**

@@ -66,11 +66,7 @@ export interface PathFunction {
     options?: NamedPathOptions<NoInfer<Key>>,
   ): Promise<NamedPaths<Key, Int32Array>>
   <Key, Data extends ElementArray = Int32Array>(
-    graph: NamedEdgeList<Key, Data>,
-    options?: NamedPathOptions<NoInfer<Key>>,
-  ): Promise<NamedPaths<Key, Data>>
-  <Key, Data extends ElementArray = Int32Array>(
-    graph: KeyedEdgeList<Key, Data>,
+    graph: NamedEdgeList<Key, Data> | KeyedEdgeList<Key, Data>,
     options?: NamedPathOptions<NoInfer<Key>>,
   ): Promise<NamedPaths<Key, Data>>
   <Data extends OperandArray>(
@@ -133,11 +129,7 @@ export interface KeyedLinkList<Key = unknown> extends LinkList {
 /** A {@link PathFunction} over bytes. */
 export interface ClosureFunction {
   <Key>(
-    graph: NamedLinkList<Key>,
-    options?: NamedPathOptions<NoInfer<Key>>,
-  ): Promise<NamedPaths<Key, Uint8Array>>
-  <Key>(
-    graph: KeyedLinkList<Key>,
+    graph: NamedLinkList<Key> | KeyedLinkList<Key>,
     options?: NamedPathOptions<NoInfer<Key>>,
   ): Promise<NamedPaths<Key, Uint8Array>>
   (graph: DeviceMatrix<Uint8Array>, options: WithPaths): Promise<ResidentPathsWithNext<Uint8Array>>

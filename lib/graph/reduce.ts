@@ -145,7 +145,7 @@ async function reduced(question: PathQuery, reduction: ReadReduction): Promise<F
   // An edge list may have few edges and many nodes, so no array may have the size of all pairs.
   const { how, must } = choose(question, weights.view ? 'either' : 'search')
   if (how === 'closure') {
-    const closed = await solveByClosure(question, reduction, must)
+    const closed = await reduceByClosure(question, reduction, must)
     if (closed) return closed
   }
   const graphOf = await graphsOf(question)
@@ -163,7 +163,7 @@ async function reduced(question: PathQuery, reduction: ReadReduction): Promise<F
  * Computes the closure of the weights and reduces its distances. Returns null if memory doesn't suffice and
  * another method is allowed.
  */
-async function solveByClosure(
+async function reduceByClosure(
   question: PathQuery,
   reduction: ReadReduction,
   must: boolean,

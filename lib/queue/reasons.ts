@@ -1,5 +1,5 @@
 /** Converts errors to the strings that are stored in Redis, and back. */
-import { AbortedError, errorClasses, MpmmlError, QueueError } from '../errors.js'
+import { AbortedError, errorWithCode, MpmmlError, QueueError } from '../errors.js'
 
 /** Codes of errors that another attempt can't avoid. */
 const final: ReadonlySet<string> = new Set([
@@ -29,11 +29,8 @@ export function reasonText(error: unknown): string {
 /** Returns the error of a failed block that the producer throws, of the class that the reason names. */
 export function errorOf(job: string, reason: string): Error {
   const [, message = reason, code] = /^(.*) \[(ERR_MPMML_[A-Z_]+)\]$/s.exec(reason) ?? []
-  const ErrorClass =
-    code !== undefined && Object.hasOwn(errorClasses, code)
-      ? errorClasses[code as keyof typeof errorClasses]
-      : QueueError
+  const failed = `block ${job} failed: ${message}`
+  const error = errorWithCode(code, failed)
   // AbortedError is reserved for the signal of the producer's own caller.
-  const Class = ErrorClass === AbortedError ? QueueError : ErrorClass
-  return new Class(`block ${job} failed: ${message}`)
+  return error && !(error instanceof AbortedError) ? error : new QueueError(failed)
 }

@@ -2,9 +2,9 @@
 
 import { show } from '../describe.js'
 import { FileError } from '../errors.js'
-import { type ContentOptions, contentName, parseLines } from '../files/line-feed.js'
+import { type ContentOptions, parseLines } from '../files/line-feed.js'
 import type { LineParser, TextReader } from '../files/text.js'
-import { Options, type OptionsOf } from '../options.js'
+import { Options, type OptionsOf, string } from '../options.js'
 import { fromLatin1 } from '../platform.js'
 import { codeOfBase, expectedBases } from './strand.js'
 
@@ -23,7 +23,7 @@ export interface FastaRecord {
 /** The options of {@link parseFasta}. `undefined` means the default. */
 export interface FastaOptions extends ContentOptions {}
 
-const fastaOptions = new Options({ name: contentName('the text') } satisfies OptionsOf<FastaOptions>)
+const fastaOptions = new Options({ name: string('the text') } satisfies OptionsOf<FastaOptions>)
 
 /**
  * Reads FASTA: records of a line that starts with > and of lines of bases. Lower case and T are allowed.

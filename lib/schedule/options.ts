@@ -3,7 +3,16 @@ import { show } from '../describe.js'
 import { OptionError } from '../errors.js'
 import type { ContentOptions } from '../files/line-feed.js'
 import type { FileOptions } from '../files/progress.js'
-import { assertNames, boolean, choice, Options, type OptionsOf, option, type ReadOf } from '../options.js'
+import {
+  assertNames,
+  boolean,
+  choice,
+  Options,
+  type OptionsOf,
+  option,
+  type ReadOf,
+  string,
+} from '../options.js'
 import { type TimeUnit, timeUnits } from './units.js'
 
 /** Id of a job: text in files, a number or text in objects. 4 and '4' name one job. */
@@ -202,13 +211,8 @@ export interface GanttOptions {
   arrows?: boolean | undefined
 }
 
-const title = option('Plan', (value, name) => {
-  if (typeof value === 'string') return value
-  throw new OptionError(`option ${name} must be a string, but it is ${show(value)}`)
-})
-
 export const ganttSet = {
-  title,
+  title: string('Plan'),
   width: option<number | undefined>(undefined, (value, name) => {
     if (typeof value === 'number' && value >= 100 && value <= 20_000) return value
     throw new OptionError(`option ${name} must be pixels from 100 to 20000, but it is ${show(value)}`)

@@ -5,11 +5,11 @@ import { show, typeName } from '../describe.js'
 import { DTypeError, FileError, ValueError } from '../errors.js'
 import { cellsOfLine, stepsUntilUnfinished, untilUnfinished } from '../files/cells.js'
 import { decideDialect, isTsvName } from '../files/dialect.js'
-import { contentName, parseLines, parseText, type TextFeed } from '../files/line-feed.js'
+import { parseLines, parseText, type TextFeed } from '../files/line-feed.js'
 import type { LineParser, TextReader } from '../files/text.js'
 import { assertSaxes } from '../graph/saxes.js'
 import { atOnce, type Steps } from '../graph-core/slices.js'
-import { Options, type OptionsOf } from '../options.js'
+import { Options, type OptionsOf, string } from '../options.js'
 import { areHeadings, type Columns, columnsOf, positionalColumns } from './columns.js'
 import {
   type JobList,
@@ -25,7 +25,7 @@ import type { Units } from './units.js'
 
 const parseOptions = new Options({
   ...planSet,
-  name: contentName('the plan'),
+  name: string('the plan'),
 } satisfies OptionsOf<ParsePlanOptions>)
 
 const COMMENT = '#'.charCodeAt(0)

@@ -22,7 +22,7 @@ import { partOf } from '../product/progress.js'
 import type { AlgebraResult } from '../product/result.js'
 import type { UserAlgebraOptions, UserProductOptions } from '../product/user-product.js'
 import type { LaneArray, LaneType } from '../user-semiring.js'
-import { showShape, type View } from '../view.js'
+import { gather, type HostView, showShape } from '../view.js'
 import type { UserAlgebra } from './algebra.js'
 import { laneOf } from './constants.js'
 import { assertLaws } from './laws.js'
@@ -215,21 +215,8 @@ function asType(data: LaneArray, type: LaneType): LaneArray {
 }
 
 /** Copies the elements of a view to `into`, row-major. */
-function* gathering(
-  { data, batch, rows, cols, offset, batchStride, rowStride, colStride }: View,
-  into: LaneArray,
-): Steps<LaneArray> {
-  const from = data as unknown as LaneArray
-  let next = 0
-  for (let item = 0; item < batch; item++) {
-    for (let row = 0; row < rows; row++) {
-      let at = offset + item * batchStride + row * rowStride
-      for (let col = 0; col < cols; col++, at += colStride) {
-        into[next++] = from[at]!
-        if (next % PER_SLICE === 0) yield
-      }
-    }
-  }
+function* gathering(view: HostView, into: LaneArray): Steps<LaneArray> {
+  yield* inParts(into.length, (start, end) => gather(view, start, into.subarray(start, end)))
   return into
 }
 

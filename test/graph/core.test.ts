@@ -163,7 +163,7 @@ describe('compressed rows', () => {
       const within = edgesIn(rows, ownersOf(rows)).flatMap(([i, j], k) =>
         label[i!] === label[j!] && label[i!]! >= 0 ? [[i!, j!, k]] : [],
       )
-      const same = atOnce(restrict(rows, label))
+      const same = atOnce(restrict(rows, label, Int32Array.from(label.keys())))
       expect(edgesIn(same, same.edge)).toEqual(within)
       const order = Int32Array.from(label.keys())
         .filter((i) => label[i]! >= 0)

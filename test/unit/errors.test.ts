@@ -60,6 +60,7 @@ describe('errors', () => {
     for (const other of [
       new TypeError('x'),
       Object.assign(new Error('x'), { code: 'ENOENT' }),
+      Object.assign(new Error('x'), { code: 'toString' }),
       'text',
       null,
     ]) {
