@@ -1,22 +1,17 @@
 /** Best paths of arrays on disk, compared with Floyd–Warshall in its textbook form. */
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { existsSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
 import { type ArraysOptions, shortestPathsArrays } from '../../lib/arrays.js'
 import { readNpy, writeNpy } from '../../lib/files.js'
 import { type Plain, readZarr, writeZarr } from '../support/arrays.js'
 import { coded } from '../support/coded.js'
+import { useFolder } from '../support/folder.js'
 import { Random } from '../support/generators.js'
 
-let folder: string
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'mpmml-array-paths-'))
-})
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const inFolder = useFolder()
 
 let names = 0
-const fresh = (ending: string) => join(folder, `${names++}${ending}`)
+const fresh = (ending: string) => inFolder(`${names++}${ending}`)
 
 const NONE = 2 ** 31 - 1
 

@@ -5,17 +5,17 @@ import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from '
 import { connect as connectTo, createServer, type Server, type Socket } from 'node:net'
 import { createInterface } from 'node:readline'
 import { Redis } from 'ioredis'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { connect } from '../../lib/queue/connect.js'
 import { multiplyOnQueue, queueStatus, shortestPathsOnQueue, startWorker } from '../../lib/queue.js'
 import { coded } from '../support/coded.js'
-import { freePort, RedisServer, redisProgram } from '../support/redis.js'
-import { cli, fails, json, mpmml, readNumbers, succeeds, useFolder, writeNumbers } from './support.js'
+import { useFolder } from '../support/folder.js'
+import { freePort, RedisServer, withoutRedis } from '../support/redis.js'
+import { describeUnless, itUnless } from '../support/skip.js'
+import { cli, fails, json, mpmml, readNumbers, succeeds, writeNumbers } from './support.js'
 
 const path = useFolder()
 const password = 'open-sesame'
-const why = redisProgram ? '' : ' (skipped: neither redis-server nor valkey-server is installed)'
-
 const numbers = (count: number, seed: number) =>
   Int32Array.from({ length: count }, (_, i) => (((i + seed) * 2654435761) >>> 9) % 2001)
 
@@ -46,7 +46,7 @@ async function proxyTo(port: number): Promise<{ proxy: Server; hole: () => void 
   return { proxy, hole }
 }
 
-describe.skipIf(!redisProgram)(`a queue${why}`, () => {
+describeUnless(withoutRedis, 'a queue', () => {
   let redis: RedisServer
   let workers: ChildProcess[] = []
 
@@ -357,7 +357,7 @@ describe.skipIf(!redisProgram)(`a queue${why}`, () => {
   })
 
   const openssl = spawnSync('openssl', ['version']).status === 0
-  it.skipIf(!openssl)(`speaks TLS${openssl ? '' : ' (skipped: openssl was not found)'}`, async () => {
+  itUnless(!openssl && 'openssl was not found', 'speaks TLS', async () => {
     const [key, certificate] = [path('key.pem'), path('certificate.pem')]
     const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost']
     const certificateRequest = [

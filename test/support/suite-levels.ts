@@ -3,19 +3,12 @@
  * computes them as exponents on tensor cores. Each case lists the arithmetics that can compute it; all others
  * must reject it.
  */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import {
-  type Device,
-  mpmm,
-  openDevice,
-  type ProductStructure,
-  plan,
-  type VariantName,
-  variants,
-} from '../../lib/index.js'
+import { describe, expect, it } from 'vitest'
+import { mpmm, type ProductStructure, plan, type VariantName, variants } from '../../lib/index.js'
 import type { Size } from './cases.js'
 import { expectError, expectRejected } from './expect.js'
 import { Random } from './generators.js'
+import { useDevice } from './homes.js'
 import { tensorCores } from './machine.js'
 import {
   type Algebra,
@@ -348,11 +341,7 @@ export function levelsSuite(backend: 'cuda' | 'cpu'): void {
   const lines = (side: 'A' | 'B', given: Lines, algebra: Algebra, seed: number, batch?: number) =>
     linesOf([m, k, n], side, given, algebra, seed, batch)
   const computes = backend === 'cuda' && tensorCores()
-  let device: Device
-  beforeAll(async () => {
-    device = await openDevice({ backend })
-  })
-  afterAll(() => device.close())
+  const open = useDevice({ backend })
   const inArrays: ExecutionTarget = {
     name: 'arrays',
     options: { backend },
@@ -362,7 +351,7 @@ export function levelsSuite(backend: 'cuda' | 'cpu'): void {
   const onDevice: ExecutionTarget = {
     name: 'a device',
     options: {},
-    device: () => device,
+    device: open,
     expectation: { backend, timed: true },
   }
   const narrow: ExecutionTarget = { ...inArrays, name: 'int16', narrow: true }
@@ -478,8 +467,8 @@ export function levelsSuite(backend: 'cuda' | 'cpu'): void {
       // The rows of A have a small range, its columns any; its last row has a range that is one too large.
       const [a, b] = [lines('A', { spread: 38 }, algebra, 5), lines('B', anything, algebra, 6)]
       const there = {
-        a: await device.upload(sourceOf(a) as never),
-        b: await device.upload(sourceOf(b) as never),
+        a: await open().upload(sourceOf(a) as never),
+        b: await open().upload(sourceOf(b) as never),
       }
       const all = there.a.view({ rows: [0, m - 1] })
       const some = { ...a, data: a.data.subarray(0, (m - 1) * k), rows: m - 1 }
@@ -506,8 +495,8 @@ export function levelsSuite(backend: 'cuda' | 'cpu'): void {
     it('are scanned again after a write', async () => {
       const [a, b] = [lines('A', { spread: 31 }, algebra, 7), lines('B', anything, algebra, 8)]
       const there = {
-        a: await device.upload(sourceOf(a) as never),
-        b: await device.upload(sourceOf(b) as never),
+        a: await open().upload(sourceOf(a) as never),
+        b: await open().upload(sourceOf(b) as never),
       }
       const product = async (what: string) => {
         const { c } = await mpmm(there.a, there.b, { semiring })
@@ -520,7 +509,7 @@ export function levelsSuite(backend: 'cuda' | 'cpu'): void {
       // Operand with one element that is better than all others.
       const d = elements(new Int32Array(m * k).fill(algebra.zero), m, k)
       a.data[k] = d.data[k] = 300_000_000 * (algebra.greatest ? 1 : -1)
-      const written = await device.upload(sourceOf(d) as never)
+      const written = await open().upload(sourceOf(d) as never)
       await there.a.combine(written, { semiring })
       for (const [, variant] of variantsOf(algebra, byLines)) {
         await expectRejected(mpmm(there.a, there.b, { semiring, variant }), 'VARIANT')
@@ -685,7 +674,7 @@ export function levelsSuite(backend: 'cuda' | 'cpu'): void {
     const [rows, steps, cols] = [1500, 1400, 1600]
     const a = levels('A', algebra, upTo(15), rows, steps, 11)
     const b = levels('B', algebra, upTo(15), steps, cols, 12)
-    const [x, y] = [await device.upload(sourceOf(a) as never), await device.upload(sourceOf(b) as never)]
+    const [x, y] = [await open().upload(sourceOf(a) as never), await open().upload(sourceOf(b) as never)]
     const without = await mpmm(x, y)
     const { c, witness, arithmetic } = await mpmm(x, y, { witness: true })
     if (computes) expect(arithmetic).toBe('exponent')

@@ -1,19 +1,14 @@
 /** Results files: written, read back, rejected with a reason, and as CSV. The numbers are synthetic. */
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
 import { addPoint, jobKey } from '../../bench/lab/job.js'
 import { finallyWrite, storePoint } from '../../bench/lab/runner.js'
 import * as lab from '../../lib/lab.js'
+import { useFolder } from '../support/folder.js'
 import { bandwidthPoint, callPoint, madeUpPoints } from '../support/made-up.js'
 
-let folder: string
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'mpmml-lab-'))
-})
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
-const path = (name: string) => join(folder, name)
+const inFolder = useFolder()
+const path = (name: string) => inFolder(name)
 
 const machine: lab.Machine = {
   gpu: { name: 'Synthetic, "GPU"', computeCapability: '9.0', maxClockMHz: 1000, memoryClockMHz: 500 },
@@ -131,7 +126,7 @@ describe('a results file', () => {
   })
 
   it('is rejected if it is a folder or missing', async () => {
-    await expect(lab.readResults(folder)).rejects.toMatchObject({ code: 'ERR_MPMML_FILE' })
+    await expect(lab.readResults(inFolder())).rejects.toMatchObject({ code: 'ERR_MPMML_FILE' })
     await expect(lab.readResults(path('none.json'))).rejects.toMatchObject({
       code: 'ERR_MPMML_FILE',
       message: expect.stringContaining('ENOENT'),

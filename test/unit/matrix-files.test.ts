@@ -1,6 +1,5 @@
 /** Matrices in files: behaviour of all formats, DIMACS, and compressed text. */
 import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { parseMatrix, readMatrix, readNpz, writeMatrix, writeNpz } from '../../lib/files.js'
@@ -10,7 +9,7 @@ import { coded } from '../support/coded.js'
 import { Random } from '../support/generators.js'
 import { shown, temporaryFiles } from '../support/matrix-files.js'
 
-const { file, folder, fresh } = temporaryFiles()
+const { file, inFolder, fresh } = temporaryFiles()
 const E = EPSILON
 const inf = Number.POSITIVE_INFINITY
 
@@ -229,10 +228,10 @@ describe('options', () => {
     await expect(readMatrix(path, { dtype: 'uint8', semiring: 'max-plus' })).rejects.toEqual(
       coded('DTYPE', 'max-plus'),
     )
-    await expect(readMatrix(join(folder, 'a.xls'))).rejects.toEqual(
+    await expect(readMatrix(inFolder('a.xls'))).rejects.toEqual(
       coded('FILE', "must end with '.npy', '.npz', '.mtx', '.csv', '.tsv' or '.gr'"),
     )
-    await expect(readMatrix(join(folder, 'none.csv'))).rejects.toEqual(coded('FILE', 'ENOENT'))
+    await expect(readMatrix(inFolder('none.csv'))).rejects.toEqual(coded('FILE', 'ENOENT'))
     await expect(writeMatrix(fresh('.csv'), matrix(1, 1), { compress: true })).rejects.toEqual(
       coded('OPTION', '.gz compresses a text file'),
     )
@@ -280,7 +279,7 @@ describe('options', () => {
     const controller = new AbortController()
     const large = matrix(2000, 2000, new Float64Array(4_000_000).fill(0.5))
     for (const ending of ['.csv', '.mtx.gz', '.npz', '.npy']) {
-      const before = readdirSync(folder)
+      const before = readdirSync(inFolder())
       const path = fresh(ending)
       await expect(writeMatrix(path, large, { signal: AbortSignal.abort('enough') })).rejects.toMatchObject({
         code: 'ERR_MPMML_ABORTED',
@@ -288,7 +287,7 @@ describe('options', () => {
       })
       const writing = writeMatrix(path, large, { signal: AbortSignal.timeout(5) })
       await expect(writing).rejects.toMatchObject({ code: 'ERR_MPMML_ABORTED' })
-      expect(readdirSync(folder)).toEqual(before)
+      expect(readdirSync(inFolder())).toEqual(before)
     }
     controller.abort()
     await expect(readMatrix(file('.csv', '1\n'), { signal: controller.signal })).rejects.toMatchObject({

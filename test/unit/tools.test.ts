@@ -6,7 +6,8 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { variants } from '../../lib/index.js'
 import { root } from '../../lib/native.js'
-import { withoutCuda } from '../support/machine.js'
+import { withCuda } from '../support/machine.js'
+import { itUnless } from '../support/skip.js'
 
 function run(tool: string, ...args: string[]) {
   const { status, stdout, stderr } = spawnSync(
@@ -50,7 +51,7 @@ describe('the products that compute-sanitizer watches', () => {
 })
 
 describe('sanitize', () => {
-  it.skipIf(withoutCuda() === undefined)('cuda reports in one line that there is no GPU, and fails', () => {
+  itUnless(withCuda(), 'cuda reports in one line that there is no GPU, and fails', () => {
     const { status, stdout, stderr } = run('sanitize.mjs', 'cuda')
     expect(stderr).toMatch(/^mpmml: compute-sanitizer needs a GPU, and none can be used: [^\n]+\n$/)
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' })

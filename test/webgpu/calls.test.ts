@@ -1,9 +1,7 @@
 /** Calls that name WebGPU: rejections, reports, and behaviour without a GPU or without the package. */
-import { spawnSync } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { shortestPaths } from '../../lib/graph.js'
 import {
   explainBackend,
@@ -18,8 +16,10 @@ import {
 import { root } from '../../lib/native.js'
 import { nussinov } from '../../lib/rna.js'
 import { semiring } from '../../lib/semirings.js'
+import { readOutput } from '../support/child.js'
 import { expectError, expectThrown } from '../support/expect.js'
-import { named } from '../support/skip.js'
+import { useFolder } from '../support/folder.js'
+import { describeUnless } from '../support/skip.js'
 import { withoutWebGpu } from '../support/webgpu.js'
 
 const reason = await withoutWebGpu()
@@ -78,7 +78,7 @@ describe('the backend webgpu by name', () => {
   })
 })
 
-describe.skipIf(reason !== undefined)(named('webgpu', reason), () => {
+describeUnless(reason, 'webgpu', () => {
   it('reports the backend, device, variant and times', async () => {
     // K. Stanczyk, Max-Plus Algebra Toolbox for MATLAB, user guide, example 2.12c.
     const { c, backend, device, devices, variant, timing } = await mpmm(a, b, webgpu)
@@ -143,9 +143,8 @@ describe.skipIf(reason !== undefined)(named('webgpu', reason), () => {
 })
 
 describe('a package without webgpu', () => {
-  let folder: string
+  const inFolder = useFolder()
   beforeAll(() => {
-    folder = mkdtempSync(join(tmpdir(), 'mpmml-without-'))
     for (const file of [
       'package.json',
       'dist/lib/index.js',
@@ -153,24 +152,18 @@ describe('a package without webgpu', () => {
       'dist/lib/webgpu-thread.js',
       'dist/lib/addons.cjs',
     ])
-      cpSync(join(root, file), join(folder, file), { recursive: true })
-    mkdirSync(join(folder, 'build'))
-    symlinkSync(join(root, 'build', 'Release'), join(folder, 'build', 'Release'))
-    mkdirSync(join(folder, 'node_modules'))
+      cpSync(join(root, file), inFolder(file), { recursive: true })
+    mkdirSync(inFolder('build'))
+    symlinkSync(join(root, 'build', 'Release'), inFolder('build', 'Release'))
+    mkdirSync(inFolder('node_modules'))
     for (const name of ['bindings', 'file-uri-to-path'])
-      symlinkSync(join(root, 'node_modules', name), join(folder, 'node_modules', name))
+      symlinkSync(join(root, 'node_modules', name), inFolder('node_modules', name))
   })
-  afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
   const run = (program: string, env = {}) => {
-    const library = JSON.stringify(join(folder, 'dist', 'lib', 'index.js'))
+    const library = JSON.stringify(inFolder('dist', 'lib', 'index.js'))
     const text = `import { explainBackend, matrix, mpmm } from ${library}\nconst a = matrix(1, 1, [1])\n${program}`
-    const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', text], {
-      encoding: 'utf8',
-      env: { ...process.env, ...env },
-    })
-    expect(stderr).toBe('')
-    return stdout.trim()
+    return readOutput(text, { env })
   }
 
   it('rejects the named backend with the command that installs it, and computes on the CPU by default', () => {
