@@ -5,7 +5,7 @@ import { addPoint, jobKey } from '../../bench/lab/job.js'
 import { finallyWrite, storePoint } from '../../bench/lab/runner.js'
 import * as lab from '../../lib/lab.js'
 import { useFolder } from '../support/folder.js'
-import { bandwidthPoint, callPoint, madeUpPoints } from '../support/made-up.js'
+import { bandwidthPoint, callPoint, kernelPoint, madeUpPoints } from '../support/made-up.js'
 
 const inFolder = useFolder()
 const path = (name: string) => inFolder(name)
@@ -21,24 +21,14 @@ const machine: lab.Machine = {
   node: '20',
   peak: null,
 }
-const spread = (median: number): lab.Spread => ({ median, q1: median - 1, q3: median + 1, count: 3 })
 const measured = '2020-01-01T00:00:00.000Z'
-const kernel = (m: number, median = 5): lab.KernelPoint => ({
-  kind: 'kernel',
-  sweep: 'cases',
-  name: 'variant',
-  parameters: { m, n: m, k: m, batch: 1, MEMSEL_A: 0 },
-  measured,
-  result: {
-    kernelMs: spread(median),
-    prepareMs: spread(2),
-    analysisMs: spread(2),
-    gops: spread(100),
-    path: 'direct',
-    operandSets: 3,
-    clockMHz: 1000,
-  },
-})
+const kernel = (m: number, median = 5) =>
+  kernelPoint(
+    'cases',
+    'variant',
+    { m, n: m, k: m, batch: 1, MEMSEL_A: 0 },
+    { kernelMs: median, prepareMs: 2, gops: 100, quartile: 1 },
+  )
 const refused: lab.OccupancyPoint = {
   kind: 'occupancy',
   sweep: 'occupancy',
