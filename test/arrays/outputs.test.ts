@@ -301,24 +301,34 @@ describe('finish', () => {
     }
   })
 
+  /** Runs `work`, and `then` after each time that the output is moved. */
+  async function afterMoving(out: string, then: () => Promise<void>, work: () => Promise<void>) {
+    const { rename } = promises
+    promises.rename = async (from, to) => {
+      await rename(from, to)
+      if (String(from) === out) await then()
+    }
+    syncBuiltinESMExports()
+    try {
+      await work()
+    } finally {
+      promises.rename = rename
+      syncBuiltinESMExports()
+    }
+  }
+
   it('keeps the output that another process wrote after the old array was moved aside', async () => {
     const out = fresh('.zarr')
     await writeZarr(out, b, [32, 32])
     const plan = await planBlocks(request(out, { overwrite: true }))
     await runAll(plan)
-    const { rename } = promises
     let moved = 0
-    promises.rename = async (from, to) => {
-      await rename(from, to)
-      if (String(from) === out && ++moved === 1) await writeZarr(out, a, [32, 32])
+    const writeAgain = async () => {
+      if (++moved === 1) await writeZarr(out, a, [32, 32])
     }
-    syncBuiltinESMExports()
-    try {
-      await expect(finish(plan)).rejects.toEqual(coded('EXISTS', /was made by another process/))
-    } finally {
-      promises.rename = rename
-      syncBuiltinESMExports()
-    }
+    await afterMoving(out, writeAgain, () =>
+      expect(finish(plan)).rejects.toEqual(coded('EXISTS', /was made by another process/)),
+    )
     expect(await read(out)).toEqual(a.data)
     rmSync(out, { recursive: true })
     await finish(plan)
@@ -330,18 +340,8 @@ describe('finish', () => {
     await writeZarr(out, b, [32, 32])
     const plan = await planBlocks(request(out, { overwrite: true }))
     await runAll(plan)
-    const { rename } = promises
-    promises.rename = async (from, to) => {
-      await rename(from, to)
-      if (String(from) === out) throw new Error('the end')
-    }
-    syncBuiltinESMExports()
-    try {
-      await expect(finish(plan)).rejects.toThrow('the end')
-    } finally {
-      promises.rename = rename
-      syncBuiltinESMExports()
-    }
+    const fail = async () => Promise.reject(new Error('the end'))
+    await afterMoving(out, fail, () => expect(finish(plan)).rejects.toThrow('the end'))
     expect(existsSync(out)).toBe(false)
     await finish(plan)
     expect(await read(out)).toEqual(c)
