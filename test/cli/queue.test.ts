@@ -10,6 +10,7 @@ import { connect } from '../../lib/queue/connect.js'
 import { multiplyOnQueue, queueStatus, shortestPathsOnQueue, startWorker } from '../../lib/queue.js'
 import { coded } from '../support/coded.js'
 import { useFolder } from '../support/folder.js'
+import { floydWarshall } from '../support/graph-oracle.js'
 import { freePort, RedisServer, withoutRedis } from '../support/redis.js'
 import { describeUnless, itUnless } from '../support/skip.js'
 import { cli, fails, json, mpmml, readNumbers, succeeds, writeNumbers } from './support.js'
@@ -117,17 +118,7 @@ describeUnless(withoutRedis, 'a queue', () => {
     mkdirSync(path('paths'))
     const weights = numbers(n * n, 3).map((weight, i) => (i % (n + 1) === 0 ? 0 : weight))
     writeNumbers(path('paths/a.npy'), [n, n], weights)
-    const distances = [...weights]
-    for (let k = 0; k < n; k++) {
-      for (let i = 0; i < n; i++) {
-        for (let j = 0; j < n; j++) {
-          distances[n * i + j] = Math.min(
-            distances[n * i + j]!,
-            distances[n * i + k]! + distances[n * k + j]!,
-          )
-        }
-      }
-    }
+    const distances = [...floydWarshall(weights, n)]
     worker(path('paths'))
     worker(path('paths'))
     const work = shortestPathsOnQueue(path('paths/a.npy'), path('paths/d.npy'), {
