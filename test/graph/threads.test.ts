@@ -2,10 +2,10 @@
  * Searches on several threads: results equal those on one thread, and errors if the system refuses memory or
  * threads. Uses the output of `npm run build:ts`.
  */
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { components, kShortestPaths, shortestPaths, spanningTree, topologicalOrder } from '../../lib/graph.js'
-import { addon } from '../../lib/native.js'
 import { readOutput, withoutBuild } from '../support/child.js'
+import { errorWithoutMemory } from '../support/expect.js'
 import { describeUnless } from '../support/skip.js'
 
 const library = new URL('../../dist/lib/graph.js', import.meta.url)
@@ -60,8 +60,6 @@ describeUnless(withoutBuild, 'any number of threads', () => {
 })
 
 describe('memory that the system refuses', () => {
-  afterEach(() => addon.failAllocation(0))
-
   const line = {
     nodes: 40,
     from: Int32Array.from({ length: 39 }, (_, i) => i),
@@ -86,12 +84,8 @@ describe('memory that the system refuses', () => {
   it.each(works)('is reported: %s', async (_, work) => {
     let refused = 0
     for (let nth = 1; ; nth++) {
-      addon.failAllocation(nth)
-      const error = await work().then(
-        () => null,
-        (error: { code: string }) => error,
-      )
-      if (error === null) break
+      const error = await errorWithoutMemory(work, nth, 1)
+      if (error === undefined) break
       expect(error).toMatchObject({ code: 'ERR_MPMML_OUT_OF_MEMORY' })
       refused++
     }

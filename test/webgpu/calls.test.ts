@@ -17,7 +17,7 @@ import { root } from '../../lib/native.js'
 import { nussinov } from '../../lib/rna.js'
 import { semiring } from '../../lib/semirings.js'
 import { readOutput } from '../support/child.js'
-import { expectError, expectThrown } from '../support/expect.js'
+import { errorOf, expectError, expectThrown } from '../support/expect.js'
 import { useFolder } from '../support/folder.js'
 import { describeUnless } from '../support/skip.js'
 import { withoutWebGpu } from '../support/webgpu.js'
@@ -27,12 +27,6 @@ const reason = await withoutWebGpu()
 const a = matrix(2, 3, Int32Array.of(1, 6, 2, 8, 3, 4))
 const b = matrix(3, 2, Int32Array.of(2, 5, 3, 3, 1, 6))
 const webgpu = { backend: 'webgpu' } as const
-
-const rejection = (call: Promise<unknown>) =>
-  call.then(
-    () => undefined,
-    (error: unknown) => error,
-  )
 
 describe('the backend webgpu by name', () => {
   const floats = matrix(1, 1, Float64Array.of(1))
@@ -70,7 +64,7 @@ describe('the backend webgpu by name', () => {
     ],
     ['RNA', () => nussinov('GGGAAACCC', webgpu), 'OPTION', 'webgpu'],
   ])('rejects %s', async (_, call, code, text) => {
-    expectError(await rejection(call()), code, text)
+    expectError(await errorOf(call()), code, text)
   })
 
   it('is rejected by mpmmSync, which blocks', () => {
@@ -111,7 +105,7 @@ describeUnless(reason, 'webgpu', () => {
     expect(device.memory().used).toBeGreaterThanOrEqual(24)
     const { c } = await mpmm(there, b)
     expect((await c.download()).data).toEqual(Int32Array.of(9, 9, 10, 13))
-    expectError(await rejection(mpmm(there, b, { backend: 'cpu' })), 'OPTION', 'the GPU of WebGPU')
+    expectError(await errorOf(mpmm(there, b, { backend: 'cpu' })), 'OPTION', 'the GPU of WebGPU')
     expectThrown(() => mpmmSync(there as never, b as never), 'OPTION', 'await mpmm')
     await device.close()
   })
@@ -135,7 +129,7 @@ describeUnless(reason, 'webgpu', () => {
     const { distances, backend } = await shortestPaths(graph, webgpu)
     expect([distances.data[2], backend]).toEqual([9, 'webgpu'])
     expectError(
-      await rejection(shortestPaths(graph, { ...webgpu, method: 'search' })),
+      await errorOf(shortestPaths(graph, { ...webgpu, method: 'search' })),
       'OPTION',
       "backend 'webgpu'",
     )
