@@ -170,10 +170,14 @@ describe('onProgress', () => {
       expect(await outcome(read(path, { onProgress }))).toEqual({ error })
       expect(onProgress).toHaveBeenCalledTimes(1)
     }
+    const shares: number[] = []
     const last = ({ done }: { done: number }) => {
+      shares.push(done)
       if (done === 1) throw 'the end'
     }
     expect(await outcome(read(path, { onProgress: last }))).toEqual({ error: 'the end' })
+    expect(shares).toEqual([...shares].sort((x, y) => x - y))
+    expect(shares[0]).toBeGreaterThanOrEqual(0)
   })
 
   it.each(readers)(

@@ -264,19 +264,7 @@ describe('options', () => {
     await expect(readMatrix(sparse, { maxBytes: -1 })).rejects.toEqual(coded('OPTION', 'option maxBytes'))
   })
 
-  it('report progress to a listener; the work ends with the value that it throws', async () => {
-    const path = fresh('.csv')
-    const large = matrix(3000, 500, new Float64Array(1_500_000).fill(0.123456789))
-    const reports: number[] = []
-    await writeMatrix(path, large)
-    await readMatrix(path, { onProgress: ({ done }) => reports.push(done) })
-    for (const done of reports) expect(done).toBeGreaterThanOrEqual(0)
-    expect([...reports].sort((a, b) => a - b)).toEqual(reports)
-    expect(reports.at(-1) ?? 1).toBe(1)
-  })
-
   it('leave no file after an abort', async () => {
-    const controller = new AbortController()
     const large = matrix(2000, 2000, new Float64Array(4_000_000).fill(0.5))
     for (const ending of ['.csv', '.mtx.gz', '.npz', '.npy']) {
       const before = readdirSync(inFolder())
@@ -285,14 +273,12 @@ describe('options', () => {
         code: 'ERR_MPMML_ABORTED',
         cause: 'enough',
       })
-      const writing = writeMatrix(path, large, { signal: AbortSignal.timeout(5) })
+      const controller = new AbortController()
+      const writing = writeMatrix(path, large, { signal: controller.signal })
+      controller.abort('enough')
       await expect(writing).rejects.toMatchObject({ code: 'ERR_MPMML_ABORTED' })
       expect(readdirSync(inFolder())).toEqual(before)
     }
-    controller.abort()
-    await expect(readMatrix(file('.csv', '1\n'), { signal: controller.signal })).rejects.toMatchObject({
-      code: 'ERR_MPMML_ABORTED',
-    })
   })
 
   it('keep an existing file if writing fails', async () => {
